@@ -62,7 +62,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
     return gpu_->Copy(to, from, byte_count);
   }
   std::byte* Staging(int64_t /*byte_count*/) { return memory_.data() + gpu_plan_.staging; }
-  absl::Status RunMoves(const std::vector<plan::Move>& moves) { return MoveBytes(moves); }
+  absl::Status RunMoves(const std::vector<plan::Move>& moves);
   absl::StatusOr<Literal> OperandLeaf(Slot slot, const Shape& shape);
   absl::Status StoreLeaf(const Literal& value, Slot slot);
   absl::StatusOr<Literal> ResultLeaf(size_t leaf);

@@ -5,15 +5,33 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "base/status.h"
 #include "exec/gpu_executor.h"
 #include "kernels/cpu/loops/tile_program.h"
+#include "kernels/cuda/copy/moves.h"
 #include "plan/analysis/counted_loops.h"
 
 namespace hlo::exec {
 
 absl::Status GpuExecutor::Read(void* to, Slot slot, size_t byte_count) {
   return gpu_->ToHost(to, pointers_[slot], static_cast<int64_t>(byte_count));
+}
+
+// Small moves take one launch, instead of two copies each.
+absl::Status GpuExecutor::RunMoves(const std::vector<plan::Move>& moves) {
+  absl::InlinedVector<cuda::BufferMove, 16> small;
+  int64_t padded_bytes = 0;
+  for (const plan::Move& move : moves) {
+    if (Exchanges(move)) return MoveBytes(moves);
+    if (IsInPlace(move)) continue;
+    const int64_t byte_count = plan_.buffers[move.to].byte_count;
+    small.push_back({pointers_[move.to], pointers_[move.from], byte_count});
+    padded_bytes += byte_count + 15;
+  }
+  if (small.size() < 2 || !cuda::CanMoveTogether(static_cast<int64_t>(small.size()), padded_bytes))
+    return MoveBytes(moves);
+  return cuda::MoveTogether(small, gpu_->stream());
 }
 
 std::optional<int64_t> GpuExecutor::PeekTripCount(const plan::LoopStep& loop) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cuda/copy/lower_copy.h"
+#include "kernels/cuda/copy/moves.h"
 #include "kernels/cuda/emulator/emulator.h"
 #include "types/index.h"
 
@@ -117,6 +118,36 @@ TEST(CudaCopy, LeavesArithmeticAlone) {
   program.Store(program.Load(load), store);
   program.Finish();
   EXPECT_FALSE(LowerCopy(program).has_value());
+}
+
+// Buffers change places in a circle; sizes and addresses of every alignment.
+TEST(Moves, AreSimultaneous) {
+  for (const int64_t size : {1, 3, 4, 16, 20, 100, 4096}) {
+    for (const int64_t shift : {0, 1, 4}) {
+      for (const int32_t schedule : {0, 1, 2}) {
+        constexpr int kBuffers = 5;
+        alignas(16) static uint8_t memory[kBuffers][4096 + 32];
+        std::vector<std::vector<uint8_t>> want;
+        for (int b = 0; b < kBuffers; ++b) {
+          for (size_t i = 0; i < sizeof memory[b]; ++i)
+            memory[b][i] = static_cast<uint8_t>(b * 50 + i * 7 + i / 251);
+          want.emplace_back(memory[b], memory[b] + sizeof memory[b]);
+        }
+        std::vector<BufferMove> moves;
+        for (int b = 0; b < kBuffers; ++b) {
+          moves.push_back({memory[b] + shift, memory[(b + 1) % kBuffers], size});
+          std::memcpy(want[b].data() + shift, memory[(b + 1) % kBuffers], static_cast<size_t>(size));
+        }
+        ASSERT_TRUE(CanMoveTogether(kBuffers, kBuffers * (size + 15)));
+        ASSERT_TRUE(MoveTogether(moves, {.emulated = true, .schedule = schedule}).ok());
+        for (int b = 0; b < kBuffers; ++b)
+          EXPECT_TRUE(std::equal(want[b].begin(), want[b].end(), memory[b]))
+              << size << " " << shift << " " << b;
+      }
+    }
+  }
+  EXPECT_FALSE(CanMoveTogether(1, 33 << 10));
+  EXPECT_FALSE(CanMoveTogether(65, 65 * 16));
 }
 
 }  // namespace

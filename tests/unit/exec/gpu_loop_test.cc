@@ -14,17 +14,21 @@
 namespace hlo::exec::gpu_loop_test {
 namespace {
 
-// Counts copies to the host and captured graphs.
+// Counts copies to the host and on the device, and captured graphs.
 class CountingGpu : public ForwardingGpu {
  public:
   struct Counts {
-    int to_host = 0, recorded = 0, started = 0, branches = 0;
+    int to_host = 0, copies = 0, recorded = 0, started = 0, branches = 0;
   };
   CountingGpu(Device where, Counts* counts) : ForwardingGpu(where), counts_(counts) {}
 
   absl::Status ToHost(void* to, const void* from, int64_t byte_count) override {
     ++counts_->to_host;
     return ForwardingGpu::ToHost(to, from, byte_count);
+  }
+  absl::Status Copy(void* to, const void* from, int64_t byte_count) override {
+    ++counts_->copies;
+    return ForwardingGpu::Copy(to, from, byte_count);
   }
   absl::StatusOr<std::unique_ptr<device::GpuLoop>> RecordLoop(const bool* goes_on,
                                                               std::function<absl::Status()> turn) override {
@@ -172,6 +176,7 @@ TEST_P(GpuLoop, OfUnknownLengthRepeatsItself) {
     EXPECT_EQ(counts_.to_host, 3);  // Two predicates and the result.
     EXPECT_EQ(counts_.recorded, run == 0 ? 1 : 0);
     EXPECT_EQ(counts_.started, kOnGpu ? (run == 0 ? 1 : 0) : 110);
+    EXPECT_EQ(counts_.copies, 0);  // Moves of small states are kernels.
   }
   EXPECT_EQ(Run({S32({2, 1}, {2})}), (std::vector<int32_t>{1, 4, 2, 1, 1}));
   EXPECT_EQ(Run({S32({1, 7}, {2})}), (std::vector<int32_t>{1, 7, 0, 0, 0}));

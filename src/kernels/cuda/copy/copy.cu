@@ -1,4 +1,5 @@
 #include "kernels/cuda/copy/copy_body.h"
+#include "kernels/cuda/copy/moves_body.h"
 #include "kernels/cuda/launch/launch.cuh"
 #include "kernels/cuda/memory/words.h"
 
@@ -13,3 +14,4 @@ HLO_CUDA_KERNEL(hlo::cuda::CopyTilesKernel<uint16_t>)
 HLO_CUDA_KERNEL(hlo::cuda::CopyTilesKernel<uint32_t>)
 HLO_CUDA_KERNEL(hlo::cuda::CopyTilesKernel<uint64_t>)
 HLO_CUDA_KERNEL(hlo::cuda::CopyTilesKernel<hlo::cuda::Word16>)
+HLO_CUDA_KERNEL(hlo::cuda::MovesKernel)
