@@ -20,6 +20,7 @@
 #include "cli/value_text.h"
 #include "debug/births.h"
 #include "debug/cross_check.h"
+#include "device/gpu.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/custom_calls.h"
@@ -377,6 +378,9 @@ void AddRun(CLI::App& program, int& exit_status) {
       throw CLI::ValidationError("--output", "with several files, a directory and a slash: --output DIR/");
     }
     if (!names) options->common.single_output = options->output;
+    // The context is made while the module and its inputs are read.
+    const Device& device = options->engine.device;
+    if (device.kind == Device::Kind::kGpu) device::PrepareGpu(device.number);
     exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
       Run(*options, names ? &*names : nullptr, file, result);
     });

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <thread>
 
 #include "base/status.h"
 #include "device/cuda_loop.h"
 #include "device/gpu.h"
+#include "device/staged_copy.h"
 #include "device/status.h"
 #include "fmt/format.h"
 
@@ -78,25 +79,14 @@ class CudaGpu : public Gpu {
     HLO_RETURN_IF_ERROR(CudaStatus(cudaSetDevice(number), fmt::format("choosing GPU {}", number)));
     HLO_RETURN_IF_ERROR(
         CudaStatus(cudaStreamCreateWithFlags(&gpu->stream_, cudaStreamNonBlocking), "making a stream"));
-    // The memory pool keeps freed memory for the next run.
-    cudaMemPool_t pool;
-    HLO_RETURN_IF_ERROR(CudaStatus(cudaDeviceGetDefaultMemPool(&pool, number), "asking for the memory pool"));
-    uint64_t all = ~uint64_t{0};
-    HLO_RETURN_IF_ERROR(CudaStatus(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all),
-                                   "setting up the memory pool"));
-    for (Staging& staging : gpu->staging_) {
-      HLO_RETURN_IF_ERROR(CudaStatus(cudaMallocHost(&staging.data, kStagingBytes), "taking pinned memory"));
-      HLO_RETURN_IF_ERROR(
-          CudaStatus(cudaEventCreateWithFlags(&staging.free, cudaEventDisableTiming), "making an event"));
-    }
     return gpu;
   }
   ~CudaGpu() override {
     if (stream_ != nullptr) cudaStreamSynchronize(stream_);
-    for (const Staging& staging : staging_) {
-      if (staging.free != nullptr) cudaEventDestroy(staging.free);
-      if (staging.data != nullptr) cudaFreeHost(staging.data);
+    for (const cudaEvent_t free : staging_.free) {
+      if (free != nullptr) cudaEventDestroy(free);
     }
+    if (staging_.data != nullptr) cudaFreeHost(staging_.data);
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
@@ -105,7 +95,7 @@ class CudaGpu : public Gpu {
 
   absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
     void* memory = nullptr;
-    const cudaError_t error = cudaMallocAsync(&memory, std::max<int64_t>(byte_count, 1), stream_);
+    const cudaError_t error = cudaMalloc(&memory, std::max<int64_t>(byte_count, 1));
     if (error == cudaSuccess) return memory;
     cudaGetLastError();  // Clears the error, which the next launch would report otherwise.
     size_t free = 0, total = 0;
@@ -113,44 +103,29 @@ class CudaGpu : public Gpu {
     return CudaStatus(error, fmt::format("{}: {} bytes on '{}', which has {} of {} free", what, byte_count,
                                          properties_.name, free, total));
   }
-  void Free(void* memory) override { cudaFreeAsync(memory, stream_); }
+  void Free(void* memory) override { cudaFree(memory); }
 
-  // Copies through two pinned staging buffers (double buffering).
   absl::Status ToDevice(void* to, const void* from, int64_t byte_count) override {
-    for (int64_t done = 0; done < byte_count;) {
-      const int64_t n = std::min<int64_t>(kStagingBytes, byte_count - done);
-      Staging& staging = staging_[next_staging_ ^= 1];
-      HLO_RETURN_IF_ERROR(CudaStatus(cudaEventSynchronize(staging.free), "waiting for a copy to the GPU"));
-      std::memcpy(staging.data, static_cast<const std::byte*>(from) + done, n);
-      HLO_RETURN_IF_ERROR(CudaStatus(cudaMemcpyAsync(static_cast<std::byte*>(to) + done, staging.data, n,
-                                                     cudaMemcpyHostToDevice, stream_),
-                                     fmt::format("copying {} bytes to the GPU", byte_count)));
-      HLO_RETURN_IF_ERROR(CudaStatus(cudaEventRecord(staging.free, stream_), "copying to the GPU"));
-      done += n;
+    if (byte_count == 0) return absl::OkStatus();
+    if (byte_count <= kUnstagedBytes) {
+      // The driver has read pageable memory of this size when the call returns.
+      return CudaStatus(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyHostToDevice, stream_),
+                        fmt::format("copying {} bytes to the GPU", byte_count));
     }
-    return absl::OkStatus();
+    HLO_RETURN_IF_ERROR(MakeStaging());
+    Transfer transfer(*this, static_cast<std::byte*>(to), cudaMemcpyHostToDevice);
+    return CopyToGpu(from, byte_count, transfer);
   }
   absl::Status ToHost(void* to, const void* from, int64_t byte_count) override {
-    const int64_t pieces = (byte_count + kStagingBytes - 1) / kStagingBytes;
-    const auto length = [&](int64_t piece) {
-      return std::min<int64_t>(kStagingBytes, byte_count - piece * kStagingBytes);
-    };
-    // The transfer of a piece overlaps with copying out the previous one.
-    for (int64_t piece = 0; piece <= pieces; ++piece) {
-      if (piece < pieces) {
-        Staging& staging = staging_[piece % 2];
-        HLO_RETURN_IF_ERROR(CudaStatus(
-            cudaMemcpyAsync(staging.data, static_cast<const std::byte*>(from) + piece * kStagingBytes,
-                            length(piece), cudaMemcpyDeviceToHost, stream_),
-            fmt::format("copying {} bytes from the GPU", byte_count)));
-        HLO_RETURN_IF_ERROR(CudaStatus(cudaEventRecord(staging.free, stream_), "copying from the GPU"));
-      }
-      if (piece == 0) continue;
-      const Staging& before = staging_[(piece - 1) % 2];
-      HLO_RETURN_IF_ERROR(CudaStatus(cudaEventSynchronize(before.free), "waiting for the GPU"));
-      std::memcpy(static_cast<std::byte*>(to) + (piece - 1) * kStagingBytes, before.data, length(piece - 1));
+    if (byte_count == 0) return Synchronize();
+    if (byte_count <= kUnstagedBytes) {
+      HLO_RETURN_IF_ERROR(CudaStatus(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyDeviceToHost, stream_),
+                                     fmt::format("copying {} bytes from the GPU", byte_count)));
+      return Synchronize();
     }
-    return absl::OkStatus();
+    HLO_RETURN_IF_ERROR(MakeStaging());
+    Transfer transfer(*this, static_cast<std::byte*>(const_cast<void*>(from)), cudaMemcpyDeviceToHost);
+    return CopyFromGpu(to, byte_count, transfer);
   }
   absl::Status Copy(void* to, const void* from, int64_t byte_count) override {
     if (byte_count == 0) return absl::OkStatus();
@@ -170,15 +145,54 @@ class CudaGpu : public Gpu {
   }
 
  private:
-  static constexpr int64_t kStagingBytes = 8 << 20;
+  static constexpr int64_t kUnstagedBytes = 64 << 10;
+  // Pinned memory for large copies. It is made when the first one needs it, because pinning takes
+  // milliseconds.
   struct Staging {
-    void* data = nullptr;
-    cudaEvent_t free = nullptr;  // An event that was never recorded counts as complete.
+    std::byte* data = nullptr;
+    std::array<cudaEvent_t, PieceTransfer::kSlots> free =
+        {};  // An event that was never recorded counts as complete.
   };
+  absl::Status MakeStaging() {
+    if (staging_.data != nullptr) return absl::OkStatus();
+    void* data = nullptr;
+    HLO_RETURN_IF_ERROR(CudaStatus(cudaMallocHost(&data, PieceTransfer::kSlots * PieceTransfer::kPieceBytes),
+                                   "taking pinned memory"));
+    staging_.data = static_cast<std::byte*>(data);
+    for (cudaEvent_t& free : staging_.free)
+      HLO_RETURN_IF_ERROR(
+          CudaStatus(cudaEventCreateWithFlags(&free, cudaEventDisableTiming), "making an event"));
+    return absl::OkStatus();
+  }
+
+  // Threads without this device as their current one may enqueue copies on its stream.
+  class Transfer : public PieceTransfer {
+   public:
+    Transfer(CudaGpu& gpu, std::byte* device, cudaMemcpyKind kind)
+        : gpu_(gpu), device_(device), kind_(kind) {}
+    std::byte* memory(int slot) override { return gpu_.staging_.data + slot * kPieceBytes; }
+    absl::Status Start(int slot, int64_t offset, int64_t byte_count) override {
+      std::byte *device = device_ + offset, *host = memory(slot);
+      const bool to_host = kind_ == cudaMemcpyDeviceToHost;
+      HLO_RETURN_IF_ERROR(CudaStatus(cudaMemcpyAsync(to_host ? host : device, to_host ? device : host,
+                                                     static_cast<size_t>(byte_count), kind_, gpu_.stream_),
+                                     to_host ? "copying from the GPU" : "copying to the GPU"));
+      return CudaStatus(cudaEventRecord(gpu_.staging_.free[slot], gpu_.stream_),
+                        "recording the end of a copy");
+    }
+    absl::Status Wait(int slot) override {
+      return CudaStatus(cudaEventSynchronize(gpu_.staging_.free[slot]), "waiting for a copy");
+    }
+
+   private:
+    CudaGpu& gpu_;
+    std::byte* device_;
+    cudaMemcpyKind kind_;
+  };
+
   DeviceProperties properties_;
   cudaStream_t stream_ = nullptr;
-  std::array<Staging, 2> staging_;
-  int next_staging_ = 0;
+  Staging staging_;
 };
 
 }  // namespace
@@ -191,6 +205,16 @@ absl::StatusOr<std::vector<DeviceProperties>> ListGpus() {
     gpus.push_back(std::move(properties));
   }
   return gpus;
+}
+
+void PrepareGpu(int number) {
+  // The thread ends before the process does: the driver must not be left in the middle of its work.
+  static std::jthread thread;
+  if (thread.joinable()) return;
+  thread = std::jthread([number] {
+    if (cudaSetDevice(number) == cudaSuccess) cudaFree(nullptr);  // Creates the context.
+    cudaGetLastError();
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int number) {

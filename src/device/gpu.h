@@ -82,6 +82,9 @@ class GpuMemory {
 // Returns the GPUs of this machine. Returns Unimplemented with a reason: no CUDA in this build, no driver, no
 // device.
 absl::StatusOr<std::vector<DeviceProperties>> ListGpus();
+// Begins to create the context of a GPU, which takes 0.2 s, on another thread. OpenGpu then waits for the
+// rest of that time. Errors are those of OpenGpu.
+void PrepareGpu(int number);
 // Returns InvalidArgument if there is no GPU with that number.
 absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int number);
 // Returns a GPU whose kernels run in the emulator; `schedule` as in Stream.

@@ -19,6 +19,7 @@ absl::Status CudaStatus(int cuda_error, std::string_view doing) {
 }
 
 absl::StatusOr<std::vector<DeviceProperties>> ListGpus() { return NotBuilt(); }
+void PrepareGpu(int /*number*/) {}
 absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int /*number*/) { return NotBuilt(); }
 
 }  // namespace hlo::device
