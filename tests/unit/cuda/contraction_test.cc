@@ -292,10 +292,10 @@ TEST(Dot, F64OnTensorCores) {
   const std::string batches = "lhs_batch_dims={0}, rhs_batch_dims={0}, ";
   for (const int a : {1, 2}) {
     for (const int b : {1, 2}) {
-      EXPECT_EQ(ExpectExact({"f64[66,130,66]",
+      EXPECT_EQ(ExpectExact({"f64[132,66,34]",
                              "dot",
-                             {a == 2 ? "f64[66,130,19]" : "f64[66,19,130]",
-                              b == 2 ? "f64[66,66,19]" : "f64[66,19,66]"},
+                             {a == 2 ? "f64[132,66,19]" : "f64[132,19,66]",
+                              b == 2 ? "f64[132,34,19]" : "f64[132,19,34]"},
                              batches + "lhs_contracting_dims={" + std::to_string(a) +
                                  "}, rhs_contracting_dims={" + std::to_string(b) + "}"},
                             1),
@@ -499,7 +499,7 @@ TEST(Hopper, TilesByWaves) {
       const std::string name = ExpectExact(
           {result + "[" + b + ",66," + columns + "]",
            "dot",
-           {"bf16[" + b + ",66,72]", "bf16[" + b + ",72," + columns + "]"},
+           {"bf16[" + b + ",66,64]", "bf16[" + b + ",64," + columns + "]"},
            "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}"},
           1);
       EXPECT_NE(name.find("wgmma " + tile), std::string::npos) << name;
