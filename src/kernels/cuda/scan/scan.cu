@@ -13,7 +13,7 @@ template <class E>
 using OnePassFold = OnePassScan<E, false>;
 }  // namespace hlo::cuda
 
-#define HLO_ONE_PASS_KERNELS(Kernel)                            \
+#define HLO_ONE_PASS_KERNELS(Kernel)                           \
   HLO_CUDA_KERNEL(Kernel<hlo::cuda::IntegerElement<uint32_t>>) \
   HLO_CUDA_KERNEL(Kernel<hlo::cuda::IntegerElement<uint64_t>>) \
   HLO_CUDA_KERNEL_OF_FLOATS(Kernel)
