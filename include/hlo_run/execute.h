@@ -106,6 +106,9 @@ class Executable {
   /// Return the engine in use and, if it is not the requested one, the reason.
   Engine engine() const;
   std::string_view fallback_reason() const;
+  /// Returns what the validator found wrong in the plan with all passes, if the module runs without the
+  /// optional ones for that reason (PlanOptions::replan_if_refused); otherwise empty.
+  std::string_view plan_refusal() const;
   /// Returns the steps that ran on the CPU instead of the GPU so far.
   std::vector<Fallback> fallbacks() const;
 

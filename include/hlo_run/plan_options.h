@@ -19,6 +19,9 @@ struct PlanOptions {
   std::optional<int64_t> pass_limit;
   /// Validates the plan before it runs.
   bool validate = true;
+  /// If the validator refuses the plan, which is a bug of the planner, makes one without the optional passes
+  /// (Executable::plan_refusal) instead of returning the error.
+  bool replan_if_refused = false;
   /// Evaluates the graph with the reference before and after each rewrite pass on random arguments, and fails
   /// with the name of the pass that changed a result. This is slow and tests the planner, not the module.
   bool check_passes = false;

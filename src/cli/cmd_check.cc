@@ -175,6 +175,7 @@ void AddCheck(CLI::App& program, int& exit_status) {
   command->add_flag("--require-all", options->require_all,
                     "Exit with status 3 if a case could not be evaluated");
   AddEngineFlags(*command, options->engine);
+  options->engine.plan.replan_if_refused = false;  // A case whose plan is wrong fails.
   command->add_flag("--update", options->update,
                     "Rewrite the diagnostics and prints that inline cases expect");
   command->add_flag("--update-values", options->update_values,

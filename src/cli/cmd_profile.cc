@@ -169,6 +169,7 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
     profiles = std::move(those);
   }
   const Profile* profile = &profiles[static_cast<size_t>(*shown)];
+  result.diagnostics += RefusalText(*executable, file);
   if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
   const std::string_view engine = executable->engine() == Engine::kFast ? "fast" : "reference";
   result.extra["engine"] = engine;

@@ -231,6 +231,7 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   if (!options.timing) evaluate.observer = result.progress;
   absl::StatusOr<std::vector<Literal>> values = Evaluate(options, *executable, std::move(run->arguments),
                                                          evaluate, NamesOfDevices(run->grid), timing, result);
+  result.diagnostics += RefusalText(*executable, file);
   if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
   if (!result.Accept(values.status(), file)) return;
   const absl::StatusOr<DeviceResults> results = ResultsOf(*run, *std::move(values));

@@ -40,6 +40,15 @@ std::string FallbacksText(const Executable& executable) {
   return text;
 }
 
+std::string RefusalText(const Executable& executable, const std::string& file) {
+  if (executable.plan_refusal().empty()) return "";
+  return fmt::format(
+      "{}: warning: {} (this is a bug of hlo-run, please report it); the module runs without the optional "
+      "passes "
+      "of the planner\n",
+      file, executable.plan_refusal());
+}
+
 bool UseColor() {
   const char* no_color = std::getenv("NO_COLOR");
   return isatty(STDERR_FILENO) != 0 && (no_color == nullptr || no_color[0] == '\0');

@@ -71,6 +71,8 @@ struct EngineOptions {
 };
 // Returns a line for each step of a GPU plan that ran on the CPU.
 std::string FallbacksText(const Executable& executable);
+// Returns a warning if the module runs without optional passes because its plan was wrong; otherwise "".
+std::string RefusalText(const Executable& executable, const std::string& file);
 
 // True if stderr is a terminal and NO_COLOR is not set.
 bool UseColor();

@@ -204,6 +204,7 @@ void AddEngineFlag(CLI::App& app, Engine& engine) {
 void AddEngineFlags(CLI::App& app, EngineOptions& options) {
   static const std::map<std::string, Device::Kind> kDevices = {
       {"cpu", Device::Kind::kCpu}, {"gpu", Device::Kind::kGpu}, {"emulated-gpu", Device::Kind::kEmulatedGpu}};
+  options.plan.replan_if_refused = true;
   AddEngineFlag(app, options.engine);
   app.add_option("--device", options.device.kind,
                  "The device of the fast engine: cpu, gpu (see hlo-run devices), or emulated-gpu, which runs "

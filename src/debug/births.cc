@@ -90,7 +90,8 @@ absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments
   SpecialDetector detector(births);
   EvaluateOptions watched = options;
   watched.observer = &detector;
-  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, options));
+  HLO_ASSIGN_OR_RETURN(Executable executable,
+                       Executable::Make(module, engine, options, {}, {.replan_if_refused = true}));
   seconds = std::numeric_limits<double>::infinity();
   for (int64_t run = 0; run < births.repeat; ++run) {
     const auto start = std::chrono::steady_clock::now();

@@ -20,7 +20,8 @@ absl::StatusOr<Function> Function::Make(std::shared_ptr<const Module> module, co
   Function function;
   function.flat_ = std::make_unique<FlatModule>(std::move(module), computation);
   HLO_ASSIGN_OR_RETURN(Cone cone, MakeCone(*function.flat_, function.flat_->results()));
-  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(cone.module, engine, options));
+  HLO_ASSIGN_OR_RETURN(Executable executable,
+                       Executable::Make(cone.module, engine, options, {}, {.replan_if_refused = true}));
   function.cone_ = std::make_unique<Cone>(std::move(cone));
   function.executable_ = std::make_unique<Executable>(std::move(executable));
   return function;

@@ -154,6 +154,7 @@ std::vector<Fallback> Executable::fallbacks() const {
   return state_->gpu_engine == nullptr ? std::vector<Fallback>() : state_->gpu_engine->fallbacks();
 }
 std::string_view Executable::fallback_reason() const { return state_->fallback_reason; }
+std::string_view Executable::plan_refusal() const { return state_->plan.refusal; }
 
 absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
   // Observers that need operands and emulation of dot algorithms are supported by the reference only.

@@ -10,16 +10,49 @@
 
 namespace hlo::plan {
 
-absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* custom_calls, Target target,
-                              const PlanOptions& options) {
-  HLO_ASSIGN_OR_RETURN(const PassSet passes, EnabledPasses(options));
+namespace {
+
+absl::StatusOr<Plan> MakePlanByPasses(const CheckedModule& module, const CustomCalls* custom_calls,
+                                      Target target, const PlanOptions& options, const PassSet& passes,
+                                      absl::FunctionRef<absl::Status(const Plan&)> validate) {
   PlanState state{module, custom_calls, target, options, passes};
   HLO_RETURN_IF_ERROR(RunPasses(Passes(), state));
   state.plan.change_count = state.changes.count();
   state.plan.last_change = state.changes.Last();
-  if (options.validate) HLO_RETURN_IF_ERROR(ValidatePlan(state.plan));
-  if (options.validate) HLO_RETURN_IF_ERROR(VerifyPlanCode(state.plan));
+  HLO_RETURN_IF_ERROR(validate(state.plan));
   return std::move(state.plan);
+}
+
+PassSet RequiredPasses() {
+  PassSet passes;
+  for (const Pass& pass : Passes()) {
+    if (!pass.is_required) passes.Remove(pass.id);
+  }
+  return passes;
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> MakeValidatedPlan(const CheckedModule& module, const CustomCalls* custom_calls,
+                                       Target target, const PlanOptions& options,
+                                       absl::FunctionRef<absl::Status(const Plan&)> validate) {
+  HLO_ASSIGN_OR_RETURN(const PassSet passes, EnabledPasses(options));
+  absl::StatusOr<Plan> plan = MakePlanByPasses(module, custom_calls, target, options, passes, validate);
+  if (!absl::IsInternal(plan.status()) || !options.replan_if_refused) return plan;
+  absl::StatusOr<Plan> cautious =
+      MakePlanByPasses(module, custom_calls, target, options, RequiredPasses(), validate);
+  if (!cautious.ok()) return plan;
+  cautious->refusal = Message(plan.status());
+  return cautious;
+}
+
+absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* custom_calls, Target target,
+                              const PlanOptions& options) {
+  return MakeValidatedPlan(module, custom_calls, target, options, [&](const Plan& plan) -> absl::Status {
+    if (!options.validate) return absl::OkStatus();
+    HLO_RETURN_IF_ERROR(ValidatePlan(plan));
+    return VerifyPlanCode(plan);
+  });
 }
 
 }  // namespace hlo::plan

@@ -138,6 +138,7 @@ struct Plan {
   int64_t kernel_bytes = 0;              // The maximal scratch memory of a kernel.
   int64_t change_count = 0;              // The changes that optional passes have made.
   std::string last_change;               // The pass and the instruction of the last change.
+  std::string refusal;                   // Why the plan with optional passes was refused, if it was.
   std::shared_ptr<const PlanCode> code;  // The steps as bytecode; nullptr if that is not worth it.
 };
 

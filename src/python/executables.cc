@@ -40,7 +40,8 @@ PlannedModule Compile(const ParsedModule& parsed, const std::string& engine, con
   const Device where = ParseDevice(device);
   absl::StatusOr<Executable> executable = [&] {
     const nb::gil_scoped_release no_gil;
-    return Executable::Make(checked, wanted, {}, where, {.disabled_passes = disabled_passes});
+    return Executable::Make(checked, wanted, {}, where,
+                            {.disabled_passes = disabled_passes, .replan_if_refused = true});
   }();
   return {parsed.module, ValueOrRaise(std::move(executable))};
 }

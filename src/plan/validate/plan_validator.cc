@@ -250,8 +250,7 @@ class Validator {
 absl::Status ValidatePlan(const Plan& plan) {
   const absl::Status status = Validator(plan).Run();
   if (status.ok()) return status;
-  return absl::InternalError(fmt::format(
-      "the plan is wrong: {} (this is a bug of hlo-run; --trust-plan runs it anyway)", Message(status)));
+  return absl::InternalError(fmt::format("the plan is wrong: {}", Message(status)));
 }
 
 }  // namespace hlo::plan
