@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "fmt/format.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/parse.h"
+#include "unit/exec/local_ranks.h"
 
 namespace hlo::fuzz {
 namespace {
@@ -198,7 +200,8 @@ class Generator {
 };
 
 // Returns the results of a run, or its error, and its warnings.
-absl::StatusOr<std::string> Outcome(const CheckedModule& module, Engine engine, int threads, bool strict) {
+absl::StatusOr<std::string> Outcome(const CheckedModule& module, Engine engine, int threads, bool strict,
+                                    int processes) {
   constexpr EvaluateOptions kOptions{.max_seconds = 30};
   SetThreadCount(threads);
   HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, kOptions));
@@ -211,7 +214,9 @@ absl::StatusOr<std::string> Outcome(const CheckedModule& module, Engine engine, 
     arguments[d].push_back(std::move(argument));
   }
   std::string text;
+  std::optional<LocalRanks> ranks;
   DevicesOptions devices{.strict_match = strict};
+  if (processes > 1) devices.ranks = ranks.emplace(processes).main();
   devices.warn = [&](const std::string& warning) { text += warning + "\n"; };
   const auto results = executable.RunDevices(std::move(arguments), kOptions, devices);
   if (absl::IsDeadlineExceeded(results.status())) return results.status();
@@ -246,9 +251,14 @@ void Run(uint64_t seed, bool print, Counts* counts) {
   const absl::StatusOr<CheckedModule> checked = Check(module, diagnostics);
   if (!checked.ok()) Fail(text, std::string(Message(checked.status())));
   std::string first;
-  for (const auto& [engine, threads] : {std::pair(Engine::kReference, 1), std::pair(Engine::kFast, 1),
-                                        std::pair(Engine::kReference, 4), std::pair(Engine::kFast, 4)}) {
-    const absl::StatusOr<std::string> outcome = Outcome(*checked, engine, threads, strict);
+  struct Mode {
+    Engine engine;
+    int threads, processes;
+  };
+  for (const auto& [engine, threads, processes] :
+       {Mode{Engine::kReference, 1, 1}, Mode{Engine::kFast, 1, 1}, Mode{Engine::kReference, 4, 1},
+        Mode{Engine::kFast, 4, 1}, Mode{Engine::kFast, 1, 2}, Mode{Engine::kReference, 4, 3}}) {
+    const absl::StatusOr<std::string> outcome = Outcome(*checked, engine, threads, strict, processes);
     if (!outcome.ok()) Fail(text, std::string(Message(outcome.status())));
     if (first.empty()) first = *outcome;
     if (*outcome != first) Fail(text, fmt::format("the outcomes differ:\n{}\n{}", first, *outcome));

@@ -172,4 +172,31 @@ ENTRY e {
   EXPECT_HAS(broken.err, "broken.json: is no JSON of an HloModuleProto");
 }
 
+TEST_F(Cli, StatsPredictCollectives) {
+  const std::string file = Write("m.hlo", R"(HloModule m, replica_count=4
+f { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }
+ENTRY e {
+  x = f32[1000] parameter(0)
+  a = f32[1000] all-reduce(x), replica_groups={{0,1},{2,3}}, to_apply=f
+  b = f32[1000] all-reduce(a), replica_groups={{0,1},{2,3}}, to_apply=f
+  ROOT c = f32[1000] collective-permute(b), source_target_pairs={{0,1}}
+})");
+  const Outcome text = Run("stats --collectives --latency 1 --bandwidth 2000 " + file);
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_HAS(text.out, "4 replicas of 1 partitions");
+  EXPECT_HAS(text.out, "2 x 2: {0,1},{2,3}");
+  EXPECT_HAS(text.out, "1 pairs: 0>1");
+  const Outcome run = Run("stats --collectives --format=json --latency 1 --bandwidth 2000 " + file);
+  const auto json = nlohmann::json::parse(run.out)["collectives"];
+  // Each all-reduce takes two messages of 2000 bytes from each device, the permute one of 4000.
+  EXPECT_EQ(json["total"]["messages"], 2 * 8 + 1);
+  EXPECT_EQ(json["total"]["bytes"], 2 * 16000 + 4000);
+  EXPECT_EQ(json["total"]["seconds"], 2 * 2 * (1 + 1) + (1 + 2));
+  EXPECT_EQ(json["kinds"].size(), 2);
+  EXPECT_EQ(json["instructions"].size(), 3);
+  const Outcome small = Run("stats --collectives --replicas 2 " + file);
+  EXPECT_NE(small.status, 0);
+  EXPECT_HAS(small.err, "fit --replicas 4 --partitions 1");
+}
+
 }  // namespace

@@ -1,0 +1,46 @@
+#pragma once
+// Estimates what the collectives of a module move between devices, and how long that takes.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hlo_run/module.h"
+#include "spmd/device_grid.h"
+
+namespace hlo::spmd {
+
+// How groups exchange values.
+enum class CollectiveAlgorithm : uint8_t {
+  // What libraries do on large arrays: rings for reductions and gathers, direct exchange for all-to-all,
+  // binomial
+  // trees for collectives with a root.
+  kRing,
+  // What hlo-run does between processes: all members send to one, which sends each its result.
+  kCentral,
+};
+
+// A message of b bytes takes latency + b / bandwidth seconds; a device sends one at a time.
+struct NetworkModel {
+  double latency = 1e-6;    // Seconds.
+  double bandwidth = 1e11;  // Bytes per second.
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::kRing;
+};
+
+// A collective, send or conversion of a manual region.
+struct CollectiveCost {
+  const Instruction* instruction = nullptr;
+  std::string groups;      // `2 x 4: {0,1,2,3},{4,5,6,7}`, or pairs of source and target.
+  int64_t executions = 1;  // Of a device; the loops around it count if their text has known_trip_count.
+  // Sums over all devices for one execution, and the time of the slowest group.
+  int64_t messages = 0, bytes = 0;
+  double seconds = 0;
+};
+
+// Returns the costs of all collectives that the entry reaches. Returns FailedPrecondition if their groups do
+// not fit the devices.
+absl::StatusOr<std::vector<CollectiveCost>> CollectiveCosts(const Module& module, const DeviceGrid& grid,
+                                                            const NetworkModel& network);
+
+}  // namespace hlo::spmd
