@@ -100,7 +100,7 @@ std::string ModuleJob(const CheckedModule& checked, Engine engine, const Evaluat
   const std::string printed = has_text ? "" : Print(module, {.own_order = true});
   const std::string_view text = has_text ? module.source()->content() : std::string_view(printed);
   const std::string name = has_text ? module.source()->name() : std::string(module.name());
-  MessageWriter job;
+  MessageWriter job = spmd::Ranks::StartJob();
   job.Add(JobKind::kModule).Add(name).Add(text);
   job.Add(module.header().replica_count).Add(module.header().num_partitions).Add(fingerprint);
   const std::vector<FilledConstant> filled = FilledConstants(module, name, text);
@@ -140,7 +140,7 @@ absl::StatusOr<ReceivedModule> ReadModuleJob(MessageReader& job) {
 
 std::string RunJob(int64_t number, int64_t device_count, const EvaluateOptions& options,
                    const DevicesOptions& devices, absl::Span<const std::vector<Literal>> arguments) {
-  MessageWriter job;
+  MessageWriter job = spmd::Ranks::StartJob();
   job.Add(JobKind::kRun).Add(number).Add(device_count);
   AddOptions(options, job);
   job.Add(devices.strict_match).Add(devices.collective_timeout).Add(devices.emulate_xla_cpu);

@@ -20,7 +20,7 @@ struct ReceivedModule {
   EvaluateOptions options;
   PlanOptions plan_options;
 };
-// The job starts with its kind, which its reader does not read.
+// Readers start behind the kind of the job.
 std::string ModuleJob(const CheckedModule& module, Engine engine, const EvaluateOptions& options,
                       const PlanOptions& plan_options, uint64_t fingerprint);
 absl::StatusOr<ReceivedModule> ReadModuleJob(spmd::MessageReader& job);

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_join.h"
 #include "fmt/format.h"
-#include "spmd/wire.h"
 
 namespace hlo::spmd {
 namespace {
@@ -64,9 +63,13 @@ absl::Status Ranks::Introduce(const std::string& version, const std::vector<std:
   return absl::OkStatus();
 }
 
-void Ranks::SendJob(int rank, std::string job) {
-  transport_->Send(rank, MessageWriter().Add(Envelope::kJob).Add(job).Take());
+MessageWriter Ranks::StartJob() {
+  MessageWriter job;
+  job.Add(Envelope::kJob);
+  return job;
 }
+
+void Ranks::SendJob(int rank, std::string job) { transport_->Send(rank, std::move(job)); }
 
 std::optional<std::string> Ranks::NextJob() {
   std::unique_lock<std::mutex> lock(mutex_);
@@ -77,9 +80,13 @@ std::optional<std::string> Ranks::NextJob() {
   return job;
 }
 
-void Ranks::SendToRun(int rank, int64_t run, std::string_view message) {
-  transport_->Send(rank, MessageWriter().Add(Envelope::kRun).Add(run).Add(message).Take());
+MessageWriter Ranks::StartRunMessage(int64_t run) {
+  MessageWriter message;
+  message.Add(Envelope::kRun).Add(run);
+  return message;
 }
+
+void Ranks::SendToRun(int rank, std::string message) { transport_->Send(rank, std::move(message)); }
 
 void Ranks::Attach(int64_t run, Receive receive) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -105,14 +112,14 @@ void Ranks::Deliver(int rank, std::string message) {
       introductions_[rank] = message.substr(sizeof(Envelope));
       break;
     case Envelope::kJob:
-      jobs_.emplace_back(reader.ReadText());
+      jobs_.push_back(std::move(message.erase(0, sizeof(Envelope))));
       break;
     case Envelope::kEnd:
       jobs_.emplace_back();
       break;
     case Envelope::kRun: {
       const auto run = reader.Read<int64_t>();
-      const std::string_view content = reader.ReadText();
+      const std::string_view content = reader.Rest();
       if (run == run_ && receive_)
         receive_(content);
       else if (run > run_)

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "spmd/transport.h"
+#include "spmd/wire.h"
 
 namespace hlo::spmd {
 
@@ -33,7 +34,9 @@ class Ranks {
   // arguments of the program. In process 0 it returns FailedPrecondition if those of another one differ.
   absl::Status Introduce(const std::string& version, const std::vector<std::string>& arguments);
 
-  // Process 0 gives a process a job; the process waits for its next one, and for nullopt at the end.
+  // Process 0 gives a process a job, which starts as StartJob says; the process waits for its next one, and
+  // for nullopt at the end.
+  static MessageWriter StartJob();
   void SendJob(int rank, std::string job);
   std::optional<std::string> NextJob();
 
@@ -42,7 +45,8 @@ class Ranks {
   using Receive = std::function<void(std::string_view message)>;
   void Attach(int64_t run, Receive receive);
   void Detach();
-  void SendToRun(int rank, int64_t run, std::string_view message);
+  static MessageWriter StartRunMessage(int64_t run);
+  void SendToRun(int rank, std::string message);
 
   // State of process 0: the number of the last run, and of the module that the others have.
   int64_t last_run = 0, last_module = 0, sent_module = 0;

@@ -16,8 +16,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+void AddValues(const absl::StatusOr<Values>& values, MessageWriter& message) {
+  message.Add(values.status());
+  if (values.ok()) message.Add(*values);
+}
+
+absl::StatusOr<Values> ReadValues(MessageReader& reader) {
+  HLO_RETURN_IF_ERROR(reader.ReadStatus());
+  return reader.ReadLiterals();
+}
+
+}  // namespace
+
 // The messages between the processes of a run. Those from kArrive on report to process 0 what devices do.
-enum class RunMessage : uint8_t {
+enum class Rendezvous::RunMessage : uint8_t {
   kCombine,  // A device shall combine the values of members; others send theirs.
   kShip,     // A member shall send its values to the device that combines.
   kDeliver,  // A device receives a parcel.
@@ -34,24 +46,6 @@ enum class RunMessage : uint8_t {
   kWarn,
   kLeave,
 };
-
-MessageWriter StartMessage(RunMessage kind) {
-  MessageWriter message;
-  message.Add(kind);
-  return message;
-}
-
-void AddValues(const absl::StatusOr<Values>& values, MessageWriter& message) {
-  message.Add(values.status());
-  if (values.ok()) message.Add(*values);
-}
-
-absl::StatusOr<Values> ReadValues(MessageReader& reader) {
-  HLO_RETURN_IF_ERROR(reader.ReadStatus());
-  return reader.ReadLiterals();
-}
-
-}  // namespace
 
 // A device and the call that it has made.
 struct Rendezvous::Device {
@@ -143,7 +137,7 @@ void Rendezvous::Leave(int64_t id, absl::StatusOr<Literal> result) {
     if (result.ok()) results_[id] = *std::move(result);
     CarryOut();
   } else {
-    MessageWriter message = StartMessage(RunMessage::kLeave);
+    MessageWriter message = Start(RunMessage::kLeave);
     message.Add(id).Add(result.status());
     if (result.ok()) message.Add(*result);
     SendTo(0, message);
@@ -154,7 +148,7 @@ void Rendezvous::Leave(int64_t id, absl::StatusOr<Literal> result) {
 void Rendezvous::ReportFailure(Ranks& ranks, int64_t run, int64_t device_count, const absl::Status& status) {
   const DeviceRange range = DevicesOf(ranks.rank(), ranks.size(), device_count);
   for (int64_t id = range.first; id < range.last; ++id)
-    ranks.SendToRun(0, run, StartMessage(RunMessage::kLeave).Add(id).Add(status).Take());
+    ranks.SendToRun(0, Ranks::StartRunMessage(run).Add(RunMessage::kLeave).Add(id).Add(status).Take());
 }
 
 void Rendezvous::WaitForOthers() {
@@ -188,7 +182,7 @@ absl::StatusOr<Values> Rendezvous::Meet(Device& device, const Instruction& colle
     matching_->Arrive(device.id, collective, {.values = &device.values});
     CarryOut();
   } else {
-    SendTo(0, StartMessage(RunMessage::kArrive)
+    SendTo(0, Start(RunMessage::kArrive)
                   .Add(device.id)
                   .Add(spread_.instructions->Of(collective))
                   .Add(SignatureOf(collective, device.values)));
@@ -207,13 +201,13 @@ absl::Status Rendezvous::Send(Device& device, const Route& route, Values values)
     parcels_.emplace(ParcelId(device.id, number), std::move(values));
   } else {
     SendTo(RankOfDevice(route.target),
-           StartMessage(RunMessage::kParcel).Add(device.id).Add(number).Add(absl::OkStatus()).Add(values));
+           Start(RunMessage::kParcel).Add(device.id).Add(number).Add(absl::OkStatus()).Add(values));
   }
   if (matching_ != nullptr) {
     matching_->Post(route, number);
     CarryOut();
   } else {
-    MessageWriter message = StartMessage(RunMessage::kPost);
+    MessageWriter message = Start(RunMessage::kPost);
     AddRoute(route, message);
     SendTo(0, message.Add(number));
   }
@@ -227,7 +221,7 @@ absl::StatusOr<Values> Rendezvous::Receive(Device& device, const Route& route) {
     matching_->Expect(device.id, route);
     CarryOut();
   } else {
-    MessageWriter message = StartMessage(RunMessage::kExpect);
+    MessageWriter message = Start(RunMessage::kExpect);
     AddRoute(route, message);
     SendTo(0, message.Add(device.id));
   }
@@ -241,7 +235,7 @@ void Rendezvous::Warn(const std::string& warning) {
   if (matching_ != nullptr)
     matching_->Warn(warning);
   else
-    SendTo(0, StartMessage(RunMessage::kWarn).Add(warning));
+    SendTo(0, Start(RunMessage::kWarn).Add(warning));
 }
 
 // --- Threads; the lock is held.
@@ -287,8 +281,8 @@ void Rendezvous::Wait(Device& device, Lock& lock) {
     // The call fails unless its answer is on the way.
     device.has_given_up = true;
     if (matching_ == nullptr) {
-      SendTo(0, deadline.ok() ? StartMessage(RunMessage::kTimeOut).Add(device.id)
-                              : StartMessage(RunMessage::kGiveUp).Add(device.id).Add(deadline));
+      SendTo(0, deadline.ok() ? Start(RunMessage::kTimeOut).Add(device.id)
+                              : Start(RunMessage::kGiveUp).Add(device.id).Add(deadline));
       continue;
     }
     if (deadline.ok()) {
@@ -331,7 +325,7 @@ void Rendezvous::Complete(Device& leader, Collectives::Combine combine, Lock& lo
   }
   for (size_t k = 0; k < members.size(); ++k) {
     if (IsLocal(members[k])) continue;
-    MessageWriter message = StartMessage(RunMessage::kResult);
+    MessageWriter message = Start(RunMessage::kResult);
     message.Add(members[k]);
     AddValues(results[k], message);
     results[k] = Values();
@@ -362,29 +356,28 @@ void Rendezvous::CarryOut() {
           else if (owner == 0)
             Ship(member, device, k);
           else
-            SendTo(owner, StartMessage(RunMessage::kShip).Add(member).Add(device).Add(k));
+            SendTo(owner, Start(RunMessage::kShip).Add(member).Add(device).Add(k));
         }
         if (rank == 0)
           StartToCombine(device, std::move(decision.members));
         else
-          SendTo(rank, StartMessage(RunMessage::kCombine).Add(device).Add(decision.members));
+          SendTo(rank, Start(RunMessage::kCombine).Add(device).Add(decision.members));
         break;
       }
       case Matching::Decision::Kind::kDeliver:
         if (rank == 0) {
           DeliverParcel(device, decision.parcel);
         } else {
-          SendTo(rank, StartMessage(RunMessage::kDeliver)
-                           .Add(device)
-                           .Add(decision.parcel.first)
-                           .Add(decision.parcel.second));
+          SendTo(
+              rank,
+              Start(RunMessage::kDeliver).Add(device).Add(decision.parcel.first).Add(decision.parcel.second));
         }
         break;
       case Matching::Decision::Kind::kFail:
         if (rank == 0)
           Answer(At(device), decision.status);
         else
-          SendTo(rank, StartMessage(RunMessage::kFail).Add(device).Add(decision.status));
+          SendTo(rank, Start(RunMessage::kFail).Add(device).Add(decision.status));
         break;
     }
   }
@@ -407,7 +400,7 @@ void Rendezvous::AddPart(int64_t id, size_t position, absl::StatusOr<Values> par
 }
 
 void Rendezvous::Ship(int64_t member, int64_t leader, size_t position) {
-  MessageWriter message = StartMessage(RunMessage::kPart);
+  MessageWriter message = Start(RunMessage::kPart);
   AddValues(std::exchange(At(member).values, {}), message.Add(leader).Add(position));
   SendTo(RankOfDevice(leader), message);
 }
@@ -425,8 +418,12 @@ void Rendezvous::DeliverParcel(int64_t id, ParcelId parcel) {
 
 // --- Messages
 
-void Rendezvous::SendTo(int rank, MessageWriter& message) {
-  spread_.ranks->SendToRun(rank, spread_.number, message.Take());
+void Rendezvous::SendTo(int rank, MessageWriter& message) { spread_.ranks->SendToRun(rank, message.Take()); }
+
+MessageWriter Rendezvous::Start(RunMessage kind) const {
+  MessageWriter message = Ranks::StartRunMessage(spread_.number);
+  message.Add(kind);
+  return message;
 }
 
 void Rendezvous::AddRoute(const Route& route, MessageWriter& message) const {
@@ -448,7 +445,7 @@ Route Rendezvous::ReadRoute(MessageReader& reader) const {
 void Rendezvous::Handle(std::string_view bytes) {
   MessageReader reader(bytes);
   const auto kind = reader.Read<RunMessage>();
-  if (kind >= RunMessage::kArrive) return HandleReport(static_cast<uint8_t>(kind), reader);
+  if (kind >= RunMessage::kArrive) return HandleReport(kind, reader);
   const auto device = reader.Read<int64_t>();
   switch (kind) {
     case RunMessage::kCombine: {
@@ -503,9 +500,9 @@ void Rendezvous::Handle(std::string_view bytes) {
 }
 
 // Takes a report of what a device of another process does.
-void Rendezvous::HandleReport(uint8_t kind, MessageReader& reader) {
+void Rendezvous::HandleReport(RunMessage kind, MessageReader& reader) {
   const Lock lock(mutex_);
-  switch (static_cast<RunMessage>(kind)) {
+  switch (kind) {
     case RunMessage::kArrive: {
       const auto device = reader.Read<int64_t>();
       const Instruction& collective = spread_.instructions->At(reader.Read<int32_t>());

@@ -73,6 +73,7 @@ class Rendezvous {
  private:
   struct Device;
   class Link;
+  enum class RunMessage : uint8_t;
   using Lock = std::unique_lock<std::mutex>;
 
   absl::StatusOr<Values> Meet(Device& device, const Instruction& collective, Values values,
@@ -100,9 +101,10 @@ class Rendezvous {
   bool IsLocal(int64_t device) const { return device >= range_.first && device < range_.last; }
   int RankOfDevice(int64_t device) const;
   Device& At(int64_t device) { return *devices_[device - range_.first]; }
+  MessageWriter Start(RunMessage kind) const;
   void SendTo(int rank, MessageWriter& message);
   void Handle(std::string_view message);
-  void HandleReport(uint8_t kind, MessageReader& reader);
+  void HandleReport(RunMessage kind, MessageReader& reader);
   void AddRoute(const Route& route, MessageWriter& message) const;
   Route ReadRoute(MessageReader& reader) const;
 

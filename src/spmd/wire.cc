@@ -10,6 +10,12 @@
 #include "hlo_run/source_text.h"
 
 namespace hlo::spmd {
+namespace {
+
+// Arrays that are larger than this do not let the message grow step by step.
+constexpr size_t kWorthReserving = 4096;
+
+}  // namespace
 
 MessageWriter& MessageWriter::Add(std::string_view text) {
   Add(static_cast<int64_t>(text.size()));
@@ -43,8 +49,11 @@ MessageWriter& MessageWriter::Add(const Literal& literal) {
     Add(literal.has_dynamic_sizes());
     for (int64_t d = 0; literal.has_dynamic_sizes() && d < literal.rank(); ++d) Add(literal.dynamic_size(d));
     Add(literal.data() != nullptr);
-    if (literal.data() != nullptr)
-      bytes_.append(reinterpret_cast<const char*>(literal.data()), static_cast<size_t>(literal.byte_count()));
+    if (literal.data() == nullptr) return *this;
+    const auto count = static_cast<size_t>(literal.byte_count());
+    if (count > kWorthReserving && bytes_.capacity() - bytes_.size() < count)
+      bytes_.reserve(bytes_.size() + count + kWorthReserving);
+    bytes_.append(reinterpret_cast<const char*>(literal.data()), count);
   }
   return *this;
 }

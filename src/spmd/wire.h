@@ -52,6 +52,7 @@ class MessageReader {
     return value;
   }
   std::string_view ReadText();
+  std::string_view Rest() const { return bytes_; }
   absl::Status ReadStatus();
   Shape ReadShape();
   // Returns ResourceExhausted if there is no memory for the elements.
