@@ -299,7 +299,7 @@ void Rendezvous::Wait(Device& device, Lock& lock) {
 void Rendezvous::StopAll() {
   stopped_ = true;
   for (int rank = 1; spread_.ranks != nullptr && rank < spread_.ranks->size(); ++rank)
-    SendTo(rank, StartMessage(RunMessage::kStop).Add(int64_t{0}));
+    SendTo(rank, Start(RunMessage::kStop).Add(int64_t{0}));
 }
 
 // Computes and distributes the results of all members. The lock is released meanwhile.

@@ -158,6 +158,50 @@ TEST_F(Mpi, ALimitOfTimeHoldsInAllProcesses) {
   EXPECT_HAS(run.out, "--max-seconds");
 }
 
+TEST_F(Mpi, ResultsAndFilesAreThoseOfOneProcess) {
+  const std::string file = Write("m.hlo", R"(
+f { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }
+ENTRY e {
+  x = f32[100] parameter(0)
+  r = u32[] replica-id()
+  c = f32[] convert(r)
+  b = f32[100] broadcast(c), dimensions={}
+  y = f32[100] divide(x, b)
+  a = f32[100] all-reduce(x), replica_groups={{0,3,1,2,4}}, to_apply=f
+  p = f32[100] collective-permute(y), source_target_pairs={{0,4},{4,2},{2,0}}
+  ROOT s = f32[100] add(a, p)
+})") + " --random 3 --per-device all ";
+  const Outcome alone = Run(file), run = RunOn(3, file);
+  EXPECT_EQ(alone.status, 0) << alone.err;
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, alone.out);
+  EXPECT_EQ(Run(file + "-o " + Path("alone.npz")).status, 0);
+  EXPECT_EQ(RunOn(2, file + "-o " + Path("run.npz")).status, 0);
+  EXPECT_EQ(ReadFile(Path("run.npz")), ReadFile(Path("alone.npz")));
+}
+
+TEST_F(Mpi, WaitingIsLimited) {
+  // Replica 0, in process 0, never comes.
+  const std::string file = Write("m.hlo", R"(
+f { x = s32[] parameter(0) y = s32[] parameter(1) ROOT z = s32[] add(x, y) }
+go { s = s32[] parameter(0) ROOT l = pred[] constant(true) }
+same { s = s32[] parameter(0) ROOT t = s32[] add(s, s) }
+a { x = s32[] parameter(0) ROOT w = s32[] while(x), condition=go, body=same }
+b { x = s32[] parameter(0) ROOT r = s32[] all-reduce(x), replica_groups={}, to_apply=f }
+ENTRY e {
+  x = s32[] parameter(0)
+  r = u32[] replica-id()
+  i = s32[] convert(r)
+  ROOT c = s32[] conditional(i, x, x), branch_computations={a, b}
+})");
+  const Outcome run = RunOn(2, file + " --replicas 2 -i 1 --collective-timeout 0.5");
+  EXPECT_NE(run.status, 0);
+  EXPECT_NE(run.status, 124) << "it did not end";
+  EXPECT_HAS(run.err, "see --collective-timeout");
+  EXPECT_HAS(run.err, "device 1 (replica 1, partition 0) waits at");
+  EXPECT_HAS(run.err, "device 0 (replica 0, partition 0), which is still running");
+}
+
 TEST_F(Mpi, VersionNamesTheLibrary) {
   const Outcome run = RunOn(2, "--version");
   EXPECT_EQ(run.status, 0);
