@@ -28,6 +28,13 @@ function(hlo_precompiled)
   endif()
   target_link_libraries(${ARG_NAME} PRIVATE absl::statusor absl::strings absl::flat_hash_map absl::inlined_vector absl::span fmt::fmt ${ARG_LIBS})
   target_compile_options(${ARG_NAME} PRIVATE ${ARG_OPTIONS})
+  if(HLO_CCACHE_SLOPPINESS AND HLO_PRECOMPILED_OF_PROJECT)
+    # GCC recognises a header within a precompiled one by its whole text, comments and blanks too, which ccache does not hash.
+    file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/hlo_run/* ${PROJECT_SOURCE_DIR}/src/base/*.h)
+    list(JOIN headers ":" headers)
+    set_target_properties(${ARG_NAME} PROPERTIES CXX_COMPILER_LAUNCHER
+      "env;${HLO_CCACHE_SLOPPINESS};CCACHE_EXTRAFILES=${headers};${CCACHE}")
+  endif()
   target_precompile_headers(${ARG_NAME} PRIVATE ${HLO_PRECOMPILED} ${HLO_PRECOMPILED_OF_PROJECT} ${ARG_HEADERS})
 endfunction()
 
