@@ -97,7 +97,7 @@ class MpiTransport : public spmd::Transport {
       std::deque<Outgoing> outbox;
       {
         std::unique_lock<std::mutex> lock(mutex_);
-        // Where nothing has happened for a while, the thread looks more rarely.
+        // The thread polls more rarely after a time without events.
         const auto quiet = std::chrono::steady_clock::now() - last_event;
         const auto pause = quiet < 200us ? 0us : quiet < 20ms ? 50us : quiet < 1s ? 500us : 2000us;
         if (pause > 0us)

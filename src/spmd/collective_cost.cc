@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMostGroups = 4, kMostMembers = 8;
 
-// What a group exchanges in one execution: messages and bytes of all members, and the time.
+// The messages and bytes that all members of a group exchange in one execution, and the time it takes.
 struct Exchange {
   int64_t messages = 0, bytes = 0;
   double seconds = 0;

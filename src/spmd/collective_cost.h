@@ -13,11 +13,10 @@ namespace hlo::spmd {
 
 // How groups exchange values.
 enum class CollectiveAlgorithm : uint8_t {
-  // What libraries do on large arrays: rings for reductions and gathers, direct exchange for all-to-all,
-  // binomial
-  // trees for collectives with a root.
+  // The algorithms of libraries for large arrays: rings for reductions and gathers, direct exchange for
+  // all-to-all, binomial trees for collectives with a root.
   kRing,
-  // What hlo-run does between processes: all members send to one, which sends each its result.
+  // The algorithm of hlo-run between processes: all members send to one, which sends each its result.
   kCentral,
 };
 

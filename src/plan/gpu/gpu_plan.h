@@ -1,6 +1,6 @@
 #pragma once
-// What is known about a plan's run on a GPU before data arrives: the kernels of its steps, which loops can
-// run as captured graphs, and where buffers are stored.
+// The part of a plan that only a GPU needs and that is known before data arrives: the kernels of its steps,
+// the loops that can run as captured graphs, and the offsets of buffers.
 
 #include <cstdint>
 #include <optional>

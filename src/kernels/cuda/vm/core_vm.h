@@ -60,7 +60,7 @@ enum class CoreOp : uint8_t {
   kShiftLeft,  // By as many bits as y says; 0 from 32 on.
   kShiftRightLogical,
   kShiftRightArithmetic,  // The sign from 32 bits on.
-  // Of the accumulator.
+  // These have the accumulator as their operand.
   kNegateF,
   kAbsF,
   kSqrtF,
@@ -73,7 +73,7 @@ enum class CoreOp : uint8_t {
   kFloatOfU,
   kSignedOfF,    // Truncates and saturates to 32 bits; NaN gives 0.
   kUnsignedOfF,  // The same.
-  // Of three operands, each a slot or the accumulator.
+  // These have three operands, each a slot or the accumulator.
   kSelect,
   kClampF,
   // Any other instruction of the VM on slots a, b and c; `out` is a slot. parameter: number of the
