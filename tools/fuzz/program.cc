@@ -131,6 +131,7 @@ Value Body::Op(std::string_view opcode, const Values& operands, ElementType type
 }
 
 Value Body::Constant(ElementType type, double number) {
+  if (type == ElementType::kS1 && number == 1) number = -1;  // One bit holds 0 and -1.
   Value value{.name = program.NewName("c"), .type = type, .top = std::abs(number)};
   if (number != std::floor(number)) value.step = -4;
   if (!std::isfinite(number)) value.top = 0;
