@@ -27,7 +27,12 @@
 
 namespace hlo {
 
+#if defined(__clang__)
+// Clang takes the visibility of the first declaration, which is that of the public class.
+struct Executable::State {
+#else
 struct [[gnu::visibility("hidden")]] Executable::State {
+#endif
   explicit State(const CheckedModule& checked) : module(checked) {}
   CheckedModule module;
   plan::Plan plan;
@@ -57,11 +62,10 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   // Returns why the devices of a run cannot be in several processes; "" if they can.
   std::string StayReason(const EvaluateOptions& options, const DevicesOptions& devices) const;
   // Gives the other processes their part of a run.
-  spmd::SpreadRun StartOnRanks(spmd::Ranks & ranks, std::vector<std::vector<Literal>> & arguments,
+  spmd::SpreadRun StartOnRanks(spmd::Ranks& ranks, std::vector<std::vector<Literal>>& arguments,
                                const EvaluateOptions& options, const DevicesOptions& devices);
   // Runs the devices of this process on threads; arguments and options are those of a device.
-  void RunThreads(spmd::Rendezvous & rendezvous,
-                  absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
+  void RunThreads(spmd::Rendezvous& rendezvous, absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
                   absl::FunctionRef<EvaluateOptions(int64_t)> options_of);
   absl::StatusOr<Literal> RunDevice(int64_t device, std::vector<Literal> arguments,
                                     const EvaluateOptions& options);

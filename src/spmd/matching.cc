@@ -281,9 +281,9 @@ bool Matching::PairByArrival() {
       if (const auto event = events_.find(call->event); event != events_.end())
         event->second[call->position] = nullptr;
     }
-    const auto other = std::find_if(calls.begin(), calls.end(), [&](const Call* call) {
-      return call->instruction != calls[0]->instruction;
-    });
+    const auto other = std::find_if(
+        calls.begin(), calls.end(),
+        [first = calls[0]->instruction](const Call* call) { return call->instruction != first; });
     const Call& second = other == calls.end() ? *calls.back() : **other;
     warnings_.push_back(
         fmt::format("{}{}: paired by order of arrival: execution {} on {} with {}{}, execution {} on {}",
