@@ -13,13 +13,11 @@ namespace hlo::plan {
 namespace {
 
 absl::StatusOr<Plan> MakePlanByPasses(const CheckedModule& module, const CustomCalls* custom_calls,
-                                      Target target, const PlanOptions& options, const PassSet& passes,
-                                      absl::FunctionRef<absl::Status(const Plan&)> validate) {
+                                      Target target, const PlanOptions& options, const PassSet& passes) {
   PlanState state{module, custom_calls, target, options, passes};
   HLO_RETURN_IF_ERROR(RunPasses(Passes(), state));
   state.plan.change_count = state.changes.count();
   state.plan.last_change = state.changes.Last();
-  HLO_RETURN_IF_ERROR(validate(state.plan));
   return std::move(state.plan);
 }
 
@@ -37,12 +35,13 @@ absl::StatusOr<Plan> MakeValidatedPlan(const CheckedModule& module, const Custom
                                        Target target, const PlanOptions& options,
                                        absl::FunctionRef<absl::Status(const Plan&)> validate) {
   HLO_ASSIGN_OR_RETURN(const PassSet passes, EnabledPasses(options));
-  absl::StatusOr<Plan> plan = MakePlanByPasses(module, custom_calls, target, options, passes, validate);
-  if (!absl::IsInternal(plan.status()) || !options.replan_if_refused) return plan;
-  absl::StatusOr<Plan> cautious =
-      MakePlanByPasses(module, custom_calls, target, options, RequiredPasses(), validate);
-  if (!cautious.ok()) return plan;
-  cautious->refusal = Message(plan.status());
+  HLO_ASSIGN_OR_RETURN(Plan plan, MakePlanByPasses(module, custom_calls, target, options, passes));
+  const absl::Status refusal = validate(plan);
+  if (refusal.ok()) return plan;
+  if (!options.replan_if_refused) return refusal;
+  absl::StatusOr<Plan> cautious = MakePlanByPasses(module, custom_calls, target, options, RequiredPasses());
+  if (!cautious.ok() || !validate(*cautious).ok()) return refusal;
+  cautious->refusal = Message(refusal);
   return cautious;
 }
 
