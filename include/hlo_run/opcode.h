@@ -51,9 +51,9 @@ enum OpTrait : uint32_t {
 
 /// The type in which a scalar opcode is computed on operands of f32 and c64.
 enum class ScalarPrecision : uint8_t {
-  kOwn,      ///< f32 and c64.
-  kOwnReal,  ///< f32, but c128 for c64.
-  kDouble,   ///< f64 and c128.
+  kNative,      ///< f32 and c64.
+  kNativeReal,  ///< f32, but c128 for c64.
+  kDouble,      ///< f64 and c128.
 };
 
 inline constexpr int kAny = 1 << 30;

@@ -17,7 +17,7 @@ void* AllocateAligned(int64_t byte_count, int64_t alignment) {
   return posix_memalign(&data, static_cast<size_t>(alignment), size) == 0 ? data : nullptr;
 }
 
-constexpr int64_t kMostKept = 256 << 20;
+constexpr int64_t kMaxCached = 256 << 20;
 
 class KeptBlocks {
  public:
@@ -68,7 +68,7 @@ class KeptBlocks {
   };
   std::mutex mutex_;
   std::vector<Block> blocks_;
-  int64_t total_ = 0, most_ = kMostKept;
+  int64_t total_ = 0, most_ = kMaxCached;
 };
 
 }  // namespace
@@ -99,6 +99,6 @@ void ReturnPages(void* data, int64_t byte_count, int64_t large_from) {
 }
 
 void DropReturnedPages() { KeptBlocks::OfProcess().Drop(); }
-void KeepReturnedPages(bool keep) { KeptBlocks::OfProcess().KeepUpTo(keep ? kMostKept : 0); }
+void KeepReturnedPages(bool keep) { KeptBlocks::OfProcess().KeepUpTo(keep ? kMaxCached : 0); }
 
 }  // namespace hlo

@@ -136,11 +136,11 @@ Op Builder::Emit(Opcode opcode, const std::vector<Op>& operands, const std::vect
 }
 
 Op Builder::Parameter(int64_t number, const Shape& shape, std::string_view name, Place place) {
-  constexpr int64_t kMostParameters = 1 << 20;
+  constexpr int64_t kMaxParameters = 1 << 20;
   if (!status_.ok()) return Op(this, nullptr);
-  if (number < 0 || number >= kMostParameters) {
+  if (number < 0 || number >= kMaxParameters) {
     return Fail(place,
-                fmt::format("parameter number {} is not between 0 and {}", number, kMostParameters - 1));
+                fmt::format("parameter number {} is not between 0 and {}", number, kMaxParameters - 1));
   }
   const absl::Span<Instruction* const> known = open_.back()->parameters();
   if (number < static_cast<int64_t>(known.size()) && known[number] != nullptr) {

@@ -126,9 +126,9 @@ Op AllToAll(Operand operand, int64_t split_dimension, int64_t concat_dimension, 
   const Place place = operand.place;
   if (!ReadyArrays(place, "all-to-all", {operand})) return Op(operand.builder(), nullptr);
   const int64_t rank = operand.rank();
-  constexpr int64_t kMostParticipants = 1 << 24;
+  constexpr int64_t kMaxParticipants = 1 << 24;
   const bool fits = split_dimension >= 0 && split_dimension < rank && concat_dimension >= 0 &&
-                    concat_dimension < rank && split_count > 0 && split_count <= kMostParticipants;
+                    concat_dimension < rank && split_count > 0 && split_count <= kMaxParticipants;
   if (!fits || operand.shape().dim(split_dimension) % split_count != 0)
     return Refuse(operand, place,
                   "all-to-all cannot cut dimension {} of {} into {} blocks and join them along {}",

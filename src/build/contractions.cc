@@ -35,8 +35,8 @@ std::optional<std::string> LabelText(const ConvDimensions& d) {
   const std::string kernel =
       part('i', d.kernel_input_feature, 'o', d.kernel_output_feature, d.kernel_spatial);
   const std::string output = part('b', d.output_batch, 'f', d.output_feature, d.output_spatial);
-  constexpr size_t kMostSpatial = 10;  // Each has one digit.
-  if (input.empty() || kernel.empty() || output.empty() || d.input_spatial.size() > kMostSpatial)
+  constexpr size_t kMaxSpatial = 10;  // Each has one digit.
+  if (input.empty() || kernel.empty() || output.empty() || d.input_spatial.size() > kMaxSpatial)
     return std::nullopt;
   return fmt::format("{}_{}->{}", input, kernel, output);
 }

@@ -52,8 +52,9 @@ bool OperandsFit(RuleContext& c) {
       case Fit::kSame:
         break;
       case Fit::kLayoutDiffers:
-        c.Lenient(c.operand_range(i), kAsyncRule, "operand {} is {}, but the shape of async-start binds {}",
-                  i, LayoutText(c.operand(i)), LayoutText(bound[i]));
+        c.ErrorIfStrict(c.operand_range(i), kAsyncRule,
+                        "operand {} is {}, but the shape of async-start binds {}", i,
+                        LayoutText(c.operand(i)), LayoutText(bound[i]));
         break;
       case Fit::kDiffers:
         c.OperandError(i, kAsyncRule, "operand {} is {}, but the shape of async-start binds {}", i,

@@ -58,7 +58,8 @@ void CheckInstruction(const Instruction& instruction, Diagnostics& diagnostics, 
   }
   if (!CheckShapeIsValid(context, declared, instruction.shape_range())) return;
   if (HasUnbounded(declared)) {
-    context.Lenient(instruction.shape_range(), "3.0", "{} has a dimension of unbounded size", Text(declared));
+    context.ErrorIfStrict(instruction.shape_range(), "3.0", "{} has a dimension of unbounded size",
+                          Text(declared));
   }
   const Inferred inferred = Infer(context);
   if (inferred.form() == Inferred::Form::kFailed) return;

@@ -51,8 +51,9 @@ bool HasGenericForm(const Shape& start, absl::Span<Instruction* const> operands)
 // Accepts a native start that is declared in the generic form and fits only that.
 bool TakesGenericForm(RuleContext& c, bool native_fits) {
   if (native_fits || !HasGenericForm(c.declared(), c.instruction().operands())) return false;
-  c.Lenient(c.instruction().shape_range(), "3.27",
-            "{} is that of an async-start around {}; XLA reads no such text", Text(c.declared()), OpName(c));
+  c.ErrorIfStrict(c.instruction().shape_range(), "3.27",
+                  "{} is that of an async-start around {}; XLA reads no such text", Text(c.declared()),
+                  OpName(c));
   return true;
 }
 
@@ -83,9 +84,9 @@ bool SameAs(RuleContext& c, int64_t i, int64_t j) {
     return false;
   }
   if (!Equal(a, b, {.ignore_memory_space = true})) {
-    c.Lenient(c.operand_range(i), kCollectiveRule,
-              "operands {} and {} of {} must be equal, but they are {} and {}", j, i, OpName(c),
-              LayoutText(b), LayoutText(a));
+    c.ErrorIfStrict(c.operand_range(i), kCollectiveRule,
+                    "operands {} and {} of {} must be equal, but they are {} and {}", j, i, OpName(c),
+                    LayoutText(b), LayoutText(a));
   }
   return true;
 }
@@ -229,8 +230,8 @@ bool CheckAllReduce(RuleContext& c) {
   const bool arrays = RequireArrays(c, kCollectiveRule);
   const bool groups = CheckReplicaGroups(c, ModeOf(c), GroupSizes::kAny);
   if (c.instruction().Has<attr::channel_id>() && c.Get<attr::channel_id>() == 0) {
-    c.Lenient(c.range_of<attr::channel_id>(), kCollectiveRule,
-              "channel_id 0 reads as none once the module has been stored");
+    c.ErrorIfStrict(c.range_of<attr::channel_id>(), kCollectiveRule,
+                    "channel_id 0 reads as none once the module has been stored");
   }
   if (c.operand_count() == 0) c.Warning({}, kCollectiveRule, "{} has no operands", OpName(c));
   WantReducer(c);

@@ -38,10 +38,10 @@ bool OperandFits(RuleContext& c, int64_t i, const Instruction& parameter) {
     case Fit::kSame:
       return true;
     case Fit::kLayoutDiffers:
-      c.Lenient(c.operand_range(i), kControlRule,
-                "operand {} is {}, but parameter '{}' of '{}' has the layout of {}", i,
-                LayoutText(c.operand(i)), parameter.name(), parameter.parent()->name(),
-                LayoutText(parameter.shape()));
+      c.ErrorIfStrict(c.operand_range(i), kControlRule,
+                      "operand {} is {}, but parameter '{}' of '{}' has the layout of {}", i,
+                      LayoutText(c.operand(i)), parameter.name(), parameter.parent()->name(),
+                      LayoutText(parameter.shape()));
       return true;
     case Fit::kDiffers:
       c.OperandError(i, kControlRule, "operand {} is {}, but parameter '{}' of '{}' is {}", i,
@@ -61,8 +61,8 @@ void RootFits(RuleContext& c, SourceRange at, const Computation& called) {
     case Fit::kSame:
       return;
     case Fit::kLayoutDiffers:
-      c.Lenient(at, kControlRule, "'{}' returns {}, but {} declares the layout of {}", called.name(),
-                LayoutText(root), Name(c.instruction().opcode()), LayoutText(c.declared()));
+      c.ErrorIfStrict(at, kControlRule, "'{}' returns {}, but {} declares the layout of {}", called.name(),
+                      LayoutText(root), Name(c.instruction().opcode()), LayoutText(c.declared()));
       return;
     case Fit::kDiffers:
       c.Error(at, kControlRule, "'{}' returns {}, but {} declares {}", called.name(), Text(root),
@@ -144,21 +144,22 @@ void CheckComposite(RuleContext& c) {
   const SourceRange at = c.range_of<attr::is_composite>();
   const FrontendAttributes* attributes = c.Get<attr::frontend_attributes>();
   if (attributes == nullptr) {
-    c.Lenient(at, kControlRule,
-              "a composite call needs frontend_attributes with composite.name, but has none");
+    c.ErrorIfStrict(at, kControlRule,
+                    "a composite call needs frontend_attributes with composite.name, but has none");
     return;
   }
   bool present = false;
   if (FrontendValue(*attributes, "composite.name", &present).empty()) {
-    c.Lenient(at, kControlRule, "the composite.name of a composite call must not be {}",
-              present ? "empty" : "missing");
+    c.ErrorIfStrict(at, kControlRule, "the composite.name of a composite call must not be {}",
+                    present ? "empty" : "missing");
   }
   if (FrontendValue(*attributes, "composite.attributes", &present).empty() && present) {
-    c.Lenient(at, kControlRule, "the composite.attributes of a composite call must not be empty");
+    c.ErrorIfStrict(at, kControlRule, "the composite.attributes of a composite call must not be empty");
   }
   const std::string_view version = FrontendValue(*attributes, "composite.version", &present);
   if (present && !IsNonNegativeInteger(version)) {
-    c.Lenient(at, kControlRule, "composite.version must be a non-negative integer, but it is '{}'", version);
+    c.ErrorIfStrict(at, kControlRule, "composite.version must be a non-negative integer, but it is '{}'",
+                    version);
   }
 }
 

@@ -208,9 +208,9 @@ Inferred StochasticConvert(RuleContext& c) {
   if (!SameSizes(c, 0, 1, kBinary)) return Failed();
   if (!Equal(x, random, {.ignore_element_type = true})) {
     // Layouts and dynamic flags do not affect the values.
-    c.Lenient(c.operand_range(1), kBinary,
-              "operand and random bits must agree in layout and dynamic dimensions: {} and {}",
-              ToString(x, {.layouts = true}), ToString(random, {.layouts = true}));
+    c.ErrorIfStrict(c.operand_range(1), kBinary,
+                    "operand and random bits must agree in layout and dynamic dimensions: {} and {}",
+                    ToString(x, {.layouts = true}), ToString(random, {.layouts = true}));
   }
   return ok ? Retyped(c, kBinary) : Failed();
 }

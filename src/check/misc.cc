@@ -68,7 +68,7 @@ Inferred Rng(RuleContext& c) {
   constexpr std::string_view kRule = "3.20";
   if (c.operand_count() == 3) {
     // StableHLO's rng has the result shape as its third operand.
-    c.Lenient(c.operand_range(2), kRule, "rng takes two scalars; the third operand is ignored");
+    c.ErrorIfStrict(c.operand_range(2), kRule, "rng takes two scalars; the third operand is ignored");
   } else if (c.operand_count() != 2) {
     c.Error({}, kRule, "rng takes two scalars, but has {} operands", c.operand_count());
     return Failed();

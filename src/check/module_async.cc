@@ -52,8 +52,8 @@ class Chains {
         continue;
       }
       context_.At(open)
-          .Lenient(open.name_range(), kPairs, "'{}' is not finished yet, but {} '{}' uses it", open.name(),
-                   Name(user->opcode()), user->name())
+          .ErrorIfStrict(open.name_range(), kPairs, "'{}' is not finished yet, but {} '{}' uses it",
+                         open.name(), Name(user->opcode()), user->name())
           .Note(user->name_range(), "'{}'", user->name());
     }
   }
@@ -77,7 +77,7 @@ class Chains {
       only_elements &= instruction->opcode() == Opcode::kGetTupleElement;
     }
     if (only_parameters || only_elements) return;
-    context_.At(start).Lenient(
+    context_.At(start).ErrorIfStrict(
         start.range_of<attr::calls>(), kPairs,
         "'{}' runs on thread 'main' and so should be one instruction with its parameters", body->name());
   }
@@ -124,8 +124,8 @@ class Chains {
       const auto [it, fresh] = done_of_.emplace(at, &link);
       if (!fresh) {
         context_.At(link)
-            .Lenient(link.name_range(), kPairs, "'{}' finishes '{}', but so does '{}'", link.name(),
-                     at->name(), it->second->name())
+            .ErrorIfStrict(link.name_range(), kPairs, "'{}' finishes '{}', but so does '{}'", link.name(),
+                           at->name(), it->second->name())
             .Note(it->second->name_range(), "'{}'", it->second->name());
       }
     }
@@ -143,8 +143,8 @@ class Chains {
               start.name(), called.name())
           .Note(start.name_range(), "'{}'", start.name());
     } else if (start.parent() == link.parent()) {
-      c.Lenient(at, kShapes, "{} names '{}', but its start '{}' calls '{}': that one runs",
-                Name(link.opcode()), named->name(), start.name(), called.name())
+      c.ErrorIfStrict(at, kShapes, "{} names '{}', but its start '{}' calls '{}': that one runs",
+                      Name(link.opcode()), named->name(), start.name(), called.name())
           .Note(start.name_range(), "'{}'", start.name());
     } else {
       c.Warning(at, kShapes, "{} names '{}', but its start '{}' calls '{}' of the same signature",
@@ -158,8 +158,8 @@ class Chains {
       case Fit::kSame:
         break;
       case Fit::kLayoutDiffers:
-        c.Lenient(done.shape_range(), kShapes, "'{}' returns {}, but async-done declares {}", called.name(),
-                  LayoutText(called.root()->shape()), LayoutText(done.shape()));
+        c.ErrorIfStrict(done.shape_range(), kShapes, "'{}' returns {}, but async-done declares {}",
+                        called.name(), LayoutText(called.root()->shape()), LayoutText(done.shape()));
         break;
       case Fit::kDiffers:
         c.Error(done.shape_range(), kShapes, "'{}' returns {}, but async-done declares {}", called.name(),
@@ -227,8 +227,8 @@ class Chains {
       }
     }
     if (context_.tracer.exhausted()) return;
-    context_.At(open).Lenient(open.name_range(), kPairs, "nothing finishes {} '{}'", Name(open.opcode()),
-                              open.name());
+    context_.At(open).ErrorIfStrict(open.name_range(), kPairs, "nothing finishes {} '{}'",
+                                    Name(open.opcode()), open.name());
   }
 
   static bool HandsOn(const Instruction& user) {

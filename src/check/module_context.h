@@ -34,8 +34,8 @@ class ModuleContext {
         .Rule(fmt::format("shape-rules {}", rule));
   }
   template <class... Args>
-  Diagnostic& Lenient(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
-                      Args&&... args) {
+  Diagnostic& ErrorIfStrict(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
+                            Args&&... args) {
     return options.strict ? Error(at, rule, format, std::forward<Args>(args)...)
                           : Warning(at, rule, format, std::forward<Args>(args)...);
   }

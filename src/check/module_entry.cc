@@ -43,8 +43,8 @@ void CheckEntryShape(ModuleContext& c, SourceRange at, std::string_view what, co
     case Fit::kSame:
       return;
     case Fit::kLayoutDiffers:
-      c.Lenient(at, kEntryRule, "entry_computation_layout gives {} as {}, but '{}' is {}", what,
-                LayoutText(layout), instruction.name(), LayoutText(instruction.shape()));
+      c.ErrorIfStrict(at, kEntryRule, "entry_computation_layout gives {} as {}, but '{}' is {}", what,
+                      LayoutText(layout), instruction.name(), LayoutText(instruction.shape()));
       return;
     case Fit::kDiffers:
       c.Error(at, kEntryRule, "entry_computation_layout gives {} as {}, but '{}' is {}", what, Text(layout),
@@ -105,9 +105,9 @@ void CheckAliasShapes(ModuleContext& c, const InputOutputAlias& alias, const Sha
   if (!c.options.layout_sensitive) return;
   const auto out_bytes = UnpaddedByteCount(output), in_bytes = UnpaddedByteCount(input);
   if (out_bytes == in_bytes) return;
-  c.Lenient(at, kEntryRule, "output {} and parameter {}{} alias, but have {} and {} bytes",
-            Text(alias.output_index), alias.parameter, Text(alias.parameter_index), out_bytes.value_or(-1),
-            in_bytes.value_or(-1));
+  c.ErrorIfStrict(at, kEntryRule, "output {} and parameter {}{} alias, but have {} and {} bytes",
+                  Text(alias.output_index), alias.parameter, Text(alias.parameter_index),
+                  out_bytes.value_or(-1), in_bytes.value_or(-1));
 }
 
 // Returns the aliased parameter leaves.

@@ -36,13 +36,13 @@ void CheckFusionBody(ModuleContext& context, const Computation& body) {
     RuleContext c = context.At(*instruction);
     if (instruction == body.root()) {
       if (used) {
-        c.Lenient(instruction->name_range(), kFusionRule,
-                  "'{}' is the root of a fusion body, but '{}' uses it", instruction->name(),
-                  users.Of(*instruction)[0]->name());
+        c.ErrorIfStrict(instruction->name_range(), kFusionRule,
+                        "'{}' is the root of a fusion body, but '{}' uses it", instruction->name(),
+                        users.Of(*instruction)[0]->name());
       }
     } else if (!used && !HasSideEffect(*instruction)) {
-      c.Lenient(instruction->name_range(), kFusionRule, "nothing in the fusion body '{}' uses '{}'",
-                body.name(), instruction->name());
+      c.ErrorIfStrict(instruction->name_range(), kFusionRule, "nothing in the fusion body '{}' uses '{}'",
+                      body.name(), instruction->name());
     }
   }
   const Instruction* first = nullptr;
@@ -50,8 +50,8 @@ void CheckFusionBody(ModuleContext& context, const Computation& body) {
     if (caller->opcode() != Opcode::kFusion) continue;
     if (first != nullptr) {
       context.At(*caller)
-          .Lenient(caller->range_of<attr::calls>(), kFusionRule,
-                   "'{}' is the body of this fusion and of '{}'", body.name(), first->name())
+          .ErrorIfStrict(caller->range_of<attr::calls>(), kFusionRule,
+                         "'{}' is the body of this fusion and of '{}'", body.name(), first->name())
           .Note(first->name_range(), "the other fusion");
     }
     if (first == nullptr) first = caller;

@@ -28,8 +28,8 @@ void CheckMemorySpaces(RuleContext& c) {
                        (opcode == Opcode::kDynamicSlice && from == kDefaultMemory && to == kHostMemory) ||
                        (opcode == Opcode::kDynamicUpdateSlice && from == kHostMemory && to == kDefaultMemory);
   if (refused) {
-    c.Lenient(c.instruction().shape_range(), "4.10", "{} must not go from memory space {} to {}",
-              Name(opcode), from, to);
+    c.ErrorIfStrict(c.instruction().shape_range(), "4.10", "{} must not go from memory space {} to {}",
+                    Name(opcode), from, to);
   }
 }
 
@@ -63,8 +63,8 @@ void CheckLayoutIsKept(ModuleContext& context, const Instruction& instruction) {
     Shape operand_like = result;
     operand_like.set_layout(operand.shared_layout());
     if (Equal(result, operand_like, relax)) continue;
-    c.Lenient(c.operand_range(i), "4.10", "{} keeps layouts, but operand {} is {} and the result {}",
-              Name(instruction.opcode()), i, LayoutText(operand), LayoutText(result));
+    c.ErrorIfStrict(c.operand_range(i), "4.10", "{} keeps layouts, but operand {} is {} and the result {}",
+                    Name(instruction.opcode()), i, LayoutText(operand), LayoutText(result));
   }
   if (instruction.operand_count() > 0) CheckMemorySpaces(c);
 }
@@ -73,8 +73,8 @@ void CheckOrigin(ModuleContext& context, const Instruction& instruction, const O
   const bool synthetic = origin.tree == nullptr || (origin.tree->is_tuple && origin.tree->elements.empty());
   if ((origin.has_call_hierarchy && synthetic) || SameLeaves(instruction.shape(), origin.tree)) return;
   context.At(instruction)
-      .Lenient(instruction.range_of<attr::origin>(), "4.11", "the leaves of the origin are not those of {}",
-               Text(instruction.shape()));
+      .ErrorIfStrict(instruction.range_of<attr::origin>(), "4.11",
+                     "the leaves of the origin are not those of {}", Text(instruction.shape()));
 }
 
 }  // namespace hlo::check

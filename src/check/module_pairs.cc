@@ -57,11 +57,11 @@ const Instruction* CheckUser(ModuleContext& context, const Instruction& start) {
   const Opcode done = DoneOf(start.opcode());
   RuleContext c = context.At(start);
   if (user == nullptr) {
-    c.Lenient(start.name_range(), kPairRule, "{} must have one user, its {}, but '{}' has {}",
-              Name(start.opcode()), Name(done), start.name(), count);
+    c.ErrorIfStrict(start.name_range(), kPairRule, "{} must have one user, its {}, but '{}' has {}",
+                    Name(start.opcode()), Name(done), start.name(), count);
   } else if (user->opcode() != done && !IsIntermediary(*user)) {
-    c.Lenient(start.name_range(), kPairRule, "{} must be used by its {}, but '{}' is a {}",
-              Name(start.opcode()), Name(done), user->name(), Name(user->opcode()))
+    c.ErrorIfStrict(start.name_range(), kPairRule, "{} must be used by its {}, but '{}' is a {}",
+                    Name(start.opcode()), Name(done), user->name(), Name(user->opcode()))
         .Note(user->name_range(), "'{}' uses it", user->name());
   }
   return user;
@@ -88,14 +88,15 @@ void CheckPairAgreement(ModuleContext& context, const Instruction& start, const 
       return i.Has<attr::channel_id>() ? fmt::format("channel_id={}", i.Get<attr::channel_id>())
                                        : "no channel_id";
     };
-    c.Lenient(done.range_of<attr::channel_id>(), kPairRule, "{} has {}, but its {} has {}",
-              Name(done.opcode()), text(done), Name(start.opcode()), text(start))
+    c.ErrorIfStrict(done.range_of<attr::channel_id>(), kPairRule, "{} has {}, but its {} has {}",
+                    Name(done.opcode()), text(done), Name(start.opcode()), text(start))
         .Note(start.name_range(), "'{}'", start.name());
   }
   if (start.Get<attr::is_host_transfer>() != done.Get<attr::is_host_transfer>()) {
-    c.Lenient(done.range_of<attr::is_host_transfer>(), kPairRule,
-              "{} has is_host_transfer={}, but its {} has {}", Name(done.opcode()),
-              done.Get<attr::is_host_transfer>(), Name(start.opcode()), start.Get<attr::is_host_transfer>())
+    c.ErrorIfStrict(done.range_of<attr::is_host_transfer>(), kPairRule,
+                    "{} has is_host_transfer={}, but its {} has {}", Name(done.opcode()),
+                    done.Get<attr::is_host_transfer>(), Name(start.opcode()),
+                    start.Get<attr::is_host_transfer>())
         .Note(start.name_range(), "'{}'", start.name());
   }
 }
@@ -121,9 +122,9 @@ void CheckDone(ModuleContext& context, const Instruction& done) {
   if (producer == nullptr || producer->opcode() != wanted) {
     NeedsStart(context, done);
   } else if (done.opcode() == Opcode::kCopyDone) {
-    context.At(done).Lenient(done.operand_range(0), kPairRule,
-                             "copy-done must take a copy-start itself, but '{}' is a {}", operand.name(),
-                             Name(operand.opcode()));
+    context.At(done).ErrorIfStrict(done.operand_range(0), kPairRule,
+                                   "copy-done must take a copy-start itself, but '{}' is a {}",
+                                   operand.name(), Name(operand.opcode()));
   }
 }
 
@@ -142,9 +143,9 @@ void CheckTransferDone(ModuleContext& context, const Instruction& done) {
     NeedsStart(context, done);
     return;
   }
-  context.At(done).Lenient(done.operand_range(0), kPairRule,
-                           "XLA loads a {} from text alone when its operand is no {} itself",
-                           Name(done.opcode()), Name(StartOf(done.opcode())));
+  context.At(done).ErrorIfStrict(done.operand_range(0), kPairRule,
+                                 "XLA loads a {} from text alone when its operand is no {} itself",
+                                 Name(done.opcode()), Name(StartOf(done.opcode())));
 }
 
 void CheckHostChannels(ModuleContext& context, InstructionSpan transfers) {
@@ -156,9 +157,10 @@ void CheckHostChannels(ModuleContext& context, InstructionSpan transfers) {
     const Instruction& other = *it->second;
     if (fresh || SameOperandShapes(other, *transfer)) continue;
     context.At(*transfer)
-        .Lenient(transfer->range_of<attr::channel_id>(), kPairRule,
-                 "host transfers on one channel must be equal, but the operands of '{}' and '{}' differ",
-                 other.name(), transfer->name())
+        .ErrorIfStrict(
+            transfer->range_of<attr::channel_id>(), kPairRule,
+            "host transfers on one channel must be equal, but the operands of '{}' and '{}' differ",
+            other.name(), transfer->name())
         .Note(other.name_range(), "'{}'", other.name());
   }
 }

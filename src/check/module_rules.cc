@@ -140,9 +140,9 @@ class Rules {
     const bool first = first_all_reduce_->Get<attr::constrain_layout>();
     if (instruction.Get<attr::constrain_layout>() == first) return;
     context_.At(instruction)
-        .Lenient(instruction.range_of<attr::constrain_layout>(), "4.1",
-                 "all-reduces must agree on constrain_layout, but it is {} here and {} for '{}'", !first,
-                 first, first_all_reduce_->name())
+        .ErrorIfStrict(instruction.range_of<attr::constrain_layout>(), "4.1",
+                       "all-reduces must agree on constrain_layout, but it is {} here and {} for '{}'",
+                       !first, first, first_all_reduce_->name())
         .Note(first_all_reduce_->name_range(), "'{}'", first_all_reduce_->name());
   }
 

@@ -50,18 +50,19 @@ class LeafSharding {
  private:
   void CheckDevice(int64_t device) {
     if (device < 0) {
-      c_.Lenient(at_, kShardingRule, "the sharding names device {}, but devices are numbered from 0", device);
+      c_.ErrorIfStrict(at_, kShardingRule, "the sharding names device {}, but devices are numbered from 0",
+                       device);
     } else if (partitions_ > 1 && device >= partitions_) {
-      c_.Lenient(at_, kShardingRule, "the sharding names device {}, but the module has {} partitions", device,
-                 partitions_);
+      c_.ErrorIfStrict(at_, kShardingRule, "the sharding names device {}, but the module has {} partitions",
+                       device, partitions_);
     }
   }
 
   void CheckTiles(const Sharding& sharding, const Shape& leaf) {
     const int64_t rank = leaf.IsArray() || leaf.IsBuffer() ? leaf.rank() : 0;
     if (DataRank(sharding) != rank) {
-      c_.Lenient(at_, kShardingRule, "the sharding {} tiles {} dimensions, but {} has {}",
-                 Text(sharding.tile_dims), DataRank(sharding), Text(leaf), rank);
+      c_.ErrorIfStrict(at_, kShardingRule, "the sharding {} tiles {} dimensions, but {} has {}",
+                       Text(sharding.tile_dims), DataRank(sharding), Text(leaf), rank);
     }
     if (sharding.iota == nullptr) {
       ids_.assign(sharding.devices.begin(), sharding.devices.end());
@@ -71,12 +72,13 @@ class LeafSharding {
         if (ids_.back() != ids_.front()) CheckDevice(ids_.back());
       }
       const auto twice = std::adjacent_find(ids_.begin(), ids_.end());
-      if (twice != ids_.end()) c_.Lenient(at_, kShardingRule, "the sharding names device {} twice", *twice);
+      if (twice != ids_.end())
+        c_.ErrorIfStrict(at_, kShardingRule, "the sharding names device {} twice", *twice);
     }
     const int64_t count = TiledDeviceCount(sharding);
     if (partitions_ > 1 && count != partitions_) {
-      c_.Lenient(at_, kShardingRule, "the sharding covers {} devices, but the module has {} partitions",
-                 count, partitions_);
+      c_.ErrorIfStrict(at_, kShardingRule, "the sharding covers {} devices, but the module has {} partitions",
+                       count, partitions_);
     }
   }
 
@@ -98,11 +100,11 @@ void EachLeaf(const Shape& shape, size_t* number, const F& visit) {
 // Returns the devices of a list or an iota; none if there are too many.
 std::vector<int64_t> Devices(const Sharding& sharding) {
   if (sharding.iota == nullptr) return {sharding.devices.begin(), sharding.devices.end()};
-  constexpr int64_t kMost = 1 << 16;
+  constexpr int64_t kMax = 1 << 16;
   const int64_t count = TiledDeviceCount(sharding);
   const IotaTile& iota = *sharding.iota;
   const size_t rank = iota.reshape_dims.size();
-  if (count < 0 || count > kMost) return {};
+  if (count < 0 || count > kMax) return {};
   std::vector<int64_t> stride(rank, 1), ids(static_cast<size_t>(count));
   for (size_t i = rank; i-- > 1;) stride[i - 1] = stride[i] * iota.reshape_dims[i];
   for (int64_t flat = 0; flat < count; ++flat) {
@@ -179,8 +181,8 @@ void CheckPartyAgreement(ModuleContext& context, const Instruction& at, absl::Sp
     } else if (Differ(*first->instruction->Get<attr::sharding>(),
                       *party.instruction->Get<attr::sharding>())) {
       context.At(at)
-          .Lenient(party.instruction->range_of<attr::sharding>(), kShardingRule,
-                   "the shardings of the {} and the {} differ", first->role, party.role)
+          .ErrorIfStrict(party.instruction->range_of<attr::sharding>(), kShardingRule,
+                         "the shardings of the {} and the {} differ", first->role, party.role)
           .Note(first->instruction->range_of<attr::sharding>(), "the other sharding");
       return;
     }
@@ -193,8 +195,9 @@ void CheckThreads(ModuleContext& context, const Instruction& caller) {
     if (called->execution_thread() == thread) [[likely]]
       continue;
     context.At(caller)
-        .Lenient({}, kShardingRule, "'{}' runs on thread '{}', but {} '{}' calls it on thread '{}'",
-                 called->name(), called->execution_thread(), Name(caller.opcode()), caller.name(), thread)
+        .ErrorIfStrict({}, kShardingRule, "'{}' runs on thread '{}', but {} '{}' calls it on thread '{}'",
+                       called->name(), called->execution_thread(), Name(caller.opcode()), caller.name(),
+                       thread)
         .Note(called->name_range(), "'{}' is defined here", called->name());
   }
 }
@@ -218,15 +221,15 @@ void CheckSharding(ModuleContext& context, const Instruction& instruction, const
     return;
   }
   if (!shape.IsTuple()) {
-    c.Lenient(at, kShardingRule, "a sharding of {} elements cannot go with {}", sharding.elements.size(),
-              Text(shape));
+    c.ErrorIfStrict(at, kShardingRule, "a sharding of {} elements cannot go with {}",
+                    sharding.elements.size(), Text(shape));
     return;
   }
   const auto leaves = static_cast<size_t>(shape.LeafCount());
   if (leaves != sharding.elements.size()) {
     if (leaves == 0 && sharding.elements.size() == 1) return;
-    c.Lenient(at, kShardingRule, "the sharding has {} elements, but {} has {} leaves",
-              sharding.elements.size(), Text(shape), leaves);
+    c.ErrorIfStrict(at, kShardingRule, "the sharding has {} elements, but {} has {} leaves",
+                    sharding.elements.size(), Text(shape), leaves);
     return;
   }
   size_t number = 0;

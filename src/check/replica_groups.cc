@@ -141,8 +141,8 @@ bool CheckReplicaGroups(RuleContext& c, GroupMode mode, GroupSizes sizes) {
   }
   const int64_t devices = DeviceCount(HeaderOf(c), mode);
   if (devices != 1 && *count != devices) {
-    c.Lenient(at, kReplicaGroupsRule, "replica_groups has {} ids, but in {} mode the module has {}", *count,
-              Name(mode), devices);
+    c.ErrorIfStrict(at, kReplicaGroupsRule, "replica_groups has {} ids, but in {} mode the module has {}",
+                    *count, Name(mode), devices);
   }
   return true;
 }
@@ -191,8 +191,8 @@ bool CheckSourceTargetPairs(RuleContext& c, int64_t repeats) {
     std::vector<int64_t>& ids = ends[end];
     std::sort(ids.begin(), ids.end());
     if (limit != 1 && !ids.empty() && ids.back() >= limit) {
-      c.Lenient(at, kReplicaGroupsRule, "source_target_pairs names device {}, but the module has {}",
-                ids.back(), limit);
+      c.ErrorIfStrict(at, kReplicaGroupsRule, "source_target_pairs names device {}, but the module has {}",
+                      ids.back(), limit);
     }
     for (size_t i = static_cast<size_t>(repeats); i < ids.size(); ++i) {
       if (ids[i] != ids[i - repeats]) continue;

@@ -58,8 +58,8 @@ class RuleContext {
   // Reports a construct that XLA rejects although it can be evaluated (shape-rules 4.12): an error if
   // `strict`, otherwise a warning.
   template <class... Args>
-  Diagnostic& Lenient(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
-                      Args&&... args) {
+  Diagnostic& ErrorIfStrict(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
+                            Args&&... args) {
     return Report(options_.strict ? Severity::kError : Severity::kWarning, at, rule, format,
                   fmt::make_format_args(args...));
   }

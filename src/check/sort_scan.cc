@@ -294,7 +294,7 @@ Inferred Scan(RuleContext& c) {
   const int64_t length = measured.dim(scan.dimension);
   if (!CheckScanOperands(c, scan, length)) return Failed();
   if (c.options().layout_sensitive && !c.Get<attr::is_associative>()) {
-    c.Lenient({}, kSortScanRule, "the scan is not marked associative");
+    c.ErrorIfStrict({}, kSortScanRule, "the scan is not marked associative");
   }
   if (!c.declared().IsValid()) return StackedResults(c, scan, length, measured.IsDynamic(scan.dimension));
   CheckScanResults(c, scan, length);

@@ -56,8 +56,8 @@ ElementType Higher(RuleContext& context, ElementType a, ElementType b, std::stri
   if (a == b) return a;
   const int order = ComparePrecedence(a, b);
   if (order == 0) {
-    context.Lenient({}, rule, "neither of {} and {} is the wider type; {} is taken", Name(a), Name(b),
-                    Name(a));
+    context.ErrorIfStrict({}, rule, "neither of {} and {} is the wider type; {} is taken", Name(a), Name(b),
+                          Name(a));
   }
   return order < 0 ? b : a;
 }

@@ -76,8 +76,9 @@ Inferred Outfeed(RuleContext& c) {
       case Fit::kSame:
         break;
       case Fit::kLayoutDiffers:
-        c.Lenient(c.range_of<attr::outfeed_shape>(), kTokenRule, "outfeed_shape is {}, but operand 0 is {}",
-                  LayoutText(*shape), LayoutText(c.operand(0)));
+        c.ErrorIfStrict(c.range_of<attr::outfeed_shape>(), kTokenRule,
+                        "outfeed_shape is {}, but operand 0 is {}", LayoutText(*shape),
+                        LayoutText(c.operand(0)));
         break;
       case Fit::kDiffers:
         c.NoteOperand(c.Error(c.range_of<attr::outfeed_shape>(), kTokenRule,
@@ -119,8 +120,8 @@ Inferred CopyDone(RuleContext& c) {
     case Fit::kSame:
       return Like(*target);
     case Fit::kLayoutDiffers:
-      c.Lenient(c.operand_range(0), kTokenRule, "copy-done copies {} to {}; the layouts must be equal",
-                LayoutText(source), LayoutText(*target));
+      c.ErrorIfStrict(c.operand_range(0), kTokenRule, "copy-done copies {} to {}; the layouts must be equal",
+                      LayoutText(source), LayoutText(*target));
       return Like(*target);
     case Fit::kDiffers:
       c.OperandError(0, kTokenRule, "copy-done copies {} to {}; the shapes must be equal", Text(source),

@@ -19,9 +19,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kMostEvents = 1'000'000;
-constexpr int64_t kMostWatched = 10;  // The largest number of profiled runs.
-constexpr double kLongestWatch = 1;   // The time limit of profiled runs in seconds.
+constexpr int64_t kMaxEvents = 1'000'000;
+constexpr int64_t kMaxWatched = 10;  // The largest number of profiled runs.
+constexpr double kLongestWatch = 1;  // The time limit of profiled runs in seconds.
 
 struct ProfileOptions {
   CommonOptions common;
@@ -91,17 +91,17 @@ Json ToJson(const Profile& profile) {
 // Returns the time of each device in its own steps, and in collectives, which includes waiting for others.
 std::string DevicesText(const std::vector<std::string>& names, const std::vector<Profile>& profiles,
                         Json& json) {
-  constexpr size_t kMost = 16;
+  constexpr size_t kMax = 16;
   std::string text = fmt::format("{:>10} {:>14}  device\n", "own ms", "collectives ms");
   for (size_t d = 0; d < profiles.size(); ++d) {
     double own = 0, exchanging = 0;
     for (const Profile::Row& row : profiles[d].ByInstruction())
       (spmd::DependsOnDevices(*row.instruction) ? exchanging : own) += row.seconds;
     json.push_back({{"device", names[d]}, {"own_s", own}, {"collectives_s", exchanging}});
-    if (d < kMost) text += fmt::format("{:>10.4f} {:>14.4f}  {}\n", own * 1e3, exchanging * 1e3, names[d]);
+    if (d < kMax) text += fmt::format("{:>10.4f} {:>14.4f}  {}\n", own * 1e3, exchanging * 1e3, names[d]);
   }
-  if (profiles.size() > kMost)
-    text += fmt::format("{:>10} and {} more (see --format=json)\n", "...", profiles.size() - kMost);
+  if (profiles.size() > kMax)
+    text += fmt::format("{:>10} and {} more (see --format=json)\n", "...", profiles.size() - kMax);
   return text;
 }
 
@@ -153,10 +153,10 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
   // Keeps the profile of the fastest run, as for the time without a profile.
   std::vector<Profile> profiles;  // By device.
   double watched = std::numeric_limits<double>::infinity(), in_all = 0;
-  for (int64_t run = 0; run < std::min(options.repeat, kMostWatched) && in_all < kLongestWatch; ++run) {
+  for (int64_t run = 0; run < std::min(options.repeat, kMaxWatched) && in_all < kLongestWatch; ++run) {
     const int64_t count = devices->grid.count();
     std::vector<Profile> those(static_cast<size_t>(count),
-                               Profile(options.trace.empty() ? 0 : kMostEvents / count));
+                               Profile(options.trace.empty() ? 0 : kMaxEvents / count));
     DevicesOptions observed = run_options;
     observed.observer = [&](int64_t device) { return &those[static_cast<size_t>(device)]; };
     const auto start = Clock::now();
@@ -194,7 +194,7 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
   if (!result.Accept(WriteOutput(options.trace, ChromeTrace(profiles)), file)) return;
   int64_t dropped = 0;
   for (const Profile& one : profiles) dropped += one.dropped_events();
-  const int64_t most = kMostEvents / devices->grid.count();
+  const int64_t most = kMaxEvents / devices->grid.count();
   if (dropped > 0 && !devices->has_several())
     result.text += fmt::format("\nthe trace holds the first {} of {} events\n", most, most + dropped);
   else if (dropped > 0)

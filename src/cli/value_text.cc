@@ -14,7 +14,7 @@
 namespace hlo::cli {
 namespace {
 
-constexpr int64_t kMostElements = 1000;
+constexpr int64_t kMaxElements = 1000;
 constexpr int64_t kEdgeElements = 3;  // The number of elements shown at either end of a dimension.
 
 int64_t StrideOf(const Literal& array, int64_t dim) {
@@ -59,7 +59,7 @@ void AppendSummarised(const Literal& value, std::string* out) {
     return;
   }
   LiteralPrintOptions options{.shapes = true, .layouts = false};
-  if (!value.shape().IsArray() || UsedCount(value) <= kMostElements) {
+  if (!value.shape().IsArray() || UsedCount(value) <= kMaxElements) {
     AppendLiteral(value, options, out);
     return;
   }

@@ -248,8 +248,8 @@ absl::StatusOr<std::vector<Instance>> Instances(const Block& block) {
       }
     }
     instances = std::move(expanded);
-    constexpr size_t kMost = 10000;
-    if (instances.size() > kMost) return absl::InvalidArgumentError("`foreach` makes too many cases");
+    constexpr size_t kMax = 10000;
+    if (instances.size() > kMax) return absl::InvalidArgumentError("`foreach` makes too many cases");
   }
   return instances;
 }

@@ -136,9 +136,9 @@ int64_t BirthTracker::PositionOfBirth(const StepView& step, const StepValue& wri
   for (const auto& [k, operand] : special) {
     if (!ContributesInPart(instruction, k, operand, IndexOf(write.value, first))) return -1;
   }
-  constexpr int64_t kMostLooks = 4096;  // At elements that may each be a sum of many.
+  constexpr int64_t kMaxInspected = 4096;  // At elements that may each be a sum of many.
   int64_t looks = 0;
-  for (int64_t i = first; i < write.value.element_count() && looks < kMostLooks; ++i) {
+  for (int64_t i = first; i < write.value.element_count() && looks < kMaxInspected; ++i) {
     if (!IsWithinSizes(write.value, i) || !IsSpecialAt(write.value, i, kind)) continue;
     ++looks;
     const bool is_given = std::any_of(special.begin(), special.end(), [&](const auto& each) {

@@ -22,13 +22,13 @@ namespace {
 std::string_view Name(SpecialKind kind) { return kind == SpecialKind::kNan ? "NaN" : "Inf"; }
 
 std::string WayText(const std::vector<const Instruction*>& way) {
-  constexpr size_t kMost = 12;
+  constexpr size_t kMax = 12;
   std::vector<std::string> names;
   for (const Instruction* instruction : way) names.push_back(fmt::format("%{}", instruction->name()));
-  if (names.size() > kMost) {
-    const std::string left_out = fmt::format("({} more)", names.size() - kMost);
-    names.erase(names.begin() + kMost / 2, names.end() - kMost / 2);
-    names.insert(names.begin() + kMost / 2, left_out);
+  if (names.size() > kMax) {
+    const std::string left_out = fmt::format("({} more)", names.size() - kMax);
+    names.erase(names.begin() + kMax / 2, names.end() - kMax / 2);
+    names.insert(names.begin() + kMax / 2, left_out);
   }
   return fmt::format("{}", fmt::join(names, " -> "));
 }

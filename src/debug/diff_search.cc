@@ -11,7 +11,7 @@ namespace hlo::debug {
 namespace {
 
 // The most FLOPs and bytes of a shadow run.
-constexpr int64_t kMostShadowWork = 100'000'000;
+constexpr int64_t kMaxShadowWork = 100'000'000;
 
 }  // namespace
 
@@ -179,7 +179,7 @@ absl::StatusOr<bool> DiffRun::IsRounding(const AlignedPair& pair, const Cut& cut
   HLO_ASSIGN_OR_RETURN(const Cone cone, MakeCone(flat_a_, {&pair.a, 1}, edges_a));
   Cost cost;
   for (const Instruction* i : cone.module.module().entry()->instructions()) cost += InstructionCost(*i);
-  if (cost.flops + cost.transcendentals + cost.bytes_read > kMostShadowWork) return false;
+  if (cost.flops + cost.transcendentals + cost.bytes_read > kMaxShadowWork) return false;
   std::vector<Literal> arguments;
   for (const Instruction* parameter : cone.parameters) arguments.push_back(known_a.at(parameter));
   const absl::StatusOr<ShadowReport> shadow = RunShadow(cone.module, arguments, options_.evaluate);

@@ -5,7 +5,7 @@
 namespace hlo::debug {
 namespace {
 
-constexpr int kMostTerms = 400;
+constexpr int kMaxTerms = 400;
 const DoubleDouble kLn2(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
 const DoubleDouble kHalfPi(0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54);
 constexpr double kHalfPiRest = -0x1.f1976b7ed8fbcp-110;
@@ -24,7 +24,7 @@ DoubleDouble Scaled(const DoubleDouble& x, int exponent) {
 DoubleDouble Series(const DoubleDouble& x, int first, bool alternates) {
   const DoubleDouble square = x * x;
   DoubleDouble term = first == 0 ? DoubleDouble(1) : x, sum = term;
-  for (int k = first + 2; k < kMostTerms; k += 2) {
+  for (int k = first + 2; k < kMaxTerms; k += 2) {
     term = term * square / (static_cast<double>(k) * (k - 1));
     if (alternates) term = -term;
     if (IsNegligible(term, sum)) break;
@@ -73,7 +73,7 @@ DoubleDouble Expm1(const DoubleDouble& x) {
   if (x.high == 0 || !std::isfinite(plain) || plain == -1) return plain;
   if (std::fabs(x.high) > 0.5) return Exp(x) - 1;
   DoubleDouble term = x, sum = x;
-  for (int k = 2; k < kMostTerms; ++k) {
+  for (int k = 2; k < kMaxTerms; ++k) {
     term = term * x / static_cast<double>(k);
     if (IsNegligible(term, sum)) break;
     sum = sum + term;
@@ -151,7 +151,7 @@ DoubleDouble Erf(const DoubleDouble& x) {
   if (!(std::fabs(x.high) < kFlat) || x.high == 0) return std::erf(x.high);
   const DoubleDouble square = x * x;
   DoubleDouble term = x, sum = x;
-  for (int n = 1; n < kMostTerms; ++n) {
+  for (int n = 1; n < kMaxTerms; ++n) {
     term = term * square * (2.0 / 1) / static_cast<double>(2 * n + 1);
     if (IsNegligible(term, sum)) break;
     sum = sum + term;

@@ -8,7 +8,7 @@
 namespace hlo::debug {
 namespace {
 
-constexpr int64_t kMostInlined = 10'000'000;
+constexpr int64_t kMaxInlined = 10'000'000;
 
 bool IsCall(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kFusion || instruction.opcode() == Opcode::kCall;
@@ -67,7 +67,7 @@ int64_t FlatModule::FlatSize(const Computation& computation) {
   int64_t size = 0;
   for (const Instruction* instruction : computation.instructions()) {
     size += IsCall(*instruction) ? FlatSize(*instruction->called_computations().front()) : 1;
-    size = std::min(size, kMostInlined + 1);
+    size = std::min(size, kMaxInlined + 1);
   }
   return sizes_[&computation] = size;
 }
@@ -76,7 +76,7 @@ bool FlatModule::IsInlined(const Instruction& instruction) {
   if (inlining_ == Inlining::kNone || !IsCall(instruction) || instruction.called_computations().size() != 1)
     return false;
   const Computation& callee = *instruction.called_computations().front();
-  return static_cast<int64_t>(origins_.size()) + FlatSize(callee) <= kMostInlined &&
+  return static_cast<int64_t>(origins_.size()) + FlatSize(callee) <= kMaxInlined &&
          callee.parameters().size() == instruction.operands().size();
 }
 

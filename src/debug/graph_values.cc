@@ -14,7 +14,7 @@
 namespace hlo::debug {
 namespace {
 
-constexpr int64_t kBins = 32, kMostPixels = 32, kMostSlices = 4, kMostFirst = 16;
+constexpr int64_t kBins = 32, kMaxPixels = 32, kMaxSlices = 4, kMaxListed = 16;
 
 using See = std::function<void(const Instruction&, const Literal&)>;
 
@@ -117,18 +117,18 @@ absl::Status ForEachValue(const CheckedModule& module, const std::vector<Literal
 ValueFacts FactsOf(const Literal& array) {
   ValueFacts facts;
   facts.statistics = Statistics(array);
-  for (int64_t i = 0; i < std::min(array.element_count(), kMostFirst); ++i) {
+  for (int64_t i = 0; i < std::min(array.element_count(), kMaxListed); ++i) {
     const double element = ElementAsDouble(array, i);
     facts.first += i == 0 ? "" : ", ";
     facts.first += std::isnan(element) ? "nan" : fmt::format("{:.6g}", element);
   }
-  if (array.element_count() > kMostFirst) facts.first += ", ...";
+  if (array.element_count() > kMaxListed) facts.first += ", ...";
   if (array.element_count() > 1) facts.histogram = Histogram(array, facts.statistics, kBins);
   if (array.rank() < 2 || array.element_count() < 4) return facts;
   const int64_t size = array.dim(array.rank() - 2) * array.dim(array.rank() - 1);
-  facts.rows = std::min(kMostPixels, array.dim(array.rank() - 2));
-  facts.columns = std::min(kMostPixels, array.dim(array.rank() - 1));
-  for (int64_t slice = 0; slice < std::min(kMostSlices, array.element_count() / size); ++slice) {
+  facts.rows = std::min(kMaxPixels, array.dim(array.rank() - 2));
+  facts.columns = std::min(kMaxPixels, array.dim(array.rank() - 1));
+  for (int64_t slice = 0; slice < std::min(kMaxSlices, array.element_count() / size); ++slice) {
     facts.slices.push_back(Picture(array, slice * size, facts));
     facts.slice_names.push_back(SliceName(array, slice));
   }

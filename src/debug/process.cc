@@ -23,7 +23,7 @@ namespace hlo::debug {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr size_t kMostOutput = 8192;
+constexpr size_t kMaxOutput = 8192;
 
 std::string Quoted(const std::string& word) {
   return "'" + absl::StrReplaceAll(word, {{"'", "'\\''"}}) + "'";
@@ -68,7 +68,7 @@ bool ReadSome(int descriptor, std::string& output) {
   const ssize_t count = read(descriptor, bytes, sizeof bytes);
   if (count <= 0) return false;
   output.append(bytes, static_cast<size_t>(count));
-  if (output.size() > 2 * kMostOutput) output.erase(0, output.size() - kMostOutput);
+  if (output.size() > 2 * kMaxOutput) output.erase(0, output.size() - kMaxOutput);
   return true;
 }
 
@@ -118,7 +118,7 @@ absl::StatusOr<CommandOutcome> RunCommand(const std::string& command, double max
   close(child.output);
   outcome.seconds = seconds();
   if (!outcome.timed_out) SetEnd(status, outcome);
-  if (outcome.output.size() > kMostOutput) outcome.output.erase(0, outcome.output.size() - kMostOutput);
+  if (outcome.output.size() > kMaxOutput) outcome.output.erase(0, outcome.output.size() - kMaxOutput);
   return outcome;
 }
 

@@ -10,7 +10,7 @@
 namespace hlo::debug {
 namespace {
 
-constexpr int64_t kMostIterations = 100'000;
+constexpr int64_t kMaxIterations = 100'000;
 constexpr EvaluateOptions kLimits = {.max_seconds = 60};
 
 bool HasCalls(const FlatModule& flat) {
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<Literal>> StatesOf(const CaseGraph& graph, const Inst
   };
   HLO_ASSIGN_OR_RETURN(Function condition, make(*loop.Get<attr::condition>()));
   HLO_ASSIGN_OR_RETURN(Function body, make(*loop.Get<attr::body>()));
-  while (static_cast<int64_t>(states.size()) <= kMostIterations) {
+  while (static_cast<int64_t>(states.size()) <= kMaxIterations) {
     HLO_ASSIGN_OR_RETURN(const Literal runs, condition.Call(states.back(), kLimits));
     if (!IsTrue(runs)) return states;
     HLO_ASSIGN_OR_RETURN(Literal next, body.Call(states.back(), kLimits));

@@ -8,8 +8,8 @@
 namespace hlo::debug {
 namespace {
 
-constexpr int64_t kMostRoots = 64;
-constexpr double kMostSeconds = 60;
+constexpr int64_t kMaxRoots = 64;
+constexpr double kMaxSeconds = 60;
 
 // Returns the ranges of `count` items in which a search by halves tries to drop them: halves, quarters, and
 // so on.
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<Literal>> CaseGraph::Compute(
   std::vector<Literal> arguments;
   for (const Instruction* parameter : cone.parameters) arguments.push_back(inputs.at(parameter));
   EvaluateOptions options;
-  options.max_seconds = kMostSeconds;
+  options.max_seconds = kMaxSeconds;
   HLO_ASSIGN_OR_RETURN(const Literal all, Execute(cone.module, std::move(arguments), Engine::kFast, options));
   return std::vector<Literal>(all.elements().begin(), all.elements().end());
 }
@@ -156,7 +156,7 @@ std::vector<Proposal> ProposeOutputs(const SharedCase& test) {
 std::vector<Proposal> ProposeRoots(const SharedCase& test) {
   const CaseGraph graph(*test);
   std::vector<Proposal> proposals;
-  for (const int64_t index : Spread(static_cast<int64_t>(graph.flat.instructions().size()), kMostRoots))
+  for (const int64_t index : Spread(static_cast<int64_t>(graph.flat.instructions().size()), kMaxRoots))
     proposals.push_back([=] { return WithRoot(*test, index); });
   return proposals;
 }

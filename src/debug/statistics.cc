@@ -13,8 +13,8 @@
 namespace hlo::debug {
 namespace {
 
-constexpr int64_t kMostShown = 4;
-constexpr size_t kMostLeaves = 4;
+constexpr int64_t kMaxShown = 4;
+constexpr size_t kMaxLeaves = 4;
 
 template <class W>
 double AsDouble(W value) {
@@ -41,7 +41,7 @@ std::string Counted(int64_t count, std::string_view what) {
 std::string ArraySummary(const Literal& array) {
   const std::string shape = ToString(array.shape());
   if (array.data() == nullptr && array.element_count() > 0) return shape + " elided";
-  if (array.element_count() <= kMostShown) return shape + " " + ToString(array);
+  if (array.element_count() <= kMaxShown) return shape + " " + ToString(array);
   const ArrayStatistics s = Statistics(array);
   return fmt::format("{} min {:.7g}, max {:.7g}, mean {:.7g}{}{}", shape, s.min, s.max, s.mean,
                      Counted(s.nan, "NaN"), Counted(s.inf, "infinite"));
@@ -93,9 +93,9 @@ std::string DescribeValue(const Literal& value) {
   if (value.shape().IsArray()) return ArraySummary(value);
   const std::vector<LiteralLeaf> leaves = ArrayLeaves(value);
   std::string text = "(";
-  for (size_t i = 0; i < std::min(leaves.size(), kMostLeaves); ++i)
+  for (size_t i = 0; i < std::min(leaves.size(), kMaxLeaves); ++i)
     text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", leaves[i].key, ArraySummary(*leaves[i].value));
-  if (leaves.size() > kMostLeaves) text += fmt::format("; and {} more", leaves.size() - kMostLeaves);
+  if (leaves.size() > kMaxLeaves) text += fmt::format("; and {} more", leaves.size() - kMaxLeaves);
   return text + ")";
 }
 

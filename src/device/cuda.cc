@@ -135,12 +135,12 @@ class CudaGpu : public Gpu {
   absl::Status Synchronize() override {
     return CudaStatus(cudaStreamSynchronize(stream_), "waiting for the GPU");
   }
-  absl::StatusOr<std::unique_ptr<GpuLoop>> RecordLoop(const bool* goes_on,
-                                                      std::function<absl::Status()> turn) override {
+  absl::StatusOr<std::unique_ptr<GpuLoop>> CaptureLoop(const bool* goes_on,
+                                                       std::function<absl::Status()> turn) override {
     return RecordCudaLoop(stream(), goes_on, turn);
   }
-  absl::Status RecordBranch(const void* choice, bool is_pred,
-                            absl::Span<const std::function<absl::Status()>> branches) override {
+  absl::Status CaptureBranch(const void* choice, bool is_pred,
+                             absl::Span<const std::function<absl::Status()>> branches) override {
     return RecordCudaBranch(stream(), choice, is_pred, branches);
   }
 

@@ -68,12 +68,12 @@ class EmulatedGpu : public Gpu {
   }
   absl::Status Synchronize() override { return OutsideOfTurns("waiting"); }
 
-  absl::StatusOr<std::unique_ptr<GpuLoop>> RecordLoop(const bool* goes_on,
-                                                      std::function<absl::Status()> turn) override {
+  absl::StatusOr<std::unique_ptr<GpuLoop>> CaptureLoop(const bool* goes_on,
+                                                       std::function<absl::Status()> turn) override {
     return std::make_unique<EmulatedLoop>(goes_on, std::move(turn), &in_turn_);
   }
-  absl::Status RecordBranch(const void* choice, bool is_pred,
-                            absl::Span<const std::function<absl::Status()>> branches) override {
+  absl::Status CaptureBranch(const void* choice, bool is_pred,
+                             absl::Span<const std::function<absl::Status()>> branches) override {
     if (!in_turn_) return absl::InternalError("a branch is recorded outside of a loop");
     const auto last = static_cast<int64_t>(branches.size()) - 1;
     int64_t number =

@@ -48,14 +48,14 @@ class Gpu {
   // only launch kernels and copy from device to device, must enqueue the same work in every call, and must
   // live as long as the loop. Returns Unimplemented if the device does not support it; the caller then runs
   // the loop on the host.
-  virtual absl::StatusOr<std::unique_ptr<GpuLoop>> RecordLoop(const bool* goes_on,
-                                                              std::function<absl::Status()> turn) = 0;
+  virtual absl::StatusOr<std::unique_ptr<GpuLoop>> CaptureLoop(const bool* goes_on,
+                                                               std::function<absl::Status()> turn) = 0;
   // Captures a conditional within a `turn`. `choice`, in device memory, is read when the conditional is
   // reached: a true pred selects the first branch and a false one the second; an s32 is the branch number.
   // Numbers out of range select the last branch. The rules for `turn` apply to the branches. Returns
   // Unimplemented if the device does not support it.
-  virtual absl::Status RecordBranch(const void* choice, bool is_pred,
-                                    absl::Span<const std::function<absl::Status()>> branches) = 0;
+  virtual absl::Status CaptureBranch(const void* choice, bool is_pred,
+                                     absl::Span<const std::function<absl::Status()>> branches) = 0;
 };
 
 // Owns memory of a GPU, which must outlive it.

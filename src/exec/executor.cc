@@ -66,7 +66,7 @@ absl::Status Executor::Bind(std::vector<Literal> arguments) {
         owner = nullptr;
         pointers_[slot] = arena_->data() + buffer.offset;
         continue;
-      case plan::Buffer::Kind::kOwn:
+      case plan::Buffer::Kind::kAllocated:
         if (buffer.donor >= 0 && owner == argument_of(plan_.buffers[buffer.donor])) break;
         // The caller may still hold the memory of the previous run's result.
         if (owner == nullptr || owner.use_count() > 1 || owner->byte_count() < buffer.byte_count) {
@@ -315,7 +315,8 @@ absl::Status Executor::RunReference(const Instruction& instruction, const plan::
   HLO_RETURN_IF_ERROR(CallReference(instruction, step.operands, step.results));
   // If somebody else, such as the host, holds an operand's memory, the slot continues with a copy.
   for (const Slot slot : step.operands) {
-    if (slot < 0 || plan_.buffers[slot].kind != plan::Buffer::Kind::kOwn || owners_[slot].use_count() == 1)
+    if (slot < 0 || plan_.buffers[slot].kind != plan::Buffer::Kind::kAllocated ||
+        owners_[slot].use_count() == 1)
       continue;
     HLO_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> copy, Buffer::Allocate(owners_[slot]->byte_count()));
     std::memcpy(copy->data(), pointers_[slot], plan_.buffers[slot].byte_count);

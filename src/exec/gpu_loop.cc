@@ -83,14 +83,14 @@ absl::Status GpuExecutor::RunCaptured(const plan::LoopStep& loop, StepState& sta
   if (state.graph == nullptr || state.captured_pointers != pointers_) {
     state.graph = nullptr;
     state.captured_pointers = pointers_;
-    HLO_ASSIGN_OR_RETURN(state.graph, gpu_->RecordLoop(static_cast<const bool*>(pointers_[loop.predicate]),
-                                                       [this, &loop]() -> absl::Status {
-                                                         is_capturing_ = true;
-                                                         absl::Status status = RunIteration(loop);
-                                                         if (status.ok()) status = RunSteps(loop.condition);
-                                                         is_capturing_ = false;
-                                                         return status;
-                                                       }));
+    HLO_ASSIGN_OR_RETURN(state.graph, gpu_->CaptureLoop(static_cast<const bool*>(pointers_[loop.predicate]),
+                                                        [this, &loop]() -> absl::Status {
+                                                          is_capturing_ = true;
+                                                          absl::Status status = RunIteration(loop);
+                                                          if (status.ok()) status = RunSteps(loop.condition);
+                                                          is_capturing_ = false;
+                                                          return status;
+                                                        }));
   }
   HLO_RETURN_IF_ERROR(state.graph->Run());
   if (state.captured_pointers != pointers_)
@@ -103,7 +103,7 @@ std::optional<absl::Status> GpuExecutor::CaptureConditional(const plan::BranchSt
   std::vector<std::function<absl::Status()>> branches;
   for (const plan::BranchStep::Branch& each : branch.branches)
     branches.push_back([this, &each] { return RunBranchSteps(each); });
-  return gpu_->RecordBranch(pointers_[branch.choice], branch.choice_type == ElementType::kPred, branches);
+  return gpu_->CaptureBranch(pointers_[branch.choice], branch.choice_type == ElementType::kPred, branches);
 }
 
 void GpuExecutor::OnBranch(const plan::Step& step, size_t number) {

@@ -42,8 +42,8 @@ absl::StatusOr<std::string> Gunzip(std::string_view bytes, int64_t most_bytes) {
   size_t taken = 0, used = 0;
   for (;;) {
     Grow(used, most_bytes, &out);
-    constexpr size_t kMost = std::numeric_limits<uInt>::max();
-    const size_t in = std::min(bytes.size() - taken, kMost), room = std::min(out.size() - used, kMost);
+    constexpr size_t kMax = std::numeric_limits<uInt>::max();
+    const size_t in = std::min(bytes.size() - taken, kMax), room = std::min(out.size() - used, kMax);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + taken));
     stream.avail_in = static_cast<uInt>(in);
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + used);

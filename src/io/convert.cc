@@ -165,7 +165,7 @@ absl::StatusOr<Literal> FitArray(const Literal& value, const Shape& expected, co
   if (!is_bounded) return Unfitting(value, expected);
   HLO_ASSIGN_OR_RETURN(const Literal dense, WithoutPadding(value));
   if (!DimsFit(dense.dims(), expected)) return Unfitting(value, expected);
-  return WithinBounds(dense, expected);
+  return PaddedToBounds(dense, expected);
 }
 
 }  // namespace

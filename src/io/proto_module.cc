@@ -125,7 +125,7 @@ class ModuleText {
       if (!entry.has_recovery_module()) continue;
       HLO_ASSIGN_OR_RETURN(const std::string text, ModuleText(entry.recovery_module(), depth_ + 1).Make());
       Put(", {}", DoublyQuoted(text));
-      if (out_.size() > kMostBytes) return TooLong();
+      if (out_.size() > kMaxBytes) return TooLong();
     }
     Put(" }}");
     return absl::OkStatus();
@@ -179,7 +179,7 @@ class ModuleText {
       HLO_RETURN_IF_ERROR(AppendInstruction(*instruction, names, &out_));
       if (IsEntry(computation)) AppendRecordedSharding(computation, *instruction);
       Put("\n");
-      if (out_.size() > kMostBytes) return TooLong();
+      if (out_.size() > kMaxBytes) return TooLong();
     }
     Put("}}");
     if (!computation.execution_thread().empty() && computation.execution_thread() != "main")
@@ -216,7 +216,7 @@ class ModuleText {
     return order;
   }
 
-  static constexpr size_t kMostBytes = size_t{3} << 30;
+  static constexpr size_t kMaxBytes = size_t{3} << 30;
   static absl::Status TooLong() {
     return absl::ResourceExhaustedError("the module as text takes more than 3 GiB");
   }

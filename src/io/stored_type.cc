@@ -145,7 +145,7 @@ absl::StatusOr<Literal> ReadElements(const StoredArray& array, const Shape& expe
                 RowMajorStrides(dense.dims()), dense.dims(), ByteCount(expected.type()));
     literal = std::move(row_major);
   }
-  return expected.HasUnboundedDim() ? literal : WithinBounds(literal, expected);
+  return expected.HasUnboundedDim() ? literal : PaddedToBounds(literal, expected);
 }
 
 absl::StatusOr<Literal> WithoutPadding(const Literal& literal) {

@@ -133,8 +133,8 @@ class ModuleWriter {
   // Replica r of partition p runs on device r * partitions + p.
   void WriteDevices() {
     const int64_t replicas = module_.header().replica_count, partitions = module_.header().num_partitions;
-    constexpr int64_t kMostDevices = 1 << 20;
-    if (replicas * partitions <= 1 || replicas > kMostDevices || partitions > kMostDevices / replicas) return;
+    constexpr int64_t kMaxDevices = 1 << 20;
+    if (replicas * partitions <= 1 || replicas > kMaxDevices || partitions > kMaxDevices / replicas) return;
     proto::DeviceAssignmentProto* devices = out_.mutable_device_assignment();
     devices->set_replica_count(static_cast<int32_t>(replicas));
     devices->set_computation_count(static_cast<int32_t>(partitions));

@@ -21,7 +21,7 @@ inline bool IsTotalOrder(const Instruction& compare) {
 template <class Key, class FindKey, class IsTie>
 class LexicographicOrder {
  public:
-  static constexpr size_t kMostKeys = 16;
+  static constexpr size_t kMaxKeys = 16;
 
   LexicographicOrder(FindKey find_key, IsTie is_tie) : find_key_(find_key), is_tie_(is_tie) {}
 
@@ -34,7 +34,7 @@ class LexicographicOrder {
 
  private:
   bool Collect(const Instruction& before) {
-    if (keys_.size() >= kMostKeys) return false;
+    if (keys_.size() >= kMaxKeys) return false;
     if (std::optional<Key> last = find_key_(before); last.has_value()) {
       keys_.push_back(*std::move(last));
       return true;

@@ -36,8 +36,8 @@ int64_t ProductOf(const Shape& shape, IntList dims) {
 // Returns the number of pairs (output position, window element) of one dimension that read an input element
 // instead of padding.
 int64_t ValidPositions(const WindowDim& window, int64_t input, int64_t output) {
-  constexpr int64_t kMostSteps = 1 << 20;
-  if (window.size <= 0 || output <= 0 || SatMul(window.size, output) > kMostSteps)
+  constexpr int64_t kMaxSteps = 1 << 20;
+  if (window.size <= 0 || output <= 0 || SatMul(window.size, output) > kMaxSteps)
     return SatMul(window.size, output);
   int64_t valid = 0;
   for (int64_t o = 0; o < output; ++o) {

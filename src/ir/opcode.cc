@@ -54,8 +54,8 @@ namespace {
 
 // The attributes with one spelling. Each opcode accepts at most one of them.
 struct Spelled {
-  static constexpr int kMost = 4;
-  AttrId ids[kMost] = {AttrId::kNone, AttrId::kNone, AttrId::kNone, AttrId::kNone};
+  static constexpr int kMax = 4;
+  AttrId ids[kMax] = {AttrId::kNone, AttrId::kNone, AttrId::kNone, AttrId::kNone};
 };
 using AttrSet = std::bitset<kAttrCount>;
 

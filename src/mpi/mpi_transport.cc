@@ -28,10 +28,10 @@ constexpr int kTag = 1;
 
 // The most bytes in one message of MPI, whose counts are ints. HLO_RUN_MPI_CHUNK sets it for tests.
 int64_t ChunkBytes() {
-  constexpr int64_t kMost = int64_t{1} << 30;
+  constexpr int64_t kMax = int64_t{1} << 30;
   const char* text = std::getenv("HLO_RUN_MPI_CHUNK");
   const int64_t bytes = text == nullptr ? 0 : std::atoll(text);
-  return bytes > 0 ? std::min(bytes, kMost) : kMost;
+  return bytes > 0 ? std::min(bytes, kMax) : kMax;
 }
 
 class MpiTransport : public spmd::Transport {

@@ -114,9 +114,9 @@ struct Step {
 };
 
 struct Buffer {
-  // kOwn: allocated separately, because reference functions use it or because it is a result. kLiteral: a
-  // literal, which stores the sizes of dynamic dimensions.
-  enum class Kind : uint8_t { kParameter, kConstant, kArena, kOwn, kLiteral };
+  // kAllocated: allocated separately, because reference functions use it or because it is a result. kLiteral:
+  // a literal, which stores the sizes of dynamic dimensions.
+  enum class Kind : uint8_t { kParameter, kConstant, kArena, kAllocated, kLiteral };
   Kind kind = Kind::kArena;
   int64_t byte_count = 0;
   int64_t offset = 0;      // kArena: from the start of the arena.

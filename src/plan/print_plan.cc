@@ -47,7 +47,7 @@ class Printer {
         return "constant";
       case Buffer::Kind::kArena:
         return fmt::format("arena at {}, {} bytes", buffer.offset, buffer.byte_count);
-      case Buffer::Kind::kOwn:
+      case Buffer::Kind::kAllocated:
         return fmt::format(
             "{}, {} bytes{}", buffer.is_result ? "result" : "memory of its own", buffer.byte_count,
             buffer.donor < 0 ? "" : fmt::format(", in the memory of b{} if that is donated", buffer.donor));

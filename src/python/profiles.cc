@@ -14,7 +14,7 @@
 namespace hlo::python {
 namespace {
 
-constexpr int64_t kMostEvents = 1'000'000;
+constexpr int64_t kMaxEvents = 1'000'000;
 
 struct Timed {
   double seconds = std::numeric_limits<double>::infinity();
@@ -49,7 +49,7 @@ nb::dict MakeProfile(PlannedModule& planned, const std::vector<Literal>& argumen
   for (int64_t i = 0; i < repeat; ++i)
     best.seconds = std::min(best.seconds, SecondsOf(planned, arguments, nullptr, can_interrupt));
   for (int64_t i = 0; i < repeat; ++i) {
-    Profile profile(kMostEvents);
+    Profile profile(kMaxEvents);
     const double seconds = SecondsOf(planned, arguments, &profile, can_interrupt);
     if (seconds >= best.watched_seconds) continue;
     best.watched_seconds = seconds;

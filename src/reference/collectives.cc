@@ -77,7 +77,7 @@ absl::StatusOr<Literal> Permuted(OpContext& context, const Shape& shape) {
 }
 
 // Returns why a ragged-all-to-all cannot run; "" if it can.
-std::string RaggedObstacle(const Instruction& instruction, bool has_peers) {
+std::string RaggedUnsupportedReason(const Instruction& instruction, bool has_peers) {
   if (instruction.operand_count() != 6) return "takes six operands";
   const Shape &input = instruction.operand(0)->shape(), &output = instruction.operand(1)->shape();
   const bool same_rows = input.IsArray(output.type()) && input.rank() > 0 && input.rank() == output.rank() &&
@@ -116,7 +116,7 @@ const Shape& ResultOf(const Instruction& instruction) {
 }
 
 // Operands are returned unchanged only if groups have one member.
-std::string GroupSizeObstacle(const Instruction& instruction) {
+std::string GroupSizeUnsupportedReason(const Instruction& instruction) {
   std::vector<const Shape*> results, operands;
   AppendArrays(ResultOf(instruction), &results);
   for (const Instruction* operand : instruction.operands()) AppendArrays(operand->shape(), &operands);
@@ -145,10 +145,10 @@ bool IsDone(Opcode opcode) {
 }
 
 // Returns why a collective of several devices cannot run; "" if it can. Executable::Make checks its groups.
-std::string PeersObstacle(const Instruction& instruction) {
+std::string PeersUnsupportedReason(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kRaggedAllToAll:
-      return RaggedObstacle(instruction, true);
+      return RaggedUnsupportedReason(instruction, true);
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart: {
       if (!instruction.Has<attr::permute_slice_sizes>()) return "";
@@ -165,17 +165,17 @@ std::string PeersObstacle(const Instruction& instruction) {
 
 }  // namespace
 
-std::string CollectiveObstacle(const Instruction& instruction) {
+std::string CollectiveUnsupportedReason(const Instruction& instruction) {
   if (instruction.Get<attr::has_dynamic_root>() &&
       (instruction.operand_count() < 2 ||
        !IsIntegral(instruction.operand(instruction.operand_count() - 1)->shape().type()))) {
     return "with has_dynamic_root its last operand is an array of positions in the group";
   }
-  if (spmd::HasSeveralDevices(*instruction.parent()->module())) return PeersObstacle(instruction);
+  if (spmd::HasSeveralDevices(*instruction.parent()->module())) return PeersUnsupportedReason(instruction);
   const ReplicaGroups* groups = instruction.Get<attr::replica_groups>();
   if (groups != nullptr && !HasSingleGroups(*groups))
     return "its groups have several devices; the run has one (see --replicas and --partitions)";
-  if (instruction.opcode() == Opcode::kRaggedAllToAll) return RaggedObstacle(instruction, false);
+  if (instruction.opcode() == Opcode::kRaggedAllToAll) return RaggedUnsupportedReason(instruction, false);
   for (IntList pair : instruction.Get<attr::source_target_pairs>()) {
     if (pair[0] != 0 || pair[1] != 0)
       return "its pairs name several devices; the run has one (see --replicas and --partitions)";
@@ -187,7 +187,7 @@ std::string CollectiveObstacle(const Instruction& instruction) {
   }
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId || IsDone(opcode)) return "";
-  return GroupSizeObstacle(instruction);
+  return GroupSizeUnsupportedReason(instruction);
 }
 
 // The result starts as the operand `output`; then rows input_offsets[u], ..., input_offsets[u] +

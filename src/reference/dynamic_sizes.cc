@@ -11,11 +11,11 @@
 #include "reference/arrays.h"
 
 namespace hlo::reference {
-absl::StatusOr<Literal> WithinBounds(const Literal& actual, const Shape& declared) {
+absl::StatusOr<Literal> PaddedToBounds(const Literal& actual, const Shape& declared) {
   if (declared.IsTuple()) {
     std::vector<Literal> elements;
     for (size_t i = 0; i < declared.elements().size(); ++i) {
-      HLO_ASSIGN_OR_RETURN(Literal element, WithinBounds(actual.element(i), declared.element(i)));
+      HLO_ASSIGN_OR_RETURN(Literal element, PaddedToBounds(actual.element(i), declared.element(i)));
       elements.push_back(std::move(element));
     }
     return Literal::Tuple(std::move(elements));
@@ -289,7 +289,7 @@ absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op) {
   HLO_ASSIGN_OR_RETURN(Literal result, op(actual_context));
   if (context.instruction.opcode() == Opcode::kDynamicUpdateSlice)
     return WithSizesOf(context.operands[0], result);
-  return WithinBounds(result, context.shape());
+  return PaddedToBounds(result, context.shape());
 }
 
 // Returns the run-time size of a dimension, or its static size.
@@ -325,7 +325,7 @@ absl::StatusOr<Literal> DynamicReshape(OpContext& context) {
         fmt::format("{} elements do not fill an array of the sizes {{{}}} within {}",
                     elements.element_count(), fmt::join(dims, ","), ToString(context.shape())));
   }
-  return WithinBounds(elements.WithShape(Shape::Array(elements.type(), dims)), context.shape());
+  return PaddedToBounds(elements.WithShape(Shape::Array(elements.type(), dims)), context.shape());
 }
 
 }  // namespace hlo::reference

@@ -17,6 +17,6 @@ bool NeedsActualSizes(const Instruction& instruction, absl::Span<const Literal> 
 absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op);
 
 // Returns a static array as the low end of an array of the declared bounds, with its sizes; the rest is zero.
-absl::StatusOr<Literal> WithinBounds(const Literal& actual, const Shape& declared);
+absl::StatusOr<Literal> PaddedToBounds(const Literal& actual, const Shape& declared);
 
 }  // namespace hlo::reference

@@ -8,13 +8,13 @@
 
 namespace hlo::reference {
 
-std::string Obstacle(const Instruction& instruction, const CustomCalls* custom_calls);
+std::string UnsupportedReason(const Instruction& instruction, const CustomCalls* custom_calls);
 
 // For specific opcodes.
-std::string RandomObstacle(const Instruction& instruction);
-std::string CollectiveObstacle(const Instruction& instruction);
-std::string CustomCallObstacle(const Instruction& instruction, const CustomCalls* custom_calls);
-std::string TransferObstacle(const Instruction& transfer);
+std::string RandomUnsupportedReason(const Instruction& instruction);
+std::string CollectiveUnsupportedReason(const Instruction& instruction);
+std::string CustomCallUnsupportedReason(const Instruction& instruction, const CustomCalls* custom_calls);
+std::string TransferUnsupportedReason(const Instruction& transfer);
 
 // True if a known custom call returns its first operand unchanged.
 bool IsIdentityCall(const Instruction& call);

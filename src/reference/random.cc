@@ -99,7 +99,7 @@ double Normal(const Words& words, double a, double b) { return NormalNumber(word
 
 }  // namespace
 
-std::string RandomObstacle(const Instruction& instruction) {
+std::string RandomUnsupportedReason(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kRng) {
     return IsPred(instruction.shape().type()) ? "random numbers of pred have no meaning" : "";
   }

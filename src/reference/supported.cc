@@ -10,7 +10,7 @@
 namespace hlo::reference {
 namespace {
 
-constexpr int64_t kMostReported = 20;
+constexpr int64_t kMaxReported = 20;
 
 bool HasUnboundedSize(const Shape& shape) {
   if (shape.IsArray()) return shape.HasUnboundedDim();
@@ -22,7 +22,7 @@ bool HasUnboundedSize(const Shape& shape) {
 
 }  // namespace
 
-std::string Obstacle(const Instruction& instruction, const CustomCalls* custom_calls) {
+std::string UnsupportedReason(const Instruction& instruction, const CustomCalls* custom_calls) {
   if (HasUnboundedSize(instruction.shape()))
     return "arrays of unbounded size are not evaluated by this build";
   const bool acts_on_arrays = instruction.operand_count() > 0 && instruction.operand(0)->shape().IsArray();
@@ -36,11 +36,12 @@ std::string Obstacle(const Instruction& instruction, const CustomCalls* custom_c
   // XLA's verifier accepts it too.
   if (opcode == Opcode::kSort && instruction.Get<attr::dimensions>()[0] < 0)
     return fmt::format("sorts along dimension {}", instruction.Get<attr::dimensions>()[0]);
-  if (opcode == Opcode::kRngBitGenerator || opcode == Opcode::kRng) return RandomObstacle(instruction);
-  if (opcode == Opcode::kCustomCall) return CustomCallObstacle(instruction, custom_calls);
-  if (opcode == Opcode::kSend || opcode == Opcode::kRecv) return TransferObstacle(instruction);
+  if (opcode == Opcode::kRngBitGenerator || opcode == Opcode::kRng)
+    return RandomUnsupportedReason(instruction);
+  if (opcode == Opcode::kCustomCall) return CustomCallUnsupportedReason(instruction, custom_calls);
+  if (opcode == Opcode::kSend || opcode == Opcode::kRecv) return TransferUnsupportedReason(instruction);
   if (Info(opcode).has(kCollective) || opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId)
-    return CollectiveObstacle(instruction);
+    return CollectiveUnsupportedReason(instruction);
   return "";
 }
 
@@ -51,14 +52,14 @@ absl::Status CheckSupported(const std::vector<const Computation*>& computations,
   int64_t count = 0;
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
-      const std::string obstacle = Obstacle(*instruction, options.custom_calls);
-      if (obstacle.empty() || ++count > kMostReported) continue;
+      const std::string obstacle = UnsupportedReason(*instruction, options.custom_calls);
+      if (obstacle.empty() || ++count > kMaxReported) continue;
       message += fmt::format("{}{}{}: {}", message.empty() ? "" : "\n", PlaceOf(*instruction),
                              Describe(*instruction), obstacle);
     }
   }
   if (count == 0) return absl::OkStatus();
-  if (count > kMostReported) message += fmt::format("\nand {} more", count - kMostReported);
+  if (count > kMaxReported) message += fmt::format("\nand {} more", count - kMaxReported);
   return absl::UnimplementedError(message);
 }
 

@@ -99,7 +99,7 @@ bool IsBetweenDevices(const OpContext& context) {
 
 }  // namespace
 
-std::string TransferObstacle(const Instruction& transfer) {
+std::string TransferUnsupportedReason(const Instruction& transfer) {
   if (transfer.Get<attr::is_host_transfer>()) return "";
   if (spmd::HasSeveralDevices(*transfer.parent()->module())) return "";
   for (const int64_t device : DevicesOf(spmd::TransferPairsText(transfer))) {

@@ -15,7 +15,7 @@
 namespace hlo::spmd {
 namespace {
 
-constexpr size_t kMostGroups = 4, kMostMembers = 8;
+constexpr size_t kMaxGroups = 4, kMaxMembers = 8;
 
 // The messages and bytes that all members of a group exchange in one execution, and the time it takes.
 struct Exchange {
@@ -137,14 +137,14 @@ std::string GroupsText(const std::vector<std::vector<int64_t>>& groups) {
   std::string text = std::all_of(groups.begin(), groups.end(), is_even)
                          ? fmt::format("{} x {}:", groups.size(), groups.empty() ? 0 : groups[0].size())
                          : fmt::format("{} groups:", groups.size());
-  for (size_t g = 0; g < std::min(groups.size(), kMostGroups); ++g) {
+  for (size_t g = 0; g < std::min(groups.size(), kMaxGroups); ++g) {
     const std::vector<int64_t>& group = groups[g];
-    const auto shown = std::min(group.size(), kMostMembers);
+    const auto shown = std::min(group.size(), kMaxMembers);
     text += fmt::format("{}{{{}{}}}", g == 0 ? " " : ",",
                         absl::StrJoin(group.begin(), group.begin() + static_cast<int64_t>(shown), ","),
                         shown < group.size() ? ",..." : "");
   }
-  return text + (groups.size() > kMostGroups ? ",..." : "");
+  return text + (groups.size() > kMaxGroups ? ",..." : "");
 }
 
 // Counts the pairs of different devices.
@@ -155,10 +155,10 @@ int64_t CountPairs(const Routes& routes, std::string* text) {
     for (const int64_t target : routes.targets[source]) {
       if (target == static_cast<int64_t>(source)) continue;
       ++count;
-      if (++listed <= kMostMembers) *text += fmt::format("{}{}>{}", listed == 1 ? "" : ",", source, target);
+      if (++listed <= kMaxMembers) *text += fmt::format("{}{}>{}", listed == 1 ? "" : ",", source, target);
     }
   }
-  *text = fmt::format("{} pairs: {}{}", count, *text, listed > kMostMembers ? ",..." : "");
+  *text = fmt::format("{} pairs: {}{}", count, *text, listed > kMaxMembers ? ",..." : "");
   return count;
 }
 

@@ -12,14 +12,12 @@
 namespace hlo::spmd {
 namespace {
 
-constexpr int64_t kMostDevices = 65536;
+constexpr int64_t kMaxDevices = 65536;
 
 // Returns 1 + the largest id in groups or pairs; 0 without any.
 int64_t IdCount(const Instruction& instruction) {
   int64_t count = 0;
-  const auto add = [&](int64_t id) {
-    count = std::max(count, id < kMostDevices ? id + 1 : kMostDevices + 1);
-  };
+  const auto add = [&](int64_t id) { count = std::max(count, id < kMaxDevices ? id + 1 : kMaxDevices + 1); };
   if (const ReplicaGroups* groups = instruction.Get<attr::replica_groups>()) {
     for (const std::vector<int64_t>& group : ExpandGroups(*groups))
       std::for_each(group.begin(), group.end(), add);
@@ -55,7 +53,7 @@ int64_t ImpliedGroupSize(const Instruction& instruction) {
   if (!small.IsArray() || !large.IsArray() || small.rank() != large.rank() || d < 0 || d >= small.rank() ||
       small.dim(d) <= 0 || large.dim(d) % small.dim(d) != 0)
     return 1;
-  return std::min(std::max<int64_t>(large.dim(d) / small.dim(d), 1), kMostDevices + 1);
+  return std::min(std::max<int64_t>(large.dim(d) / small.dim(d), 1), kMaxDevices + 1);
 }
 
 }  // namespace
@@ -143,10 +141,10 @@ absl::Status CheckSize(const DeviceGrid& grid) {
     return absl::InvalidArgumentError(fmt::format(
         "there are {} replicas and {} partitions, but each is at least 1", grid.replicas, grid.partitions));
   }
-  if (grid.replicas > kMostDevices || grid.partitions > kMostDevices / grid.replicas) {
+  if (grid.replicas > kMaxDevices || grid.partitions > kMaxDevices / grid.replicas) {
     return absl::ResourceExhaustedError(
         fmt::format("there are {} replicas and {} partitions; the limit is {} devices", grid.replicas,
-                    grid.partitions, kMostDevices));
+                    grid.partitions, kMaxDevices));
   }
   return absl::OkStatus();
 }

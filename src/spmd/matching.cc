@@ -13,7 +13,7 @@
 namespace hlo::spmd {
 namespace {
 
-constexpr size_t kMostListed = 20;
+constexpr size_t kMaxListed = 20;
 
 std::string_view Times(int64_t count) { return count == 1 ? "time" : "times"; }
 
@@ -356,10 +356,10 @@ std::string Matching::Report() const {
     if (device->IsWaiting()) waiting.push_back(&device->call);
   }
   std::string text = "deadlock: the devices wait for each other, or for devices that have ended";
-  for (size_t i = 0; i < std::min(waiting.size(), kMostListed); ++i)
+  for (size_t i = 0; i < std::min(waiting.size(), kMaxListed); ++i)
     text += "\n  " + DescribeWait(*waiting[i]);
-  if (waiting.size() > kMostListed)
-    text += fmt::format("\n  and {} more devices wait", waiting.size() - kMostListed);
+  if (waiting.size() > kMaxListed)
+    text += fmt::format("\n  and {} more devices wait", waiting.size() - kMaxListed);
   // A group whose members all wait, but at different collectives.
   for (const Call* call : waiting) {
     if (call->group == nullptr) continue;

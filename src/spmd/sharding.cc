@@ -15,7 +15,7 @@ namespace {
 using Kind = Sharding::Kind;
 using Subgroup = Sharding::SubgroupType;
 
-absl::Status Misfit(int64_t devices, int64_t partitions) {
+absl::Status Mismatch(int64_t devices, int64_t partitions) {
   return absl::FailedPreconditionError(
       fmt::format("the sharding covers {} devices, but a replica has {} partitions", devices, partitions));
 }
@@ -23,7 +23,7 @@ absl::Status Misfit(int64_t devices, int64_t partitions) {
 // Requires a permutation of 0 to partitions - 1.
 absl::Status CheckDevices(absl::Span<const int64_t> devices, int64_t partitions) {
   if (static_cast<int64_t>(devices.size()) != partitions)
-    return Misfit(static_cast<int64_t>(devices.size()), partitions);
+    return Mismatch(static_cast<int64_t>(devices.size()), partitions);
   std::vector<bool> seen(devices.size());
   for (int64_t device : devices) {
     if (device < 0 || device >= partitions) {
@@ -152,13 +152,13 @@ absl::Status TileMap::AddNamed(const Sharding& sharding, int64_t rank, int64_t p
   for (const MeshAxis& axis : mesh.axes) sizes.push_back(axis.size);
   int64_t count = 1;
   for (int64_t size : sizes) {
-    if (size < 0 || __builtin_mul_overflow(count, size, &count)) return Misfit(-1, partitions);
+    if (size < 0 || __builtin_mul_overflow(count, size, &count)) return Mismatch(-1, partitions);
   }
   if (mesh.axes.empty() && sharding.tail != Tail::kManual && sharding.tail != Tail::kUnreduced) {
     for (int64_t p = 0; p < partitions; ++p) places_[p].replicated = p;
     return absl::OkStatus();
   }
-  if (count != partitions) return Misfit(count, partitions);
+  if (count != partitions) return Mismatch(count, partitions);
   const std::vector<int64_t> devices = DevicesOf(mesh, count);
   HLO_RETURN_IF_ERROR(CheckDevices(devices, partitions));
   if (sharding.tail == Tail::kDims) {

@@ -31,8 +31,8 @@ std::string_view LastName(std::string_view line, size_t column) {
 std::string_view InstructionNameAt(const SourceText& source, uint32_t offset) {
   const std::string_view text = source.content();
   size_t at = std::min<size_t>(offset, text.size());
-  constexpr int kMostLines = 1000;
-  for (int i = 0; i < kMostLines; ++i) {
+  constexpr int kMaxLines = 1000;
+  for (int i = 0; i < kMaxLines; ++i) {
     const std::string_view line = source.LineAt(static_cast<uint32_t>(at));
     const auto begin = static_cast<size_t>(line.data() - text.data());
     const std::string_view name = LastName(line, i == 0 ? at - begin : line.size());

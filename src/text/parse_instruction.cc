@@ -412,8 +412,8 @@ int64_t CountNodes(const Shape& shape, int64_t depth, int64_t limit) {
 // Limits the tuple shapes that are not in the text, whose size can double with each instruction.
 bool Parser::CheckComputedShape(const Shape& shape, SourceRange at) {
   if (!shape.IsTuple()) return true;
-  constexpr int64_t kMostNodes = int64_t{1} << 26;
-  const int64_t limit = kMostNodes + 16 * static_cast<int64_t>(lex_.size()) - computed_nodes_;
+  constexpr int64_t kMaxNodes = int64_t{1} << 26;
+  const int64_t limit = kMaxNodes + 16 * static_cast<int64_t>(lex_.size()) - computed_nodes_;
   const int64_t count = CountNodes(shape, options_.max_nesting, limit);
   if (count < 0) return Error(at, "the result is a tuple too deep or too large to be followed");
   computed_nodes_ += count;

@@ -70,7 +70,7 @@ bool Parser::NoMemory(const absl::Status& status) {
 bool Parser::Widen(const Shape& bounds, Literal* literal) {
   // Elided elements.
   if (literal->shape().dims() != bounds.dims() && literal->data() == nullptr) return true;
-  absl::StatusOr<Literal> widened = WithinBounds(*literal, bounds);
+  absl::StatusOr<Literal> widened = PaddedToBounds(*literal, bounds);
   if (!widened.ok()) return NoMemory(widened.status());
   *literal = *std::move(widened);
   return true;

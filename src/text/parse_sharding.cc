@@ -394,9 +394,9 @@ void Parser::TransposeTiles(Sharding& sharding, const std::vector<int64_t>& orde
     sharding.iota = arena().New<IotaTile>(IotaTile{sharding.tile_dims, Keep(reshape), Keep(perm)});
     return;
   }
-  constexpr int64_t kMostDevices = 1 << 20;
-  const int64_t count = ProductOf(dims).value_or(kMostDevices + 1);
-  if (count > kMostDevices) return;
+  constexpr int64_t kMaxDevices = 1 << 20;
+  const int64_t count = ProductOf(dims).value_or(kMaxDevices + 1);
+  if (count > kMaxDevices) return;
   const std::vector<int64_t> from =
       sharding.iota != nullptr ? ExpandIota(*sharding.iota)
                                : std::vector<int64_t>(sharding.devices.begin(), sharding.devices.end());

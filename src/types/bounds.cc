@@ -42,7 +42,7 @@ class BraceCounter {
 
 }  // namespace
 
-absl::StatusOr<Literal> WithinBounds(const Literal& dense, const Shape& bounds) {
+absl::StatusOr<Literal> PaddedToBounds(const Literal& dense, const Shape& bounds) {
   if (dense.dims() == bounds.dims()) return dense.WithShape(bounds);
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::CreateZeros(bounds));
   const View all = View::Dense(bounds.dims());

@@ -11,7 +11,7 @@ namespace {
 
 using enum ElementType;
 
-constexpr int64_t kMostElements = 20000, kLarge = 300000;
+constexpr int64_t kMaxElements = 20000, kLarge = 300000;
 
 ElementType PickType(Random& random, const std::vector<ElementType>& common,
                      const std::vector<ElementType>& rare) {
@@ -100,8 +100,8 @@ int64_t Scene::Size() {
 
 Dims Scene::SomeDims(int64_t rank) {
   const int64_t most = body.program.may_be_large && body.depth == 0 ? kLarge
-                       : body.depth > 0                             ? kMostElements / 4
-                                                                    : kMostElements;
+                       : body.depth > 0                             ? kMaxElements / 4
+                                                                    : kMaxElements;
   Dims dims;
   for (int64_t d = 0; d < rank; ++d) dims.push_back(Size());
   if (most == kLarge && rank > 0) dims[random().Below(rank)] *= random().Pick<int64_t>({64, 256, 1000});

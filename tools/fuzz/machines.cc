@@ -16,9 +16,9 @@ namespace hlo::fuzz {
 namespace {
 
 // A generator stops after this many finds, which are probably the same bug.
-constexpr int64_t kMostFinds = 20;
+constexpr int64_t kMaxFinds = 20;
 constexpr double kShrinkSeconds = 25;
-constexpr int64_t kMostElements = 3000;  // Maximum number of elements that a case contains as text.
+constexpr int64_t kMaxElements = 3000;  // Maximum number of elements that a case contains as text.
 
 double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -57,7 +57,7 @@ std::string ValueLines(const std::string& text, uint64_t seed) {
     elements += leaf.value->element_count();
     lines += fmt::format("// out  {}\n", ToString(*leaf.value));
   }
-  return elements <= kMostElements ? lines : "";
+  return elements <= kMaxElements ? lines : "";
 }
 
 // Returns the part of a message that does not depend on the module.
@@ -101,7 +101,7 @@ Tally RunMachine(std::string_view machine, const MachineOptions& options) {
   Tally tally;
   const double end = Seconds() + options.seconds;
   uint64_t next = Random(options.seed).Next() >> 24;
-  while (tally.modules < options.count && Seconds() < end && tally.finds < kMostFinds) {
+  while (tally.modules < options.count && Seconds() < end && tally.finds < kMaxFinds) {
     const int64_t batch = std::min<int64_t>(options.count - tally.modules, 100);
     next += RunTrials(
         next, batch, {.seconds_for_all = end - Seconds()},
@@ -122,7 +122,7 @@ Tally RunMachine(std::string_view machine, const MachineOptions& options) {
             ++tally.invalid;
             fmt::print("{} {}: the module is invalid: {}\n", machine, seed, verdict.message);
           }
-          if (verdict.judgement != Judgement::kDiffers || tally.finds >= kMostFinds) return;
+          if (verdict.judgement != Judgement::kDiffers || tally.finds >= kMaxFinds) return;
           if (verdict.message.starts_with("no end") && !IsHanging(machine, seed, verdict, options)) {
             ++tally.skipped;
             return;

@@ -18,7 +18,7 @@
 namespace hlo::fuzz {
 namespace {
 
-constexpr size_t kMostBytes = 60'000;  // The reference takes too long for larger modules.
+constexpr size_t kMaxBytes = 60'000;  // The reference takes too long for larger modules.
 
 bool IsArray(const std::string& shape) {
   return !shape.starts_with("(") && shape.find('[') != std::string::npos &&
@@ -364,7 +364,7 @@ const std::vector<std::string>& ModulesIn(const std::vector<std::string>& folder
       // Lines before the module are empty.
       std::string_view text = module.text->content();
       text.remove_prefix(std::min(text.size(), text.find_first_not_of('\n')));
-      if (text.size() <= kMostBytes) found->second.emplace_back(text);
+      if (text.size() <= kMaxBytes) found->second.emplace_back(text);
     }
   }
   return found->second;

@@ -20,11 +20,11 @@ namespace {
 constexpr int kSamples = 6;
 // If a sample changes an integer, other elements may be at the same threshold, each changed by half of the
 // samples.
-constexpr int kMostSamples = 48;
+constexpr int kMaxSamples = 48;
 // The samples reach about one standard deviation of the accumulated independent errors.
 constexpr double kMargin = 16;
 // Results that vary by more than this fraction of the largest one depend on rounding.
-constexpr double kMostSpread = 0.02;
+constexpr double kMaxSpread = 0.02;
 
 enum class Error : uint8_t { kNone, kRelative, kLinear, kUnknown };
 
@@ -255,7 +255,7 @@ bool Widen(const Literal& want, const Literal& sample, std::vector<double>* tole
       changes_integer |= !same;
     } else if (!same && !(std::isfinite(a[i]) && std::isfinite(b[i]))) {
       t = -1;
-    } else if (farthest > kMostSpread * largest) {
+    } else if (farthest > kMaxSpread * largest) {
       t = -1;
     } else {
       t = std::max(t, kMargin * farthest);
@@ -325,7 +325,7 @@ Tolerance ToleranceOf(const CheckedModule& module, const std::vector<Literal>& a
     if (!value.ok()) return {.unknown = value.status().ToString()};
     const std::vector<LiteralLeaf> got = ArrayLeaves(*value);
     for (size_t i = 0; i < got.size(); ++i) {
-      if (Widen(*want[i].value, *got[i].value, &tolerance.by_leaf[i])) samples = kMostSamples;
+      if (Widen(*want[i].value, *got[i].value, &tolerance.by_leaf[i])) samples = kMaxSamples;
     }
   }
   return tolerance;

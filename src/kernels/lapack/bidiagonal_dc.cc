@@ -68,7 +68,7 @@ class SvdMerge {
     for (int64_t i = 0; i < b_.n; ++i) selection_.halves[i] = i < middle_ ? Half::kFirst : Half::kSecond;
     selection_.halves[middle_] = Half::kBoth;
     const int64_t second = middle_ + 1, count = b_.n - second;
-    cpu::KeptVector<int64_t> order(b_.n - 1);
+    cpu::CachedVector<int64_t> order(b_.n - 1);
     MergeOrders(b_.diagonal, b_.order, middle_, b_.order + second, count, second, order.data());
     selection_.kept.push_back(middle_);
     int64_t before = -1;
@@ -108,7 +108,7 @@ class SvdMerge {
   void Solve() {
     const Grouping grouping(selection_);
     const int64_t n = grouping.count(), stride = PaddedLength<double>(n);
-    cpu::KeptVector<double> poles(n), weights(n), roots(n);
+    cpu::CachedVector<double> poles(n), weights(n), roots(n);
     for (int64_t j = 0; j < n; ++j) {
       poles[j] = b_.diagonal[selection_.kept[j]];
       weights[j] = z_[selection_.kept[j]] * z_[selection_.kept[j]];
@@ -130,7 +130,7 @@ class SvdMerge {
     constexpr int64_t kRows = 16;
     const int64_t n = grouping.count();
     ParallelFor((n + kRows - 1) / kRows, 2 * static_cast<double>(n * n), [&](int64_t block) {
-      cpu::KeptVector<double> right(n), left(n);
+      cpu::CachedVector<double> right(n), left(n);
       for (int64_t i = block * kRows; i < std::min(n, (block + 1) * kRows); ++i) {
         double *to_right = b_.distances + i * stride, *to_left = b_.coefficients + i * stride;
         for (int64_t j = 0; j < n; ++j) {
@@ -151,7 +151,7 @@ class SvdMerge {
   const SvdBlock b_;
   const int64_t middle_;
   Selection selection_;
-  cpu::KeptVector<double> z_;
+  cpu::CachedVector<double> z_;
   double tolerance_ = 0;
 };
 

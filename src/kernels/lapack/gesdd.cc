@@ -146,7 +146,7 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
   }
   TallSvd<T> svd(std::max(a.rows, a.columns), n);
   if (!svd.Read(a, wide)) return NoSingularValues(s, u, v);
-  cpu::KeptVector<double> diagonal(n), above(n);
+  cpu::CachedVector<double> diagonal(n), above(n);
   svd.Reduce(diagonal.data(), above.data());
   if (u.data == nullptr && v.data == nullptr) {
     if (ValuesAlone(n, diagonal.data(), above.data()) != 0) return NoSingularValues(s, u, v);
@@ -155,7 +155,7 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
   }
   const int64_t stride = PaddedLength<double>(n);
   const Scratch<double> rows(2 * n * stride);
-  cpu::KeptVector<int64_t> order(n);
+  cpu::CachedVector<int64_t> order(n);
   const Matrix<double> left{rows.data(), n, n, stride, 1}, right{rows.data() + n * stride, n, n, stride, 1};
   if (BidiagonalSingular(n, diagonal.data(), above.data(), left, right, order.data()) != 0)
     return NoSingularValues(s, u, v);

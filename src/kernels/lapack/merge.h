@@ -26,16 +26,16 @@ struct Selection {
     kept.reserve(n);
     deflated.reserve(n);
   }
-  cpu::KeptVector<int64_t> kept, deflated;
-  cpu::KeptVector<Half> halves;  // Indexed by row.
+  cpu::CachedVector<int64_t> kept, deflated;
+  cpu::CachedVector<Half> halves;  // Indexed by row.
 };
 
 // The kept rows, sorted by half: those of the first half first, those of the second half last.
 struct Grouping {
   explicit Grouping(const Selection& selection);
   int64_t count() const { return static_cast<int64_t>(rows.size()); }
-  cpu::KeptVector<int64_t> rows;    // The row at each position.
-  cpu::KeptVector<int64_t> places;  // The position of each pole.
+  cpu::CachedVector<int64_t> rows;    // The row at each position.
+  cpu::CachedVector<int64_t> places;  // The position of each pole.
   int64_t begin_second = 0, end_first = 0;
 };
 

@@ -86,8 +86,8 @@ class PivotedQr {
   int64_t stride_, fixed_ = 0;
   Scratch<T> memory_;
   Matrix<T> lines_;  // The columns; v for finished ones.
-  cpu::KeptVector<int64_t> order_;
-  cpu::KeptVector<double> norms_, computed_norms_;  // Norms of the remaining parts.
+  cpu::CachedVector<int64_t> order_;
+  cpu::CachedVector<double> norms_, computed_norms_;  // Norms of the remaining parts.
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ bool AreDivided(int64_t lines, int64_t length, int64_t element_bytes) {
 // Applies the reflectors one by one.
 template <class T>
 void ApplyEach(const Reflectors<T>& h, const Matrix<T>& x, bool adjoint) {
-  cpu::KeptVector<T> sums(x.columns);
+  cpu::CachedVector<T> sums(x.columns);
   for (int64_t step = 0; step < h.count; ++step) {
     const int64_t j = adjoint ? step : h.count - 1 - step;
     if (h.taus[j] == T(0)) continue;

@@ -116,21 +116,21 @@ double LineNorm(const Matrix<T>& lines, int64_t number, int64_t first) {
 template <class T>
 void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines) {
   if (factor == T(0)) return;
-  constexpr int64_t kMost = kIsComplex<T> ? 4 : 8;
+  constexpr int64_t kMax = kIsComplex<T> ? 4 : 8;
   const int64_t stride = lines.row_stride;
   const auto apply = [&](int64_t group) {
-    T* line = lines.data + group * kMost * stride;
-    const int64_t count = std::min(kMost, lines.rows - group * kMost);
+    T* line = lines.data + group * kMax * stride;
+    const int64_t count = std::min(kMax, lines.rows - group * kMax);
     const auto some = [&]<int kCount>() {
       ApplyToLines<T, kCount>(v, factor, line, stride, first, lines.columns);
       line += kCount * stride;
     };
-    if (count == kMost) return some.template operator()<kMost>();
+    if (count == kMax) return some.template operator()<kMax>();
     if ((count & 4) != 0) some.template operator()<4>();
     if ((count & 2) != 0) some.template operator()<2>();
     if ((count & 1) != 0) some.template operator()<1>();
   };
-  const int64_t groups = (lines.rows + kMost - 1) / kMost;
+  const int64_t groups = (lines.rows + kMax - 1) / kMax;
   const double nanoseconds = 0.1 * static_cast<double>(lines.rows * (lines.columns - first) * kWords<T>);
   constexpr double kShort = 5'000;
   if (nanoseconds >= kShort) return ParallelFor(groups, nanoseconds, apply);

@@ -24,7 +24,7 @@ class Scratch {
   int64_t size() const { return count_; }
 
  private:
-  static constexpr int64_t kLarge = cpu::kLargestKept + 1;
+  static constexpr int64_t kLarge = cpu::kMaxCachedBytes + 1;
   int64_t ByteCount() const { return count_ * static_cast<int64_t>(sizeof(T)); }
   bool IsLarge() const { return ByteCount() >= kLarge; }
 

@@ -10,7 +10,7 @@
 namespace hlo::lapack {
 namespace {
 
-constexpr int kMostSteps = 200;
+constexpr int kMaxSteps = 200;
 
 // The value of the equation, its derivative, and the sum of the magnitudes of its terms.
 struct Value {
@@ -88,7 +88,7 @@ struct Bracket {
 double FindRoot(const ShiftedEquation& f, double weight, double other, Bracket bracket, double place) {
   double before = std::numeric_limits<double>::infinity();
   if (!bracket.Holds(place)) place = bracket.Middle();
-  for (int step = 0; step < kMostSteps; ++step) {
+  for (int step = 0; step < kMaxSteps; ++step) {
     const Value here = f.At(place);
     const double size = std::abs(here.value);
     if (size <= kUnitRoundoff * (8 * here.magnitude + std::abs(place) * here.slope)) break;
@@ -167,7 +167,7 @@ void SolveSecularEquation(const SecularEquation& equation, double* roots, double
                           int64_t row_stride, double* exact_weights) {
   constexpr int64_t kRoots = 8, kColumns = 64;
   const int64_t n = equation.count;
-  cpu::KeptVector<double> weights(PaddedLength<double>(n));
+  cpu::CachedVector<double> weights(PaddedLength<double>(n));
   std::copy_n(equation.weights, n, weights.begin());
   std::fill(weights.begin() + n, weights.end(), 0.0);
   double sum = 0;

@@ -35,7 +35,7 @@ constexpr int64_t kStepsPerValue = 60;
 
 // The rotations of a QR step; rotation i acts on rows i and i + 1.
 struct Sweep {
-  cpu::KeptVector<double> c, s;
+  cpu::CachedVector<double> c, s;
   explicit Sweep(int64_t n) : c(n), s(n) {}
 
   // Applies the rotations to rows first, ..., last, in ascending order or, if not kForwards, in descending

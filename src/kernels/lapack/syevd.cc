@@ -56,7 +56,7 @@ int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors) {
   const Scratch<T> matrix(n * stride), taus(n);
   const double scale = CopyTriangle(a, lower, matrix.data(), stride);
   if (std::isnan(scale)) return NoEigenvalues(a, w, vectors);
-  cpu::KeptVector<double> diagonal(n), beside(n);
+  cpu::CachedVector<double> diagonal(n), beside(n);
   Tridiagonalise(matrix.data(), stride, n, diagonal.data(), beside.data(), taus.data());
   if (!vectors) {
     if (TridiagonalQr(n, diagonal.data(), beside.data(), {}) != 0) return NoEigenvalues(a, w, vectors);
@@ -66,7 +66,7 @@ int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors) {
   }
   const int64_t row_stride = PaddedLength<double>(n);
   const Scratch<double> rows(n * row_stride);
-  cpu::KeptVector<int64_t> order(n);
+  cpu::CachedVector<int64_t> order(n);
   const Matrix<double> eigenvectors{rows.data(), n, n, row_stride, 1};
   if (TridiagonalEigen(n, diagonal.data(), beside.data(), eigenvectors, order.data()) != 0)
     return NoEigenvalues(a, w, vectors);

@@ -104,7 +104,7 @@ struct Pass {
 template <class T>
 void Tridiagonalise(T* a, int64_t stride, int64_t n, double* diagonal, double* beside, T* taus) {
   const int64_t line = PaddedLength<T>(n);
-  cpu::KeptVector<T> lines(line * 4), parts((TrianglePieces(n) - 1) * stride);
+  cpu::CachedVector<T> lines(line * 4), parts((TrianglePieces(n) - 1) * stride);
   std::fill(lines.begin(), lines.end(), T(0));
   T *v = lines.data(), *w = v + line, *x = w + line, *y = x + line;
   for (int64_t j = 0; j < n; ++j) {

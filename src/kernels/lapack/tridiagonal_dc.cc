@@ -48,7 +48,7 @@ Selection Select(const EigenBlock& b, int64_t split, double weight, double* z) {
     largest = std::max(largest, std::abs(b.diagonal[i]));
   }
   const double tolerance = kTolerance * largest;
-  cpu::KeptVector<int64_t> order(b.n);
+  cpu::CachedVector<int64_t> order(b.n);
   MergeOrders(b.diagonal, b.order, split, b.order + split, b.n - split, split, order.data());
   int64_t before = -1;
   for (const int64_t i : order) {
@@ -68,12 +68,12 @@ Selection Select(const EigenBlock& b, int64_t split, double weight, double* z) {
 
 // Computes row i as the eigenvector of root i: weights[j] / distances(i, j), of norm 1, in the grouping's
 // order.
-void MakeCoefficients(const Grouping& grouping, const cpu::KeptVector<double>& z, double* distances,
+void MakeCoefficients(const Grouping& grouping, const cpu::CachedVector<double>& z, double* distances,
                       int64_t stride) {
   constexpr int64_t kRows = 16;
   const int64_t n = grouping.count();
   ParallelFor((n + kRows - 1) / kRows, static_cast<double>(n * n), [&](int64_t block) {
-    cpu::KeptVector<double> vector(n);
+    cpu::CachedVector<double> vector(n);
     for (int64_t i = block * kRows; i < std::min(n, (block + 1) * kRows); ++i) {
       double* row = distances + i * stride;
       for (int64_t j = 0; j < n; ++j) vector[j] = z[j] / row[j];
@@ -87,7 +87,7 @@ void SolveKept(const EigenBlock& b, const Selection& selection, double weight, c
                int64_t split) {
   const Grouping grouping(selection);
   const int64_t n = grouping.count(), stride = PaddedLength<double>(n);
-  cpu::KeptVector<double> poles(n), weights(n), roots(n);
+  cpu::CachedVector<double> poles(n), weights(n), roots(n);
   for (int64_t j = 0; j < n; ++j) {
     const int64_t row = selection.kept[j];
     poles[j] = b.diagonal[row];
@@ -104,7 +104,7 @@ void SolveKept(const EigenBlock& b, const Selection& selection, double weight, c
 // Merges the solved halves, the first `split` rows and the others, which `beside` connects.
 void MergeHalves(const EigenBlock& b, int64_t split, double beside) {
   const double weight = std::abs(beside);
-  cpu::KeptVector<double> z(b.n);
+  cpu::CachedVector<double> z(b.n);
   for (int64_t i = 0; i < split; ++i) z[i] = b.rows(i, split - 1);
   for (int64_t i = split; i < b.n; ++i) z[i] = std::copysign(1.0, beside) * b.rows(i, split);
   const Selection selection = Select(b, split, weight, z.data());

@@ -71,7 +71,7 @@ class Compiler {
 
   // True if the operands of the program fit the frame.
   static bool IsInFrame(const cpu::TileProgram& program) {
-    return program.small().has_value() && program.small()->count <= SmallProgram::kMostInFrame;
+    return program.small().has_value() && program.small()->count <= SmallProgram::kMaxInFrame;
   }
   // Returns the scratch bytes that the programs need besides buffers.
   static int64_t ScratchBytes(const std::vector<Step>& steps) {
@@ -309,7 +309,7 @@ class Compiler {
 
   // Returns the addresses, indexed by the number of the start.
   std::vector<Address> Addresses(const SmallProgram& program) {
-    std::vector<LoadCse::Indices> keys(SmallProgram::kMostStarts + 1);
+    std::vector<LoadCse::Indices> keys(SmallProgram::kMaxStarts + 1);
     std::vector<Address> addresses(keys.size());
     absl::flat_hash_map<Slot, ElementType> types;
     for (const SmallProgram::Start& start : program.starts) {

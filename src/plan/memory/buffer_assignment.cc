@@ -49,7 +49,7 @@ class BufferAssigner {
       if (v == kNoValue) continue;
       const int32_t storage = StorageOf(v);
       if (storages_[storage].is_arena && !storages_[storage].exchanged && storages_[storage].slot < 0)
-        plan_.buffers[NewBuffer(storage, Buffer::Kind::kOwn)].is_result = true;
+        plan_.buffers[NewBuffer(storage, Buffer::Kind::kAllocated)].is_result = true;
     }
   }
 
@@ -65,7 +65,7 @@ class BufferAssigner {
         VisitSlots(step, [&](int32_t& v, bool) {
           const int32_t storage = StorageOf(v);
           if (storages_[storage].is_arena && storages_[storage].slot < 0)
-            NewBuffer(storage, Buffer::Kind::kOwn);
+            NewBuffer(storage, Buffer::Kind::kAllocated);
         });
       }
     }
@@ -78,7 +78,7 @@ class BufferAssigner {
       for (const auto& [from, to] : aliasing_.exchanged) {
         const int32_t a = StorageOf(from), b = StorageOf(to);
         if ((storages_[a].slot < 0) == (storages_[b].slot < 0)) continue;
-        NewBuffer(storages_[a].slot < 0 ? a : b, Buffer::Kind::kOwn);
+        NewBuffer(storages_[a].slot < 0 ? a : b, Buffer::Kind::kAllocated);
         changed = true;
       }
     }

@@ -194,7 +194,7 @@ int64_t KernelMemory(const std::vector<Step>& steps) {
       for (const BranchStep::Branch& each : branch->branches)
         bytes = std::max(bytes, KernelMemory(each.steps));
     }
-    if (bytes > static_cast<int64_t>(cpu::kLargestKept)) most = std::max(most, bytes);
+    if (bytes > static_cast<int64_t>(cpu::kMaxCachedBytes)) most = std::max(most, bytes);
   }
   return most;
 }

@@ -90,7 +90,7 @@ bool SortsSingleElements(const Instruction& sort) {
 std::optional<Sources> ForwardedByCollective(const Instruction& instruction) {
   if (spmd::HasSeveralDevices(*instruction.parent()->module()) && spmd::DependsOnDevices(instruction))
     return std::nullopt;
-  if (!reference::CollectiveObstacle(instruction).empty()) return std::nullopt;
+  if (!reference::CollectiveUnsupportedReason(instruction).empty()) return std::nullopt;
   Collector result(instruction);
   switch (instruction.opcode()) {
     case Opcode::kAllGather:

@@ -9,7 +9,7 @@
 namespace hlo::plan {
 namespace {
 
-using Doubles = cpu::KeptVector<double>;
+using Doubles = cpu::CachedVector<double>;
 
 cpu::FeatureDims FeatureDimsOf(const Instruction& instruction) {
   const Shape& shape = instruction.operand(0)->shape();

@@ -36,7 +36,7 @@ void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
                 const cpu::ScatterLoops& elementwise, absl::Span<const void* const> operands,
                 absl::Span<void* const> results) {
   const size_t count = results.size();
-  cpu::KeptVector<cpu::ScatterArray> arrays;
+  cpu::CachedVector<cpu::ScatterArray> arrays;
   for (size_t k = 0; k < count; ++k) {
     const Shape& shape = scatter.operand(static_cast<int64_t>(k))->shape();
     if (results[k] != operands[k]) std::memcpy(results[k], operands[k], *DenseByteCount(shape));

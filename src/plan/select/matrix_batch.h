@@ -42,7 +42,7 @@ class WideMatrix {
   void* data_;
   ElementType type_;
   int64_t rows_, columns_;
-  cpu::KeptVector<T> own_;
+  cpu::CachedVector<T> own_;
 };
 
 // One entry of a batch, with its part of every operand and result.

@@ -40,7 +40,7 @@ template <class T>
 void Getrf(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> array = entry.Copy<T>(call.array, 0);
   const Matrix<T> a = array.matrix();
-  cpu::KeptVector<int64_t> pivots(std::min(a.rows, a.columns));
+  cpu::CachedVector<int64_t> pivots(std::min(a.rows, a.columns));
   entry.StoreInteger(2, lapack::Lu(a, absl::MakeSpan(pivots)));
   array.Store();
   entry.StoreIntegers(1, pivots, 1);
@@ -71,7 +71,7 @@ template <class T>
 void Geqp3(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> array = entry.Copy<T>(call.array, 0), taus = entry.ResultList<T>(2);
   const auto* given = static_cast<const int32_t*>(entry.Operand(call.array + 1));
-  cpu::KeptVector<int64_t> pivots(given, given + array.matrix().columns);
+  cpu::CachedVector<int64_t> pivots(given, given + array.matrix().columns);
   lapack::Geqp3(array.matrix(), absl::MakeSpan(pivots), taus.vector());
   array.Store();
   entry.StoreIntegers(1, pivots, 0);
@@ -231,7 +231,7 @@ LibraryKernel FindMatrixCallKernel(const Instruction& instruction) {
   const bool has_arrays = !shape.IsTuple() || absl::c_all_of(shape.elements(), [](const Shape& element) {
     return element.IsArray();
   });
-  if (!has_arrays || !reference::CustomCallObstacle(instruction, nullptr).empty()) return {};
+  if (!has_arrays || !reference::CustomCallUnsupportedReason(instruction, nullptr).empty()) return {};
   const std::optional<MatrixCall> call = reference::custom::MatrixCallOf(instruction);
   const CallKernel* kernel = call.has_value() ? FindCallKernel(call->function) : nullptr;
   if (kernel == nullptr) return {};

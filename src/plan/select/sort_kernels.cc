@@ -62,7 +62,7 @@ class LineLanes {
   }
 
  private:
-  cpu::KeptVector<std::byte> stored_, lanes_;
+  cpu::CachedVector<std::byte> stored_, lanes_;
 };
 
 // The lanes of a block of a line, at most cpu::kKeyBlock elements.
@@ -82,7 +82,7 @@ class BlockLanes {
 // A result may alias its operand, or be null if it is unused.
 void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cpu::Pieces& pieces,
              const uint32_t* order, absl::Span<const void* const> operands, absl::Span<void* const> results,
-             cpu::KeptVector<std::byte>* scratch) {
+             cpu::CachedVector<std::byte>* scratch) {
   for (size_t k = 0; k < operands.size(); ++k) {
     if (results[k] == nullptr) continue;
     const int64_t width = ByteCount(sort.operand(static_cast<int64_t>(k))->shape().type());
@@ -192,8 +192,8 @@ class KeySorter {
   absl::Span<const SortKey> keys_;
   const cpu::Pieces& pieces_;
   // For keys of more than 64 bits.
-  cpu::KeptVector<uint64_t> joined_;
-  cpu::KeptVector<uint32_t> order_;
+  cpu::CachedVector<uint64_t> joined_;
+  cpu::CachedVector<uint32_t> order_;
   cpu::SortScratch scratch_;
 };
 
@@ -208,7 +208,7 @@ absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
   const cpu::Pieces pieces(lines.length, are_shared);
   ForLines((lines.count + chunk - 1) / chunk, are_shared, nanoseconds, [&](int64_t c) {
     KeySorter sorter(keys, pieces);
-    cpu::KeptVector<std::byte> scratch;
+    cpu::CachedVector<std::byte> scratch;
     for (int64_t line = c * chunk; line < std::min(lines.count, (c + 1) * chunk); ++line) {
       const absl::Span<const uint32_t> order = sorter.Order(sort, lines, line, operands);
       if (order.empty())
@@ -225,22 +225,22 @@ absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& befo
                               absl::Span<const void* const> operands, absl::Span<void* const> results) {
   const Lines lines(sort.operand(0)->shape(), sort.Get<attr::dimensions>()[0]);
   absl::Status status;
-  cpu::KeptVector<absl::Status> statuses(lines.count);
+  cpu::CachedVector<absl::Status> statuses(lines.count);
   const double nanoseconds = 500.0 * static_cast<double>(lines.count * lines.length);
   const bool are_shared = cpu::Pieces::AreShared(lines.count, lines.length);
   const cpu::Pieces pieces(lines.length, are_shared);
   ForLines(lines.count, are_shared, nanoseconds, [&](int64_t line) {
-    cpu::KeptVector<LineLanes> lanes(operands.size());
-    cpu::KeptVector<const std::byte*> elements;
-    cpu::KeptVector<int64_t> widths;
+    cpu::CachedVector<LineLanes> lanes(operands.size());
+    cpu::CachedVector<const std::byte*> elements;
+    cpu::CachedVector<int64_t> widths;
     for (size_t k = 0; k < operands.size(); ++k) {
       const ElementType type = sort.operand(static_cast<int64_t>(k))->shape().type();
       elements.push_back(lanes[k].Load(type, operands[k], lines, line, pieces));
       widths.push_back(cpu::LaneBytes(cpu::LaneOf(type)));
     }
-    cpu::KeptVector<uint32_t> order(lines.length);
+    cpu::CachedVector<uint32_t> order(lines.length);
     statuses[line] = cpu::MergeOrder(before, elements, widths, pieces, &order);
-    cpu::KeptVector<std::byte> scratch;
+    cpu::CachedVector<std::byte> scratch;
     if (statuses[line].ok()) Permute(sort, lines, line, pieces, order.data(), operands, results, &scratch);
   });
   for (absl::Status& each : statuses) {
@@ -265,7 +265,7 @@ absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const voi
       cpu::MakeSortKeys(order, n, lanes.Load(shape.type(), operands[0], lines, line, begin, n), keys);
     };
     cpu::SortScratch scratch;
-    const cpu::KeptVector<uint32_t> first =
+    const cpu::CachedVector<uint32_t> first =
         cpu::FirstInOrder(lines.length, key_bits, read, std::min(k, lines.length), scratch);
     const auto count = static_cast<int64_t>(first.size());
     cpu::GatherStrided(count, width, static_cast<std::byte*>(results[0]) + line * k * width, 1,

@@ -29,10 +29,10 @@ bool IsWithinReach(Window window, absl::Span<const int64_t> base_dims) {
   return true;
 }
 
-cpu::KeptVector<cpu::WindowArray> Arrays(const Instruction& reduce_window,
-                                         absl::Span<const void* const> operands,
-                                         absl::Span<void* const> results) {
-  cpu::KeptVector<cpu::WindowArray> arrays;
+cpu::CachedVector<cpu::WindowArray> Arrays(const Instruction& reduce_window,
+                                           absl::Span<const void* const> operands,
+                                           absl::Span<void* const> results) {
+  cpu::CachedVector<cpu::WindowArray> arrays;
   for (size_t k = 0; k < results.size(); ++k) {
     arrays.push_back({reduce_window.operand(static_cast<int64_t>(k))->shape().type(), operands[k],
                       operands[results.size() + k], results[k]});

@@ -75,7 +75,7 @@ absl::Status MemoryModel::CheckBuffers() const {
     const Buffer& buffer = plan_.buffers[slot];
     if (buffer.donor >= 0) {
       const Buffer& taken = plan_.buffers[buffer.donor];
-      if (buffer.kind != Buffer::Kind::kOwn || taken.kind != Buffer::Kind::kParameter ||
+      if (buffer.kind != Buffer::Kind::kAllocated || taken.kind != Buffer::Kind::kParameter ||
           taken.byte_count != buffer.byte_count)
         return absl::InternalError(fmt::format("b{} cannot reuse the memory of b{}", slot, buffer.donor));
     }
@@ -87,14 +87,15 @@ absl::Status MemoryModel::CheckBuffers() const {
   for (const std::vector<Slot>& members : classes_) {
     for (size_t i = 0; i < members.size(); ++i) {
       const Buffer& buffer = plan_.buffers[members[i]];
-      const bool can_move = (buffer.kind == Buffer::Kind::kArena || buffer.kind == Buffer::Kind::kOwn) &&
-                            buffer.donor < 0 && !buffer.is_result;
+      const bool can_move =
+          (buffer.kind == Buffer::Kind::kArena || buffer.kind == Buffer::Kind::kAllocated) &&
+          buffer.donor < 0 && !buffer.is_result;
       if (!can_move)
         return absl::InternalError(fmt::format("b{} cannot be exchanged with another buffer", members[i]));
       for (size_t j = 0; j < i; ++j) {
         const Buffer& other = plan_.buffers[members[j]];
         const Region a = RegionOf(members[i]), b = RegionOf(members[j]);
-        const bool apart = buffer.kind == Buffer::Kind::kOwn || a.end <= b.begin || b.end <= a.begin;
+        const bool apart = buffer.kind == Buffer::Kind::kAllocated || a.end <= b.begin || b.end <= a.begin;
         if (buffer.kind != other.kind || buffer.byte_count != other.byte_count || !apart)
           return absl::InternalError(fmt::format("b{} and b{} cannot be exchanged", members[j], members[i]));
       }

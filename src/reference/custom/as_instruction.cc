@@ -20,7 +20,7 @@ Instruction* Build(Module& module, const InstructionForm& form, absl::Span<const
   return module.AddInstruction(computation, form.opcode, kName, form.shape, parameters, form.attributes);
 }
 
-std::string RewrittenMisfit(const Instruction& instruction) {
+std::string RewrittenMismatch(const Instruction& instruction) {
   const OpcodeInfo& info = Info(instruction.opcode());
   const int64_t count = instruction.operand_count();
   if (count < info.min_operands || (info.max_operands != kAny && count > info.max_operands))
@@ -35,16 +35,17 @@ std::string RewrittenMisfit(const Instruction& instruction) {
     if (message.starts_with(place)) message.remove_prefix(place.size());
     return std::string(message);
   }
-  if (inferred.IsValid() && Compatible(inferred, instruction.shape())) return Obstacle(instruction, nullptr);
+  if (inferred.IsValid() && Compatible(inferred, instruction.shape()))
+    return UnsupportedReason(instruction, nullptr);
   return fmt::format("{} gives {}, but the instruction declares {}", info.name, ToString(inferred),
                      ToString(instruction.shape()));
 }
 
 }  // namespace
 
-std::string FormMisfit(const InstructionForm& form, absl::Span<const Shape> operands) {
+std::string FormMismatch(const InstructionForm& form, absl::Span<const Shape> operands) {
   Module module(nullptr);
-  return RewrittenMisfit(*Build(module, form, operands));
+  return RewrittenMismatch(*Build(module, form, operands));
 }
 
 absl::StatusOr<Literal> RunForm(OpContext& context, const InstructionForm& form,
@@ -53,7 +54,7 @@ absl::StatusOr<Literal> RunForm(OpContext& context, const InstructionForm& form,
   std::vector<Shape> shapes;
   for (const Literal& operand : operands) shapes.push_back(operand.shape());
   const Instruction* instruction = Build(module, form, shapes);
-  const std::string misfit = RewrittenMisfit(*instruction);
+  const std::string misfit = RewrittenMismatch(*instruction);
   if (!misfit.empty()) return absl::FailedPreconditionError(misfit);
   OpContext inner{*instruction, absl::MakeSpan(operands), context.caller};
   return Reference(form.opcode)(inner);

@@ -24,7 +24,7 @@ struct InstructionForm {
 };
 
 // Returns why an instruction of this form cannot have these operands and result; "" if it can.
-std::string FormMisfit(const InstructionForm& form, absl::Span<const Shape> operands);
+std::string FormMismatch(const InstructionForm& form, absl::Span<const Shape> operands);
 
 // Returns the instruction's value; FailedPrecondition if it does not fit.
 absl::StatusOr<Literal> RunForm(OpContext& context, const InstructionForm& form,

@@ -279,7 +279,7 @@ double LogSum(const std::vector<double>& scores) {
 
 }  // namespace
 
-std::string AttentionMisfit(const Instruction& call) {
+std::string AttentionMismatch(const Instruction& call) {
   Attention attention;
   return Read(call, &attention);
 }

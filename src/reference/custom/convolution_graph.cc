@@ -9,7 +9,7 @@
 namespace hlo::reference::custom {
 
 std::optional<std::vector<GraphNode>> ReadGraph(const std::string& text) {
-  constexpr size_t kMostNodes = 1000;
+  constexpr size_t kMaxNodes = 1000;
   std::vector<GraphNode> nodes;
   for (const absl::string_view item : absl::StrSplit(text, ';', absl::SkipWhitespace())) {
     const std::string_view node(item.data(), item.size());
@@ -17,7 +17,7 @@ std::optional<std::vector<GraphNode>> ReadGraph(const std::string& text) {
                  close = node.rfind(')');
     if (close == std::string_view::npos || !(colon < bracket && bracket < open && open < close))
       return std::nullopt;
-    if (nodes.size() == kMostNodes) return std::nullopt;
+    if (nodes.size() == kMaxNodes) return std::nullopt;
     GraphNode& next = nodes.emplace_back();
     next.uid = std::string(node.substr(0, colon));
     next.op = std::string(node.substr(bracket + 1, open - bracket - 1));

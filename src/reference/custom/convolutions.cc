@@ -36,7 +36,7 @@ Terms TermsOf(const Instruction& call) {
           call.Get<attr::feature_group_count>(1)};
 }
 
-std::string ConvolutionMisfit(const Terms& t, const Shape& x, const Shape& w, const Shape& y) {
+std::string ConvolutionMismatch(const Terms& t, const Shape& x, const Shape& w, const Shape& y) {
   const auto spatial = static_cast<int64_t>(t.window.size());
   const auto named = [&](IntList dims) { return static_cast<int64_t>(dims.size()) == spatial; };
   bool fits = named(t.labels.input_spatial) && named(t.labels.kernel_spatial) &&
@@ -161,19 +161,19 @@ std::optional<Activation> ConvActivationOf(const Options& options) {
   return FindCudnnMode(mode, options.Number("leakyrelu_alpha", options.Number("reluX_max", 0)));
 }
 
-std::string ConvForwardMisfit(const Instruction& call) {
+std::string ConvForwardMismatch(const Instruction& call) {
   const std::string missing = MissingLabels(call);
-  return missing.empty() ? ConvolutionMisfit(TermsOf(call), Given(call, 0), Given(call, 1), Result(call))
+  return missing.empty() ? ConvolutionMismatch(TermsOf(call), Given(call, 0), Given(call, 1), Result(call))
                          : missing;
 }
-std::string ConvBackwardInputMisfit(const Instruction& call) {
+std::string ConvBackwardInputMismatch(const Instruction& call) {
   const std::string missing = MissingLabels(call);
-  return missing.empty() ? ConvolutionMisfit(TermsOf(call), Result(call), Given(call, 1), Given(call, 0))
+  return missing.empty() ? ConvolutionMismatch(TermsOf(call), Result(call), Given(call, 1), Given(call, 0))
                          : missing;
 }
-std::string ConvBackwardFilterMisfit(const Instruction& call) {
+std::string ConvBackwardFilterMismatch(const Instruction& call) {
   const std::string missing = MissingLabels(call);
-  return missing.empty() ? ConvolutionMisfit(TermsOf(call), Given(call, 0), Result(call), Given(call, 1))
+  return missing.empty() ? ConvolutionMismatch(TermsOf(call), Given(call, 0), Result(call), Given(call, 1))
                          : missing;
 }
 
@@ -181,8 +181,8 @@ absl::StatusOr<Literal> ConvForward(OpContext& context) { return ConvolutionOf(c
 absl::StatusOr<Literal> ConvBackwardInput(OpContext& context) { return ConvolutionOf(context, Part::kX); }
 absl::StatusOr<Literal> ConvBackwardFilter(OpContext& context) { return ConvolutionOf(context, Part::kW); }
 
-std::string ConvBiasActivationMisfit(const Instruction& call) {
-  std::string misfit = ConvForwardMisfit(call);
+std::string ConvBiasActivationMismatch(const Instruction& call) {
+  std::string misfit = ConvForwardMismatch(call);
   if (!misfit.empty()) return misfit;
   const Shape &bias = Given(call, 2), &y = Result(call);
   if (bias.rank() != 1 || bias.dim(0) != y.dim(call.Get<attr::dim_labels>()->output_feature))
@@ -216,13 +216,13 @@ absl::StatusOr<Literal> ConvBiasActivation(OpContext& context) {
   return FinishedConvolution(context, sum);
 }
 
-std::string OnednnConvMisfit(const Instruction& call) {
+std::string OnednnConvMismatch(const Instruction& call) {
   if (!call.Has<attr::dim_labels>())
     return "it has no dim_labels and window; how the configuration of oneDNN says these is not documented";
-  const std::string misfit = ConvForwardMisfit(call);
+  const std::string misfit = ConvForwardMismatch(call);
   if (!misfit.empty()) return misfit;
-  return FusedMisfit(call, Options(call).Group("onednn_conv_config"), Result(call).dims(),
-                     call.Get<attr::dim_labels>()->output_feature);
+  return FusedMismatch(call, Options(call).Group("onednn_conv_config"), Result(call).dims(),
+                       call.Get<attr::dim_labels>()->output_feature);
 }
 
 absl::StatusOr<Literal> OnednnConv(OpContext& context) {
@@ -243,8 +243,8 @@ double Combine(const std::string& op, double x, double other) {
 
 }  // namespace
 
-std::string ConvGraphMisfit(const Instruction& call) {
-  const std::string misfit = ConvForwardMisfit(call);
+std::string ConvGraphMismatch(const Instruction& call) {
+  const std::string misfit = ConvForwardMismatch(call);
   if (!misfit.empty()) return misfit;
   const std::optional<std::vector<GraphNode>> nodes = ReadGraph(GraphText(call));
   if (!nodes) return "its serialized_graph is not a list such as `1:[f32]conv();2:[f32]relu(1);`";

@@ -103,7 +103,7 @@ bool Holds(const Literal& numbers, absl::Span<const int64_t> wanted) {
   return std::equal(wanted.begin(), wanted.end(), given->span<int64_t>().begin());
 }
 
-absl::Status DescriptorMisfit(const OpContext& context, const Descriptor& descriptor) {
+absl::Status DescriptorMismatch(const OpContext& context, const Descriptor& descriptor) {
   const Literal& x = context.operands[1];
   const Shape& shape = context.shape();
   const Shape& real = descriptor.transform == Transform::kToReal ? shape : x.shape();
@@ -131,7 +131,7 @@ absl::Status DescriptorMisfit(const OpContext& context, const Descriptor& descri
 
 }  // namespace
 
-std::string DuccFftMisfit(const Instruction& call) {
+std::string DuccFftMismatch(const Instruction& call) {
   const Shape &x = call.operand(1)->shape(), &y = call.shape();
   const auto is = [&](ElementType from, ElementType to) { return x.IsArray(from) && y.IsArray(to); };
   const bool fits = is(ElementType::kC64, ElementType::kC64) || is(ElementType::kC128, ElementType::kC128) ||
@@ -148,7 +148,7 @@ absl::StatusOr<Literal> DuccFft(OpContext& context) {
   const std::optional<Descriptor> descriptor = ReadDescriptor(context.operands[0].span<uint8_t>());
   if (!descriptor.has_value())
     return absl::FailedPreconditionError("its descriptor is not readable; was the constant left out?");
-  HLO_RETURN_IF_ERROR(DescriptorMisfit(context, *descriptor));
+  HLO_RETURN_IF_ERROR(DescriptorMismatch(context, *descriptor));
   const Literal& operand = context.operands[1];
   const Shape& shape = context.shape();
   const Shape& real = descriptor->transform == Transform::kToReal ? shape : operand.shape();

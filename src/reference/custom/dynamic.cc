@@ -12,7 +12,7 @@ namespace {
 
 // True if the shapes are one s32 per dimension.
 template <class Shapes>
-std::string SizesMisfit(const Shape& array, const Shapes& sizes) {
+std::string SizesMismatch(const Shape& array, const Shapes& sizes) {
   bool fits = static_cast<int64_t>(sizes.size()) == array.rank();
   for (const Shape& size : sizes) fits &= size.IsScalar(ElementType::kS32);
   return fits ? "" : fmt::format("the sizes of {} are an s32[] for each dimension", ToString(array));
@@ -20,11 +20,11 @@ std::string SizesMisfit(const Shape& array, const Shapes& sizes) {
 
 }  // namespace
 
-std::string PadToStaticMisfit(const Instruction& call) {
+std::string PadToStaticMismatch(const Instruction& call) {
   const Shape &from = call.operand(0)->shape(), &shape = call.shape();
   if (!shape.IsTuple() || from.dims() != shape.element(0).dims())
     return fmt::format("{} is padded to {}", ToString(from), ToString(shape));
-  return SizesMisfit(from, shape.elements().subspan(1));
+  return SizesMismatch(from, shape.elements().subspan(1));
 }
 
 // Returns (data up to the bounds, the size of each dimension).
@@ -39,12 +39,12 @@ absl::StatusOr<Literal> PadToStatic(OpContext& context) {
   return Literal::Tuple(std::move(results));
 }
 
-std::string SliceToDynamicMisfit(const Instruction& call) {
+std::string SliceToDynamicMismatch(const Instruction& call) {
   const Shape &from = call.operand(0)->shape(), &shape = call.shape();
   if (from.dims() != shape.dims()) return fmt::format("{} is sliced to {}", ToString(from), ToString(shape));
   std::vector<Shape> sizes;
   for (const Instruction* operand : call.operands().subspan(1)) sizes.push_back(operand->shape());
-  return SizesMisfit(from, sizes);
+  return SizesMismatch(from, sizes);
 }
 
 // Returns the leading part of an array with the sizes in the other operands.

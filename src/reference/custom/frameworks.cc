@@ -77,7 +77,7 @@ absl::StatusOr<Literal> Fitted(const Literal& value, const Shape& declared) {
                                                        ToString(part.shape()), ToString(parts[i])));
     }
   }
-  return WithinBounds(value, declared);
+  return PaddedToBounds(value, declared);
 }
 
 std::string NotNumbers(const Instruction& call, int64_t first) {
@@ -97,7 +97,7 @@ std::string NotNamedElementwise(const Instruction& call) {
     return fmt::format("the target '{}' names no elementwise operation that is known; hlo-run ops lists them",
                        call.Get<attr::custom_call_target>());
   }
-  return FormMisfit({*opcode, {}, call.shape()}, OperandShapes(call));
+  return FormMismatch({*opcode, {}, call.shape()}, OperandShapes(call));
 }
 
 absl::StatusOr<Literal> NamedElementwise(OpContext& context) {
@@ -121,8 +121,8 @@ InstructionForm StaticTopk(const Instruction& call) {
 }
 }  // namespace
 
-std::string NamedTopkMisfit(const Instruction& call) {
-  return FormMisfit(StaticTopk(call), OperandShapes(call));
+std::string NamedTopkMismatch(const Instruction& call) {
+  return FormMismatch(StaticTopk(call), OperandShapes(call));
 }
 absl::StatusOr<Literal> NamedTopk(OpContext& context) {
   return RunForm(context, StaticTopk(context.instruction), Moved(context.operands));
@@ -144,7 +144,7 @@ absl::StatusOr<Literal> DynamicTopk(OpContext& context) {
   return Fitted(best, context.shape());
 }
 
-std::string DynamicReshapeMisfit(const Instruction& call) { return NotNumbers(call, 1); }
+std::string DynamicReshapeMismatch(const Instruction& call) { return NotNumbers(call, 1); }
 absl::StatusOr<Literal> DynamicReshapeCall(OpContext& context) {
   const Shape& shape = context.shape();
   HLO_ASSIGN_OR_RETURN(const Index sizes, SizesFrom(context.operands[1], shape));
@@ -174,7 +174,7 @@ absl::StatusOr<Literal> DynamicBroadcast(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal result, Copied(x, repeated, WithDims(shape, sizes)));
   return Fitted(result, shape);
 }
-std::string DynamicBroadcastMisfit(const Instruction& call) {
+std::string DynamicBroadcastMismatch(const Instruction& call) {
   if (!Options(call).Has("broadcast_dimensions")) return "its configuration has no broadcast_dimensions";
   return NotNumbers(call, 1);
 }
@@ -205,13 +205,13 @@ absl::StatusOr<Literal> RealDynamicSlice(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal result, RunForm(context, form, {x}));
   return Fitted(result, context.shape());
 }
-std::string RealDynamicSliceMisfit(const Instruction& call) { return NotNumbers(call, 1); }
+std::string RealDynamicSliceMismatch(const Instruction& call) { return NotNumbers(call, 1); }
 
 // The operands are (inputs..., inits..., window sizes, strides, base dilations, window dilations,
 // padding[rank, 2]).
 constexpr int64_t kWindowOperands = 5;
 
-std::string DynamicReduceWindowMisfit(const Instruction& call) {
+std::string DynamicReduceWindowMismatch(const Instruction& call) {
   const int64_t arrays = call.operand_count() - kWindowOperands;
   if (arrays < 2 || arrays % 2 != 0 || !call.operand(0)->shape().IsArray())
     return "takes inputs, as many initial values, and five operands that describe the window";
@@ -246,7 +246,7 @@ absl::StatusOr<Literal> DynamicReduceWindow(OpContext& context) {
 }
 
 // Maps (state, sizes) to (next state, bits).
-std::string DynamicRngMisfit(const Instruction& call) {
+std::string DynamicRngMismatch(const Instruction& call) {
   const std::string algorithm = Options(call).Text("rng_algorithm", "");
   if (algorithm != "THREE_FRY" && algorithm != "PHILOX" && algorithm != "DEFAULT")
     return fmt::format("its rng_algorithm is '{}'; known are THREE_FRY, PHILOX and DEFAULT", algorithm);
@@ -319,7 +319,7 @@ struct Quantization {
 
 }  // namespace
 
-std::string UniformMisfit(const Instruction& call) {
+std::string UniformMismatch(const Instruction& call) {
   const Quantization quantization(Options(call), call.shape(), ElementType::kS8);
   return quantization.Fits(call.shape()) ? ""
                                          : "its configuration has no positive scale, nor one for each "

@@ -19,42 +19,42 @@ absl::StatusOr<Literal> SplitHigh(OpContext& context);
 absl::StatusOr<Literal> Combine(OpContext& context);
 std::string OtherShapes(const Instruction& call);
 absl::StatusOr<Literal> Operands(OpContext& context);
-std::string ConcatBitcastMisfit(const Instruction& call);
+std::string ConcatBitcastMismatch(const Instruction& call);
 absl::StatusOr<Literal> ConcatBitcast(OpContext& context);
-std::string RotateMisfit(const Instruction& call);
+std::string RotateMismatch(const Instruction& call);
 absl::StatusOr<Literal> Rotate(OpContext& context);
-std::string CalleeMisfit(const Instruction& call);
+std::string CalleeMismatch(const Instruction& call);
 absl::StatusOr<Literal> CallEmbedded(OpContext& context);
 
 // Defined in regions.cc.
-std::string ConvertShapesMisfit(const Instruction& call);
+std::string ConvertShapesMismatch(const Instruction& call);
 absl::StatusOr<Literal> ConvertShapes(OpContext& context);
 
 // Defined in dynamic.cc.
-std::string PadToStaticMisfit(const Instruction& call);
+std::string PadToStaticMismatch(const Instruction& call);
 absl::StatusOr<Literal> PadToStatic(OpContext& context);
-std::string SliceToDynamicMisfit(const Instruction& call);
+std::string SliceToDynamicMismatch(const Instruction& call);
 absl::StatusOr<Literal> SliceToDynamic(OpContext& context);
 
 // Defined in frameworks.cc.
 std::string NotNamedElementwise(const Instruction& call);
 absl::StatusOr<Literal> NamedElementwise(OpContext& context);
 absl::StatusOr<Literal> Square(OpContext& context);
-std::string NamedTopkMisfit(const Instruction& call);
+std::string NamedTopkMismatch(const Instruction& call);
 absl::StatusOr<Literal> NamedTopk(OpContext& context);
 absl::StatusOr<Literal> DynamicTopk(OpContext& context);
-std::string DynamicReshapeMisfit(const Instruction& call);
+std::string DynamicReshapeMismatch(const Instruction& call);
 absl::StatusOr<Literal> DynamicReshapeCall(OpContext& context);
-std::string DynamicBroadcastMisfit(const Instruction& call);
+std::string DynamicBroadcastMismatch(const Instruction& call);
 absl::StatusOr<Literal> DynamicBroadcast(OpContext& context);
-std::string RealDynamicSliceMisfit(const Instruction& call);
+std::string RealDynamicSliceMismatch(const Instruction& call);
 absl::StatusOr<Literal> RealDynamicSlice(OpContext& context);
-std::string DynamicReduceWindowMisfit(const Instruction& call);
+std::string DynamicReduceWindowMismatch(const Instruction& call);
 absl::StatusOr<Literal> DynamicReduceWindow(OpContext& context);
-std::string DynamicRngMisfit(const Instruction& call);
+std::string DynamicRngMismatch(const Instruction& call);
 absl::StatusOr<Literal> DynamicRng(OpContext& context);
 absl::StatusOr<Literal> ShapeAssertion(OpContext& context);
-std::string UniformMisfit(const Instruction& call);
+std::string UniformMismatch(const Instruction& call);
 absl::StatusOr<Literal> UniformQuantize(OpContext& context);
 absl::StatusOr<Literal> UniformDequantize(OpContext& context);
 
@@ -69,7 +69,7 @@ absl::StatusOr<Literal> IsInf(OpContext& context);
 absl::StatusOr<Literal> IsNegInf(OpContext& context);
 absl::StatusOr<Literal> IsPosInf(OpContext& context);
 absl::StatusOr<Literal> Lgamma(OpContext& context);
-std::string NextAfterMisfit(const Instruction& call);
+std::string NextAfterMismatch(const Instruction& call);
 absl::StatusOr<Literal> NextAfter(OpContext& context);
 absl::StatusOr<Literal> Polygamma(OpContext& context);
 absl::StatusOr<Literal> Zeta(OpContext& context);
@@ -83,9 +83,9 @@ std::string NoOrder(const Instruction& call);
 absl::StatusOr<Literal> SortKeys(OpContext& context);
 absl::StatusOr<Literal> SortPairs(OpContext& context);
 absl::StatusOr<Literal> RunningSum(OpContext& context);
-std::string ApproxTopKMisfit(const Instruction& call);
-std::string PartialReduceMisfit(const Instruction& call);
-std::string DynamicApproxTopKMisfit(const Instruction& call);
+std::string ApproxTopKMismatch(const Instruction& call);
+std::string PartialReduceMismatch(const Instruction& call);
+std::string DynamicApproxTopKMismatch(const Instruction& call);
 absl::StatusOr<Literal> ApproxTopK(OpContext& context);
 
 // Defined in lapack.cc.
@@ -101,20 +101,20 @@ absl::StatusOr<Literal> GeqrfByOperands(OpContext& context);
 absl::StatusOr<Literal> Geqp3(OpContext& context);
 absl::StatusOr<Literal> Orgqr(OpContext& context);
 absl::StatusOr<Literal> OrgqrByOperands(OpContext& context);
-std::string OrmqrMisfit(const Instruction& call);
+std::string OrmqrMismatch(const Instruction& call);
 absl::StatusOr<Literal> Ormqr(OpContext& context);
-std::string TrsmMisfit(const Instruction& call);
+std::string TrsmMismatch(const Instruction& call);
 absl::StatusOr<Literal> Trsm(OpContext& context);
-std::string CublasTrsmMisfit(const Instruction& call);
+std::string CublasTrsmMismatch(const Instruction& call);
 absl::StatusOr<Literal> CublasTrsm(OpContext& context);
 absl::StatusOr<Literal> TrsmByOperands(OpContext& context);
 absl::StatusOr<Literal> Gtsv(OpContext& context);
 absl::StatusOr<Literal> Syevd(OpContext& context);
 absl::StatusOr<Literal> SyevdByOperands(OpContext& context);
-std::string EighMisfit(const Instruction& call);
+std::string EighMismatch(const Instruction& call);
 absl::StatusOr<Literal> Eigh(OpContext& context);
-std::string GesddMisfit(const Instruction& call);
-std::string OldGesddMisfit(const Instruction& call);
+std::string GesddMismatch(const Instruction& call);
+std::string OldGesddMismatch(const Instruction& call);
 absl::StatusOr<Literal> Gesdd(OpContext& context);
 absl::StatusOr<Literal> Gesvd(OpContext& context);
 absl::StatusOr<Literal> Gesvdj(OpContext& context);
@@ -133,58 +133,58 @@ absl::StatusOr<Literal> GehrdByOperands(OpContext& context);
 absl::StatusOr<Literal> Sytrd(OpContext& context);
 absl::StatusOr<Literal> SytrdByOperands(OpContext& context);
 absl::StatusOr<Literal> Syrk(OpContext& context);
-std::string SyrkMisfit(const Instruction& call);
+std::string SyrkMismatch(const Instruction& call);
 absl::StatusOr<Literal> CholeskyUpdate(OpContext& context);
-std::string CsrMisfit(const Instruction& call);
+std::string CsrMismatch(const Instruction& call);
 absl::StatusOr<Literal> Csrlsvqr(OpContext& context);
 absl::StatusOr<Literal> TridiagonalSolve(OpContext& context);
 
 // Defined in matmul.cc.
-std::string GemmMisfit(const Instruction& call);
+std::string GemmMismatch(const Instruction& call);
 absl::StatusOr<Literal> Gemm(OpContext& context);
-std::string GroupedMatmulMisfit(const Instruction& call);
+std::string GroupedMatmulMismatch(const Instruction& call);
 absl::StatusOr<Literal> GroupedMatmul(OpContext& context);
 
 // Defined in onednn.cc.
-std::string OnednnMatmulMisfit(const Instruction& call);
+std::string OnednnMatmulMismatch(const Instruction& call);
 absl::StatusOr<Literal> OnednnMatmul(OpContext& context);
 
 // Defined in scaling.cc.
-std::string QuantizeMisfit(const Instruction& call);
+std::string QuantizeMismatch(const Instruction& call);
 absl::StatusOr<Literal> Quantize(OpContext& context);
-std::string DequantizeMisfit(const Instruction& call);
+std::string DequantizeMismatch(const Instruction& call);
 absl::StatusOr<Literal> Dequantize(OpContext& context);
-std::string BlockScaledDotMisfit(const Instruction& call);
+std::string BlockScaledDotMismatch(const Instruction& call);
 absl::StatusOr<Literal> BlockScaledDot(OpContext& context);
 
 // Defined in attention.cc.
-std::string AttentionMisfit(const Instruction& call);
+std::string AttentionMismatch(const Instruction& call);
 absl::StatusOr<Literal> AttentionForward(OpContext& context);
 absl::StatusOr<Literal> AttentionBackward(OpContext& context);
 
 // Defined in convolutions.cc.
-std::string ConvForwardMisfit(const Instruction& call);
-std::string ConvBackwardInputMisfit(const Instruction& call);
-std::string ConvBackwardFilterMisfit(const Instruction& call);
+std::string ConvForwardMismatch(const Instruction& call);
+std::string ConvBackwardInputMismatch(const Instruction& call);
+std::string ConvBackwardFilterMismatch(const Instruction& call);
 absl::StatusOr<Literal> ConvForward(OpContext& context);
 absl::StatusOr<Literal> ConvBackwardInput(OpContext& context);
 absl::StatusOr<Literal> ConvBackwardFilter(OpContext& context);
-std::string ConvBiasActivationMisfit(const Instruction& call);
+std::string ConvBiasActivationMismatch(const Instruction& call);
 absl::StatusOr<Literal> ConvBiasActivation(OpContext& context);
-std::string ConvGraphMisfit(const Instruction& call);
+std::string ConvGraphMismatch(const Instruction& call);
 absl::StatusOr<Literal> ConvGraph(OpContext& context);
-std::string OnednnConvMisfit(const Instruction& call);
+std::string OnednnConvMismatch(const Instruction& call);
 absl::StatusOr<Literal> OnednnConv(OpContext& context);
 
 // Defined in normalisation.cc.
-std::string NormMisfit(const Instruction& call);
+std::string NormMismatch(const Instruction& call);
 absl::StatusOr<Literal> Norm(OpContext& context);
 absl::StatusOr<Literal> OnednnLayerNorm(OpContext& context);
-std::string SoftmaxMisfit(const Instruction& call);
+std::string SoftmaxMismatch(const Instruction& call);
 absl::StatusOr<Literal> OnednnSoftmax(OpContext& context);
 
 // Defined in ducc_fft.cc.
-std::string DuccFftMisfit(const Instruction& call);
+std::string DuccFftMismatch(const Instruction& call);
 absl::StatusOr<Literal> DuccFft(OpContext& context);
 
 }  // namespace hlo::reference::custom

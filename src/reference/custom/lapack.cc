@@ -212,7 +212,7 @@ absl::StatusOr<Literal> Geqp3(OpContext& context) {
 absl::StatusOr<Literal> Orgqr(OpContext& context) { return OrgqrOf(context, 0); }
 absl::StatusOr<Literal> OrgqrByOperands(OpContext& context) { return OrgqrOf(context, 5); }
 
-std::string OrmqrMisfit(const Instruction& call) {
+std::string OrmqrMismatch(const Instruction& call) {
   const Options options(call);
   const Shape &a = call.operand(0)->shape(), &c = call.operand(2)->shape();
   const int64_t rows = a.dim(a.rank() - 2), wanted = c.dim(c.rank() - (options.Bool("left", true) ? 2 : 1));
@@ -228,7 +228,7 @@ absl::StatusOr<Literal> Ormqr(OpContext& context) {
 
 namespace {
 
-std::string TriangleMisfit(const Instruction& call, bool left) {
+std::string TriangleMismatch(const Instruction& call, bool left) {
   const Shape &a = call.operand(0)->shape(), &b = call.operand(1)->shape();
   if (a.dim(a.rank() - 1) == b.dim(b.rank() - (left ? 2 : 1))) return "";
   return fmt::format("{} does not solve for {} on its {}", ToString(a), ToString(b), left ? "left" : "right");
@@ -236,14 +236,14 @@ std::string TriangleMisfit(const Instruction& call, bool left) {
 
 }  // namespace
 
-std::string TrsmMisfit(const Instruction& call) {
-  return TriangleMisfit(call, TriangleOf(Options(call)).left);
+std::string TrsmMismatch(const Instruction& call) {
+  return TriangleMismatch(call, TriangleOf(Options(call)).left);
 }
 absl::StatusOr<Literal> Trsm(OpContext& context) {
   return TrsmOf(context, 0, TriangleOf(Options(context.instruction)));
 }
-std::string CublasTrsmMisfit(const Instruction& call) {
-  return TriangleMisfit(call, OpcodeTriangleOf(Options(call)).left);
+std::string CublasTrsmMismatch(const Instruction& call) {
+  return TriangleMismatch(call, OpcodeTriangleOf(Options(call)).left);
 }
 absl::StatusOr<Literal> CublasTrsm(OpContext& context) {
   return TrsmOf(context, 0, OpcodeTriangleOf(Options(context.instruction)));
@@ -285,7 +285,7 @@ absl::StatusOr<Literal> SyevdByOperands(OpContext& context) {
   return SyevdOf(context, 3, ScalarOperand(context, 0) != 0);
 }
 // The configuration is "lower,sort,iterations,tolerance".
-std::string EighMisfit(const Instruction& call) {
+std::string EighMismatch(const Instruction& call) {
   const std::string_view text = Options(call).text();
   if (!text.empty() && (text[0] == '0' || text[0] == '1')) return "";
   return "needs its backend_config, \"lower,sort,iterations,tolerance\", which says which triangle it reads";
@@ -298,7 +298,7 @@ absl::StatusOr<Literal> Eigh(OpContext& context) {
 namespace {
 
 // Checks the shapes of u and v, or v^H if `adjoint`, for the singular vectors of an array.
-std::string SingularMisfit(const Instruction& call, const Shape& a, bool adjoint) {
+std::string SingularMismatch(const Instruction& call, const Shape& a, bool adjoint) {
   const Shape &u = call.shape().element(2), &v = call.shape().element(3);
   const int64_t m = a.dim(a.rank() - 2), n = a.dim(a.rank() - 1), k = std::min(m, n);
   const int64_t p = u.dim(u.rank() - 1), q = v.dim(v.rank() - (adjoint ? 2 : 1));
@@ -311,13 +311,13 @@ std::string SingularMisfit(const Instruction& call, const Shape& a, bool adjoint
 
 }  // namespace
 
-std::string GesddMisfit(const Instruction& call) {
+std::string GesddMismatch(const Instruction& call) {
   const std::optional<MatrixCall> asked = MatrixCallOf(call);
   if (!asked.has_value() || !asked->vectors) return "";
-  return SingularMisfit(call, call.operand(0)->shape(), asked->adjoint);
+  return SingularMismatch(call, call.operand(0)->shape(), asked->adjoint);
 }
-std::string OldGesddMisfit(const Instruction& call) {
-  return SingularMisfit(call, call.operand(6)->shape(), true);
+std::string OldGesddMismatch(const Instruction& call) {
+  return SingularMismatch(call, call.operand(6)->shape(), true);
 }
 absl::StatusOr<Literal> Gesdd(OpContext& context) {
   return GesddOf(context, 0, IsVectorMode(Options(context.instruction).Letter("mode", 'S')), true);
@@ -398,7 +398,7 @@ absl::StatusOr<Literal> Syrk(OpContext& context) {
     }
   });
 }
-std::string SyrkMisfit(const Instruction& call) {
+std::string SyrkMismatch(const Instruction& call) {
   const Shape &a = call.operand(0)->shape(), &c = call.operand(1)->shape();
   const int64_t rows = a.dim(a.rank() - (Options(call).Bool("transpose", false) ? 1 : 2));
   if (rows == c.dim(c.rank() - 1)) return "";
@@ -424,7 +424,7 @@ absl::StatusOr<Literal> CholeskyUpdate(OpContext& context) {
   });
 }
 
-std::string CsrMisfit(const Instruction& call) {
+std::string CsrMismatch(const Instruction& call) {
   const int64_t n = call.operand(3)->shape().dim(0);
   constexpr int64_t kLargest = 1 << 11;
   if (n > kLargest) return fmt::format("solves up to {} equations, but there are {}", kLargest, n);

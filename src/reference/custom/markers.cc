@@ -103,7 +103,7 @@ absl::StatusOr<Literal> Operands(OpContext& context) {
 }
 
 // Concatenates the operands' elements in memory.
-std::string ConcatBitcastMisfit(const Instruction& call) {
+std::string ConcatBitcastMismatch(const Instruction& call) {
   const Shape& shape = call.shape();
   int64_t count = 0;
   for (const Instruction* operand : call.operands()) {
@@ -123,7 +123,7 @@ absl::StatusOr<Literal> ConcatBitcast(OpContext& context) {
   return result;
 }
 
-std::string RotateMisfit(const Instruction& call) {
+std::string RotateMismatch(const Instruction& call) {
   const Options options(call);
   const int64_t dimension = options.Int("dimension", -1);
   const std::string misfit = OtherShape(call);
@@ -157,7 +157,7 @@ absl::StatusOr<Literal> Rotate(OpContext& context) {
 }
 
 // Calls the computation of the call.
-std::string CalleeMisfit(const Instruction& call) {
+std::string CalleeMismatch(const Instruction& call) {
   if (call.called_computations().size() != 1) return "the module that it runs is not part of this one";
   const Computation& callee = *call.called_computations()[0];
   bool fits = static_cast<int64_t>(callee.parameters().size()) == call.operand_count() &&

@@ -58,8 +58,8 @@ bool AreDimensions(const DotDims& dims, int64_t rank) {
 }
 
 // Checks the sizes of a product: batch, free dimensions of a, free dimensions of b.
-std::string DimsMisfit(const Shape& a, const DotDims& l, const Shape& b, const DotDims& r,
-                       const Shape& result) {
+std::string DimsMismatch(const Shape& a, const DotDims& l, const Shape& b, const DotDims& r,
+                         const Shape& result) {
   const bool fits =
       AreDimensions(l, a.rank()) && AreDimensions(r, b.rank()) &&
       Pick(a.dims(), l.batch) == Pick(b.dims(), r.batch) &&
@@ -146,7 +146,7 @@ absl::StatusOr<Literal> FinishedProduct(const OpContext& context, const Options&
 }
 
 // Checks the terms that are added to the product d; returns "" if they fit.
-std::string MatmulMisfit(const Instruction& call, const Options& options, const GemmOperands& operands) {
+std::string MatmulMismatch(const Instruction& call, const Options& options, const GemmOperands& operands) {
   const Shape& d = ResultShapes(call)[0];
   if (operands.count != call.operand_count())
     return fmt::format("its configuration asks for {} operands, but it has {}", operands.count,
@@ -170,13 +170,13 @@ std::string MatmulMisfit(const Instruction& call, const Options& options, const 
 
 }  // namespace
 
-std::string GemmMisfit(const Instruction& call) {
+std::string GemmMismatch(const Instruction& call) {
   const Options options = GemmOptions(call), numbers = options.Group("dot_dimension_numbers");
   const Shape &a = call.operand(0)->shape(), &b = call.operand(1)->shape(), &d = ResultShapes(call)[0];
   std::string misfit =
-      DimsMisfit(a, DimsOf(numbers, "lhs", a.rank()), b, DimsOf(numbers, "rhs", b.rank()), d);
+      DimsMismatch(a, DimsOf(numbers, "lhs", a.rank()), b, DimsOf(numbers, "rhs", b.rank()), d);
   if (!misfit.empty()) return misfit;
-  return MatmulMisfit(call, options, GemmOperandsOf(call));
+  return MatmulMismatch(call, options, GemmOperandsOf(call));
 }
 
 absl::StatusOr<Literal> Gemm(OpContext& context) {
@@ -236,14 +236,14 @@ InstructionForm RaggedForm(const Instruction& call, const RaggedDims& dims) {
 
 }  // namespace
 
-std::string GroupedMatmulMisfit(const Instruction& call) {
+std::string GroupedMatmulMismatch(const Instruction& call) {
   const RaggedDims dims = RaggedDimsOf(call);
   std::vector<Shape> operands;
   for (const Instruction* operand : call.operands().first(3)) operands.push_back(operand->shape());
-  const std::string misfit = FormMisfit(RaggedForm(call, dims), operands);
+  const std::string misfit = FormMismatch(RaggedForm(call, dims), operands);
   if (!misfit.empty()) return misfit;
   const Options options = GroupedOptions(call).Group("gemm_backend_config");
-  return MatmulMisfit(call, options, GroupedOperandsOf(options));
+  return MatmulMismatch(call, options, GroupedOperandsOf(options));
 }
 
 absl::StatusOr<Literal> GroupedMatmul(OpContext& context) {

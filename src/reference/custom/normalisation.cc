@@ -107,7 +107,7 @@ absl::StatusOr<Literal> NormBackward(const OpContext& context) {
 
 }  // namespace
 
-std::string NormMisfit(const Instruction& call) {
+std::string NormMismatch(const Instruction& call) {
   const std::string kind = NormOptions(call).Text("kind", "");
   const bool backward = kind == "LAYER_BWD";
   if (!backward && kind != "LAYER_FWD_INFER" && kind != "LAYER_FWD_TRAIN")
@@ -161,7 +161,7 @@ absl::StatusOr<Literal> OnednnLayerNorm(OpContext& context) {
   return Together(context.shape(), {rows.y});
 }
 
-std::string SoftmaxMisfit(const Instruction& call) {
+std::string SoftmaxMismatch(const Instruction& call) {
   const Shape& x = call.operand(0)->shape();
   const int64_t axis = Options(call).Group("onednn_softmax_config").Int("softmax_axis", x.rank() - 1);
   return axis >= 0 && axis < x.rank() ? "" : fmt::format("{} has no dimension {}", ToString(x), axis);

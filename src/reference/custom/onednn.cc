@@ -62,8 +62,8 @@ MatmulForm MatmulFormOf(const Instruction& call) {
 
 }  // namespace
 
-std::string FusedMisfit(const Instruction& call, const Options& config, absl::Span<const int64_t> dims,
-                        int64_t feature) {
+std::string FusedMismatch(const Instruction& call, const Options& config, absl::Span<const int64_t> dims,
+                          int64_t feature) {
   int64_t next = 2;
   for (const std::string& op : FusedOps(config)) {
     if (!TakesOperand(op)) {
@@ -99,7 +99,7 @@ absl::Status ApplyFused(const OpContext& context, const Options& config, int64_t
   return absl::OkStatus();
 }
 
-std::string OnednnMatmulMisfit(const Instruction& call) {
+std::string OnednnMatmulMismatch(const Instruction& call) {
   const Shape &a = call.operand(0)->shape(), &b = call.operand(1)->shape(), &d = ResultShapes(call)[0];
   bool fits =
       a.rank() >= 2 && b.rank() >= 2 && a.rank() >= b.rank() && !IsComplex(a.type()) && !IsComplex(b.type());
@@ -111,7 +111,7 @@ std::string OnednnMatmulMisfit(const Instruction& call) {
                Index(d.dims());
   }
   if (!fits) return fmt::format("{} times {} does not give {}", ToString(a), ToString(b), ToString(d));
-  return FusedMisfit(call, MatmulOptions(call), d.dims(), d.rank() - 1);
+  return FusedMismatch(call, MatmulOptions(call), d.dims(), d.rank() - 1);
 }
 
 absl::StatusOr<Literal> OnednnMatmul(OpContext& context) {

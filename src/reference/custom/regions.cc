@@ -45,7 +45,7 @@ absl::StatusOr<std::vector<Values>> Assemble(absl::Span<const ShapeConversion> c
 
 }  // namespace
 
-std::string ConvertShapesMisfit(const Instruction& call) {
+std::string ConvertShapesMismatch(const Instruction& call) {
   const ModuleHeader& header = call.parent()->module()->header();
   if (header.replica_count != 1 || header.num_partitions != 1) return "";
   const std::string misfit = OtherShapes(call);

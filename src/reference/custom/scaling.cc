@@ -19,7 +19,7 @@ namespace hlo::reference::custom {
 namespace {
 
 // Checks for one scale per block along the last dimension.
-std::string ScaleMisfit(const Shape& x, const Shape& scale) {
+std::string ScaleMismatch(const Shape& x, const Shape& scale) {
   bool fits = x.rank() > 0 && scale.rank() == x.rank();
   for (int64_t d = 0; fits && d + 1 < x.rank(); ++d) fits = x.dim(d) == scale.dim(d);
   fits = fits && scale.dim(x.rank() - 1) > 0 && x.dim(x.rank() - 1) % scale.dim(x.rank() - 1) == 0;
@@ -64,11 +64,11 @@ Shape NoScale(const Shape& x) { return Shape::Array(ElementType::kF32, Index(x.r
 
 }  // namespace
 
-std::string QuantizeMisfit(const Instruction& call) {
+std::string QuantizeMismatch(const Instruction& call) {
   const Shape &x = call.operand(0)->shape(), &q = ResultShapes(call)[0], &scale = ResultShapes(call)[1];
   if (q.dims() != x.dims() || !IsFloat(x.type()))
     return fmt::format("{} is not quantized to {}", ToString(x), ToString(q));
-  return ScaleMisfit(q, scale);
+  return ScaleMismatch(q, scale);
 }
 
 // scale = max |x| of a block / 2^e, where 2^e is the largest power of two of q's type; q = x / scale.
@@ -94,8 +94,8 @@ absl::StatusOr<Literal> Quantize(OpContext& context) {
   return Literal::Tuple({std::move(q), std::move(scale)});
 }
 
-std::string DequantizeMisfit(const Instruction& call) {
-  return ScaleMisfit(call.operand(0)->shape(), call.operand(1)->shape());
+std::string DequantizeMismatch(const Instruction& call) {
+  return ScaleMismatch(call.operand(0)->shape(), call.operand(1)->shape());
 }
 
 // Returns q * scale of its block.
@@ -109,12 +109,12 @@ absl::StatusOr<Literal> Dequantize(OpContext& context) {
   return Rounded(q, context.shape());
 }
 
-std::string BlockScaledDotMisfit(const Instruction& call) {
+std::string BlockScaledDotMismatch(const Instruction& call) {
   std::vector<Shape> operands;
   for (const Instruction* operand : call.operands()) operands.push_back(operand->shape());
   if (operands.size() == 3) operands.push_back(NoScale(operands[1]));
   const ProductForm form = ProductFormOf(call);
-  return FormMisfit(ScaledDotForm(form, ResultShapes(call)[0]), operands);
+  return FormMismatch(ScaledDotForm(form, ResultShapes(call)[0]), operands);
 }
 
 absl::StatusOr<Literal> BlockScaledDot(OpContext& context) {

@@ -131,7 +131,7 @@ Approximate ApproximateOf(const Instruction& call) {
   return {call.operand_count() / 2, Options(call).Int("reduction_dim", -1)};
 }
 
-std::string ApproximateMisfit(const Instruction& call, bool has_count) {
+std::string ApproximateMismatch(const Instruction& call, bool has_count) {
   const Approximate form = ApproximateOf(call);
   const int64_t operands = call.operand_count() - (has_count ? 1 : 0);
   const absl::Span<const Shape> results = ResultShapes(call);
@@ -151,7 +151,7 @@ std::string ApproximateMisfit(const Instruction& call, bool has_count) {
     if (!fits) return fmt::format("{} of {} is not a part of it", ToString(results[i]), ToString(sorted[i]));
   }
   const int64_t dimensions[] = {form.dimension};
-  return FormMisfit(
+  return FormMismatch(
       {Opcode::kSort,
        {Attribute<attr::dimensions>(dimensions), Attribute<attr::to_apply>(call.called_computations()[0])},
        form.arrays == 1 ? sorted[0] : Shape::Tuple(sorted)},
@@ -160,8 +160,8 @@ std::string ApproximateMisfit(const Instruction& call, bool has_count) {
 
 }  // namespace
 
-std::string ApproxTopKMisfit(const Instruction& call) {
-  std::string misfit = ApproximateMisfit(call, false);
+std::string ApproxTopKMismatch(const Instruction& call) {
+  std::string misfit = ApproximateMismatch(call, false);
   if (!misfit.empty()) return misfit;
   const Options options(call);
   const int64_t dimension = options.Int("reduction_dim", -1);
@@ -174,12 +174,12 @@ std::string ApproxTopKMisfit(const Instruction& call) {
 }
 
 // Windows may contain any elements, so each of the best may be the result of a separate window.
-std::string PartialReduceMisfit(const Instruction& call) { return ApproximateMisfit(call, false); }
-std::string DynamicApproxTopKMisfit(const Instruction& call) {
+std::string PartialReduceMismatch(const Instruction& call) { return ApproximateMismatch(call, false); }
+std::string DynamicApproxTopKMismatch(const Instruction& call) {
   const Shape& count = call.operand(call.operand_count() - 1)->shape();
   if (!count.IsArray() || !IsIntegral(count.type()) || count.ElementCount() != 1)
     return fmt::format("its last operand is the number of elements to keep, not {}", ToString(count));
-  return ApproximateMisfit(call, true);
+  return ApproximateMismatch(call, true);
 }
 
 // Returns the arrays sorted together by the comparator, truncated to the result sizes.

@@ -124,7 +124,7 @@ std::string Joined(const std::vector<const Shape*>& shapes) {
 
 }  // namespace
 
-std::string Misfit(const Instruction& instruction, std::string_view signature) {
+std::string Mismatch(const Instruction& instruction, std::string_view signature) {
   const size_t arrow = signature.find("->");
   std::vector<const Shape*> operands, results;
   for (const Instruction* operand : instruction.operands()) operands.push_back(&operand->shape());

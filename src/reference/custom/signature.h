@@ -17,6 +17,6 @@
 namespace hlo::reference::custom {
 
 // Returns "" if the instruction's operands and results match, otherwise a sentence with the mismatch.
-std::string Misfit(const Instruction& instruction, std::string_view signature);
+std::string Mismatch(const Instruction& instruction, std::string_view signature);
 
 }  // namespace hlo::reference::custom

@@ -211,7 +211,7 @@ absl::StatusOr<Literal> Conj(OpContext& context) {
   return Rounded(x, context.shape());
 }
 
-std::string NextAfterMisfit(const Instruction& call) {
+std::string NextAfterMismatch(const Instruction& call) {
   const ElementType type = call.shape().type();
   return BitWidth(type) >= 16 ? "" : fmt::format("is not known for {}", Name(type));
 }

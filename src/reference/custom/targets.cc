@@ -62,37 +62,37 @@ constexpr Target kTargets[] = {
     {"xla.debug.Log",                         "... -> ...", Zeros},
     {"__xla_gpu_debug_print",                 "... -> ...", Zeros},
     {"__xla_gpu_assert",                      "pred[...] -> _?", Assert},
-    {"ConcatBitcast",                         "X[...], ... -> X[...]", ConcatBitcast, ConcatBitcastMisfit},
-    {"_SPMDInternalOp_RotateRight",           "", Rotate, RotateMisfit},
-    {"{HostExecute,_xla_multi_module_call}",  "... -> ...", CallEmbedded, CalleeMisfit},
+    {"ConcatBitcast",                         "X[...], ... -> X[...]", ConcatBitcast, ConcatBitcastMismatch},
+    {"_SPMDInternalOp_RotateRight",           "", Rotate, RotateMismatch},
+    {"{HostExecute,_xla_multi_module_call}",  "... -> ...", CallEmbedded, CalleeMismatch},
     {"GetRngSeed",                            "-> u64[]", Seed},
     {"X64SplitLow",                           "I[*] -> u32[*]", SplitLow,  NotWords},
     {"X64SplitHigh",                          "I[*] -> u32[*]", SplitHigh, NotWords},
     {"X64Combine",                            "u32[*], u32[*] -> I[*]", Combine, NotWords},
 
     // Defined in regions.cc: the boundaries of manual regions.
-    {"xla.sdy.GlobalToLocalShape",            "", ConvertShapes, ConvertShapesMisfit},
-    {"xla.sdy.LocalToGlobalShape",            "", ConvertShapes, ConvertShapesMisfit},
-    {"SPMDFullToShardShape",                  "", ConvertShapes, ConvertShapesMisfit},
-    {"SPMDShardToFullShape",                  "", ConvertShapes, ConvertShapesMisfit},
+    {"xla.sdy.GlobalToLocalShape",            "", ConvertShapes, ConvertShapesMismatch},
+    {"xla.sdy.LocalToGlobalShape",            "", ConvertShapes, ConvertShapesMismatch},
+    {"SPMDFullToShardShape",                  "", ConvertShapes, ConvertShapesMismatch},
+    {"SPMDShardToFullShape",                  "", ConvertShapes, ConvertShapesMismatch},
 
     // Defined in dynamic.cc: run-time sizes.
-    {"PadToStatic",                           "X[...] -> X[...], ...", PadToStatic, PadToStaticMisfit},
-    {"SliceToDynamic",                        "X[...], ... -> X[...]", SliceToDynamic, SliceToDynamicMisfit},
+    {"PadToStatic",                           "X[...] -> X[...], ...", PadToStatic, PadToStaticMismatch},
+    {"SliceToDynamic",                        "X[...], ... -> X[...]", SliceToDynamic, SliceToDynamicMismatch},
 
     // Defined in frameworks.cc and special.cc: operations of frameworks.
-    {"{mhlo,stablehlo}.dynamic_reshape",      "X[...], I[n] -> X[...]", DynamicReshapeCall, DynamicReshapeMisfit},
-    {"{mhlo,stablehlo}.dynamic_broadcast_in_dim", "X[...], I[n] -> X[...]", DynamicBroadcast, DynamicBroadcastMisfit, "broadcast_dimensions"},
-    {"{mhlo,stablehlo}.real_dynamic_slice",   "X[...], I[n], I[n], I[n] -> X[...]", RealDynamicSlice, RealDynamicSliceMisfit},
-    {"stablehlo.dynamic_reduce_window",       "X[...], ... -> _, ...", DynamicReduceWindow, DynamicReduceWindowMisfit},
-    {"stablehlo.dynamic_rng_bit_generator",   "u64[s], I[n] -> u64[s], X[...]", DynamicRng, DynamicRngMisfit},
+    {"{mhlo,stablehlo}.dynamic_reshape",      "X[...], I[n] -> X[...]", DynamicReshapeCall, DynamicReshapeMismatch},
+    {"{mhlo,stablehlo}.dynamic_broadcast_in_dim", "X[...], I[n] -> X[...]", DynamicBroadcast, DynamicBroadcastMismatch, "broadcast_dimensions"},
+    {"{mhlo,stablehlo}.real_dynamic_slice",   "X[...], I[n], I[n], I[n] -> X[...]", RealDynamicSlice, RealDynamicSliceMismatch},
+    {"stablehlo.dynamic_reduce_window",       "X[...], ... -> _, ...", DynamicReduceWindow, DynamicReduceWindowMismatch},
+    {"stablehlo.dynamic_rng_bit_generator",   "u64[s], I[n] -> u64[s], X[...]", DynamicRng, DynamicRngMismatch},
     {"{stablehlo,chlo}.dynamic_top_k",        "X[*,n], I[...] -> X[*,k], s32[*,k]", DynamicTopk},
-    {"stablehlo.dynamic_approx_top_k",        "X[...], ... -> _, ...", ApproxTopK, DynamicApproxTopKMisfit, "reduction_dim"},
+    {"stablehlo.dynamic_approx_top_k",        "X[...], ... -> _, ...", ApproxTopK, DynamicApproxTopKMismatch, "reduction_dim"},
     {"{stablehlo.,}shape_assertion",          "pred[], ... -> ...", ShapeAssertion},
-    {"{mhlo,stablehlo}.uniform_quantize",     "F[*] -> I[*]", UniformQuantize, UniformMisfit, "scale zero_point"},
-    {"{mhlo,stablehlo}.uniform_dequantize",   "I[*] -> F[*]", UniformDequantize, UniformMisfit, "scale zero_point"},
-    {"mhlo.topk",                             "X[*,n] -> X[*,k], s32[*,k]", NamedTopk, NamedTopkMisfit, "largest"},
-    {"chlo.top_k",                            "X[*,n] -> X[*,k], s32[*,k]", NamedTopk, NamedTopkMisfit},
+    {"{mhlo,stablehlo}.uniform_quantize",     "F[*] -> I[*]", UniformQuantize, UniformMismatch, "scale zero_point"},
+    {"{mhlo,stablehlo}.uniform_dequantize",   "I[*] -> F[*]", UniformDequantize, UniformMismatch, "scale zero_point"},
+    {"mhlo.topk",                             "X[*,n] -> X[*,k], s32[*,k]", NamedTopk, NamedTopkMismatch, "largest"},
+    {"chlo.top_k",                            "X[*,n] -> X[*,k], s32[*,k]", NamedTopk, NamedTopkMismatch},
     {"{mhlo,chlo}.atan",                      "T[*] -> T[*]", Atan},
     {"{mhlo,chlo}.bessel_i1e",                "F[*] -> F[*]", BesselI1e},
     {"{mhlo,chlo}.conj",                      "T[*] -> T[*]", Conj},
@@ -103,7 +103,7 @@ constexpr Target kTargets[] = {
     {"{mhlo,chlo}.is_neg_inf",                "F[*] -> pred[*]", IsNegInf},
     {"{mhlo,chlo}.is_pos_inf",                "F[*] -> pred[*]", IsPosInf},
     {"{mhlo,chlo}.lgamma",                    "F[*] -> F[*]", Lgamma},
-    {"{mhlo,chlo}.next_after",                "F[*], F[*] -> F[*]", NextAfter, NextAfterMisfit},
+    {"{mhlo,chlo}.next_after",                "F[*], F[*] -> F[*]", NextAfter, NextAfterMismatch},
     {"{mhlo,chlo}.polygamma",                 "F[*], F[*] -> F[*]", Polygamma},
     {"{mhlo,chlo}.square",                    "X[*] -> X[*]", Square},
     {"{mhlo,chlo}.zeta",                      "F[*], F[*] -> F[*]", Zeta},
@@ -112,8 +112,8 @@ constexpr Target kTargets[] = {
     // Defined in selection.cc: selection and sorting.
     {"TopK",                                  "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
     {"__gpu$TopK",                            "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
-    {"ApproxTopK",                            "X[...], ... -> _, ...", ApproxTopK, ApproxTopKMisfit, "reduction_dim top_k"},
-    {"PartialReduce",                         "X[...], ... -> _, ...", ApproxTopK, PartialReduceMisfit, "reduction_dim"},
+    {"ApproxTopK",                            "X[...], ... -> _, ...", ApproxTopK, ApproxTopKMismatch, "reduction_dim top_k"},
+    {"PartialReduce",                         "X[...], ... -> _, ...", ApproxTopK, PartialReduceMismatch, "reduction_dim"},
     {"{xla.gpu.ext.cub_sort_keys*,__cub$DeviceRadixSort}", "X[*,n] -> X[*,n], _?", SortKeys, NoOrder, "descending"},
     {"xla.gpu.ext.cub_sort_pairs*",           "X[*,n], Y[*,n] -> X[*,n], Y[*,n], _?", SortPairs, NoOrder, "descending"},
     {"{xla.gpu.ext.cub_scan*,__cub$DeviceScan}", "X[*] -> X[*], _?", RunningSum, nullptr, "row_length column_length is_reverse"},
@@ -122,18 +122,18 @@ constexpr Target kTargets[] = {
     // Defined in lapack.cc: linear algebra.
     {"Qr",                                    "T[*,m,n] -> T[*,m,n], T[*,k]", Geqrf},
     {"ProductOfElementaryHouseholderReflectors", "T[*,m,n], T[*,k] -> T[*,m,n]", Orgqr},
-    {"Eigh",                                  "T[*,n,n] -> T[*,n,n], R[*,n]", Eigh, EighMisfit},
+    {"Eigh",                                  "T[*,n,n] -> T[*,n,n], R[*,n]", Eigh, EighMismatch},
     {"LuDecomposition",                       "T[*,m,n] -> T[*,m,n], s32[*,k], s32[*,m]", LuDecomposition},
     {"{lapack_?,cusolver_,hipsolver_}potrf_ffi", "T[*,n,n] -> T[*,n,n], s32[*]", Potrf, nullptr, "uplo|lower"},
     {"{lapack_?,cusolver_,hipsolver_}getrf_ffi", "T[*,m,n] -> T[*,m,n], s32[*,k], s32[*]", Getrf},
     {"{lapack_?,cusolver_,hipsolver_}geqrf_ffi", "T[*,m,n] -> T[*,m,n], T[*,k]", Geqrf},
     {"lapack_?geqp3_ffi",                     "T[*,m,n], s32[*,n] -> T[*,m,n], s32[*,n], T[*,k]", Geqp3},
     {"{lapack_?or,lapack_?un,cusolver_or,hipsolver_or}gqr_ffi", "T[*,m,n], T[*,r] -> T[*,m,n]", Orgqr},
-    {"{lapack_?or,lapack_?un,cusolver_or,hipsolver_or}mqr_ffi", "T[*,m,n], T[*,r], T[*,p,q] -> T[*,p,q]", Ormqr, OrmqrMisfit, "left transpose"},
-    {"lapack_?trsm_ffi",                      "T[*,l,l], T[*,m,n] -> T[*,m,n]", Trsm, TrsmMisfit, "side uplo trans_x diag"},
-    {"lapack_?{gesdd,gesvd}_ffi",             "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesdd, GesddMisfit, "mode"},
-    {"{cu,hip}solver_gesvd_ffi",              "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvd, GesddMisfit, "compute_uv"},
-    {"{cu,hip}solver_{gesvdj,gesvdp}_ffi",    "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvdj, GesddMisfit, "compute_uv"},
+    {"{lapack_?or,lapack_?un,cusolver_or,hipsolver_or}mqr_ffi", "T[*,m,n], T[*,r], T[*,p,q] -> T[*,p,q]", Ormqr, OrmqrMismatch, "left transpose"},
+    {"lapack_?trsm_ffi",                      "T[*,l,l], T[*,m,n] -> T[*,m,n]", Trsm, TrsmMismatch, "side uplo trans_x diag"},
+    {"lapack_?{gesdd,gesvd}_ffi",             "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesdd, GesddMismatch, "mode"},
+    {"{cu,hip}solver_gesvd_ffi",              "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvd, GesddMismatch, "compute_uv"},
+    {"{cu,hip}solver_{gesvdj,gesvdp}_ffi",    "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvdj, GesddMismatch, "compute_uv"},
     {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}evd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], s32[*]", Syevd, nullptr, "uplo|lower"},
     {"lapack_{s,d}geev_ffi",                  "T[*,n,n] -> R[*,n], R[*,n], C[*,n,n], C[*,n,n], s32[*]", RealGeev, nullptr, "compute_left compute_right"},
     {"lapack_{c,z}geev_ffi",                  "T[*,n,n] -> C[*,n], C[*,n,n], C[*,n,n], s32[*]", ComplexGeev, nullptr, "compute_left compute_right"},
@@ -143,12 +143,12 @@ constexpr Target kTargets[] = {
     {"lapack_?gehrd_ffi",                     "T[*,n,n] -> T[*,n,n], T[*,n-1], s32[*]", Gehrd, nullptr, "low high"},
     {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}trd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*]", Sytrd, nullptr, "uplo|lower"},
     {"lapack_?gtsv_ffi",                      "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n], T[*,n], T[*,n], T[*,n,r], s32[*]", Gtsv},
-    {"{cu,hip}solver_syrk_ffi",               "T[*,m,n], T[*,r,r], T[], T[] -> T[*,r,r]", Syrk, SyrkMisfit, "transpose"},
-    {"{cu,hip}solver_csrlsvqr_ffi",           "T[z], s32[z], s32[p], T[n] -> T[n]", Csrlsvqr, CsrMisfit},
+    {"{cu,hip}solver_syrk_ffi",               "T[*,m,n], T[*,r,r], T[], T[] -> T[*,r,r]", Syrk, SyrkMismatch, "transpose"},
+    {"{cu,hip}solver_csrlsvqr_ffi",           "T[z], s32[z], s32[p], T[n] -> T[n]", Csrlsvqr, CsrMismatch},
     {"tridiagonal_solve_perturbed_ffi",       "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n,r]", TridiagonalSolve},
     {"cu_cholesky_update_ffi",                "F[n,n], F[n] -> F[n,n], F[n]", CholeskyUpdate},
     {"{cu,hip}_lu_pivots_to_permutation*",    "s32[*,n] -> s32[*,m]", PivotsToPermutation},
-    {"__cublas$triangularSolve",              "T[*,l,l], T[*,m,n] -> T[*,m,n], _?", CublasTrsm, CublasTrsmMisfit, "left_side lower unit_diagonal transpose_a"},
+    {"__cublas$triangularSolve",              "T[*,l,l], T[*,m,n] -> T[*,m,n], _?", CublasTrsm, CublasTrsmMismatch, "left_side lower unit_diagonal transpose_a"},
     {"__cusolver$cholesky",                   "T[*,n,n] -> T[*,n,n], _, s32[*]", CusolverCholesky, nullptr, "lower"},
     // Older forms, with sizes and flags as operands and a workspace after the results.
     {"lapack_?potrf",                         "s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], s32[*]", PotrfByOperands},
@@ -156,7 +156,7 @@ constexpr Target kTargets[] = {
     {"lapack_?geqrf",                         "s32[], s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], T[*,k], s32[*], ...", GeqrfByOperands},
     {"lapack_?{or,un}gqr",                    "s32[], s32[], s32[], s32[], s32[], T[*,m,n], T[*,r] -> T[*,m,n], s32[*], ...", OrgqrByOperands},
     {"blas_?trsm",                            "s32[], s32[], s32[], s32[], s32[], s32[], s32[], T[], T[*,l,l], T[*,m,n] -> T[*,m,n]", TrsmByOperands},
-    {"lapack_?gesdd",                         "s32[], s32[], s32[], s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*], ...", GesddByOperands, OldGesddMisfit},
+    {"lapack_?gesdd",                         "s32[], s32[], s32[], s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*], ...", GesddByOperands, OldGesddMismatch},
     {"lapack_?{sy,he}evd",                    "s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], R[*,n], s32[*], ...", SyevdByOperands},
     {"lapack_{s,d}geev",                      "s32[], s32[], u8[], u8[], T[*,n,n] -> _, _, _, R[*,n], R[*,n], C[*,n,n], C[*,n,n], s32[*]", RealGeevByOperands},
     {"lapack_{c,z}geev",                      "s32[], s32[], u8[], u8[], T[*,n,n] -> _, _, C[*,n], C[*,n,n], C[*,n,n], s32[*]", ComplexGeevByOperands},
@@ -166,38 +166,38 @@ constexpr Target kTargets[] = {
     {"lapack_?{sy,he}trd",                    "s32[], s32[], s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*], ...", SytrdByOperands},
 
     // Defined in ducc_fft.cc: FFTs.
-    {"dynamic_ducc_fft",                      "u8[b], X[...], I[n], I[n], I[n], f64[s], I[n]? -> Y[...]", DuccFft, DuccFftMisfit},
+    {"dynamic_ducc_fft",                      "u8[b], X[...], I[n], I[n], I[n], f64[s], I[n]? -> Y[...]", DuccFft, DuccFftMismatch},
 
     // Defined in matmul.cc: matrix products.
-    {"__cublas$gemm",                         "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit, "lhs_contracting_dimensions alpha_real beta"},
-    {"__cublas$lt$matmul{,$f8}",              "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit, "lhs_contracting_dimensions alpha_real beta epilogue"},
-    {"__cublas$lt$groupedMatmul",             "X[...], Y[...], I[...], ... -> _, ...", GroupedMatmul, GroupedMatmulMisfit, "lhs_contracting_dimensions"},
-    {"__onednn$matmul",                       "X[...], Y[...], ... -> _, ...", OnednnMatmul, OnednnMatmulMisfit, "onednn_matmul_config"},
+    {"__cublas$gemm",                         "X[...], Y[...], ... -> _, ...", Gemm, GemmMismatch, "lhs_contracting_dimensions alpha_real beta"},
+    {"__cublas$lt$matmul{,$f8}",              "X[...], Y[...], ... -> _, ...", Gemm, GemmMismatch, "lhs_contracting_dimensions alpha_real beta epilogue"},
+    {"__cublas$lt$groupedMatmul",             "X[...], Y[...], I[...], ... -> _, ...", GroupedMatmul, GroupedMatmulMismatch, "lhs_contracting_dimensions"},
+    {"__onednn$matmul",                       "X[...], Y[...], ... -> _, ...", OnednnMatmul, OnednnMatmulMismatch, "onednn_matmul_config"},
 
     // Defined in scaling.cc: block-scaled narrow floats.
-    {"__cublas$lt$matmul$mx",                 "X[...], Y[...], V[...], W[...] -> _, ...", BlockScaledDot, BlockScaledDotMisfit, "lhs_contracting_dimensions"},
-    {"{__op$block_scaled_dot,__cudnn$blockScaledDot}", "X[...], Y[...], V[...], W[...]? -> _, ...", BlockScaledDot, BlockScaledDotMisfit},
-    {"__op$quantize",                         "X[...] -> Y[...], V[...]", Quantize, QuantizeMisfit},
-    {"__op$dequantize",                       "X[*], V[...] -> Y[*]", Dequantize, DequantizeMisfit},
+    {"__cublas$lt$matmul$mx",                 "X[...], Y[...], V[...], W[...] -> _, ...", BlockScaledDot, BlockScaledDotMismatch, "lhs_contracting_dimensions"},
+    {"{__op$block_scaled_dot,__cudnn$blockScaledDot}", "X[...], Y[...], V[...], W[...]? -> _, ...", BlockScaledDot, BlockScaledDotMismatch},
+    {"__op$quantize",                         "X[...] -> Y[...], V[...]", Quantize, QuantizeMismatch},
+    {"__op$dequantize",                       "X[*], V[...] -> Y[*]", Dequantize, DequantizeMismatch},
 
     // Defined in attention.cc: attention.
-    {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}", "X[...], Y[...], Z[...], ... -> _, ...", AttentionForward, AttentionMisfit, "fmha_scale mask_type|is_causal_mask"},
-    {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}Backward", "X[...], Y[...], Z[...], ... -> _, _, _, ...", AttentionBackward, AttentionMisfit, "fmha_scale mask_type|is_causal_mask"},
+    {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}", "X[...], Y[...], Z[...], ... -> _, ...", AttentionForward, AttentionMismatch, "fmha_scale mask_type|is_causal_mask"},
+    {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}Backward", "X[...], Y[...], Z[...], ... -> _, _, _, ...", AttentionBackward, AttentionMismatch, "fmha_scale mask_type|is_causal_mask"},
 
     // Defined in convolutions.cc: convolutions.
-    {"__cudnn$convForward",                   "X[...], Y[...] -> Z[...], _?", ConvForward, ConvForwardMisfit, "conv_result_scale"},
-    {"__cudnn$convBackwardInput",             "X[...], Y[...] -> Z[...], _?", ConvBackwardInput, ConvBackwardInputMisfit, "conv_result_scale"},
-    {"__cudnn$convBackwardFilter",            "X[...], Y[...] -> Z[...], _?", ConvBackwardFilter, ConvBackwardFilterMisfit, "conv_result_scale"},
-    {"__cudnn$convBiasActivationForward",     "X[...], Y[...], Z[...], W[...]? -> V[...], _?", ConvBiasActivation, ConvBiasActivationMisfit, "conv_result_scale activation_mode"},
-    {"__cudnn$convForwardGraph",              "X[...], Y[...], ... -> V[...], ...", ConvGraph, ConvGraphMisfit, "serialized_graph"},
+    {"__cudnn$convForward",                   "X[...], Y[...] -> Z[...], _?", ConvForward, ConvForwardMismatch, "conv_result_scale"},
+    {"__cudnn$convBackwardInput",             "X[...], Y[...] -> Z[...], _?", ConvBackwardInput, ConvBackwardInputMismatch, "conv_result_scale"},
+    {"__cudnn$convBackwardFilter",            "X[...], Y[...] -> Z[...], _?", ConvBackwardFilter, ConvBackwardFilterMismatch, "conv_result_scale"},
+    {"__cudnn$convBiasActivationForward",     "X[...], Y[...], Z[...], W[...]? -> V[...], _?", ConvBiasActivation, ConvBiasActivationMismatch, "conv_result_scale activation_mode"},
+    {"__cudnn$convForwardGraph",              "X[...], Y[...], ... -> V[...], ...", ConvGraph, ConvGraphMismatch, "serialized_graph"},
     {"__cudnn$convReorderFilter",             "", Identity, OtherShape},
     {"__cudnn$convReorderFilterAndBias",      "X[...], Y[...] -> X[...], Y[...], _?", Operands, OtherShapes},
-    {"__onednn$convolution",                  "X[...], Y[...], ... -> V[...], ...", OnednnConv, OnednnConvMisfit, "onednn_conv_config"},
+    {"__onednn$convolution",                  "X[...], Y[...], ... -> V[...], ...", OnednnConv, OnednnConvMismatch, "onednn_conv_config"},
 
     // Defined in normalisation.cc: normalisation layers.
-    {"__cudnn$norm",                          "F[...], ... -> _, ...", Norm, NormMisfit, "kind epsilon"},
+    {"__cudnn$norm",                          "F[...], ... -> _, ...", Norm, NormMismatch, "kind epsilon"},
     {"__onednn$layernorm",                    "F[*,n], F[n], F[n] -> F[*,n]", OnednnLayerNorm, nullptr, "epsilon|epsilon_typecast"},
-    {"__onednn$softmax",                      "F[*] -> F[*]", OnednnSoftmax, SoftmaxMisfit, "softmax_axis"},
+    {"__onednn$softmax",                      "F[*] -> F[*]", OnednnSoftmax, SoftmaxMismatch, "softmax_axis"},
 };
 
 // Code that only its own runtime can execute.
@@ -288,7 +288,7 @@ std::string Unknown(const Instruction& call) {
 }
 
 // Returns why the module supplied for a call does not fit; "" if it does.
-std::string ModuleMisfit(const Instruction& call, const Computation& entry) {
+std::string ModuleMismatch(const Instruction& call, const Computation& entry) {
   if (static_cast<size_t>(call.operand_count()) != entry.parameters().size()) {
     return fmt::format("has {} operands, but the module that computes '{}' has {} parameters",
                        call.operand_count(), call.Get<attr::custom_call_target>(), entry.parameters().size());
@@ -330,15 +330,15 @@ ReferenceOp FunctionOf(const Instruction& call) {
 
 }  // namespace custom
 
-std::string CustomCallObstacle(const Instruction& call, const CustomCalls* custom_calls) {
+std::string CustomCallUnsupportedReason(const Instruction& call, const CustomCalls* custom_calls) {
   const std::string_view name = call.Get<attr::custom_call_target>();
   if (const Computation* supplied = SuppliedComputation(call, custom_calls))
-    return custom::ModuleMisfit(call, *supplied);
+    return custom::ModuleMismatch(call, *supplied);
   if (custom_calls != nullptr && custom_calls->FindFunction(name)) return "";
   const custom::Target* target = custom::Find(name);
   if (target == nullptr) return custom::Unknown(call);
   if (!target->signature.empty()) {
-    std::string misfit = custom::Misfit(call, target->signature);
+    std::string misfit = custom::Mismatch(call, target->signature);
     if (!misfit.empty()) return misfit;
   }
   if (std::string missing = custom::MissingAttribute(call, target->attributes); !missing.empty())

@@ -32,14 +32,14 @@ void RotateColumns(const Matrix<T>& x, int64_t p, int64_t q, double c, double s,
 // Returns false if they do not become orthogonal.
 template <class T>
 bool Orthogonalise(const Matrix<T>& x, const Matrix<T>& w) {
-  constexpr int kMostSweeps = 60;
+  constexpr int kMaxSweeps = 60;
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   const double tolerance = std::sqrt(static_cast<double>(x.rows)) * kEpsilon;
   // Shorter columns are zeros but for rounding, and never become orthogonal.
   double squares = 0;
   for (int64_t p = 0; p < x.columns; ++p) squares += std::real(ColumnDot(x, p, p));
   const double negligible = kEpsilon * kEpsilon * std::sqrt(squares);
-  for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
     bool rotates = false;
     for (int64_t p = 0; p < x.columns; ++p) {
       for (int64_t q = p + 1; q < x.columns; ++q) {

@@ -30,18 +30,18 @@ class CountingGpu : public ForwardingGpu {
     ++counts_->copies;
     return ForwardingGpu::Copy(to, from, byte_count);
   }
-  absl::StatusOr<std::unique_ptr<device::GpuLoop>> RecordLoop(const bool* goes_on,
-                                                              std::function<absl::Status()> turn) override {
+  absl::StatusOr<std::unique_ptr<device::GpuLoop>> CaptureLoop(const bool* goes_on,
+                                                               std::function<absl::Status()> turn) override {
     ++counts_->recorded;
-    return ForwardingGpu::RecordLoop(goes_on, [this, turn = std::move(turn)] {
+    return ForwardingGpu::CaptureLoop(goes_on, [this, turn = std::move(turn)] {
       ++counts_->started;
       return turn();
     });
   }
-  absl::Status RecordBranch(const void* choice, bool is_pred,
-                            absl::Span<const std::function<absl::Status()>> branches) override {
+  absl::Status CaptureBranch(const void* choice, bool is_pred,
+                             absl::Span<const std::function<absl::Status()>> branches) override {
     ++counts_->branches;
-    return ForwardingGpu::RecordBranch(choice, is_pred, branches);
+    return ForwardingGpu::CaptureBranch(choice, is_pred, branches);
   }
 
  private:

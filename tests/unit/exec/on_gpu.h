@@ -56,13 +56,13 @@ class ForwardingGpu : public device::Gpu {
     return gpu_->Copy(to, from, byte_count);
   }
   absl::Status Synchronize() override { return gpu_->Synchronize(); }
-  absl::StatusOr<std::unique_ptr<device::GpuLoop>> RecordLoop(const bool* goes_on,
-                                                              std::function<absl::Status()> turn) override {
-    return gpu_->RecordLoop(goes_on, std::move(turn));
+  absl::StatusOr<std::unique_ptr<device::GpuLoop>> CaptureLoop(const bool* goes_on,
+                                                               std::function<absl::Status()> turn) override {
+    return gpu_->CaptureLoop(goes_on, std::move(turn));
   }
-  absl::Status RecordBranch(const void* choice, bool is_pred,
-                            absl::Span<const std::function<absl::Status()>> branches) override {
-    return gpu_->RecordBranch(choice, is_pred, branches);
+  absl::Status CaptureBranch(const void* choice, bool is_pred,
+                             absl::Span<const std::function<absl::Status()>> branches) override {
+    return gpu_->CaptureBranch(choice, is_pred, branches);
   }
 
  private:

@@ -14,9 +14,9 @@ namespace {
 // Far more than linear time takes and far less than quadratic time would. Sanitizers slow the code down many
 // times.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kMostSeconds = 100;
+constexpr double kMaxSeconds = 100;
 #else
-constexpr double kMostSeconds = 10;
+constexpr double kMaxSeconds = 10;
 #endif
 
 void ExpectQuickPlan(const std::string& text) {
@@ -25,7 +25,7 @@ void ExpectQuickPlan(const std::string& text) {
   const absl::StatusOr<plan::Plan> plan = plan::MakePlan(module);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   EXPECT_TRUE(plan.ok()) << plan.status();
-  EXPECT_LT(elapsed.count(), kMostSeconds);
+  EXPECT_LT(elapsed.count(), kMaxSeconds);
 }
 
 std::string State(int64_t arrays) {

@@ -57,8 +57,8 @@ TEST(Compare, UlpsCountRepresentableValues) {
   EXPECT_EQ(distance(ElementType::kF8E4M3FN, 1, 1.25), 2u);
   EXPECT_EQ(distance(ElementType::kF8E8M0FNU, 1, 4), 2u);
   EXPECT_EQ(distance(ElementType::kF4E2M1FN, -0.5, 0.5), 2u);
-  constexpr double kMost = std::numeric_limits<double>::max();
-  EXPECT_EQ(distance(ElementType::kF64, -kMost, kMost), 2 * 0x7fefffffffffffffu);
+  constexpr double kMax = std::numeric_limits<double>::max();
+  EXPECT_EQ(distance(ElementType::kF64, -kMax, kMax), 2 * 0x7fefffffffffffffu);
 }
 
 TEST(Compare, InfinitiesMustMatchUnderEveryRule) {

@@ -70,9 +70,9 @@ StepCode::Op Transfer(Code code, FramePlace place, int32_t argument, int64_t off
 void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_widths, FramePlace out,
                     const FramePlace (&in)[3]) {
   // A call costs as much as several instructions.
-  constexpr int64_t kMostOneByOne = 6;
+  constexpr int64_t kMaxUnrolled = 6;
   const std::optional<Code> own = OwnCode(call.function);
-  if (own.has_value() && count <= (IsFunction(*own) ? 1 : kMostOneByOne)) {
+  if (own.has_value() && count <= (IsFunction(*own) ? 1 : kMaxUnrolled)) {
     Add({.code = *own,
          .count = static_cast<uint16_t>(count),
          .out = out,

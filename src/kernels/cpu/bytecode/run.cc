@@ -204,9 +204,9 @@ template <class Mover>
 using StoreThere = Store<Mover, true>;
 
 StepCode::Handler FindMove(const Op& op) {
-  constexpr int64_t kMostWords = 8;
+  constexpr int64_t kMaxWords = 8;
   const int64_t byte_count = op.code == kCopyBytes ? op.number : op.byte_count();
-  if (byte_count <= 0 || byte_count % 4 != 0 || byte_count > 4 * kMostWords) return kHandlers[op.code];
+  if (byte_count <= 0 || byte_count % 4 != 0 || byte_count > 4 * kMaxWords) return kHandlers[op.code];
   const int64_t words = byte_count / 4;
   switch (op.code) {
     case kCopyBytes:

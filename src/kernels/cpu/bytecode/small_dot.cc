@@ -3,8 +3,8 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kMostTerms = 1024;  // Maximum products of two elements.
-constexpr int64_t kMostPlaces = 4096;
+constexpr int64_t kMaxTerms = 1024;  // Maximum products of two elements.
+constexpr int64_t kMaxPositions = 4096;
 
 // Returns the offsets of `count` elements with one stride, or of all indices of several dimensions.
 std::vector<int32_t> Places(int64_t count, int64_t stride, const Index& sizes, const Index& strides) {
@@ -36,9 +36,9 @@ std::optional<SmallDot> SmallDot::Make(const GemmProblem& p) {
     return std::nullopt;
   const int64_t batch = Product(p.batch_dims);
   for (const int64_t size : {batch, p.m, p.n, p.k, batch * (p.m + p.n)}) {
-    if (size > kMostPlaces) return std::nullopt;
+    if (size > kMaxPositions) return std::nullopt;
   }
-  if (batch * p.m * p.n > kMostTerms || batch * p.m * p.n * p.k > kMostTerms) return std::nullopt;
+  if (batch * p.m * p.n > kMaxTerms || batch * p.m * p.n * p.k > kMaxTerms) return std::nullopt;
   SmallDot dot;
   dot.type_ = type;
   dot.m_ = p.m;

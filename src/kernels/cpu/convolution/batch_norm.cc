@@ -11,9 +11,9 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kRun = 512;          // Elements that are widened at a time.
-constexpr int64_t kChunk = 32 << 10;   // Elements per work item.
-constexpr int64_t kMostPartials = 64;  // Maximum number of partial sums for rows of features.
+constexpr int64_t kRun = 512;         // Elements that are widened at a time.
+constexpr int64_t kChunk = 32 << 10;  // Elements per work item.
+constexpr int64_t kMaxPartials = 64;  // Maximum number of partial sums for rows of features.
 constexpr int kPartialSums = 8;
 
 class Reader {
@@ -82,9 +82,9 @@ void AddRun(const double* x, double mean, const double* y, int64_t n, const Sums
 void SumRows(const FeatureDims& dims, const FloatArray& x, const double* mean, const FloatArray& y,
              const Sums& sums) {
   const int64_t least = std::max<int64_t>(1, kChunk / std::max<int64_t>(1, dims.features));
-  const int64_t rows = std::max(least, (dims.outer + kMostPartials - 1) / kMostPartials);
+  const int64_t rows = std::max(least, (dims.outer + kMaxPartials - 1) / kMaxPartials);
   const int64_t parts = (dims.outer + rows - 1) / rows;
-  KeptVector<double> partial(2 * parts * dims.features, 0.0);
+  CachedVector<double> partial(2 * parts * dims.features, 0.0);
   ParallelFor(parts, 2.0 * static_cast<double>(dims.element_count()), [&](int64_t part) {
     Reader xs(x), ys(y);
     double* own = partial.data() + 2 * part * dims.features;

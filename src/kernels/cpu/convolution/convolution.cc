@@ -117,7 +117,7 @@ class Widened {
   }
 
  private:
-  KeptVector<std::byte> copy_;
+  CachedVector<std::byte> copy_;
   const T* data_ = nullptr;
 };
 
@@ -281,7 +281,7 @@ bool WantsFeaturesLast(const ConvolutionLayout& c, const OutputDims& dims) {
 
 // Copies the input in the order batch, spatial dimensions, features, and updates `layout` accordingly.
 template <class T>
-KeptVector<std::byte> FeaturesLast(const T* input, ConvolutionLayout* layout) {
+CachedVector<std::byte> FeaturesLast(const T* input, ConvolutionLayout* layout) {
   ConvolutionLayout& c = *layout;
   absl::InlinedVector<CopyDim, 6> dims;
   int64_t stride = c.group_inputs;
@@ -295,7 +295,7 @@ KeptVector<std::byte> FeaturesLast(const T* input, ConvolutionLayout* layout) {
   dims.push_back({c.batch, c.input_batch_stride, stride});
   c.input_batch_stride = stride;
   std::reverse(dims.begin(), dims.end());
-  KeptVector<std::byte> copy(stride * c.batch * sizeof(T));
+  CachedVector<std::byte> copy(stride * c.batch * sizeof(T));
   CopyArray(dims, sizeof(T), input, copy.data());
   return copy;
 }
@@ -322,7 +322,7 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
   // Methods other than the product compute the whole result before the epilogue runs.
   const auto whole = [&](auto run) {
     const Widened<T> wide_kernel(kernel);
-    KeptVector<std::byte> own;
+    CachedVector<std::byte> own;
     void* to = out;
     if (out == nullptr) {
       own.resize(out_size * width);
@@ -342,7 +342,7 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
     const OutputDims split = Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size()));
     ConvolutionLayout seen = layout;
     const T* read = wide_input.data();
-    KeptVector<std::byte> copy;
+    CachedVector<std::byte> copy;
     if (WantsFeaturesLast(layout, split)) {
       copy = FeaturesLast<T>(read, &seen);
       read = reinterpret_cast<const T*>(copy.data());

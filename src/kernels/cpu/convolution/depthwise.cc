@@ -12,9 +12,9 @@ struct Tap {
 };
 
 // Collects the taps of the first `rank` spatial dimensions at output position o that are inside the input.
-void TapsAt(const ConvolutionLayout& c, const Index& o, int64_t rank, KeptVector<Tap>* taps) {
+void TapsAt(const ConvolutionLayout& c, const Index& o, int64_t rank, CachedVector<Tap>* taps) {
   taps->assign(1, Tap{0, c.window_origin});
-  KeptVector<Tap> next;
+  CachedVector<Tap> next;
   for (int64_t d = 0; d < rank; ++d) {
     next.clear();
     for (const Tap& tap : *taps) {
@@ -120,19 +120,19 @@ void SumRow(absl::Span<const RowTap<T>> taps, int64_t count, T* sums) {
 // A row of the output: its offset, and the offsets of its taps in the padded rows and in the kernel.
 struct OutputRow {
   int64_t place;
-  KeptVector<Tap> taps;
+  CachedVector<Tap> taps;
 };
 
 // Returns the output rows of a plane, which are the same for all planes.
-KeptVector<OutputRow> OutputRows(const ConvolutionLayout& c, const PaddedRows& padded) {
+CachedVector<OutputRow> OutputRows(const ConvolutionLayout& c, const PaddedRows& padded) {
   const int64_t last = c.rank() - 1;
   const auto outer = static_cast<size_t>(last);
   // Padded rows are stored in row-major order of the outer dimensions; these are the strides of taps.
   ConvolutionLayout by_row = c;
   const Index row_strides = RowMajorStrides(absl::MakeSpan(c.input).first(outer));
   for (int64_t d = 0; d < last; ++d) by_row.input_strides[d] = row_strides[d];
-  KeptVector<OutputRow> rows;
-  KeptVector<Tap> taps;
+  CachedVector<OutputRow> rows;
+  CachedVector<Tap> taps;
   for (const Index& o : EachIndex(absl::MakeSpan(c.output).first(outer))) {
     TapsAt(by_row, o, last, &taps);
     OutputRow row{Offset(o, c.output_strides), {}};
@@ -163,7 +163,7 @@ void ConvolvePlane(const T* input, const T* kernel, const ConvolutionLayout& c, 
     const Index i = IndexOf(r, outer_input);
     PadRow(input + Offset(i, c.input_strides), c, padded, rows + r * padded.row_size);
   }
-  KeptVector<RowTap<T>> row_taps;
+  CachedVector<RowTap<T>> row_taps;
   for (const OutputRow& row : output_rows) {
     row_taps.clear();
     for (const Tap& tap : row.taps) row_taps.push_back({rows + tap.input, kernel[tap.kernel]});
@@ -188,7 +188,7 @@ void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, 
   const double each =
       static_cast<double>(Product(c.output)) * static_cast<double>(c.taps() + 4) / kLanes<T> + 500;
   const PaddedRows padded(c);
-  const KeptVector<OutputRow> rows = OutputRows(c, padded);
+  const CachedVector<OutputRow> rows = OutputRows(c, padded);
   ParallelFor(c.batch * c.groups, each * static_cast<double>(c.batch * c.groups), [&](int64_t plane) {
     const int64_t n = plane / c.groups, z = plane % c.groups;
     ConvolvePlane<T>(
@@ -202,7 +202,7 @@ template <class T>
 void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
                     int64_t width, void* out) {
   // The weights are repacked as [kernel position, feature].
-  KeptVector<T> weights(static_cast<size_t>(c.taps() * c.groups));
+  CachedVector<T> weights(static_cast<size_t>(c.taps() * c.groups));
   ConvolutionLayout by_position = c;
   by_position.window_origin = 0;
   by_position.window_strides = RowMajorStrides(c.window);
@@ -222,7 +222,7 @@ void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c,
     Index o = IndexOf(piece % row_count, absl::MakeSpan(c.output).first(static_cast<size_t>(last)));
     o.push_back(0);
     T* sums = Scratch<T>(ScratchSlot::kResult, c.groups);
-    KeptVector<Tap> taps;
+    CachedVector<Tap> taps;
     for (; o[last] < c.output[last]; ++o[last]) {
       TapsAt(by_position, o, c.rank(), &taps);
       const T* from = input + n * c.input_batch_stride;
@@ -259,7 +259,7 @@ void DirectConvolution(const T* input, const T* kernel, const ConvolutionLayout&
   ParallelFor(c.batch * Product(c.output), all, [&](int64_t piece) {
     const int64_t positions = Product(c.output), n = piece / positions;
     const Index o = IndexOf(piece % positions, c.output);
-    KeptVector<Tap> taps;
+    CachedVector<Tap> taps;
     TapsAt(c, o, c.rank(), &taps);
     for (int64_t z = 0; z < c.outputs; ++z) {
       const T* from = input + n * c.input_batch_stride + z / c.group_outputs * c.input_group_stride;

@@ -38,7 +38,7 @@ class LaneInput {
   int64_t width() const { return width_; }
 
  private:
-  KeptVector<std::byte> copy_;
+  CachedVector<std::byte> copy_;
   const std::byte* data_;
   int64_t width_;
 };
@@ -62,7 +62,7 @@ class LaneResult {
  private:
   ElementType type_;
   int64_t n_;
-  KeptVector<std::byte> copy_;
+  CachedVector<std::byte> copy_;
   std::byte* result_;
   std::byte* data_;
   int64_t width_;

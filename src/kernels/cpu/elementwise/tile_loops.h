@@ -86,7 +86,7 @@ struct ByWayOfF64 {
 template <class F, class T, ScalarPrecision kPrecision>
 constexpr TileFn ScalarLoopOf() {
   constexpr bool kWidens = (std::is_same_v<T, float> && kPrecision == ScalarPrecision::kDouble) ||
-                           (std::is_same_v<T, std::complex<float>> && kPrecision != ScalarPrecision::kOwn);
+                           (std::is_same_v<T, std::complex<float>> && kPrecision != ScalarPrecision::kNative);
   if constexpr (kWidens)
     return LoopOf<ByWayOfF64<F>, T>();
   else

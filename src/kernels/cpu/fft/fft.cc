@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kLongestLanes = 2048, kShortestCut = 256, kLongestPart = 65536;
 
 // Maximum number of elements of all cached plans.
-constexpr int64_t kMostKept = int64_t{1} << 22;
+constexpr int64_t kMaxCached = int64_t{1} << 22;
 
 // The cached plan of a transform of n elements.
 template <class R>
@@ -91,7 +91,7 @@ class Kept {
     }
     std::shared_ptr<const Made> fresh = make(n);
     const std::lock_guard lock(mutex_);
-    if (elements_ + n > kMostKept) {
+    if (elements_ + n > kMaxCached) {
       made_.clear();
       elements_ = 0;
     }
@@ -211,7 +211,7 @@ void TransformLine(const LinePlan<R>& plan, std::complex<R>* line, std::complex<
   if (plan.first > 1) return TransformCut(plan, line, space);
   if (plan.whole) return TransformLanes(*plan.whole, Lines<R>{line, line, 1, plan.n, 1}, false);
   const int64_t size = plan.wide->n;
-  KeptVector<std::complex<R>> wide(static_cast<size_t>(size), std::complex<R>()), wide_space(wide);
+  CachedVector<std::complex<R>> wide(static_cast<size_t>(size), std::complex<R>()), wide_space(wide);
   for (int64_t k = 0; k < plan.n; ++k) wide[k] = line[k] * plan.chirp[k];
   TransformLine(*plan.wide, wide.data(), wide_space.data());
   // The inverse transform is the forward transform with conjugated input and output.
@@ -230,7 +230,7 @@ void TransformLines(const Lines<R>& lines, bool inverse) {
     TransformLanes(*plan->whole, lines, inverse);
     return;
   }
-  KeptVector<std::byte> buffer(2 * lines.n * sizeof(std::complex<R>));
+  CachedVector<std::byte> buffer(2 * lines.n * sizeof(std::complex<R>));
   auto* line = reinterpret_cast<std::complex<R>*>(buffer.data());
   const R scale = R(1) / static_cast<R>(lines.n);
   for (int64_t i = 0; i < lines.count; ++i) {
@@ -253,7 +253,7 @@ void RealToBins(const R* from, int64_t count, int64_t n, std::complex<R>* to) {
   using C = std::complex<R>;
   const bool is_even = n % 2 == 0;
   const int64_t h = is_even ? n / 2 : n, bins = n / 2 + 1;
-  KeptVector<std::byte> buffer(count * h * sizeof(C));
+  CachedVector<std::byte> buffer(count * h * sizeof(C));
   C* z = reinterpret_cast<C*>(buffer.data());
   if (is_even) {
     TransformLines<R>({reinterpret_cast<const C*>(from), z, count, h, 1}, false);
@@ -287,7 +287,7 @@ void BinsToReal(const std::complex<R>* from, int64_t count, int64_t n, R* to) {
   using C = std::complex<R>;
   const bool is_even = n % 2 == 0;
   const int64_t h = is_even ? n / 2 : n, bins = n / 2 + 1;
-  KeptVector<std::byte> buffer(count * h * sizeof(C));
+  CachedVector<std::byte> buffer(count * h * sizeof(C));
   C* z = reinterpret_cast<C*>(buffer.data());
   const auto kept = HalfRoots<R>(n);
   const std::vector<C>& roots = *kept;
@@ -350,7 +350,7 @@ void Transform(const DenseArray& input, FftType type, int64_t rank, void* out,
     return TransformDims<R>(bins, bins, out_dims, first, last - 1, false);
   }
   const C* bins = static_cast<const C*>(input.data);
-  KeptVector<std::byte> buffer;
+  CachedVector<std::byte> buffer;
   if (rank > 1) {
     buffer.resize(Product(input.dims) * sizeof(C));
     C* copy = reinterpret_cast<C*>(buffer.data());

@@ -182,7 +182,7 @@ class RowCombiner {
 
   absl::Span<const ScatterArray> arrays_;
   const TileCode* code_;
-  KeptVector<std::byte> lanes_;
+  CachedVector<std::byte> lanes_;
 };
 
 }  // namespace

@@ -111,7 +111,7 @@ template <class T>
 bool IsThin(const OneProduct& p) {
   constexpr int64_t kManyColumns = 64;
   if (IsNested(p.a) || IsNested(p.b)) return false;
-  return std::min(p.m, p.n) <= kFewRows || (p.m <= kMostRows && p.n >= kManyColumns &&
+  return std::min(p.m, p.n) <= kFewRows || (p.m <= kMaxRows && p.n >= kManyColumns &&
                                             p.b.column_stride == 1 && ByteCount(p.b.type) == sizeof(T));
 }
 

@@ -201,8 +201,8 @@ void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanel
                     const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink) {
   if (m == 0 || n == 0) return;
   // Long sums of a small result are split along k; the partial sums are added in a fixed order.
-  constexpr int64_t kLongest = 8 * kPanelDepth, kMostPieces = 16;
-  const int64_t pieces = m * n <= 128 * 128 ? std::min(k / kLongest, kMostPieces) : 1;
+  constexpr int64_t kLongest = 8 * kPanelDepth, kMaxPieces = 16;
+  const int64_t pieces = m * n <= 128 * 128 ? std::min(k / kLongest, kMaxPieces) : 1;
   if (pieces <= 1 && k > 0) return MultiplyBlocks<T, kTerms>(m, n, 0, k, a, b, sink);
   T* sums = Scratch<T>(ScratchSlot::kPartials, std::max<int64_t>(pieces, 1) * m * n);
   if (k == 0) std::fill_n(sums, m * n, T{});

@@ -212,12 +212,12 @@ void RunPiece(const Piece<T>& piece, const MatrixView& b) {
 template <class T>
 void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, int64_t a_ld, const MatrixView& b,
                   T* out, int64_t out_ld) {
-  constexpr int64_t kColumns = 4096, kMostPieces = 16;
+  constexpr int64_t kColumns = 4096, kMaxPieces = 16;
   const bool by_rows = b.column_stride == 1;
   const int64_t depth = by_rows ? 256 : 1024;
   const int64_t across = std::max<int64_t>(1, by_rows ? n / kColumns : std::min<int64_t>(n / 8, 64));
   const int64_t deep =
-      across >= kMostPieces ? 1 : std::clamp<int64_t>(k_count / depth, 1, kMostPieces / across);
+      across >= kMaxPieces ? 1 : std::clamp<int64_t>(k_count / depth, 1, kMaxPieces / across);
   T* sums = deep == 1 ? out : Scratch<T>(ScratchSlot::kPartials, deep * rows * out_ld);
   std::fill_n(sums, deep * rows * out_ld, T{});
   const double reading =

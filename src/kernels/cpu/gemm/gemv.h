@@ -11,7 +11,7 @@ namespace hlo::cpu {
 inline constexpr int64_t kFewRows = 4;
 // The maximum number of rows if the matrix is row-major. More than kFewRows rows are processed in full chunks
 // of kFewRows, the last one padded with zeros.
-inline constexpr int64_t kMostRows = 12;
+inline constexpr int64_t kMaxRows = 12;
 inline int64_t WholeChunks(int64_t rows) {
   return rows <= kFewRows ? rows : (rows + kFewRows - 1) / kFewRows * kFewRows;
 }
@@ -29,7 +29,7 @@ struct MatrixView {
 // Returns a leading dimension for rows of this length that avoids cache set conflicts.
 inline int64_t RowDistance(int64_t length) { return (length + 15) / 16 * 16 + 16; }
 
-// Sets out[i * out_ld + j] = sum over k of a[i * a_ld + k] * b(k, j) for 1 <= rows <= kMostRows, in full
+// Sets out[i * out_ld + j] = sum over k of a[i * a_ld + k] * b(k, j) for 1 <= rows <= kMaxRows, in full
 // chunks. The padding between rows of out is clobbered. T is float, double, uint32_t or uint64_t.
 template <class T>
 void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, int64_t a_ld, const MatrixView& b,

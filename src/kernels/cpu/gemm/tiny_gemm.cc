@@ -8,8 +8,8 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kMostTerms = 16 << 10;  // Limit for one product.
-constexpr int64_t kFewestColumns = 4;     // Fewer columns leave most lanes empty.
+constexpr int64_t kMaxTerms = 16 << 10;  // Limit for one product.
+constexpr int64_t kFewestColumns = 4;    // Fewer columns leave most lanes empty.
 
 // Matrices of one product. Rows of b are contiguous.
 template <class T>
@@ -101,7 +101,7 @@ void MultiplyTinyBatch(const GemmProblem& p) {
 template <class T>
 bool Takes(const GemmProblem& p) {
   return p.epilogue.run == nullptr && IsPlainMatrix(p.a) && IsPlainMatrix(p.b) && p.n >= kFewestColumns &&
-         p.n <= 2 * kLanes<T> && p.k <= kPanelDepth && p.m <= kMostTerms && p.m * p.n * p.k <= kMostTerms;
+         p.n <= 2 * kLanes<T> && p.k <= kPanelDepth && p.m <= kMaxTerms && p.m * p.n * p.k <= kMaxTerms;
 }
 
 }  // namespace

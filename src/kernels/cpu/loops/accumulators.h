@@ -69,7 +69,7 @@ class Accumulators {
   }
   // Reduces by halving, but combines adjacent elements, which preserves their order.
   void HalveInOrder(int64_t n) {
-    KeptVector<std::byte> sides(2 * count() * n * kWidest);
+    CachedVector<std::byte> sides(2 * count() * n * kWidest);
     absl::InlinedVector<const void*, 8> in(2 * count());
     for (; n > 1; n = (n + 1) / 2) {
       const int64_t pairs = n / 2;
@@ -139,7 +139,7 @@ class Accumulators {
   }
 
   const ReduceProgram& program_;
-  KeptVector<std::byte> bytes_;
+  CachedVector<std::byte> bytes_;
   absl::InlinedVector<std::byte*, 4> at_;
   absl::InlinedVector<int64_t, 4> width_;
 };

@@ -53,7 +53,7 @@ class RowReducer {
 
   // Reduces rows [begin, end) to elements from 0 on. Rows that must be combined in order because of NaNs are
   // added to `with_nans`.
-  void ReduceRows(int64_t begin, int64_t end, Accumulators& to, KeptVector<int64_t>* with_nans) {
+  void ReduceRows(int64_t begin, int64_t end, Accumulators& to, CachedVector<int64_t>* with_nans) {
     const int64_t n = program_.reduced_count();
     int64_t row = begin;
     if (stored_folds_.rows != nullptr) {
@@ -273,9 +273,9 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count(), tile = program.body.tile();
   const Strips strips(program);
   // Long columns are split as well if the combiner is associative.
-  constexpr int64_t kMostPieces = 16;
+  constexpr int64_t kMaxPieces = 16;
   const int64_t rows_per_piece =
-      std::max({int64_t{64}, kPiece * 4 / strips.length, (reduced + kMostPieces - 1) / kMostPieces});
+      std::max({int64_t{64}, kPiece * 4 / strips.length, (reduced + kMaxPieces - 1) / kMaxPieces});
   const int64_t pieces = program.grouping != Grouping::kNone && strips.count < 8
                              ? std::max<int64_t>(1, (reduced + rows_per_piece - 1) / rows_per_piece)
                              : 1;
@@ -372,10 +372,10 @@ void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
     return;
   }
   constexpr int64_t kPart = 128;
-  constexpr size_t kMost = 64;
-  HLO_CHECK(lanes_.size() <= kMost && !has_loops());
-  alignas(64) std::byte scratch[kMost][kPart * 16];
-  const void* at[kMost];
+  constexpr size_t kMax = 64;
+  HLO_CHECK(lanes_.size() <= kMax && !has_loops());
+  alignas(64) std::byte scratch[kMax][kPart * 16];
+  const void* at[kMax];
   for (int64_t begin = 0; begin < n; begin += kPart) {
     const int64_t length = std::min(kPart, n - begin);
     for (size_t i = 0; i < inputs_; ++i)
@@ -417,7 +417,7 @@ bool ReduceProgram::TakesRows() const {
 void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
   RowReducer reducer(*this, arguments);
   Accumulators results(*this, end - begin);
-  KeptVector<int64_t> with_nans;
+  CachedVector<int64_t> with_nans;
   reducer.ReduceRows(begin, end, results, &with_nans);
   results.AddInit(arguments, 0, end - begin);
   for (const int64_t o : with_nans) {

@@ -8,7 +8,7 @@ namespace hlo::cpu {
 
 void SmallProgram::Run(void* const* arguments) const {
   alignas(64) std::byte scratch[kScratchBytes];
-  int64_t moved[kMostStarts + 1];
+  int64_t moved[kMaxStarts + 1];
   moved[0] = 0;
   int32_t last = 0;
   for (const Start& start : starts) {

@@ -39,11 +39,11 @@ struct SmallProgram {
   };
 
   // Maximum elements in scratch memory; larger loops have a single call.
-  static constexpr int64_t kMostInFrame = 64;
+  static constexpr int64_t kMaxInFrame = 64;
   int64_t count = 0;
   std::vector<Call> calls;
   std::vector<Start> starts;
-  static constexpr int32_t kMostStarts = 16;
+  static constexpr int32_t kMaxStarts = 16;
 
   void Run(void* const* arguments) const;
 };

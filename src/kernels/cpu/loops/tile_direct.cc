@@ -161,7 +161,7 @@ std::byte* TileProgram::ReadScalar(ElementType type, const TileCall& widen, std:
 
 // Returns the address of the tile's elements and prefetches the next tile, whose row may begin anywhere.
 std::byte* TileProgram::Runner::RowOf(const DirectPointer& pointer, int64_t begin, int64_t n) {
-  constexpr int64_t kLine = 64, kMost = 4096;  // Both are in bytes.
+  constexpr int64_t kLine = 64, kMax = 4096;  // Both are in bytes.
   const int64_t* extras = base_.data() + program_.irregular_[pointer.row].second;
   auto* data = static_cast<std::byte*>(arguments_[program_.accesses_[pointer.access].argument]);
   const auto row = [&](int64_t position) {
@@ -172,7 +172,7 @@ std::byte* TileProgram::Runner::RowOf(const DirectPointer& pointer, int64_t begi
   std::byte* at = ahead.position == begin ? ahead.at : row(begin);
   if (begin + n < program_.inner_count_) {
     ahead = {begin + n, row(begin + n)};
-    for (int64_t b = 0; b < std::min(n * pointer.width, kMost); b += kLine) __builtin_prefetch(ahead.at + b);
+    for (int64_t b = 0; b < std::min(n * pointer.width, kMax); b += kLine) __builtin_prefetch(ahead.at + b);
   }
   return at;
 }

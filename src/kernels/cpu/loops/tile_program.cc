@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kTile = 1024;
 std::atomic<int64_t> largest_tile = kTile;
 // The setup cost of longer loops is negligible.
-constexpr int64_t kLongestSmall = SmallProgram::kMostInFrame;
+constexpr int64_t kLongestSmall = SmallProgram::kMaxInFrame;
 // Shorter rows are joined into one tile.
 constexpr int64_t kShortestRow = 128;
 constexpr int64_t kScratchBytes = 32 << 10;  // The budget that fits in the L1 cache.
@@ -264,7 +264,7 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
     const TileCall move = stored.narrow.function != nullptr ? stored.narrow : CopyTile(lane(stored.value));
     small.calls.push_back({move, in_memory(access), {places[stored.value]}});
   }
-  if (start_count > SmallProgram::kMostStarts) return std::nullopt;
+  if (start_count > SmallProgram::kMaxStarts) return std::nullopt;
   // A long row must be a single call from memory to memory.
   const auto is_scratch = [](const SmallProgram::Place& place) {
     return place.width > 0 && place.argument == SmallProgram::Place::kScratch;

@@ -10,7 +10,7 @@ namespace hlo::cpu {
 namespace {
 
 // Blocks of 2^kSmallest, ..., 2^kLargest bytes are cached.
-constexpr int kSmallest = 6, kLargest = std::bit_width(kLargestKept) - 1;
+constexpr int kSmallest = 6, kLargest = std::bit_width(kMaxCachedBytes) - 1;
 
 int ClassOf(size_t bytes) {
   return std::max(kSmallest, static_cast<int>(std::bit_width(std::max<size_t>(bytes, 1) - 1)));
@@ -33,7 +33,7 @@ class KeptBlocks {
   }
   // Returns false if the list is full.
   bool Give(void* block, int size_class) {
-    if (count_[size_class - kSmallest] == kMostOfAClass) return false;
+    if (count_[size_class - kSmallest] == kMaxPerClass) return false;
     ++count_[size_class - kSmallest];
     void*& first = first_[size_class - kSmallest];
     *static_cast<void**>(block) = first;
@@ -53,7 +53,7 @@ class KeptBlocks {
     return block;
   }
   static inline thread_local bool ended_ = false;
-  static constexpr int kMostOfAClass = 16;
+  static constexpr int kMaxPerClass = 16;
   void* first_[kLargest - kSmallest + 1] = {};
   int count_[kLargest - kSmallest + 1] = {};
 };

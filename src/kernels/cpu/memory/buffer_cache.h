@@ -12,7 +12,7 @@
 namespace hlo::cpu {
 
 // Larger blocks are not cached, because their use takes far longer than their allocation.
-inline constexpr size_t kLargestKept = 256 << 10;
+inline constexpr size_t kMaxCachedBytes = 256 << 10;
 
 // Returns at least `bytes` bytes of uninitialised memory, aligned to 64. GiveBlock takes the same size and is
 // best called by the same thread. Each thread caches a few blocks per size.
@@ -20,11 +20,11 @@ void* TakeBlock(size_t bytes);
 void GiveBlock(void* block, size_t bytes);
 
 template <class T>
-struct KeptAllocator {
+struct CachingAllocator {
   using value_type = T;
-  KeptAllocator() = default;
+  CachingAllocator() = default;
   template <class U>
-  KeptAllocator(const KeptAllocator<U>&) {}  // NOLINT: all are equal
+  CachingAllocator(const CachingAllocator<U>&) {}  // NOLINT: all are equal
   T* allocate(size_t n) { return static_cast<T*>(TakeBlock(n * sizeof(T))); }
   void deallocate(T* p, size_t n) { GiveBlock(p, n * sizeof(T)); }
   template <class U, class... Args>
@@ -34,11 +34,11 @@ struct KeptAllocator {
     else
       ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
   }
-  bool operator==(const KeptAllocator&) const { return true; }
+  bool operator==(const CachingAllocator&) const { return true; }
 };
 
 // Elements are default-initialised, that is, uninitialised for plain types.
 template <class T>
-using KeptVector = std::vector<T, KeptAllocator<T>>;
+using CachedVector = std::vector<T, CachingAllocator<T>>;
 
 }  // namespace hlo::cpu

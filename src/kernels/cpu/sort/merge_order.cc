@@ -33,7 +33,7 @@ class Comparator {
   const TileCode& before_;
   absl::Span<const std::byte* const> elements_;
   absl::Span<const int64_t> widths_;
-  absl::InlinedVector<const void*, 16, KeptAllocator<const void*>> in_;
+  absl::InlinedVector<const void*, 16, CachingAllocator<const void*>> in_;
 };
 
 // Two adjacent runs, [begin, middle) and [middle, end). Their length is a power of two.
@@ -72,14 +72,15 @@ int64_t Merge(int64_t left, int64_t at, int64_t end, const Runs& runs, const uin
 }  // namespace
 
 absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* const> elements,
-                        absl::Span<const int64_t> widths, const Pieces& pieces, KeptVector<uint32_t>* order) {
+                        absl::Span<const int64_t> widths, const Pieces& pieces,
+                        CachedVector<uint32_t>* order) {
   const int64_t n = pieces.length();
-  KeptVector<uint32_t> merged(n);
+  CachedVector<uint32_t> merged(n);
   // The positions in the left runs at which merges enter and leave a piece.
   struct Lefts {
     int64_t in, out;
   };
-  KeptVector<Lefts> lefts(pieces.count());
+  CachedVector<Lefts> lefts(pieces.count());
   for (int64_t i = 0; i < n; ++i) (*order)[i] = static_cast<uint32_t>(i);
   Comparator compare(before, elements, widths);
   for (int64_t run = 1; run < n; run *= 2) {

@@ -17,6 +17,7 @@ namespace hlo::cpu {
 // lane type of widths[k] bytes, `pieces` are those of the line, and `order` has the line's length. Returns
 // DeadlineExceeded once this thread's deadline has passed.
 absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* const> elements,
-                        absl::Span<const int64_t> widths, const Pieces& pieces, KeptVector<uint32_t>* order);
+                        absl::Span<const int64_t> widths, const Pieces& pieces,
+                        CachedVector<uint32_t>* order);
 
 }  // namespace hlo::cpu

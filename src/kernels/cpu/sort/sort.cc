@@ -83,7 +83,7 @@ T* SortByDigits(int64_t n, T* from, T* to, uint64_t differing, const Pieces& pie
   // A single piece keeps its elements, so that all histograms are computed in one pass.
   const bool is_cut = pieces.count() > 1;
   std::array<Buckets, kDigits> whole;
-  KeptVector<Buckets> cut(is_cut ? pieces.count() : 0);
+  CachedVector<Buckets> cut(is_cut ? pieces.count() : 0);
   if (!is_cut) {
     for (size_t k = 0; k < shifts.size(); ++k) whole[k].fill(0);
     for (int64_t i = 0; i < n; ++i) {
@@ -197,9 +197,9 @@ absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, c
       [](const KeyAndPlace& pair) { return pair.key; }, [](const KeyAndPlace& pair) { return pair.place; });
 }
 
-KeptVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_t count,
-                                  SortScratch& scratch) {
-  KeptVector<uint32_t> first;
+CachedVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_t count,
+                                    SortScratch& scratch) {
+  CachedVector<uint32_t> first;
   if (count == 0) return first;
   if (count * 8 >= n) {
     const absl::Span<const uint32_t> all = StableOrder(n, key_bits, read, Pieces(n, false), scratch);
@@ -210,7 +210,7 @@ KeptVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_
   const auto before = [](const KeyAndPlace& a, const KeyAndPlace& b) {
     return a.key != b.key ? a.key < b.key : a.place < b.place;
   };
-  KeptVector<KeyAndPlace> best;
+  CachedVector<KeyAndPlace> best;
   best.reserve(count);
   EachKey(read, 0, count, [&](int64_t i, uint64_t key) { best.push_back({key, static_cast<uint32_t>(i)}); });
   std::make_heap(best.begin(), best.end(), before);

@@ -34,7 +34,7 @@ struct KeyAndPlace {
 };
 // Scratch memory that is reused between lines.
 struct SortScratch {
-  KeptVector<std::byte> elements, others;
+  CachedVector<std::byte> elements, others;
 };
 // Returns the size of the scratch memory in bytes.
 int64_t SortScratchBytes(int64_t n, int key_bits);
@@ -44,7 +44,7 @@ int64_t SortScratchBytes(int64_t n, int key_bits);
 absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, const Pieces& pieces,
                                        SortScratch& scratch);
 // Returns the first `count` positions of that order.
-KeptVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_t count,
-                                  SortScratch& scratch);
+CachedVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_t count,
+                                    SortScratch& scratch);
 
 }  // namespace hlo::cpu

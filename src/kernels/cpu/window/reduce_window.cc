@@ -49,7 +49,7 @@ WindowWalk MakeWalk(absl::Span<const int64_t> base_dims, Window window,
 // The accumulators of a part of a result line.
 class Line {
  public:
-  Line(absl::Span<const WindowArray> arrays, const KeptVector<LaneInput>& bases, const WindowWalk& walk,
+  Line(absl::Span<const WindowArray> arrays, const CachedVector<LaneInput>& bases, const WindowWalk& walk,
        const TileCode& combiner)
       : bases_(bases), walk_(walk), combiner_(combiner), in_(2 * arrays.size()), out_(arrays.size()) {
     const int64_t bytes = walk.part() * walk.run * kWidest;
@@ -124,15 +124,15 @@ class Line {
     return to;
   }
 
-  const KeptVector<LaneInput>& bases_;
+  const CachedVector<LaneInput>& bases_;
   const WindowWalk& walk_;
   const TileCode& combiner_;
   int64_t begin_ = 0, end_ = 0;
-  KeptVector<std::byte> memory_;
-  KeptVector<Part> parts_;
-  KeptVector<std::array<std::byte, kWidest>> inits_;
-  KeptVector<const void*> in_;
-  KeptVector<void*> out_;
+  CachedVector<std::byte> memory_;
+  CachedVector<Part> parts_;
+  CachedVector<std::array<std::byte, kWidest>> inits_;
+  CachedVector<const void*> in_;
+  CachedVector<void*> out_;
 };
 
 }  // namespace
@@ -142,13 +142,13 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
   const int64_t base_count = Product(base_dims), count = Product(result_dims);
   if (count == 0) return;
   const WindowWalk walk = MakeWalk(base_dims, window, result_dims);
-  KeptVector<LaneInput> bases;
-  KeptVector<LaneResult> results;
+  CachedVector<LaneInput> bases;
+  CachedVector<LaneResult> results;
   for (const WindowArray& array : arrays) {
     bases.emplace_back(array.type, array.base, base_count);
     results.emplace_back(array.type, array.result, count);
   }
-  KeptVector<TapRun> taps;
+  CachedVector<TapRun> taps;
   for (int64_t w = 0; w < walk.last.size; ++w) {
     taps.push_back(RunOfTap(walk.last, walk.last_base, walk.last_result, w));
     if (taps.back().count == 0) taps.pop_back();
@@ -160,7 +160,7 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
   const int64_t chunk = std::max<int64_t>(1, kElementsAtOnce / (length * walk.run));
   ParallelFor((parts + chunk - 1) / chunk, taps_each * static_cast<double>(count), [&](int64_t c) {
     Line line(arrays, bases, walk, combiner);
-    KeptVector<int64_t> under;
+    CachedVector<int64_t> under;
     const Index zeros = Zeros(walk.outer_result.rank());
     Odometer o(walk.outer_result, zeros, c * chunk / per_line);
     for (int64_t p = c * chunk; p < std::min(parts, (c + 1) * chunk); ++p) {

@@ -72,20 +72,20 @@ class Tiles {
   int64_t line_length_;  // 1 for carries.
   int64_t width_, lane_width_;
   TileCall load_, store_;
-  KeptVector<std::byte> tile_, raw_;
+  CachedVector<std::byte> tile_, raw_;
 };
 
 void ScanLanes(const ScanDims& dims, const ScanArrays& arrays, const TileCode& code, int64_t lane,
                int64_t n) {
-  KeptVector<Tiles> inputs, outputs, carries, next;
+  CachedVector<Tiles> inputs, outputs, carries, next;
   for (const ScanInput& input : arrays.inputs) inputs.emplace_back(dims, input.type, dims.length);
   for (const ScanOutput& output : arrays.outputs) outputs.emplace_back(dims, output.type, dims.length);
   for (const ScanOutput& carry : arrays.carries) {
     carries.emplace_back(dims, carry.type, 1);
     next.emplace_back(dims, carry.type, 1);
   }
-  KeptVector<const void*> in(inputs.size() + carries.size());
-  KeptVector<void*> out(outputs.size() + carries.size());
+  CachedVector<const void*> in(inputs.size() + carries.size());
+  CachedVector<void*> out(outputs.size() + carries.size());
   for (size_t k = 0; k < carries.size(); ++k) {
     const void* initial = carries[k].Load(arrays.initial[k].data, lane, n, 0);
     if (initial != carries[k].tile())

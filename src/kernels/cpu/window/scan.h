@@ -22,8 +22,8 @@ struct ScanOutput {
   void* data;
 };
 struct ScanArrays {
-  KeptVector<ScanInput> inputs, initial;
-  KeptVector<ScanOutput> outputs, carries;
+  CachedVector<ScanInput> inputs, initial;
+  CachedVector<ScanOutput> outputs, carries;
 };
 
 // Computes (outputs[t]..., carries...) = code(inputs[t]..., carries...) for t ascending, or descending.

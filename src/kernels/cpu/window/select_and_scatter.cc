@@ -35,7 +35,7 @@ template <class T, class Select>
 void RunPlane(const Planes& planes, const T* operand, const T* source, T* result, const TileCode& scatter) {
   const Index zeros = Zeros(planes.source_dims.rank());
   Odometer o(planes.source_dims, zeros, 0);
-  KeptVector<int64_t> taps;
+  CachedVector<int64_t> taps;
   const Select select;
   for (int64_t i = 0; i < Product(planes.source_dims); ++i, o.Next(), source += planes.run) {
     PlacesUnder(planes.window, planes.operand_dims, planes.strides, o.digits(), &taps);

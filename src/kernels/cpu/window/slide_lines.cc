@@ -93,7 +93,7 @@ struct Loops {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     const auto size = [&](int64_t p) { return std::min(kPiece, n - p * kPiece); };
     const auto nanoseconds = static_cast<double>(n);
-    KeptVector<T> carry(pieces);
+    CachedVector<T> carry(pieces);
     ParallelFor(pieces, nanoseconds, [&](int64_t p) { carry[p] = Fold(x + p * kPiece, size(p)); });
     T& first = carry[kBackwards ? pieces - 1 : 0];
     if (start != nullptr) first = f(*start, first);
@@ -189,8 +189,8 @@ class LineSlider {
   void WholeLine(int64_t line) const {
     const int64_t n = arrays_.base_size, results = arrays_.result_size;
     const bool needs_after = places_.First(results - 1) > 0, needs_before = NeedsBefore();
-    KeptVector<T> before, after;
-    const auto run = [&]<bool kBackwards>(KeptVector<T>& to) {
+    CachedVector<T> before, after;
+    const auto run = [&]<bool kBackwards>(CachedVector<T>& to) {
       to.resize(n);
       if (places_.size >= n)
         Loop::template RunLongLine<kBackwards>(base(line), to.data(), n);

@@ -169,7 +169,7 @@ void SlideWindow(const WindowArray& array, absl::Span<const int64_t> base_dims, 
   int64_t last = rank - 1;
   while (last > 0 && window[last].size == 1 && base_dims[last] == result_dims[last]) --last;
   Index dims(base_dims);
-  KeptVector<std::byte> current, next;
+  CachedVector<std::byte> current, next;
   const std::byte* from = base.at(0);
   for (int64_t d = 0; d <= last; ++d) {
     if (d < last && window[d].size == 1 && dims[d] == result_dims[d]) continue;

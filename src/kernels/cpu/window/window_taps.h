@@ -53,8 +53,8 @@ void EachTap(const WindowDim& dim, int64_t base_size, int64_t o, Visit&& visit) 
 
 // Collects the row-major offsets of the elements under a multi-dimensional window at output o.
 inline void PlacesUnder(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
-                        const Index& o, KeptVector<int64_t>* places) {
-  KeptVector<int64_t> next;
+                        const Index& o, CachedVector<int64_t>* places) {
+  CachedVector<int64_t> next;
   places->assign(1, 0);
   for (size_t d = 0; d < window.size(); ++d) {
     next.clear();

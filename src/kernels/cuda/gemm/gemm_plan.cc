@@ -416,9 +416,9 @@ void AddElements(const GemmTask& task, StepList* list) {
       args.innermost = GemmArgs::Innermost::kBatch;
   }
   // A kernel that is probably switched off starts few blocks, each of which computes several elements.
-  constexpr int64_t kMostSwitchedBlocks = 1056;
+  constexpr int64_t kMaxSwitchedBlocks = 1056;
   int64_t blocks = Blocks(int64_t{p.batch} * p.m * p.n, 256);
-  if (task.run_if.has_value()) blocks = std::min(blocks, kMostSwitchedBlocks);
+  if (task.run_if.has_value()) blocks = std::min(blocks, kMaxSwitchedBlocks);
   AddLaunch({KernelsOf(task.compute).elements, Linear(blocks, 256), args, 0, task.run_if}, list);
 }
 
@@ -468,7 +468,7 @@ void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList*
                              .pattern = NonFinitePattern(filter_type)};
   constexpr int64_t kPerBlock = int64_t{16} * NonFiniteSearchArgs::kBlockThreads;
   const int64_t blocks = std::clamp<int64_t>(Blocks(search.count * search.byte_count, kPerBlock), 1,
-                                             NonFiniteSearchArgs::kMostBlocks);
+                                             NonFiniteSearchArgs::kMaxBlocks);
   list->steps.push_back([search, blocks](const StepArrays& arrays) -> absl::Status {
     NonFiniteSearchArgs args = search;
     args.data = arrays.b;

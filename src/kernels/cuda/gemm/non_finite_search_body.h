@@ -11,7 +11,7 @@ struct SearchPattern {
 };
 
 struct NonFiniteSearchArgs {
-  static constexpr uint32_t kBlockThreads = 256, kMostBlocks = 528;
+  static constexpr uint32_t kBlockThreads = 256, kMaxBlocks = 528;
   const void* data = nullptr;
   int64_t count = 0;
   uint32_t byte_count = 4;  // Of an element: 1, 2, 4 or 8.

@@ -210,8 +210,8 @@ struct WgmmaGemm {
   static HLO_DEVICE void StorePasses(Env& env, const GemmArgs& args, const GemmBlock& block, uint32_t group,
                                      const GroupSum<kKind> (&sums)[kSums]) {
     constexpr bool kNarrow = kForm == Form::kHalves;
-    constexpr uint32_t kBytes = kNarrow ? 2 : 4, kMost = kNarrow ? 256 : 128;
-    constexpr uint32_t kPass = kColumns < kMost ? kColumns : kMost;
+    constexpr uint32_t kBytes = kNarrow ? 2 : 4, kMax = kNarrow ? 256 : 128;
+    constexpr uint32_t kPass = kColumns < kMax ? kColumns : kMax;
     constexpr uint32_t kPitch = kPass * kBytes + (kNarrow ? 16 : 32);
     static_assert(16 * kPitch <= WgmmaTile::kWarpStagingBytes);
     const uint32_t warp = env.thread() / kWarpSize - 4, lane = env.thread() % kWarpSize, g = lane / 4,

@@ -143,8 +143,8 @@ std::optional<CoreReduction> MakeReduction(const ReduceProgram& program,
   ChooseCoreGroups(made.args);
   made.needs_all = core->needs_all;
   const auto bytes = [&](int vectors) { return CoreVm4::kSlotBytes * vectors * core->slot_count; };
-  constexpr size_t kMostBytes = 56 << 10;
-  const bool has_two = !made.needs_all && bytes(2) <= kMostBytes;
+  constexpr size_t kMaxBytes = 56 << 10;
+  const bool has_two = !made.needs_all && bytes(2) <= kMaxBytes;
   if (!has_two && made.args.fold != CoreFold::kAddF && !made.needs_all) made.needs_all = true;
   made.vectors = has_two ? 2 : 1;
   made.shared_bytes = bytes(made.vectors);

@@ -91,7 +91,7 @@ struct CoreInstruction {
   uint8_t a = kAccumulator, b = kAccumulator, c = kAccumulator;
   uint16_t parameter = 0;
 
-  static constexpr uint8_t kAccumulator = 255, kNone = 255, kMostSlots = 250;
+  static constexpr uint8_t kAccumulator = 255, kNone = 255, kMaxSlots = 250;
 };
 
 // The elements of an access at position p of the loop, whose innermost dimension has C positions.

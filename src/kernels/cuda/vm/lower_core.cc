@@ -170,7 +170,7 @@ class CoreLowering {
     for (int i = 0; i < vm_.code_count; ++i) {
       if (!Translate(vm_.code[i])) return std::nullopt;
     }
-    if (slot_count_ > CoreInstruction::kMostSlots) return std::nullopt;
+    if (slot_count_ > CoreInstruction::kMaxSlots) return std::nullopt;
     core_.slot_count = slot_count_;
     return core_;
   }
@@ -219,9 +219,7 @@ class CoreLowering {
     return access.stride[last] == 0 ? CoreKind::kRows : CoreKind::kStrided;
   }
 
-  uint8_t NewSlot() {
-    return static_cast<uint8_t>(std::min<int>(slot_count_++, CoreInstruction::kMostSlots));
-  }
+  uint8_t NewSlot() { return static_cast<uint8_t>(std::min<int>(slot_count_++, CoreInstruction::kMaxSlots)); }
   // Slots that keep values for an instruction at a time.
   uint8_t Scratch(int number) {
     while (static_cast<int>(scratch_.size()) <= number) scratch_.push_back(NewSlot());
@@ -410,12 +408,12 @@ std::optional<CoreTemplate> LowerCore(const VmTemplate& made) {
 std::optional<CoreChoice> ChooseCore(const CoreTemplate& core, const device::DeviceProperties& device) {
   // Few positions are spread over many threads; the slots of a block leave room for several blocks.
   constexpr uint32_t kFewPositions = 1 << 18;
-  constexpr int64_t kMostBytes = 56 << 10;
+  constexpr int64_t kMaxBytes = 56 << 10;
   const auto bytes = [&](int vectors) {
     return static_cast<int64_t>(CoreVm4::kSlotBytes) * vectors * core.slot_count;
   };
   int vectors = core.program.position_count < kFewPositions ? 1 : core.is_narrow && !core.needs_all ? 4 : 2;
-  while (vectors > 1 && bytes(vectors) > kMostBytes) vectors /= 2;
+  while (vectors > 1 && bytes(vectors) > kMaxBytes) vectors /= 2;
   if (bytes(vectors) > device.shared_bytes_per_block) return std::nullopt;
   return CoreChoice{vectors, static_cast<size_t>(bytes(vectors))};
 }
