@@ -42,14 +42,15 @@ absl::Status SetOwnError(RuleContext& context, const ShadowValue& value, double 
   return absl::OkStatus();
 }
 
-// Notes the element with the largest relative bound and how much larger its terms are than itself.
+// Notes the element with the largest relative bound and how much larger its terms are than itself; the sum of
+// their magnitudes is `scale` times `magnitudes`.
 void NoteSumCondition(RuleContext& context, const ShadowValue& value, const Literal& inherited,
-                      const Literal& magnitudes) {
+                      const Literal& magnitudes, double scale = 1) {
   const ElementView wide(value.wide);
   for (int64_t i = 0; i < inherited.element_count(); ++i) {
     const double result = std::fabs(wide[i]), bound = Doubles(inherited)[i];
     if (result == 0 || !std::isfinite(result) || bound / result <= context.ill_condition.relative) continue;
-    context.ill_condition = {Doubles(magnitudes)[i] / result, bound / result, i};
+    context.ill_condition = {scale * Doubles(magnitudes)[i] / result, bound / result, i};
   }
 }
 
@@ -122,11 +123,13 @@ absl::StatusOr<ShadowValue> SumRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal terms, TermError(array, factor));
   HLO_ASSIGN_OR_RETURN(const Literal first, TermError(init, factor));
   HLO_ASSIGN_OR_RETURN(result.bound, ApplyToBounds(context, terms, first));
-  AddRounding(result, result.bound);
   if (array.is_exact() && init.is_exact()) {
+    if (factor > 0) NoteSumCondition(context, result, result.bound, result.bound, 1 / factor);
+    AddRounding(result, result.bound);
     context.own_error = result.bound;
     return result;
   }
+  AddRounding(result, result.bound);
   HLO_ASSIGN_OR_RETURN(const Literal array_size, AbsoluteOf(array.wide));
   HLO_ASSIGN_OR_RETURN(const Literal init_size, AbsoluteOf(init.wide));
   HLO_ASSIGN_OR_RETURN(const Literal sizes, ApplyToBounds(context, array_size, init_size));
@@ -207,6 +210,7 @@ absl::StatusOr<ShadowValue> ContractionRule(RuleContext& context) {
     AddTo(result.bound, from_lhs);
   }
   if (lhs.is_exact() && rhs.is_exact()) {
+    if (factor > 0) NoteSumCondition(context, result, result.bound, result.bound, 1 / factor);
     AddRounding(result, result.bound);
     context.own_error = result.bound;
     return result;

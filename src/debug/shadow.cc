@@ -48,8 +48,19 @@ class ShadowEvaluator {
       const Instruction& instruction = *step.instruction;
       if (instruction.opcode() == Opcode::kParameter) {
         values[static_cast<size_t>(step.slot)] =
-            arguments[static_cast<size_t>(instruction.Get<attr::number>())];
+            std::move(arguments[static_cast<size_t>(instruction.Get<attr::number>())]);
         continue;
+      }
+      if (instruction.opcode() == Opcode::kGetTupleElement) {
+        const reference::Use& use = program.uses[static_cast<size_t>(step.first_use)];
+        ShadowValue& tuple = values[static_cast<size_t>(use.slot)];
+        if (tuple.is_tuple) {
+          ShadowValue& element = tuple.elements[static_cast<size_t>(instruction.Get<attr::index>())];
+          ShadowValue value = use.last ? std::move(element) : element;
+          if (use.last) tuple = ShadowValue();
+          values[static_cast<size_t>(step.slot)] = std::move(value);
+          continue;
+        }
       }
       std::vector<ShadowValue> operands;
       for (int32_t i = 0; i < step.use_count; ++i) {
@@ -88,6 +99,9 @@ class ShadowEvaluator {
   absl::StatusOr<ShadowValue> While(const Instruction& loop, ShadowValue state);
   absl::StatusOr<ShadowValue> Conditional(const Instruction& instruction, std::vector<ShadowValue> operands);
   absl::StatusOr<ShadowValue> Evaluate(const Instruction& instruction, std::vector<ShadowValue> operands);
+  static bool UpdatesInPlace(const Instruction& instruction, const std::vector<ShadowValue>& operands);
+  absl::StatusOr<ShadowValue> UpdateInPlace(const Instruction& instruction,
+                                            std::vector<ShadowValue> operands);
 
   absl::Status Measure(const RuleContext& context, ShadowValue& result);
   absl::Status MeasureLeaf(const RuleContext& context, const ShadowValue& leaf, const ExtendedValue& local);
@@ -120,9 +134,6 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Compute(const Instruction& instruct
       tuple.elements = std::move(operands);
       return tuple;
     }
-    case Opcode::kGetTupleElement:
-      if (!operands[0].is_tuple) break;
-      return std::move(operands[0].elements[static_cast<size_t>(instruction.Get<attr::index>())]);
     case Opcode::kOptBarrier:
     case Opcode::kDomain:
     case Opcode::kAddDependency:
@@ -171,6 +182,7 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Conditional(const Instruction& inst
 
 absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruction,
                                                       std::vector<ShadowValue> operands) {
+  if (!hook_ && UpdatesInPlace(instruction, operands)) return UpdateInPlace(instruction, std::move(operands));
   std::vector<Literal> declared_operands;
   for (const ShadowValue& operand : operands) declared_operands.push_back(Declared(operand));
   // A second reference to each literal prevents in-place updates.
@@ -194,6 +206,52 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruc
   return result;
 }
 
+// Without these restrictions, the operands are read again after the update.
+bool ShadowEvaluator::UpdatesInPlace(const Instruction& instruction,
+                                     const std::vector<ShadowValue>& operands) {
+  return instruction.opcode() == Opcode::kDynamicUpdateSlice && operands[0].is_float() &&
+         !operands[0].low.shape().IsValid() && !operands[1].low.shape().IsValid() &&
+         std::all_of(operands.begin() + 2, operands.end(),
+                     [](const ShadowValue& start) { return start.is_exact(); });
+}
+
+// Returns a dynamic-update-slice of each array of the operands, which reuses their memory if it is unshared.
+absl::StatusOr<ShadowValue> ShadowEvaluator::UpdateInPlace(const Instruction& instruction,
+                                                           std::vector<ShadowValue> operands) {
+  ShadowValue &array = operands[0], &update = operands[1], result;
+  const Instruction& wide = wide_module_.Of(instruction);
+  const auto apply = [&](const Instruction& applied, reference::Evaluator& caller, Literal into,
+                         Literal from) {
+    std::vector<Literal> literals;
+    literals.push_back(std::move(into));
+    literals.push_back(std::move(from));
+    for (size_t i = 2; i < operands.size(); ++i) literals.push_back(operands[i].declared);
+    reference::OpContext op{applied, absl::MakeSpan(literals), caller};
+    return reference::Apply(op, reference::Reference(applied.opcode()));
+  };
+  if (!array.trials.empty() || !update.trials.empty()) {
+    for (size_t t = 0; t < kTrialCount; ++t) {
+      HLO_ASSIGN_OR_RETURN(
+          Literal trial,
+          apply(wide, wide_caller_, array.trials.empty() ? array.wide : std::move(array.trials[t]),
+                update.trials.empty() ? update.wide : update.trials[t]));
+      result.trials.push_back(std::move(trial));
+    }
+  }
+  if (!array.is_exact() || !update.is_exact()) {
+    HLO_ASSIGN_OR_RETURN(Literal array_bound, BoundOf(array));
+    HLO_ASSIGN_OR_RETURN(Literal update_bound, BoundOf(update));
+    array.bound = Literal();
+    HLO_ASSIGN_OR_RETURN(result.bound,
+                         apply(wide, wide_caller_, std::move(array_bound), std::move(update_bound)));
+  }
+  HLO_ASSIGN_OR_RETURN(result.wide, apply(wide, wide_caller_, std::move(array.wide), update.wide));
+  HLO_ASSIGN_OR_RETURN(result.declared,
+                       apply(instruction, declared_caller_, std::move(array.declared), update.declared));
+  ++ErrorOf(instruction).executions;
+  return result;
+}
+
 InstructionError& ShadowEvaluator::ErrorOf(const Instruction& instruction) {
   const auto [found, is_new] = error_of_.emplace(&instruction, errors_.size());
   if (is_new) errors_.push_back({.instruction = &instruction});
@@ -213,20 +271,15 @@ absl::Status ShadowEvaluator::Measure(const RuleContext& context, ShadowValue& r
     error.condition = context.ill_condition.condition;
     error.condition_index = IndexOf(result.declared, context.ill_condition.position);
   }
-  bool all_exact = true;
-  std::vector<Literal> operands;
-  for (const ShadowValue& operand : context.operands) {
-    Literal value = Declared(operand);
-    if (operand.is_float()) {
-      HLO_ASSIGN_OR_RETURN(value, ToWide(operand.declared));
-    }
-    all_exact = all_exact && !operand.is_tuple && operand.is_exact();
-    operands.push_back(std::move(value));
-  }
+  const bool all_exact =
+      std::all_of(context.operands.begin(), context.operands.end(),
+                  [](const ShadowValue& operand) { return !operand.is_tuple && operand.is_exact(); });
   if (all_exact) return MeasureLeaf(context, result, {result.wide, result.low});
   std::vector<ShadowValue> exact;
+  std::vector<Literal> operands;
   for (const ShadowValue& operand : context.operands) {
     HLO_ASSIGN_OR_RETURN(ShadowValue value, ExactShadow(Declared(operand)));
+    operands.push_back(value.is_float() ? value.wide : Declared(value));
     exact.push_back(std::move(value));
   }
   HLO_ASSIGN_OR_RETURN(const std::optional<ExtendedValue> extended, ExtendedResult(context, exact));

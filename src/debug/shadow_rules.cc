@@ -127,11 +127,13 @@ class ElementwiseRule {
 
   // Returns false if an opcode has no bound of its own.
   absl::StatusOr<bool> Run(const Literal& wide, Literal& bounds) {
+    const Opcode opcode = context_.instruction.opcode();
+    const bool rounds = Rounds();
+    if (!rounds && AllExact(context_)) return true;
     HLO_RETURN_IF_ERROR(Prepare());
     HLO_ASSIGN_OR_RETURN(bounds, F64Array(wide.dims()));
     HLO_ASSIGN_OR_RETURN(context_.own_error, F64Array(wide.dims()));
-    const Opcode opcode = context_.instruction.opcode();
-    const bool rounds = Rounds();
+    bool is_exact = true;
     std::array<Bounded, 3> x;
     for (int64_t i = 0; i < wide.element_count(); ++i) {
       for (size_t k = 0; k < values_.size(); ++k) x[k] = {values_[k][i], bounds_[k][i]};
@@ -142,10 +144,12 @@ class ElementwiseRule {
       const double added = rounds && own.epsilons > 0 ? own.epsilons * precision_.epsilon * own.scale +
                                                             precision_.least_normal * precision_.epsilon
                                                       : 0;
+      is_exact = is_exact && inherited + added == 0;
       MutableDoubles(bounds)[i] = inherited + added;
       MutableDoubles(context_.own_error)[i] = added;
       if (any_bound_) NoteCondition(x, inherited, result, i);
     }
+    if (is_exact) bounds = Literal();
     return true;
   }
 
@@ -194,7 +198,8 @@ class ElementwiseRule {
 };
 
 absl::StatusOr<ShadowValue> ElementwiseFloatRule(RuleContext& context) {
-  HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
+  ShadowValue result;
+  result.declared = context.declared;
   HLO_ASSIGN_OR_RETURN(result.wide, ApplyWide(context, WideOperands(context)));
   const bool is_complex =
       std::any_of(context.operands.begin(), context.operands.end(),
@@ -338,8 +343,9 @@ bool MovesValues(Opcode opcode) {
 
 // Moves the bounds as it moves the values. An uncertain index leaves nothing certain.
 absl::StatusOr<ShadowValue> MovementRule(RuleContext& context) {
-  HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
-  if (result.is_tuple || !result.is_float()) return AnchoredRule(context);
+  if (!IsFloatResult(context.declared)) return AnchoredRule(context);
+  ShadowValue result;
+  result.declared = context.declared;
   HLO_ASSIGN_OR_RETURN(result.wide, ApplyWide(context, WideOperands(context)));
   if (AllExact(context)) return result;
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> bounds, BoundOperands(context));
@@ -374,6 +380,8 @@ std::vector<Literal> WideOperandsOf(const RuleContext& context) { return WideOpe
 
 absl::StatusOr<ShadowValue> ApplyRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(ShadowValue result, FindRule(context));
+  const Opcode opcode = context.instruction.opcode();
+  if (MovesValues(opcode) && opcode != Opcode::kSelect) return result;
   for (ShadowValue* leaf : ShadowLeaves(result)) BoundSpecials(*leaf);
   return result;
 }

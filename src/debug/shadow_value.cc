@@ -12,6 +12,25 @@
 
 namespace hlo::debug {
 
+namespace {
+
+// Loads by the element type are slower, and the rules widen each declared array.
+template <class T>
+absl::StatusOr<Literal> WidenedTo64(const Literal& array) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(Shape::Array(ElementType::kF64, array.dims())));
+  const T* in = array.span<T>().data();
+  double* out = result.mutable_span<double>().data();
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    if constexpr (std::is_same_v<T, float>)
+      out[i] = in[i];
+    else
+      out[i] = in[i].ToFloat();
+  }
+  return result;
+}
+
+}  // namespace
+
 absl::StatusOr<ShadowValue> ExactShadow(const Literal& declared) {
   ShadowValue value;
   if (declared.shape().IsTuple()) {
@@ -83,6 +102,8 @@ absl::StatusOr<Literal> F64Array(absl::Span<const int64_t> dims, double fill) {
 }
 
 absl::StatusOr<Literal> ToWide(const Literal& array) {
+  if (array.type() == ElementType::kF32) return WidenedTo64<float>(array);
+  if (array.type() == ElementType::kBF16) return WidenedTo64<bfloat16>(array);
   return reference::Widened(array, IsComplex(array.type()) ? ElementType::kC128 : ElementType::kF64);
 }
 

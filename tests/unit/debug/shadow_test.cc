@@ -129,6 +129,16 @@ TEST(Shadow, TheBoundOfASumIsTheKnownOne) {
   EXPECT_NEAR(report.result.bound.span<double>()[0], expected, 1e-9);
 }
 
+// The terms of a sum of exact operands cancel: |1| + |-1| + |2^-20| divided by 2^-20.
+TEST(Shadow, NamesCancellationOfASum) {
+  std::vector<float> values(1000, 0.0f);
+  values[0] = 1, values[1] = -1, values[2] = 0x1p-20f;
+  const ShadowReport report = *RunShadow(Checked(kSum), {F32(values)}, {});
+  const std::vector<const InstructionError*> conditions = WorstConditions(report, 10);
+  ASSERT_EQ(conditions.size(), 1u);
+  EXPECT_NEAR(conditions[0]->condition, 0x1p21 + 1, 1e-6);
+}
+
 // 1 + 2^-53 rounds to 1 in f64; the double-double keeps it, and the difference is its error.
 TEST(Shadow, MeasuresF64InDoubleDouble) {
   Literal one = *Literal::Create(Shape::Array(ElementType::kF64, {1})), small = one;
@@ -226,6 +236,57 @@ ENTRY e {
   EXPECT_EQ(ErrorOf(report, "y").executions, 3);
   EXPECT_GT(report.result.bound.span<double>()[0], 0);
   EXPECT_LT(report.result.bound.span<double>()[0], 10 * 0x1p-23 * 4);
+}
+
+// Each iteration stores half of x in the next element; the loop also ends with the array before its last
+// update.
+TEST(Shadow, UpdatesArraysInLoops) {
+  const ShadowReport report = *RunShadow(Checked(R"(HloModule m
+body {
+  s = (s32[], f32[1], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[1] get-tuple-element(s), index=1
+  a = f32[4] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  third = f32[1] constant({0.333333343})
+  y = f32[1] multiply(x, third)
+  b = f32[4] dynamic-update-slice(a, y, i)
+  ROOT t = (s32[], f32[1], f32[4], f32[4]) tuple(j, y, b, a)
+}
+cond {
+  s = (s32[], f32[1], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[1] parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[4] broadcast(zero), dimensions={}
+  z = s32[] constant(0)
+  t = (s32[], f32[1], f32[4], f32[4]) tuple(z, x, zeros, zeros)
+  w = (s32[], f32[1], f32[4], f32[4]) while(t), condition=cond, body=body
+  now = f32[4] get-tuple-element(w), index=2
+  before = f32[4] get-tuple-element(w), index=3
+  ROOT r = (f32[4], f32[4]) tuple(now, before)
+}
+)"),
+                                         {F32({1})}, {});
+  const double k = 0.333333343f;
+  const ShadowValue &now = report.result.elements[0], &before = report.result.elements[1];
+  const double expected[] = {k, k * k, k * k * k, 0};
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_DOUBLE_EQ(now.wide.span<double>()[i], expected[i]) << i;
+    EXPECT_DOUBLE_EQ(before.wide.span<double>()[i], i == 2 ? 0 : expected[i]) << i;
+    EXPECT_NEAR(now.declared.span<float>()[i], expected[i], 1e-7) << i;
+    EXPECT_EQ(now.bound.span<double>()[i] > 0, expected[i] > 0) << i;
+  }
+  EXPECT_EQ(before.declared.span<float>()[2], 0);
+  EXPECT_EQ(before.bound.span<double>()[2], 0);
+  ASSERT_EQ(now.trials.size(), kTrialCount);
+  for (const Literal& trial : now.trials) EXPECT_NEAR(trial.span<double>()[2], expected[2], 1e-5);
+  EXPECT_EQ(ErrorOf(report, "b").executions, 3);
 }
 
 }  // namespace
