@@ -180,16 +180,29 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Conditional(const Instruction& inst
   return Call(*branches[static_cast<size_t>(branch)], {std::move(operands[static_cast<size_t>(branch) + 1])});
 }
 
+// True for integers and predicates that are computed from exact ones, such as counters of loops.
+bool IsDiscrete(const Literal& declared, const std::vector<ShadowValue>& operands) {
+  return declared.shape().IsArray() && !IsFloatOrComplex(declared.type()) &&
+         std::all_of(operands.begin(), operands.end(), [](const ShadowValue& operand) {
+           return !operand.is_tuple && !operand.is_float() && operand.is_exact();
+         });
+}
+
 absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruction,
                                                       std::vector<ShadowValue> operands) {
   if (!hook_ && UpdatesInPlace(instruction, operands)) return UpdateInPlace(instruction, std::move(operands));
   std::vector<Literal> declared_operands;
   for (const ShadowValue& operand : operands) declared_operands.push_back(Declared(operand));
-  // A second reference to each literal prevents in-place updates.
-  const std::vector<Literal> held = declared_operands;
+  // `operands` shares each literal, which prevents in-place updates.
   reference::OpContext op{instruction, absl::MakeSpan(declared_operands), declared_caller_};
   HLO_ASSIGN_OR_RETURN(const Literal declared,
                        reference::Apply(op, reference::Reference(instruction.opcode())));
+  if (IsDiscrete(declared, operands)) {
+    ShadowValue result;
+    result.declared = declared;
+    if (hook_) HLO_RETURN_IF_ERROR(hook_({instruction, loops_, operands, result}));
+    return result;
+  }
   RuleContext context{instruction, wide_module_.Of(instruction), operands, declared, declared_caller_,
                       wide_caller_};
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ApplyRule(context));

@@ -309,8 +309,6 @@ absl::StatusOr<Literal> ApplyWide(const RuleContext& context, std::vector<Litera
     if (fast.shape().IsValid()) return fast;
   }
   reference::OpContext wide{context.wide, absl::MakeSpan(operands), context.wide_caller};
-  // A second reference to each literal prevents in-place updates.
-  const std::vector<Literal> held = operands;
   return reference::Apply(wide, reference::Reference(context.wide.opcode()));
 }
 
