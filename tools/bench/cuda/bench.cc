@@ -43,20 +43,16 @@ std::vector<std::byte> RandomElements(ElementType type, int64_t count, uint32_t 
   std::vector<std::byte> bytes(static_cast<size_t>(count * ByteCount(type)));
   DispatchType(type, [&]<ElementType kType>() {
     using N = Native<kType>;
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal;
-    auto* values = reinterpret_cast<N*>(bytes.data());
-    for (int64_t i = 0; i < count; ++i) {
+    Fill(reinterpret_cast<N*>(bytes.data()), count, [&](int64_t i) {
       if constexpr (requires(N n) { n.ToFloat(); })
-        values[i] = N::FromDouble(normal(random));
+        return N::FromFloat(NormalAt(seed, i));
       else if constexpr (std::is_floating_point_v<N>)
-        values[i] = static_cast<N>(normal(random));
+        return static_cast<N>(NormalAt(seed, i));
       else if constexpr (std::is_same_v<N, std::complex<float>> || std::is_same_v<N, std::complex<double>>)
-        values[i] = N(static_cast<typename N::value_type>(normal(random)),
-                      static_cast<typename N::value_type>(normal(random)));
+        return N(NormalAt(seed, 2 * i), NormalAt(seed, 2 * i + 1));
       else
-        values[i] = static_cast<N>(static_cast<int>(random() % 16) - 8);
-    }
+        return static_cast<N>(static_cast<int>(BitsAt(seed, i) % 16) - 8);
+    });
   });
   return bytes;
 }

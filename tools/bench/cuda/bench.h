@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 #include "kernels/cuda/registry.h"
+#include "options.h"
 
 namespace hlo::bench {
 
@@ -27,8 +27,9 @@ namespace hlo::bench {
     }                                                                                                       \
   } while (false)
 
-// Exits with a message if there is no GPU: a benchmark that did not run has no result.
-inline device::DeviceProperties RequireGpu() {
+// Exits with a message if there is no GPU: a benchmark that did not run has no result. Listing needs none.
+inline device::DeviceProperties RequireGpu(const Options& options) {
+  if (options.list()) return {};
   cudaDeviceProp p;
   if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) {
     fmt::print(stderr, "no CUDA device: nothing was measured\n");
@@ -66,7 +67,7 @@ inline CheckedModule ReadModule(const std::string& text) {
   return *std::move(checked);
 }
 
-// Returns the bytes of `count` elements: normally distributed floats, integers in [-8, 8).
+// Returns the bytes of `count` elements: floats by NormalAt, integers in [-8, 8).
 std::vector<std::byte> RandomElements(ElementType type, int64_t count, uint32_t seed);
 
 // The operands of one instruction and its two results, in as many copies as exceed the cache.
@@ -90,10 +91,14 @@ class Arrays {
       Set set{.operands = {},
               .ours = DeviceArray(DenseBytes(instruction.shape())),
               .theirs = DeviceArray(DenseBytes(instruction.shape()))};
-      for (const std::vector<std::byte>& data : host_) {
-        set.operands.emplace_back(static_cast<int64_t>(data.size()));
-        HLO_BENCH_CHECK(
-            cudaMemcpy(set.operands.back().get(), data.data(), data.size(), cudaMemcpyHostToDevice));
+      for (size_t k = 0; k < host_.size(); ++k) {
+        set.operands.emplace_back(static_cast<int64_t>(host_[k].size()));
+        void* to = set.operands.back().get();
+        if (s == 0)
+          HLO_BENCH_CHECK(cudaMemcpy(to, host_[k].data(), host_[k].size(), cudaMemcpyHostToDevice));
+        else
+          HLO_BENCH_CHECK(
+              cudaMemcpy(to, sets_[0].operands[k].get(), host_[k].size(), cudaMemcpyDeviceToDevice));
       }
       sets_.push_back(std::move(set));
     }

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "kernels/cuda/registry.h"
+#include "options.h"
 
 namespace hlo::bench {
 
@@ -28,8 +28,9 @@ inline void Require(const absl::Status& status) {
   std::exit(1);
 }
 
-// Exits with status 77 (skipped) if there is no device.
-inline device::DeviceProperties DeviceOrSkip() {
+// Exits with status 77 (skipped) if there is no device. Listing needs none.
+inline device::DeviceProperties DeviceOrSkip(const Options& options) {
+  if (options.list()) return {};
   cudaDeviceProp found;
   if (cudaGetDeviceProperties(&found, 0) != cudaSuccess) {
     std::puts("skipped: no device");
@@ -60,6 +61,9 @@ class DeviceArray {
   void Set(const void* from) {
     Require(cudaMemcpy(data_, from, bytes_, cudaMemcpyHostToDevice), "cudaMemcpy");
   }
+  void Set(const DeviceArray& from) {
+    Require(cudaMemcpy(data_, from.data_, bytes_, cudaMemcpyDeviceToDevice), "cudaMemcpy");
+  }
   template <class T>
   std::vector<T> Get() const {
     std::vector<T> values(bytes_ / sizeof(T));
@@ -84,9 +88,12 @@ inline std::vector<ArraySet> MakeSets(const std::vector<std::vector<std::byte>>&
   constexpr size_t kMoreThanCached = size_t{240} << 20;
   std::vector<ArraySet> sets(std::clamp<size_t>(kMoreThanCached / bytes + 1, 1, 64));
   for (ArraySet& set : sets) {
-    for (const auto& operand : operands) {
-      set.operands.emplace_back(operand.size());
-      set.operands.back().Set(operand.data());
+    for (size_t k = 0; k < operands.size(); ++k) {
+      set.operands.emplace_back(operands[k].size());
+      if (&set == &sets[0])
+        set.operands[k].Set(operands[k].data());
+      else
+        set.operands[k].Set(sets[0].operands[k]);
     }
     for (size_t each : result_bytes) {
       set.results.emplace_back(each);
@@ -173,20 +180,20 @@ struct Report {
 
 class Table {
  public:
-  Table(int argc, char** argv, double ceiling) : ceiling_(ceiling) {
-    for (int i = 1; i < argc; ++i) json_ |= std::strcmp(argv[i], "--json") == 0;
-    if (!json_) {
+  Table(const Options& options, double ceiling) : options_(options), ceiling_(ceiling) {
+    if (!options.json() && !options.list()) {
       std::printf("%-34s %-34s %10s %8s %6s %7s %7s %10s %s\n", "case", "kernel", "ms", "GB/s", "%roof",
                   "vs lib", "spread", "err/bound", "bits");
     }
   }
+  bool Wants(const std::string& name) const { return options_.Wants(name); }
   // Prints a report. `timings`: ours, then the library's, if any. Returns true if the result is correct.
   bool Add(const Report& report, const std::vector<Timing>& timings) {
     const Timing& ours = timings[0];
     const double rate = report.bytes / ours.milliseconds / 1e6;
     const double ratio = timings.size() > 1 ? timings[1].milliseconds / ours.milliseconds : 0;
     const bool right = report.error_of_bound <= 1 && report.same_bits;
-    if (json_) {
+    if (options_.json()) {
       std::printf(
           "{\"case\": \"%s\", \"kernel\": \"%s\", \"ms\": %.6g, \"gb_s\": %.6g, \"of_copy\": %.4g, "
           "\"library\": \"%s\", \"ratio\": %.4g, \"spread\": %.4g, \"error_of_bound\": %.4g, \"same_bits\": "
@@ -206,12 +213,14 @@ class Table {
   int status() const { return all_right_ ? 0 : 1; }
 
  private:
+  const Options& options_;
   double ceiling_;
-  bool json_ = false, all_right_ = true;
+  bool all_right_ = true;
 };
 
-// Returns the bytes read and written per second by a device copy, in GB/s.
-inline double CopyCeiling(cudaStream_t stream) {
+// Returns the bytes read and written per second by a device copy, in GB/s. Listing needs no measurement.
+inline double CopyCeiling(const Options& options, cudaStream_t stream) {
+  if (options.list()) return 0;
   constexpr size_t kBytes = size_t{1} << 30;
   DeviceArray from(kBytes), to(kBytes);
   const Timing timing =

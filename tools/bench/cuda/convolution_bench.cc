@@ -4,7 +4,8 @@
 #include <cudnn.h>
 
 #include <cmath>
-#include <cstring>
+#include <optional>
+#include <random>
 
 #include "bench.h"
 #include "types/small_float.h"
@@ -284,9 +285,9 @@ bool RunCase(const Layer& l, Direction direction, ElementType type, const device
 
 int main(int argc, char** argv) {
   using hlo::bench::Direction;
-  const bool json = argc > 1 && std::strcmp(argv[1], "--json") == 0;
-  const hlo::device::DeviceProperties device = hlo::bench::RequireGpu();
-  hlo::bench::Dnn dnn;
+  const hlo::bench::Options options(argc, argv, "Measures convolutions against cuDNN");
+  const hlo::device::DeviceProperties device = hlo::bench::RequireGpu(options);
+  std::optional<hlo::bench::Dnn> dnn;
   const hlo::bench::Layer layers[] = {{2, 64, 224, 3, 64, 7, 2},   {2, 64, 56, 64, 256, 1, 1},
                                       {2, 64, 28, 128, 128, 3, 1}, {2, 64, 28, 256, 256, 3, 2},
                                       {2, 64, 7, 512, 512, 3, 1},  {2, 64, 56, 256, 256, 3, 1, 256},
@@ -296,7 +297,9 @@ int main(int argc, char** argv) {
     for (const hlo::bench::Layer& layer : layers) {
       for (const Direction direction : {Direction::kForward, Direction::kInput, Direction::kFilter}) {
         if (layer.groups > 1 && direction != Direction::kForward) continue;
-        right &= hlo::bench::RunCase(layer, direction, type, device, dnn, json);
+        if (!options.Wants(hlo::bench::Name(layer, direction, type))) continue;
+        if (!dnn.has_value()) dnn.emplace();
+        right &= hlo::bench::RunCase(layer, direction, type, device, *dnn, options.json());
       }
     }
   }

@@ -132,18 +132,17 @@ template <class T>
 void RunCase(const FftCase& c, const device::DeviceProperties& device, Table& table, cudaStream_t stream) {
   const Sides sides(c);
   const std::string type = c.type;
+  Report report{type + (c.is_double ? " f64 " : " f32 ") + Dims(c.dims), "", "cufft"};
+  if (!table.Wants(report.name)) return;
   const CheckedModule checked = ModuleOf(sides.text);
   BoundKernel kernel = KernelOf(checked, device);
-  std::vector<T> in(static_cast<size_t>(Product(sides.in)) * (type == "RFFT" ? 1 : 2));
-  std::mt19937 random(1);
-  std::normal_distribution<float> normal;
-  for (T& x : in) x = normal(random);
+  const std::vector<T> in = Normals<T>(Product(sides.in) * (type == "RFFT" ? 1 : 2), 1);
   const size_t out_bytes = static_cast<size_t>(Product(sides.out)) * (type == "IRFFT" ? 1 : 2) * sizeof(T);
   std::vector<ArraySet> sets =
       MakeSets({BytesOf(in), BytesOf(in)}, {out_bytes});  // The library may overwrite its operand.
   const cufftHandle plan = LibraryPlan(c, sides, stream);
   const auto set = [&](size_t i) -> ArraySet& { return sets[i % sets.size()]; };
-  Report report{type + (c.is_double ? " f64 " : " f32 ") + Dims(c.dims), kernel.name(), "cufft"};
+  report.kernel = kernel.name();
   report.bytes = static_cast<double>(in.size() * sizeof(T) + out_bytes);
   report.same_bits = RepeatsItself(kernel, sets[0], stream);
   const auto run_library = [&](size_t i) {
@@ -165,10 +164,11 @@ void RunCase(const FftCase& c, const device::DeviceProperties& device, Table& ta
 
 int main(int argc, char** argv) {
   using namespace hlo::bench;
-  const hlo::device::DeviceProperties device = DeviceOrSkip();
-  cudaStream_t stream;
-  Require(cudaStreamCreate(&stream), "cudaStreamCreate");
-  Table table(argc, argv, CopyCeiling(stream));
+  const Options options(argc, argv, "Measures Fourier transforms against cuFFT");
+  const hlo::device::DeviceProperties device = DeviceOrSkip(options);
+  cudaStream_t stream = nullptr;
+  if (!options.list()) Require(cudaStreamCreate(&stream), "cudaStreamCreate");
+  Table table(options, CopyCeiling(options, stream));
   for (const bool is_double : {false, true}) {
     for (const char* type : {"FFT", "RFFT", "IRFFT"}) {
       const int64_t points = int64_t{1} << (is_double ? 25 : 26);

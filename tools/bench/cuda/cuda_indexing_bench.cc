@@ -34,18 +34,14 @@ std::vector<int32_t> RandomIndices(const Rows& rows, double duplicates) {
   }
   return indices;
 }
-std::vector<float> RandomFloats(int64_t n) {
-  std::mt19937 random(4);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<size_t>(n));
-  for (float& x : values) x = normal(random);
-  return values;
-}
+std::vector<float> RandomFloats(int64_t n) { return Normals<float>(n, 4); }
 std::string Array(const char* type, int64_t a, int64_t b) {
   return std::string(type) + "[" + std::to_string(a) + "," + std::to_string(b) + "]";
 }
 
 void GatherCase(const Rows& rows, const device::DeviceProperties& device, Table& table, cudaStream_t stream) {
+  Report report{"gather " + rows.text(), "", "copy"};
+  if (!table.Wants(report.name)) return;
   const CheckedModule checked = ModuleOf(
       "ENTRY e { x = " + Array("f32", rows.table, rows.width) + " parameter(0)\n i = " +
       Array("s32", rows.count, 1) + " parameter(1)\n ROOT r = " + Array("f32", rows.count, rows.width) +
@@ -57,7 +53,7 @@ void GatherCase(const Rows& rows, const device::DeviceProperties& device, Table&
   const std::vector<int32_t> indices = RandomIndices(rows, 0);
   const auto bytes = static_cast<size_t>(4 * rows.count * rows.width);
   std::vector<ArraySet> sets = MakeSets({BytesOf(values), BytesOf(indices)}, {bytes});
-  Report report{"gather " + rows.text(), kernel.name(), "copy"};
+  report.kernel = kernel.name();
   report.bytes = 2.0 * static_cast<double>(bytes) + 4.0 * static_cast<double>(rows.count);
   report.same_bits = RepeatsItself(kernel, sets[0], stream);
   const std::vector<float> got = sets[0].results[0].Get<float>();
@@ -74,6 +70,10 @@ void GatherCase(const Rows& rows, const device::DeviceProperties& device, Table&
 void ScatterCase(const Rows& rows, double duplicates, const device::DeviceProperties& device, Table& table,
                  cudaStream_t stream) {
   const bool unique = duplicates == 0;
+  Report report{"scatter-add " + rows.text() +
+                    (unique ? "" : ", " + std::to_string(static_cast<int>(100 * duplicates)) + "% again"),
+                "", "copy"};
+  if (!table.Wants(report.name)) return;
   const std::string operand = Array("f32", rows.table, rows.width);
   const CheckedModule checked = ModuleOf(
       "c { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\nENTRY e { x = " +
@@ -89,9 +89,7 @@ void ScatterCase(const Rows& rows, double duplicates, const device::DeviceProper
   const std::vector<int32_t> indices = RandomIndices(rows, duplicates);
   std::vector<ArraySet> sets =
       MakeSets({BytesOf(values), BytesOf(indices), BytesOf(updates)}, {values.size() * sizeof(float)});
-  Report report{"scatter-add " + rows.text() +
-                    (unique ? "" : ", " + std::to_string(static_cast<int>(100 * duplicates)) + "% again"),
-                kernel.name(), "copy"};
+  report.kernel = kernel.name();
   report.bytes = 2.0 * 4 * static_cast<double>(values.size()) + 3.0 * 4 * static_cast<double>(updates.size());
   report.same_bits = RepeatsItself(kernel, sets[0], stream);
   for (int64_t i = 0; i < rows.count; ++i) {
@@ -111,10 +109,11 @@ void ScatterCase(const Rows& rows, double duplicates, const device::DeviceProper
 
 int main(int argc, char** argv) {
   using namespace hlo::bench;
-  const hlo::device::DeviceProperties device = DeviceOrSkip();
-  cudaStream_t stream;
-  Require(cudaStreamCreate(&stream), "cudaStreamCreate");
-  Table table(argc, argv, CopyCeiling(stream));
+  const Options options(argc, argv, "Measures gather and scatter against copies");
+  const hlo::device::DeviceProperties device = DeviceOrSkip(options);
+  cudaStream_t stream = nullptr;
+  if (!options.list()) Require(cudaStreamCreate(&stream), "cudaStreamCreate");
+  Table table(options, CopyCeiling(options, stream));
   for (const int64_t width : {1, 16, 128}) {
     const Rows rows{int64_t{1} << 22, width, int64_t{1} << 23};
     GatherCase(rows, device, table, stream);

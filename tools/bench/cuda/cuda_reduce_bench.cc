@@ -2,7 +2,6 @@
 // are compared with a copy only.
 
 #include <cmath>
-#include <random>
 #include <variant>
 
 #include "cub_calls.h"
@@ -121,16 +120,17 @@ LibraryRun CubRun(const Sums& sums, std::vector<ArraySet>& sets, const DeviceArr
 
 template <class T>
 void ReduceCase(const Sums& sums, const device::DeviceProperties& device, Table& table, cudaStream_t stream) {
+  Report report{std::string("sum ") + sums.type + " " + sums.Dims() + (sums.columns ? " columns" : ""), "",
+                ""};
+  if (!table.Wants(report.name)) return;
   const CheckedModule checked = ModuleOf(sums.Text());
   BoundReduce kernel(checked, device);
-  std::mt19937 random(9);
-  std::normal_distribution<float> normal;
-  std::vector<T> values(static_cast<size_t>(sums.rows * sums.n));
-  for (T& x : values) {
-    if constexpr (sizeof(T) == 2)
-      x = T::FromDouble(normal(random));
-    else
-      x = static_cast<T>(std::is_integral_v<T> ? static_cast<float>(random() % 7) : normal(random));
+  std::vector<T> values;
+  if constexpr (std::is_integral_v<T>) {
+    values.resize(static_cast<size_t>(sums.rows * sums.n));
+    Fill(values.data(), sums.rows * sums.n, [](int64_t i) { return static_cast<T>(BitsAt(9, i) % 7); });
+  } else {
+    values = Normals<T>(sums.rows * sums.n, 9);
   }
   const std::vector<T> zero(1);
   std::vector<ArraySet> sets =
@@ -143,8 +143,8 @@ void ReduceCase(const Sums& sums, const device::DeviceProperties& device, Table&
   size_t scratch_bytes = 0;
   if (library) Require(library(nullptr, scratch_bytes, 0), "asking for scratch");
   DeviceArray scratch(scratch_bytes);
-  Report report{std::string("sum ") + sums.type + " " + sums.Dims() + (sums.columns ? " columns" : ""),
-                kernel.name(), library ? "cub" : "copy"};
+  report.kernel = kernel.name();
+  report.library = library ? "cub" : "copy";
   report.bytes = static_cast<double>(values.size() * sizeof(T));
   report.same_bits = RepeatsItself(kernel, sets[0], stream);
   report.error_of_bound = ErrorOf(sums, values, sets[0].results[0].Get<T>());
@@ -164,10 +164,11 @@ void ReduceCase(const Sums& sums, const device::DeviceProperties& device, Table&
 
 int main(int argc, char** argv) {
   using namespace hlo::bench;
-  const hlo::device::DeviceProperties device = DeviceOrSkip();
-  cudaStream_t stream;
-  Require(cudaStreamCreate(&stream), "cudaStreamCreate");
-  Table table(argc, argv, CopyCeiling(stream));
+  const Options options(argc, argv, "Measures reductions against CUB");
+  const hlo::device::DeviceProperties device = DeviceOrSkip(options);
+  cudaStream_t stream = nullptr;
+  if (!options.list()) Require(cudaStreamCreate(&stream), "cudaStreamCreate");
+  Table table(options, CopyCeiling(options, stream));
   using BF16 = hlo::Native<hlo::ElementType::kBF16>;
   for (const auto& [rows, n] :
        {std::pair<int64_t, int64_t>(1, 1 << 28), {1 << 20, 256}, {4096, 65536}, {64, 1 << 22}}) {

@@ -5,7 +5,8 @@
 #include <cublas_v2.h>
 
 #include <cmath>
-#include <cstring>
+#include <optional>
+#include <random>
 
 #include "bench.h"
 #include "types/dispatch.h"
@@ -269,11 +270,14 @@ std::vector<DotCase> Cases() {
 }  // namespace hlo::bench
 
 int main(int argc, char** argv) {
-  const bool json = argc > 1 && std::strcmp(argv[1], "--json") == 0;
-  const hlo::device::DeviceProperties device = hlo::bench::RequireGpu();
-  hlo::bench::Blas blas;
+  const hlo::bench::Options options(argc, argv, "Measures dots against cuBLAS and cuBLASLt");
+  const hlo::device::DeviceProperties device = hlo::bench::RequireGpu(options);
+  std::optional<hlo::bench::Blas> blas;
   bool right = true;
-  for (const hlo::bench::DotCase& c : hlo::bench::Cases())
-    right &= hlo::bench::RunCase(c, device, blas, json);
+  for (const hlo::bench::DotCase& c : hlo::bench::Cases()) {
+    if (!options.Wants(hlo::bench::Name(c))) continue;
+    if (!blas.has_value()) blas.emplace();
+    right &= hlo::bench::RunCase(c, device, *blas, options.json());
+  }
   return right ? 0 : 1;
 }
