@@ -148,7 +148,7 @@ std::optional<int64_t> Executor::TripCount(const plan::LoopStep& loop, bool is_a
     // Arguments do not change while the loop runs.
     const bool is_given = slot >= 0 && plan_.buffers[slot].kind == plan::Buffer::Kind::kParameter;
     if (slot < 0 || IsLiteral(slot) || !(is_at_start || is_given)) return std::nullopt;
-    return cpu::ReadInteger(type, pointers_[slot]);
+    return loops::ReadInteger(type, pointers_[slot]);
   });
 }
 

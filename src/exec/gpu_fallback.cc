@@ -29,7 +29,7 @@ absl::Status GpuExecutor::FromHost(Slot slot, StepState& state) {
 absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, StepState& state) {
   ++state.runs;
   std::vector<bool> used(plan_.buffers.size()), written(plan_.buffers.size());
-  const auto visit = [&](const cpu::Access& access, bool is_store) {
+  const auto visit = [&](const loops::Access& access, bool is_store) {
     if (access.IsArray()) used[access.argument] = true;
     if (is_store) written[access.argument] = true;
     VisitOthers(access, [&](int32_t argument) { used[argument] = true; });
@@ -40,7 +40,7 @@ absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, StepState& st
     for (const cpu::TileProgram& program : tiles->programs) program.VisitAccesses(visit);
   } else {
     reduce->program.body.VisitAccesses(visit);
-    for (const cpu::ReduceProgram::Result& result : reduce->program.results) {
+    for (const loops::Reduction::Result& result : reduce->program.results) {
       used[result.init] = used[result.output] = written[result.output] = true;
     }
   }

@@ -8,8 +8,8 @@
 #include "absl/container/inlined_vector.h"
 #include "base/status.h"
 #include "exec/gpu_executor.h"
-#include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cuda/copy/moves.h"
+#include "loops/lane.h"
 #include "plan/analysis/counted_loops.h"
 
 namespace hlo::exec {
@@ -49,7 +49,7 @@ absl::StatusOr<std::optional<int64_t>> GpuExecutor::FindTripCount(const plan::Lo
     if (constant.has_value()) return *constant;
     alignas(8) std::byte element[8] = {};
     HLO_RETURN_IF_ERROR(gpu_->ToHost(element, pointers_[slot], ByteCount(counted.type)));
-    return cpu::ReadInteger(counted.type, element);
+    return loops::ReadInteger(counted.type, element);
   };
   HLO_ASSIGN_OR_RETURN(const int64_t first, value(counted.first_value, counted.counter));
   HLO_ASSIGN_OR_RETURN(const int64_t limit, value(counted.limit_value, counted.limit));

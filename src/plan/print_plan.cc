@@ -65,11 +65,11 @@ class Printer {
   template <class Names>
   static std::string Program(const cpu::TileProgram& program, Names&& of) {
     std::vector<std::string> reads, writes;
-    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
-      std::string name = access.IsArray()                        ? of(access.argument)
-                         : access.argument == cpu::Access::kIota ? "iota"
-                                                                 : "inside";
-      for (const cpu::RuntimeStart& start : access.starts)
+    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
+      std::string name = access.IsArray()                          ? of(access.argument)
+                         : access.argument == loops::Access::kIota ? "iota"
+                                                                   : "inside";
+      for (const loops::RuntimeStart& start : access.starts)
         name += fmt::format(" {} {}", start.place.has_value() ? "by" : "at", of(start.argument));
       if (access.outside >= 0) name += fmt::format(" else {}", of(access.outside));
       std::vector<std::string>& list = is_store ? writes : reads;
@@ -78,7 +78,8 @@ class Printer {
     std::string text = absl::StrJoin(reads, ", ");
     if (!writes.empty()) text += fmt::format(" -> {}", absl::StrJoin(writes, ", "));
     const std::string dims = absl::StrJoin(program.inner_dims(), ",");
-    return fmt::format("[{}] {} operations, tiles of {}: {}", dims, program.op_count(), program.tile(), text);
+    return fmt::format("[{}] {} operations, tiles of {}: {}", dims, program.steps().size(), program.tile(),
+                       text);
   }
 
   template <class Names>

@@ -11,26 +11,26 @@ namespace {
 // Bytes by buffer: the largest access to each.
 using Bytes = absl::flat_hash_map<Slot, int64_t>;
 
-void AddAccess(const Plan& plan, const cpu::TileProgram& program, const cpu::Access& access, Bytes* bytes) {
+void AddAccess(const Plan& plan, const cpu::TileProgram& program, const loops::Access& access, Bytes* bytes) {
   int64_t elements = 1;
-  const auto walk = [&](absl::Span<const int64_t> dims, cpu::Strides cpu::Affine::*extra,
-                        const cpu::Strides& strides) {
+  const auto walk = [&](absl::Span<const int64_t> dims, loops::Strides loops::Affine::*extra,
+                        const loops::Strides& strides) {
     for (size_t d = 0; d < dims.size(); ++d) {
       bool moves = strides[d] != 0;
-      for (const cpu::RuntimeStart& start : access.starts)
+      for (const loops::RuntimeStart& start : access.starts)
         moves |= start.place.has_value() && (*start.place.*extra)[d] != 0;
       elements *= moves ? dims[d] : 1;
     }
   };
-  walk(program.outer_dims(), &cpu::Affine::outer, access.outer);
-  walk(program.inner_dims(), &cpu::Affine::inner, access.inner);
+  walk(program.outer_dims(), &loops::Affine::outer, access.outer);
+  walk(program.inner_dims(), &loops::Affine::inner, access.inner);
   int64_t& count = (*bytes)[access.argument];
   count =
       std::max(count, std::min(elements * ByteCount(access.type), plan.buffers[access.argument].byte_count));
 }
 
 void AddProgram(const Plan& plan, const cpu::TileProgram& program, Bytes* read, Bytes* written) {
-  program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+  program.VisitAccesses([&](const loops::Access& access, bool is_store) {
     if (access.IsArray()) AddAccess(plan, program, access, is_store ? written : read);
   });
 }

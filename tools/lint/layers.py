@@ -10,6 +10,7 @@ import sys
 # A row is a folder of src/, with those of its subfolders that have no row of their own, or a file without its extension.
 LEVELS = {
     "base": 0, "types": 1, "ir": 2,
+    "loops": 2.5,
     "text": 3, "check": 3, "device": 3,
     "spmd": 3.5, "mpi": 3.6,
     "reference/lapack": 3.9, "reference": 4, "build": 4, "io": 4,

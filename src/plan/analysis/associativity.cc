@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/loops/reduce_program.h"
 
 namespace hlo::plan {
 namespace {
@@ -48,8 +48,8 @@ std::vector<std::byte> BytesOf(std::initializer_list<T> values) {
 }
 
 // Returns sample values of a lane that represent all others. The total order also distinguishes NaNs.
-std::vector<std::byte> Samples(cpu::Lane lane, ValueSet values_in) {
-  return cpu::DispatchLane(lane, [&]<class T>() -> std::vector<std::byte> {
+std::vector<std::byte> Samples(loops::Lane lane, ValueSet values_in) {
+  return loops::DispatchLane(lane, [&]<class T>() -> std::vector<std::byte> {
     if constexpr (std::is_same_v<T, bool>) {
       return BytesOf({false, true});
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -70,7 +70,7 @@ using Columns = std::vector<std::vector<std::byte>>;  // Indexed by operand.
 
 }  // namespace
 
-bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
+bool IsAssociative(const Computation& to_apply, const loops::ScalarFunction& combiner,
                    absl::Span<const ElementType> types, ValueSet values_in) {
   if (!IsSelectionOnly(to_apply)) return false;
   const size_t count = types.size();
@@ -78,8 +78,8 @@ bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
   Columns samples;
   int64_t values = 1;
   for (ElementType type : types) {
-    const cpu::Lane lane = cpu::LaneOf(type);
-    widths.push_back(cpu::LaneBytes(lane));
+    const loops::Lane lane = loops::LaneOf(type);
+    widths.push_back(loops::LaneBytes(lane));
     samples.push_back(Samples(lane, values_in));
     sizes.push_back(static_cast<int64_t>(samples.back().size()) / widths.back());
     values *= sizes.back();
@@ -99,6 +99,7 @@ bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
     }
     return columns;
   };
+  const cpu::TileCode code(combiner);
   const auto combined = [&](const Columns& a, const Columns& b) {
     Columns result = a;
     std::vector<const void*> in;
@@ -107,7 +108,7 @@ bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
       for (const std::vector<std::byte>& column : *side) in.push_back(column.data());
     }
     for (std::vector<std::byte>& column : result) out.push_back(column.data());
-    combiner.Run(triples, in.data(), out.data());
+    code.Run(triples, in.data(), out.data());
     return result;
   };
   const Columns a = operand(1), b = operand(values), c = operand(values * values);
@@ -118,13 +119,14 @@ namespace {
 
 // Tests the combiner on all pairs of sample values.
 template <class T>
-ArgMinMaxRule FindArgMinMaxOf(const cpu::TileCode& combiner, cpu::Lane value_lane, cpu::Lane position_lane,
-                              ValueSet values_in) {
-  using Pick = cpu::ReduceProgram::Pick;
+ArgMinMaxRule FindArgMinMaxOf(const loops::ScalarFunction& combiner, loops::Lane value_lane,
+                              loops::Lane position_lane, ValueSet values_in) {
+  using Pick = loops::Reduction::Pick;
+  const cpu::TileCode code(combiner);
   const std::vector<std::byte> bytes = Samples(value_lane, values_in);
   const auto* samples = reinterpret_cast<const T*>(bytes.data());
   const auto count = static_cast<int64_t>(bytes.size() / sizeof(T));
-  const int64_t width = cpu::LaneBytes(position_lane);
+  const int64_t width = loops::LaneBytes(position_lane);
   for (const auto& [largest, last_value] :
        {std::pair(true, false), std::pair(true, true), std::pair(false, false), std::pair(false, true)}) {
     bool fits = count > 0;
@@ -136,7 +138,7 @@ ArgMinMaxRule FindArgMinMaxOf(const cpu::TileCode& combiner, cpu::Lane value_lan
       T value;
       const void* in[] = {&a, positions[0], &b, positions[1]};
       void* out[] = {&value, positions[2]};
-      combiner.Run(1, in, out);
+      code.Run(1, in, out);
       const bool first = a != a || (b == b && (largest ? a >= b : a <= b));
       const bool first_value = first && !(last_value && a == b);
       fits &= std::memcmp(&value, first_value ? &a : &b, sizeof value) == 0 &&
@@ -149,13 +151,13 @@ ArgMinMaxRule FindArgMinMaxOf(const cpu::TileCode& combiner, cpu::Lane value_lan
 
 }  // namespace
 
-ArgMinMaxRule FindArgMinMax(const Computation& to_apply, const cpu::TileCode& combiner,
+ArgMinMaxRule FindArgMinMax(const Computation& to_apply, const loops::ScalarFunction& combiner,
                             absl::Span<const ElementType> types, ValueSet values_in) {
   if (types.size() != 2 || !IsIntegral(types[1]) || BitWidth(types[1]) < 32 || !IsSelectionOnly(to_apply))
     return {};
-  return cpu::DispatchLane(cpu::LaneOf(types[0]), [&]<class T>() -> ArgMinMaxRule {
+  return loops::DispatchLane(loops::LaneOf(types[0]), [&]<class T>() -> ArgMinMaxRule {
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
-      return FindArgMinMaxOf<T>(combiner, cpu::LaneOf(types[0]), cpu::LaneOf(types[1]), values_in);
+      return FindArgMinMaxOf<T>(combiner, loops::LaneOf(types[0]), loops::LaneOf(types[1]), values_in);
     else
       return {};
   });

@@ -2,15 +2,15 @@
 // Algebraic properties of combiners: associativity, and whether one is an argmin or argmax.
 
 #include "hlo_run/module.h"
-#include "kernels/cpu/loops/reduce_program.h"
+#include "loops/reduction.h"
 
 namespace hlo::plan {
 
 // Returns true if (a . b) . c equals a . (b . c) for all values, NaN and signed zeros included (kNumbers: for
-// all but NaN); false also where that is unknown. `combiner` is the tile code of `to_apply`, with
+// all but NaN); false also where that is unknown. `combiner` is the lowered `to_apply`, with
 // accumulators and values of `types`.
 enum class ValueSet : uint8_t { kAll, kNumbers };
-bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
+bool IsAssociative(const Computation& to_apply, const loops::ScalarFunction& combiner,
                    absl::Span<const ElementType> types, ValueSet values_in = ValueSet::kAll);
 
 // Recognises the combiner of an argmin or argmax over pairs (value, position) whose first position is the
@@ -18,10 +18,10 @@ bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
 // values, and a NaN if there is one. With picks_last_value, the value itself is that of the second pair of
 // equal ones.
 struct ArgMinMaxRule {
-  cpu::ReduceProgram::Pick pick = cpu::ReduceProgram::Pick::kNone;
+  loops::Reduction::Pick pick = loops::Reduction::Pick::kNone;
   bool picks_last_value = false;
 };
-ArgMinMaxRule FindArgMinMax(const Computation& to_apply, const cpu::TileCode& combiner,
+ArgMinMaxRule FindArgMinMax(const Computation& to_apply, const loops::ScalarFunction& combiner,
                             absl::Span<const ElementType> types, ValueSet values_in = ValueSet::kAll);
 
 }  // namespace hlo::plan

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/loops/tile_program.h"
+#include "loops/lane.h"
 
 namespace hlo::plan {
 namespace {
@@ -23,7 +23,7 @@ bool IsInvariant(const Graph& graph, ValueId v, const Node& loop) {
 std::optional<int64_t> ConstantOf(const Graph& graph, ValueId v) {
   const Literal* constant = graph.values[v].constant;
   if (constant == nullptr) return std::nullopt;
-  return cpu::ReadInteger(constant->type(), constant->data());
+  return loops::ReadInteger(constant->type(), constant->data());
 }
 
 bool IsOp(const Graph& graph, ValueId v, Opcode opcode) {

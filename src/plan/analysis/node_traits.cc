@@ -5,7 +5,7 @@
 
 #include "ir/window_indexing.h"
 #include "plan/analysis/window_update.h"
-#include "plan/codegen/tile_calls.h"
+#include "plan/codegen/operations.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -52,7 +52,7 @@ bool IsStaticOp(const Node& node) { return node.kind == Node::Kind::kOp && !node
 
 bool IsElementwise(const Graph& graph, const Node& node) {
   if (!IsStaticOp(node) || node.results.size() != 1 || node.results[0] == kNoValue) return false;
-  if (!HasTileCall(*node.instruction)) return false;
+  if (!HasOperation(*node.instruction)) return false;
   const Shape& shape = ResultShape(graph, node);
   for (size_t i = 0; i < node.operands.size(); ++i) {
     const Shape& operand = OperandShape(graph, node, static_cast<int32_t>(i));

@@ -1,7 +1,7 @@
 #include "plan/analysis/window_update.h"
 
 #include "absl/algorithm/container.h"
-#include "plan/codegen/tile_calls.h"
+#include "plan/codegen/operations.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -31,20 +31,21 @@ bool HasOneWindow(const Instruction& scatter) {
              operand.rank();
 }
 
-bool HasPlainLanes(ElementType type) { return cpu::IsStoredAsLane(type) && BitWidth(type) % 8 == 0; }
+bool HasPlainLanes(ElementType type) { return loops::IsStoredAsLane(type) && BitWidth(type) % 8 == 0; }
 
-// Returns the function of (old, update); an empty call if the update replaces the old value; nullopt if
-// to_apply is more than one operation.
-std::optional<cpu::TileCall> CombineOf(const Instruction& scatter) {
+// Returns false if to_apply is more than one operation. Otherwise sets the function of (old, update), or
+// nullopt if the update replaces the old value.
+bool FindCombine(const Instruction& scatter, std::optional<loops::Operation>* combine) {
   const ElementType type = scatter.operand(0)->shape().type();
   const Computation& to_apply = *scatter.Get<attr::to_apply>();
   const Instruction& root = *to_apply.root();
-  if (&root == to_apply.parameter(1)) return cpu::TileCall{};
+  *combine = std::nullopt;
+  if (&root == to_apply.parameter(1)) return true;
   if (!IsReassociable(root) || !HasPlainLanes(type) || root.operand(0) != to_apply.parameter(0) ||
       root.operand(1) != to_apply.parameter(1))
-    return std::nullopt;
-  const cpu::TileCall combine = cpu::FindTileOp(root.opcode(), type);
-  return combine.function == nullptr ? std::nullopt : std::optional(combine);
+    return false;
+  *combine = loops::FindScalarOperation(root.opcode(), type);
+  return combine->has_value();
 }
 
 // True if the window is contiguous: it covers all dimensions after the first one in which it has more than
@@ -63,14 +64,14 @@ bool IsContiguous(const Index& sizes, const Shape& operand) {
 std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
   if (!HasOneWindow(scatter)) return std::nullopt;
   const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
-  const std::optional<cpu::TileCall> combine = CombineOf(scatter);
-  if (!HasPlainLanes(operand.type()) || !combine.has_value()) return std::nullopt;
+  std::optional<loops::Operation> combine;
+  if (!HasPlainLanes(operand.type()) || !FindCombine(scatter, &combine)) return std::nullopt;
   Index sizes;
   for (const int64_t d : UpdateDims(scatter)) sizes.push_back(d < 0 ? 1 : updates.dim(d));
   WindowUpdate update{.type = operand.type(),
                       .index_type = scatter.operand(1)->shape().type(),
                       .count = Product(sizes),
-                      .combine = *combine};
+                      .combine = combine};
   if (!IsContiguous(sizes, operand) || update.count == 0) return std::nullopt;
   // A window larger than the operand, for instance in an array without elements, fits nowhere.
   for (int64_t d = 0; d < operand.rank(); ++d) {
@@ -86,9 +87,9 @@ std::optional<LoopUpdate> FindLoopUpdate(const Instruction& scatter) {
   constexpr int64_t kFewElements = 64;  // Smaller updates have faster kernels.
   if (!HasOneWindow(scatter)) return std::nullopt;
   const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
-  const std::optional<cpu::TileCall> combine = CombineOf(scatter);
-  if (Product(updates.dims()) <= kFewElements || !combine.has_value()) return std::nullopt;
-  LoopUpdate update{.combine = *combine, .update = UpdateDims(scatter)};
+  std::optional<loops::Operation> combine;
+  if (Product(updates.dims()) <= kFewElements || !FindCombine(scatter, &combine)) return std::nullopt;
+  LoopUpdate update{.combine = combine, .update = UpdateDims(scatter)};
   Index room;
   for (int64_t d = 0; d < operand.rank(); ++d) {
     room.push_back(operand.dim(d) - (update.update[d] < 0 ? 1 : updates.dim(update.update[d])));

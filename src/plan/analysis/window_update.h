@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hlo_run/module.h"
-#include "kernels/cpu/elementwise/tile_ops.h"
+#include "loops/operation.h"
 
 namespace hlo::plan {
 
@@ -18,14 +18,16 @@ struct WindowUpdate {
     int64_t max, stride;  // Both are in elements.
   };
   std::vector<Start> starts = {};  // Indexed by component of the index vector.
-  cpu::TileCall combine = {};      // The function of (old, update); empty: the update replaces the old value.
+  // The function of (old, update); nullopt: the update replaces the old value.
+  std::optional<loops::Operation> combine = std::nullopt;
 };
 
 std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter);
 
 // A scatter that updates one window of any form, for loops over its elements.
 struct LoopUpdate {
-  cpu::TileCall combine = {};  // The function of (old, update); empty: the update replaces the old value.
+  // The function of (old, update); nullopt: the update replaces the old value.
+  std::optional<loops::Operation> combine = std::nullopt;
   std::vector<int64_t> max =
       {};                       // The last start at which the window fits, by component of the index vector.
   std::vector<int64_t> update;  // The dimension of the update for each dimension of the operand; -1: size 1.

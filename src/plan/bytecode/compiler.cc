@@ -258,13 +258,13 @@ class Compiler {
                                   update->index_type, max, stride * width, outside);
     }
     const FramePlace from = Read(kernel->operands[2], 0, byte_count);
-    if (update->combine.function == nullptr) {
+    if (!update->combine.has_value()) {
       result_.code.Store(from, result, 0, address, byte_count);
     } else {
       result_.code.Load(value, result, 0, address, byte_count);
       const auto element = static_cast<int32_t>(width);
-      result_.code.Call(update->combine, update->count, {element, {element, element, 0}}, value,
-                        {value, from, from});
+      result_.code.Call(cpu::FindTileCall(*update->combine), update->count, {element, {element, element, 0}},
+                        value, {value, from, from});
       result_.code.Store(value, result, 0, address, byte_count);
     }
     Bind(outside);
@@ -315,7 +315,7 @@ class Compiler {
     for (const SmallProgram::Start& start : program.starts) {
       if (const Literal* constant = plan_.buffers[start.argument].constant) {
         const auto* positions = static_cast<const std::byte*>(constant->data());
-        const int64_t index = cpu::ReadInteger(start.type, positions + start.byte_offset);
+        const int64_t index = loops::ReadInteger(start.type, positions + start.byte_offset);
         addresses[start.number].offset += std::clamp<int64_t>(index, 0, start.max) * start.byte_stride;
       } else {
         keys[start.number].emplace_back(start.argument, start.byte_offset, start.max, start.byte_stride);
@@ -384,8 +384,8 @@ class Compiler {
       else if (out.argument >= 0)
         to = static_cast<FramePlace>(plan_.buffers[out.argument].offset + out.offset);
       // A splat reads a single element; other operands have as many elements as the result.
-      const bool spreads = call.call.function == cpu::SplatTile(cpu::Lane::kF32).function;
-      const bool copies = call.call.function == cpu::CopyTile(cpu::Lane::kF32).function;
+      const bool spreads = call.call.function == cpu::SplatTile(loops::Lane::kF32).function;
+      const bool copies = call.call.function == cpu::CopyTile(loops::Lane::kF32).function;
       if (copies && !far && is_far(call.in[0])) {
         load(to, piece(call.in[0], program.count));
         continue;

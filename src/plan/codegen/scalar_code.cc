@@ -6,14 +6,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "plan/codegen/tile_calls.h"
+#include "plan/codegen/operations.h"
 
 namespace hlo::plan {
 namespace {
 
 constexpr int kMaxDepth = 8;
-
-using cpu::TileValue;
 
 bool HasWhile(const Computation& computation) {
   return std::any_of(computation.instructions().begin(), computation.instructions().end(),
@@ -34,16 +32,17 @@ struct Context {
   absl::Span<const int64_t> lanes = {};  // Arrays of this shape count as scalars: one per lane.
   CodeTarget target = CodeTarget::kTiles;
   int depth = 0;
-  TileValue active = cpu::TileCode::kAll;  // The predicate under which the code runs.
+  loops::Value active = loops::ScalarFunction::kAll;  // The predicate under which the code runs.
 };
 
 // Lowers scalar instructions to tile code.
 class ScalarCode {
  public:
   // The values of the leaves of an instruction.
-  using Values = std::vector<TileValue>;
+  using Values = std::vector<loops::Value>;
 
-  explicit ScalarCode(cpu::TileCode& code, const Context& context = {}) : code_(code), context_(context) {}
+  explicit ScalarCode(loops::ScalarFunction& code, const Context& context = {})
+      : code_(code), context_(context) {}
   void Bind(const Instruction& instruction, Values values) { values_[&instruction] = std::move(values); }
   bool Has(const Instruction& instruction) const { return values_.contains(&instruction); }
   const Values& ValueOf(const Instruction& instruction) const { return values_.at(&instruction); }
@@ -104,7 +103,7 @@ class ScalarCode {
         if (!instruction.operand(0)->shape().IsScalar()) return std::nullopt;
         return ValueOf(*instruction.operand(0));
       default:
-        if (!HasTileCall(instruction)) return std::nullopt;
+        if (!HasOperation(instruction)) return std::nullopt;
         return Values{ApplyInstruction(instruction, Concatenated(Operands(instruction)), code_)};
     }
   }
@@ -128,7 +127,7 @@ class ScalarCode {
   }
 
   std::optional<Values> Called(const Computation& computation, const std::vector<Values>& arguments,
-                               TileValue active) {
+                               loops::Value active) {
     if (context_.depth == kMaxDepth) return std::nullopt;
     ScalarCode inner(code_, {context_.lanes, context_.target, context_.depth + 1, active});
     for (size_t i = 0; i < arguments.size(); ++i)
@@ -144,11 +143,11 @@ class ScalarCode {
     const size_t last = branches.size() - 1;
     const bool has_while =
         std::any_of(branches.begin(), branches.end(), [](const Computation* c) { return HasWhile(*c); });
-    std::vector<TileValue> taken;
-    TileValue active = context_.active;
+    std::vector<loops::Value> taken;
+    loops::Value active = context_.active;
     std::vector<Values> results;
     for (size_t b = 0; b <= last; ++b) {
-      TileValue counts = active;
+      loops::Value counts = active;
       if (b < last) {
         taken.push_back(IsBranch(conditional, operands[0][0], b));
         if (has_while) {
@@ -165,54 +164,55 @@ class ScalarCode {
     AddLeafTypes(conditional.shape(), &types);
     for (size_t b = last; b-- > 0;) {
       for (size_t k = 0; k < selected.size(); ++k) {
-        const TileValue choice[] = {taken[b], results[b][k], selected[k]};
+        const loops::Value choice[] = {taken[b], results[b][k], selected[k]};
         if (choice[1] != choice[2])
-          selected[k] = code_.Apply(cpu::FindTileSelect(types[k]), code_.lane(choice[1]), choice);
+          selected[k] = code_.Apply(loops::SelectOf(types[k]), code_.lane(choice[1]), choice);
       }
     }
     return selected;
   }
   // True is the first branch of a pred; other conditionals select by number.
-  TileValue IsBranch(const Instruction& conditional, TileValue choice, size_t number) {
+  loops::Value IsBranch(const Instruction& conditional, loops::Value choice, size_t number) {
     if (IsPred(conditional.operand(0)->shape().type())) return choice;
     const auto value = static_cast<int32_t>(number);
-    const TileValue wanted = code_.Constant(cpu::Lane::kS32, &value);
-    return code_.Apply(cpu::FindTileCompare(ComparisonDirection::kEq, false, ElementType::kS32),
-                       cpu::Lane::kPred, {choice, wanted});
+    const loops::Value wanted = code_.Constant(loops::Lane::kS32, &value);
+    return code_.Apply(*loops::FindCompare(ComparisonDirection::kEq, false, ElementType::kS32),
+                       loops::Lane::kPred, {choice, wanted});
   }
-  TileValue Predicate(Opcode opcode, absl::Span<const TileValue> operands) {
-    return code_.Apply(cpu::FindTileOp(opcode, ElementType::kPred), cpu::Lane::kPred, operands);
+  loops::Value Predicate(Opcode opcode, absl::Span<const loops::Value> operands) {
+    return code_.Apply(*loops::FindScalarOperation(opcode, ElementType::kPred), loops::Lane::kPred, operands);
   }
-  TileValue Both(TileValue a, TileValue b) {
-    return a == cpu::TileCode::kAll ? b : Predicate(Opcode::kAnd, {a, b});
+  loops::Value Both(loops::Value a, loops::Value b) {
+    return a == loops::ScalarFunction::kAll ? b : Predicate(Opcode::kAnd, {a, b});
   }
 
   std::optional<Values> While(const Instruction& loop) {
     const Values& state = ValueOf(*loop.operand(0));
     if (context_.target == CodeTarget::kTiles || context_.depth == kMaxDepth || state.empty())
       return std::nullopt;
-    std::optional<cpu::TileCode> condition = LoopCode(*loop.Get<attr::condition>(), state),
-                                 body = LoopCode(*loop.Get<attr::body>(), state);
+    std::optional<loops::ScalarFunction> condition = LoopCode(*loop.Get<attr::condition>(), state),
+                                         body = LoopCode(*loop.Get<attr::body>(), state);
     if (!condition.has_value() || !body.has_value()) return std::nullopt;
-    const TileValue first = code_.Repeat({*std::move(condition), *std::move(body), context_.active}, state);
+    const loops::Value first =
+        code_.Repeat({*std::move(condition), *std::move(body), context_.active}, state);
     Values after(state.size());
-    for (size_t k = 0; k < after.size(); ++k) after[k] = first + static_cast<TileValue>(k);
+    for (size_t k = 0; k < after.size(); ++k) after[k] = first + static_cast<loops::Value>(k);
     return after;
   }
   // Lowers the condition or the body of a loop.
-  std::optional<cpu::TileCode> LoopCode(const Computation& computation, const Values& state) const {
-    std::vector<cpu::Lane> inputs;
+  std::optional<loops::ScalarFunction> LoopCode(const Computation& computation, const Values& state) const {
+    std::vector<loops::Lane> inputs;
     Values arguments;
-    for (const TileValue value : state) {
-      arguments.push_back(static_cast<TileValue>(inputs.size()));
+    for (const loops::Value value : state) {
+      arguments.push_back(static_cast<loops::Value>(inputs.size()));
       inputs.push_back(code_.lane(value));
     }
-    cpu::TileCode code(inputs);
+    loops::ScalarFunction code(inputs);
     ScalarCode inner(code, {context_.lanes, context_.target, context_.depth + 1});
     inner.Bind(*computation.parameter(0), std::move(arguments));
     const std::optional<Values> results = inner.AddAll(computation);
     if (!results.has_value()) return std::nullopt;
-    for (const TileValue result : *results) code.Yield(result);
+    for (const loops::Value result : *results) code.Yield(result);
     return code;
   }
 
@@ -220,16 +220,11 @@ class ScalarCode {
     if (constant.is_elided() || !constant.shape().IsScalar()) return std::nullopt;
     const ElementType type = constant.shape().type();
     alignas(16) std::byte element[16] = {};
-    const cpu::TileCall widen = cpu::LoadTile(type);
-    const void* in[] = {constant.Get<attr::literal>()->data()};
-    if (widen.function != nullptr)
-      widen.function(1, element, in, widen.parameter);
-    else
-      std::copy_n(static_cast<const std::byte*>(in[0]), ByteCount(type), element);
-    return Values{code_.Constant(cpu::LaneOf(type), element)};
+    loops::LoadLane(type, constant.Get<attr::literal>()->data(), element);
+    return Values{code_.Constant(loops::LaneOf(type), element)};
   }
 
-  cpu::TileCode& code_;
+  loops::ScalarFunction& code_;
   const Context context_;
   absl::flat_hash_map<const Instruction*, Values> values_;
 };
@@ -238,27 +233,28 @@ bool IsScalarOfType(const Shape& shape, ElementType type) { return shape.IsScala
 
 }  // namespace
 
-std::optional<cpu::TileCode> FindLaneCode(const Computation& computation, absl::Span<const int64_t> lanes,
-                                          CodeTarget target) {
+std::optional<loops::ScalarFunction> FindLaneCode(const Computation& computation,
+                                                  absl::Span<const int64_t> lanes, CodeTarget target) {
   constexpr size_t kMaxParameters = 16;
   const auto parameters = computation.parameters();
   if (parameters.size() > kMaxParameters) return std::nullopt;
-  std::vector<cpu::Lane> inputs;
+  std::vector<loops::Lane> inputs;
   for (const Instruction* parameter : parameters) {
     if (!parameter->shape().IsArray() || parameter->shape().dims() != lanes) return std::nullopt;
-    inputs.push_back(cpu::LaneOf(parameter->shape().type()));
+    inputs.push_back(loops::LaneOf(parameter->shape().type()));
   }
-  cpu::TileCode code(inputs);
+  loops::ScalarFunction code(inputs);
   ScalarCode values(code, {lanes, target});
-  for (size_t k = 0; k < parameters.size(); ++k) values.Bind(*parameters[k], {static_cast<TileValue>(k)});
+  for (size_t k = 0; k < parameters.size(); ++k) values.Bind(*parameters[k], {static_cast<loops::Value>(k)});
   const std::optional<ScalarCode::Values> results = values.AddAll(computation);
   if (!results.has_value() || code.value_count() > ScalarCode::MaxValues(target)) return std::nullopt;
-  for (const TileValue result : *results) code.Yield(result);
+  for (const loops::Value result : *results) code.Yield(result);
   return code;
 }
 
-std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
-                                              absl::Span<const ElementType> types, CodeTarget target) {
+std::optional<loops::ScalarFunction> FindCombinerCode(const Computation& to_apply,
+                                                      absl::Span<const ElementType> types,
+                                                      CodeTarget target) {
   const auto parameters = to_apply.parameters();
   const size_t count = types.size();
   const Shape& result = to_apply.root()->shape();
@@ -274,8 +270,9 @@ std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
   return FindLaneCode(to_apply, {}, target);
 }
 
-std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
-                                                absl::Span<const ElementType> types, CodeTarget target) {
+std::optional<loops::ScalarFunction> FindComparatorCode(const Computation& to_apply,
+                                                        absl::Span<const ElementType> types,
+                                                        CodeTarget target) {
   const auto parameters = to_apply.parameters();
   if (parameters.size() != 2 * types.size() || !IsScalarOfType(to_apply.root()->shape(), ElementType::kPred))
     return std::nullopt;
@@ -285,18 +282,18 @@ std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
   return FindLaneCode(to_apply, {}, target);
 }
 
-std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter) {
+std::optional<loops::ScalarFunction> FindUnaryCode(const Instruction& root, const Instruction& parameter) {
   constexpr int64_t kMaxSteps = 48;
-  cpu::TileCode code({cpu::LaneOf(parameter.shape().type())});
+  loops::ScalarFunction code({loops::LaneOf(parameter.shape().type())});
   ScalarCode values(code);
   values.Bind(parameter, {0});
   // Lowers what precedes the root: definitions come before uses.
   for (const Instruction* instruction : PostOrder(*root.parent())) {
     if (instruction->opcode() == Opcode::kParameter) continue;
     values.Add(*instruction);
-    if (instruction == &root || code.step_count() > kMaxSteps) break;
+    if (instruction == &root || std::ssize(code.steps()) > kMaxSteps) break;
   }
-  if (code.step_count() > kMaxSteps || !values.Has(root)) return std::nullopt;
+  if (std::ssize(code.steps()) > kMaxSteps || !values.Has(root)) return std::nullopt;
   code.Yield(values.ValueOf(root)[0]);
   return code;
 }

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "hlo_run/module.h"
-#include "kernels/cpu/loops/reduce_program.h"
+#include "loops/scalar_function.h"
 
 namespace hlo::plan {
 
@@ -16,21 +16,22 @@ enum class CodeTarget : uint8_t { kTiles, kThreads };
 // Lowers a computation whose parameters are arrays of the shape `lanes` or tuples of them; its results are
 // the root, or the elements of a tuple root. All branches of a conditional are computed, and one is selected.
 // Every operation rounds. Returns nullopt if the computation has other operations or shapes.
-std::optional<cpu::TileCode> FindLaneCode(const Computation& computation, absl::Span<const int64_t> lanes,
-                                          CodeTarget target = CodeTarget::kTiles);
+std::optional<loops::ScalarFunction> FindLaneCode(const Computation& computation,
+                                                  absl::Span<const int64_t> lanes,
+                                                  CodeTarget target = CodeTarget::kTiles);
 
 // Lowers any to_apply of (accumulators..., values...).
-std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
-                                              absl::Span<const ElementType> types,
-                                              CodeTarget target = CodeTarget::kTiles);
+std::optional<loops::ScalarFunction> FindCombinerCode(const Computation& to_apply,
+                                                      absl::Span<const ElementType> types,
+                                                      CodeTarget target = CodeTarget::kTiles);
 
 // Lowers a sort's to_apply of (a of operand 0, b of operand 0, a of operand 1, ...): true if a comes before
 // b.
-std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
-                                                absl::Span<const ElementType> types,
-                                                CodeTarget target = CodeTarget::kTiles);
+std::optional<loops::ScalarFunction> FindComparatorCode(const Computation& to_apply,
+                                                        absl::Span<const ElementType> types,
+                                                        CodeTarget target = CodeTarget::kTiles);
 
 // Lowers a scalar expression of one parameter; nullopt if it has operations that are not elementwise.
-std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter);
+std::optional<loops::ScalarFunction> FindUnaryCode(const Instruction& root, const Instruction& parameter);
 
 }  // namespace hlo::plan

@@ -10,7 +10,7 @@ const Shape& ScannedShape(const Instruction& scan) {
   return has_input ? scan.operand(0)->shape() : ResultShapes(scan)[0];
 }
 
-std::optional<cpu::TileCode> FindScanCode(const Instruction& scan, CodeTarget target) {
+std::optional<loops::ScalarFunction> FindScanCode(const Instruction& scan, CodeTarget target) {
   const int64_t carries = scan.Get<attr::num_carries>();
   const absl::Span<const Shape> results = ResultShapes(scan);
   if (scan.operand_count() == carries && static_cast<int64_t>(results.size()) == carries) return std::nullopt;

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "hlo_run/module.h"
-#include "kernels/cpu/loops/reduce_program.h"
+#include "loops/scalar_function.h"
 #include "plan/codegen/scalar_code.h"
 
 namespace hlo::plan {
@@ -14,6 +14,7 @@ const Shape& ScannedShape(const Instruction& scan);
 
 // Lowers (inputs..., carries...) -> (outputs..., carries...), with a lane for each position of the other
 // dimensions. Returns nullopt if to_apply cannot be lowered or does not have the declared types.
-std::optional<cpu::TileCode> FindScanCode(const Instruction& scan, CodeTarget target = CodeTarget::kTiles);
+std::optional<loops::ScalarFunction> FindScanCode(const Instruction& scan,
+                                                  CodeTarget target = CodeTarget::kTiles);
 
 }  // namespace hlo::plan

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxGemmDistance = 16;
 
 // True if position i of the loop accesses element i of the array and no other.
-bool IsAtPosition(const cpu::TileProgram& program, const cpu::Access& access) {
+bool IsAtPosition(const cpu::TileProgram& program, const loops::Access& access) {
   if (!access.IsRegular() || !access.starts.empty() || access.next >= 0 || access.offset != 0) return false;
   int64_t expected = 1;
   for (size_t d = access.inner.size(); d-- > 0;) {
@@ -29,7 +29,7 @@ bool IsAtPosition(const cpu::TileProgram& program, const cpu::Access& access) {
 bool StoresInOrder(const cpu::TileProgram& program) {
   int64_t stores = 0;
   bool in_order = true;
-  program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+  program.VisitAccesses([&](const loops::Access& access, bool is_store) {
     if (!is_store) return;
     ++stores;
     in_order &= IsAtPosition(program, access);
@@ -95,9 +95,9 @@ class GemmFuser {
       if (how.operand_row[side] == 0 || found == loops_.end() || found->second + kMaxGemmDistance < i)
         continue;
       Step& loop = steps_[found->second];
-      std::optional<cpu::TileProgram> program = LoopIn(loop)->ByRows(how.operand_row[side]);
+      std::optional<loops::LoopProgram> program = LoopIn(loop)->source().ByRows(how.operand_row[side]);
       if (!program.has_value() || !changes_.Allow("gemm_fusion", loop.instruction->name())) continue;
-      product.loops[side] = {loop.instruction, *std::move(program)};
+      product.loops[side] = {loop.instruction, cpu::TileProgram(*std::move(program))};
       AppendFused(loop, &step);
       fused_[found->second] = joins = true;
     }
@@ -110,7 +110,7 @@ class GemmFuser {
     const std::optional<size_t> product = ProductOf(program, i);
     if (product.has_value() && FuseEpilogue(*product, i)) return;
     if (!StoresInOrder(program)) return;
-    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       const ValueId v = is_store ? Resolve(access.argument) : kNoValue;
       if (v != kNoValue && read_count_[v] == 1 && IsLarge(v) && program.inner_count() > 0 &&
           program.inner_count() == *ShapeOf(v).ElementCount())
@@ -121,7 +121,7 @@ class GemmFuser {
   // Returns the last product over whose blocks the loop can run.
   std::optional<size_t> ProductOf(const cpu::TileProgram& program, size_t loop) const {
     std::optional<size_t> last;
-    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       if (is_store || !access.IsArray()) return;
       const auto found = products_.find(Resolve(access.argument));
       if (found == products_.end() || found->second + kMaxGemmDistance < loop) return;
@@ -135,7 +135,7 @@ class GemmFuser {
   bool ReadsInOrder(const cpu::TileProgram& program, ValueId product) const {
     bool in_order = program.inner_count() == *ShapeOf(product).ElementCount();
     int64_t reads = 0;
-    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       VisitOthers(access, [&](int32_t argument) { in_order &= Resolve(argument) != product; });
       if (is_store) in_order &= access.starts.empty() && !access.drops;
       if (is_store || !access.IsArray() || Resolve(access.argument) != product) return;
@@ -153,9 +153,9 @@ class GemmFuser {
     cpu::TileProgram program = *LoopIn(steps_[loop]);
     if (FitsInPlace(program, ResultOf(step)) && ReadsOthersInOrder(program, ResultOf(step))) return false;
     if (how.row > 0) {
-      std::optional<cpu::TileProgram> rows = program.ByRows(how.row);
+      std::optional<loops::LoopProgram> rows = program.source().ByRows(how.row);
       if (!rows.has_value()) return false;
-      program = *std::move(rows);
+      program = cpu::TileProgram(*std::move(rows));
     }
     if (!changes_.Allow("gemm_fusion", steps_[loop].instruction->name())) return false;
     if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
@@ -180,7 +180,7 @@ class GemmFuser {
   // A loop that reads a second array in order saves no memory in place, and is faster by itself.
   bool ReadsOthersInOrder(const cpu::TileProgram& program, ValueId product) const {
     bool reads = false;
-    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       reads |= !is_store && access.IsArray() && Resolve(access.argument) != Resolve(product) &&
                IsAtPosition(program, access);
     });
@@ -191,7 +191,7 @@ class GemmFuser {
   bool FitsInPlace(const cpu::TileProgram& program, ValueId product) const {
     product = Resolve(product);
     bool fits = StoresInOrder(program);
-    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       fits &= !is_store || ByteCount(access.type) == ByteCount(ShapeOf(product).type());
     });
     return fits;
@@ -209,7 +209,7 @@ class GemmFuser {
     const auto each = [&](auto&& visit) {
       for (auto& loop : step->loops) {
         if (!loop.has_value()) continue;
-        loop->program.VisitAccesses([&](cpu::Access& access, bool is_store) {
+        loop->program.VisitAccesses([&](loops::Access& access, bool is_store) {
           VisitOthers(access, [&](int32_t& argument) { visit(argument, false); });
           if (access.IsArray()) visit(access.argument, is_store);
         });

@@ -31,7 +31,7 @@ const cpu::TileProgram& BodyOf(const Part& part) {
 template <class Visit>
 void VisitPart(Part& part, Visit&& visit) {
   const auto program = [&](cpu::TileProgram& p) {
-    p.VisitAccesses([&](cpu::Access& access, bool is_store) {
+    p.VisitAccesses([&](loops::Access& access, bool is_store) {
       VisitOthers(access, [&](int32_t& argument) { visit(argument, false); });
       if (access.IsArray()) visit(access.argument, is_store);
     });
@@ -39,7 +39,7 @@ void VisitPart(Part& part, Visit&& visit) {
   if (auto* loop = std::get_if<cpu::TileProgram>(&part)) return program(*loop);
   auto& reduce = std::get<cpu::ReduceProgram>(part);
   program(reduce.body);
-  for (cpu::ReduceProgram::Result& result : reduce.results) {
+  for (loops::Reduction::Result& result : reduce.results) {
     visit(result.init, false);
     visit(result.output, true);
   }
@@ -56,7 +56,7 @@ struct StridedDims {
 
 // Splits an access into its strides over rows and within a row; nullopt if rows do not end with dimensions.
 std::optional<std::pair<StridedDims, StridedDims>> SplitRows(const cpu::TileProgram& program,
-                                                             bool rows_are_outer, const cpu::Access& access,
+                                                             bool rows_are_outer, const loops::Access& access,
                                                              int64_t rows) {
   StridedDims along, within;
   if (rows_are_outer) {
@@ -78,7 +78,7 @@ std::optional<std::pair<StridedDims, StridedDims>> SplitRows(const cpu::TileProg
 }
 
 // True if row r accesses only the elements [r * length, (r + 1) * length).
-bool IsWithinRow(const cpu::TileProgram& program, bool rows_are_outer, const cpu::Access& access,
+bool IsWithinRow(const cpu::TileProgram& program, bool rows_are_outer, const loops::Access& access,
                  int64_t rows, int64_t length) {
   const auto split = SplitRows(program, rows_are_outer, access, rows);
   if (!split.has_value() || !access.starts.empty() || !access.edges.empty()) return false;
@@ -205,7 +205,7 @@ class RowTiler {
     const auto* reduce = std::get_if<ReduceStep>(&step.what);
     const cpu::TileProgram& program =
         reduce != nullptr ? reduce->program.body : std::get<TileStep>(step.what).programs[0];
-    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       VisitOthers(access, [&](int32_t argument) { fits &= !group->written.contains(Resolve(argument)); });
       if (!access.IsArray()) return;
       const ValueId v = Resolve(access.argument);
@@ -219,7 +219,7 @@ class RowTiler {
       if (!is_store && group->row_bytes.contains(v)) shared_bytes += row_bytes[v];
     });
     if (reduce != nullptr) {
-      for (const cpu::ReduceProgram::Result& result : reduce->program.results) {
+      for (const loops::Reduction::Result& result : reduce->program.results) {
         fits &= !group->written.contains(Resolve(result.init));
         written.insert(Resolve(result.output));
         row_bytes[Resolve(result.output)] = ByteCount(result.output_type);
@@ -311,9 +311,9 @@ class RowTiler {
     for (size_t p = 0; p < rows->program.parts.size(); ++p) {
       const auto* loop = std::get_if<cpu::TileProgram>(&rows->program.parts[p]);
       if (loop == nullptr) continue;
-      const cpu::Access* store = nullptr;
+      const loops::Access* store = nullptr;
       int64_t store_count = 0;
-      loop->VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      loop->VisitAccesses([&](const loops::Access& access, bool is_store) {
         if (is_store) store = &access, ++store_count;
       });
       if (store_count != 1 || store->argument >= rows->program.argument_count) continue;
@@ -326,12 +326,12 @@ class RowTiler {
 
   // True if all reads of the operand stay in their row, and those of the loop are where it stores.
   static bool ReadsWhereItStores(const RowsStep& rows, int32_t operand, const cpu::TileProgram& loop,
-                                 const cpu::Access& store) {
+                                 const loops::Access& store) {
     const int64_t length = loop.inner_count() / rows.program.rows;
     bool fits = true, reads = false;
     for (const Part& part : rows.program.parts) {
       const cpu::TileProgram& body = BodyOf(part);
-      body.VisitAccesses([&](const cpu::Access& access, bool) {
+      body.VisitAccesses([&](const loops::Access& access, bool) {
         VisitOthers(access, [&](int32_t argument) { fits &= argument != operand; });
         if (access.argument != operand) return;
         fits &= ByteCount(access.type) == ByteCount(store.type) &&
@@ -342,7 +342,7 @@ class RowTiler {
         fits &= access.offset == store.offset && access.inner == store.inner;
       });
       if (const auto* reduce = std::get_if<cpu::ReduceProgram>(&part)) {
-        for (const cpu::ReduceProgram::Result& result : reduce->results) fits &= result.init != operand;
+        for (const loops::Reduction::Result& result : reduce->results) fits &= result.init != operand;
       }
     }
     return fits && reads;

@@ -11,14 +11,14 @@
 namespace hlo::plan {
 namespace {
 
-using cpu::Access;
 using cpu::ReduceProgram;
 using cpu::TileProgram;
-using cpu::TileValue;
+using loops::Access;
+using loops::LoopProgram;
 
 constexpr int64_t kMinRowLength = 128;
 
-bool HasLongRows(const TileProgram& program, int64_t rows) {
+bool HasLongRows(const LoopProgram& program, int64_t rows) {
   return program.outer_dims().size() == 1 && program.outer_count() == rows &&
          program.inner_dims().size() == 1 && program.inner_count() >= kMinRowLength;
 }
@@ -35,14 +35,14 @@ bool IsSameAccess(const Access& a, const Access& b) {
 class ValueNumbering {
  public:
   // Returns the number of each value; equal computations have equal numbers.
-  std::vector<int32_t> Of(const TileProgram& program) {
-    std::vector<int32_t> numbers(program.steps().size(), -1);
-    for (const TileProgram::Step& step : program.steps()) {
+  std::vector<int32_t> Of(const LoopProgram& program) {
+    std::vector<int32_t> numbers;
+    for (const LoopProgram::Step& step : program.steps()) {
       Entry value{&program, &step, {-1, -1, -1}};
       for (int k = 0; k < step.operand_count; ++k) value.in[k] = numbers[step.in[k]];
       const auto found = std::find_if(entries_.begin(), entries_.end(),
                                       [&](const Entry& known) { return AreSame(known, value); });
-      numbers[step.out] = static_cast<int32_t>(found - entries_.begin());
+      numbers.push_back(static_cast<int32_t>(found - entries_.begin()));
       if (found == entries_.end()) entries_.push_back(value);
     }
     return numbers;
@@ -50,15 +50,14 @@ class ValueNumbering {
 
  private:
   struct Entry {
-    const TileProgram* program;
-    const TileProgram::Step* step;
+    const LoopProgram* program;
+    const LoopProgram::Step* step;
     std::array<int32_t, 3> in;
   };
   static bool AreSame(const Entry& a, const Entry& b) {
     const int32_t x = a.step->access, y = b.step->access;
     if (x >= 0 || y >= 0) return x >= 0 && y >= 0 && IsSameAccess(a.program->access(x), b.program->access(y));
-    return a.step->call.function == b.step->call.function &&
-           a.step->call.parameter == b.step->call.parameter && a.in == b.in;
+    return a.step->operation == b.step->operation && a.in == b.in;
   }
 
   std::vector<Entry> entries_;
@@ -66,41 +65,41 @@ class ValueNumbering {
 
 // Changes that Copy applies to a program.
 struct CopyChanges {
-  std::optional<std::pair<TileValue, Access>> load, store;  // Replaces a value by a load; adds a store.
+  std::optional<std::pair<loops::Value, Access>> load, store;  // Replaces a value by a load; adds a store.
   bool yields_stored = false;
 };
-TileProgram Copy(const TileProgram& from, const CopyChanges& changes) {
+TileProgram Copy(const LoopProgram& from, const CopyChanges& changes) {
   std::vector<bool> needed(from.steps().size(), false);  // Indexed by value.
-  for (const TileProgram::Stored& stored : from.stores()) needed[stored.value] = true;
-  for (const TileValue value : from.yields()) needed[value] = true;
-  const auto is_loaded = [&](TileValue value) {
-    return changes.load.has_value() && changes.load->first == value;
+  for (const LoopProgram::Stored& stored : from.stores()) needed[stored.value] = true;
+  for (const loops::Value value : from.yields()) needed[value] = true;
+  const auto is_loaded = [&](size_t value) {
+    return changes.load.has_value() && static_cast<size_t>(changes.load->first) == value;
   };
-  for (size_t s = from.steps().size(); s-- > 0;) {
-    const TileProgram::Step& step = from.steps()[s];
-    if (!needed[step.out] || is_loaded(step.out)) continue;
-    for (int k = 0; k < step.operand_count; ++k) needed[step.in[k]] = true;
+  for (size_t v = from.steps().size(); v-- > 0;) {
+    if (!needed[v] || is_loaded(v)) continue;
+    for (const loops::Value operand : from.steps()[v].operands()) needed[operand] = true;
   }
-  TileProgram to(from.outer_dims(), from.inner_dims());
-  std::vector<TileValue> values(needed.size(), -1);
-  for (const TileProgram::Step& step : from.steps()) {
-    if (!needed[step.out]) continue;
-    std::vector<TileValue> operands;
-    for (int k = 0; k < step.operand_count; ++k) operands.push_back(values[step.in[k]]);
-    values[step.out] = is_loaded(step.out) ? to.Load(changes.load->second)
-                       : step.access >= 0  ? to.Load(from.access(step.access))
-                                           : to.Apply(step.call, from.lane(step.out), operands);
+  LoopProgram to(from.outer_dims(), from.inner_dims());
+  std::vector<loops::Value> values(needed.size(), -1);
+  for (size_t v = 0; v < needed.size(); ++v) {
+    if (!needed[v]) continue;
+    const LoopProgram::Step& step = from.steps()[v];
+    std::vector<loops::Value> operands;
+    for (const loops::Value operand : step.operands()) operands.push_back(values[operand]);
+    values[v] = is_loaded(v)    ? to.Load(changes.load->second)
+                : step.IsLoad() ? to.Load(from.access(step.access))
+                                : to.Apply(step.operation, step.lane, operands);
   }
-  for (const TileProgram::Stored& stored : from.stores())
+  for (const LoopProgram::Stored& stored : from.stores())
     to.Store(values[stored.value], from.access(stored.access));
   if (changes.store.has_value()) to.Store(values[changes.store->first], changes.store->second);
   if (changes.yields_stored) to.Yield(values[from.stores()[0].value]);
-  for (const TileValue value : from.yields()) to.Yield(values[value]);
+  for (const loops::Value value : from.yields()) to.Yield(values[value]);
   to.Finish();
-  return to;
+  return TileProgram(std::move(to));
 }
 
-bool IsPlain(const TileProgram& program) {
+bool IsPlain(const LoopProgram& program) {
   bool plain = true;
   program.VisitAccesses([&](const Access& access, bool) { plain &= IsPlain(access) && access.next < 0; });
   return plain;
@@ -108,38 +107,39 @@ bool IsPlain(const TileProgram& program) {
 
 // Returns the loop that also reduces what it stores, as `reduce` does; nullopt if `reduce` reads anything
 // else.
-std::optional<TileProgram> FusedReduction(TileProgram loop, const ReduceProgram& reduce, int64_t rows) {
+std::optional<TileProgram> FusedReduction(LoopProgram loop, const ReduceProgram& reduce, int64_t rows) {
   if (loop.outer_count() == 1) {
-    std::optional<TileProgram> by_rows = loop.ByRows(loop.inner_count() / rows);
+    std::optional<LoopProgram> by_rows = loop.ByRows(loop.inner_count() / rows);
     if (by_rows.has_value()) loop = *std::move(by_rows);
   }
   if (!HasLongRows(loop, rows) || loop.inner_count() != reduce.reduced_count() || loop.stores().size() != 1 ||
-      !IsPlain(loop) || !reduce.body.YieldedAsStored().has_value() ||
-      reduce.pick != ReduceProgram::Pick::kNone)
+      !IsPlain(loop) || !reduce.body.source().YieldedAsStored().has_value() ||
+      reduce.pick != loops::Reduction::Pick::kNone)
     return std::nullopt;
-  if (!HasLongRows(reduce.body, rows) ||
-      !IsSameAccess(loop.access(loop.stores()[0].access), reduce.body.access(reduce.body.steps()[0].access)))
+  if (!HasLongRows(reduce.body.source(), rows) ||
+      !IsSameAccess(loop.access(loop.stores()[0].access), reduce.body.access(0)))
     return std::nullopt;
   TileProgram joined = Copy(loop, {.yields_stored = true});
-  if (!joined.Folds() || !cpu::ChainFold::KindOf(reduce.fold, joined.YieldsBF16()).has_value())
+  if (!joined.Folds() || !cpu::ChainFold::KindOf(reduce.fold_call, joined.YieldsBF16()).has_value())
     return std::nullopt;
   return joined;
 }
 
 // Finds a value that both programs compute and round to bf16: storing it is cheaper than computing it again.
-std::optional<std::pair<TileValue, TileValue>> SharedValue(const TileProgram& program,
-                                                           const TileProgram& other) {
+std::optional<std::pair<loops::Value, loops::Value>> SharedValue(const LoopProgram& program,
+                                                                 const LoopProgram& other) {
   ValueNumbering numbers;
   const std::vector<int32_t> own = numbers.Of(program), others = numbers.Of(other);
-  std::optional<std::pair<TileValue, TileValue>> found;
-  for (const TileProgram::Step& step : program.steps()) {
-    const cpu::TileSymbol& symbol = step.call.symbol;
-    const bool is_bf16 = step.access < 0 && symbol.to == ElementType::kBF16 &&
-                         (symbol.kind == cpu::TileSymbol::Kind::kRoundedOperation ||
-                          symbol.kind == cpu::TileSymbol::Kind::kRound);
-    const auto same = std::find(others.begin(), others.end(), own[step.out]);
+  std::optional<std::pair<loops::Value, loops::Value>> found;
+  for (size_t v = 0; v < own.size(); ++v) {
+    const LoopProgram::Step& step = program.steps()[v];
+    const loops::Operation& operation = step.operation;
+    const bool is_bf16 = !step.IsLoad() && operation.to == ElementType::kBF16 &&
+                         (operation.kind == loops::Operation::Kind::kRoundedScalar ||
+                          operation.kind == loops::Operation::Kind::kRound);
+    const auto same = std::find(others.begin(), others.end(), own[v]);
     if (is_bf16 && same != others.end())
-      found.emplace(step.out, static_cast<TileValue>(same - others.begin()));
+      found.emplace(static_cast<loops::Value>(v), static_cast<loops::Value>(same - others.begin()));
   }
   return found;
 }
@@ -150,8 +150,9 @@ void MakeRowsOuter(RowsStep& rows) {
     auto* loop = std::get_if<TileProgram>(&part);
     if (loop == nullptr || loop->inner_dims().size() < 2) continue;
     const int64_t length = loop->inner_count() / rows.program.rows;
-    std::optional<TileProgram> by_rows = length < kMinRowLength ? std::nullopt : loop->ByRows(length);
-    if (by_rows.has_value()) part = *std::move(by_rows);
+    std::optional<LoopProgram> by_rows =
+        length < kMinRowLength ? std::nullopt : loop->source().ByRows(length);
+    if (by_rows.has_value()) part = TileProgram(*std::move(by_rows));
   }
 }
 
@@ -162,7 +163,7 @@ void FuseReductions(RowsStep& rows) {
     const auto* loop = std::get_if<TileProgram>(&parts[p]);
     auto* reduce = std::get_if<ReduceProgram>(&parts[p + 1]);
     if (loop == nullptr || reduce == nullptr) continue;
-    std::optional<TileProgram> body = FusedReduction(*loop, *reduce, rows.program.rows);
+    std::optional<TileProgram> body = FusedReduction(loop->source(), *reduce, rows.program.rows);
     if (!body.has_value()) continue;
     reduce->body = *std::move(body);
     parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(p));
@@ -174,22 +175,22 @@ void FuseReductions(RowsStep& rows) {
 void ReuseReductionValue(RowsStep& rows, size_t p, ChangeCounter& changes) {
   cpu::RowProgram& program = rows.program;
   auto* reduce = std::get_if<ReduceProgram>(&program.parts[p]);
-  if (reduce == nullptr || !HasLongRows(reduce->body, program.rows) || !IsPlain(reduce->body) ||
-      !reduce->body.Folds() || !reduce->body.stores().empty())
+  if (reduce == nullptr || !HasLongRows(reduce->body.source(), program.rows) ||
+      !IsPlain(reduce->body.source()) || !reduce->body.Folds() || !reduce->body.stores().empty())
     return;
   for (size_t q = p + 1; q < program.parts.size(); ++q) {
     auto* loop = std::get_if<TileProgram>(&program.parts[q]);
-    if (loop == nullptr || !HasLongRows(*loop, program.rows) || !IsPlain(*loop) ||
+    if (loop == nullptr || !HasLongRows(loop->source(), program.rows) || !IsPlain(loop->source()) ||
         loop->inner_count() != reduce->body.inner_count())
       continue;
-    const auto shared = SharedValue(reduce->body, *loop);
+    const auto shared = SharedValue(reduce->body.source(), loop->source());
     if (!shared.has_value()) continue;
     const int64_t length = loop->inner_count();
     const auto number = static_cast<int32_t>(program.argument_count + program.kept_bytes.size());
     const Access kept{number, ElementType::kBF16, 0, {length}, {1}, {}};
-    TileProgram body = Copy(reduce->body, {.store = std::pair(shared->first, kept)});
+    TileProgram body = Copy(reduce->body.source(), {.store = std::pair(shared->first, kept)});
     if (!body.Folds() || !changes.Allow("row_tiling_cse", rows.instructions[q]->name())) return;
-    *loop = Copy(*loop, {.load = std::pair(shared->second, kept)});
+    *loop = Copy(loop->source(), {.load = std::pair(shared->second, kept)});
     reduce->body = std::move(body);
     program.kept_bytes.push_back(length * ByteCount(kept.type));
     return;

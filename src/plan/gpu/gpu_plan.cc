@@ -34,10 +34,10 @@ GpuStep LowerStep(const Step& step, const device::DeviceProperties& device) {
   };
   if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
     for (const cpu::TileProgram& program : tiles->programs) {
-      if (!add(cuda::LowerTile(program, device))) break;
+      if (!add(cuda::LowerTile(program.source(), device))) break;
     }
   } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
-    add(cuda::LowerReduce(reduce->program, device));
+    add(cuda::LowerReduce(reduce->program.source(), device));
   } else if (std::holds_alternative<KernelStep>(step.what) ||
              std::holds_alternative<ReferenceStep>(step.what)) {
     lowered.kernel = FindGpuKernel(*step.instruction, device);

@@ -8,12 +8,12 @@
 namespace hlo::plan {
 namespace {
 
-using cpu::TileProgram;
 using cuda::DimsOf;
 using cuda::Epilogue;
 using cuda::EpilogueArray;
 using cuda::EpilogueOp;
 using cuda::FastDiv;
+using loops::LoopProgram;
 using Kind = EpilogueOp::Kind;
 
 bool IsTaken(ElementType type) {
@@ -39,17 +39,18 @@ std::optional<Kind> KindOf(Opcode opcode, bool product_is_first) {
 
 class Finder {
  public:
-  Finder(const TileProgram& loop, int32_t product, ElementType declared)
+  Finder(const LoopProgram& loop, int32_t product, ElementType declared)
       : loop_(loop), product_(product), declared_(declared), dims_(DimsOf(loop)) {}
 
   std::optional<MatchedEpilogue> Find() {
     if (!loop_.yields().empty() || loop_.stores().size() != 1) return std::nullopt;
     if (declared_ != ElementType::kF32 && !Add({.rounded_to = declared_})) return std::nullopt;
-    for (const TileProgram::Step& step : loop_.steps()) {
-      const bool is_taken = step.access >= 0 ? TakeLoad(step) : TakeOperation(step);
+    for (loops::Value value = 0; value < std::ssize(loop_.steps()); ++value) {
+      const LoopProgram::Step& step = loop_.steps()[value];
+      const bool is_taken = step.IsLoad() ? TakeLoad(value, step) : TakeOperation(value, step);
       if (!is_taken) return std::nullopt;
     }
-    const cpu::Access& to = loop_.access(loop_.stores()[0].access);
+    const loops::Access& to = loop_.access(loop_.stores()[0].access);
     if (at_ < 0 || loop_.stores()[0].value != at_ || !IsTaken(to.type) || !IsWhole(to)) return std::nullopt;
     found_.stored = to.argument;
     found_.epilogue.stored = to.type;
@@ -60,24 +61,24 @@ class Finder {
 
  private:
   // Concatenates outer and inner strides.
-  static cpu::Strides StridesOf(const cpu::Access& access) {
-    cpu::Strides strides = access.outer;
+  static loops::Strides StridesOf(const loops::Access& access) {
+    loops::Strides strides = access.outer;
     strides.insert(strides.end(), access.inner.begin(), access.inner.end());
     return strides;
   }
-  static bool IsPlain(const cpu::Access& access) {
+  static bool IsPlain(const loops::Access& access) {
     return access.IsArray() && access.IsRegular() && access.starts.empty() && access.next < 0 &&
            access.offset == 0;
   }
-  bool IsWhole(const cpu::Access& access) const {
+  bool IsWhole(const loops::Access& access) const {
     const std::optional<EpilogueArray> array = ArrayOf(access);
     return array.has_value() && array->is_whole;
   }
 
   // Returns nullopt if the dimensions along which the array varies are not adjacent.
-  std::optional<EpilogueArray> ArrayOf(const cpu::Access& access) const {
+  std::optional<EpilogueArray> ArrayOf(const loops::Access& access) const {
     if (!IsPlain(access) || !IsTaken(access.type)) return std::nullopt;
-    const cpu::Strides strides = StridesOf(access);
+    const loops::Strides strides = StridesOf(access);
     int64_t inner = 1, size = 1;
     bool is_behind = false;
     for (size_t d = dims_.size(); d-- > 0;) {
@@ -105,59 +106,59 @@ class Finder {
     return true;
   }
 
-  bool TakeLoad(const TileProgram::Step& step) {
-    const cpu::Access& access = loop_.access(step.access);
+  bool TakeLoad(loops::Value value, const LoopProgram::Step& step) {
+    const loops::Access& access = loop_.access(step.access);
     const std::optional<EpilogueArray> array = ArrayOf(access);
     if (!array.has_value()) return false;
     if (access.argument == product_) {
       if (at_ >= 0 || !array->is_whole || access.type != declared_) return false;
-      at_ = step.out;
+      at_ = value;
       return true;
     }
     Epilogue& epilogue = found_.epilogue;
     if (epilogue.array_count == Epilogue::kMaxArrays) return false;
-    loaded_.push_back(step.out);
+    loaded_.push_back(value);
     epilogue.arrays[epilogue.array_count++] = *array;
     found_.arrays.push_back(access.argument);
     return true;
   }
 
-  bool TakeOperation(const TileProgram::Step& step) {
-    const cpu::TileSymbol& symbol = step.call.symbol;
-    if (at_ < 0 || loop_.lane(step.out) != cpu::Lane::kF32) return false;
+  bool TakeOperation(loops::Value value, const LoopProgram::Step& step) {
+    const loops::Operation& operation = step.operation;
+    if (at_ < 0 || step.lane != loops::Lane::kF32) return false;
     if (step.operand_count == 1 && step.in[0] == at_) {
-      at_ = step.out;
-      const bool rounds =
-          symbol.kind == cpu::TileSymbol::Kind::kRound || symbol.kind == cpu::TileSymbol::Kind::kConvert;
-      return rounds && IsTaken(symbol.to) && Add({.rounded_to = symbol.to});
+      at_ = value;
+      const bool rounds = operation.kind == loops::Operation::Kind::kRound ||
+                          operation.kind == loops::Operation::Kind::kConvert;
+      return rounds && IsTaken(operation.to) && Add({.rounded_to = operation.to});
     }
     if (step.operand_count != 2 || (step.in[0] == at_) == (step.in[1] == at_)) return false;
     const bool is_first = step.in[0] == at_;
     const auto other = std::find(loaded_.begin(), loaded_.end(), step.in[is_first ? 1 : 0]);
-    const bool rounded = symbol.kind == cpu::TileSymbol::Kind::kRoundedOperation;
-    if (other == loaded_.end() || (!rounded && symbol.kind != cpu::TileSymbol::Kind::kOperation))
+    const bool rounded = operation.kind == loops::Operation::Kind::kRoundedScalar;
+    if (other == loaded_.end() || (!rounded && operation.kind != loops::Operation::Kind::kScalar))
       return false;
-    const std::optional<Kind> kind = KindOf(symbol.opcode, is_first);
-    if (!kind.has_value() || !IsTaken(symbol.from)) return false;
-    at_ = step.out;
+    const std::optional<Kind> kind = KindOf(operation.opcode, is_first);
+    if (!kind.has_value() || !IsTaken(operation.from)) return false;
+    at_ = value;
     return Add({.kind = *kind,
                 .array = static_cast<uint8_t>(other - loaded_.begin()),
-                .rounded_to = rounded ? symbol.from : ElementType::kF32});
+                .rounded_to = rounded ? operation.from : ElementType::kF32});
   }
 
-  const TileProgram& loop_;
+  const LoopProgram& loop_;
   int32_t product_;
   ElementType declared_;
   std::vector<int64_t> dims_;
-  cpu::TileValue at_ = -1;  // The value of the result element after the steps so far.
-  std::vector<cpu::TileValue> loaded_;
+  loops::Value at_ = -1;  // The value of the result element after the steps so far.
+  std::vector<loops::Value> loaded_;
   MatchedEpilogue found_;
 };
 
 }  // namespace
 
-std::optional<MatchedEpilogue> MatchEpilogue(const cpu::TileProgram& loop, int32_t product,
-                                             ElementType declared, int64_t count) {
+std::optional<MatchedEpilogue> MatchEpilogue(const LoopProgram& loop, int32_t product, ElementType declared,
+                                             int64_t count) {
   if (!IsTaken(declared) || count >= int64_t{1} << 31 || hlo::Product(DimsOf(loop)) != count || count == 0)
     return std::nullopt;
   return Finder(loop, product, declared).Find();

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cuda/gemm/epilogue.h"
+#include "loops/loop_program.h"
 
 namespace hlo::plan {
 
@@ -21,7 +21,7 @@ struct MatchedEpilogue {
 // dense, with `count` elements of type `declared`. The loop must read each element once, in order, and apply
 // only add, subtract, multiply, maximum, minimum and conversions, with operands of the result's shape or
 // broadcast vectors. Returns nullopt otherwise.
-std::optional<MatchedEpilogue> MatchEpilogue(const cpu::TileProgram& loop, int32_t product,
+std::optional<MatchedEpilogue> MatchEpilogue(const loops::LoopProgram& loop, int32_t product,
                                              ElementType declared, int64_t count);
 
 }  // namespace hlo::plan

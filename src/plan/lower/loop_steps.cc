@@ -40,7 +40,7 @@ IndexMap WithoutUnitDims(const Shape& shape, const Shape& loop) {
 TileBuilder LoopSteps::Builder(const Shape& shape) const {
   return TileBuilder(graph_, fusion_, shape.dims(), Iota(shape.rank()), 0);
 }
-cpu::TileProgram LoopSteps::Finished(TileBuilder& builder) {
+loops::LoopProgram LoopSteps::Finished(TileBuilder& builder) {
   fused_.insert(fused_.end(), builder.fused().begin(), builder.fused().end());
   builder.program().Finish();
   return std::move(builder.program());
@@ -51,7 +51,7 @@ cpu::TileProgram LoopSteps::Loops(const FusedLoop& loop) {
   TileBuilder builder = Builder(shape);
   for (const Node* root : loop.roots) {
     const ValueId result = root->results[0];
-    const cpu::TileValue value = builder.Compute(*root);
+    const loops::Value value = builder.Compute(*root);
     if (root != loop.roots.back() && root->shown != nullptr) fused_.push_back(root->shown);
     if (std::find(loop.stored.begin(), loop.stored.end(), result) != loop.stored.end())
       builder.program().Store(value, builder.AccessOf(result, IndexMap::Identity(shape.rank())));
@@ -61,12 +61,12 @@ cpu::TileProgram LoopSteps::Loops(const FusedLoop& loop) {
     const IndexMap map = WithoutUnitDims(ShapeOf(loop.update->operands[1]), shape);
     builder.program().Store(builder.Value(loop.updating), WindowOf(*loop.update, map, builder));
   }
-  return Finished(builder);
+  return cpu::TileProgram(Finished(builder));
 }
 
-cpu::Access LoopSteps::WindowOf(const Node& update, const IndexMap& map, const TileBuilder& builder) const {
+loops::Access LoopSteps::WindowOf(const Node& update, const IndexMap& map, const TileBuilder& builder) const {
   const ValueId result = update.results[0];
-  cpu::Access access = builder.AccessOf(result, map);
+  loops::Access access = builder.AccessOf(result, map);
   builder.AddStarts(absl::MakeConstSpan(update.operands).subspan(2), ShapeOf(result),
                     ShapeOf(update.operands[1]), &access);
   return access;
@@ -80,7 +80,7 @@ TileStep LoopSteps::CopyOf(ValueId operand, ValueId result) {
   TileBuilder whole = Builder(ShapeOf(result));
   const IndexMap identity = IndexMap::Identity(ShapeOf(result).rank());
   whole.program().Store(whole.Value(operand), whole.AccessOf(result, identity));
-  step.programs.push_back(Finished(whole));
+  step.programs.emplace_back(Finished(whole));
   return step;
 }
 
@@ -88,13 +88,13 @@ TileStep LoopSteps::UpdateSlice(const Node& node) {
   const ValueId operand = node.operands[0], result = node.results[0];
   TileStep step = CopyOf(operand, result);
   if (const FusedLoop* loop = siblings_.LoopOf(node)) {
-    step.programs.push_back(Loops(*loop));
+    step.programs.emplace_back(Loops(*loop));
     return step;
   }
   TileBuilder window = Builder(ShapeOf(node.operands[1]));
   window.program().Store(window.Value(node.operands[1]),
                          WindowOf(node, IndexMap::Identity(ShapeOf(result).rank()), window));
-  step.programs.push_back(Finished(window));
+  step.programs.emplace_back(Finished(window));
   return step;
 }
 
@@ -111,7 +111,7 @@ TileStep LoopSteps::ScatterWindow(const Node& node, const LoopUpdate& update) {
     map.coefficients[d] =
         from < 0 ? std::vector<int64_t>(identity.offset.size(), 0) : identity.coefficients[from];
   }
-  cpu::Access access = window.AccessOf(result, map);
+  loops::Access access = window.AccessOf(result, map);
   const Index strides = RowMajorStrides(shape.dims());
   const IntList dims = scatter.Get<attr::scatter_dims_to_operand_dims>();
   for (size_t k = 0; k < update.max.size(); ++k) {
@@ -119,15 +119,15 @@ TileStep LoopSteps::ScatterWindow(const Node& node, const LoopUpdate& update) {
         {indices, ShapeOf(indices).type(), update.max[k], strides[dims[k]], static_cast<int64_t>(k)});
   }
   access.drops = true;
-  cpu::TileValue value = window.Value(node.operands[2]);
-  if (update.combine.function != nullptr) {
-    cpu::Access old = access;
+  loops::Value value = window.Value(node.operands[2]);
+  if (update.combine.has_value()) {
+    loops::Access old = access;
     old.argument = operand;
-    const cpu::TileValue before = window.program().Load(std::move(old));
-    value = window.program().Apply(update.combine, cpu::LaneOf(shape.type()), {before, value});
+    const loops::Value before = window.program().Load(std::move(old));
+    value = window.program().Apply(*update.combine, loops::LaneOf(shape.type()), {before, value});
   }
   window.program().Store(value, std::move(access));
-  step.programs.push_back(Finished(window));
+  step.programs.emplace_back(Finished(window));
   return step;
 }
 
@@ -142,7 +142,7 @@ TileStep LoopSteps::Concatenate(const Node& node) {
     map.offset[dimension] = at;
     at += ShapeOf(operand).dim(dimension);
     part.program().Store(part.Value(operand), part.AccessOf(result, map));
-    step.programs.push_back(Finished(part));
+    step.programs.emplace_back(Finished(part));
   }
   return step;
 }
@@ -169,17 +169,19 @@ TileStep LoopSteps::Pad(const Node& node) {
   const bool is_empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
   TileStep step;
   if (is_spaced || is_empty || *to.ElementCount() < kMinAround)
-    step.programs.push_back(Fill(node, {to.dims().begin(), to.dims().end()}, IndexMap::Identity(to.rank())));
+    step.programs.emplace_back(
+        Fill(node, {to.dims().begin(), to.dims().end()}, IndexMap::Identity(to.rank())));
   else
     FillAround(node, dims, write, &step);
   if (is_empty) return step;
   TileBuilder copy(graph_, fusion_, dims, Iota(from.rank()), 0);
   copy.program().Store(copy.Value(operand, read), copy.AccessOf(result, write));
-  step.programs.push_back(Finished(copy));
+  step.programs.emplace_back(Finished(copy));
   return step;
 }
 
-cpu::TileProgram LoopSteps::Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& places) {
+loops::LoopProgram LoopSteps::Fill(const Node& pad, const std::vector<int64_t>& dims,
+                                   const IndexMap& places) {
   TileBuilder fill(graph_, fusion_, dims, Iota(static_cast<int64_t>(dims.size())), 0);
   fill.program().Store(fill.Value(pad.operands[1], IndexMap::Scalar()),
                        fill.AccessOf(pad.results[0], places));
@@ -197,7 +199,7 @@ void LoopSteps::FillAround(const Node& pad, absl::Span<const int64_t> box, const
          {std::pair(int64_t{0}, at.offset[d]), std::pair(end, whole.dim(d) - end)}) {
       places.offset[d] = begin;
       dims[d] = length;
-      if (length > 0) step->programs.push_back(Fill(pad, dims, places));
+      if (length > 0) step->programs.emplace_back(Fill(pad, dims, places));
     }
     places.offset[d] = at.offset[d];
     dims[d] = box[d];

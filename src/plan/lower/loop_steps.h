@@ -6,7 +6,7 @@
 
 #include "plan/analysis/associativity.h"
 #include "plan/analysis/window_update.h"
-#include "plan/codegen/tile_calls.h"
+#include "plan/codegen/operations.h"
 #include "plan/fusion/loop_fusion.h"
 #include "plan/fusion/sibling_fusion.h"
 #include "plan/lower/tile_builder.h"
@@ -35,17 +35,17 @@ class LoopSteps {
  private:
   const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
   TileBuilder Builder(const Shape& shape) const;
-  cpu::TileProgram Finished(TileBuilder& builder);
+  loops::LoopProgram Finished(TileBuilder& builder);
   // Stores the padding value at these places of the result.
-  cpu::TileProgram Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& places);
+  loops::LoopProgram Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& places);
   // Fills the padding before and behind a box, dimension by dimension.
   void FillAround(const Node& pad, absl::Span<const int64_t> box, const IndexMap& at, TileStep* step);
   TileStep CopyOf(ValueId operand, ValueId result);
   // Returns the access to the updated window, whose positions the map gives.
-  cpu::Access WindowOf(const Node& update, const IndexMap& map, const TileBuilder& builder) const;
+  loops::Access WindowOf(const Node& update, const IndexMap& map, const TileBuilder& builder) const;
   // True if the second operand of the reduction is an iota along the dimension.
   bool IsIotaAlong(const Node& reduce, int64_t dimension) const;
-  cpu::TileProgram SplitRows(const Node& node, int64_t dimension, int64_t parts);
+  loops::LoopProgram SplitRows(const Node& node, int64_t dimension, int64_t parts);
 
   const Graph& graph_;
   const LoopFusion& fusion_;

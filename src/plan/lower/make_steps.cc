@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "plan/analysis/counted_loops.h"
 #include "plan/analysis/node_traits.h"
-#include "plan/codegen/tile_calls.h"
+#include "plan/codegen/operations.h"
 #include "plan/lower/loop_steps.h"
 #include "plan/select/library_kernels.h"
 #include "plan/visit.h"

@@ -46,34 +46,38 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   while (last > 0 && shape.dim(last) == 1) --last;
   const bool minor_reduced = last >= 0 && std::find(reduced.begin(), reduced.end(), last) != reduced.end();
   const bool short_rows = minor_reduced && shape.dim(last) < 32 && kept_count >= 256;
-  bool rows = code.grouping == cpu::Grouping::kAny && ((minor_reduced && !short_rows) || kept_count == 1);
+  bool rows = code.grouping == loops::Grouping::kAny && ((minor_reduced && !short_rows) || kept_count == 1);
   int64_t parts = 1;
   const bool may_pick = minor_reduced && !short_rows && reduced_dims.size() == 1 && IsIotaAlong(node, last);
   const ValueSet values_in =
-      code.grouping != cpu::Grouping::kNone || IsAssociative(reduce, code, ValueSet::kAll)
+      code.grouping != loops::Grouping::kNone || IsAssociative(reduce, code, ValueSet::kAll)
           ? ValueSet::kAll
           : ValueSet::kNumbers;
   ArgMinMaxRule rule;
-  if (code.grouping == cpu::Grouping::kNone) {
+  if (code.grouping == loops::Grouping::kNone) {
     if (may_pick && (values_in == ValueSet::kAll || IsAssociative(reduce, code, values_in)))
       rule = FindArgMinMax(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), values_in);
-    if (values_in == ValueSet::kAll) code.grouping = cpu::Grouping::kNeighbours;
+    if (values_in == ValueSet::kAll) code.grouping = loops::Grouping::kNeighbours;
     // A single contiguous dimension is reduced.
-    if (rule.pick != cpu::ReduceProgram::Pick::kNone)
+    if (rule.pick != loops::Reduction::Pick::kNone)
       rows = true;
     else if (values_in == ValueSet::kAll && minor_reduced &&
              Product(shape.dims()) == kept_count * shape.dim(last))
       parts = PartCount(shape.dim(last));
   }
-  std::vector<cpu::ReduceProgram::Result> results;
+  std::vector<loops::Reduction::Result> results;
   for (size_t k = 0; k < count; ++k) {
     results.push_back({node.operands[count + k], node.results[k], ShapeOf(node.operands[count + k]).type(),
                        ShapeOf(node.results[k]).type()});
   }
   if (parts > 1) {
     const int64_t length = shape.dim(last) / parts;
-    return {{SplitRows(node, last, parts), true, std::move(code.code), code.grouping, code.fold,
-             std::move(results), length}};
+    return {cpu::ReduceProgram({{.combiner = std::move(code.code),
+                                 .grouping = code.grouping,
+                                 .fold = code.fold,
+                                 .results = std::move(results),
+                                 .part_length = length},
+                                SplitRows(node, last, parts)})};
   }
   std::vector<int64_t> order = rows ? kept_dims : reduced_dims;
   const auto outer = static_cast<int64_t>(order.size());
@@ -81,9 +85,16 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   order.insert(order.end(), inner.begin(), inner.end());
   TileBuilder builder(graph_, fusion_, shape.dims(), order, outer);
   for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
-  return {{Finished(builder), rows, std::move(code.code), code.grouping, code.fold, std::move(results), 1,
-           rule.pick, rule.picks_last_value,
-           values_in == ValueSet::kNumbers && rule.pick != cpu::ReduceProgram::Pick::kNone}};
+  return {cpu::ReduceProgram(
+      {{.rows = rows,
+        .combiner = std::move(code.code),
+        .grouping = code.grouping,
+        .fold = code.fold,
+        .results = std::move(results),
+        .pick = rule.pick,
+        .picks_last_value = rule.picks_last_value,
+        .picks_among_numbers = values_in == ValueSet::kNumbers && rule.pick != loops::Reduction::Pick::kNone},
+       Finished(builder)})};
 }
 
 bool LoopSteps::IsIotaAlong(const Node& reduce, int64_t dimension) const {
@@ -95,7 +106,7 @@ bool LoopSteps::IsIotaAlong(const Node& reduce, int64_t dimension) const {
 }
 
 // The reduced dimension is part * length + i: the program visits all parts for each i.
-cpu::TileProgram LoopSteps::SplitRows(const Node& node, int64_t dimension, int64_t parts) {
+loops::LoopProgram LoopSteps::SplitRows(const Node& node, int64_t dimension, int64_t parts) {
   const Shape& shape = ShapeOf(node.operands[0]);
   const int64_t rank = shape.rank(), length = shape.dim(dimension) / parts;
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "plan/analysis/node_traits.h"
-#include "plan/codegen/tile_calls.h"
+#include "plan/codegen/operations.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -98,14 +98,14 @@ TileBuilder::TileBuilder(const Graph& graph, const LoopFusion& fusion, absl::Spa
       outer_(outer),
       program_(Pick(dims, order.first(outer)), Pick(dims, order.subspan(outer))) {}
 
-cpu::Affine TileBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> strides) const {
-  cpu::Affine affine{offset, {}, {}};
+loops::Affine TileBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> strides) const {
+  loops::Affine affine{offset, {}, {}};
   for (size_t i = 0; i < order_.size(); ++i)
     (static_cast<int64_t>(i) < outer_ ? affine.outer : affine.inner).push_back(strides[order_[i]]);
   return affine;
 }
 
-cpu::Affine TileBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
+loops::Affine TileBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
   const Shape& shape = graph_.values[v].shape;
   int64_t offset = 0;
   std::vector<int64_t> strides(dims_.size(), 0);
@@ -117,20 +117,20 @@ cpu::Affine TileBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
   return AffineOf(offset, strides);
 }
 
-void TileBuilder::AddEdges(const IndexMap& map, cpu::Access* access) const {
+void TileBuilder::AddEdges(const IndexMap& map, loops::Access* access) const {
   for (const IndexMap::Edge& edge : map.edges)
     access->edges.push_back({AffineOf(edge.offset, edge.coefficients), edge.size, edge.spacing, edge.stride});
 }
 
-cpu::Access TileBuilder::AccessOf(ValueId v, const IndexMap& map) const {
-  const cpu::Affine place = PlaceOf(v, map);
-  cpu::Access access{v, graph_.values[v].shape.type(), place.offset, place.outer, place.inner, {}};
+loops::Access TileBuilder::AccessOf(ValueId v, const IndexMap& map) const {
+  const loops::Affine place = PlaceOf(v, map);
+  loops::Access access{v, graph_.values[v].shape.type(), place.offset, place.outer, place.inner, {}};
   AddEdges(map, &access);
   return access;
 }
 
 void TileBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
-                            cpu::Access* access) const {
+                            loops::Access* access) const {
   const Index strides = RowMajorStrides(whole.dims());
   // Older modules pass a vector of start indices instead of a scalar for each dimension.
   const bool is_vector = !starts.empty() && graph_.values[starts[0]].shape.rank() == 1;
@@ -142,26 +142,26 @@ void TileBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole
   }
 }
 
-cpu::TileValue TileBuilder::Value(ValueId v) {
+loops::Value TileBuilder::Value(ValueId v) {
   return Build(v, IndexMap::Identity(static_cast<int64_t>(dims_.size())), true);
 }
-cpu::TileValue TileBuilder::Value(ValueId v, const IndexMap& map) { return Build(v, map, false); }
+loops::Value TileBuilder::Value(ValueId v, const IndexMap& map) { return Build(v, map, false); }
 
-cpu::TileValue TileBuilder::Compute(const Node& node) {
+loops::Value TileBuilder::Compute(const Node& node) {
   const IndexMap identity = IndexMap::Identity(static_cast<int64_t>(dims_.size()));
   if (!IsElementwise(graph_, node)) return Affine(node, identity);
   return built_[node.results[0]] = Elementwise(node, identity, true);
 }
 
-cpu::TileValue TileBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
+loops::Value TileBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
   if (identity) {
     const auto known = built_.find(v);
     if (known != built_.end()) return known->second;
   }
   const Node* node = graph_.values[v].node;
-  cpu::TileValue value;
+  loops::Value value;
   if (node == nullptr || !fusion_.IsFused(*node)) {
-    cpu::Access access = AccessOf(v, map);
+    loops::Access access = AccessOf(v, map);
     // A select replaces the elements beyond the edges of a padded operand later, and a scalar can be read at
     // any position.
     if (graph_.values[v].shape.IsScalar()) access.edges.clear();
@@ -174,9 +174,9 @@ cpu::TileValue TileBuilder::Build(ValueId v, const IndexMap& map, bool identity)
   return value;
 }
 
-cpu::TileValue TileBuilder::Elementwise(const Node& node, const IndexMap& map, bool identity) {
+loops::Value TileBuilder::Elementwise(const Node& node, const IndexMap& map, bool identity) {
   const Shape& shape = ResultShape(graph_, node);
-  std::vector<cpu::TileValue> operands;
+  std::vector<loops::Value> operands;
   for (size_t i = 0; i < node.operands.size(); ++i) {
     const bool scalar = OperandShape(graph_, node, static_cast<int32_t>(i)).IsScalar() && !shape.IsScalar();
     operands.push_back(scalar ? Build(node.operands[i], IndexMap::Scalar(), false)
@@ -185,13 +185,13 @@ cpu::TileValue TileBuilder::Elementwise(const Node& node, const IndexMap& map, b
   return ApplyInstruction(*node.instruction, operands, program_);
 }
 
-cpu::TileValue TileBuilder::Affine(const Node& node, const IndexMap& map) {
+loops::Value TileBuilder::Affine(const Node& node, const IndexMap& map) {
   const Instruction& instruction = *node.instruction;
   if (instruction.opcode() == Opcode::kIota) {
     const int64_t d = instruction.Get<attr::iota_dimension>();
-    const cpu::Affine place = AffineOf(map.offset[d], map.coefficients[d]);
-    const cpu::TileValue value = program_.Load(
-        {cpu::Access::kIota, ResultShape(graph_, node).type(), place.offset, place.outer, place.inner, {}});
+    const loops::Affine place = AffineOf(map.offset[d], map.coefficients[d]);
+    const loops::Value value = program_.Load(
+        {loops::Access::kIota, ResultShape(graph_, node).type(), place.offset, place.outer, place.inner, {}});
     return Rounded(ResultShape(graph_, node).type(), value, program_);
   }
   if (instruction.opcode() == Opcode::kDynamicSlice) return program_.Load(DynamicSliceAccess(node, map));
@@ -201,14 +201,14 @@ cpu::TileValue TileBuilder::Affine(const Node& node, const IndexMap& map) {
   return Build(node.operands[0], OperandMap(graph_, node, map, dims_.size()), false);
 }
 
-cpu::Access TileBuilder::DynamicSliceAccess(const Node& node, const IndexMap& map) const {
-  cpu::Access access = AccessOf(node.operands[0], map);
+loops::Access TileBuilder::DynamicSliceAccess(const Node& node, const IndexMap& map) const {
+  loops::Access access = AccessOf(node.operands[0], map);
   AddStarts(absl::MakeConstSpan(node.operands).subspan(1), OperandShape(graph_, node, 0),
             ResultShape(graph_, node), &access);
   return access;
 }
 
-cpu::Access TileBuilder::GatherAccess(const Node& node, const IndexMap& map) const {
+loops::Access TileBuilder::GatherAccess(const Node& node, const IndexMap& map) const {
   const Instruction& gather = *node.instruction;
   const ValueId indices = node.operands[1];
   const Shape &operand = OperandShape(graph_, node, 0), &index_shape = graph_.values[indices].shape;
@@ -238,15 +238,15 @@ cpu::Access TileBuilder::GatherAccess(const Node& node, const IndexMap& map) con
   }
   for (size_t k = 0; k < batches.size(); ++k)
     set(&of_operand, batches[k], position_of(gather.Get<attr::start_indices_batching_dims>()[k]));
-  cpu::Access access = AccessOf(node.operands[0], of_operand);
+  loops::Access access = AccessOf(node.operands[0], of_operand);
   const Index strides = RowMajorStrides(operand.dims());
   for (size_t k = 0; k < start_map.size(); ++k) {
     const int64_t d = start_map[k];
     if (vector_dim < index_shape.rank()) of_indices.offset[vector_dim] = static_cast<int64_t>(k);
-    cpu::Affine place = PlaceOf(indices, of_indices);
-    cpu::RuntimeStart start{indices, index_shape.type(), operand.dim(d) - std::max<int64_t>(1, sizes[d]),
-                            strides[d], place.offset};
-    const auto moves = [](const cpu::Strides& s) {
+    loops::Affine place = PlaceOf(indices, of_indices);
+    loops::RuntimeStart start{indices, index_shape.type(), operand.dim(d) - std::max<int64_t>(1, sizes[d]),
+                              strides[d], place.offset};
+    const auto moves = [](const loops::Strides& s) {
       return std::any_of(s.begin(), s.end(), [](int64_t stride) { return stride != 0; });
     };
     if (moves(place.outer) || moves(place.inner)) start.place = std::move(place);
@@ -256,7 +256,7 @@ cpu::Access TileBuilder::GatherAccess(const Node& node, const IndexMap& map) con
 }
 
 // Returns the access to a value that is stored, or to the operand of fused data movement.
-cpu::Access TileBuilder::OperandAccess(ValueId v, const IndexMap& map) {
+loops::Access TileBuilder::OperandAccess(ValueId v, const IndexMap& map) {
   const Node* node = graph_.values[v].node;
   if (node == nullptr || !fusion_.IsFused(*node)) return AccessOf(v, map);
   if (node->shown != nullptr) fused_.push_back(node->shown);
@@ -265,9 +265,9 @@ cpu::Access TileBuilder::OperandAccess(ValueId v, const IndexMap& map) {
   return OperandAccess(node->operands[0], OperandMap(graph_, *node, map, dims_.size()));
 }
 
-cpu::TileValue TileBuilder::Concatenated(const Node& node, const IndexMap& map) {
+loops::Value TileBuilder::Concatenated(const Node& node, const IndexMap& map) {
   const int64_t dimension = node.instruction->Get<attr::dimensions>()[0];
-  std::vector<cpu::Access> pieces;
+  std::vector<loops::Access> pieces;
   IndexMap piece = map;
   for (const ValueId operand : node.operands) {
     const int64_t size = graph_.values[operand].shape.dim(dimension);
@@ -293,7 +293,7 @@ bool TileBuilder::CanExceed(const IndexMap::Edge& edge) const {
 }
 
 // Reads the operand where it has an element; elsewhere the value is replaced by the padding value.
-cpu::TileValue TileBuilder::Padded(const Node& node, const IndexMap& map) {
+loops::Value TileBuilder::Padded(const Node& node, const IndexMap& map) {
   const auto padding = node.instruction->Get<attr::padding>();
   const ValueId operand = node.operands[0];
   const Shape& shape = graph_.values[operand].shape;
@@ -325,19 +325,19 @@ cpu::TileValue TileBuilder::Padded(const Node& node, const IndexMap& map) {
   inside.edges.insert(inside.edges.end(), own.edges.begin(), own.edges.end());
   const Node* producer = graph_.values[operand].node;
   if (producer == nullptr || !fusion_.IsFused(*producer)) {
-    cpu::Access access = AccessOf(operand, inside);
+    loops::Access access = AccessOf(operand, inside);
     if (!own.edges.empty()) access.outside = node.operands[1];
     return program_.Load(std::move(access));
   }
-  const cpu::TileValue value = Build(operand, inside, false);
+  const loops::Value value = Build(operand, inside, false);
   if (own.edges.empty()) return value;
-  const cpu::Affine still = AffineOf(0, std::vector<int64_t>(dims_.size(), 0));
-  cpu::Access mask{cpu::Access::kInside, ElementType::kPred, 0, still.outer, still.inner, {}};
+  const loops::Affine still = AffineOf(0, std::vector<int64_t>(dims_.size(), 0));
+  loops::Access mask{loops::Access::kInside, ElementType::kPred, 0, still.outer, still.inner, {}};
   AddEdges(own, &mask);
-  const cpu::TileValue is_inside = program_.Load(std::move(mask));
-  const cpu::TileValue otherwise = Build(node.operands[1], IndexMap::Scalar(), false);
-  const cpu::TileCall select = cpu::FindTileSelect(shape.type());
-  return program_.Apply(select, cpu::LaneOf(shape.type()), {is_inside, value, otherwise});
+  const loops::Value is_inside = program_.Load(std::move(mask));
+  const loops::Value otherwise = Build(node.operands[1], IndexMap::Scalar(), false);
+  return program_.Apply(loops::SelectOf(shape.type()), loops::LaneOf(shape.type()),
+                        {is_inside, value, otherwise});
 }
 
 }  // namespace hlo::plan

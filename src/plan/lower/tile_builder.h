@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "kernels/cpu/loops/tile_program.h"
+#include "loops/loop_program.h"
 #include "plan/fusion/loop_fusion.h"
 #include "plan/graph.h"
 
@@ -35,40 +35,40 @@ class TileBuilder {
               absl::Span<const int64_t> order, int64_t outer);
 
   // Returns the value at the loop's position, or at a mapped one.
-  cpu::TileValue Value(ValueId v);
-  cpu::TileValue Value(ValueId v, const IndexMap& map);
+  loops::Value Value(ValueId v);
+  loops::Value Value(ValueId v, const IndexMap& map);
   // Computes the result of a node that is not fused; later uses of the value share it.
-  cpu::TileValue Compute(const Node& node);
+  loops::Value Compute(const Node& node);
   // Returns the row-major access to a value under the map, bounded by its edges.
-  cpu::Access AccessOf(ValueId v, const IndexMap& map) const;
+  loops::Access AccessOf(ValueId v, const IndexMap& map) const;
   // Offsets an access by run-time start indices of a window.
   void AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
-                 cpu::Access* access) const;
-  cpu::TileProgram& program() { return program_; }
+                 loops::Access* access) const;
+  loops::LoopProgram& program() { return program_; }
   // The fused instructions, without the nodes that Compute was called with.
   const std::vector<const Instruction*>& fused() const { return fused_; }
 
  private:
   // Splits strides by dimension into those of outer and inner loops.
-  cpu::Affine AffineOf(int64_t offset, absl::Span<const int64_t> strides) const;
-  cpu::Affine PlaceOf(ValueId v, const IndexMap& map) const;
-  void AddEdges(const IndexMap& map, cpu::Access* access) const;
+  loops::Affine AffineOf(int64_t offset, absl::Span<const int64_t> strides) const;
+  loops::Affine PlaceOf(ValueId v, const IndexMap& map) const;
+  void AddEdges(const IndexMap& map, loops::Access* access) const;
   bool CanExceed(const IndexMap::Edge& edge) const;
-  cpu::Access GatherAccess(const Node& gather, const IndexMap& map) const;
-  cpu::Access DynamicSliceAccess(const Node& dynamic_slice, const IndexMap& map) const;
-  cpu::Access OperandAccess(ValueId v, const IndexMap& map);
-  cpu::TileValue Padded(const Node& pad, const IndexMap& map);
-  cpu::TileValue Concatenated(const Node& concatenate, const IndexMap& map);
-  cpu::TileValue Elementwise(const Node& node, const IndexMap& map, bool identity);
-  cpu::TileValue Affine(const Node& node, const IndexMap& map);
-  cpu::TileValue Build(ValueId v, const IndexMap& map, bool identity);
+  loops::Access GatherAccess(const Node& gather, const IndexMap& map) const;
+  loops::Access DynamicSliceAccess(const Node& dynamic_slice, const IndexMap& map) const;
+  loops::Access OperandAccess(ValueId v, const IndexMap& map);
+  loops::Value Padded(const Node& pad, const IndexMap& map);
+  loops::Value Concatenated(const Node& concatenate, const IndexMap& map);
+  loops::Value Elementwise(const Node& node, const IndexMap& map, bool identity);
+  loops::Value Affine(const Node& node, const IndexMap& map);
+  loops::Value Build(ValueId v, const IndexMap& map, bool identity);
 
   const Graph& graph_;
   const LoopFusion& fusion_;
   std::vector<int64_t> dims_, order_;
   int64_t outer_;
-  cpu::TileProgram program_;
-  absl::flat_hash_map<ValueId, cpu::TileValue> built_;  // Values at the loop's position.
+  loops::LoopProgram program_;
+  absl::flat_hash_map<ValueId, loops::Value> built_;  // Values at the loop's position.
   std::vector<const Instruction*> fused_;
 };
 

@@ -67,11 +67,11 @@ class AliasAssigner {
   }
 
   // True if every position of a loop loads the element that it stores, and no other.
-  bool IsSameElement(const cpu::Access& load, const cpu::Access& store) const {
+  bool IsSameElement(const loops::Access& load, const loops::Access& store) const {
     return load.IsRegular() && load.offset == store.offset && load.inner == store.inner &&
            load.outer == store.outer && ByteCount(load.type) == ByteCount(store.type) &&
            std::equal(load.starts.begin(), load.starts.end(), store.starts.begin(), store.starts.end(),
-                      [&](const cpu::RuntimeStart& a, const cpu::RuntimeStart& b) {
+                      [&](const loops::RuntimeStart& a, const loops::RuntimeStart& b) {
                         return Resolve(a.argument) == Resolve(b.argument) && a.element == b.element &&
                                a.max == b.max && a.stride == b.stride;
                       });
@@ -85,7 +85,7 @@ class AliasAssigner {
     if (tiles.programs.size() != 1) return;
     const cpu::TileProgram& program = tiles.programs[0];
     Loads loads;
-    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       VisitOthers(access, [&](int32_t argument) { loads.others.insert(StorageOf(argument)); });
       if (!is_store && access.IsArray()) loads.arrays.push_back(&access);
     });
@@ -101,30 +101,30 @@ class AliasAssigner {
 
   // The arrays that a loop loads, and the storages that none of its stores may overwrite.
   struct Loads {
-    std::vector<const cpu::Access*> arrays;
+    std::vector<const loops::Access*> arrays;
     absl::flat_hash_set<int32_t> others;  // Storages that must not be overwritten.
   };
 
   // Returns true if the store now aliases an operand of the loop: the state whose next value it is, or
   // another one.
   bool AliasStore(const cpu::TileProgram& program, size_t k, bool as_next_state, Loads& loads) {
-    const cpu::Access& store = program.access(program.stores()[k].access);
+    const loops::Access& store = program.access(program.stores()[k].access);
     const auto state = next_states_.find(Resolve(store.argument));
     const bool is_next =
         state != next_states_.end() && storages_[StorageOf(store.argument)].byte_count > kMaxCopiedBytes;
     const int32_t own = is_next ? StorageOf(state->second) : -1;
     const int64_t byte_count = storages_[StorageOf(store.argument)].byte_count;
     if (byte_count <= kMaxCopiedBytes && (program.stores().size() > 1 || as_next_state)) return false;
-    for (const cpu::Access* load : loads.arrays) {
+    for (const loops::Access* load : loads.arrays) {
       const int32_t storage = StorageOf(load->argument);
       if (as_next_state != (storage == own) || (is_next && storage != own && HoldsState(storage))) continue;
       if (storages_[storage].byte_count != byte_count || loads.others.contains(storage)) continue;
-      const auto is_same = [&](const cpu::Access& other) { return StorageOf(other.argument) == storage; };
+      const auto is_same = [&](const loops::Access& other) { return StorageOf(other.argument) == storage; };
       const bool fits =
           absl::c_all_of(
               loads.arrays,
-              [&](const cpu::Access* other) { return !is_same(*other) || IsSameElement(*other, store); }) &&
-          program.LastReadAt([&](const cpu::Access& other) { return other.IsArray() && is_same(other); }) <=
+              [&](const loops::Access* other) { return !is_same(*other) || IsSameElement(*other, store); }) &&
+          program.LastReadAt([&](const loops::Access& other) { return other.IsArray() && is_same(other); }) <=
               program.WrittenAt(k);
       if (!fits) continue;
       const bool joins = CanReuse(storage, store.argument);
@@ -150,11 +150,11 @@ class AliasAssigner {
     VisitSlots(step, [&](int32_t& v, bool is_write) { reads += !is_write && StorageOf(v) == storage; });
     int64_t harmless_reads = 1;  // The copy reads it once.
     const cpu::TileProgram& window = tiles.programs[1];
-    const cpu::Access* store = nullptr;
-    window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    const loops::Access* store = nullptr;
+    window.VisitAccesses([&](const loops::Access& access, bool is_store) {
       if (is_store && access.argument == tiles.result) store = &access;
     });
-    window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    window.VisitAccesses([&](const loops::Access& access, bool is_store) {
       if (!is_store && access.IsArray() && StorageOf(access.argument) == storage)
         harmless_reads += IsSameElement(access, *store);
     });

@@ -14,7 +14,7 @@
 namespace hlo::plan {
 namespace {
 
-int64_t LaneWidth(ElementType type) { return cpu::LaneBytes(cpu::LaneOf(type)); }
+int64_t LaneWidth(ElementType type) { return loops::LaneBytes(loops::LaneOf(type)); }
 
 // Returns the bytes of an element that is widened to its lane; 0 if it is stored as its lane.
 int64_t WidenedBytes(ElementType type) {
@@ -34,7 +34,7 @@ int64_t LaneCopiesBytes(const Instruction& instruction, int64_t count) {
 int64_t KeySortBytes(absl::Span<const SortKey> keys, int64_t length) {
   int64_t fusion = 0, bits = 64, most_bits = 0;
   for (size_t k = keys.size(); k-- > 0;) {
-    const int64_t own = 8 * cpu::LaneBytes(keys[k].order.lane);
+    const int64_t own = 8 * loops::LaneBytes(keys[k].order.lane);
     if (bits + own > 64) {
       bits = 0;
       ++fusion;
@@ -94,7 +94,7 @@ int64_t ReduceWindowBytes(const Instruction& reduce_window, bool slides) {
   int64_t bytes = LaneCopiesBytes(reduce_window, count);
   for (int64_t k = 0; k < count; ++k) {
     const ElementType type = reduce_window.operand(k)->shape().type();
-    bytes += cpu::IsStoredAsLane(type) ? 0 : *first.ElementCount() * LaneWidth(type);
+    bytes += loops::IsStoredAsLane(type) ? 0 : *first.ElementCount() * LaneWidth(type);
   }
   if (!slides) return bytes;
   // Intermediate arrays between dimensions, and the prefix and suffix results of a line.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hlo_run/builder.h"
-#include "plan/codegen/tile_calls.h"
+#include "plan/codegen/operations.h"
 #include "plan/rewrite/replacement.h"
 #include "types/index.h"
 

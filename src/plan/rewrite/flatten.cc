@@ -11,7 +11,7 @@
 #include "ir/element_types.h"
 #include "ir/result_shapes.h"
 #include "plan/analysis/node_traits.h"
-#include "plan/codegen/tile_calls.h"
+#include "plan/codegen/operations.h"
 #include "plan/rewrite/async_calls.h"
 #include "plan/rewrite/degenerate_contractions.h"
 #include "plan/rewrite/forwarding.h"

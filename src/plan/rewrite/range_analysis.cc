@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "hlo_run/attribute.h"
-#include "kernels/cpu/loops/tile_program.h"
+#include "loops/lane.h"
 #include "plan/analysis/node_traits.h"
 
 namespace hlo::plan {
@@ -118,7 +118,7 @@ class RangeAnalysis {
 
   static Range RangeOfConstant(const Literal& constant, const Range& all) {
     if (constant.shape().type() == ElementType::kU64) return all;
-    const int64_t number = cpu::ReadInteger(constant.shape().type(), constant.data());
+    const int64_t number = loops::ReadInteger(constant.shape().type(), constant.data());
     return {number, number};
   }
 

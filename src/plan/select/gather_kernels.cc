@@ -5,8 +5,8 @@
 #include "ir/window_indexing.h"
 #include "kernels/cpu/gather_scatter/gather.h"
 #include "kernels/cpu/memory/buffer_cache.h"
+#include "plan/codegen/operations.h"
 #include "plan/codegen/scalar_code.h"
-#include "plan/codegen/tile_calls.h"
 #include "plan/select/library_kernels.h"
 
 namespace hlo::plan {
@@ -90,18 +90,18 @@ LibraryKernel FindScatterKernel(const Instruction& scatter) {
             },
             updated};
   }
-  std::optional<cpu::TileCode> code = FindCombinerCode(to_apply, types);
+  const std::optional<loops::ScalarFunction> code = FindCombinerCode(to_apply, types);
   if (!code.has_value()) return {};
   const cpu::ScatterLoops elementwise = count == 1 && IsReassociable(*to_apply.root())
                                             ? cpu::FindScatterLoops(to_apply.root()->opcode(), types[0])
                                             : cpu::ScatterLoops{};
-  return {
-      "scatter",
-      [code = *std::move(code), elementwise](const Instruction& instruction, auto operands, auto results) {
-        RunScatter(instruction, &code, elementwise, operands, results);
-        return absl::OkStatus();
-      },
-      updated};
+  return {"scatter",
+          [code = cpu::TileCode(*code), elementwise](const Instruction& instruction, auto operands,
+                                                     auto results) {
+            RunScatter(instruction, &code, elementwise, operands, results);
+            return absl::OkStatus();
+          },
+          updated};
 }
 
 }  // namespace hlo::plan

@@ -52,8 +52,8 @@ Line FindLine(const Instruction& scan) {
   Line line{cpu::FindScanLine(step.opcode(), type, step.operand(0)->Get<attr::number>() == 1), {}};
   const bool is_exact =
       IsIntegral(type) || step.opcode() == Opcode::kMaximum || step.opcode() == Opcode::kMinimum;
-  if (cpu::IsStoredAsLane(type) && (is_exact || scan.Get<attr::is_associative>(false)))
-    line.in_pieces = cpu::FindLineLoops(step.opcode(), cpu::LaneOf(type));
+  if (loops::IsStoredAsLane(type) && (is_exact || scan.Get<attr::is_associative>(false)))
+    line.in_pieces = cpu::FindLineLoops(step.opcode(), loops::LaneOf(type));
   return line;
 }
 
@@ -81,10 +81,10 @@ absl::Status RunScan(const Instruction& scan, const cpu::TileCode& code, const L
 }  // namespace
 
 LibraryKernel FindScanKernel(const Instruction& scan) {
-  std::optional<cpu::TileCode> code = FindScanCode(scan);
+  const std::optional<loops::ScalarFunction> code = FindScanCode(scan);
   if (!code.has_value()) return {};
-  return {"scan", [code = *std::move(code), line = FindLine(scan)](const Instruction& node, auto operands,
-                                                                   auto results) {
+  return {"scan", [code = cpu::TileCode(*code), line = FindLine(scan)](const Instruction& node, auto operands,
+                                                                       auto results) {
             return RunScan(node, code, line, operands, results);
           }};
 }

@@ -47,7 +47,7 @@ class LineLanes {
  public:
   const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line,
                         const cpu::Pieces& pieces) {
-    const int64_t width = ByteCount(type), lane = cpu::LaneBytes(cpu::LaneOf(type));
+    const int64_t width = ByteCount(type), lane = loops::LaneBytes(loops::LaneOf(type));
     const std::byte* elements = static_cast<const std::byte*>(data) + lines.Start(line) * width;
     const bool is_strided = lines.stride != 1, widens = cpu::LoadTile(type).function != nullptr;
     if (!is_strided && !widens) return elements;
@@ -148,7 +148,7 @@ class KeySorter {
     int64_t number;
     absl::Span<const void* const> operands;
   };
-  int64_t Bits(size_t k) const { return 8 * cpu::LaneBytes(keys_[k].order.lane); }
+  int64_t Bits(size_t k) const { return 8 * loops::LaneBytes(keys_[k].order.lane); }
 
   // Refines an order by more significant keys; the sort is stable.
   absl::Span<const uint32_t> OrderAfter(absl::Span<const uint32_t> order, int key_bits, cpu::ReadKeys read) {
@@ -236,7 +236,7 @@ absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& befo
     for (size_t k = 0; k < operands.size(); ++k) {
       const ElementType type = sort.operand(static_cast<int64_t>(k))->shape().type();
       elements.push_back(lanes[k].Load(type, operands[k], lines, line, pieces));
-      widths.push_back(cpu::LaneBytes(cpu::LaneOf(type)));
+      widths.push_back(loops::LaneBytes(loops::LaneOf(type)));
     }
     cpu::CachedVector<uint32_t> order(lines.length);
     statuses[line] = cpu::MergeOrder(before, elements, widths, pieces, &order);
@@ -257,8 +257,8 @@ absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const voi
   const int64_t k = values.dim(values.rank() - 1), width = ByteCount(shape.type());
   std::memset(results[0], 0, *DenseByteCount(values));
   std::memset(results[1], 0, *DenseByteCount(topk.shape().element(1)));
-  const cpu::SortOrder order{cpu::LaneOf(shape.type()), largest, true};
-  const auto key_bits = static_cast<int>(8 * cpu::LaneBytes(order.lane));
+  const cpu::SortOrder order{loops::LaneOf(shape.type()), largest, true};
+  const auto key_bits = static_cast<int>(8 * loops::LaneBytes(order.lane));
   ParallelFor(lines.count, 3.0 * static_cast<double>(lines.count * lines.length), [&](int64_t line) {
     const auto read = [&](int64_t begin, int64_t n, uint64_t* keys) {
       BlockLanes lanes;
@@ -294,7 +294,9 @@ LibraryKernel FindSortKernel(const Instruction& sort) {
   if (sort.operand(0)->shape().dim(sort.Get<attr::dimensions>()[0]) > kMaxLineLength) return {};
   std::vector<ElementType> types;
   for (const Instruction* operand : sort.operands()) types.push_back(operand->shape().type());
-  std::optional<cpu::TileCode> before = FindComparatorCode(*sort.Get<attr::to_apply>(), types);
+  std::optional<cpu::TileCode> before;
+  if (const auto function = FindComparatorCode(*sort.Get<attr::to_apply>(), types); function.has_value())
+    before.emplace(*function);
   const auto count = static_cast<int32_t>(sort.operand_count());
   if (std::optional<std::vector<SortKey>> keys = FindSortKeys(sort); keys.has_value()) {
     // A sort that may have to fall back to the comparator needs its operands intact.

@@ -73,11 +73,11 @@ std::optional<SortKey> FindKey(const Instruction& compare, const Instruction& so
   const int64_t operand = first / 2;
   if (!left->shape().IsScalar() || sort.operand(operand)->shape().type() != element || IsComplex(key))
     return std::nullopt;
-  std::optional<cpu::TileCode> code = FindUnaryCode(*compare.operand(0), *left);
+  const std::optional<loops::ScalarFunction> code = FindUnaryCode(*compare.operand(0), *left);
   if (!code.has_value()) return std::nullopt;
   return SortKey{operand,
-                 *std::move(code),
-                 {cpu::LaneOf(key), (direction == ComparisonDirection::kGt) != swapped,
+                 cpu::TileCode(*code),
+                 {loops::LaneOf(key), (direction == ComparisonDirection::kGt) != swapped,
                   IsTotalOrder(compare) || !IsFloat(key)}};
 }
 

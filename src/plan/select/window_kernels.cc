@@ -6,8 +6,8 @@
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/window/reduce_window.h"
 #include "kernels/cpu/window/select_and_scatter.h"
+#include "plan/codegen/operations.h"
 #include "plan/codegen/scalar_code.h"
-#include "plan/codegen/tile_calls.h"
 #include "plan/select/library_kernels.h"
 #include "types/index.h"
 
@@ -63,7 +63,7 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
   const Opcode combine = reduce_window.Get<attr::to_apply>()->root()->opcode();
   const bool is_exact = IsIntegral(base.type()) || combine == Opcode::kMaximum || combine == Opcode::kMinimum;
   const std::optional<cpu::Slide> slide =
-      code->grouping == cpu::Grouping::kAny ? cpu::FindSlide(combine, base.type()) : std::nullopt;
+      code->grouping == loops::Grouping::kAny ? cpu::FindSlide(combine, base.type()) : std::nullopt;
   if (slide.has_value() && cpu::SlidesWindow(base.dims(), window, ResultDims(reduce_window), is_exact)) {
     return {"reduce-window by sliding",
             [slide = *slide](const Instruction& instruction, auto operands, auto results) {
@@ -79,10 +79,11 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
   // This kernel reduces in the reference's order and rounds as often.
   std::vector<ElementType> types;
   for (int64_t k = 0; k < count; ++k) types.push_back(reduce_window.operand(k)->shape().type());
-  std::optional<cpu::TileCode> combiner = FindCombinerCode(*reduce_window.Get<attr::to_apply>(), types);
+  const std::optional<loops::ScalarFunction> combiner =
+      FindCombinerCode(*reduce_window.Get<attr::to_apply>(), types);
   if (!combiner.has_value()) return {};
   return {"reduce-window",
-          [combiner = *std::move(combiner)](const Instruction& instruction, auto operands, auto results) {
+          [combiner = cpu::TileCode(*combiner)](const Instruction& instruction, auto operands, auto results) {
             cpu::ReduceWindow(Arrays(instruction, operands, results), instruction.operand(0)->shape().dims(),
                               instruction.Get<attr::window>(), ResultDims(instruction), combiner);
             return absl::OkStatus();
@@ -105,10 +106,11 @@ LibraryKernel FindSelectAndScatterKernel(const Instruction& instruction) {
   if (direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe ||
       select.operand(0)->Get<attr::number>() != 0 || select.operand(1)->Get<attr::number>() != 1)
     return {};
-  std::optional<cpu::TileCode> scatter = FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1});
+  const std::optional<loops::ScalarFunction> scatter =
+      FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1});
   if (!scatter.has_value()) return {};
-  return {"select-and-scatter",
-          [direction, scatter = *std::move(scatter)](const Instruction& node, auto operands, auto results) {
+  return {"select-and-scatter", [direction, scatter = cpu::TileCode(*scatter)](const Instruction& node,
+                                                                               auto operands, auto results) {
             cpu::SelectAndScatter({node.shape().type(), operands[0], operands[1], operands[2], results[0]},
                                   node.operand(0)->shape().dims(), node.Get<attr::window>(),
                                   node.operand(1)->shape().dims(), direction, scatter);

@@ -9,20 +9,20 @@
 namespace hlo::plan {
 namespace {
 
-using cpu::Access;
 using cpu::TileProgram;
+using loops::Access;
 
 // The range of an affine function over the positions of a loop.
 struct ByteRange {
   int64_t least, most;
 
-  void Walk(absl::Span<const int64_t> dims, const cpu::Strides& strides) {
+  void Walk(absl::Span<const int64_t> dims, const loops::Strides& strides) {
     for (size_t d = 0; d < dims.size(); ++d) (strides[d] < 0 ? least : most) += (dims[d] - 1) * strides[d];
   }
 };
 
-ByteRange ByteRangeOf(const TileProgram& program, int64_t offset, const cpu::Strides& outer,
-                      const cpu::Strides& inner) {
+ByteRange ByteRangeOf(const TileProgram& program, int64_t offset, const loops::Strides& outer,
+                      const loops::Strides& inner) {
   ByteRange range{offset, offset};
   range.Walk(program.outer_dims(), outer);
   range.Walk(program.inner_dims(), inner);
@@ -39,7 +39,7 @@ std::optional<std::string> CheckAccess(const TileProgram& program, const Access&
     return fmt::format("an access leaves argument {} of its loop", argument);
   };
   ByteRange range = ByteRangeOf(program, access.offset, access.outer, access.inner);
-  for (const cpu::RuntimeStart& start : access.starts) {
+  for (const loops::RuntimeStart& start : access.starts) {
     const int64_t most = start.max * start.stride;
     (most < 0 ? range.least : range.most) += most;
     ByteRange place{start.element, start.element};
@@ -76,7 +76,7 @@ namespace {
 
 // True if both access the same element at every position.
 bool IsSameElement(const Access& load, const Access& store, const ProgramArguments& arguments) {
-  const auto same_start = [&](const cpu::RuntimeStart& a, const cpu::RuntimeStart& b) {
+  const auto same_start = [&](const loops::RuntimeStart& a, const loops::RuntimeStart& b) {
     return !a.place.has_value() && !b.place.has_value() && a.element == b.element && a.max == b.max &&
            a.stride == b.stride && a.type == b.type && arguments.same(a.argument, b.argument);
   };
@@ -87,7 +87,7 @@ bool IsSameElement(const Access& load, const Access& store, const ProgramArgumen
 }
 
 // Returns the last step that uses the value of a load; stores come after all steps.
-int64_t LastUse(const TileProgram& program, cpu::TileValue load) {
+int64_t LastUse(const TileProgram& program, loops::Value load) {
   int64_t last = -1;
   const auto steps = program.steps();
   for (size_t s = 0; s < steps.size(); ++s) {

@@ -10,7 +10,7 @@
 
 namespace hlo::plan {
 
-using cpu::Access;
+using loops::Access;
 
 namespace {
 

@@ -126,7 +126,7 @@ bool WritesWhole(const Plan& plan, const Step& step, Slot slot) {
   if (tiles == nullptr) return true;
   int64_t bytes = 0;
   for (const cpu::TileProgram& program : tiles->programs) {
-    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       if (is_store && access.argument == slot && !access.drops && access.edges.empty())
         bytes += program.outer_count() * program.inner_count() * ByteCount(access.type);
     });
@@ -296,7 +296,7 @@ SymbolicState::Addresses SymbolicState::AddressesOf(const SmallProgram& program)
     auto& [address, offset] = addresses[start.number];
     if (const Literal* constant = plan_.buffers[start.argument].constant) {
       const std::byte* data = constant->data() + start.byte_offset;
-      const int64_t index = cpu::ReadInteger(start.type, data);
+      const int64_t index = loops::ReadInteger(start.type, data);
       offset += std::clamp<int64_t>(index, 0, start.max) * start.byte_stride;
     } else {
       const Term index = Load(start.argument, kUndefined, start.byte_offset, ByteCount(start.type));
@@ -362,10 +362,11 @@ bool SymbolicState::RunScatter(const Step& step, const KernelStep& kernel) {
         AddressTerm(terms_, index, update->index_type, max, stride * ByteCount(update->type), true, address);
   }
   Pieces value = ReadSlot(kernel.operands[2], 0, bytes);
-  if (update->combine.function != nullptr) {
+  if (update->combine.has_value()) {
     const Term old = Load(result, address, 0, bytes);
-    value =
-        One(ApplyTerm(terms_, update->combine, update->count, {old, Combine(terms_, value)}, bytes), bytes);
+    value = One(ApplyTerm(terms_, cpu::FindTileCall(*update->combine), update->count,
+                          {old, Combine(terms_, value)}, bytes),
+                bytes);
   }
   Store(result, address, 0, std::move(value));
   for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)

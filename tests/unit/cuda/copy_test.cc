@@ -33,8 +33,8 @@ void CheckMove(ElementType type, const Move& move, std::string_view name, int32_
     std::memcpy(&want[(move.to_offset + Offset(i, move.to)) * width],
                 &from[(move.from_offset + Offset(i, move.from)) * width], static_cast<size_t>(width));
   }
-  cpu::TileProgram program({}, move.dims);
-  cpu::Access load, store;
+  loops::LoopProgram program({}, move.dims);
+  loops::Access load, store;
   load.argument = 0;
   store.argument = 1;
   load.type = store.type = type;
@@ -86,8 +86,8 @@ TEST(CudaCopy, ReversesStepsAndRepeats) {
 
 TEST(CudaCopy, ClampsStartsThatAreKnownLate) {
   for (const auto& [start, clamped] : {std::pair(-3, 0), std::pair(2, 2), std::pair(9, 4)}) {
-    cpu::TileProgram program({}, {4, 3});
-    cpu::Access load, store;
+    loops::LoopProgram program({}, {4, 3});
+    loops::Access load, store;
     load.argument = 0;
     store.argument = 1;
     load.type = store.type = ElementType::kF32;
@@ -108,8 +108,8 @@ TEST(CudaCopy, ClampsStartsThatAreKnownLate) {
 }
 
 TEST(CudaCopy, LeavesArithmeticAlone) {
-  cpu::TileProgram program({}, {16});
-  cpu::Access load, store;
+  loops::LoopProgram program({}, {16});
+  loops::Access load, store;
   load.argument = 0;
   store.argument = 1;
   load.type = ElementType::kF32;

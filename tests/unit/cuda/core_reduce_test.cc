@@ -6,24 +6,24 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cuda/emulator/emulator.h"
 #include "kernels/cuda/reduce/lower_core_reduce.h"
+#include "loops/reduction.h"
 #include "types/small_float.h"
 
 namespace hlo::cuda::core_reduce_test {
 namespace {
 
-using cpu::Lane;
-using cpu::TileProgram;
-using cpu::TileValue;
+using loops::Lane;
+using loops::LoopProgram;
+using loops::Value;
 
 constexpr device::DeviceProperties kDevice = {.compute_capability = 80, .shared_bytes_per_block = 160 << 10};
 
-cpu::TileCode Combiner(Opcode opcode, ElementType type) {
-  const Lane lane = cpu::LaneOf(type);
-  cpu::TileCode code({lane, lane});
-  code.Yield(code.Apply(cpu::FindTileOp(opcode, type), lane, {0, 1}));
+loops::ScalarFunction Combiner(Opcode opcode, ElementType type) {
+  const Lane lane = loops::LaneOf(type);
+  loops::ScalarFunction code({lane, lane});
+  code.Yield(code.Apply(*loops::FindScalarOperation(opcode, type), lane, {0, 1}));
   return code;
 }
 
@@ -51,7 +51,7 @@ std::vector<uint16_t> AsBF16(const std::vector<int>& numbers) {
 }
 
 // Runs the program on arrays, the last of which receives the result.
-void RunOn(const cpu::ReduceProgram& program, std::vector<void*> pointers, int32_t schedule) {
+void RunOn(const loops::ReduceProgram& program, std::vector<void*> pointers, int32_t schedule) {
   const std::optional<LoweredProgram> lowered = LowerCoreReduce(program, kDevice);
   ASSERT_TRUE(lowered.has_value());
   std::vector<uint64_t> workspace(static_cast<size_t>(lowered->workspace_bytes / 8 + 1));
@@ -65,16 +65,17 @@ void RunOn(const cpu::ReduceProgram& program, std::vector<void*> pointers, int32
 TEST(CoreReduce, SumsOfSquares) {
   for (const auto& [kept, reduced] : kShapes) {
     const int64_t outer[] = {kept}, inner[] = {reduced};
-    TileProgram body(outer, inner);
-    const TileValue x =
-        body.Load({.argument = 0, .type = ElementType::kBF16, .outer = {reduced}, .inner = {1}});
-    const TileValue m = body.Load({.argument = 1, .type = ElementType::kF32, .outer = {1}, .inner = {0}});
-    const TileValue d = body.Apply(cpu::FindTileOp(Opcode::kSubtract, ElementType::kF32), Lane::kF32, {x, m});
-    body.Yield(body.Apply(cpu::FindTileOp(Opcode::kMultiply, ElementType::kF32), Lane::kF32, {d, d}));
+    LoopProgram body(outer, inner);
+    const Value x = body.Load({.argument = 0, .type = ElementType::kBF16, .outer = {reduced}, .inner = {1}});
+    const Value m = body.Load({.argument = 1, .type = ElementType::kF32, .outer = {1}, .inner = {0}});
+    const Value d =
+        body.Apply(*loops::FindScalarOperation(Opcode::kSubtract, ElementType::kF32), Lane::kF32, {x, m});
+    body.Yield(
+        body.Apply(*loops::FindScalarOperation(Opcode::kMultiply, ElementType::kF32), Lane::kF32, {d, d}));
     body.Finish();
-    const cpu::ReduceProgram program{.body = std::move(body),
-                                     .combiner = Combiner(Opcode::kAdd, ElementType::kF32),
-                                     .results = {{2, 3, ElementType::kF32, ElementType::kF32}}};
+    const loops::ReduceProgram program{{.combiner = Combiner(Opcode::kAdd, ElementType::kF32),
+                                        .results = {{2, 3, ElementType::kF32, ElementType::kF32}}},
+                                       std::move(body)};
     const std::vector<int> numbers = SmallNumbers(kept * reduced, 1), means = SmallNumbers(kept, 2);
     std::vector<uint16_t> array = AsBF16(numbers);
     std::vector<float> mean = As<float>(means), got(means.size());
@@ -100,19 +101,20 @@ TEST(CoreReduce, EveryFold) {
       for (const Opcode opcode :
            {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum, Opcode::kAnd, Opcode::kOr}) {
         const bool is_float = type == ElementType::kF32, is_pred = type == ElementType::kPred;
-        const cpu::TileCall call = cpu::FindTileOp(opcode, type);
-        if (call.function == nullptr || (is_pred && opcode == Opcode::kMaximum)) continue;
+        const auto call = loops::FindScalarOperation(opcode, type);
+        if (!call.has_value() || (is_pred && opcode == Opcode::kMaximum)) continue;
         const int64_t outer[] = {kept}, inner[] = {reduced};
-        TileProgram body(outer, inner);
+        LoopProgram body(outer, inner);
         const ElementType from = is_pred ? ElementType::kS32 : type;
-        const TileValue x = body.Load({.argument = 0, .type = from, .outer = {reduced}, .inner = {1}});
-        const TileValue y = body.Load({.argument = 1, .type = from, .outer = {0}, .inner = {1}});
-        body.Yield(is_pred ? body.Apply(cpu::FindTileCompare(ComparisonDirection::kGt, false, from),
-                                        Lane::kPred, {x, y})
-                           : body.Apply(cpu::FindTileOp(Opcode::kAdd, type), cpu::LaneOf(type), {x, y}));
+        const Value x = body.Load({.argument = 0, .type = from, .outer = {reduced}, .inner = {1}});
+        const Value y = body.Load({.argument = 1, .type = from, .outer = {0}, .inner = {1}});
+        body.Yield(
+            is_pred
+                ? body.Apply(*loops::FindCompare(ComparisonDirection::kGt, false, from), Lane::kPred, {x, y})
+                : body.Apply(*loops::FindScalarOperation(Opcode::kAdd, type), loops::LaneOf(type), {x, y}));
         body.Finish();
-        const cpu::ReduceProgram program{
-            .body = std::move(body), .combiner = Combiner(opcode, type), .results = {{2, 3, type, type}}};
+        const loops::ReduceProgram program{
+            {.combiner = Combiner(opcode, type), .results = {{2, 3, type, type}}}, std::move(body)};
         const std::vector<int> left = SmallNumbers(kept * reduced, 3), right = SmallNumbers(reduced, 4);
         const auto fold = [&](auto a, auto b) {
           using T = decltype(a);
@@ -156,23 +158,22 @@ TEST(CoreReduce, EveryFold) {
 }
 
 TEST(CoreReduce, LeavesOthers) {
-  const auto program = [](int64_t reduced, bool rows, cpu::Grouping grouping) {
+  const auto program = [](int64_t reduced, bool rows, loops::Grouping grouping) {
     const int64_t outer[] = {rows ? 3 : reduced}, inner[] = {rows ? reduced : 3};
-    TileProgram body(outer, inner);
-    const TileValue x =
-        body.Load({.argument = 0, .type = ElementType::kF32, .outer = {inner[0]}, .inner = {1}});
-    body.Yield(body.Apply(cpu::FindTileOp(Opcode::kNegate, ElementType::kF32), Lane::kF32, {x}));
+    LoopProgram body(outer, inner);
+    const Value x = body.Load({.argument = 0, .type = ElementType::kF32, .outer = {inner[0]}, .inner = {1}});
+    body.Yield(body.Apply(*loops::FindScalarOperation(Opcode::kNegate, ElementType::kF32), Lane::kF32, {x}));
     body.Finish();
-    return cpu::ReduceProgram{.body = std::move(body),
-                              .rows = rows,
-                              .combiner = Combiner(Opcode::kAdd, ElementType::kF32),
-                              .grouping = grouping,
-                              .results = {{1, 2, ElementType::kF32, ElementType::kF32}}};
+    return loops::ReduceProgram{{.rows = rows,
+                                 .combiner = Combiner(Opcode::kAdd, ElementType::kF32),
+                                 .grouping = grouping,
+                                 .results = {{1, 2, ElementType::kF32, ElementType::kF32}}},
+                                std::move(body)};
   };
-  EXPECT_TRUE(LowerCoreReduce(program(8, true, cpu::Grouping::kAny), kDevice).has_value());
-  EXPECT_FALSE(LowerCoreReduce(program(7, true, cpu::Grouping::kAny), kDevice).has_value());
-  EXPECT_FALSE(LowerCoreReduce(program(8, false, cpu::Grouping::kAny), kDevice).has_value());
-  EXPECT_FALSE(LowerCoreReduce(program(8, true, cpu::Grouping::kNeighbours), kDevice).has_value());
+  EXPECT_TRUE(LowerCoreReduce(program(8, true, loops::Grouping::kAny), kDevice).has_value());
+  EXPECT_FALSE(LowerCoreReduce(program(7, true, loops::Grouping::kAny), kDevice).has_value());
+  EXPECT_FALSE(LowerCoreReduce(program(8, false, loops::Grouping::kAny), kDevice).has_value());
+  EXPECT_FALSE(LowerCoreReduce(program(8, true, loops::Grouping::kNeighbours), kDevice).has_value());
 }
 
 }  // namespace

@@ -16,11 +16,10 @@
 namespace hlo::cuda::core_vm_test {
 namespace {
 
-using cpu::Access;
-using cpu::Lane;
-using cpu::TileCall;
-using cpu::TileProgram;
-using cpu::TileValue;
+using loops::Access;
+using loops::Lane;
+using loops::LoopProgram;
+using loops::Value;
 
 constexpr device::DeviceProperties kDevice = {.compute_capability = 80, .shared_bytes_per_block = 160 << 10};
 
@@ -48,10 +47,10 @@ std::vector<std::byte> RandomArray(ElementType type, int64_t count, std::mt19937
 struct RandomProgram {
   std::mt19937 random;
   std::vector<int64_t> dims;
-  TileProgram program;
+  LoopProgram program;
   std::vector<std::vector<std::byte>> arrays = {};
   std::vector<ElementType> types = {};
-  std::vector<TileValue> values = {};  // Indexed like value_types.
+  std::vector<Value> values = {};  // Indexed like value_types.
   std::vector<ElementType> value_types = {};
   std::vector<int32_t> outputs = {};
 
@@ -72,7 +71,7 @@ struct RandomProgram {
   // An access of the kind `kind` to a new array.
   Access AnyAccess(ElementType type, uint32_t kind) {
     const auto rank = static_cast<int>(dims.size());
-    cpu::Strides strides(static_cast<size_t>(rank), 0);
+    loops::Strides strides(static_cast<size_t>(rank), 0);
     int64_t extent = 1;
     const auto spread = [&](int d, int64_t stride) {
       strides[d] = stride;
@@ -125,8 +124,8 @@ struct RandomProgram {
     return access;
   }
   // Returns a value of the type, or one loaded.
-  TileValue Any(ElementType type) {
-    std::vector<TileValue> found;
+  Value Any(ElementType type) {
+    std::vector<Value> found;
     for (size_t k = 0; k < values.size(); ++k)
       if (value_types[k] == type) found.push_back(values[k]);
     if (found.empty() || Pick(4) == 0) {
@@ -135,9 +134,9 @@ struct RandomProgram {
     }
     return Pick(2) == 0 ? found.back() : found[Pick(static_cast<uint32_t>(found.size()))];
   }
-  void Keep(TileValue value, ElementType type) {
-    if (const TileCall round = cpu::RoundTile(type); round.function != nullptr)
-      value = program.Apply(round, cpu::LaneOf(type), {value});
+  void Keep(Value value, ElementType type) {
+    if (const auto round = loops::FindRounding(type); round.has_value())
+      value = program.Apply(*round, loops::LaneOf(type), {value});
     values.push_back(value);
     value_types.push_back(type);
   }
@@ -159,18 +158,18 @@ struct RandomProgram {
                                  Opcode::kNot,    Opcode::kFloor, Opcode::kSign};
     switch (Pick(8)) {
       case 0: {
-        const TileCall call = cpu::FindTileOp(kUnary[Pick(6)], type);
-        if (call.function != nullptr) Keep(program.Apply(call, cpu::LaneOf(type), {Any(type)}), type);
+        const auto call = loops::FindScalarOperation(kUnary[Pick(6)], type);
+        if (call.has_value()) Keep(program.Apply(*call, loops::LaneOf(type), {Any(type)}), type);
         return;
       }
       case 1: {
-        const TileCall call = cpu::FindTileCompare(static_cast<ComparisonDirection>(Pick(6)), false, type);
-        if (call.function == nullptr) return;
-        Keep(program.Apply(call, Lane::kPred, {Any(type), Any(type)}), ElementType::kPred);
+        const auto call = loops::FindCompare(static_cast<ComparisonDirection>(Pick(6)), false, type);
+        if (!call.has_value()) return;
+        Keep(program.Apply(*call, Lane::kPred, {Any(type), Any(type)}), ElementType::kPred);
         return;
       }
       case 2:
-        Keep(program.Apply(cpu::FindTileSelect(type), cpu::LaneOf(type),
+        Keep(program.Apply(loops::SelectOf(type), loops::LaneOf(type),
                            {Any(ElementType::kPred), Any(type), Any(type)}),
              type);
         return;
@@ -178,22 +177,22 @@ struct RandomProgram {
         constexpr ElementType kTo[] = {ElementType::kF32, ElementType::kBF16, ElementType::kS32,
                                        ElementType::kU8};
         const ElementType to = kTo[Pick(4)];
-        const TileCall call = cpu::FindTileConvert(type, to);
-        if (call.function != nullptr) Keep(program.Apply(call, cpu::LaneOf(to), {Any(type)}), to);
+        const auto call = loops::FindConvert(type, to);
+        if (call.has_value()) Keep(program.Apply(*call, loops::LaneOf(to), {Any(type)}), to);
         return;
       }
       case 4: {
-        const TileCall call = cpu::FindTileOp(Opcode::kClamp, type);
-        if (call.function == nullptr) return;
-        Keep(program.Apply(call, cpu::LaneOf(type), {Any(type), Any(type), Any(type)}), type);
+        const auto call = loops::FindScalarOperation(Opcode::kClamp, type);
+        if (!call.has_value()) return;
+        Keep(program.Apply(*call, loops::LaneOf(type), {Any(type), Any(type), Any(type)}), type);
         return;
       }
       default: {
         const Opcode opcode = kBinary[Pick(std::size(kBinary))];
-        const TileCall call = cpu::FindTileOp(opcode, type);
-        if (call.function == nullptr) return;
-        const TileValue a = Any(type);
-        Keep(program.Apply(call, cpu::LaneOf(type), {a, Pick(4) == 0 ? a : Any(type)}), type);
+        const auto call = loops::FindScalarOperation(opcode, type);
+        if (!call.has_value()) return;
+        const Value a = Any(type);
+        Keep(program.Apply(*call, loops::LaneOf(type), {a, Pick(4) == 0 ? a : Any(type)}), type);
       }
     }
   }
@@ -259,7 +258,7 @@ void Check(uint32_t seed, ElementType type, const std::vector<int64_t>& dims, Se
     return arrays;
   };
   const std::vector<std::vector<std::byte>> want =
-      run([&](void* const* pointers) { made.program.Run(pointers); });
+      run([&](void* const* pointers) { cpu::TileProgram(made.program).Run(pointers); });
   for (const int vectors : {1, 2, 4}) {
     if (vectors == 4 && core->needs_all) continue;
     const auto got = run([&](void* const* pointers) {
@@ -298,18 +297,17 @@ TEST(CoreVm, RandomProgramsHaveTheBitsOfTheCpu) {
 TEST(CoreVm, RunsCommonLoopsWithoutCalls) {
   const int64_t dims[] = {33, 64};
   for (const ElementType type : {ElementType::kF32, ElementType::kBF16}) {
-    TileProgram program({}, dims);
-    const TileValue x = program.Load({.argument = 0, .type = type, .inner = {64, 1}}),
-                    s = program.Load({.argument = 1, .type = type, .inner = {0, 1}}),
-                    m = program.Load({.argument = 2, .type = type, .inner = {1, 0}}),
-                    z = program.Load({.argument = 3, .type = type, .inner = {0, 0}});
-    const auto apply = [&](Opcode opcode, TileValue a, TileValue b) {
-      const TileValue value = program.Apply(cpu::FindTileOp(opcode, type), Lane::kF32, {a, b});
-      const TileCall round = cpu::RoundTile(type);
-      return round.function == nullptr ? value : program.Apply(round, Lane::kF32, {value});
+    LoopProgram program({}, dims);
+    const Value x = program.Load({.argument = 0, .type = type, .inner = {64, 1}}),
+                s = program.Load({.argument = 1, .type = type, .inner = {0, 1}}),
+                m = program.Load({.argument = 2, .type = type, .inner = {1, 0}}),
+                z = program.Load({.argument = 3, .type = type, .inner = {0, 0}});
+    const auto apply = [&](Opcode opcode, Value a, Value b) {
+      const Value value = program.Apply(*loops::FindScalarOperation(opcode, type), Lane::kF32, {a, b});
+      const auto round = loops::FindRounding(type);
+      return !round.has_value() ? value : program.Apply(*round, Lane::kF32, {value});
     };
-    const TileValue y =
-        apply(Opcode::kMaximum, apply(Opcode::kMultiply, apply(Opcode::kSubtract, x, m), s), z);
+    const Value y = apply(Opcode::kMaximum, apply(Opcode::kMultiply, apply(Opcode::kSubtract, x, m), s), z);
     program.Store(y, {.argument = 4, .type = type, .inner = {64, 1}});
     program.Finish();
     VmBuilder builder;

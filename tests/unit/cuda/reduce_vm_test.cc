@@ -5,42 +5,40 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cuda/emulator/emulator.h"
 #include "kernels/cuda/reduce/lower_reduce.h"
+#include "loops/reduction.h"
 
 namespace hlo::cuda::reduce_vm_test {
 namespace {
 
-using cpu::Lane;
+using loops::Lane;
 
-cpu::TileCode Combiner(Opcode opcode, ElementType type) {
-  const Lane lane = cpu::LaneOf(type);
-  cpu::TileCode code({lane, lane});
-  code.Yield(code.Apply(cpu::FindTileOp(opcode, type), lane, {0, 1}));
+loops::ScalarFunction Combiner(Opcode opcode, ElementType type) {
+  const Lane lane = loops::LaneOf(type);
+  loops::ScalarFunction code({lane, lane});
+  code.Yield(code.Apply(*loops::FindScalarOperation(opcode, type), lane, {0, 1}));
   return code;
 }
 
 // Reduces the rows of a kept x reduced array, or the columns of a reduced x kept array.
-cpu::ReduceProgram Program(int64_t kept, int64_t reduced, bool rows, ElementType type, cpu::TileCode combiner,
-                           cpu::Grouping grouping) {
+loops::ReduceProgram Program(int64_t kept, int64_t reduced, bool rows, ElementType type,
+                             loops::ScalarFunction combiner, loops::Grouping grouping) {
   const int64_t outer[] = {rows ? kept : reduced}, inner[] = {rows ? reduced : kept};
-  cpu::TileProgram body(outer, inner);
+  loops::LoopProgram body(outer, inner);
   // A body that is a single load would not run on the VM.
-  const cpu::TileValue value = body.Load({.argument = 0, .type = type, .outer = {inner[0]}, .inner = {1}});
-  const cpu::Lane lane = cpu::LaneOf(type);
-  const cpu::TileCall negate = cpu::FindTileOp(Opcode::kNegate, type);
-  body.Yield(body.Apply(negate, lane, {body.Apply(negate, lane, {value})}));
+  const loops::Value value = body.Load({.argument = 0, .type = type, .outer = {inner[0]}, .inner = {1}});
+  const loops::Lane lane = loops::LaneOf(type);
+  const auto negate = loops::FindScalarOperation(Opcode::kNegate, type);
+  body.Yield(body.Apply(*negate, lane, {body.Apply(*negate, lane, {value})}));
   body.Finish();
-  return {.body = std::move(body),
-          .rows = rows,
-          .combiner = std::move(combiner),
-          .grouping = grouping,
-          .results = {{1, 2, type, type}}};
+  return {
+      {.rows = rows, .combiner = std::move(combiner), .grouping = grouping, .results = {{1, 2, type, type}}},
+      std::move(body)};
 }
 
 template <class T>
-std::vector<T> Reduced(const cpu::ReduceProgram& program, std::vector<T> array, T init, int schedule = 0) {
+std::vector<T> Reduced(const loops::ReduceProgram& program, std::vector<T> array, T init, int schedule = 0) {
   const absl::StatusOr<LoweredProgram> lowered = LowerReduce(program, {.compute_capability = 80});
   EXPECT_TRUE(lowered.ok()) << lowered.status().ToString();
   std::vector<T> results(program.kept_count());
@@ -62,9 +60,9 @@ TEST(ReduceVm, AddsRowsAndColumnsOfEveryLength) {
           int32_t& sum = wanted[rows ? i / reduced : i % kept];
           sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(array[i]));
         }
-        const cpu::ReduceProgram program =
+        const loops::ReduceProgram program =
             Program(kept, reduced, rows, ElementType::kS32, Combiner(Opcode::kAdd, ElementType::kS32),
-                    cpu::Grouping::kAny);
+                    loops::Grouping::kAny);
         EXPECT_EQ(Reduced<int32_t>(program, array, 7), wanted) << kept << " " << reduced << " " << rows;
       }
     }
@@ -74,8 +72,8 @@ TEST(ReduceVm, AddsRowsAndColumnsOfEveryLength) {
 TEST(ReduceVm, CutsLongRowsIntoPieces) {
   std::vector<float> array(2 * 70000);
   std::iota(array.begin(), array.end(), 0.0f);
-  const cpu::ReduceProgram program = Program(2, 70000, true, ElementType::kF32,
-                                             Combiner(Opcode::kAdd, ElementType::kF32), cpu::Grouping::kAny);
+  const loops::ReduceProgram program = Program(
+      2, 70000, true, ElementType::kF32, Combiner(Opcode::kAdd, ElementType::kF32), loops::Grouping::kAny);
   // The sums are exact in f64 and rounded once.
   const std::vector<float> wanted = {static_cast<float>(69999.0 * 35000),
                                      static_cast<float>(209999.0 * 35000)};
@@ -89,9 +87,9 @@ TEST(ReduceVm, CutsLongColumnsIntoPieces) {
     std::vector<uint32_t> sums(kept, 1);  // They wrap.
     for (size_t i = 0; i < array.size(); ++i) sums[i % kept] += static_cast<uint32_t>(array[i]);
     for (const uint32_t sum : sums) wanted.push_back(static_cast<int32_t>(sum));
-    const cpu::ReduceProgram program =
+    const loops::ReduceProgram program =
         Program(kept, 20000, false, ElementType::kS32, Combiner(Opcode::kAdd, ElementType::kS32),
-                cpu::Grouping::kAny);
+                loops::Grouping::kAny);
     const absl::StatusOr<LoweredProgram> lowered = LowerReduce(program, {.compute_capability = 80});
     ASSERT_TRUE(lowered.ok()) << lowered.status();
     EXPECT_NE(lowered->name.find("pieces"), std::string::npos) << lowered->name;
@@ -101,16 +99,16 @@ TEST(ReduceVm, CutsLongColumnsIntoPieces) {
 
 // The first and the last operand depend on the order of elements, for every schedule.
 TEST(ReduceVm, CombinesNeighboursInOrder) {
-  cpu::TileCode first({Lane::kS32, Lane::kS32});
+  loops::ScalarFunction first({Lane::kS32, Lane::kS32});
   first.Yield(0);
-  cpu::TileCode last({Lane::kS32, Lane::kS32});
+  loops::ScalarFunction last({Lane::kS32, Lane::kS32});
   last.Yield(1);
   std::vector<int32_t> array(5 * 1100);
   std::iota(array.begin(), array.end(), 100);
   std::vector<int32_t> columns(5 * 5000);
   std::iota(columns.begin(), columns.end(), 0);
   for (int schedule = 0; schedule < static_cast<int>(std::size(kSchedules)); ++schedule) {
-    for (const cpu::Grouping grouping : {cpu::Grouping::kNeighbours, cpu::Grouping::kNone}) {
+    for (const loops::Grouping grouping : {loops::Grouping::kNeighbours, loops::Grouping::kNone}) {
       EXPECT_EQ(
           Reduced<int32_t>(Program(5, 1100, true, ElementType::kS32, first, grouping), array, -1, schedule),
           std::vector<int32_t>(5, -1));

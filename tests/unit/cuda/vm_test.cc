@@ -78,22 +78,22 @@ bool IsNear(ElementType type, const std::byte* a, const std::byte* b, double tol
   return std::abs(x - y) <= tolerance * std::abs(x);
 }
 
-cpu::Access Dense(int32_t argument, ElementType type) {
+loops::Access Dense(int32_t argument, ElementType type) {
   return {.argument = argument, .type = type, .inner = {1}};
 }
 
 // Compares out = call(operands...), rounded to `to`, on VM and CPU. Returns false if the VM lacks the
 // instruction. A tolerance implies complex operands of moderate magnitude.
-bool Compare(const cpu::TileCall& call, absl::Span<const ElementType> from, ElementType to,
+bool Compare(const loops::Operation& operation, absl::Span<const ElementType> from, ElementType to,
              std::string_view what, double tolerance = 0) {
   const int64_t dims[] = {kCount};
-  cpu::TileProgram program({}, dims);
-  std::vector<cpu::TileValue> values;
+  loops::LoopProgram program({}, dims);
+  std::vector<loops::Value> values;
   for (size_t k = 0; k < from.size(); ++k)
     values.push_back(program.Load(Dense(static_cast<int32_t>(k), from[k])));
-  cpu::TileValue value = program.Apply(call, cpu::LaneOf(to), values);
-  if (const cpu::TileCall round = cpu::RoundTile(to); round.function != nullptr)
-    value = program.Apply(round, cpu::LaneOf(to), {value});
+  loops::Value value = program.Apply(operation, loops::LaneOf(to), values);
+  if (const auto round = loops::FindRounding(to); round.has_value())
+    value = program.Apply(*round, loops::LaneOf(to), {value});
   program.Store(value, Dense(static_cast<int32_t>(from.size()), to));
   program.Finish();
 
@@ -106,7 +106,7 @@ bool Compare(const cpu::TileCall& call, absl::Span<const ElementType> from, Elem
   for (std::vector<std::byte>& array : arrays) pointers.push_back(array.data());
   std::vector<std::byte> wanted(kCount * 16), got(kCount * 16);
   pointers.push_back(wanted.data());
-  program.Run(pointers.data());
+  cpu::TileProgram(program).Run(pointers.data());
   pointers.back() = got.data();
   const absl::Status status = lowered->run(pointers.data(), nullptr, {.emulated = true});
   EXPECT_TRUE(status.ok()) << status.ToString();
@@ -141,15 +141,15 @@ TEST(Vm, OperationsHaveTheBitsOfTheCpu) {
   for (const auto& [opcode, operands, precision] : kOperations) {
     if (precision == ScalarPrecision::kDouble || opcode == Opcode::kComplex) continue;
     for (const ElementType type : AllTypes()) {
-      const cpu::TileCall call = cpu::FindTileOp(opcode, type);
-      if (call.function == nullptr) continue;
+      const auto call = loops::FindScalarOperation(opcode, type);
+      if (!call.has_value()) continue;
       ElementType to = type;
       if (IsComplex(type) && (opcode == Opcode::kDivide || opcode == Opcode::kAbs ||
                               opcode == Opcode::kSign || opcode == Opcode::kSqrt))
         continue;
       if (opcode == Opcode::kIsFinite) to = ElementType::kPred;
       if (opcode == Opcode::kAbs || opcode == Opcode::kReal || opcode == Opcode::kImag) to = PartOf(type);
-      compared += Compare(call, std::vector<ElementType>(operands, type), to, Name(opcode));
+      compared += Compare(*call, std::vector<ElementType>(operands, type), to, Name(opcode));
     }
   }
   EXPECT_GT(compared, 400);
@@ -170,19 +170,20 @@ TEST(Vm, FunctionsOfComplexNumbersAreNearTheLibrarys) {
                                 Opcode::kSine,        Opcode::kSinh,
                                 Opcode::kSqrt,        Opcode::kTan,
                                 Opcode::kTanh}) {
-      compared += Compare(cpu::FindTileOp(opcode, type), {type}, type, Name(opcode), tolerance);
+      compared += Compare(*loops::FindScalarOperation(opcode, type), {type}, type, Name(opcode), tolerance);
     }
     for (const Opcode opcode : {Opcode::kDivide, Opcode::kPower})
-      compared += Compare(cpu::FindTileOp(opcode, type), {type, type}, type, Name(opcode), tolerance);
+      compared +=
+          Compare(*loops::FindScalarOperation(opcode, type), {type, type}, type, Name(opcode), tolerance);
   }
   EXPECT_EQ(compared, 46);
 }
 
 TEST(Vm, IntegerPowersHaveTheBitsOfTheCpu) {
   for (const ElementType type : AllTypes()) {
-    const cpu::TileCall call = cpu::FindTileOp(Opcode::kPower, type);
-    if (call.function != nullptr && IsIntegral(type)) {
-      EXPECT_TRUE(Compare(call, {type, type}, type, "power"));
+    const auto call = loops::FindScalarOperation(Opcode::kPower, type);
+    if (call.has_value() && IsIntegral(type)) {
+      EXPECT_TRUE(Compare(*call, {type, type}, type, "power"));
     }
   }
 }
@@ -191,31 +192,30 @@ TEST(Vm, ComparisonsAndChoicesHaveTheBitsOfTheCpu) {
   for (const ElementType type : AllTypes()) {
     for (const bool total : {false, true}) {
       for (int direction = 0; direction < 6; ++direction) {
-        const cpu::TileCall call =
-            cpu::FindTileCompare(static_cast<ComparisonDirection>(direction), total, type);
-        if (call.function != nullptr) {
-          EXPECT_TRUE(Compare(call, {type, type}, ElementType::kPred, "compare"));
+        const auto call = loops::FindCompare(static_cast<ComparisonDirection>(direction), total, type);
+        if (call.has_value()) {
+          EXPECT_TRUE(Compare(*call, {type, type}, ElementType::kPred, "compare"));
         }
       }
     }
-    EXPECT_TRUE(Compare(cpu::FindTileSelect(type), {ElementType::kPred, type, type}, type, "select"));
+    EXPECT_TRUE(Compare(loops::SelectOf(type), {ElementType::kPred, type, type}, type, "select"));
   }
 }
 
 TEST(Vm, ConversionsHaveTheBitsOfTheCpu) {
   for (const ElementType from : AllTypes()) {
     for (const ElementType to : AllTypes()) {
-      if (const cpu::TileCall call = cpu::FindTileConvert(from, to); call.function != nullptr) {
-        EXPECT_TRUE(Compare(call, {from}, to, "convert"));
+      if (const auto call = loops::FindConvert(from, to); call.has_value()) {
+        EXPECT_TRUE(Compare(*call, {from}, to, "convert"));
       }
-      if (const cpu::TileCall call = cpu::FindTileBitcast(from, to); call.function != nullptr) {
-        EXPECT_TRUE(Compare(call, {from}, to, "bitcast"));
+      if (const auto call = loops::FindBitcast(from, to); call.has_value()) {
+        EXPECT_TRUE(Compare(*call, {from}, to, "bitcast"));
       }
     }
     for (const auto& [exponent, mantissa] : {std::pair<int, int>(5, 10), {8, 7}, {2, 1}, {11, 0}}) {
-      const cpu::TileCall call = cpu::FindTileReducePrecision(from, exponent, mantissa);
-      if (call.function != nullptr) {
-        EXPECT_TRUE(Compare(call, {from}, from, "reduce-precision"));
+      const auto call = loops::FindReducePrecision(from, exponent, mantissa);
+      if (call.has_value()) {
+        EXPECT_TRUE(Compare(*call, {from}, from, "reduce-precision"));
       }
     }
   }

@@ -12,6 +12,11 @@
 namespace hlo::cpu {
 namespace {
 
+using loops::Access;
+using loops::Affine;
+using loops::Edge;
+using loops::RuntimeStart;
+
 constexpr int64_t kPlacesAtOnce = 256;
 
 // Positions first, first + step, ... of a run along the innermost dimension.

@@ -6,12 +6,12 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "kernels/cpu/memory/access.h"
+#include "loops/access.h"
 
 namespace hlo::cpu {
 
 struct IrregularRead {
-  const Access& access;
+  const loops::Access& access;
   absl::Span<const int64_t> inner_dims;
   void* const* arguments;
   // The offset at inner position 0, and the values that VisitExtras visits.

@@ -76,12 +76,11 @@ void StochasticLoop(int64_t n, void* out, const void* const* in, int64_t paramet
 
 TileCall FindTileConvert(ElementType from, ElementType to) {
   const Lane a = LaneOf(from), b = LaneOf(to);
-  const TileSymbol symbol{.kind = TileSymbol::Kind::kConvert, .from = from, .to = to};
   if (from == ElementType::kF64 && BitWidth(to) <= 8) {
     if (const TileFn f = OfSmallFloat(to, []<ElementType kType>() -> TileFn { return &RoundFromF64<kType>; }))
-      return {f, 0, symbol};
+      return {f};
   }
-  if (a == Lane::kF32 && to == ElementType::kS32) return {&F32ToS32, 0, symbol};
+  if (a == Lane::kF32 && to == ElementType::kS32) return {&F32ToS32};
   const TileFn f = DispatchLane(a, [&]<class From>() -> TileFn {
     return DispatchLane(b, []<class To>() -> TileFn {
       if constexpr (kIsComplex<From> && !kIsComplex<To> && !std::is_same_v<To, bool>)
@@ -90,28 +89,23 @@ TileCall FindTileConvert(ElementType from, ElementType to) {
         return &ConvertLoop<From, To>;
     });
   });
-  return {f, BitWidth(to), symbol};
+  return {f, BitWidth(to)};
 }
 
-TileCall FindTileBitcast(ElementType from, ElementType to) {
-  const int64_t width = BitWidth(from);
-  const TileSymbol symbol{.kind = TileSymbol::Kind::kBits, .from = from, .to = to};
-  const auto as_bits = [&](TileCall call) { return TileCall{call.function, call.parameter, symbol}; };
-  // A pred is stored as a byte that is 0 or 1.
-  if ((IsPred(from) && BitWidth(to) == 8 && IsIntegral(to)) || (IsPred(to) && width == 8 && IsIntegral(from)))
-    return FindTileConvert(from, to);
-  if (width < 8 && width == BitWidth(to) && IsIntegral(from) && IsIntegral(to)) return RoundTile(to);
+TileCall FindTileBits(ElementType from, ElementType to) {
   // A bf16 and its lane hold the same value.
-  if (from == ElementType::kBF16 && width == BitWidth(to) && IsStoredAsLane(to))
-    return as_bits(StoreRoundedTile(from));
-  if (to == ElementType::kBF16 && width == BitWidth(to) && IsStoredAsLane(from)) return as_bits(LoadTile(to));
-  if (width != BitWidth(to) || width < 8 || !IsStoredAsLane(from) || !IsStoredAsLane(to)) return {};
-  return {&CopyBits, width / 8, symbol};
+  if (from == ElementType::kBF16) return StoreRoundedTile(from);
+  if (to == ElementType::kBF16) return LoadTile(to);
+  return {&CopyBits, BitWidth(from) / 8};
 }
 
-TileCall FindTileStochasticConvert(ElementType from, ElementType random, ElementType to) {
+TileCall FindTileStochasticConvert(ElementType from, ElementType to, int64_t random_bits) {
+  const Lane random = random_bits <= 8    ? Lane::kU8
+                      : random_bits == 16 ? Lane::kU16
+                      : random_bits == 32 ? Lane::kU32
+                                          : Lane::kU64;
   const TileFn f = DispatchLane(LaneOf(from), [&]<class From>() -> TileFn {
-    return DispatchLane(LaneOf(random), [&]<class Random>() -> TileFn {
+    return DispatchLane(random, [&]<class Random>() -> TileFn {
       return DispatchLane(LaneOf(to), []<class To>() -> TileFn {
         constexpr bool has_meaning = std::is_floating_point_v<From> && std::is_unsigned_v<Random> &&
                                      !std::is_same_v<Random, bool> && std::is_integral_v<To> &&
@@ -123,8 +117,7 @@ TileCall FindTileStochasticConvert(ElementType from, ElementType random, Element
       });
     });
   });
-  const TileSymbol symbol{.kind = TileSymbol::Kind::kStochastic, .from = from, .to = to};
-  return {f, BitWidth(to) << 8 | BitWidth(random), symbol};
+  return {f, BitWidth(to) << 8 | random_bits};
 }
 
 void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step) {

@@ -49,8 +49,7 @@ TileCall FindRoundedTileOp(Opcode opcode, ElementType type) {
         return nullptr;
     }
   };
-  return {
-      found(), 0, {.kind = TileSymbol::Kind::kRoundedOperation, .opcode = opcode, .from = type, .to = type}};
+  return {found()};
 }
 
 TileFn FloatTileOp(Opcode opcode, Lane lane) {

@@ -93,40 +93,6 @@ constexpr TileFn ScalarLoopOf() {
     return LoopOf<F, T>();
 }
 
-// Calls f.template operator()<T>() with the lane's C++ type.
-template <class F>
-decltype(auto) DispatchLane(Lane lane, F&& f) {
-  switch (lane) {
-    case Lane::kPred:
-      return f.template operator()<bool>();
-    case Lane::kS8:
-      return f.template operator()<int8_t>();
-    case Lane::kS16:
-      return f.template operator()<int16_t>();
-    case Lane::kS32:
-      return f.template operator()<int32_t>();
-    case Lane::kS64:
-      return f.template operator()<int64_t>();
-    case Lane::kU8:
-      return f.template operator()<uint8_t>();
-    case Lane::kU16:
-      return f.template operator()<uint16_t>();
-    case Lane::kU32:
-      return f.template operator()<uint32_t>();
-    case Lane::kU64:
-      return f.template operator()<uint64_t>();
-    case Lane::kF32:
-      return f.template operator()<float>();
-    case Lane::kF64:
-      return f.template operator()<double>();
-    case Lane::kC64:
-      return f.template operator()<std::complex<float>>();
-    case Lane::kC128:
-      return f.template operator()<std::complex<double>>();
-  }
-  __builtin_unreachable();
-}
-
 template <class T>
 inline constexpr bool kIsSmallFloat = requires {
   T::format();
@@ -169,6 +135,9 @@ TileFn FloatTileOp(Opcode opcode, Lane lane);
 TileFn ComplexTileOp(Opcode opcode, Lane lane);
 // Returns a vector function of the C library (libmvec), or nullptr if the target has none.
 TileFn VectorTileOp(Opcode opcode, Lane lane);
+// Return the functions of loops::Operation kinds that only FindTileCall uses.
+TileCall FindTileBits(ElementType from, ElementType to);
+TileCall FindTileStochasticConvert(ElementType from, ElementType to, int64_t random_bits);
 // Copies n elements of `width` bytes.
 void CopyBits(int64_t n, void* out, const void* const* in, int64_t width);
 

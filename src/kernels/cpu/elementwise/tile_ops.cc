@@ -14,59 +14,6 @@
 
 namespace hlo::cpu {
 
-Lane LaneOf(ElementType type) {
-  return DispatchType(type, []<ElementType kType>() {
-    using T = Native<kType>;
-    if constexpr (std::is_same_v<T, bool>)
-      return Lane::kPred;
-    else if constexpr (std::is_same_v<T, int8_t>)
-      return Lane::kS8;
-    else if constexpr (std::is_same_v<T, int16_t>)
-      return Lane::kS16;
-    else if constexpr (std::is_same_v<T, int32_t>)
-      return Lane::kS32;
-    else if constexpr (std::is_same_v<T, int64_t>)
-      return Lane::kS64;
-    else if constexpr (std::is_same_v<T, uint8_t>)
-      return Lane::kU8;
-    else if constexpr (std::is_same_v<T, uint16_t>)
-      return Lane::kU16;
-    else if constexpr (std::is_same_v<T, uint32_t>)
-      return Lane::kU32;
-    else if constexpr (std::is_same_v<T, uint64_t>)
-      return Lane::kU64;
-    else if constexpr (std::is_same_v<T, double>)
-      return Lane::kF64;
-    else if constexpr (std::is_same_v<T, std::complex<float>>)
-      return Lane::kC64;
-    else if constexpr (std::is_same_v<T, std::complex<double>>)
-      return Lane::kC128;
-    else
-      return Lane::kF32;
-  });
-}
-
-int64_t LaneBytes(Lane lane) {
-  return DispatchLane(lane, []<class T>() { return static_cast<int64_t>(sizeof(T)); });
-}
-
-bool IsStoredAsLane(ElementType type) { return LoadTile(type).function == nullptr; }
-
-ElementType BytesOf(ElementType type) {
-  switch (ByteCount(type)) {
-    case 1:
-      return ElementType::kU8;
-    case 2:
-      return ElementType::kU16;
-    case 4:
-      return ElementType::kU32;
-    case 8:
-      return ElementType::kU64;
-    default:
-      return ElementType::kC128;
-  }
-}
-
 namespace {
 
 // --- Comparison ------------------------------------------------------------------------------------------
@@ -194,10 +141,9 @@ TileCall SplatTile(Lane lane) { return {&SplatBits, LaneBytes(lane)}; }
 TileCall FindTileOp(Opcode opcode, ElementType from) {
   const Lane lane = LaneOf(from);
   const int64_t bits = BitWidth(from);
-  const TileSymbol symbol{.kind = TileSymbol::Kind::kOperation, .opcode = opcode, .from = from};
-  if (const TileFn f = IntegerTileOp(opcode, lane)) return {f, bits, symbol};
-  if (const TileFn f = FloatTileOp(opcode, lane)) return {f, bits, symbol};
-  return {ComplexTileOp(opcode, lane), bits, symbol};
+  if (const TileFn f = IntegerTileOp(opcode, lane)) return {f, bits};
+  if (const TileFn f = FloatTileOp(opcode, lane)) return {f, bits};
+  return {ComplexTileOp(opcode, lane), bits};
 }
 
 TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from) {
@@ -219,37 +165,19 @@ TileCall FindTileCompare(ComparisonDirection direction, bool total_order, Elemen
     }
     return nullptr;
   };
-  return {
-      comparison(),
-      0,
-      {.kind = TileSymbol::Kind::kCompare, .from = from, .direction = direction, .total_order = total_order}};
+  return {comparison()};
 }
 
 TileCall FindTileSelect(ElementType type) {
   TileFn function = nullptr;
   DispatchWidth(LaneBytes(LaneOf(type)), [&]<class T>() { function = &SelectLoop<T>; });
-  return {function, 0, {.kind = TileSymbol::Kind::kSelect, .from = type, .to = type}};
-}
-
-TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_t mantissa_bits) {
-  const int64_t parameter = std::min<int64_t>(exponent_bits, 64) << 8 | std::min<int64_t>(mantissa_bits, 64);
-  const TileSymbol symbol{.kind = TileSymbol::Kind::kReducePrecision, .from = type, .to = type};
-  switch (LaneOf(type)) {
-    case Lane::kF32:
-      return {&ReducePrecisionLoop<float>, parameter, symbol};
-    case Lane::kF64:
-      return {&ReducePrecisionLoop<double>, parameter, symbol};
-    default:
-      return {};
-  }
+  return {function};
 }
 
 TileCall RoundTile(ElementType type) {
   const int64_t bits = BitWidth(type);
-  const TileSymbol symbol{.kind = TileSymbol::Kind::kRound, .from = type, .to = type};
-  if (IsIntegral(type) && bits < 8)
-    return {IsSigned(type) ? &CutLoop<int8_t> : &CutLoop<uint8_t>, bits, symbol};
-  return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &RoundLoop<kType>; }), 0, symbol};
+  if (IsIntegral(type) && bits < 8) return {IsSigned(type) ? &CutLoop<int8_t> : &CutLoop<uint8_t>, bits};
+  return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &RoundLoop<kType>; })};
 }
 
 TileCall LoadTile(ElementType type) {
@@ -263,6 +191,35 @@ TileCall StoreRoundedTile(ElementType type) {
 
 TileCall StoreTile(ElementType type) {
   return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &StoreLoop<kType>; })};
+}
+
+TileCall FindTileCall(const loops::Operation& operation) {
+  using Kind = loops::Operation::Kind;
+  switch (operation.kind) {
+    case Kind::kNone:
+      return {};
+    case Kind::kScalar:
+      return FindTileOp(operation.opcode, operation.from);
+    case Kind::kRoundedScalar:
+      return FindRoundedTileOp(operation.opcode, operation.from);
+    case Kind::kCompare:
+      return FindTileCompare(operation.direction, operation.total_order, operation.from);
+    case Kind::kSelect:
+      return FindTileSelect(operation.from);
+    case Kind::kConvert:
+      return FindTileConvert(operation.from, operation.to);
+    case Kind::kBits:
+      return FindTileBits(operation.from, operation.to);
+    case Kind::kReducePrecision:
+      return {
+          LaneOf(operation.from) == Lane::kF32 ? &ReducePrecisionLoop<float> : &ReducePrecisionLoop<double>,
+          operation.exponent_bits << 8 | operation.mantissa_bits};
+    case Kind::kRound:
+      return RoundTile(operation.to);
+    case Kind::kStochastic:
+      return FindTileStochasticConvert(operation.from, operation.to, operation.random_bits);
+  }
+  return {};
 }
 
 void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride) {
@@ -279,27 +236,6 @@ void GatherStrided(int64_t n, int64_t width, void* out, int64_t out_stride, cons
     const T* a = static_cast<const T*>(in);
     T* o = static_cast<T*>(out);
     for (int64_t i = 0; i < n; ++i) o[i * out_stride] = a[positions[i] * in_stride];
-  });
-}
-
-int64_t ReadInteger(ElementType type, const void* data) {
-  if (type == ElementType::kS32) {  // The most common type.
-    int32_t value;
-    std::memcpy(&value, data, sizeof value);
-    return value;
-  }
-  return DispatchLane(LaneOf(type), [&]<class T>() -> int64_t {
-    if constexpr (std::is_integral_v<T>) {
-      T value;
-      std::memcpy(&value, data, sizeof value);
-      if constexpr (std::is_same_v<T, uint64_t>)
-        return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
-      else
-        return static_cast<int64_t>(value);
-    } else {
-      HLO_CHECK(false);
-      return 0;
-    }
   });
 }
 

@@ -135,7 +135,7 @@ class Accumulators {
   void CombineInto(int64_t i, int64_t n, const void* const* in) {
     absl::InlinedVector<void*, 8> out;
     for (size_t k = 0; k < count(); ++k) out.push_back(at(k, i));
-    program_.combiner.Run(n, in, out.data());
+    program_.combiner_code.Run(n, in, out.data());
   }
 
   const ReduceProgram& program_;

@@ -24,8 +24,8 @@ constexpr int64_t kWidest = Accumulators::kWidest;
 class RowReducer {
  public:
   RowReducer(const ReduceProgram& program, void* const* arguments)
-      : program_(program), runner_(program.body, arguments), fold_(program.fold) {
-    const std::optional<ElementType> type = program.body.YieldedAsStored();
+      : program_(program), runner_(program.body, arguments), fold_(program.fold_call) {
+    const std::optional<ElementType> type = program.body.source().YieldedAsStored();
     if (type.has_value() && fold_.function != nullptr) stored_folds_ = FindStoredFolds(fold_, *type);
     if (const std::optional<int64_t> step = program.body.StoredStep(); step.has_value()) {
       runner_.SetOuter(0);
@@ -45,7 +45,7 @@ class RowReducer {
     else if (program.body.YieldsBF16())
       fold_ = FindBF16Fold(fold_);
     if (find_ == nullptr && program.body.Folds()) {
-      if (const auto kind = ChainFold::KindOf(program.fold, program.body.YieldsBF16()))
+      if (const auto kind = ChainFold::KindOf(program.fold_call, program.body.YieldsBF16()))
         chain_folds_.assign(kFolds, ChainFold(*kind));
       if (!chain_folds_.empty()) runner_.BeginRows();
     }
@@ -264,9 +264,9 @@ struct Strips {
 
 // Returns the functions that add rows in memory to accumulators directly, if applicable.
 StoredFolds ColumnFolds(const ReduceProgram& program) {
-  const std::optional<ElementType> type = program.body.YieldedAsStored();
-  const bool is_one = program.fold.function != nullptr && program.combiner.step_count() == 1;
-  return type.has_value() && is_one ? FindStoredFolds(program.fold, *type) : StoredFolds{};
+  const std::optional<ElementType> type = program.body.source().YieldedAsStored();
+  const bool is_one = program.fold_call.function != nullptr && program.combiner_code.step_count() == 1;
+  return type.has_value() && is_one ? FindStoredFolds(program.fold_call, *type) : StoredFolds{};
 }
 
 void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
@@ -329,37 +329,13 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
 
 }  // namespace
 
-TileValue TileCode::Apply(TileCall call, Lane result, absl::Span<const TileValue> operands) {
-  HLO_CHECK(call.function != nullptr && operands.size() <= 3);
-  lanes_.push_back(result);
-  Step step{call, static_cast<TileValue>(lanes_.size() - 1)};
-  step.in.fill(operands.empty() ? 0 : operands[0]);
-  std::copy(operands.begin(), operands.end(), step.in.begin());
-  steps_.push_back(step);
-  return step.out;
-}
-
-TileValue TileCode::Constant(Lane lane, const void* element) {
-  lanes_.push_back(lane);
-  Step step{{}, static_cast<TileValue>(lanes_.size() - 1)};
-  std::memcpy(step.constant.data(), element, LaneBytes(lane));
-  steps_.push_back(step);
-  return step.out;
-}
-
-TileValue TileCode::Repeat(Loop loop, absl::Span<const TileValue> state) {
-  HLO_CHECK(!state.empty());
-  const auto first = static_cast<TileValue>(lanes_.size());
-  for (const TileValue value : state) lanes_.push_back(lane(value));
-  steps_.push_back({.call = {},
-                    .out = first,
-                    .loop = std::make_shared<const Loop>(std::move(loop)),
-                    .state = {state.begin(), state.end()}});
-  return first;
-}
-
-bool TileCode::has_loops() const {
-  return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.loop != nullptr; });
+TileCode::TileCode(const loops::ScalarFunction& function)
+    : lanes_(function.lanes().begin(), function.lanes().end()),
+      inputs_(function.input_count()),
+      results_(function.yields().begin(), function.yields().end()) {
+  HLO_CHECK(!function.has_loops());
+  for (const loops::ScalarFunction::Step& step : function.steps())
+    steps_.push_back({FindTileCall(step.operation), step.out, step.in, step.constant});
 }
 
 void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
@@ -373,7 +349,7 @@ void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
   }
   constexpr int64_t kPart = 128;
   constexpr size_t kMax = 64;
-  HLO_CHECK(lanes_.size() <= kMax && !has_loops());
+  HLO_CHECK(lanes_.size() <= kMax);
   alignas(64) std::byte scratch[kMax][kPart * 16];
   const void* at[kMax];
   for (int64_t begin = 0; begin < n; begin += kPart) {
@@ -404,8 +380,15 @@ void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
   }
 }
 
+ReduceProgram::ReduceProgram(loops::ReduceProgram source)
+    : loops::Reduction(std::move(static_cast<loops::Reduction&>(source))),
+      body(std::move(source.body)),
+      combiner_code(combiner) {
+  if (fold.has_value()) fold_call = FindTileFold(*fold, results[0].init_type);
+}
+
 double ReduceProgram::nanoseconds() const {
-  return (body.nanoseconds_per_element() + 0.3 * static_cast<double>(combiner.step_count())) *
+  return (body.nanoseconds_per_element() + 0.3 * static_cast<double>(combiner_code.step_count())) *
          static_cast<double>(kept_count()) * static_cast<double>(reduced_count());
 }
 

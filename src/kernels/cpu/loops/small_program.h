@@ -11,8 +11,6 @@
 
 namespace hlo::cpu {
 
-struct RuntimeStart;
-
 struct SmallProgram {
   static constexpr int64_t kScratchBytes = 2048;
 

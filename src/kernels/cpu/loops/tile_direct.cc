@@ -14,10 +14,10 @@ namespace hlo::cpu {
 
 // Returns true if the elements of a tile are contiguous.
 bool TileProgram::IsDenseInTile(int32_t access) const {
-  if (!accesses_[access].IsArray()) return false;
+  if (!accesses()[access].IsArray()) return false;
   if (patterns_[access] == Pattern::kDense) return true;
-  return patterns_[access] == Pattern::kStrided && by_rows_ && yielded_.empty() &&
-         accesses_[access].inner.back() == 1 && StartsWithRows(accesses_[access]);
+  return patterns_[access] == Pattern::kStrided && by_rows_ && yields().empty() &&
+         accesses()[access].inner.back() == 1 && StartsWithRows(accesses()[access]);
 }
 
 // Returns true if run-time starts are constant within a row.
@@ -41,7 +41,7 @@ void TileProgram::FindDirectPointers() {
   };
   is_direct_ = !chains_.empty() && std::all_of(steps_.begin(), steps_.end(), is_direct_step) &&
                std::all_of(stored_.begin(), stored_.end(), is_direct_store) &&
-               std::all_of(yielded_.begin(), yielded_.end(),
+               std::all_of(yields().begin(), yields().end(),
                            [&](TileValue value) { return values_[value].access < 0; });
   if (!is_direct_) return;
   for (Chain& chain : chains_) {
@@ -65,7 +65,7 @@ void TileProgram::FindDirectPointers() {
     return pointer.pattern != Pattern::kStrided && pointer.kind != DirectPointer::Kind::kIota;
   };
   moves_by_rows_ =
-      outer_dims_.size() == 1 && std::all_of(chains_.begin(), chains_.end(), [&](const Chain& c) {
+      outer_dims().size() == 1 && std::all_of(chains_.begin(), chains_.end(), [&](const Chain& c) {
         return std::all_of(c.direct.begin(), c.direct.end(), moves);
       });
 }
@@ -88,7 +88,7 @@ TileProgram::DirectPointer TileProgram::DirectRead(TileValue number) const {
   using Kind = DirectPointer::Kind;
   const Value& value = values_[number];
   if (value.access < 0) return DirectStore(number);
-  const bool is_iota = accesses_[value.access].argument == Access::kIota;
+  const bool is_iota = accesses()[value.access].argument == Access::kIota;
   DirectPointer pointer = InMemory(value.access);
   const auto irregular = std::find_if(irregular_.begin(), irregular_.end(),
                                       [&](const auto& entry) { return entry.first == value.access; });
@@ -106,8 +106,8 @@ TileProgram::DirectPointer TileProgram::DirectRead(TileValue number) const {
 
 // Finds the steps that the yielded value passes through, if it is the last value of a chain.
 void TileProgram::FindFold() {
-  if (yielded_.size() != 1) return;
-  const TileValue value = yielded_[0];
+  if (yields().size() != 1) return;
+  const TileValue value = yields()[0];
   for (const Chain& chain : chains_) {
     if (steps_[chain.last].out != value || lane(value) != Lane::kF32) continue;
     fold_step_ = static_cast<int64_t>(chain.begin + chain.steps.size()) - 2;
@@ -121,11 +121,11 @@ void TileProgram::FindFold() {
 
 // Returns the offset of the element at an inner position.
 int64_t TileProgram::PlaceOf(int32_t number, const int64_t* bases, int64_t position) const {
-  const Strides& inner = accesses_[number].inner;
+  const Strides& inner = accesses()[number].inner;
   int64_t at = bases[number];
   if (patterns_[number] == Pattern::kDense) return at + position;
   if (patterns_[number] == Pattern::kScalar) return at;
-  EachDigit(position, inner_dims_, [&](int64_t d, int64_t i) { at += i * inner[d]; });
+  EachDigit(position, inner_dims(), [&](int64_t d, int64_t i) { at += i * inner[d]; });
   return at;
 }
 
@@ -133,10 +133,10 @@ int64_t TileProgram::PlaceOf(int32_t number, const int64_t* bases, int64_t posit
 int64_t TileProgram::PlaceOfRow(int32_t number, void* const* arguments, const int64_t* bases,
                                 const int64_t* extras, int64_t position) const {
   int64_t place = PlaceOf(number, bases, position);
-  for (const RuntimeStart& start : accesses_[number].starts) {
+  for (const RuntimeStart& start : accesses()[number].starts) {
     if (!start.place.has_value()) continue;
     int64_t at = *extras++;
-    EachDigit(position, inner_dims_, [&](int64_t d, int64_t i) { at += i * start.place->inner[d]; });
+    EachDigit(position, inner_dims(), [&](int64_t d, int64_t i) { at += i * start.place->inner[d]; });
     const auto* positions = static_cast<const std::byte*>(arguments[start.argument]);
     const int64_t found = ReadInteger(start.type, positions + at * ByteCount(start.type));
     place += std::clamp<int64_t>(found, 0, start.max) * start.stride;
@@ -163,14 +163,14 @@ std::byte* TileProgram::ReadScalar(ElementType type, const TileCall& widen, std:
 std::byte* TileProgram::Runner::RowOf(const DirectPointer& pointer, int64_t begin, int64_t n) {
   constexpr int64_t kLine = 64, kMax = 4096;  // Both are in bytes.
   const int64_t* extras = base_.data() + program_.irregular_[pointer.row].second;
-  auto* data = static_cast<std::byte*>(arguments_[program_.accesses_[pointer.access].argument]);
+  auto* data = static_cast<std::byte*>(arguments_[program_.access(pointer.access).argument]);
   const auto row = [&](int64_t position) {
     return data +
            program_.PlaceOfRow(pointer.access, arguments_, base_.data(), extras, position) * pointer.width;
   };
   Ahead& ahead = ahead_[pointer.row];
   std::byte* at = ahead.position == begin ? ahead.at : row(begin);
-  if (begin + n < program_.inner_count_) {
+  if (begin + n < program_.inner_count()) {
     ahead = {begin + n, row(begin + n)};
     for (int64_t b = 0; b < std::min(n * pointer.width, kMax); b += kLine) __builtin_prefetch(ahead.at + b);
   }
@@ -194,7 +194,7 @@ void TileProgram::Runner::BeginRows() {
   if (!program_.moves_by_rows_) return;
   for (const Chain& chain : program_.chains_) {
     for (const DirectPointer& pointer : chain.direct) {
-      const Access& access = program_.accesses_[pointer.access];
+      const Access& access = program_.access(pointer.access);
       auto* data = static_cast<std::byte*>(arguments_[access.argument]);
       ChainStep& step = chain_steps_[chain.begin + pointer.step];
       const bool widens = pointer.kind == DirectPointer::Kind::kScalar && pointer.widen.function != nullptr;
@@ -220,7 +220,7 @@ void TileProgram::Runner::SetRow(int64_t row) {
     std::byte* at = moving.at + row_ * moving.row + begin * moving.position;
     if (moving.scalar != nullptr) {
       const DirectPointer& scalar = *moving.scalar;
-      at = ReadScalar(program_.accesses_[scalar.access].type, scalar.widen, at, RegisterOf(scalar.value));
+      at = ReadScalar(program_.access(scalar.access).type, scalar.widen, at, RegisterOf(scalar.value));
     }
     if (moving.value != nullptr) *moving.value = at;
     *moving.operand = at;
@@ -231,7 +231,7 @@ void TileProgram::Runner::SetRow(int64_t row) {
 }
 
 void TileProgram::Runner::RunRows(int64_t begin, int64_t end) {
-  const int64_t n = program_.inner_count_;
+  const int64_t n = program_.inner_count();
   const bool is_tile = row_ >= 0 && n <= std::min(program_.tile_, program_.row());
   for (int64_t row = begin; row < end; ++row) {
     SetRow(row);
@@ -248,7 +248,7 @@ void TileProgram::Runner::RunDirect(int64_t begin, int64_t n) {
   for (const Chain& chain : program_.chains_) {
     ChainStep* steps = chain_steps_.data() + chain.begin;
     for (const DirectPointer& pointer : chain.direct) {
-      const Access& access = program_.accesses_[pointer.access];
+      const Access& access = program_.access(pointer.access);
       int64_t place = base_[pointer.access];
       if (pointer.pattern == Pattern::kDense)
         place += begin;
@@ -302,7 +302,7 @@ void TileProgram::Runner::RunFolding(int64_t begin, int64_t end, ChainFold& fold
 }
 
 void TileProgram::Runner::RunFoldingRows(int64_t first, absl::Span<ChainFold> folds) {
-  const int64_t n = program_.inner_count_;
+  const int64_t n = program_.inner_count();
   const bool is_tile = row_ >= 0 && n % kHalfStrip == 0 && n <= std::min(program_.tile_, ChainFold::kLongest);
   if (!is_tile) {
     for (ChainFold& fold : folds) {

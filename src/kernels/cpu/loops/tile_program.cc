@@ -18,85 +18,13 @@ constexpr int64_t kLongestSmall = SmallProgram::kMaxInFrame;
 constexpr int64_t kShortestRow = 128;
 constexpr int64_t kScratchBytes = 32 << 10;  // The budget that fits in the L1 cache.
 
-bool IsRowMajor(const Strides& strides, absl::Span<const int64_t> dims) {
-  int64_t expected = 1;
-  for (int64_t d = static_cast<int64_t>(dims.size()) - 1; d >= 0; --d) {
-    if (dims[d] != 1 && strides[d] != expected) return false;
-    expected *= dims[d];
-  }
-  return true;
-}
-
 }  // namespace
 
 void SetLargestTile(int64_t elements) { largest_tile = elements; }
 
-TileValue TileProgram::Load(Access access) {
-  const bool small = access.IsArray() && !IsStoredAsLane(access.type);
-  values_.push_back({LaneOf(access.type), -1, static_cast<int32_t>(accesses_.size())});
-  const auto value = static_cast<TileValue>(values_.size() - 1);
-  steps_.push_back(
-      {small ? LoadTile(access.type) : TileCall{}, value, static_cast<int32_t>(accesses_.size())});
-  accesses_.push_back(std::move(access));
-  return value;
-}
-
-TileValue TileProgram::Load(std::vector<Access> pieces) {
-  const TileValue value = Load(std::move(pieces[0]));
-  for (size_t k = 1; k < pieces.size(); ++k) {
-    accesses_.back().next = static_cast<int32_t>(accesses_.size());
-    accesses_.push_back(std::move(pieces[k]));
-  }
-  return value;
-}
-
-TileValue TileProgram::Apply(TileCall call, Lane result, absl::Span<const TileValue> operands) {
-  HLO_CHECK(call.function != nullptr && operands.size() <= 3);
-  values_.push_back({result});
-  Step step{call, static_cast<TileValue>(values_.size() - 1), -1, static_cast<int8_t>(operands.size())};
-  std::copy(operands.begin(), operands.end(), step.in.begin());
-  steps_.push_back(step);
-  return step.out;
-}
-
-void TileProgram::Store(TileValue value, Access access) {
-  stored_.push_back({value, static_cast<int32_t>(accesses_.size())});
-  accesses_.push_back(std::move(access));
-}
-
-// Merges adjacent dimensions that are contiguous in every access, and drops dimensions of size 1.
-void TileProgram::Collapse(std::vector<int64_t>& dims, bool outer) {
-  std::vector<Strides*> all;
-  for (Access& access : accesses_) {
-    all.push_back(outer ? &access.outer : &access.inner);
-    VisitExtras(access, [&](Affine& extra) { all.push_back(outer ? &extra.outer : &extra.inner); });
-  }
-  std::vector<int64_t> collapsed;
-  std::vector<Strides> walked(all.size());
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] == 1) continue;
-    bool joins = !collapsed.empty();
-    for (size_t a = 0; a < all.size(); ++a) joins = joins && walked[a].back() == (*all[a])[d] * dims[d];
-    if (joins)
-      collapsed.back() *= dims[d];
-    else
-      collapsed.push_back(dims[d]);
-    for (size_t a = 0; a < all.size(); ++a) {
-      if (joins)
-        walked[a].back() = (*all[a])[d];
-      else
-        walked[a].push_back((*all[a])[d]);
-    }
-  }
-  dims = std::move(collapsed);
-  for (size_t a = 0; a < all.size(); ++a) *all[a] = std::move(walked[a]);
-}
-
 TileProgram::Pattern TileProgram::PatternOf(const Access& access) const {
-  if (!access.IsRegular()) return Pattern::kStrided;
-  if (std::all_of(access.inner.begin(), access.inner.end(), [](int64_t s) { return s == 0; }))
-    return inner_count_ == 1 ? Pattern::kDense : Pattern::kScalar;
-  return IsRowMajor(access.inner, inner_dims_) ? Pattern::kDense : Pattern::kStrided;
+  if (loops::LoopProgram::IsInvariant(access)) return inner_count() == 1 ? Pattern::kDense : Pattern::kScalar;
+  return source_.IsContiguous(access) ? Pattern::kDense : Pattern::kStrided;
 }
 
 // Allocates registers; a register is free after the last use of its value.
@@ -107,7 +35,7 @@ void TileProgram::AssignRegisters() {
     for (int k = 0; k < steps_[s].operand_count; ++k) last_use[steps_[s].in[k]] = until;
   }
   for (const Stored& stored : stored_) last_use[stored.value] = steps_.size();
-  for (TileValue value : yielded_) last_use[value] = steps_.size();
+  for (TileValue value : yields()) last_use[value] = steps_.size();
   std::vector<int32_t> free_registers;
   int64_t widest = 1;
   for (size_t s = 0; s < steps_.size(); ++s) {
@@ -139,37 +67,26 @@ void TileProgram::AssignRegisters() {
   // An extra register holds small floats before they are widened.
   ++register_count_;
   // The tile size of reductions is fixed, because results depend on it.
-  tile_ = yielded_.empty() ? largest_tile.load() : kTile;
+  tile_ = yields().empty() ? largest_tile.load() : kTile;
   while (tile_ > 128 && tile_ * widest * register_count_ > kScratchBytes) tile_ /= 2;
   register_bytes_ = (tile_ * widest + 63) / 64 * 64;
 }
 
-// Turns a program that only copies into one on untyped elements of the same width.
-void TileProgram::MoveBits() {
-  const bool only_moves =
-      yielded_.empty() &&
-      std::all_of(steps_.begin(), steps_.end(),
-                  [&](const Step& step) { return step.access >= 0 && accesses_[step.access].IsArray(); }) &&
-      std::all_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
-        return accesses_[stored.access].type == accesses_[values_[stored.value].access].type;
-      });
-  if (!only_moves) return;
-  for (Access& access : accesses_) access.type = BytesOf(access.type);
-  for (Step& step : steps_) {
-    step.call = {};
-    values_[step.out].lane = LaneOf(accesses_[step.access].type);
+TileProgram::TileProgram(loops::LoopProgram source) : source_(std::move(source)), is_copy_(source_.IsCopy()) {
+  for (const loops::LoopProgram::Step& step : source_.steps()) {
+    const auto value = static_cast<TileValue>(values_.size());
+    values_.push_back({step.lane, -1, step.access});
+    const bool widens = step.IsLoad() && accesses()[step.access].IsArray();
+    const TileCall call = !step.IsLoad() ? FindTileCall(step.operation)
+                          : widens       ? LoadTile(accesses()[step.access].type)
+                                         : TileCall{};
+    HLO_CHECK(step.IsLoad() || call.function != nullptr);
+    steps_.push_back({call, value, step.access, step.operand_count, step.in});
   }
-  is_copy_ = steps_.size() == 1 && stored_.size() == 1 && accesses_[steps_[0].access].IsRegular();
-}
-
-void TileProgram::Finish() {
-  outer_count_ = Product(outer_dims_);
-  inner_count_ = Product(inner_dims_);
-  MoveBits();
-  Collapse(outer_dims_, true);
-  Collapse(inner_dims_, false);
-  base_count_ = static_cast<int32_t>(accesses_.size());
-  for (const Access& access : accesses_) {
+  for (const loops::LoopProgram::Stored& stored : source_.stores())
+    stored_.push_back({stored.value, stored.access, StoreRoundedTile(accesses()[stored.access].type)});
+  base_count_ = static_cast<int32_t>(accesses().size());
+  for (const Access& access : accesses()) {
     patterns_.push_back(PatternOf(access));
     scalars_vary_ |= patterns_.back() == Pattern::kScalar &&
                      std::any_of(access.outer.begin(), access.outer.end(), [](int64_t s) { return s != 0; });
@@ -177,20 +94,19 @@ void TileProgram::Finish() {
     irregular_.emplace_back(static_cast<int32_t>(patterns_.size() - 1), base_count_);
     VisitExtras(access, [&](const Affine&) { ++base_count_; });
   }
-  for (Stored& stored : stored_) stored.narrow = StoreRoundedTile(accesses_[stored.access].type);
-  by_rows_ = !inner_dims_.empty() && inner_dims_.back() >= kShortestRow;
-  if (inner_count_ > kLongestSmall) FormChains();
+  by_rows_ = !inner_dims().empty() && inner_dims().back() >= kShortestRow;
+  if (inner_count() > kLongestSmall) FormChains();
   AssignRegisters();
-  by_rows_ = !inner_dims_.empty() && inner_dims_.back() >= std::min(kShortestRow, tile_);
+  by_rows_ = !inner_dims().empty() && inner_dims().back() >= std::min(kShortestRow, tile_);
   // A value that is stored once, in its lane type, is computed in place.
   for (const Stored& stored : stored_) {
     Value& value = values_[stored.value];
     const bool direct = value.access < 0 && value.stored_as < 0 && !value.is_passed_on &&
-                        IsStoredAsLane(accesses_[stored.access].type);
+                        IsStoredAsLane(accesses()[stored.access].type);
     if (direct) value.stored_as = stored.access;
   }
-  for (size_t s = 0; s < steps_.size() && !yielded_.empty(); ++s) {
-    if (steps_[s].out == yielded_[0]) first_steps_ = s + 1;
+  for (size_t s = 0; s < steps_.size() && !yields().empty(); ++s) {
+    if (steps_[s].out == yields()[0]) first_steps_ = s + 1;
   }
   size_t chain_steps = 0;
   for (Chain& chain : chains_) {
@@ -207,14 +123,14 @@ void TileProgram::Finish() {
 }
 
 std::optional<SmallProgram> TileProgram::MakeSmall() const {
-  if (outer_count_ != 1 || inner_count_ == 0 || inner_count_ > tile_ || !yielded_.empty())
+  if (outer_count() != 1 || inner_count() == 0 || inner_count() > tile_ || !yields().empty())
     return std::nullopt;
-  const bool is_long = inner_count_ > kLongestSmall;
+  const bool is_long = inner_count() > kLongestSmall;
   if (is_long && (is_copy_ || !chains_.empty())) return std::nullopt;
-  SmallProgram small{.count = inner_count_};
+  SmallProgram small{.count = inner_count()};
   int64_t widest = 1;
   for (const Value& value : values_) widest = std::max(widest, LaneBytes(value.lane));
-  const int64_t stride = (widest * inner_count_ + 15) / 16 * 16;
+  const int64_t stride = (widest * inner_count() + 15) / 16 * 16;
   if (!is_long && stride * register_count_ > SmallProgram::kScratchBytes) return std::nullopt;
   const auto in_register = [&](const Value& value) {
     return SmallProgram::Place{SmallProgram::Place::kScratch, 0, value.register_number * stride,
@@ -237,7 +153,7 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
     SmallProgram::Place& place = places[step.out];
     place = in_register(value);
     if (step.access >= 0) {
-      const Access& access = accesses_[step.access];
+      const Access& access = accesses()[step.access];
       const Pattern pattern = patterns_[step.access];
       if (!access.IsArray() || pattern == Pattern::kStrided) return std::nullopt;
       SmallProgram::Place memory = in_memory(access);
@@ -252,13 +168,13 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
       continue;
     }
     if (value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense)
-      place = in_memory(accesses_[value.stored_as]);
+      place = in_memory(accesses()[value.stored_as]);
     SmallProgram::Call call{step.call, place, {}};
     for (int k = 0; k < step.operand_count; ++k) call.in[k] = places[step.in[k]];
     small.calls.push_back(call);
   }
   for (const Stored& stored : stored_) {
-    const Access& access = accesses_[stored.access];
+    const Access& access = accesses()[stored.access];
     if (patterns_[stored.access] != Pattern::kDense || access.drops) return std::nullopt;
     if (values_[stored.value].stored_as == stored.access) continue;
     const TileCall move = stored.narrow.function != nullptr ? stored.narrow : CopyTile(lane(stored.value));
@@ -276,8 +192,8 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
 
 int64_t TileProgram::LastReadAt(absl::FunctionRef<bool(const Access&)> of) const {
   const auto is_one = [&](TileValue value) {
-    for (int32_t a = values_[value].access; a >= 0; a = accesses_[a].next) {
-      if (of(accesses_[a])) return true;
+    for (int32_t a = values_[value].access; a >= 0; a = accesses()[a].next) {
+      if (of(accesses()[a])) return true;
     }
     return false;
   };
@@ -290,7 +206,7 @@ int64_t TileProgram::LastReadAt(absl::FunctionRef<bool(const Access&)> of) const
   for (size_t k = 0; k < stored_.size(); ++k) {
     if (is_one(stored_[k].value)) last = static_cast<int64_t>(steps_.size() + k);
   }
-  if (std::any_of(yielded_.begin(), yielded_.end(), is_one)) last = std::numeric_limits<int64_t>::max();
+  if (std::any_of(yields().begin(), yields().end(), is_one)) last = std::numeric_limits<int64_t>::max();
   return last;
 }
 
@@ -303,41 +219,25 @@ int64_t TileProgram::WrittenAt(size_t store) const {
   return static_cast<int64_t>(steps_.size() + store);
 }
 
-std::optional<ElementType> TileProgram::YieldedAsStored() const {
-  const bool is_load = steps_.size() == 1 && yielded_.size() == 1 && stored_.empty() &&
-                       steps_[0].access >= 0 && accesses_[0].IsArray() && patterns_[0] == Pattern::kDense;
-  return is_load ? std::optional(accesses_[0].type) : std::nullopt;
-}
-
 std::optional<int64_t> TileProgram::StoredStep() const {
-  if (!YieldedAsStored().has_value() || outer_dims_.size() != 1) return std::nullopt;
-  return accesses_[0].outer[0] * Width(0);
+  if (!source_.YieldedAsStored().has_value() || outer_dims().size() != 1) return std::nullopt;
+  return accesses()[0].outer[0] * Width(0);
 }
 
 bool TileProgram::FindsBF16() const {
-  if (yielded_.size() != 1) return false;
+  if (yields().size() != 1) return false;
   return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
-    if (step.out != yielded_[0]) return false;
+    if (step.out != yields()[0]) return false;
     const ChainOperation operation = ChainOperationOf(step.call);
     return step.access >= 0
-               ? accesses_[step.access].type == ElementType::kBF16 && accesses_[step.access].IsArray()
+               ? accesses()[step.access].type == ElementType::kBF16 && accesses()[step.access].IsArray()
                : operation.rounds || operation.kind == ChainOperation::Kind::kRound;
   });
 }
 
 void TileProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {
-  for (const Step& step : steps_) {
-    for (int32_t a = step.access; a >= 0; a = accesses_[a].next) visit(accesses_[a], false);
-  }
-  for (const Stored& stored : stored_) visit(accesses_[stored.access], true);
+  source_.VisitAccesses(visit);
   if (small_.has_value()) small_ = MakeSmall();  // Arguments may be renumbered.
-}
-
-void TileProgram::VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const {
-  for (const Step& step : steps_) {
-    for (int32_t a = step.access; a >= 0; a = accesses_[a].next) visit(accesses_[a], false);
-  }
-  for (const Stored& stored : stored_) visit(accesses_[stored.access], true);
 }
 
 }  // namespace hlo::cpu

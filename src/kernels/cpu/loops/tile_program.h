@@ -1,6 +1,6 @@
 #pragma once
-// This file fuses elementwise operations into one loop over tiles that stay in the L1 cache. Reads are
-// strided, so that broadcast, transpose, slice and reverse have no cost of their own.
+// This file compiles loop programs to one loop over tiles that stay in the L1 cache. Functions on tiles, and
+// chains of operations in vector registers, are selected once.
 
 #include <array>
 #include <cstdint>
@@ -14,51 +14,39 @@
 #include "kernels/cpu/chains/tile_chain.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "kernels/cpu/loops/small_program.h"
-#include "kernels/cpu/memory/access.h"
+#include "loops/loop_program.h"
 
 namespace hlo::cpu {
 
 class ChainFold;
 
+using loops::Access;
+using loops::Affine;
+using loops::RuntimeStart;
 // A value of the program: a virtual register that holds a tile.
-using TileValue = int32_t;
+using TileValue = loops::Value;
 
 class TileProgram {
  private:
   struct DirectPointer;
 
  public:
-  // --- Building: operands precede their users, and Finish is called once at the end.
-  TileProgram(absl::Span<const int64_t> outer_dims, absl::Span<const int64_t> inner_dims)
-      : outer_dims_(outer_dims.begin(), outer_dims.end()),
-        inner_dims_(inner_dims.begin(), inner_dims.end()) {}
-  TileValue Load(Access access);
-  // Loads from the first piece whose edges include the position.
-  TileValue Load(std::vector<Access> pieces);
-  TileValue Apply(TileCall call, Lane result, absl::Span<const TileValue> operands);
-  void Store(TileValue value, Access access);
-  // Adds an output that is passed to the caller tile by tile.
-  void Yield(TileValue value) { yielded_.push_back(value); }
-  void Finish();
+  // Compiles a finished program.
+  explicit TileProgram(loops::LoopProgram source);
 
-  // Returns the same finished program with rows of `length` positions as the outer index, or nullopt if rows
-  // do not coincide with dimensions or the program has outer dimensions already.
-  std::optional<TileProgram> ByRows(int64_t length) const;
-
-  int64_t outer_count() const { return outer_count_; }
-  int64_t inner_count() const { return inner_count_; }
+  const loops::LoopProgram& source() const { return source_; }
+  absl::Span<const int64_t> inner_dims() const { return source_.inner_dims(); }
+  absl::Span<const int64_t> outer_dims() const { return source_.outer_dims(); }
+  int64_t outer_count() const { return source_.outer_count(); }
+  int64_t inner_count() const { return source_.inner_count(); }
   int64_t tile() const { return tile_; }
   // The number of contiguous inner positions in the reads; tiles within such a row are read in place.
-  int64_t row() const { return by_rows_ ? inner_dims_.back() : inner_count_; }
+  int64_t row() const { return by_rows_ ? inner_dims().back() : inner_count(); }
   Lane lane(TileValue value) const { return values_[value].lane; }
   double nanoseconds_per_element() const { return nanoseconds_; }
-  int64_t op_count() const { return static_cast<int64_t>(steps_.size()); }
-  absl::Span<const int64_t> inner_dims() const { return inner_dims_; }
-  absl::Span<const int64_t> outer_dims() const { return outer_dims_; }
 
-  // Returns the storage type if the program only yields contiguous elements of an array unchanged.
-  std::optional<ElementType> YieldedAsStored() const;
-  // Returns the byte stride of those elements between outer indices, if it is constant.
+  // Returns the byte stride between outer indices of the elements that the program yields as they are stored
+  // (YieldedAsStored), if it is constant.
   std::optional<int64_t> StoredStep() const;
 
   // The same program as a list of calls, if there is one.
@@ -69,10 +57,11 @@ class TileProgram {
   // Returns true if the program yields one value that a chain can reduce as it is computed (RunFolding).
   bool Folds() const { return is_direct_ && fold_step_ >= 0; }
 
-  // Calls visit(access, is_store) for all accesses; arguments may be renumbered. Arguments that VisitOthers
-  // visits are read like loads.
+  // Performs VisitAccesses of the source.
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
-  void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
+  void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const {
+    source_.VisitAccesses(visit);
+  }
 
   // An instruction of Run. Loads and operations run in order, then the stores.
   struct Step {
@@ -91,8 +80,9 @@ class TileProgram {
   };
   absl::Span<const Step> steps() const { return steps_; }
   absl::Span<const Stored> stores() const { return stored_; }
-  absl::Span<const TileValue> yields() const { return yielded_; }
-  const Access& access(int32_t number) const { return accesses_[number]; }
+  absl::Span<const TileValue> yields() const { return source_.yields(); }
+  absl::Span<const Access> accesses() const { return source_.accesses(); }
+  const Access& access(int32_t number) const { return source_.access(number); }
   // Return the step, within a tile, at which the last of these loads is read and at which a store begins to
   // write. A load that aliases a store must not be read after the store begins. Stores come after all steps.
   int64_t LastReadAt(absl::FunctionRef<bool(const Access&)> of) const;
@@ -134,7 +124,7 @@ class TileProgram {
     // Runs only the steps that the first yielded value needs, without stores.
     void RunFirst(int64_t begin, int64_t n);
     // Returns the tile of the k-th yielded value after RunTile.
-    const void* yielded(int64_t k) const { return pointers_[program_.yielded_[k]]; }
+    const void* yielded(int64_t k) const { return pointers_[program_.yields()[k]]; }
 
     // Returns the address of the elements from inner position `begin` on, if YieldedAsStored.
     const void* stored(int64_t begin) const;
@@ -219,7 +209,6 @@ class TileProgram {
     std::vector<DirectPointer> direct;  // Without registers.
   };
 
-  void MoveBits();
   bool Drops(void* const* arguments) const;
   void RunCopy(void* const* arguments) const;
   std::optional<SmallProgram> MakeSmall() const;
@@ -233,7 +222,6 @@ class TileProgram {
                 const void** values) const;
   void RunStores(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n, std::byte* registers,
                  int64_t stride, const void* const* values) const;
-  void Collapse(std::vector<int64_t>& dims, bool outer);
   void AssignRegisters();
   void FormChains();
   bool IsScalarInRow(int32_t access) const;
@@ -261,15 +249,14 @@ class TileProgram {
   DirectPointer DirectStore(TileValue number) const;
   DirectPointer DirectRead(TileValue number) const;
   DirectPointer InMemory(int32_t access) const;
-  int64_t Width(int32_t access) const { return ByteCount(accesses_[access].type); }
+  int64_t Width(int32_t access) const { return ByteCount(source_.access(access).type); }
   int64_t PlaceOf(int32_t number, const int64_t* bases, int64_t position) const;
   int64_t PlaceOfRow(int32_t number, void* const* arguments, const int64_t* bases, const int64_t* extras,
                      int64_t position) const;
   static std::byte* ReadScalar(ElementType type, const TileCall& widen, std::byte* from, std::byte* to);
   Pattern PatternOf(const Access& access) const;
 
-  std::vector<int64_t> outer_dims_, inner_dims_;
-  std::vector<Access> accesses_;
+  loops::LoopProgram source_;
   std::vector<Pattern> patterns_;
   // Irregular accesses, with the index of their extras among the bases.
   std::vector<std::pair<int32_t, int32_t>> irregular_;
@@ -277,10 +264,9 @@ class TileProgram {
   std::vector<Value> values_;
   std::vector<Step> steps_;
   std::vector<Stored> stored_;
-  std::vector<TileValue> yielded_;
   size_t first_steps_ = 0;  // The number of steps that compute the first yielded value.
   std::vector<Chain> chains_;
-  int64_t outer_count_ = 1, inner_count_ = 1, tile_ = 0, register_bytes_ = 0, register_count_ = 0;
+  int64_t tile_ = 0, register_bytes_ = 0, register_count_ = 0;
   double nanoseconds_ = 0;
   bool is_copy_ = false;    // One load and one store.
   bool is_direct_ = false;  // Only chains with pointers.

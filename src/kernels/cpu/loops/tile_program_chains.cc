@@ -49,21 +49,21 @@ bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) con
 
 // Returns true if all positions of a tile, which ends with its row, read the same element.
 bool TileProgram::IsScalarInRow(int32_t access) const {
-  return patterns_[access] == Pattern::kStrided && by_rows_ && yielded_.empty() &&
-         accesses_[access].inner.back() == 0 && accesses_[access].IsRegular();
+  return patterns_[access] == Pattern::kStrided && by_rows_ && yields().empty() &&
+         accesses()[access].inner.back() == 0 && accesses()[access].IsRegular();
 }
 
 // Returns true if all positions of an outer index read the same element, which varies with the outer index.
 bool TileProgram::IsScalarOfRow(int32_t access) const {
-  const Strides& outer = accesses_[access].outer;
+  const Strides& outer = accesses()[access].outer;
   return patterns_[access] == Pattern::kScalar &&
          std::any_of(outer.begin(), outer.end(), [](int64_t stride) { return stride != 0; });
 }
 
 // Returns true if the access is an iota that increases by one with each position of a tile.
 bool TileProgram::CountsInRow(int32_t access) const {
-  const Access& a = accesses_[access];
-  const bool one_row = inner_dims_.size() == 1 || (by_rows_ && yielded_.empty());
+  const Access& a = accesses()[access];
+  const bool one_row = inner_dims().size() == 1 || (by_rows_ && yields().empty());
   return a.argument == Access::kIota && one_row && a.inner.back() == 1 &&
          (a.type == ElementType::kS32 || a.type == ElementType::kU32);
 }
@@ -92,13 +92,13 @@ bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
     const Step& step = steps_[m];
     own += ChainOperationOf(step.call).kind != Kind::kNone;
     // Values that are reduced on the fly need no store.
-    saved += yielded_.size() == 1 && yielded_[0] == step.out && lane(step.out) == Lane::kF32;
+    saved += yields().size() == 1 && yields()[0] == step.out && lane(step.out) == Lane::kF32;
     for (const Stored& stored : stored_)
-      saved += stored.value == step.out && accesses_[stored.access].type == ElementType::kBF16;
+      saved += stored.value == step.out && accesses()[stored.access].type == ElementType::kBF16;
     for (int k = 0; k < step.operand_count; ++k) {
       const int32_t access = values_[step.in[k]].access;
       if (access < 0) continue;
-      saved += accesses_[access].type == ElementType::kBF16 || IsScalarInRow(access) ||
+      saved += accesses()[access].type == ElementType::kBF16 || IsScalarInRow(access) ||
                IsScalarOfRow(access) || CountsInRow(access);
     }
   }
@@ -155,9 +155,9 @@ void TileProgram::ChooseForms() {
       if (!begins && !TakesCount(ChainOperationOf(step.call).kind)) may_count[step.in[k]] = false;
     }
   }
-  for (const TileValue value : yielded_) by_others[value] = true;
+  for (const TileValue value : yields()) by_others[value] = true;
   for (Stored& stored : stored_) {
-    const Access& access = accesses_[stored.access];
+    const Access& access = accesses()[stored.access];
     const bool in_chain = std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
       return step.out == stored.value && step.chain >= 0;
     });
@@ -170,7 +170,7 @@ void TileProgram::ChooseForms() {
     if (step.chain >= 0) value.is_passed_on = !by_others[step.out] && !by_chains[step.out];
     value.form = value.lane == Lane::kPred ? ChainForm::kPred : ChainForm::kLane;
     if (step.access < 0 || by_others[step.out] || !by_chains[step.out] || value.lane == Lane::kPred) continue;
-    const Access& access = accesses_[step.access];
+    const Access& access = accesses()[step.access];
     if (patterns_[step.access] == Pattern::kScalar || IsScalarInRow(step.access))
       value.form = ChainForm::kScalar;
     else if (CountsInRow(step.access) && may_count[step.out])
@@ -195,7 +195,7 @@ ChainLayout TileProgram::LayoutOf(const Chain& chain) const {
     for (int k = 0; k < step.operand_count; ++k) {
       if (s == chain.first || step.in[k] != steps_[s - 1].out) count(values_[step.in[k]].form);
     }
-    const bool is_folded = s == chain.last && yielded_.size() == 1 && yielded_[0] == step.out;
+    const bool is_folded = s == chain.last && yields().size() == 1 && yields()[0] == step.out;
     if (!values_[step.out].is_passed_on && !is_folded) count(values_[step.out].form);
     for (const Stored& stored : stored_) bf16 += stored.by_chain && stored.value == step.out;
   }
@@ -212,7 +212,7 @@ void TileProgram::BuildChain(Chain& chain) {
   // Irregular rows are loaded first, because the next tile does not follow them in memory.
   const auto comes_from_anywhere = [&](TileValue value) {
     const int32_t access = values_[value].access;
-    return access >= 0 && !accesses_[access].IsRegular();
+    return access >= 0 && !accesses()[access].IsRegular();
   };
   const bool swaps = IsChainBinary(ChainOperationOf(first.call).kind) && comes_from_anywhere(first.in[1]);
   TileValue before = first.in[swaps ? 1 : 0];
@@ -224,7 +224,7 @@ void TileProgram::BuildChain(Chain& chain) {
     before = steps_[s].out;
     AddStores(before, chain);
   }
-  if (yielded_.size() == 1 && yielded_[0] == before && lane(before) == Lane::kF32)
+  if (yields().size() == 1 && yields()[0] == before && lane(before) == Lane::kF32)
     add(ChainPass(), ChainForm::kLane, {});
   add(ChainEnd(), ChainForm::kLane, {});
 }
@@ -297,7 +297,7 @@ void TileProgram::AddStores(TileValue value, Chain& chain) const {
 // Reads a value that only chains use: in its storage type, or as one element.
 void TileProgram::ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin,
                                 int64_t n, std::byte* to, const void** value) const {
-  const Access& access = accesses_[step.access];
+  const Access& access = accesses()[step.access];
   const ChainForm form = values_[step.out].form;
   if (form != ChainForm::kScalar && form != ChainForm::kCount) {
     *value = Read(step.access, arguments, bases, begin, n, to);
@@ -317,7 +317,7 @@ void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const i
                              int64_t n, std::byte* registers, int64_t stride, ChainStep* steps,
                              const void** values) const {
   const auto memory = [&](int32_t number) {
-    const Access& access = accesses_[number];
+    const Access& access = accesses()[number];
     return static_cast<std::byte*>(arguments[access.argument]) +
            (bases[number] + begin) * ByteCount(access.type);
   };

@@ -43,17 +43,17 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
     : program_(program),
       arguments_(arguments),
       pointers_(program.values_.size()),
-      start_(program.accesses_.size()),
+      start_(program.accesses().size()),
       base_(program.base_count_),
       scratch_(Scratch(program.register_bytes_ * program.register_count_)),
       ahead_(program.irregular_.size()) {
   for (size_t a = 0; a < start_.size(); ++a) {
-    const Access& access = program.accesses_[a];
+    const Access& access = program.access(a);
     start_[a] = base_[a] = Start(access, arguments);
   }
   for (const auto& [a, first] : program.irregular_) {
     int64_t* base = base_.data() + first;
-    VisitExtras(program.accesses_[a], [&](const Affine& extra) { *base++ = extra.offset; });
+    VisitExtras(program.access(a), [&](const Affine& extra) { *base++ = extra.offset; });
   }
   for (const Chain& chain : program.chains_)
     chain_steps_.insert(chain_steps_.end(), chain.steps.begin(), chain.steps.end());
@@ -62,43 +62,44 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
 
 void TileProgram::Runner::SetOuter(int64_t outer) {
   // RunFirst skips steps that later values need.
-  fresh_ |= program_.scalars_vary_ || !program_.yielded_.empty();
+  fresh_ |= program_.scalars_vary_ || !program_.yields().empty();
   for (Ahead& ahead : ahead_) ahead.position = -1;
   for (const auto& [a, first] : program_.irregular_) {
     int64_t* base = base_.data() + first;
-    VisitExtras(program_.accesses_[a], [&](const Affine& extra) {
+    VisitExtras(program_.access(a), [&](const Affine& extra) {
       *base = extra.offset;
-      EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) { *base += i * extra.outer[d]; });
+      EachDigit(outer, program_.outer_dims(), [&](int64_t d, int64_t i) { *base += i * extra.outer[d]; });
       ++base;
     });
   }
-  if (program_.outer_dims_.size() == 1) {
-    for (size_t a = 0; a < start_.size(); ++a) base_[a] = start_[a] + outer * program_.accesses_[a].outer[0];
+  if (program_.outer_dims().size() == 1) {
+    for (size_t a = 0; a < start_.size(); ++a) base_[a] = start_[a] + outer * program_.access(a).outer[0];
     return;
   }
   for (size_t a = 0; a < start_.size(); ++a) base_[a] = start_[a];
-  EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) {
-    for (size_t a = 0; a < start_.size(); ++a) base_[a] += i * program_.accesses_[a].outer[d];
+  EachDigit(outer, program_.outer_dims(), [&](int64_t d, int64_t i) {
+    for (size_t a = 0; a < start_.size(); ++a) base_[a] += i * program_.access(a).outer[d];
   });
 }
 
 // Returns the elements at inner positions [begin, begin + n) in their storage type: in place, or gathered.
 const std::byte* TileProgram::Read(int32_t number, void* const* arguments, const int64_t* bases,
                                    int64_t begin, int64_t n, std::byte* scratch) const {
-  const Access& access = accesses_[number];
+  const Access& access = accesses()[number];
   const int64_t base = bases[number];
   for (const auto& [a, first] : irregular_) {
     if (a != number) continue;
     const auto read_next = [&](int64_t from, int64_t count, std::byte* to) {
       return Read(access.next, arguments, bases, from, count, to);
     };
-    return ReadIrregular({access, inner_dims_, arguments, base, bases + first, read_next}, begin, n, scratch);
+    return ReadIrregular({access, inner_dims(), arguments, base, bases + first, read_next}, begin, n,
+                         scratch);
   }
   const int64_t width = ByteCount(access.type);
   const auto* data = access.IsArray() ? static_cast<const std::byte*>(arguments[access.argument]) : nullptr;
   if (patterns_[number] == Pattern::kDense && data != nullptr) return data + (base + begin) * width;
   const std::byte* result = scratch;
-  EachRow(inner_dims_, access.inner, base, begin, n,
+  EachRow(inner_dims(), access.inner, base, begin, n,
           [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
             if (data == nullptr)
               FillIota(LaneOf(access.type), length, scratch + done * LaneBytes(LaneOf(access.type)), at,
@@ -119,7 +120,7 @@ void TileProgram::Write(const Access& access, bool contiguous, void* const* argu
     std::memmove(data + (base + begin) * width, from, n * width);
     return;
   }
-  EachRow(inner_dims_, access.inner, base, begin, n,
+  EachRow(inner_dims(), access.inner, base, begin, n,
           [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
             CopyStrided(length, width, data + at * width, stride, from + done * width, 1);
           });
@@ -128,7 +129,7 @@ void TileProgram::Write(const Access& access, bool contiguous, void* const* argu
 // Broadcasts one element to the n positions of a tile.
 void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, int64_t n,
                         std::byte* to) const {
-  const Access& access = accesses_[step.access];
+  const Access& access = accesses()[step.access];
   alignas(16) std::byte element[16] = {};
   const Lane lane = values_[step.out].lane;
   if (access.argument == Access::kIota) {
@@ -184,7 +185,7 @@ void TileProgram::RunSteps(size_t count, void* const* arguments, const int64_t* 
       continue;
     }
     if (value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense) {
-      const Access& access = accesses_[value.stored_as];
+      const Access& access = accesses()[value.stored_as];
       to = static_cast<std::byte*>(arguments[access.argument]) +
            (bases[value.stored_as] + begin) * ByteCount(access.type);
     }
@@ -200,7 +201,7 @@ void TileProgram::RunStores(void* const* arguments, const int64_t* bases, int64_
                             std::byte* registers, int64_t stride, const void* const* values) const {
   for (const Stored& stored : stored_) {
     if (stored.by_chain) continue;
-    const Access& access = accesses_[stored.access];
+    const Access& access = accesses()[stored.access];
     const bool dense = patterns_[stored.access] == Pattern::kDense;
     if (dense && values_[stored.value].stored_as == stored.access) continue;
     const auto* from = static_cast<const std::byte*>(values[stored.value]);
@@ -220,14 +221,14 @@ void TileProgram::RunStores(void* const* arguments, const int64_t* bases, int64_
 }
 
 const void* TileProgram::Runner::stored(int64_t begin) const {
-  const Access& access = program_.accesses_[0];
+  const Access& access = program_.access(0);
   return static_cast<const std::byte*>(arguments_[access.argument]) +
          (base_[0] + begin) * ByteCount(access.type);
 }
 
 void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
   if (program_.is_direct_) return RunDirect(begin, n);
-  const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
+  const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count()) : 0;
   program_.RunSteps(program_.steps_.size(), arguments_, base_.data(), begin, n, scratch_,
                     program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());
   program_.RunStores(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_,
@@ -247,9 +248,9 @@ void TileProgram::Runner::RunTiles(int64_t begin, int64_t end) {
 void TileProgram::Runner::CallFor(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand,
                                   bool stores) const {
   constexpr int64_t kLine = 64;
-  if (program_.outer_dims_.size() != 1) return;
+  if (program_.outer_dims().size() != 1) return;
   const auto call = [&](int32_t number) {
-    const Access& access = program_.accesses_[number];
+    const Access& access = program_.access(number);
     if (program_.patterns_[number] != Pattern::kDense || !access.IsArray() || access.argument == at_hand ||
         access.outer[0] == 0)
       return;
@@ -266,7 +267,7 @@ void TileProgram::Runner::CallFor(int64_t begin, int64_t n, int64_t ahead, int32
 }
 
 void TileProgram::Runner::RunFirst(int64_t begin, int64_t n) {
-  const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
+  const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count()) : 0;
   program_.RunSteps(program_.first_steps_, arguments_, base_.data(), begin, n, scratch_,
                     program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());
   fresh_ = false;
@@ -275,12 +276,12 @@ void TileProgram::Runner::RunFirst(int64_t begin, int64_t n) {
 void TileProgram::RunCopy(void* const* arguments) const {
   const Runner runner(*this, arguments);
   const int32_t load = steps_[0].access, store = stored_[0].access;
-  const Access &from = accesses_[load], &to = accesses_[store];
+  const Access &from = accesses()[load], &to = accesses()[store];
   absl::InlinedVector<CopyDim, 6> dims;
-  for (size_t d = 0; d < outer_dims_.size(); ++d)
-    dims.push_back({outer_dims_[d], from.outer[d], to.outer[d]});
-  for (size_t d = 0; d < inner_dims_.size(); ++d)
-    dims.push_back({inner_dims_[d], from.inner[d], to.inner[d]});
+  for (size_t d = 0; d < outer_dims().size(); ++d)
+    dims.push_back({outer_dims()[d], from.outer[d], to.outer[d]});
+  for (size_t d = 0; d < inner_dims().size(); ++d)
+    dims.push_back({inner_dims()[d], from.inner[d], to.inner[d]});
   const int64_t width = ByteCount(from.type);
   CopyArray(dims, width,
             static_cast<const std::byte*>(arguments[from.argument]) + runner.start_[load] * width,
@@ -300,7 +301,7 @@ void TileProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) co
 // Returns true if a store must be skipped.
 bool TileProgram::Drops(void* const* arguments) const {
   return std::any_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
-    const Access& access = accesses_[stored.access];
+    const Access& access = accesses()[stored.access];
     return access.drops &&
            std::any_of(access.starts.begin(), access.starts.end(), [&](const RuntimeStart& start) {
              const int64_t position = PositionOf(start, arguments);
@@ -312,22 +313,22 @@ bool TileProgram::Drops(void* const* arguments) const {
 void TileProgram::Run(void* const* arguments) const {
   if (Drops(arguments)) return;
   if (small_.has_value()) return small_->Run(arguments);
-  if (inner_count_ == 0 || outer_count_ == 0) return;
+  if (inner_count() == 0 || outer_count() == 0) return;
   if (is_copy_) return RunCopy(arguments);
-  if (outer_count_ == 1 && inner_count_ <= tile_ && (!by_rows_ || inner_dims_.size() <= 1)) {
+  if (outer_count() == 1 && inner_count() <= tile_ && (!by_rows_ || inner_dims().size() <= 1)) {
     Runner runner(*this, arguments);
-    runner.RunTile(0, inner_count_);
+    runner.RunTile(0, inner_count());
     return;
   }
   // If rows are long, tiles end with rows, so that rows are read in place.
-  const int64_t row = by_rows_ ? inner_dims_.back() : inner_count_;
-  const int64_t rows = outer_count_ * (inner_count_ / row);
-  const int64_t rows_per_outer = inner_count_ / row;
+  const int64_t row = by_rows_ ? inner_dims().back() : inner_count();
+  const int64_t rows = outer_count() * (inner_count() / row);
+  const int64_t rows_per_outer = inner_count() / row;
   const int64_t pieces = (row + kChunk - 1) / kChunk;  // Pieces of a long row.
   const int64_t rows_per_chunk = std::max<int64_t>(1, kChunk / row);
   const int64_t row_chunks = (rows + rows_per_chunk - 1) / rows_per_chunk;
   const double nanoseconds =
-      nanoseconds_ * static_cast<double>(inner_count_) * static_cast<double>(outer_count_);
+      nanoseconds_ * static_cast<double>(inner_count()) * static_cast<double>(outer_count());
   ParallelFor(row_chunks * pieces, nanoseconds, [&](int64_t chunk) {
     const int64_t first = chunk / pieces * rows_per_chunk, piece = chunk % pieces;
     Runner runner(*this, arguments);

@@ -6,9 +6,11 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
-#include "kernels/cpu/memory/access.h"
+#include "loops/access.h"
 
 namespace hlo::cpu {
+
+using loops::Strides;
 
 // Splits a linear index into digits, the last dimension fastest, and calls visit(dimension, digit).
 template <class Visit>

@@ -22,7 +22,8 @@ constexpr int64_t kMaxThreads = int64_t{kVmThreads} * INT32_MAX;
 
 // Makes a kernel that folds the elements under each result's window over the operands.
 std::optional<CudaKernel> ReduceWindows(const Instruction& instruction, const WideGeometry& geometry,
-                                        const cpu::TileCode& combiner, const DeviceProperties& device) {
+                                        const loops::ScalarFunction& combiner,
+                                        const DeviceProperties& device) {
   const int64_t count = instruction.operand_count() / 2;
   std::vector<CombinedArrays> places;
   for (int64_t k = 0; k < count; ++k)
@@ -45,7 +46,7 @@ std::optional<CudaKernel> ReduceWindows(const Instruction& instruction, const Wi
 }  // namespace
 
 std::optional<CudaKernel> FindCustomReduceWindowKernel(const Instruction& reduce_window,
-                                                       const cpu::TileCode& combiner,
+                                                       const loops::ScalarFunction& combiner,
                                                        const DeviceProperties& device) {
   const Shape& base = reduce_window.operand(0)->shape();
   const absl::Span<const int64_t> result_dims = ResultShapes(reduce_window)[0].dims();
@@ -56,7 +57,8 @@ std::optional<CudaKernel> FindCustomReduceWindowKernel(const Instruction& reduce
 }
 
 // Reduces as a reduce-window whose window covers all reduced dimensions.
-std::optional<CudaKernel> FindCustomReduceKernel(const Instruction& reduce, const cpu::TileCode& combiner,
+std::optional<CudaKernel> FindCustomReduceKernel(const Instruction& reduce,
+                                                 const loops::ScalarFunction& combiner,
                                                  const DeviceProperties& device) {
   const Shape& base = reduce.operand(0)->shape();
   const IntList reduced = reduce.Get<attr::dimensions>();
@@ -85,7 +87,8 @@ std::optional<CudaKernel> FindCustomReduceKernel(const Instruction& reduce, cons
   return ReduceWindows(reduce, *geometry, combiner, device);
 }
 
-std::optional<CudaKernel> FindCustomScatterKernel(const Instruction& scatter, const cpu::TileCode& combiner,
+std::optional<CudaKernel> FindCustomScatterKernel(const Instruction& scatter,
+                                                  const loops::ScalarFunction& combiner,
                                                   const DeviceProperties& device) {
   const int64_t count = (scatter.operand_count() - 1) / 2;
   std::vector<CombinedArrays> places;
@@ -119,7 +122,7 @@ std::optional<CudaKernel> FindCustomScatterKernel(const Instruction& scatter, co
   return kernel;
 }
 
-std::optional<CudaKernel> FindCustomScanKernel(const Instruction& scan, const cpu::TileCode& step,
+std::optional<CudaKernel> FindCustomScanKernel(const Instruction& scan, const loops::ScalarFunction& step,
                                                const DeviceProperties& device) {
   const absl::Span<const Shape> results = ResultShapes(scan);
   const auto carries = static_cast<int>(scan.Get<attr::num_carries>()),
@@ -173,7 +176,7 @@ std::optional<CudaKernel> FindCustomScanKernel(const Instruction& scan, const cp
 }
 
 // Runs a map as a scan of lines of one element without carries.
-std::optional<CudaKernel> FindCustomMapKernel(const Instruction& map, const cpu::TileCode& code,
+std::optional<CudaKernel> FindCustomMapKernel(const Instruction& map, const loops::ScalarFunction& code,
                                               const DeviceProperties& device) {
   const auto build = [&]() -> absl::StatusOr<SharedCode> {
     VmBuilder builder;

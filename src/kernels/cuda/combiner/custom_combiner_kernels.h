@@ -2,29 +2,32 @@
 // Kernels for instructions with arbitrary elementwise combiners (to_apply), over arrays of any types. More
 // general and slower than the kernels of registry.h.
 
-#include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cuda/launch/cuda_kernel.h"
+#include "loops/scalar_function.h"
 
 namespace hlo::cuda {
 
 // All return nullopt if no kernel supports the instruction. The code is the lowered to_apply, as for the CPU.
-std::optional<CudaKernel> FindCustomMapKernel(const Instruction& map, const cpu::TileCode& code,
+std::optional<CudaKernel> FindCustomMapKernel(const Instruction& map, const loops::ScalarFunction& code,
                                               const DeviceProperties& device);
-std::optional<CudaKernel> FindCustomReduceKernel(const Instruction& reduce, const cpu::TileCode& combiner,
+std::optional<CudaKernel> FindCustomReduceKernel(const Instruction& reduce,
+                                                 const loops::ScalarFunction& combiner,
                                                  const DeviceProperties& device);
 std::optional<CudaKernel> FindCustomReduceWindowKernel(const Instruction& reduce_window,
-                                                       const cpu::TileCode& combiner,
+                                                       const loops::ScalarFunction& combiner,
                                                        const DeviceProperties& device);
-std::optional<CudaKernel> FindCustomScatterKernel(const Instruction& scatter, const cpu::TileCode& combiner,
+std::optional<CudaKernel> FindCustomScatterKernel(const Instruction& scatter,
+                                                  const loops::ScalarFunction& combiner,
                                                   const DeviceProperties& device);
-std::optional<CudaKernel> FindCustomScanKernel(const Instruction& scan, const cpu::TileCode& step,
+std::optional<CudaKernel> FindCustomScanKernel(const Instruction& scan, const loops::ScalarFunction& step,
                                                const DeviceProperties& device);
 std::optional<CudaKernel> FindCustomSelectAndScatterKernel(const Instruction& instruction,
-                                                           const cpu::TileCode& select,
-                                                           const cpu::TileCode& scatter,
+                                                           const loops::ScalarFunction& select,
+                                                           const loops::ScalarFunction& scatter,
                                                            const DeviceProperties& device);
 std::optional<CudaKernel> FindCustomTopkKernel(const Instruction& topk, const DeviceProperties& device);
-std::optional<CudaKernel> FindCustomSortKernel(const Instruction& sort, const cpu::TileCode& comparator,
+std::optional<CudaKernel> FindCustomSortKernel(const Instruction& sort,
+                                               const loops::ScalarFunction& comparator,
                                                const DeviceProperties& device);
 
 }  // namespace hlo::cuda

@@ -21,11 +21,12 @@ class LineOrder {
  public:
   // Returns nullopt if there are too many elements or the comparator's code is too long.
   static std::optional<LineOrder> Make(const Instruction& instruction, int64_t dimension,
-                                       const cpu::TileCode& comparator, const DeviceProperties& device) {
+                                       const loops::ScalarFunction& comparator,
+                                       const DeviceProperties& device) {
     LineOrder order;
     const Shape& shape = instruction.operand(0)->shape();
     order.count_ = hlo::Product(shape.dims());
-    std::vector<cpu::Access> arrays;
+    std::vector<loops::Access> arrays;
     for (int64_t k = 0; k < instruction.operand_count(); ++k) arrays.push_back(OperandAccess(instruction, k));
     absl::StatusOr<SharedCode> code = ComparisonCode(arrays, comparator, device);
     if (!code.ok() || order.count_ > kMaxOrderElements) return std::nullopt;
@@ -72,7 +73,8 @@ class LineOrder {
 
 }  // namespace
 
-std::optional<CudaKernel> FindCustomSortKernel(const Instruction& sort, const cpu::TileCode& comparator,
+std::optional<CudaKernel> FindCustomSortKernel(const Instruction& sort,
+                                               const loops::ScalarFunction& comparator,
                                                const DeviceProperties& device) {
   const std::optional<LineOrder> lines =
       LineOrder::Make(sort, sort.Get<attr::dimensions>()[0], comparator, device);
@@ -100,9 +102,9 @@ std::optional<CudaKernel> FindCustomTopkKernel(const Instruction& topk, const De
       !topk.shape().element(1).IsArray(ElementType::kS32))
     return std::nullopt;
   const auto direction = topk.Get<attr::largest>(true) ? ComparisonDirection::kGt : ComparisonDirection::kLt;
-  const cpu::Lane lane = cpu::LaneOf(type);
-  cpu::TileCode comparator({lane, lane});
-  comparator.Yield(comparator.Apply(cpu::FindTileCompare(direction, true, type), cpu::Lane::kPred, {0, 1}));
+  const loops::Lane lane = loops::LaneOf(type);
+  loops::ScalarFunction comparator({lane, lane});
+  comparator.Yield(comparator.Apply(*loops::FindCompare(direction, true, type), loops::Lane::kPred, {0, 1}));
   const std::optional<LineOrder> lines = LineOrder::Make(topk, shape.rank() - 1, comparator, device);
   const int64_t kept = topk.shape().element(0).dim(shape.rank() - 1);
   if (!lines.has_value() || kept > shape.dim(shape.rank() - 1)) return std::nullopt;
@@ -117,8 +119,8 @@ std::optional<CudaKernel> FindCustomTopkKernel(const Instruction& topk, const De
 }
 
 std::optional<CudaKernel> FindCustomSelectAndScatterKernel(const Instruction& instruction,
-                                                           const cpu::TileCode& select,
-                                                           const cpu::TileCode& scatter,
+                                                           const loops::ScalarFunction& select,
+                                                           const loops::ScalarFunction& scatter,
                                                            const DeviceProperties& device) {
   const Shape &operand = instruction.operand(0)->shape(), &source = instruction.operand(1)->shape();
   const Window window = instruction.Get<attr::window>();

@@ -15,10 +15,10 @@ using Values = std::vector<Value>;
 
 }  // namespace
 
-cpu::Access OperandAccess(const Instruction& instruction, int64_t k) {
+loops::Access OperandAccess(const Instruction& instruction, int64_t k) {
   return {.argument = static_cast<int32_t>(k), .type = instruction.operand(k)->shape().type()};
 }
-cpu::Access ResultAccess(const Instruction& instruction, int64_t k) {
+loops::Access ResultAccess(const Instruction& instruction, int64_t k) {
   return {.argument = static_cast<int32_t>(instruction.operand_count() + k),
           .type = ResultShapes(instruction)[k].type()};
 }
@@ -44,7 +44,8 @@ void EndPiece(VmBuilder& builder, std::vector<int32_t>& ends) {
 }
 
 absl::StatusOr<SharedCode> CombinerCode(const std::vector<CombinedArrays>& places,
-                                        const cpu::TileCode& combiner, const DeviceProperties& device) {
+                                        const loops::ScalarFunction& combiner,
+                                        const DeviceProperties& device) {
   const auto count = static_cast<int>(places.size());
   VmBuilder builder(2 * count);
   std::vector<int32_t> ends;
@@ -85,8 +86,9 @@ absl::Status LaunchCombiner(const Code& code, int64_t count, const CombinerArgs&
                               : Launch<CustomCombiner<4>>(shape, args, stream);
 }
 
-absl::StatusOr<SharedCode> ComparisonCode(const std::vector<cpu::Access>& arrays,
-                                          const cpu::TileCode& comparison, const DeviceProperties& device) {
+absl::StatusOr<SharedCode> ComparisonCode(const std::vector<loops::Access>& arrays,
+                                          const loops::ScalarFunction& comparison,
+                                          const DeviceProperties& device) {
   const auto count = static_cast<int>(arrays.size());
   VmBuilder builder(1 + 2 * count);
   std::vector<int32_t> ends;

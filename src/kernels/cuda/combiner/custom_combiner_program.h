@@ -18,8 +18,8 @@ namespace hlo::cuda {
 
 // The arguments of a program are the operands followed by the results. Arrays are indexed by linear element
 // number.
-cpu::Access OperandAccess(const Instruction& instruction, int64_t k);
-cpu::Access ResultAccess(const Instruction& instruction, int64_t k);
+loops::Access OperandAccess(const Instruction& instruction, int64_t k);
+loops::Access ResultAccess(const Instruction& instruction, int64_t k);
 std::vector<void*> Arguments(absl::Span<const void* const> operands, absl::Span<void* const> results);
 
 // A program with sections, and the parameters of its launches.
@@ -37,13 +37,15 @@ absl::StatusOr<SharedCode> Finished(VmBuilder& builder, std::vector<int32_t> end
 
 // The value, initial value and result of one folded array.
 struct CombinedArrays {
-  cpu::Access value, init, result;
+  loops::Access value, init, result;
 };
 absl::StatusOr<SharedCode> CombinerCode(const std::vector<CombinedArrays>& places,
-                                        const cpu::TileCode& combiner, const DeviceProperties& device);
+                                        const loops::ScalarFunction& combiner,
+                                        const DeviceProperties& device);
 // Makes a program that compares pairs of elements of all `arrays`.
-absl::StatusOr<SharedCode> ComparisonCode(const std::vector<cpu::Access>& arrays,
-                                          const cpu::TileCode& comparison, const DeviceProperties& device);
+absl::StatusOr<SharedCode> ComparisonCode(const std::vector<loops::Access>& arrays,
+                                          const loops::ScalarFunction& comparison,
+                                          const DeviceProperties& device);
 
 // ArgsOf returns the kernel arguments of a launch. LaunchCombiner launches `count` threads.
 CombinerArgs ArgsOf(const Code& code, CombinerTask task, absl::Span<void* const> arguments);

@@ -26,11 +26,11 @@ struct CopyPlan {
 };
 
 // Returns the dimensions in the memory order of the target.
-std::optional<std::vector<PlainDim>> DimsOf(const cpu::TileProgram& program, const cpu::Access& from,
-                                            const cpu::Access& to) {
+std::optional<std::vector<PlainDim>> DimsOf(const loops::LoopProgram& program, const loops::Access& from,
+                                            const loops::Access& to) {
   std::vector<PlainDim> dims;
-  const auto append = [&](absl::Span<const int64_t> sizes, const cpu::Strides& source,
-                          const cpu::Strides& target) {
+  const auto append = [&](absl::Span<const int64_t> sizes, const loops::Strides& source,
+                          const loops::Strides& target) {
     if (source.size() != sizes.size() || target.size() != sizes.size()) return false;
     for (size_t d = 0; d < sizes.size(); ++d) dims.push_back({sizes[d], 0, source[d], target[d]});
     return true;
@@ -44,9 +44,9 @@ std::optional<std::vector<PlainDim>> DimsOf(const cpu::TileProgram& program, con
   return Joined(dims);
 }
 
-bool SetStarts(const cpu::Access& access, bool moves_target, CopyPlan& plan) {
+bool SetStarts(const loops::Access& access, bool moves_target, CopyPlan& plan) {
   CopyArgs& args = plan.args;
-  for (const cpu::RuntimeStart& start : access.starts) {
+  for (const loops::RuntimeStart& start : access.starts) {
     if (args.start_count == kMaxCopyStarts || !IsIntegral(start.type) || start.element != 0) return false;
     args.starts[args.start_count++] = {nullptr,
                                        static_cast<uint32_t>(ByteCount(start.type)),
@@ -121,13 +121,13 @@ bool SetTiles(std::vector<PlainDim> dims, int64_t byte_count, CopyPlan& plan) {
   return true;
 }
 
-std::optional<CopyPlan> PlanCopy(const cpu::TileProgram& program) {
+std::optional<CopyPlan> PlanCopy(const loops::LoopProgram& program) {
   if (program.steps().size() != 1 || program.stores().size() != 1 || !program.yields().empty())
     return std::nullopt;
-  const cpu::TileProgram::Step& step = program.steps()[0];
-  const cpu::TileProgram::Stored& store = program.stores()[0];
-  if (step.access < 0 || store.value != step.out) return std::nullopt;
-  const cpu::Access &from = program.access(step.access), &to = program.access(store.access);
+  const loops::LoopProgram::Step& step = program.steps()[0];
+  const loops::LoopProgram::Stored& store = program.stores()[0];
+  if (!step.IsLoad()) return std::nullopt;
+  const loops::Access &from = program.access(step.access), &to = program.access(store.access);
   if (!from.IsArray() || !from.IsRegular() || to.drops || from.type != to.type) return std::nullopt;
   CopyPlan plan;
   plan.from_argument = from.argument;
@@ -143,7 +143,7 @@ std::optional<CopyPlan> PlanCopy(const cpu::TileProgram& program) {
 
 }  // namespace
 
-std::optional<LoweredProgram> LowerCopy(const cpu::TileProgram& program) {
+std::optional<LoweredProgram> LowerCopy(const loops::LoopProgram& program) {
   const std::optional<CopyPlan> plan = PlanCopy(program);
   if (!plan.has_value()) return std::nullopt;
   return LoweredProgram{

@@ -4,10 +4,10 @@
 
 #include "base/status.h"
 #include "device/copy.h"
-#include "kernels/cpu/elementwise/tile_ops.h"
 #include "kernels/cuda/gather_scatter/scatter_plan.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/reduce/match_reduce_op.h"
+#include "loops/lane.h"
 
 namespace hlo::cuda {
 namespace {
@@ -26,7 +26,7 @@ std::optional<ReduceOp> ReduceOpOf(const Instruction& scatter, ElementType* type
   const Instruction* root = to_apply.root();
   if (root->opcode() == Opcode::kCopy) root = root->operand(0);
   if (root == to_apply.parameter(1)) {
-    *type = cpu::BytesOf(*type);
+    *type = loops::BytesOf(*type);
     return ReduceOp::kSecond;
   }
   return MatchReduceOp(to_apply, *type);

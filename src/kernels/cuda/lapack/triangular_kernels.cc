@@ -27,13 +27,13 @@ class Conversion {
     Conversion conversion;
     conversion.byte_count_ = count * ByteCount(to);
     if (from == to) return conversion;
-    const cpu::Lane lane = cpu::LaneOf(to);
-    cpu::TileProgram program({}, {count});
-    cpu::TileValue value = program.Load(cpu::Access{.argument = 0, .type = from, .inner = {1}});
-    if (cpu::LaneOf(from) != lane) value = program.Apply(cpu::FindTileConvert(from, to), lane, {value});
-    if (const cpu::TileCall round = cpu::RoundTile(to); round.function != nullptr)
-      value = program.Apply(round, lane, {value});
-    program.Store(value, cpu::Access{.argument = 1, .type = to, .inner = {1}});
+    const loops::Lane lane = loops::LaneOf(to);
+    loops::LoopProgram program({}, {count});
+    loops::Value value = program.Load(loops::Access{.argument = 0, .type = from, .inner = {1}});
+    if (loops::LaneOf(from) != lane) value = program.Apply(*loops::FindConvert(from, to), lane, {value});
+    if (const auto round = loops::FindRounding(to); round.has_value())
+      value = program.Apply(*round, lane, {value});
+    program.Store(value, loops::Access{.argument = 1, .type = to, .inner = {1}});
     program.Finish();
     absl::StatusOr<LoweredProgram> lowered = LowerTile(program, device);
     if (!lowered.ok()) return std::nullopt;

@@ -30,12 +30,12 @@ struct Strided {
 absl::StatusOr<LoweredProgram> CopyOf(ElementType type, const Index& dims, const Strided& from,
                                       const Strided& to, const DeviceProperties& device) {
   const auto access = [&](int32_t argument, const Strided& place) {
-    return cpu::Access{.argument = argument,
-                       .type = cpu::BytesOf(type),
-                       .offset = place.offset,
-                       .inner = {place.strides.begin(), place.strides.end()}};
+    return loops::Access{.argument = argument,
+                         .type = loops::BytesOf(type),
+                         .offset = place.offset,
+                         .inner = {place.strides.begin(), place.strides.end()}};
   };
-  cpu::TileProgram program({}, absl::MakeConstSpan(dims.data(), dims.size()));
+  loops::LoopProgram program({}, absl::MakeConstSpan(dims.data(), dims.size()));
   program.Store(program.Load(access(0, from)), access(1, to));
   program.Finish();
   return LowerTile(program, device);

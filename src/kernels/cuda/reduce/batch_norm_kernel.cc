@@ -17,8 +17,8 @@
 namespace hlo::cuda {
 namespace {
 
-using cpu::Strides;
-using cpu::TileValue;
+using loops::Strides;
+using TileValue = loops::Value;
 
 // Arguments of the programs: operands, results, constants, and f64 intermediates, in this order.
 enum Argument : int32_t { kResult = 8, kConstants = 16, kHandedOn = 17 };
@@ -43,13 +43,14 @@ class Loop {
     return Load(FeatureAccess(argument, type));
   }
   TileValue Number(Constant which) {
-    cpu::Access access{.argument = kConstants, .type = ElementType::kF64, .offset = which};
+    loops::Access access{.argument = kConstants, .type = ElementType::kF64, .offset = which};
     access.outer.resize(Outer().size(), 0);
     access.inner.resize(Inner().size(), 0);
     return Load(std::move(access));
   }
   TileValue Op(Opcode opcode, std::vector<TileValue> operands) {
-    return program_.Apply(cpu::FindTileOp(opcode, ElementType::kF64), cpu::Lane::kF64, operands);
+    return program_.Apply(*loops::FindScalarOperation(opcode, ElementType::kF64), loops::Lane::kF64,
+                          operands);
   }
   void StoreElement(TileValue value, int32_t argument, ElementType type) {
     Store(value, ElementAccess(argument, type));
@@ -58,7 +59,7 @@ class Loop {
     Store(value, FeatureAccess(argument, type));
   }
   void Yield(TileValue value) { program_.Yield(value); }
-  cpu::TileProgram Finish() {
+  loops::LoopProgram Finish() {
     program_.Finish();
     return std::move(program_);
   }
@@ -72,8 +73,8 @@ class Loop {
     if (over_ == Over::kElements) return {dims_.outer, dims_.features, dims_.inner};
     return {dims_.outer, dims_.inner};
   }
-  cpu::Access ElementAccess(int32_t argument, ElementType type) const {
-    cpu::Access access{.argument = argument, .type = type};
+  loops::Access ElementAccess(int32_t argument, ElementType type) const {
+    loops::Access access{.argument = argument, .type = type};
     const int64_t row = dims_.features * dims_.inner;
     if (over_ == Over::kElementsOfFeatures)
       access.outer = {dims_.inner}, access.inner = {row, 1};
@@ -81,8 +82,8 @@ class Loop {
       access.inner = {row, dims_.inner, 1};
     return access;
   }
-  cpu::Access FeatureAccess(int32_t argument, ElementType type) const {
-    cpu::Access access{.argument = argument, .type = type};
+  loops::Access FeatureAccess(int32_t argument, ElementType type) const {
+    loops::Access access{.argument = argument, .type = type};
     if (over_ == Over::kElementsOfFeatures)
       access.outer = {1}, access.inner = {0, 0};
     else if (over_ == Over::kElements)
@@ -91,42 +92,39 @@ class Loop {
       access.inner = {1};
     return access;
   }
-  TileValue Load(cpu::Access access) {
+  TileValue Load(loops::Access access) {
     const ElementType type = access.type;
     const TileValue value = program_.Load(std::move(access));
     if (type == ElementType::kF64) return value;
-    return program_.Apply(cpu::FindTileConvert(type, ElementType::kF64), cpu::Lane::kF64, {value});
+    return program_.Apply(*loops::FindConvert(type, ElementType::kF64), loops::Lane::kF64, {value});
   }
-  void Store(TileValue value, cpu::Access access) {
+  void Store(TileValue value, loops::Access access) {
     const ElementType type = access.type;
-    const cpu::Lane lane = cpu::LaneOf(type);
+    const loops::Lane lane = loops::LaneOf(type);
     if (type != ElementType::kF64)
-      value = program_.Apply(cpu::FindTileConvert(ElementType::kF64, type), lane, {value});
-    const cpu::TileCall round = cpu::RoundTile(type);
-    if (round.function != nullptr) value = program_.Apply(round, lane, {value});
+      value = program_.Apply(*loops::FindConvert(ElementType::kF64, type), lane, {value});
+    if (const auto round = loops::FindRounding(type); round.has_value())
+      value = program_.Apply(*round, lane, {value});
     program_.Store(value, std::move(access));
   }
 
   Dims dims_;
   Over over_;
-  cpu::TileProgram program_;
+  loops::LoopProgram program_;
 };
 
 // Returns a reduction that computes the sums of two values for each feature.
-cpu::ReduceProgram SumsOfFeatures(Loop& loop, TileValue first, TileValue second) {
+loops::ReduceProgram SumsOfFeatures(Loop& loop, TileValue first, TileValue second) {
   loop.Yield(first);
   loop.Yield(second);
-  const cpu::Lane f64 = cpu::Lane::kF64;
-  const cpu::TileCall add = cpu::FindTileOp(Opcode::kAdd, ElementType::kF64);
-  cpu::TileCode sums({f64, f64, f64, f64});
+  const loops::Lane f64 = loops::Lane::kF64;
+  const loops::Operation add = *loops::FindScalarOperation(Opcode::kAdd, ElementType::kF64);
+  loops::ScalarFunction sums({f64, f64, f64, f64});
   for (int k = 0; k < 2; ++k) sums.Yield(sums.Apply(add, f64, {k, 2 + k}));
   const ElementType type = ElementType::kF64;
-  return {loop.Finish(),
-          true,
-          std::move(sums),
-          cpu::Grouping::kAny,
-          {},
-          {{kHandedOn + 2, kHandedOn, type, type}, {kHandedOn + 2, kHandedOn + 1, type, type}}};
+  return {{.combiner = std::move(sums),
+           .results = {{kHandedOn + 2, kHandedOn, type, type}, {kHandedOn + 2, kHandedOn + 1, type, type}}},
+          loop.Finish()};
 }
 
 // Lowers a batch-norm instruction to a sequence of programs.

@@ -13,21 +13,18 @@
 namespace hlo::cuda {
 namespace {
 
-using cpu::Lane;
-using cpu::ReduceProgram;
+using loops::Lane;
+using loops::ReduceProgram;
 
 // Returns the fold of a combiner that is one operation on its two operands.
 std::optional<CoreFold> CoreFoldOf(const ReduceProgram& program) {
-  const absl::Span<const cpu::TileCode::Step> steps = program.combiner.steps();
-  if (steps.size() != 1 || program.combiner.yields()[0] != steps[0].out) return std::nullopt;
-  const cpu::TileSymbol& symbol = steps[0].call.symbol;
-  const auto [a, b, unused] = steps[0].in;
-  if (symbol.kind != cpu::TileSymbol::Kind::kOperation || a + b != 1 || a * b != 0) return std::nullopt;
-  const Lane lane = cpu::LaneOf(symbol.from);
+  const loops::Operation* operation = program.BinaryOperation();
+  if (operation == nullptr) return std::nullopt;
+  const Lane lane = loops::LaneOf(operation->from);
   const bool is_float = lane == Lane::kF32, is_signed = VmTypeOf(lane) == VmType::kI32;
   // Narrow integers wrap when they are stored, but not within a maximum.
   if (!is_float && lane != Lane::kS32 && lane != Lane::kU32 && lane != Lane::kPred) return std::nullopt;
-  switch (symbol.opcode) {
+  switch (operation->opcode) {
     case Opcode::kAdd:
       return lane == Lane::kPred ? CoreFold::kOr : is_float ? CoreFold::kAddF : CoreFold::kAddI;
     case Opcode::kMaximum:
@@ -76,7 +73,7 @@ void ChooseCoreGroups(CoreReduceArgs& args) {
 struct CoreReduction {
   VmTemplate vm;
   CoreReduceArgs args;
-  ReduceProgram::Result result;
+  loops::Reduction::Result result;
   size_t shared_bytes = 0;
   int vectors = 1;
   bool needs_all = false;
@@ -109,7 +106,7 @@ absl::Status RunReduction(const CoreReduction& reduction, const CoreReduceArgs& 
 
 std::optional<CoreReduction> MakeReduction(const ReduceProgram& program,
                                            const device::DeviceProperties& device) {
-  if (!program.rows || program.part_length != 1 || program.grouping != cpu::Grouping::kAny ||
+  if (!program.rows || program.part_length != 1 || program.grouping != loops::Grouping::kAny ||
       program.results.size() != 1 || program.body.yields().size() != 1)
     return std::nullopt;
   CoreReduction made;

@@ -4,14 +4,14 @@
 #include <optional>
 
 #include "device/properties.h"
-#include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cuda/launch/lowered_program.h"
+#include "loops/reduction.h"
 
 namespace hlo::cuda {
 
 // Returns nullopt if the reduction is not one of rows by a single operation, or its code is not one for the
 // core.
-std::optional<LoweredProgram> LowerCoreReduce(const cpu::ReduceProgram& program,
+std::optional<LoweredProgram> LowerCoreReduce(const loops::ReduceProgram& program,
                                               const device::DeviceProperties& device);
 
 }  // namespace hlo::cuda

@@ -15,17 +15,17 @@
 namespace hlo::cuda {
 namespace {
 
-using cpu::ReduceProgram;
+using loops::ReduceProgram;
 
 constexpr uint32_t kPiece = 32 << 10;  // Elements per piece of a row.
 constexpr int64_t kMaxReducedElements = int64_t{1} << 31;
 
 // Returns the load of the array if the body consists of one load only.
-const cpu::Access* OnlyLoad(const cpu::TileProgram& body) {
+const loops::Access* OnlyLoad(const loops::LoopProgram& body) {
   if (body.steps().size() != 1 || body.yields().size() != 1 || !body.stores().empty()) return nullptr;
-  const cpu::TileProgram::Step& step = body.steps()[0];
-  if (step.access < 0 || step.out != body.yields()[0]) return nullptr;
-  const cpu::Access& access = body.access(step.access);
+  const loops::LoopProgram::Step& step = body.steps()[0];
+  if (!step.IsLoad()) return nullptr;
+  const loops::Access& access = body.access(step.access);
   const bool is_plain = access.IsArray() && access.IsRegular() && access.starts.empty() && access.next < 0 &&
                         access.outer.size() == body.outer_dims().size() &&
                         access.inner.size() == body.inner_dims().size();
@@ -33,21 +33,17 @@ const cpu::Access* OnlyLoad(const cpu::TileProgram& body) {
 }
 
 std::optional<ReduceOp> ReduceOpOf(const ReduceProgram& program, ElementType type) {
-  const absl::Span<const cpu::TileCode::Step> steps = program.combiner.steps();
-  if (program.grouping != cpu::Grouping::kAny || program.part_length != 1 || program.results.size() != 1 ||
-      steps.size() != 1 || program.combiner.yields()[0] != steps[0].out)
+  if (program.grouping != loops::Grouping::kAny || program.part_length != 1 || program.results.size() != 1 ||
+      program.BinaryOperation() == nullptr)
     return std::nullopt;
-  const cpu::TileSymbol& symbol = steps[0].call.symbol;
-  const auto [a, b, unused] = steps[0].in;
-  if (symbol.kind != cpu::TileSymbol::Kind::kOperation || a + b != 1 || a * b != 0) return std::nullopt;
   const ReduceProgram::Result& result = program.results[0];
   for (const ElementType scalar : {result.init_type, result.output_type}) {
-    if (!HasElement(scalar) || cpu::LaneOf(scalar) != cpu::LaneOf(type)) return std::nullopt;
+    if (!HasElement(scalar) || loops::LaneOf(scalar) != loops::LaneOf(type)) return std::nullopt;
   }
-  return MatchReduceOp(symbol.opcode, type);
+  return MatchReduceOp(program.BinaryOperation()->opcode, type);
 }
 
-std::optional<IndexMap> MapOf(absl::Span<const int64_t> sizes, const cpu::Strides& strides) {
+std::optional<IndexMap> MapOf(absl::Span<const int64_t> sizes, const loops::Strides& strides) {
   PairedDims dims;
   for (size_t d = 0; d < sizes.size(); ++d) dims.dims.push_back({.size = sizes[d], .first = strides[d]});
   dims.Merge();
@@ -141,7 +137,7 @@ absl::Status LaunchAt(const ReduceKernel& kernel, bool rows, ReduceArgs args, de
 }  // namespace
 
 std::optional<LoweredProgram> LowerPlainReduce(const ReduceProgram& program) {
-  const cpu::Access* load = OnlyLoad(program.body);
+  const loops::Access* load = OnlyLoad(program.body);
   if (load == nullptr) return std::nullopt;
   const ElementType type = load->type;
   const std::optional<ReduceOp> fold = ReduceOpOf(program, type);
@@ -154,7 +150,7 @@ std::optional<LoweredProgram> LowerPlainReduce(const ReduceProgram& program) {
   if (!outer.has_value() || !inner.has_value()) return std::nullopt;
 
   const ReduceProgram::Result& result = program.results[0];
-  const bool in_f64 = *fold == ReduceOp::kAdd && cpu::LaneOf(type) == cpu::Lane::kF32;
+  const bool in_f64 = *fold == ReduceOp::kAdd && loops::LaneOf(type) == loops::Lane::kF32;
   const ElementType sum_type = SumType(type, in_f64);
   ReduceArgs args{.fold = *fold,
                   .kind = KindOf(type),

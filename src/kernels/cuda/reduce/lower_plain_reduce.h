@@ -3,12 +3,12 @@
 
 #include <optional>
 
-#include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cuda/launch/lowered_program.h"
+#include "loops/reduction.h"
 
 namespace hlo::cuda {
 
 // Returns nullopt for other reductions, which run on the VM (lower_reduce.h).
-std::optional<LoweredProgram> LowerPlainReduce(const cpu::ReduceProgram& program);
+std::optional<LoweredProgram> LowerPlainReduce(const loops::ReduceProgram& program);
 
 }  // namespace hlo::cuda

@@ -14,17 +14,16 @@
 namespace hlo::cuda {
 namespace {
 
-using cpu::Grouping;
-using cpu::Lane;
-using cpu::ReduceProgram;
+using loops::Grouping;
+using loops::Lane;
+using loops::ReduceProgram;
 using Value = VmBuilder::Value;
 
 // Sums of f32 and narrower floats accumulate in f64 and are rounded once.
 bool SumsInF64(const ReduceProgram& program) {
   return program.grouping == Grouping::kAny && program.results.size() == 1 &&
-         cpu::LaneOf(program.results[0].init_type) == Lane::kF32 && program.combiner.steps().size() == 1 &&
-         program.combiner.steps()[0].call.symbol.kind == cpu::TileSymbol::Kind::kOperation &&
-         program.combiner.steps()[0].call.symbol.opcode == Opcode::kAdd;
+         loops::LaneOf(program.results[0].init_type) == Lane::kF32 && program.BinaryOperation() != nullptr &&
+         program.BinaryOperation()->opcode == Opcode::kAdd;
 }
 
 absl::Status LowerCombiner(const ReduceProgram& program, bool in_f64, VmBuilder& builder) {
@@ -32,12 +31,7 @@ absl::Status LowerCombiner(const ReduceProgram& program, bool in_f64, VmBuilder&
   std::vector<Value> values;
   for (int k = 0; k < 2 * count; ++k) values.push_back(builder.Pinned(k));
   if (in_f64) {
-    const cpu::TileCall add{nullptr,
-                            0,
-                            {.kind = cpu::TileSymbol::Kind::kOperation,
-                             .opcode = Opcode::kAdd,
-                             .from = ElementType::kF64,
-                             .to = ElementType::kF64}};
+    const loops::Operation add = *loops::FindScalarOperation(Opcode::kAdd, ElementType::kF64);
     HLO_ASSIGN_OR_RETURN(const Value sum, builder.Apply(add, Lane::kF64, {values[0], values[1]}));
     builder.CopyTo(builder.Pinned(0), sum);
     return absl::OkStatus();
@@ -52,8 +46,8 @@ absl::Status LowerCombiner(const ReduceProgram& program, bool in_f64, VmBuilder&
 }
 
 // Returns an access that broadcasts a scalar over the whole iteration space.
-cpu::Access ScalarOf(int32_t argument, ElementType type, const ReduceProgram& program) {
-  cpu::Access access{.argument = argument, .type = type};
+loops::Access ScalarOf(int32_t argument, ElementType type, const ReduceProgram& program) {
+  loops::Access access{.argument = argument, .type = type};
   access.outer.resize(program.body.outer_dims().size(), 0);
   access.inner.resize(program.body.inner_dims().size(), 0);
   return access;

@@ -45,36 +45,35 @@ int ValuesOf(int words) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const cpu::TileProgram& program,
+absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const loops::LoopProgram& program,
                                                          VmBuilder& builder) {
-  std::vector<VmBuilder::Value> values(program.steps().size());
-  for (const cpu::TileProgram::Step& step : program.steps()) {
-    if (step.access >= 0) {
-      HLO_ASSIGN_OR_RETURN(values[step.out], builder.Load(program, step.access));
-      continue;
-    }
+  std::vector<VmBuilder::Value> values;
+  for (const loops::LoopProgram::Step& step : program.steps()) {
     absl::InlinedVector<VmBuilder::Value, 3> operands;
-    for (int k = 0; k < step.operand_count; ++k) operands.push_back(values[step.in[k]]);
-    HLO_ASSIGN_OR_RETURN(values[step.out], builder.Apply(step.call, program.lane(step.out), operands));
+    for (const loops::Value operand : step.operands()) operands.push_back(values[operand]);
+    HLO_ASSIGN_OR_RETURN(const VmBuilder::Value value,
+                         step.IsLoad() ? builder.Load(program, step.access)
+                                       : builder.Apply(step.operation, step.lane, operands));
+    values.push_back(value);
   }
-  for (const cpu::TileProgram::Stored& stored : program.stores())
+  for (const loops::LoopProgram::Stored& stored : program.stores())
     HLO_RETURN_IF_ERROR(builder.Store(values[stored.value], program.access(stored.access)));
   std::vector<VmBuilder::Value> yields;
-  for (const cpu::TileValue value : program.yields()) yields.push_back(values[value]);
+  for (const loops::Value value : program.yields()) yields.push_back(values[value]);
   return yields;
 }
 
 namespace {
 
 // Returns the loop state after the last iteration.
-absl::StatusOr<std::vector<VmBuilder::Value>> LowerLoop(const cpu::TileCode::Step& step,
+absl::StatusOr<std::vector<VmBuilder::Value>> LowerLoop(const loops::ScalarFunction::Step& step,
                                                         absl::Span<const VmBuilder::Value> values,
                                                         VmBuilder& builder) {
-  const cpu::TileCode::Loop& loop = *step.loop;
+  const loops::ScalarFunction::Loop& loop = *step.loop;
   std::vector<VmBuilder::Value> state;
-  for (const cpu::TileValue value : step.state) state.push_back(builder.Variable(values[value]));
+  for (const loops::Value value : step.state) state.push_back(builder.Variable(values[value]));
   const VmBuilder::Label turn = builder.NewLabel(), end = builder.NewLabel();
-  if (loop.active != cpu::TileCode::kAll) builder.JumpUnless(values[loop.active], end);
+  if (loop.active != loops::ScalarFunction::kAll) builder.JumpUnless(values[loop.active], end);
   builder.Bind(turn);
   HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> goes_on,
                        LowerCode(loop.condition, state, builder));
@@ -90,29 +89,29 @@ absl::StatusOr<std::vector<VmBuilder::Value>> LowerLoop(const cpu::TileCode::Ste
 
 }  // namespace
 
-absl::StatusOr<std::vector<VmBuilder::Value>> LowerCode(const cpu::TileCode& code,
+absl::StatusOr<std::vector<VmBuilder::Value>> LowerCode(const loops::ScalarFunction& code,
                                                         absl::Span<const VmBuilder::Value> inputs,
                                                         VmBuilder& builder) {
   std::vector<VmBuilder::Value> values(inputs.begin(), inputs.end()), yields;
   values.resize(static_cast<size_t>(code.value_count()));
-  for (const cpu::TileCode::Step& step : code.steps()) {
-    const cpu::Lane lane = code.lane(step.out);
+  for (const loops::ScalarFunction::Step& step : code.steps()) {
+    const loops::Lane lane = code.lane(step.out);
     if (step.loop != nullptr) {
       HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> state, LowerLoop(step, values, builder));
       std::copy(state.begin(), state.end(), values.begin() + step.out);
-    } else if (step.call.function == nullptr) {
+    } else if (step.operation.kind == loops::Operation::Kind::kNone) {
       HLO_ASSIGN_OR_RETURN(values[step.out], builder.Constant(lane, step.constant.data()));
     } else {
       HLO_ASSIGN_OR_RETURN(
           values[step.out],
-          builder.Apply(step.call, lane, {values[step.in[0]], values[step.in[1]], values[step.in[2]]}));
+          builder.Apply(step.operation, lane, {values[step.in[0]], values[step.in[1]], values[step.in[2]]}));
     }
   }
-  for (const cpu::TileValue value : code.yields()) yields.push_back(values[value]);
+  for (const loops::Value value : code.yields()) yields.push_back(values[value]);
   return yields;
 }
 
-std::vector<int64_t> DimsOf(const cpu::TileProgram& program) {
+std::vector<int64_t> DimsOf(const loops::LoopProgram& program) {
   std::vector<int64_t> dims(program.outer_dims().begin(), program.outer_dims().end());
   dims.insert(dims.end(), program.inner_dims().begin(), program.inner_dims().end());
   return dims;
@@ -138,7 +137,7 @@ absl::StatusOr<size_t> SharedBytesOf(const VmTemplate& made, int values,
   return bytes;
 }
 
-absl::StatusOr<LoweredProgram> LowerTile(const cpu::TileProgram& program,
+absl::StatusOr<LoweredProgram> LowerTile(const loops::LoopProgram& program,
                                          const device::DeviceProperties& device) {
   if (std::optional<LoweredProgram> copy = LowerCopy(program); copy.has_value()) return *std::move(copy);
   VmBuilder builder;

@@ -89,7 +89,7 @@ struct VmStart {
   int64_t offset = 0;
   int64_t position_stride[kVmDims] = {};
 };
-// A bounds test; see cpu::Edge.
+// A bounds test; see loops::Edge.
 struct VmEdge {
   int64_t offset = 0;
   int64_t position_stride[kVmDims] = {};

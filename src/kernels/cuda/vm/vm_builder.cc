@@ -9,8 +9,7 @@
 
 namespace hlo::cuda {
 
-using cpu::Lane;
-using cpu::TileSymbol;
+using loops::Lane;
 
 VmType VmTypeOf(Lane lane) {
   switch (lane) {
@@ -112,18 +111,18 @@ VmBuilder::Value VmBuilder::Emit(VmOp op, VmType type, absl::Span<const Value> o
 
 VmBuilder::Value VmBuilder::CutToLane(Value value, Lane lane) {
   if (lane == Lane::kS8 || lane == Lane::kS16 || lane == Lane::kU8 || lane == Lane::kU16)
-    return Emit(VmOp::kCut, VmTypeOf(lane), {value}, 8 * cpu::LaneBytes(lane));
+    return Emit(VmOp::kCut, VmTypeOf(lane), {value}, 8 * loops::LaneBytes(lane));
   return value;
 }
 
-void VmBuilder::AddWalk(Walk::Kind kind, int32_t number, const cpu::Strides& outer,
-                        const cpu::Strides& inner) {
+void VmBuilder::AddWalk(Walk::Kind kind, int32_t number, const loops::Strides& outer,
+                        const loops::Strides& inner) {
   std::vector<int64_t> strides(outer.begin(), outer.end());
   strides.insert(strides.end(), inner.begin(), inner.end());
   walks_.push_back({kind, number, std::move(strides)});
 }
 
-absl::StatusOr<int32_t> VmBuilder::AddAccess(const cpu::Access& access) {
+absl::StatusOr<int32_t> VmBuilder::AddAccess(const loops::Access& access) {
   VmProgram& program = result_.program;
   const auto number = program.access_count;
   if (number == VmProgram::kAccesses)
@@ -142,7 +141,7 @@ absl::StatusOr<int32_t> VmBuilder::AddAccess(const cpu::Access& access) {
   result_.access_arguments.push_back(access.argument);
   result_.outside_arguments.push_back(access.outside);
   AddWalk(Walk::Kind::kAccess, number, access.outer, access.inner);
-  for (const cpu::RuntimeStart& start : access.starts) {
+  for (const loops::RuntimeStart& start : access.starts) {
     if (start.place.has_value())
       AddWalk(Walk::Kind::kStart, program.start_count, start.place->outer, start.place->inner);
     program.starts[program.start_count++] = {
@@ -156,7 +155,7 @@ absl::StatusOr<int32_t> VmBuilder::AddAccess(const cpu::Access& access) {
     program.accesses[number].starts_move |= start.place.has_value();
     result_.start_arguments.push_back(start.argument);
   }
-  for (const cpu::Edge& edge : access.edges) {
+  for (const loops::Edge& edge : access.edges) {
     AddWalk(Walk::Kind::kEdge, program.edge_count, edge.at.outer, edge.at.inner);
     program.edges[program.edge_count++] = {.offset = edge.at.offset,
                                            .size = edge.size,
@@ -168,17 +167,17 @@ absl::StatusOr<int32_t> VmBuilder::AddAccess(const cpu::Access& access) {
   return number;
 }
 
-absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const cpu::Access& access) {
+absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const loops::Access& access) {
   HLO_ASSIGN_OR_RETURN(const int32_t number, AddAccess(access));
-  const Lane lane = cpu::LaneOf(access.type);
-  Widen(cpu::LaneBytes(lane));
+  const Lane lane = loops::LaneOf(access.type);
+  Widen(loops::LaneBytes(lane));
   if (access.IsArray()) return Emit(VmOp::kLoad, VmTypeOf(lane), {}, number);
-  if (access.argument == cpu::Access::kInside) return Emit(VmOp::kInside, VmTypeOf(lane), {}, number);
+  if (access.argument == loops::Access::kInside) return Emit(VmOp::kInside, VmTypeOf(lane), {}, number);
   if (lane == Lane::kPred) return absl::UnimplementedError("an iota of pred");
   return CutToLane(Emit(VmOp::kIota, VmTypeOf(lane), {}, number), lane);
 }
 
-absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const cpu::TileProgram& program, int32_t number) {
+absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const loops::LoopProgram& program, int32_t number) {
   HLO_ASSIGN_OR_RETURN(const Value value, Load(program.access(number)));
   for (int32_t next = program.access(number).next; next >= 0; next = program.access(next).next) {
     HLO_ASSIGN_OR_RETURN(const int32_t added, AddAccess(program.access(next)));
@@ -187,7 +186,7 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const cpu::TileProgram& program
   return value;
 }
 
-absl::Status VmBuilder::Store(Value value, const cpu::Access& access) {
+absl::Status VmBuilder::Store(Value value, const loops::Access& access) {
   HLO_ASSIGN_OR_RETURN(const int32_t number, AddAccess(access));
   nodes_.push_back(
       {{.op = VmOp::kStore, .type = VmType::kU32, .parameter = static_cast<uint16_t>(number)}, -1, {value}});
@@ -197,7 +196,7 @@ absl::Status VmBuilder::Store(Value value, const cpu::Access& access) {
 absl::StatusOr<VmBuilder::Value> VmBuilder::Constant(Lane lane, const void* element) {
   if (constant_count_ == VmProgram::kConstants)
     return absl::UnimplementedError("the code has too many constants");
-  Widen(cpu::LaneBytes(lane));
+  Widen(loops::LaneBytes(lane));
   uint32_t(&words)[4] = result_.program.constants[constant_count_];
   // Narrow integers are extended to a word.
   if (lane == Lane::kPred || lane == Lane::kU8)
@@ -209,7 +208,7 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Constant(Lane lane, const void* elem
   else if (lane == Lane::kS16)
     words[0] = static_cast<uint32_t>(*static_cast<const int16_t*>(element));
   else
-    std::memcpy(words, element, cpu::LaneBytes(lane));
+    std::memcpy(words, element, loops::LaneBytes(lane));
   return Emit(VmOp::kConstant, VmTypeOf(lane), {}, constant_count_++);
 }
 
@@ -249,14 +248,14 @@ VmBuilder::Value VmBuilder::Zero() {
   return zero.value_or(0);
 }
 
-absl::StatusOr<VmBuilder::Value> VmBuilder::Operation(const TileSymbol& symbol,
-                                                      absl::Span<const Value> operands) {
-  const Lane lane = cpu::LaneOf(symbol.from);
+absl::StatusOr<VmBuilder::Value> VmBuilder::ScalarOperation(const loops::Operation& operation,
+                                                            absl::Span<const Value> operands) {
+  const Lane lane = loops::LaneOf(operation.from);
   const VmType type = VmTypeOf(lane);
-  std::optional<VmOp> op = OpOf(symbol.opcode);
+  std::optional<VmOp> op = OpOf(operation.opcode);
   const bool is_complex = IsComplexType(type);
   if (!op.has_value() || (is_complex && ComplexOpOf(*op) == ComplexOp::kNone))
-    return absl::UnimplementedError(fmt::format("{} of {}", Name(symbol.opcode), Name(symbol.from)));
+    return absl::UnimplementedError(fmt::format("{} of {}", Name(operation.opcode), Name(operation.from)));
   // Only the widest VM has complex functions (VmOneComplex).
   if (is_complex && ComplexOpOf(*op) == ComplexOp::kFunction) Widen(16);
   if (lane == Lane::kPred) {  // Values 0 and 1.
@@ -264,72 +263,76 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Operation(const TileSymbol& symbol,
     if (*op == VmOp::kMultiply) op = VmOp::kMinimum;
     if (*op == VmOp::kNot) op = VmOp::kNotPred;
   }
-  const Value value = Emit(*op, type, operands, BitWidth(symbol.from));
+  const Value value = Emit(*op, type, operands, BitWidth(operation.from));
   return IsInteger(type) && lane != Lane::kPred ? CutToLane(value, lane) : value;
 }
 
-VmBuilder::Value VmBuilder::Comparison(const TileSymbol& symbol, absl::Span<const Value> operands) {
-  VmType type = VmTypeOf(cpu::LaneOf(symbol.from));
-  const auto op = static_cast<VmOp>(static_cast<int>(VmOp::kEq) + static_cast<int>(symbol.direction));
-  if (!symbol.total_order || (type != VmType::kF32 && type != VmType::kF64)) return Emit(op, type, operands);
+VmBuilder::Value VmBuilder::Comparison(const loops::Operation& operation, absl::Span<const Value> operands) {
+  VmType type = VmTypeOf(loops::LaneOf(operation.from));
+  const auto op = static_cast<VmOp>(static_cast<int>(VmOp::kEq) + static_cast<int>(operation.direction));
+  if (!operation.total_order || (type != VmType::kF32 && type != VmType::kF64))
+    return Emit(op, type, operands);
   const Value a = Emit(VmOp::kTotalOrder, type, {operands[0]});
   const Value b = Emit(VmOp::kTotalOrder, type, {operands[1]});
   type = type == VmType::kF32 ? VmType::kI32 : VmType::kI64;
   return Emit(op, type, {a, b});
 }
 
-absl::StatusOr<VmBuilder::Value> VmBuilder::Conversion(const TileSymbol& symbol, Value value) {
-  const Lane from = cpu::LaneOf(symbol.from), to = cpu::LaneOf(symbol.to);
+absl::StatusOr<VmBuilder::Value> VmBuilder::Conversion(const loops::Operation& operation, Value value) {
+  const Lane from = loops::LaneOf(operation.from), to = loops::LaneOf(operation.to);
   if (to == Lane::kPred) {
     if (from == Lane::kPred) return value;
     const Value zero = Zero();
     return Emit(VmOp::kNe, VmTypeOf(from), {value, zero});
   }
-  if (from == Lane::kF64 && IsFloat(symbol.to) && BitWidth(symbol.to) <= 8)
-    return Emit(VmOp::kRoundFromF64, VmType::kF64, {value}, static_cast<int>(symbol.to));
+  if (from == Lane::kF64 && IsFloat(operation.to) && BitWidth(operation.to) <= 8)
+    return Emit(VmOp::kRoundFromF64, VmType::kF64, {value}, static_cast<int>(operation.to));
   if (IsComplexType(VmTypeOf(from)) && !IsComplexType(VmTypeOf(to)))
     return absl::UnimplementedError("a conversion of complex numbers to real ones");
-  const Value converted = Emit(VmOp::kConvert, VmTypeOf(from), {value},
-                               static_cast<int>(VmTypeOf(to)) | static_cast<int>(BitWidth(symbol.to)) << 8);
+  const Value converted =
+      Emit(VmOp::kConvert, VmTypeOf(from), {value},
+           static_cast<int>(VmTypeOf(to)) | static_cast<int>(BitWidth(operation.to)) << 8);
   return CutToLane(converted, to);
 }
 
-VmBuilder::Value VmBuilder::Bits(const TileSymbol& symbol, Value value) {
-  if (symbol.from == ElementType::kBF16 && symbol.to != ElementType::kBF16)
-    return CutToLane(Emit(VmOp::kBitsOfBF16, VmType::kF32, {value}), cpu::LaneOf(symbol.to));
-  if (symbol.to == ElementType::kBF16 && symbol.from != ElementType::kBF16)
+VmBuilder::Value VmBuilder::Bits(const loops::Operation& operation, Value value) {
+  if (operation.from == ElementType::kBF16 && operation.to != ElementType::kBF16)
+    return CutToLane(Emit(VmOp::kBitsOfBF16, VmType::kF32, {value}), loops::LaneOf(operation.to));
+  if (operation.to == ElementType::kBF16 && operation.from != ElementType::kBF16)
     return Emit(VmOp::kBF16OfBits, VmType::kU32, {value});
-  return CutToLane(value, cpu::LaneOf(symbol.to));
+  return CutToLane(value, loops::LaneOf(operation.to));
 }
 
-absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const cpu::TileCall& call, Lane result,
+absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const loops::Operation& operation, Lane result,
                                                   absl::Span<const Value> operands) {
-  const TileSymbol& symbol = call.symbol;
-  Widen(cpu::LaneBytes(result));
-  Widen(cpu::LaneBytes(cpu::LaneOf(symbol.from)));
-  switch (symbol.kind) {
-    case TileSymbol::Kind::kOperation:
-      return Operation(symbol, operands);
-    case TileSymbol::Kind::kRoundedOperation: {
-      HLO_ASSIGN_OR_RETURN(const Value value, Operation(symbol, operands));
-      return Emit(VmOp::kRound, VmType::kF32, {value}, static_cast<int>(symbol.to));
+  Widen(loops::LaneBytes(result));
+  Widen(loops::LaneBytes(loops::LaneOf(operation.from)));
+  switch (operation.kind) {
+    case loops::Operation::Kind::kScalar:
+      return ScalarOperation(operation, operands);
+    case loops::Operation::Kind::kRoundedScalar: {
+      HLO_ASSIGN_OR_RETURN(const Value value, ScalarOperation(operation, operands));
+      return Emit(VmOp::kRound, VmType::kF32, {value}, static_cast<int>(operation.to));
     }
-    case TileSymbol::Kind::kCompare:
-      return Comparison(symbol, operands);
-    case TileSymbol::Kind::kSelect:
+    case loops::Operation::Kind::kCompare:
+      return Comparison(operation, operands);
+    case loops::Operation::Kind::kSelect:
       return Emit(VmOp::kSelect, VmType::kU32, operands);
-    case TileSymbol::Kind::kConvert:
-      return Conversion(symbol, operands[0]);
-    case TileSymbol::Kind::kBits:
-      return Bits(symbol, operands[0]);
-    case TileSymbol::Kind::kReducePrecision:
-      return Emit(VmOp::kReducePrecision, VmTypeOf(result), operands, call.parameter);
-    case TileSymbol::Kind::kRound:
-      if (IsFloat(symbol.to)) return Emit(VmOp::kRound, VmType::kF32, operands, static_cast<int>(symbol.to));
-      return Emit(VmOp::kCut, VmTypeOf(result), operands, BitWidth(symbol.to));
-    case TileSymbol::Kind::kStochastic:
-      return Emit(VmOp::kStochastic, VmTypeOf(cpu::LaneOf(symbol.from)), operands.first(2), call.parameter);
-    case TileSymbol::Kind::kNone:
+    case loops::Operation::Kind::kConvert:
+      return Conversion(operation, operands[0]);
+    case loops::Operation::Kind::kBits:
+      return Bits(operation, operands[0]);
+    case loops::Operation::Kind::kReducePrecision:
+      return Emit(VmOp::kReducePrecision, VmTypeOf(result), operands,
+                  operation.exponent_bits << 8 | operation.mantissa_bits);
+    case loops::Operation::Kind::kRound:
+      if (IsFloat(operation.to))
+        return Emit(VmOp::kRound, VmType::kF32, operands, static_cast<int>(operation.to));
+      return Emit(VmOp::kCut, VmTypeOf(result), operands, BitWidth(operation.to));
+    case loops::Operation::Kind::kStochastic:
+      return Emit(VmOp::kStochastic, VmTypeOf(loops::LaneOf(operation.from)), operands.first(2),
+                  BitWidth(operation.to) << 8 | operation.random_bits);
+    case loops::Operation::Kind::kNone:
       break;
   }
   return absl::UnimplementedError("no code for this operation");

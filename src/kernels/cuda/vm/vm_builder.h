@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cuda/vm/vm.h"
+#include "loops/loop_program.h"
 
 namespace hlo::cuda {
 
@@ -30,12 +30,13 @@ class VmBuilder {
   Value Pinned(int slot) const { return slot; }
 
   // Returns Unimplemented if there is no instruction for it or the program is full.
-  absl::StatusOr<Value> Load(const cpu::Access& access);
+  absl::StatusOr<Value> Load(const loops::Access& access);
   // Loads access `number` of the program, with the accesses that provide its values out of bounds.
-  absl::StatusOr<Value> Load(const cpu::TileProgram& program, int32_t number);
-  absl::StatusOr<Value> Constant(cpu::Lane lane, const void* element);
-  absl::StatusOr<Value> Apply(const cpu::TileCall& call, cpu::Lane result, absl::Span<const Value> operands);
-  absl::Status Store(Value value, const cpu::Access& access);
+  absl::StatusOr<Value> Load(const loops::LoopProgram& program, int32_t number);
+  absl::StatusOr<Value> Constant(loops::Lane lane, const void* element);
+  absl::StatusOr<Value> Apply(const loops::Operation& operation, loops::Lane result,
+                              absl::Span<const Value> operands);
+  absl::Status Store(Value value, const loops::Access& access);
   void CopyTo(Value pinned_or_variable, Value value);
   Value Copy(Value value);
   // A mutable value within the section, assigned by CopyTo.
@@ -66,13 +67,13 @@ class VmBuilder {
     bool is_label = false;
   };
   Value Emit(VmOp op, VmType type, absl::Span<const Value> operands, int64_t parameter = 0);
-  absl::StatusOr<int32_t> AddAccess(const cpu::Access& access);
-  Value CutToLane(Value value, cpu::Lane lane);
+  absl::StatusOr<int32_t> AddAccess(const loops::Access& access);
+  Value CutToLane(Value value, loops::Lane lane);
   void Widen(int64_t bytes);
-  absl::StatusOr<Value> Operation(const cpu::TileSymbol& symbol, absl::Span<const Value> operands);
-  Value Comparison(const cpu::TileSymbol& symbol, absl::Span<const Value> operands);
-  absl::StatusOr<Value> Conversion(const cpu::TileSymbol& symbol, Value value);
-  Value Bits(const cpu::TileSymbol& symbol, Value value);
+  absl::StatusOr<Value> ScalarOperation(const loops::Operation& operation, absl::Span<const Value> operands);
+  Value Comparison(const loops::Operation& operation, absl::Span<const Value> operands);
+  absl::StatusOr<Value> Conversion(const loops::Operation& operation, Value value);
+  Value Bits(const loops::Operation& operation, Value value);
   Value Zero();
   static Value Index(Value value) { return value - VmInstruction::kMaxSlots; }
   // Indexed by value.
@@ -93,13 +94,13 @@ class VmBuilder {
     int32_t number;
     std::vector<int64_t> strides;
   };
-  void AddWalk(Walk::Kind kind, int32_t number, const cpu::Strides& outer, const cpu::Strides& inner);
+  void AddWalk(Walk::Kind kind, int32_t number, const loops::Strides& outer, const loops::Strides& inner);
   std::vector<Walk> walks_;
   int32_t constant_count_ = 0;
   absl::Status failure_;
   VmTemplate result_;
 };
 
-VmType VmTypeOf(cpu::Lane lane);
+VmType VmTypeOf(loops::Lane lane);
 
 }  // namespace hlo::cuda

@@ -1,4 +1,4 @@
-#include "plan/codegen/tile_calls.h"
+#include "plan/codegen/operations.h"
 
 #include <algorithm>
 
@@ -8,52 +8,53 @@
 namespace hlo::plan {
 namespace {
 
-cpu::TileCall CallOf(const Instruction& instruction) {
+std::optional<loops::Operation> OperationOf(const Instruction& instruction) {
   if (instruction.operand_count() == 0 || !instruction.operand(0)->shape().IsArray() ||
       !instruction.shape().IsArray())
-    return {};
+    return std::nullopt;
   const ElementType from = instruction.operand(0)->shape().type(), to = instruction.shape().type();
   if (instruction.opcode() == Opcode::kStochasticConvert)
-    return cpu::FindTileStochasticConvert(from, instruction.operand(1)->shape().type(), to);
+    return loops::FindStochasticConvert(from, instruction.operand(1)->shape().type(), to);
   // The reference evaluates operands of mixed precision.
   const bool takes_predicate = instruction.opcode() == Opcode::kSelect;
   for (int64_t i = takes_predicate ? 2 : 1; i < instruction.operand_count(); ++i) {
     if (instruction.operand(i)->shape().type() !=
         instruction.operand(takes_predicate ? 1 : 0)->shape().type())
-      return {};
+      return std::nullopt;
   }
   switch (instruction.opcode()) {
     case Opcode::kCompare:
-      return cpu::FindTileCompare(instruction.Get<attr::direction>(), IsTotalOrder(instruction), from);
+      return loops::FindCompare(instruction.Get<attr::direction>(), IsTotalOrder(instruction), from);
     case Opcode::kSelect:
-      return instruction.operand(1)->shape().type() == to ? cpu::FindTileSelect(to) : cpu::TileCall{};
+      return instruction.operand(1)->shape().type() == to ? std::optional(loops::SelectOf(to)) : std::nullopt;
     case Opcode::kConvert:
     case Opcode::kCopy:
-      return cpu::FindTileConvert(from, to);
+      return loops::FindConvert(from, to);
     case Opcode::kReducePrecision:
-      return from == to ? cpu::FindTileReducePrecision(from, instruction.Get<attr::exponent_bits>(),
-                                                       instruction.Get<attr::mantissa_bits>())
-                        : cpu::TileCall{};
+      return from == to ? loops::FindReducePrecision(from, instruction.Get<attr::exponent_bits>(),
+                                                     instruction.Get<attr::mantissa_bits>())
+                        : std::nullopt;
     case Opcode::kBitcast:
       // Without layouts a bitcast is elementwise.
       if (instruction.operand(0)->shape().layout() != nullptr || instruction.shape().layout() != nullptr)
-        return {};
-      return cpu::FindTileBitcast(from, to);
+        return std::nullopt;
+      return loops::FindBitcast(from, to);
     case Opcode::kBitcastConvert:
-      return cpu::FindTileBitcast(from, to);
+      return loops::FindBitcast(from, to);
     case Opcode::kIsFinite:
-      return cpu::FindTileOp(instruction.opcode(), from);
+      return loops::FindScalarOperation(instruction.opcode(), from);
     case Opcode::kComplex:
-      return ComplexOf(from) == to ? cpu::FindTileOp(instruction.opcode(), from) : cpu::TileCall{};
+      return ComplexOf(from) == to ? loops::FindScalarOperation(instruction.opcode(), from) : std::nullopt;
     case Opcode::kAbs:
     case Opcode::kImag:
     case Opcode::kReal:
-      return ComponentType(from) == to ? cpu::FindTileOp(instruction.opcode(), from) : cpu::TileCall{};
+      return ComponentType(from) == to ? loops::FindScalarOperation(instruction.opcode(), from)
+                                       : std::nullopt;
     default:
       if (!(Info(instruction.opcode()).has(kElementwise) || instruction.opcode() == Opcode::kClamp) ||
           from != to)
-        return {};
-      return cpu::FindTileOp(instruction.opcode(), from);
+        return std::nullopt;
+      return loops::FindScalarOperation(instruction.opcode(), from);
   }
 }
 
@@ -85,26 +86,26 @@ bool NeedsRounding(const Instruction& instruction) {
 // True for a conversion that is at most a rounding.
 bool KeepsLane(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kConvert &&
-         cpu::LaneOf(instruction.operand(0)->shape().type()) == cpu::LaneOf(instruction.shape().type());
+         loops::LaneOf(instruction.operand(0)->shape().type()) == loops::LaneOf(instruction.shape().type());
 }
 
 template <class Program>
-cpu::TileValue Apply(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
-                     Program& program) {
+loops::Value Apply(const Instruction& instruction, absl::Span<const loops::Value> operands,
+                   Program& program) {
   const ElementType type = instruction.shape().type();
-  const cpu::Lane lane = cpu::LaneOf(type);
-  const cpu::TileCall rounded = cpu::FindRoundedTileOp(instruction.opcode(), type);
-  if (rounded.function != nullptr) return program.Apply(rounded, lane, operands);
-  cpu::TileValue value =
-      KeepsLane(instruction) ? operands[0] : program.Apply(CallOf(instruction), lane, operands);
-  const cpu::TileCall round = cpu::RoundTile(type);
-  if (round.function != nullptr && NeedsRounding(instruction)) value = program.Apply(round, lane, {value});
+  const loops::Lane lane = loops::LaneOf(type);
+  if (const auto rounded = loops::FindRoundedOperation(instruction.opcode(), type); rounded.has_value())
+    return program.Apply(*rounded, lane, operands);
+  loops::Value value =
+      KeepsLane(instruction) ? operands[0] : program.Apply(*OperationOf(instruction), lane, operands);
+  const std::optional<loops::Operation> round = loops::FindRounding(type);
+  if (round.has_value() && NeedsRounding(instruction)) value = program.Apply(*round, lane, {value});
   return value;
 }
 
 }  // namespace
 
-bool HasTileCall(const Instruction& instruction) { return CallOf(instruction).function != nullptr; }
+bool HasOperation(const Instruction& instruction) { return OperationOf(instruction).has_value(); }
 
 bool IsElementwiseCode(const Computation& computation) {
   return computation.root()->opcode() != Opcode::kConstant &&
@@ -119,7 +120,7 @@ bool IsElementwiseCode(const Computation& computation) {
                          case Opcode::kCall:
                            return IsElementwiseCode(*instruction->called_computations()[0]);
                          default:
-                           return HasTileCall(*instruction);
+                           return HasOperation(*instruction);
                        }
                      });
 }
@@ -132,19 +133,19 @@ bool IsElementwiseMap(const Instruction& map) {
   return fits && IsElementwiseCode(code);
 }
 
-cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
-                                cpu::TileProgram& program) {
+loops::Value ApplyInstruction(const Instruction& instruction, absl::Span<const loops::Value> operands,
+                              loops::LoopProgram& program) {
   return Apply(instruction, operands, program);
 }
 
-cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
-                                cpu::TileCode& code) {
+loops::Value ApplyInstruction(const Instruction& instruction, absl::Span<const loops::Value> operands,
+                              loops::ScalarFunction& code) {
   return Apply(instruction, operands, code);
 }
 
-cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram& program) {
-  const cpu::TileCall round = cpu::RoundTile(type);
-  return round.function == nullptr ? value : program.Apply(round, cpu::LaneOf(type), {value});
+loops::Value Rounded(ElementType type, loops::Value value, loops::LoopProgram& program) {
+  const std::optional<loops::Operation> round = loops::FindRounding(type);
+  return round.has_value() ? program.Apply(*round, loops::LaneOf(type), {value}) : value;
 }
 
 bool IsReassociable(const Instruction& root) {
@@ -161,18 +162,19 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
     types.push_back(reduce.operand(k)->shape().type());
     if (reduce.operand(static_cast<int64_t>(count + k))->shape().type() != types[k]) return std::nullopt;
   }
-  std::optional<cpu::TileCode> code = FindCombinerCode(to_apply, types);
+  std::optional<loops::ScalarFunction> code = FindCombinerCode(to_apply, types);
   if (!code.has_value()) return std::nullopt;
   const Instruction& root = *to_apply.root();
-  if (count > 1 || !IsReassociable(root)) return ReduceCode{*std::move(code), cpu::Grouping::kNone, {}};
+  if (count > 1 || !IsReassociable(root))
+    return ReduceCode{*std::move(code), loops::Grouping::kNone, std::nullopt};
   // A sum of small floats is rounded once, at its end.
-  const cpu::Lane lane = cpu::LaneOf(types[0]);
-  cpu::TileCode regrouped({lane, lane});
-  cpu::TileValue sum = regrouped.Apply(CallOf(root), lane, {0, 1});
-  const cpu::TileCall cut = cpu::RoundTile(types[0]);
-  if (cut.function != nullptr && IsIntegral(types[0])) sum = regrouped.Apply(cut, lane, {sum});
+  const loops::Lane lane = loops::LaneOf(types[0]);
+  loops::ScalarFunction regrouped({lane, lane});
+  loops::Value sum = regrouped.Apply(*OperationOf(root), lane, {0, 1});
+  const std::optional<loops::Operation> cut = loops::FindRounding(types[0]);
+  if (cut.has_value() && IsIntegral(types[0])) sum = regrouped.Apply(*cut, lane, {sum});
   regrouped.Yield(sum);
-  return ReduceCode{std::move(regrouped), cpu::Grouping::kAny, cpu::FindTileFold(root.opcode(), types[0])};
+  return ReduceCode{std::move(regrouped), loops::Grouping::kAny, root.opcode()};
 }
 
 }  // namespace hlo::plan

@@ -9,7 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "hlo_run/element_type.h"
 
-namespace hlo::cpu {
+namespace hlo::loops {
 
 using Strides = absl::InlinedVector<int64_t, 4>;
 
@@ -84,4 +84,4 @@ void VisitExtras(AnyAccess& access, Visit&& visit) {
   for (auto& edge : access.edges) visit(edge.at);
 }
 
-}  // namespace hlo::cpu
+}  // namespace hlo::loops

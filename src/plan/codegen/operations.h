@@ -1,0 +1,38 @@
+#pragma once
+// Lowers instructions to elementwise operations of loops.
+
+#include <optional>
+
+#include "hlo_run/module.h"
+#include "loops/loop_program.h"
+#include "loops/reduction.h"
+#include "loops/scalar_function.h"
+
+namespace hlo::plan {
+
+// True if the instruction is an elementwise operation of loops.
+bool HasOperation(const Instruction& instruction);
+// True if all instructions of the computation are elementwise operations on scalars.
+bool IsElementwiseCode(const Computation& computation);
+// True if the to_apply of a map is elementwise.
+bool IsElementwiseMap(const Instruction& map);
+// Appends the instruction to the program and rounds the result to its type.
+loops::Value ApplyInstruction(const Instruction& instruction, absl::Span<const loops::Value> operands,
+                              loops::LoopProgram& program);
+loops::Value ApplyInstruction(const Instruction& instruction, absl::Span<const loops::Value> operands,
+                              loops::ScalarFunction& code);
+loops::Value Rounded(ElementType type, loops::Value value, loops::LoopProgram& program);
+
+// True if the root of a to_apply is one operation on an accumulator and a value that may be reassociated.
+bool IsReassociable(const Instruction& root);
+
+// The to_apply of a reduction as tile code of accumulators, then values; nullopt if it has other operations
+// than elementwise ones on scalars.
+struct ReduceCode {
+  loops::ScalarFunction code;
+  loops::Grouping grouping;
+  std::optional<Opcode> fold;  // The operation, except for rounding, if it may be reassociated.
+};
+std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);
+
+}  // namespace hlo::plan
