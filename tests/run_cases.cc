@@ -44,6 +44,14 @@ namespace {
 // What the CPU computed in place of the GPU: opcode and reason, or why all of a module.
 std::set<std::string> fallbacks;
 
+// Adds the fallbacks of a run.
+void NoteFallbacks(const Executable& executable) {
+  if (!executable.fallback_reason().empty())
+    fallbacks.insert("module: " + std::string(executable.fallback_reason()));
+  for (const Fallback& fallback : executable.fallbacks())
+    fallbacks.insert(std::string(Name(fallback.instruction->opcode())) + ": " + fallback.reason);
+}
+
 absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
   EvaluateOptions options = kOptions;
   options.host = host;
@@ -58,26 +66,28 @@ absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Litera
   options.max_seconds = 0;  // A deadline would keep loops on the host.
   HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, options, where, plan_options));
   absl::StatusOr<Literal> result = executable.Run(std::move(arguments), options);
-  if (!executable.fallback_reason().empty())
-    fallbacks.insert("module: " + std::string(executable.fallback_reason()));
-  for (const Fallback& fallback : executable.fallbacks())
-    fallbacks.insert(std::string(Name(fallback.instruction->opcode())) + ": " + fallback.reason);
+  NoteFallbacks(executable);
   return result;
 }
 
 absl::StatusOr<std::vector<Literal>> OnDevices(const CheckedModule& module,
                                                std::vector<std::vector<Literal>> arguments,
                                                bool emulate_xla_cpu) {
-  if (where.kind != Device::Kind::kCpu)
-    return absl::UnimplementedError("several devices run on the CPU alone");
   // The checker of passes evaluates one device.
   PlanOptions options = plan_options;
   options.check_passes = false;
   modules_not_checked += plan_options.check_passes ? 1 : 0;
-  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, kOptions, where, options));
-  if (executable.engine() != engine)
+  EvaluateOptions evaluate_options = kOptions;
+  const bool on_gpu = where.kind != Device::Kind::kCpu;
+  if (on_gpu) evaluate_options.max_seconds = 0;
+  HLO_ASSIGN_OR_RETURN(Executable executable,
+                       Executable::Make(module, engine, evaluate_options, where, options));
+  if (executable.engine() != engine && !on_gpu)
     return absl::UnimplementedError(std::string(executable.fallback_reason()));
-  return executable.RunDevices(std::move(arguments), kOptions, {.emulate_xla_cpu = emulate_xla_cpu});
+  absl::StatusOr<std::vector<Literal>> results =
+      executable.RunDevices(std::move(arguments), evaluate_options, {.emulate_xla_cpu = emulate_xla_cpu});
+  if (on_gpu) NoteFallbacks(executable);
+  return results;
 }
 
 bool FallbacksAre(const std::string& path, bool update) {

@@ -41,6 +41,8 @@ struct Device {
   };
   Kind kind = Kind::kCpu;
   int number = 0;  ///< The index of the GPU. For the emulated GPU it selects the order of threads.
+  /// Further GPUs for a run on several devices, which take `number` and these in turn.
+  std::vector<int> more = {};
 };
 
 /// A step of a GPU plan that runs on the CPU.
@@ -83,7 +85,7 @@ class Executable {
   /// Unimplemented if CheckSupported fails or there is no GPU; InvalidArgument if `plan_options` names an
   /// unknown pass.
   static absl::StatusOr<Executable> Make(const CheckedModule& module, Engine engine,
-                                         const EvaluateOptions& options = {}, Device device = {},
+                                         const EvaluateOptions& options = {}, const Device& device = {},
                                          const PlanOptions& plan_options = {});
   ~Executable();
   Executable(Executable&&) noexcept;
@@ -93,9 +95,9 @@ class Executable {
   absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options = {});
 
   /// Runs the module on all devices of its header (ModuleHeader: replica_count, num_partitions), each on a
-  /// thread of its own; at most as many run at a time as there are cores. Takes the arguments of each device
-  /// and returns their results, replica by replica. Results do not depend on the order in which devices run.
-  /// Device d draws its random numbers from seed + d. Errors: those of Run, with
+  /// thread of its own; at most as many run at a time as there are cores, and all if they run on GPUs. Takes
+  /// the arguments of each device and returns their results, replica by replica. Results do not depend on the
+  /// order in which devices run. Device d draws its random numbers from seed + d. Errors: those of Run, with
   /// the device that failed first by number; FailedPrecondition for devices that wait for each other.
   absl::StatusOr<std::vector<Literal>> RunDevices(std::vector<std::vector<Literal>> arguments,
                                                   const EvaluateOptions& options = {},
@@ -109,7 +111,8 @@ class Executable {
   /// Returns what the validator found wrong in the plan with all passes, if the module runs without the
   /// optional ones for that reason (PlanOptions::replan_if_refused); otherwise empty.
   std::string_view plan_refusal() const;
-  /// Returns the steps that ran on the CPU instead of the GPU so far.
+  /// Returns the steps that ran on the CPU instead of the GPU so far, on all devices together. GPUs exchange
+  /// values through host memory, so collectives are among them.
   std::vector<Fallback> fallbacks() const;
 
  private:
@@ -121,7 +124,7 @@ class Executable {
 
 /// Compiles a module and runs it once.
 absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
-                                const EvaluateOptions& options = {}, Device device = {},
+                                const EvaluateOptions& options = {}, const Device& device = {},
                                 const PlanOptions& plan_options = {});
 
 }  // namespace hlo

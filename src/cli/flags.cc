@@ -212,12 +212,17 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
       ->transform(OneOf(kDevices))
       ->type_name("NAME")
       ->default_str("cpu");
-  app.add_option_function<int>(
+  app.add_option_function<std::vector<int>>(
          "--gpu",
-         [&options](int number) {
-           options.device = {Device::Kind::kGpu, number};
+         [&options](const std::vector<int>& numbers) {
+           options.device = {Device::Kind::kGpu, numbers.front(), {numbers.begin() + 1, numbers.end()}};
          },
-         "The number of the GPU; implies --device=gpu")
+         "The number of the GPU; implies --device=gpu. Replicas and partitions take several, such as 0,1, in "
+         "turn")
+      ->delimiter(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->type_name("N[,N...]")
       ->check(CLI::Range(0, 1023));
   app.add_flag("--explain-fallbacks", options.explain_fallbacks,
                "List the steps that run on the CPU instead of the GPU, with reasons, on standard error");

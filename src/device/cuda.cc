@@ -55,6 +55,7 @@ absl::StatusOr<DeviceProperties> PropertiesOf(int number) {
   HLO_RETURN_IF_ERROR(CudaStatus(cudaGetDeviceProperties(&found, number), "asking for a GPU's properties"));
   DeviceProperties properties;
   properties.name = found.name;
+  properties.number = number;
   properties.compute_capability = found.major * 10 + found.minor;
   properties.multiprocessors = found.multiProcessorCount;
   properties.shared_bytes_per_block = static_cast<int64_t>(found.sharedMemPerBlockOptin);
@@ -76,7 +77,7 @@ class CudaGpu : public Gpu {
   static absl::StatusOr<std::unique_ptr<Gpu>> Open(int number) {
     auto gpu = std::make_unique<CudaGpu>();
     HLO_ASSIGN_OR_RETURN(gpu->properties_, PropertiesOf(number));
-    HLO_RETURN_IF_ERROR(CudaStatus(cudaSetDevice(number), fmt::format("choosing GPU {}", number)));
+    HLO_RETURN_IF_ERROR(gpu->MakeCurrent());
     HLO_RETURN_IF_ERROR(
         CudaStatus(cudaStreamCreateWithFlags(&gpu->stream_, cudaStreamNonBlocking), "making a stream"));
     return gpu;
@@ -92,6 +93,9 @@ class CudaGpu : public Gpu {
 
   const DeviceProperties& properties() const override { return properties_; }
   Stream stream() const override { return {.handle = stream_}; }
+  absl::Status MakeCurrent() override {
+    return CudaStatus(cudaSetDevice(properties_.number), fmt::format("selecting GPU {}", properties_.number));
+  }
 
   absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
     void* memory = nullptr;

@@ -36,13 +36,14 @@ class EmulatedLoop : public GpuLoop {
 class EmulatedGpu : public Gpu {
  public:
   explicit EmulatedGpu(int schedule) {
-    properties_ = {.name = "emulated", .compute_capability = 80, .multiprocessors = 4};
+    properties_ = {.name = "emulated", .number = schedule, .compute_capability = 80, .multiprocessors = 4};
     properties_.shared_bytes_per_block = 160 << 10;
     stream_.emulated = true;
     stream_.schedule = schedule;
   }
   const DeviceProperties& properties() const override { return properties_; }
   Stream stream() const override { return stream_; }
+  absl::Status MakeCurrent() override { return absl::OkStatus(); }
 
   absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
     HLO_RETURN_IF_ERROR(OutsideOfTurns("an allocation"));

@@ -30,6 +30,8 @@ class Gpu {
   virtual ~Gpu() = default;
   virtual const DeviceProperties& properties() const = 0;
   virtual Stream stream() const = 0;
+  // Selects this GPU for the calling thread, which must do so before it uses a GPU of several.
+  virtual absl::Status MakeCurrent() = 0;
 
   // Allocates uninitialised memory, aligned to kAlignment (align.h). Returns ResourceExhausted with the
   // requested and available sizes.

@@ -8,6 +8,7 @@ namespace hlo::device {
 
 struct DeviceProperties {
   std::string name;
+  int number = 0;               // Its index among the GPUs of the machine.
   int compute_capability = 75;  // 90 is 9.0.
   int multiprocessors = 1;
   int64_t shared_bytes_per_block = 48 << 10;  // The maximum that a thread block can request.

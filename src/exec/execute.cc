@@ -1,6 +1,7 @@
 #include "hlo_run/execute.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -49,16 +50,19 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   std::shared_ptr<const reference::Programs> programs;
   std::unique_ptr<const spmd::ExchangeTable> exchanges;
   std::vector<std::unique_ptr<exec::Executor>> device_executors;
+  std::vector<std::unique_ptr<exec::GpuEngine>> device_gpu_engines;
 
   // The options that it was made with, and the number that it has in other processes; 0 if none has it.
   Engine engine = Engine::kReference;
   EvaluateOptions options;
+  Device device;
   PlanOptions plan_options;
   int64_t number_on_ranks = 0;
   std::unique_ptr<const spmd::InstructionNumbers> instruction_numbers;
 
   absl::Status PrepareDevices(const EvaluateOptions& options);
-  void PrepareRuns(int64_t last_device);
+  absl::Status PrepareRuns(int64_t device_count);
+  spmd::RendezvousOptions RendezvousOptionsOf(const DevicesOptions& devices) const;
   // Returns why the devices of a run cannot be in several processes; "" if they can.
   std::string StayReason(const EvaluateOptions& options, const DevicesOptions& devices) const;
   // Gives the other processes their part of a run.
@@ -106,7 +110,7 @@ absl::Status Executable::State::PrepareDevices(const EvaluateOptions& options) {
 }
 
 absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine engine,
-                                            const EvaluateOptions& options, Device device,
+                                            const EvaluateOptions& options, const Device& device,
                                             const PlanOptions& plan_options) {
   HLO_RETURN_IF_ERROR(IsaStatus());
   if (engine == Engine::kReference && device.kind != Device::Kind::kCpu)
@@ -118,17 +122,17 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
   state->custom_calls = options.custom_calls;
   state->engine = engine;
   state->options = options;
+  state->device = device;
   state->plan_options = plan_options;
   std::shared_ptr<device::Gpu> gpu;
   if (device.kind != Device::Kind::kCpu) {
-    HLO_ASSIGN_OR_RETURN(gpu, exec::OpenDevice(device));
+    for (const int number : device.more) HLO_RETURN_IF_ERROR(exec::OpenDevice(device.kind, number).status());
+    HLO_ASSIGN_OR_RETURN(gpu, exec::OpenDevice(device.kind, device.number));
   }
   int64_t depth = 0;
   state->exchanging = reference::CalledFrom(*state->module.module().entry(), &depth, options.custom_calls);
   if (std::none_of(state->exchanging.begin(), state->exchanging.end(), &NeedsHost)) state->exchanging.clear();
-  if (gpu != nullptr && state->exchanges != nullptr && spmd::DependsOnDevices(module.module())) {
-    return absl::UnimplementedError("several replicas and partitions run on the CPU alone");
-  } else if (engine == Engine::kFast && gpu != nullptr && !state->exchanging.empty()) {
+  if (engine == Engine::kFast && gpu != nullptr && !state->exchanging.empty()) {
     state->fallback_reason = "infeed, outfeed, send and recv";
   } else if (engine == Engine::kFast && gpu != nullptr && options.custom_calls != nullptr) {
     state->fallback_reason = "custom calls that the caller supplies";
@@ -155,7 +159,22 @@ Engine Executable::engine() const {
   return state_->executor != nullptr || state_->gpu_engine != nullptr ? Engine::kFast : Engine::kReference;
 }
 std::vector<Fallback> Executable::fallbacks() const {
-  return state_->gpu_engine == nullptr ? std::vector<Fallback>() : state_->gpu_engine->fallbacks();
+  if (state_->gpu_engine == nullptr) return {};
+  std::vector<Fallback> all = state_->gpu_engine->fallbacks();
+  for (const auto& engine : state_->device_gpu_engines) {
+    for (Fallback& fallback : engine->fallbacks()) {
+      const auto same = std::find_if(all.begin(), all.end(), [&](const Fallback& other) {
+        return other.instruction == fallback.instruction && other.reason == fallback.reason;
+      });
+      if (same == all.end()) {
+        all.push_back(std::move(fallback));
+        continue;
+      }
+      same->runs += fallback.runs;
+      same->bytes += fallback.bytes;
+    }
+  }
+  return all;
 }
 std::string_view Executable::fallback_reason() const { return state_->fallback_reason; }
 std::string_view Executable::plan_refusal() const { return state_->plan.refusal; }
@@ -195,7 +214,7 @@ spmd::SpreadRun Executable::State::StartOnRanks(spmd::Ranks& ranks,
   if (number_on_ranks == 0 || ranks.sent_module != number_on_ranks) {
     ranks.sent_module = number_on_ranks = ++ranks.last_module;
     const std::string job =
-        exec::ModuleJob(module, engine, options, plan_options, instruction_numbers->fingerprint());
+        exec::ModuleJob(module, engine, options, device, plan_options, instruction_numbers->fingerprint());
     for (int rank = 1; rank < ranks.size(); ++rank) ranks.SendJob(rank, job);
   }
   const int64_t run = ++ranks.last_run;
@@ -210,21 +229,40 @@ spmd::SpreadRun Executable::State::StartOnRanks(spmd::Ranks& ranks,
   return {.ranks = &ranks, .number = run, .instructions = instruction_numbers.get()};
 }
 
-void Executable::State::PrepareRuns(int64_t last_device) {
+absl::Status Executable::State::PrepareRuns(int64_t device_count) {
   if (programs == nullptr) programs = std::make_shared<const reference::Programs>(computations, custom_calls);
-  if (executor == nullptr) return;
-  for (auto device = static_cast<int64_t>(device_executors.size()); device < last_device; ++device)
+  const auto count = static_cast<size_t>(device_count);
+  while (executor != nullptr && device_executors.size() < count)
     device_executors.push_back(std::make_unique<exec::Executor>(module, plan, programs));
+  while (gpu_engine != nullptr && device_gpu_engines.size() < count) {
+    const size_t made = device_gpu_engines.size(), gpu_count = device.more.size() + 1;
+    const size_t turn = made % gpu_count;
+    HLO_ASSIGN_OR_RETURN(std::shared_ptr<device::Gpu> gpu,
+                         exec::OpenAnother(device.kind, turn == 0 ? device.number : device.more[turn - 1]));
+    const exec::GpuEngine& same = made < gpu_count ? *gpu_engine : *device_gpu_engines[turn];
+    device_gpu_engines.push_back(same.ForDevice(std::move(gpu), programs));
+  }
+  return absl::OkStatus();
+}
+
+spmd::RendezvousOptions Executable::State::RendezvousOptionsOf(const DevicesOptions& devices) const {
+  // Devices on GPUs need hardly a core each.
+  const bool runs_on_gpus = gpu_engine != nullptr && device.kind == Device::Kind::kGpu;
+  return {.strict_match = devices.strict_match,
+          .timeout_seconds = devices.collective_timeout,
+          .emulate_xla_cpu = devices.emulate_xla_cpu,
+          .most_running = runs_on_gpus ? std::numeric_limits<int>::max() : ThreadCount()};
 }
 
 void Executable::State::RunThreads(spmd::Rendezvous& rendezvous,
                                    absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
                                    absl::FunctionRef<EvaluateOptions(int64_t)> options_of) {
   const spmd::DeviceRange& range = rendezvous.devices();
-  PrepareRuns(range.last - range.first);
+  const absl::Status prepared = PrepareRuns(range.last - range.first);
   const auto run = [&](int64_t index) {
     const int64_t device = range.first + index;
     rendezvous.Enter(device);
+    if (!prepared.ok()) return rendezvous.Leave(device, prepared);
     EvaluateOptions own = options_of(device);
     own.collectives = &rendezvous.LinkOf(device);
     // A limit of waiting ends all devices, so that one that runs on does not delay the report.
@@ -249,7 +287,7 @@ absl::StatusOr<Literal> Executable::State::RunDevice(int64_t device, std::vector
                                                      const EvaluateOptions& options) {
   const Deadline deadline(options.max_seconds, options.cancel);
   const bool watched = options.observer != nullptr && options.observer->needs_operands();
-  if (executor == nullptr || watched || options.emulate_dot_algorithms ||
+  if ((executor == nullptr && gpu_engine == nullptr) || watched || options.emulate_dot_algorithms ||
       options.custom_calls != custom_calls) {
     reference::Evaluator evaluator(
         options.custom_calls == custom_calls
@@ -258,7 +296,8 @@ absl::StatusOr<Literal> Executable::State::RunDevice(int64_t device, std::vector
         options);
     return evaluator.Call(*module.module().entry(), absl::MakeSpan(arguments));
   }
-  return device_executors[device]->Run(std::move(arguments), options);
+  return executor != nullptr ? device_executors[device]->Run(std::move(arguments), options)
+                             : device_gpu_engines[device]->Run(std::move(arguments), options);
 }
 
 absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vector<Literal>> arguments,
@@ -285,8 +324,6 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
   }
   const spmd::DeviceGrid& grid = state_->exchanges->grid();
   HLO_RETURN_IF_ERROR(spmd::CheckSize(grid));
-  if (state_->gpu_engine != nullptr)
-    return absl::UnimplementedError("several replicas and partitions run on the CPU alone");
   for (int64_t device = 0; device < count; ++device) {
     const absl::Status fits = CheckArguments(*state_->module.module().entry(), arguments[device]);
     if (!fits.ok())
@@ -301,12 +338,7 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
     else if (devices.warn)
       devices.warn("all devices run in process 0: " + reason);
   }
-  spmd::Rendezvous rendezvous(*state_->exchanges,
-                              {.strict_match = devices.strict_match,
-                               .timeout_seconds = devices.collective_timeout,
-                               .emulate_xla_cpu = devices.emulate_xla_cpu,
-                               .most_running = ThreadCount()},
-                              spread);
+  spmd::Rendezvous rendezvous(*state_->exchanges, state_->RendezvousOptionsOf(devices), spread);
   state_->RunThreads(
       rendezvous, [&](int64_t device) { return std::move(arguments[device]); }, options_of);
   rendezvous.WaitForOthers();
@@ -318,7 +350,7 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
 }
 
 absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
-                                const EvaluateOptions& options, Device device,
+                                const EvaluateOptions& options, const Device& device,
                                 const PlanOptions& plan_options) {
   if (engine == Engine::kReference && device.kind == Device::Kind::kCpu)
     return Evaluate(module, std::move(arguments), options);
@@ -347,9 +379,9 @@ class RunServer {
  private:
   absl::Status TakeModule(spmd::MessageReader& job) {
     executable_.reset();
-    HLO_ASSIGN_OR_RETURN(ReceivedModule received, ReadModuleJob(job));
+    HLO_ASSIGN_OR_RETURN(ReceivedModule received, ReadModuleJob(job, ranks_));
     HLO_ASSIGN_OR_RETURN(Executable made, Executable::Make(received.module, received.engine, received.options,
-                                                           {}, received.plan_options));
+                                                           received.device, received.plan_options));
     made.state_->instruction_numbers = std::make_unique<spmd::InstructionNumbers>(received.module.module());
     executable_ = std::move(made);
     return absl::OkStatus();
@@ -366,12 +398,7 @@ class RunServer {
     Executable::State& state = *executable_->state_;
     const spmd::SpreadRun spread = {
         .ranks = &ranks_, .number = run.number, .instructions = state.instruction_numbers.get()};
-    spmd::Rendezvous rendezvous(*state.exchanges,
-                                {.strict_match = run.devices.strict_match,
-                                 .timeout_seconds = run.devices.collective_timeout,
-                                 .emulate_xla_cpu = run.devices.emulate_xla_cpu,
-                                 .most_running = ThreadCount()},
-                                spread);
+    spmd::Rendezvous rendezvous(*state.exchanges, state.RendezvousOptionsOf(run.devices), spread);
     const int64_t first = rendezvous.devices().first;
     const auto arguments_of = [&](int64_t device) { return std::move((*run.arguments)[device - first]); };
     const auto options_of = [&](int64_t device) {

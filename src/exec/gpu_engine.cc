@@ -9,20 +9,27 @@
 namespace hlo::exec {
 
 // Opening a device takes longer than most runs, so each thread caches its devices.
-absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device device) {
-  if (device.kind == Device::Kind::kEmulatedGpu)
-    return std::shared_ptr<device::Gpu>(device::MakeEmulatedGpu(device.number));
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device::Kind kind, int number) {
+  if (kind == Device::Kind::kEmulatedGpu) return OpenAnother(kind, number);
   static thread_local absl::flat_hash_map<int, std::shared_ptr<device::Gpu>> opened;
-  std::shared_ptr<device::Gpu>& gpu = opened[device.number];
+  std::shared_ptr<device::Gpu>& gpu = opened[number];
   if (gpu == nullptr) {
-    HLO_ASSIGN_OR_RETURN(gpu, device::OpenGpu(device.number));
+    HLO_ASSIGN_OR_RETURN(gpu, device::OpenGpu(number));
   }
+  return gpu;
+}
+
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenAnother(Device::Kind kind, int number) {
+  if (kind == Device::Kind::kEmulatedGpu)
+    return std::shared_ptr<device::Gpu>(device::MakeEmulatedGpu(number));
+  HLO_ASSIGN_OR_RETURN(std::shared_ptr<device::Gpu> gpu, device::OpenGpu(number));
   return gpu;
 }
 
 std::unique_ptr<GpuEngine> MakeGpuEngine(const CheckedModule& module, const plan::Plan& plan,
                                          std::shared_ptr<device::Gpu> gpu) {
-  return std::make_unique<GpuExecutor>(module, plan, std::move(gpu));
+  plan::GpuPlan gpu_plan = plan::MakeGpuPlan(plan, gpu->properties());
+  return std::make_unique<GpuExecutor>(module, plan, std::move(gpu), std::move(gpu_plan), nullptr);
 }
 
 }  // namespace hlo::exec

@@ -8,6 +8,7 @@
 #include "device/gpu.h"
 #include "hlo_run/execute.h"
 #include "plan/plan.h"
+#include "reference/program.h"
 
 namespace hlo::exec {
 
@@ -20,10 +21,17 @@ class GpuEngine {
 
   // Returns the steps that ran on the CPU, in plan order.
   virtual std::vector<Fallback> fallbacks() const = 0;
+
+  // Returns an engine for another device of a run on several. It runs the same plan on this GPU. `programs`
+  // are those of the module for instructions that the reference runs.
+  virtual std::unique_ptr<GpuEngine> ForDevice(std::shared_ptr<device::Gpu> gpu,
+                                               std::shared_ptr<const reference::Programs> programs) const = 0;
 };
 
 // Opens a GPU or an emulated one. A build without that kind of device returns Unimplemented.
-absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device device);
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device::Kind kind, int number);
+// The same, but each call returns another object, which may run on another thread.
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenAnother(Device::Kind kind, int number);
 
 // The plan must be of the module. All three must outlive the engine, which keeps its memory between runs.
 std::unique_ptr<GpuEngine> MakeGpuEngine(const CheckedModule& module, const plan::Plan& plan,

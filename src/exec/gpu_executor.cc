@@ -9,13 +9,22 @@
 #include "plan/visit.h"
 
 namespace hlo::exec {
+
 GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
-                         std::shared_ptr<device::Gpu> gpu)
-    : StepRunner(module, plan, nullptr),
-      gpu_(std::move(gpu)),
-      gpu_plan_(plan::MakeGpuPlan(plan, gpu_->properties())) {
+                         std::shared_ptr<device::Gpu> gpu, plan::GpuPlan gpu_plan,
+                         std::shared_ptr<const reference::Programs> programs)
+    : StepRunner(module, plan, std::move(programs)), gpu_(std::move(gpu)), gpu_plan_(std::move(gpu_plan)) {
   for (const auto& [step, lowered] : gpu_plan_.steps)
     states_[step] = {.gpu = &lowered, .reason = lowered.reason};
+}
+
+std::unique_ptr<GpuEngine> GpuExecutor::ForDevice(std::shared_ptr<device::Gpu> gpu,
+                                                  std::shared_ptr<const reference::Programs> programs) const {
+  // Kernels hold tables in the memory of their GPU.
+  plan::GpuPlan copy = gpu->properties().number == gpu_->properties().number
+                           ? gpu_plan_
+                           : plan::MakeGpuPlan(plan_, gpu->properties());
+  return std::make_unique<GpuExecutor>(module_, plan_, std::move(gpu), std::move(copy), std::move(programs));
 }
 
 std::vector<Fallback> GpuExecutor::fallbacks() const {
@@ -31,6 +40,7 @@ std::vector<Fallback> GpuExecutor::fallbacks() const {
 
 absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
   Start(options);
+  HLO_RETURN_IF_ERROR(gpu_->MakeCurrent());
   HLO_RETURN_IF_ERROR(Allocate());
   HLO_RETURN_IF_ERROR(Bind(std::move(arguments)));
   if (gpu_plan_.takes_random_state) {

@@ -22,10 +22,14 @@ namespace hlo::exec {
 
 class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
  public:
-  GpuExecutor(const CheckedModule& module, const plan::Plan& plan, std::shared_ptr<device::Gpu> gpu);
+  // `gpu_plan` must be made for this plan and GPU. Runs change its kernels.
+  GpuExecutor(const CheckedModule& module, const plan::Plan& plan, std::shared_ptr<device::Gpu> gpu,
+              plan::GpuPlan gpu_plan, std::shared_ptr<const reference::Programs> programs);
 
   absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options) override;
   std::vector<Fallback> fallbacks() const override;
+  std::unique_ptr<GpuEngine> ForDevice(std::shared_ptr<device::Gpu> gpu,
+                                       std::shared_ptr<const reference::Programs> programs) const override;
 
  private:
   friend StepRunner;

@@ -5,11 +5,15 @@
 
 namespace hlo::exec {
 
-absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device device) {
-  if (device.kind == Device::Kind::kEmulatedGpu)
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device::Kind kind, int number) {
+  if (kind == Device::Kind::kEmulatedGpu)
     return absl::UnimplementedError(
         "this build has no emulated GPU: configure it with -DHLO_RUN_EMULATOR=ON");
-  return device::OpenGpu(device.number).status();
+  return device::OpenGpu(number).status();
+}
+
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenAnother(Device::Kind kind, int number) {
+  return OpenDevice(kind, number);
 }
 
 std::unique_ptr<GpuEngine> MakeGpuEngine(const CheckedModule& /*module*/, const plan::Plan& /*plan*/,

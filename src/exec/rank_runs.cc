@@ -1,5 +1,6 @@
 #include "exec/rank_runs.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "base/status.h"
 #include "hlo_run/parse.h"
 #include "hlo_run/print.h"
+#include "spmd/device_grid.h"
 #include "spmd/instruction_numbers.h"
 
 namespace hlo::exec {
@@ -55,6 +57,21 @@ PlanOptions ReadPlanOptions(MessageReader& job) {
   return options;
 }
 
+void AddDevice(const Device& device, MessageWriter& job) {
+  job.Add(device.kind).Add(device.number).Add(device.more);
+}
+
+// Returns the GPUs in the order in which the devices from `first` on take them.
+Device ReadDevice(MessageReader& job, int64_t first) {
+  Device device{job.Read<Device::Kind>()};
+  std::vector<int> numbers = {job.Read<int>()};
+  for (auto left = job.Read<int64_t>(); left > 0; --left) numbers.push_back(job.Read<int>());
+  std::rotate(numbers.begin(), numbers.begin() + first % static_cast<int64_t>(numbers.size()), numbers.end());
+  device.number = numbers[0];
+  device.more.assign(numbers.begin() + 1, numbers.end());
+  return device;
+}
+
 std::unique_ptr<Module> Reread(const std::string& name, std::string_view text, Diagnostics& diagnostics) {
   return Parse(std::make_shared<SourceText>(name, std::string(text)), diagnostics,
                {.infer_shape = &InferMissingShape});
@@ -94,7 +111,7 @@ void Fill(Module& module, Instruction& constant, Literal value) {
 }  // namespace
 
 std::string ModuleJob(const CheckedModule& checked, Engine engine, const EvaluateOptions& options,
-                      const PlanOptions& plan_options, uint64_t fingerprint) {
+                      const Device& device, const PlanOptions& plan_options, uint64_t fingerprint) {
   const Module& module = checked.module();
   const bool has_text = module.source() != nullptr;
   const std::string printed = has_text ? "" : Print(module, {.own_order = true});
@@ -108,11 +125,12 @@ std::string ModuleJob(const CheckedModule& checked, Engine engine, const Evaluat
   for (const FilledConstant& constant : filled) job.Add(constant.number).Add(*constant.value);
   job.Add(engine);
   AddOptions(options, job);
+  AddDevice(device, job);
   AddPlanOptions(plan_options, job);
   return job.Take();
 }
 
-absl::StatusOr<ReceivedModule> ReadModuleJob(MessageReader& job) {
+absl::StatusOr<ReceivedModule> ReadModuleJob(MessageReader& job, const spmd::Ranks& ranks) {
   const std::string name(job.ReadText());
   Diagnostics diagnostics;
   const std::string_view text = job.ReadText();
@@ -133,9 +151,11 @@ absl::StatusOr<ReceivedModule> ReadModuleJob(MessageReader& job) {
   }
   const auto engine = job.Read<Engine>();
   EvaluateOptions options = ReadOptions(job);
+  const int64_t device_count = spmd::GridOf(*module).count();
+  const Device device = ReadDevice(job, spmd::DevicesOf(ranks.rank(), ranks.size(), device_count).first);
   PlanOptions plan_options = ReadPlanOptions(job);
   HLO_ASSIGN_OR_RETURN(CheckedModule checked, Check(std::move(module), diagnostics));
-  return ReceivedModule{std::move(checked), engine, options, std::move(plan_options)};
+  return ReceivedModule{std::move(checked), engine, options, device, std::move(plan_options)};
 }
 
 std::string RunJob(int64_t number, int64_t device_count, const EvaluateOptions& options,

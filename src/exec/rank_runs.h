@@ -18,12 +18,13 @@ struct ReceivedModule {
   CheckedModule module;
   Engine engine;
   EvaluateOptions options;
+  Device device;  // Of the first device that the receiver runs.
   PlanOptions plan_options;
 };
-// Readers start behind the kind of the job.
+// Readers start behind the kind of the job. Devices of a run take the GPUs in turn, over all processes.
 std::string ModuleJob(const CheckedModule& module, Engine engine, const EvaluateOptions& options,
-                      const PlanOptions& plan_options, uint64_t fingerprint);
-absl::StatusOr<ReceivedModule> ReadModuleJob(spmd::MessageReader& job);
+                      const Device& device, const PlanOptions& plan_options, uint64_t fingerprint);
+absl::StatusOr<ReceivedModule> ReadModuleJob(spmd::MessageReader& job, const spmd::Ranks& ranks);
 
 struct ReceivedRun {
   int64_t number;

@@ -43,6 +43,8 @@ GpuStep LowerStep(const Step& step, const device::DeviceProperties& device) {
     lowered.kernel = FindGpuKernel(*step.instruction, device);
     if (lowered.kernel.has_value())
       lowered.name = lowered.kernel->name;
+    else if (Info(step.instruction->opcode()).has(kCollective))
+      lowered.reason = "devices exchange values in the memory of the host";
     else
       lowered.reason = fmt::format("no kernel takes this {}", Name(step.instruction->opcode()));
   } else {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <tuple>
 
@@ -23,11 +24,21 @@ struct Outcome {
   absl::StatusCode code = absl::StatusCode::kOk;
   std::vector<std::string> warnings;
   std::vector<std::string> results;  // By device.
+  // The runs and copied bytes of steps that GPUs left to the CPU, in this process.
+  std::map<std::string, std::pair<int64_t, int64_t>> fallbacks;
 };
 
-// The engine, and the number of processes that the devices are in.
-class Devices : public testing::TestWithParam<std::tuple<Engine, int>> {
+struct Target {
+  const char* name;
+  Engine engine;
+  Device device = {};
+};
+
+// What runs the devices, and the number of processes that they are in.
+class Devices : public testing::TestWithParam<std::tuple<Target, int>> {
  protected:
+  static const Target& target() { return std::get<0>(GetParam()); }
+
   // Runs a module on `replicas` devices. The argument of device d is the scalar d, if it has a parameter.
   static Outcome Run(const std::string& text, int64_t replicas, const DevicesOptions& devices = {},
                      const EvaluateOptions& options = {}, int64_t partitions = 1) {
@@ -48,12 +59,13 @@ class Devices : public testing::TestWithParam<std::tuple<Engine, int>> {
         arguments[d].push_back(std::move(value));
       }
     }
-    absl::StatusOr<Executable> executable = Executable::Make(*checked, std::get<0>(GetParam()), options);
+    absl::StatusOr<Executable> executable =
+        Executable::Make(*checked, target().engine, options, target().device);
     absl::StatusOr<std::vector<Literal>> results = absl::InternalError("not run");
     if (!executable.ok()) {
       results = executable.status();
     } else {
-      EXPECT_EQ(executable->engine(), std::get<0>(GetParam())) << executable->fallback_reason();
+      EXPECT_EQ(executable->engine(), target().engine) << executable->fallback_reason();
       const int processes = std::get<1>(GetParam());
       std::optional<LocalRanks> ranks;
       if (processes > 1) ranks.emplace(processes);
@@ -61,6 +73,8 @@ class Devices : public testing::TestWithParam<std::tuple<Engine, int>> {
       if (ranks) all.ranks = ranks->main();
       all.warn = [&](const std::string& warning) { outcome.warnings.push_back(warning); };
       results = executable->RunDevices(std::move(arguments), options, all);
+      for (const Fallback& fallback : executable->fallbacks())
+        outcome.fallbacks[std::string(fallback.instruction->name())] = {fallback.runs, fallback.bytes};
       if (ranks) {
         EXPECT_EQ(ranks->main()->last_run, 1);
       }
@@ -392,7 +406,7 @@ TEST_P(Devices, ARunOfOneDeviceRefusesAModuleOfSeveral) {
                 "m.hlo", "HloModule m, replica_count=2\nENTRY e { ROOT r = u32[] replica-id() }"),
             diagnostics);
   const CheckedModule checked = *Check(module, diagnostics);
-  const absl::Status status = Execute(checked, {}, std::get<0>(GetParam())).status();
+  const absl::Status status = Execute(checked, {}, target().engine, {}, target().device).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   ExpectIn(std::string(Message(status)), "needs 2 replicas and 1 partitions; the run has one device");
 }
@@ -485,12 +499,34 @@ ENTRY e {
   EXPECT_EQ(outcome.results[1], one.results[0]);
 }
 
+// Each device copies its operand to the host, and the result back.
+TEST_P(Devices, GpusExchangeValuesThroughTheHost) {
+  const Outcome outcome = Run(std::string(kAdd) + R"(
+ENTRY e {
+  x = s32[16] parameter(0)
+  y = s32[16] add(x, x)
+  a = s32[16] all-reduce(y), replica_groups={{0,1},{2,3}}, to_apply=f
+  ROOT r = s32[16] multiply(a, x)
+})",
+                              4);
+  EXPECT_EQ(outcome.error, "");
+  std::map<std::string, std::pair<int64_t, int64_t>> expected;
+  if (target().device.kind != Device::Kind::kCpu) {
+    const int64_t here = std::get<1>(GetParam()) == 1 ? 4 : 2;
+    expected["a"] = {here, here * 2 * 64};
+  }
+  EXPECT_EQ(outcome.fallbacks, expected);
+}
+
+// The devices take emulated GPUs that order their threads in different ways.
+const Target kTargets[] = {{"Reference", Engine::kReference},
+                           {"Fast", Engine::kFast},
+                           {"Gpus", Engine::kFast, {Device::Kind::kEmulatedGpu, 0, {1, 3}}}};
+
 INSTANTIATE_TEST_SUITE_P(Engines, Devices,
-                         testing::Combine(testing::Values(Engine::kReference, Engine::kFast),
-                                          testing::Values(1, 2, 3)),
+                         testing::Combine(testing::ValuesIn(kTargets), testing::Values(1, 2, 3)),
                          [](const auto& info) {
-                           return fmt::format("{}In{}",
-                                              std::get<0>(info.param) == Engine::kFast ? "Fast" : "Reference",
+                           return fmt::format("{}In{}", std::get<0>(info.param).name,
                                               std::get<1>(info.param));
                          });
 
