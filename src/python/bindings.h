@@ -12,6 +12,7 @@
 #include "hlo_run/diagnostic.h"
 #include "hlo_run/literal.h"
 #include "hlo_run/module.h"
+#include "hlo_run/parse.h"
 
 namespace hlo::python {
 
@@ -23,6 +24,7 @@ void AddValues(nb::module_& m);
 void AddInstructions(nb::module_& m);
 void AddModules(nb::module_& m);
 void AddExecutables(nb::module_& m);
+void AddDevices(nb::module_& m);
 void AddProfiles(nb::module_& m);
 void AddCompare(nb::module_& m);
 
@@ -59,6 +61,8 @@ struct ParsedModule {
   std::shared_ptr<const SourceText> source;
   std::vector<PlacedDiagnostic> warnings;
   std::optional<std::vector<Literal>> arguments;  // Those of a snapshot.
+  ParseOptions options;
+  std::vector<std::string> elided;  // The texts that gave elided constants their values.
 };
 // Raises InvalidModule with the diagnostics if the module is invalid. Needs the GIL.
 CheckedModule CheckOrRaise(const ParsedModule& parsed);

@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
   python::AddInstructions(m);
   python::AddModules(m);
   python::AddExecutables(m);
+  python::AddDevices(m);
   python::AddProfiles(m);
   python::AddCompare(m);
   m.attr("version") = std::string(hlo::GetBuildInfo().version);

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "hlo_run/execute.h"
 #include "python/bindings.h"
@@ -21,16 +22,22 @@ Engine ParseEngine(const std::string& name) {
   Raise(absl::InvalidArgumentError(fmt::format("engine '{}' is none of fast, reference", name)));
 }
 
-// Parses `cpu`, `gpu`, `gpu:1` or `emulated-gpu`.
+// Parses `cpu`, `gpu`, `gpu:1`, `gpu:0,1` or `emulated-gpu`.
 Device ParseDevice(const std::string& name) {
   if (name == "cpu") return {};
   if (name == "emulated-gpu") return {Device::Kind::kEmulatedGpu, 0};
   if (name == "gpu") return {Device::Kind::kGpu, 0};
-  absl::string_view number = name;
-  Device device = {Device::Kind::kGpu, 0};
-  if (absl::ConsumePrefix(&number, "gpu:") && absl::SimpleAtoi(number, &device.number)) return device;
+  absl::string_view list = name;
+  std::vector<int> numbers;
+  bool is_valid = absl::ConsumePrefix(&list, "gpu:");
+  for (const absl::string_view word : absl::StrSplit(list, ',')) {
+    int number = 0;
+    is_valid = is_valid && absl::SimpleAtoi(word, &number);
+    numbers.push_back(number);
+  }
+  if (is_valid) return {Device::Kind::kGpu, numbers.front(), {numbers.begin() + 1, numbers.end()}};
   Raise(absl::InvalidArgumentError(
-      fmt::format("device '{}' is none of cpu, gpu, gpu:NUMBER, emulated-gpu", name)));
+      fmt::format("device '{}' is none of cpu, gpu, gpu:NUMBER, gpu:NUMBER,NUMBER, emulated-gpu", name)));
 }
 
 PlannedModule Compile(const ParsedModule& parsed, const std::string& engine, const std::string& device,

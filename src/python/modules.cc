@@ -31,6 +31,11 @@ ParsedModule Read(absl::StatusOr<ModuleFile> (*read)(const std::string&, const s
                   const std::string& name, const std::string& content, const ReadOptions& options) {
   Diagnostics diagnostics(options.max_errors);
   ParsedModule parsed;
+  parsed.options = {.strict = options.strict,
+                    .infer_shape = InferMissingShape,
+                    .max_nesting = options.max_nesting,
+                    .max_literal_bytes = options.max_literal_bytes,
+                    .max_instructions = options.max_instructions};
   absl::Status status;
   {
     const nb::gil_scoped_release no_gil;
@@ -39,12 +44,7 @@ ParsedModule Read(absl::StatusOr<ModuleFile> (*read)(const std::string&, const s
     if (file.ok()) {
       parsed.source = std::move(file->text);
       parsed.arguments = std::move(file->arguments);
-      parsed.module = Parse(parsed.source, diagnostics,
-                            {.strict = options.strict,
-                             .infer_shape = InferMissingShape,
-                             .max_nesting = options.max_nesting,
-                             .max_literal_bytes = options.max_literal_bytes,
-                             .max_instructions = options.max_instructions});
+      parsed.module = Parse(parsed.source, diagnostics, parsed.options);
     }
   }
   RaiseUnlessOk(status);
@@ -140,10 +140,27 @@ std::vector<Literal> Inputs(const ParsedModule& parsed, const std::string& fill,
   return ValueOrRaise(MakeInputs(*parsed.module, *known, seed));
 }
 
-void Fill(const ParsedModule& parsed, const std::string& text) {
+void Fill(ParsedModule& parsed, const std::string& text) {
   ElidedValues values;
   RaiseUnlessOk(AddElidedValues(text, &values));
   RaiseUnlessOk(FillElided(values, *parsed.module));
+  parsed.elided.push_back(text);
+}
+
+// Returns the module that the same text gives, for callers that change it.
+ParsedModule Reread(const ParsedModule& parsed) {
+  ParsedModule copy;
+  copy.source = parsed.source;
+  copy.arguments = parsed.arguments;
+  copy.options = parsed.options;
+  Diagnostics diagnostics;
+  {
+    const nb::gil_scoped_release no_gil;
+    copy.module = Parse(copy.source, diagnostics, copy.options);
+  }
+  if (copy.module == nullptr) RaiseInvalid(diagnostics, *copy.source);
+  for (const std::string& text : parsed.elided) Fill(copy, text);
+  return copy;
 }
 
 void AddReaders(nb::module_& m) {
@@ -188,6 +205,7 @@ void AddModules(nb::module_& m) {
            nb::arg("allow_mixed_precision"), nb::arg("max_errors"))
       .def("print", &PrintModule, nb::arg("form"), nb::arg("metadata"), nb::arg("layouts"),
            nb::arg("large_constants"), nb::arg("backend_config"))
+      .def("reread", &Reread, "Reads the text again, into another module.")
       .def("stats", &Statistics)
       .def("inputs", &Inputs, nb::arg("fill"), nb::arg("seed"))
       .def("fill_elided", &Fill, nb::arg("values"));

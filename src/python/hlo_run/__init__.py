@@ -6,12 +6,13 @@
     array([0., 2., 4.], dtype=float32)
 
 `parse` and `load` return a `Module`: `verify()` lists its errors, `run()` evaluates it, `print()` returns its text,
-`stats()` and `profile()` measure its cost, and `computations` contains its computations. `hlo_run.jax` evaluates JAX
+`run_devices()` evaluates it on replicas and partitions, `stats()` and `profile()` measure its cost, and `computations` contains its computations. `hlo_run.jax` evaluates JAX
 functions.
 """
 
 from hlo_run._core import (CompareReport, Computation, Diagnostic, Instruction, Note, Shape, Value, build_info,
                            set_memory_limit, version as __version__)
+from hlo_run._devices import DevicesExecutable, PerDevice
 from hlo_run._module import Executable, Module, load, parse
 from hlo_run._profile import Profile
 from hlo_run.errors import Cancelled, Error, InvalidInput, InvalidModule, LimitReached, Unsupported
@@ -26,7 +27,7 @@ def __getattr__(name: str):
 
 
 __all__ = [
-    "Cancelled", "CompareReport", "Computation", "Diagnostic", "Error", "Executable", "Instruction", "InvalidInput",
-    "InvalidModule", "LimitReached", "Module", "Note", "Profile", "Shape", "Unsupported", "Value", "build_info", "load",
-    "parse", "set_memory_limit",
+    "Cancelled", "CompareReport", "Computation", "DevicesExecutable", "Diagnostic", "Error", "Executable", "Instruction",
+    "InvalidInput", "InvalidModule", "LimitReached", "Module", "Note", "PerDevice", "Profile", "Shape", "Unsupported",
+    "Value", "build_info", "load", "parse", "set_memory_limit",
 ]

@@ -10,6 +10,7 @@ from hlo_run import _core
 from hlo_run._arguments import bind
 from hlo_run._arrays import to_numpy
 from hlo_run._core import Computation, Diagnostic, Value
+from hlo_run._devices import DevicesExecutable, compile_devices
 from hlo_run._profile import Profile
 from hlo_run.errors import InvalidInput
 
@@ -34,7 +35,8 @@ def load(path: str | os.PathLike, *, strict: bool = False, elided: str | None = 
     return Module(_core.load(os.fspath(path), strict, max_errors, max_nesting, max_literal_bytes, max_instructions), elided)
 
 
-def _can_interrupt() -> bool:
+def can_interrupt() -> bool:
+    """Tells whether Ctrl-C can cancel a run of this thread."""
     return threading.current_thread() is threading.main_thread()
 
 
@@ -75,7 +77,7 @@ class Executable:
         again."""
         planned = self._take()
         try:
-            return planned.run(list(values), max_seconds, max_steps, seed, emulate_dot_algorithms, _can_interrupt())
+            return planned.run(list(values), max_seconds, max_steps, seed, emulate_dot_algorithms, can_interrupt())
         finally:
             self._give_back(planned)
 
@@ -93,7 +95,7 @@ class Executable:
         values = bind(self._module.entry, arrays, {**(arguments or {}), **named})
         planned = self._take()
         try:
-            return Profile(planned.engine, _core.profile(planned, values, repeat, _can_interrupt()))
+            return Profile(planned.engine, _core.profile(planned, values, repeat, can_interrupt()))
         finally:
             self._give_back(planned)
 
@@ -104,6 +106,7 @@ class Module:
     def __init__(self, core: _core.ParsedModule, elided: str | None = None) -> None:
         self._core = core
         self._executables: dict[tuple, Executable] = {}
+        self._devices_executables: dict[tuple, DevicesExecutable] = {}
         if elided is not None:
             core.fill_elided(elided)
 
@@ -155,6 +158,36 @@ class Module:
             emulate_dot_algorithms=emulate_dot_algorithms)
 
     __call__ = run
+
+    def compile_devices(self, *, replicas: int | None = None, partitions: int | None = None, shard: bool = False,
+                        engine: str = "fast", device: str = "cpu",
+                        disabled_passes: Sequence[str] = ()) -> DevicesExecutable:
+        """Verifies and compiles the module for replicas and partitions. Equal options return the same executable."""
+        key = (replicas, partitions, shard, engine, device, tuple(disabled_passes))
+        if key not in self._devices_executables:
+            self._devices_executables[key] = compile_devices(self, self._core.reread(), *key)
+        return self._devices_executables[key]
+
+    def run_devices(self, *arrays: Any, arguments: dict[str, Any] | None = None, replicas: int | None = None,
+                    partitions: int | None = None, shard: bool = False, engine: str = "fast", device: str = "cpu",
+                    max_seconds: float = 0, max_steps: int = 0, seed: int = 0, strict_match: bool = False,
+                    collective_timeout: float = 0, xla_cpu_reductions: bool = False, **named: Any) -> list[Any]:
+        """Evaluates the module on several devices and returns the result of each, replica by replica.
+
+        replicas, partitions: the counts; by default those of the module's header, or what its groups ask for. Arguments
+        are those of `run`, for all devices alike; `PerDevice([x0, x1, ...])` gives each its own. shard: the arguments are
+        whole arrays, which the shardings of the parameters split over the partitions; the results of partitions are
+        joined by the sharding of the result, so there is one for each replica.
+
+        strict_match, collective_timeout and xla_cpu_reductions are `--match=strict`, `--collective-timeout` and
+        `--xla-cpu-reductions` of `hlo-run run`. device: 'gpu:0,1' lets the devices take these GPUs in turn. Warnings of
+        the run are RuntimeWarnings. Devices that wait for each other raise InvalidInput, which names them.
+        """
+        executable = self.compile_devices(replicas=replicas, partitions=partitions, shard=shard, engine=engine,
+                                          device=device)
+        return executable.run(*arrays, arguments={**(arguments or {}), **named}, max_seconds=max_seconds,
+                              max_steps=max_steps, seed=seed, strict_match=strict_match,
+                              collective_timeout=collective_timeout, xla_cpu_reductions=xla_cpu_reductions)
 
     def profile(self, *arrays: Any, arguments: dict[str, Any] | None = None, engine: str = "fast", device: str = "cpu",
                 repeat: int = 3, **named: Any) -> Profile:
