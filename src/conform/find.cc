@@ -94,8 +94,8 @@ absl::Status AddFolder(const fs::path& folder, std::vector<Case>* out) {
 
 conform::Outcome OutcomeOfCase(const Case& test, const CaseEvaluator& evaluator, const ElidedValues& elided) {
   if (test.is_golden() && IsSnapshot(test.path))
-    return conform::RunSnapshotCase(test.path, evaluator.one, elided);
-  if (test.is_golden()) return conform::RunGoldenCase(test.path, evaluator.one, elided);
+    return conform::RunSnapshotCase(test.path, evaluator, elided);
+  if (test.is_golden()) return conform::RunGoldenCase(test.path, evaluator, elided);
   absl::StatusOr<conform::CaseText> text = conform::ParseCaseText(test.text);
   if (!text.ok()) return conform::OutcomeOf(text.status(), Verdict::kError);
   return conform::RunInlineCase(*text, test.path, test.line, evaluator);

@@ -6,11 +6,13 @@
 #include <optional>
 
 #include "base/status.h"
+#include "conform/device_case.h"
 #include "conform/inline_case.h"
 #include "fmt/format.h"
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
 #include "nlohmann/json.hpp"
+#include "spmd/device_grid.h"
 
 namespace hlo::conform {
 namespace {
@@ -25,7 +27,9 @@ bool Exists(const std::string& path) {
 struct Rules {
   CompareRule rule;
   std::vector<std::pair<std::string, CompareRule>> by_key;
-  int64_t devices = 1;
+  // What the file says about devices: their number, counts, and the flags of DeviceSetting.
+  std::optional<int64_t> devices, replicas, partitions;
+  bool shard = false, emulates_xla_cpu = false;
 
   const CompareRule& Of(const std::string& key) const {
     for (const auto& [name, special] : by_key) {
@@ -61,8 +65,13 @@ absl::StatusOr<Rules> ReadRules(const std::string& path) {
   const Json json = Json::parse(text->content(), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return absl::InvalidArgumentError(fmt::format("{}: is no JSON object", path));
   Rules rules;
-  if (json.contains("devices") && json["devices"].is_number_integer())
-    rules.devices = json["devices"].get<int64_t>();
+  const std::pair<const char*, std::optional<int64_t>*> counts[] = {
+      {"devices", &rules.devices}, {"replicas", &rules.replicas}, {"partitions", &rules.partitions}};
+  for (const auto& [key, count] : counts) {
+    if (json.contains(key) && json[key].is_number_integer()) *count = json[key].get<int64_t>();
+  }
+  rules.shard = json.contains("shard") && json["shard"] == true;
+  rules.emulates_xla_cpu = json.contains("xla_cpu") && json["xla_cpu"] == true;
   if (json.contains("rule")) {
     HLO_ASSIGN_OR_RETURN(rules.rule, ReadRule(json["rule"], path));
   }
@@ -75,16 +84,55 @@ absl::StatusOr<Rules> ReadRules(const std::string& path) {
   return rules;
 }
 
-absl::StatusOr<CheckedModule> ReadModule(const ModuleFile& file, const ElidedValues& elided) {
+struct GoldenModule {
+  std::vector<CheckedModule> checked;  // One module.
+  DeviceSetting setting;
+};
+
+// Sets the counts of devices in the module's header to those of the case.
+absl::StatusOr<DeviceSetting> ChooseDevices(const Rules& rules, Module& module) {
+  const bool is_one = rules.devices == 1;
+  HLO_ASSIGN_OR_RETURN(
+      const spmd::DeviceGrid grid,
+      is_one ? spmd::DeviceGrid{}
+             : spmd::ChooseGrid(module, rules.replicas, rules.partitions, /*is_sharded=*/rules.shard));
+  if (rules.devices.value_or(grid.count()) != grid.count()) {
+    return absl::FailedPreconditionError(
+        fmt::format("the case has {} devices, but the module has {} replicas of {} partitions; case.json may "
+                    "say \"replicas\" and \"partitions\"",
+                    *rules.devices, grid.replicas, grid.partitions));
+  }
+  if (!is_one) {
+    module.mutable_header().replica_count = grid.replicas;
+    module.mutable_header().num_partitions = grid.partitions;
+  }
+  return DeviceSetting{grid.replicas, grid.partitions, rules.shard, rules.emulates_xla_cpu};
+}
+
+absl::StatusOr<GoldenModule> ReadModule(const ModuleFile& file, const ElidedValues& elided,
+                                        const Rules& rules) {
   Diagnostics diagnostics;
   std::shared_ptr<Module> module = Parse(file.text, diagnostics, {.infer_shape = &InferMissingShape});
   if (!module) return diagnostics.ToStatus(*file.text);
   HLO_RETURN_IF_ERROR(FillElided(elided, *module));
-  return Check(module, diagnostics);
+  HLO_ASSIGN_OR_RETURN(const DeviceSetting setting, ChooseDevices(rules, *module));
+  HLO_ASSIGN_OR_RETURN(CheckedModule checked, Check(module, diagnostics));
+  return GoldenModule{{std::move(checked)}, setting};
 }
 
-absl::StatusOr<Outcome> Compare(const std::string& folder, const Literal& result, const Rules& rules) {
-  HLO_ASSIGN_OR_RETURN(std::unique_ptr<Archive> want, Archive::Open(folder + "/outputs.npz"));
+// Evaluates the module on one device or on several.
+absl::StatusOr<DeviceResults> Run(const GoldenModule& golden, const CaseEvaluator& evaluator,
+                                  ArgumentsOfDevice arguments_of, Outcome* outcome) {
+  const CheckedModule& module = golden.checked[0];
+  if (golden.setting.has_several())
+    return RunOnDevices(module, golden.setting, arguments_of, evaluator.devices, outcome);
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, arguments_of({}, {}));
+  HLO_ASSIGN_OR_RETURN(Literal result, evaluator.one(module, std::move(arguments), nullptr));
+  return DeviceResults{{{}}, {std::move(result)}};
+}
+
+absl::StatusOr<Outcome> CompareOne(const std::string& path, const Literal& result, const Rules& rules) {
+  HLO_ASSIGN_OR_RETURN(std::unique_ptr<Archive> want, Archive::Open(path));
   const std::vector<LiteralLeaf> leaves = ArrayLeaves(result);
   Outcome outcome;
   if (leaves.size() != want->keys().size()) {
@@ -101,59 +149,81 @@ absl::StatusOr<Outcome> Compare(const std::string& folder, const Literal& result
   return outcome;
 }
 
-absl::StatusOr<Outcome> RunFolder(const std::string& folder, const EvaluateFn& evaluate,
+absl::StatusOr<Outcome> RunFolder(const std::string& folder, const CaseEvaluator& evaluator,
                                   const ElidedValues& elided) {
-  HLO_ASSIGN_OR_RETURN(Rules rules, ReadRules(folder + "/case.json"));
-  if (rules.devices != 1) {
-    return absl::UnimplementedError(fmt::format("the case needs {} devices", rules.devices));
-  }
+  HLO_ASSIGN_OR_RETURN(const Rules rules, ReadRules(folder + "/case.json"));
   HLO_ASSIGN_OR_RETURN(const ModuleFile file, ReadModuleFile(folder + "/module.hlo"));
-  HLO_ASSIGN_OR_RETURN(CheckedModule module, ReadModule(file, elided));
+  HLO_ASSIGN_OR_RETURN(const GoldenModule golden, ReadModule(file, elided, rules));
   std::vector<std::string> inputs;
   if (Exists(folder + "/inputs.npz")) inputs.push_back(folder + "/inputs.npz");
-  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, ReadInputs(module.module(), inputs));
-  HLO_ASSIGN_OR_RETURN(Literal result, evaluate(module, std::move(arguments), nullptr));
-  return Compare(folder, result, rules);
+  const auto arguments_of = [&](const DevicePlace& place, const std::vector<Shape>& shapes) {
+    InputsOptions options{.shapes = shapes};
+    if (golden.setting.has_several()) options.device = place;
+    return ReadInputs(golden.checked[0].module(), inputs, options);
+  };
+  Outcome outcome;
+  HLO_ASSIGN_OR_RETURN(const DeviceResults results, Run(golden, evaluator, arguments_of, &outcome));
+  if (!golden.setting.has_several()) return CompareOne(folder + "/outputs.npz", results.values[0], rules);
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<Archive> want, Archive::Open(folder + "/outputs.npz"));
+  HLO_RETURN_IF_ERROR(CompareStored(
+      *want, "", results, [&](const std::string& key) { return rules.Of(key); }, &outcome));
+  return outcome;
 }
 
-absl::StatusOr<Outcome> RunSnapshot(const std::string& path, const EvaluateFn& evaluate,
-                                    const ElidedValues& elided) {
-  HLO_ASSIGN_OR_RETURN(const ModuleFile file, ReadModuleFile(path));
-  if (!file.result)
-    return absl::InvalidArgumentError(fmt::format("{}: is no snapshot: it has no result", path));
-  HLO_ASSIGN_OR_RETURN(CheckedModule module, ReadModule(file, elided));
-  std::optional<Rules> rules;
-  if (Exists(path + ".json")) {
-    HLO_ASSIGN_OR_RETURN(rules, ReadRules(path + ".json"));
-  }
-  HLO_ASSIGN_OR_RETURN(const Literal result, evaluate(module, *file.arguments, nullptr));
-  const std::vector<LiteralLeaf> got = ArrayLeaves(result), want = ArrayLeaves(*file.result);
+void CompareWithSnapshot(const Literal& result, const Literal& expected, const std::optional<Rules>& rules,
+                         Outcome* outcome) {
+  const std::vector<LiteralLeaf> got = ArrayLeaves(result), want = ArrayLeaves(expected);
   if (got.size() != want.size()) {
-    return Outcome{
-        Verdict::kFailed,
-        fmt::format("the result {} has {} arrays, but the snapshot's {} has {}\n", ToString(result.shape()),
-                    got.size(), ToString(file.result->shape()), want.size())};
+    *outcome = {Verdict::kFailed,
+                fmt::format("the result {} has {} arrays, but the snapshot's {} has {}\n",
+                            ToString(result.shape()), got.size(), ToString(expected.shape()), want.size())};
+    return;
   }
-  Outcome outcome;
   for (size_t i = 0; i < got.size(); ++i) {
     CompareReport report =
         CompareArrays(*got[i].value, *want[i].value,
                       rules ? rules->Of(got[i].key) : DefaultCompareRule(got[i].value->type()));
     report.key = got[i].key;
-    AddComparison(report, &outcome);
+    AddComparison(report, outcome);
   }
+}
+
+// A snapshot of a module for several devices has the arguments and the result of each of them.
+absl::StatusOr<Outcome> RunSnapshot(const std::string& path, const CaseEvaluator& evaluator,
+                                    const ElidedValues& elided) {
+  HLO_ASSIGN_OR_RETURN(const ModuleFile file, ReadModuleFile(path));
+  if (!file.result)
+    return absl::InvalidArgumentError(fmt::format("{}: is no snapshot: it has no result", path));
+  std::optional<Rules> rules;
+  if (Exists(path + ".json")) {
+    HLO_ASSIGN_OR_RETURN(rules, ReadRules(path + ".json"));
+  }
+  HLO_ASSIGN_OR_RETURN(const GoldenModule golden, ReadModule(file, elided, rules.value_or(Rules())));
+  const auto arguments_of = [&](const DevicePlace&, const std::vector<Shape>&) {
+    return absl::StatusOr<std::vector<Literal>>(*file.arguments);
+  };
+  Outcome outcome;
+  HLO_ASSIGN_OR_RETURN(const DeviceResults results, Run(golden, evaluator, arguments_of, &outcome));
+  const auto compare = [&](size_t index, Outcome* one) {
+    CompareWithSnapshot(results.values[index], *file.result, rules, one);
+    return absl::OkStatus();
+  };
+  if (golden.setting.has_several())
+    HLO_RETURN_IF_ERROR(CompareDevices(results, compare, &outcome));
+  else
+    CompareWithSnapshot(results.values[0], *file.result, rules, &outcome);
   return outcome;
 }
 
 }  // namespace
 
-Outcome RunSnapshotCase(const std::string& path, const EvaluateFn& evaluate, const ElidedValues& elided) {
-  absl::StatusOr<Outcome> outcome = RunSnapshot(path, evaluate, elided);
+Outcome RunSnapshotCase(const std::string& path, const CaseEvaluator& evaluator, const ElidedValues& elided) {
+  absl::StatusOr<Outcome> outcome = RunSnapshot(path, evaluator, elided);
   return outcome.ok() ? *std::move(outcome) : OutcomeOf(outcome.status(), Verdict::kError);
 }
 
-Outcome RunGoldenCase(const std::string& folder, const EvaluateFn& evaluate, const ElidedValues& elided) {
-  absl::StatusOr<Outcome> outcome = RunFolder(folder, evaluate, elided);
+Outcome RunGoldenCase(const std::string& folder, const CaseEvaluator& evaluator, const ElidedValues& elided) {
+  absl::StatusOr<Outcome> outcome = RunFolder(folder, evaluator, elided);
   return outcome.ok() ? *std::move(outcome) : OutcomeOf(outcome.status(), Verdict::kError);
 }
 

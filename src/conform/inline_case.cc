@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "conform/device_case.h"
 #include "fmt/format.h"
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
@@ -17,7 +18,6 @@
 #include "plan/make_plan.h"
 #include "plan/plan.h"
 #include "plan/print_plan.h"
-#include "spmd/entry_shards.h"
 
 namespace hlo::conform {
 namespace {
@@ -41,16 +41,42 @@ absl::StatusOr<std::shared_ptr<Archive>> ArchiveOf(const LoadedCase& loaded) {
   return last;
 }
 
+// Reads a value of a device: an array from KEY, the elements of a tuple from KEY.0, KEY.1, ...
+absl::StatusOr<Literal> ReadStored(Archive& archive, const std::string& prefix, const DevicePlace& place,
+                                   const std::string& key, const Shape& shape) {
+  if (shape.IsArray()) {
+    const std::string found = KeyFor(archive, prefix, place, key);
+    return archive.Read(found.empty() ? prefix + key : found, shape);
+  }
+  if (!shape.IsTuple()) return Literal::Create(shape);
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) {
+    HLO_ASSIGN_OR_RETURN(Literal value, ReadStored(archive, prefix, place,
+                                                   fmt::format("{}.{}", key, elements.size()), element));
+    elements.push_back(std::move(value));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
 absl::StatusOr<std::vector<Literal>> ReadStoredArguments(const CaseText& text, const LoadedCase& loaded,
-                                                         const std::vector<Shape>& shapes) {
+                                                         const std::vector<Shape>& shapes,
+                                                         const DevicePlace& place) {
   HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Archive> archive, ArchiveOf(loaded));
   std::vector<Literal> arguments;
   for (const Shape& shape : shapes) {
-    const std::string key = fmt::format("{}/in/{}", text.values, arguments.size());
-    HLO_ASSIGN_OR_RETURN(Literal argument, ReadTree(*archive, shape, key));
+    HLO_ASSIGN_OR_RETURN(Literal argument, ReadStored(*archive, text.values + "/in/", place,
+                                                      fmt::format("{}", arguments.size()), shape));
     arguments.push_back(std::move(argument));
   }
   return arguments;
+}
+
+absl::Status CompareArchive(const CaseText& text, const LoadedCase& loaded, const DeviceResults& results,
+                            Outcome* outcome) {
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Archive> archive, ArchiveOf(loaded));
+  return CompareStored(
+      *archive, text.values + "/out/", results, [&](const std::string& key) { return RuleOf(text, key); },
+      outcome);
 }
 
 // Compares a result with the arrays `NAME/out/KEY` of the archive. The archive must contain exactly these
@@ -86,8 +112,9 @@ std::vector<Shape> ParameterShapes(const LoadedCase& loaded) {
 
 absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const LoadedCase& loaded,
                                                    const std::vector<size_t>& lines,
-                                                   const std::vector<Shape>& shapes) {
-  if (!text.values.empty()) return ReadStoredArguments(text, loaded, shapes);
+                                                   const std::vector<Shape>& shapes,
+                                                   const DevicePlace& place = {}) {
+  if (!text.values.empty()) return ReadStoredArguments(text, loaded, shapes, place);
   if (shapes.size() != lines.size()) {
     return WrongCase(fmt::format("the entry computation has {} parameters, but there are {} lines `// in`",
                                  shapes.size(), lines.size()));
@@ -186,85 +213,41 @@ const std::vector<size_t>& LinesOf(const std::map<int64_t, std::vector<size_t>>&
   return found == by_device.end() ? common : found->second;
 }
 
-absl::StatusOr<std::vector<Literal>> EvaluateDevices(const CaseText& text, const LoadedCase& loaded,
-                                                     const spmd::EntryShards* shards,
-                                                     const EvaluateDevicesFn& evaluate) {
+absl::Status CheckDeviceLines(const CaseText& text) {
   const int64_t count = text.replicas * text.partitions;
   for (const auto* lines : {&text.in_of, &text.out_of}) {
     if (!lines->empty() && lines->rbegin()->first >= count)
       return WrongCase(fmt::format("there is a line for device {}, but there are {} devices",
                                    lines->rbegin()->first, count));
   }
-  std::vector<std::vector<Literal>> arguments;
-  const std::vector<Shape> shapes = shards ? shards->parameters() : ParameterShapes(loaded);
-  for (int64_t device = 0; device < count; ++device) {
-    HLO_ASSIGN_OR_RETURN(std::vector<Literal> own,
-                         ReadArguments(text, loaded, LinesOf(text.in_of, text.in, device), shapes));
-    if (shards) {
-      HLO_ASSIGN_OR_RETURN(own, shards->Split(own, device % text.partitions));
-    }
-    arguments.push_back(std::move(own));
-  }
-  return evaluate(loaded.checked[0], std::move(arguments), text.emulates_xla_cpu);
+  return absl::OkStatus();
 }
 
-// Returns the joined result of each replica. Copies that differ are failures.
-absl::StatusOr<std::vector<Literal>> JoinReplicas(const CaseText& text, const spmd::EntryShards& shards,
-                                                  const std::vector<Literal>& results, Outcome* outcome) {
-  std::vector<Literal> joined;
-  for (int64_t replica = 0; replica < text.replicas; ++replica) {
-    HLO_ASSIGN_OR_RETURN(spmd::JoinedResult whole, shards.Join(absl::MakeConstSpan(results).subspan(
-                                                       static_cast<size_t>(replica * text.partitions),
-                                                       static_cast<size_t>(text.partitions))));
-    for (const std::string& disagreement : whole.disagreements) {
-      outcome->verdict = Verdict::kFailed;
-      outcome->report += disagreement + "\n";
-    }
-    joined.push_back(std::move(whole.value));
-  }
-  return joined;
-}
-
-Outcome RunOnDevices(const CaseText& text, const LoadedCase& loaded, const EvaluateDevicesFn& evaluate) {
-  if (!evaluate) {
-    return {Verdict::kUnsupported,
-            fmt::format("needs {} replicas and {} partitions; one device is evaluated\n", text.replicas,
-                        text.partitions)};
-  }
+Outcome RunDevicesCase(const CaseText& text, const LoadedCase& loaded, const EvaluateDevicesFn& evaluate) {
   if (loaded.checked.empty()) return OutcomeOf(loaded.diagnostics.ToStatus(*loaded.source), Verdict::kFailed);
-  std::optional<spmd::EntryShards> shards;
-  if (text.shard) {
-    absl::StatusOr<spmd::EntryShards> made = spmd::EntryShards::Make(*loaded.module, text.partitions);
-    if (!made.ok()) return OutcomeOf(made.status(), Verdict::kError);
-    shards = *std::move(made);
-  }
-  absl::StatusOr<std::vector<Literal>> results =
-      EvaluateDevices(text, loaded, shards ? &*shards : nullptr, evaluate);
-  if (!text.fails.empty()) return JudgeFailure(text, results.status());
-  if (!results.ok()) return OutcomeOf(results.status(), Verdict::kFailed);
+  if (const absl::Status lines = CheckDeviceLines(text); !lines.ok())
+    return OutcomeOf(lines, Verdict::kError);
+  const DeviceSetting setting{text.replicas, text.partitions, text.shard, text.emulates_xla_cpu};
+  const auto arguments_of = [&](const DevicePlace& place, const std::vector<Shape>& shapes) {
+    const int64_t device = place.replica * place.partitions + place.partition;
+    return ReadArguments(text, loaded, LinesOf(text.in_of, text.in, device), shapes, place);
+  };
   Outcome outcome;
-  if (shards) {
-    results = JoinReplicas(text, *shards, *results, &outcome);
-    if (!results.ok()) return OutcomeOf(results.status(), Verdict::kError);
-  }
-  for (size_t device = 0; device < results->size(); ++device) {
-    const std::string before = std::exchange(outcome.report, "");
-    const Literal& result = (*results)[device];
-    const absl::Status compared =
-        text.values.empty()
-            ? CompareValues(text, "out", LinesOf(text.out_of, text.out, static_cast<int64_t>(device)),
-                            ArrayLeaves(result), &outcome)
-            : CompareStored(text, loaded, result, &outcome);
-    if (!compared.ok()) return OutcomeOf(compared, Verdict::kError);
-    if (!outcome.report.empty())
-      outcome.report = fmt::format("{} {}:\n{}", shards ? "replica" : "device", device, outcome.report);
-    outcome.report = before + outcome.report;
-  }
-  return outcome;
+  const absl::StatusOr<DeviceResults> results =
+      RunOnDevices(loaded.checked[0], setting, arguments_of, evaluate, &outcome);
+  if (!text.fails.empty() && evaluate) return JudgeFailure(text, results.status());
+  if (!results.ok()) return OutcomeOf(results.status(), Verdict::kFailed);
+  const auto compare = [&](size_t index, Outcome* one) {
+    return CompareValues(text, "out", LinesOf(text.out_of, text.out, static_cast<int64_t>(index)),
+                         ArrayLeaves(results->values[index]), one);
+  };
+  const absl::Status compared = text.values.empty() ? CompareDevices(*results, compare, &outcome)
+                                                    : CompareArchive(text, loaded, *results, &outcome);
+  return compared.ok() ? outcome : OutcomeOf(compared, Verdict::kError);
 }
 
 Outcome RunRun(const CaseText& text, const LoadedCase& loaded, const CaseEvaluator& evaluator) {
-  if (text.HasDevices()) return RunOnDevices(text, loaded, evaluator.devices);
+  if (text.HasDevices()) return RunDevicesCase(text, loaded, evaluator.devices);
   Outcome outcome;
   absl::StatusOr<Literal> result = EvaluateCase(text, loaded, evaluator.one, &outcome);
   if (!text.fails.empty()) return JudgeFailure(text, result.status());

@@ -35,8 +35,8 @@ absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loa
 
 Outcome RunInlineCase(const CaseText& text, const std::string& path, int64_t first_line,
                       const CaseEvaluator& evaluator);
-Outcome RunGoldenCase(const std::string& folder, const EvaluateFn& evaluate, const ElidedValues& elided);
-Outcome RunSnapshotCase(const std::string& path, const EvaluateFn& evaluate, const ElidedValues& elided);
+Outcome RunGoldenCase(const std::string& folder, const CaseEvaluator& evaluator, const ElidedValues& elided);
+Outcome RunSnapshotCase(const std::string& path, const CaseEvaluator& evaluator, const ElidedValues& elided);
 // Adds the mismatches, or the largest error within tolerance, to the outcome.
 void AddComparison(const CompareReport& report, Outcome* outcome);
 // Returns kUnsupported for Unimplemented, otherwise kFailed or kError as given.
