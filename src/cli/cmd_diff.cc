@@ -17,6 +17,10 @@
 namespace hlo::cli {
 namespace {
 
+constexpr std::string_view kInsteadOfDiff =
+    "diff --structural compares the instructions, diff --replicas-agree the devices of one module, and "
+    "hlo-run trace --for-device shows the values of one device";
+
 struct DiffFlags {
   CommonOptions common;
   InputOptions inputs;
@@ -57,8 +61,10 @@ void DiffModules(const DiffFlags& flags, FileResult& result) {
     DiffStructures(flags, a, b, names, result);
     return;
   }
-  if (!result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*a.module)), file_a) ||
-      !result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*b.module)), file_b))
+  if (!result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*a.module), kInsteadOfDiff),
+                     file_a) ||
+      !result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*b.module), kInsteadOfDiff),
+                     file_b))
     return;
   const absl::StatusOr<std::vector<Literal>> arguments = Arguments(flags.inputs, a);
   if (!result.Accept(arguments.status(), file_a)) return;
@@ -93,7 +99,9 @@ void DiffWithRecorded(const DiffFlags& flags, FileResult& result) {
   const std::string &file = flags.common.files[0], &archive = flags.common.files[1];
   const LoadedModule loaded = LoadOne(flags, file, result);
   if (loaded.module == nullptr) return;
-  if (!result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*loaded.module)), file)) return;
+  if (!result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*loaded.module), kInsteadOfDiff),
+                     file))
+    return;
   const absl::StatusOr<std::unique_ptr<Archive>> recorded = Archive::Open(archive);
   if (!result.Accept(recorded.status(), archive)) return;
   const absl::StatusOr<std::vector<Literal>> arguments = ArgumentsOrRecorded(flags, loaded, **recorded);
@@ -114,7 +122,8 @@ absl::StatusOr<debug::LoadedDump> LoadDumpFile(const DiffFlags& flags, const std
   FileResult result;
   const LoadedModule loaded = LoadOne(flags, file, result);
   if (loaded.module == nullptr) return absl::InvalidArgumentError(result.diagnostics);
-  HLO_RETURN_IF_ERROR(RequireOneDevice("a comparison of values", spmd::GridOf(*loaded.module)));
+  HLO_RETURN_IF_ERROR(
+      RequireOneDevice("a comparison of values", spmd::GridOf(*loaded.module), kInsteadOfDiff));
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, Arguments(flags.inputs, loaded));
   return debug::LoadedDump{loaded.checked.front(), std::string(loaded.source->content()),
                            std::move(arguments)};

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "build/extract.h"
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/flags.h"
 #include "debug/golden_folder.h"
 #include "debug/record.h"
@@ -13,6 +14,7 @@ namespace {
 struct ExtractFlags {
   CommonOptions common;
   InputOptions inputs;
+  DevicesFlags devices;
   std::string instruction, computation, output, record;
   bool constants = false;
   int64_t execution = 1;
@@ -25,9 +27,11 @@ using debug::FindComputation;
 using debug::FindInstruction;
 
 absl::StatusOr<debug::RecordedValues> Record(const ExtractFlags& flags, const LoadedModule& loaded,
-                                             absl::Span<const Instruction* const> instructions) {
-  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, Arguments(flags.inputs, loaded));
-  return debug::RecordValues(loaded.checked.front(), instructions, std::move(arguments), flags.execution);
+                                             absl::Span<const Instruction* const> instructions,
+                                             FileResult& result) {
+  HLO_ASSIGN_OR_RETURN(const debug::WatchedArguments arguments,
+                       MakeWatchedRun(flags.inputs, flags.common, flags.devices, loaded, result));
+  return debug::RecordValues(loaded.checked.front(), instructions, arguments, flags.execution);
 }
 
 absl::StatusOr<ExtractedPart> MakePart(const ExtractFlags& flags, const Module& module,
@@ -40,10 +44,11 @@ absl::StatusOr<ExtractedPart> MakePart(const ExtractFlags& flags, const Module& 
   return Extract(module, {&instruction, 1}, options);
 }
 
-absl::StatusOr<std::string> PartOf(const ExtractFlags& flags, const LoadedModule& loaded) {
+absl::StatusOr<std::string> PartOf(const ExtractFlags& flags, const LoadedModule& loaded,
+                                   FileResult& result) {
   HLO_ASSIGN_OR_RETURN(ExtractedPart part, MakePart(flags, *loaded.module, flags.extract));
   if (!flags.wants_values()) return part.text;
-  HLO_ASSIGN_OR_RETURN(const debug::RecordedValues values, Record(flags, loaded, part.parameters));
+  HLO_ASSIGN_OR_RETURN(const debug::RecordedValues values, Record(flags, loaded, part.parameters, result));
   if (!flags.record.empty()) {
     std::vector<Literal> in_order;
     for (const Instruction* parameter : part.parameters) in_order.push_back(values.at(parameter));
@@ -60,9 +65,12 @@ absl::StatusOr<std::string> PartOf(const ExtractFlags& flags, const LoadedModule
 }
 
 void ExtractFile(const ExtractFlags& flags, const std::string& file, FileResult& result) {
-  const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
+  // A part of a module that does not run keeps the counts of the module's header.
+  CommonOptions common = flags.common;
+  common.runs_devices = flags.wants_values();
+  const LoadedModule loaded = Load(file, common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
-  absl::StatusOr<std::string> text = PartOf(flags, loaded);
+  absl::StatusOr<std::string> text = PartOf(flags, loaded, result);
   if (!result.Accept(text.status(), file)) return;
   if (!result.Accept(CheckedText(*text).status(), file)) return;
   result.extra["text"] = *text;
@@ -95,6 +103,8 @@ void AddExtract(CLI::App& program, int& exit_status) {
       ->needs(instruction)
       ->check(CLI::NonNegativeNumber);
   AddInputFlags(*command, flags->inputs);
+  AddDevicesFlags(*command, flags->common, flags->devices);
+  AddForDeviceFlag(*command, flags->devices);
   AddElidedFlag(*command, flags->common.elided);
   command
       ->add_option("--record", flags->record,
@@ -113,6 +123,7 @@ void AddExtract(CLI::App& program, int& exit_status) {
       "Examples:\n"
       "  hlo-run extract m.hlo --instruction %dot.3 --height 2 -o part.hlo\n"
       "  hlo-run extract m.hlo --instruction dot.3 --height 0 --random 1 --record args.npz -o part.hlo\n"
+      "  hlo-run extract m.hlo --instruction dot.3 --height 2 --random 1 --record r1.npz --for-device r1\n"
       "  hlo-run extract m.hlo --computation body.7 --random 1 --execution 10 --constants");
   command->callback([flags, &exit_status] {
     if (flags->instruction.empty() && flags->computation.empty())

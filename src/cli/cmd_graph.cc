@@ -5,6 +5,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/flags.h"
 #include "cli/graph_page.h"
 #include "cli/single.h"
@@ -110,6 +111,12 @@ void RunGraph(const GraphFlags& flags, FileResult& result) {
   const std::string& file = flags.common.files[0];
   const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
+  const absl::Status one = !flags.has_inputs()
+                               ? absl::OkStatus()
+                               : RequireOneDevice("graph with values", *loaded.module,
+                                                  "hlo-run trace and profile with --for-device show the "
+                                                  "values and times of one device");
+  if (!result.Accept(one, file)) return;
   const absl::StatusOr<debug::GraphFacts> facts = FactsOf(flags, loaded);
   if (!result.Accept(facts.status(), file)) return;
   result.extra["instructions"] = loaded.module->instruction_count();

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/flags.h"
 #include "cli/single.h"
 #include "debug/minimize.h"
@@ -54,6 +55,10 @@ void RunMinimize(MinimizeFlags& flags, FileResult& result) {
   const std::string& file = flags.common.files[0];
   const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
+  const absl::Status one = RequireOneDevice(
+      "minimize", *loaded.module,
+      "hlo-run slice --for-device makes a case of one device from a part without collectives");
+  if (!result.Accept(one, file)) return;
   const absl::StatusOr<debug::SharedCase> test = CaseOf(flags, loaded);
   if (!result.Accept(test.status(), file)) return;
   const absl::StatusOr<std::unique_ptr<debug::CaseJudge>> judge =

@@ -218,7 +218,8 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   if (!result.Accept(run.status(), file)) return;
   run->whole.clear();
   if (options.cross_check) {
-    const absl::Status one = RequireOneDevice("--cross-check", run->grid);
+    const absl::Status one = RequireOneDevice("--cross-check", run->grid,
+                                              "--engine=reference prints the values of the other engine");
     if (!result.Accept(one, file)) return;
     result.Accept(CrossCheck(options, module, run->arguments[0], evaluate, result), file);
     return;

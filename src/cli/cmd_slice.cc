@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "build/extract.h"
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/flags.h"
 #include "cli/single.h"
 #include "debug/record.h"
@@ -15,6 +16,7 @@ namespace {
 struct SliceFlags {
   CommonOptions common;
   InputOptions inputs;
+  DevicesFlags devices;
   std::string root, folder;
   int64_t execution = 1;
   ExtractOptions extract;
@@ -25,15 +27,21 @@ struct Slice {
   debug::SharedCase test;
   Literal value;
 };
-absl::StatusOr<Slice> MakeSlice(const SliceFlags& flags, const LoadedModule& loaded) {
+absl::StatusOr<Slice> MakeSlice(const SliceFlags& flags, const LoadedModule& loaded, FileResult& result) {
   HLO_ASSIGN_OR_RETURN(const Instruction* root, debug::FindInstruction(*loaded.module, flags.root));
   const ExtractedPart part = Extract(*loaded.module, {&root, 1}, flags.extract);
   std::vector<const Instruction*> recorded = part.parameters;
   recorded.push_back(root);
-  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, Arguments(flags.inputs, loaded));
-  HLO_ASSIGN_OR_RETURN(
-      const debug::RecordedValues values,
-      debug::RecordValues(loaded.checked.front(), recorded, std::move(arguments), flags.execution));
+  HLO_ASSIGN_OR_RETURN(const debug::WatchedArguments arguments,
+                       MakeWatchedRun(flags.inputs, flags.common, flags.devices, loaded, result));
+  HLO_ASSIGN_OR_RETURN(const CheckedModule checked, debug::CheckedText(part.text));
+  if (arguments.by_device.size() > 1 && spmd::DependsOnDevices(checked.module())) {
+    return absl::UnimplementedError(
+        "a slice is a case of one device, but this one exchanges values with others: choose a --root behind "
+        "the collective, or a --height that ends below it");
+  }
+  HLO_ASSIGN_OR_RETURN(const debug::RecordedValues values,
+                       debug::RecordValues(loaded.checked.front(), recorded, arguments, flags.execution));
   std::vector<Literal> inputs;
   for (const Instruction* parameter : part.parameters) inputs.push_back(values.at(parameter));
   HLO_ASSIGN_OR_RETURN(debug::SharedCase test, debug::MakeTestCase(part.text, std::move(inputs)));
@@ -44,7 +52,7 @@ void RunSlice(const SliceFlags& flags, FileResult& result) {
   const std::string& file = flags.common.files[0];
   const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
-  const absl::StatusOr<Slice> slice = MakeSlice(flags, loaded);
+  const absl::StatusOr<Slice> slice = MakeSlice(flags, loaded, result);
   if (!result.Accept(slice.status(), file)) return;
   const std::string description =
       fmt::format("{} of {}, with the values that it had at its edge", flags.root, file);
@@ -64,6 +72,8 @@ void AddSlice(CLI::App& program, int& exit_status) {
       program.add_subcommand("slice", "Write a golden case that computes one instruction from its operands");
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
+  AddDevicesFlags(*command, flags->common, flags->devices);
+  AddForDeviceFlag(*command, flags->devices);
   AddElidedFlag(*command, flags->common.elided);
   command->add_option("--root", flags->root, "The instruction whose value the case computes")
       ->type_name("NAME")

@@ -211,11 +211,18 @@ absl::StatusOr<DeviceRun> MakeDeviceRun(const InputOptions& inputs, const Common
   return run;
 }
 
-absl::Status RequireOneDevice(std::string_view what, const spmd::DeviceGrid& grid) {
+absl::Status RequireOneDevice(std::string_view what, const spmd::DeviceGrid& grid,
+                              std::string_view alternative) {
   if (grid.count() == 1) return absl::OkStatus();
-  return absl::UnimplementedError(fmt::format(
-      "{} takes modules of one device, and this one has {} replica{} of {} partition{}", what, grid.replicas,
-      grid.replicas == 1 ? "" : "s", grid.partitions, grid.partitions == 1 ? "" : "s"));
+  return absl::UnimplementedError(
+      fmt::format("{} takes modules of one device, and this one has {} replica{} of {} partition{}; {}", what,
+                  grid.replicas, grid.replicas == 1 ? "" : "s", grid.partitions,
+                  grid.partitions == 1 ? "" : "s", alternative));
+}
+
+absl::Status RequireOneDevice(std::string_view what, const Module& module, std::string_view alternative) {
+  HLO_ASSIGN_OR_RETURN(const spmd::DeviceGrid grid, spmd::ChooseGrid(module, {}, {}));
+  return RequireOneDevice(what, grid, alternative);
 }
 
 absl::StatusOr<int64_t> ForDevice(const DevicesFlags& flags, const spmd::DeviceGrid& grid) {

@@ -59,8 +59,12 @@ absl::StatusOr<debug::WatchedArguments> MakeWatchedRun(const InputOptions& input
                                                        const CommonOptions& common, const DevicesFlags& flags,
                                                        const LoadedModule& loaded, FileResult& result);
 
-// Returns Unimplemented if the run has several devices; `what` needs one.
-absl::Status RequireOneDevice(std::string_view what, const spmd::DeviceGrid& grid);
+// Returns Unimplemented if the run has several devices. `what` needs one, and the message names what the user
+// can do instead.
+absl::Status RequireOneDevice(std::string_view what, const spmd::DeviceGrid& grid,
+                              std::string_view alternative);
+// The same for a subcommand without flags of devices: the counts are those that the module asks for.
+absl::Status RequireOneDevice(std::string_view what, const Module& module, std::string_view alternative);
 
 // Results of all devices, or of all replicas if those of the partitions were joined.
 struct DeviceResults {

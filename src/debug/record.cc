@@ -85,14 +85,17 @@ absl::StatusOr<const Computation*> FindComputation(const Module& module, std::st
 
 absl::StatusOr<RecordedValues> RecordValues(const CheckedModule& module,
                                             absl::Span<const Instruction* const> instructions,
-                                            std::vector<Literal> arguments, int64_t execution) {
+                                            const WatchedArguments& arguments, int64_t execution) {
   const bool in_entry = instructions.empty() || instructions.front()->parent() == module.module().entry();
-  if (in_entry) return ComputeInEntry(module.module(), instructions, std::move(arguments));
+  if (in_entry && arguments.by_device.size() == 1)
+    return ComputeInEntry(module.module(), instructions, arguments.watched());
   Recorder recorder(instructions, execution);
-  EvaluateOptions evaluate;
-  evaluate.observer = &recorder;
-  HLO_RETURN_IF_ERROR(Evaluate(module, std::move(arguments), evaluate).status());
+  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, Engine::kReference));
+  HLO_RETURN_IF_ERROR(RunWatched(executable, arguments, {.observer = &recorder}).status());
   for (const Instruction* instruction : instructions) {
+    if (in_entry && instruction->opcode() == Opcode::kParameter)
+      recorder.values[instruction] =
+          arguments.watched()[static_cast<size_t>(instruction->Get<attr::number>())];
     if (recorder.values.contains(instruction)) continue;
     return absl::FailedPreconditionError(fmt::format(
         "'{}' is executed less than {} time{}", instruction->name(), execution, execution == 1 ? "" : "s"));

@@ -89,9 +89,7 @@ std::string RaggedUnsupportedReason(const Instruction& instruction, bool has_pee
       return fmt::format("operand {} is {}; offsets and sizes are integer arrays of one shape", k,
                          ToString(list));
     if (!has_peers && list.rank() == 2 && list.dim(0) != 1)
-      return fmt::format(
-          "operand {} is {}, for {} devices; the run has one (see --replicas and --partitions)", k,
-          ToString(list), list.dim(0));
+      return fmt::format("operand {} is {}, for {} devices; the run has one", k, ToString(list), list.dim(0));
   }
   return "";
 }
@@ -127,15 +125,13 @@ std::string GroupSizeUnsupportedReason(const Instruction& instruction) {
                   made = results[i]->ElementCount().value_or(0);
     const int64_t larger = std::max(given, made), smaller = std::min(given, made);
     const bool counts = smaller > 0 && larger % smaller == 0 && larger > smaller;
-    return fmt::format(
-        "makes {} of {}, so its group has {} devices; the run has one (see --replicas and --partitions)",
-        ToString(*results[i]), ToString(*operands[i]),
-        counts ? fmt::format("{}", larger / smaller) : "several");
+    return fmt::format("makes {} of {}, so its group has {} devices; the run has one", ToString(*results[i]),
+                       ToString(*operands[i]), counts ? fmt::format("{}", larger / smaller) : "several");
   }
   return results.size() == operands.size() ? ""
                                            : fmt::format(
                                                  "makes {} arrays of {}, so its group has several devices; "
-                                                 "the run has one (see --replicas and --partitions)",
+                                                 "the run has one",
                                                  results.size(), operands.size());
 }
 
@@ -174,11 +170,10 @@ std::string CollectiveUnsupportedReason(const Instruction& instruction) {
   if (spmd::HasSeveralDevices(*instruction.parent()->module())) return PeersUnsupportedReason(instruction);
   const ReplicaGroups* groups = instruction.Get<attr::replica_groups>();
   if (groups != nullptr && !HasSingleGroups(*groups))
-    return "its groups have several devices; the run has one (see --replicas and --partitions)";
+    return "its groups have several devices; the run has one";
   if (instruction.opcode() == Opcode::kRaggedAllToAll) return RaggedUnsupportedReason(instruction, false);
   for (IntList pair : instruction.Get<attr::source_target_pairs>()) {
-    if (pair[0] != 0 || pair[1] != 0)
-      return "its pairs name several devices; the run has one (see --replicas and --partitions)";
+    if (pair[0] != 0 || pair[1] != 0) return "its pairs name several devices; the run has one";
   }
   if (instruction.opcode() == Opcode::kCollectivePermute ||
       instruction.opcode() == Opcode::kCollectivePermuteStart) {

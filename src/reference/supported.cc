@@ -71,9 +71,8 @@ absl::Status CheckPeers(const std::vector<const Computation*>& computations, con
       if (!spmd::DependsOnDevices(*instruction)) continue;
       const spmd::DeviceGrid grid = spmd::GridOf(*computation->module());
       return Located(
-          absl::UnimplementedError(fmt::format(
-              "needs {} replicas and {} partitions; the run has one device (see --replicas and --partitions)",
-              grid.replicas, grid.partitions)),
+          absl::UnimplementedError(fmt::format("needs {} replicas and {} partitions; the run has one device",
+                                               grid.replicas, grid.partitions)),
           *instruction);
     }
   }

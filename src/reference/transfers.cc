@@ -103,8 +103,7 @@ std::string TransferUnsupportedReason(const Instruction& transfer) {
   if (transfer.Get<attr::is_host_transfer>()) return "";
   if (spmd::HasSeveralDevices(*transfer.parent()->module())) return "";
   for (const int64_t device : DevicesOf(spmd::TransferPairsText(transfer))) {
-    if (device != 0)
-      return "its pairs name several devices; the run has one (see --replicas and --partitions)";
+    if (device != 0) return "its pairs name several devices; the run has one";
   }
   return "";
 }

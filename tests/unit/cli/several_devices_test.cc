@@ -366,14 +366,44 @@ TEST_F(SeveralDevices, CommandsOfOneDeviceSaySo) {
   const std::string file = Write("m.hlo", kPairs);
   const Outcome shadow = Run("shadow " + file + " -i '{1,2}'");
   EXPECT_EQ(shadow.status, 3);
-  EXPECT_HAS(shadow.err, "shadow takes modules of one device, and this one has 4 replicas of 1 partition");
+  EXPECT_HAS(shadow.err,
+             "shadow takes modules of one device, and this one has 4 replicas of 1 partition; hlo-run slice "
+             "--for-device makes");
   const Outcome cross = Run(file + " -i '{1,2}' --cross-check");
   EXPECT_EQ(cross.status, 3);
   EXPECT_HAS(cross.err, "--cross-check takes modules of one device");
   const Outcome diff = Run("diff " + file + " " + file + " -i '{1,2}'");
   EXPECT_EQ(diff.status, 3);
   EXPECT_HAS(diff.err, "a comparison of values takes modules of one device");
+  EXPECT_HAS(diff.err, "diff --structural compares the instructions");
   EXPECT_EQ(Run("diff --structural " + file + " " + file).status, 0);
+  const Outcome minimize = Run("minimize " + file + " -i '{1,2}' --judge true -o " + Path("small"));
+  EXPECT_EQ(minimize.status, 3);
+  EXPECT_HAS(minimize.err, "minimize takes modules of one device");
+  const Outcome graph = Run("graph " + file + " -i '{1,2}'");
+  EXPECT_EQ(graph.status, 3);
+  EXPECT_HAS(graph.err, "trace and profile with --for-device");
+  EXPECT_EQ(Run("graph " + file).status, 0);
+}
+
+// On replica 3, s is {4, 5} and a is {7, 9}.
+TEST_F(SeveralDevices, PartsAreRecordedOnADevice) {
+  std::string text = kPairs;
+  text.replace(text.find("ROOT a"), 6, "a");
+  text.insert(text.rfind('}'), "  ROOT n = f32[2] negate(a)\n");
+  const std::string file = Write("m.hlo", text) + " -i '{1,2}' --for-device r3 ";
+  const std::string part = Path("part.hlo");
+  const Outcome extract = Run("extract " + file + "--instruction a --height 0 --constants -o " + part);
+  EXPECT_EQ(extract.status, 0) << extract.err;
+  EXPECT_HAS(ReadFile(part), "{4, 5}");
+  const Outcome slice = Run("slice " + file + "--root n --height 0 -o " + Path("case"));
+  EXPECT_EQ(slice.status, 0) << slice.err;
+  EXPECT_HAS(ReadFile(Path("case/module.hlo")), "negate");
+  EXPECT_EQ(Run("check " + Path("case")).status, 0);
+  EXPECT_EQ(Run(Path("case/module.hlo") + " -i " + Path("case/inputs.npz")).out, "f32[2] {-7, -9}\n");
+  const Outcome collective = Run("slice " + file + "--root n --height 1 -o " + Path("other"));
+  EXPECT_EQ(collective.status, 3);
+  EXPECT_HAS(collective.err, "exchanges values with others");
 }
 
 // A step of training by hand: the gradient of w lacks its all-reduce, that of b has one.
