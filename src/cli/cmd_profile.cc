@@ -142,7 +142,8 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
   if (!result.Accept(devices.status(), file)) return;
   const absl::StatusOr<int64_t> shown = ForDevice(options.devices, devices->grid);
   if (!result.Accept(shown.status(), file)) return;
-  const DevicesOptions run_options = OptionsOf(options.devices);
+  DevicesOptions run_options = OptionsOf(options.devices);
+  run_options.warn = [&result](const std::string& warning) { AddWarningOnce(warning, result); };
   double best = std::numeric_limits<double>::infinity();
   for (int64_t run = 0; run < options.repeat; ++run) {
     const auto start = Clock::now();

@@ -245,11 +245,13 @@ absl::StatusOr<debug::WatchedArguments> MakeWatchedRun(const InputOptions& input
   HLO_ASSIGN_OR_RETURN(watched.device, ForDevice(flags, run.grid));
   watched.by_device = std::move(run.arguments);
   watched.options = OptionsOf(flags);
-  watched.options.warn = [&result](const std::string& warning) {
-    const std::string line = fmt::format("warning: {}\n", warning);
-    if (result.diagnostics.find(line) == std::string::npos) result.diagnostics += line;
-  };
+  watched.options.warn = [&result](const std::string& warning) { AddWarningOnce(warning, result); };
   return watched;
+}
+
+void AddWarningOnce(const std::string& warning, FileResult& result) {
+  const std::string line = fmt::format("warning: {}\n", warning);
+  if (result.diagnostics.find(line) == std::string::npos) result.diagnostics += line;
 }
 
 DeviceResults NamesOfDevices(const spmd::DeviceGrid& grid) {

@@ -59,6 +59,9 @@ absl::StatusOr<debug::WatchedArguments> MakeWatchedRun(const InputOptions& input
                                                        const CommonOptions& common, const DevicesFlags& flags,
                                                        const LoadedModule& loaded, FileResult& result);
 
+// Adds a warning of a run that may be repeated.
+void AddWarningOnce(const std::string& warning, FileResult& result);
+
 // Returns Unimplemented if the run has several devices. `what` needs one, and the message names what the user
 // can do instead.
 absl::Status RequireOneDevice(std::string_view what, const spmd::DeviceGrid& grid,

@@ -201,7 +201,7 @@ std::string Executable::State::StayReason(const EvaluateOptions& run_options,
   if (run_options.custom_calls != nullptr || custom_calls != nullptr)
     return "it has custom calls that the caller supplies";
   if (!exchanging.empty()) return "the module exchanges values with the host";
-  if (devices.observer) return "an observer sees all of them";
+  if (devices.observer) return "observers are called in one process";
   return "";
 }
 

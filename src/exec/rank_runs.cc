@@ -10,6 +10,7 @@
 #include "hlo_run/print.h"
 #include "spmd/device_grid.h"
 #include "spmd/instruction_numbers.h"
+#include "types/memory_use.h"
 
 namespace hlo::exec {
 namespace {
@@ -118,7 +119,7 @@ std::string ModuleJob(const CheckedModule& checked, Engine engine, const Evaluat
   const std::string_view text = has_text ? module.source()->content() : std::string_view(printed);
   const std::string name = has_text ? module.source()->name() : std::string(module.name());
   MessageWriter job = spmd::Ranks::StartJob();
-  job.Add(JobKind::kModule).Add(name).Add(text);
+  job.Add(JobKind::kModule).Add(MemoryLimit()).Add(name).Add(text);
   job.Add(module.header().replica_count).Add(module.header().num_partitions).Add(fingerprint);
   const std::vector<FilledConstant> filled = FilledConstants(module, name, text);
   job.Add(static_cast<int64_t>(filled.size()));
@@ -131,6 +132,7 @@ std::string ModuleJob(const CheckedModule& checked, Engine engine, const Evaluat
 }
 
 absl::StatusOr<ReceivedModule> ReadModuleJob(MessageReader& job, const spmd::Ranks& ranks) {
+  SetMemoryLimit(job.Read<int64_t>());
   const std::string name(job.ReadText());
   Diagnostics diagnostics;
   const std::string_view text = job.ReadText();

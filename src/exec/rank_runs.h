@@ -21,7 +21,8 @@ struct ReceivedModule {
   Device device;  // Of the first device that the receiver runs.
   PlanOptions plan_options;
 };
-// Readers start behind the kind of the job. Devices of a run take the GPUs in turn, over all processes.
+// Readers start behind the kind of the job. The limit of memory then holds in each process. Devices of a run
+// take the GPUs in turn, over all processes.
 std::string ModuleJob(const CheckedModule& module, Engine engine, const EvaluateOptions& options,
                       const Device& device, const PlanOptions& plan_options, uint64_t fingerprint);
 absl::StatusOr<ReceivedModule> ReadModuleJob(spmd::MessageReader& job, const spmd::Ranks& ranks);

@@ -33,6 +33,7 @@ void SetMemoryLimit(int64_t byte_count) {
   g_limit = byte_count;
   KeepReturnedPages(byte_count == 0);  // With a limit, freed blocks are not cached.
 }
+int64_t MemoryLimit() { return g_limit; }
 MemoryUse BufferMemoryUse() { return {g_current, g_peak}; }
 void ResetPeakMemoryUse() { g_peak = g_current.load(); }
 

@@ -11,4 +11,7 @@ namespace hlo {
 absl::Status ClaimMemory(int64_t byte_count);
 void ReleaseMemory(int64_t byte_count);
 
+// Returns the limit of SetMemoryLimit; 0 means the memory of the machine.
+int64_t MemoryLimit();
+
 }  // namespace hlo

@@ -158,6 +158,41 @@ TEST_F(Mpi, ALimitOfTimeHoldsInAllProcesses) {
   EXPECT_HAS(run.out, "--max-seconds");
 }
 
+// Only replica 1, in process 1, computes an array.
+TEST_F(Mpi, ALimitOfMemoryHoldsInAllProcesses) {
+  const std::string file = Write("m.hlo", R"(HloModule m, replica_count=2
+small { x = f32[] parameter(0) ROOT y = f32[] negate(x) }
+large {
+  x = f32[] parameter(0)
+  b = f32[1024,1024] broadcast(x), dimensions={}
+  i = s32[] constant(7)
+  s = f32[1,1] dynamic-slice(b, i, i), dynamic_slice_sizes={1,1}
+  ROOT r = f32[] reshape(s)
+}
+ENTRY e {
+  x = f32[] parameter(0)
+  r = u32[] replica-id()
+  i = s32[] convert(r)
+  ROOT c = f32[] conditional(i, x, x), branch_computations={small, large}
+})") + " --engine=reference -i 1";
+  EXPECT_EQ(RunOn(2, file).status, 0);
+  const Outcome run = RunOn(2, file + " --max-memory 1MiB");
+  EXPECT_EQ(run.status, 4);
+  EXPECT_HAS(run.err, "do not fit into memory");
+  EXPECT_HAS(run.err, "device 1");
+}
+
+TEST_F(Mpi, ObserversNeedOneProcess) {
+  const std::string file = Write("m.hlo", CaseOf(kSum, kSums));
+  const Outcome profile = RunOn(2, "profile -i 1 " + file),
+                trace = RunOn(2, "trace -i 1 --for-device 3 " + file);
+  for (const Outcome& run : {profile, trace}) {
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_HAS(run.err, "warning: all devices run in process 0: observers are called in one process\n");
+  }
+  EXPECT_HAS(trace.out, "%r = s32[] all-reduce");
+}
+
 TEST_F(Mpi, ResultsAndFilesAreThoseOfOneProcess) {
   const std::string file = Write("m.hlo", R"(
 f { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }
