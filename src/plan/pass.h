@@ -19,6 +19,7 @@ enum class PassId : uint8_t {
   kLibraryCalls,
   kDegenerateContractions,
   kScaledDot,
+  kBatchNorm,
   kSinkSlices,
   kRangeAnalysis,
   kLoopStateDce,

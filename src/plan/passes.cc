@@ -35,7 +35,8 @@ absl::Status RunFlatten(PlanState& state) {
   const FlattenOptions options = {
       .expand_library_calls = state.passes.Contains(PassId::kLibraryCalls),
       .rewrite_degenerate_contractions = state.passes.Contains(PassId::kDegenerateContractions),
-      .expand_scaled_dots = state.passes.Contains(PassId::kScaledDot)};
+      .expand_scaled_dots = state.passes.Contains(PassId::kScaledDot),
+      .expand_batch_norms = state.passes.Contains(PassId::kBatchNorm)};
   HLO_ASSIGN_OR_RETURN(state.plan.graph, Flatten(state.module, state.custom_calls, options, state.changes));
   // GPU buffers hold only elements, not the sizes of dynamic dimensions.
   const auto& values = state.plan.graph.values;
@@ -124,6 +125,12 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .stage = Stage::kGraph,
      .summary = "Expands a scaled-dot into scales and a dot",
      .preserves = "the result, up to rounding",
+     .part_of = "flatten"},
+    {.id = PassId::kBatchNorm,
+     .name = "batch_norm",
+     .stage = Stage::kGraph,
+     .summary = "Expands batch normalisations into elementwise operations and reductions",
+     .preserves = "the results, up to rounding; sums, means and variances are f64",
      .part_of = "flatten"},
     {.id = PassId::kSinkSlices,
      .name = "sink_slices",

@@ -1,5 +1,6 @@
 // Batch normalisation (semantics 6.8). Sums run over the n elements of one feature.
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -99,6 +100,8 @@ absl::StatusOr<Literal> BatchNormInference(OpContext& context) {
                 mean = operands[3].span<double>(), variance = operands[4].span<double>();
   const double epsilon = Epsilon(context);
   const FeatureView view(operands[0].shape(), context.instruction.Get<attr::feature_index>());
+  if (std::min(mean.size(), variance.size()) < static_cast<size_t>(view.features))
+    return absl::UnimplementedError("a mean or variance with fewer elements than features");
   HLO_RETURN_IF_ERROR(operands[0].MakeUnique());
   const auto y = operands[0].mutable_span<double>();
   for (int64_t f = 0; f < view.features; ++f) {

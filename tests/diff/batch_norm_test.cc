@@ -1,5 +1,6 @@
-// Batch normalisation through both engines. Both compute in f64 and round once. They group sums differently,
-// which changes them by at most the number of terms times 2^-53 of the terms' magnitude.
+// Batch normalisation through both engines. The reference computes in f64 and rounds once. The fast engine
+// sums in f64 and computes elements of narrower types in f32, so that these and the terms of a gradient's sum
+// differ by a few roundings of f32.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -17,11 +18,11 @@ constexpr Case kCases[] = {
 };
 constexpr const char* kTypes[] = {"bf16", "f16", "f32", "f64", "f8e5m2"};
 
-// Allows adjacent values of the type; for f64 also the error of the sums.
+// Allows adjacent values of the type, and the errors of the f32 or f64 intermediates.
 CompareRule RuleFor(std::string_view type) {
   if (type == "f64") return CompareRule::Close(1e-11, 1e-11);
-  if (type == "f32") return CompareRule::Close(1e-6, 1e-6);
-  return CompareRule::Ulp(1);
+  if (type == "f32") return CompareRule::Close(1e-5, 1e-6);
+  return CompareRule::Close(1e-5, type == "bf16" ? 0x1p-7 : type == "f16" ? 0x1p-10 : 0x1p-2);
 }
 
 void ExpectAgreement(std::string_view body, bool specials = false) {

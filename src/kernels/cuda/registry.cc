@@ -14,7 +14,6 @@
 #include "kernels/cuda/lapack/triangular_kernels.h"
 #include "kernels/cuda/movement/movement_kernels.h"
 #include "kernels/cuda/random/random_kernels.h"
-#include "kernels/cuda/reduce/batch_norm_kernel.h"
 #include "kernels/cuda/sort/sort_kernels.h"
 #include "kernels/cuda/window/window_kernels.h"
 

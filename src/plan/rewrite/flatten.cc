@@ -13,6 +13,7 @@
 #include "plan/analysis/node_traits.h"
 #include "plan/codegen/operations.h"
 #include "plan/rewrite/async_calls.h"
+#include "plan/rewrite/batch_norm.h"
 #include "plan/rewrite/degenerate_contractions.h"
 #include "plan/rewrite/forwarding.h"
 #include "plan/rewrite/library_calls.h"
@@ -189,6 +190,14 @@ class Flattener {
         if (std::optional<CheckedModule> product = ExpandScaledDot(instruction);
             product.has_value() && changes_.Allow("scaled_dot", instruction.name()))
           return InlineReplacement(*std::move(product), operands, block);
+        break;
+      case Opcode::kBatchNormGrad:
+      case Opcode::kBatchNormInference:
+      case Opcode::kBatchNormTraining:
+        if (HasDynamic(Concatenated(operands)) || !options_.expand_batch_norms) break;
+        if (std::optional<CheckedModule> replacement = ExpandBatchNorm(instruction);
+            replacement.has_value() && changes_.Allow("batch_norm", instruction.name()))
+          return InlineReplacement(*std::move(replacement), operands, block);
         break;
       case Opcode::kWhile:
         return While(instruction, operands[0], block);

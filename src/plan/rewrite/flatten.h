@@ -14,6 +14,7 @@ struct FlattenOptions {
   bool expand_library_calls = true;
   bool rewrite_degenerate_contractions = true;
   bool expand_scaled_dots = true;
+  bool expand_batch_norms = true;
 };
 
 // `custom_calls` are the user's. Returns Unimplemented for modules that the graph cannot represent, for

@@ -27,6 +27,15 @@ TileProgram::Pattern TileProgram::PatternOf(const Access& access) const {
   return source_.IsContiguous(access) ? Pattern::kDense : Pattern::kStrided;
 }
 
+// Returns true if every row of the innermost dimension reads the same elements and tiles hold several rows,
+// so that tiles which begin at the same position of a row are equal.
+bool TileProgram::IsPeriodic(int32_t access) const {
+  const Access& a = accesses()[access];
+  return patterns_[access] == Pattern::kStrided && a.IsArray() && a.IsRegular() && inner_dims().size() > 1 &&
+         inner_dims().back() < kShortestRow && a.inner.back() != 0 &&
+         std::all_of(a.inner.begin(), a.inner.end() - 1, [](int64_t stride) { return stride == 0; });
+}
+
 // Allocates registers; a register is free after the last use of its value.
 void TileProgram::AssignRegisters() {
   std::vector<size_t> last_use(values_.size(), 0);
@@ -38,11 +47,14 @@ void TileProgram::AssignRegisters() {
   for (TileValue value : yields()) last_use[value] = steps_.size();
   std::vector<int32_t> free_registers;
   int64_t widest = 1;
+  bool has_periodic = false;
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     Value& out = values_[step.out];
-    // Splat values are computed once, so that their registers stay live.
-    const bool stays = step.access >= 0 && patterns_[step.access] == Pattern::kScalar;
+    // Splat and periodic values are read once, so that their registers stay live.
+    const bool is_periodic = step.access >= 0 && IsPeriodic(step.access);
+    const bool stays = is_periodic || (step.access >= 0 && patterns_[step.access] == Pattern::kScalar);
+    has_periodic |= is_periodic;
     if (!out.is_passed_on) {
       widest = std::max(widest, LaneBytes(out.lane));
       if (free_registers.empty() || stays) {
@@ -69,6 +81,8 @@ void TileProgram::AssignRegisters() {
   // The tile size of reductions is fixed, because results depend on it.
   tile_ = yields().empty() ? largest_tile.load() : kTile;
   while (tile_ > 128 && tile_ * widest * register_count_ > kScratchBytes) tile_ /= 2;
+  // Tiles that begin at the same position of a row share periodic values.
+  if (has_periodic && yields().empty() && tile_ > inner_dims().back()) tile_ -= tile_ % inner_dims().back();
   register_bytes_ = (tile_ * widest + 63) / 64 * 64;
 }
 
@@ -90,6 +104,9 @@ TileProgram::TileProgram(loops::LoopProgram source) : source_(std::move(source))
     patterns_.push_back(PatternOf(access));
     scalars_vary_ |= patterns_.back() == Pattern::kScalar &&
                      std::any_of(access.outer.begin(), access.outer.end(), [](int64_t s) { return s != 0; });
+    periodics_vary_ |=
+        IsPeriodic(static_cast<int32_t>(patterns_.size() - 1)) &&
+        std::any_of(access.outer.begin(), access.outer.end(), [](int64_t s) { return s != 0; });
     if (access.IsRegular()) continue;
     irregular_.emplace_back(static_cast<int32_t>(patterns_.size() - 1), base_count_);
     VisitExtras(access, [&](const Affine&) { ++base_count_; });

@@ -136,6 +136,7 @@ class TileProgram {
     void SwapFold();
     std::byte* RowOf(const DirectPointer& pointer, int64_t begin, int64_t n);
     void SetRegisters();
+    void RunSteps(size_t count, int64_t begin, int64_t n);
     std::byte* RegisterOf(TileValue value) const {
       return scratch_ + program_.values_[value].register_number * program_.register_bytes_;
     }
@@ -154,6 +155,8 @@ class TileProgram {
     absl::InlinedVector<Ahead, 2> ahead_;
     absl::InlinedVector<ChainStep, 16> chain_steps_;  // The steps of all chains.
     bool fresh_ = true;
+    // Periodic values in registers: the position in the period at which they begin, and their number.
+    int64_t phase_ = 0, periodic_count_ = 0;
     // An operand's address at the first position of a row, with its byte strides between rows and positions.
     struct Moving {
       std::byte* at;
@@ -218,8 +221,8 @@ class TileProgram {
              int64_t n, const std::byte* from) const;
   void Splat(const Step& step, void* const* arguments, int64_t base, int64_t n, std::byte* to) const;
   void RunSteps(size_t count, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
-                std::byte* registers, int64_t stride, int64_t splat_count, ChainStep* chain_steps,
-                const void** values) const;
+                std::byte* registers, int64_t stride, int64_t splat_count, bool keeps_periodic,
+                ChainStep* chain_steps, const void** values) const;
   void RunStores(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n, std::byte* registers,
                  int64_t stride, const void* const* values) const;
   void AssignRegisters();
@@ -255,6 +258,7 @@ class TileProgram {
                      int64_t position) const;
   static std::byte* ReadScalar(ElementType type, const TileCall& widen, std::byte* from, std::byte* to);
   Pattern PatternOf(const Access& access) const;
+  bool IsPeriodic(int32_t access) const;
 
   loops::LoopProgram source_;
   std::vector<Pattern> patterns_;
@@ -278,6 +282,7 @@ class TileProgram {
   int64_t fold_step_ = -1, yield_step_ = -1;
   std::optional<SmallProgram> small_;  // The equivalent list of calls, if any.
   bool scalars_vary_ = false;          // True if scalars depend on the outer index.
+  bool periodics_vary_ = false;        // True if periodic values depend on the outer index.
   bool by_rows_ = false;               // True if tiles end with the innermost dimension.
 };
 

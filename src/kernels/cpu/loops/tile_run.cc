@@ -14,7 +14,7 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kChunk = 16 << 10;  // Elements per work item.
+constexpr int64_t kChunk = 16 << 10;  // Maximum elements per work item.
 
 std::byte* Scratch(int64_t bytes) {
   thread_local ThreadMemory memory;
@@ -63,6 +63,7 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
 void TileProgram::Runner::SetOuter(int64_t outer) {
   // RunFirst skips steps that later values need.
   fresh_ |= program_.scalars_vary_ || !program_.yields().empty();
+  if (program_.periodics_vary_) periodic_count_ = 0;
   for (Ahead& ahead : ahead_) ahead.position = -1;
   for (const auto& [a, first] : program_.irregular_) {
     int64_t* base = base_.data() + first;
@@ -147,11 +148,12 @@ void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, 
   CopyStrided(n, LaneBytes(lane), to, 1, element, 0);
 }
 
-// Runs the steps of a tile. `registers` are `stride` bytes apart; splat ones are computed only if `fresh`.
-// `bases` are the offsets of the accesses at inner position 0.
+// Runs the steps of a tile. `registers` are `stride` bytes apart; splat ones are computed only if
+// `splat_count` is positive, periodic ones unless `keeps_periodic`. `bases` are the offsets of the accesses
+// at inner position 0.
 void TileProgram::RunSteps(size_t count, void* const* arguments, const int64_t* bases, int64_t begin,
                            int64_t n, std::byte* registers, int64_t stride, int64_t splat_count,
-                           ChainStep* chain_steps, const void** values) const {
+                           bool keeps_periodic, ChainStep* chain_steps, const void** values) const {
   for (size_t s = 0; s < count; ++s) {
     const Step& step = steps_[s];
     if (step.chain >= 0) {
@@ -164,6 +166,7 @@ void TileProgram::RunSteps(size_t count, void* const* arguments, const int64_t* 
     std::byte* to = registers + value.register_number * stride;
     if (step.access >= 0) {
       const Pattern pattern = patterns_[step.access];
+      if (keeps_periodic && IsPeriodic(step.access)) continue;
       if (value.for_chains && (pattern != Pattern::kScalar || splat_count != 0)) {
         ReadForChains(step, arguments, bases, begin, n, to, &values[step.out]);
         continue;
@@ -228,12 +231,9 @@ const void* TileProgram::Runner::stored(int64_t begin) const {
 
 void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
   if (program_.is_direct_) return RunDirect(begin, n);
-  const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count()) : 0;
-  program_.RunSteps(program_.steps_.size(), arguments_, base_.data(), begin, n, scratch_,
-                    program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());
+  RunSteps(program_.steps_.size(), begin, n);
   program_.RunStores(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_,
                      pointers_.data());
-  fresh_ = false;
 }
 
 void TileProgram::Runner::RunTiles(int64_t begin, int64_t end) {
@@ -267,10 +267,20 @@ void TileProgram::Runner::CallFor(int64_t begin, int64_t n, int64_t ahead, int32
 }
 
 void TileProgram::Runner::RunFirst(int64_t begin, int64_t n) {
+  RunSteps(program_.first_steps_, begin, n);
+  periodic_count_ = 0;  // Later steps were skipped.
+}
+
+void TileProgram::Runner::RunSteps(size_t count, int64_t begin, int64_t n) {
   const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count()) : 0;
-  program_.RunSteps(program_.first_steps_, arguments_, base_.data(), begin, n, scratch_,
-                    program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());
+  const int64_t phase = program_.inner_dims().empty() ? 0 : begin % program_.inner_dims().back();
+  const bool keeps_periodic = n <= periodic_count_ && phase == phase_;
+  program_.RunSteps(count, arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_,
+                    splat_count, keeps_periodic, chain_steps_.data(), pointers_.data());
   fresh_ = false;
+  if (keeps_periodic) return;
+  phase_ = phase;
+  periodic_count_ = n;
 }
 
 void TileProgram::RunCopy(void* const* arguments) const {
@@ -324,8 +334,9 @@ void TileProgram::Run(void* const* arguments) const {
   const int64_t row = by_rows_ ? inner_dims().back() : inner_count();
   const int64_t rows = outer_count() * (inner_count() / row);
   const int64_t rows_per_outer = inner_count() / row;
-  const int64_t pieces = (row + kChunk - 1) / kChunk;  // Pieces of a long row.
-  const int64_t rows_per_chunk = std::max<int64_t>(1, kChunk / row);
+  const int64_t chunk_size = std::max(tile_, kChunk - kChunk % tile_);
+  const int64_t pieces = (row + chunk_size - 1) / chunk_size;  // Pieces of a long row.
+  const int64_t rows_per_chunk = std::max<int64_t>(1, chunk_size / row);
   const int64_t row_chunks = (rows + rows_per_chunk - 1) / rows_per_chunk;
   const double nanoseconds =
       nanoseconds_ * static_cast<double>(inner_count()) * static_cast<double>(outer_count());
@@ -336,8 +347,8 @@ void TileProgram::Run(void* const* arguments) const {
     for (int64_t r = first; r < std::min(rows, first + rows_per_chunk); ++r) {
       if (r / rows_per_outer != outer) runner.SetOuter(outer = r / rows_per_outer);
       const int64_t origin = r % rows_per_outer * row;
-      const int64_t end = std::min(row, (piece + 1) * kChunk);
-      for (int64_t t = piece * kChunk; t < end; t += tile_)
+      const int64_t end = std::min(row, (piece + 1) * chunk_size);
+      for (int64_t t = piece * chunk_size; t < end; t += tile_)
         runner.RunTile(origin + t, std::min(tile_, end - t));
     }
   });
