@@ -106,7 +106,7 @@ void Run(const std::string& text, Choices& choices, Counts& counts) {
   options.max_steps = 100'000;
   const absl::StatusOr<Literal> wanted = Execute(*module, *arguments, Engine::kReference, options);
   if (!wanted.ok() && absl::IsInternal(wanted.status())) Fail(wanted.status().ToString());
-  for (const Device device : {Device{}, Device{Device::Kind::kEmulatedGpu, 0}}) {
+  for (const Device& device : {Device{}, Device{Device::Kind::kEmulatedGpu, 0}}) {
     const absl::StatusOr<Literal> got = Execute(*module, *arguments, Engine::kFast, options, device);
     if (!got.ok() && absl::IsInternal(got.status())) Fail(got.status().ToString());
     const std::string_view name = device.kind == Device::Kind::kCpu ? "fast engine: " : "emulated GPU: ";

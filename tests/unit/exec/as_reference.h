@@ -46,7 +46,7 @@ inline void ExpectAsReference(const std::string& text, const std::vector<Literal
   const CheckedModule module = Load(text);
   const absl::StatusOr<Literal> expected = Execute(module, arguments, Engine::kReference);
   ASSERT_TRUE(expected.ok()) << expected.status() << text;
-  for (const Device device : TestDevices()) {
+  for (const Device& device : TestDevices()) {
     absl::StatusOr<Executable> executable = Executable::Make(module, Engine::kFast, {}, device);
     ASSERT_TRUE(executable.ok()) << executable.status();
     const absl::StatusOr<Literal> got = executable->Run(arguments);

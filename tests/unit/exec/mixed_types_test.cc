@@ -122,7 +122,7 @@ TEST(MixedTypes, MeanTheSameOnAllEngines) {
       if (!module.ok()) continue;
       const std::vector<Literal> arguments = *MakeInputs(module->module(), InputFill::kUniform, 3);
       const absl::StatusOr<Literal> wanted = Execute(*module, arguments, Engine::kReference);
-      for (const Device device : {Device{}, Device{Device::Kind::kEmulatedGpu, 0}}) {
+      for (const Device& device : {Device{}, Device{Device::Kind::kEmulatedGpu, 0}}) {
         const absl::StatusOr<Literal> got = Execute(*module, arguments, Engine::kFast, {}, device);
         ASSERT_EQ(got.ok(), wanted.ok()) << got.status() << wanted.status() << text;
         if (!got.ok()) continue;
