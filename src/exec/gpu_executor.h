@@ -74,6 +74,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   absl::Status Allocate();
   absl::Status Bind(std::vector<Literal> arguments);
   bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
+  bool AreApart(const plan::FusedRows& rows) const;
   bool TakesKernel(StepState& state) const;
   absl::Status RunKernel(absl::Span<const Slot> operands, absl::Span<const Slot> results,
                          const cuda::CudaKernel& kernel);

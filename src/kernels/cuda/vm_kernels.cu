@@ -4,6 +4,7 @@
 #include "kernels/cuda/launch/launch.cuh"
 #include "kernels/cuda/reduce/core_reduce_body.h"
 #include "kernels/cuda/reduce/reduce_vm_body.h"
+#include "kernels/cuda/reduce/rows_body.h"
 #include "kernels/cuda/vm/core_vm_body.h"
 #include "kernels/cuda/vm/vm_kernels.h"
 
@@ -15,6 +16,8 @@ HLO_CUDA_KERNEL(hlo::cuda::ReduceVm8)
 HLO_CUDA_KERNEL(hlo::cuda::ReduceVm16)
 HLO_CUDA_KERNEL(hlo::cuda::WideCoreSumRows4)
 HLO_CUDA_KERNEL(hlo::cuda::WideCoreWordRows4)
+HLO_CUDA_KERNEL(hlo::cuda::RowsVm4)
+HLO_CUDA_KERNEL(hlo::cuda::RowsVm8)
 HLO_CUDA_KERNEL(hlo::cuda::WideCoreVm4)
 HLO_CUDA_KERNEL(hlo::cuda::WideCoreVm8)
 HLO_CUDA_KERNEL(hlo::cuda::CustomCombiner<2>)

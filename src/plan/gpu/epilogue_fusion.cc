@@ -7,21 +7,11 @@
 
 #include "kernels/cuda/registry.h"
 #include "plan/gpu/match_epilogue.h"
+#include "plan/gpu/slot_uses.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
 namespace {
-
-// Counts the occurrences of each slot in steps, moves and results.
-std::vector<int> CountUses(const Plan& plan) {
-  std::vector<int> uses(plan.buffers.size());
-  const auto count = [&](Slot slot) {
-    if (slot >= 0) ++uses[slot];
-  };
-  for (const Slot slot : plan.results) count(slot);
-  VisitAllSlots(plan.steps, [&](Slot slot, bool) { count(slot); });
-  return uses;
-}
 
 // Returns the kernel of `contraction` with the loop as its epilogue.
 std::optional<GpuStep::WithEpilogue> FuseLoop(const Step& contraction, const Step& next,

@@ -11,6 +11,7 @@
 #include "kernels/cuda/vm/lower_tile.h"
 #include "plan/gpu/epilogue_fusion.h"
 #include "plan/gpu/graph_capture.h"
+#include "plan/gpu/row_fusion.h"
 #include "plan/gpu/select_kernel.h"
 #include "plan/step_cost.h"
 #include "plan/visit.h"
@@ -79,10 +80,12 @@ void AssignMemory(const Plan& plan, GpuPlan* gpu) {
   });
   int64_t end = device::Aligned(plan.arena_bytes);
   const auto take = [&](int64_t bytes) { return std::exchange(end, end + device::Aligned(bytes)); };
-  for (const Buffer& buffer : plan.buffers)
-    gpu->offsets.push_back(buffer.donor >= 0                     ? -1
-                           : buffer.kind == Buffer::Kind::kArena ? buffer.offset
-                                                                 : take(buffer.byte_count));
+  for (size_t slot = 0; slot < plan.buffers.size(); ++slot) {
+    const Buffer& buffer = plan.buffers[slot];
+    const bool in_arena =
+        buffer.kind == Buffer::Kind::kArena && !gpu->moved.contains(static_cast<Slot>(slot));
+    gpu->offsets.push_back(buffer.donor >= 0 ? -1 : in_arena ? buffer.offset : take(buffer.byte_count));
+  }
   gpu->workspace = take(workspace);
   gpu->staging = take(staging);
   gpu->random_state = take(sizeof(cuda::RandomState));
@@ -101,6 +104,7 @@ GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device) {
     for (const Step& step : steps) gpu.steps.emplace(&step, LowerStep(step, device));
   });
   FuseEpilogues(plan, device, &gpu);
+  FuseRows(plan, device, &gpu);
   FindCapturableLoops(plan, &gpu);
   AssignMemory(plan, &gpu);
   return gpu;

@@ -3,17 +3,32 @@
 // the loops that can run as captured graphs, and the offsets of buffers.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "device/properties.h"
 #include "kernels/cuda/launch/cuda_kernel.h"
 #include "kernels/cuda/launch/lowered_program.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
+
+// Steps that one launch computes in place of the last of them.
+struct FusedRows {
+  cuda::LoweredProgram program;
+  std::vector<const Step*> members;
+  // The launch requires that the memory of `written` does not overlap that of `other`, except, with
+  // may_coincide, by beginning at the same address. Otherwise the members run one by one.
+  struct Overlap {
+    Slot other, written;
+    bool may_coincide;
+  };
+  std::vector<Overlap> overlaps;
+};
 
 // The implementation of a step.
 struct GpuStep {
@@ -30,6 +45,7 @@ struct GpuStep {
     Slot result = -1;
   };
   std::optional<WithEpilogue> with_epilogue;
+  std::shared_ptr<const FusedRows> rows;  // Of which the step is a member; may be null.
   // A while loop: true if an iteration can be captured as a graph, which the GPU repeats without host
   // synchronisation, once all branches of the conditionals in it have run.
   bool is_capturable = false;
@@ -41,6 +57,7 @@ struct GpuPlan {
   // All buffers and the memory of kernels and moves are parts of one allocation. Offsets of the buffers,
   // indexed by slot; -1: the buffer may alias an argument, or is allocated separately.
   std::vector<int64_t> offsets;
+  absl::flat_hash_set<Slot> moved;  // Buffers of the arena that have memory of their own.
   int64_t byte_count = 0;
   int64_t workspace = 0, staging = 0, random_state = 0;  // Offsets.
   bool takes_random_state = false;

@@ -4,22 +4,10 @@
 // depends on the shape alone: lane l takes the vectors l, l + group, ... in order, each of the four places of
 // a vector has an accumulator, and the lanes are combined by a butterfly.
 
+#include "kernels/cuda/reduce/core_fold.h"
 #include "kernels/cuda/vm/core_vm_body.h"
 
 namespace hlo::cuda {
-
-enum class CoreFold : uint8_t {
-  kAddF,  // In f64.
-  kMaximumF,
-  kMinimumF,
-  kAddI,
-  kMaximumS,
-  kMinimumS,
-  kMaximumU,
-  kMinimumU,
-  kAnd,
-  kOr,
-};
 
 struct CoreReduceArgs {
   CoreProgram program;  // Its last result is the value that is reduced.

@@ -11,14 +11,12 @@
 #include "kernels/cuda/vm/lower_tile.h"
 
 namespace hlo::cuda {
-namespace {
 
 using loops::Lane;
 using loops::ReduceProgram;
 
-// Returns the fold of a combiner that is one operation on its two operands.
-std::optional<CoreFold> CoreFoldOf(const ReduceProgram& program) {
-  const loops::Operation* operation = program.BinaryOperation();
+std::optional<CoreFold> CoreFoldOf(const loops::Reduction& reduction) {
+  const loops::Operation* operation = reduction.BinaryOperation();
   if (operation == nullptr) return std::nullopt;
   const Lane lane = loops::LaneOf(operation->from);
   const bool is_float = lane == Lane::kF32, is_signed = VmTypeOf(lane) == VmType::kI32;
@@ -42,7 +40,7 @@ std::optional<CoreFold> CoreFoldOf(const ReduceProgram& program) {
   }
 }
 
-std::optional<VmMemory> ScalarMemory(ElementType type) {
+std::optional<VmMemory> CoreScalarMemory(ElementType type) {
   switch (type) {
     case ElementType::kF32:
     case ElementType::kS32:
@@ -58,6 +56,8 @@ std::optional<VmMemory> ScalarMemory(ElementType type) {
       return std::nullopt;
   }
 }
+
+namespace {
 
 // Chooses threads per row and pieces per row from the shape only.
 void ChooseCoreGroups(CoreReduceArgs& args) {
@@ -112,8 +112,8 @@ std::optional<CoreReduction> MakeReduction(const ReduceProgram& program,
   CoreReduction made;
   made.result = program.results[0];
   const std::optional<CoreFold> fold = CoreFoldOf(program);
-  const std::optional<VmMemory> init = ScalarMemory(made.result.init_type),
-                                output = ScalarMemory(made.result.output_type);
+  const std::optional<VmMemory> init = CoreScalarMemory(made.result.init_type),
+                                output = CoreScalarMemory(made.result.output_type);
   const int64_t kept = program.kept_count(), reduced = program.reduced_count();
   if (!fold.has_value() || !init.has_value() || !output.has_value() || kept == 0 || reduced == 0)
     return std::nullopt;

@@ -79,6 +79,12 @@ enum class CoreOp : uint8_t {
   // Any other instruction of the VM on slots a, b and c; `out` is a slot. parameter: number of the
   // instruction.
   kOther,
+  // Values that stay in shared memory between the parts of a row program (rows_body.h); parameter: number of
+  // the value. The accumulator does not change when it is kept.
+  kRowLoad,
+  kRowKeep,     // Rounded as the instruction says.
+  kScalarLoad,  // One value for the whole row.
+  kScalarKeep,
 };
 
 // The rounding of the accumulator after an instruction.

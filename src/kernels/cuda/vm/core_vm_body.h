@@ -1,6 +1,8 @@
 #pragma once
 // The interpreter of core_vm.h.
 
+#include <type_traits>
+
 #include "kernels/cuda/intrinsics/halves.h"
 #include "kernels/cuda/memory/walks.h"
 #include "kernels/cuda/vm/core_vm.h"
@@ -345,6 +347,16 @@ HLO_DEVICE void CoreRound(CoreRounding rounding, CoreVector (&values)[kVectors])
   }
 }
 
+// The values of a thread's row that stay in shared memory between ranges of the code.
+struct CoreRow {
+  CoreVector* vectors;  // Those of value n begin at n * step.
+  uint32_t step;
+  uint32_t* scalars;           // One per value of the warp.
+  bool stores, keeps_scalars;  // Whether this thread performs stores, and keeps scalars.
+};
+// Programs without rows.
+struct CoreNoRow {};
+
 // Runs the program at all positions, kVectors * kCoreWidth per thread. `kAll`: all instructions and accesses;
 // otherwise those that need no call and no address per value.
 template <int kVectors, bool kAll>
@@ -368,11 +380,36 @@ struct CoreVm {
   // last result.
   static HLO_DEVICE void RunCode(const CoreProgram& program, CorePositions positions, CoreVector* slots,
                                  CoreVector (&last)[kVectors]) {
-    for (int i = 0; i < program.code_count; ++i) {
+    RunRange(program, 0, program.code_count, positions, slots, last, CoreNoRow());
+  }
+
+  // Runs instructions [begin, end).
+  template <class Row>
+  static HLO_DEVICE void RunRange(const CoreProgram& program, int begin, int end, CorePositions positions,
+                                  CoreVector* slots, CoreVector (&last)[kVectors], const Row& row) {
+    constexpr bool kHasRow = std::is_same_v<Row, CoreRow>;
+    for (int i = begin; i < end; ++i) {
       const CoreInstruction in = program.code[i];
       if (in.op == CoreOp::kStore) {
+        if constexpr (kHasRow) {
+          if (!row.stores) continue;
+        }
         CoreStore<kVectors, kAll>(program, program.accesses[in.parameter], positions, last);
         continue;
+      }
+      if constexpr (kHasRow) {
+        if (in.op == CoreOp::kRowKeep || in.op == CoreOp::kScalarKeep) {
+          Keep(in, last, row);
+          continue;
+        }
+        if (in.op == CoreOp::kRowLoad) {
+          HLO_UNROLL
+          for (int u = 0; u < kVectors; ++u)
+            last[u] = row.vectors[in.parameter * row.step + static_cast<uint32_t>(u) * kThreads];
+        } else if (in.op == CoreOp::kScalarLoad) {
+          const uint32_t scalar = row.scalars[in.parameter];
+          CoreMap(last, [scalar](uint32_t) { return scalar; });
+        }
       }
       Step(program, in, positions, slots, last);
       if (in.rounding != CoreRounding::kNone) CoreRound(in.rounding, last);
@@ -383,6 +420,20 @@ struct CoreVm {
   }
 
  private:
+  static HLO_DEVICE void Keep(const CoreInstruction& in, const CoreVector (&last)[kVectors],
+                              const CoreRow& row) {
+    CoreVector kept[kVectors];
+    HLO_UNROLL
+    for (int u = 0; u < kVectors; ++u) kept[u] = last[u];
+    CoreRound(in.rounding, kept);
+    if (in.op == CoreOp::kScalarKeep) {
+      if (row.keeps_scalars) row.scalars[in.parameter] = kept[0].x[0];
+      return;
+    }
+    HLO_UNROLL
+    for (int u = 0; u < kVectors; ++u)
+      row.vectors[in.parameter * row.step + static_cast<uint32_t>(u) * kThreads] = kept[u];
+  }
   static HLO_DEVICE CoreVector& Slot(CoreVector* slots, uint8_t number, int u) {
     return slots[(number * kVectors + u) * static_cast<int>(kThreads)];
   }
@@ -408,12 +459,13 @@ struct CoreVm {
       for (int j = 0; j < kCoreWidth; ++j) last[u].x[j] = f(a.x[j], b.x[j], c.x[j]);
     }
   }
-  // One call for all values, so that nothing but pointers lives across it.
-  static HLO_DEVICE void Other(const CoreProgram& program, const CoreInstruction& in, CoreVector* slots,
-                               CoreVector (&last)[kVectors]) {
+  // One call for all values at positions of the loop, so that nothing but pointers lives across it.
+  static HLO_DEVICE void Other(const CoreProgram& program, const CoreInstruction& in, CorePositions positions,
+                               CoreVector* slots, CoreVector (&last)[kVectors]) {
     const CoreOther other = program.others[in.parameter];
     HLO_ROLLED
     for (int k = 0; k < kVectors * kCoreWidth; ++k) {
+      if (k % kCoreWidth >= positions.Left(k / kCoreWidth)) continue;
       const auto value = [&](uint8_t slot) -> uint32_t& {
         return Slot(slots, slot, k / kCoreWidth).x[k % kCoreWidth];
       };
@@ -455,6 +507,10 @@ struct CoreVm {
                                         positions, last);
       case CoreOp::kStore:
       case CoreOp::kKeep:
+      case CoreOp::kRowLoad:
+      case CoreOp::kRowKeep:
+      case CoreOp::kScalarLoad:
+      case CoreOp::kScalarKeep:
         return;
       case CoreOp::kConstant: {
         const uint32_t constant = program.constants[in.parameter];
@@ -573,7 +629,7 @@ struct CoreVm {
           return CoreBits(CoreMinimum(CoreMaximum(CoreFloat(low), CoreFloat(x)), CoreFloat(high)));
         });
       case CoreOp::kOther:
-        if constexpr (kAll) Other(program, in, slots, last);
+        if constexpr (kAll) Other(program, in, positions, slots, last);
         return;
     }
   }

@@ -162,13 +162,17 @@ class CoreLowering {
  public:
   explicit CoreLowering(const VmTemplate& made) : vm_(made.program), slot_count_(made.program.slot_count) {}
 
-  std::optional<CoreTemplate> Run() {
+  std::optional<CoreTemplate> Run(absl::Span<const int> ends) {
     if (vm_.position_count >= (uint64_t{1} << 31) - (1 << 16) || !TakesAccesses()) return std::nullopt;
     core_.program.position_count = static_cast<uint32_t>(vm_.position_count);
     core_.program.rank = static_cast<int16_t>(vm_.rank);
     std::copy(std::begin(vm_.dims), std::end(vm_.dims), core_.program.dims);
     for (int i = 0; i < vm_.code_count; ++i) {
       if (!Translate(vm_.code[i])) return std::nullopt;
+      if (core_.ends.size() == ends.size() || i + 1 != ends[core_.ends.size()]) continue;
+      core_.ends.push_back(core_.program.code_count);
+      last_ = -1;
+      holds_last_ = false;
     }
     if (slot_count_ > CoreInstruction::kMaxSlots) return std::nullopt;
     core_.slot_count = slot_count_;
@@ -400,9 +404,9 @@ absl::Status LaunchOf(const CoreProgram& program, size_t shared_bytes, device::S
 
 }  // namespace
 
-std::optional<CoreTemplate> LowerCore(const VmTemplate& made) {
+std::optional<CoreTemplate> LowerCore(const VmTemplate& made, absl::Span<const int> ends) {
   if (made.words != 1) return std::nullopt;
-  return CoreLowering(made).Run();
+  return CoreLowering(made).Run(ends);
 }
 
 std::optional<CoreChoice> ChooseCore(const CoreTemplate& core, const device::DeviceProperties& device) {

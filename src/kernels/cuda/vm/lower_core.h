@@ -3,7 +3,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "absl/types/span.h"
 #include "device/properties.h"
 #include "device/stream.h"
 #include "kernels/cuda/vm/core_vm.h"
@@ -16,11 +18,12 @@ struct CoreTemplate {
   int slot_count = 0;
   bool needs_all = false;  // Some instruction or access is not in the small interpreter.
   bool is_narrow = false;  // No array has elements of more than 16 bits.
+  std::vector<int> ends;   // The ends of the sections.
 };
 
 // Returns nullopt if the program has jumps, edges, starts that depend on the position, wide values, or too
-// many of something.
-std::optional<CoreTemplate> LowerCore(const VmTemplate& made);
+// many of something. `ends` are the ends of sections, which share only pinned slots.
+std::optional<CoreTemplate> LowerCore(const VmTemplate& made, absl::Span<const int> ends = {});
 
 // The interpreter of a program, chosen by its shape. Results do not depend on the choice.
 struct CoreChoice {

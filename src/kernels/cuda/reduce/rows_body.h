@@ -1,0 +1,142 @@
+#pragma once
+// Row programs: several loops and reductions over the same rows in one launch. A warp or a thread block runs
+// all parts on its row. Code of the VM's core (core_vm.h) computes vectors of adjacent elements. Values that
+// pass from part to part stay in shared memory: each thread reads only the elements that it has written, so
+// they need no barriers. Results of reductions and other values with one element per row are kept once per
+// warp. Sums have the grouping of core_reduce_body.h.
+
+#include "kernels/cuda/reduce/core_reduce_body.h"
+
+namespace hlo::cuda {
+
+// Instructions from the end of the part before to code_end.
+struct RowsPart {
+  enum class Kind : uint8_t {
+    kLoop,      // At all positions of the row.
+    kOnce,      // At the first position, by every thread; one thread stores.
+    kReduction  // At all positions; the last result is reduced.
+  };
+  static constexpr uint8_t kNone = 255;
+
+  // Of a reduction.
+  const void* init = nullptr;
+  void* output = nullptr;  // Null: the result stays in the kernel.
+
+  int16_t code_end = 0;
+  Kind kind = Kind::kLoop;
+  CoreFold fold = CoreFold::kAddF;
+  VmMemory init_memory = VmMemory::k4, output_memory = VmMemory::k4;
+  CoreRounding rounding = CoreRounding::kNone;  // Of the kept result.
+  uint8_t scalar = kNone;                       // The kept result.
+};
+
+struct RowsArgs {
+  static constexpr int kParts = 20;
+  // The most values with one element per row.
+  static constexpr int kScalars = 16;
+
+  CoreProgram program;
+  RowsPart parts[kParts];
+  uint32_t rows = 0, length = 0;
+  uint32_t group = kWarpSize;  // Threads per row: a warp or a block.
+  uint32_t row_step = 0;       // Vectors between values that are kept.
+  uint16_t part_count = 0, slot_count = 0;
+};
+
+// The accumulators of a thread.
+template <class Accumulator>
+struct RowsFold {
+  using Type = typename Accumulator::Type;
+  Type sums[kCoreWidth];
+
+  HLO_DEVICE explicit RowsFold(CoreFold fold) {
+    HLO_UNROLL
+    for (Type& sum : sums) sum = Accumulator::Identity(fold);
+  }
+  template <int kVectors>
+  HLO_DEVICE void Add(CoreFold fold, CorePositions positions, const CoreVector (&values)[kVectors]) {
+    HLO_UNROLL
+    for (int u = 0; u < kVectors; ++u) {
+      HLO_UNROLL
+      for (int j = 0; j < kCoreWidth; ++j) {
+        if (j < positions.Left(u))
+          sums[j] = Accumulator::Fold(fold, sums[j], Accumulator::Of(values[u].x[j]));
+      }
+    }
+  }
+  // Returns the result of the row to all threads of the group.
+  template <class Env>
+  HLO_DEVICE uint32_t Finish(Env& env, const RowsPart& part, uint32_t group, std::byte* shared) const {
+    const Type low = Accumulator::Fold(part.fold, sums[0], sums[1]),
+               high = Accumulator::Fold(part.fold, sums[2], sums[3]);
+    const Type sum = FoldGroup<Accumulator>(env, part.fold, group, reinterpret_cast<Type*>(shared),
+                                            Accumulator::Fold(part.fold, low, high));
+    const uint32_t init = VmRead<VmValue<1>>(part.init_memory, ElementType::kF32, part.init, 0).words[0];
+    return Accumulator::Result(Accumulator::Fold(part.fold, Accumulator::Of(init), sum));
+  }
+};
+
+template <int kVectors>
+struct RowsVm {
+  using Args = RowsArgs;
+  using Vm = CoreVm<kVectors, true>;
+  static constexpr uint32_t kThreads = kCoreThreads, kMinBlocks = 2;
+  static constexpr uint32_t kWarps = kThreads / kWarpSize;
+  // Shared memory begins with two sets of accumulators of warps, used in turns, and the scalars of each warp.
+  static constexpr size_t kFoldBytes = kWarps * 8;
+  static constexpr size_t kHeaderBytes = 2 * kFoldBytes + sizeof(uint32_t) * kWarps * RowsArgs::kScalars;
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint32_t group = args.group, lane = env.thread() % group, warp = env.thread() / kWarpSize;
+    const uint32_t number = env.block().x * (kThreads / group) + env.thread() / group;
+    if (number >= args.rows) return;  // A whole warp: blocks with a row each have no idle ones.
+    const uint32_t begin = number * args.length, end = begin + args.length, step = group * kCoreWidth;
+    std::byte* folds = env.shared();
+    CoreVector* slots = reinterpret_cast<CoreVector*>(env.shared() + kHeaderBytes) + env.thread();
+    CoreVector* vectors = slots + args.slot_count * kVectors * kThreads;
+    CoreRow row{vectors, args.row_step,
+                reinterpret_cast<uint32_t*>(env.shared() + 2 * kFoldBytes) + warp * RowsArgs::kScalars, false,
+                env.thread() % kWarpSize == 0};
+    int code_begin = 0;
+    HLO_ROLLED
+    for (int p = 0; p < args.part_count; ++p) {
+      const RowsPart& part = args.parts[p];
+      const bool once = part.kind == RowsPart::Kind::kOnce, reduces = part.kind == RowsPart::Kind::kReduction;
+      const bool in_f64 = part.fold == CoreFold::kAddF;
+      RowsFold<CoreSum> sums(part.fold);
+      RowsFold<CoreWord> words(part.fold);
+      row.vectors = vectors;
+      row.stores = !once || lane == 0;
+      HLO_ROLLED
+      for (uint32_t first = once ? begin : begin + lane * kCoreWidth; first < end; first += step * kVectors) {
+        const CorePositions positions{first, once ? begin + 1 : end, step};
+        CoreVector values[kVectors] = {};
+        Vm::RunRange(args.program, code_begin, part.code_end, positions, slots, values, row);
+        if (once) break;
+        if (reduces && in_f64) sums.Add(part.fold, positions, values);
+        if (reduces && !in_f64) words.Add(part.fold, positions, values);
+        row.vectors += kVectors * kThreads;
+      }
+      code_begin = part.code_end;
+      if (reduces) {
+        const uint32_t result =
+            in_f64 ? sums.Finish(env, part, group, folds) : words.Finish(env, part, group, folds);
+        folds = env.shared() + (folds == env.shared() ? kFoldBytes : 0);
+        if (part.output != nullptr && lane == 0)
+          VmWrite(part.output_memory, ElementType::kF32, part.output, number, VmValue<1>::Of(result));
+        if (part.scalar != RowsPart::kNone && row.keeps_scalars) {
+          CoreVector kept[1] = {{{result, 0, 0, 0}}};
+          CoreRound(part.rounding, kept);
+          row.scalars[part.scalar] = kept[0].x[0];
+        }
+      }
+      if (reduces || once) env.sync_warp();  // Scalars are visible.
+    }
+  }
+};
+
+using RowsVm4 = RowsVm<1>;
+using RowsVm8 = RowsVm<2>;
+
+}  // namespace hlo::cuda
