@@ -8,6 +8,7 @@
 #include "cli/devices.h"
 #include "cli/flags.h"
 #include "cli/single.h"
+#include "debug/diff_devices.h"
 #include "debug/diff_passes.h"
 #include "debug/diff_text.h"
 #include "debug/replicas.h"
@@ -18,7 +19,7 @@ namespace hlo::cli {
 namespace {
 
 constexpr std::string_view kInsteadOfDiff =
-    "diff --structural compares the instructions, diff --replicas-agree the devices of one module, and "
+    "diff A B compares two modules on several devices, diff --replicas-agree the devices of one module, and "
     "hlo-run trace --for-device shows the values of one device";
 
 struct DiffFlags {
@@ -51,6 +52,30 @@ void DiffStructures(const DiffFlags& flags, const LoadedModule& a, const LoadedM
     result.exit = std::max(result.exit, Exit::kFailed);
 }
 
+void DiffOnDevices(const DiffFlags& flags, const LoadedModule& a, const LoadedModule& b, FileResult& result) {
+  const std::string &file_a = flags.common.files[0], &file_b = flags.common.files[1];
+  const spmd::DeviceGrid grid_a = spmd::GridOf(*a.module), grid_b = spmd::GridOf(*b.module);
+  if (grid_a != grid_b) {
+    const absl::Status differ = absl::FailedPreconditionError(fmt::format(
+        "its {} replicas of {} partitions cannot be compared with {} of {} in {} (see --replicas and "
+        "--partitions)",
+        grid_b.replicas, grid_b.partitions, grid_a.replicas, grid_a.partitions, file_a));
+    result.Accept(differ, file_b);
+    return;
+  }
+  const absl::StatusOr<DeviceRun> run = MakeDeviceRun(flags.inputs, flags.common, flags.devices, a);
+  if (!result.Accept(run.status(), file_a)) return;
+  DevicesOptions devices = OptionsOf(flags.devices);
+  devices.warn = [&](const std::string& warning) { AddWarningOnce(warning, result); };
+  const absl::StatusOr<debug::DevicesDiff> diff =
+      debug::DiffDevices(a.checked.front(), b.checked.front(), run->arguments, devices, flags.diff);
+  if (!result.Accept(diff.status(), file_b)) return;
+  const std::vector<std::string> names = NamesOfDevices(run->grid).names;
+  result.text = ToText(*diff, names, *a.module);
+  result.extra["diff"] = ToJson(*diff, names);
+  if (!diff->results.empty()) result.exit = std::max(result.exit, Exit::kFailed);
+}
+
 void DiffModules(const DiffFlags& flags, FileResult& result) {
   const std::string &file_a = flags.common.files[0], &file_b = flags.common.files[1];
   const LoadedModule a = LoadOne(flags, file_a, result);
@@ -61,11 +86,8 @@ void DiffModules(const DiffFlags& flags, FileResult& result) {
     DiffStructures(flags, a, b, names, result);
     return;
   }
-  if (!result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*a.module), kInsteadOfDiff),
-                     file_a) ||
-      !result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*b.module), kInsteadOfDiff),
-                     file_b))
-    return;
+  if (spmd::HasSeveralDevices(*a.module) || spmd::HasSeveralDevices(*b.module))
+    return DiffOnDevices(flags, a, b, result);
   const absl::StatusOr<std::vector<Literal>> arguments = Arguments(flags.inputs, a);
   if (!result.Accept(arguments.status(), file_a)) return;
   const absl::StatusOr<debug::DiffResult> diff =

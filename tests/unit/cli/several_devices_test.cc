@@ -372,10 +372,10 @@ TEST_F(SeveralDevices, CommandsOfOneDeviceSaySo) {
   const Outcome cross = Run(file + " -i '{1,2}' --cross-check");
   EXPECT_EQ(cross.status, 3);
   EXPECT_HAS(cross.err, "--cross-check takes modules of one device");
-  const Outcome diff = Run("diff " + file + " " + file + " -i '{1,2}'");
+  const Outcome diff = Run("diff " + file + " " + Write("x.json", "{}") + " -i '{1,2}'");
   EXPECT_EQ(diff.status, 3);
   EXPECT_HAS(diff.err, "a comparison of values takes modules of one device");
-  EXPECT_HAS(diff.err, "diff --structural compares the instructions");
+  EXPECT_HAS(diff.err, "diff A B compares two modules on several devices");
   EXPECT_EQ(Run("diff --structural " + file + " " + file).status, 0);
   const Outcome minimize = Run("minimize " + file + " -i '{1,2}' --judge true -o " + Path("small"));
   EXPECT_EQ(minimize.status, 3);
@@ -384,6 +384,34 @@ TEST_F(SeveralDevices, CommandsOfOneDeviceSaySo) {
   EXPECT_EQ(graph.status, 3);
   EXPECT_HAS(graph.err, "trace and profile with --for-device");
   EXPECT_EQ(Run("graph " + file).status, 0);
+}
+
+// With the groups {0,2} and {1,3}, replica 0 has {1+3, 2+4}, and replica 3 has {2+4, 3+5}.
+TEST_F(SeveralDevices, DiffComparesTwoModulesOnEachDevice) {
+  const std::string file = Write("m.hlo", kPairs);
+  std::string text = kPairs;
+  text.replace(text.find("{{0,1},{2,3}}"), 13, "{{0,2},{1,3}}");
+  for (const std::string engine : {"fast", "reference"}) {
+    const std::string flags = " -i '{1,2}' --engine " + engine;
+    const Outcome same = Run("diff " + file + " " + file + flags);
+    EXPECT_EQ(same.status, 0) << same.err;
+    EXPECT_EQ(same.out, "no result of 4 devices differs\n");
+    const Outcome groups = Run("diff " + file + " " + Write("groups.hlo", text) + flags);
+    EXPECT_EQ(groups.status, 1);
+    EXPECT_HAS(groups.out, "result of r0:\n  the value: 2 of 2 elements differ");
+    EXPECT_HAS(groups.out, "got 4, want 3");
+    EXPECT_HAS(groups.out, "result of r3:");
+    EXPECT_HAS(groups.out, " aligned values differ on r0\nthe first, aligned by ");
+    EXPECT_HAS(groups.out, "all-reduce");
+  }
+  std::string other = kPairs;
+  other.replace(other.find("convert(r)"), 10, "constant(1)");
+  const Outcome constant = Run("diff " + file + " " + Write("c.hlo", other) + " -i '{1,2}' --format=json");
+  EXPECT_EQ(constant.status, 1);
+  EXPECT_EQ(Json::parse(constant.out)["diff"]["first"]["a"], "b");  // Constants are not computed.
+  const Outcome counts = Run("diff " + file + " " + Write("one.hlo", kAdd) + " -i '{1,2}'");
+  EXPECT_EQ(counts.status, 2);
+  EXPECT_HAS(counts.err, "its 1 replicas of 1 partitions cannot be compared with 4 of 1");
 }
 
 // On replica 3, s is {4, 5} and a is {7, 9}.
