@@ -159,11 +159,12 @@ Value AnyValue(LoopProgram& body, Form form, bool reduces, Program& program) {
   }
   const Opcode binary[] = {Opcode::kAdd, Opcode::kSubtract, Opcode::kMultiply, Opcode::kMaximum,
                            Opcode::kDivide};
-  const Opcode unary[] = {Opcode::kExponential, Opcode::kRsqrt, Opcode::kNegate, Opcode::kTanh};
+  const Opcode unary[] = {Opcode::kExponential, Opcode::kRsqrt, Opcode::kNegate, Opcode::kTanh,
+                          Opcode::kCosine};
   for (uint32_t i = 1 + program.Pick(4); i > 0; --i) {
     const Value a = values[program.Pick(static_cast<uint32_t>(values.size()))], b = values.back();
     if (program.Pick(3) == 0) {
-      values.push_back(body.Apply(*loops::FindScalarOperation(unary[program.Pick(4)], ElementType::kF32),
+      values.push_back(body.Apply(*loops::FindScalarOperation(unary[program.Pick(5)], ElementType::kF32),
                                   Lane::kF32, {b}));
     } else if (program.Pick(4) == 0) {
       values.push_back(

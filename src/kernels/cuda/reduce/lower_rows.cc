@@ -61,6 +61,7 @@ struct RowsTemplate {
   RowsArgs args;
   std::vector<int32_t> inits, outputs;  // By part; -1: none.
   int vectors = 1;
+  bool needs_calls = false;
   size_t shared_bytes = 0;
 };
 
@@ -316,6 +317,7 @@ class RowsLowering {
     if (!core.has_value()) return false;
     made_.args.program = core->program;
     made_.args.slot_count = static_cast<uint16_t>(core->slot_count);
+    made_.needs_calls = core->needs_calls;
     MoveKept();
     for (size_t p = 0; p < parts_.size(); ++p) {
       if (!Describe(p, core->ends[p])) return false;
@@ -450,20 +452,24 @@ std::optional<LoweredRows> LowerRows(absl::Span<const RowsPartProgram> parts,
     std::optional<RowsTemplate> made = lowering.Run(caches_loads, max_bytes);
     if (!made.has_value()) continue;
     const auto shared = std::make_shared<const RowsTemplate>(*std::move(made));
-    LoweredProgram program{fmt::format("rows {} x {}, {} threads, {} parts", shared->vectors, kCoreWidth,
-                                       shared->args.group, shared->args.part_count),
-                           [shared](void* const* pointers, void*, device::Stream stream) {
-                             RowsArgs run = shared->args;
-                             SetCorePointers(shared->vm, pointers, run.program);
-                             for (size_t p = 0; p < shared->inits.size(); ++p) {
-                               if (shared->inits[p] >= 0) run.parts[p].init = pointers[shared->inits[p]];
-                               if (shared->outputs[p] >= 0)
-                                 run.parts[p].output = pointers[shared->outputs[p]];
-                             }
-                             return shared->vectors == 1
-                                        ? LaunchRows<RowsVm4>(run, shared->shared_bytes, stream)
-                                        : LaunchRows<RowsVm8>(run, shared->shared_bytes, stream);
-                           }};
+    LoweredProgram program{
+        fmt::format("rows {} x {}, {} threads, {} parts{}", shared->vectors, kCoreWidth, shared->args.group,
+                    shared->args.part_count, shared->needs_calls ? "" : ", core"),
+        [shared](void* const* pointers, void*, device::Stream stream) {
+          RowsArgs run = shared->args;
+          SetCorePointers(shared->vm, pointers, run.program);
+          for (size_t p = 0; p < shared->inits.size(); ++p) {
+            if (shared->inits[p] >= 0) run.parts[p].init = pointers[shared->inits[p]];
+            if (shared->outputs[p] >= 0) run.parts[p].output = pointers[shared->outputs[p]];
+          }
+          const size_t bytes = shared->shared_bytes;
+          if (shared->needs_calls) {
+            return shared->vectors == 1 ? LaunchRows<WideRowsVm4>(run, bytes, stream)
+                                        : LaunchRows<WideRowsVm8>(run, bytes, stream);
+          }
+          return shared->vectors == 1 ? LaunchRows<RowsVm4>(run, bytes, stream)
+                                      : LaunchRows<RowsVm8>(run, bytes, stream);
+        }};
     return LoweredRows{std::move(program), lowering.Arguments()};
   }
   return std::nullopt;

@@ -76,11 +76,12 @@ struct RowsFold {
   }
 };
 
-template <int kVectors>
+// `kAll`: all instructions and accesses of the core; otherwise those that need no call.
+template <int kVectors, bool kAll>
 struct RowsVm {
   using Args = RowsArgs;
-  using Vm = CoreVm<kVectors, true>;
-  static constexpr uint32_t kThreads = kCoreThreads, kMinBlocks = 2;
+  using Vm = CoreVm<kVectors, kAll, true>;
+  static constexpr uint32_t kThreads = kCoreThreads, kMinBlocks = kAll ? 2 : 4;
   static constexpr uint32_t kWarps = kThreads / kWarpSize;
   // Shared memory begins with two sets of accumulators of warps, used in turns, and the scalars of each warp.
   static constexpr size_t kFoldBytes = kWarps * 8;
@@ -136,7 +137,9 @@ struct RowsVm {
   }
 };
 
-using RowsVm4 = RowsVm<1>;
-using RowsVm8 = RowsVm<2>;
+using RowsVm4 = RowsVm<1, false>;
+using RowsVm8 = RowsVm<2, false>;
+using WideRowsVm4 = RowsVm<1, true>;
+using WideRowsVm8 = RowsVm<2, true>;
 
 }  // namespace hlo::cuda

@@ -73,6 +73,12 @@ enum class CoreOp : uint8_t {
   kFloatOfU,
   kSignedOfF,    // Truncates and saturates to 32 bits; NaN gives 0.
   kUnsignedOfF,  // The same.
+  // Functions of f32, which only some kernels have.
+  kExponentialF,
+  kLogF,
+  kLogisticF,
+  kRsqrtF,
+  kTanhF,
   // These have three operands, each a slot or the accumulator.
   kSelect,
   kClampF,

@@ -358,8 +358,8 @@ struct CoreRow {
 struct CoreNoRow {};
 
 // Runs the program at all positions, kVectors * kCoreWidth per thread. `kAll`: all instructions and accesses;
-// otherwise those that need no call and no address per value.
-template <int kVectors, bool kAll>
+// otherwise those that need no call and no address per value, with functions of f32 if `kFunctions`.
+template <int kVectors, bool kAll, bool kFunctions = kAll>
 struct CoreVm {
   using Args = CoreProgram;
   using V = VmValue<1>;
@@ -622,6 +622,21 @@ struct CoreVm {
         return map([](uint32_t x) { return static_cast<uint32_t>(CoreSignedOf(CoreFloat(x))); });
       case CoreOp::kUnsignedOfF:
         return map([](uint32_t x) { return CoreUnsignedOf(CoreFloat(x)); });
+      case CoreOp::kExponentialF:
+        if constexpr (kFunctions) map_float(scalar::Exponential());
+        return;
+      case CoreOp::kLogF:
+        if constexpr (kFunctions) map_float(scalar::Log());
+        return;
+      case CoreOp::kLogisticF:
+        if constexpr (kFunctions) map_float(scalar::Logistic{32});
+        return;
+      case CoreOp::kRsqrtF:
+        if constexpr (kFunctions) map_float(scalar::Rsqrt());
+        return;
+      case CoreOp::kTanhF:
+        if constexpr (kFunctions) map_float(scalar::Tanh());
+        return;
       case CoreOp::kSelect:
         return Combine3(slots, in, last, [](uint32_t p, uint32_t x, uint32_t y) { return p != 0 ? x : y; });
       case CoreOp::kClampF:

@@ -130,6 +130,16 @@ std::optional<CoreUnary> UnaryOf(const VmInstruction& in) {
       return CoreUnary{CoreOp::kAbsF};
     case VmOp::kSqrt:
       return CoreUnary{CoreOp::kSqrtF};
+    case VmOp::kExponential:
+      return CoreUnary{CoreOp::kExponentialF};
+    case VmOp::kLog:
+      return CoreUnary{CoreOp::kLogF};
+    case VmOp::kLogistic:
+      return CoreUnary{CoreOp::kLogisticF};
+    case VmOp::kRsqrt:
+      return CoreUnary{CoreOp::kRsqrtF};
+    case VmOp::kTanh:
+      return CoreUnary{CoreOp::kTanhF};
     case VmOp::kNot:
       return CoreUnary{CoreOp::kNot};
     case VmOp::kNotPred:
@@ -176,6 +186,7 @@ class CoreLowering {
     }
     if (slot_count_ > CoreInstruction::kMaxSlots) return std::nullopt;
     core_.slot_count = slot_count_;
+    core_.needs_all |= core_.needs_calls;
     return core_;
   }
 
@@ -193,7 +204,7 @@ class CoreLowering {
       to.memory = from.memory;
       to.drops = from.drops;
       to.kind = KindOf(from);
-      core_.needs_all |= to.kind == CoreKind::kStrided;
+      core_.needs_calls |= to.kind == CoreKind::kStrided;
       if (to.kind >= CoreKind::kRuns) {
         if (stride_count + vm_.rank > CoreProgram::kStrides) return false;
         to.strides = static_cast<uint16_t>(stride_count);
@@ -345,6 +356,7 @@ class CoreLowering {
   }
 
   bool Unary(const CoreUnary& unary, const VmInstruction& in) {
+    core_.needs_all |= unary.op >= CoreOp::kExponentialF && unary.op <= CoreOp::kTanhF;
     const bool rounded = IsRounded(in.a) && KeepsRounding(unary.op);
     if (!Bring(in.a)) return false;
     return EmitResult(
@@ -372,7 +384,7 @@ class CoreLowering {
   bool Other(const VmInstruction& in) {
     if (in.type == VmType::kI64 || in.type == VmType::kU64 || in.type >= VmType::kF64) return false;
     if (other_count_ == CoreProgram::kOthers) return false;
-    core_.needs_all = true;
+    core_.needs_calls = true;
     core_.program.others[other_count_] = {in.op, in.type, in.parameter};
     const uint8_t a = SlotOf(in.a), b = SlotOf(in.b), c = SlotOf(in.c);
     return EmitResult({.op = CoreOp::kOther,

@@ -16,7 +16,8 @@ namespace hlo::cuda {
 struct CoreTemplate {
   CoreProgram program = {};  // Without pointers, which are those of the VM program.
   int slot_count = 0;
-  bool needs_all = false;  // Some instruction or access is not in the small interpreter.
+  // Some instruction or access is not in the small interpreter; not even with functions.
+  bool needs_all = false, needs_calls = false;
   bool is_narrow = false;  // No array has elements of more than 16 bits.
   std::vector<int> ends;   // The ends of the sections.
 };
