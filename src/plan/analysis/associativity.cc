@@ -18,7 +18,7 @@ constexpr int64_t kMaxTriples = 20'000;
 
 // True if the computation only compares and selects. Its result depends only on the order of its operands,
 // and three sample values of each kind have every order that three values can have. Calls are not nested
-// deeply here: the tile code exists.
+// deeply here: the function exists.
 bool IsSelectionOnly(const Computation& to_apply) {
   return std::all_of(to_apply.instructions().begin(), to_apply.instructions().end(),
                      [](const Instruction* i) {

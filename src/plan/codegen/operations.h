@@ -26,7 +26,7 @@ loops::Value Rounded(ElementType type, loops::Value value, loops::LoopProgram& p
 // True if the root of a to_apply is one operation on an accumulator and a value that may be reassociated.
 bool IsReassociable(const Instruction& root);
 
-// The to_apply of a reduction as tile code of accumulators, then values; nullopt if it has other operations
+// The to_apply of a reduction as a function of accumulators, then values; nullopt if it has other operations
 // than elementwise ones on scalars.
 struct ReduceCode {
   loops::ScalarFunction code;

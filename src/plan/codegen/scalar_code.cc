@@ -35,7 +35,7 @@ struct Context {
   loops::Value active = loops::ScalarFunction::kAll;  // The predicate under which the code runs.
 };
 
-// Lowers scalar instructions to tile code.
+// Lowers scalar instructions to operations of a function.
 class ScalarCode {
  public:
   // The values of the leaves of an instruction.

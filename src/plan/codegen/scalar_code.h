@@ -1,5 +1,5 @@
 #pragma once
-// Lowers computations on scalars (the to_apply of reductions, scatters, sorts, scans and maps) to tile code.
+// Lowers computations on scalars (the to_apply of reductions, scatters, sorts, scans and maps).
 
 #include <cstdint>
 #include <optional>

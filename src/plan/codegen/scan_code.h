@@ -1,5 +1,5 @@
 #pragma once
-// Lowers the to_apply of a scan to tile code.
+// Lowers the to_apply of a scan.
 
 #include <optional>
 

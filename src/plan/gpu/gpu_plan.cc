@@ -8,7 +8,7 @@
 #include "fmt/format.h"
 #include "kernels/cuda/random/random_body.h"
 #include "kernels/cuda/reduce/lower_reduce.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 #include "plan/gpu/epilogue_fusion.h"
 #include "plan/gpu/graph_capture.h"
 #include "plan/gpu/row_fusion.h"
@@ -35,7 +35,7 @@ GpuStep LowerStep(const Step& step, const device::DeviceProperties& device) {
   };
   if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
     for (const cpu::TileProgram& program : tiles->programs) {
-      if (!add(cuda::LowerTile(program.source(), device))) break;
+      if (!add(cuda::LowerLoop(program.source(), device))) break;
     }
   } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
     add(cuda::LowerReduce(reduce->program.source(), device));

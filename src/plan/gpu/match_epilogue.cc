@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 #include "types/index.h"
 
 namespace hlo::plan {

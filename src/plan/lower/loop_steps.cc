@@ -37,10 +37,10 @@ IndexMap WithoutUnitDims(const Shape& shape, const Shape& loop) {
 
 }  // namespace
 
-TileBuilder LoopSteps::Builder(const Shape& shape) const {
-  return TileBuilder(graph_, fusion_, shape.dims(), Iota(shape.rank()), 0);
+LoopBuilder LoopSteps::Builder(const Shape& shape) const {
+  return LoopBuilder(graph_, fusion_, shape.dims(), Iota(shape.rank()), 0);
 }
-loops::LoopProgram LoopSteps::Finished(TileBuilder& builder) {
+loops::LoopProgram LoopSteps::Finished(LoopBuilder& builder) {
   fused_.insert(fused_.end(), builder.fused().begin(), builder.fused().end());
   builder.program().Finish();
   return std::move(builder.program());
@@ -48,7 +48,7 @@ loops::LoopProgram LoopSteps::Finished(TileBuilder& builder) {
 
 cpu::TileProgram LoopSteps::Loops(const FusedLoop& loop) {
   const Shape& shape = ShapeOf(loop.roots[0]->results[0]);
-  TileBuilder builder = Builder(shape);
+  LoopBuilder builder = Builder(shape);
   for (const Node* root : loop.roots) {
     const ValueId result = root->results[0];
     const loops::Value value = builder.Compute(*root);
@@ -64,7 +64,7 @@ cpu::TileProgram LoopSteps::Loops(const FusedLoop& loop) {
   return cpu::TileProgram(Finished(builder));
 }
 
-loops::Access LoopSteps::WindowOf(const Node& update, const IndexMap& map, const TileBuilder& builder) const {
+loops::Access LoopSteps::WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const {
   const ValueId result = update.results[0];
   loops::Access access = builder.AccessOf(result, map);
   builder.AddStarts(absl::MakeConstSpan(update.operands).subspan(2), ShapeOf(result),
@@ -77,7 +77,7 @@ TileStep LoopSteps::CopyOf(ValueId operand, ValueId result) {
   TileStep step;
   step.updated = operand;
   step.result = result;
-  TileBuilder whole = Builder(ShapeOf(result));
+  LoopBuilder whole = Builder(ShapeOf(result));
   const IndexMap identity = IndexMap::Identity(ShapeOf(result).rank());
   whole.program().Store(whole.Value(operand), whole.AccessOf(result, identity));
   step.programs.emplace_back(Finished(whole));
@@ -91,7 +91,7 @@ TileStep LoopSteps::UpdateSlice(const Node& node) {
     step.programs.emplace_back(Loops(*loop));
     return step;
   }
-  TileBuilder window = Builder(ShapeOf(node.operands[1]));
+  LoopBuilder window = Builder(ShapeOf(node.operands[1]));
   window.program().Store(window.Value(node.operands[1]),
                          WindowOf(node, IndexMap::Identity(ShapeOf(result).rank()), window));
   step.programs.emplace_back(Finished(window));
@@ -103,7 +103,7 @@ TileStep LoopSteps::ScatterWindow(const Node& node, const LoopUpdate& update) {
   const Instruction& scatter = *node.instruction;
   const Shape& shape = ShapeOf(result);
   TileStep step = CopyOf(operand, result);
-  TileBuilder window = Builder(ShapeOf(node.operands[2]));
+  LoopBuilder window = Builder(ShapeOf(node.operands[2]));
   const IndexMap identity = IndexMap::Identity(ShapeOf(node.operands[2]).rank());
   IndexMap map = IndexMap::Identity(shape.rank());
   for (int64_t d = 0; d < shape.rank(); ++d) {
@@ -137,7 +137,7 @@ TileStep LoopSteps::Concatenate(const Node& node) {
   TileStep step;
   int64_t at = 0;
   for (ValueId operand : node.operands) {
-    TileBuilder part = Builder(ShapeOf(operand));
+    LoopBuilder part = Builder(ShapeOf(operand));
     IndexMap map = IndexMap::Identity(ShapeOf(result).rank());
     map.offset[dimension] = at;
     at += ShapeOf(operand).dim(dimension);
@@ -174,7 +174,7 @@ TileStep LoopSteps::Pad(const Node& node) {
   else
     FillAround(node, dims, write, &step);
   if (is_empty) return step;
-  TileBuilder copy(graph_, fusion_, dims, Iota(from.rank()), 0);
+  LoopBuilder copy(graph_, fusion_, dims, Iota(from.rank()), 0);
   copy.program().Store(copy.Value(operand, read), copy.AccessOf(result, write));
   step.programs.emplace_back(Finished(copy));
   return step;
@@ -182,7 +182,7 @@ TileStep LoopSteps::Pad(const Node& node) {
 
 loops::LoopProgram LoopSteps::Fill(const Node& pad, const std::vector<int64_t>& dims,
                                    const IndexMap& places) {
-  TileBuilder fill(graph_, fusion_, dims, Iota(static_cast<int64_t>(dims.size())), 0);
+  LoopBuilder fill(graph_, fusion_, dims, Iota(static_cast<int64_t>(dims.size())), 0);
   fill.program().Store(fill.Value(pad.operands[1], IndexMap::Scalar()),
                        fill.AccessOf(pad.results[0], places));
   return Finished(fill);

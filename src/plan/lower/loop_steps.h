@@ -9,7 +9,7 @@
 #include "plan/codegen/operations.h"
 #include "plan/fusion/loop_fusion.h"
 #include "plan/fusion/sibling_fusion.h"
-#include "plan/lower/tile_builder.h"
+#include "plan/lower/loop_builder.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
@@ -34,15 +34,15 @@ class LoopSteps {
 
  private:
   const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
-  TileBuilder Builder(const Shape& shape) const;
-  loops::LoopProgram Finished(TileBuilder& builder);
+  LoopBuilder Builder(const Shape& shape) const;
+  loops::LoopProgram Finished(LoopBuilder& builder);
   // Stores the padding value at these places of the result.
   loops::LoopProgram Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& places);
   // Fills the padding before and behind a box, dimension by dimension.
   void FillAround(const Node& pad, absl::Span<const int64_t> box, const IndexMap& at, TileStep* step);
   TileStep CopyOf(ValueId operand, ValueId result);
   // Returns the access to the updated window, whose positions the map gives.
-  loops::Access WindowOf(const Node& update, const IndexMap& map, const TileBuilder& builder) const;
+  loops::Access WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const;
   // True if the second operand of the reduction is an iota along the dimension.
   bool IsIotaAlong(const Node& reduce, int64_t dimension) const;
   loops::LoopProgram SplitRows(const Node& node, int64_t dimension, int64_t parts);

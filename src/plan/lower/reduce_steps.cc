@@ -83,7 +83,7 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   const auto outer = static_cast<int64_t>(order.size());
   const std::vector<int64_t>& inner = rows ? reduced_dims : kept_dims;
   order.insert(order.end(), inner.begin(), inner.end());
-  TileBuilder builder(graph_, fusion_, shape.dims(), order, outer);
+  LoopBuilder builder(graph_, fusion_, shape.dims(), order, outer);
   for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
   return {cpu::ReduceProgram(
       {{.rows = rows,
@@ -122,7 +122,7 @@ loops::LoopProgram LoopSteps::SplitRows(const Node& node, int64_t dimension, int
   }
   order.push_back(dimension);
   order.push_back(rank);
-  TileBuilder builder(graph_, fusion_, dims, order, rank);
+  LoopBuilder builder(graph_, fusion_, dims, order, rank);
   for (size_t k = 0; k < node.operands.size() / 2; ++k)
     builder.program().Yield(builder.Value(node.operands[k], map));
   return Finished(builder);

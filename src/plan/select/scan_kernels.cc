@@ -1,4 +1,4 @@
-// Selects the kernel for scans whose to_apply can be lowered to tile code.
+// Selects the kernel for scans whose to_apply can be lowered to a scalar function.
 
 #include <cstring>
 

@@ -10,7 +10,7 @@
 #include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cuda/vm/core_vm_body.h"
 #include "kernels/cuda/vm/lower_core.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 #include "types/wide.h"
 
 namespace hlo::cuda::core_vm_test {
@@ -321,7 +321,7 @@ TEST(CoreVm, RunsCommonLoopsWithoutCalls) {
     EXPECT_EQ(core->is_narrow, type == ElementType::kBF16);
     // Four loads, three operations with their roundings, a store, and a fetch of x, which is loaded first.
     EXPECT_EQ(core->program.code_count, 9);
-    const absl::StatusOr<LoweredProgram> lowered = LowerTile(program, kDevice);
+    const absl::StatusOr<LoweredProgram> lowered = LowerLoop(program, kDevice);
     ASSERT_TRUE(lowered.ok());
     EXPECT_EQ(lowered->name, "loop 1 x 4, core");
   }

@@ -14,7 +14,7 @@
 #include "kernels/cuda/reduce/lower_core_reduce.h"
 #include "kernels/cuda/reduce/lower_rows.h"
 #include "kernels/cuda/reduce/row_space.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 #include "loops/loop_program.h"
 #include "loops/reduction.h"
 #include "types/wide.h"
@@ -228,7 +228,7 @@ void RunApart(const std::vector<Part>& parts, std::vector<Array>& arrays) {
     const auto* reduce = std::get_if<ReduceProgram>(&part);
     const absl::StatusOr<LoweredProgram> loop = reduce != nullptr
                                                     ? absl::StatusOr<LoweredProgram>(absl::UnknownError(""))
-                                                    : LowerTile(std::get<LoopProgram>(part), kDevice);
+                                                    : LowerLoop(std::get<LoopProgram>(part), kDevice);
     const std::optional<LoweredProgram> lowered =
         reduce != nullptr ? LowerCoreReduce(*reduce, kDevice) : *loop;
     ASSERT_TRUE(lowered.has_value() && lowered->workspace_bytes == 0);

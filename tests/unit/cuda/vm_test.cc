@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/cpu/loops/tile_program.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 #include "types/wide.h"
 
 namespace hlo::cuda::vm_test {
@@ -97,7 +97,7 @@ bool Compare(const loops::Operation& operation, absl::Span<const ElementType> fr
   program.Store(value, Dense(static_cast<int32_t>(from.size()), to));
   program.Finish();
 
-  const absl::StatusOr<LoweredProgram> lowered = LowerTile(program, {.compute_capability = 80});
+  const absl::StatusOr<LoweredProgram> lowered = LowerLoop(program, {.compute_capability = 80});
   if (!lowered.ok()) return false;
   std::vector<std::vector<std::byte>> arrays;
   for (size_t k = 0; k < from.size(); ++k)

@@ -12,7 +12,7 @@
 #include "hlo_run/module.h"
 #include "kernels/cuda/combiner/custom_combiner_body.h"
 #include "kernels/cuda/launch/cuda_kernel.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 
 namespace hlo::cuda {
 

@@ -13,7 +13,7 @@
 #include "fmt/format.h"
 #include "kernels/cuda/lapack/triangular_body.h"
 #include "kernels/cuda/launch/launch.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 #include "types/index.h"
 
 namespace hlo::cuda {
@@ -35,7 +35,7 @@ class Conversion {
       value = program.Apply(*round, lane, {value});
     program.Store(value, loops::Access{.argument = 1, .type = to, .inner = {1}});
     program.Finish();
-    absl::StatusOr<LoweredProgram> lowered = LowerTile(program, device);
+    absl::StatusOr<LoweredProgram> lowered = LowerLoop(program, device);
     if (!lowered.ok()) return std::nullopt;
     conversion.loop_ = *std::move(lowered);
     return conversion;

@@ -1,5 +1,5 @@
 #pragma once
-// A tile program or a reduction as a kernel.
+// A loop program or a reduction as a kernel.
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@ namespace hlo::cuda {
 
 struct LoweredProgram {
   std::string name;
-  // Enqueues the program on the stream. `pointers` is device memory, indexed by the tile program's arguments.
+  // Enqueues the program on the stream. `pointers` is device memory, indexed by the loop program's arguments.
   std::function<absl::Status(void* const* pointers, void* workspace, device::Stream stream)> run;
   int64_t workspace_bytes = 0;
 };

@@ -13,7 +13,7 @@
 #include "device/copy.h"
 #include "kernels/cuda/copy/copy_body.h"
 #include "kernels/cuda/launch/launch.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 #include "types/index.h"
 #include "types/packing.h"
 
@@ -38,7 +38,7 @@ absl::StatusOr<LoweredProgram> CopyOf(ElementType type, const Index& dims, const
   loops::LoopProgram program({}, absl::MakeConstSpan(dims.data(), dims.size()));
   program.Store(program.Load(access(0, from)), access(1, to));
   program.Finish();
-  return LowerTile(program, device);
+  return LowerLoop(program, device);
 }
 
 bool IsUntiled(const Shape& shape) {

@@ -8,7 +8,7 @@
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/reduce/core_reduce_body.h"
 #include "kernels/cuda/vm/lower_core.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 
 namespace hlo::cuda {
 

@@ -1,7 +1,7 @@
 #pragma once
-// Lowers reductions of tile programs to the VM.
+// Lowers reductions of loop programs to the VM.
 
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 #include "loops/reduction.h"
 
 namespace hlo::cuda {

@@ -13,7 +13,7 @@
 #include "kernels/cuda/reduce/row_space.h"
 #include "kernels/cuda/reduce/rows_body.h"
 #include "kernels/cuda/vm/lower_core.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 
 namespace hlo::cuda {
 namespace {

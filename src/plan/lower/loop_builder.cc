@@ -1,4 +1,4 @@
-#include "plan/lower/tile_builder.h"
+#include "plan/lower/loop_builder.h"
 
 #include <algorithm>
 
@@ -89,7 +89,7 @@ IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, s
 
 }  // namespace
 
-TileBuilder::TileBuilder(const Graph& graph, const LoopFusion& fusion, absl::Span<const int64_t> dims,
+LoopBuilder::LoopBuilder(const Graph& graph, const LoopFusion& fusion, absl::Span<const int64_t> dims,
                          absl::Span<const int64_t> order, int64_t outer)
     : graph_(graph),
       fusion_(fusion),
@@ -98,14 +98,14 @@ TileBuilder::TileBuilder(const Graph& graph, const LoopFusion& fusion, absl::Spa
       outer_(outer),
       program_(Pick(dims, order.first(outer)), Pick(dims, order.subspan(outer))) {}
 
-loops::Affine TileBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> strides) const {
+loops::Affine LoopBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> strides) const {
   loops::Affine affine{offset, {}, {}};
   for (size_t i = 0; i < order_.size(); ++i)
     (static_cast<int64_t>(i) < outer_ ? affine.outer : affine.inner).push_back(strides[order_[i]]);
   return affine;
 }
 
-loops::Affine TileBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
+loops::Affine LoopBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
   const Shape& shape = graph_.values[v].shape;
   int64_t offset = 0;
   std::vector<int64_t> strides(dims_.size(), 0);
@@ -117,19 +117,19 @@ loops::Affine TileBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
   return AffineOf(offset, strides);
 }
 
-void TileBuilder::AddEdges(const IndexMap& map, loops::Access* access) const {
+void LoopBuilder::AddEdges(const IndexMap& map, loops::Access* access) const {
   for (const IndexMap::Edge& edge : map.edges)
     access->edges.push_back({AffineOf(edge.offset, edge.coefficients), edge.size, edge.spacing, edge.stride});
 }
 
-loops::Access TileBuilder::AccessOf(ValueId v, const IndexMap& map) const {
+loops::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
   const loops::Affine place = PlaceOf(v, map);
   loops::Access access{v, graph_.values[v].shape.type(), place.offset, place.outer, place.inner, {}};
   AddEdges(map, &access);
   return access;
 }
 
-void TileBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
+void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
                             loops::Access* access) const {
   const Index strides = RowMajorStrides(whole.dims());
   // Older modules pass a vector of start indices instead of a scalar for each dimension.
@@ -142,18 +142,18 @@ void TileBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole
   }
 }
 
-loops::Value TileBuilder::Value(ValueId v) {
+loops::Value LoopBuilder::Value(ValueId v) {
   return Build(v, IndexMap::Identity(static_cast<int64_t>(dims_.size())), true);
 }
-loops::Value TileBuilder::Value(ValueId v, const IndexMap& map) { return Build(v, map, false); }
+loops::Value LoopBuilder::Value(ValueId v, const IndexMap& map) { return Build(v, map, false); }
 
-loops::Value TileBuilder::Compute(const Node& node) {
+loops::Value LoopBuilder::Compute(const Node& node) {
   const IndexMap identity = IndexMap::Identity(static_cast<int64_t>(dims_.size()));
   if (!IsElementwise(graph_, node)) return Affine(node, identity);
   return built_[node.results[0]] = Elementwise(node, identity, true);
 }
 
-loops::Value TileBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
+loops::Value LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
   if (identity) {
     const auto known = built_.find(v);
     if (known != built_.end()) return known->second;
@@ -174,7 +174,7 @@ loops::Value TileBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
   return value;
 }
 
-loops::Value TileBuilder::Elementwise(const Node& node, const IndexMap& map, bool identity) {
+loops::Value LoopBuilder::Elementwise(const Node& node, const IndexMap& map, bool identity) {
   const Shape& shape = ResultShape(graph_, node);
   std::vector<loops::Value> operands;
   for (size_t i = 0; i < node.operands.size(); ++i) {
@@ -185,7 +185,7 @@ loops::Value TileBuilder::Elementwise(const Node& node, const IndexMap& map, boo
   return ApplyInstruction(*node.instruction, operands, program_);
 }
 
-loops::Value TileBuilder::Affine(const Node& node, const IndexMap& map) {
+loops::Value LoopBuilder::Affine(const Node& node, const IndexMap& map) {
   const Instruction& instruction = *node.instruction;
   if (instruction.opcode() == Opcode::kIota) {
     const int64_t d = instruction.Get<attr::iota_dimension>();
@@ -201,14 +201,14 @@ loops::Value TileBuilder::Affine(const Node& node, const IndexMap& map) {
   return Build(node.operands[0], OperandMap(graph_, node, map, dims_.size()), false);
 }
 
-loops::Access TileBuilder::DynamicSliceAccess(const Node& node, const IndexMap& map) const {
+loops::Access LoopBuilder::DynamicSliceAccess(const Node& node, const IndexMap& map) const {
   loops::Access access = AccessOf(node.operands[0], map);
   AddStarts(absl::MakeConstSpan(node.operands).subspan(1), OperandShape(graph_, node, 0),
             ResultShape(graph_, node), &access);
   return access;
 }
 
-loops::Access TileBuilder::GatherAccess(const Node& node, const IndexMap& map) const {
+loops::Access LoopBuilder::GatherAccess(const Node& node, const IndexMap& map) const {
   const Instruction& gather = *node.instruction;
   const ValueId indices = node.operands[1];
   const Shape &operand = OperandShape(graph_, node, 0), &index_shape = graph_.values[indices].shape;
@@ -256,7 +256,7 @@ loops::Access TileBuilder::GatherAccess(const Node& node, const IndexMap& map) c
 }
 
 // Returns the access to a value that is stored, or to the operand of fused data movement.
-loops::Access TileBuilder::OperandAccess(ValueId v, const IndexMap& map) {
+loops::Access LoopBuilder::OperandAccess(ValueId v, const IndexMap& map) {
   const Node* node = graph_.values[v].node;
   if (node == nullptr || !fusion_.IsFused(*node)) return AccessOf(v, map);
   if (node->shown != nullptr) fused_.push_back(node->shown);
@@ -265,7 +265,7 @@ loops::Access TileBuilder::OperandAccess(ValueId v, const IndexMap& map) {
   return OperandAccess(node->operands[0], OperandMap(graph_, *node, map, dims_.size()));
 }
 
-loops::Value TileBuilder::Concatenated(const Node& node, const IndexMap& map) {
+loops::Value LoopBuilder::Concatenated(const Node& node, const IndexMap& map) {
   const int64_t dimension = node.instruction->Get<attr::dimensions>()[0];
   std::vector<loops::Access> pieces;
   IndexMap piece = map;
@@ -283,7 +283,7 @@ loops::Value TileBuilder::Concatenated(const Node& node, const IndexMap& map) {
 }
 
 // True if the loop reaches positions beyond the edge.
-bool TileBuilder::CanExceed(const IndexMap::Edge& edge) const {
+bool LoopBuilder::CanExceed(const IndexMap::Edge& edge) const {
   int64_t least = edge.offset, most = edge.offset;
   for (size_t i = 0; i < dims_.size(); ++i) {
     const int64_t c = edge.coefficients[i];
@@ -293,7 +293,7 @@ bool TileBuilder::CanExceed(const IndexMap::Edge& edge) const {
 }
 
 // Reads the operand where it has an element; elsewhere the value is replaced by the padding value.
-loops::Value TileBuilder::Padded(const Node& node, const IndexMap& map) {
+loops::Value LoopBuilder::Padded(const Node& node, const IndexMap& map) {
   const auto padding = node.instruction->Get<attr::padding>();
   const ValueId operand = node.operands[0];
   const Shape& shape = graph_.values[operand].shape;

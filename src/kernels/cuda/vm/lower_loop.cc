@@ -1,4 +1,4 @@
-#include "kernels/cuda/vm/lower_tile.h"
+#include "kernels/cuda/vm/lower_loop.h"
 
 #include <algorithm>
 #include <memory>
@@ -66,9 +66,9 @@ absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const loops::LoopProgra
 namespace {
 
 // Returns the loop state after the last iteration.
-absl::StatusOr<std::vector<VmBuilder::Value>> LowerLoop(const loops::ScalarFunction::Step& step,
-                                                        absl::Span<const VmBuilder::Value> values,
-                                                        VmBuilder& builder) {
+absl::StatusOr<std::vector<VmBuilder::Value>> LowerWhile(const loops::ScalarFunction::Step& step,
+                                                         absl::Span<const VmBuilder::Value> values,
+                                                         VmBuilder& builder) {
   const loops::ScalarFunction::Loop& loop = *step.loop;
   std::vector<VmBuilder::Value> state;
   for (const loops::Value value : step.state) state.push_back(builder.Variable(values[value]));
@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<VmBuilder::Value>> LowerCode(const loops::ScalarFunct
   for (const loops::ScalarFunction::Step& step : code.steps()) {
     const loops::Lane lane = code.lane(step.out);
     if (step.loop != nullptr) {
-      HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> state, LowerLoop(step, values, builder));
+      HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> state, LowerWhile(step, values, builder));
       std::copy(state.begin(), state.end(), values.begin() + step.out);
     } else if (step.operation.kind == loops::Operation::Kind::kNone) {
       HLO_ASSIGN_OR_RETURN(values[step.out], builder.Constant(lane, step.constant.data()));
@@ -137,7 +137,7 @@ absl::StatusOr<size_t> SharedBytesOf(const VmTemplate& made, int values,
   return bytes;
 }
 
-absl::StatusOr<LoweredProgram> LowerTile(const loops::LoopProgram& program,
+absl::StatusOr<LoweredProgram> LowerLoop(const loops::LoopProgram& program,
                                          const device::DeviceProperties& device) {
   if (std::optional<LoweredProgram> copy = LowerCopy(program); copy.has_value()) return *std::move(copy);
   VmBuilder builder;

@@ -1,5 +1,5 @@
 #pragma once
-// Builds the tile program of a loop: its loads, and the fused operations.
+// Builds the loop program of a loop: its loads, and the fused operations.
 
 #include <cstdint>
 #include <vector>
@@ -27,11 +27,11 @@ struct IndexMap {
   static IndexMap Scalar() { return {}; }
 };
 
-// Builds the tile program of a root: loads of stored values, operations of fused nodes.
-class TileBuilder {
+// Builds the loop program of a root: loads of stored values, operations of fused nodes.
+class LoopBuilder {
  public:
   // `order` lists the dimensions of the iteration space; the first `outer` ones are outer loops.
-  TileBuilder(const Graph& graph, const LoopFusion& fusion, absl::Span<const int64_t> dims,
+  LoopBuilder(const Graph& graph, const LoopFusion& fusion, absl::Span<const int64_t> dims,
               absl::Span<const int64_t> order, int64_t outer);
 
   // Returns the value at the loop's position, or at a mapped one.

@@ -13,7 +13,7 @@
 namespace hlo::cuda {
 
 // Returns Unimplemented with a reason if the program must run on the CPU.
-absl::StatusOr<LoweredProgram> LowerTile(const loops::LoopProgram& program,
+absl::StatusOr<LoweredProgram> LowerLoop(const loops::LoopProgram& program,
                                          const device::DeviceProperties& device);
 
 // Appends the steps of a loop program to the builder. Returns the values that it yields.
