@@ -1,12 +1,12 @@
 // Tests dot-general against its definition, with dimension numbers of all kinds.
 
-#include "kernels/cpu/gemm/dot_general.h"
-
 #include <cmath>
 
 #include "arrays.h"
 #include "gtest/gtest.h"
 #include "kernels/cpu/bytecode/small_dot.h"
+#include "kernels/cpu/gemm/gemm.h"
+#include "loops/gemm_problem.h"
 
 namespace hlo::cpu::dot_general_test {
 namespace {
@@ -20,12 +20,13 @@ struct Dot {
 
 // Compares the kernel for small products, if it supports the problem, with the general one.
 int small_dots = 0;
-void ExpectSmallDotAgrees(const GemmProblem& problem, const Literal& want) {
+void ExpectSmallDotAgrees(const loops::GemmProblem& problem, const void* lhs, const void* rhs,
+                          const Literal& want) {
   const std::optional<SmallDot> small = SmallDot::Make(problem);
   if (!small.has_value()) return;
   ++small_dots;
   absl::StatusOr<Literal> got = Literal::CreateZeros(want.shape());
-  small->Run(problem.a.data, problem.b.data, got->mutable_data());
+  small->Run(lhs, rhs, got->mutable_data());
   for (int64_t i = 0; i < want.element_count(); ++i)
     ASSERT_NEAR(test::At(*got, i).real(), test::At(want, i).real(),
                 1e-5 * std::abs(test::At(want, i)) + 1e-5);
@@ -39,11 +40,11 @@ void ExpectRight(ElementType type, const Dot& dot) {
   for (int64_t d : lhs_free) dims.push_back(dot.lhs[d]);
   for (int64_t d : rhs_free) dims.push_back(dot.rhs[d]);
   absl::StatusOr<Literal> out = Literal::CreateZeros(Shape::Array(type, dims));
-  const GemmProblem problem = DotProblem({lhs.data(), type, lhs.dims()}, {dot.lhs_batch, dot.lhs_contracting},
-                                         {rhs.data(), type, rhs.dims()}, {dot.rhs_batch, dot.rhs_contracting},
-                                         out->mutable_data(), type);
-  Gemm(problem);
-  ExpectSmallDotAgrees(problem, *out);
+  const loops::GemmProblem problem =
+      loops::DotProblem({type, lhs.dims(), dot.lhs_batch, dot.lhs_contracting},
+                        {type, rhs.dims(), dot.rhs_batch, dot.rhs_contracting}, type);
+  Gemm(WithData(problem, lhs.data(), rhs.data(), out->mutable_data()));
+  ExpectSmallDotAgrees(problem, lhs.data(), rhs.data(), *out);
   const Index lhs_strides = RowMajorStrides(dot.lhs), rhs_strides = RowMajorStrides(dot.rhs);
   const Index k_dims = Pick(dot.lhs, dot.lhs_contracting);
   const Index lhs_k_strides = Pick(lhs_strides, dot.lhs_contracting),
@@ -112,8 +113,8 @@ TEST(DotGeneralTest, AnyDimensionNumbers) {
 TEST(DotGeneralTest, DimensionsThatLieSideBySideBecomeOne) {
   const std::vector<int64_t> lhs = {2, 3, 4, 5, 6}, rhs = {2, 3, 5, 6, 7};
   const std::vector<int64_t> batch = {0, 1}, lhs_contracting = {3, 4}, rhs_contracting = {2, 3};
-  const GemmProblem problem = DotProblem({nullptr, kF32, lhs}, {batch, lhs_contracting}, {nullptr, kF32, rhs},
-                                         {batch, rhs_contracting}, nullptr, kF32);
+  const loops::GemmProblem problem =
+      loops::DotProblem({kF32, lhs, batch, lhs_contracting}, {kF32, rhs, batch, rhs_contracting}, kF32);
   EXPECT_EQ(problem.batch_dims, Index({6}));
   EXPECT_EQ(problem.m, 4);
   EXPECT_EQ(problem.n, 7);

@@ -52,17 +52,17 @@ Literal Multiply(const Setting& s, const Matrix& a, const Matrix& b, bool packs 
   absl::StatusOr<Literal> c = Literal::CreateZeros(Shape::Array(s.c, {s.batch, s.m, s.n}));
   BlockFunction nothing;
   if (packs) nothing.run = [](const void*, const ArrayBlock&) {};
-  Gemm({.m = s.m,
-        .n = s.n,
-        .k = s.k,
-        .batch_dims = {s.batch},
-        .a = a.operand,
-        .b = b.operand,
-        .c = c->mutable_data(),
-        .c_type = s.c,
-        .c_row_stride = s.n,
-        .c_batch_strides = {s.m * s.n},
-        .epilogue = nothing});
+  Gemm({{.m = s.m,
+         .n = s.n,
+         .k = s.k,
+         .batch_dims = {s.batch},
+         .a = a.operand,
+         .b = b.operand,
+         .c_type = s.c,
+         .c_row_stride = s.n,
+         .c_batch_strides = {s.m * s.n}},
+        c->mutable_data(),
+        nothing});
   return *std::move(c);
 }
 
@@ -227,14 +227,14 @@ TEST(GemmTest, TinyNumbersOfBF16AreNotLost) {
   std::vector<bfloat16> a(size * size, bfloat16::FromFloat(0x1p-130f));
   std::vector<bfloat16> b(size * size, bfloat16::FromFloat(0x1p120f));
   std::vector<float> c(size * size);
-  Gemm({.m = size,
-        .n = size,
-        .k = size,
-        .a = {a.data(), kBF16, size, 1, {}},
-        .b = {b.data(), kBF16, size, 1, {}},
-        .c = c.data(),
-        .c_type = kF32,
-        .c_row_stride = size});
+  Gemm({{.m = size,
+         .n = size,
+         .k = size,
+         .a = {{kBF16, size, 1, {}}, a.data()},
+         .b = {{kBF16, size, 1, {}}, b.data()},
+         .c_type = kF32,
+         .c_row_stride = size},
+        c.data()});
   for (const float each : c) ASSERT_EQ(each, 0x1p-4f);
 }
 
@@ -299,14 +299,14 @@ TEST(GemmTest, SpecialValuesStayInTheirRowsAndColumns) {
           a.mutable_span<N>()[(m - 1) * k + k - 1] = infinity;
           b.mutable_span<N>()[3 * n + n - 1] = std::numeric_limits<N>::quiet_NaN();
           absl::StatusOr<Literal> c = Literal::CreateZeros(Shape::Array(type, {m, n}));
-          Gemm({.m = m,
-                .n = n,
-                .k = k,
-                .a = {a.data(), type, k, 1, {}},
-                .b = {b.data(), type, n, 1, {}},
-                .c = c->mutable_data(),
-                .c_type = type,
-                .c_row_stride = n});
+          Gemm({{.m = m,
+                 .n = n,
+                 .k = k,
+                 .a = {{type, k, 1, {}}, a.data()},
+                 .b = {{type, n, 1, {}}, b.data()},
+                 .c_type = type,
+                 .c_row_stride = n},
+                c->mutable_data()});
           for (int64_t i = 0; i < m; ++i) {
             for (int64_t j = 0; j < n; ++j) {
               const N got = c->span<N>()[i * n + j];
@@ -327,14 +327,14 @@ TEST(GemmTest, SpecialValuesStayInTheirRowsAndColumns) {
 TEST(GemmTest, ASumOfNegativeZerosIsZero) {
   const float a[] = {-0.0f, -0.0f}, b[] = {1.0f, 1.0f};
   float c = 1;
-  Gemm({.m = 1,
-        .n = 1,
-        .k = 2,
-        .a = {a, kF32, 2, 1, {}},
-        .b = {b, kF32, 1, 1, {}},
-        .c = &c,
-        .c_type = kF32,
-        .c_row_stride = 1});
+  Gemm({{.m = 1,
+         .n = 1,
+         .k = 2,
+         .a = {{kF32, 2, 1, {}}, a},
+         .b = {{kF32, 1, 1, {}}, b},
+         .c_type = kF32,
+         .c_row_stride = 1},
+        &c});
   EXPECT_EQ(c, 0);
   EXPECT_FALSE(std::signbit(c));
 }
@@ -362,16 +362,16 @@ TEST(GemmTest, BatchDimensionsMayLieAnywhereOrBeBroadcast) {
   constexpr int64_t b0 = 3, b1 = 2, m = 7, n = 9, k = 11;
   const Literal a = test::RandomArray(kF32, {k, b1, m, b0}, 1), b = test::RandomArray(kF32, {b1, n, k}, 2);
   std::vector<float> c(b0 * b1 * m * n);
-  Gemm({.m = m,
-        .n = n,
-        .k = k,
-        .batch_dims = {b0, b1},
-        .a = {a.data(), kF32, b0, b1 * m * b0, {1, m * b0}},
-        .b = {b.data(), kF32, 1, k, {0, n * k}},
-        .c = c.data(),
-        .c_type = kF32,
-        .c_row_stride = n,
-        .c_batch_strides = {b1 * m * n, m * n}});
+  Gemm({{.m = m,
+         .n = n,
+         .k = k,
+         .batch_dims = {b0, b1},
+         .a = {{kF32, b0, b1 * m * b0, {1, m * b0}}, a.data()},
+         .b = {{kF32, 1, k, {0, n * k}}, b.data()},
+         .c_type = kF32,
+         .c_row_stride = n,
+         .c_batch_strides = {b1 * m * n, m * n}},
+        c.data()});
   for (int64_t p = 0; p < static_cast<int64_t>(c.size()); ++p) {
     const int64_t j = p % n, i = p / n % m, y = p / n / m % b1, x = p / n / m / b1;
     double sum = 0;
@@ -388,14 +388,14 @@ TEST(GemmTest, TheEpilogueSeesEachElementOnce) {
       const Literal a = test::RandomArray(kF32, {m, k}, 1), b = test::RandomArray(kF32, {k, n}, 2);
       Literal plain = *Literal::CreateZeros(Shape::Array(type, {m, n}));
       Literal shifted = *Literal::CreateZeros(Shape::Array(type, {m, n}));
-      GemmProblem problem{.m = m,
-                          .n = n,
-                          .k = k,
-                          .a = {a.data(), kF32, k, 1, {}},
-                          .b = {b.data(), kF32, n, 1, {}},
-                          .c = plain.mutable_data(),
-                          .c_type = type,
-                          .c_row_stride = n};
+      GemmProblem problem{{.m = m,
+                           .n = n,
+                           .k = k,
+                           .a = {{kF32, k, 1, {}}, a.data()},
+                           .b = {{kF32, n, 1, {}}, b.data()},
+                           .c_type = type,
+                           .c_row_stride = n},
+                          plain.mutable_data()};
       Gemm(problem);
       problem.c = shifted.mutable_data();
       problem.epilogue.context = &type;

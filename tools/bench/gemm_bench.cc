@@ -114,14 +114,14 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
   for (S& x : b) x = FromDouble<S>(uniform(random));
   const auto a_rows = c.a_transposed ? 1 : c.k, a_columns = c.a_transposed ? c.m : 1;
   const auto b_rows = c.b_transposed ? 1 : c.n, b_columns = c.b_transposed ? c.k : 1;
-  const cpu::GemmProblem problem{.m = c.m,
-                                 .n = c.n,
-                                 .k = c.k,
-                                 .a = {a.data(), TypeOf<S>(), a_rows, a_columns, {}},
-                                 .b = {b.data(), TypeOf<S>(), b_rows, b_columns, {}},
-                                 .c = out.data(),
-                                 .c_type = TypeOf<O>(),
-                                 .c_row_stride = c.n};
+  const cpu::GemmProblem problem{{.m = c.m,
+                                  .n = c.n,
+                                  .k = c.k,
+                                  .a = {{TypeOf<S>(), a_rows, a_columns, {}}, a.data()},
+                                  .b = {{TypeOf<S>(), b_rows, b_columns, {}}, b.data()},
+                                  .c_type = TypeOf<O>(),
+                                  .c_row_stride = c.n},
+                                 out.data()};
   const double flops = 2.0 * c.m * c.n * c.k * (std::is_same_v<O, std::complex<float>> ? 4 : 1);
   const int repeat = static_cast<int>(std::max(1.0, 2e6 / flops));
   std::vector<std::string> names = {"ours"};

@@ -33,8 +33,9 @@ LEVELS = {
     "plan/passes": 5.6, "plan/make_plan": 5.7,
     "exec": 6, "observe": 7, "conform": 7.5, "debug": 8, "cli": 9, "python": 9,
 }
-# Layers that a folder and its subfolders never use, whatever their levels: kernels are compared with the reference.
-APART = {"kernels": {"reference", "build", "io"}}
+# Layers that a folder and its subfolders never use, whatever their levels, nor their subfolders: kernels are compared with the
+# reference, and each device compiles the loops of src/loops by itself.
+APART = {"kernels": ("reference", "build", "io"), "kernels/cuda": ("kernels/cpu", "kernels/lapack"), "plan/codegen": ("kernels",)}
 # A public header belongs to the layer that implements it.
 PUBLIC = {
     "source_text": "base", "diagnostic": "base", "version": "base",
@@ -68,6 +69,14 @@ def layer_of_header(header):
     return layer_of_path(header.rpartition(".")[0]) if "/" in header else None
 
 
+def is_within(layer, folder):
+    return (layer + "/").startswith(folder + "/")
+
+
+def are_apart(layer, target):
+    return any(is_within(target, other) for folder, others in APART.items() if is_within(layer, folder) for other in others)
+
+
 def violations(root):
     files = [(p, p.relative_to(root / "src").with_suffix("").as_posix()) for p in (root / "src").rglob("*")]
     files = [(p, layer_of_path(path) or path) for p, path in files]
@@ -82,14 +91,14 @@ def violations(root):
         for quoted, angled in INCLUDE.findall(path.read_text()):
             header = quoted or angled
             for prefix, allowed in LIBRARIES.items():
-                if header.startswith(prefix) and not any((layer + "/").startswith(a + "/") for a in allowed):
+                if header.startswith(prefix) and not any(is_within(layer, a) for a in allowed):
                     yield f"{where}: <{header}> belongs to {' and '.join(sorted(allowed))} alone"
             target = layer_of_header(header) if quoted else None
             if target is None or target == layer:
                 continue
             if target not in LEVELS:
                 yield f"{where}: \"{header}\": '{target}' is no layer"
-            elif LEVELS[target] >= LEVELS[layer] or target in APART.get(layer.split("/")[0], ()):
+            elif LEVELS[target] >= LEVELS[layer] or are_apart(layer, target):
                 yield f"{where}: {layer} (level {LEVELS[layer]}) includes {target} (level {LEVELS[target]}): \"{header}\""
 
 

@@ -28,12 +28,12 @@ class Operand {
             source.type == ElementType::kC64 ? &GiveConjugate<std::complex<float>> : &GiveConjugate<Complex>,
             source.data, 0.5} {
     const bool conjugates = source.conjugate && IsComplex(source.type);
-    operand_ = {.data = conjugates ? nullptr : source.data,
-                .type = source.type,
-                .row_stride = source.row_stride,
-                .column_stride = source.column_stride,
-                .batch_strides = {},
-                .compute = conjugates ? &conjugate_ : nullptr};
+    operand_ = {{.type = source.type,
+                 .row_stride = source.row_stride,
+                 .column_stride = source.column_stride,
+                 .batch_strides = {}},
+                conjugates ? nullptr : source.data,
+                conjugates ? &conjugate_ : nullptr};
   }
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
@@ -69,16 +69,15 @@ struct Difference {
 
 template <class T>
 cpu::GemmProblem ProblemOf(const Operand& a, const Operand& b, int64_t depth, const Matrix<T>& c) {
-  return {.m = c.rows,
-          .n = c.columns,
-          .k = depth,
-          .batch_dims = {},
-          .a = *a,
-          .b = *b,
-          .c_type = kElementType<T>,
-          .c_row_stride = c.row_stride,
-          .c_batch_strides = {},
-          .epilogue = {}};
+  return {{.m = c.rows,
+           .n = c.columns,
+           .k = depth,
+           .batch_dims = {},
+           .a = *a,
+           .b = *b,
+           .c_type = kElementType<T>,
+           .c_row_stride = c.row_stride,
+           .c_batch_strides = {}}};
 }
 
 // Calls f(a, b, c, transposed) so that the rows of c are contiguous, transposing the product if needed.

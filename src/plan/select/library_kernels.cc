@@ -7,21 +7,21 @@
 #include "base/status.h"
 #include "ir/element_types.h"
 #include "kernels/cpu/fft/fft.h"
-#include "kernels/cpu/gemm/dot_general.h"
+#include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/ragged_dot.h"
 
 namespace hlo::plan {
 namespace {
 
 bool SupportsDot(const Instruction& dot) {
-  return dot.operand_count() == 2 && cpu::GemmSupports(dot.operand(0)->shape().type(),
-                                                       dot.operand(1)->shape().type(), dot.shape().type());
+  return dot.operand_count() == 2 && loops::GemmSupports(dot.operand(0)->shape().type(),
+                                                         dot.operand(1)->shape().type(), dot.shape().type());
 }
 
 bool SupportsConvolution(const Instruction& convolution) {
   return convolution.operand_count() == 2 &&
-         cpu::GemmSupports(convolution.operand(0)->shape().type(), convolution.operand(1)->shape().type(),
-                           convolution.shape().type());
+         loops::GemmSupports(convolution.operand(0)->shape().type(), convolution.operand(1)->shape().type(),
+                             convolution.shape().type());
 }
 
 // True if the convolution is pointwise: each element depends on one position of the input, features are minor
@@ -40,24 +40,25 @@ bool IsPointwise(const Instruction& convolution) {
   });
 }
 
-// Returns the GEMM of a dot or a pointwise convolution, without data.
-cpu::GemmProblem ProblemOf(const Instruction& product) {
-  const cpu::DenseArray lhs = Dense(product.operand(0)->shape(), nullptr),
-                        rhs = Dense(product.operand(1)->shape(), nullptr);
+// Returns the GEMM of a dot or a pointwise convolution.
+loops::GemmProblem ProblemOf(const Instruction& product) {
+  const Shape &lhs = product.operand(0)->shape(), &rhs = product.operand(1)->shape();
   const ElementType type = product.shape().type();
   if (product.opcode() == Opcode::kDot) {
-    return cpu::DotProblem(
-        lhs, {product.Get<attr::lhs_batch_dims>(), product.Get<attr::lhs_contracting_dims>()}, rhs,
-        {product.Get<attr::rhs_batch_dims>(), product.Get<attr::rhs_contracting_dims>()}, nullptr, type);
+    return loops::DotProblem({lhs.type(), lhs.dims(), product.Get<attr::lhs_batch_dims>(),
+                              product.Get<attr::lhs_contracting_dims>()},
+                             {rhs.type(), rhs.dims(), product.Get<attr::rhs_batch_dims>(),
+                              product.Get<attr::rhs_contracting_dims>()},
+                             type);
   }
   const DimLabels& labels = *product.Get<attr::dim_labels>();
-  const Index strides = RowMajorStrides(rhs.dims);
-  const int64_t inputs = lhs.dims.back(), outputs = product.shape().dims().back();
+  const Index strides = RowMajorStrides(rhs.dims());
+  const int64_t inputs = lhs.dims().back(), outputs = product.shape().dims().back();
   return {.m = Product(product.shape().dims().first(product.shape().rank() - 1)),
           .n = outputs,
           .k = inputs,
-          .a = {.type = lhs.type, .row_stride = inputs, .column_stride = 1, .batch_strides = {}},
-          .b = {.type = rhs.type,
+          .a = {.type = lhs.type(), .row_stride = inputs, .column_stride = 1, .batch_strides = {}},
+          .b = {.type = rhs.type(),
                 .row_stride = strides[labels.kernel_input_feature],
                 .column_stride = strides[labels.kernel_output_feature],
                 .batch_strides = {}},
@@ -66,12 +67,10 @@ cpu::GemmProblem ProblemOf(const Instruction& product) {
 }
 
 absl::Status RunProduct(const Instruction& instruction, const ProductArguments& arguments) {
-  cpu::GemmProblem problem = ProblemOf(instruction);
-  problem.a.data = arguments.operands[0];
-  problem.b.data = arguments.operands[1];
+  cpu::GemmProblem problem =
+      cpu::WithData(ProblemOf(instruction), arguments.operands[0], arguments.operands[1], arguments.result);
   problem.a.compute = arguments.compute[0];
   problem.b.compute = arguments.compute[1];
-  problem.c = arguments.result;
   problem.epilogue = arguments.epilogue;
   cpu::Gemm(problem);
   return absl::OkStatus();
@@ -101,7 +100,7 @@ constexpr int64_t kPackedOnce = 1024;
 
 // Returns the elements per row of an operand whose elements are each packed about once, by rows; 0 for
 // others.
-int64_t RowOf(const cpu::GemmOperand& x, int64_t rows, int64_t columns, int64_t other_side) {
+int64_t RowOf(const loops::MatrixLayout& x, int64_t rows, int64_t columns, int64_t other_side) {
   const bool is_nested = !x.row_sizes.empty() || !x.column_sizes.empty();
   if (is_nested || other_side > kPackedOnce || std::min(x.row_stride, x.column_stride) != 1) return 0;
   const int64_t length = x.column_stride == 1 ? columns : rows, row = std::max(x.row_stride, x.column_stride);
@@ -135,9 +134,9 @@ ProductKernel FindProductKernel(const Instruction& instruction) {
   ProductKernel kernel{is_matrix ? &RunProduct : &RunConvolutionWith};
   cpu::ProductRows rows;
   if (is_matrix) {
-    const cpu::GemmProblem p = ProblemOf(instruction);
+    const loops::GemmProblem p = ProblemOf(instruction);
     rows = {p.n, p.n, p.k};
-    if (!cpu::GemmWantsMemory(p)) {
+    if (!cpu::GemmWantsMemory(cpu::WithData(p, nullptr, nullptr, nullptr))) {
       kernel.operand_row[0] = RowOf(p.a, p.m, p.k, p.n);
       kernel.operand_row[1] = RowOf(p.b, p.k, p.n, p.m);
     }

@@ -12,11 +12,11 @@
 
 #include "emulated.h"
 #include "hlo_run/element_type.h"
-#include "kernels/cpu/gemm/dot_general.h"
 #include "kernels/cuda/emulator/hopper_emulation.h"
 #include "kernels/cuda/gemm/f32_gemm_body.h"
 #include "kernels/cuda/gemm/gemm_plan.h"
 #include "kernels/cuda/intrinsics/small_floats.h"
+#include "loops/gemm_problem.h"
 #include "types/small_float.h"
 
 namespace hlo::cuda::contraction_test {
@@ -150,12 +150,11 @@ struct Planned {
   Planned planned{.module = ReadModule(dot.Text())};
   EXPECT_TRUE(planned.module.ok()) << planned.module.status();
   const Instruction& root = *planned.module->module().entry()->root();
-  cpu::GemmProblem problem =
-      cpu::DotProblem({nullptr, root.operand(0)->shape().type(), root.operand(0)->shape().dims()},
-                      {root.Get<attr::lhs_batch_dims>(), root.Get<attr::lhs_contracting_dims>()},
-                      {nullptr, root.operand(1)->shape().type(), root.operand(1)->shape().dims()},
-                      {root.Get<attr::rhs_batch_dims>(), root.Get<attr::rhs_contracting_dims>()}, nullptr,
-                      root.shape().type());
+  const Shape &lhs = root.operand(0)->shape(), &rhs = root.operand(1)->shape();
+  const loops::GemmProblem problem = loops::DotProblem(
+      {lhs.type(), lhs.dims(), root.Get<attr::lhs_batch_dims>(), root.Get<attr::lhs_contracting_dims>()},
+      {rhs.type(), rhs.dims(), root.Get<attr::rhs_batch_dims>(), root.Get<attr::rhs_contracting_dims>()},
+      root.shape().type());
   planned.gemm = GemmOf(problem);
   EXPECT_TRUE(planned.gemm.has_value());
   ChooseAccess(&*planned.gemm);

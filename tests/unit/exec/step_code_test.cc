@@ -69,7 +69,7 @@ class Program {
   void Product(FramePlace out) {
     const FramePlace a = SlotLike(out), b = SlotLike(out);
     if (a == out || b == out) return;
-    GemmProblem problem;
+    loops::GemmProblem problem;
     problem.m = problem.n = 1;
     problem.k = 1 + Below(8);
     problem.a.type = problem.b.type = problem.c_type = ElementType::kF32;

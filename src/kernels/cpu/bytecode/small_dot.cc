@@ -29,10 +29,9 @@ std::vector<int32_t> InBatch(const std::vector<int32_t>& places, const Index& ba
 
 }  // namespace
 
-std::optional<SmallDot> SmallDot::Make(const GemmProblem& p) {
+std::optional<SmallDot> SmallDot::Make(const loops::GemmProblem& p) {
   const ElementType type = p.c_type;
-  if ((type != ElementType::kF32 && type != ElementType::kF64) || p.a.type != type || p.b.type != type ||
-      p.epilogue.run != nullptr)
+  if ((type != ElementType::kF32 && type != ElementType::kF64) || p.a.type != type || p.b.type != type)
     return std::nullopt;
   const int64_t batch = Product(p.batch_dims);
   for (const int64_t size : {batch, p.m, p.n, p.k, batch * (p.m + p.n)}) {

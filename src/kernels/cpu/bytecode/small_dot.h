@@ -26,7 +26,7 @@ template <class T, class Term>
 class SmallDot {
  public:
   // Returns nullopt if the product is too large or its type is neither f32 nor f64.
-  static std::optional<SmallDot> Make(const GemmProblem& problem);
+  static std::optional<SmallDot> Make(const loops::GemmProblem& problem);
 
   // Computes the problem's product; sums are accumulated in f64.
   void Run(const void* a, const void* b, void* c) const;

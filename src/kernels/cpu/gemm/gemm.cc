@@ -1,6 +1,7 @@
 #include "kernels/cpu/gemm/gemm.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/parallel.h"
@@ -10,7 +11,6 @@
 #include "kernels/cpu/gemm/gemv.h"
 #include "kernels/cpu/gemm/tiny_gemm.h"
 #include "types/dispatch.h"
-#include "types/promotion.h"
 
 namespace hlo::cpu {
 namespace {
@@ -191,18 +191,14 @@ void MultiplyBatch(const GemmProblem& problem) {
 
 }  // namespace
 
-ElementType GemmComputeType(ElementType a, ElementType b, ElementType c) {
-  const auto is = [&](ElementType type) { return a == type || b == type || c == type; };
-  if (IsComplex(c)) {
-    return is(ElementType::kC128) || is(ElementType::kF64) ? ElementType::kC128 : ElementType::kC64;
-  }
-  if (IsIntegral(c)) return BitWidth(c) <= 32 ? ElementType::kU32 : ElementType::kU64;
-  return is(ElementType::kF64) ? ElementType::kF64 : ElementType::kF32;
-}
-
-bool GemmSupports(ElementType a, ElementType b, ElementType c) { return ProductType(a, b, c) == c; }
-
 bool GemmWantsMemory(const GemmProblem& p) { return HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k); }
+
+GemmProblem WithData(loops::GemmProblem problem, const void* a, const void* b, void* c) {
+  return {{problem.m, problem.n, problem.k, std::move(problem.batch_dims),
+           GemmOperand{std::move(problem.a), a}, GemmOperand{std::move(problem.b), b}, problem.c_type,
+           problem.c_row_stride, std::move(problem.c_batch_strides)},
+          c};
+}
 
 void Gemm(const GemmProblem& problem) {
   if (problem.m == 0 || problem.n == 0 || Product(problem.batch_dims) == 0) return;

@@ -5,12 +5,18 @@
 #include <optional>
 
 #include "absl/container/inlined_vector.h"
-#include "kernels/cpu/gemm/dot_general.h"
+#include "absl/types/span.h"
+#include "kernels/cpu/gemm/gemm.h"
+#include "kernels/cpu/memory/dense_array.h"
 
 namespace hlo::cpu {
 
 struct RaggedDims {
-  DotSide lhs, rhs;
+  // The dimensions of an operand, in pairs with those of the other.
+  struct Side {
+    absl::Span<const int64_t> batch, contracting;
+  };
+  Side lhs, rhs;
   int64_t ragged;                    // A dimension of lhs.
   absl::Span<const int64_t> groups;  // The group dimension of rhs, if any.
 };

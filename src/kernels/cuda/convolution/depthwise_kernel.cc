@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cuda/convolution/depthwise_body.h"
 #include "kernels/cuda/launch/launch.h"
+#include "loops/gemm_problem.h"
 #include "types/index.h"
 
 namespace hlo::cuda {
@@ -137,7 +137,7 @@ std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution) {
   if (rank < 1 || rank > 2 || hlo::Product(result.dims()) == 0 || hlo::Product(input.dims()) == 0 ||
       hlo::Product(filter.dims()) == 0 || !IsFloat(input.type()) || !IsFloat(filter.type()) ||
       !IsFloat(result.type()) ||
-      cpu::GemmComputeType(input.type(), filter.type(), result.type()) != ElementType::kF32 ||
+      loops::GemmComputeType(input.type(), filter.type(), result.type()) != ElementType::kF32 ||
       !IsFilterOfOneFeature(convolution, labels))
     return std::nullopt;
   DepthwiseArgs args;

@@ -8,13 +8,13 @@ namespace hlo::cuda {
 
 bool SupportsContraction(const Instruction& instruction) {
   return instruction.operand_count() == 2 &&
-         cpu::GemmSupports(instruction.operand(0)->shape().type(), instruction.operand(1)->shape().type(),
-                           instruction.shape().type());
+         loops::GemmSupports(instruction.operand(0)->shape().type(), instruction.operand(1)->shape().type(),
+                             instruction.shape().type());
 }
 
 ElementType AccumulatorTypeOf(const Instruction& instruction) {
-  return cpu::GemmComputeType(instruction.operand(0)->shape().type(), instruction.operand(1)->shape().type(),
-                              instruction.shape().type());
+  return loops::GemmComputeType(instruction.operand(0)->shape().type(),
+                                instruction.operand(1)->shape().type(), instruction.shape().type());
 }
 
 bool AddContraction(const Gemm& gemm, ElementType compute, const std::optional<TensorForm>& form,

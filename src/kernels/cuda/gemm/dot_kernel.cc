@@ -4,27 +4,19 @@
 
 #include <utility>
 
-#include "kernels/cpu/gemm/dot_general.h"
 #include "kernels/cuda/gemm/contraction.h"
 
 namespace hlo::cuda {
-namespace {
-
-cpu::DenseArray Dense(const Shape& shape) {
-  return {.data = nullptr, .type = shape.type(), .dims = shape.dims()};
-}
-
-}  // namespace
 
 std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const Epilogue& epilogue,
                                         const DeviceProperties& device) {
   if (!SupportsContraction(dot)) return std::nullopt;
   const ElementType compute = AccumulatorTypeOf(dot);
-  std::optional<Gemm> gemm = GemmOf(cpu::DotProblem(
-      Dense(dot.operand(0)->shape()),
-      {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
-      Dense(dot.operand(1)->shape()),
-      {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, nullptr, dot.shape().type()));
+  const Shape &lhs = dot.operand(0)->shape(), &rhs = dot.operand(1)->shape();
+  std::optional<Gemm> gemm = GemmOf(loops::DotProblem(
+      {lhs.type(), lhs.dims(), dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
+      {rhs.type(), rhs.dims(), dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()},
+      dot.shape().type()));
   if (!gemm.has_value()) return std::nullopt;
   gemm->epilogue = epilogue;
   ChooseAccess(&*gemm);

@@ -109,7 +109,7 @@ std::optional<IndexMap> PairedDims::Map(bool first) const {
   return map;
 }
 
-std::optional<Gemm> GemmOf(const cpu::GemmProblem& problem) {
+std::optional<Gemm> GemmOf(const loops::GemmProblem& problem) {
   const auto paired = [](int64_t count, const Index& sizes, int64_t first, const Index& firsts,
                          int64_t second, const Index& seconds) {
     PairedDims result;
@@ -122,7 +122,7 @@ std::optional<Gemm> GemmOf(const cpu::GemmProblem& problem) {
     result.Merge();
     return result;
   };
-  const cpu::GemmOperand &a = problem.a, &b = problem.b;
+  const loops::MatrixLayout &a = problem.a, &b = problem.b;
   const Index row_places = RowMajorStrides(a.row_sizes), column_places = RowMajorStrides(b.column_sizes);
   Index result_rows = row_places;
   for (int64_t& stride : result_rows) stride *= problem.c_row_stride;

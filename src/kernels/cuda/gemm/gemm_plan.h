@@ -10,9 +10,9 @@
 #include "absl/types/span.h"
 #include "device/properties.h"
 #include "device/stream.h"
-#include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cuda/gemm/gemm_args.h"
 #include "kernels/cuda/gemm/non_finite_search_body.h"
+#include "loops/gemm_problem.h"
 
 namespace hlo::cuda {
 
@@ -59,7 +59,7 @@ struct PairedDims {
 };
 
 // Returns the product of a dot from the CPU engine's description; nullopt if indices are too large.
-std::optional<Gemm> GemmOf(const cpu::GemmProblem& problem);
+std::optional<Gemm> GemmOf(const loops::GemmProblem& problem);
 
 // Chooses how operands are loaded and the result is stored, after maps and types are set. Exchanges the
 // operands if that makes the result's columns contiguous, or few.
@@ -106,7 +106,7 @@ void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList*
 bool CanTakeElements(const Gemm& gemm);
 void AddElementsIfFound(const Gemm& gemm, ElementType compute, StepList* list);
 
-// Appends the steps that compute the product in `compute` (one of the types of cpu::GemmComputeType) by a
+// Appends the steps that compute the product in `compute` (one of the types of loops::GemmComputeType) by a
 // method that supports it. Returns false if the product is too large.
 bool AddGemm(const Gemm& gemm, ElementType compute, GemmMethod method, StepList* list);
 

@@ -239,7 +239,7 @@ LaunchShape ShapeOf(const PackArgs& args) {
 std::optional<TensorForm> TensorFormOf(ElementType a, ElementType b, ElementType result,
                                        PrecisionAlgorithm algorithm, const device::DeviceProperties& device) {
   std::optional<TensorForm> form;
-  const ElementType compute = cpu::GemmComputeType(a, b, result);
+  const ElementType compute = loops::GemmComputeType(a, b, result);
   if (!IsFloat(result)) {
     if (compute == kU32 || IsPred(result)) form = BytesForm(a, b);
   } else if (compute == kF32) {
@@ -261,7 +261,7 @@ std::optional<TensorForm> ShortSumsFormOf(ElementType a, ElementType b, ElementT
                                           const device::DeviceProperties& device) {
   const auto is_taken = [](ElementType type) { return type == kF8E4M3FN || type == kF8E5M2; };
   if (algorithm != PrecisionAlgorithm::kAnyF8AnyF8F32FastAccum || !is_taken(a) || !is_taken(b) ||
-      cpu::GemmComputeType(a, b, result) != kF32 || !MultipliesInGroups(device))
+      loops::GemmComputeType(a, b, result) != kF32 || !MultipliesInGroups(device))
     return std::nullopt;
   const MmaKind kinds[] = {MmaKind::kE4E4, MmaKind::kE4E5, MmaKind::kE5E4, MmaKind::kE5E5};
   TensorForm form{kinds[2 * (a == kF8E5M2) + (b == kF8E5M2)], PackedType::kByte, 1};

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/status.h"
-#include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cuda/gemm/gemm_plan.h"
 #include "kernels/cuda/gemm/ragged_dot_body.h"
 #include "kernels/cuda/launch/launch.h"
+#include "loops/gemm_problem.h"
 #include "types/index.h"
 
 namespace hlo::cuda {
@@ -170,12 +170,12 @@ std::optional<CudaKernel> FindRaggedDotKernel(const Instruction& dot, const Devi
                     result = dot.shape().type();
   RaggedArgs args;
   RaggedGroupsArgs groups;
-  if (!cpu::GemmSupports(a, b, result) || !IsIntegral(dot.operand(2)->shape().type()) ||
+  if (!loops::GemmSupports(a, b, result) || !IsIntegral(dot.operand(2)->shape().type()) ||
       IsSubByte(dot.operand(2)->shape().type()) || !RaggedPlan(dot).Make(&args, &groups))
     return std::nullopt;
   const int64_t count = hlo::Product(dot.shape().dims());
   return CudaKernel{"ragged-dot, an element a thread", 4 * groups.positions,
-                    [args, groups, count, compute = cpu::GemmComputeType(a, b, result)](
+                    [args, groups, count, compute = loops::GemmComputeType(a, b, result)](
                         absl::Span<const void* const> operands, absl::Span<void* const> results,
                         void* workspace, Stream stream) mutable -> absl::Status {
                       if (count == 0) return absl::OkStatus();

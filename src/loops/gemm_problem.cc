@@ -1,9 +1,12 @@
-#include "kernels/cpu/gemm/dot_general.h"
+#include "loops/gemm_problem.h"
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
-namespace hlo::cpu {
+#include "types/promotion.h"
+
+namespace hlo::loops {
 namespace {
 
 // Dimensions that both operands share, with their strides in each. The stride of a missing dimension is 0.
@@ -40,8 +43,8 @@ struct SharedDims {
   }
 };
 
-Index FreeDims(const DenseArray& array, const DotSide& side) {
-  return OtherDims(static_cast<int64_t>(array.dims.size()), side.batch, side.contracting);
+Index FreeDims(const DotOperand& operand) {
+  return OtherDims(static_cast<int64_t>(operand.dims.size()), operand.batch, operand.contracting);
 }
 
 // Sets a single stride if it suffices, otherwise all sizes and strides.
@@ -57,25 +60,32 @@ void SetStrides(const Index& sizes, const Index& strides, int64_t* stride, Index
 
 }  // namespace
 
-GemmProblem DotProblem(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
-                       const DotSide& rhs_dims, void* out, ElementType out_type) {
+ElementType GemmComputeType(ElementType a, ElementType b, ElementType c) {
+  const auto is = [&](ElementType type) { return a == type || b == type || c == type; };
+  if (IsComplex(c)) {
+    return is(ElementType::kC128) || is(ElementType::kF64) ? ElementType::kC128 : ElementType::kC64;
+  }
+  if (IsIntegral(c)) return BitWidth(c) <= 32 ? ElementType::kU32 : ElementType::kU64;
+  return is(ElementType::kF64) ? ElementType::kF64 : ElementType::kF32;
+}
+
+bool GemmSupports(ElementType a, ElementType b, ElementType c) { return ProductType(a, b, c) == c; }
+
+GemmProblem DotProblem(const DotOperand& lhs, const DotOperand& rhs, ElementType out_type) {
   const Index lhs_strides = RowMajorStrides(lhs.dims), rhs_strides = RowMajorStrides(rhs.dims);
-  const Index lhs_free = FreeDims(lhs, lhs_dims), rhs_free = FreeDims(rhs, rhs_dims);
-  SharedDims batch{Pick(lhs.dims, lhs_dims.batch), Pick(lhs_strides, lhs_dims.batch),
-                   Pick(rhs_strides, rhs_dims.batch)};
-  SharedDims contracting{Pick(lhs.dims, lhs_dims.contracting), Pick(lhs_strides, lhs_dims.contracting),
-                         Pick(rhs_strides, rhs_dims.contracting)};
+  const Index lhs_free = FreeDims(lhs), rhs_free = FreeDims(rhs);
+  SharedDims batch{Pick(lhs.dims, lhs.batch), Pick(lhs_strides, lhs.batch), Pick(rhs_strides, rhs.batch)};
+  SharedDims contracting{Pick(lhs.dims, lhs.contracting), Pick(lhs_strides, lhs.contracting),
+                         Pick(rhs_strides, rhs.contracting)};
   SharedDims rows{Pick(lhs.dims, lhs_free), Pick(lhs_strides, lhs_free), Zeros(lhs_free.rank())};
   SharedDims columns{Pick(rhs.dims, rhs_free), Zeros(rhs_free.rank()), Pick(rhs_strides, rhs_free)};
 
   GemmProblem problem{.m = Product(rows.sizes), .n = Product(columns.sizes), .k = Product(contracting.sizes)};
   contracting.Sort();
   for (SharedDims* dims : {&batch, &contracting, &rows, &columns}) dims->Merge();
-  problem.a.data = lhs.data;
   problem.a.type = lhs.type;
-  problem.b.data = rhs.data;
   problem.b.type = rhs.type;
-  GemmOperand &a = problem.a, &b = problem.b;
+  MatrixLayout &a = problem.a, &b = problem.b;
   SetStrides(rows.sizes, rows.lhs, &a.row_stride, &a.row_sizes, &a.row_strides);
   SetStrides(contracting.sizes, contracting.lhs, &a.column_stride, &a.column_sizes, &a.column_strides);
   SetStrides(contracting.sizes, contracting.rhs, &b.row_stride, &b.row_sizes, &b.row_strides);
@@ -83,7 +93,6 @@ GemmProblem DotProblem(const DenseArray& lhs, const DotSide& lhs_dims, const Den
   problem.batch_dims = batch.sizes;
   a.batch_strides = batch.lhs;
   b.batch_strides = batch.rhs;
-  problem.c = out;
   problem.c_type = out_type;
   problem.c_row_stride = problem.n;
   problem.c_batch_strides = RowMajorStrides(batch.sizes);
@@ -91,4 +100,4 @@ GemmProblem DotProblem(const DenseArray& lhs, const DotSide& lhs_dims, const Den
   return problem;
 }
 
-}  // namespace hlo::cpu
+}  // namespace hlo::loops
