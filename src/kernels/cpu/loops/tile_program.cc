@@ -87,6 +87,8 @@ void TileProgram::AssignRegisters() {
 }
 
 TileProgram::TileProgram(loops::LoopProgram source) : source_(std::move(source)), is_copy_(source_.IsCopy()) {
+  values_.reserve(source_.steps().size());
+  steps_.reserve(source_.steps().size());
   for (const loops::LoopProgram::Step& step : source_.steps()) {
     const auto value = static_cast<TileValue>(values_.size());
     values_.push_back({step.lane, -1, step.access});
