@@ -60,8 +60,9 @@ class GpuLoop : public testing::TestWithParam<Device> {
     absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module_, nullptr, plan::Target::kGpu);
     ASSERT_TRUE(plan.ok()) << plan.status();
     plan_ = std::make_unique<plan::Plan>(*std::move(plan));
-    executor_ =
-        std::make_unique<GpuExecutor>(*module_, *plan_, std::make_shared<CountingGpu>(GetParam(), &counts_));
+    const auto gpu = std::make_shared<CountingGpu>(GetParam(), &counts_);
+    executor_ = std::make_unique<GpuExecutor>(*module_, *plan_, gpu,
+                                              plan::MakeGpuPlan(*plan_, gpu->properties()), nullptr);
   }
   static Literal S32(std::vector<int32_t> values, std::vector<int64_t> dims = {}) {
     Literal literal = *Literal::Create(Shape::Array(ElementType::kS32, dims));

@@ -42,6 +42,7 @@ class ForwardingGpu : public device::Gpu {
   explicit ForwardingGpu(Device where) : gpu_(OpenTestGpu(where)) {}
   const device::DeviceProperties& properties() const override { return gpu_->properties(); }
   device::Stream stream() const override { return gpu_->stream(); }
+  absl::Status MakeCurrent() override { return gpu_->MakeCurrent(); }
   absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
     return gpu_->Allocate(byte_count, what);
   }

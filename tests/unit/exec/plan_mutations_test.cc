@@ -57,7 +57,10 @@ absl::StatusOr<Literal> RunPlan(const CheckedModule& module, const plan::Plan& p
   // The emulator is slow, so longer programs are skipped.
   options.max_steps = target == plan::Target::kCpu ? 1'000'000 : 300;
   if (target == plan::Target::kCpu) return exec::Executor(module, plan).Run(*std::move(arguments), options);
-  return exec::GpuExecutor(module, plan, device::MakeEmulatedGpu()).Run(*std::move(arguments), options);
+  std::shared_ptr<device::Gpu> gpu = device::MakeEmulatedGpu();
+  plan::GpuPlan gpu_plan = plan::MakeGpuPlan(plan, gpu->properties());
+  return exec::GpuExecutor(module, plan, std::move(gpu), std::move(gpu_plan), nullptr)
+      .Run(*std::move(arguments), options);
 }
 
 bool IsSame(const Literal& got, const Literal& want) {
