@@ -1,8 +1,7 @@
 #pragma once
-// Recognises the forms of sort comparators.
+// Recognises sort comparators that order by keys.
 
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "hlo_run/module.h"
@@ -15,63 +14,24 @@ inline bool IsTotalOrder(const Instruction& compare) {
          compare.Get<attr::type>() == ComparisonType::kTotalOrder;
 }
 
-// Collects the keys of a lexicographic order, most significant first: `a < b`, or `a < b or (a == b and
-// ...)`, or the same as a select. `find_key(strict)` returns the key of a strict comparison, if it is one;
-// `is_tie(equal, strict, key)` returns true if `equal` holds where the strict comparison leaves a tie.
-template <class Key, class FindKey, class IsTie>
-class LexicographicOrder {
- public:
-  static constexpr size_t kMaxKeys = 16;
-
-  LexicographicOrder(FindKey find_key, IsTie is_tie) : find_key_(find_key), is_tie_(is_tie) {}
-
-  // Returns nullopt if the comparator has another form.
-  std::optional<std::vector<Key>> Keys(const Instruction& before) {
-    keys_.clear();
-    if (!Collect(before)) return std::nullopt;
-    return std::move(keys_);
-  }
-
- private:
-  bool Collect(const Instruction& before) {
-    if (keys_.size() >= kMaxKeys) return false;
-    if (std::optional<Key> last = find_key_(before); last.has_value()) {
-      keys_.push_back(*std::move(last));
-      return true;
-    }
-    if (before.opcode() == Opcode::kSelect)
-      return CollectBoth(*before.operand(2), *before.operand(0), *before.operand(1));
-    return before.opcode() == Opcode::kOr && CollectEither(before);
-  }
-
-  bool CollectEither(const Instruction& either) {
-    const size_t count = keys_.size();
-    for (int64_t i : {0, 1}) {
-      const Instruction &strict = *either.operand(i), &both = *either.operand(1 - i);
-      if (both.opcode() != Opcode::kAnd) continue;
-      for (int64_t k : {0, 1}) {
-        if (CollectBoth(strict, *both.operand(k), *both.operand(1 - k))) return true;
-        keys_.erase(keys_.begin() + static_cast<std::ptrdiff_t>(count), keys_.end());
-      }
-    }
-    return false;
-  }
-
-  bool CollectBoth(const Instruction& strict, const Instruction& tie, const Instruction& rest) {
-    std::optional<Key> first = find_key_(strict);
-    if (!first.has_value() || !is_tie_(tie, strict, *first)) return false;
-    keys_.push_back(*std::move(first));
-    return Collect(rest);
-  }
-
-  FindKey find_key_;
-  IsTie is_tie_;
-  std::vector<Key> keys_;
+// A key of a lexicographic order: a function of the elements of one operand of the sort.
+struct ComparatorKey {
+  int64_t operand = 0;
+  bool descending = false;
+  // Compares the function of one element, operand(0), with that of the other, by < or >.
+  const Instruction* compare = nullptr;
+  // The parameter that operand(0) of the comparison reads.
+  const Instruction* parameter = nullptr;
+  // The comparison by == that leaves the decision to the next key, null for the last key. It compares the
+  // same function of both elements, which is not always that of `compare`.
+  const Instruction* tie = nullptr;
 };
 
-template <class Key, class FindKey, class IsTie>
-std::optional<std::vector<Key>> LexicographicKeys(const Instruction& sort, FindKey find_key, IsTie is_tie) {
-  return LexicographicOrder<Key, FindKey, IsTie>(find_key, is_tie).Keys(*sort.Get<attr::to_apply>()->root());
-}
+// Returns the keys of a lexicographic comparator, most significant first: `a < b`, or `a < b or (a == b and
+// ...)`, or the same as a select. Returns nullopt for other comparators.
+std::optional<std::vector<ComparatorKey>> MatchComparator(const Instruction& sort);
+
+// True if both values are the same function of one parameter each.
+bool AreSameFunction(const Instruction& a, const Instruction& b);
 
 }  // namespace hlo

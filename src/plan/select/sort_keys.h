@@ -1,5 +1,5 @@
 #pragma once
-// Recognises sort comparators that order by keys.
+// Compiles sort comparators that order by keys.
 
 #include <optional>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "kernels/cuda/sort/match_sort_keys.h"
 
 #include <cmath>
-#include <utility>
 
 #include "ir/comparators.h"
 #include "types/wide.h"
@@ -17,10 +16,6 @@ struct Side {
   bool zeros_equal = false, nans_equal = false;
   // A float bit-cast to an integer with negative values' magnitude inverted, which gives the total order.
   bool as_integer = false;
-  bool SameForm(const Side& other) const {
-    return zeros_equal == other.zeros_equal && nans_equal == other.nans_equal &&
-           as_integer == other.as_integer;
-  }
 };
 
 std::optional<double> ConstantOf(const Instruction& value) {
@@ -97,47 +92,24 @@ std::optional<Side> SideOf(const Instruction& value, int depth) {
   return std::nullopt;
 }
 
-struct Comparison {
-  SortKey key;
-  Side left, right;
-};
-
-// Matches a strict comparison of both sides of one operand.
-std::optional<Comparison> StrictComparison(const Instruction& compare, const Instruction& sort) {
-  if (compare.opcode() != Opcode::kCompare) return std::nullopt;
-  const ComparisonDirection direction = compare.Get<attr::direction>();
-  if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt) return std::nullopt;
-  const std::optional<Side> left = SideOf(*compare.operand(0)), right = SideOf(*compare.operand(1));
-  if (!left.has_value() || !right.has_value() || !left->SameForm(*right)) return std::nullopt;
-  // The parameters come in pairs; `b < a` is descending, like `a > b`.
-  int64_t first = left->parameter->Get<attr::number>(), second = right->parameter->Get<attr::number>();
-  const bool swapped = first > second;
-  if (swapped) std::swap(first, second);
-  if (first % 2 != 0 || second != first + 1) return std::nullopt;
-  const ElementType type = left->parameter->shape().type();
-  if (!HasSortKey(type) || sort.operand(first / 2)->shape().type() != type ||
-      right->parameter->shape().type() != type)
+// Returns nullopt if the key has another form, or the tie does not hold exactly for elements with equal keys,
+// NaN excepted.
+std::optional<SortKey> KeyOf(const ComparatorKey& match) {
+  const ElementType type = match.parameter->shape().type();
+  const std::optional<Side> side = SideOf(*match.compare->operand(0));
+  if (!side.has_value() || !HasSortKey(type)) return std::nullopt;
+  SortKey key{match.operand, match.descending};
+  key.total = key.equal_total = IsTotalOrder(*match.compare) || !IsFloat(type) || side->as_integer;
+  key.zeros_equal = side->zeros_equal || !key.total;
+  key.nans_equal = side->nans_equal;
+  if (match.tie == nullptr) return key;
+  const std::optional<Side> tied = SideOf(*match.tie->operand(0));
+  if (!tied.has_value()) return std::nullopt;
+  key.equal_total = IsTotalOrder(*match.tie) || tied->as_integer || !IsFloat(type);
+  const bool zeros_equal = tied->zeros_equal || !key.equal_total;
+  if (zeros_equal != key.zeros_equal || (key.equal_total && tied->nans_equal != key.nans_equal))
     return std::nullopt;
-  Comparison found{{first / 2, (direction == ComparisonDirection::kGt) != swapped}, *left, *right};
-  found.key.total = found.key.equal_total = IsTotalOrder(compare) || !IsFloat(type) || left->as_integer;
-  found.key.zeros_equal = left->zeros_equal || !found.key.total;
-  found.key.nans_equal = left->nans_equal;
-  return found;
-}
-
-// True if the comparison holds exactly for operands that the strict one leaves tied, NaN excepted.
-bool IsTie(const Instruction& equal, Comparison& strict) {
-  if (equal.opcode() != Opcode::kCompare || equal.Get<attr::direction>() != ComparisonDirection::kEq)
-    return false;
-  const std::optional<Side> a = SideOf(*equal.operand(0)), b = SideOf(*equal.operand(1));
-  if (!a.has_value() || !b.has_value() || !a->SameForm(*b)) return false;
-  const bool same_pair = (a->parameter == strict.left.parameter && b->parameter == strict.right.parameter) ||
-                         (a->parameter == strict.right.parameter && b->parameter == strict.left.parameter);
-  const bool total = IsTotalOrder(equal) || a->as_integer || !IsFloat(strict.left.parameter->shape().type());
-  strict.key.equal_total = total;
-  const bool zeros_equal = a->zeros_equal || !total;
-  return same_pair && zeros_equal == strict.key.zeros_equal &&
-         (!total || a->nans_equal == strict.key.nans_equal);
+  return key;
 }
 
 }  // namespace
@@ -149,12 +121,14 @@ bool HasSortKey(ElementType type) {
 }
 
 std::optional<std::vector<SortKey>> MatchSortKeys(const Instruction& sort) {
-  const auto comparisons = LexicographicKeys<Comparison>(
-      sort, [&](const Instruction& strict) { return StrictComparison(strict, sort); },
-      [](const Instruction& equal, const Instruction&, Comparison& key) { return IsTie(equal, key); });
-  if (!comparisons.has_value()) return std::nullopt;
+  const std::optional<std::vector<ComparatorKey>> found = MatchComparator(sort);
+  if (!found.has_value()) return std::nullopt;
   std::vector<SortKey> keys;
-  for (const Comparison& comparison : *comparisons) keys.push_back(comparison.key);
+  for (const ComparatorKey& each : *found) {
+    const std::optional<SortKey> key = KeyOf(each);
+    if (!key.has_value()) return std::nullopt;
+    keys.push_back(*key);
+  }
   return keys;
 }
 

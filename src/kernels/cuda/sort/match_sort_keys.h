@@ -1,5 +1,5 @@
 #pragma once
-// Recognises sort comparators that are lexicographic orders of keys.
+// Recognises sort comparators whose keys are ordered by their bits.
 
 #include <optional>
 #include <vector>
