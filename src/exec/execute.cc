@@ -68,7 +68,8 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   // Gives the other processes their part of a run.
   spmd::SpreadRun StartOnRanks(spmd::Ranks& ranks, std::vector<std::vector<Literal>>& arguments,
                                const EvaluateOptions& options, const DevicesOptions& devices);
-  // Runs the devices of this process on threads; arguments and options are those of a device.
+  // Runs the devices of this process on threads; arguments and options are those of a device, whose number is
+  // added to the seed.
   void RunThreads(spmd::Rendezvous& rendezvous, absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
                   absl::FunctionRef<EvaluateOptions(int64_t)> options_of);
   absl::StatusOr<Literal> RunDevice(int64_t device, std::vector<Literal> arguments,
@@ -264,6 +265,7 @@ void Executable::State::RunThreads(spmd::Rendezvous& rendezvous,
     rendezvous.Enter(device);
     if (!prepared.ok()) return rendezvous.Leave(device, prepared);
     EvaluateOptions own = options_of(device);
+    own.seed += static_cast<uint64_t>(device);
     own.collectives = &rendezvous.LinkOf(device);
     // A limit of waiting ends all devices, so that one that runs on does not delay the report.
     const std::atomic<bool>* stop = rendezvous.has_time_limit() ? rendezvous.stopped() : nullptr;
@@ -310,7 +312,6 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
   }
   const auto options_of = [&](int64_t device) {
     EvaluateOptions own = options;
-    own.seed += static_cast<uint64_t>(device);
     if (devices.observer)
       own.observer = devices.observer(device);
     else if (device != 0)
@@ -401,12 +402,7 @@ class RunServer {
     spmd::Rendezvous rendezvous(*state.exchanges, state.RendezvousOptionsOf(run.devices), spread);
     const int64_t first = rendezvous.devices().first;
     const auto arguments_of = [&](int64_t device) { return std::move((*run.arguments)[device - first]); };
-    const auto options_of = [&](int64_t device) {
-      EvaluateOptions own = run.options;
-      own.seed += static_cast<uint64_t>(device);
-      return own;
-    };
-    state.RunThreads(rendezvous, arguments_of, options_of);
+    state.RunThreads(rendezvous, arguments_of, [&](int64_t) { return run.options; });
   }
 
   spmd::Ranks& ranks_;

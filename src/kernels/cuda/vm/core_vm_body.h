@@ -32,25 +32,22 @@ HLO_DEVICE uint32_t BF16PairOf(float low, float high) {
 #endif
 }
 
-// The larger value; NaN if one of them is, and +0 if they are zeros of both signs.
-HLO_DEVICE float CoreMaximum(float a, float b) {
+// The larger or smaller value, or NaN if one of them is. Zeros of both signs count as -0 < +0.
+template <bool kLarger>
+HLO_DEVICE float CoreExtreme(float a, float b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  float larger;
-  asm("max.NaN.f32 %0,%1,%2;" : "=f"(larger) : "f"(a), "f"(b));
-  return larger;
+  float extreme;
+  if constexpr (kLarger)
+    asm("max.NaN.f32 %0,%1,%2;" : "=f"(extreme) : "f"(a), "f"(b));
+  else
+    asm("min.NaN.f32 %0,%1,%2;" : "=f"(extreme) : "f"(a), "f"(b));
+  return extreme;
 #else
-  return scalar::Maximum()(a, b);
+  return std::conditional_t<kLarger, scalar::Maximum, scalar::Minimum>()(a, b);
 #endif
 }
-HLO_DEVICE float CoreMinimum(float a, float b) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  float smaller;
-  asm("min.NaN.f32 %0,%1,%2;" : "=f"(smaller) : "f"(a), "f"(b));
-  return smaller;
-#else
-  return scalar::Minimum()(a, b);
-#endif
-}
+HLO_DEVICE float CoreMaximum(float a, float b) { return CoreExtreme<true>(a, b); }
+HLO_DEVICE float CoreMinimum(float a, float b) { return CoreExtreme<false>(a, b); }
 HLO_DEVICE int32_t CoreSignedOf(float value) {
 #ifdef __CUDA_ARCH__
   return __float2int_rz(value);  // Saturates; NaN gives 0.
