@@ -147,8 +147,8 @@ BUGS = [
     ("folded transposes keep the dimensions of the dot", "rewrite/transpose_folding.cc",
      "Permuted(permutation, side->batch),\n             Permuted(permutation, side->contracting)};",
      "side->batch,\n             Permuted(permutation, side->contracting)};"),
-    ("rounding errors of means are forgotten", "rewrite/batch_norm.cc", "Broadcast(OfFeature(2) - error)",
-     "Broadcast(OfFeature(2))"),
+    ("rounding errors of means are forgotten", "rewrite/batch_norm.cc", "(mean - Wide(rounded)) * factor",
+     "(mean - mean) * factor"),
     ("a limit that varies counts", "analysis/counted_loops.cc",
      " || !IsInvariant(graph, counted.limit, loop)) return", ") return"),
     # Bytecode.
