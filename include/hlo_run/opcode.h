@@ -45,6 +45,9 @@ enum OpTrait : uint32_t {
   kExactMinorToMajor = 1 << 17,  ///< Like kExactLayout, but ignores tiles and memory spaces.
   kChangesLayout = 1 << 18,      ///< Operands and result may have different layouts (shape-rules 4.10).
   kTakesDynamicSizes = 1 << 19,  ///< The reference's function handles dynamic sizes of operands itself.
+  kMovesElements = 1 << 20,      ///< Each element of the result is an element of an operand.
+  kStructural = 1 << 21,   ///< Tuples, parameters, calls, loops, conditionals: forwards leaves unchanged.
+  kKeepsFinite = 1 << 22,  ///< Makes no NaN or infinity from other values.
   /// An elementary function.
   kFunction = kElementwise | kInfer | kTranscendental | kInexact,
 };

@@ -31,21 +31,6 @@ int64_t CountSpecials(const Literal& array, SpecialKind kind) {
   return kind == SpecialKind::kNan ? summary.nans : summary.infinities;
 }
 
-bool HandsOn(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kWhile:
-    case Opcode::kCall:
-    case Opcode::kFusion:
-    case Opcode::kConditional:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 absl::Status BirthTracker::AfterStep(const StepView& step) {
@@ -85,7 +70,7 @@ std::vector<int32_t> BirthTracker::Parents(const StepView& step, const StepValue
     if (event >= 0 && std::find(parents.begin(), parents.end(), event) == parents.end())
       parents.push_back(event);
   };
-  if (HandsOn(write.instruction->opcode())) {
+  if (Info(write.instruction->opcode()).has(kStructural)) {
     for (const LeafId& source : dataflow_.Sources({write.instruction, write.leaf}))
       add(FindEvent(chain, source));
     return parents;

@@ -1,21 +1,16 @@
 #pragma once
 // Data flow through calls, loops and tuples of a module.
 
-#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "hlo_run/module.h"
+#include "ir/leaf_flow.h"
 
 namespace hlo::debug {
 
-// A leaf of an instruction's result.
-using LeafId = std::pair<const Instruction*, int64_t>;
-
 class Dataflow {
  public:
-  explicit Dataflow(const Module& module);
+  explicit Dataflow(const Module& module) : flow_(module) {}
 
   // Returns the leaves that control flow, calls, tuples and copies forward to this one: the operand of a
   // tuple, the arguments of a parameter, the root of a fusion, and so on. Empty for other instructions.
@@ -32,9 +27,7 @@ class Dataflow {
   bool HasOneCallSite(const Computation& computation) const;
 
  private:
-  std::vector<LeafId> ArgumentsOf(const Instruction& parameter, int64_t leaf) const;
-
-  absl::flat_hash_map<const Computation*, std::vector<const Instruction*>> callers_;
+  LeafFlow flow_;
 };
 
 // True if the opcode can produce a NaN or an infinity from finite operands, or a NaN from infinities; false

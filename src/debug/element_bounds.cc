@@ -1,6 +1,7 @@
 #include "debug/element_bounds.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -10,68 +11,15 @@ namespace hlo::debug {
 namespace {
 
 // A monotone function and the interval on which it is defined.
-struct Monotone {
+struct MonotoneFunction {
   double (*function)(double) = nullptr;
   double low = -kInfinity, high = kInfinity;
 };
 
 double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
 double Rsqrt(double x) { return 1 / std::sqrt(x); }
-double RoundAfz(double x) { return std::round(x); }
-double RoundEven(double x) { return std::nearbyint(x); }
 
-Monotone MonotoneOf(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAcos:
-      return {std::acos, -1, 1};
-    case Opcode::kAcosh:
-      return {std::acosh, 1};
-    case Opcode::kAsin:
-      return {std::asin, -1, 1};
-    case Opcode::kAsinh:
-      return {std::asinh};
-    case Opcode::kAtanh:
-      return {std::atanh, -1, 1};
-    case Opcode::kCbrt:
-      return {std::cbrt};
-    case Opcode::kCeil:
-      return {std::ceil};
-    case Opcode::kErf:
-      return {std::erf};
-    case Opcode::kExp2:
-      return {std::exp2};
-    case Opcode::kExponential:
-      return {std::exp};
-    case Opcode::kExponentialMinusOne:
-      return {std::expm1};
-    case Opcode::kFloor:
-      return {std::floor};
-    case Opcode::kLog:
-      return {std::log, 0};
-    case Opcode::kLog2:
-      return {std::log2, 0};
-    case Opcode::kLogPlusOne:
-      return {std::log1p, -1};
-    case Opcode::kLogistic:
-      return {Logistic};
-    case Opcode::kRoundNearestAfz:
-      return {RoundAfz};
-    case Opcode::kRoundNearestEven:
-      return {RoundEven};
-    case Opcode::kRsqrt:
-      return {Rsqrt, 0};
-    case Opcode::kSinh:
-      return {std::sinh};
-    case Opcode::kSqrt:
-      return {std::sqrt, 0};
-    case Opcode::kTanh:
-      return {std::tanh};
-    default:
-      return {};
-  }
-}
-
-double MonotoneBound(const Monotone& f, const Bounded& x, double result) {
+double MonotoneBound(const MonotoneFunction& f, const Bounded& x, double result) {
   if (x.bound == 0) return 0;
   if (!std::isfinite(x.bound)) return kInfinity;
   const auto distance = [&](double at) {
@@ -155,93 +103,93 @@ double ClampBound(const Bounded* x) {
   return ExtremumBound(lower, high, false);
 }
 
+// The functions that error_rules.def names: bounds of the errors that results inherit from operands.
+using InheritFn = double (*)(const Bounded* x, double result);
+
+double None(const Bounded*, double) { return 0; }
+double First(const Bounded* x, double) { return x[0].bound; }
+double Sum(const Bounded* x, double) { return x[0].bound + x[1].bound; }
+double Product(const Bounded* x, double) { return ProductBound(x[0], x[1]); }
+double Quotient(const Bounded* x, double result) { return QuotientBound(x[0], x[1], result); }
+double Maximum(const Bounded* x, double) { return ExtremumBound(x[0], x[1], true); }
+double Minimum(const Bounded* x, double) { return ExtremumBound(x[0], x[1], false); }
+double Clamp(const Bounded* x, double) { return ClampBound(x); }
+double Power(const Bounded* x, double result) { return PowerBound(x[0], x[1], result); }
+double Atan2(const Bounded* x, double) { return Atan2Bound(x[0], x[1]); }
+double Remainder(const Bounded* x, double) { return RemainderBound(x[0], x[1]); }
+double Sine(const Bounded* x, double) { return std::min(x[0].bound, 2.0); }
+double Tan(const Bounded* x, double result) { return TanBound(x[0], result); }
+double Cosh(const Bounded* x, double result) { return CoshBound(x[0], result); }
+double Sign(const Bounded* x, double) {
+  return std::fabs(x[0].value) <= x[0].bound && x[0].bound > 0 ? 2 : 0;
+}
+
+constexpr MonotoneFunction Monotone(double (*function)(double), double low = -kInfinity,
+                                    double high = kInfinity) {
+  return {function, low, high};
+}
+
+// The inherited bound of an opcode; neither member is set if there is none.
+struct Inheritance {
+  constexpr Inheritance() = default;
+  constexpr Inheritance(InheritFn bound) : bound(bound) {}  // NOLINT: a cell of the table
+  constexpr Inheritance(const MonotoneFunction& function)
+      : monotone(function) {}  // NOLINT: a cell of the table
+
+  InheritFn bound = nullptr;
+  MonotoneFunction monotone;
+};
+
+// The error that an implementation adds, in epsilons of a scale.
+struct Rounding {
+  enum Scale { kResult, kOperands, kAngle } scale = kResult;
+  double epsilons = 6;
+};
+
+constexpr Rounding Exact = {Rounding::kResult, 0};
+constexpr Rounding Rounded(double epsilons) { return {Rounding::kResult, epsilons}; }
+constexpr Rounding RoundedSum = {Rounding::kOperands, 1};
+// The reduction of large arguments is relative to 1.
+constexpr Rounding RoundedAngle = {Rounding::kAngle, 4};
+
+struct ErrorRule {
+  Inheritance inheritance;
+  Rounding rounding;
+};
+
+constexpr std::array<ErrorRule, kOpcodeCount> MakeErrorRules() {
+  std::array<ErrorRule, kOpcodeCount> rules;
+#define ERROR_RULE(name, inheritance, rounding, ...) \
+  rules[static_cast<size_t>(Opcode::k##name)] = {inheritance, rounding};
+#include "debug/error_rules.def"
+  return rules;
+}
+
+constexpr std::array<ErrorRule, kOpcodeCount> kErrorRules = MakeErrorRules();
+
+const ErrorRule& RuleOf(Opcode opcode) { return kErrorRules[static_cast<size_t>(opcode)]; }
+
 }  // namespace
 
 double InheritedBound(Opcode opcode, const Bounded* x, double result) {
-  const Bounded &a = x[0], &b = x[1];
-  switch (opcode) {
-    case Opcode::kAbs:
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-    case Opcode::kNegate:
-    case Opcode::kReal:
-    case Opcode::kReducePrecision:
-      return a.bound;
-    case Opcode::kImag:
-      return 0;
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-      return a.bound + b.bound;
-    case Opcode::kMultiply:
-      return ProductBound(a, b);
-    case Opcode::kDivide:
-      return QuotientBound(a, b, result);
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-      return ExtremumBound(a, b, opcode == Opcode::kMaximum);
-    case Opcode::kClamp:
-      return ClampBound(x);
-    case Opcode::kPower:
-      return PowerBound(a, b, result);
-    case Opcode::kAtan2:
-      return Atan2Bound(a, b);
-    case Opcode::kRemainder:
-      return RemainderBound(a, b);
-    case Opcode::kSine:
-    case Opcode::kCosine:
-      return std::min(a.bound, 2.0);
-    case Opcode::kTan:
-      return TanBound(a, result);
-    case Opcode::kCosh:
-      return CoshBound(a, result);
-    case Opcode::kSign:
-      return std::fabs(a.value) <= a.bound && a.bound > 0 ? 2 : 0;
-    default: {
-      const Monotone monotone = MonotoneOf(opcode);
-      return monotone.function == nullptr ? -1 : MonotoneBound(monotone, a, result);
-    }
-  }
+  const Inheritance& inheritance = RuleOf(opcode).inheritance;
+  if (inheritance.bound != nullptr) return inheritance.bound(x, result);
+  return inheritance.monotone.function == nullptr ? -1 : MonotoneBound(inheritance.monotone, x[0], result);
 }
 
 OwnError OwnErrorOf(Opcode opcode, const Bounded* x, double result) {
+  const Rounding& rounding = RuleOf(opcode).rounding;
+  if (rounding.epsilons == 0) return {};
   const double magnitude = std::fabs(result);
-  switch (opcode) {
-    case Opcode::kAbs:
-    case Opcode::kCeil:
-    case Opcode::kClamp:
-    case Opcode::kCopy:
-    case Opcode::kFloor:
-    case Opcode::kImag:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kNegate:
-    case Opcode::kReal:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kSign:
-      return {};
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-      return {1, std::fabs(x[0].value) + std::fabs(x[1].value)};
-    case Opcode::kConvert:
-    case Opcode::kMultiply:
-    case Opcode::kReducePrecision:
-    case Opcode::kRemainder:
-      return {1, magnitude};
-    case Opcode::kDivide:
-    case Opcode::kSqrt:
-    case Opcode::kRsqrt:
-      return {2, magnitude};
-    case Opcode::kPower:
-    case Opcode::kTan:
-      return {16, magnitude};
-    case Opcode::kSine:
-    case Opcode::kCosine:
-      // The reduction of large arguments is relative to 1.
-      return {4, std::max(magnitude, std::min(1.0, std::fabs(x[0].value)))};
-    default:
-      return {6, magnitude};
+  switch (rounding.scale) {
+    case Rounding::kOperands:
+      return {rounding.epsilons, std::fabs(x[0].value) + std::fabs(x[1].value)};
+    case Rounding::kAngle:
+      return {rounding.epsilons, std::max(magnitude, std::min(1.0, std::fabs(x[0].value)))};
+    case Rounding::kResult:
+      break;
   }
+  return {rounding.epsilons, magnitude};
 }
 
 }  // namespace hlo::debug

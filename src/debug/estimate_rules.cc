@@ -282,6 +282,37 @@ absl::StatusOr<ShadowValue> AnchoredPerturbationRule(RuleContext& context) {
   return Estimate(context, std::move(result), /*declared=*/true);
 }
 
+namespace {
+
+// The inherited bound of an operation on complex numbers x and y with errors dx and dy. The arguments are
+// magnitudes; z is the magnitude of the result.
+using ComplexBoundFn = double (*)(double x, double dx, double y, double dy, double z);
+
+double BoundOfSum(double, double dx, double, double dy, double) { return dx + dy; }
+double BoundOfProduct(double x, double dx, double y, double dy, double) { return x * dy + y * dx + dx * dy; }
+double BoundOfQuotient(double, double dx, double y, double dy, double z) {
+  return y > dy ? (dx + z * dy) / (y - dy) : kInfinity;
+}
+double BoundOfOperand(double, double dx, double, double, double) { return dx; }
+
+// Returns nullptr if there is no bound.
+ComplexBoundFn FindComplexBound(Opcode opcode) {
+  static constexpr std::pair<Opcode, ComplexBoundFn> kBounds[] = {
+      {Opcode::kAbs, BoundOfOperand},    {Opcode::kAdd, BoundOfSum},
+      {Opcode::kComplex, BoundOfSum},    {Opcode::kConvert, BoundOfOperand},
+      {Opcode::kCopy, BoundOfOperand},   {Opcode::kDivide, BoundOfQuotient},
+      {Opcode::kImag, BoundOfOperand},   {Opcode::kMultiply, BoundOfProduct},
+      {Opcode::kNegate, BoundOfOperand}, {Opcode::kReal, BoundOfOperand},
+      {Opcode::kSubtract, BoundOfSum},
+  };
+  for (const auto& [known, bound] : kBounds) {
+    if (known == opcode) return bound;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 absl::StatusOr<ShadowValue> ComplexRule(RuleContext& context, ShadowValue result) {
   const FloatPrecision precision = PrecisionOf(result.declared.type());
   if (!context.operands[0].is_float()) return ConvertedInteger(context, std::move(result));
@@ -293,32 +324,8 @@ absl::StatusOr<ShadowValue> ComplexRule(RuleContext& context, ShadowValue result
   const size_t count = context.operands.size();
   const ElementView a(context.operands[0].wide), a_bound(bounds[0]), b(context.operands[count - 1].wide),
       b_bound(bounds[count - 1]), value(result.wide);
-  double (*inherit)(double, double, double, double, double) = nullptr;
-  switch (context.instruction.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kComplex:
-      inherit = [](double, double x, double, double y, double) { return x + y; };
-      break;
-    case Opcode::kMultiply:
-      inherit = [](double x, double dx, double y, double dy, double) { return x * dy + y * dx + dx * dy; };
-      break;
-    case Opcode::kDivide:
-      inherit = [](double, double dx, double y, double dy, double q) {
-        return y > dy ? (dx + q * dy) / (y - dy) : kInfinity;
-      };
-      break;
-    case Opcode::kReal:
-    case Opcode::kImag:
-    case Opcode::kAbs:
-    case Opcode::kNegate:
-    case Opcode::kCopy:
-    case Opcode::kConvert:
-      inherit = [](double, double x, double, double, double) { return x; };
-      break;
-    default:
-      return PerturbationRule(context);
-  }
+  const ComplexBoundFn inherit = FindComplexBound(context.instruction.opcode());
+  if (inherit == nullptr) return PerturbationRule(context);
   HLO_ASSIGN_OR_RETURN(result.bound, F64Array(result.declared.dims()));
   HLO_ASSIGN_OR_RETURN(context.own_error, F64Array(result.declared.dims()));
   for (int64_t i = 0; i < result.bound.element_count(); ++i) {

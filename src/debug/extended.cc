@@ -16,65 +16,23 @@
 namespace hlo::debug {
 namespace {
 
+using ExtendedFn = std::optional<DoubleDouble> (*)(const DoubleDouble& a, const DoubleDouble& b);
+
+constexpr std::array<ExtendedFn, kOpcodeCount> MakeExtendedFunctions() {
+  std::array<ExtendedFn, kOpcodeCount> functions = {};
+#define ERROR_RULE(name, inheritance, rounding, ...) \
+  functions[static_cast<size_t>(Opcode::k##name)] =  \
+      []([[maybe_unused]] const DoubleDouble& a,     \
+         [[maybe_unused]] const DoubleDouble& b) -> std::optional<DoubleDouble> { return __VA_ARGS__; };
+#include "debug/error_rules.def"
+  return functions;
+}
+
 // Returns the function of up to two operands, or nullopt if it has no form in double-double.
 std::optional<DoubleDouble> Evaluate(Opcode opcode, const DoubleDouble& a, const DoubleDouble& b) {
-  switch (opcode) {
-    case Opcode::kAbs:
-      return a.high < 0 ? -a : a;
-    case Opcode::kAdd:
-      return a + b;
-    case Opcode::kAtan2:
-      return Atan2(a, b);
-    case Opcode::kCbrt:
-      return Cbrt(a);
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-      return a;
-    case Opcode::kCosh:
-      return Cosh(a);
-    case Opcode::kCosine:
-      return Cos(a);
-    case Opcode::kDivide:
-      return a / b;
-    case Opcode::kErf:
-      return Erf(a);
-    case Opcode::kExponential:
-      return Exp(a);
-    case Opcode::kExponentialMinusOne:
-      return Expm1(a);
-    case Opcode::kLog:
-      return Log(a);
-    case Opcode::kLogPlusOne:
-      return Log1p(a);
-    case Opcode::kLogistic:
-      return DoubleDouble(1) / (DoubleDouble(1) + Exp(-a));
-    case Opcode::kMaximum:
-      return std::isnan(a.high) || b < a ? a : b;
-    case Opcode::kMinimum:
-      return std::isnan(a.high) || a < b ? a : b;
-    case Opcode::kMultiply:
-      return a * b;
-    case Opcode::kNegate:
-      return -a;
-    case Opcode::kPower:
-      return Pow(a, b);
-    case Opcode::kRsqrt:
-      return DoubleDouble(1) / Sqrt(a);
-    case Opcode::kSine:
-      return Sin(a);
-    case Opcode::kSinh:
-      return Sinh(a);
-    case Opcode::kSqrt:
-      return Sqrt(a);
-    case Opcode::kSubtract:
-      return a - b;
-    case Opcode::kTan:
-      return Sin(a) / Cos(a);
-    case Opcode::kTanh:
-      return Tanh(a);
-    default:
-      return std::nullopt;
-  }
+  static constexpr std::array<ExtendedFn, kOpcodeCount> kFunctions = MakeExtendedFunctions();
+  const ExtendedFn function = kFunctions[static_cast<size_t>(opcode)];
+  return function == nullptr ? std::nullopt : function(a, b);
 }
 
 // Reads f64 elements with their low parts; broadcasts a single element.

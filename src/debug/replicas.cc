@@ -97,17 +97,7 @@ class WaySearch {
  private:
   // Tuples and calls are no places of their own.
   static bool Passes(const Instruction& instruction) {
-    switch (instruction.opcode()) {
-      case Opcode::kTuple:
-      case Opcode::kGetTupleElement:
-      case Opcode::kCall:
-      case Opcode::kFusion:
-      case Opcode::kWhile:
-      case Opcode::kConditional:
-        return true;
-      default:
-        return instruction.opcode() == Opcode::kParameter && !IsArgument(instruction);
-    }
+    return Info(instruction.opcode()).has(kStructural) && !IsArgument(instruction);
   }
   static bool IsArgument(const Instruction& instruction) {
     return instruction.opcode() == Opcode::kParameter &&

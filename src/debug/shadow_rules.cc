@@ -249,51 +249,60 @@ bool IsFloatResult(const Literal& declared) {
   return declared.shape().IsArray() && IsFloatOrComplex(declared.type());
 }
 
-absl::StatusOr<ShadowValue> FindRule(RuleContext& context) {
+absl::StatusOr<ShadowValue> BitcastRule(RuleContext& context) {
+  const bool keeps_type = context.operands[0].declared.type() == context.declared.type();
+  return keeps_type ? MovementRule(context) : AnchoredRule(context);
+}
+
+absl::StatusOr<ShadowValue> SelectOrDiscreteRule(RuleContext& context) {
+  return IsFloatResult(context.declared) ? SelectRule(context) : DiscreteResult(context);
+}
+
+// Whether a rule applies to all results, or only to floats and tuples.
+enum class RuleScope : uint8_t { kAll, kFloats };
+
+struct OpcodeRule {
+  Opcode opcode;
+  RuleScope scope;
+  absl::StatusOr<ShadowValue> (*apply)(RuleContext& context);
+};
+
+constexpr OpcodeRule kOpcodeRules[] = {
+    {Opcode::kBitcast, RuleScope::kAll, BitcastRule},
+    {Opcode::kBitcastConvert, RuleScope::kAll, AnchoredRule},
+    {Opcode::kCompare, RuleScope::kAll, CompareRule},
+    {Opcode::kInfeed, RuleScope::kAll, GivenRule},
+    {Opcode::kIota, RuleScope::kAll, GivenRule},
+    {Opcode::kRng, RuleScope::kAll, GivenRule},
+    {Opcode::kSelect, RuleScope::kAll, SelectOrDiscreteRule},
+    {Opcode::kSelectAndScatter, RuleScope::kAll, SelectAndScatterRule},
+    {Opcode::kSort, RuleScope::kAll, SortRule},
+    {Opcode::kTopk, RuleScope::kAll, TopkRule},
+    {Opcode::kConvolution, RuleScope::kFloats, ContractionRule},
+    {Opcode::kCustomCall, RuleScope::kFloats, AnchoredPerturbationRule},
+    {Opcode::kDot, RuleScope::kFloats, ContractionRule},
+    {Opcode::kFft, RuleScope::kFloats, FftRule},
+    {Opcode::kRaggedDot, RuleScope::kFloats, ContractionRule},
+    {Opcode::kReduce, RuleScope::kFloats, ReductionRule},
+    {Opcode::kReduceWindow, RuleScope::kFloats, ReductionRule},
+    {Opcode::kScatter, RuleScope::kFloats, ScatterRule},
+};
+
+// Returns the row of the opcode, or nullptr.
+const OpcodeRule* FindOpcodeRule(Opcode opcode) {
+  const auto* const found = std::find_if(std::begin(kOpcodeRules), std::end(kOpcodeRules),
+                                         [&](const OpcodeRule& rule) { return rule.opcode == opcode; });
+  return found == std::end(kOpcodeRules) ? nullptr : found;
+}
+
+absl::StatusOr<ShadowValue> ApplyMatchingRule(RuleContext& context) {
   const Opcode opcode = context.instruction.opcode();
-  switch (opcode) {
-    case Opcode::kBitcastConvert:
-    case Opcode::kBitcast:
-      if (opcode == Opcode::kBitcast && context.operands[0].declared.type() == context.declared.type())
-        return MovementRule(context);
-      return AnchoredRule(context);
-    case Opcode::kRng:
-    case Opcode::kInfeed:
-    case Opcode::kIota:
-      return GivenRule(context);
-    case Opcode::kCompare:
-      return CompareRule(context);
-    case Opcode::kSelect:
-      return IsFloatResult(context.declared) ? SelectRule(context) : DiscreteResult(context);
-    case Opcode::kSort:
-      return SortRule(context);
-    case Opcode::kTopk:
-      return TopkRule(context);
-    case Opcode::kSelectAndScatter:
-      return SelectAndScatterRule(context);
-    default:
-      break;
-  }
+  const OpcodeRule* rule = FindOpcodeRule(opcode);
+  if (rule != nullptr && rule->scope == RuleScope::kAll) return rule->apply(context);
   if (opcode == Opcode::kConvert && IsIntegral(context.declared.type())) return ToIntegerRule(context);
   if (!context.declared.shape().IsTuple() && !IsFloatResult(context.declared)) return DiscreteResult(context);
   if (MovesValues(opcode)) return MovementRule(context);
-  switch (opcode) {
-    case Opcode::kDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kConvolution:
-      return ContractionRule(context);
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-      return ReductionRule(context);
-    case Opcode::kScatter:
-      return ScatterRule(context);
-    case Opcode::kFft:
-      return FftRule(context);
-    case Opcode::kCustomCall:
-      return AnchoredPerturbationRule(context);
-    default:
-      break;
-  }
+  if (rule != nullptr) return rule->apply(context);
   if (reference::IsElementwise(opcode) && opcode != Opcode::kStochasticConvert)
     return ElementwiseFloatRule(context);
   if (Info(opcode).has(kCollective) || Info(opcode).has(kAsync) || Info(opcode).has(kSideEffect))
@@ -312,32 +321,7 @@ absl::StatusOr<Literal> ApplyWide(const RuleContext& context, std::vector<Litera
   return reference::Apply(wide, reference::Reference(context.wide.opcode()));
 }
 
-bool MovesValues(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kBitcast:
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kCopy:
-    case Opcode::kCopyStart:
-    case Opcode::kCopyDone:
-    case Opcode::kDomain:
-    case Opcode::kDynamicReshape:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGather:
-    case Opcode::kOptBarrier:
-    case Opcode::kPad:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kSelect:
-    case Opcode::kSetDimensionSize:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-      return true;
-    default:
-      return false;
-  }
-}
+bool MovesValues(Opcode opcode) { return Info(opcode).has(kMovesElements); }
 
 // Moves the bounds as it moves the values. An uncertain index leaves nothing certain.
 absl::StatusOr<ShadowValue> MovementRule(RuleContext& context) {
@@ -377,7 +361,7 @@ void BoundSpecials(ShadowValue& leaf) {
 std::vector<Literal> WideOperandsOf(const RuleContext& context) { return WideOperands(context); }
 
 absl::StatusOr<ShadowValue> ApplyRule(RuleContext& context) {
-  HLO_ASSIGN_OR_RETURN(ShadowValue result, FindRule(context));
+  HLO_ASSIGN_OR_RETURN(ShadowValue result, ApplyMatchingRule(context));
   const Opcode opcode = context.instruction.opcode();
   if (MovesValues(opcode) && opcode != Opcode::kSelect) return result;
   for (ShadowValue* leaf : ShadowLeaves(result)) BoundSpecials(*leaf);

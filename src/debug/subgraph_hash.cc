@@ -8,20 +8,7 @@
 
 namespace hlo::debug {
 
-bool IsCommutative(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return true;
-    default:
-      return false;
-  }
-}
+bool IsCommutative(Opcode opcode) { return Info(opcode).has(kAssociative); }
 
 namespace {
 

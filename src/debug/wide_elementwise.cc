@@ -30,41 +30,44 @@ bool AreEqualF64(absl::Span<const Literal> operands) {
   });
 }
 
+using MapFn = absl::StatusOr<Literal> (*)(absl::Span<const Literal> operands);
+
+template <class F>
+absl::StatusOr<Literal> MapOf(absl::Span<const Literal> operands) {
+  return Map(operands, F());
+}
+absl::StatusOr<Literal> First(absl::Span<const Literal> operands) { return operands[0]; }
+
+struct FastOp {
+  Opcode opcode;
+  MapFn map;
+};
+
+constexpr FastOp kFastOps[] = {
+    {Opcode::kAdd, MapOf<scalar::Add>},
+    {Opcode::kSubtract, MapOf<scalar::Subtract>},
+    {Opcode::kMultiply, MapOf<scalar::Multiply>},
+    {Opcode::kDivide, MapOf<scalar::Divide>},
+    {Opcode::kMaximum, MapOf<scalar::Maximum>},
+    {Opcode::kMinimum, MapOf<scalar::Minimum>},
+    {Opcode::kNegate, MapOf<scalar::Negate>},
+    {Opcode::kAbs, MapOf<scalar::Abs>},
+    {Opcode::kSqrt, MapOf<scalar::Sqrt>},
+    {Opcode::kRsqrt, MapOf<scalar::Rsqrt>},
+    {Opcode::kExponential, MapOf<scalar::Exponential>},
+    {Opcode::kTanh, MapOf<scalar::Tanh>},
+    {Opcode::kConvert, First},
+    {Opcode::kCopy, First},
+};
+
 }  // namespace
 
 absl::StatusOr<Literal> FastElementwise(Opcode opcode, absl::Span<const Literal> operands) {
   if (operands.empty() || operands.size() > 2 || !AreEqualF64(operands)) return Literal();
-  switch (opcode) {
-    case Opcode::kAdd:
-      return Map(operands, scalar::Add());
-    case Opcode::kSubtract:
-      return Map(operands, scalar::Subtract());
-    case Opcode::kMultiply:
-      return Map(operands, scalar::Multiply());
-    case Opcode::kDivide:
-      return Map(operands, scalar::Divide());
-    case Opcode::kMaximum:
-      return Map(operands, scalar::Maximum());
-    case Opcode::kMinimum:
-      return Map(operands, scalar::Minimum());
-    case Opcode::kNegate:
-      return Map(operands, scalar::Negate());
-    case Opcode::kAbs:
-      return Map(operands, scalar::Abs());
-    case Opcode::kSqrt:
-      return Map(operands, scalar::Sqrt());
-    case Opcode::kRsqrt:
-      return Map(operands, scalar::Rsqrt());
-    case Opcode::kExponential:
-      return Map(operands, scalar::Exponential());
-    case Opcode::kTanh:
-      return Map(operands, scalar::Tanh());
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-      return operands[0];
-    default:
-      return Literal();
+  for (const FastOp& op : kFastOps) {
+    if (op.opcode == opcode) return op.map(operands);
   }
+  return Literal();
 }
 
 }  // namespace hlo::debug

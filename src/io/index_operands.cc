@@ -3,28 +3,16 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "ir/leaf_flow.h"
 
 namespace hlo::io {
 namespace {
-
-int64_t LeafOffset(const Shape& tuple, int64_t element) {
-  int64_t offset = 0;
-  for (int64_t i = 0; i < element; ++i) offset += tuple.element(i).LeafCount();
-  return offset;
-}
 
 // A backward dataflow analysis: limits propagate from uses to definitions and only decrease, so the analysis
 // of loops terminates.
 class Propagation {
  public:
-  explicit Propagation(const Module& module) : module_(module) {
-    for (const Computation* computation : module.computations()) {
-      for (const Instruction* instruction : computation->instructions()) {
-        for (const Computation* callee : instruction->called_computations())
-          callers_[callee].push_back(instruction);
-      }
-    }
-  }
+  explicit Propagation(const Module& module) : module_(module), flow_(module) {}
 
   std::vector<std::vector<int64_t>> Run() {
     for (const Computation* computation : module_.computations()) {
@@ -127,83 +115,35 @@ class Propagation {
 
   // Propagates a limit to the definitions of a leaf.
   void Follow(const Instruction& value, int64_t leaf, int64_t limit) {
+    for (const auto& [source, source_leaf] : flow_.Sources({&value, leaf})) {
+      if (source != nullptr) Limit(*source, source_leaf, limit);
+    }
+    if (value.opcode() == Opcode::kSort) return LimitOperand(value, leaf, 0, limit);
+    const auto [first, last] = SelectedOperands(value);
+    for (int64_t i = first; i < last; ++i) LimitOperand(value, i, leaf, limit);
+  }
+
+  // Returns the range of operands that hold the elements of the result, or bounds of them.
+  static std::pair<int64_t, int64_t> SelectedOperands(const Instruction& value) {
     switch (value.opcode()) {
-      case Opcode::kParameter:
-        return FollowToCallers(value, leaf, limit);
       case Opcode::kPad:
       case Opcode::kDynamicUpdateSlice:
       case Opcode::kMinimum:
       case Opcode::kMaximum:
-        LimitOperand(value, 0, leaf, limit);
-        return LimitOperand(value, 1, leaf, limit);
+        return {0, 2};
       case Opcode::kSelect:
-        LimitOperand(value, 1, leaf, limit);
-        return LimitOperand(value, 2, leaf, limit);
+        return {1, 3};
       case Opcode::kClamp:
-        return LimitOperand(value, 1, leaf, limit);
+        return {1, 2};
       case Opcode::kConcatenate:
-        for (int64_t i = 0; i < value.operand_count(); ++i) LimitOperand(value, i, leaf, limit);
-        return;
-      case Opcode::kSort:
-        return LimitOperand(value, leaf, 0, limit);
-      case Opcode::kTuple:
-        return FollowTuple(value, leaf, limit);
-      case Opcode::kGetTupleElement:
-        return LimitOperand(value, 0, LeafOffset(value.operand(0)->shape(), value.Get<attr::index>()) + leaf,
-                            limit);
-      case Opcode::kWhile:
-        LimitOperand(value, 0, leaf, limit);
-        return Limit(*value.Get<attr::body>()->root(), leaf, limit);
-      case Opcode::kCall:
-      case Opcode::kFusion:
-      case Opcode::kConditional:
-        for (const Computation* callee : value.called_computations()) Limit(*callee->root(), leaf, limit);
-        return;
+        return {0, value.operand_count()};
       default:
-        if (Info(value.opcode()).has(kMovement) || Info(value.opcode()).has(kForwards))
-          LimitOperand(value, 0, leaf, limit);
-        return;
-    }
-  }
-
-  void FollowTuple(const Instruction& tuple, int64_t leaf, int64_t limit) {
-    for (int64_t i = 0; i < tuple.operand_count(); ++i) {
-      const int64_t leaves = tuple.operand(i)->shape().LeafCount();
-      if (leaf < leaves) return LimitOperand(tuple, i, leaf, limit);
-      leaf -= leaves;
-    }
-  }
-
-  void FollowToCallers(const Instruction& parameter, int64_t leaf, int64_t limit) {
-    const int64_t number = parameter.Get<attr::number>();
-    const auto callers = callers_.find(parameter.parent());
-    if (callers == callers_.end()) return;
-    for (const Instruction* caller : callers->second) {
-      switch (caller->opcode()) {
-        case Opcode::kCall:
-        case Opcode::kFusion:
-        case Opcode::kMap:
-          LimitOperand(*caller, number, leaf, limit);
-          break;
-        case Opcode::kWhile:
-          LimitOperand(*caller, 0, leaf, limit);
-          Limit(*caller->Get<attr::body>()->root(), leaf, limit);
-          break;
-        case Opcode::kConditional:
-          for (size_t branch = 0; branch < caller->called_computations().size(); ++branch) {
-            if (caller->called_computations()[branch] == parameter.parent()) {
-              LimitOperand(*caller, static_cast<int64_t>(branch) + 1, leaf, limit);
-            }
-          }
-          break;
-        default:
-          break;
-      }
+        return {0, Info(value.opcode()).has(kMovement) || Info(value.opcode()).has(kForwards) ? 1 : 0};
     }
   }
 
   const Module& module_;
-  absl::flat_hash_map<const Computation*, std::vector<const Instruction*>> callers_;
+  LeafFlow flow_;
   absl::flat_hash_map<const Instruction*, std::vector<int64_t>> limits_;
   std::vector<std::pair<const Instruction*, int64_t>> pending_;
 };
