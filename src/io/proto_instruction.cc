@@ -283,11 +283,6 @@ class Line {
     return found != names_.instructions.end() && found->second->shape().element_type() == proto::PRED;
   }
 
-  const proto::DotDimensionNumbers& DotNumbers() const {
-    return opcode_ == Opcode::kRaggedDot ? p_.ragged_dot_dimension_numbers().dot_dimension_numbers()
-                                         : p_.dot_dimension_numbers();
-  }
-
   void PutPrecision(AttrId id) {
     std::vector<std::string> words;
     bool plain = true;
@@ -320,6 +315,13 @@ class Line {
     return absl::OkStatus();
   }
 
+  absl::Status PutOutfeedShape(AttrId id) {
+    if (!p_.has_outfeed_shape()) return absl::OkStatus();
+    HLO_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(p_.outfeed_shape()));
+    Put(id, ToString(shape, {.layouts = true, .index_comments = false}));
+    return absl::OkStatus();
+  }
+
   void PutComparison(AttrId id) {
     const std::string& order = p_.comparison_order();
     const std::string& word = id == AttrId::order ? order : p_.comparison_type();
@@ -340,24 +342,49 @@ class Line {
     Put(id, "{" + absl::StrJoin(pairs, ",") + "}");
   }
 
+  // The messages that proto_fields.def names.
+  const Proto& instruction() const { return p_; }
+  const proto::GatherDimensionNumbers& gather() const { return p_.gather_dimension_numbers(); }
+  const proto::ScatterDimensionNumbers& scatter() const { return p_.scatter_dimension_numbers(); }
+  const proto::RaggedDotDimensionNumbers& ragged_dot() const { return p_.ragged_dot_dimension_numbers(); }
+  const proto::TriangularSolveOptions& triangular() const { return p_.triangular_solve_options(); }
+  const auto& rotation() const { return p_.shuffle_mode().rotate(); }
+  const proto::DotDimensionNumbers& dot() const {
+    return opcode_ == Opcode::kRaggedDot ? ragged_dot().dot_dimension_numbers() : p_.dot_dimension_numbers();
+  }
+
   absl::Status AppendAttribute(AttrId id, bool required) {
-    const proto::GatherDimensionNumbers& gather = p_.gather_dimension_numbers();
-    const proto::ScatterDimensionNumbers& scatter = p_.scatter_dimension_numbers();
     switch (id) {
-      case AttrId::api_version:
-        if (p_.custom_call_api_version() > proto::API_VERSION_ORIGINAL)
-          PutSome(id, proto::CustomCallApiVersion_Name(p_.custom_call_api_version()));
-        break;
-      case AttrId::async_execution_thread:
-        if (!p_.async_execution_thread().empty() && p_.async_execution_thread() != "main")
-          PutQuoted(id, p_.async_execution_thread());
-        break;
-      case AttrId::batch_group_count:
-        if (p_.batch_group_count() > 1) PutInt(id, p_.batch_group_count());
-        break;
-      case AttrId::block_scaling_config:
-        PutSome(id, BlockScalingText(p_.block_scaling_config()));
-        break;
+#define PROTO_FLAG(name, message, field) \
+  case AttrId::name:                     \
+    PutIf(id, message().field());        \
+    break;
+#define PROTO_INT(name, message, field) \
+  case AttrId::name:                    \
+    PutInt(id, message().field());      \
+    break;
+#define PROTO_COUNT(name, message, field)                     \
+  case AttrId::name:                                          \
+    if (message().field() > 1) PutInt(id, message().field()); \
+    break;
+#define PROTO_INTS(name, message, field) \
+  case AttrId::name:                     \
+    PutInts(id, message().field());      \
+    break;
+#define PROTO_SOME_INTS(name, message, field) \
+  case AttrId::name:                          \
+    PutInts(id, message().field(), false);    \
+    break;
+#include "io/proto_fields.def"
+      default:
+        return AppendCalled(id, required);
+    }
+    return absl::OkStatus();
+  }
+
+  // Appends a computation, or an attribute of another kind.
+  absl::Status AppendCalled(AttrId id, bool required) {
+    switch (id) {
       case AttrId::body:
         return PutCalled(id, 0, required);
       case AttrId::condition:
@@ -380,32 +407,16 @@ class Line {
         return PutCalled(id, 0, required);
       case AttrId::scatter:
         return PutCalled(id, 1, required);
-      case AttrId::channel_id:
-        if (p_.channel_id() != 0) PutInt(id, p_.channel_id());
-        break;
-      case AttrId::collapsed_slice_dims:
-        PutInts(id, gather.collapsed_slice_dims());
-        break;
-      case AttrId::constrain_layout:
-        PutIf(id, p_.constrain_layout());
-        break;
-      case AttrId::convolution_kind:
-        if (p_.conv_kind() != proto::CONVOLUTION_KIND_UNSET) {
-          const std::string name = proto::ConvolutionKind_Name(p_.conv_kind());
-          PutSome(id, Lower(absl::StripPrefix(name, "CONVOLUTION_KIND_")));
-        }
-        break;
-      case AttrId::cross_program_prefetch_index:
-        if (p_.has_cross_program_prefetch_index()) PutInt(id, p_.cross_program_prefetch_index());
-        break;
-      case AttrId::custom_call_has_side_effect:
-        PutIf(id, p_.custom_call_has_side_effect());
-        break;
-      case AttrId::custom_call_target:
-        PutQuoted(id, p_.custom_call_target());
-        break;
-      case AttrId::delta:
-        PutInt(id, p_.delta());
+      default:
+        return AppendStructure(id, required);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AppendStructure(AttrId id, bool required) {
+    switch (id) {
+      case AttrId::block_scaling_config:
+        PutSome(id, BlockScalingText(p_.block_scaling_config()));
         break;
       case AttrId::dim_labels: {
         if (!p_.has_convolution_dimension_numbers()) break;
@@ -416,179 +427,16 @@ class Line {
       case AttrId::dimensions:
         PutInts(id, p_.dimensions(), required || opcode_ == Opcode::kBroadcast);
         break;
-      case AttrId::iota_dimension:
-        PutInt(id, p_.dimensions_size() > 0 ? p_.dimensions(0) : 0);
-        break;
-      case AttrId::inferred_dimension:
-        if (p_.dimensions_size() > 0 && p_.dimensions(0) >= 0) PutInt(id, p_.dimensions(0));
-        break;
-      case AttrId::direction:
-        Put(id, NameText(p_.comparison_direction()));
-        break;
-      case AttrId::order:
-      case AttrId::type:
-        PutComparison(id);
-        break;
-      case AttrId::distribution:
-        Put(id, Lower(proto::RandomDistribution_Name(p_.distribution())));
-        break;
       case AttrId::domain:
         // The message swaps entry and exit.
         Put(id,
             fmt::format("{{kind=\"sharding\", entry={}, exit={}}}", ShardingText(p_.domain_exit_sharding()),
                         ShardingText(p_.domain_entry_sharding())));
         break;
-      case AttrId::dot_algorithm:
-        if (p_.precision_config().algorithm() != proto::PrecisionConfig::ALG_UNSET) {
-          const std::string name = proto::PrecisionConfig::Algorithm_Name(p_.precision_config().algorithm());
-          Put(id, name.empty() ? fmt::format("{}", static_cast<int>(p_.precision_config().algorithm()))
-                               : Lower(absl::StripPrefix(name, "ALG_")));
-        }
-        break;
-      case AttrId::dynamic_slice_sizes:
-        PutInts(id, p_.dynamic_slice_sizes());
-        break;
-      case AttrId::epsilon:
-        Put(id, RealText(p_.epsilon(), false));
-        break;
-      case AttrId::exponent_bits:
-        PutInt(id, p_.exponent_bits());
-        break;
-      case AttrId::mantissa_bits:
-        PutInt(id, p_.mantissa_bits());
-        break;
-      case AttrId::feature_group_count:
-        if (p_.feature_group_count() > 1) PutInt(id, p_.feature_group_count());
-        break;
-      case AttrId::feature_index:
-        PutInt(id, p_.feature_index());
-        break;
-      case AttrId::fft_length:
-        PutInts(id, p_.fft_length());
-        break;
-      case AttrId::fft_type:
-        Put(id, proto::FftType_Name(p_.fft_type()));
-        break;
-      case AttrId::has_dynamic_root:
-        PutIf(id, p_.has_dynamic_root());
-        break;
-      case AttrId::index:
-        PutInt(id, p_.tuple_index());
-        break;
-      case AttrId::index_vector_dim:
-        PutInt(id, opcode_ == Opcode::kGather ? gather.index_vector_dim() : scatter.index_vector_dim());
-        break;
-      case AttrId::indices_are_sorted:
-        PutIf(id, p_.indices_are_sorted());
-        break;
-      case AttrId::infeed_config:
-        if (!p_.infeed_config().empty()) PutQuoted(id, p_.infeed_config());
-        break;
-      case AttrId::outfeed_config:
-        if (!p_.outfeed_config().empty()) PutQuoted(id, p_.outfeed_config());
-        break;
-      case AttrId::outfeed_shape: {
-        if (!p_.has_outfeed_shape()) break;
-        HLO_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(p_.outfeed_shape()));
-        Put(id, ToString(shape, {.layouts = true, .index_comments = false}));
-        break;
-      }
-      case AttrId::input_batching_dims:
-        PutInts(id, scatter.input_batching_dims(), false);
-        break;
-      case AttrId::inserted_window_dims:
-        PutInts(id, scatter.inserted_window_dims());
-        break;
-      case AttrId::scatter_dims_to_operand_dims:
-        PutInts(id, scatter.scatter_dims_to_operand_dims());
-        break;
-      case AttrId::scatter_indices_batching_dims:
-        PutInts(id, scatter.scatter_indices_batching_dims(), false);
-        break;
-      case AttrId::update_window_dims:
-        PutInts(id, scatter.update_window_dims());
-        break;
-      case AttrId::is_associative:
-        if (p_.is_associative() != proto::TRI_STATE_UNSPECIFIED)
-          Put(id, p_.is_associative() == proto::TRI_STATE_TRUE ? "true" : "false");
-        break;
-      case AttrId::is_composite:
-        PutIf(id, p_.is_composite());
-        break;
-      case AttrId::is_host_transfer:
-        PutIf(id, p_.is_host_transfer());
-        break;
-      case AttrId::is_reverse:
-        PutIf(id, p_.is_reverse());
-        break;
-      case AttrId::is_stable:
-        if (opcode_ == Opcode::kTopk)  // The default is stable.
-          Put(id, p_.is_stable() ? "true" : "false");
-        else
-          PutIf(id, p_.is_stable());
-        break;
-      case AttrId::k:
-        PutInt(id, p_.k());
-        break;
-      case AttrId::largest:
-        Put(id, p_.largest() ? "true" : "false");
-        break;
-      case AttrId::kind:
-        Put(id, NameText(p_.fusion_kind()));
-        break;
-      case AttrId::left_side:
-        PutIf(id, p_.triangular_solve_options().left_side());
-        break;
-      case AttrId::lower:
-        PutIf(id, opcode_ == Opcode::kCholesky ? p_.cholesky_options().lower()
-                                               : p_.triangular_solve_options().lower());
-        break;
-      case AttrId::unit_diagonal:
-        PutIf(id, p_.triangular_solve_options().unit_diagonal());
-        break;
-      case AttrId::transpose_a:
-        if (p_.triangular_solve_options().transpose_a() != proto::TriangularSolveOptions::TRANSPOSE_INVALID)
-          PutSome(id,
-                  proto::TriangularSolveOptions::Transpose_Name(p_.triangular_solve_options().transpose_a()));
-        break;
-      case AttrId::lhs_batch_dims:
-        PutInts(id, DotNumbers().lhs_batch_dimensions(), false);
-        break;
-      case AttrId::lhs_contracting_dims:
-        PutInts(id, DotNumbers().lhs_contracting_dimensions());
-        break;
-      case AttrId::rhs_batch_dims:
-        PutInts(id, DotNumbers().rhs_batch_dimensions(), false);
-        break;
-      case AttrId::rhs_contracting_dims:
-        PutInts(id, DotNumbers().rhs_contracting_dimensions());
-        break;
-      case AttrId::lhs_ragged_dims:
-        PutInts(id, p_.ragged_dot_dimension_numbers().lhs_ragged_dimensions());
-        break;
-      case AttrId::rhs_group_dims:
-        PutInts(id, p_.ragged_dot_dimension_numbers().rhs_group_dimensions(), false);
-        break;
+      case AttrId::outfeed_shape:
+        return PutOutfeedShape(id);
       case AttrId::literal:
         return PutLiteral(id);
-      case AttrId::num_carries:
-        PutInt(id, p_.num_carries());
-        break;
-      case AttrId::offset_dims:
-        PutInts(id, gather.offset_dims());
-        break;
-      case AttrId::operand_batching_dims:
-        PutInts(id, gather.operand_batching_dims(), false);
-        break;
-      case AttrId::start_index_map:
-        PutInts(id, gather.start_index_map());
-        break;
-      case AttrId::start_indices_batching_dims:
-        PutInts(id, gather.start_indices_batching_dims(), false);
-        break;
-      case AttrId::slice_sizes:
-        PutInts(id, p_.gather_slice_sizes());
-        break;
       case AttrId::operand_layout_constraints:
         return PutShapes(id);
       case AttrId::operand_precision:
@@ -600,28 +448,11 @@ class Line {
       case AttrId::padding:
         Put(id, PaddingText(p_.padding_config()));
         break;
-      case AttrId::padding_type:
-        if (p_.padding_type() != proto::PADDING_INVALID)
-          PutSome(id, proto::PaddingType_Name(p_.padding_type()));
-        break;
       case AttrId::replica_groups:
         Put(id, ReplicaGroupsText(p_));
         break;
       case AttrId::result_accuracy:
         PutSome(id, AccuracyText(p_.result_accuracy()));
-        break;
-      case AttrId::rng_algorithm:
-        Put(id, Lower(proto::RandomAlgorithm_Name(p_.rng_algorithm())));
-        break;
-      case AttrId::schedule:
-        if (p_.custom_call_schedule() != proto::SCHEDULE_NONE)
-          PutSome(id, proto::CustomCallSchedule_Name(p_.custom_call_schedule()));
-        break;
-      case AttrId::shifts:
-        PutInts(id, p_.shuffle_mode().rotate().shifts());
-        break;
-      case AttrId::shuffle_mode:
-        Put(id, "rotate");
         break;
       case AttrId::slice:
         PutSlices(id);
@@ -632,19 +463,133 @@ class Line {
       case AttrId::sparsity_config:
         PutSome(id, SparsityText(p_.sparsity_config()));
         break;
-      case AttrId::unique_indices:
-        PutIf(id, p_.unique_indices());
-        break;
-      case AttrId::use_global_device_ids:
-        PutIf(id, p_.use_global_device_ids());
-        break;
       case AttrId::window:
         PutSome(id, WindowText(p_.window()));
         break;
       default:
-        break;
+        AppendNumber(id);
     }
     return absl::OkStatus();
+  }
+
+  void AppendNumber(AttrId id) {
+    switch (id) {
+      case AttrId::channel_id:
+        if (p_.channel_id() != 0) PutInt(id, p_.channel_id());
+        break;
+      case AttrId::cross_program_prefetch_index:
+        if (p_.has_cross_program_prefetch_index()) PutInt(id, p_.cross_program_prefetch_index());
+        break;
+      case AttrId::iota_dimension:
+        PutInt(id, p_.dimensions_size() > 0 ? p_.dimensions(0) : 0);
+        break;
+      case AttrId::inferred_dimension:
+        if (p_.dimensions_size() > 0 && p_.dimensions(0) >= 0) PutInt(id, p_.dimensions(0));
+        break;
+      case AttrId::epsilon:
+        Put(id, RealText(p_.epsilon(), false));
+        break;
+      case AttrId::index_vector_dim:
+        PutInt(id, opcode_ == Opcode::kGather ? gather().index_vector_dim() : scatter().index_vector_dim());
+        break;
+      case AttrId::is_associative:
+        if (p_.is_associative() != proto::TRI_STATE_UNSPECIFIED)
+          Put(id, p_.is_associative() == proto::TRI_STATE_TRUE ? "true" : "false");
+        break;
+      case AttrId::is_stable:
+        if (opcode_ == Opcode::kTopk)  // The default is stable.
+          Put(id, p_.is_stable() ? "true" : "false");
+        else
+          PutIf(id, p_.is_stable());
+        break;
+      case AttrId::largest:
+        Put(id, p_.largest() ? "true" : "false");
+        break;
+      case AttrId::lower:
+        PutIf(id, opcode_ == Opcode::kCholesky ? p_.cholesky_options().lower() : triangular().lower());
+        break;
+      default:
+        AppendWord(id);
+    }
+  }
+
+  void AppendString(AttrId id) {
+    switch (id) {
+      case AttrId::async_execution_thread:
+        if (!p_.async_execution_thread().empty() && p_.async_execution_thread() != "main")
+          PutQuoted(id, p_.async_execution_thread());
+        break;
+      case AttrId::custom_call_target:
+        PutQuoted(id, p_.custom_call_target());
+        break;
+      case AttrId::infeed_config:
+        if (!p_.infeed_config().empty()) PutQuoted(id, p_.infeed_config());
+        break;
+      case AttrId::outfeed_config:
+        if (!p_.outfeed_config().empty()) PutQuoted(id, p_.outfeed_config());
+        break;
+      default:
+        break;  // Other attributes have no field.
+    }
+  }
+
+  // Appends the name of an enumerator, or a string.
+  void AppendWord(AttrId id) {
+    switch (id) {
+      case AttrId::api_version:
+        if (p_.custom_call_api_version() > proto::API_VERSION_ORIGINAL)
+          PutSome(id, proto::CustomCallApiVersion_Name(p_.custom_call_api_version()));
+        break;
+      case AttrId::convolution_kind:
+        if (p_.conv_kind() != proto::CONVOLUTION_KIND_UNSET) {
+          const std::string name = proto::ConvolutionKind_Name(p_.conv_kind());
+          PutSome(id, Lower(absl::StripPrefix(name, "CONVOLUTION_KIND_")));
+        }
+        break;
+      case AttrId::direction:
+        Put(id, NameText(p_.comparison_direction()));
+        break;
+      case AttrId::order:
+      case AttrId::type:
+        PutComparison(id);
+        break;
+      case AttrId::distribution:
+        Put(id, Lower(proto::RandomDistribution_Name(p_.distribution())));
+        break;
+      case AttrId::dot_algorithm:
+        if (p_.precision_config().algorithm() != proto::PrecisionConfig::ALG_UNSET) {
+          const std::string name = proto::PrecisionConfig::Algorithm_Name(p_.precision_config().algorithm());
+          Put(id, name.empty() ? fmt::format("{}", static_cast<int>(p_.precision_config().algorithm()))
+                               : Lower(absl::StripPrefix(name, "ALG_")));
+        }
+        break;
+      case AttrId::fft_type:
+        Put(id, proto::FftType_Name(p_.fft_type()));
+        break;
+      case AttrId::kind:
+        Put(id, NameText(p_.fusion_kind()));
+        break;
+      case AttrId::transpose_a:
+        if (triangular().transpose_a() != proto::TriangularSolveOptions::TRANSPOSE_INVALID)
+          PutSome(id, proto::TriangularSolveOptions::Transpose_Name(triangular().transpose_a()));
+        break;
+      case AttrId::padding_type:
+        if (p_.padding_type() != proto::PADDING_INVALID)
+          PutSome(id, proto::PaddingType_Name(p_.padding_type()));
+        break;
+      case AttrId::rng_algorithm:
+        Put(id, Lower(proto::RandomAlgorithm_Name(p_.rng_algorithm())));
+        break;
+      case AttrId::schedule:
+        if (p_.custom_call_schedule() != proto::SCHEDULE_NONE)
+          PutSome(id, proto::CustomCallSchedule_Name(p_.custom_call_schedule()));
+        break;
+      case AttrId::shuffle_mode:
+        Put(id, "rotate");
+        break;
+      default:
+        AppendString(id);
+    }
   }
 
   absl::Status AppendCommonAttributes() {

@@ -15,7 +15,7 @@ absl::StatusOr<Shape> ShapeOf(const proto::ShapeProto& shape);
 // Returns InvalidArgument if the data do not fit the shape. The literal is elided if there are none.
 absl::StatusOr<Literal> LiteralOf(const proto::LiteralProto& literal);
 // Returns a literal in row-major order whose elements are in the order of its layout.
-absl::StatusOr<Literal> InRowMajorOrder(Literal in_memory);
+absl::StatusOr<Literal> InRowMajorOrder(const Literal& in_memory);
 // Reads a literal as XLA writes it outside of messages: the 8-byte length of a ShapeProto, the ShapeProto,
 // and for each array the s32 sizes of its dynamic dimensions and its bytes in memory. Elements narrower than
 // a byte, including pred, are packed.

@@ -93,6 +93,38 @@ bool CopyBytes(const std::string& bytes, Literal* out) {
   return true;
 }
 
+// The fields of the types whose elements are a string of bytes.
+struct ElementField {
+  ElementType type;
+  const std::string& (proto::LiteralProto::*get)() const;
+};
+
+constexpr ElementField kElementFields[] = {
+    {ElementType::kS1, &proto::LiteralProto::s1s},
+    {ElementType::kS2, &proto::LiteralProto::s2s},
+    {ElementType::kS4, &proto::LiteralProto::s4s},
+    {ElementType::kS8, &proto::LiteralProto::s8s},
+    {ElementType::kS16, &proto::LiteralProto::s16s},
+    {ElementType::kU1, &proto::LiteralProto::u1s},
+    {ElementType::kU2, &proto::LiteralProto::u2s},
+    {ElementType::kU4, &proto::LiteralProto::u4s},
+    {ElementType::kU8, &proto::LiteralProto::u8s},
+    {ElementType::kU16, &proto::LiteralProto::u16s},
+    {ElementType::kF16, &proto::LiteralProto::f16s},
+    {ElementType::kBF16, &proto::LiteralProto::bf16s},
+    {ElementType::kF4E2M1FN, &proto::LiteralProto::f4e2m1fns},
+    {ElementType::kF6E2M3FN, &proto::LiteralProto::f6e2m3fns},
+    {ElementType::kF6E3M2FN, &proto::LiteralProto::f6e3m2fns},
+    {ElementType::kF8E3M4, &proto::LiteralProto::f8e3m4s},
+    {ElementType::kF8E4M3, &proto::LiteralProto::f8e4m3s},
+    {ElementType::kF8E4M3FN, &proto::LiteralProto::f8e4m3fns},
+    {ElementType::kF8E4M3FNUZ, &proto::LiteralProto::f8e4m3fnuzs},
+    {ElementType::kF8E4M3B11FNUZ, &proto::LiteralProto::f8e4m3b11fnuzs},
+    {ElementType::kF8E5M2, &proto::LiteralProto::f8e5m2s},
+    {ElementType::kF8E5M2FNUZ, &proto::LiteralProto::f8e5m2fnuzs},
+    {ElementType::kF8E8M0FNU, &proto::LiteralProto::f8e8m0fnus},
+};
+
 // Copies the elements if the type's field has as many values as the array has elements; otherwise returns
 // false.
 bool CopyElements(const proto::LiteralProto& proto, Literal* out) {
@@ -115,54 +147,12 @@ bool CopyElements(const proto::LiteralProto& proto, Literal* out) {
       return CopyPairs<float>(proto.c64s(), out);
     case ElementType::kC128:
       return CopyPairs<double>(proto.c128s(), out);
-    case ElementType::kS1:
-      return CopyBytes(proto.s1s(), out);
-    case ElementType::kS2:
-      return CopyBytes(proto.s2s(), out);
-    case ElementType::kS4:
-      return CopyBytes(proto.s4s(), out);
-    case ElementType::kS8:
-      return CopyBytes(proto.s8s(), out);
-    case ElementType::kS16:
-      return CopyBytes(proto.s16s(), out);
-    case ElementType::kU1:
-      return CopyBytes(proto.u1s(), out);
-    case ElementType::kU2:
-      return CopyBytes(proto.u2s(), out);
-    case ElementType::kU4:
-      return CopyBytes(proto.u4s(), out);
-    case ElementType::kU8:
-      return CopyBytes(proto.u8s(), out);
-    case ElementType::kU16:
-      return CopyBytes(proto.u16s(), out);
-    case ElementType::kF16:
-      return CopyBytes(proto.f16s(), out);
-    case ElementType::kBF16:
-      return CopyBytes(proto.bf16s(), out);
-    case ElementType::kF4E2M1FN:
-      return CopyBytes(proto.f4e2m1fns(), out);
-    case ElementType::kF6E2M3FN:
-      return CopyBytes(proto.f6e2m3fns(), out);
-    case ElementType::kF6E3M2FN:
-      return CopyBytes(proto.f6e3m2fns(), out);
-    case ElementType::kF8E3M4:
-      return CopyBytes(proto.f8e3m4s(), out);
-    case ElementType::kF8E4M3:
-      return CopyBytes(proto.f8e4m3s(), out);
-    case ElementType::kF8E4M3FN:
-      return CopyBytes(proto.f8e4m3fns(), out);
-    case ElementType::kF8E4M3FNUZ:
-      return CopyBytes(proto.f8e4m3fnuzs(), out);
-    case ElementType::kF8E4M3B11FNUZ:
-      return CopyBytes(proto.f8e4m3b11fnuzs(), out);
-    case ElementType::kF8E5M2:
-      return CopyBytes(proto.f8e5m2s(), out);
-    case ElementType::kF8E5M2FNUZ:
-      return CopyBytes(proto.f8e5m2fnuzs(), out);
-    case ElementType::kF8E8M0FNU:
-      return CopyBytes(proto.f8e8m0fnus(), out);
+    default:
+      break;
   }
-  return false;
+  const auto* const field = std::find_if(std::begin(kElementFields), std::end(kElementFields),
+                                         [&](const ElementField& row) { return row.type == out->type(); });
+  return field != std::end(kElementFields) && CopyBytes((proto.*field->get)(), out);
 }
 
 absl::StatusOr<Literal> ArrayLiteral(const proto::LiteralProto& proto, const Shape& shape) {
@@ -187,12 +177,12 @@ absl::StatusOr<Literal> ArrayLiteral(const proto::LiteralProto& proto, const Sha
     const int64_t size = proto.dynamic_sizes(static_cast<int>(d));
     if (shape.IsDynamic(d) && size >= 0 && size < shape.dim(d)) in_memory.set_dynamic_size(d, size);
   }
-  return InRowMajorOrder(std::move(in_memory));
+  return InRowMajorOrder(in_memory);
 }
 
 }  // namespace
 
-absl::StatusOr<Literal> InRowMajorOrder(Literal in_memory) {
+absl::StatusOr<Literal> InRowMajorOrder(const Literal& in_memory) {
   const Shape& shape = in_memory.shape();
   if (shape.layout() == nullptr) return in_memory;
   Shape ordered = shape;

@@ -50,7 +50,7 @@ absl::StatusOr<Literal> TakeArray(const Shape& shape, ByteReader& bytes) {
   if (bits >= 8) {
     HLO_ASSIGN_OR_RETURN(const std::string_view taken, bytes.Take(static_cast<uint64_t>(array.byte_count())));
     std::memcpy(array.mutable_data(), taken.data(), taken.size());
-    return InRowMajorOrder(std::move(array));
+    return InRowMajorOrder(array);
   }
   HLO_ASSIGN_OR_RETURN(const std::string_view taken,
                        bytes.Take(static_cast<uint64_t>((*count + per_byte - 1) / per_byte)));
@@ -63,7 +63,7 @@ absl::StatusOr<Literal> TakeArray(const Shape& shape, ByteReader& bytes) {
     else
       Unpack(shape.type(), &element, 1, array.mutable_data() + i);
   }
-  return InRowMajorOrder(std::move(array));
+  return InRowMajorOrder(array);
 }
 
 absl::StatusOr<Literal> TakeValue(const Shape& shape, ByteReader& bytes) {

@@ -129,6 +129,11 @@ class InstructionWriter {
   typename A::Type Get() const {
     return i_.Get<A>();
   }
+  // The messages that proto_fields.def names.
+  proto::HloInstructionProto* instruction() { return &out_; }
+  proto::RaggedDotDimensionNumbers* ragged_dot() { return out_.mutable_ragged_dot_dimension_numbers(); }
+  proto::TriangularSolveOptions* triangular() { return out_.mutable_triangular_solve_options(); }
+  auto* rotation() { return out_.mutable_shuffle_mode()->mutable_rotate(); }
   proto::GatherDimensionNumbers* gather() { return out_.mutable_gather_dimension_numbers(); }
   proto::ScatterDimensionNumbers* scatter() { return out_.mutable_scatter_dimension_numbers(); }
   proto::DotDimensionNumbers* dot() {
@@ -192,9 +197,109 @@ class InstructionWriter {
     out->set_call_hierarchy(Bytes(origin.call_hierarchy));
   }
 
+  // The message swaps entry and exit.
+  void WriteDomain(const Domain* domain) {
+    if (domain == nullptr) return;
+    if (domain->exit != nullptr) ToProto(*domain->exit, out_.mutable_domain_entry_sharding());
+    if (domain->entry != nullptr) ToProto(*domain->entry, out_.mutable_domain_exit_sharding());
+  }
+  void WriteSparsity() {
+    const SparsityConfig& config = *Get<attr::sparsity_config>();
+    if (config.lhs.present) SparsityToProto(config.lhs, out_.mutable_sparsity_config()->mutable_lhs());
+    if (config.rhs.present) SparsityToProto(config.rhs, out_.mutable_sparsity_config()->mutable_rhs());
+  }
+  void WriteBlockScaling() {
+    const BlockScalingConfig& config = *Get<attr::block_scaling_config>();
+    auto* out = out_.mutable_block_scaling_config();
+    if (config.lhs.present) out->mutable_lhs()->set_scale_idx(static_cast<int32_t>(config.lhs.scale_operand));
+    if (config.rhs.present) out->mutable_rhs()->set_scale_idx(static_cast<int32_t>(config.rhs.scale_operand));
+  }
+
   absl::Status WriteAttribute(const AttrEntry& entry) {
     switch (entry.id) {
-      // Attributes of all opcodes.
+#define PROTO_FLAG(name, message, field)       \
+  case AttrId::name:                           \
+    message()->set_##field(Get<attr::name>()); \
+    break;
+#define PROTO_INT(name, message, field)                                                   \
+  case AttrId::name:                                                                      \
+    message()->set_##field(static_cast<decltype(message()->field())>(Get<attr::name>())); \
+    break;
+#define PROTO_COUNT PROTO_INT
+#define PROTO_INTS(name, message, field)                     \
+  case AttrId::name:                                         \
+    AddAll(Get<attr::name>(), message()->mutable_##field()); \
+    break;
+#define PROTO_SOME_INTS PROTO_INTS
+#include "io/proto_fields.def"
+      default:
+        return WriteStructure(entry);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteStructure(const AttrEntry& entry) {
+    switch (entry.id) {
+      case AttrId::slice:
+        WriteSlices();
+        break;
+      case AttrId::padding:
+        WritePadding();
+        break;
+      case AttrId::output_to_operand_aliasing:
+        WriteAliases();
+        break;
+      case AttrId::literal: {
+        const Literal* literal = Get<attr::literal>();
+        if (literal != nullptr && !i_.is_elided()) return ToProto(*literal, out_.mutable_literal());
+        break;
+      }
+      case AttrId::window:
+        WindowToProto(Get<attr::window>(), out_.mutable_window());
+        break;
+      case AttrId::dim_labels:
+        DimLabelsToProto(*Get<attr::dim_labels>(), out_.mutable_convolution_dimension_numbers());
+        break;
+      case AttrId::replica_groups:
+        ToProto(*Get<attr::replica_groups>(), &out_);
+        break;
+      case AttrId::source_target_pairs:
+        for (const IntList& pair : Get<attr::source_target_pairs>()) {
+          proto::SourceTarget* added = out_.add_source_target_pairs();
+          added->set_source(pair.size() > 0 ? pair[0] : 0);
+          added->set_target(pair.size() > 1 ? pair[1] : 0);
+        }
+        break;
+      case AttrId::domain:
+        WriteDomain(entry.value.As<const Domain*>());
+        break;
+      case AttrId::operand_layout_constraints:
+        out_.set_constrain_layout(true);
+        for (const Shape* shape : Get<attr::operand_layout_constraints>())
+          ToProto(*shape, out_.add_operand_shapes_with_layout());
+        break;
+      case AttrId::outfeed_shape:
+        out_.clear_outfeed_shape();
+        ToProto(*Get<attr::outfeed_shape>(), out_.mutable_outfeed_shape());
+        break;
+      case AttrId::result_accuracy:
+        WriteAccuracy();
+        break;
+      case AttrId::sparsity_config:
+        WriteSparsity();
+        break;
+      case AttrId::block_scaling_config:
+        WriteBlockScaling();
+        break;
+      default:
+        WriteCommon(entry);
+    }
+    return absl::OkStatus();
+  }
+
+  // Writes an attribute that all opcodes have, or a word or number.
+  void WriteCommon(const AttrEntry& entry) {
+    switch (entry.id) {
       case AttrId::sharding:
         ToProto(*Get<attr::sharding>(), out_.mutable_sharding());
         break;
@@ -221,41 +326,14 @@ class InstructionWriter {
       case AttrId::backend_config:
         out_.set_backend_config(Bytes(Get<attr::backend_config>().text));
         break;
-      // Lists of dimensions.
-      case AttrId::dimensions:
-        AddAll(Get<attr::dimensions>(), out_.mutable_dimensions());
-        break;
-      case AttrId::iota_dimension:
-        out_.add_dimensions(Get<attr::iota_dimension>());
-        break;
-      case AttrId::inferred_dimension:
-        out_.add_dimensions(Get<attr::inferred_dimension>());
-        break;
-      case AttrId::dynamic_slice_sizes:
-        AddAll(Get<attr::dynamic_slice_sizes>(), out_.mutable_dynamic_slice_sizes());
-        break;
-      case AttrId::fft_length:
-        AddAll(Get<attr::fft_length>(), out_.mutable_fft_length());
-        break;
-      case AttrId::shifts:
-        AddAll(Get<attr::shifts>(), out_.mutable_shuffle_mode()->mutable_rotate()->mutable_shifts());
-        break;
-      case AttrId::shuffle_mode:
-        out_.mutable_shuffle_mode()->mutable_rotate();
-        break;
-      case AttrId::slice_sizes:
-        AddAll(Get<attr::slice_sizes>(), out_.mutable_gather_slice_sizes());
-        break;
-      case AttrId::slice:
-        WriteSlices();
-        break;
-      case AttrId::padding:
-        WritePadding();
-        break;
-      case AttrId::output_to_operand_aliasing:
-        WriteAliases();
-        break;
-      // Enumerations.
+      default:
+        WriteWord(entry);
+    }
+  }
+
+  // Writes an enumerator, or a number.
+  void WriteWord(const AttrEntry& entry) {
+    switch (entry.id) {
       case AttrId::api_version:
         out_.set_custom_call_api_version(static_cast<proto::CustomCallApiVersion>(Get<attr::api_version>()));
         break;
@@ -310,89 +388,24 @@ class InstructionWriter {
               static_cast<proto::PrecisionConfig::Precision>(precision));
         break;
       default:
-        return WriteStructure(entry);
+        WriteScalar(entry);
     }
-    return absl::OkStatus();
   }
 
-  absl::Status WriteStructure(const AttrEntry& entry) {
+  // Writes a number, flag or string.
+  void WriteScalar(const AttrEntry& entry) {
+    const auto integer = [&] { return entry.value.As<int64_t>(); };
+    const auto flag = [&] { return entry.value.As<bool>(); };
+    const auto bytes = [&] { return Bytes(entry.value.As<std::string_view>()); };
     switch (entry.id) {
-      case AttrId::literal: {
-        const Literal* literal = Get<attr::literal>();
-        if (literal != nullptr && !i_.is_elided()) return ToProto(*literal, out_.mutable_literal());
+      case AttrId::iota_dimension:
+        out_.add_dimensions(Get<attr::iota_dimension>());
         break;
-      }
-      case AttrId::window:
-        WindowToProto(Get<attr::window>(), out_.mutable_window());
+      case AttrId::inferred_dimension:
+        out_.add_dimensions(Get<attr::inferred_dimension>());
         break;
-      case AttrId::dim_labels:
-        DimLabelsToProto(*Get<attr::dim_labels>(), out_.mutable_convolution_dimension_numbers());
-        break;
-      case AttrId::replica_groups:
-        ToProto(*Get<attr::replica_groups>(), &out_);
-        break;
-      case AttrId::source_target_pairs:
-        for (const IntList& pair : Get<attr::source_target_pairs>()) {
-          proto::SourceTarget* added = out_.add_source_target_pairs();
-          added->set_source(pair.size() > 0 ? pair[0] : 0);
-          added->set_target(pair.size() > 1 ? pair[1] : 0);
-        }
-        break;
-      case AttrId::domain:  // The message swaps entry and exit.
-        if (const Domain* domain = nullptr; (domain = entry.value.As<const Domain*>()) != nullptr) {
-          if (domain->exit != nullptr) ToProto(*domain->exit, out_.mutable_domain_entry_sharding());
-          if (domain->entry != nullptr) ToProto(*domain->entry, out_.mutable_domain_exit_sharding());
-        }
-        break;
-      case AttrId::operand_layout_constraints:
-        out_.set_constrain_layout(true);
-        for (const Shape* shape : Get<attr::operand_layout_constraints>())
-          ToProto(*shape, out_.add_operand_shapes_with_layout());
-        break;
-      case AttrId::outfeed_shape:
-        out_.clear_outfeed_shape();
-        ToProto(*Get<attr::outfeed_shape>(), out_.mutable_outfeed_shape());
-        break;
-      case AttrId::result_accuracy:
-        WriteAccuracy();
-        break;
-      case AttrId::sparsity_config: {
-        const SparsityConfig& config = *Get<attr::sparsity_config>();
-        if (config.lhs.present) SparsityToProto(config.lhs, out_.mutable_sparsity_config()->mutable_lhs());
-        if (config.rhs.present) SparsityToProto(config.rhs, out_.mutable_sparsity_config()->mutable_rhs());
-        break;
-      }
-      case AttrId::block_scaling_config: {
-        const BlockScalingConfig& config = *Get<attr::block_scaling_config>();
-        auto* out = out_.mutable_block_scaling_config();
-        if (config.lhs.present)
-          out->mutable_lhs()->set_scale_idx(static_cast<int32_t>(config.lhs.scale_operand));
-        if (config.rhs.present)
-          out->mutable_rhs()->set_scale_idx(static_cast<int32_t>(config.rhs.scale_operand));
-        break;
-      }
-      default:
-        WriteDimensionNumbers(entry);
-    }
-    return absl::OkStatus();
-  }
-
-  void WriteDimensionNumbers(const AttrEntry& entry) {
-    switch (entry.id) {
-      case AttrId::collapsed_slice_dims:
-        AddAll(Get<attr::collapsed_slice_dims>(), gather()->mutable_collapsed_slice_dims());
-        break;
-      case AttrId::offset_dims:
-        AddAll(Get<attr::offset_dims>(), gather()->mutable_offset_dims());
-        break;
-      case AttrId::operand_batching_dims:
-        AddAll(Get<attr::operand_batching_dims>(), gather()->mutable_operand_batching_dims());
-        break;
-      case AttrId::start_index_map:
-        AddAll(Get<attr::start_index_map>(), gather()->mutable_start_index_map());
-        break;
-      case AttrId::start_indices_batching_dims:
-        AddAll(Get<attr::start_indices_batching_dims>(), gather()->mutable_start_indices_batching_dims());
+      case AttrId::shuffle_mode:
+        out_.mutable_shuffle_mode()->mutable_rotate();
         break;
       case AttrId::index_vector_dim:
         if (i_.opcode() == Opcode::kGather)
@@ -400,118 +413,33 @@ class InstructionWriter {
         else
           scatter()->set_index_vector_dim(Get<attr::index_vector_dim>());
         break;
-      case AttrId::input_batching_dims:
-        AddAll(Get<attr::input_batching_dims>(), scatter()->mutable_input_batching_dims());
-        break;
-      case AttrId::inserted_window_dims:
-        AddAll(Get<attr::inserted_window_dims>(), scatter()->mutable_inserted_window_dims());
-        break;
-      case AttrId::scatter_dims_to_operand_dims:
-        AddAll(Get<attr::scatter_dims_to_operand_dims>(), scatter()->mutable_scatter_dims_to_operand_dims());
-        break;
-      case AttrId::scatter_indices_batching_dims:
-        AddAll(Get<attr::scatter_indices_batching_dims>(),
-               scatter()->mutable_scatter_indices_batching_dims());
-        break;
-      case AttrId::update_window_dims:
-        AddAll(Get<attr::update_window_dims>(), scatter()->mutable_update_window_dims());
-        break;
-      case AttrId::lhs_batch_dims:
-        AddAll(Get<attr::lhs_batch_dims>(), dot()->mutable_lhs_batch_dimensions());
-        break;
-      case AttrId::rhs_batch_dims:
-        AddAll(Get<attr::rhs_batch_dims>(), dot()->mutable_rhs_batch_dimensions());
-        break;
-      case AttrId::lhs_contracting_dims:
-        AddAll(Get<attr::lhs_contracting_dims>(), dot()->mutable_lhs_contracting_dimensions());
-        break;
-      case AttrId::rhs_contracting_dims:
-        AddAll(Get<attr::rhs_contracting_dims>(), dot()->mutable_rhs_contracting_dimensions());
-        break;
-      case AttrId::lhs_ragged_dims:
-        AddAll(Get<attr::lhs_ragged_dims>(),
-               out_.mutable_ragged_dot_dimension_numbers()->mutable_lhs_ragged_dimensions());
-        break;
-      case AttrId::rhs_group_dims:
-        AddAll(Get<attr::rhs_group_dims>(),
-               out_.mutable_ragged_dot_dimension_numbers()->mutable_rhs_group_dimensions());
-        break;
-      default:
-        WriteScalar(entry);
-    }
-  }
-
-  // Writes numbers, flags and strings.
-  void WriteScalar(const AttrEntry& entry) {
-    const auto integer = [&] { return entry.value.As<int64_t>(); };
-    const auto flag = [&] { return entry.value.As<bool>(); };
-    const auto bytes = [&] { return Bytes(entry.value.As<std::string_view>()); };
-    switch (entry.id) {
       case AttrId::number:
         return out_.set_parameter_number(integer());
       case AttrId::async_execution_thread:
         return out_.set_async_execution_thread(bytes());
-      case AttrId::batch_group_count:
-        return out_.set_batch_group_count(integer());
       case AttrId::channel_id:
         return out_.set_channel_id(integer());
-      case AttrId::constrain_layout:
-        return out_.set_constrain_layout(flag());
       case AttrId::cross_program_prefetch_index:
         return out_.set_cross_program_prefetch_index(static_cast<int32_t>(integer()));
-      case AttrId::custom_call_has_side_effect:
-        return out_.set_custom_call_has_side_effect(flag());
       case AttrId::custom_call_target:
         return out_.set_custom_call_target(bytes());
-      case AttrId::delta:
-        return out_.set_delta(integer());
       case AttrId::epsilon:
         return out_.set_epsilon(static_cast<float>(entry.value.As<double>()));
-      case AttrId::exponent_bits:
-        return out_.set_exponent_bits(static_cast<int32_t>(integer()));
-      case AttrId::mantissa_bits:
-        return out_.set_mantissa_bits(static_cast<int32_t>(integer()));
-      case AttrId::feature_group_count:
-        return out_.set_feature_group_count(integer());
-      case AttrId::feature_index:
-        return out_.set_feature_index(integer());
-      case AttrId::has_dynamic_root:
-        return out_.set_has_dynamic_root(flag());
-      case AttrId::index:
-        return out_.set_tuple_index(integer());
-      case AttrId::indices_are_sorted:
-        return out_.set_indices_are_sorted(flag());
       case AttrId::infeed_config:
         return out_.set_infeed_config(bytes());
       case AttrId::outfeed_config:
         return out_.set_outfeed_config(bytes());
       case AttrId::is_associative:
         return out_.set_is_associative(flag() ? proto::TRI_STATE_TRUE : proto::TRI_STATE_FALSE);
-      case AttrId::is_composite:
-        return out_.set_is_composite(flag());
-      case AttrId::is_host_transfer:
-        return out_.set_is_host_transfer(flag());
-      case AttrId::is_reverse:
-        return out_.set_is_reverse(flag());
       case AttrId::is_stable:
         return out_.set_is_stable(flag());
-      case AttrId::k:
-        return out_.set_k(integer());
       case AttrId::largest:
         return out_.set_largest(flag());
-      case AttrId::left_side:
-        return out_.mutable_triangular_solve_options()->set_left_side(flag());
-      case AttrId::unit_diagonal:
-        return out_.mutable_triangular_solve_options()->set_unit_diagonal(flag());
       case AttrId::lower:
         if (i_.opcode() == Opcode::kCholesky) return out_.mutable_cholesky_options()->set_lower(flag());
         return out_.mutable_triangular_solve_options()->set_lower(flag());
-      case AttrId::num_carries:
-        return out_.set_num_carries(integer());
-      case AttrId::unique_indices:
-        return out_.set_unique_indices(flag());
-      case AttrId::use_global_device_ids:
-        return out_.set_use_global_device_ids(flag());
+      case AttrId::dimensions:
+        return AddAll(Get<attr::dimensions>(), out_.mutable_dimensions());
       default:
         return;  // Computations have been written; the others have no field.
     }

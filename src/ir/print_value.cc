@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "fmt/format.h"
 #include "ir/printer.h"
+#include "ir/word_kinds.h"
 
 namespace hlo {
 namespace {
@@ -163,6 +164,14 @@ void Printer::PutValue(AttrId id, AttrValue value) {
       return Put('}');
     case AttrKind::kAliasList:
       return PutAliasList(value.As<attr_kind::AliasList>());
+    default:
+      return PutStructure(Info(id).kind, value);
+  }
+}
+
+// Prints a structure or a word.
+void Printer::PutStructure(AttrKind kind, AttrValue value) {
+  switch (kind) {
     case AttrKind::kSharding:
       return PutSharding(*value.As<attr_kind::Sharding>());
     case AttrKind::kFrontendAttributes:
@@ -189,36 +198,11 @@ void Printer::PutValue(AttrId id, AttrValue value) {
       PutSharding(*domain.exit, style_.metadata && !style_.as_xla);
       return Put('}');
     }
-    case AttrKind::kComparisonDirection:
-      return Put(Word(value.As<ComparisonDirection>()));
-    case AttrKind::kComparisonOrder:
-      return Put(Word(value.As<ComparisonOrder>()));
-    case AttrKind::kComparisonType:
-      return Put(Word(value.As<ComparisonType>()));
-    case AttrKind::kFftType:
-      return Put(Word(value.As<FftType>()));
-    case AttrKind::kFusionKind:
-      return Put(Word(value.As<FusionKind>()));
-    case AttrKind::kRandomDistribution:
-      return Put(Word(value.As<RandomDistribution>()));
-    case AttrKind::kRngAlgorithm:
-      return Put(Word(value.As<RngAlgorithm>()));
-    case AttrKind::kPrecisionAlgorithm:
-      return Put(Word(value.As<PrecisionAlgorithm>()));
-    case AttrKind::kConvolutionKind:
-      return Put(Word(value.As<ConvolutionKind>()));
-    case AttrKind::kTransposeA:
-      return Put(Word(value.As<TransposeA>()));
-    case AttrKind::kPaddingType:
-      return Put(Word(value.As<PaddingType>()));
-    case AttrKind::kCustomCallSchedule:
-      return Put(Word(value.As<CustomCallSchedule>()));
-    case AttrKind::kApiVersion:
-      return Put(Word(value.As<ApiVersion>()));
-    case AttrKind::kAllReduceMode:
-      return Put(Word(value.As<AllReduceMode>()));
-    case AttrKind::kShuffleMode:
-      return Put(Word(value.As<ShuffleMode>()));
+    default:
+      VisitWordKind(kind, [&]<class E>() {
+        Put(Word(value.As<E>()));
+        return true;
+      });
   }
 }
 

@@ -150,6 +150,7 @@ class Printer {
   // Defined in print_value.cc.
   bool IsEmpty(AttrId id, AttrValue value) const;  // True for defaults too.
   void PutValue(AttrId id, AttrValue value);
+  void PutStructure(AttrKind kind, AttrValue value);
   void PutCalled(const Computation* computation);
   void PutCalled(attr_kind::ComputationList computations);
   void PutWindow(Window window);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/charconv.h"
+#include "ir/word_kinds.h"
 #include "text/parser.h"
 
 namespace hlo::text {
@@ -173,38 +174,63 @@ bool Parser::ReadWord(AttrValue* value) {
   return true;
 }
 
+namespace {
+
+// Parses a value of the type that kParse returns, and wraps it.
+template <class T>
+T ParsedType(bool (Parser::*)(T*));
+template <auto kParse>
+bool Read(Parser& parser, AttrValue* value) {
+  decltype(ParsedType(kParse)) result{};
+  if (!(parser.*kParse)(&result)) return false;
+  *value = AttrValue::Of(result);
+  return true;
+}
+
+struct KindParser {
+  AttrKind kind;
+  bool (*parse)(Parser& parser, AttrValue* value);
+};
+
+}  // namespace
+
 // attribute-value: its form depends on the kind of the attribute.
 bool Parser::ParseAttributeValue(Scope& scope, InstructionParts& parts, AttrId id, AttrValue* value) {
-  // Parses a T and wraps it.
-  auto read = [&]<class T>(bool (Parser::*parse)(T*)) {
-    T result{};
-    if (!(this->*parse)(&result)) return false;
-    *value = AttrValue::Of(result);
-    return true;
+  static constexpr KindParser kParsers[] = {
+      {AttrKind::kBool, Read<&Parser::ParseBool>},
+      {AttrKind::kInt, Read<&Parser::ParseInt>},
+      {AttrKind::kInt32, Read<&Parser::ParseInt32>},
+      {AttrKind::kFloat, Read<&Parser::ParseFloat>},
+      {AttrKind::kString, Read<&Parser::ParseString>},
+      {AttrKind::kJson, Read<&Parser::ParseJson>},
+      {AttrKind::kIntList, Read<&Parser::ParseIntList>},
+      {AttrKind::kIntLists, Read<&Parser::ParseIntLists>},
+      {AttrKind::kBoolList, Read<&Parser::ParseBools>},
+      {AttrKind::kComputation, Read<&Parser::ParseComputationRef>},
+      {AttrKind::kComputationList, Read<&Parser::ParseComputationList>},
+      {AttrKind::kShapeList, Read<&Parser::ParseShapeList>},
+      {AttrKind::kWindow, Read<&Parser::ParseWindow>},
+      {AttrKind::kDimLabels, Read<&Parser::ParseDimLabels>},
+      {AttrKind::kPaddingList, Read<&Parser::ParsePadding>},
+      {AttrKind::kSliceList, Read<&Parser::ParseSlices>},
+      {AttrKind::kPrecisionList, Read<&Parser::ParsePrecisions>},
+      {AttrKind::kAliasList, Read<&Parser::ParseOperandAliases>},
+      {AttrKind::kSharding, Read<&Parser::ParseSharding>},
+      {AttrKind::kFrontendAttributes, Read<&Parser::ParseFrontendAttributes>},
+      {AttrKind::kStatistics, Read<&Parser::ParseStatistics>},
+      {AttrKind::kOrigin, Read<&Parser::ParseOrigin>},
+      {AttrKind::kMetadata, Read<&Parser::ParseMetadata>},
+      {AttrKind::kReplicaGroups, Read<&Parser::ParseReplicaGroups>},
+      {AttrKind::kResultAccuracy, Read<&Parser::ParseResultAccuracy>},
+      {AttrKind::kSparsityConfig, Read<&Parser::ParseSparsityConfig>},
+      {AttrKind::kBlockScalingConfig, Read<&Parser::ParseBlockScalingConfig>},
+      {AttrKind::kDomain, Read<&Parser::ParseDomain>},
   };
-  switch (Info(id).kind) {
-    case AttrKind::kBool:
-      return read(&Parser::ParseBool);
-    case AttrKind::kInt:
-      return read(&Parser::ParseInt);
-    case AttrKind::kInt32:
-      return read(&Parser::ParseInt32);
-    case AttrKind::kFloat:
-      return read(&Parser::ParseFloat);
-    case AttrKind::kString:
-      return read(&Parser::ParseString);
-    case AttrKind::kJson:
-      return read(&Parser::ParseJson);
-    case AttrKind::kIntList:
-      return read(&Parser::ParseIntList);
-    case AttrKind::kIntLists:
-      return read(&Parser::ParseIntLists);
-    case AttrKind::kBoolList:
-      return read(&Parser::ParseBools);
-    case AttrKind::kComputation:
-      return read(&Parser::ParseComputationRef);
-    case AttrKind::kComputationList:
-      return read(&Parser::ParseComputationList);
+  const AttrKind kind = Info(id).kind;
+  for (const KindParser& row : kParsers) {
+    if (row.kind == kind) return row.parse(*this, value);
+  }
+  switch (kind) {
     case AttrKind::kInstructionList: {
       attr_kind::InstructionList list;
       if (!ParseInstructionList(scope, &list)) return false;
@@ -216,77 +242,14 @@ bool Parser::ParseAttributeValue(Scope& scope, InstructionParts& parts, AttrId i
       *value = AttrValue::Of<const Shape*>(shape);
       return ParseShape(shape);
     }
-    case AttrKind::kShapeList:
-      return read(&Parser::ParseShapeList);
     case AttrKind::kLiteral: {
       Literal* literal = arena().New<Literal>();
       *value = AttrValue::Of<const Literal*>(literal);
       return ParseShapedLiteral(literal, &parts.elided);
     }
-    case AttrKind::kWindow:
-      return read(&Parser::ParseWindow);
-    case AttrKind::kDimLabels:
-      return read(&Parser::ParseDimLabels);
-    case AttrKind::kPaddingList:
-      return read(&Parser::ParsePadding);
-    case AttrKind::kSliceList:
-      return read(&Parser::ParseSlices);
-    case AttrKind::kPrecisionList:
-      return read(&Parser::ParsePrecisions);
-    case AttrKind::kAliasList:
-      return read(&Parser::ParseOperandAliases);
-    case AttrKind::kSharding:
-      return read(&Parser::ParseSharding);
-    case AttrKind::kFrontendAttributes:
-      return read(&Parser::ParseFrontendAttributes);
-    case AttrKind::kStatistics:
-      return read(&Parser::ParseStatistics);
-    case AttrKind::kOrigin:
-      return read(&Parser::ParseOrigin);
-    case AttrKind::kMetadata:
-      return read(&Parser::ParseMetadata);
-    case AttrKind::kReplicaGroups:
-      return read(&Parser::ParseReplicaGroups);
-    case AttrKind::kResultAccuracy:
-      return read(&Parser::ParseResultAccuracy);
-    case AttrKind::kSparsityConfig:
-      return read(&Parser::ParseSparsityConfig);
-    case AttrKind::kBlockScalingConfig:
-      return read(&Parser::ParseBlockScalingConfig);
-    case AttrKind::kDomain:
-      return read(&Parser::ParseDomain);
-    case AttrKind::kComparisonDirection:
-      return ReadWord<ComparisonDirection>(value);
-    case AttrKind::kComparisonOrder:
-      return ReadWord<ComparisonOrder>(value);
-    case AttrKind::kComparisonType:
-      return ReadWord<ComparisonType>(value);
-    case AttrKind::kFftType:
-      return ReadWord<FftType>(value);
-    case AttrKind::kFusionKind:
-      return ReadWord<FusionKind>(value);
-    case AttrKind::kRandomDistribution:
-      return ReadWord<RandomDistribution>(value);
-    case AttrKind::kRngAlgorithm:
-      return ReadWord<RngAlgorithm>(value);
-    case AttrKind::kPrecisionAlgorithm:
-      return ReadWord<PrecisionAlgorithm>(value);
-    case AttrKind::kConvolutionKind:
-      return ReadWord<ConvolutionKind>(value);
-    case AttrKind::kTransposeA:
-      return ReadWord<TransposeA>(value);
-    case AttrKind::kPaddingType:
-      return ReadWord<PaddingType>(value);
-    case AttrKind::kCustomCallSchedule:
-      return ReadWord<CustomCallSchedule>(value);
-    case AttrKind::kApiVersion:
-      return ReadWord<ApiVersion>(value);
-    case AttrKind::kAllReduceMode:
-      return ReadWord<AllReduceMode>(value);
-    case AttrKind::kShuffleMode:
-      return ReadWord<ShuffleMode>(value);
+    default:
+      return VisitWordKind(kind, [&]<class E>() { return ReadWord<E>(value); });
   }
-  return false;
 }
 
 // bool: `true` or `false`.

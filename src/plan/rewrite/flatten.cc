@@ -107,18 +107,11 @@ class Flattener {
     return all;
   }
 
-  absl::StatusOr<Leaves> AddInstruction(const Instruction& instruction, const std::vector<Leaves>& operands,
-                                        Block* block) {
+  // Returns the results of an instruction that is inlined, forwarded or rewritten; nullopt if it is to be a
+  // node of its own.
+  absl::StatusOr<std::optional<Leaves>> Rewrite(const Instruction& instruction,
+                                                const std::vector<Leaves>& operands, Block* block) {
     const Shape& shape = instruction.shape();
-    if (!IsBounded(shape)) return absl::UnimplementedError("arrays of unbounded size");
-    // Kernels and forwarded instructions do not convert elements.
-    if (MixesTypes(instruction)) return AddOp(instruction, shape, Concatenated(operands), block)->results;
-    if (const std::optional<std::vector<LeafSource>> sources = ForwardedLeaves(instruction, custom_calls_)) {
-      if (HaveTypes(shape, *sources, operands)) return Forward(shape, *sources, operands);
-      Node* node = AddOp(instruction, shape, Concatenated(operands), block);
-      node->needs_reference = true;
-      return node->results;
-    }
     switch (instruction.opcode()) {
       case Opcode::kConstant:
         return Constant(instruction);
@@ -164,17 +157,31 @@ class Flattener {
           if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
         }
         break;
+      case Opcode::kWhile:
+        return While(instruction, operands[0], block);
+      case Opcode::kConditional:
+        return Conditional(instruction, operands, block);
+      default:
+        return Contract(instruction, operands, block);
+    }
+    return std::nullopt;
+  }
+
+  // Does the same for products, reductions and batch norms.
+  absl::StatusOr<std::optional<Leaves>> Contract(const Instruction& instruction,
+                                                 const std::vector<Leaves>& operands, Block* block) {
+    if (HasDynamic(Concatenated(operands))) return std::nullopt;
+    switch (instruction.opcode()) {
       case Opcode::kReduce:
-        if (HasDynamic(Concatenated(operands)) || !options_.rewrite_degenerate_contractions) break;
+        if (!options_.rewrite_degenerate_contractions) break;
         if (std::optional<CheckedModule> elements = ReplaceDegenerateReduce(instruction);
             elements.has_value() && changes_.Allow("degenerate_contractions", instruction.name())) {
           HLO_ASSIGN_OR_RETURN(Leaves element, InlineReplacement(*std::move(elements), {operands[0]}, block));
           HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, {operands[1], element}, block));
-          if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
+          if (SameDimensions(graph_.values[result[0]].shape, instruction.shape())) return result;
         }
         break;
       case Opcode::kDot:
-        if (HasDynamic(Concatenated(operands))) break;
         if (options_.rewrite_degenerate_contractions) {
           if (std::optional<CheckedModule> product = ReplaceDegenerateDot(instruction);
               product.has_value() && changes_.Allow("degenerate_contractions", instruction.name()))
@@ -183,10 +190,9 @@ class Flattener {
         return Product(instruction, Concatenated(operands), block);
       case Opcode::kConvolution:
       case Opcode::kRaggedDot:
-        if (HasDynamic(Concatenated(operands))) break;
         return Product(instruction, Concatenated(operands), block);
       case Opcode::kScaledDot:
-        if (HasDynamic(Concatenated(operands)) || !options_.expand_scaled_dots) break;
+        if (!options_.expand_scaled_dots) break;
         if (std::optional<CheckedModule> product = ExpandScaledDot(instruction);
             product.has_value() && changes_.Allow("scaled_dot", instruction.name()))
           return InlineReplacement(*std::move(product), operands, block);
@@ -194,18 +200,31 @@ class Flattener {
       case Opcode::kBatchNormGrad:
       case Opcode::kBatchNormInference:
       case Opcode::kBatchNormTraining:
-        if (HasDynamic(Concatenated(operands)) || !options_.expand_batch_norms) break;
+        if (!options_.expand_batch_norms) break;
         if (std::optional<CheckedModule> replacement = ExpandBatchNorm(instruction);
             replacement.has_value() && changes_.Allow("batch_norm", instruction.name()))
           return InlineReplacement(*std::move(replacement), operands, block);
         break;
-      case Opcode::kWhile:
-        return While(instruction, operands[0], block);
-      case Opcode::kConditional:
-        return Conditional(instruction, operands, block);
       default:
         break;
     }
+    return std::nullopt;
+  }
+
+  absl::StatusOr<Leaves> AddInstruction(const Instruction& instruction, const std::vector<Leaves>& operands,
+                                        Block* block) {
+    const Shape& shape = instruction.shape();
+    if (!IsBounded(shape)) return absl::UnimplementedError("arrays of unbounded size");
+    // Kernels and forwarded instructions do not convert elements.
+    if (MixesTypes(instruction)) return AddOp(instruction, shape, Concatenated(operands), block)->results;
+    if (const std::optional<std::vector<LeafSource>> sources = ForwardedLeaves(instruction, custom_calls_)) {
+      if (HaveTypes(shape, *sources, operands)) return Forward(shape, *sources, operands);
+      Node* node = AddOp(instruction, shape, Concatenated(operands), block);
+      node->needs_reference = true;
+      return node->results;
+    }
+    HLO_ASSIGN_OR_RETURN(std::optional<Leaves> rewritten, Rewrite(instruction, operands, block));
+    if (rewritten) return *std::move(rewritten);
     Leaves all_operands = Concatenated(operands);
     if (!IsScalarOperation(instruction) || HasDynamic(all_operands))
       return AddOp(instruction, shape, std::move(all_operands), block)->results;
