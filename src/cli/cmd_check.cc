@@ -89,17 +89,17 @@ int RunCheckAgainst(const CheckCommandOptions& options) {
   return RunAgainst(std::move(flags), options.paths, options.json, options.junit, options.verbose);
 }
 
+// True if the path or the name of the case contains the text.
+bool Matches(const Case& one, const std::string& text) {
+  return one.path.find(text) != std::string::npos || one.name.find(text) != std::string::npos;
+}
+
 int RunCheck(const CheckCommandOptions& options) {
   if (options.max_memory > 0) SetMemoryLimit(static_cast<int64_t>(options.max_memory));
   if (!options.against.options.command.empty()) return RunCheckAgainst(options);
   absl::StatusOr<std::vector<Case>> cases = FindCases(options.paths);
   if (!cases.ok()) return Fail(cases.status());
-  if (!options.filter.empty()) {
-    std::erase_if(*cases, [&](const Case& one) {
-      return one.path.find(options.filter) == std::string::npos &&
-             one.name.find(options.filter) == std::string::npos;
-    });
-  }
+  std::erase_if(*cases, [&](const Case& one) { return !Matches(one, options.filter); });
   if (cases->empty()) return Fail(absl::NotFoundError("no cases found"));
   if (options.update || options.update_values) {
     const absl::StatusOr<int64_t> changed = Update(*cases, options);

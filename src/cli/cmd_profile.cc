@@ -131,6 +131,58 @@ absl::Status AddViews(const ProfileOptions& options, const Module& module, const
   return absl::OkStatus();
 }
 
+// Returns the seconds of the fastest run.
+absl::StatusOr<double> FastestRun(const ProfileOptions& options, Executable& executable,
+                                  const DeviceRun& devices, const DevicesOptions& run_options) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int64_t run = 0; run < options.repeat; ++run) {
+    const auto start = Clock::now();
+    const auto values = executable.RunDevices(devices.arguments, {}, run_options);
+    if (!values.ok()) return values.status();
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return best;
+}
+
+struct ObservedRun {
+  std::vector<Profile> profiles;  // By device.
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+// Returns the profile of the fastest run, as for the time without a profile.
+absl::StatusOr<ObservedRun> FastestObservedRun(const ProfileOptions& options, Executable& executable,
+                                               const DeviceRun& devices, const DevicesOptions& run_options) {
+  ObservedRun fastest;
+  double in_all = 0;
+  for (int64_t run = 0; run < std::min(options.repeat, kMaxWatched) && in_all < kLongestWatch; ++run) {
+    const int64_t count = devices.grid.count();
+    std::vector<Profile> profiles(static_cast<size_t>(count),
+                                  Profile(options.trace.empty() ? 0 : kMaxEvents / count));
+    DevicesOptions observed = run_options;
+    observed.observer = [&](int64_t device) { return &profiles[static_cast<size_t>(device)]; };
+    const auto start = Clock::now();
+    const auto values = executable.RunDevices(devices.arguments, {}, observed);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (!values.ok()) return values.status();
+    in_all += seconds;
+    if (seconds < fastest.seconds) fastest = {std::move(profiles), seconds};
+  }
+  return fastest;
+}
+
+// Says how many events the trace leaves out.
+std::string DroppedEventsText(const std::vector<Profile>& profiles, const DeviceRun& devices) {
+  int64_t dropped = 0;
+  for (const Profile& one : profiles) dropped += one.dropped_events();
+  const int64_t most = kMaxEvents / devices.grid.count();
+  if (dropped > 0 && !devices.has_several())
+    return fmt::format("\nthe trace holds the first {} of {} events\n", most, most + dropped);
+  else if (dropped > 0)
+    return fmt::format("\nthe trace holds the first {} events of each device; {} are left out\n", most,
+                       dropped);
+  return "";
+}
+
 void Run(const ProfileOptions& options, const std::string& file, FileResult& result) {
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
@@ -144,42 +196,24 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
   if (!result.Accept(shown.status(), file)) return;
   DevicesOptions run_options = OptionsOf(options.devices);
   run_options.warn = [&result](const std::string& warning) { AddWarningOnce(warning, result); };
-  double best = std::numeric_limits<double>::infinity();
-  for (int64_t run = 0; run < options.repeat; ++run) {
-    const auto start = Clock::now();
-    const auto values = executable->RunDevices(devices->arguments, {}, run_options);
-    if (!result.Accept(values.status(), file)) return;
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
-  }
-  // Keeps the profile of the fastest run, as for the time without a profile.
-  std::vector<Profile> profiles;  // By device.
-  double watched = std::numeric_limits<double>::infinity(), in_all = 0;
-  for (int64_t run = 0; run < std::min(options.repeat, kMaxWatched) && in_all < kLongestWatch; ++run) {
-    const int64_t count = devices->grid.count();
-    std::vector<Profile> those(static_cast<size_t>(count),
-                               Profile(options.trace.empty() ? 0 : kMaxEvents / count));
-    DevicesOptions observed = run_options;
-    observed.observer = [&](int64_t device) { return &those[static_cast<size_t>(device)]; };
-    const auto start = Clock::now();
-    const auto values = executable->RunDevices(devices->arguments, {}, observed);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (!result.Accept(values.status(), file)) return;
-    in_all += seconds;
-    if (seconds >= watched) continue;
-    watched = seconds;
-    profiles = std::move(those);
-  }
+  const absl::StatusOr<double> best = FastestRun(options, *executable, *devices, run_options);
+  if (!result.Accept(best.status(), file)) return;
+  const absl::StatusOr<ObservedRun> observed =
+      FastestObservedRun(options, *executable, *devices, run_options);
+  if (!result.Accept(observed.status(), file)) return;
+  const std::vector<Profile>& profiles = observed->profiles;
+  const double watched = observed->seconds;
   const Profile* profile = &profiles[static_cast<size_t>(*shown)];
   result.diagnostics += RefusalText(*executable, file);
   if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
   const std::string_view engine = executable->engine() == Engine::kFast ? "fast" : "reference";
   result.extra["engine"] = engine;
   result.extra["fallbacks"] = executable->fallbacks().size();
-  result.extra["run_s"] = best;
+  result.extra["run_s"] = *best;
   result.extra["watched_s"] = watched;
   result.extra["steps"] = ToJson(*profile);
   result.text = fmt::format("engine {}: {:.4f} ms, best of {}; {:.4f} ms under observation\n\n", engine,
-                            best * 1e3, options.repeat, watched * 1e3);
+                            *best * 1e3, options.repeat, watched * 1e3);
   if (!executable->fallback_reason().empty())
     result.text +=
         fmt::format("the fast engine has no plan for the module: {}\n\n", executable->fallback_reason());
@@ -193,14 +227,7 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
   if (!result.Accept(AddViews(options, *loaded.module, *profile, watched, result), file)) return;
   if (options.trace.empty()) return;
   if (!result.Accept(WriteOutput(options.trace, ChromeTrace(profiles)), file)) return;
-  int64_t dropped = 0;
-  for (const Profile& one : profiles) dropped += one.dropped_events();
-  const int64_t most = kMaxEvents / devices->grid.count();
-  if (dropped > 0 && !devices->has_several())
-    result.text += fmt::format("\nthe trace holds the first {} of {} events\n", most, most + dropped);
-  else if (dropped > 0)
-    result.text +=
-        fmt::format("\nthe trace holds the first {} events of each device; {} are left out\n", most, dropped);
+  result.text += DroppedEventsText(profiles, *devices);
 }
 
 }  // namespace

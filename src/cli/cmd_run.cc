@@ -190,6 +190,44 @@ absl::Status CrossCheck(const RunOptions& options, const CheckedModule& module,
   return absl::OkStatus();
 }
 
+// Adds the times, or the results as text or JSON, to the report of the file.
+void AddReport(const RunOptions& options, const DeviceResults& results, const LoadedModule& loaded,
+               const Timing& timing, bool prints, FileResult& result) {
+  if (options.timing) {
+    result.extra.update(Json{{"parse_s", loaded.seconds.parse},
+                             {"check_s", loaded.seconds.check},
+                             {"plan_s", timing.plan_s},
+                             {"first_run_s", timing.first_run_s},
+                             {"run_s", timing.run_s},
+                             {"runs", options.repeat},
+                             {"peak_bytes", BufferMemoryUse().peak_bytes}});
+  } else if (prints || options.summary) {
+    result.text = ResultsText(options, results);
+    if (options.summary)
+      result.extra["summary"] = ResultsJson(results, [](const Literal& v) { return StatisticsJson(v); });
+    else if (options.common.json)
+      result.extra["outputs"] = ResultsJson(results, [](const Literal& v) { return Json::parse(ToJson(v)); });
+  }
+}
+
+// Adds the shape of the result, and the devices.
+void AddFacts(const DeviceRun& run, const DeviceResults& results, FileResult& result) {
+  result.extra["result"] = ToString(results.values[0].shape());
+  if (!run.has_several()) return;
+  result.extra["replicas"] = run.grid.replicas;
+  result.extra["partitions"] = run.grid.partitions;
+  result.extra["agree"] = EqualResults(results).size() == 1;
+}
+
+// Returns the options with the seed of the file.
+EvaluateOptions EvaluateOptionsFor(const std::string& file, const RunOptions& options) {
+  EvaluateOptions evaluate = options.evaluate;
+  for (const auto& [name, seed] : options.seeds) {
+    if (name == file) evaluate.seed = seed;
+  }
+  return evaluate;
+}
+
 void Run(const RunOptions& options, OutputNames* names, const std::string& file, FileResult& result) {
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
@@ -202,10 +240,7 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   }
   CustomCalls custom_calls;
   if (!AddCustomCalls(options.custom_calls, options.common, custom_calls, result)) return;
-  EvaluateOptions evaluate = options.evaluate;
-  for (const auto& [name, seed] : options.seeds) {
-    if (name == file) evaluate.seed = seed;
-  }
+  EvaluateOptions evaluate = EvaluateOptionsFor(file, options);
   if (!options.custom_calls.empty()) evaluate.custom_calls = &custom_calls;
   Report({.what = "planning " + file});
   Timing timing;
@@ -240,41 +275,17 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   for (const std::string& warning : results->warnings)
     result.diagnostics += fmt::format("{}: warning: {}\n", file, warning);
 
-  result.extra["result"] = ToString(results->values[0].shape());
-  if (run->has_several()) {
-    result.extra["replicas"] = run->grid.replicas;
-    result.extra["partitions"] = run->grid.partitions;
-    result.extra["agree"] = EqualResults(*results).size() == 1;
-  }
-  std::string output = options.output;
-  if (names != nullptr) {
-    const absl::StatusOr<std::string> path = names->For(file, ".npz");
-    if (!result.Accept(path.status(), file)) return;
-    output = *path;
-  }
-  if (!output.empty()) result.extra["output"] = output;
-  if (!output.empty()) Report({.what = "writing " + output});
-  if (!output.empty() && !result.Accept(WriteResults(output, *results, module.module()), file)) return;
+  AddFacts(*run, *results, result);
+  const absl::StatusOr<std::string> output = names == nullptr ? options.output : names->For(file, ".npz");
+  if (!result.Accept(output.status(), file)) return;
+  if (!output->empty()) result.extra["output"] = *output;
+  if (!output->empty()) Report({.what = "writing " + *output});
+  if (!output->empty() && !result.Accept(WriteResults(*output, *results, module.module()), file)) return;
   if (options.fail_on_nan && run->has_several())
     ReportNanOfDevices(*results, file, result);
   else if (options.fail_on_nan && HasNan(results->values[0]))
     ReportNan(options, module, kept, evaluate, file, result);
-  if (options.timing) {
-    result.extra.update(Json{{"parse_s", loaded.seconds.parse},
-                             {"check_s", loaded.seconds.check},
-                             {"plan_s", timing.plan_s},
-                             {"first_run_s", timing.first_run_s},
-                             {"run_s", timing.run_s},
-                             {"runs", options.repeat},
-                             {"peak_bytes", BufferMemoryUse().peak_bytes}});
-  } else if (output.empty() || options.summary) {
-    result.text = ResultsText(options, *results);
-    if (options.summary)
-      result.extra["summary"] = ResultsJson(*results, [](const Literal& v) { return StatisticsJson(v); });
-    else if (options.common.json)
-      result.extra["outputs"] =
-          ResultsJson(*results, [](const Literal& v) { return Json::parse(ToJson(v)); });
-  }
+  AddReport(options, *results, loaded, timing, output->empty(), result);
 }
 
 // A directory counts as the files below it.
@@ -297,6 +308,68 @@ void AddSeeds(const std::vector<std::string>& texts, RunOptions& options) {
   }
 }
 
+using SharedOptions = std::shared_ptr<RunOptions>;
+
+void AddOutputFlags(CLI::App& command, const SharedOptions& options) {
+  command
+      .add_option("-o,--output", options->output,
+                  "Store the result: .npz, .npy, .safetensors, .json, .txt, .pb, .pbtxt or .bin. DIR/ is "
+                  "created and gets an .npz file for each module, in the folder structure of the modules")
+      ->type_name("FILE");
+  command.add_flag("--full", options->full, "Print all elements of large results on a terminal, too");
+  command.add_flag("--summary", options->summary,
+                   "Print shape, minimum, maximum, mean, NaN and Inf of each result instead of its elements");
+}
+
+void AddCheckFlags(CLI::App& command, const SharedOptions& options) {
+  command.add_option("--repeat", options->repeat, "Evaluate this many times")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--timing", [options](const std::string&) { options->timing = true; },
+          "json: print seconds and peak bytes, a JSON line for each file")
+      ->check(CLI::IsMember({"json"}));
+  command.add_flag("--fail-on-nan", options->fail_on_nan,
+                   "Exit with status 1 if the result contains a NaN; report its index and the instruction "
+                   "that produced it");
+  CLI::Option* cross_check = command.add_flag(
+      "--cross-check", options->cross_check,
+      "Run both engines side by side and report the first step that differs beyond rounding, "
+      "with its operands; exit status 1 if there is one");
+  command
+      .add_option("--write-case", options->write_case,
+                  "With --cross-check, the folder of the case that shows the difference")
+      ->type_name("DIR")
+      ->needs(cross_check)
+      ->default_str("cross-check-case");
+}
+
+// Adds the flags of EvaluateOptions.
+void AddEvaluationFlags(CLI::App& command, const SharedOptions& options) {
+  command.add_flag("--dot-algorithms", options->evaluate.emulate_dot_algorithms,
+                   "Emulate the algorithm= of dots, which splits and rounds their operands");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--rng-seed", [options](const std::vector<std::string>& texts) { AddSeeds(texts, *options); },
+          "Seed of the random numbers that the module itself draws, for example by rng; FILE=SEED for one "
+          "file")
+      ->type_name("[FILE=]SEED")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+  command.add_option("--while-limit", options->while_limit, "End each while loop after this many iterations")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command.add_option("--max-steps", options->evaluate.max_steps, "Maximum number of executed instructions")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--max-seconds", options->evaluate.max_seconds, "Time limit for a run, in seconds")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--max-call-depth", options->evaluate.max_call_depth, "Maximum depth of nested calls")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void AddRun(CLI::App& program, int& exit_status) {
@@ -309,58 +382,10 @@ void AddRun(CLI::App& program, int& exit_status) {
   AddMatchFlag(*command, options->devices);
   AddHostFlags(*command, options->host);
   AddCustomCallFlags(*command, options->custom_calls);
-  command
-      ->add_option("-o,--output", options->output,
-                   "Store the result: .npz, .npy, .safetensors, .json, .txt, .pb, .pbtxt or .bin. DIR/ is "
-                   "created and gets an .npz file for each module, in the folder structure of the modules")
-      ->type_name("FILE");
-  command->add_flag("--full", options->full, "Print all elements of large results on a terminal, too");
-  command->add_flag(
-      "--summary", options->summary,
-      "Print shape, minimum, maximum, mean, NaN and Inf of each result instead of its elements");
+  AddOutputFlags(*command, options);
   AddEngineFlags(*command, options->engine);
-  command->add_option("--repeat", options->repeat, "Evaluate this many times")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command
-      ->add_option_function<std::string>(
-          "--timing", [options](const std::string&) { options->timing = true; },
-          "json: print seconds and peak bytes, a JSON line for each file")
-      ->check(CLI::IsMember({"json"}));
-  command->add_flag("--fail-on-nan", options->fail_on_nan,
-                    "Exit with status 1 if the result contains a NaN; report its index and the instruction "
-                    "that produced it");
-  CLI::Option* cross_check = command->add_flag(
-      "--cross-check", options->cross_check,
-      "Run both engines side by side and report the first step that differs beyond rounding, "
-      "with its operands; exit status 1 if there is one");
-  command
-      ->add_option("--write-case", options->write_case,
-                   "With --cross-check, the folder of the case that shows the difference")
-      ->type_name("DIR")
-      ->needs(cross_check)
-      ->default_str("cross-check-case");
-  command->add_flag("--dot-algorithms", options->evaluate.emulate_dot_algorithms,
-                    "Emulate the algorithm= of dots, which splits and rounds their operands");
-  command
-      ->add_option_function<std::vector<std::string>>(
-          "--rng-seed", [options](const std::vector<std::string>& texts) { AddSeeds(texts, *options); },
-          "Seed of the random numbers that the module itself draws, for example by rng; FILE=SEED for one "
-          "file")
-      ->type_name("[FILE=]SEED")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--while-limit", options->while_limit, "End each while loop after this many iterations")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  command->add_option("--max-steps", options->evaluate.max_steps, "Maximum number of executed instructions")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--max-seconds", options->evaluate.max_seconds, "Time limit for a run, in seconds")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--max-call-depth", options->evaluate.max_call_depth, "Maximum depth of nested calls")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  AddCheckFlags(*command, options);
+  AddEvaluationFlags(*command, options);
   command->footer(
       "Examples:\n"
       "  hlo-run m.hlo --input x.npy --input 'f32[2]{1,2}'\n"

@@ -170,6 +170,44 @@ void AddCollectives(const StatsOptions& options, const Module& module, const std
   add("all", total);
 }
 
+// Adds the flags that need --collectives.
+void AddNetworkFlags(CLI::App& command, CLI::Option& collectives,
+                     const std::shared_ptr<StatsOptions>& options) {
+  command
+      .add_option(
+          "--replicas", options->replicas,
+          "With --collectives, the number of replicas; without it, that of the module's header, or what "
+          "its groups need")
+      ->check(CLI::PositiveNumber)
+      ->needs(&collectives);
+  command.add_option("--partitions", options->partitions, "The number of partitions, likewise")
+      ->check(CLI::PositiveNumber)
+      ->needs(&collectives);
+  command.add_option("--latency", options->network.latency, "Seconds that a message takes beside its bytes")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS")
+      ->capture_default_str()
+      ->needs(&collectives);
+  command.add_option("--bandwidth", options->network.bandwidth, "Bytes per second that a device sends")
+      ->check(CLI::PositiveNumber)
+      ->type_name("BYTES")
+      ->capture_default_str()
+      ->needs(&collectives);
+  command
+      .add_option_function<std::string>(
+          "--algorithm",
+          [options](const std::string& word) {
+            options->network.algorithm =
+                word == "ring" ? spmd::CollectiveAlgorithm::kRing : spmd::CollectiveAlgorithm::kCentral;
+          },
+          "How groups exchange values: ring, by rings, direct exchange and trees, as libraries do; or "
+          "central, "
+          "through one member, as hlo-run does between processes")
+      ->check(CLI::IsMember({"ring", "central"}))
+      ->default_str("ring")
+      ->needs(&collectives);
+}
+
 }  // namespace
 
 void AddStats(CLI::App& program, int& exit_status) {
@@ -181,39 +219,7 @@ void AddStats(CLI::App& program, int& exit_status) {
                                                "Print what collectives exchange between devices: executions, "
                                                "messages and bytes of all devices, and the "
                                                "predicted time, by kind and groups");
-  command
-      ->add_option(
-          "--replicas", options->replicas,
-          "With --collectives, the number of replicas; without it, that of the module's header, or what "
-          "its groups need")
-      ->check(CLI::PositiveNumber)
-      ->needs(collectives);
-  command->add_option("--partitions", options->partitions, "The number of partitions, likewise")
-      ->check(CLI::PositiveNumber)
-      ->needs(collectives);
-  command->add_option("--latency", options->network.latency, "Seconds that a message takes beside its bytes")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("SECONDS")
-      ->capture_default_str()
-      ->needs(collectives);
-  command->add_option("--bandwidth", options->network.bandwidth, "Bytes per second that a device sends")
-      ->check(CLI::PositiveNumber)
-      ->type_name("BYTES")
-      ->capture_default_str()
-      ->needs(collectives);
-  command
-      ->add_option_function<std::string>(
-          "--algorithm",
-          [options](const std::string& word) {
-            options->network.algorithm =
-                word == "ring" ? spmd::CollectiveAlgorithm::kRing : spmd::CollectiveAlgorithm::kCentral;
-          },
-          "How groups exchange values: ring, by rings, direct exchange and trees, as libraries do; or "
-          "central, "
-          "through one member, as hlo-run does between processes")
-      ->check(CLI::IsMember({"ring", "central"}))
-      ->default_str("ring")
-      ->needs(collectives);
+  AddNetworkFlags(*command, *collectives, options);
   command->footer(
       "The body of a loop counts once, because its trip count depends on data. With --collectives it counts "
       "as often as "
