@@ -140,8 +140,8 @@ class CudaGpu : public Gpu {
     return CudaStatus(cudaStreamSynchronize(stream_), "waiting for the GPU");
   }
   absl::StatusOr<std::unique_ptr<GpuLoop>> CaptureLoop(const bool* goes_on,
-                                                       std::function<absl::Status()> turn) override {
-    return RecordCudaLoop(stream(), goes_on, turn);
+                                                       std::function<absl::Status()> iteration) override {
+    return RecordCudaLoop(stream(), goes_on, iteration);
   }
   absl::Status CaptureBranch(const void* choice, bool is_pred,
                              absl::Span<const std::function<absl::Status()>> branches) override {

@@ -43,7 +43,7 @@ class CudaLoop : public GpuLoop {
     if (graph_ != nullptr) cudaGraphDestroy(graph_);
   }
 
-  absl::Status Record(const bool* goes_on, const std::function<absl::Status()>& turn) {
+  absl::Status Record(const bool* goes_on, const std::function<absl::Status()>& iteration) {
     cudaGraphConditionalHandle again{};
     cudaGraph_t body = nullptr;
     if (const absl::Status made = MakeLoop(&again, &body); !made.ok()) {
@@ -51,10 +51,10 @@ class CudaLoop : public GpuLoop {
       return absl::UnimplementedError(made.message());
     }
     HLO_RETURN_IF_ERROR(CudaStatus(BeginCapture(stream_, body, {}), "recording a loop"));
-    absl::Status recorded = turn();
+    absl::Status recorded = iteration();
     if (recorded.ok()) {
       GoOn<<<1, 1, 0, stream_>>>(again, goes_on);
-      recorded.Update(CudaStatus(cudaGetLastError(), "recording the end of a loop's turn"));
+      recorded.Update(CudaStatus(cudaGetLastError(), "recording the end of a loop's iteration"));
     }
     const cudaError_t ended = cudaStreamEndCapture(stream_, &body);
     HLO_RETURN_IF_ERROR(recorded);
@@ -90,9 +90,9 @@ class CudaLoop : public GpuLoop {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GpuLoop>> RecordCudaLoop(Stream stream, const bool* goes_on,
-                                                        const std::function<absl::Status()>& turn) {
+                                                        const std::function<absl::Status()>& iteration) {
   auto loop = std::make_unique<CudaLoop>(stream.handle);
-  HLO_RETURN_IF_ERROR(loop->Record(goes_on, turn));
+  HLO_RETURN_IF_ERROR(loop->Record(goes_on, iteration));
   return loop;
 }
 

@@ -5,9 +5,10 @@
 
 namespace hlo::device {
 
-// Calls `turn` once to capture one iteration. Returns Unimplemented if the toolkit or the driver is too old.
+// Calls `iteration` once to capture one iteration. Returns Unimplemented if the toolkit or the driver is too
+// old.
 absl::StatusOr<std::unique_ptr<GpuLoop>> RecordCudaLoop(Stream stream, const bool* goes_on,
-                                                        const std::function<absl::Status()>& turn);
+                                                        const std::function<absl::Status()>& iteration);
 
 // Captures a branch within an iteration. Returns Unimplemented if the toolkit or the driver is older than
 // 12.8.

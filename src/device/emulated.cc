@@ -15,13 +15,13 @@ namespace {
 // Rejects operations that a graph cannot contain.
 class EmulatedLoop : public GpuLoop {
  public:
-  EmulatedLoop(const bool* goes_on, std::function<absl::Status()> turn, bool* in_turn)
-      : goes_on_(goes_on), turn_(std::move(turn)), in_turn_(in_turn) {}
+  EmulatedLoop(const bool* goes_on, std::function<absl::Status()> iteration, bool* in_iteration)
+      : goes_on_(goes_on), iteration_(std::move(iteration)), in_iteration_(in_iteration) {}
   absl::Status Run() override {
     do {
-      *in_turn_ = true;
-      const absl::Status status = turn_();
-      *in_turn_ = false;
+      *in_iteration_ = true;
+      const absl::Status status = iteration_();
+      *in_iteration_ = false;
       HLO_RETURN_IF_ERROR(status);
     } while (*goes_on_);
     return absl::OkStatus();
@@ -29,8 +29,8 @@ class EmulatedLoop : public GpuLoop {
 
  private:
   const bool* goes_on_;
-  std::function<absl::Status()> turn_;
-  bool* in_turn_;
+  std::function<absl::Status()> iteration_;
+  bool* in_iteration_;
 };
 
 class EmulatedGpu : public Gpu {
@@ -70,12 +70,12 @@ class EmulatedGpu : public Gpu {
   absl::Status Synchronize() override { return OutsideOfTurns("waiting"); }
 
   absl::StatusOr<std::unique_ptr<GpuLoop>> CaptureLoop(const bool* goes_on,
-                                                       std::function<absl::Status()> turn) override {
-    return std::make_unique<EmulatedLoop>(goes_on, std::move(turn), &in_turn_);
+                                                       std::function<absl::Status()> iteration) override {
+    return std::make_unique<EmulatedLoop>(goes_on, std::move(iteration), &in_iteration_);
   }
   absl::Status CaptureBranch(const void* choice, bool is_pred,
                              absl::Span<const std::function<absl::Status()>> branches) override {
-    if (!in_turn_) return absl::InternalError("a branch is recorded outside of a loop");
+    if (!in_iteration_) return absl::InternalError("a branch is recorded outside of a loop");
     const auto last = static_cast<int64_t>(branches.size()) - 1;
     int64_t number =
         is_pred ? (*static_cast<const bool*>(choice) ? 0 : 1) : *static_cast<const int32_t*>(choice);
@@ -85,11 +85,11 @@ class EmulatedGpu : public Gpu {
 
  private:
   absl::Status OutsideOfTurns(std::string_view what) const {
-    return in_turn_ ? absl::InternalError(fmt::format("{} inside of a recorded loop", what))
-                    : absl::OkStatus();
+    return in_iteration_ ? absl::InternalError(fmt::format("{} inside of a recorded loop", what))
+                         : absl::OkStatus();
   }
 
-  bool in_turn_ = false;
+  bool in_iteration_ = false;
   DeviceProperties properties_;
   Stream stream_;
 };

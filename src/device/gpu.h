@@ -46,15 +46,15 @@ class Gpu {
   virtual absl::Status Copy(void* to, const void* from, int64_t byte_count) = 0;
   virtual absl::Status Synchronize() = 0;
 
-  // Captures a loop that continues while an iteration stores true to `goes_on`, in device memory. `turn` may
-  // only launch kernels and copy from device to device, must enqueue the same work in every call, and must
-  // live as long as the loop. Returns Unimplemented if the device does not support it; the caller then runs
-  // the loop on the host.
+  // Captures a loop that continues while an iteration stores true to `goes_on`, in device memory. `iteration`
+  // may only launch kernels and copy from device to device, must enqueue the same work in every call, and
+  // must live as long as the loop. Returns Unimplemented if the device does not support it; the caller then
+  // runs the loop on the host.
   virtual absl::StatusOr<std::unique_ptr<GpuLoop>> CaptureLoop(const bool* goes_on,
-                                                               std::function<absl::Status()> turn) = 0;
-  // Captures a conditional within a `turn`. `choice`, in device memory, is read when the conditional is
+                                                               std::function<absl::Status()> iteration) = 0;
+  // Captures a conditional within an `iteration`. `choice`, in device memory, is read when the conditional is
   // reached: a true pred selects the first branch and a false one the second; an s32 is the branch number.
-  // Numbers out of range select the last branch. The rules for `turn` apply to the branches. Returns
+  // Numbers out of range select the last branch. The rules for `iteration` apply to the branches. Returns
   // Unimplemented if the device does not support it.
   virtual absl::Status CaptureBranch(const void* choice, bool is_pred,
                                      absl::Span<const std::function<absl::Status()>> branches) = 0;

@@ -31,13 +31,13 @@ bool GoesOn(ComparisonDirection direction, T counter, T limit) {
 // Returns the trip count, or -1 if the counter overflows.
 template <class T>
 int Count(ComparisonDirection direction, T counter, T limit, int step) {
-  int turns = 0;
-  for (; GoesOn(direction, counter, limit); ++turns) {
+  int iterations = 0;
+  for (; GoesOn(direction, counter, limit); ++iterations) {
     const int next = counter + step;
-    if (next != static_cast<T>(next) || turns == 1000) return -1;
+    if (next != static_cast<T>(next) || iterations == 1000) return -1;
     counter = static_cast<T>(next);
   }
-  return turns;
+  return iterations;
 }
 
 template <class T>
@@ -50,10 +50,10 @@ void CompareAll(ElementType type) {
       for (int first = std::numeric_limits<T>::min(); first <= std::numeric_limits<T>::max(); first += 5) {
         for (int limit = std::numeric_limits<T>::min(); limit <= std::numeric_limits<T>::max(); limit += 3) {
           const CountedLoop loop{.step = step, .type = type, .direction = direction};
-          const std::optional<int64_t> turns = TripCount(loop, first, limit);
-          if (!turns.has_value()) continue;
+          const std::optional<int64_t> iterations = TripCount(loop, first, limit);
+          if (!iterations.has_value()) continue;
           ++known;
-          ASSERT_EQ(*turns, Count<T>(direction, static_cast<T>(first), static_cast<T>(limit), step))
+          ASSERT_EQ(*iterations, Count<T>(direction, static_cast<T>(first), static_cast<T>(limit), step))
               << static_cast<int>(direction) << " from " << first << " by " << step << " to " << limit;
         }
       }

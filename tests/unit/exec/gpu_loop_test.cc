@@ -30,12 +30,12 @@ class CountingGpu : public ForwardingGpu {
     ++counts_->copies;
     return ForwardingGpu::Copy(to, from, byte_count);
   }
-  absl::StatusOr<std::unique_ptr<device::GpuLoop>> CaptureLoop(const bool* goes_on,
-                                                               std::function<absl::Status()> turn) override {
+  absl::StatusOr<std::unique_ptr<device::GpuLoop>> CaptureLoop(
+      const bool* goes_on, std::function<absl::Status()> iteration) override {
     ++counts_->recorded;
-    return ForwardingGpu::CaptureLoop(goes_on, [this, turn = std::move(turn)] {
+    return ForwardingGpu::CaptureLoop(goes_on, [this, iteration = std::move(iteration)] {
       ++counts_->started;
-      return turn();
+      return iteration();
     });
   }
   absl::Status CaptureBranch(const void* choice, bool is_pred,

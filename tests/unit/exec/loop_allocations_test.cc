@@ -22,7 +22,7 @@ std::string ModuleOf(const Case& c) {
   i = s32[] get-tuple-element(p), index=0
   n = s32[] get-tuple-element(p), index=1
   ROOT r = pred[] compare(i, n), direction=LT }
-turn { p = )" +
+iteration { p = )" +
          state + R"( parameter(0)
   i = s32[] get-tuple-element(p), index=0
   n = s32[] get-tuple-element(p), index=1
@@ -36,7 +36,7 @@ turn { p = )" +
 )" + c.body +
          "\n  ROOT t = " + state + " tuple(j, n, y) }\nENTRY e { n = s32[] parameter(0)\n  x = " + type +
          " parameter(1)\n  z = s32[] constant(0)\n  t = " + state + " tuple(z, n, x)\n  ROOT w = " + state +
-         " while(t), condition=goes_on, body=turn }\n";
+         " while(t), condition=goes_on, body=iteration }\n";
 }
 
 class LoopAllocations : public testing::TestWithParam<Case> {};
@@ -51,9 +51,9 @@ TEST_P(LoopAllocations, DoNotGrowWithTheTurns) {
   absl::StatusOr<Executable> executable = Executable::Make(*checked, Engine::kFast);
   ASSERT_TRUE(executable.ok()) << executable.status();
   ASSERT_EQ(executable->fallback_reason(), "");
-  const auto count = [&](int32_t turns) {
+  const auto count = [&](int32_t iterations) {
     absl::StatusOr<Literal> n = Literal::CreateZeros(Shape::Array(ElementType::kS32, {}));
-    n->mutable_span<int32_t>()[0] = turns;
+    n->mutable_span<int32_t>()[0] = iterations;
     absl::StatusOr<Literal> x = Literal::CreateZeros(checked->module().entry()->parameter(1)->shape());
     std::vector<Literal> arguments = {*std::move(n), *std::move(x)};
     const int64_t start = test::allocations;

@@ -57,9 +57,9 @@ class ForwardingGpu : public device::Gpu {
     return gpu_->Copy(to, from, byte_count);
   }
   absl::Status Synchronize() override { return gpu_->Synchronize(); }
-  absl::StatusOr<std::unique_ptr<device::GpuLoop>> CaptureLoop(const bool* goes_on,
-                                                               std::function<absl::Status()> turn) override {
-    return gpu_->CaptureLoop(goes_on, std::move(turn));
+  absl::StatusOr<std::unique_ptr<device::GpuLoop>> CaptureLoop(
+      const bool* goes_on, std::function<absl::Status()> iteration) override {
+    return gpu_->CaptureLoop(goes_on, std::move(iteration));
   }
   absl::Status CaptureBranch(const void* choice, bool is_pred,
                              absl::Span<const std::function<absl::Status()>> branches) override {
