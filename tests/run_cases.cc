@@ -41,7 +41,8 @@ int64_t modules_checked = 0, modules_not_checked = 0;  // In the mode check-pass
 
 namespace {
 
-// What the CPU computed in place of the GPU: opcode and reason, or why all of a module.
+// The instructions that the CPU computed in place of the GPU: opcode and reason, or the reason for a whole
+// module.
 std::set<std::string> fallbacks;
 
 // Adds the fallbacks of a run.

@@ -92,7 +92,7 @@ struct ScatterDimensions {
   int64_t index_vector_dim = 0;
   std::vector<int64_t> input_batching_dims = {}, scatter_indices_batching_dims = {};
 };
-Op Scatter(Operands operands, Op scatter_indices, Operands updates, Function update_computation,
+Op Scatter(Operands operands, Op scatter_indices, const Operands& updates, Function update_computation,
            const ScatterDimensions& dimensions, bool indices_are_sorted = false, bool unique_indices = false);
 
 // Contractions, convolutions and linear algebra.
@@ -150,18 +150,18 @@ Op BatchNormGrad(Operand operand, Op scale, Op mean, Op variance, Op grad_output
                  int64_t feature_index);
 
 // Reductions, windows, sorting and random numbers.
-Op Reduce(Operands operands, Operands inits, Function computation, Dims dimensions);
-Op ReduceAll(Operands operands, Operands inits, Function computation);
-Op ReduceWindow(Operands operands, Operands inits, Function computation, Dims window, Dims strides,
-                Padding padding);
-Op ReduceWindowWithGeneralPadding(Operands operands, Operands inits, Function computation, Dims window,
+Op Reduce(const Operands& operands, const Operands& inits, Function computation, Dims dimensions);
+Op ReduceAll(const Operands& operands, const Operands& inits, Function computation);
+Op ReduceWindow(const Operands& operands, const Operands& inits, Function computation, Dims window,
+                Dims strides, Padding padding);
+Op ReduceWindowWithGeneralPadding(Operands operands, const Operands& inits, Function computation, Dims window,
                                   Dims strides, Dims base_dilation, Dims window_dilation, Pairs padding);
 Op SelectAndScatter(Operand operand, Function select, Dims window, Dims strides, Padding padding, Op source,
                     Op init, Function scatter);
 Op SelectAndScatterWithGeneralPadding(Operand operand, Function select, Dims window, Dims strides,
                                       Pairs padding, Op source, Op init, Function scatter);
 /// Returns a tuple of the outputs followed by the final carries.
-Op Scan(Operands inputs, const std::vector<Op>& inits, Function computation, int64_t dimension,
+Op Scan(const Operands& inputs, const std::vector<Op>& inits, Function computation, int64_t dimension,
         bool is_reverse = false, bool is_associative = false);
 Op Map(Operands operands, Function computation, Dims dimensions);
 Op Sort(Operands operands, Function comparator, int64_t dimension = -1, bool is_stable = false);
@@ -177,8 +177,8 @@ std::vector<Op> Elements(Operand tuple);  ///< Returns no elements after an erro
 Op While(Function condition, Function body, Operand init);
 Op Conditional(Operand pred, Op true_operand, Function on_true, Op false_operand, Function on_false);
 Op Conditional(Operand branch_index, const std::vector<Function>& branches, const std::vector<Op>& operands);
-Op Call(Function computation, Operands operands);
-Op CompositeCall(Function computation, Operands operands, std::string_view name,
+Op Call(Function computation, const Operands& operands);
+Op CompositeCall(Function computation, const Operands& operands, std::string_view name,
                  std::string_view attributes = "{}", int64_t version = 0);
 Op InfeedWithToken(Operand token, const Shape& shape, std::string_view config = "");
 Op Outfeed(Operand operand, std::string_view config = "");  ///< Returns an empty tuple.

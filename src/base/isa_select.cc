@@ -20,7 +20,7 @@ extern const uint64_t hlo_compiled_features;
 extern "C" {
 [[gnu::weak, gnu::visibility("hidden")]] extern const hlo::isa::Level hlo_isa_levels[];
 [[gnu::weak, gnu::visibility("hidden")]] extern const void* const* hlo_isa_functions;
-// What defines them refers to this name, so that this file is linked.
+// Their definitions refer to this name, so that this file is linked.
 [[gnu::visibility("hidden")]] extern const char hlo_isa_select;
 const char hlo_isa_select = 0;
 }

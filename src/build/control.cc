@@ -68,14 +68,14 @@ Op Conditional(Operand branch_index, const std::vector<Function>& branches, cons
               {Attr<attr::branch_computations>(kept)});
 }
 
-Op Call(Function computation, Operands operands) {
+Op Call(Function computation, const Operands& operands) {
   if (computation.computation == nullptr) return Op(computation.builder, nullptr);
   return computation.builder->Emit(Opcode::kCall, operands.ops,
                                    {Attr<attr::to_apply>(computation.computation)}, {}, {}, operands.place);
 }
 
-Op CompositeCall(Function computation, Operands operands, std::string_view name, std::string_view attributes,
-                 int64_t version) {
+Op CompositeCall(Function computation, const Operands& operands, std::string_view name,
+                 std::string_view attributes, int64_t version) {
   if (computation.computation == nullptr) return Op(computation.builder, nullptr);
   Builder& b = *computation.builder;
   // Values of frontend attributes are printed verbatim, so strings include their quotes.

@@ -318,7 +318,7 @@ Op Gather(Operand operand, Op start_indices, const GatherDimensions& d, Dims sli
   return Emit(operand.place, Opcode::kGather, {operand, start_indices}, attributes);
 }
 
-Op Scatter(Operands operands, Op scatter_indices, Operands updates, Function update_computation,
+Op Scatter(Operands operands, Op scatter_indices, const Operands& updates, Function update_computation,
            const ScatterDimensions& d, bool indices_are_sorted, bool unique_indices) {
   if (update_computation.computation == nullptr || operands.ops.empty())
     return Op(update_computation.builder, nullptr);

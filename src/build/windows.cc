@@ -89,14 +89,14 @@ std::optional<Window> MakeWindow(const Op& at, Place place, const WindowLists& l
   return at.builder()->module().arena().Copy(absl::Span<const WindowDim>(window));
 }
 
-Op Reduce(Operands operands, Operands inits, Function computation, Dims dimensions) {
+Op Reduce(const Operands& operands, const Operands& inits, Function computation, Dims dimensions) {
   if (!Ok(computation)) return Op(computation.builder, nullptr);
   return Emit(operands.place, Opcode::kReduce, Joined(operands.ops, inits.ops),
               {Attr<attr::dimensions>(computation.builder->Keep(dimensions)),
                Attr<attr::to_apply>(computation.computation)});
 }
 
-Op ReduceAll(Operands operands, Operands inits, Function computation) {
+Op ReduceAll(const Operands& operands, const Operands& inits, Function computation) {
   if (operands.ops.empty() || !ReadyArrays(operands.place, "reduce", operands.ops))
     return Op(computation.builder, nullptr);
   std::vector<int64_t> all(static_cast<size_t>(operands.ops[0].rank()));
@@ -104,15 +104,15 @@ Op ReduceAll(Operands operands, Operands inits, Function computation) {
   return Reduce(operands, inits, computation, all);
 }
 
-Op ReduceWindow(Operands operands, Operands inits, Function computation, Dims window, Dims strides,
-                Padding padding) {
+Op ReduceWindow(const Operands& operands, const Operands& inits, Function computation, Dims window,
+                Dims strides, Padding padding) {
   if (operands.ops.empty()) return Op(computation.builder, nullptr);
   const auto pairs = PaddingOf(operands.ops[0], operands.place, window, strides, padding);
   if (!pairs) return Op(computation.builder, nullptr);
   return ReduceWindowWithGeneralPadding(operands, inits, computation, window, strides, {}, {}, *pairs);
 }
 
-Op ReduceWindowWithGeneralPadding(Operands operands, Operands inits, Function computation, Dims window,
+Op ReduceWindowWithGeneralPadding(Operands operands, const Operands& inits, Function computation, Dims window,
                                   Dims strides, Dims base_dilation, Dims window_dilation, Pairs padding) {
   if (operands.ops.empty()) return Op(computation.builder, nullptr);
   return EmitReduceWindow(operands, inits, computation,
@@ -141,7 +141,7 @@ Op SelectAndScatterWithGeneralPadding(Operand operand, Function select, Dims win
                Attr<attr::scatter>(scatter.computation)});
 }
 
-Op Scan(Operands inputs, const std::vector<Op>& inits, Function computation, int64_t dimension,
+Op Scan(const Operands& inputs, const std::vector<Op>& inits, Function computation, int64_t dimension,
         bool is_reverse, bool is_associative) {
   if (!Ok(computation)) return Op(computation.builder, nullptr);
   std::vector<AttrEntry> attributes = {Attr<attr::dimensions>(computation.builder->Keep(Dims({dimension}))),

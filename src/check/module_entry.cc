@@ -139,7 +139,7 @@ void CheckDonors(ModuleContext& c, const Interface& interface, const std::set<Pa
   for (const BufferDonor& donor : c.module.header().buffer_donor) {
     if (ParameterLeaf(c, at, "buffer_donor", interface, donor.parameter, donor.parameter_index) == nullptr)
       continue;
-    if (aliased.count(PlaceOf(donor.parameter, donor.parameter_index)) == 0) continue;
+    if (!aliased.contains(PlaceOf(donor.parameter, donor.parameter_index))) continue;
     c.Error(at, kEntryRule, "parameter {}{} is donated, but it is aliased to an output", donor.parameter,
             Text(donor.parameter_index));
   }

@@ -54,7 +54,7 @@ bool UseColor() {
   return isatty(STDERR_FILENO) != 0 && (no_color == nullptr || no_color[0] == '\0');
 }
 
-void FileResult::Fail(Exit exit_status, std::string message) {
+void FileResult::Fail(Exit exit_status, const std::string& message) {
   exit = std::max(exit, exit_status);
   // Each line that starts with a location in the module is a separate error.
   size_t begin = 0;

@@ -89,7 +89,7 @@ struct FileResult {
   std::optional<ModuleFile> module;          // Set by ForEachFile and taken by Load.
   std::shared_ptr<const SourceText> source;  // The source of the loaded module.
 
-  void Fail(Exit exit_status, std::string message);
+  void Fail(Exit exit_status, const std::string& message);
   // Records "FILE: error: message" and returns false unless the status is OK.
   bool Accept(const absl::Status& status, const std::string& file);
 };

@@ -143,7 +143,7 @@ absl::Status WriteOutput(const std::string& path, std::string_view content) {
   const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
   const bool closed = std::fclose(file) == 0;
   if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
-  const absl::Status status = absl::ErrnoToStatus(errno, fmt::format("cannot write '{}'", path));
+  absl::Status status = absl::ErrnoToStatus(errno, fmt::format("cannot write '{}'", path));
   std::remove(temporary.c_str());
   return status;
 }

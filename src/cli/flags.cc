@@ -82,7 +82,7 @@ std::pair<std::string, std::string> SplitName(const std::string& text) {
 // Adds a repeatable option whose values are [PARAM=]VALUE.
 void AddForParameters(CLI::App& app, InputOptions& options, const std::string& name, const std::string& help,
                       const std::string& type_name,
-                      std::function<std::string(const std::string&, const std::string&)> set) {
+                      const std::function<std::string(const std::string&, const std::string&)>& set) {
   app.add_option_function<std::vector<std::string>>(
          name,
          [&options, name, set](const std::vector<std::string>& texts) {

@@ -22,7 +22,7 @@ Json Error(std::string_view message, std::optional<SourcePlace> place, std::stri
 std::optional<int64_t> CutNumber(std::string_view& text) {
   const size_t colon = text.rfind(':');
   int64_t number;
-  if (colon == text.npos ||
+  if (colon == std::string_view::npos ||
       !absl::SimpleAtoi(absl::string_view(text.data() + colon + 1, text.size() - colon - 1), &number))
     return std::nullopt;
   text = text.substr(0, colon);
@@ -33,7 +33,7 @@ uint32_t OffsetOf(std::string_view text, SourcePlace place) {
   size_t at = 0;
   for (int64_t line = 1; line < place.line && at < text.size(); ++line) {
     const size_t line_end = text.find('\n', at);
-    at = line_end == text.npos ? text.size() : line_end + 1;
+    at = line_end == std::string_view::npos ? text.size() : line_end + 1;
   }
   return static_cast<uint32_t>(at + static_cast<size_t>(place.column) - 1);
 }
@@ -42,7 +42,7 @@ uint32_t OffsetOf(std::string_view text, SourcePlace place) {
 std::optional<SourcePlace> CutPlace(std::string_view& message, const SourceText* source) {
   if (source == nullptr || !message.starts_with(source->name() + ":")) return std::nullopt;
   const size_t end = message.find(": ", source->name().size());
-  if (end == message.npos) return std::nullopt;
+  if (end == std::string_view::npos) return std::nullopt;
   std::string_view front = message.substr(0, end);
   const std::optional<int64_t> column = CutNumber(front), line = column ? CutNumber(front) : std::nullopt;
   if (!line || front != source->name()) return std::nullopt;
@@ -62,11 +62,11 @@ Json ErrorOf(std::string_view message, const SourceText* source) {
   const std::optional<SourcePlace> place = CutPlace(message, source);
   constexpr std::string_view kError = "error: ";
   const size_t error = place ? 0 : message.find(": " + std::string(kError));
-  if (!place && error != message.npos) message.remove_prefix(error + 2);
+  if (!place && error != std::string_view::npos) message.remove_prefix(error + 2);
   if (message.starts_with(kError)) message.remove_prefix(kError.size());
   std::string_view rule;
   const size_t bracket = message.rfind("  [");
-  if (bracket != message.npos && message.ends_with(']')) {
+  if (bracket != std::string_view::npos && message.ends_with(']')) {
     rule = message.substr(bracket + 3, message.size() - bracket - 4);
     message = message.substr(0, bracket);
   }

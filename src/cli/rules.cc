@@ -21,7 +21,7 @@ std::vector<Rule> ParseRules() {
   std::vector<Rule> rules;
   for (const EmbeddedFile* file = kGrammarFiles; file->name != nullptr; ++file) {
     const std::string_view document = file->text;
-    for (size_t at = document.find(kAnchor); at != document.npos;) {
+    for (size_t at = document.find(kAnchor); at != std::string_view::npos;) {
       const size_t next = document.find(kAnchor, at + 1);
       std::string_view text = document.substr(at, next - at);
       std::string_view anchor = TakeLine(text);
@@ -43,7 +43,7 @@ bool IsNameCharacter(char c) {
 
 // Returns true if the word stands alone in the line.
 bool Names(std::string_view line, std::string_view word) {
-  for (size_t at = line.find(word); at != line.npos; at = line.find(word, at + 1)) {
+  for (size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
     const size_t end = at + word.size();
     if ((at == 0 || !IsNameCharacter(line[at - 1])) && (end == line.size() || !IsNameCharacter(line[end])))
       return true;
@@ -51,13 +51,13 @@ bool Names(std::string_view line, std::string_view word) {
   return false;
 }
 
-// Returns the parts of a line in backquotes and, of a table's row, its first cell: there words are names.
+// Returns the parts of a line that hold names: those in backquotes, and the first cell of a table's row.
 std::string NamesIn(std::string_view line) {
   std::string names;
   if (line.starts_with("| ")) names = line.substr(2, line.find(" |", 2) - 2);
-  for (size_t open = line.find('`'); open != line.npos;) {
+  for (size_t open = line.find('`'); open != std::string_view::npos;) {
     const size_t close = line.find('`', open + 1);
-    if (close == line.npos) break;
+    if (close == std::string_view::npos) break;
     names += ' ';
     names += line.substr(open + 1, close - open - 1);
     open = line.find('`', close + 1);

@@ -43,7 +43,8 @@ std::string UsageMessage(const CLI::App* program, const CLI::Error& error) {
 
 std::string MisspelledSubcommand(const CLI::App& program, const std::string& word) {
   std::error_code error;
-  const bool may_be_file = word.find_first_of("./") != word.npos || std::filesystem::exists(word, error);
+  const bool may_be_file =
+      word.find_first_of("./") != std::string_view::npos || std::filesystem::exists(word, error);
   if (word.empty() || word[0] == '-' || may_be_file) return "";
   std::vector<std::string> names;
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))

@@ -42,9 +42,9 @@ constexpr Callee kCallees[] = {
 
 bool Mentions(std::string_view text, std::string_view before, std::string_view name, std::string_view after) {
   const std::string word = std::string(before) + std::string(name);
-  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const size_t end = at + word.size();
-    if (end == text.size() || after.find(text[end]) != after.npos) return true;
+    if (end == text.size() || after.find(text[end]) != std::string_view::npos) return true;
   }
   return false;
 }
@@ -57,18 +57,18 @@ bool UsesOperand(std::string_view entry, std::string_view name) {
 // Adds the parameters a, v and n that the probe uses, numbered after its own.
 std::string WithParameters(std::string_view entry) {
   int64_t number = 0;
-  bool has_own_zero = entry.find("parameter(0)") != entry.npos;
+  bool has_own_zero = entry.find("parameter(0)") != std::string_view::npos;
   std::string text;
   const auto add = [&](std::string_view name, std::string_view shape) {
     if (!UsesOperand(entry, name)) return;
-    while (entry.find(fmt::format("parameter({})", number)) != entry.npos) ++number;
+    while (entry.find(fmt::format("parameter({})", number)) != std::string_view::npos) ++number;
     text += fmt::format("{} = {} parameter({}) ", name, shape, number++);
   };
   add("a", "T[2]");
   add("v", "T[]");
   add("n", "s32[]");
   // The probe's own parameters start at 1, so parameter 0 must exist.
-  if (text.empty() && !has_own_zero && entry.find("parameter(1)") != entry.npos)
+  if (text.empty() && !has_own_zero && entry.find("parameter(1)") != std::string_view::npos)
     text = "a = T[2] parameter(0) ";
   return text + std::string(entry);
 }

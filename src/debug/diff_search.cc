@@ -116,7 +116,7 @@ absl::Status DiffRun::FindLocalDifferences() {
   std::vector<AlignedPair> pairs;
   int64_t bytes = 0;
   const auto flush = [&] {
-    const absl::Status status = CompareLocally(pairs);
+    absl::Status status = CompareLocally(pairs);
     pairs.clear();
     bytes = 0;
     return status;

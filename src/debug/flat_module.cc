@@ -80,7 +80,7 @@ bool FlatModule::IsInlined(const Instruction& instruction) {
          callee.parameters().size() == instruction.operands().size();
 }
 
-Instruction* FlatModule::Add(const Instruction& instruction, std::vector<Instruction*> operands,
+Instruction* FlatModule::Add(const Instruction& instruction, const std::vector<Instruction*>& operands,
                              int64_t frame) {
   std::vector<AttrEntry> attributes;
   for (const AttrEntry& entry : instruction.attributes()) {

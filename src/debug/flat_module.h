@@ -54,7 +54,7 @@ class FlatModule {
   Instruction* Copy(const Instruction& instruction, const Values& values, int64_t frame);
   int64_t FlatSize(const Computation& computation);
   bool IsInlined(const Instruction& instruction);
-  Instruction* Add(const Instruction& instruction, std::vector<Instruction*> operands, int64_t frame);
+  Instruction* Add(const Instruction& instruction, const std::vector<Instruction*>& operands, int64_t frame);
   std::string_view UniqueName(std::string_view wanted);
   void AddResults(const Instruction* root);
   void DropUnused(const Instruction* root);

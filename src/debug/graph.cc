@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 // Numbers the distinct texts of a list.
 class Texts {
  public:
-  int64_t Number(std::string text) {
+  int64_t Number(const std::string& text) {
     const auto [found, is_added] = numbers_.try_emplace(std::move(text), static_cast<int64_t>(all_.size()));
     if (is_added) all_.push_back(found->first);
     return found->second;

@@ -73,7 +73,7 @@ double AccumulationEpsilon(ElementType type) {
   return std::min(PrecisionOf(type).epsilon, PrecisionOf(ElementType::kF32).epsilon);
 }
 
-absl::StatusOr<Literal> AbsoluteProducts(const RuleContext& context, Literal lhs, Literal rhs) {
+absl::StatusOr<Literal> AbsoluteProducts(const RuleContext& context, const Literal& lhs, const Literal& rhs) {
   std::vector<Literal> operands = WideOperandsOf(context);
   HLO_ASSIGN_OR_RETURN(operands[0], AsWideType(lhs, operands[0].type()));
   HLO_ASSIGN_OR_RETURN(operands[1], AsWideType(rhs, operands[1].type()));
@@ -167,7 +167,8 @@ absl::StatusOr<Literal> UpdateCounts(const RuleContext& context) {
   return ToF64(counts);
 }
 
-absl::StatusOr<Literal> ScatteredBounds(const RuleContext& context, Literal base, Literal updates) {
+absl::StatusOr<Literal> ScatteredBounds(const RuleContext& context, const Literal& base,
+                                        const Literal& updates) {
   std::vector<Literal> operands = WideOperandsOf(context);
   HLO_ASSIGN_OR_RETURN(operands[0], AsWideType(base, operands[0].type()));
   HLO_ASSIGN_OR_RETURN(operands[2], AsWideType(updates, operands[2].type()));

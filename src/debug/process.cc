@@ -17,7 +17,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 
-extern char** environ;
+extern char** environ;  // NOLINT(readability-redundant-declaration): not all systems declare it
 
 namespace hlo::debug {
 namespace {
@@ -88,7 +88,7 @@ std::string Describe(const CommandOutcome& outcome) {
   return fmt::format("exit status {}", outcome.exit_status);
 }
 
-std::string FillPlaceholders(std::string command,
+std::string FillPlaceholders(const std::string& command,
                              const std::vector<std::pair<std::string, std::string>>& words) {
   std::vector<std::pair<std::string, std::string>> quoted;
   for (const auto& [name, word] : words) quoted.emplace_back(name, Quoted(word));

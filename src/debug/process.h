@@ -21,7 +21,7 @@ struct CommandOutcome {
 std::string Describe(const CommandOutcome& outcome);
 
 // Replaces the placeholders of a command, such as `{hlo}`, by quoted words.
-std::string FillPlaceholders(std::string command,
+std::string FillPlaceholders(const std::string& command,
                              const std::vector<std::pair<std::string, std::string>>& words);
 
 // Runs a command in a process group of its own, which is killed after `max_seconds` (0: no limit). Fails only

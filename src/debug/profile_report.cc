@@ -26,7 +26,7 @@ StepWork StepWorkOf(const Profile::Row& row) {
 // The shortest time that the peaks allow, and what sets it.
 struct Bound {
   double seconds = 0;
-  std::string_view by = "";
+  std::string_view by;
 };
 Bound BoundOf(const StepWork& work, const MachinePeaks& peaks) {
   const double compute = work.flops / peaks.flops_per_second, memory = work.bytes / peaks.bytes_per_second;
@@ -53,7 +53,7 @@ std::map<const Instruction*, double> TimesInEntry(const Module& module, const Pr
 }
 
 std::string CsvField(std::string_view text) {
-  if (text.find_first_of(",\"\n") == text.npos) return std::string(text);
+  if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";

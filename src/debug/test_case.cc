@@ -78,7 +78,8 @@ std::shared_ptr<Module> CopyModule(const TestCase& test) {
   return ParseText(test.text, diagnostics);
 }
 
-absl::StatusOr<SharedCase> MakeTestCase(std::shared_ptr<Module> changed, const std::vector<Literal>& inputs) {
+absl::StatusOr<SharedCase> MakeTestCase(const std::shared_ptr<Module>& changed,
+                                        const std::vector<Literal>& inputs) {
   for (Computation* computation : changed->computations()) DropUnused(*computation);
   const FlatModule flat(changed, *changed->entry(), Inlining::kNone);
   absl::flat_hash_map<const Instruction*, Literal> values;

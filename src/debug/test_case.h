@@ -29,13 +29,14 @@ absl::StatusOr<SharedCase> MakeTestCase(const FlatModule& flat, absl::Span<const
 // Parses the text again, for changes in place.
 std::shared_ptr<Module> CopyModule(const TestCase& test);
 // Returns the case of a module that was changed in place, without instructions that became dead.
-absl::StatusOr<SharedCase> MakeTestCase(std::shared_ptr<Module> changed, const std::vector<Literal>& inputs);
+absl::StatusOr<SharedCase> MakeTestCase(const std::shared_ptr<Module>& changed,
+                                        const std::vector<Literal>& inputs);
 
 // The size of a case. The minimiser reduces the number of instructions first, then that of input elements,
 // then the length of the text.
 struct CaseSize {
   int64_t instructions = 0, elements = 0, text = 0;
-  auto operator<=>(const CaseSize&) const = default;
+  auto operator<=>(const CaseSize&) const = default;  // NOLINT(modernize-use-nullptr): there is none
 };
 CaseSize SizeOf(const TestCase& test);
 // A hash of the text and the inputs.

@@ -44,8 +44,9 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   // The computations that a run may call, if one of them exchanges values with the host (infeed, outfeed,
   // send, recv); otherwise empty.
   std::vector<const Computation*> exchanging;
-  // Of a module with several devices: all computations that a run may call, the groups of their collectives,
-  // their programs, and the executors of the devices, which share the plan. RunDevices makes the latter two.
+  // These describe a run on several devices: the computations that it may call, the groups of their
+  // collectives, their programs, and the executors of the devices, which share the plan. RunDevices makes the
+  // latter two.
   std::vector<const Computation*> computations;
   std::shared_ptr<const reference::Programs> programs;
   std::unique_ptr<const spmd::ExchangeTable> exchanges;

@@ -35,7 +35,7 @@ absl::StatusOr<Literal> Executor::Run(std::vector<Literal> arguments, const Eval
 }
 
 // Donates the memory of arguments that nobody else holds to the results that may alias them.
-absl::Status Executor::Bind(std::vector<Literal> arguments) {
+absl::Status Executor::Bind(const std::vector<Literal>& arguments) {
   const std::vector<const Literal*> leaves = Leaves(arguments);
   if (arena_ == nullptr) {
     HLO_ASSIGN_OR_RETURN(arena_, Buffer::Allocate(plan_.arena_bytes));
@@ -282,7 +282,7 @@ absl::Status Executor::RunKernel(const Instruction& instruction, const plan::Ker
   absl::InlinedVector<void*, 8> results;
   for (const Slot slot : step.operands) operands.push_back(slot < 0 ? nullptr : pointers_[slot]);
   for (const Slot slot : step.results) results.push_back(slot < 0 ? nullptr : pointers_[slot]);
-  const absl::Status status = step.kernel.run(instruction, operands, absl::MakeSpan(results));
+  absl::Status status = step.kernel.run(instruction, operands, absl::MakeSpan(results));
   if (absl::IsUnimplemented(status)) return RunReference(instruction, {step.operands, step.results});
   return status;
 }

@@ -63,7 +63,7 @@ class Executor : StepRunner<Executor> {
   absl::Status StoreLeaf(const Literal& value, Slot slot);
   absl::StatusOr<Literal> ResultLeaf(size_t leaf);
 
-  absl::Status Bind(std::vector<Literal> arguments);
+  absl::Status Bind(const std::vector<Literal>& arguments);
   absl::StatusOr<Literal> TakeResults();
   absl::Status RunKernel(const Instruction& instruction, const plan::KernelStep& step);
   absl::Status RunProduct(const Instruction& instruction, const plan::ProductStep& step);

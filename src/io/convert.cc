@@ -40,9 +40,9 @@ bool IsWithin(From value, int64_t least, uint64_t largest) {
     return value >= least && (value < 0 || static_cast<uint64_t>(value) <= largest);
   } else {
     const std::optional<double> real = RealPart(value);
-    // `largest` is 2^n - 1, which may round up to 2^n as a double.
+    const auto half = largest / 2 + 1;  // `largest` is 2^n - 1, which may round up to 2^n as a double.
     return real && *real == std::trunc(*real) && *real >= static_cast<double>(least) &&
-           *real < std::ldexp(static_cast<double>(largest / 2 + 1), 1);
+           *real < std::ldexp(static_cast<double>(half), 1);
   }
 }
 

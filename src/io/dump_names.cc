@@ -53,7 +53,7 @@ constexpr SideFile kSideFiles[] = {
 
 std::string_view FileName(std::string_view path) {
   const size_t slash = path.rfind('/');
-  return slash == path.npos ? path : path.substr(slash + 1);
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 // Removes an ending from the text; returns false if it has another one.
@@ -73,7 +73,7 @@ bool IsPass(std::string_view text) {
     return true;
   if (DigitCount(text.substr(0, 4)) == 4 && text.substr(4).starts_with('.')) return true;
   const auto is_word = [](char c) { return absl::ascii_isalnum(c) || c == '_' || c == '-'; };
-  return text.find("after_") != text.npos && absl::c_all_of(text, is_word);
+  return text.find("after_") != std::string_view::npos && absl::c_all_of(text, is_word);
 }
 
 // Returns the text without its ending, in all ways in which the ending can be read, the longest ending first;
@@ -96,7 +96,7 @@ std::vector<std::string_view> Stems(std::string_view text) {
 std::string_view SideFileKind(std::string_view path) {
   const std::string_view name = io::WithoutCompressionSuffix(FileName(path));
   const auto row = std::find_if(std::begin(kSideFiles), std::end(kSideFiles), [&](const SideFile& side) {
-    return side.is_ending ? name.ends_with(side.part) : name.find(side.part) != name.npos;
+    return side.is_ending ? name.ends_with(side.part) : name.find(side.part) != std::string_view::npos;
   });
   // The name of a module may contain any of these words.
   const bool is_module = name.ends_with(".hlo") || name.ends_with(".hlo.pb");
@@ -107,7 +107,7 @@ DumpName ParseDumpName(std::string_view path) {
   // The form is [time.]module_NUMBER.NAME.PASS.ENDING.
   constexpr std::string_view kPrefix = "module_";
   const std::string_view name = io::WithoutCompressionSuffix(FileName(path));
-  const DumpName unknown = {std::string(name.substr(0, name.rfind('.'))), ""};
+  DumpName unknown = {std::string(name.substr(0, name.rfind('.'))), ""};
   std::string_view text = name;
   const size_t time = DigitCount(text);
   if (time > 0 && text.substr(time).starts_with('.')) text.remove_prefix(time + 1);

@@ -63,7 +63,9 @@ constexpr Signature kText[] = {
     {"#!", "a script"},
 };
 
-bool Contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 // True if the text starts with a word of MLIR and soon names an operation of its dialects.
 bool IsMlir(std::string_view text, std::string_view head) {
@@ -85,7 +87,7 @@ std::string_view WithoutBlanksAndLineComments(std::string_view text) {
       text.remove_prefix(1);
     if (!text.starts_with("//")) return text;
     const size_t line_end = text.find('\n');
-    if (line_end == text.npos) return {};
+    if (line_end == std::string_view::npos) return {};
     text.remove_prefix(line_end);
   }
 }

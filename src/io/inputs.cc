@@ -174,7 +174,7 @@ class Assembler {
                     key, near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), parameters_.size()));
   }
 
-  absl::Status Set(Slot& slot, absl::StatusOr<Literal> value) {
+  absl::Status Set(Slot& slot, const absl::StatusOr<Literal>& value) {
     if (!value.ok()) return Annotate(value.status(), slot);
     if (!slot.IsFree(rank_)) {
       return absl::FailedPreconditionError(fmt::format("{} is given twice", slot.name));
@@ -184,7 +184,7 @@ class Assembler {
   }
 
   // Sets the leaves of a slot, except those that a key for fewer devices gives.
-  void Distribute(Slot& slot, Literal value) const {
+  void Distribute(Slot& slot, const Literal& value) const {
     for (size_t i = 0; i < slot.elements.size(); ++i) Distribute(slot.elements[i], value.elements()[i]);
     if (!slot.is_leaf() || slot.rank < 0 || (slot.is_set && slot.rank > rank_)) return;
     slot.value = std::move(value);

@@ -239,10 +239,10 @@ void ModuleFiles::FindParts() {
   };
   int64_t line = 1;
   size_t counted = 0;
-  for (size_t at = text.find(kSeparator); at != text.npos; at = text.find(kSeparator, at + 1)) {
+  for (size_t at = text.find(kSeparator); at != std::string_view::npos; at = text.find(kSeparator, at + 1)) {
     const size_t line_end = std::min(text.find('\n', at), text.size());
     const bool is_line = (at == 0 || text[at - 1] == '\n') &&
-                         text.substr(at, line_end - at).find_first_not_of("/ -\r") == text.npos;
+                         text.substr(at, line_end - at).find_first_not_of("/ -\r") == std::string_view::npos;
     if (!is_line) continue;
     add(at);
     line += std::count(text.begin() + static_cast<int64_t>(counted), text.begin() + static_cast<int64_t>(at),

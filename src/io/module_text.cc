@@ -8,7 +8,7 @@ namespace {
 bool IsSpace(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
 bool IsWord(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Removes and returns the longest prefix of such characters.
+// Removes and returns the longest prefix of characters that the predicate accepts.
 std::string_view Cut(std::string_view& text, bool (*is_part)(char)) {
   size_t n = 0;
   while (n < text.size() && is_part(text[n])) ++n;
@@ -25,11 +25,11 @@ void CutBlanksAndComments(std::string_view& text) {
       end = text.find('\n');
     } else if (text.starts_with("/*")) {
       end = text.find("*/", 2);
-      if (end != text.npos) end += 2;
+      if (end != std::string_view::npos) end += 2;
     } else {
       return;
     }
-    text.remove_prefix(end == text.npos ? text.size() : end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end);
   }
 }
 

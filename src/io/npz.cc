@@ -194,7 +194,7 @@ absl::Status WriteNpz(const std::string& path, absl::Span<const LiteralLeaf> arr
     HLO_RETURN_IF_ERROR(AddEntry(zip.get(), path, &parts[i]));
   }
   if (zip_close(zip.get()) != 0) return CloseFailure(path, zip.get());
-  zip.release();
+  (void)zip.release();
   return absl::OkStatus();
 }
 

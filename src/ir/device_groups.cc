@@ -48,7 +48,7 @@ std::vector<Factor> Factors(const Mesh& mesh, absl::Span<const AxisRef> axes) {
   for (int64_t a = 0; a < static_cast<int64_t>(mesh.axes.size()); ++a) {
     std::vector<std::pair<AxisRef, int64_t>> parts;
     for (size_t i = 0; i < axes.size(); ++i) {
-      if (axes[i].axis == a) parts.push_back({axes[i], static_cast<int64_t>(i)});
+      if (axes[i].axis == a) parts.emplace_back(axes[i], static_cast<int64_t>(i));
     }
     std::sort(parts.begin(), parts.end(),
               [](const auto& x, const auto& y) { return x.first.pre_size < y.first.pre_size; });

@@ -155,7 +155,7 @@ void Printer::PutDebugAttributes() {
     PutList(entry.sets, ",", [&](const DebugAttribute& set) {
       std::vector<std::string> fields;
       if (set.has_log_mode)
-        fields.push_back(set.fusion_debugger ? "log_mode=fusion_debugger" : "log_mode=default");
+        fields.emplace_back(set.fusion_debugger ? "log_mode=fusion_debugger" : "log_mode=default");
       if (set.has_callback_id) fields.push_back(fmt::format("callback_id={}", set.callback_id));
       if (set.has_partitioned && (set.partitioned || !style_.as_xla)) {
         fields.push_back(fmt::format("partitioned={}", set.partitioned));

@@ -16,13 +16,13 @@ constexpr std::string_view kBlanks = " \t\n\r";
 // Returns the position after the white space and comments at `at`; npos if a comment is unterminated.
 size_t SkipBlanks(std::string_view text, size_t at) {
   while (at < text.size()) {
-    if (kBlanks.find(text[at]) != kBlanks.npos) {
+    if (kBlanks.find(text[at]) != std::string_view::npos) {
       ++at;
     } else if (text.substr(at, 2) == "//") {
       while (at < text.size() && text[at] != '\n' && text[at] != '\r') ++at;
     } else if (text.substr(at, 2) == "/*") {
       at = text.find("*/", at + 2);
-      if (at == text.npos) return at;
+      if (at == std::string_view::npos) return at;
       at += 2;
     } else {
       break;
@@ -33,7 +33,7 @@ size_t SkipBlanks(std::string_view text, size_t at) {
 
 // Returns the position after the JSON value at `at`; npos if there is none.
 size_t SkipJson(std::string_view text, size_t at) {
-  if (at >= text.size() || text[at] != '{') return text.npos;
+  if (at >= text.size() || text[at] != '{') return std::string_view::npos;
   int64_t depth = 0;
   bool in_string = false;
   for (; at < text.size(); ++at) {
@@ -51,7 +51,7 @@ size_t SkipJson(std::string_view text, size_t at) {
       return at + 1;
     }
   }
-  return text.npos;
+  return std::string_view::npos;
 }
 
 // True if the text parses to the value. Out-of-range text parses to the largest double and does not count.
@@ -66,8 +66,8 @@ bool Reads(std::string_view text, double value) {
 bool ReadsAsJson(std::string_view text, bool as_xla) {
   if (!as_xla) return SkipJson(text, 0) == text.size();
   size_t at = SkipBlanks(text, 0);
-  if (at != text.npos) at = SkipJson(text, at);
-  if (at != text.npos) at = SkipBlanks(text, at);
+  if (at != std::string_view::npos) at = SkipJson(text, at);
+  if (at != std::string_view::npos) at = SkipBlanks(text, at);
   return at == text.size();
 }
 

@@ -25,7 +25,7 @@ class Uniquer {
     int64_t number = 0;
     bool has_number = false;
     const size_t dot = name.rfind('.');
-    if (dot != name.npos && dot > 0) {
+    if (dot != std::string_view::npos && dot > 0) {
       const std::string_view tail = name.substr(dot + 1);
       int64_t value;
       if (absl::SimpleAtoi(absl::string_view(tail.data(), tail.size()), &value)) {

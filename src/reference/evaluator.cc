@@ -146,7 +146,7 @@ absl::StatusOr<Literal> Evaluator::Compute(Frame& frame, const Step& step) {
 }
 
 // Executes a get-tuple-element, which reads only one element of its operand.
-Literal Evaluator::TakeElement(Frame& frame, const Step& step) {
+Literal Evaluator::TakeElement(Frame& frame, const Step& step) const {
   const Use& use = frame.program.uses[step.first_use];
   Literal& tuple = frame.values[use.slot];
   Literal& element = tuple.mutable_elements()[step.instruction->Get<attr::index>()];

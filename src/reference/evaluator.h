@@ -46,7 +46,7 @@ class Evaluator : public Caller {
   absl::Status RunStep(Frame& frame, const Step& step, absl::Span<Literal> arguments);
   absl::Status ObserveStep(Frame& frame, const Step& step, absl::Span<Literal> arguments);
   absl::StatusOr<Literal> Compute(Frame& frame, const Step& step);
-  Literal TakeElement(Frame& frame, const Step& step);
+  Literal TakeElement(Frame& frame, const Step& step) const;
   absl::Status CountStep();
   absl::Status Locate(const absl::Status& status, const Instruction& instruction);
 

@@ -11,7 +11,7 @@
 
 namespace hlo::spmd {
 
-// How groups exchange values.
+// The algorithm by which groups exchange values.
 enum class CollectiveAlgorithm : uint8_t {
   // The algorithms of libraries for large arrays: rings for reductions and gathers, direct exchange for
   // all-to-all, binomial trees for collectives with a root.

@@ -1,6 +1,6 @@
 #pragma once
-// What a device of a run calls to exchange values with the others. The rendezvous of threads implements it
-// (rendezvous.h).
+// The interface by which a device of a run exchanges values with the others. The rendezvous of threads
+// implements it (rendezvous.h).
 
 #include <cstdint>
 #include <string_view>

@@ -63,7 +63,7 @@ absl::StatusOr<const Sharding*> Restricted(const Sharding* sharding, const Manua
   return restricted;
 }
 
-// What the boundary of a region of Shardy says.
+// The conversion at the boundary of a manual region of Shardy.
 struct ShardyBoundary {
   std::vector<const Sharding*> layouts;  // By operand; those of the global values.
   ManualAxes axes;

@@ -1,5 +1,6 @@
 #pragma once
-// Which devices exchange values in a collective: its groups, or its pairs of source and target (spmd 2, 3.5).
+// The devices that exchange values in a collective: its groups, or its pairs of source and target (spmd
+// 2, 3.5).
 
 #include <cstdint>
 #include <memory>

@@ -102,7 +102,7 @@ class Rendezvous {
   int RankOfDevice(int64_t device) const;
   Device& At(int64_t device) { return *devices_[device - range_.first]; }
   MessageWriter Start(RunMessage kind) const;
-  void SendTo(int rank, MessageWriter& message);
+  void SendTo(int rank, MessageWriter& message) const;
   void Handle(std::string_view message);
   void HandleReport(RunMessage kind, MessageReader& reader);
   void AddRoute(const Route& route, MessageWriter& message) const;

@@ -1,5 +1,5 @@
 #pragma once
-// What the members of a group must agree on when they meet (spmd 4.2).
+// The facts on which the members of a group must agree when they meet (spmd 4.2).
 
 #include <string>
 

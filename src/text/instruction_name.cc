@@ -13,7 +13,7 @@ constexpr std::string_view kEquals = " = ";
 // Returns the name before the last ` = ` of a line whose instruction begins at or before a column.
 std::string_view LastName(std::string_view line, size_t column) {
   std::string_view found;
-  for (size_t at = line.find(kEquals); at != line.npos; at = line.find(kEquals, at + 1)) {
+  for (size_t at = line.find(kEquals); at != std::string_view::npos; at = line.find(kEquals, at + 1)) {
     size_t begin = at;
     while (begin > 0 && IsWordByte(line[begin - 1])) --begin;
     const std::string_view name = line.substr(begin, at - begin);

@@ -105,15 +105,16 @@ constexpr std::array<Reserved, kReservedSlots> kReservedTable = [] {
 }();
 
 // Bit n is set if a reserved word with this first letter has n letters, which rejects most other words.
-constexpr std::array<uint32_t, 128> kReservedLengths = [] {
-  std::array<uint32_t, 128> table{};
-  for (const Reserved& row : kReservedWords) table[static_cast<size_t>(row.word[0])] |= 1u << row.word.size();
+constexpr std::array<uint32_t, 256> kReservedLengths = [] {
+  std::array<uint32_t, 256> table{};
+  for (const Reserved& row : kReservedWords)
+    table[static_cast<unsigned char>(row.word[0])] |= 1u << row.word.size();
   return table;
 }();
 
 const Reserved* FindReserved(std::string_view word) {
   if (word.empty() || word.size() > 31 ||
-      (kReservedLengths[static_cast<size_t>(word[0])] >> word.size() & 1) == 0)
+      (kReservedLengths[static_cast<unsigned char>(word[0])] >> word.size() & 1) == 0)
     return nullptr;
   for (size_t slot = ReservedSlot(word);; slot = (slot + 1) % kReservedSlots) {
     const Reserved& row = kReservedTable[slot];

@@ -174,8 +174,7 @@ bool Parser::ParseTileAssignment(Sharding& sharding, ShardingItems& items) {
   sharding.tile_dims = Keep(dims);
   items.has_tiles = true;
   if (Accept(Tok::kLessEqual)) {
-    if (!ParseIota(sharding.tile_dims, &sharding.iota)) return false;
-    return true;
+    return ParseIota(sharding.tile_dims, &sharding.iota);
   }
   do {
     if (!ParseInt(&items.devices.emplace_back())) return false;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the speed of our parser with XLA's in one run on one machine.
+"""Compares the speed of hlo-run's parser with XLA's in one run on one machine.
 
     parse_vs_xla.py --bench BUILD/tools/bench/parse_bench --xla XLA.PY [--rounds N] FILE...
 

@@ -306,7 +306,7 @@ LibraryKernel FindSortKernel(const Instruction& sort) {
             .run =
                 [keys = *std::move(keys), before = std::move(before)](const Instruction& node, auto operands,
                                                                       auto results) {
-                  const absl::Status status = SortByKeys(node, keys, operands, results);
+                  absl::Status status = SortByKeys(node, keys, operands, results);
                   if (!absl::IsUnimplemented(status) || !before.has_value()) return status;
                   return SortByComparator(node, *before, operands, results);
                 },

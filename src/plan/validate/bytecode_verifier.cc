@@ -300,7 +300,7 @@ class Verifier {
       return x.term == y.term && x.offset == y.offset && x.bytes == y.bytes;
     });
   }
-  // Where the steps' side is undefined, the code may hold anything.
+  // The code may hold anything if the steps leave the side undefined.
   bool Agree(const Pieces& steps, const Pieces& machine) {
     if (IsSame(steps, machine)) return true;
     if (!HasUndefined(steps)) return Combine(terms_, steps) == Combine(terms_, machine);

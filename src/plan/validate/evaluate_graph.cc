@@ -112,7 +112,7 @@ class GraphEvaluator {
     for (size_t i = 0; i < node.results.size(); ++i) values_[node.results[i]] = At(node.operands[i]);
     while (true) {
       HLO_RETURN_IF_ERROR(RunBlock(*node.blocks[0]));
-      if (*reinterpret_cast<const bool*>(At(node.predicate).data()) == false) return absl::OkStatus();
+      if (!*reinterpret_cast<const bool*>(At(node.predicate).data())) return absl::OkStatus();
       HLO_RETURN_IF_ERROR(RunBlock(*node.blocks[1]));
       std::vector<Literal> next;
       for (const ValueId v : node.next) next.push_back(At(v));

@@ -248,7 +248,7 @@ class Validator {
 }  // namespace
 
 absl::Status ValidatePlan(const Plan& plan) {
-  const absl::Status status = Validator(plan).Run();
+  absl::Status status = Validator(plan).Run();
   if (status.ok()) return status;
   return absl::InternalError(fmt::format("the plan is wrong: {}", Message(status)));
 }

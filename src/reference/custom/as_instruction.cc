@@ -54,7 +54,7 @@ absl::StatusOr<Literal> RunForm(OpContext& context, const InstructionForm& form,
   std::vector<Shape> shapes;
   for (const Literal& operand : operands) shapes.push_back(operand.shape());
   const Instruction* instruction = Build(module, form, shapes);
-  const std::string misfit = RewrittenMismatch(*instruction);
+  std::string misfit = RewrittenMismatch(*instruction);
   if (!misfit.empty()) return absl::FailedPreconditionError(misfit);
   OpContext inner{*instruction, absl::MakeSpan(operands), context.caller};
   return Reference(form.opcode)(inner);

@@ -219,7 +219,7 @@ absl::StatusOr<Literal> ConvBiasActivation(OpContext& context) {
 std::string OnednnConvMismatch(const Instruction& call) {
   if (!call.Has<attr::dim_labels>())
     return "it has no dim_labels and window; how the configuration of oneDNN says these is not documented";
-  const std::string misfit = ConvForwardMismatch(call);
+  std::string misfit = ConvForwardMismatch(call);
   if (!misfit.empty()) return misfit;
   return FusedMismatch(call, Options(call).Group("onednn_conv_config"), Result(call).dims(),
                        call.Get<attr::dim_labels>()->output_feature);
@@ -244,7 +244,7 @@ double Combine(const std::string& op, double x, double other) {
 }  // namespace
 
 std::string ConvGraphMismatch(const Instruction& call) {
-  const std::string misfit = ConvForwardMismatch(call);
+  std::string misfit = ConvForwardMismatch(call);
   if (!misfit.empty()) return misfit;
   const std::optional<std::vector<GraphNode>> nodes = ReadGraph(GraphText(call));
   if (!nodes) return "its serialized_graph is not a list such as `1:[f32]conv();2:[f32]relu(1);`";

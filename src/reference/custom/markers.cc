@@ -126,7 +126,7 @@ absl::StatusOr<Literal> ConcatBitcast(OpContext& context) {
 std::string RotateMismatch(const Instruction& call) {
   const Options options(call);
   const int64_t dimension = options.Int("dimension", -1);
-  const std::string misfit = OtherShape(call);
+  std::string misfit = OtherShape(call);
   if (!misfit.empty()) return misfit;
   const bool fits =
       call.shape().IsArray() && 0 <= dimension && dimension < call.shape().rank() && options.Has("amount");

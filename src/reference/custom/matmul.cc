@@ -240,7 +240,7 @@ std::string GroupedMatmulMismatch(const Instruction& call) {
   const RaggedDims dims = RaggedDimsOf(call);
   std::vector<Shape> operands;
   for (const Instruction* operand : call.operands().first(3)) operands.push_back(operand->shape());
-  const std::string misfit = FormMismatch(RaggedForm(call, dims), operands);
+  std::string misfit = FormMismatch(RaggedForm(call, dims), operands);
   if (!misfit.empty()) return misfit;
   const Options options = GroupedOptions(call).Group("gemm_backend_config");
   return MatmulMismatch(call, options, GroupedOperandsOf(options));

@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<Values>> Assemble(absl::Span<const ShapeConversion> c
 std::string ConvertShapesMismatch(const Instruction& call) {
   const ModuleHeader& header = call.parent()->module()->header();
   if (header.replica_count != 1 || header.num_partitions != 1) return "";
-  const std::string misfit = OtherShapes(call);
+  std::string misfit = OtherShapes(call);
   return misfit.empty() || call.operand_count() == 0
              ? misfit
              : fmt::format("'{}' of {} {}; it needs several devices (see --partitions)",

@@ -5,7 +5,7 @@
 namespace hlo::cli_test {
 namespace {
 
-// (a + b) - a with a = 1: what remains of b = 2^-24 is 0, since a + b rounds to 1.
+// (a + b) - a with a = 1 and b = 2^-24 is 0 instead of b, since a + b rounds to 1.
 constexpr char kCancel[] = R"(HloModule m
 ENTRY e {
   a = f32[2] parameter(0)
@@ -29,7 +29,7 @@ TEST_F(Cli, ShadowReportsWhatInstructionsInheritAndAdd) {
 
 TEST_F(Cli, ShadowExplainsByRounding) {
   const std::string file = Write("add.hlo", kAdd);
-  // 0.1 + 0.2 in f32 is 0.300000012; its neighbour may come of another rounding, 0.3001 may not.
+  // 0.1 + 0.2 in f32 is 0.300000012; its neighbour may result from another rounding, 0.3001 may not.
   const std::string inputs = " --input '{0.1,1}' --input '{0.2,2}'";
   const Outcome near =
       Run("shadow " + file + inputs + " --against " + Write("near.txt", "f32[2] {0.30000004, 3}"));

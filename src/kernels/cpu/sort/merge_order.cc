@@ -43,7 +43,7 @@ struct Runs {
   int64_t begin, middle, end;
 };
 
-// Returns the position in the left run at which a merge is when it has written [begin, at), by binary search.
+// Returns the position in the left run that a merge has reached after writing [begin, at), by binary search.
 // The result is a guess if the comparator is not a strict weak order.
 int64_t LeftAt(int64_t at, const Runs& runs, const uint32_t* order, Comparator& before) {
   int64_t least = std::max(runs.begin, at + runs.middle - runs.end), most = std::min(runs.middle, at);

@@ -200,7 +200,7 @@ struct WgmmaGemm {
     StorePasses<Form::kWords>(env, args, block, group, sums);
   }
 
-  // How results are staged and stored: as words, as 16-bit floats, or as f32 that the epilogue continues
+  // Results are staged and stored as words, as 16-bit floats, or as f32 that the epilogue continues
   // with.
   enum class Form : uint8_t { kWords, kHalves, kEpilogue };
 
