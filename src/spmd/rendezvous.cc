@@ -418,7 +418,9 @@ void Rendezvous::DeliverParcel(int64_t id, ParcelId parcel) {
 
 // --- Messages
 
-void Rendezvous::SendTo(int rank, MessageWriter& message) const { spread_.ranks->SendToRun(rank, message.Take()); }
+void Rendezvous::SendTo(int rank, MessageWriter& message) const {
+  spread_.ranks->SendToRun(rank, message.Take());
+}
 
 MessageWriter Rendezvous::Start(RunMessage kind) const {
   MessageWriter message = Ranks::StartRunMessage(spread_.number);
