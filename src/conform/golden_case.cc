@@ -27,7 +27,7 @@ bool Exists(const std::string& path) {
 struct Rules {
   CompareRule rule;
   std::vector<std::pair<std::string, CompareRule>> by_key;
-  // What the file says about devices: their number, counts, and the flags of DeviceSetting.
+  // The settings of devices in the file; nullopt if it has none.
   std::optional<int64_t> devices, replicas, partitions;
   bool shard = false, emulates_xla_cpu = false;
 

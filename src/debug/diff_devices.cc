@@ -103,7 +103,7 @@ absl::Status FindFirst(const CheckedModule& a, const CheckedModule& b,
   const Pairs pairs(flat_a, flat_b);
   absl::flat_hash_map<const Instruction*, const Instruction*> partners;
   for (const AlignedPair& pair : pairs.in_order()) partners[pair.a] = pair.b;
-  // Of instructions that a run executes several times, no value is kept.
+  // Instructions that a run executes several times have nullopt.
   absl::flat_hash_map<LeafId, std::optional<Literal>> kept;
   int64_t bytes = 0;
   const auto keep = [&](const LeafId& leaf, const Literal& value) -> absl::Status {

@@ -258,7 +258,7 @@ absl::StatusOr<ShadowValue> SelectOrDiscreteRule(RuleContext& context) {
   return IsFloatResult(context.declared) ? SelectRule(context) : DiscreteResult(context);
 }
 
-// Whether a rule applies to all results, or only to floats and tuples.
+// The results to which a rule applies: all, or floats and tuples.
 enum class RuleScope : uint8_t { kAll, kFloats };
 
 struct OpcodeRule {

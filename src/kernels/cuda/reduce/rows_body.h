@@ -18,7 +18,7 @@ struct RowsPart {
   };
   static constexpr uint8_t kNone = 255;
 
-  // Of a reduction.
+  // These describe a reduction.
   const void* init = nullptr;
   void* output = nullptr;  // Null: the result stays in the kernel.
 
@@ -26,7 +26,7 @@ struct RowsPart {
   Kind kind = Kind::kLoop;
   CoreFold fold = CoreFold::kAddF;
   VmMemory init_memory = VmMemory::k4, output_memory = VmMemory::k4;
-  CoreRounding rounding = CoreRounding::kNone;  // Of the kept result.
+  CoreRounding rounding = CoreRounding::kNone;  // The rounding of the kept result.
   uint8_t scalar = kNone;                       // The kept result.
 };
 
