@@ -82,7 +82,8 @@ void TileProgram::AssignRegisters() {
   tile_ = yields().empty() ? largest_tile.load() : kTile;
   while (tile_ > 128 && tile_ * widest * register_count_ > kScratchBytes) tile_ /= 2;
   // Tiles that begin at the same position of a row share periodic values.
-  if (has_periodic && yields().empty() && tile_ > inner_dims().back()) tile_ -= tile_ % inner_dims().back();
+  if (has_periodic && inner_count() > 0 && yields().empty() && tile_ > inner_dims().back())
+    tile_ -= tile_ % inner_dims().back();
   register_bytes_ = (tile_ * widest + 63) / 64 * 64;
 }
 
