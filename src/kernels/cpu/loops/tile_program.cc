@@ -31,8 +31,8 @@ TileProgram::Pattern TileProgram::PatternOf(const Access& access) const {
 // so that tiles which begin at the same position of a row are equal.
 bool TileProgram::IsPeriodic(int32_t access) const {
   const Access& a = accesses()[access];
-  return patterns_[access] == Pattern::kStrided && a.IsArray() && a.IsRegular() && inner_dims().size() > 1 &&
-         inner_dims().back() < kShortestRow && a.inner.back() != 0 &&
+  return inner_count() > 0 && patterns_[access] == Pattern::kStrided && a.IsArray() && a.IsRegular() &&
+         inner_dims().size() > 1 && inner_dims().back() < kShortestRow && a.inner.back() != 0 &&
          std::all_of(a.inner.begin(), a.inner.end() - 1, [](int64_t stride) { return stride == 0; });
 }
 
@@ -47,14 +47,13 @@ void TileProgram::AssignRegisters() {
   for (TileValue value : yields()) last_use[value] = steps_.size();
   std::vector<int32_t> free_registers;
   int64_t widest = 1;
-  bool has_periodic = false;
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     Value& out = values_[step.out];
     // Splat and periodic values are read once, so that their registers stay live.
     const bool is_periodic = step.access >= 0 && IsPeriodic(step.access);
     const bool stays = is_periodic || (step.access >= 0 && patterns_[step.access] == Pattern::kScalar);
-    has_periodic |= is_periodic;
+    if (is_periodic) period_ = inner_dims().back();
     if (!out.is_passed_on) {
       widest = std::max(widest, LaneBytes(out.lane));
       if (free_registers.empty() || stays) {
@@ -82,8 +81,7 @@ void TileProgram::AssignRegisters() {
   tile_ = yields().empty() ? largest_tile.load() : kTile;
   while (tile_ > 128 && tile_ * widest * register_count_ > kScratchBytes) tile_ /= 2;
   // Tiles that begin at the same position of a row share periodic values.
-  if (has_periodic && inner_count() > 0 && yields().empty() && tile_ > inner_dims().back())
-    tile_ -= tile_ % inner_dims().back();
+  if (yields().empty() && tile_ > period_) tile_ -= tile_ % period_;
   register_bytes_ = (tile_ * widest + 63) / 64 * 64;
 }
 

@@ -282,6 +282,7 @@ class TileProgram {
   int64_t fold_step_ = -1, yield_step_ = -1;
   std::optional<SmallProgram> small_;  // The equivalent list of calls, if any.
   bool scalars_vary_ = false;          // True if scalars depend on the outer index.
+  int64_t period_ = 1;                 // The length of a row if there are periodic values.
   bool periodics_vary_ = false;        // True if periodic values depend on the outer index.
   bool by_rows_ = false;               // True if tiles end with the innermost dimension.
 };

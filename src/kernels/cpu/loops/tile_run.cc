@@ -273,8 +273,7 @@ void TileProgram::Runner::RunFirst(int64_t begin, int64_t n) {
 
 void TileProgram::Runner::RunSteps(size_t count, int64_t begin, int64_t n) {
   const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count()) : 0;
-  const bool has_rows = !program_.inner_dims().empty() && program_.inner_count() > 0;
-  const int64_t phase = has_rows ? begin % program_.inner_dims().back() : 0;
+  const int64_t phase = begin % program_.period_;
   const bool keeps_periodic = n <= periodic_count_ && phase == phase_;
   program_.RunSteps(count, arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_,
                     splat_count, keeps_periodic, chain_steps_.data(), pointers_.data());
