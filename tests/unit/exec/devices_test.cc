@@ -34,7 +34,7 @@ struct Target {
   Device device = {};
 };
 
-// What runs the devices, and the number of processes that they are in.
+// The engine and the device that run a case, and the number of processes.
 class Devices : public testing::TestWithParam<std::tuple<Target, int>> {
  protected:
   static const Target& target() { return std::get<0>(GetParam()); }

@@ -1,5 +1,5 @@
 #pragma once
-// What the benchmarks of GPU kernels share: their command line, and random operands.
+// The benchmarks of GPU kernels share this command line and these random operands.
 
 #include <cstdint>
 #include <optional>

@@ -1,23 +1,16 @@
 #include "kernels/cuda/reduce/row_space.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
+
+#include "types/index.h"
 
 namespace hlo::cuda {
-namespace {
-
-int64_t Product(absl::Span<const int64_t> dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-}
-
-}  // namespace
 
 std::optional<RowSpace> RowSpace::Of(absl::Span<const std::vector<int64_t>> parts, int64_t rows,
                                      int64_t length) {
   std::vector<int64_t> bounds = {1, length, rows * length};  // Products of the innermost dimensions.
   for (const std::vector<int64_t>& dims : parts) {
-    const int64_t count = Product(dims);
+    const int64_t count = hlo::Product(dims);
     if (count != rows && count != rows * length) return std::nullopt;
     int64_t bound = count == rows ? length : 1;
     for (size_t d = dims.size(); d-- > 0;) bounds.push_back(bound *= dims[d]);
@@ -37,7 +30,7 @@ std::optional<RowSpace> RowSpace::Of(absl::Span<const std::vector<int64_t>> part
 std::vector<int64_t> RowSpace::Strides(absl::Span<const int64_t> dims,
                                        absl::Span<const int64_t> strides) const {
   std::vector<int64_t> result(dims_.size(), 0);
-  size_t at = Product(dims) == Product(dims_) ? dims_.size() : row_rank_;
+  size_t at = hlo::Product(dims) == hlo::Product(dims_) ? dims_.size() : row_rank_;
   for (size_t d = dims.size(); d-- > 0;) {
     for (int64_t done = 1; done < dims[d]; done *= dims_[at]) result[--at] = strides[d] * done;
   }
