@@ -9,29 +9,17 @@
 #include "debug/birth_tracker.h"
 #include "debug/exposed_run.h"
 #include "debug/loops.h"
+#include "debug/report_text.h"
 #include "debug/selection.h"
 #include "debug/summary.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "hlo_run/print.h"
 #include "nlohmann/json.hpp"
 
 namespace hlo::debug {
 namespace {
 
 std::string_view Name(SpecialKind kind) { return kind == SpecialKind::kNan ? "NaN" : "Inf"; }
-
-std::string WayText(const std::vector<const Instruction*>& way) {
-  constexpr size_t kMax = 12;
-  std::vector<std::string> names;
-  for (const Instruction* instruction : way) names.push_back(fmt::format("%{}", instruction->name()));
-  if (names.size() > kMax) {
-    const std::string left_out = fmt::format("({} more)", names.size() - kMax);
-    names.erase(names.begin() + kMax / 2, names.end() - kMax / 2);
-    names.insert(names.begin() + kMax / 2, left_out);
-  }
-  return fmt::format("{}", fmt::join(names, " -> "));
-}
 
 std::string CallersText(const Birth& birth) {
   std::string text;
@@ -58,18 +46,15 @@ std::string MetadataText(const Instruction& instruction) {
 }
 
 std::string WayLine(const std::vector<const Instruction*>& way, int64_t result, const Shape& shape) {
-  if (result >= 0) return fmt::format("  reaches {}: {}\n", PlaceText(shape, result, {}), WayText(way));
-  return fmt::format("  reaches no result: {}\n", WayText(way));
+  if (result >= 0) return fmt::format("  reaches {}: {}\n", PlaceText(shape, result, {}), PathText(way));
+  return fmt::format("  reaches no result: {}\n", PathText(way));
 }
 
 std::string BirthText(const Birth& birth, const Module& module) {
   const Instruction& instruction = *birth.instruction;
   std::string text = fmt::format("{} is produced by %{} at {{{}}}: {}\n", Name(birth.kind),
                                  instruction.name(), fmt::join(birth.index, ","), birth.value);
-  PrintOptions print;
-  print.form = PrintForm::kShort;
-  print.layouts = false;
-  text += fmt::format("  {}\n", Print(instruction, print));
+  text += fmt::format("  {}\n", ShortText(instruction));
   for (const std::string& operand : birth.operands) text += fmt::format("  {}\n", operand);
   text += CallersText(birth) + MetadataText(instruction);
   if (birth.count > 1) text += fmt::format("  {} elements of this result\n", birth.count);
@@ -114,11 +99,6 @@ nlohmann::ordered_json NamesJson(const std::vector<const Instruction*>& instruct
 }
 
 }  // namespace
-
-std::string PlaceText(const Shape& shape, int64_t leaf, const std::vector<int64_t>& index) {
-  std::string text = shape.IsTuple() ? fmt::format("result {{{}}}", leaf) : "the result";
-  return index.empty() ? text : text + fmt::format(" at {{{}}}", fmt::join(index, ","));
-}
 
 absl::Status SpecialDetector::AfterStep(const StepView& step) {
   if (step.kernel() == "reference" && !CanMakeSpecials(step.instruction().opcode()) &&

@@ -73,8 +73,6 @@ absl::StatusOr<BirthReport> FindBirths(const CheckedModule& module, const Watche
 
 std::string ToString(const BirthReport& report, const Module& module);
 nlohmann::ordered_json ToJson(const BirthReport& report);
-// Prints `{1} at {0,3}`: a leaf of a result and an index.
-std::string PlaceText(const Shape& shape, int64_t leaf, const std::vector<int64_t>& index);
 
 // Checks the arrays that steps write, and stops the run at the first NaN or infinity. Values that the fast
 // engine computes in bytecode are checked only when larger steps or the results use them.

@@ -14,6 +14,7 @@
 #include "debug/dataflow.h"
 #include "debug/golden_folder.h"
 #include "debug/loops.h"
+#include "debug/report_text.h"
 #include "debug/shadow.h"
 #include "debug/summary.h"
 #include "debug/verdict.h"
@@ -193,10 +194,7 @@ std::string ToString(const CrossCheck& check) {
     const StepDifference& first = *check.first;
     text = fmt::format("the engines differ beyond rounding first in %{}", first.instruction->name());
     text += LoopsText(first.loops);
-    PrintOptions print;
-    print.form = PrintForm::kShort;
-    print.layouts = false;
-    text += fmt::format("\n  {}\n", Print(*first.instruction, print));
+    text += fmt::format("\n  {}\n", ShortText(*first.instruction));
     text += fmt::format(
         "  at {{{}}}: fast {}, reference {}: {:.3g} ULP, rounding allows {:.3g} ULP; {} element{}\n",
         fmt::join(first.index, ","), first.fast, first.reference, first.error, first.bound, first.count,

@@ -12,11 +12,6 @@
 namespace hlo::debug {
 namespace {
 
-CompareRule RuleFor(ElementType type, const DiffOptions& options) {
-  const bool is_exact = IsIntegral(type) || type == ElementType::kPred;
-  return options.rule && !is_exact ? *options.rule : DefaultCompareRule(type);
-}
-
 std::string TextOf(const FlatModule& flat, const Instruction& instruction) {
   return Print(flat.OriginalOf(instruction),
                {.metadata = false, .layouts = false, .large_constants = false, .backend_config = false});
@@ -25,6 +20,11 @@ std::string TextOf(const FlatModule& flat, const Instruction& instruction) {
 int64_t ByteCount(const Instruction& instruction) { return DenseByteCount(instruction.shape()).value_or(0); }
 
 }  // namespace
+
+CompareRule RuleFor(ElementType type, const DiffOptions& options) {
+  const bool is_exact = IsIntegral(type) || type == ElementType::kPred;
+  return options.rule && !is_exact ? *options.rule : DefaultCompareRule(type);
+}
 
 std::optional<CompareReport> CompareValues(const Literal& a, const Literal& b, const DiffOptions& options) {
   const std::vector<LiteralLeaf> leaves_a = ArrayLeaves(a), leaves_b = ArrayLeaves(b);

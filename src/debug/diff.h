@@ -22,6 +22,9 @@ struct DiffOptions {
   int64_t max_bytes = int64_t{1} << 30;  // The size of the values that are compared in one run.
 };
 
+// Returns the rule for arrays of a type. Tolerances do not apply to integers and predicates.
+CompareRule RuleFor(ElementType type, const DiffOptions& options);
+
 // A value in both modules.
 struct ComparedValue {
   std::string a_path, b_path;        // The instruction with its callers: `fusion.3/add.1`.

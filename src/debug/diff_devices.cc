@@ -5,28 +5,16 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/status.h"
-#include "debug/births.h"
 #include "debug/dataflow.h"
 #include "debug/exposed_run.h"
+#include "debug/report_text.h"
 #include "fmt/format.h"
-#include "hlo_run/print.h"
 #include "nlohmann/json.hpp"
 
 namespace hlo::debug {
 namespace {
-
-CompareRule RuleFor(const DiffOptions& options, ElementType type) {
-  return options.rule.value_or(DefaultCompareRule(type));
-}
-
-absl::StatusOr<Literal> CopyOf(const Literal& value) {
-  HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(value.shape()));
-  std::copy_n(value.data(), value.byte_count(), copy.mutable_data());
-  for (int64_t d = 0; value.has_dynamic_sizes() && d < value.rank(); ++d)
-    copy.set_dynamic_size(d, value.dynamic_size(d));
-  return copy;
-}
 
 // Calls a function with each array that some instructions compute.
 class Watcher : public Observer {
@@ -43,12 +31,14 @@ class Watcher : public Observer {
   See see_;
 };
 
-absl::StatusOr<std::vector<Literal>> Run(const CheckedModule& module,
+absl::StatusOr<Executable> MakeExposed(const CheckedModule& module, const DiffOptions& options) {
+  return Executable::Make(module, options.engine, options.evaluate, {}, ExposingPlanOptions());
+}
+
+absl::StatusOr<std::vector<Literal>> Run(Executable& executable,
                                          const std::vector<std::vector<Literal>>& arguments,
                                          const DevicesOptions& devices, const DiffOptions& options,
                                          int64_t watched, const Watcher::See& see) {
-  HLO_ASSIGN_OR_RETURN(Executable executable,
-                       Executable::Make(module, options.engine, options.evaluate, {}, ExposingPlanOptions()));
   Watcher watcher(see);
   DevicesOptions run = devices;
   if (see) run.observer = [&](int64_t device) -> Observer* { return device == watched ? &watcher : nullptr; };
@@ -61,7 +51,7 @@ void CompareResults(const std::vector<Literal>& a, const std::vector<Literal>& b
     const std::vector<Leaf> want = LeavesOf(a[device]), got = LeavesOf(b[device]);
     for (size_t k = 0; k < want.size(); ++k) {
       CompareReport report =
-          CompareArrays(*got[k].value, *want[k].value, RuleFor(options, want[k].value->type()));
+          CompareArrays(*got[k].value, *want[k].value, RuleFor(want[k].value->type(), options));
       if (!report.ok())
         diff.results.push_back({static_cast<int64_t>(device), want[k].leaf, std::move(report)});
     }
@@ -96,18 +86,16 @@ class Pairs {
 };
 
 // Compares the aligned values of one device, in two runs: the first keeps the values of `a`.
-absl::Status FindFirst(const CheckedModule& a, const CheckedModule& b,
+absl::Status FindFirst(const Pairs& pairs, Executable& a, Executable& b,
                        const std::vector<std::vector<Literal>>& arguments, const DevicesOptions& devices,
                        const DiffOptions& options, DevicesDiff& diff) {
-  const FlatModule flat_a(a.shared(), *a.module().entry()), flat_b(b.shared(), *b.module().entry());
-  const Pairs pairs(flat_a, flat_b);
-  absl::flat_hash_map<const Instruction*, const Instruction*> partners;
-  for (const AlignedPair& pair : pairs.in_order()) partners[pair.a] = pair.b;
+  absl::flat_hash_set<const Instruction*> paired;
+  for (const AlignedPair& pair : pairs.in_order()) paired.insert(pair.a);
   // Instructions that a run executes several times have nullopt.
   absl::flat_hash_map<LeafId, std::optional<Literal>> kept;
   int64_t bytes = 0;
   const auto keep = [&](const LeafId& leaf, const Literal& value) -> absl::Status {
-    if (!partners.contains(leaf.first) || bytes + value.byte_count() > options.max_bytes)
+    if (!paired.contains(leaf.first) || bytes + value.byte_count() > options.max_bytes)
       return absl::OkStatus();
     const auto [found, is_new] = kept.try_emplace(leaf, std::nullopt);
     if (!is_new) {
@@ -115,8 +103,8 @@ absl::Status FindFirst(const CheckedModule& a, const CheckedModule& b,
       return absl::OkStatus();
     }
     bytes += value.byte_count();
-    HLO_ASSIGN_OR_RETURN(found->second, CopyOf(value));
-    return absl::OkStatus();
+    found->second = value;
+    return found->second->MakeUnique();
   };
   absl::flat_hash_map<LeafId, std::optional<CompareReport>> reports;  // By leaf of `a`.
   const auto compare = [&](const LeafId& leaf, const Literal& value) -> absl::Status {
@@ -125,7 +113,7 @@ absl::Status FindFirst(const CheckedModule& a, const CheckedModule& b,
     if (of_a.first == nullptr || found == kept.end() || !found->second.has_value()) return absl::OkStatus();
     const auto [report, is_new] = reports.try_emplace(of_a, std::nullopt);
     if (is_new)
-      report->second = CompareArrays(value, *found->second, RuleFor(options, value.type()));
+      report->second = CompareArrays(value, *found->second, RuleFor(value.type(), options));
     else
       report->second.reset();
     return absl::OkStatus();
@@ -147,13 +135,6 @@ absl::Status FindFirst(const CheckedModule& a, const CheckedModule& b,
   return absl::OkStatus();
 }
 
-std::string Text(const Instruction& instruction) {
-  PrintOptions print;
-  print.form = PrintForm::kShort;
-  print.layouts = false;
-  return Print(instruction, print);
-}
-
 }  // namespace
 
 absl::StatusOr<DevicesDiff> DiffDevices(const CheckedModule& a, const CheckedModule& b,
@@ -165,10 +146,14 @@ absl::StatusOr<DevicesDiff> DiffDevices(const CheckedModule& a, const CheckedMod
         fmt::format("the modules give {} and {}", ToString(shape_a), ToString(shape_b)));
   }
   DevicesDiff diff;
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> of_a, Run(a, arguments, devices, options, 0, {}));
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> of_b, Run(b, arguments, devices, options, 0, {}));
+  HLO_ASSIGN_OR_RETURN(Executable run_a, MakeExposed(a, options));
+  HLO_ASSIGN_OR_RETURN(Executable run_b, MakeExposed(b, options));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> of_a, Run(run_a, arguments, devices, options, 0, {}));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> of_b, Run(run_b, arguments, devices, options, 0, {}));
   CompareResults(of_a, of_b, options, diff);
-  if (!diff.results.empty()) HLO_RETURN_IF_ERROR(FindFirst(a, b, arguments, devices, options, diff));
+  if (diff.results.empty()) return diff;
+  const FlatModule flat_a(a.shared(), *a.module().entry()), flat_b(b.shared(), *b.module().entry());
+  HLO_RETURN_IF_ERROR(FindFirst(Pairs(flat_a, flat_b), run_a, run_b, arguments, devices, options, diff));
   return diff;
 }
 
@@ -183,7 +168,7 @@ std::string ToText(const DevicesDiff& diff, const std::vector<std::string>& name
   text += fmt::format("\n{} of {} aligned values differ on {}\n", diff.differing, diff.compared, name);
   if (!diff.first) return text;
   text += fmt::format("the first, aligned by {}:\n  {}\n  {}\n{}", diff.first->aligned_by,
-                      Text(*diff.first->a), Text(*diff.first->b), ToString(diff.first->report, 2));
+                      ShortText(*diff.first->a), ShortText(*diff.first->b), ToString(diff.first->report, 2));
   return text;
 }
 

@@ -8,12 +8,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
-#include "debug/births.h"
 #include "debug/exposed_run.h"
+#include "debug/report_text.h"
 #include "debug/summary.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "hlo_run/print.h"
 #include "nlohmann/json.hpp"
 #include "spmd/device_grid.h"
 
@@ -215,18 +214,6 @@ absl::StatusOr<std::vector<Disagreement>> FindDisagreements(
 
 namespace {
 
-std::string NamesText(const std::vector<const Instruction*>& instructions) {
-  constexpr size_t kMax = 12;
-  std::vector<std::string> names;
-  for (const Instruction* i : instructions) names.push_back(fmt::format("%{}", i->name()));
-  if (names.size() > kMax) {
-    const std::string left_out = fmt::format("({} more)", names.size() - kMax);
-    names.erase(names.begin() + kMax / 2, names.end() - kMax / 2);
-    names.insert(names.begin() + kMax / 2, left_out);
-  }
-  return fmt::format("{}", fmt::join(names, " -> "));
-}
-
 std::string OriginText(const Disagreement& found) {
   const Instruction& origin = *found.way.front();
   if (found.is_given) return fmt::format("  the devices are given different %{}\n", origin.name());
@@ -248,20 +235,17 @@ std::string ToText(const std::vector<Disagreement>& disagreements, const std::ve
                         found.count, found.count == 1 ? "" : "s", fmt::join(found.index, ","), found.value,
                         found.other_value);
     if (found.meeting != nullptr) {
-      PrintOptions print;
-      print.form = PrintForm::kShort;
-      print.layouts = false;
       text += fmt::format("  values that agree meet values that differ in %{}\n    {}\n",
-                          found.meeting->name(), Print(*found.meeting, print));
+                          found.meeting->name(), ShortText(*found.meeting));
       for (size_t k = 0; k < found.agrees.size(); ++k)
         text += fmt::format("    %{} {}\n", found.meeting->operand(static_cast<int64_t>(k))->name(),
                             found.agrees[k] ? "agrees" : "differs");
     }
     text += OriginText(found);
-    text += fmt::format("  from there to the result: {}\n", NamesText(found.way));
+    text += fmt::format("  from there to the result: {}\n", PathText(found.way));
     text += found.collectives.empty()
                 ? "  no collective is on this way\n"
-                : fmt::format("  collectives on this way: {}\n", NamesText(found.collectives));
+                : fmt::format("  collectives on this way: {}\n", PathText(found.collectives));
   }
   return text;
 }
