@@ -110,13 +110,13 @@ OurKernel::OurKernel(const Instruction& instruction, const device::DevicePropert
         }
         return *std::move(kernel);
       }()),
-      workspace_(kernel_.workspace_bytes) {}
+      workspace_(static_cast<size_t>(kernel_.workspace_bytes)) {}
 
 void OurKernel::Launch(const Arrays::Set& set) const {
   std::vector<const void*> operands;
-  for (const DeviceArray& operand : set.operands) operands.push_back(operand.get());
-  void* results[] = {set.ours.get()};
-  const absl::Status status = kernel_.run(operands, absl::MakeSpan(results, 1), workspace_.get(), {});
+  for (const DeviceArray& operand : set.operands) operands.push_back(operand.data());
+  void* results[] = {set.ours.data()};
+  const absl::Status status = kernel_.run(operands, absl::MakeSpan(results, 1), workspace_.data(), {});
   if (!status.ok()) {
     fmt::print(stderr, "{}: {}\n", kernel_.name, std::string(status.message()));
     std::exit(1);

@@ -12,10 +12,7 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "hlo_run/check.h"
-#include "hlo_run/parse.h"
-#include "kernels/cuda/registry.h"
-#include "options.h"
+#include "programs.h"
 
 namespace hlo::bench {
 
@@ -26,46 +23,6 @@ namespace hlo::bench {
       std::exit(1);                                                                                         \
     }                                                                                                       \
   } while (false)
-
-// Exits with a message if there is no GPU: a benchmark that did not run has no result. Listing needs none.
-inline device::DeviceProperties RequireGpu(const Options& options) {
-  if (options.list()) return {};
-  cudaDeviceProp p;
-  if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) {
-    fmt::print(stderr, "no CUDA device: nothing was measured\n");
-    std::exit(77);
-  }
-  return {.name = p.name,
-          .compute_capability = 10 * p.major + p.minor,
-          .multiprocessors = p.multiProcessorCount,
-          .shared_bytes_per_block = static_cast<int64_t>(p.sharedMemPerBlockOptin),
-          .memory_bytes = static_cast<int64_t>(p.totalGlobalMem)};
-}
-
-class DeviceArray {
- public:
-  explicit DeviceArray(int64_t bytes) {
-    HLO_BENCH_CHECK(cudaMalloc(&data_, static_cast<size_t>(std::max<int64_t>(bytes, 256))));
-  }
-  DeviceArray(DeviceArray&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  ~DeviceArray() { cudaFree(data_); }
-  void* get() const { return data_; }
-
- private:
-  void* data_ = nullptr;
-};
-
-inline CheckedModule ReadModule(const std::string& text) {
-  Diagnostics diagnostics;
-  std::shared_ptr<Module> module = Parse(std::make_shared<SourceText>("bench.hlo", text), diagnostics);
-  absl::StatusOr<CheckedModule> checked =
-      module == nullptr ? absl::InvalidArgumentError(text) : Check(std::move(module), diagnostics);
-  if (!checked.ok()) {
-    fmt::print(stderr, "{}\n", text);
-    std::exit(1);
-  }
-  return *std::move(checked);
-}
 
 // Returns the bytes of `count` elements: floats by NormalAt, integers in [-8, 8).
 std::vector<std::byte> RandomElements(ElementType type, int64_t count, uint32_t seed);
@@ -88,17 +45,14 @@ class Arrays {
     constexpr int64_t kCacheBytes = int64_t{240} << 20;
     const int64_t count = std::clamp<int64_t>(kCacheBytes / bytes + 1, 2, 64);
     for (int64_t s = 0; s < count; ++s) {
-      Set set{.operands = {},
-              .ours = DeviceArray(DenseBytes(instruction.shape())),
-              .theirs = DeviceArray(DenseBytes(instruction.shape()))};
+      const auto result_bytes = static_cast<size_t>(DenseBytes(instruction.shape()));
+      Set set{.operands = {}, .ours = DeviceArray(result_bytes), .theirs = DeviceArray(result_bytes)};
       for (size_t k = 0; k < host_.size(); ++k) {
-        set.operands.emplace_back(static_cast<int64_t>(host_[k].size()));
-        void* to = set.operands.back().get();
+        set.operands.emplace_back(host_[k].size());
         if (s == 0)
-          HLO_BENCH_CHECK(cudaMemcpy(to, host_[k].data(), host_[k].size(), cudaMemcpyHostToDevice));
+          set.operands[k].Set(host_[k].data());
         else
-          HLO_BENCH_CHECK(
-              cudaMemcpy(to, sets_[0].operands[k].get(), host_[k].size(), cudaMemcpyDeviceToDevice));
+          set.operands[k].Set(sets_[0].operands[k]);
       }
       sets_.push_back(std::move(set));
     }

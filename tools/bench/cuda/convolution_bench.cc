@@ -50,7 +50,7 @@ std::string Text(const Layer& l, Direction direction, ElementType type) {
   const auto entry = [&](const std::string& a, const std::string& b, const std::string& result,
                          const std::string& rest) {
     return fmt::format(
-        "HloModule t\nENTRY e {{\n  a = {} parameter(0)\n  b = {} parameter(1)\n  ROOT r = {} "
+        "ENTRY e {{\n  a = {} parameter(0)\n  b = {} parameter(1)\n  ROOT r = {} "
         "convolution(a, b), {}\n}}\n",
         a, b, result, rest);
   };
@@ -123,9 +123,9 @@ class Dnn {
             return cudnnFindConvolutionForwardAlgorithm(handle_, x, w, convolution, y, 8, count, found);
           },
           [=, this](const Arrays::Set& s, auto algorithm, const float* one, const float* zero) {
-            return cudnnConvolutionForward(handle_, one, x, s.operands[0].get(), w, s.operands[1].get(),
-                                           convolution, algorithm, workspace_.get(), kWorkspaceBytes, zero, y,
-                                           s.theirs.get());
+            return cudnnConvolutionForward(handle_, one, x, s.operands[0].data(), w, s.operands[1].data(),
+                                           convolution, algorithm, workspace_.data(), kWorkspaceBytes, zero,
+                                           y, s.theirs.data());
           });
     }
     if (direction == Direction::kInput) {
@@ -135,9 +135,9 @@ class Dnn {
             return cudnnFindConvolutionBackwardDataAlgorithm(handle_, w, y, convolution, x, 8, count, found);
           },
           [=, this](const Arrays::Set& s, auto algorithm, const float* one, const float* zero) {
-            return cudnnConvolutionBackwardData(handle_, one, w, s.operands[1].get(), y, s.operands[0].get(),
-                                                convolution, algorithm, workspace_.get(), kWorkspaceBytes,
-                                                zero, x, s.theirs.get());
+            return cudnnConvolutionBackwardData(handle_, one, w, s.operands[1].data(), y,
+                                                s.operands[0].data(), convolution, algorithm,
+                                                workspace_.data(), kWorkspaceBytes, zero, x, s.theirs.data());
           });
     }
     return Best<cudnnConvolutionBwdFilterAlgoPerf_t>(
@@ -146,9 +146,9 @@ class Dnn {
           return cudnnFindConvolutionBackwardFilterAlgorithm(handle_, x, y, convolution, w, 8, count, found);
         },
         [=, this](const Arrays::Set& s, auto algorithm, const float* one, const float* zero) {
-          return cudnnConvolutionBackwardFilter(handle_, one, x, s.operands[0].get(), y, s.operands[1].get(),
-                                                convolution, algorithm, workspace_.get(), kWorkspaceBytes,
-                                                zero, w, s.theirs.get());
+          return cudnnConvolutionBackwardFilter(handle_, one, x, s.operands[0].data(), y,
+                                                s.operands[1].data(), convolution, algorithm,
+                                                workspace_.data(), kWorkspaceBytes, zero, w, s.theirs.data());
         });
   }
 
@@ -173,7 +173,7 @@ class Dnn {
   }
 
   cudnnHandle_t handle_ = nullptr;
-  DeviceArray workspace_{kWorkspaceBytes};
+  DeviceArray workspace_{static_cast<size_t>(kWorkspaceBytes)};
 };
 
 std::vector<double> Values(ElementType type, const std::vector<std::byte>& bytes) {
@@ -255,7 +255,7 @@ double Difference(ElementType type, const void* ours, const void* theirs, int64_
 // Returns true if our result is correct.
 bool RunCase(const Layer& l, Direction direction, ElementType type, const device::DeviceProperties& device,
              Dnn& dnn, bool json) {
-  const CheckedModule module = ReadModule(Text(l, direction, type));
+  const CheckedModule module = ModuleOf(Text(l, direction, type));
   const Instruction& convolution = *module.module().entry()->root();
   const Arrays arrays(convolution);
   const OurKernel ours(convolution, device);
@@ -266,12 +266,12 @@ bool RunCase(const Layer& l, Direction direction, ElementType type, const device
   ours.Launch(arrays[1]);
   if (theirs) theirs(0);
   HLO_BENCH_CHECK(cudaDeviceSynchronize());
-  row.same_bits = Fetch(arrays[0].ours.get(), bytes) == Fetch(arrays[1].ours.get(), bytes);
+  row.same_bits = Fetch(arrays[0].ours.data(), bytes) == Fetch(arrays[1].ours.data(), bytes);
   if (direction == Direction::kForward) {
-    row.error = WorstError(l, type, arrays, arrays[0].ours.get(), bytes);
-    if (theirs) row.their_error = WorstError(l, type, arrays, arrays[0].theirs.get(), bytes);
+    row.error = WorstError(l, type, arrays, arrays[0].ours.data(), bytes);
+    if (theirs) row.their_error = WorstError(l, type, arrays, arrays[0].theirs.data(), bytes);
   } else if (theirs) {
-    row.error = Difference(type, arrays[0].ours.get(), arrays[0].theirs.get(), bytes);
+    row.error = Difference(type, arrays[0].ours.data(), arrays[0].theirs.data(), bytes);
   }
   row.times = Measure([&](int64_t s) { ours.Launch(arrays[s]); }, theirs);
   row.operations = 2.0 * static_cast<double>(l.batch * l.outputs * (l.inputs / l.groups)) *
@@ -286,7 +286,7 @@ bool RunCase(const Layer& l, Direction direction, ElementType type, const device
 int main(int argc, char** argv) {
   using hlo::bench::Direction;
   const hlo::bench::Options options(argc, argv, "Measures convolutions against cuDNN");
-  const hlo::device::DeviceProperties device = hlo::bench::RequireGpu(options);
+  const hlo::device::DeviceProperties device = hlo::bench::DeviceOrSkip(options);
   std::optional<hlo::bench::Dnn> dnn;
   const hlo::bench::Layer layers[] = {{2, 64, 224, 3, 64, 7, 2},   {2, 64, 56, 64, 256, 1, 1},
                                       {2, 64, 28, 128, 128, 3, 1}, {2, 64, 28, 256, 256, 3, 2},

@@ -34,7 +34,7 @@ std::string Text(const DotCase& c) {
     return fmt::format("{}[{},{},{}]", Name(type), c.batch, rows, columns);
   };
   return fmt::format(
-      "HloModule t\nENTRY e {{\n  a = {} parameter(0)\n  b = {} parameter(1)\n  ROOT r = {} dot(a, b), "
+      "ENTRY e {{\n  a = {} parameter(0)\n  b = {} parameter(1)\n  ROOT r = {} dot(a, b), "
       "lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{{}}}, "
       "rhs_contracting_dims={{{}}}{}\n}}\n",
       c.lhs_transposed ? shape(c.type, c.k, c.m) : shape(c.type, c.m, c.k),
@@ -130,10 +130,10 @@ class Blas {
       HLO_BENCH_CHECK(cublasGemmStridedBatchedEx(
           handle_, c.rhs_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, c.lhs_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
           static_cast<int>(c.n), static_cast<int>(c.m), static_cast<int>(c.k),
-          wide ? static_cast<const void*>(&one) : &one_f, set.operands[1].get(), CudaType(c.type),
-          static_cast<int>(c.rhs_transposed ? c.k : c.n), c.n * c.k, set.operands[0].get(), CudaType(c.type),
+          wide ? static_cast<const void*>(&one) : &one_f, set.operands[1].data(), CudaType(c.type),
+          static_cast<int>(c.rhs_transposed ? c.k : c.n), c.n * c.k, set.operands[0].data(), CudaType(c.type),
           static_cast<int>(c.lhs_transposed ? c.m : c.k), c.m * c.k,
-          wide ? static_cast<const void*>(&zero) : &zero_f, set.theirs.get(), CudaType(c.result),
+          wide ? static_cast<const void*>(&zero) : &zero_f, set.theirs.data(), CudaType(c.result),
           static_cast<int>(c.n), c.m * c.n, static_cast<int>(c.batch),
           wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F_PEDANTIC, CUBLAS_GEMM_DEFAULT));
     };
@@ -186,10 +186,11 @@ class Blas {
         const float one = 1, zero = 0;
         const int32_t one_i = 1, zero_i = 0;
         const Arrays::Set& set = arrays[s];
-        HLO_BENCH_CHECK(cublasLtMatmul(
-            lt_, operation, integers ? static_cast<const void*>(&one_i) : &one, set.operands[1].get(), b,
-            set.operands[0].get(), a, integers ? static_cast<const void*>(&zero_i) : &zero, set.theirs.get(),
-            d, set.theirs.get(), d, &algorithm, workspace_.get(), kWorkspaceBytes, nullptr));
+        HLO_BENCH_CHECK(cublasLtMatmul(lt_, operation, integers ? static_cast<const void*>(&one_i) : &one,
+                                       set.operands[1].data(), b, set.operands[0].data(), a,
+                                       integers ? static_cast<const void*>(&zero_i) : &zero,
+                                       set.theirs.data(), d, set.theirs.data(), d, &algorithm,
+                                       workspace_.data(), kWorkspaceBytes, nullptr));
       };
       const double ms = Measure(run, {}).ours;
       if (ms >= best_ms) continue;
@@ -203,12 +204,12 @@ class Blas {
   static constexpr int64_t kWorkspaceBytes = 64 << 20;
   cublasHandle_t handle_ = nullptr;
   cublasLtHandle_t lt_ = nullptr;
-  DeviceArray workspace_{kWorkspaceBytes};
+  DeviceArray workspace_{static_cast<size_t>(kWorkspaceBytes)};
 };
 
 // Returns true if our result is correct.
 bool RunCase(const DotCase& c, const device::DeviceProperties& device, Blas& blas, bool json) {
-  const CheckedModule module = ReadModule(Text(c));
+  const CheckedModule module = ModuleOf(Text(c));
   const Instruction& dot = *module.module().entry()->root();
   const Arrays arrays(dot);
   const OurKernel ours(dot, device);
@@ -218,16 +219,16 @@ bool RunCase(const DotCase& c, const device::DeviceProperties& device, Blas& bla
   ours.Launch(arrays[0]);
   ours.Launch(arrays[1]);
   HLO_BENCH_CHECK(cudaDeviceSynchronize());
-  row.error = WorstError(c, arrays, arrays[0].ours.get());
+  row.error = WorstError(c, arrays, arrays[0].ours.data());
   const auto bytes = static_cast<size_t>(Arrays::DenseBytes(dot.shape()));
   std::vector<std::byte> first(bytes), second(bytes);
-  HLO_BENCH_CHECK(cudaMemcpy(first.data(), arrays[0].ours.get(), bytes, cudaMemcpyDeviceToHost));
-  HLO_BENCH_CHECK(cudaMemcpy(second.data(), arrays[1].ours.get(), bytes, cudaMemcpyDeviceToHost));
+  HLO_BENCH_CHECK(cudaMemcpy(first.data(), arrays[0].ours.data(), bytes, cudaMemcpyDeviceToHost));
+  HLO_BENCH_CHECK(cudaMemcpy(second.data(), arrays[1].ours.data(), bytes, cudaMemcpyDeviceToHost));
   row.same_bits = first == second;
   if (theirs) {
     theirs(0);
     HLO_BENCH_CHECK(cudaDeviceSynchronize());
-    row.their_error = WorstError(c, arrays, arrays[0].theirs.get());
+    row.their_error = WorstError(c, arrays, arrays[0].theirs.data());
   }
   row.times = Measure([&](int64_t s) { ours.Launch(arrays[s]); }, theirs);
   row.operations =
@@ -271,7 +272,7 @@ std::vector<DotCase> Cases() {
 
 int main(int argc, char** argv) {
   const hlo::bench::Options options(argc, argv, "Measures dots against cuBLAS and cuBLASLt");
-  const hlo::device::DeviceProperties device = hlo::bench::RequireGpu(options);
+  const hlo::device::DeviceProperties device = hlo::bench::DeviceOrSkip(options);
   std::optional<hlo::bench::Blas> blas;
   bool right = true;
   for (const hlo::bench::DotCase& c : hlo::bench::Cases()) {
