@@ -32,6 +32,32 @@ bool HasOneTile(const Sharding& sharding) {
   return std::all_of(sharding.tile_dims.begin(), end, [](int64_t size) { return size == 1; });
 }
 
+// Returns the devices along the axes of a mesh.
+int64_t DeviceCount(const Mesh& mesh, absl::Span<const AxisRef> axes) {
+  int64_t count = 1;
+  for (const AxisRef& ref : axes) count *= ref.size != 0 ? ref.size : mesh.axes[ref.axis].size;
+  return count;
+}
+
+int64_t DeviceCount(const Mesh& mesh) {
+  int64_t count = 1;
+  for (const MeshAxis& axis : mesh.axes) count *= axis.size;
+  return count;
+}
+
+// True for a named sharding whose dimensions matter: neither replicated nor wholly manual or unreduced.
+bool HasNamedTiles(const Sharding& sharding) {
+  if (sharding.tail != Sharding::NamedTail::kDims || sharding.mesh->single_device) return false;
+  const Mesh& mesh = *sharding.mesh;
+  const int64_t devices = DeviceCount(mesh);
+  for (absl::Span<const AxisRef> axes : {sharding.manual_axes, sharding.unreduced_axes}) {
+    if (!axes.empty() && DeviceCount(mesh, axes) == devices) return false;
+  }
+  return !sharding.manual_axes.empty() || !sharding.unreduced_axes.empty() ||
+         std::any_of(sharding.dims.begin(), sharding.dims.end(),
+                     [&](const DimSharding& dim) { return DeviceCount(mesh, dim.axes) > 1; });
+}
+
 // The sharding of one leaf.
 class LeafSharding {
  public:
@@ -44,6 +70,11 @@ class LeafSharding {
       CheckDevice(sharding.maximal_device);
     } else if (sharding.kind == Sharding::Kind::kTiled && !HasOneTile(sharding)) {
       CheckTiles(sharding, leaf);
+    } else if (sharding.kind == Sharding::Kind::kNamed && sharding.mesh->single_device) {
+      CheckDevice(sharding.mesh->device_id);
+    } else if (sharding.kind == Sharding::Kind::kNamed && HasNamedTiles(sharding)) {
+      CheckRank("", static_cast<int64_t>(sharding.dims.size()), leaf);
+      CheckCount(DeviceCount(*sharding.mesh));
     }
   }
 
@@ -58,12 +89,23 @@ class LeafSharding {
     }
   }
 
-  void CheckTiles(const Sharding& sharding, const Shape& leaf) {
+  void CheckRank(std::string_view tiles, int64_t tiled_rank, const Shape& leaf) {
     const int64_t rank = leaf.IsArray() || leaf.IsBuffer() ? leaf.rank() : 0;
-    if (DataRank(sharding) != rank) {
-      c_.ErrorIfStrict(at_, kShardingRule, "the sharding {} tiles {} dimensions, but {} has {}",
-                       Text(sharding.tile_dims), DataRank(sharding), Text(leaf), rank);
+    if (tiled_rank != rank) {
+      c_.ErrorIfStrict(at_, kShardingRule, "the sharding{} tiles {} dimensions, but {} has {}", tiles,
+                       tiled_rank, Text(leaf), rank);
     }
+  }
+
+  void CheckCount(int64_t devices) {
+    if (partitions_ > 1 && devices != partitions_) {
+      c_.ErrorIfStrict(at_, kShardingRule, "the sharding covers {} devices, but the module has {} partitions",
+                       devices, partitions_);
+    }
+  }
+
+  void CheckTiles(const Sharding& sharding, const Shape& leaf) {
+    CheckRank(" " + Text(sharding.tile_dims), DataRank(sharding), leaf);
     if (sharding.iota == nullptr) {
       ids_.assign(sharding.devices.begin(), sharding.devices.end());
       std::sort(ids_.begin(), ids_.end());
@@ -75,11 +117,7 @@ class LeafSharding {
       if (twice != ids_.end())
         c_.ErrorIfStrict(at_, kShardingRule, "the sharding names device {} twice", *twice);
     }
-    const int64_t count = TiledDeviceCount(sharding);
-    if (partitions_ > 1 && count != partitions_) {
-      c_.ErrorIfStrict(at_, kShardingRule, "the sharding covers {} devices, but the module has {} partitions",
-                       count, partitions_);
-    }
+    CheckCount(TiledDeviceCount(sharding));
   }
 
   RuleContext& c_;
