@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <thread>
 
 #include "base/status.h"
@@ -136,6 +137,31 @@ class CudaGpu : public Gpu {
     return CudaStatus(cudaMemcpyAsync(to, from, byte_count, cudaMemcpyDeviceToDevice, stream_),
                       fmt::format("copying {} bytes on the GPU", byte_count));
   }
+  absl::Status CopyRowsFrom(const Gpu& source, void* to, int64_t to_pitch, const void* from,
+                            int64_t from_pitch, int64_t row_bytes, int64_t row_count) override {
+    if (row_bytes == 0 || row_count == 0) return absl::OkStatus();
+    const int number = properties_.number, other = source.properties().number;
+    if (number == other && row_count == 1) return Copy(to, from, row_bytes);
+    const auto bytes = static_cast<size_t>(row_bytes), rows = static_cast<size_t>(row_count);
+    const auto pitched = [&](const void* data, int64_t pitch) {
+      return cudaPitchedPtr{const_cast<void*>(data), static_cast<size_t>(pitch), bytes, rows};
+    };
+    const std::string doing =
+        fmt::format("copying {} rows of {} bytes from GPU {} to GPU {}", row_count, row_bytes, other, number);
+    if (number == other) {
+      return CudaStatus(
+          cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, bytes, rows, cudaMemcpyDeviceToDevice, stream_),
+          doing);
+    }
+    EnablePeer(other);
+    cudaMemcpy3DPeerParms copy = {};
+    copy.srcDevice = other;
+    copy.srcPtr = pitched(from, from_pitch);
+    copy.dstDevice = number;
+    copy.dstPtr = pitched(to, to_pitch);
+    copy.extent = {bytes, rows, 1};
+    return CudaStatus(cudaMemcpy3DPeerAsync(&copy, stream_), doing);
+  }
   absl::Status Synchronize() override {
     return CudaStatus(cudaStreamSynchronize(stream_), "waiting for the GPU");
   }
@@ -169,6 +195,15 @@ class CudaGpu : public Gpu {
     return absl::OkStatus();
   }
 
+  // Without access the driver takes copies through the host, so failure is no error.
+  void EnablePeer(int other) {
+    if (!enabled_peers_.insert(other).second) return;
+    int can_access = 0;
+    if (cudaDeviceCanAccessPeer(&can_access, properties_.number, other) == cudaSuccess && can_access != 0)
+      cudaDeviceEnablePeerAccess(other, 0);
+    cudaGetLastError();  // Another stream of this GPU may have enabled it already.
+  }
+
   // Threads without this device as their current one may enqueue copies on its stream.
   class Transfer : public PieceTransfer {
    public:
@@ -197,6 +232,7 @@ class CudaGpu : public Gpu {
   DeviceProperties properties_;
   cudaStream_t stream_ = nullptr;
   Staging staging_;
+  std::set<int> enabled_peers_;
 };
 
 }  // namespace

@@ -46,7 +46,7 @@ class EmulatedGpu : public Gpu {
   absl::Status MakeCurrent() override { return absl::OkStatus(); }
 
   absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
-    HLO_RETURN_IF_ERROR(OutsideOfTurns("an allocation"));
+    HLO_RETURN_IF_ERROR(OutsideOfIterations("an allocation"));
     const auto bytes = static_cast<size_t>(Aligned(std::max<int64_t>(byte_count, 1)));
     void* memory = std::aligned_alloc(kAlignment, bytes);
     if (memory == nullptr)
@@ -56,18 +56,27 @@ class EmulatedGpu : public Gpu {
   }
   void Free(void* memory) override { std::free(memory); }
   absl::Status ToDevice(void* to, const void* from, int64_t byte_count) override {
-    HLO_RETURN_IF_ERROR(OutsideOfTurns("a copy from the host"));
+    HLO_RETURN_IF_ERROR(OutsideOfIterations("a copy from the host"));
     return Copy(to, from, byte_count);
   }
   absl::Status ToHost(void* to, const void* from, int64_t byte_count) override {
-    HLO_RETURN_IF_ERROR(OutsideOfTurns("a copy to the host"));
+    HLO_RETURN_IF_ERROR(OutsideOfIterations("a copy to the host"));
     return Copy(to, from, byte_count);
   }
   absl::Status Copy(void* to, const void* from, int64_t byte_count) override {
     if (byte_count > 0) std::memcpy(to, from, byte_count);
     return absl::OkStatus();
   }
-  absl::Status Synchronize() override { return OutsideOfTurns("waiting"); }
+  absl::Status CopyRowsFrom(const Gpu& /*source*/, void* to, int64_t to_pitch, const void* from,
+                            int64_t from_pitch, int64_t row_bytes, int64_t row_count) override {
+    HLO_RETURN_IF_ERROR(OutsideOfIterations("a copy from another device"));
+    for (int64_t row = 0; row < row_count; ++row) {
+      HLO_RETURN_IF_ERROR(Copy(static_cast<std::byte*>(to) + row * to_pitch,
+                               static_cast<const std::byte*>(from) + row * from_pitch, row_bytes));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Synchronize() override { return OutsideOfIterations("waiting"); }
 
   absl::StatusOr<std::unique_ptr<GpuLoop>> CaptureLoop(const bool* goes_on,
                                                        std::function<absl::Status()> iteration) override {
@@ -84,7 +93,7 @@ class EmulatedGpu : public Gpu {
   }
 
  private:
-  absl::Status OutsideOfTurns(std::string_view what) const {
+  absl::Status OutsideOfIterations(std::string_view what) const {
     return in_iteration_ ? absl::InternalError(fmt::format("{} inside of a recorded loop", what))
                          : absl::OkStatus();
   }

@@ -44,6 +44,10 @@ class Gpu {
   virtual absl::Status ToHost(void* to, const void* from, int64_t byte_count) = 0;
   // Copies from device to device; the areas must not overlap.
   virtual absl::Status Copy(void* to, const void* from, int64_t byte_count) = 0;
+  // Copies `row_count` rows of `row_bytes` bytes to this device from `source`, which may be another; rows
+  // begin every `to_pitch` and `from_pitch` bytes. The copy waits for work of this device alone.
+  virtual absl::Status CopyRowsFrom(const Gpu& source, void* to, int64_t to_pitch, const void* from,
+                                    int64_t from_pitch, int64_t row_bytes, int64_t row_count) = 0;
   virtual absl::Status Synchronize() = 0;
 
   // Captures a loop that continues while an iteration stores true to `goes_on`, in device memory. `iteration`

@@ -73,8 +73,12 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   // added to the seed.
   void RunThreads(spmd::Rendezvous& rendezvous, absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
                   absl::FunctionRef<EvaluateOptions(int64_t)> options_of);
+  // True if only the reference can run the module: its observers get operands, it emulates dot algorithms and
+  // takes other custom calls than the plan was made for.
+  bool NeedsReference(const EvaluateOptions& options) const;
   absl::StatusOr<Literal> RunDevice(int64_t device, std::vector<Literal> arguments,
-                                    const EvaluateOptions& options);
+                                    const EvaluateOptions& options,
+                                    absl::Span<const std::unique_ptr<exec::GpuEngine>> peers);
 };
 
 Executable::Executable(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -182,18 +186,14 @@ std::string_view Executable::fallback_reason() const { return state_->fallback_r
 std::string_view Executable::plan_refusal() const { return state_->plan.refusal; }
 
 absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
-  // Observers that need operands and emulation of dot algorithms are supported by the reference only.
-  const bool watched = options.observer != nullptr && options.observer->needs_operands();
-  if (engine() == Engine::kReference || watched || options.emulate_dot_algorithms ||
-      options.custom_calls != state_->custom_calls)
-    return Evaluate(state_->module, std::move(arguments), options);
+  if (state_->NeedsReference(options)) return Evaluate(state_->module, std::move(arguments), options);
   HLO_RETURN_IF_ERROR(CheckArguments(*state_->module.module().entry(), arguments));
   HLO_RETURN_IF_ERROR(reference::CheckPeers(state_->computations, options));
   if (!state_->exchanging.empty()) HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->exchanging, options));
   const Deadline deadline(options.max_seconds, options.cancel);
   absl::StatusOr<Literal> result = state_->executor != nullptr
                                        ? state_->executor->Run(std::move(arguments), options)
-                                       : state_->gpu_engine->Run(std::move(arguments), options);
+                                       : state_->gpu_engine->Run(std::move(arguments), options, {});
   if (options.observer != nullptr) options.observer->Finish(result.status());
   return result;
 }
@@ -260,19 +260,29 @@ void Executable::State::RunThreads(spmd::Rendezvous& rendezvous,
                                    absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
                                    absl::FunctionRef<EvaluateOptions(int64_t)> options_of) {
   const spmd::DeviceRange& range = rendezvous.devices();
-  const absl::Status prepared = PrepareRuns(range.last - range.first);
+  const int64_t count = range.last - range.first;
+  const absl::Status prepared = PrepareRuns(count);
+  std::vector<EvaluateOptions> options;
+  for (int64_t device = range.first; device < range.last; ++device) options.push_back(options_of(device));
+  const bool have_peers = gpu_engine != nullptr && count == exchanges->grid().count() &&
+                          !rendezvous.LinkOf(range.first).emulates_xla_cpu() &&
+                          std::none_of(options.begin(), options.end(),
+                                       [&](const EvaluateOptions& own) { return NeedsReference(own); });
+  const absl::Span<const std::unique_ptr<exec::GpuEngine>> peers =
+      have_peers ? absl::MakeConstSpan(device_gpu_engines)
+                 : absl::Span<const std::unique_ptr<exec::GpuEngine>>();
   const auto run = [&](int64_t index) {
     const int64_t device = range.first + index;
     rendezvous.Enter(device);
     if (!prepared.ok()) return rendezvous.Leave(device, prepared);
-    EvaluateOptions own = options_of(device);
+    EvaluateOptions& own = options[index];
     own.seed += static_cast<uint64_t>(device);
     own.collectives = &rendezvous.LinkOf(device);
     // A limit of waiting ends all devices, so that one that runs on does not delay the report.
     const std::atomic<bool>* stop = rendezvous.has_time_limit() ? rendezvous.stopped() : nullptr;
     const Deadline deadline(own.max_seconds, own.cancel, stop);
     if (own.cancel == nullptr) own.cancel = stop;
-    absl::StatusOr<Literal> result = RunDevice(index, arguments_of(device), own);
+    absl::StatusOr<Literal> result = RunDevice(index, arguments_of(device), own, peers);
     if (own.observer != nullptr) own.observer->Finish(result.status());
     rendezvous.Leave(device, std::move(result));
   };
@@ -286,12 +296,17 @@ void Executable::State::RunThreads(spmd::Rendezvous& rendezvous,
 
 int64_t Executable::device_count() const { return spmd::GridOf(state_->module.module()).count(); }
 
-absl::StatusOr<Literal> Executable::State::RunDevice(int64_t device, std::vector<Literal> arguments,
-                                                     const EvaluateOptions& options) {
+bool Executable::State::NeedsReference(const EvaluateOptions& run_options) const {
+  const bool watched = run_options.observer != nullptr && run_options.observer->needs_operands();
+  return (executor == nullptr && gpu_engine == nullptr) || watched || run_options.emulate_dot_algorithms ||
+         run_options.custom_calls != custom_calls;
+}
+
+absl::StatusOr<Literal> Executable::State::RunDevice(
+    int64_t device, std::vector<Literal> arguments, const EvaluateOptions& options,
+    absl::Span<const std::unique_ptr<exec::GpuEngine>> peers) {
   const Deadline deadline(options.max_seconds, options.cancel);
-  const bool watched = options.observer != nullptr && options.observer->needs_operands();
-  if ((executor == nullptr && gpu_engine == nullptr) || watched || options.emulate_dot_algorithms ||
-      options.custom_calls != custom_calls) {
+  if (NeedsReference(options)) {
     reference::Evaluator evaluator(
         options.custom_calls == custom_calls
             ? programs
@@ -300,7 +315,7 @@ absl::StatusOr<Literal> Executable::State::RunDevice(int64_t device, std::vector
     return evaluator.Call(*module.module().entry(), absl::MakeSpan(arguments));
   }
   return executor != nullptr ? device_executors[device]->Run(std::move(arguments), options)
-                             : device_gpu_engines[device]->Run(std::move(arguments), options);
+                             : device_gpu_engines[device]->Run(std::move(arguments), options, peers);
 }
 
 absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vector<Literal>> arguments,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "device/gpu.h"
 #include "hlo_run/execute.h"
 #include "plan/plan.h"
@@ -16,8 +17,11 @@ class GpuEngine {
  public:
   virtual ~GpuEngine() = default;
 
-  // Results may alias arguments, or their device copies, that nobody but `arguments` holds.
-  virtual absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options) = 0;
+  // Results may alias arguments, or their device copies, that nobody but `arguments` holds. `peers` are the
+  // engines of all devices of the run, by number, if all run on GPUs of this process: collectives then
+  // exchange values between GPUs. If it is empty, they do so through the host.
+  virtual absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options,
+                                      absl::Span<const std::unique_ptr<GpuEngine>> peers) = 0;
 
   // Returns the steps that ran on the CPU, in plan order.
   virtual std::vector<Fallback> fallbacks() const = 0;

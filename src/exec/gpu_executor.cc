@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "device/copy.h"
 #include "kernels/cuda/random/random_body.h"
 #include "plan/visit.h"
 
@@ -13,7 +14,10 @@ namespace hlo::exec {
 GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
                          std::shared_ptr<device::Gpu> gpu, plan::GpuPlan gpu_plan,
                          std::shared_ptr<const reference::Programs> programs)
-    : StepRunner(module, plan, std::move(programs)), gpu_(std::move(gpu)), gpu_plan_(std::move(gpu_plan)) {
+    : StepRunner(module, plan, std::move(programs)),
+      gpu_(std::move(gpu)),
+      gpu_plan_(std::move(gpu_plan)),
+      exchange_(gpu_) {
   for (const auto& [step, lowered] : gpu_plan_.steps)
     states_[step] = {.gpu = &lowered, .reason = lowered.reason};
 }
@@ -38,8 +42,10 @@ std::vector<Fallback> GpuExecutor::fallbacks() const {
   return found;
 }
 
-absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
+absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const EvaluateOptions& options,
+                                         absl::Span<const std::unique_ptr<GpuEngine>> peers) {
   Start(options);
+  peers_ = peers;
   HLO_RETURN_IF_ERROR(gpu_->MakeCurrent());
   HLO_RETURN_IF_ERROR(Allocate());
   HLO_RETURN_IF_ERROR(Bind(std::move(arguments)));
@@ -159,10 +165,34 @@ absl::Status GpuExecutor::RunKernels(const plan::Step& step) {
     return RunKernelOnCpu(step, *kernel, state);
   }
   if (const auto* reference = std::get_if<plan::ReferenceStep>(&step.what)) {
+    if (UsesPeers(*state.gpu)) return ExchangeWithPeers(step, *reference);
     if (TakesKernel(state)) return RunKernel(reference->operands, reference->results, *state.gpu->kernel);
     return RunReference(*step.instruction, reference->operands, reference->results, state);
   }
   return RunProgramsOnCpu(step, state);
+}
+
+absl::Status GpuExecutor::ExchangeWithPeers(const plan::Step& step, const plan::ReferenceStep& collective) {
+  const plan::PeerCollective& peers = *states_.at(&step).gpu->peers;
+  const size_t count = collective.operands.size(), first = peers.returns_operands ? count : 0;
+  const auto peer = [&](int64_t device) -> GpuExchange& {
+    return static_cast<GpuExecutor&>(*peers_[device]).exchange_;
+  };
+  GpuExchange::Call call = {*step.instruction, peers.kind, *options_->collectives, {}, {}, peer};
+  for (const Slot slot : collective.operands) call.operands.push_back(pointers_[slot]);
+  for (size_t leaf = 0; leaf < collective.results.size(); ++leaf) {
+    const Slot slot = collective.results[leaf];
+    if (leaf >= first && leaf < first + count) {
+      call.results.push_back(slot < 0 ? nullptr : pointers_[slot]);
+    } else if (slot >= 0) {
+      const int64_t byte_count = plan_.buffers[slot].byte_count;
+      HLO_RETURN_IF_ERROR(leaf < first
+                              ? device::CopyOnDevice(pointers_[slot], pointers_[collective.operands[leaf]],
+                                                     byte_count, gpu_->stream())
+                              : device::FillOnDevice(pointers_[slot], 0, byte_count, gpu_->stream()));
+    }
+  }
+  return exchange_.Run(std::move(call));
 }
 
 absl::Status GpuExecutor::RunKernel(absl::Span<const Slot> operands, absl::Span<const Slot> results,

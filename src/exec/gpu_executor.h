@@ -13,6 +13,7 @@
 #include "device/align.h"
 #include "device/gpu.h"
 #include "exec/gpu_engine.h"
+#include "exec/gpu_exchange.h"
 #include "exec/step_runner.h"
 #include "hlo_run/execute.h"
 #include "plan/gpu/gpu_plan.h"
@@ -26,7 +27,8 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   GpuExecutor(const CheckedModule& module, const plan::Plan& plan, std::shared_ptr<device::Gpu> gpu,
               plan::GpuPlan gpu_plan, std::shared_ptr<const reference::Programs> programs);
 
-  absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options) override;
+  absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options,
+                              absl::Span<const std::unique_ptr<GpuEngine>> peers) override;
   std::vector<Fallback> fallbacks() const override;
   std::unique_ptr<GpuEngine> ForDevice(std::shared_ptr<device::Gpu> gpu,
                                        std::shared_ptr<const reference::Programs> programs) const override;
@@ -50,7 +52,10 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   // For StepRunner.
   static constexpr bool kIsReadable = false, kBorrowsOperands = false;
   static constexpr int64_t kStagingAlignment = device::kAlignment;
-  std::string_view NameOf(const plan::Step& step) const { return gpu_plan_.steps.at(&step).name; }
+  std::string_view NameOf(const plan::Step& step) const {
+    const plan::GpuStep& lowered = gpu_plan_.steps.at(&step);
+    return UsesPeers(lowered) ? lowered.peers->name : lowered.name;
+  }
   absl::Status RunKernels(const plan::Step& step);
   absl::Status Wait() { return gpu_->Synchronize(); }
   absl::Status Read(void* to, Slot slot, size_t byte_count);
@@ -76,6 +81,8 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
   bool AreApart(const plan::FusedRows& rows) const;
   bool TakesKernel(StepState& state) const;
+  bool UsesPeers(const plan::GpuStep& step) const { return step.peers.has_value() && !peers_.empty(); }
+  absl::Status ExchangeWithPeers(const plan::Step& step, const plan::ReferenceStep& collective);
   absl::Status RunKernel(absl::Span<const Slot> operands, absl::Span<const Slot> results,
                          const cuda::CudaKernel& kernel);
   bool IsReady(const StepState& loop) const;
@@ -92,6 +99,8 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
 
   std::shared_ptr<device::Gpu> gpu_;
   plan::GpuPlan gpu_plan_;
+  absl::Span<const std::unique_ptr<GpuEngine>> peers_;  // Those of the current run.
+  GpuExchange exchange_;
   device::GpuMemory memory_;  // All buffers and the memory of kernels and moves, as in gpu_plan_.
   // Indexed by slot: memory of results that do not alias an argument.
   std::vector<device::GpuMemory> own_;

@@ -3,22 +3,37 @@
 // and observers, for every device alike. An engine derives from StepRunner<Engine>, has a device's memory in
 // `pointers_`, runs the other steps on the device, and declares (StepRunner is its friend):
 //
-//   kIsReadable              The host may read slots in place, by ViewOf(slot, shape).
-//   kBorrowsOperands         The leaves that OperandLeaf returns share the memory of slots.
-//   kStagingAlignment        The alignment of staged values.
-//   NameOf(step)             The name of the step's kernel.
-//   RunKernels(step)         Runs a step that is no control flow.
-//   Wait()                   Waits until the device has run all steps so far.
-//   Read(to, slot, bytes)    Copies the first bytes of a slot to the host.
-//   PeekTripCount(loop)      The trip count that observers see; nullopt if it is unknown.
-//   FindTripCount(loop)      The trip count, where the host need not read the predicate; nullopt: it must.
-//   RepeatOnDevice(step, loop, is_counted)  Runs all further iterations; nullopt: the host runs them.
-//   CaptureConditional(branch)  While steps are captured, captures all branches; nullopt: no steps are
-//   captured. OnBranch(step, number)   The host runs this branch. Exchanges(move), Exchange(move)  Whether a
-//   move swaps buffers instead of copying; swaps them. Copy(to, from, bytes), Staging(bytes)  Copies in the
-//   device's memory; its memory for simultaneous moves. RunMoves(moves)          Calls MoveBytes, after moves
-//   that only this engine has. OperandLeaf(slot, shape), StoreLeaf(value, slot)  Operands and results of the
-//   reference. ResultLeaf(leaf)         A leaf of the run's result.
+//   kIsReadable: the host may read slots in place, by ViewOf(slot, shape).
+//   kBorrowsOperands: the leaves that OperandLeaf returns share the memory of slots.
+//   kStagingAlignment: the alignment of staged values.
+//
+//   NameOf(step): returns the name of the step's kernel.
+//
+//   RunKernels(step): runs a step that is no control flow.
+//
+//   Wait(): waits until the device has run all steps so far.
+//
+//   Read(to, slot, bytes): copies the first bytes of a slot to the host.
+//
+//   PeekTripCount(loop): returns the trip count that observers see, or nullopt if it is unknown.
+//
+//   FindTripCount(loop): returns the trip count if the host need not read the predicate, otherwise nullopt.
+//
+//   RepeatOnDevice(step, loop, is_counted): runs all further iterations; nullopt if the host must run them.
+//
+//   CaptureConditional(branch): captures all branches while steps are captured; nullopt if none are.
+//
+//   OnBranch(step, number): is called when the host runs a branch.
+//
+//   Exchanges(move), Exchange(move): whether a move swaps buffers instead of copying; swaps them.
+//
+//   Copy(to, from, bytes), Staging(bytes): copies in the device's memory; its memory for simultaneous moves.
+//
+//   RunMoves(moves): calls MoveBytes, after moves that only this engine has.
+//
+//   OperandLeaf(slot, shape), StoreLeaf(value, slot): operands and results of the reference.
+//
+//   ResultLeaf(leaf): returns a leaf of the run's result.
 
 #include <memory>
 #include <optional>

@@ -48,6 +48,7 @@ GpuStep LowerStep(const Step& step, const device::DeviceProperties& device) {
       lowered.reason = "devices exchange values in the memory of the host";
     else
       lowered.reason = fmt::format("no kernel takes this {}", Name(step.instruction->opcode()));
+    lowered.peers = FindPeerCollective(*step.instruction);
   } else {
     lowered.name = KernelName(step);
   }

@@ -13,6 +13,7 @@
 #include "device/properties.h"
 #include "kernels/cuda/launch/cuda_kernel.h"
 #include "kernels/cuda/launch/lowered_program.h"
+#include "plan/gpu/peer_collectives.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
@@ -45,6 +46,8 @@ struct GpuStep {
     Slot result = -1;
   };
   std::optional<WithEpilogue> with_epilogue;
+  // How devices that are all on GPUs of one process run a collective. Others run it on the CPU.
+  std::optional<PeerCollective> peers;
   std::shared_ptr<const FusedRows> rows;  // Of which the step is a member; may be null.
   // A while loop: true if an iteration can be captured as a graph, which the GPU repeats without host
   // synchronisation, once all branches of the conditionals in it have run.

@@ -67,7 +67,7 @@ absl::Status RunOn(Failing failing, const std::string& text, Observer* observer 
   GpuExecutor executor(module, *plan, gpu, plan::MakeGpuPlan(*plan, gpu->properties()), nullptr);
   EvaluateOptions options;
   options.observer = observer;
-  return executor.Run({Values(ElementType::kF32, {8}, 1, false)}, options).status();
+  return executor.Run({Values(ElementType::kF32, {8}, 1, false)}, options, {}).status();
 }
 
 TEST(GpuErrors, OfALoopNameIt) {

@@ -71,7 +71,7 @@ class GpuLoop : public testing::TestWithParam<Device> {
   }
   std::vector<int32_t> Run(std::vector<Literal> arguments, const EvaluateOptions& options = {}) {
     counts_ = {};
-    const absl::StatusOr<Literal> result = executor_->Run(arguments, options);
+    const absl::StatusOr<Literal> result = executor_->Run(arguments, options, {});
     EXPECT_TRUE(result.ok()) << result.status();
     if (!result.ok()) return {};
     const absl::Span<const int32_t> values = result->span<int32_t>();

@@ -56,6 +56,10 @@ class ForwardingGpu : public device::Gpu {
   absl::Status Copy(void* to, const void* from, int64_t byte_count) override {
     return gpu_->Copy(to, from, byte_count);
   }
+  absl::Status CopyRowsFrom(const Gpu& source, void* to, int64_t to_pitch, const void* from,
+                            int64_t from_pitch, int64_t row_bytes, int64_t row_count) override {
+    return gpu_->CopyRowsFrom(source, to, to_pitch, from, from_pitch, row_bytes, row_count);
+  }
   absl::Status Synchronize() override { return gpu_->Synchronize(); }
   absl::StatusOr<std::unique_ptr<device::GpuLoop>> CaptureLoop(
       const bool* goes_on, std::function<absl::Status()> iteration) override {

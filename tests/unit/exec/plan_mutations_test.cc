@@ -60,7 +60,7 @@ absl::StatusOr<Literal> RunPlan(const CheckedModule& module, const plan::Plan& p
   std::shared_ptr<device::Gpu> gpu = device::MakeEmulatedGpu();
   plan::GpuPlan gpu_plan = plan::MakeGpuPlan(plan, gpu->properties());
   return exec::GpuExecutor(module, plan, std::move(gpu), std::move(gpu_plan), nullptr)
-      .Run(*std::move(arguments), options);
+      .Run(*std::move(arguments), options, {});
 }
 
 bool IsSame(const Literal& got, const Literal& want) {

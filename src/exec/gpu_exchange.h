@@ -1,0 +1,73 @@
+#pragma once
+// Collectives of devices that are on GPUs of one process. Values go from GPU to GPU: the devices meet
+// (spmd/collectives.h), and the last to arrive enqueues the copies and folds of all.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "device/gpu.h"
+#include "plan/gpu/peer_collectives.h"
+#include "spmd/collectives.h"
+
+namespace hlo::exec {
+
+// The part of one device.
+class GpuExchange {
+ public:
+  explicit GpuExchange(std::shared_ptr<device::Gpu> gpu) : gpu_(std::move(gpu)) {}
+
+  struct Call {
+    const Instruction& instruction;
+    plan::PeerCollective::Kind kind;
+    spmd::Collectives& link;
+    // Device memory, one array per operand of the instruction; a result is nullptr if nobody reads it.
+    std::vector<const void*> operands;
+    std::vector<void*> results;
+    absl::FunctionRef<GpuExchange&(int64_t device)> peer;
+  };
+
+  // Runs a collective for this device, with those of its group. Errors are those of Collectives.
+  absl::Status Run(Call call);
+
+ private:
+  using Members = std::vector<GpuExchange*>;
+  // Memory for values that other devices read after this one has gone on.
+  struct Parcel {
+    std::shared_ptr<device::Gpu> gpu;
+    device::GpuMemory memory;
+    int64_t byte_count = 0;
+    std::atomic<bool> is_free = false;
+  };
+
+  absl::Status Permute(const Call& call);
+  absl::Status Meet(const Call& call);
+  absl::Status HoldOverwrittenOperands(Call& call);
+  absl::Status RunForAll(const Call& call, const Members& members);
+  absl::Status AllReduce(const Call& call, const Members& members, size_t k);
+  absl::Status Receive(const Call& call, const Members& members, size_t position, size_t k);
+  // Folds elements [begin, begin + row_count * row_elements) of the members' operand k into `to`.
+  absl::Status Fold(const Call& call, const Members& members, size_t k, int64_t begin, int64_t pitch,
+                    int64_t row_elements, int64_t row_count, void* to);
+  absl::StatusOr<cuda::LoweredProgram*> FoldProgram(const Instruction& instruction, ElementType type,
+                                                    int64_t array_count, int64_t element_count);
+  absl::StatusOr<std::byte*> Scratch(device::GpuMemory& memory, int64_t& allocated, int64_t byte_count);
+  absl::StatusOr<std::shared_ptr<Parcel>> TakeParcel(int64_t byte_count);
+
+  std::shared_ptr<device::Gpu> gpu_;
+  // The arrays of the call that this device waits in.
+  bool is_waiting_ = false;
+  std::vector<const void*> operands_;
+  std::vector<void*> results_;
+  device::GpuMemory held_, gathered_;  // Operands that results overwrite; operands of other GPUs.
+  int64_t held_bytes_ = 0, gathered_bytes_ = 0;
+  std::vector<std::shared_ptr<Parcel>> parcels_;
+  absl::flat_hash_map<std::tuple<const Instruction*, int64_t, int64_t>, cuda::LoweredProgram> folds_;
+};
+
+}  // namespace hlo::exec

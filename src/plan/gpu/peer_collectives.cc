@@ -1,0 +1,90 @@
+#include "plan/gpu/peer_collectives.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "fmt/format.h"
+#include "kernels/cuda/vm/lower_loop.h"
+#include "loops/loop_program.h"
+#include "plan/codegen/operations.h"
+
+namespace hlo::plan {
+namespace {
+
+std::optional<PeerCollective::Kind> KindOf(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+      return PeerCollective::Kind::kAllReduce;
+    case Opcode::kReduceScatter:
+      return PeerCollective::Kind::kReduceScatter;
+    case Opcode::kAllGather:
+    case Opcode::kAllGatherStart:
+      return PeerCollective::Kind::kAllGather;
+    case Opcode::kAllToAll:
+      return instruction.Get<attr::dimensions>().empty() ? PeerCollective::Kind::kAllToAllOperands
+                                                         : PeerCollective::Kind::kAllToAll;
+    case Opcode::kCollectiveBroadcast:
+      return PeerCollective::Kind::kBroadcast;
+    case Opcode::kCollectivePermute:
+    case Opcode::kCollectivePermuteStart:
+      return PeerCollective::Kind::kPermute;
+    default:
+      return std::nullopt;
+  }
+}
+
+// True if the to_apply is one operation on its parameters, all of this type.
+bool IsOperationOn(const Computation& to_apply, ElementType type) {
+  const Instruction& root = *to_apply.root();
+  return root.operand_count() == 2 && root.shape().IsScalar(type) && HasOperation(root) &&
+         root.operand(0) != root.operand(1) &&
+         std::all_of(root.operands().begin(), root.operands().end(), [&](const Instruction* operand) {
+           return operand->opcode() == Opcode::kParameter && operand->shape().IsScalar(type);
+         });
+}
+
+}  // namespace
+
+std::optional<PeerCollective> FindPeerCollective(const Instruction& instruction) {
+  const std::optional<PeerCollective::Kind> kind = KindOf(instruction);
+  if (!kind.has_value() || instruction.operand_count() == 0 || instruction.Get<attr::has_dynamic_root>() ||
+      instruction.Has<attr::permute_slice_sizes>() ||
+      (kind == PeerCollective::Kind::kAllToAll && instruction.operand_count() != 1))
+    return std::nullopt;
+  const Computation* to_apply = instruction.Get<attr::to_apply>();
+  for (const Instruction* operand : instruction.operands()) {
+    const Shape& shape = operand->shape();
+    if (!shape.IsArray()) return std::nullopt;
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      if (shape.IsDynamic(d)) return std::nullopt;
+    }
+    if (to_apply != nullptr && !IsOperationOn(*to_apply, shape.type())) return std::nullopt;
+  }
+  return PeerCollective{*kind, fmt::format("{} between GPUs", Name(instruction.opcode())),
+                        instruction.opcode() == Opcode::kAllGatherStart ||
+                            instruction.opcode() == Opcode::kCollectivePermuteStart};
+}
+
+absl::StatusOr<cuda::LoweredProgram> LowerFold(const Instruction& instruction, ElementType type,
+                                               int64_t array_count, int64_t element_count,
+                                               const device::DeviceProperties& device) {
+  const Instruction& operation = *instruction.Get<attr::to_apply>()->root();
+  const bool is_swapped = operation.operand(0)->Get<attr::number>() == 1;
+  loops::LoopProgram program({}, {element_count});
+  const auto access = [&](int64_t argument) {
+    return loops::Access{
+        .argument = static_cast<int32_t>(argument), .type = type, .outer = {}, .inner = {1}, .starts = {}};
+  };
+  loops::Value sum = program.Load(access(0));
+  for (int64_t k = 1; k < array_count; ++k) {
+    const loops::Value x = program.Load(access(k));
+    sum = is_swapped ? ApplyInstruction(operation, {x, sum}, program)
+                     : ApplyInstruction(operation, {sum, x}, program);
+  }
+  program.Store(sum, access(array_count));
+  program.Finish();
+  return cuda::LowerLoop(program, device);
+}
+
+}  // namespace hlo::plan

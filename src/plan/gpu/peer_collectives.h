@@ -1,0 +1,46 @@
+#pragma once
+// Collectives whose values go from GPU to GPU: which instructions these are, and the programs that reduce.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "device/properties.h"
+#include "hlo_run/module.h"
+#include "kernels/cuda/launch/lowered_program.h"
+
+namespace hlo::plan {
+
+struct PeerCollective {
+  enum class Kind : uint8_t {
+    kAllReduce,
+    kReduceScatter,
+    kAllGather,
+    kAllToAll,          // Of parts of one operand, along a dimension.
+    kAllToAllOperands,  // Of whole operands.
+    kBroadcast,
+    kPermute,
+  };
+  Kind kind;
+  std::string name;
+  // The leaves of the result are copies of the operands, then the results, then contexts.
+  bool returns_operands = false;
+};
+
+// Returns nullopt if the devices exchange the values through the host: with roots or slices that are known at
+// run time only, dynamic sizes, or a to_apply other than one operation in the type of the arrays. Collectives
+// of one opcode, reducer and operand shapes have one answer, since devices that meet must agree.
+std::optional<PeerCollective> FindPeerCollective(const Instruction& instruction);
+
+// The arrays that a launch of a fold reads at most.
+constexpr int64_t kMaxFoldedArrays = 8;
+
+// Returns the program that computes acc = x0, acc = to_apply(acc, x1), ... for `element_count` elements of
+// `array_count` dense arrays. Its pointers are those of the arrays, then that of the result, which may be the
+// first array. `instruction` must be a reduction that FindPeerCollective takes.
+absl::StatusOr<cuda::LoweredProgram> LowerFold(const Instruction& instruction, ElementType type,
+                                               int64_t array_count, int64_t element_count,
+                                               const device::DeviceProperties& device);
+
+}  // namespace hlo::plan
