@@ -288,10 +288,11 @@ int main(int argc, char** argv) {
   const hlo::bench::Options options(argc, argv, "Measures convolutions against cuDNN");
   const hlo::device::DeviceProperties device = hlo::bench::DeviceOrSkip(options);
   std::optional<hlo::bench::Dnn> dnn;
-  const hlo::bench::Layer layers[] = {{2, 64, 224, 3, 64, 7, 2},   {2, 64, 56, 64, 256, 1, 1},
-                                      {2, 64, 28, 128, 128, 3, 1}, {2, 64, 28, 256, 256, 3, 2},
-                                      {2, 64, 7, 512, 512, 3, 1},  {2, 64, 56, 256, 256, 3, 1, 256},
-                                      {3, 8, 32, 64, 64, 3, 1}};
+  const hlo::bench::Layer layers[] = {{2, 64, 224, 3, 64, 7, 2},        {2, 64, 56, 64, 256, 1, 1},
+                                      {2, 64, 56, 256, 512, 1, 2},      {2, 64, 56, 64, 64, 3, 1},
+                                      {2, 64, 28, 128, 128, 3, 1},      {2, 64, 28, 256, 256, 3, 2},
+                                      {2, 64, 7, 512, 512, 3, 1},       {2, 64, 28, 72, 200, 5, 1},
+                                      {2, 64, 56, 256, 256, 3, 1, 256}, {3, 8, 32, 64, 64, 3, 1}};
   bool right = true;
   for (const hlo::ElementType type : {hlo::ElementType::kF32, hlo::ElementType::kBF16}) {
     for (const hlo::bench::Layer& layer : layers) {

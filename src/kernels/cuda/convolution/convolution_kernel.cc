@@ -17,6 +17,21 @@
 namespace hlo::cuda {
 namespace {
 
+// Appends one product of a convolution on tensor cores. Returns false if they do not support it.
+bool AddTensorCores(const Gemm& gemm, const std::optional<Im2colProblem>& im2col, ElementType compute,
+                    const TensorForm& form, StepList* list) {
+  // A product of two matrices needs no patches.
+  const Operand& patches = gemm.exchanged ? gemm.b : gemm.a;
+  const bool is_matrix = patches.axis_count == 0 && patches.mn.rank <= 1 && patches.k.rank <= 1;
+  return (im2col.has_value() && !is_matrix && AddIm2colGemm(gemm, *im2col, compute, form, list)) ||
+         AddTensorCoreGemm(gemm, compute, form, list);
+}
+
+bool TakesTiles(const Gemm& gemm, ElementType compute, const DeviceProperties& device) {
+  const GemmMethod method = MethodFor(gemm, compute, device);
+  return method != GemmMethod::kElements && method != GemmMethod::kThin;
+}
+
 // Adds a tensor-core convolution that packs its operands first. Returns false if packing or tensor cores do
 // not apply.
 bool AddPackedConvolution(const Instruction& convolution, ElementType compute, const TensorForm& form,
@@ -31,10 +46,11 @@ bool AddPackedConvolution(const Instruction& convolution, ElementType compute, c
   const int64_t kernel_offset = input_offset + device::Aligned(packed->input_count * form.element_bytes);
   StepList inner{.shared_bytes = kernel_offset + device::Aligned(packed->kernel_count * form.element_bytes)};
   inner.workspace_bytes = inner.shared_bytes;
-  for (Gemm& gemm : packed->gemms.gemms) {
+  for (size_t i = 0; i < packed->gemms.gemms.size(); ++i) {
+    Gemm& gemm = packed->gemms.gemms[i];
     gemm.epilogue = epilogue;
     ChooseAccess(&gemm);
-    if (!AddTensorCoreGemm(gemm, compute, form, &inner)) return false;
+    if (!AddTensorCores(gemm, packed->gemms.im2col[i], compute, form, &inner)) return false;
   }
   const auto pack = [&](PackArgs args, bool is_input, int64_t offset) {
     list->steps.push_back([=](const StepArrays& arrays) {
@@ -60,14 +76,15 @@ bool AddPackedConvolution(const Instruction& convolution, ElementType compute, c
 }
 
 // True if all products can use tensor cores without packing the operands.
-bool TakeTensorCores(const std::vector<Gemm>& gemms, ElementType compute, const TensorForm& form,
+bool TakeTensorCores(const ConvolutionGemms& gemms, ElementType compute, const TensorForm& form,
                      const DeviceProperties& device) {
   StepList unused;
-  return std::all_of(gemms.begin(), gemms.end(), [&](const Gemm& gemm) {
-    const GemmMethod method = MethodFor(gemm, compute, device);
-    return method == GemmMethod::kElements || method == GemmMethod::kThin ||
-           AddTensorCoreGemm(gemm, compute, form, &unused);
-  });
+  for (size_t i = 0; i < gemms.gemms.size(); ++i) {
+    if (TakesTiles(gemms.gemms[i], compute, device) &&
+        !AddTensorCores(gemms.gemms[i], gemms.im2col[i], compute, form, &unused))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -91,10 +108,14 @@ std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, 
   const std::optional<TensorForm> form =
       TensorFormOf(convolution.operand(0)->shape().type(), filter.type(), convolution.shape().type(),
                    PrecisionAlgorithm::kUnset, device);
-  if (form.has_value() && !TakeTensorCores(gemms->gemms, compute, *form, device) &&
+  if (form.has_value() && !TakeTensorCores(*gemms, compute, *form, device) &&
       AddPackedConvolution(convolution, compute, *form, epilogue, &list))
     return KernelOf(std::move(list));
-  for (const Gemm& gemm : gemms->gemms) {
+  for (size_t i = 0; i < gemms->gemms.size(); ++i) {
+    const Gemm& gemm = gemms->gemms[i];
+    if (form.has_value() && TakesTiles(gemm, compute, device) &&
+        AddTensorCores(gemm, gemms->im2col[i], compute, *form, &list))
+      continue;
     if (!AddContraction(gemm, compute, form, device, &list)) return std::nullopt;
   }
   return KernelOf(std::move(list));

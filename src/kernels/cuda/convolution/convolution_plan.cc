@@ -123,6 +123,7 @@ struct Layout {
   int64_t groups, input_group_stride, kernel_group_stride, output_group_stride;
   int64_t kernel_origin = 0;
   bool features_last = true;
+  bool batch_last = false;  // Rows are positions, then the batch, which is contiguous: a filter gradient.
   ElementType input_type, kernel_type, output_type;
 };
 
@@ -176,6 +177,7 @@ Layout LayoutOf(const Instruction& convolution) {
     for (const Spatial& s : layout.spatial)
       layout.features_last |= s.taps > 1 && std::abs(s.kernel_stride) > layout.kernel_input_stride;
   }
+  layout.batch_last = layout.input_batch_stride == 1 && !layout.features_last;
   layout.input_type = input.type();
   layout.kernel_type = kernel.type();
   layout.output_type = output.type();
@@ -231,8 +233,9 @@ std::optional<Gemm> GemmOfParts(const Layout& layout, const std::vector<Part>& p
   gemm.result.type = layout.output_type;
   gemm.b.origin = layout.kernel_origin;
   SpatialMaps maps;
-  maps.rows.dims.push_back(
-      {.size = layout.batch, .first = layout.input_batch_stride, .second = layout.output_batch_stride});
+  const PairedDims::Dim batch{
+      .size = layout.batch, .first = layout.input_batch_stride, .second = layout.output_batch_stride};
+  if (!layout.batch_last) maps.rows.dims.push_back(batch);
   const PairedDims::Dim features{
       .size = layout.inputs, .first = layout.input_feature_stride, .second = layout.kernel_input_stride};
   if (!layout.features_last) maps.terms.dims.push_back(features);
@@ -240,6 +243,7 @@ std::optional<Gemm> GemmOfParts(const Layout& layout, const std::vector<Part>& p
     if (!AddSpatial(layout.spatial[d], parts[d], &gemm, &maps)) return std::nullopt;
   }
   if (layout.features_last) maps.terms.dims.push_back(features);
+  if (layout.batch_last) maps.rows.dims.push_back(batch);
   PairedDims columns{{{.size = layout.outputs,
                        .first = layout.kernel_output_stride,
                        .second = layout.output_feature_stride}}};
@@ -268,6 +272,48 @@ std::optional<Gemm> GemmOfParts(const Layout& layout, const std::vector<Part>& p
     *to = *map;
   }
   return gemm;
+}
+
+// Returns the product of these parts as patches of contiguous channels; nullopt if they are not contiguous or
+// have more dimensions.
+std::optional<Im2colProblem> Im2colOf(const Layout& layout, const std::vector<Part>& parts) {
+  const bool forward = layout.features_last && layout.input_feature_stride == 1;
+  if (layout.groups != 1 || parts.empty() || parts.size() > 2 || (!forward && !layout.batch_last))
+    return std::nullopt;
+  Im2colProblem problem{.filter_gradient = !forward,
+                        .channels = forward ? layout.inputs : layout.batch,
+                        .images = forward ? layout.batch : layout.inputs,
+                        .image_stride = forward ? layout.input_batch_stride : layout.input_feature_stride,
+                        .other_origin = layout.kernel_origin,
+                        .other_output_stride = layout.kernel_output_stride,
+                        .other_stride = layout.kernel_input_stride};
+  for (size_t d = 0; d < parts.size(); ++d) {
+    const Part& part = parts[d];
+    const Spatial& s = layout.spatial[d];
+    if (part.spread != 1 || part.outputs == 0 || part.taps == 0) return std::nullopt;
+    Im2colProblem::Dim& dim = problem.dims[parts.size() - 1 - d];
+    dim = {.input = s.input,
+           .input_stride = s.input_stride,
+           .pixels = part.outputs,
+           .pixel_step = part.step,
+           .origin = part.origin,
+           .taps = part.taps,
+           .tap_step = part.tap_move,
+           .other_stride = part.tap_step * s.kernel_stride};
+    if (!forward) {
+      std::swap(dim.pixels, dim.taps);
+      std::swap(dim.pixel_step, dim.tap_step);
+    }
+    problem.other_origin += part.first_tap * s.kernel_stride;
+  }
+  if (parts.size() == 1) {
+    // One row. Its strides are unused, but tensor maps require them.
+    Im2colProblem::Dim& rows = problem.dims[1];
+    rows.input_stride = problem.image_stride;
+    rows.other_stride =
+        forward ? problem.dims[0].other_stride : problem.dims[0].pixels * problem.dims[0].other_stride;
+  }
+  return problem;
 }
 
 // The parts of each spatial dimension; each product uses one part per dimension.
@@ -329,6 +375,7 @@ std::optional<ConvolutionGemms> GemmsOf(const Layout& layout) {
     std::optional<Gemm> gemm = GemmOfParts(layout, parts);
     if (!gemm.has_value()) return std::nullopt;
     result.gemms.push_back(*gemm);
+    result.im2col.push_back(Im2colOf(layout, parts));
   }
   return result;
 }
@@ -394,6 +441,7 @@ std::optional<PackedConvolution> PackedGemmsOf(const Instruction& convolution, E
   layout.input_feature_stride = layout.kernel_input_stride = 1;
   layout.inputs = pitch;
   layout.features_last = true;
+  layout.batch_last = false;
   layout.input_type = layout.kernel_type = type;
   std::optional<ConvolutionGemms> gemms = GemmsOf(layout);
   if (!gemms.has_value()) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hlo_run/module.h"
+#include "kernels/cuda/convolution/im2col_plan.h"
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/gemm/pack_body.h"
 
@@ -15,6 +16,8 @@ struct ConvolutionGemms {
   // One product, or, with base dilation, one per class of output positions that use the same taps. Each
   // writes its own part of the result.
   std::vector<Gemm> gemms;
+  // The same products as patches of contiguous channels, unless they are not.
+  std::vector<std::optional<Im2colProblem>> im2col;
   // True if the terms iterate over taps, then features; otherwise features come first.
   bool features_last = true;
 };

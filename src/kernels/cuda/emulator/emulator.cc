@@ -420,6 +420,8 @@ void Spin(Fiber& fiber) {
   fiber.machine->SwitchToScheduler(fiber);
 }
 
+void Fail(Fiber& fiber, const char* what) { fiber.machine->Fail(fiber, "{}", what); }
+
 }  // namespace emulator
 
 absl::Status Emulate(Dim3 grid, uint32_t threads, size_t shared_bytes, Schedule schedule,

@@ -45,6 +45,7 @@ void CopyAsync(Fiber& fiber, void* shared, const void* global, int bytes, int va
 void Commit(Fiber& fiber);
 void Wait(Fiber& fiber, int newest);
 void Spin(Fiber& fiber);
+void Fail(Fiber& fiber, const char* what);
 }  // namespace emulator
 
 class HostEnv {
@@ -129,6 +130,8 @@ class HostEnv {
   }
 
   void fence() const {}
+  // Ends the kernel with this description of its bug.
+  void fail(const char* what) const { emulator::Fail(fiber_, what); }
   // Yields to other fibers: the flag may be set by a thread of the same block, or of an earlier one.
   template <class T>
   T load_volatile(const T* p) const {

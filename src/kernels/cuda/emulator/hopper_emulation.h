@@ -1,102 +1,16 @@
 #pragma once
-// hopper.h for the emulator. A box is copied when a thread waits for its barrier, and a wgmma is executed
-// when its thread waits for it, so missing waits and early overwrites give wrong results.
+// wgmma of hopper.h for the emulator. It is executed when its thread waits for it, so missing waits and early
+// overwrites give wrong results.
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "kernels/cuda/emulator/emulator.h"
-#include "kernels/cuda/intrinsics/hopper.h"
+#include "kernels/cuda/emulator/tma_emulation.h"
 
 namespace hlo::cuda {
-
-inline uint32_t SharedAddress(HostEnv& env, const void* p) {
-  return static_cast<uint32_t>(static_cast<const std::byte*>(p) - env.shared());
-}
-
-struct HostBarrier {
-  uint8_t count, pending;
-  uint16_t phase;
-  int32_t missing_bytes;
-
-  void Settle() {
-    if (pending != 0 || missing_bytes != 0) return;
-    phase ^= 1;
-    pending = count;
-  }
-};
-static_assert(sizeof(HostBarrier) == 8);
-inline HostBarrier* BarrierAt(uint64_t* barrier) { return reinterpret_cast<HostBarrier*>(barrier); }
-
-struct PendingBox {
-  std::byte* to;
-  uint32_t address;
-  BoxSource source;
-  int64_t at[3];
-};
-// Boxes in flight to a barrier. One thread block runs at a time.
-inline std::multimap<uint64_t*, PendingBox>& PendingBoxes() {
-  static thread_local std::multimap<uint64_t*, PendingBox> boxes;
-  return boxes;
-}
-
-inline void InitBarrier(HostEnv&, uint64_t* barrier, uint32_t count) {
-  *BarrierAt(barrier) = {static_cast<uint8_t>(count), static_cast<uint8_t>(count), 0, 0};
-  PendingBoxes().erase(barrier);
-}
-inline void PublishBarriers(HostEnv&) {}
-inline void Arrive(HostEnv&, uint64_t* barrier) {
-  --BarrierAt(barrier)->pending;
-  BarrierAt(barrier)->Settle();
-}
-inline void ArriveExpecting(HostEnv& env, uint64_t* barrier, uint32_t bytes) {
-  BarrierAt(barrier)->missing_bytes += static_cast<int32_t>(bytes);
-  Arrive(env, barrier);
-}
-
-inline uint32_t BoxBytes(const BoxSource& source) {
-  return source.element_bytes * source.box[0] * source.box[1] * source.box[2];
-}
-
-inline void CopyBox(HostEnv& env, std::byte* to, const TensorMap& map, int x, int y, int z,
-                    uint64_t* barrier) {
-  std::memset(to, 0xff, BoxBytes(map.source));
-  PendingBoxes().emplace(barrier, PendingBox{to, SharedAddress(env, to), map.source, {x, y, z}});
-}
-
-inline void Deliver(const PendingBox& box) {
-  const BoxSource& s = box.source;
-  for (uint32_t i = 0; i < BoxBytes(s) / s.element_bytes; ++i) {
-    const int64_t at[3] = {box.at[0] + i % s.box[0], box.at[1] + i / s.box[0] % s.box[1],
-                           box.at[2] + i / s.box[0] / s.box[1]};
-    uint16_t value = 0;
-    bool inside = true;
-    int64_t place = 0;
-    for (int d = 0; d < 3; ++d) {
-      inside &= at[d] >= 0 && at[d] < static_cast<int64_t>(s.dims[d]);
-      place += at[d] * static_cast<int64_t>(s.byte_strides[d]);
-    }
-    if (inside) std::memcpy(&value, static_cast<const std::byte*>(s.data) + place, s.element_bytes);
-    std::memcpy(box.to + (Swizzled128(box.address + s.element_bytes * i) - box.address), &value,
-                s.element_bytes);
-  }
-}
-
-inline void WaitFor(HostEnv& env, uint64_t* barrier, uint32_t parity) {
-  for (auto [box, end] = PendingBoxes().equal_range(barrier); box != end; box = PendingBoxes().erase(box)) {
-    Deliver(box->second);
-    BarrierAt(barrier)->missing_bytes -= static_cast<int32_t>(BoxBytes(box->second.source));
-  }
-  BarrierAt(barrier)->Settle();
-  while ((env.load_volatile(&BarrierAt(barrier)->phase) & 1) == parity) {
-    auto [box, end] = PendingBoxes().equal_range(barrier);
-    if (box != end) return WaitFor(env, barrier, parity);
-  }
-}
 
 template <int kCount>
 void GiveRegisters(HostEnv&) {}

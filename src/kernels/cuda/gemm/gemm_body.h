@@ -192,4 +192,57 @@ struct SumParts {
   }
 };
 
+// The same for f32 parts of a dense result of f32, bf16 or f16 without an epilogue, four elements per thread.
+struct SumDenseParts {
+  using Args = GemmArgs;
+  static constexpr uint32_t kThreads = 256;
+  static constexpr size_t kSharedBytes = 0;
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const GemmArgs& args) {
+    if (IsSwitchedOff(args)) return;
+    const Gemm& p = args.gemm;
+    const int64_t count = static_cast<int64_t>(p.m) * p.n;
+    const int64_t x = 4 * (static_cast<int64_t>(env.block().x) * kThreads + env.thread());
+    if (x >= count) return;
+    const float* parts = static_cast<const float*>(args.parts) + x;
+    FourFloats sum = *reinterpret_cast<const FourFloats*>(parts);
+    uint32_t chunk = 1;
+    for (; chunk + kAhead <= args.chunks; chunk += kAhead) {
+      FourFloats ahead[kAhead];
+      HLO_UNROLL
+      for (uint32_t i = 0; i < kAhead; ++i)
+        ahead[i] = *reinterpret_cast<const FourFloats*>(parts + (chunk + i) * count);
+      HLO_UNROLL
+      for (uint32_t i = 0; i < kAhead; ++i) AddTo(&sum, ahead[i]);
+    }
+    for (; chunk < args.chunks; ++chunk)
+      AddTo(&sum, *reinterpret_cast<const FourFloats*>(parts + chunk * count));
+    Store(p.result.type, args.result, x, sum);
+  }
+
+ private:
+  static constexpr uint32_t kAhead = 4;  // Loads in flight.
+
+  static HLO_DEVICE void AddTo(FourFloats* sum, const FourFloats& part) {
+    HLO_UNROLL
+    for (int v = 0; v < 4; ++v) sum->x[v] += part.x[v];
+  }
+  static HLO_DEVICE void Store(ElementType type, void* result, int64_t place, const FourFloats& x) {
+    if (type == ElementType::kF32) {
+      float* to = static_cast<float*>(result) + place;
+      if (IsAligned16(to)) {
+        *reinterpret_cast<FourFloats*>(to) = x;
+        return;
+      }
+      HLO_UNROLL
+      for (int v = 0; v < 4; ++v) to[v] = x.x[v];
+      return;
+    }
+    uint16_t* to = static_cast<uint16_t*>(result) + place;
+    HLO_UNROLL
+    for (int v = 0; v < 4; ++v) to[v] = type == ElementType::kBF16 ? FloatToBF16(x.x[v]) : F16Of(x.x[v]);
+  }
+};
+
 }  // namespace hlo::cuda

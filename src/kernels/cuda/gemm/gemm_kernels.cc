@@ -11,8 +11,10 @@ namespace {
 
 template <class T>
 ComputeKernels Kernels() {
-  return {&Launch<TileGemm<T>>, TileGemm<T>::kTile, TileGemm<T>::kSharedBytes, &Launch<ElementGemm<T>>,
-          &Launch<SumParts<T>>};
+  ComputeKernels kernels{&Launch<TileGemm<T>>, TileGemm<T>::kTile, TileGemm<T>::kSharedBytes,
+                         &Launch<ElementGemm<T>>, &Launch<SumParts<T>>};
+  if constexpr (std::is_same_v<T, float>) kernels.sum_dense_parts = &Launch<SumDenseParts>;
+  return kernels;
 }
 
 template <class Stored, class T, int kColumns>

@@ -31,6 +31,7 @@ struct ComputeKernels {
   uint32_t tile;
   size_t shared_bytes;
   LaunchGemm elements, sum_parts;
+  LaunchGemm sum_dense_parts;  // Only of f32.
 };
 ComputeKernels KernelsOf(ElementType compute);
 

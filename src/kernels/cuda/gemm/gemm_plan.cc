@@ -191,6 +191,14 @@ bool HasTermRuns(const Operand& operand, int64_t count) {
   return HasRuns(operand.k, {&operand.mn, &operand.batch}, operand.origin, count, true);
 }
 
+bool IsLinear(const IndexMap& map, int64_t stride) {
+  for (int d = map.rank - 1; d >= 0; --d) {
+    if (map.dims[d].axis >= 0 || map.dims[d].stride != stride) return false;
+    stride *= map.dims[d].size.divisor;
+  }
+  return true;
+}
+
 Result DensePart(const Gemm& p) {
   const auto map = [](uint32_t size, int64_t stride) {
     IndexMap result;
@@ -319,6 +327,15 @@ struct GemmTask {
   std::optional<bool> run_if = {};
 };
 
+// True if element (i, j) of an f32, bf16 or f16 result without epilogue is at i * n + j.
+bool IsDenseResult(const Gemm& p) {
+  const Result& r = p.result;
+  const bool is_float =
+      r.type == ElementType::kF32 || r.type == ElementType::kBF16 || r.type == ElementType::kF16;
+  return is_float && p.epilogue.op_count == 0 && r.origin == 0 && p.batch == 1 && IsLinear(r.rows, p.n) &&
+         IsLinear(r.columns, 1);
+}
+
 // Adds the tiled kernel over chunks of the terms, and the reduction of the chunks.
 void AddTiles(const GemmTask& task, const Tiling& tiling, const Chunks& chunks, StepList* list) {
   const Gemm& p = task.gemm;
@@ -333,12 +350,7 @@ void AddTiles(const GemmTask& task, const Tiling& tiling, const Chunks& chunks, 
       {tiling.launch, Linear(blocks, tiling.threads, tiling.shared_bytes), args, parts_offset, task.run_if},
       list);
   if (chunks.count == 1) return;
-  const int64_t count = int64_t{p.batch} * p.m * p.n;
-  AddLaunch(
-      {KernelsOf(task.compute).sum_parts, Linear(Blocks(count, 256), 256), args, parts_offset, task.run_if},
-      list);
-  list->workspace_bytes =
-      std::max(list->workspace_bytes, parts_offset + count * chunks.count * ByteCount(task.compute));
+  AddSumParts(args, task.compute, parts_offset, task.run_if, list);
   list->name += " in " + std::to_string(chunks.count) + " chunks";
 }
 
@@ -484,6 +496,21 @@ void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList*
 
 bool CanTakeElements(const Gemm& p) {
   return static_cast<double>(p.m) * p.n * p.batch < static_cast<double>(kMaxIndex);
+}
+
+void AddSumParts(const GemmArgs& args, ElementType compute, int64_t parts_offset, std::optional<bool> run_if,
+                 StepList* list) {
+  const Gemm& p = args.gemm;
+  const int64_t count = int64_t{p.batch} * p.m * p.n;
+  const ComputeKernels kernels = KernelsOf(compute);
+  GemmLaunch launch{kernels.sum_parts, Linear(Blocks(count, 256), 256), args, parts_offset, run_if};
+  if (compute == ElementType::kF32 && !args.clears_nan && IsDenseResult(p) && count % 4 == 0) {
+    launch.launch = kernels.sum_dense_parts;
+    launch.shape = Linear(Blocks(count / 4, 256), 256);
+  }
+  AddLaunch(launch, list);
+  list->workspace_bytes =
+      std::max(list->workspace_bytes, parts_offset + count * args.chunks * ByteCount(compute));
 }
 
 void AddElementsIfFound(const Gemm& gemm, ElementType compute, StepList* list) {

@@ -68,6 +68,9 @@ void ChooseAccess(Gemm* gemm);
 // True if runs of `count` terms at multiples of `count` are contiguous and aligned.
 bool HasTermRuns(const Operand& operand, int64_t count);
 
+// True if index i is at offset i * stride.
+bool IsLinear(const IndexMap& map, int64_t stride);
+
 // Returns a dense f32 array of the product's batch, rows and columns.
 Result DensePart(const Gemm& gemm);
 
@@ -105,6 +108,11 @@ void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList*
 // non-finite value. CanTakeElements is true if the product has fewer than 2^31 elements.
 bool CanTakeElements(const Gemm& gemm);
 void AddElementsIfFound(const Gemm& gemm, ElementType compute, StepList* list);
+
+// Appends the sum of the parts of the chunks of `args`, which lie at this offset of the workspace and are of
+// type `compute`. `run_if`: condition on the flag at the start of the workspace.
+void AddSumParts(const GemmArgs& args, ElementType compute, int64_t parts_offset, std::optional<bool> run_if,
+                 StepList* list);
 
 // Appends the steps that compute the product in `compute` (one of the types of loops::GemmComputeType) by a
 // method that supports it. Returns false if the product is too large.

@@ -349,16 +349,8 @@ bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& 
     GemmArgs sum = args;
     sum.chunks = static_cast<uint32_t>(part_count);
     sum.clears_nan = sums_products;
-    const LaunchShape shape{Dim3{static_cast<uint32_t>((count + 255) / 256)}, 256};
-    const LaunchGemm launch = KernelsOf(IsOfIntegers(form.kind) ? kU32 : kF32).sum_parts;
-    list->steps.push_back([=](const StepArrays& arrays) {
-      GemmArgs now = sum;
-      now.result = arrays.result;
-      now.parts = arrays.workspace + parts_offset;
-      TakeExtras(arrays, &now.gemm.epilogue);
-      if (flagged) now.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
-      return launch(shape, now, arrays.stream);
-    });
+    AddSumParts(sum, IsOfIntegers(form.kind) ? kU32 : kF32, parts_offset,
+                flagged ? std::optional(false) : std::nullopt, list);
   }
   list->workspace_bytes = std::max(list->workspace_bytes, workspace);
   list->name +=

@@ -16,34 +16,46 @@ __global__ void __launch_bounds__(Kernel::kThreads, 1) OnHopper(const __grid_con
   Kernel::Run(env, args);
 }
 
-// Returns the encode function of the driver at run time, so that the build does not link to it; nullptr if
-// the driver is too old.
-PFN_cuTensorMapEncodeTiled_v12000 Encoder() {
-  static const auto encoder = []() -> PFN_cuTensorMapEncodeTiled_v12000 {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found;
-    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault,
-                                         &found) != cudaSuccess)
-      return nullptr;
-    return found == cudaDriverEntryPointSuccess
-               ? reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function)
-               : nullptr;
-  }();
-  return encoder;
+// Returns a function of the driver at run time, so that the build does not link to it; nullptr if the driver
+// is too old.
+template <class Function>
+Function DriverFunction(const char* name) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  if (cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found) != cudaSuccess)
+    return nullptr;
+  return found == cudaDriverEntryPointSuccess ? reinterpret_cast<Function>(function) : nullptr;
 }
 
 bool Encode(TensorMap* map) {
+  static const auto tiled = DriverFunction<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled");
+  static const auto im2col = DriverFunction<PFN_cuTensorMapEncodeIm2col_v12000>("cuTensorMapEncodeIm2col");
+  if (tiled == nullptr || im2col == nullptr) return false;
   const BoxSource& s = map->source;
-  const cuuint64_t dims[] = {s.dims[0], s.dims[1], s.dims[2]},
-                   strides[] = {s.byte_strides[1], s.byte_strides[2]};
-  const cuuint32_t box[] = {s.box[0], s.box[1], s.box[2]}, steps[] = {1, 1, 1};
+  cuuint64_t dims[BoxSource::kMaxRank], strides[BoxSource::kMaxRank];
+  cuuint32_t box[BoxSource::kMaxRank], steps[BoxSource::kMaxRank] = {1, 1, 1, 1};
+  for (uint32_t d = 0; d < BoxSource::kMaxRank; ++d) {
+    dims[d] = s.dims[d];
+    strides[d] = s.byte_strides[d];
+    box[d] = s.box[d];
+  }
+  const CUtensorMapDataType type =
+      s.element_bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_UINT16;
   static_assert(sizeof(CUtensorMap) == sizeof map->encoded);
   alignas(64) CUtensorMap encoded;
-  if (Encoder() == nullptr) return false;
-  const CUresult result = Encoder()(
-      &encoded, s.element_bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_UINT16, 3,
-      const_cast<void*>(s.data), dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  CUresult result;
+  if (s.im2col) {
+    steps[1] = s.traversal_stride[0];
+    steps[2] = s.traversal_stride[1];
+    result = im2col(&encoded, type, s.rank, const_cast<void*>(s.data), dims, strides + 1, s.lower_corner,
+                    s.upper_corner, s.box[0], s.box[1], steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                    CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  } else {
+    result = tiled(&encoded, type, s.rank, const_cast<void*>(s.data), dims, strides + 1, box, steps,
+                   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  }
   __builtin_memcpy(map->encoded, &encoded, sizeof encoded);
   return result == CUDA_SUCCESS;
 }

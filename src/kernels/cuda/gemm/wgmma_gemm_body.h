@@ -4,8 +4,9 @@
 // stages, two consumer warpgroups multiply 64 rows each. The kernel is persistent: thread blocks process tile
 // after tile; the assignment does not affect results. FP8 accumulators have too few bits, so those of each
 // stage are added in f32, with tiles of 128 x 128. Results pass through shared memory, so that a warp stores
-// whole lines.
+// whole lines. The patches of convolutions are copied in im2col mode.
 
+#include "kernels/cuda/gemm/im2col.h"
 #include "kernels/cuda/gemm/mma_gemm_body.h"
 #include "kernels/cuda/intrinsics/hopper.h"
 
@@ -15,6 +16,8 @@ struct WgmmaArgs {
   GemmArgs gemm;
   uint32_t blocks = 1;                          // Tiles times chunks times batch.
   uint32_t a_batch_step = 1, b_batch_step = 1;  // 0: the operand is broadcast over the batch.
+  // For convolutions, gemm.k counts whole blocks of channels, and so do the tiles of filter gradients.
+  Im2colArgs im2col;
   TensorMap a, b;
 };
 
@@ -51,6 +54,7 @@ struct WgmmaGemm {
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const WgmmaArgs& args) {
+    if (IsSwitchedOff(args.gemm)) return;
     std::byte* stages = env.shared();
     auto* full = reinterpret_cast<uint64_t*>(stages + kStagesBytes + WgmmaTile::kStagingBytes);
     uint64_t* empty = full + kStages;
@@ -64,7 +68,7 @@ struct WgmmaGemm {
     env.sync();
     if (env.thread() < 128) {
       GiveRegisters<40>(env);
-      if (env.thread() == 0) Produce(env, args, stages, full, empty);
+      if (env.thread() == 0) ProduceIn(env, args, stages, full, empty);
     } else {
       TakeRegisters<232>(env);
       Consume(env, args, stages, full, empty);
@@ -98,7 +102,18 @@ struct WgmmaGemm {
     }
   };
 
+  using Im2col = Im2colArgs::Mode;
   template <class Env>
+  static HLO_DEVICE void ProduceIn(Env& env, const WgmmaArgs& args, std::byte* stages, uint64_t* full,
+                                   uint64_t* empty) {
+    if constexpr (TermBytes(kKind) == 2) {
+      constexpr Im2col kMode = kRowsA && kRowsB ? Im2col::kFilterGradient : Im2col::kForward;
+      if (args.im2col.mode == kMode) return Produce<kMode>(env, args, stages, full, empty);
+    }
+    Produce<Im2col::kNone>(env, args, stages, full, empty);
+  }
+
+  template <Im2col kMode, class Env>
   static HLO_DEVICE void Produce(Env& env, const WgmmaArgs& args, std::byte* stages, uint64_t* full,
                                  uint64_t* empty) {
     Place place;
@@ -106,17 +121,58 @@ struct WgmmaGemm {
     for (uint32_t x = env.block().x; x < args.blocks; x += env.grid().x) {
       const GemmBlock block = BlockOf(args.gemm, x);
       const uint32_t steps = Steps(block);
+      const uint32_t row = block.row_tile * WgmmaTile::kRows, column = block.column_tile * kColumns;
+      [[maybe_unused]] const PixelPlace first =
+          kMode == Im2col::kForward ? PixelAt(args.im2col, args.im2col.patches_are_b ? column : row)
+                                    : PixelPlace{};
       HLO_ROLLED
       for (uint32_t step = 0; step < steps; ++step, place.Advance()) {
+        uint64_t* barrier = &full[place.stage];
         WaitFor(env, &empty[place.stage], place.parity ^ 1);
-        ArriveExpecting(env, &full[place.stage], kStageBytes);
+        ArriveExpecting(env, barrier, kStageBytes);
         std::byte* stage = stages + place.stage * kStageBytes;
         const uint32_t k = block.k_begin + step * kDepth;
-        CopyOperand<kRowsA>(env, stage, args.a, WgmmaTile::kRows, block.row_tile * WgmmaTile::kRows, k,
-                            block.batch * args.a_batch_step, &full[place.stage]);
-        CopyOperand<kRowsB>(env, stage + kABytes, args.b, kColumns, block.column_tile * kColumns, k,
-                            block.batch * args.b_batch_step, &full[place.stage]);
+        if constexpr (kMode == Im2col::kForward) {
+          CopyConvolution(env, args, stage, row, column, k, first, barrier);
+        } else if constexpr (kMode == Im2col::kFilterGradient) {
+          CopyFilterGradient(env, args, stage, row, column, k, barrier);
+        } else {
+          CopyOperand<kRowsA>(env, stage, args.a, WgmmaTile::kRows, row, k, block.batch * args.a_batch_step,
+                              barrier);
+          CopyOperand<kRowsB>(env, stage + kABytes, args.b, kColumns, column, k,
+                              block.batch * args.b_batch_step, barrier);
+        }
       }
+    }
+  }
+
+  // The patches are K-major.
+  template <class Env>
+  static HLO_DEVICE void CopyConvolution(Env& env, const WgmmaArgs& args, std::byte* stage, uint32_t row,
+                                         uint32_t column, uint32_t k, const PixelPlace& first,
+                                         uint64_t* barrier) {
+    const TapBlock block = TapBlockAt(args.im2col, k / kDepth);
+    if constexpr (!kRowsB) {
+      if (kRowsA || args.im2col.patches_are_b) {
+        CopyFilter<kRowsA>(env, stage, args.a, args.im2col, block, row, WgmmaTile::kRows, barrier);
+        return CopyPatches(env, stage + kABytes, args.b, args.im2col, block, first, barrier);
+      }
+    }
+    CopyPatches(env, stage, args.a, args.im2col, block, first, barrier);
+    CopyFilter<kRowsB>(env, stage + kABytes, args.b, args.im2col, block, column, kColumns, barrier);
+  }
+
+  // Both operands are MN-major.
+  template <class Env>
+  static HLO_DEVICE void CopyFilterGradient(Env& env, const WgmmaArgs& args, std::byte* stage, uint32_t row,
+                                            uint32_t column, uint32_t k, uint64_t* barrier) {
+    const PixelPlace pixel = PixelAt(args.im2col, k);
+    if (args.im2col.patches_are_b) {
+      CopyOperand<true>(env, stage, args.a, WgmmaTile::kRows, row, k, 0, barrier);
+      CopyTapRows(env, stage + kABytes, args.b, args.im2col, column, kColumns, pixel, barrier);
+    } else {
+      CopyTapRows(env, stage, args.a, args.im2col, row, WgmmaTile::kRows, pixel, barrier);
+      CopyOperand<true>(env, stage + kABytes, args.b, kColumns, column, k, 0, barrier);
     }
   }
 
@@ -179,7 +235,7 @@ struct WgmmaGemm {
         env.sync_warp();
         if (speaks) Arrive(env, &empty[before]);
       }
-      Store(env, args.gemm, block, group, sums);
+      Store(env, args, block, group, sums);
     }
   }
 
@@ -188,13 +244,13 @@ struct WgmmaGemm {
 
   // Stores the tile; the plan guarantees that rows are dense and begin at even places.
   template <class Env>
-  static HLO_DEVICE void Store(Env& env, const GemmArgs& args, const GemmBlock& block, uint32_t group,
+  static HLO_DEVICE void Store(Env& env, const WgmmaArgs& args, const GemmBlock& block, uint32_t group,
                                const GroupSum<kKind> (&sums)[kSums]) {
-    const Gemm& p = args.gemm;
+    const Gemm& p = args.gemm.gemm;
     if constexpr (!IsOfIntegers(kKind)) {
-      if (args.chunks == 1 && p.epilogue.op_count > 0)
+      if (args.gemm.chunks == 1 && p.epilogue.op_count > 0)
         return StorePasses<Form::kEpilogue>(env, args, block, group, sums);
-      if (args.chunks == 1 && p.result.type != ElementType::kF32)
+      if (args.gemm.chunks == 1 && p.result.type != ElementType::kF32)
         return StorePasses<Form::kHalves>(env, args, block, group, sums);
     }
     StorePasses<Form::kWords>(env, args, block, group, sums);
@@ -207,7 +263,7 @@ struct WgmmaGemm {
   // Passes over some columns at a time: each warp writes its 16 rows into shared memory, from which adjacent
   // lanes store adjacent vectors. The pitch avoids bank conflicts.
   template <Form kForm, class Env>
-  static HLO_DEVICE void StorePasses(Env& env, const GemmArgs& args, const GemmBlock& block, uint32_t group,
+  static HLO_DEVICE void StorePasses(Env& env, const WgmmaArgs& args, const GemmBlock& block, uint32_t group,
                                      const GroupSum<kKind> (&sums)[kSums]) {
     constexpr bool kNarrow = kForm == Form::kHalves;
     constexpr uint32_t kBytes = kNarrow ? 2 : 4, kMax = kNarrow ? 256 : 128;
@@ -218,7 +274,7 @@ struct WgmmaGemm {
                    q = lane % 4;
     std::byte* staging = env.shared() + kStagesBytes + warp * WgmmaTile::kWarpStagingBytes;
     const uint32_t first_row = block.row_tile * WgmmaTile::kRows + group * 64 + warp % 4 * 16;
-    const bool bf16 = args.gemm.result.type == ElementType::kBF16;
+    const bool bf16 = args.gemm.gemm.result.type == ElementType::kBF16;
     HLO_UNROLL
     for (uint32_t pass = 0; pass < kColumns / kPass; ++pass) {
       HLO_UNROLL
@@ -244,8 +300,9 @@ struct WgmmaGemm {
   }
 
   template <Form kForm, uint32_t kPass, uint32_t kPitch>
-  static HLO_DEVICE void StoreStaged(const GemmArgs& args, const GemmBlock& block, const std::byte* staging,
+  static HLO_DEVICE void StoreStaged(const WgmmaArgs& wgmma, const GemmBlock& block, const std::byte* staging,
                                      uint32_t first_row, uint32_t first_column, uint32_t lane) {
+    const GemmArgs& args = wgmma.gemm;
     const Gemm& p = args.gemm;
     constexpr uint32_t kBytes = kForm == Form::kHalves ? 2 : 4, kEach = kForm == Form::kWords ? 4 : 8;
     constexpr uint32_t kLanes = kPass / kEach;  // Vectors of a row.
@@ -253,7 +310,13 @@ struct WgmmaGemm {
     HLO_ROLLED
     for (uint32_t x = lane; x < 16 * kLanes; x += kWarpSize) {
       const uint32_t row = x / kLanes, in_row = x % kLanes * kEach;
-      const uint32_t i = first_row + row, j = first_column + in_row;
+      uint32_t i = first_row + row, j = first_column + in_row;
+      if constexpr (kRowsA && kRowsB) {
+        // The number of channels is a multiple of eight, so that no vector crosses the last one.
+        if (wgmma.im2col.mode == Im2col::kFilterGradient &&
+            !FindTapChannel(wgmma.im2col, wgmma.im2col.patches_are_b ? &j : &i))
+          continue;
+      }
       if (i >= p.m || j >= p.n) continue;
       const int64_t place =
           j + (to_parts ? PartOffset(args, block.chunk, block.batch, i, 0)

@@ -16,16 +16,35 @@ HLO_DEVICE uint32_t Swizzled128(uint32_t address) { return address ^ (address >>
 
 // An array of elements of 1 or 2 bytes, fastest dimension first, and the box that one TMA copy loads.
 // Elements out of bounds are zeros.
+//
+// In im2col mode the dimensions are {channels, columns, rows, images}, and a box is box[0] channels of box[1]
+// pixels. Pixels follow each other along the bounding box of an image, from its lower corners to the last
+// column and row plus its upper corners, in traversal strides; then follows the next image. A copy adds
+// offsets to the column and the row of each pixel.
 struct BoxSource {
+  static constexpr uint32_t kMaxRank = 4;
   const void* data = nullptr;
-  uint32_t element_bytes = 2;
-  uint64_t dims[3] = {1, 1, 1};
-  uint64_t byte_strides[3] = {2, 0, 0};
-  uint32_t box[3] = {64, 1, 1};
+  uint32_t element_bytes = 2, rank = 3;
+  uint64_t dims[kMaxRank] = {1, 1, 1, 1};
+  uint64_t byte_strides[kMaxRank] = {2, 0, 0, 0};
+  uint32_t box[kMaxRank] = {64, 1, 1, 1};
+  bool im2col = false;
+  int32_t lower_corner[2] = {}, upper_corner[2] = {};  // Of columns and rows.
+  uint32_t traversal_stride[2] = {1, 1};
+};
+// Limits of im2col mode with two dimensions of pixels.
+struct Im2colLimits {
+  static constexpr int32_t kMinCorner = -128, kMaxCorner = 127;
+  static constexpr uint32_t kMaxStride = 8, kMaxOffset = 255;
 };
 struct alignas(64) TensorMap {
   uint64_t encoded[16] = {};  // Encoded by the driver (CUtensorMap).
   BoxSource source;
+};
+
+// The coordinates of a pixel in the bounding box of an im2col source.
+struct PixelPlace {
+  int column = 0, row = 0, image = 0;
 };
 
 // A shared memory matrix descriptor of wgmma, with 128-byte rows.
@@ -123,6 +142,28 @@ HLO_DEVICE void CopyBox(DeviceEnv& env, std::byte* to, const TensorMap& map, int
                              "[%0],[%1,{%2,%3,%4}],[%5];" ::"r"(SharedAddress(env, to)),
                              "l"(map.encoded), "r"(x), "r"(y), "r"(z), "r"(SharedAddress(env, barrier))
                              : "memory");)
+}
+
+// The same for arrays of four dimensions.
+HLO_DEVICE void CopyBox(DeviceEnv& env, std::byte* to, const TensorMap& map, int x, int y, int z, int w,
+                        uint64_t* barrier) {
+  HLO_ON_HOPPER(asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                             "[%0],[%1,{%2,%3,%4,%5}],[%6];" ::"r"(SharedAddress(env, to)),
+                             "l"(map.encoded), "r"(x), "r"(y), "r"(z), "r"(w),
+                             "r"(SharedAddress(env, barrier))
+                             : "memory");)
+}
+// Copies pixels in im2col mode, the first of them at this place of the bounding box.
+HLO_DEVICE void CopyPixels(DeviceEnv& env, std::byte* to, const TensorMap& map, int channel,
+                           const PixelPlace& first, uint32_t column_offset, uint32_t row_offset,
+                           uint64_t* barrier) {
+  HLO_ON_HOPPER(
+      asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+                   "[%0],[%1,{%2,%3,%4,%5}],[%6],{%7,%8};" ::"r"(SharedAddress(env, to)),
+                   "l"(map.encoded), "r"(channel), "r"(first.column), "r"(first.row), "r"(first.image),
+                   "r"(SharedAddress(env, barrier)), "h"(static_cast<uint16_t>(column_offset)),
+                   "h"(static_cast<uint16_t>(row_offset))
+                   : "memory");)
 }
 
 // Decreases or increases the registers per thread of a warpgroup (setmaxnreg).

@@ -1,0 +1,37 @@
+#pragma once
+// Convolutions of 16-bit floats on Hopper whose patches are copied in im2col mode: forward, and filter
+// gradients. Input gradients are forward convolutions. Depends on types and shape only.
+
+#include <array>
+#include <optional>
+
+#include "kernels/cuda/gemm/gemm_plan.h"
+#include "kernels/cuda/gemm/mma_plan.h"
+
+namespace hlo::cuda {
+
+// A product of a convolution of contiguous channels, in elements. Pixel q of a dimension reads at tap t the
+// input's coordinate origin + q * pixel_step + t * tap_step.
+struct Im2colProblem {
+  struct Dim {
+    int64_t input = 1, input_stride = 0;
+    int64_t pixels = 1, pixel_step = 1, origin = 0;
+    int64_t taps = 1, tap_step = 1;
+    // In the other operand, of taps or, for a filter gradient, of pixels. Negative: reversed.
+    int64_t other_stride = 0;
+  };
+  // The other operand is the output's gradient; the rows of the patches are taps and channels.
+  bool filter_gradient = false;
+  std::array<Dim, 2> dims;  // Columns and rows.
+  int64_t channels = 1, images = 1, image_stride = 0;
+  int64_t other_origin = 0, other_output_stride = 0;
+  // Of channels or, for a filter gradient, of images.
+  int64_t other_stride = 0;
+};
+
+// Appends the steps of the product. Returns false, and appends nothing, if its shape does not suit the
+// kernel.
+bool AddIm2colGemm(const Gemm& gemm, const Im2colProblem& problem, ElementType compute,
+                   const TensorForm& form, StepList* list);
+
+}  // namespace hlo::cuda

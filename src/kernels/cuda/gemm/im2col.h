@@ -1,0 +1,95 @@
+#pragma once
+// Implicit GEMM of convolutions whose patches TMA copies in im2col mode: the coordinates of the boxes of a
+// stage. The terms of a forward convolution are the window's taps times blocks of 64 channels; channels
+// beyond the last are zeros. Its patches are K-major. In a filter gradient the terms are pixels, and the rows
+// of the patches are taps times blocks of 64 channels.
+
+#include "kernels/cuda/intrinsics/fast_div.h"
+#include "kernels/cuda/intrinsics/hopper.h"
+
+namespace hlo::cuda {
+
+// The arrays with two elements are of columns and rows.
+struct Im2colArgs {
+  enum class Mode : uint8_t { kNone, kForward, kFilterGradient };
+  static constexpr uint32_t kBlock = 64;  // Channels per block.
+  Mode mode = Mode::kNone;
+  bool patches_are_b = false;
+  FastDiv pixel_columns, pixel_rows;  // Pixels of an image.
+  int32_t origin[2] = {}, pixel_step[2] = {1, 1};
+  FastDiv tap_columns;     // Taps in a row of the window.
+  FastDiv channel_blocks;  // Blocks of a tap.
+  uint32_t tap_step[2] = {1, 1};
+  uint32_t channels = 0, taps = 1;
+  // The filter's coordinate of tap t is first + t * step.
+  int32_t filter_first[2] = {}, filter_step[2] = {1, 1};
+};
+
+// A block of channels of a tap.
+struct TapBlock {
+  uint32_t channel = 0, tap = 0, tap_column = 0, tap_row = 0;
+};
+
+HLO_DEVICE PixelPlace PixelAt(const Im2colArgs& args, uint32_t pixel) {
+  const uint32_t line = args.pixel_columns.Quotient(pixel), image = args.pixel_rows.Quotient(line);
+  const auto column = static_cast<int32_t>(pixel - line * args.pixel_columns.divisor),
+             row = static_cast<int32_t>(line - image * args.pixel_rows.divisor);
+  return {args.origin[0] + column * args.pixel_step[0], args.origin[1] + row * args.pixel_step[1],
+          static_cast<int>(image)};
+}
+
+HLO_DEVICE TapBlock TapBlockAt(const Im2colArgs& args, uint32_t block) {
+  TapBlock result;
+  result.tap = args.channel_blocks.Quotient(block);
+  result.channel = (block - result.tap * args.channel_blocks.divisor) * Im2colArgs::kBlock;
+  result.tap_row = args.tap_columns.Quotient(result.tap);
+  result.tap_column = result.tap - result.tap_row * args.tap_columns.divisor;
+  return result;
+}
+
+// Replaces the index of a row of blocks of channels by the index without the channels that are zeros. Returns
+// false if it is one of those.
+HLO_DEVICE bool FindTapChannel(const Im2colArgs& args, uint32_t* index) {
+  const TapBlock block = TapBlockAt(args, *index / Im2colArgs::kBlock);
+  const uint32_t channel = block.channel + *index % Im2colArgs::kBlock;
+  *index = block.tap * args.channels + channel;
+  return channel < args.channels && block.tap < args.taps;
+}
+
+// Copies box[1] pixels of the block's channels for its tap.
+template <class Env>
+HLO_DEVICE void CopyPatches(Env& env, std::byte* to, const TensorMap& map, const Im2colArgs& args,
+                            const TapBlock& block, const PixelPlace& first, uint64_t* barrier) {
+  CopyPixels(env, to, map, static_cast<int>(block.channel), first, block.tap_column * args.tap_step[0],
+             block.tap_row * args.tap_step[1], barrier);
+}
+
+// Copies the filter's elements of `width` outputs from `output` on. kRows: outputs are contiguous, in slabs
+// of 64.
+template <bool kRows, class Env>
+HLO_DEVICE void CopyFilter(Env& env, std::byte* to, const TensorMap& map, const Im2colArgs& args,
+                           const TapBlock& block, uint32_t output, uint32_t width, uint64_t* barrier) {
+  const int channel = static_cast<int>(block.channel), first = static_cast<int>(output);
+  const int column = args.filter_first[0] + static_cast<int>(block.tap_column) * args.filter_step[0],
+            row = args.filter_first[1] + static_cast<int>(block.tap_row) * args.filter_step[1];
+  if constexpr (kRows) {
+    for (uint32_t slab = 0; slab < width / 64; ++slab)
+      CopyBox(env, to + slab * Im2colArgs::kBlock * 128, map, first + static_cast<int>(64 * slab), channel,
+              column, row, barrier);
+  } else {
+    CopyBox(env, to, map, channel, column, row, first, barrier);
+  }
+}
+
+// Copies 64 pixels of `width` channels of taps from index `first` on.
+template <class Env>
+HLO_DEVICE void CopyTapRows(Env& env, std::byte* to, const TensorMap& map, const Im2colArgs& args,
+                            uint32_t first, uint32_t width, const PixelPlace& pixel, uint64_t* barrier) {
+  for (uint32_t slab = 0; slab < width / Im2colArgs::kBlock; ++slab) {
+    TapBlock block = TapBlockAt(args, first / Im2colArgs::kBlock + slab);
+    if (block.tap >= args.taps) block = {.channel = args.channels};  // Out of bounds: zeros.
+    CopyPatches(env, to + slab * 64 * 128, map, args, block, pixel, barrier);
+  }
+}
+
+}  // namespace hlo::cuda

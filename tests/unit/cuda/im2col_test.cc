@@ -1,0 +1,270 @@
+// Tests convolutions whose patches TMA copies in im2col mode, on the emulator: bits equal to the reference on
+// integers, and the checks of the emulator itself.
+
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "emulated.h"
+#include "kernels/cuda/emulator/tma_emulation.h"
+
+namespace hlo::cuda::im2col_test {
+namespace {
+
+std::string ExpectIm2col(const OneInstruction& convolution, int schedules = 2) {
+  const std::string name = ExpectExact(convolution, schedules);
+  EXPECT_NE(name.find("im2col wgmma"), std::string::npos) << name << convolution.Text();
+  return name;
+}
+
+std::string Convolve(const std::string& type, const std::string& result, const std::string& input,
+                     const std::string& filter, const std::string& attributes, int schedules = 2) {
+  return ExpectIm2col({type + result, "convolution", {type + input, type + filter}, attributes}, schedules);
+}
+
+TEST(Im2col, FiltersInBothOrders) {
+  const std::string window = "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_";
+  for (const std::string type : {"bf16", "f16"}) {
+    // Less than a block of channels, one, and more.
+    for (const std::string channels : {"16", "64", "72"}) {
+      Convolve(type, "[2,9,7,40]", "[2,9,7," + channels + "]", "[40,3,3," + channels + "]",
+               window + "o01i->b01f");
+      Convolve(type, "[2,9,7,40]", "[2,9,7," + channels + "]", "[3,3," + channels + ",40]",
+               window + "01io->b01f");
+    }
+  }
+}
+
+TEST(Im2col, Windows) {
+  const std::string labels = ", dim_labels=b01f_o01i->b01f";
+  // Strides, padding of both signs, dilation, and filters in reverse.
+  Convolve("bf16", "[3,5,6,72]", "[3,9,17,24]", "[72,3,3,24]",
+           "window={size=3x3 stride=2x3 pad=1_1x2_1}" + labels);
+  Convolve("bf16", "[3,6,7,34]", "[3,9,10,32]", "[34,3,2,32]",
+           "window={size=3x2 pad=-1_2x1_0 rhs_dilate=2x4}" + labels);
+  Convolve("bf16", "[2,7,7,64]", "[2,13,13,16]", "[64,1,1,16]", "window={size=1x1 stride=2x2}" + labels);
+  Convolve("bf16", "[2,8,5,40]", "[2,9,7,24]", "[40,2,3,24]", "window={size=2x3 rhs_reversal=1x1}" + labels);
+  Convolve("bf16", "[2,8,5,40]", "[2,9,7,24]", "[2,3,24,40]",
+           "window={size=2x3 rhs_reversal=0x1}, dim_labels=b01f_01io->b01f");
+  // Large windows and padding at the limits of im2col mode.
+  Convolve("bf16", "[1,64,2,40]", "[1,4,6,16]", "[40,2,3,16]",
+           "window={size=2x3 pad=127_1x120_0 rhs_dilate=68x62}" + labels);
+  // One spatial dimension.
+  Convolve("bf16", "[3,66,40]", "[3,64,24]", "[5,24,40]", "window={size=5 pad=3_3}, dim_labels=b0f_0io->b0f");
+}
+
+TEST(Im2col, InputGradients) {
+  Convolve("bf16", "[2,9,7,24]", "[2,9,7,72]", "[3,3,24,72]",
+           "window={size=3x3 pad=1_1x1_1 rhs_reversal=1x1}, dim_labels=b01f_01oi->b01f");
+  Convolve("f16", "[2,9,7,40]", "[2,9,7,24]", "[24,3,3,40]",
+           "window={size=3x3 pad=1_1x1_1 rhs_reversal=1x1}, dim_labels=b01f_i01o->b01f");
+  // With a stride: a product for each class of positions.
+  Convolve("bf16", "[3,13,13,32]", "[3,7,7,24]", "[3,3,32,24]",
+           "window={size=3x3 pad=1_1x1_1 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01oi->b01f");
+}
+
+// Sums over taps of few pixels are split; more tiles than thread blocks.
+TEST(Im2col, ChunksAndWaves) {
+  const std::string name = Convolve("bf16", "[1,8,8,64]", "[1,8,8,128]", "[64,3,3,128]",
+                                    "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_o01i->b01f");
+  EXPECT_NE(name.find("in 2 chunks"), std::string::npos) << name;
+  Convolve("bf16", "[3,12,12,40]", "[3,12,12,16]", "[40,2,2,16]",
+           "window={size=2x2 pad=1_0x0_1}, dim_labels=b01f_o01i->b01f", 4);
+}
+
+// Results whose positions are adjacent exchange the operands.
+TEST(Im2col, ResultsByFeature) {
+  Convolve("bf16", "[40,2,9,7]", "[2,9,7,24]", "[40,3,3,24]",
+           "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_o01i->fb01");
+  Convolve("f16", "[40,2,9,7]", "[2,9,7,24]", "[3,3,24,40]",
+           "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->fb01");
+}
+
+TEST(Im2col, PackedChannels) {
+  const std::string name = Convolve("bf16", "[2,9,7,40]", "[2,9,7,20]", "[40,3,3,20]",
+                                    "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_o01i->b01f");
+  EXPECT_NE(name.find("packed"), std::string::npos) << name;
+}
+
+TEST(Im2col, FilterGradients) {
+  for (const std::string channels : {"16", "64", "72"}) {
+    for (const std::string type : {"bf16", "f16"}) {
+      Convolve(type, "[3,3," + channels + ",40]", "[2,9,7," + channels + "]", "[2,9,7,40]",
+               "window={size=9x7 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf");
+      // The operands are exchanged.
+      Convolve(type, "[40,3,3," + channels + "]", "[2,9,7," + channels + "]", "[2,9,7,40]",
+               "window={size=9x7 pad=1_1x1_1}, dim_labels=f01b_i01o->f01b");
+    }
+  }
+  // Strides and dilation of the forward convolution; padding of both signs.
+  Convolve("bf16", "[3,2,24,136]", "[4,11,13,24]", "[4,5,4,136]",
+           "window={size=5x4 stride=1x2 pad=1_-1x-1_0 rhs_dilate=2x3}, dim_labels=f01b_i01o->01bf");
+  // One spatial dimension.
+  Convolve("bf16", "[5,32,40]", "[3,40,32]", "[3,40,40]",
+           "window={size=40 pad=2_2}, dim_labels=f0b_i0o->0bf");
+}
+
+// The last chunk of the pixels is shorter, and none is empty.
+TEST(Im2col, ChunksOfPixels) {
+  for (const std::string type : {"bf16", "f16"}) {
+    for (const std::string images : {"17", "18"}) {
+      const std::string name =
+          Convolve(type, "[2,1,24,40]", "[" + images + ",10,11,24]", "[" + images + ",9,11,40]",
+                   "window={size=9x11}, dim_labels=f01b_i01o->01bf", 1);
+      EXPECT_NE(name.find("in 3 chunks"), std::string::npos) << name;
+    }
+  }
+  // Parts of f32 results.
+  ExpectIm2col({"f32[40,2,1,24]",
+                "convolution",
+                {"bf16[17,10,11,24]", "bf16[17,9,11,40]"},
+                "window={size=9x11}, dim_labels=f01b_i01o->f01b"});
+}
+
+// Shapes beyond the limits run on other kernels.
+TEST(Im2col, Limits) {
+  const auto expect_other = [](const std::string& result, const std::string& input, const std::string& filter,
+                               const std::string& attributes) {
+    const std::string name =
+        ExpectExact({"bf16" + result, "convolution", {"bf16" + input, "bf16" + filter}, attributes}, 1);
+    EXPECT_EQ(name.find("im2col"), std::string::npos) << name;
+  };
+  const std::string labels = ", dim_labels=b01f_o01i->b01f";
+  expect_other("[1,133,1,40]", "[1,4,6,16]", "[40,1,3,16]",
+               "window={size=1x3 pad=129_0x119_0 rhs_dilate=1x62}" + labels);
+  expect_other("[1,1,66,40]", "[1,1,600,16]", "[40,1,2,16]",
+               "window={size=1x2 stride=1x9 rhs_dilate=1x11}" + labels);
+  expect_other("[1,2,400,40]", "[1,2,656,16]", "[40,1,2,16]", "window={size=1x2 rhs_dilate=1x256}" + labels);
+}
+
+TEST(Im2col, PaddingDoesNotMeetInfinities) {
+  const OneInstruction convolutions[] = {{"f32[2,9,7,40]",
+                                          "convolution",
+                                          {"bf16[2,9,7,24]", "bf16[3,3,24,40]"},
+                                          "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"},
+                                         {"f32[3,3,24,40]",
+                                          "convolution",
+                                          {"bf16[2,9,7,24]", "bf16[2,9,7,40]"},
+                                          "window={size=9x7 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf"}};
+  for (const OneInstruction& convolution : convolutions) {
+    absl::StatusOr<CheckedModule> module = ReadModule(convolution.Text());
+    ASSERT_TRUE(module.ok());
+    std::vector<Literal> arguments;
+    for (const Instruction* parameter : module->module().entry()->parameters()) {
+      arguments.push_back(*Literal::Create(parameter->shape()));
+      for (auto& x : arguments.back().mutable_span<Native<ElementType::kBF16>>())
+        x = Native<ElementType::kBF16>::FromDouble(1);
+    }
+    arguments[1].mutable_span<Native<ElementType::kBF16>>()[0] =
+        Native<ElementType::kBF16>::FromDouble(INFINITY);
+    std::string name;
+    const absl::StatusOr<Literal> want = Evaluate(*module, arguments),
+                                  got = RunEmulated(*module, arguments, 0, &name);
+    ASSERT_TRUE(want.ok() && got.ok());
+    EXPECT_NE(name.find("im2col"), std::string::npos) << name;
+    const CompareReport report = CompareArrays(*got, *want, CompareRule::Exact());
+    EXPECT_TRUE(report.ok()) << ToString(report);
+  }
+}
+
+#ifndef HLO_TEST_ON_GPU
+
+// A source of one image of 4 rows and 5 columns of 8 channels, with its indices as values, and a window of 3
+// x 3 with padding 1 and stride 2 along the columns.
+struct Image {
+  std::vector<uint16_t> values = std::vector<uint16_t>(4 * 5 * 8);
+  TensorMap map;
+
+  Image() {
+    std::iota(values.begin(), values.end(), uint16_t{1});
+    map.source = {.data = values.data(),
+                  .rank = 4,
+                  .dims = {8, 5, 4, 1},
+                  .byte_strides = {2, 16, 80, 320},
+                  .box = {64, 16, 1, 1},
+                  .im2col = true,
+                  .lower_corner = {-1, -1},
+                  .upper_corner = {-1, -1},
+                  .traversal_stride = {2, 1}};
+  }
+};
+
+TEST(TmaEmulation, PixelsFollowEachOtherAcrossRowsAndImages) {
+  const Image image;
+  alignas(1024) static std::byte shared[16 * 128];
+  // The second of three positions in the second of four rows; the tap in the last row and column.
+  Deliver({shared, 0, image.map.source, {0, 1, 0, 0}, {2, 2}});
+  for (int64_t i = 0; i < 16; ++i) {
+    const int64_t place = 4 + i, column = place % 3 * 2 - 1 + 2, row = place / 3 % 4 - 1 + 2, n = place / 12;
+    for (int64_t c = 0; c < 64; ++c) {
+      uint16_t got;
+      std::memcpy(&got, shared + Swizzled128(static_cast<uint32_t>(i * 128 + c * 2)), sizeof got);
+      const bool inside = column < 5 && row < 4 && n == 0 && c < 8;
+      ASSERT_EQ(got, inside ? image.values[(row * 5 + column) * 8 + c] : 0) << i << " " << c;
+    }
+  }
+}
+
+// Runs a kernel whose first thread uses a barrier, and returns what the emulator says about it.
+std::string Complaint(absl::FunctionRef<void(HostEnv&, uint64_t*)> body) {
+  const absl::Status status = Emulate({1}, 32, 8192 + 64, kSchedules[0], [&](HostEnv& env) {
+    if (env.thread() != 0) return;
+    auto* barrier = reinterpret_cast<uint64_t*>(env.shared() + 8192);
+    InitBarrier(env, barrier, 1);
+    body(env, barrier);
+    WaitFor(env, barrier, 0);
+  });
+  return std::string(status.message());
+}
+
+TEST(TmaEmulation, ReportsWhatTheHardwareRefuses) {
+  const Image image;
+  const auto copy = [](HostEnv& env, const TensorMap& map, PixelPlace place, uint32_t offset, uint32_t bytes,
+                       uint64_t* barrier) {
+    ArriveExpecting(env, barrier, bytes);
+    CopyPixels(env, env.shared(), map, 0, place, offset, 0, barrier);
+  };
+  const auto complaint = [&](const TensorMap& map, PixelPlace place, uint32_t offset, uint32_t bytes) {
+    return Complaint([&](HostEnv& env, uint64_t* barrier) { copy(env, map, place, offset, bytes, barrier); });
+  };
+  EXPECT_EQ(complaint(image.map, {-1, -1, 0}, 2, 2048), "");
+  EXPECT_NE(complaint(image.map, {-1, -1, 0}, 256, 2048).find("offset is out of range"), std::string::npos);
+  EXPECT_NE(complaint(image.map, {0, -1, 0}, 2, 2048).find("starts outside"), std::string::npos);
+  EXPECT_NE(complaint(image.map, {-1, 3, 0}, 2, 2048).find("starts outside"), std::string::npos);
+  EXPECT_NE(complaint(image.map, {-1, -1, 0}, 2, 1024).find("nobody sets"), std::string::npos);
+  TensorMap map = image.map;
+  map.source.lower_corner[0] = -129;
+  EXPECT_NE(complaint(map, {-1, -1, 0}, 0, 2048).find("corner"), std::string::npos);
+  map = image.map;
+  map.source.traversal_stride[1] = 9;
+  EXPECT_NE(complaint(map, {-1, -1, 0}, 0, 2048).find("traversal stride"), std::string::npos);
+  map = image.map;
+  map.source.byte_strides[1] = 24;
+  EXPECT_NE(complaint(map, {-1, -1, 0}, 0, 2048).find("16 bytes"), std::string::npos);
+  map = image.map;
+  map.source.box[0] = 72;
+  EXPECT_NE(complaint(map, {-1, -1, 0}, 0, 2304).find("swizzle"), std::string::npos);
+  EXPECT_NE(Complaint([&](HostEnv& env, uint64_t* barrier) {
+              ArriveExpecting(env, barrier, 2048);
+              Arrive(env, barrier);
+              CopyPixels(env, env.shared(), image.map, 0, {-1, -1, 0}, 0, 0, barrier);
+            }).find("all arrivals"),
+            std::string::npos);
+}
+
+#endif
+
+}  // namespace
+}  // namespace hlo::cuda::im2col_test
+
+#ifdef HLO_TEST_ON_GPU
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (hlo::cuda::TestGpu() == nullptr) {
+    std::puts("skipped: no GPU");
+    return 77;
+  }
+  return RUN_ALL_TESTS();
+}
+#endif
