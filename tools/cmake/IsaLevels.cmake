@@ -9,13 +9,13 @@ endif()
 set(HLO_ISA_OPTIONS_x86-64-v2 -march=x86-64-v2)
 set(HLO_ISA_OPTIONS_x86-64-v3 -march=x86-64-v3)
 set(HLO_ISA_OPTIONS_x86-64-v4 -march=x86-64-v4 -mprefer-vector-width=512)
-# What processors for machine learning have besides: products of bytes and of bf16.
+# Extensions for machine learning: products of bytes and of bf16.
 set(HLO_ISA_OPTIONS_x86-64-v4-bf16 ${HLO_ISA_OPTIONS_x86-64-v4} -mavx512vnni -mavx512bf16)
 
 # Adds a library hlo_NAME whose sources are compiled for each level, by targets hlo_NAME_LEVEL. Programs link it by way of
 # hlo_isa_levels. DEPS and LIBS are targets.
 function(hlo_leveled_library NAME SOURCES DEPS LIBS)
-  # What the sources of leveled libraries need of each other; those themselves depend on all their objects.
+  # hlo_NAME_headers has only the include folders: the sources of leveled libraries need no more of each other.
   add_library(hlo_${NAME}_headers INTERFACE)
   target_include_directories(hlo_${NAME}_headers INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   foreach(dep ${DEPS})

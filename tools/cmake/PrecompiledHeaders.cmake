@@ -1,5 +1,5 @@
-# What nearly every file includes is parsed once for all of them, which saves a third of a build. Files still include
-# what they use.
+# Headers that nearly every file includes are precompiled, which saves a third of the build time. Files still include the
+# headers that they use.
 set(HLO_PRECOMPILED
   <algorithm> <array> <atomic> <bit> <chrono> <cmath> <complex> <cstdint> <cstring> <filesystem> <functional> <limits> <map>
   <memory> <numeric> <optional> <random> <string> <string_view> <tuple> <type_traits> <utility> <variant> <vector>

@@ -61,7 +61,7 @@ done
     awk -v n="$number" '{print "  .quad " $1 ".isa" n}' functions
     number=$((number + 1))
   done
-  # What isa_select.cc declares as hlo::isa::Level, and that it is linked.
+  # The table that isa_select.cc declares as hlo::isa::Level.
   echo '.hidden hlo_isa_levels; .globl hlo_isa_levels; hlo_isa_levels:'
   number=0
   for level; do

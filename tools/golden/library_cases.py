@@ -92,7 +92,7 @@ def products(rng):
          config=gemm_config(epilogue="BIAS_RELU"), scratch="s8[4]")
     case("matmul with bias and gelu", "__cublas$lt$matmul", [a, b, c, bias], [np.float32(gelu(wide + c + bias))],
          config=gemm_config(beta=1, epilogue="BIAS_GELU"), scratch="s8[4]")
-    case("matmul that keeps what gelu is applied to", "__cublas$lt$matmul", [a, b], [np.float32(gelu(wide)), np.float32(wide)],
+    case("matmul with the input of gelu as an additional result", "__cublas$lt$matmul", [a, b], [np.float32(gelu(wide)), np.float32(wide)],
          config=gemm_config(epilogue="GELU_AUX"), scratch="s8[4]")
     case("matmul with silu", "__cublas$lt$matmul", [a, b], [np.float32(wide / (1 + np.exp(-wide)))],
          config=gemm_config(epilogue="SILU"), scratch="s8[4]")
@@ -195,7 +195,7 @@ def others(rng):
     case("cholesky of cuSOLVER, upper", "cusolver_potrf_ffi", [np.triu(spd)], [np.linalg.cholesky(spd).T, np.int32(0)], scratch="",
          config="{lower = false}")
     u, s, vt = np.linalg.svd(a)
-    print("// singular values of cuSOLVER's Jacobi method, and what its vectors give  [exact]\n"
+    print("// singular values of cuSOLVER's Jacobi method, and the product of its factors  [exact]\n"
           "// within abs 1e-11 rel 1e-11\n// run\nENTRY e {\n  a = f64[4,4] parameter(0)\n"
           "  c = (f64[4,4], f64[4], f64[4,4], f64[4,4], s32[]) custom-call(a), custom_call_target=\"cusolver_gesvdj_ffi\", "
           "backend_config={full_matrices = true, compute_uv = true}\n"

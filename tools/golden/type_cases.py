@@ -402,7 +402,7 @@ def functions():
              [show(v) for v in outs], within='1ulp' if narrow else '4ulp')
         half = f'{name}[2]'
         # Real and imaginary parts, truncation and rounding of integral values; a normalisation that divides by two.
-        case('functions', f'{name}: what leaves 1 and 2 alone.', [''],
+        case('functions', f'{name}: functions that keep 1 and 2.', [''],
              [f'x = {half} parameter(0)', f'a = {half} reduce-precision(x), exponent_bits=8, mantissa_bits=1',
               f'b = pred[2] is-finite(x)', f'c = c64[2] convert(x)', f'ROOT r = ({half}, pred[2], c64[2]) tuple(a, b, c)'],
              ['{1, 2}'], ['{1, 2}', '{1, 1}', '{(1, 0), (2, 0)}'])
