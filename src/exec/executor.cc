@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "kernels/cpu/loops/block_loop.h"
 #include "plan/plan_code.h"
+#include "plan/visit.h"
 #include "types/index.h"
 #include "types/memory_use.h"
 
@@ -30,8 +31,27 @@ absl::StatusOr<Literal> Executor::Run(std::vector<Literal> arguments, const Eval
   }
   const Observer* observer = options_->observer;
   const bool step_by_step = options_->max_steps > 0 || (observer != nullptr && observer->needs_inner_steps());
-  HLO_RETURN_IF_ERROR(plan_.code != nullptr && !step_by_step ? RunCode(*plan_.code) : RunSteps(plan_.steps));
+  const plan::PlanCode* code = step_by_step ? nullptr : plan_.code.get();
+  Compile(code);
+  HLO_RETURN_IF_ERROR(code != nullptr ? RunCode(*code) : RunSteps(plan_.steps));
   return TakeResults();
+}
+
+void Executor::Compile(const plan::PlanCode* code) {
+  if (has_all_compiled_ || (code != nullptr && !compiled_.empty())) return;
+  const auto compile = [&](const plan::Step& step) {
+    if (!compiled_.contains(&step)) compiled_.emplace(&step, CompileStep(plan_, step));
+  };
+  if (code != nullptr) {
+    for (const auto& escape : code->escapes) {
+      if (const auto* step = std::get_if<const plan::Step*>(&escape)) compile(**step);
+    }
+    return;
+  }
+  VisitStepLists(plan_.steps, [&](const std::vector<plan::Step>& steps) {
+    for (const plan::Step& step : steps) compile(step);
+  });
+  has_all_compiled_ = true;
 }
 
 // Donates the memory of arguments that nobody else holds to the results that may alias them.
@@ -121,25 +141,25 @@ absl::StatusOr<Literal> Executor::TakeResults() {
 absl::Status Executor::RunKernels(const plan::Step& step) {
   if (const auto* tiles = std::get_if<plan::TileStep>(&step.what)) {
     const bool in_place = tiles->updated >= 0 && pointers_[tiles->updated] == pointers_[tiles->result];
-    for (size_t p = in_place ? 1 : 0; p < tiles->programs.size(); ++p)
-      tiles->programs[p].Run(pointers_.data());
+    const auto& programs = Compiled<std::vector<cpu::TileProgram>>(step);
+    for (size_t p = in_place ? 1 : 0; p < programs.size(); ++p) programs[p].Run(pointers_.data());
     return absl::OkStatus();
   }
-  if (const auto* reduce = std::get_if<plan::ReduceStep>(&step.what)) {
-    reduce->program.Run(pointers_.data());
+  if (std::holds_alternative<plan::ReduceStep>(step.what)) {
+    Compiled<cpu::ReduceProgram>(step).Run(pointers_.data());
     return absl::OkStatus();
   }
   if (const auto* rows = std::get_if<plan::RowsStep>(&step.what)) {
     absl::InlinedVector<void*, 16> arguments;
     for (const Slot slot : rows->operands) arguments.push_back(pointers_[slot]);
     for (const Slot slot : rows->results) arguments.push_back(pointers_[slot]);
-    rows->program.Run(arguments.data());
+    Compiled<cpu::RowProgram>(step).Run(arguments.data());
     return absl::OkStatus();
   }
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what))
     return RunKernel(*step.instruction, *kernel);
   if (const auto* product = std::get_if<plan::ProductStep>(&step.what))
-    return RunProduct(*step.instruction, *product);
+    return RunProduct(*step.instruction, *product, Compiled<plan::ProductLoops>(step));
   return RunReference(*step.instruction, std::get<plan::ReferenceStep>(step.what));
 }
 
@@ -287,7 +307,8 @@ absl::Status Executor::RunKernel(const Instruction& instruction, const plan::Ker
   return status;
 }
 
-absl::Status Executor::RunProduct(const Instruction& instruction, const plan::ProductStep& step) {
+absl::Status Executor::RunProduct(const Instruction& instruction, const plan::ProductStep& step,
+                                  const plan::ProductLoops& programs) {
   using plan::ProductStep;
   absl::InlinedVector<void*, 16> arguments;
   for (const Slot slot : step.operands) arguments.push_back(slot < 0 ? nullptr : pointers_[slot]);
@@ -296,10 +317,10 @@ absl::Status Executor::RunProduct(const Instruction& instruction, const plan::Pr
   std::optional<cpu::BlockLoop> loops[3];
   cpu::BlockFunction functions[3];
   for (int block = 0; block < 3; ++block) {
-    if (!step.loops[block].has_value()) continue;
+    if (!programs[block].has_value()) continue;
     const bool is_product = block == ProductStep::kProduct;
     const Shape& shape = is_product ? instruction.shape() : instruction.operand(block)->shape();
-    loops[block].emplace(step.loops[block]->program, arguments, step.NumberOf(block), ByteCount(shape.type()),
+    loops[block].emplace(*programs[block], arguments, step.NumberOf(block), ByteCount(shape.type()),
                          step.in_place || !is_product);
     functions[block] = loops[block]->function();
   }

@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "exec/step_runner.h"
 #include "kernels/cpu/bytecode/bytecode.h"
+#include "plan/cpu/compile_step.h"
 #include "plan/plan.h"
 #include "plan/step_cost.h"
 
@@ -63,10 +65,17 @@ class Executor : StepRunner<Executor> {
   absl::Status StoreLeaf(const Literal& value, Slot slot);
   absl::StatusOr<Literal> ResultLeaf(size_t leaf);
 
+  // Compiles the steps that a run by the bytecode, or step by step, executes.
+  void Compile(const plan::PlanCode* code);
+  template <class Program>
+  const Program& Compiled(const plan::Step& step) const {
+    return std::get<Program>(compiled_.at(&step));
+  }
   absl::Status Bind(const std::vector<Literal>& arguments);
   absl::StatusOr<Literal> TakeResults();
   absl::Status RunKernel(const Instruction& instruction, const plan::KernelStep& step);
-  absl::Status RunProduct(const Instruction& instruction, const plan::ProductStep& step);
+  absl::Status RunProduct(const Instruction& instruction, const plan::ProductStep& step,
+                          const plan::ProductLoops& programs);
   absl::Status RunReference(const Instruction& instruction, const plan::ReferenceStep& step);
   absl::Status RunCode(const plan::PlanCode& code);
   // Returns the loop's trip count if it is known; `is_at_start`: the counter has its initial value.
@@ -74,6 +83,8 @@ class Executor : StepRunner<Executor> {
   std::vector<RunningLoop> LoopsOf(const plan::PlanCode& code, absl::Span<const int64_t> iterations) const;
   bool IsLiteral(Slot slot) const { return plan_.buffers[slot].kind == plan::Buffer::Kind::kLiteral; }
 
+  absl::flat_hash_map<const plan::Step*, plan::CpuStep> compiled_;
+  bool has_all_compiled_ = false;
   std::shared_ptr<Buffer> arena_;
   std::vector<std::shared_ptr<Buffer>> owners_;  // Indexed by slot; null in the arena.
   std::vector<Literal> literals_;                // Indexed by slot; empty if the buffer is not a literal.

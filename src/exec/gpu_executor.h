@@ -16,6 +16,7 @@
 #include "exec/gpu_exchange.h"
 #include "exec/step_runner.h"
 #include "hlo_run/execute.h"
+#include "plan/cpu/compile_step.h"
 #include "plan/gpu/gpu_plan.h"
 #include "plan/plan.h"
 
@@ -39,9 +40,10 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   // A step, and what its runs leave behind.
   struct StepState {
     const plan::GpuStep* gpu = nullptr;
-    std::string reason;           // Why the last run was on the CPU.
-    int64_t runs = 0, bytes = 0;  // CPU runs and bytes copied for them.
-    bool is_done = false;         // A loop: computed in the epilogue of the step before it.
+    std::string reason;                        // Why the last run was on the CPU.
+    int64_t runs = 0, bytes = 0;               // CPU runs and bytes copied for them.
+    std::unique_ptr<const plan::CpuStep> cpu;  // Its loops, compiled for CPU runs.
+    bool is_done = false;                      // A loop: computed in the epilogue of the step before it.
     // A while loop that was captured: the graph, and the pointers that it was captured with.
     std::unique_ptr<device::GpuLoop> graph;
     std::vector<void*> captured_pointers;

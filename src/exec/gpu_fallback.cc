@@ -37,7 +37,7 @@ absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, StepState& st
   const auto* tiles = std::get_if<plan::TileStep>(&step.what);
   const auto* reduce = std::get_if<plan::ReduceStep>(&step.what);
   if (tiles != nullptr) {
-    for (const cpu::TileProgram& program : tiles->programs) program.VisitAccesses(visit);
+    for (const loops::LoopProgram& program : tiles->programs) program.VisitAccesses(visit);
   } else {
     reduce->program.body.VisitAccesses(visit);
     for (const loops::Reduction::Result& result : reduce->program.results) {
@@ -49,10 +49,11 @@ absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, StepState& st
     if (!used[slot]) continue;
     HLO_ASSIGN_OR_RETURN(pointers[slot], HostCopy(static_cast<Slot>(slot), state));
   }
-  if (tiles != nullptr) {
-    for (const cpu::TileProgram& program : tiles->programs) program.Run(pointers.data());
+  if (state.cpu == nullptr) state.cpu = std::make_unique<const plan::CpuStep>(CompileStep(plan_, step));
+  if (const auto* programs = std::get_if<std::vector<cpu::TileProgram>>(state.cpu.get())) {
+    for (const cpu::TileProgram& program : *programs) program.Run(pointers.data());
   } else {
-    reduce->program.Run(pointers.data());
+    std::get<cpu::ReduceProgram>(*state.cpu).Run(pointers.data());
   }
   for (size_t slot = 0; slot < used.size(); ++slot) {
     if (written[slot]) HLO_RETURN_IF_ERROR(FromHost(static_cast<Slot>(slot), state));

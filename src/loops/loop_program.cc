@@ -1,6 +1,7 @@
 #include "loops/loop_program.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -156,6 +157,30 @@ std::optional<ElementType> LoopProgram::YieldedAsStored() const {
   const bool is_load = steps_.size() == 1 && yields_.size() == 1 && stores_.empty() && steps_[0].IsLoad() &&
                        accesses_[0].IsArray() && IsContiguous(accesses_[0]);
   return is_load ? std::optional(accesses_[0].type) : std::nullopt;
+}
+
+int64_t LoopProgram::LastUse(absl::FunctionRef<bool(const Access&)> loads) const {
+  const auto is_one = [&](Value value) {
+    for (int32_t a = steps_[value].access; a >= 0; a = accesses_[a].next) {
+      if (loads(accesses_[a])) return true;
+    }
+    return false;
+  };
+  int64_t last = -1;
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const absl::Span<const Value> operands = steps_[s].operands();
+    if (std::any_of(operands.begin(), operands.end(), is_one)) last = static_cast<int64_t>(s);
+  }
+  for (size_t k = 0; k < stores_.size(); ++k) {
+    if (is_one(stores_[k].value)) last = static_cast<int64_t>(steps_.size() + k);
+  }
+  if (std::any_of(yields_.begin(), yields_.end(), is_one)) last = std::numeric_limits<int64_t>::max();
+  return last;
+}
+
+int64_t LoopProgram::StoredFrom(size_t store) const {
+  const Value value = stores_[store].value;
+  return steps_[value].IsLoad() ? static_cast<int64_t>(steps_.size() + store) : int64_t{value};
 }
 
 void LoopProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {

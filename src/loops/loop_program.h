@@ -58,7 +58,8 @@ class LoopProgram {
   absl::Span<const int64_t> inner_dims() const { return inner_dims_; }
   int64_t outer_count() const { return outer_count_; }
   int64_t inner_count() const { return inner_count_; }
-  // The steps run in order, then the stores; a store may also run as soon as its value is computed.
+  // The steps run in order, then the stores; a store may also run as soon as its value is computed. Back ends
+  // may reorder steps, but not a use of a load and a later store that may overwrite its element.
   absl::Span<const Step> steps() const { return steps_; }
   absl::Span<const Stored> stores() const { return stores_; }
   absl::Span<const Value> yields() const { return yields_; }
@@ -74,6 +75,12 @@ class LoopProgram {
   bool IsCopy() const;
   // Returns the storage type if the program only yields contiguous elements of an array unchanged.
   std::optional<ElementType> YieldedAsStored() const;
+
+  // Return the step at which the last of these loads is used, and the one from which on a store may run.
+  // Stores come after all steps. A store may overwrite the elements of loads with LastUse(loads) <=
+  // StoredFrom(store).
+  int64_t LastUse(absl::FunctionRef<bool(const Access&)> loads) const;
+  int64_t StoredFrom(size_t store) const;
 
   // Calls visit(access, is_store) for all accesses; arguments may be renumbered. Arguments that VisitOthers
   // visits are read like loads.

@@ -10,9 +10,9 @@
 
 #include "hlo_run/attribute.h"
 #include "hlo_run/element_type.h"
-#include "kernels/cpu/loops/reduce_program.h"
-#include "kernels/cpu/loops/row_program.h"
-#include "kernels/cpu/loops/tile_program.h"
+#include "loops/loop_program.h"
+#include "loops/reduction.h"
+#include "loops/row_program.h"
 #include "plan/graph.h"
 #include "plan/kernel.h"
 
@@ -22,17 +22,17 @@ namespace hlo::plan {
 using Slot = int32_t;
 
 struct TileStep {
-  std::vector<cpu::TileProgram> programs;  // They run in order.
+  std::vector<loops::LoopProgram> programs;  // They run in order.
   // The first program only copies this value to the result. It is removed if the update is in place, and
   // skipped in runs in which both share memory.
   ValueId updated = kNoValue, result = kNoValue;
 };
 struct ReduceStep {
-  cpu::ReduceProgram program;
+  loops::ReduceProgram program;
 };
 // Loops and reductions over the same rows, fused block by block.
 struct RowsStep {
-  cpu::RowProgram program;                       // The arguments are the operands, then the results.
+  loops::RowProgram program;                     // The arguments are the operands, then the results.
   std::vector<const Instruction*> instructions;  // The last instruction of each part.
   std::vector<Slot> operands, results;
   // A result that may alias an operand, by their numbers in both lists.
@@ -55,7 +55,7 @@ struct ProductStep {
   struct Loop {
     const Instruction* instruction;  // The last instruction of the loop.
     // The arguments are the operands, the results, then the values that exist only block by block.
-    cpu::TileProgram program;
+    loops::LoopProgram program;
   };
   enum Block : int8_t { kLhs, kRhs, kProduct };
   std::optional<Loop> loops[3];

@@ -63,7 +63,7 @@ class Printer {
 
   // Returns what a loop reads and writes, and its dimensions. `of` names its arguments.
   template <class Names>
-  static std::string Program(const cpu::TileProgram& program, Names&& of) {
+  static std::string Program(const loops::LoopProgram& program, Names&& of) {
     std::vector<std::string> reads, writes;
     program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       std::string name = access.IsArray()                          ? of(access.argument)
@@ -78,17 +78,16 @@ class Printer {
     std::string text = absl::StrJoin(reads, ", ");
     if (!writes.empty()) text += fmt::format(" -> {}", absl::StrJoin(writes, ", "));
     const std::string dims = absl::StrJoin(program.inner_dims(), ",");
-    return fmt::format("[{}] {} operations, tiles of {}: {}", dims, program.steps().size(), program.tile(),
-                       text);
+    return fmt::format("[{}] {} operations: {}", dims, program.steps().size(), text);
   }
 
   template <class Names>
-  void Loop(const std::string& name, const cpu::TileProgram& program, int depth, Names&& of) {
+  void Loop(const std::string& name, const loops::LoopProgram& program, int depth, Names&& of) {
     const std::string rows = program.outer_count() > 1 ? fmt::format("{} of ", program.outer_count()) : "";
     Line(depth, fmt::format("loop {} {}{}", name, rows, Program(program, of)));
   }
   template <class Names>
-  void Reduce(const std::string& name, const cpu::ReduceProgram& reduce, int depth, Names&& of) {
+  void Reduce(const std::string& name, const loops::ReduceProgram& reduce, int depth, Names&& of) {
     std::vector<std::string> inits, outputs;
     for (const auto& result : reduce.results) {
       inits.push_back(of(result.init));
@@ -101,7 +100,7 @@ class Printer {
   }
   // Values that exist only block by block are named r0, r1 and so on.
   void Rows(const std::string& name, const RowsStep& step, int depth) {
-    const cpu::RowProgram& program = step.program;
+    const loops::RowProgram& program = step.program;
     int64_t kept = 0;
     for (const int64_t bytes : program.kept_bytes) kept += bytes;
     Line(depth, fmt::format("rows {} {} at a time of {}, {} bytes each between loops", name, program.block,
@@ -113,10 +112,10 @@ class Printer {
     };
     for (size_t p = 0; p < program.parts.size(); ++p) {
       const std::string part = fmt::format("'{}'", step.instructions[p]->name());
-      if (const auto* loop = std::get_if<cpu::TileProgram>(&program.parts[p]))
+      if (const auto* loop = std::get_if<loops::LoopProgram>(&program.parts[p]))
         Loop(part, *loop, depth + 1, of);
       else
-        Reduce(part, std::get<cpu::ReduceProgram>(program.parts[p]), depth + 1, of);
+        Reduce(part, std::get<loops::ReduceProgram>(program.parts[p]), depth + 1, of);
     }
   }
 
@@ -154,7 +153,7 @@ class Printer {
   void Print(const Step& step, int depth) {
     const std::string name = fmt::format("'{}'", step.instruction->name());
     if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
-      for (const cpu::TileProgram& program : tiles->programs) Loop(name, program, depth, Of);
+      for (const loops::LoopProgram& program : tiles->programs) Loop(name, program, depth, Of);
     } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
       Reduce(name, reduce->program, depth, Of);
     } else if (const auto* rows = std::get_if<RowsStep>(&step.what)) {

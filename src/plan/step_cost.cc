@@ -11,7 +11,8 @@ namespace {
 // Bytes by buffer: the largest access to each.
 using Bytes = absl::flat_hash_map<Slot, int64_t>;
 
-void AddAccess(const Plan& plan, const cpu::TileProgram& program, const loops::Access& access, Bytes* bytes) {
+void AddAccess(const Plan& plan, const loops::LoopProgram& program, const loops::Access& access,
+               Bytes* bytes) {
   int64_t elements = 1;
   const auto walk = [&](absl::Span<const int64_t> dims, loops::Strides loops::Affine::*extra,
                         const loops::Strides& strides) {
@@ -29,7 +30,7 @@ void AddAccess(const Plan& plan, const cpu::TileProgram& program, const loops::A
       std::max(count, std::min(elements * ByteCount(access.type), plan.buffers[access.argument].byte_count));
 }
 
-void AddProgram(const Plan& plan, const cpu::TileProgram& program, Bytes* read, Bytes* written) {
+void AddProgram(const Plan& plan, const loops::LoopProgram& program, Bytes* read, Bytes* written) {
   program.VisitAccesses([&](const loops::Access& access, bool is_store) {
     if (access.IsArray()) AddAccess(plan, program, access, is_store ? written : read);
   });
@@ -62,7 +63,7 @@ Cost StepCost(const Plan& plan, const Step& step) {
   for (const Instruction* instruction : step.fused) cost += InstructionCost(*instruction);
   Bytes read, written;
   if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
-    for (const cpu::TileProgram& program : tiles->programs) AddProgram(plan, program, &read, &written);
+    for (const loops::LoopProgram& program : tiles->programs) AddProgram(plan, program, &read, &written);
   } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
     AddProgram(plan, reduce->program.body, &read, &written);
     for (const auto& result : reduce->program.results)

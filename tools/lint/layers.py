@@ -28,7 +28,7 @@ LEVELS = {
     "kernels/cuda/combiner": 4.7, "kernels/cuda": 4.71,
     "plan": 5, "plan/codegen": 5.1, "plan/analysis": 5.2,
     "plan/select": 5.3,
-    "plan/rewrite": 5.4, "plan/fusion": 5.4, "plan/memory": 5.4, "plan/validate": 5.4, "plan/gpu": 5.4,
+    "plan/rewrite": 5.4, "plan/fusion": 5.4, "plan/memory": 5.4, "plan/validate": 5.4, "plan/cpu": 5.4, "plan/gpu": 5.4,
     "plan/lower": 5.5, "plan/bytecode": 5.5,
     "plan/passes": 5.6, "plan/make_plan": 5.7,
     "exec": 6, "observe": 7, "conform": 7.5, "debug": 8, "cli": 9, "python": 9,

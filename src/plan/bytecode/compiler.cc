@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "kernels/cpu/loops/small_program.h"
 #include "plan/analysis/window_update.h"
 #include "plan/bytecode/frame_allocator.h"
 #include "plan/bytecode/load_cse.h"
@@ -30,7 +31,7 @@ class Compiler {
  public:
   Compiler(const Plan& plan, const StableSlots& stable, const CompileOptions& options, ChangeCounter& changes)
       : plan_(plan), stable_(stable), options_(options), changes_(changes), places_(plan.arena_bytes) {
-    scratch_ = places_.Allocate(ScratchBytes(plan.steps));
+    scratch_ = places_.Allocate(CompileLoops());
   }
 
   PlanCode Compile() {
@@ -70,28 +71,30 @@ class Compiler {
   }
 
   // True if the operands of the program fit the frame.
-  static bool IsInFrame(const cpu::TileProgram& program) {
-    return program.small().has_value() && program.small()->count <= SmallProgram::kMaxInFrame;
-  }
-  // Returns the scratch bytes that the programs need besides buffers.
-  static int64_t ScratchBytes(const std::vector<Step>& steps) {
+  static bool IsInFrame(const SmallProgram& program) { return program.count <= SmallProgram::kMaxInFrame; }
+
+  // Compiles the small loops of all steps. Returns the scratch bytes that they need besides buffers.
+  int64_t CompileLoops() {
     int64_t bytes = 0;
-    for (const Step& step : steps) {
-      if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
-        bytes = std::max({bytes, ScratchBytes(loop->condition), ScratchBytes(loop->body)});
-      } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
-        for (const BranchStep::Branch& each : branch->branches)
-          bytes = std::max(bytes, ScratchBytes(each.steps));
-      } else if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
-        for (const cpu::TileProgram& program : tiles->programs) {
-          if (!IsInFrame(program)) continue;
-          for (const SmallProgram::Call& call : program.small()->calls)
-            if (call.out.argument < 0)
-              bytes = std::max(bytes, call.out.offset + program.small()->count * call.out.width);
+    VisitStepLists(plan_.steps, [&](const std::vector<Step>& steps) {
+      for (const Step& step : steps) {
+        const auto* tiles = std::get_if<TileStep>(&step.what);
+        if (tiles == nullptr) continue;
+        auto& programs = small_[&step];
+        for (const loops::LoopProgram& program : tiles->programs) {
+          programs.push_back(cpu::CompileSmall(program));
+          if (programs.back().has_value()) bytes = std::max(bytes, ScratchBytes(*programs.back()));
         }
       }
-    }
+    });
     return bytes;
+  }
+  static int64_t ScratchBytes(const SmallProgram& program) {
+    int64_t bytes = 0;
+    for (const SmallProgram::Call& call : program.calls) {
+      if (call.out.argument < 0) bytes = std::max(bytes, call.out.offset + program.count * call.out.width);
+    }
+    return IsInFrame(program) ? bytes : 0;
   }
 
   void Steps(const std::vector<Step>& steps) {
@@ -287,16 +290,16 @@ class Compiler {
 
   // Returns false if a program of the step is not small.
   bool Tiles(const Step& step) {
-    const auto* tiles = std::get_if<TileStep>(&step.what);
-    if (tiles == nullptr) return false;
-    for (const cpu::TileProgram& program : tiles->programs) {
-      if (!program.small().has_value()) return false;
+    const auto found = small_.find(&step);
+    if (found == small_.end()) return false;
+    for (const std::optional<SmallProgram>& program : found->second) {
+      if (!program.has_value()) return false;
     }
-    for (const cpu::TileProgram& program : tiles->programs) {
-      if (IsInFrame(program))
-        Program(*program.small());
+    for (const std::optional<SmallProgram>& program : found->second) {
+      if (IsInFrame(*program))
+        Program(*program);
       else
-        Row(*program.small());
+        Row(*program);
     }
     return true;
   }
@@ -412,6 +415,8 @@ class Compiler {
   LoadCse cse_{places_, options_.load_cse, changes_};
   bool in_loop_ = false;  // Loads are reused only in loops: other code runs once.
   FramePlace scratch_ = -1;
+  // The programs of each loop; nullopt: it is not small.
+  absl::flat_hash_map<const Step*, std::vector<std::optional<SmallProgram>>> small_;
   absl::flat_hash_map<std::string, FramePlace> constants_;  // Keyed by their bytes.
 };
 

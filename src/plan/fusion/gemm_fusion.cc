@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxGemmDistance = 16;
 
 // True if position i of the loop accesses element i of the array and no other.
-bool IsAtPosition(const cpu::TileProgram& program, const loops::Access& access) {
+bool IsAtPosition(const loops::LoopProgram& program, const loops::Access& access) {
   if (!access.IsRegular() || !access.starts.empty() || access.next >= 0 || access.offset != 0) return false;
   int64_t expected = 1;
   for (size_t d = access.inner.size(); d-- > 0;) {
@@ -26,7 +26,7 @@ bool IsAtPosition(const cpu::TileProgram& program, const loops::Access& access) 
 }
 
 // True if the loop has one result and stores it in the order of its positions.
-bool StoresInOrder(const cpu::TileProgram& program) {
+bool StoresInOrder(const loops::LoopProgram& program) {
   int64_t stores = 0;
   bool in_order = true;
   program.VisitAccesses([&](const loops::Access& access, bool is_store) {
@@ -53,7 +53,7 @@ class GemmFuser {
     for (size_t i = 0; i < steps_.size(); ++i) {
       if (std::holds_alternative<KernelStep>(steps_[i].what))
         VisitProduct(i);
-      else if (const cpu::TileProgram* program = LoopIn(steps_[i]))
+      else if (const loops::LoopProgram* program = LoopIn(steps_[i]))
         VisitLoop(*program, i);
     }
     size_t kept = 0;
@@ -74,7 +74,7 @@ class GemmFuser {
   bool IsLarge(ValueId v) const { return ShapeOf(v).IsArray() && *DenseByteCount(ShapeOf(v)) >= min_bytes_; }
 
   // Returns the loop of the step if it can be fused.
-  static const cpu::TileProgram* LoopIn(const Step& step) {
+  static const loops::LoopProgram* LoopIn(const Step& step) {
     const auto* tiles = std::get_if<TileStep>(&step.what);
     if (tiles == nullptr || tiles->programs.size() != 1 || tiles->updated != kNoValue) return nullptr;
     return tiles->programs[0].outer_count() == 1 ? &tiles->programs[0] : nullptr;
@@ -95,9 +95,9 @@ class GemmFuser {
       if (how.operand_row[side] == 0 || found == loops_.end() || found->second + kMaxGemmDistance < i)
         continue;
       Step& loop = steps_[found->second];
-      std::optional<loops::LoopProgram> program = LoopIn(loop)->source().ByRows(how.operand_row[side]);
+      std::optional<loops::LoopProgram> program = LoopIn(loop)->ByRows(how.operand_row[side]);
       if (!program.has_value() || !changes_.Allow("gemm_fusion", loop.instruction->name())) continue;
-      product.loops[side] = {loop.instruction, cpu::TileProgram(*std::move(program))};
+      product.loops[side] = {loop.instruction, *std::move(program)};
       AppendFused(loop, &step);
       fused_[found->second] = joins = true;
     }
@@ -106,7 +106,7 @@ class GemmFuser {
 
   // Fuses the loop into the epilogue of the product that it reads, or records it as a candidate for a
   // prologue.
-  void VisitLoop(const cpu::TileProgram& program, size_t i) {
+  void VisitLoop(const loops::LoopProgram& program, size_t i) {
     const std::optional<size_t> product = ProductOf(program, i);
     if (product.has_value() && FuseEpilogue(*product, i)) return;
     if (!StoresInOrder(program)) return;
@@ -119,7 +119,7 @@ class GemmFuser {
   }
 
   // Returns the last product over whose blocks the loop can run.
-  std::optional<size_t> ProductOf(const cpu::TileProgram& program, size_t loop) const {
+  std::optional<size_t> ProductOf(const loops::LoopProgram& program, size_t loop) const {
     std::optional<size_t> last;
     program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       if (is_store || !access.IsArray()) return;
@@ -132,7 +132,7 @@ class GemmFuser {
   }
 
   // True if the loop is the only reader of the value and reads each element at the element's position.
-  bool ReadsInOrder(const cpu::TileProgram& program, ValueId product) const {
+  bool ReadsInOrder(const loops::LoopProgram& program, ValueId product) const {
     bool in_order = program.inner_count() == *ShapeOf(product).ElementCount();
     int64_t reads = 0;
     program.VisitAccesses([&](const loops::Access& access, bool is_store) {
@@ -150,12 +150,12 @@ class GemmFuser {
   bool FuseEpilogue(size_t product, size_t loop) {
     Step& step = steps_[product];
     const ProductKernel how = FindProductKernel(*step.instruction);
-    cpu::TileProgram program = *LoopIn(steps_[loop]);
+    loops::LoopProgram program = *LoopIn(steps_[loop]);
     if (FitsInPlace(program, ResultOf(step)) && ReadsOthersInOrder(program, ResultOf(step))) return false;
     if (how.row > 0) {
-      std::optional<loops::LoopProgram> rows = program.source().ByRows(how.row);
+      std::optional<loops::LoopProgram> rows = program.ByRows(how.row);
       if (!rows.has_value()) return false;
-      program = cpu::TileProgram(*std::move(rows));
+      program = *std::move(rows);
     }
     if (!changes_.Allow("gemm_fusion", steps_[loop].instruction->name())) return false;
     if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
@@ -178,7 +178,7 @@ class GemmFuser {
   }
 
   // A loop that reads a second array in order saves no memory in place, and is faster by itself.
-  bool ReadsOthersInOrder(const cpu::TileProgram& program, ValueId product) const {
+  bool ReadsOthersInOrder(const loops::LoopProgram& program, ValueId product) const {
     bool reads = false;
     program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       reads |= !is_store && access.IsArray() && Resolve(access.argument) != Resolve(product) &&
@@ -188,7 +188,7 @@ class GemmFuser {
   }
 
   // True if the only result of the loop can be stored where it reads the product.
-  bool FitsInPlace(const cpu::TileProgram& program, ValueId product) const {
+  bool FitsInPlace(const loops::LoopProgram& program, ValueId product) const {
     product = Resolve(product);
     bool fits = StoresInOrder(program);
     program.VisitAccesses([&](const loops::Access& access, bool is_store) {

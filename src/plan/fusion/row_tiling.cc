@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "kernels/cpu/loops/reduce_program.h"
 #include "plan/fusion/row_tiling_cse.h"
 #include "plan/visit.h"
 
@@ -20,24 +21,19 @@ constexpr int64_t kBlockBytes = 64 << 10, kMaxBlockBytes = 256 << 10, kManyBlock
 constexpr int64_t kMaxRowBytes = 256 << 10;  // Several blocks must fit the L2 cache.
 constexpr size_t kMaxParts = 24, kMaxDistance = 32;
 
-using Part = std::variant<cpu::TileProgram, cpu::ReduceProgram>;
-
-const cpu::TileProgram& BodyOf(const Part& part) {
-  const auto* loop = std::get_if<cpu::TileProgram>(&part);
-  return loop != nullptr ? *loop : std::get<cpu::ReduceProgram>(part).body;
-}
+using Part = loops::RowProgram::Part;
 
 // Calls visit(argument, is_write) for everything that the part reads and writes.
 template <class Visit>
 void VisitPart(Part& part, Visit&& visit) {
-  const auto program = [&](cpu::TileProgram& p) {
+  const auto program = [&](loops::LoopProgram& p) {
     p.VisitAccesses([&](loops::Access& access, bool is_store) {
       VisitOthers(access, [&](int32_t& argument) { visit(argument, false); });
       if (access.IsArray()) visit(access.argument, is_store);
     });
   };
-  if (auto* loop = std::get_if<cpu::TileProgram>(&part)) return program(*loop);
-  auto& reduce = std::get<cpu::ReduceProgram>(part);
+  if (auto* loop = std::get_if<loops::LoopProgram>(&part)) return program(*loop);
+  auto& reduce = std::get<loops::ReduceProgram>(part);
   program(reduce.body);
   for (loops::Reduction::Result& result : reduce.results) {
     visit(result.init, false);
@@ -55,7 +51,7 @@ struct StridedDims {
 };
 
 // Splits an access into its strides over rows and within a row; nullopt if rows do not end with dimensions.
-std::optional<std::pair<StridedDims, StridedDims>> SplitRows(const cpu::TileProgram& program,
+std::optional<std::pair<StridedDims, StridedDims>> SplitRows(const loops::LoopProgram& program,
                                                              bool rows_are_outer, const loops::Access& access,
                                                              int64_t rows) {
   StridedDims along, within;
@@ -78,7 +74,7 @@ std::optional<std::pair<StridedDims, StridedDims>> SplitRows(const cpu::TileProg
 }
 
 // True if row r accesses only the elements [r * length, (r + 1) * length).
-bool IsWithinRow(const cpu::TileProgram& program, bool rows_are_outer, const loops::Access& access,
+bool IsWithinRow(const loops::LoopProgram& program, bool rows_are_outer, const loops::Access& access,
                  int64_t rows, int64_t length) {
   const auto split = SplitRows(program, rows_are_outer, access, rows);
   if (!split.has_value() || !access.starts.empty() || !access.edges.empty()) return false;
@@ -144,13 +140,13 @@ class RowTiler {
   // Returns the number of rows of a row reduction; 0 for other steps.
   static int64_t RowsOf(const Step& step) {
     const auto* reduce = std::get_if<ReduceStep>(&step.what);
-    return reduce != nullptr && reduce->program.TakesRows() ? reduce->program.kept_count() : 0;
+    return reduce != nullptr && cpu::TakesRows(reduce->program) ? reduce->program.kept_count() : 0;
   }
   static bool HasRows(const Step& step, int64_t rows) {
     const auto* loop = std::get_if<TileStep>(&step.what);
     if (loop == nullptr) return RowsOf(step) == rows;
     if (loop->programs.size() != 1 || loop->updated != kNoValue) return false;
-    const cpu::TileProgram& program = loop->programs[0];
+    const loops::LoopProgram& program = loop->programs[0];
     return program.outer_count() == 1 && program.inner_count() > 0 && program.inner_count() % rows == 0;
   }
 
@@ -203,7 +199,7 @@ class RowTiler {
     bool fits = true;
     int64_t shared_bytes = 0;
     const auto* reduce = std::get_if<ReduceStep>(&step.what);
-    const cpu::TileProgram& program =
+    const loops::LoopProgram& program =
         reduce != nullptr ? reduce->program.body : std::get<TileStep>(step.what).programs[0];
     program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       VisitOthers(access, [&](int32_t argument) { fits &= !group->written.contains(Resolve(argument)); });
@@ -309,7 +305,7 @@ class RowTiler {
       });
     }
     for (size_t p = 0; p < rows->program.parts.size(); ++p) {
-      const auto* loop = std::get_if<cpu::TileProgram>(&rows->program.parts[p]);
+      const auto* loop = std::get_if<loops::LoopProgram>(&rows->program.parts[p]);
       if (loop == nullptr) continue;
       const loops::Access* store = nullptr;
       int64_t store_count = 0;
@@ -325,23 +321,23 @@ class RowTiler {
   }
 
   // True if all reads of the operand stay in their row, and those of the loop are where it stores.
-  static bool ReadsWhereItStores(const RowsStep& rows, int32_t operand, const cpu::TileProgram& loop,
+  static bool ReadsWhereItStores(const RowsStep& rows, int32_t operand, const loops::LoopProgram& loop,
                                  const loops::Access& store) {
     const int64_t length = loop.inner_count() / rows.program.rows;
     bool fits = true, reads = false;
     for (const Part& part : rows.program.parts) {
-      const cpu::TileProgram& body = BodyOf(part);
+      const loops::LoopProgram& body = loops::RowProgram::BodyOf(part);
       body.VisitAccesses([&](const loops::Access& access, bool) {
         VisitOthers(access, [&](int32_t argument) { fits &= argument != operand; });
         if (access.argument != operand) return;
         fits &= ByteCount(access.type) == ByteCount(store.type) &&
-                IsWithinRow(body, std::holds_alternative<cpu::ReduceProgram>(part), access, rows.program.rows,
-                            length);
+                IsWithinRow(body, std::holds_alternative<loops::ReduceProgram>(part), access,
+                            rows.program.rows, length);
         if (&body != &loop) return;
         reads = true;
         fits &= access.offset == store.offset && access.inner == store.inner;
       });
-      if (const auto* reduce = std::get_if<cpu::ReduceProgram>(&part)) {
+      if (const auto* reduce = std::get_if<loops::ReduceProgram>(&part)) {
         for (const loops::Reduction::Result& result : reduce->results) fits &= result.init != operand;
       }
     }

@@ -6,15 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/chains/chain_fold.h"
+#include "kernels/cpu/loops/reduce_program.h"
 
 namespace hlo::plan {
 namespace {
 
-using cpu::ReduceProgram;
-using cpu::TileProgram;
 using loops::Access;
 using loops::LoopProgram;
+using loops::ReduceProgram;
 
 constexpr int64_t kMinRowLength = 128;
 
@@ -68,7 +67,7 @@ struct CopyChanges {
   std::optional<std::pair<loops::Value, Access>> load, store;  // Replaces a value by a load; adds a store.
   bool yields_stored = false;
 };
-TileProgram Copy(const LoopProgram& from, const CopyChanges& changes) {
+LoopProgram Copy(const LoopProgram& from, const CopyChanges& changes) {
   std::vector<bool> needed(from.steps().size(), false);  // Indexed by value.
   for (const LoopProgram::Stored& stored : from.stores()) needed[stored.value] = true;
   for (const loops::Value value : from.yields()) needed[value] = true;
@@ -96,7 +95,7 @@ TileProgram Copy(const LoopProgram& from, const CopyChanges& changes) {
   if (changes.yields_stored) to.Yield(values[from.stores()[0].value]);
   for (const loops::Value value : from.yields()) to.Yield(values[value]);
   to.Finish();
-  return TileProgram(std::move(to));
+  return to;
 }
 
 bool IsPlain(const LoopProgram& program) {
@@ -107,22 +106,21 @@ bool IsPlain(const LoopProgram& program) {
 
 // Returns the loop that also reduces what it stores, as `reduce` does; nullopt if `reduce` reads anything
 // else.
-std::optional<TileProgram> FusedReduction(LoopProgram loop, const ReduceProgram& reduce, int64_t rows) {
+std::optional<LoopProgram> FusedReduction(LoopProgram loop, const ReduceProgram& reduce, int64_t rows) {
   if (loop.outer_count() == 1) {
     std::optional<LoopProgram> by_rows = loop.ByRows(loop.inner_count() / rows);
     if (by_rows.has_value()) loop = *std::move(by_rows);
   }
   if (!HasLongRows(loop, rows) || loop.inner_count() != reduce.reduced_count() || loop.stores().size() != 1 ||
-      !IsPlain(loop) || !reduce.body.source().YieldedAsStored().has_value() ||
+      !IsPlain(loop) || !reduce.body.YieldedAsStored().has_value() ||
       reduce.pick != loops::Reduction::Pick::kNone)
     return std::nullopt;
-  if (!HasLongRows(reduce.body.source(), rows) ||
+  if (!HasLongRows(reduce.body, rows) ||
       !IsSameAccess(loop.access(loop.stores()[0].access), reduce.body.access(0)))
     return std::nullopt;
-  TileProgram joined = Copy(loop, {.yields_stored = true});
-  if (!joined.Folds() || !cpu::ChainFold::KindOf(reduce.fold_call, joined.YieldsBF16()).has_value())
-    return std::nullopt;
-  return joined;
+  ReduceProgram joined{reduce, Copy(loop, {.yields_stored = true})};
+  if (!cpu::ReducesInChain(joined)) return std::nullopt;
+  return std::move(joined.body);
 }
 
 // Finds a value that both programs compute and round to bf16: storing it is cheaper than computing it again.
@@ -147,12 +145,11 @@ std::optional<std::pair<loops::Value, loops::Value>> SharedValue(const LoopProgr
 // Makes long rows the outer loop, where operands are invariant along rows.
 void MakeRowsOuter(RowsStep& rows) {
   for (auto& part : rows.program.parts) {
-    auto* loop = std::get_if<TileProgram>(&part);
+    auto* loop = std::get_if<LoopProgram>(&part);
     if (loop == nullptr || loop->inner_dims().size() < 2) continue;
     const int64_t length = loop->inner_count() / rows.program.rows;
-    std::optional<LoopProgram> by_rows =
-        length < kMinRowLength ? std::nullopt : loop->source().ByRows(length);
-    if (by_rows.has_value()) part = TileProgram(*std::move(by_rows));
+    std::optional<LoopProgram> by_rows = length < kMinRowLength ? std::nullopt : loop->ByRows(length);
+    if (by_rows.has_value()) part = *std::move(by_rows);
   }
 }
 
@@ -160,10 +157,10 @@ void MakeRowsOuter(RowsStep& rows) {
 void FuseReductions(RowsStep& rows) {
   auto& parts = rows.program.parts;
   for (size_t p = 0; p + 1 < parts.size(); ++p) {
-    const auto* loop = std::get_if<TileProgram>(&parts[p]);
+    const auto* loop = std::get_if<LoopProgram>(&parts[p]);
     auto* reduce = std::get_if<ReduceProgram>(&parts[p + 1]);
     if (loop == nullptr || reduce == nullptr) continue;
-    std::optional<TileProgram> body = FusedReduction(loop->source(), *reduce, rows.program.rows);
+    std::optional<LoopProgram> body = FusedReduction(*loop, *reduce, rows.program.rows);
     if (!body.has_value()) continue;
     reduce->body = *std::move(body);
     parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(p));
@@ -173,24 +170,25 @@ void FuseReductions(RowsStep& rows) {
 
 // Stores a value that a reduction computes for the next loop that needs it.
 void ReuseReductionValue(RowsStep& rows, size_t p, ChangeCounter& changes) {
-  cpu::RowProgram& program = rows.program;
+  loops::RowProgram& program = rows.program;
   auto* reduce = std::get_if<ReduceProgram>(&program.parts[p]);
-  if (reduce == nullptr || !HasLongRows(reduce->body.source(), program.rows) ||
-      !IsPlain(reduce->body.source()) || !reduce->body.Folds() || !reduce->body.stores().empty())
+  if (reduce == nullptr || !HasLongRows(reduce->body, program.rows) || !IsPlain(reduce->body) ||
+      !reduce->body.stores().empty())
     return;
   for (size_t q = p + 1; q < program.parts.size(); ++q) {
-    auto* loop = std::get_if<TileProgram>(&program.parts[q]);
-    if (loop == nullptr || !HasLongRows(loop->source(), program.rows) || !IsPlain(loop->source()) ||
+    auto* loop = std::get_if<LoopProgram>(&program.parts[q]);
+    if (loop == nullptr || !HasLongRows(*loop, program.rows) || !IsPlain(*loop) ||
         loop->inner_count() != reduce->body.inner_count())
       continue;
-    const auto shared = SharedValue(reduce->body.source(), loop->source());
+    const auto shared = SharedValue(reduce->body, *loop);
     if (!shared.has_value()) continue;
+    if (!cpu::YieldsFromChain(reduce->body)) return;
     const int64_t length = loop->inner_count();
     const auto number = static_cast<int32_t>(program.argument_count + program.kept_bytes.size());
     const Access kept{number, ElementType::kBF16, 0, {length}, {1}, {}};
-    TileProgram body = Copy(reduce->body.source(), {.store = std::pair(shared->first, kept)});
-    if (!body.Folds() || !changes.Allow("row_tiling_cse", rows.instructions[q]->name())) return;
-    *loop = Copy(loop->source(), {.load = std::pair(shared->second, kept)});
+    LoopProgram body = Copy(reduce->body, {.store = std::pair(shared->first, kept)});
+    if (!cpu::YieldsFromChain(body) || !changes.Allow("row_tiling_cse", rows.instructions[q]->name())) return;
+    *loop = Copy(*loop, {.load = std::pair(shared->second, kept)});
     reduce->body = std::move(body);
     program.kept_bytes.push_back(length * ByteCount(kept.type));
     return;

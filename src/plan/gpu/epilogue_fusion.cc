@@ -26,7 +26,7 @@ std::optional<GpuStep::WithEpilogue> FuseLoop(const Step& contraction, const Ste
   const Shape& shape = contraction.instruction->shape();
   if (result < 0 || !shape.IsArray()) return std::nullopt;
   const std::optional<MatchedEpilogue> matched =
-      MatchEpilogue(loop->programs[0].source(), result, shape.type(), *shape.ElementCount());
+      MatchEpilogue(loop->programs[0], result, shape.type(), *shape.ElementCount());
   const std::vector<Slot>& operands = kernel_step->operands;
   // If the loop does not overwrite the contraction's result, that result must have no other use.
   if (!matched.has_value() || (matched->stored != result && uses[result] != 2) ||

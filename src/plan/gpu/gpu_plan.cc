@@ -34,11 +34,11 @@ GpuStep LowerStep(const Step& step, const device::DeviceProperties& device) {
     return true;
   };
   if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
-    for (const cpu::TileProgram& program : tiles->programs) {
-      if (!add(cuda::LowerLoop(program.source(), device))) break;
+    for (const loops::LoopProgram& program : tiles->programs) {
+      if (!add(cuda::LowerLoop(program, device))) break;
     }
   } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
-    add(cuda::LowerReduce(reduce->program.source(), device));
+    add(cuda::LowerReduce(reduce->program, device));
   } else if (std::holds_alternative<KernelStep>(step.what) ||
              std::holds_alternative<ReferenceStep>(step.what)) {
     lowered.kernel = FindGpuKernel(*step.instruction, device);

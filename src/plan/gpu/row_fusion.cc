@@ -20,12 +20,12 @@ constexpr size_t kMaxMembers = 20, kMaxDistance = 32;
 // The memory that results may take outside the arena, where they would overlap operands.
 constexpr int64_t kMaxMovedBytes = 256 << 20;
 
-const cpu::TileProgram* LoopOf(const Step& step) {
+const loops::LoopProgram* LoopOf(const Step& step) {
   const auto* tiles = std::get_if<TileStep>(&step.what);
   return tiles != nullptr && tiles->programs.size() == 1 && tiles->updated < 0 ? &tiles->programs[0]
                                                                                : nullptr;
 }
-const cpu::ReduceProgram* ReductionOf(const Step& step) {
+const loops::ReduceProgram* ReductionOf(const Step& step) {
   const auto* reduce = std::get_if<ReduceStep>(&step.what);
   return reduce != nullptr && reduce->program.rows ? &reduce->program : nullptr;
 }
@@ -67,11 +67,10 @@ class RowFusion {
   bool IsCandidate(const Step& step, int64_t rows, int64_t length) const {
     const GpuStep& lowered = gpu_->steps.at(&step);
     if (!lowered.reason.empty() || in_epilogues_.contains(&step)) return false;
-    if (const cpu::ReduceProgram* reduce = ReductionOf(step); reduce != nullptr)
-      return reduce->kept_count() == rows && reduce->reduced_count() == length &&
-             MayRunOnCore(reduce->body.source());
-    const cpu::TileProgram* loop = LoopOf(step);
-    if (loop == nullptr || !MayRunOnCore(loop->source())) return false;
+    if (const loops::ReduceProgram* reduce = ReductionOf(step); reduce != nullptr)
+      return reduce->kept_count() == rows && reduce->reduced_count() == length && MayRunOnCore(reduce->body);
+    const loops::LoopProgram* loop = LoopOf(step);
+    if (loop == nullptr || !MayRunOnCore(*loop)) return false;
     const int64_t count = loop->outer_count() * loop->inner_count();
     return count == rows || count == rows * length;
   }
@@ -83,7 +82,7 @@ class RowFusion {
 
   std::vector<size_t> FindMembers(const std::vector<Step>& steps, size_t first) const {
     const size_t end = std::min(steps.size(), first + kMaxDistance);
-    const cpu::ReduceProgram* reduce = nullptr;
+    const loops::ReduceProgram* reduce = nullptr;
     for (size_t i = first; i < end && reduce == nullptr && CanPass(steps[i]); ++i)
       reduce = ReductionOf(steps[i]);
     if (reduce == nullptr || reduce->reduced_count() < kMinLength || reduce->reduced_count() > kMaxLength)
@@ -117,8 +116,8 @@ class RowFusion {
     std::vector<int> inner_uses(plan_.buffers.size());
     bool reduces = false;
     for (const size_t i : members) {
-      const cpu::ReduceProgram* reduce = ReductionOf(steps[i]);
-      parts.push_back({reduce != nullptr ? &reduce->body.source() : &LoopOf(steps[i])->source(), reduce});
+      const loops::ReduceProgram* reduce = ReductionOf(steps[i]);
+      parts.push_back({reduce != nullptr ? &reduce->body : LoopOf(steps[i]), reduce});
       reduces |= reduce != nullptr;
       VisitSlots(steps[i], [&](Slot slot, bool) { ++inner_uses[slot]; });
     }

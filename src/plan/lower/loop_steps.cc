@@ -46,7 +46,7 @@ loops::LoopProgram LoopSteps::Finished(LoopBuilder& builder) {
   return std::move(builder.program());
 }
 
-cpu::TileProgram LoopSteps::Loops(const FusedLoop& loop) {
+loops::LoopProgram LoopSteps::Loops(const FusedLoop& loop) {
   const Shape& shape = ShapeOf(loop.roots[0]->results[0]);
   LoopBuilder builder = Builder(shape);
   for (const Node* root : loop.roots) {
@@ -61,7 +61,7 @@ cpu::TileProgram LoopSteps::Loops(const FusedLoop& loop) {
     const IndexMap map = WithoutUnitDims(ShapeOf(loop.update->operands[1]), shape);
     builder.program().Store(builder.Value(loop.updating), WindowOf(*loop.update, map, builder));
   }
-  return cpu::TileProgram(Finished(builder));
+  return Finished(builder);
 }
 
 loops::Access LoopSteps::WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const {
@@ -80,7 +80,7 @@ TileStep LoopSteps::CopyOf(ValueId operand, ValueId result) {
   LoopBuilder whole = Builder(ShapeOf(result));
   const IndexMap identity = IndexMap::Identity(ShapeOf(result).rank());
   whole.program().Store(whole.Value(operand), whole.AccessOf(result, identity));
-  step.programs.emplace_back(Finished(whole));
+  step.programs.push_back(Finished(whole));
   return step;
 }
 
@@ -88,13 +88,13 @@ TileStep LoopSteps::UpdateSlice(const Node& node) {
   const ValueId operand = node.operands[0], result = node.results[0];
   TileStep step = CopyOf(operand, result);
   if (const FusedLoop* loop = siblings_.LoopOf(node)) {
-    step.programs.emplace_back(Loops(*loop));
+    step.programs.push_back(Loops(*loop));
     return step;
   }
   LoopBuilder window = Builder(ShapeOf(node.operands[1]));
   window.program().Store(window.Value(node.operands[1]),
                          WindowOf(node, IndexMap::Identity(ShapeOf(result).rank()), window));
-  step.programs.emplace_back(Finished(window));
+  step.programs.push_back(Finished(window));
   return step;
 }
 
@@ -127,7 +127,7 @@ TileStep LoopSteps::ScatterWindow(const Node& node, const LoopUpdate& update) {
     value = window.program().Apply(*update.combine, loops::LaneOf(shape.type()), {before, value});
   }
   window.program().Store(value, std::move(access));
-  step.programs.emplace_back(Finished(window));
+  step.programs.push_back(Finished(window));
   return step;
 }
 
@@ -142,7 +142,7 @@ TileStep LoopSteps::Concatenate(const Node& node) {
     map.offset[dimension] = at;
     at += ShapeOf(operand).dim(dimension);
     part.program().Store(part.Value(operand), part.AccessOf(result, map));
-    step.programs.emplace_back(Finished(part));
+    step.programs.push_back(Finished(part));
   }
   return step;
 }
@@ -169,14 +169,13 @@ TileStep LoopSteps::Pad(const Node& node) {
   const bool is_empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
   TileStep step;
   if (is_spaced || is_empty || *to.ElementCount() < kMinAround)
-    step.programs.emplace_back(
-        Fill(node, {to.dims().begin(), to.dims().end()}, IndexMap::Identity(to.rank())));
+    step.programs.push_back(Fill(node, {to.dims().begin(), to.dims().end()}, IndexMap::Identity(to.rank())));
   else
     FillAround(node, dims, write, &step);
   if (is_empty) return step;
   LoopBuilder copy(graph_, fusion_, dims, Iota(from.rank()), 0);
   copy.program().Store(copy.Value(operand, read), copy.AccessOf(result, write));
-  step.programs.emplace_back(Finished(copy));
+  step.programs.push_back(Finished(copy));
   return step;
 }
 
@@ -199,7 +198,7 @@ void LoopSteps::FillAround(const Node& pad, absl::Span<const int64_t> box, const
          {std::pair(int64_t{0}, at.offset[d]), std::pair(end, whole.dim(d) - end)}) {
       places.offset[d] = begin;
       dims[d] = length;
-      if (length > 0) step->programs.emplace_back(Fill(pad, dims, places));
+      if (length > 0) step->programs.push_back(Fill(pad, dims, places));
     }
     places.offset[d] = at.offset[d];
     dims[d] = box[d];

@@ -19,7 +19,7 @@ class LoopSteps {
   LoopSteps(const Graph& graph, const LoopFusion& fusion, const SiblingFusion& siblings)
       : graph_(graph), fusion_(fusion), siblings_(siblings) {}
 
-  cpu::TileProgram Loops(const FusedLoop& loop);
+  loops::LoopProgram Loops(const FusedLoop& loop);
   ReduceStep Reduce(const Node& node, ReduceCode code);
   // Copies the operand, unless the update is in place, and then writes the window.
   TileStep UpdateSlice(const Node& node);

@@ -72,12 +72,12 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   }
   if (parts > 1) {
     const int64_t length = shape.dim(last) / parts;
-    return {cpu::ReduceProgram({{.combiner = std::move(code.code),
-                                 .grouping = code.grouping,
-                                 .fold = code.fold,
-                                 .results = std::move(results),
-                                 .part_length = length},
-                                SplitRows(node, last, parts)})};
+    return {loops::ReduceProgram({{.combiner = std::move(code.code),
+                                   .grouping = code.grouping,
+                                   .fold = code.fold,
+                                   .results = std::move(results),
+                                   .part_length = length},
+                                  SplitRows(node, last, parts)})};
   }
   std::vector<int64_t> order = rows ? kept_dims : reduced_dims;
   const auto outer = static_cast<int64_t>(order.size());
@@ -85,7 +85,7 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   order.insert(order.end(), inner.begin(), inner.end());
   LoopBuilder builder(graph_, fusion_, shape.dims(), order, outer);
   for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
-  return {cpu::ReduceProgram(
+  return {loops::ReduceProgram(
       {{.rows = rows,
         .combiner = std::move(code.code),
         .grouping = code.grouping,

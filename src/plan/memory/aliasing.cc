@@ -83,7 +83,7 @@ class AliasAssigner {
       return;
     }
     if (tiles.programs.size() != 1) return;
-    const cpu::TileProgram& program = tiles.programs[0];
+    const loops::LoopProgram& program = tiles.programs[0];
     Loads loads;
     program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       VisitOthers(access, [&](int32_t argument) { loads.others.insert(StorageOf(argument)); });
@@ -93,7 +93,7 @@ class AliasAssigner {
     std::vector<size_t> stores(program.stores().size());
     std::iota(stores.begin(), stores.end(), size_t{0});
     std::stable_sort(stores.begin(), stores.end(),
-                     [&](size_t a, size_t b) { return program.WrittenAt(a) < program.WrittenAt(b); });
+                     [&](size_t a, size_t b) { return program.StoredFrom(a) < program.StoredFrom(b); });
     for (const bool as_next_state : {true, false}) {
       std::erase_if(stores, [&](size_t k) { return AliasStore(program, k, as_next_state, loads); });
     }
@@ -107,7 +107,7 @@ class AliasAssigner {
 
   // Returns true if the store now aliases an operand of the loop: the state whose next value it is, or
   // another one.
-  bool AliasStore(const cpu::TileProgram& program, size_t k, bool as_next_state, Loads& loads) {
+  bool AliasStore(const loops::LoopProgram& program, size_t k, bool as_next_state, Loads& loads) {
     const loops::Access& store = program.access(program.stores()[k].access);
     const auto state = next_states_.find(Resolve(store.argument));
     const bool is_next =
@@ -124,8 +124,8 @@ class AliasAssigner {
           absl::c_all_of(
               loads.arrays,
               [&](const loops::Access* other) { return !is_same(*other) || IsSameElement(*other, store); }) &&
-          program.LastReadAt([&](const loops::Access& other) { return other.IsArray() && is_same(other); }) <=
-              program.WrittenAt(k);
+          program.LastUse([&](const loops::Access& other) { return other.IsArray() && is_same(other); }) <=
+              program.StoredFrom(k);
       if (!fits) continue;
       const bool joins = CanReuse(storage, store.argument);
       if (joins) liveness_.Merge(store.argument, storage);
@@ -149,7 +149,7 @@ class AliasAssigner {
     int64_t reads = 0;
     VisitSlots(step, [&](int32_t& v, bool is_write) { reads += !is_write && StorageOf(v) == storage; });
     int64_t harmless_reads = 1;  // The copy reads it once.
-    const cpu::TileProgram& window = tiles.programs[1];
+    const loops::LoopProgram& window = tiles.programs[1];
     const loops::Access* store = nullptr;
     window.VisitAccesses([&](const loops::Access& access, bool is_store) {
       if (is_store && access.argument == tiles.result) store = &access;

@@ -9,8 +9,9 @@
 namespace hlo::plan {
 namespace {
 
-using cpu::TileProgram;
 using loops::Access;
+using loops::LoopProgram;
+using loops::RowProgram;
 
 // The range of an affine function over the positions of a loop.
 struct ByteRange {
@@ -21,7 +22,7 @@ struct ByteRange {
   }
 };
 
-ByteRange ByteRangeOf(const TileProgram& program, int64_t offset, const loops::Strides& outer,
+ByteRange ByteRangeOf(const LoopProgram& program, int64_t offset, const loops::Strides& outer,
                       const loops::Strides& inner) {
   ByteRange range{offset, offset};
   range.Walk(program.outer_dims(), outer);
@@ -29,7 +30,7 @@ ByteRange ByteRangeOf(const TileProgram& program, int64_t offset, const loops::S
   return range;
 }
 
-std::optional<std::string> CheckAccess(const TileProgram& program, const Access& access,
+std::optional<std::string> CheckAccess(const LoopProgram& program, const Access& access,
                                        const ProgramArguments& arguments) {
   const auto elements = [&](int32_t argument, ElementType type) {
     const std::optional<int64_t> bytes = arguments.byte_count(argument);
@@ -59,14 +60,14 @@ std::optional<std::string> CheckAccess(const TileProgram& program, const Access&
 
 }  // namespace
 
-std::optional<std::string> CheckBounds(const TileProgram& program, const ProgramArguments& arguments) {
+std::optional<std::string> CheckBounds(const LoopProgram& program, const ProgramArguments& arguments) {
   if (program.outer_count() == 0 || program.inner_count() == 0) return std::nullopt;
-  for (const TileProgram::Step& step : program.steps()) {
-    if (step.access < 0) continue;
+  for (const LoopProgram::Step& step : program.steps()) {
+    if (!step.IsLoad()) continue;
     // The later accesses of a chain are read beyond the edges of the first ones, so they are not bounded.
     if (auto problem = CheckAccess(program, program.access(step.access), arguments)) return problem;
   }
-  for (const TileProgram::Stored& stored : program.stores()) {
+  for (const LoopProgram::Stored& stored : program.stores()) {
     if (auto problem = CheckAccess(program, program.access(stored.access), arguments)) return problem;
   }
   return std::nullopt;
@@ -87,13 +88,12 @@ bool IsSameElement(const Access& load, const Access& store, const ProgramArgumen
 }
 
 // Returns the last step that uses the value of a load; stores come after all steps.
-int64_t LastUse(const TileProgram& program, loops::Value load) {
+int64_t LastUse(const LoopProgram& program, loops::Value load) {
   int64_t last = -1;
   const auto steps = program.steps();
   for (size_t s = 0; s < steps.size(); ++s) {
-    for (int k = 0; k < steps[s].operand_count; ++k) {
-      if (steps[s].in[k] == load) last = static_cast<int64_t>(s);
-    }
+    const auto operands = steps[s].operands();
+    if (std::find(operands.begin(), operands.end(), load) != operands.end()) last = static_cast<int64_t>(s);
   }
   for (size_t k = 0; k < program.stores().size(); ++k) {
     if (program.stores()[k].value == load) last = static_cast<int64_t>(steps.size() + k);
@@ -103,12 +103,12 @@ int64_t LastUse(const TileProgram& program, loops::Value load) {
                                                                        : last;
 }
 
-std::optional<std::string> CheckStore(const TileProgram& program, size_t number,
+std::optional<std::string> CheckStore(const LoopProgram& program, size_t number,
                                       const ProgramArguments& arguments) {
   const Access& store = program.access(program.stores()[number].access);
-  const int64_t written_at = program.WrittenAt(number);
-  for (const TileProgram::Step& step : program.steps()) {
-    for (int32_t a = step.access; a >= 0; a = program.access(a).next) {
+  const int64_t written_at = program.StoredFrom(number);
+  for (size_t s = 0; s < program.steps().size(); ++s) {
+    for (int32_t a = program.steps()[s].access; a >= 0; a = program.access(a).next) {
       const Access& load = program.access(a);
       bool reads_other = false;
       VisitOthers(load,
@@ -118,11 +118,11 @@ std::optional<std::string> CheckStore(const TileProgram& program, size_t number,
       if (!load.IsArray() || !arguments.overlap(load.argument, store.argument)) continue;
       if (!arguments.same(load.argument, store.argument) || !IsSameElement(load, store, arguments))
         return fmt::format("it overwrites elements of argument {} that other positions read", load.argument);
-      if (LastUse(program, step.out) > written_at)
+      if (LastUse(program, static_cast<loops::Value>(s)) > written_at)
         return fmt::format("it overwrites elements of argument {} before their last use", load.argument);
     }
   }
-  for (const TileProgram::Stored& other : program.stores()) {
+  for (const LoopProgram::Stored& other : program.stores()) {
     const Access& access = program.access(other.access);
     bool reads = false;
     VisitOthers(access, [&](int32_t argument) { reads |= arguments.overlap(argument, store.argument); });
@@ -133,7 +133,7 @@ std::optional<std::string> CheckStore(const TileProgram& program, size_t number,
 
 }  // namespace
 
-std::optional<std::string> CheckInPlace(const TileProgram& program, const ProgramArguments& arguments) {
+std::optional<std::string> CheckInPlace(const LoopProgram& program, const ProgramArguments& arguments) {
   for (size_t k = 0; k < program.stores().size(); ++k) {
     if (auto problem = CheckStore(program, k, arguments)) return problem;
   }
@@ -142,15 +142,8 @@ std::optional<std::string> CheckInPlace(const TileProgram& program, const Progra
 
 namespace {
 
-using LoopOrReduce = std::variant<TileProgram, cpu::ReduceProgram>;
-
-const TileProgram& LoopOf(const LoopOrReduce& part) {
-  const auto* loop = std::get_if<TileProgram>(&part);
-  return loop != nullptr ? *loop : std::get<cpu::ReduceProgram>(part).body;
-}
-
 // Returns the bytes of a row if row r accesses only the r-th of `rows` equal parts of the array.
-std::optional<int64_t> RowBytes(const TileProgram& program, const Access& access, int64_t rows) {
+std::optional<int64_t> RowBytes(const LoopProgram& program, const Access& access, int64_t rows) {
   if (!access.starts.empty() || !access.edges.empty() || access.next >= 0) return std::nullopt;
   // The dimensions over rows, outermost first, and those within a row.
   std::vector<std::pair<int64_t, int64_t>> over, within;
@@ -195,7 +188,7 @@ std::optional<int64_t> RowBytes(const TileProgram& program, const Access& access
 
 }  // namespace
 
-std::optional<std::string> CheckInPlace(const cpu::RowProgram& program, const ProgramArguments& arguments) {
+std::optional<std::string> CheckInPlace(const RowProgram& program, const ProgramArguments& arguments) {
   struct Write {
     int32_t argument;
     std::optional<int64_t> row_bytes;
@@ -204,19 +197,19 @@ std::optional<std::string> CheckInPlace(const cpu::RowProgram& program, const Pr
   };
   std::vector<Write> writes;
   for (size_t p = 0; p < program.parts.size(); ++p) {
-    LoopOf(program.parts[p]).VisitAccesses([&](const Access& access, bool is_store) {
+    RowProgram::BodyOf(program.parts[p]).VisitAccesses([&](const Access& access, bool is_store) {
       if (is_store)
         writes.push_back(
-            {access.argument, RowBytes(LoopOf(program.parts[p]), access, program.rows), p, true});
+            {access.argument, RowBytes(RowProgram::BodyOf(program.parts[p]), access, program.rows), p, true});
     });
-    if (const auto* reduce = std::get_if<cpu::ReduceProgram>(&program.parts[p])) {
+    if (const auto* reduce = std::get_if<loops::ReduceProgram>(&program.parts[p])) {
       for (const auto& result : reduce->results)
         writes.push_back({result.output, ByteCount(result.output_type), p, false});
     }
   }
   std::optional<std::string> problem;
   for (size_t p = 0; p < program.parts.size() && !problem.has_value(); ++p) {
-    const TileProgram& body = LoopOf(program.parts[p]);
+    const LoopProgram& body = RowProgram::BodyOf(program.parts[p]);
     // Part p reads whole arrays (`row_bytes` is nullopt) or its own row.
     const auto read = [&](int32_t argument, std::optional<int64_t> row_bytes) {
       for (const Write& write : writes) {
@@ -235,7 +228,7 @@ std::optional<std::string> CheckInPlace(const cpu::RowProgram& program, const Pr
       VisitOthers(access, [&](int32_t argument) { read(argument, std::nullopt); });
       if (!is_store && access.IsArray()) read(access.argument, RowBytes(body, access, program.rows));
     });
-    if (const auto* reduce = std::get_if<cpu::ReduceProgram>(&program.parts[p])) {
+    if (const auto* reduce = std::get_if<loops::ReduceProgram>(&program.parts[p])) {
       for (const auto& result : reduce->results) read(result.init, std::nullopt);
     }
     if (!problem.has_value()) problem = CheckInPlace(body, arguments);

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "kernels/cpu/loops/row_program.h"
-#include "kernels/cpu/loops/tile_program.h"
+#include "loops/loop_program.h"
+#include "loops/row_program.h"
 
 namespace hlo::plan {
 
@@ -22,12 +22,12 @@ struct ProgramArguments {
 // Each function returns an error message, or nullopt.
 
 // Checks that every access of the program is within its argument. Accesses with edges are not bounded.
-std::optional<std::string> CheckBounds(const cpu::TileProgram& program, const ProgramArguments& arguments);
+std::optional<std::string> CheckBounds(const loops::LoopProgram& program, const ProgramArguments& arguments);
 
 // Checks that the program reads every element before it overwrites it.
-std::optional<std::string> CheckInPlace(const cpu::TileProgram& program, const ProgramArguments& arguments);
+std::optional<std::string> CheckInPlace(const loops::LoopProgram& program, const ProgramArguments& arguments);
 
 // Likewise for parts that run over the same rows, block by block.
-std::optional<std::string> CheckInPlace(const cpu::RowProgram& program, const ProgramArguments& arguments);
+std::optional<std::string> CheckInPlace(const loops::RowProgram& program, const ProgramArguments& arguments);
 
 }  // namespace hlo::plan

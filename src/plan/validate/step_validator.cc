@@ -17,7 +17,7 @@ namespace {
 // Returns the number of elements that the step stores to the buffer.
 int64_t StoredCount(const TileStep& tiles, Slot slot) {
   int64_t count = 0;
-  for (const cpu::TileProgram& program : tiles.programs) {
+  for (const loops::LoopProgram& program : tiles.programs) {
     for (const auto& store : program.stores()) {
       if (program.access(store.access).argument == slot)
         count += program.outer_count() * program.inner_count();
@@ -212,7 +212,7 @@ bool StepValidator::IsUpdated(const KernelStep& step, Slot operand, Slot result)
 
 absl::Status StepValidator::CheckPrograms(const Step& step) const {
   std::optional<std::string> problem;
-  const auto check = [&](const cpu::TileProgram& program, absl::FunctionRef<Slot(int32_t)> slot_of) {
+  const auto check = [&](const loops::LoopProgram& program, absl::FunctionRef<Slot(int32_t)> slot_of) {
     const auto bytes = [&](int32_t argument) {
       const Slot slot = slot_of(argument);
       return slot < 0 ? std::nullopt : std::optional(BufferOf(slot).byte_count);
@@ -226,7 +226,7 @@ absl::Status StepValidator::CheckPrograms(const Step& step) const {
   };
   const auto itself = [](int32_t slot) { return slot; };
   if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
-    for (const cpu::TileProgram& program : tiles->programs) check(program, itself);
+    for (const loops::LoopProgram& program : tiles->programs) check(program, itself);
   } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
     check(reduce->program.body, itself);
     for (const auto& result : reduce->program.results) {
@@ -237,8 +237,8 @@ absl::Status StepValidator::CheckPrograms(const Step& step) const {
     }
   } else if (const auto* rows = std::get_if<RowsStep>(&step.what)) {
     for (const auto& part : rows->program.parts) {
-      const auto* loop = std::get_if<cpu::TileProgram>(&part);
-      check(loop != nullptr ? *loop : std::get<cpu::ReduceProgram>(part).body,
+      const auto* loop = std::get_if<loops::LoopProgram>(&part);
+      check(loop != nullptr ? *loop : std::get<loops::ReduceProgram>(part).body,
             [&](int32_t argument) { return SlotOf(*rows, argument); });
     }
   } else if (const auto* product = std::get_if<ProductStep>(&step.what)) {

@@ -6,7 +6,7 @@
 
 #include "fmt/format.h"
 #include "kernels/cpu/bytecode/decode.h"
-#include "kernels/cpu/loops/tile_program.h"
+#include "kernels/cpu/loops/small_program.h"
 #include "plan/analysis/window_update.h"
 #include "plan/select/library_kernels.h"
 #include "plan/visit.h"
@@ -125,7 +125,7 @@ bool WritesWhole(const Plan& plan, const Step& step, Slot slot) {
   const auto* tiles = std::get_if<TileStep>(&step.what);
   if (tiles == nullptr) return true;
   int64_t bytes = 0;
-  for (const cpu::TileProgram& program : tiles->programs) {
+  for (const loops::LoopProgram& program : tiles->programs) {
     program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       if (is_store && access.argument == slot && !access.drops && access.edges.empty())
         bytes += program.outer_count() * program.inner_count() * ByteCount(access.type);
@@ -278,10 +278,13 @@ void SymbolicState::Run(const std::vector<Move>& moves) {
 
 void SymbolicState::Run(const Step& step) {
   if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
-    const bool is_small = std::all_of(tiles->programs.begin(), tiles->programs.end(),
-                                      [](const auto& program) { return program.small().has_value(); });
-    if (!is_small) return RunOpaque(step);
-    for (const cpu::TileProgram& program : tiles->programs) RunSmall(*program.small());
+    std::vector<SmallProgram> small;
+    for (const loops::LoopProgram& program : tiles->programs) {
+      std::optional<SmallProgram> compiled = cpu::CompileSmall(program);
+      if (!compiled.has_value()) return RunOpaque(step);
+      small.push_back(*std::move(compiled));
+    }
+    for (const SmallProgram& program : small) RunSmall(program);
     return;
   }
   const auto* kernel = std::get_if<KernelStep>(&step.what);

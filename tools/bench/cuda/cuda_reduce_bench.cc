@@ -24,7 +24,7 @@ class BoundReduce {
     const auto* step =
         plan_.steps.empty() ? nullptr : std::get_if<plan::ReduceStep>(&plan_.steps.back().what);
     if (step == nullptr) Require(absl::UnimplementedError("the plan has no reduction"));
-    absl::StatusOr<cuda::LoweredProgram> lowered = cuda::LowerReduce(step->program.source(), device);
+    absl::StatusOr<cuda::LoweredProgram> lowered = cuda::LowerReduce(step->program, device);
     Require(lowered.status());
     lowered_ = *std::move(lowered);
     workspace_.emplace_back(static_cast<size_t>(lowered_.workspace_bytes));

@@ -20,6 +20,12 @@ constexpr int64_t kReduceChunk = 16 << 10;  // Minimum elements per work item.
 constexpr int64_t kLargestChunk = 64 << 10;
 constexpr int64_t kWidest = Accumulators::kWidest;
 
+// Returns true if whole rows are reduced, one after the other.
+bool RunsByRows(const loops::Reduction& reduction, int64_t kept, int64_t reduced) {
+  const bool in_pieces = reduced >= 2 * kPiece && kept < 8 && !reduction.picks_among_numbers;
+  return reduction.rows && reduction.part_length == 1 && reduced > 0 && !in_pieces;
+}
+
 // Reduces rows of a program.
 class RowReducer {
  public:
@@ -392,9 +398,15 @@ double ReduceProgram::nanoseconds() const {
          static_cast<double>(kept_count()) * static_cast<double>(reduced_count());
 }
 
-bool ReduceProgram::TakesRows() const {
-  const bool in_pieces = reduced_count() >= 2 * kPiece && kept_count() < 8 && !picks_among_numbers;
-  return rows && part_length == 1 && reduced_count() > 0 && !in_pieces;
+bool TakesRows(const loops::ReduceProgram& program) {
+  return RunsByRows(program, program.kept_count(), program.reduced_count());
+}
+bool YieldsFromChain(const loops::LoopProgram& program) { return TileProgram(program).Folds(); }
+bool ReducesInChain(const loops::ReduceProgram& program) {
+  if (!program.fold.has_value()) return false;
+  const TileProgram body(program.body);
+  const TileCall fold = FindTileFold(*program.fold, program.results[0].init_type);
+  return body.Folds() && ChainFold::KindOf(fold, body.YieldsBF16()).has_value();
 }
 
 void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
@@ -420,7 +432,7 @@ void ReduceProgram::Run(void* const* arguments) const {
     ReduceColumns(*this, arguments);
   } else if (part_length > 1) {
     ReduceParts(*this, arguments);
-  } else if (TakesRows()) {
+  } else if (RunsByRows(*this, kept_count(), reduced_count())) {
     ReduceRows(*this, arguments);
   } else {
     ReduceLongRows(*this, arguments);

@@ -43,16 +43,22 @@ struct ReduceProgram : loops::Reduction {
   TileCode combiner_code;
   TileCall fold_call;  // Reduces a tile of the single value to one element; null without a fold.
 
-  loops::ReduceProgram source() const { return {*this, body.source()}; }
   int64_t kept_count() const { return KeptCount(body); }
   int64_t reduced_count() const { return ReducedCount(body); }
   double nanoseconds() const;
   void Run(void* const* arguments) const;
 
-  // Returns true if ranges of rows can be reduced separately.
-  bool TakesRows() const;
-  // Reduces rows [begin, end) on this thread, with the same bits as a whole run. Requires TakesRows().
+  // Reduces rows [begin, end) on this thread, with the same bits as a whole run. Requires
+  // TakesRows().
   void RunRows(void* const* arguments, int64_t begin, int64_t end) const;
 };
+
+// Returns true if ranges of rows can be reduced separately.
+bool TakesRows(const loops::ReduceProgram& program);
+
+// Returns true if a chain of operations computes the only value that the program yields.
+bool YieldsFromChain(const loops::LoopProgram& program);
+// Returns true if such a chain can also reduce the value as it computes it.
+bool ReducesInChain(const loops::ReduceProgram& program);
 
 }  // namespace hlo::cpu

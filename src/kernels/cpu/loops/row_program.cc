@@ -1,6 +1,7 @@
 #include "kernels/cpu/loops/row_program.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/parallel.h"
 #include "kernels/cpu/memory/thread_memory.h"
@@ -12,9 +13,23 @@ int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
+RowProgram::RowProgram(loops::RowProgram source)
+    : rows_(source.rows),
+      block_(source.block),
+      argument_count_(source.argument_count),
+      kept_bytes_(std::move(source.kept_bytes)) {
+  parts_.reserve(source.parts.size());
+  for (loops::RowProgram::Part& part : source.parts) {
+    if (auto* loop = std::get_if<loops::LoopProgram>(&part))
+      parts_.emplace_back(std::in_place_type<TileProgram>, std::move(*loop));
+    else
+      parts_.emplace_back(std::in_place_type<ReduceProgram>, std::move(std::get<loops::ReduceProgram>(part)));
+  }
+}
+
 double RowProgram::nanoseconds() const {
   double sum = 0;
-  for (const auto& part : parts) {
+  for (const auto& part : parts_) {
     if (const auto* loop = std::get_if<TileProgram>(&part))
       sum += loop->nanoseconds_per_element() * static_cast<double>(loop->inner_count()) *
              static_cast<double>(loop->outer_count());
@@ -26,21 +41,21 @@ double RowProgram::nanoseconds() const {
 
 void RowProgram::Run(void* const* arguments) const {
   int64_t bytes = 0;
-  for (const int64_t each : kept_bytes) bytes += Aligned(each * block);
-  ParallelFor((rows + block - 1) / block, nanoseconds(), [&](int64_t number) {
+  for (const int64_t each : kept_bytes_) bytes += Aligned(each * block_);
+  ParallelFor((rows_ + block_ - 1) / block_, nanoseconds(), [&](int64_t number) {
     thread_local ThreadMemory memory;
-    const int64_t begin = number * block, end = std::min(rows, begin + block);
-    absl::InlinedVector<void*, 16> all(arguments, arguments + argument_count);
+    const int64_t begin = number * block_, end = std::min(rows_, begin + block_);
+    absl::InlinedVector<void*, 16> all(arguments, arguments + argument_count_);
     auto at = reinterpret_cast<uintptr_t>(memory.AtLeast(bytes));
-    for (const int64_t each : kept_bytes) {
+    for (const int64_t each : kept_bytes_) {
       // The pointer is offset so that row `begin` is at its start.
       all.push_back(reinterpret_cast<void*>(at - static_cast<uintptr_t>(begin * each)));
-      at += Aligned(each * block);
+      at += Aligned(each * block_);
     }
-    for (const auto& part : parts) {
+    for (const auto& part : parts_) {
       if (const auto* loop = std::get_if<TileProgram>(&part)) {
-        const int64_t length = loop->inner_count() / rows;
-        if (loop->outer_count() == rows)
+        const int64_t length = loop->inner_count() / rows_;
+        if (loop->outer_count() == rows_)
           loop->RunRows(all.data(), begin, end);
         else
           loop->RunPositions(all.data(), begin * length, end * length);

@@ -5,9 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/cpu/elementwise/tile_ops.h"
+#include "loops/loop_program.h"
 
 namespace hlo::cpu {
 
@@ -45,5 +47,9 @@ struct SmallProgram {
 
   void Run(void* const* arguments) const;
 };
+
+// Returns the program as a list of calls; nullopt if it is too long or reads elements that are not
+// contiguous.
+std::optional<SmallProgram> CompileSmall(const loops::LoopProgram& program);
 
 }  // namespace hlo::cpu

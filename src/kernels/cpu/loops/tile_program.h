@@ -31,8 +31,13 @@ class TileProgram {
   struct DirectPointer;
 
  public:
+  // True if the memory of two arguments may overlap; a store may then overwrite elements of a load if
+  // LoopProgram allows it.
+  using MayAlias = absl::FunctionRef<bool(int32_t, int32_t)>;
+  static bool IsSameArgument(int32_t a, int32_t b) { return a == b; }
+
   // Compiles a finished program.
-  explicit TileProgram(loops::LoopProgram source);
+  explicit TileProgram(loops::LoopProgram source, MayAlias may_alias = IsSameArgument);
 
   const loops::LoopProgram& source() const { return source_; }
   absl::Span<const int64_t> inner_dims() const { return source_.inner_dims(); }
@@ -57,12 +62,6 @@ class TileProgram {
   // Returns true if the program yields one value that a chain can reduce as it is computed (RunFolding).
   bool Folds() const { return is_direct_ && fold_step_ >= 0; }
 
-  // Performs VisitAccesses of the source.
-  void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
-  void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const {
-    source_.VisitAccesses(visit);
-  }
-
   // An instruction of Run. Loads and operations run in order, then the stores.
   struct Step {
     TileCall call;
@@ -83,10 +82,6 @@ class TileProgram {
   absl::Span<const TileValue> yields() const { return source_.yields(); }
   absl::Span<const Access> accesses() const { return source_.accesses(); }
   const Access& access(int32_t number) const { return source_.access(number); }
-  // Return the step, within a tile, at which the last of these loads is read and at which a store begins to
-  // write. A load that aliases a store must not be read after the store begins. Stores come after all steps.
-  int64_t LastReadAt(absl::FunctionRef<bool(const Access&)> of) const;
-  int64_t WrittenAt(size_t store) const;
 
   // --- Running. `arguments` are the pointers that accesses name.
   // Runs all tiles, with several threads if worthwhile.
@@ -214,7 +209,7 @@ class TileProgram {
 
   bool Drops(void* const* arguments) const;
   void RunCopy(void* const* arguments) const;
-  std::optional<SmallProgram> MakeSmall() const;
+  bool MayStoreEarly(const Stored& stored, MayAlias may_alias) const;
   const std::byte* Read(int32_t number, void* const* arguments, const int64_t* bases, int64_t begin,
                         int64_t n, std::byte* scratch) const;
   void Write(const Access& access, bool contiguous, void* const* arguments, int64_t base, int64_t begin,
@@ -226,7 +221,7 @@ class TileProgram {
   void RunStores(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n, std::byte* registers,
                  int64_t stride, const void* const* values) const;
   void AssignRegisters();
-  void FormChains();
+  void FormChains(MayAlias may_alias);
   bool IsScalarInRow(int32_t access) const;
   bool IsScalarOfRow(int32_t access) const;
   bool CountsInRow(int32_t access) const;
@@ -234,7 +229,7 @@ class TileProgram {
   bool MayFollow(const std::vector<size_t>& members, size_t next) const;
   bool IsWorthwhile(const std::vector<size_t>& members) const;
   void MoveTogether(const std::vector<size_t>& members);
-  void ChooseForms();
+  void ChooseForms(MayAlias may_alias);
   ChainLayout LayoutOf(const Chain& chain) const;
   void BuildChain(Chain& chain);
   void AddOperation(const Step& step, TileValue before, Chain& chain) const;
@@ -290,5 +285,10 @@ class TileProgram {
 // Sets the maximum tile size of programs without yields that are finished from now on; the default is 1024.
 // This is for tests: results never depend on it.
 void SetLargestTile(int64_t elements);
+int64_t LargestTile();
+
+// Returns the length of tiles whose registers take `byte_count` bytes per element: `largest`, halved until
+// they fit the L1 cache.
+int64_t TileLength(int64_t largest, int64_t byte_count);
 
 }  // namespace hlo::cpu

@@ -116,7 +116,7 @@ void TileProgram::MoveTogether(const std::vector<size_t>& members) {
   std::copy(own.begin(), own.end(), to);
 }
 
-void TileProgram::FormChains() {
+void TileProgram::FormChains(MayAlias may_alias) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (!MayFollow({}, s)) continue;
     std::vector<size_t> members{s};
@@ -135,10 +135,10 @@ void TileProgram::FormChains() {
     chains_[number].last = s;
     steps_[s].chain = number;
   }
-  ChooseForms();
+  ChooseForms(may_alias);
 }
 
-void TileProgram::ChooseForms() {
+void TileProgram::ChooseForms(MayAlias may_alias) {
   std::vector<bool> by_others(values_.size(), false), by_chains(values_.size(), false);
   std::vector<bool> may_count(values_.size(), true);
   for (size_t s = 0; s < steps_.size(); ++s) {
@@ -162,7 +162,7 @@ void TileProgram::ChooseForms() {
       return step.out == stored.value && step.chain >= 0;
     });
     stored.by_chain = in_chain && access.type == ElementType::kBF16 && lane(stored.value) == Lane::kF32 &&
-                      patterns_[stored.access] == Pattern::kDense;
+                      patterns_[stored.access] == Pattern::kDense && MayStoreEarly(stored, may_alias);
     if (!stored.by_chain) by_others[stored.value] = true;
   }
   for (const Step& step : steps_) {

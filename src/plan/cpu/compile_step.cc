@@ -1,0 +1,30 @@
+#include "plan/cpu/compile_step.h"
+
+#include <utility>
+
+namespace hlo::plan {
+
+CpuStep CompileStep(const Plan& plan, const Step& step) {
+  if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
+    // A result has the memory of an argument in runs that donate it.
+    const auto may_alias = [&](Slot a, Slot b) {
+      return a == b || plan.buffers[a].donor == b || plan.buffers[b].donor == a;
+    };
+    std::vector<cpu::TileProgram> programs;
+    programs.reserve(tiles->programs.size());
+    for (const loops::LoopProgram& program : tiles->programs) programs.emplace_back(program, may_alias);
+    return programs;
+  }
+  if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) return cpu::ReduceProgram(reduce->program);
+  if (const auto* rows = std::get_if<RowsStep>(&step.what)) return cpu::RowProgram(rows->program);
+  if (const auto* product = std::get_if<ProductStep>(&step.what)) {
+    ProductLoops programs;
+    for (size_t block = 0; block < programs.size(); ++block) {
+      if (product->loops[block].has_value()) programs[block].emplace(product->loops[block]->program);
+    }
+    return programs;
+  }
+  return std::monostate();
+}
+
+}  // namespace hlo::plan
