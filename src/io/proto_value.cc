@@ -15,6 +15,7 @@ namespace {
 absl::StatusOr<Layout> LayoutOf(const proto::LayoutProto& proto, int64_t rank) {
   Layout layout;
   layout.minor_to_major.assign(proto.minor_to_major().begin(), proto.minor_to_major().end());
+  if (layout.minor_to_major.empty()) layout = Layout::Default(rank);
   absl::InlinedVector<int64_t, 6> sorted = layout.minor_to_major;
   std::sort(sorted.begin(), sorted.end());
   for (size_t d = 0; d < sorted.size(); ++d) {
@@ -58,8 +59,9 @@ absl::StatusOr<Shape> ArrayShape(const proto::ShapeProto& proto, ElementType typ
     }
     shape.AppendDim(size, dynamic);
   }
-  // Scalars and layouts without a dimension order have the default layout.
-  if (proto.has_layout() && (rank == 0 || proto.layout().minor_to_major_size() > 0)) {
+  // A layout without an order and without a memory space counts as missing, except that of a scalar.
+  if (proto.has_layout() &&
+      (rank == 0 || proto.layout().minor_to_major_size() > 0 || proto.layout().memory_space() != 0)) {
     HLO_ASSIGN_OR_RETURN(Layout layout, LayoutOf(proto.layout(), rank));
     shape.set_layout(std::move(layout));
   }

@@ -198,10 +198,13 @@ bool Parser::ParseLayout(Shape* shape) {
     Next();
   } while (At(Tok::kComma));
   const SourceRange order{begin, lex_.last_end()};
+  const bool has_order = !layout.minor_to_major.empty();
+  if (!has_order) layout = Layout::Default(shape->rank());
   const auto rank = static_cast<int64_t>(layout.minor_to_major.size());
-  if (rank != shape->rank()) {
-    return Error(order, "the layout orders {} dimensions, but the shape has {}", rank, shape->rank());
-  }
+  const auto wrong_rank = [&](int64_t ordered) {
+    return Error(order, "the layout orders {} dimensions, but the shape has {}", ordered, shape->rank());
+  };
+  if (rank != shape->rank()) return wrong_rank(rank);
   uint64_t seen = 0;
   for (int64_t dim : layout.minor_to_major) {
     if (dim < 0 || dim >= rank || (seen >> dim & 1) != 0) {
@@ -211,6 +214,8 @@ bool Parser::ParseLayout(Shape* shape) {
     seen |= uint64_t{1} << dim;
   }
   if (Accept(Tok::kColon) && !ParseLayoutAnnotations(layout)) return false;
+  // Only a layout in another memory space may leave the order open.
+  if (!has_order && rank > 0 && layout.memory_space == 0) return wrong_rank(0);
   if (!Expect(Tok::kRBrace, "'}' at the end of the layout")) return false;
   shape->set_layout(std::move(layout));
   return true;
