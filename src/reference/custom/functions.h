@@ -135,9 +135,13 @@ absl::StatusOr<Literal> SytrdByOperands(OpContext& context);
 absl::StatusOr<Literal> Syrk(OpContext& context);
 std::string SyrkMismatch(const Instruction& call);
 absl::StatusOr<Literal> CholeskyUpdate(OpContext& context);
+absl::StatusOr<Literal> TridiagonalSolve(OpContext& context);
+
+// Defined in sparse.cc.
 std::string CsrMismatch(const Instruction& call);
 absl::StatusOr<Literal> Csrlsvqr(OpContext& context);
-absl::StatusOr<Literal> TridiagonalSolve(OpContext& context);
+std::string CsrTimesDenseMismatch(const Instruction& call);
+absl::StatusOr<Literal> CsrTimesDense(OpContext& context);
 
 // Defined in matmul.cc.
 std::string GemmMismatch(const Instruction& call);

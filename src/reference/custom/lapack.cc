@@ -424,43 +424,6 @@ absl::StatusOr<Literal> CholeskyUpdate(OpContext& context) {
   });
 }
 
-std::string CsrMismatch(const Instruction& call) {
-  const int64_t n = call.operand(3)->shape().dim(0);
-  constexpr int64_t kLargest = 1 << 11;
-  if (n > kLargest) return fmt::format("solves up to {} equations, but there are {}", kLargest, n);
-  if (call.operand(2)->shape().dim(0) == n + 1) return "";
-  return fmt::format("the rows of {} equations begin at {} places, not {}", n, n + 1,
-                     call.operand(2)->shape().dim(0));
-}
-
-// Solves a x = b for a in CSR form: row i has values[p] in column columns[p] for offsets[i] <= p < offsets[i
-// + 1].
-absl::StatusOr<Literal> Csrlsvqr(OpContext& context) {
-  const int64_t n = context.operands[3].dim(0), count = context.operands[0].dim(0);
-  const auto columns = context.operands[1].span<int32_t>(), offsets = context.operands[2].span<int32_t>();
-  for (int64_t i = 0; i < n; ++i) {
-    if (offsets[i] < 0 || offsets[i] > offsets[i + 1] || offsets[i + 1] > count)
-      return absl::FailedPreconditionError(
-          fmt::format("row {} lies from {} to {} of {} values", i, offsets[i], offsets[i + 1], count));
-    for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p) {
-      if (columns[p] < 0 || columns[p] >= n)
-        return absl::FailedPreconditionError(
-            fmt::format("value {} lies in column {} of {}", p, columns[p], n));
-    }
-  }
-  return EachSlice(context, 3, 0, [&]<class T>(Slice<T> slice) {
-    if (n == 0) return absl::OkStatus();
-    std::vector<T> dense(n * n);
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p)
-        dense[i * n + columns[p]] += slice.template in_vector<T>(0)[p];
-    }
-    return lapack::LeastSquares(Matrix<const T>::Dense(dense.data(), n, n),
-                                Matrix<const T>::Dense(slice.template in_vector<T>(3).data(), n, 1),
-                                Matrix<T>::Dense(slice.vector(0).data(), n, 1));
-  });
-}
-
 // Solves as gtsv. The library's perturbation of small pivots is undocumented, so singular matrices are an
 // error.
 absl::StatusOr<Literal> TridiagonalSolve(OpContext& context) {

@@ -145,6 +145,7 @@ constexpr Target kTargets[] = {
     {"lapack_?gtsv_ffi",                      "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n], T[*,n], T[*,n], T[*,n,r], s32[*]", Gtsv},
     {"{cu,hip}solver_syrk_ffi",               "T[*,m,n], T[*,r,r], T[], T[] -> T[*,r,r]", Syrk, SyrkMismatch, "transpose"},
     {"{cu,hip}solver_csrlsvqr_ffi",           "T[z], s32[z], s32[p], T[n] -> T[n]", Csrlsvqr, CsrMismatch},
+    {"cpu_csr_sparse_dense_ffi",              "X[z], s32[p], s32[z], X[...] -> X[...]", CsrTimesDense, CsrTimesDenseMismatch},
     {"tridiagonal_solve_perturbed_ffi",       "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n,r]", TridiagonalSolve},
     {"cu_cholesky_update_ffi",                "F[n,n], F[n] -> F[n,n], F[n]", CholeskyUpdate},
     {"{cu,hip}_lu_pivots_to_permutation*",    "s32[*,n] -> s32[*,m]", PivotsToPermutation},
