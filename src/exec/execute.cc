@@ -45,11 +45,12 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   // send, recv); otherwise empty.
   std::vector<const Computation*> exchanging;
   // These describe a run on several devices: the computations that it may call, the groups of their
-  // collectives, their programs, and the executors of the devices, which share the plan. RunDevices makes the
-  // latter two.
+  // collectives, their programs, and the executors of the devices, which share the plan and its compiled
+  // steps. RunDevices makes the latter three.
   std::vector<const Computation*> computations;
   std::shared_ptr<const reference::Programs> programs;
   std::unique_ptr<const spmd::ExchangeTable> exchanges;
+  std::shared_ptr<exec::CompiledSteps> compiled_steps;
   std::vector<std::unique_ptr<exec::Executor>> device_executors;
   std::vector<std::unique_ptr<exec::GpuEngine>> device_gpu_engines;
 
@@ -234,8 +235,10 @@ spmd::SpreadRun Executable::State::StartOnRanks(spmd::Ranks& ranks,
 absl::Status Executable::State::PrepareRuns(int64_t device_count) {
   if (programs == nullptr) programs = std::make_shared<const reference::Programs>(computations, custom_calls);
   const auto count = static_cast<size_t>(device_count);
+  if (executor != nullptr && compiled_steps == nullptr)
+    compiled_steps = std::make_shared<exec::CompiledSteps>(plan);
   while (executor != nullptr && device_executors.size() < count)
-    device_executors.push_back(std::make_unique<exec::Executor>(module, plan, programs));
+    device_executors.push_back(std::make_unique<exec::Executor>(module, plan, programs, compiled_steps));
   while (gpu_engine != nullptr && device_gpu_engines.size() < count) {
     const size_t made = device_gpu_engines.size(), gpu_count = device.more.size() + 1;
     const size_t turn = made % gpu_count;

@@ -9,7 +9,6 @@
 #include "fmt/format.h"
 #include "kernels/cpu/loops/block_loop.h"
 #include "plan/plan_code.h"
-#include "plan/visit.h"
 #include "types/index.h"
 #include "types/memory_use.h"
 
@@ -32,26 +31,9 @@ absl::StatusOr<Literal> Executor::Run(std::vector<Literal> arguments, const Eval
   const Observer* observer = options_->observer;
   const bool step_by_step = options_->max_steps > 0 || (observer != nullptr && observer->needs_inner_steps());
   const plan::PlanCode* code = step_by_step ? nullptr : plan_.code.get();
-  Compile(code);
+  compiled_ = code != nullptr ? &steps_->Escapes() : &steps_->All();
   HLO_RETURN_IF_ERROR(code != nullptr ? RunCode(*code) : RunSteps(plan_.steps));
   return TakeResults();
-}
-
-void Executor::Compile(const plan::PlanCode* code) {
-  if (has_all_compiled_ || (code != nullptr && !compiled_.empty())) return;
-  const auto compile = [&](const plan::Step& step) {
-    if (!compiled_.contains(&step)) compiled_.emplace(&step, CompileStep(plan_, step));
-  };
-  if (code != nullptr) {
-    for (const auto& escape : code->escapes) {
-      if (const auto* step = std::get_if<const plan::Step*>(&escape)) compile(**step);
-    }
-    return;
-  }
-  VisitStepLists(plan_.steps, [&](const std::vector<plan::Step>& steps) {
-    for (const plan::Step& step : steps) compile(step);
-  });
-  has_all_compiled_ = true;
 }
 
 // Donates the memory of arguments that nobody else holds to the results that may alias them.

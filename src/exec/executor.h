@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "exec/compiled_steps.h"
 #include "exec/step_runner.h"
 #include "kernels/cpu/bytecode/bytecode.h"
-#include "plan/cpu/compile_step.h"
 #include "plan/plan.h"
 #include "plan/step_cost.h"
 
@@ -22,9 +21,12 @@ class Executor : StepRunner<Executor> {
  public:
   // The plan must be of the module. Both must outlive the executor, which keeps its memory between runs.
   // `programs` are those of the module for instructions that the reference runs; null: made on first use.
+  // `steps` are those of the plan; null: they are not shared.
   Executor(const CheckedModule& module, const plan::Plan& plan,
-           std::shared_ptr<const reference::Programs> programs = nullptr)
-      : StepRunner(module, plan, std::move(programs)) {}
+           std::shared_ptr<const reference::Programs> programs = nullptr,
+           std::shared_ptr<CompiledSteps> steps = nullptr)
+      : StepRunner(module, plan, std::move(programs)),
+        steps_(steps != nullptr ? std::move(steps) : std::make_shared<CompiledSteps>(plan)) {}
 
   // Results may alias arguments that nobody but `arguments` holds.
   absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options);
@@ -65,11 +67,9 @@ class Executor : StepRunner<Executor> {
   absl::Status StoreLeaf(const Literal& value, Slot slot);
   absl::StatusOr<Literal> ResultLeaf(size_t leaf);
 
-  // Compiles the steps that a run by the bytecode, or step by step, executes.
-  void Compile(const plan::PlanCode* code);
   template <class Program>
   const Program& Compiled(const plan::Step& step) const {
-    return std::get<Program>(compiled_.at(&step));
+    return std::get<Program>(compiled_->at(&step));
   }
   absl::Status Bind(const std::vector<Literal>& arguments);
   absl::StatusOr<Literal> TakeResults();
@@ -83,8 +83,8 @@ class Executor : StepRunner<Executor> {
   std::vector<RunningLoop> LoopsOf(const plan::PlanCode& code, absl::Span<const int64_t> iterations) const;
   bool IsLiteral(Slot slot) const { return plan_.buffers[slot].kind == plan::Buffer::Kind::kLiteral; }
 
-  absl::flat_hash_map<const plan::Step*, plan::CpuStep> compiled_;
-  bool has_all_compiled_ = false;
+  std::shared_ptr<CompiledSteps> steps_;
+  const CompiledSteps::ByStep* compiled_ = nullptr;  // The steps of the current run.
   std::shared_ptr<Buffer> arena_;
   std::vector<std::shared_ptr<Buffer>> owners_;  // Indexed by slot; null in the arena.
   std::vector<Literal> literals_;                // Indexed by slot; empty if the buffer is not a literal.

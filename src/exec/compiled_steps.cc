@@ -1,0 +1,31 @@
+#include "exec/compiled_steps.h"
+
+#include <variant>
+#include <vector>
+
+#include "plan/plan_code.h"
+#include "plan/visit.h"
+
+namespace hlo::exec {
+
+const CompiledSteps::ByStep& CompiledSteps::Escapes() {
+  std::call_once(escapes_once_, [&] {
+    for (const auto& escape : plan_.code->escapes) {
+      if (const auto* step = std::get_if<const plan::Step*>(&escape);
+          step != nullptr && !escapes_.contains(*step))
+        escapes_.emplace(*step, CompileStep(plan_, **step));
+    }
+  });
+  return escapes_;
+}
+
+const CompiledSteps::ByStep& CompiledSteps::All() {
+  std::call_once(all_once_, [&] {
+    VisitStepLists(plan_.steps, [&](const std::vector<plan::Step>& steps) {
+      for (const plan::Step& step : steps) all_.emplace(&step, CompileStep(plan_, step));
+    });
+  });
+  return all_;
+}
+
+}  // namespace hlo::exec

@@ -1,0 +1,29 @@
+#pragma once
+// The loops of a plan's steps, compiled for the CPU. The executors of all devices of a run share them.
+
+#include <mutex>
+
+#include "absl/container/flat_hash_map.h"
+#include "plan/cpu/compile_step.h"
+#include "plan/plan.h"
+
+namespace hlo::exec {
+
+class CompiledSteps {
+ public:
+  using ByStep = absl::flat_hash_map<const plan::Step*, plan::CpuStep>;
+
+  explicit CompiledSteps(const plan::Plan& plan) : plan_(plan) {}
+
+  // Return the steps that the plan's bytecode, which must exist, escapes to, or all steps. They are compiled
+  // on the first call, from any thread.
+  const ByStep& Escapes();
+  const ByStep& All();
+
+ private:
+  const plan::Plan& plan_;
+  std::once_flag escapes_once_, all_once_;
+  ByStep escapes_, all_;
+};
+
+}  // namespace hlo::exec
