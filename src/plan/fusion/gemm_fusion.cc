@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "plan/analysis/elementwise_loop.h"
 #include "plan/select/library_kernels.h"
 #include "plan/visit.h"
 
@@ -13,29 +14,6 @@ namespace {
 
 // The maximal number of steps between a GEMM or convolution and a loop that is fused into it.
 constexpr size_t kMaxGemmDistance = 16;
-
-// True if position i of the loop accesses element i of the array and no other.
-bool IsAtPosition(const loops::LoopProgram& program, const loops::Access& access) {
-  if (!access.IsRegular() || !access.starts.empty() || access.next >= 0 || access.offset != 0) return false;
-  int64_t expected = 1;
-  for (size_t d = access.inner.size(); d-- > 0;) {
-    if (access.inner[d] != expected) return false;
-    expected *= program.inner_dims()[d];
-  }
-  return true;
-}
-
-// True if the loop has one result and stores it in the order of its positions.
-bool StoresInOrder(const loops::LoopProgram& program) {
-  int64_t stores = 0;
-  bool in_order = true;
-  program.VisitAccesses([&](const loops::Access& access, bool is_store) {
-    if (!is_store) return;
-    ++stores;
-    in_order &= IsAtPosition(program, access);
-  });
-  return in_order && stores == 1;
-}
 
 // Fuses the steps of one block.
 class GemmFuser {
@@ -53,7 +31,7 @@ class GemmFuser {
     for (size_t i = 0; i < steps_.size(); ++i) {
       if (std::holds_alternative<KernelStep>(steps_[i].what))
         VisitProduct(i);
-      else if (const loops::LoopProgram* program = LoopIn(steps_[i]))
+      else if (const loops::LoopProgram* program = SingleLoop(steps_[i]))
         VisitLoop(*program, i);
     }
     size_t kept = 0;
@@ -73,13 +51,6 @@ class GemmFuser {
   // Smaller arrays are still in a cache when the next step reads them.
   bool IsLarge(ValueId v) const { return ShapeOf(v).IsArray() && *DenseByteCount(ShapeOf(v)) >= min_bytes_; }
 
-  // Returns the loop of the step if it can be fused.
-  static const loops::LoopProgram* LoopIn(const Step& step) {
-    const auto* tiles = std::get_if<TileStep>(&step.what);
-    if (tiles == nullptr || tiles->programs.size() != 1 || tiles->updated != kNoValue) return nullptr;
-    return tiles->programs[0].outer_count() == 1 ? &tiles->programs[0] : nullptr;
-  }
-
   // Records a GEMM or convolution, and fuses loops that compute its operands into its prologues.
   void VisitProduct(size_t i) {
     Step& step = steps_[i];
@@ -95,7 +66,7 @@ class GemmFuser {
       if (how.operand_row[side] == 0 || found == loops_.end() || found->second + kMaxGemmDistance < i)
         continue;
       Step& loop = steps_[found->second];
-      std::optional<loops::LoopProgram> program = LoopIn(loop)->ByRows(how.operand_row[side]);
+      std::optional<loops::LoopProgram> program = SingleLoop(loop)->ByRows(how.operand_row[side]);
       if (!program.has_value() || !changes_.Allow("gemm_fusion", loop.instruction->name())) continue;
       product.loops[side] = {loop.instruction, *std::move(program)};
       AppendFused(loop, &step);
@@ -109,13 +80,12 @@ class GemmFuser {
   void VisitLoop(const loops::LoopProgram& program, size_t i) {
     const std::optional<size_t> product = ProductOf(program, i);
     if (product.has_value() && FuseEpilogue(*product, i)) return;
-    if (!StoresInOrder(program)) return;
-    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
-      const ValueId v = is_store ? Resolve(access.argument) : kNoValue;
-      if (v != kNoValue && read_count_[v] == 1 && IsLarge(v) && program.inner_count() > 0 &&
-          program.inner_count() == *ShapeOf(v).ElementCount())
-        loops_[v] = i;
-    });
+    const loops::Access* store = StoreInOrder(program);
+    if (store == nullptr) return;
+    const ValueId v = Resolve(store->argument);
+    if (read_count_[v] == 1 && IsLarge(v) && program.inner_count() > 0 &&
+        program.inner_count() == *ShapeOf(v).ElementCount())
+      loops_[v] = i;
   }
 
   // Returns the last product over whose blocks the loop can run.
@@ -126,23 +96,16 @@ class GemmFuser {
       const auto found = products_.find(Resolve(access.argument));
       if (found == products_.end() || found->second + kMaxGemmDistance < loop) return;
       if (last.has_value() && *last >= found->second) return;
-      if (ReadsInOrder(program, found->first)) last = found->second;
+      if (IsOnlyReader(program, found->first)) last = found->second;
     });
     return last;
   }
 
   // True if the loop is the only reader of the value and reads each element at the element's position.
-  bool ReadsInOrder(const loops::LoopProgram& program, ValueId product) const {
-    bool in_order = program.inner_count() == *ShapeOf(product).ElementCount();
-    int64_t reads = 0;
-    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
-      VisitOthers(access, [&](int32_t argument) { in_order &= Resolve(argument) != product; });
-      if (is_store) in_order &= access.starts.empty() && !access.drops;
-      if (is_store || !access.IsArray() || Resolve(access.argument) != product) return;
-      ++reads;
-      in_order &= IsAtPosition(program, access);
-    });
-    return in_order && reads == read_count_[product];
+  bool IsOnlyReader(const loops::LoopProgram& program, ValueId product) const {
+    const int64_t reads = ReadsInOrder(program, *ShapeOf(product).ElementCount(),
+                                       [&](ValueId v) { return Resolve(v) == product; });
+    return reads > 0 && reads == read_count_[product];
   }
 
   // Fuses a loop into the epilogue of a product; returns false if the loop cannot run over the rows of the
@@ -150,7 +113,7 @@ class GemmFuser {
   bool FuseEpilogue(size_t product, size_t loop) {
     Step& step = steps_[product];
     const ProductKernel how = FindProductKernel(*step.instruction);
-    loops::LoopProgram program = *LoopIn(steps_[loop]);
+    loops::LoopProgram program = *SingleLoop(steps_[loop]);
     if (FitsInPlace(program, ResultOf(step)) && ReadsOthersInOrder(program, ResultOf(step))) return false;
     if (how.row > 0) {
       std::optional<loops::LoopProgram> rows = program.ByRows(how.row);
@@ -164,7 +127,7 @@ class GemmFuser {
     }
     auto& joined = std::get<ProductStep>(step.what);
     const ValueId result = joined.results[0];
-    joined.in_place = FitsInPlace(*LoopIn(steps_[loop]), result);
+    joined.in_place = FitsInPlace(*SingleLoop(steps_[loop]), result);
     joined.loops[ProductStep::kProduct] = {steps_[loop].instruction, std::move(program)};
     AppendFused(steps_[loop], &step);
     steps_[loop] = std::move(step);
@@ -182,19 +145,15 @@ class GemmFuser {
     bool reads = false;
     program.VisitAccesses([&](const loops::Access& access, bool is_store) {
       reads |= !is_store && access.IsArray() && Resolve(access.argument) != Resolve(product) &&
-               IsAtPosition(program, access);
+               IsInOrder(program, access);
     });
     return reads;
   }
 
   // True if the only result of the loop can be stored where it reads the product.
   bool FitsInPlace(const loops::LoopProgram& program, ValueId product) const {
-    product = Resolve(product);
-    bool fits = StoresInOrder(program);
-    program.VisitAccesses([&](const loops::Access& access, bool is_store) {
-      fits &= !is_store || ByteCount(access.type) == ByteCount(ShapeOf(product).type());
-    });
-    return fits;
+    const loops::Access* store = StoreInOrder(program);
+    return store != nullptr && ByteCount(store->type) == ByteCount(ShapeOf(Resolve(product)).type());
   }
 
   static void AppendFused(const Step& loop, Step* product) {

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "kernels/cpu/loops/reduce_program.h"
+#include "plan/analysis/elementwise_loop.h"
 #include "plan/fusion/row_tiling_cse.h"
 #include "plan/visit.h"
 
@@ -143,11 +144,10 @@ class RowTiler {
     return reduce != nullptr && cpu::TakesRows(reduce->program) ? reduce->program.kept_count() : 0;
   }
   static bool HasRows(const Step& step, int64_t rows) {
-    const auto* loop = std::get_if<TileStep>(&step.what);
-    if (loop == nullptr) return RowsOf(step) == rows;
-    if (loop->programs.size() != 1 || loop->updated != kNoValue) return false;
-    const loops::LoopProgram& program = loop->programs[0];
-    return program.outer_count() == 1 && program.inner_count() > 0 && program.inner_count() % rows == 0;
+    if (!std::holds_alternative<TileStep>(step.what)) return RowsOf(step) == rows;
+    const loops::LoopProgram* loop = SingleLoop(step);
+    return loop != nullptr && loop->outer_count() == 1 && loop->inner_count() > 0 &&
+           loop->inner_count() % rows == 0;
   }
 
   int64_t ElementsOf(ValueId v) const { return *plan_.graph.values[v].shape.ElementCount(); }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cuda/registry.h"
+#include "plan/analysis/elementwise_loop.h"
 #include "plan/gpu/match_epilogue.h"
 #include "plan/gpu/slot_uses.h"
 #include "plan/visit.h"
@@ -18,15 +19,13 @@ std::optional<GpuStep::WithEpilogue> FuseLoop(const Step& contraction, const Ste
                                               const std::vector<int>& uses,
                                               const device::DeviceProperties& device) {
   const auto* kernel_step = std::get_if<KernelStep>(&contraction.what);
-  const auto* loop = std::get_if<TileStep>(&next.what);
-  if (kernel_step == nullptr || loop == nullptr || kernel_step->results.size() != 1 ||
-      loop->programs.size() != 1 || loop->updated >= 0)
-    return std::nullopt;
+  const loops::LoopProgram* loop = SingleLoop(next);
+  if (kernel_step == nullptr || loop == nullptr || kernel_step->results.size() != 1) return std::nullopt;
   const Slot result = kernel_step->results[0];
   const Shape& shape = contraction.instruction->shape();
   if (result < 0 || !shape.IsArray()) return std::nullopt;
   const std::optional<MatchedEpilogue> matched =
-      MatchEpilogue(loop->programs[0], result, shape.type(), *shape.ElementCount());
+      MatchEpilogue(*loop, result, shape.type(), *shape.ElementCount());
   const std::vector<Slot>& operands = kernel_step->operands;
   // If the loop does not overwrite the contraction's result, that result must have no other use.
   if (!matched.has_value() || (matched->stored != result && uses[result] != 2) ||

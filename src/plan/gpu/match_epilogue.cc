@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/vm/lower_loop.h"
+#include "plan/analysis/elementwise_loop.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -43,19 +44,19 @@ class Finder {
       : loop_(loop), product_(product), declared_(declared), dims_(DimsOf(loop)) {}
 
   std::optional<MatchedEpilogue> Find() {
-    if (!loop_.yields().empty() || loop_.stores().size() != 1) return std::nullopt;
+    const loops::Access* to = StoreInOrder(loop_);
+    if (to == nullptr || !IsTaken(to->type)) return std::nullopt;
     if (declared_ != ElementType::kF32 && !Add({.rounded_to = declared_})) return std::nullopt;
     for (loops::Value value = 0; value < std::ssize(loop_.steps()); ++value) {
       const LoopProgram::Step& step = loop_.steps()[value];
       const bool is_taken = step.IsLoad() ? TakeLoad(value, step) : TakeOperation(value, step);
       if (!is_taken) return std::nullopt;
     }
-    const loops::Access& to = loop_.access(loop_.stores()[0].access);
-    if (at_ < 0 || loop_.stores()[0].value != at_ || !IsTaken(to.type) || !IsWhole(to)) return std::nullopt;
-    found_.stored = to.argument;
-    found_.epilogue.stored = to.type;
+    if (loop_.stores()[0].value != at_) return std::nullopt;
+    found_.stored = to->argument;
+    found_.epilogue.stored = to->type;
     // An epilogue without operations would be ignored, so a rounding to the stored type is added.
-    if (found_.epilogue.op_count == 0) Add({.rounded_to = to.type});
+    if (found_.epilogue.op_count == 0) Add({.rounded_to = to->type});
     return found_;
   }
 
@@ -70,11 +71,6 @@ class Finder {
     return access.IsArray() && access.IsRegular() && access.starts.empty() && access.next < 0 &&
            access.offset == 0;
   }
-  bool IsWhole(const loops::Access& access) const {
-    const std::optional<EpilogueArray> array = ArrayOf(access);
-    return array.has_value() && array->is_whole;
-  }
-
   // Returns nullopt if the dimensions along which the array varies are not adjacent.
   std::optional<EpilogueArray> ArrayOf(const loops::Access& access) const {
     if (!IsPlain(access) || !IsTaken(access.type)) return std::nullopt;
@@ -108,13 +104,12 @@ class Finder {
 
   bool TakeLoad(loops::Value value, const LoopProgram::Step& step) {
     const loops::Access& access = loop_.access(step.access);
+    if (access.argument == product_) {
+      at_ = value;
+      return access.type == declared_;
+    }
     const std::optional<EpilogueArray> array = ArrayOf(access);
     if (!array.has_value()) return false;
-    if (access.argument == product_) {
-      if (at_ >= 0 || !array->is_whole || access.type != declared_) return false;
-      at_ = value;
-      return true;
-    }
     Epilogue& epilogue = found_.epilogue;
     if (epilogue.array_count == Epilogue::kMaxArrays) return false;
     loaded_.push_back(value);
@@ -159,7 +154,9 @@ class Finder {
 
 std::optional<MatchedEpilogue> MatchEpilogue(const LoopProgram& loop, int32_t product, ElementType declared,
                                              int64_t count) {
-  if (!IsTaken(declared) || count >= int64_t{1} << 31 || hlo::Product(DimsOf(loop)) != count || count == 0)
+  const auto is_product = [&](int32_t argument) { return argument == product; };
+  if (!IsTaken(declared) || count == 0 || count >= int64_t{1} << 31 ||
+      ReadsInOrder(loop, count, is_product) != 1)
     return std::nullopt;
   return Finder(loop, product, declared).Find();
 }

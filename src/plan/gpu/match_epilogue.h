@@ -18,9 +18,9 @@ struct MatchedEpilogue {
 };
 
 // Returns the epilogue that is equivalent to `loop`. `product` is the argument that is the product's result,
-// dense, with `count` elements of type `declared`. The loop must read each element once, in order, and apply
-// only add, subtract, multiply, maximum, minimum and conversions, with operands of the result's shape or
-// broadcast vectors. Returns nullopt otherwise.
+// dense, with `count` elements of type `declared`. The loop must read each element once, in order
+// (analysis/elementwise_loop.h), and apply only add, subtract, multiply, maximum, minimum and conversions,
+// with operands of the result's shape or broadcast vectors. Returns nullopt otherwise.
 std::optional<MatchedEpilogue> MatchEpilogue(const loops::LoopProgram& loop, int32_t product,
                                              ElementType declared, int64_t count);
 

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "kernels/cuda/reduce/lower_rows.h"
+#include "plan/analysis/elementwise_loop.h"
 #include "plan/gpu/slot_uses.h"
 #include "plan/visit.h"
 
@@ -20,11 +21,6 @@ constexpr size_t kMaxMembers = 20, kMaxDistance = 32;
 // The memory that results may take outside the arena, where they would overlap operands.
 constexpr int64_t kMaxMovedBytes = 256 << 20;
 
-const loops::LoopProgram* LoopOf(const Step& step) {
-  const auto* tiles = std::get_if<TileStep>(&step.what);
-  return tiles != nullptr && tiles->programs.size() == 1 && tiles->updated < 0 ? &tiles->programs[0]
-                                                                               : nullptr;
-}
 const loops::ReduceProgram* ReductionOf(const Step& step) {
   const auto* reduce = std::get_if<ReduceStep>(&step.what);
   return reduce != nullptr && reduce->program.rows ? &reduce->program : nullptr;
@@ -69,7 +65,7 @@ class RowFusion {
     if (!lowered.reason.empty() || in_epilogues_.contains(&step)) return false;
     if (const loops::ReduceProgram* reduce = ReductionOf(step); reduce != nullptr)
       return reduce->kept_count() == rows && reduce->reduced_count() == length && MayRunOnCore(reduce->body);
-    const loops::LoopProgram* loop = LoopOf(step);
+    const loops::LoopProgram* loop = SingleLoop(step);
     if (loop == nullptr || !MayRunOnCore(*loop)) return false;
     const int64_t count = loop->outer_count() * loop->inner_count();
     return count == rows || count == rows * length;
@@ -117,7 +113,7 @@ class RowFusion {
     bool reduces = false;
     for (const size_t i : members) {
       const loops::ReduceProgram* reduce = ReductionOf(steps[i]);
-      parts.push_back({reduce != nullptr ? &reduce->body : LoopOf(steps[i]), reduce});
+      parts.push_back({reduce != nullptr ? &reduce->body : SingleLoop(steps[i]), reduce});
       reduces |= reduce != nullptr;
       VisitSlots(steps[i], [&](Slot slot, bool) { ++inner_uses[slot]; });
     }
