@@ -8,21 +8,15 @@
 
 namespace hlo::exec {
 
-// Opening a device takes longer than most runs, so each thread caches its devices.
-absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device::Kind kind, int number) {
-  if (kind == Device::Kind::kEmulatedGpu) return OpenAnother(kind, number);
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device::Kind kind, int number, bool is_own) {
+  if (kind == Device::Kind::kEmulatedGpu)
+    return std::shared_ptr<device::Gpu>(device::MakeEmulatedGpu(number));
   static thread_local absl::flat_hash_map<int, std::shared_ptr<device::Gpu>> opened;
-  std::shared_ptr<device::Gpu>& gpu = opened[number];
+  std::shared_ptr<device::Gpu> own;
+  std::shared_ptr<device::Gpu>& gpu = is_own ? own : opened[number];
   if (gpu == nullptr) {
     HLO_ASSIGN_OR_RETURN(gpu, device::OpenGpu(number));
   }
-  return gpu;
-}
-
-absl::StatusOr<std::shared_ptr<device::Gpu>> OpenAnother(Device::Kind kind, int number) {
-  if (kind == Device::Kind::kEmulatedGpu)
-    return std::shared_ptr<device::Gpu>(device::MakeEmulatedGpu(number));
-  HLO_ASSIGN_OR_RETURN(std::shared_ptr<device::Gpu> gpu, device::OpenGpu(number));
   return gpu;
 }
 

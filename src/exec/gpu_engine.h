@@ -32,10 +32,10 @@ class GpuEngine {
                                                std::shared_ptr<const reference::Programs> programs) const = 0;
 };
 
-// Opens a GPU or an emulated one. A build without that kind of device returns Unimplemented.
-absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device::Kind kind, int number);
-// The same, but each call returns another object, which may run on another thread.
-absl::StatusOr<std::shared_ptr<device::Gpu>> OpenAnother(Device::Kind kind, int number);
+// Opens a GPU or an emulated one. A build without that kind of device returns Unimplemented. Opening a GPU
+// takes longer than most runs, so a thread opens each once and shares it, unless `is_own`: then the result is
+// another object, which may run on another thread.
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device::Kind kind, int number, bool is_own = false);
 
 // The plan must be of the module. All three must outlive the engine, which keeps its memory between runs.
 std::unique_ptr<GpuEngine> MakeGpuEngine(const CheckedModule& module, const plan::Plan& plan,

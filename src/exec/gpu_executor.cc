@@ -141,7 +141,7 @@ bool GpuExecutor::TakesKernel(StepState& state) const {
 absl::Status GpuExecutor::RunKernels(const plan::Step& step) {
   StepState& state = states_.at(&step);
   if (std::exchange(state.is_done, false)) return absl::OkStatus();
-  if (const plan::FusedRows* rows = state.gpu->rows.get(); rows != nullptr && AreApart(*rows)) {
+  if (const plan::FusedRows* rows = state.gpu->rows.get(); rows != nullptr && RunTogether(*rows, step)) {
     if (&step != rows->members.back()) return absl::OkStatus();
     return rows->program.run(pointers_.data(), memory_.data() + gpu_plan_.workspace, gpu_->stream());
   }
@@ -205,15 +205,17 @@ absl::Status GpuExecutor::RunKernel(absl::Span<const Slot> operands, absl::Span<
   return kernel.run(in, absl::MakeSpan(out), memory_.data() + gpu_plan_.workspace, gpu_->stream());
 }
 
-// True if the memory of fused steps allows to run them in one launch.
-bool GpuExecutor::AreApart(const plan::FusedRows& rows) const {
-  return std::all_of(rows.overlaps.begin(), rows.overlaps.end(), [&](const auto& pair) {
-    const auto* other = static_cast<const std::byte*>(pointers_[pair.other]);
-    const auto* written = static_cast<const std::byte*>(pointers_[pair.written]);
-    return other + plan_.buffers[pair.other].byte_count <= written ||
-           written + plan_.buffers[pair.written].byte_count <= other ||
-           (pair.may_coincide && other == written);
-  });
+// True if the memory of fused steps allows to run them in one launch. It does not change between them, so it
+// is checked before the first one.
+bool GpuExecutor::RunTogether(const plan::FusedRows& rows, const plan::Step& member) {
+  if (&member != rows.members.front()) return run_together_;
+  return run_together_ = std::all_of(rows.overlaps.begin(), rows.overlaps.end(), [&](const auto& pair) {
+           const auto* other = static_cast<const std::byte*>(pointers_[pair.other]);
+           const auto* written = static_cast<const std::byte*>(pointers_[pair.written]);
+           return other + plan_.buffers[pair.other].byte_count <= written ||
+                  written + plan_.buffers[pair.written].byte_count <= other ||
+                  (pair.may_coincide && other == written);
+         });
 }
 
 // True if the loop's result overlaps operands of the product, for which it is their last use.

@@ -81,7 +81,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   absl::Status Allocate();
   absl::Status Bind(std::vector<Literal> arguments);
   bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
-  bool AreApart(const plan::FusedRows& rows) const;
+  bool RunTogether(const plan::FusedRows& rows, const plan::Step& member);
   bool TakesKernel(StepState& state) const;
   bool UsesPeers(const plan::GpuStep& step) const { return step.peers.has_value() && !peers_.empty(); }
   absl::Status ExchangeWithPeers(const plan::Step& step, const plan::ReferenceStep& collective);
@@ -112,7 +112,8 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   std::vector<std::shared_ptr<Buffer>> given_;
   std::vector<std::shared_ptr<Buffer>> host_;  // Indexed by slot: memory for steps on the CPU.
   absl::flat_hash_map<const plan::Step*, StepState> states_;
-  int64_t copied_bytes_ = 0;  // Operands and results of the reference.
+  bool run_together_ = false;  // The fused steps that run now take one launch.
+  int64_t copied_bytes_ = 0;   // Operands and results of the reference.
 };
 
 }  // namespace hlo::exec

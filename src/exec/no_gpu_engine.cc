@@ -5,15 +5,11 @@
 
 namespace hlo::exec {
 
-absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device::Kind kind, int number) {
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device::Kind kind, int number, bool /*is_own*/) {
   if (kind == Device::Kind::kEmulatedGpu)
     return absl::UnimplementedError(
         "this build has no emulated GPU: configure it with -DHLO_RUN_EMULATOR=ON");
   return device::OpenGpu(number).status();
-}
-
-absl::StatusOr<std::shared_ptr<device::Gpu>> OpenAnother(Device::Kind kind, int number) {
-  return OpenDevice(kind, number);
 }
 
 std::unique_ptr<GpuEngine> MakeGpuEngine(const CheckedModule& /*module*/, const plan::Plan& /*plan*/,
