@@ -108,7 +108,7 @@ int PrintCustomCalls(const std::string& format) {
 
 // Prints the opcodes that have kernels on whole arrays.
 int PrintKernels(const std::string& format) {
-  const auto shown = [](std::string_view name) { return name == "None" ? "-" : name; };
+  const auto shown = [](std::string_view name) { return name == "None" || name == "Always" ? "-" : name; };
   if (format == "text")
     fmt::print("{:<25} {:<20} {:<18} {:<18} condition\n", "opcode", "CPU", "GPU", "GPU, any to_apply");
   if (format == "markdown")
@@ -120,12 +120,12 @@ int PrintKernels(const std::string& format) {
                               {"cpu", shown(row.cpu)},
                               {"gpu", shown(row.gpu)},
                               {"gpu_to_apply", shown(row.combiner)},
-                              {"condition", row.condition}}
+                              {"condition", shown(row.condition)}}
                              .dump());
     } else {
       fmt::print(fmt::runtime(format == "markdown" ? "| `{}` | {} | {} | {} | {} |\n"
                                                    : "{:<25} {:<20} {:<18} {:<18} {}\n"),
-                 opcode, shown(row.cpu), shown(row.gpu), shown(row.combiner), row.condition);
+                 opcode, shown(row.cpu), shown(row.gpu), shown(row.combiner), shown(row.condition));
     }
   }
   return 0;

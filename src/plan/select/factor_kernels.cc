@@ -2,6 +2,7 @@
 // once.
 
 #include "kernels/lapack/triangular.h"
+#include "plan/select/conditions.h"
 #include "plan/select/library_kernels.h"
 #include "plan/select/matrix_batch.h"
 #include "reference/custom/matrix_calls.h"
@@ -32,11 +33,9 @@ absl::Status RunTriangularSolve(const Instruction& solve, absl::Span<const void*
   });
 }
 
-// True if operands and result are all real or all complex.
 bool SupportsTypes(const Instruction& instruction) {
   const Instruction& last = *instruction.operand(instruction.operand_count() - 1);
-  const ElementType type = instruction.shape().type();
-  return last.shape().type() == type && IsComplex(instruction.operand(0)->shape().type()) == IsComplex(type);
+  return HasOneField(instruction) && last.shape().type() == instruction.shape().type();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "plan/codegen/operations.h"
 #include "plan/codegen/scalar_code.h"
+#include "plan/select/conditions.h"
 #include "plan/select/library_kernels.h"
 
 namespace hlo::plan {
@@ -60,7 +61,7 @@ LibraryKernel FindGatherKernel(const Instruction& gather) {
   const bool sound =
       HasValidIndices(gather, operand, gather.operand(1)->shape(), gather.Get<attr::offset_dims>(),
                       gather.Get<attr::collapsed_slice_dims>(), gather.Get<attr::operand_batching_dims>());
-  if (!sound || operand.type() != gather.shape().type()) return {};
+  if (!sound || !KeepsType(gather)) return {};
   return {"gather", &RunGather};
 }
 

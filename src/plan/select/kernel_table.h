@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/types/span.h"
+#include "hlo_run/module.h"
 #include "hlo_run/opcode.h"
 
 namespace hlo::plan {
@@ -13,7 +14,9 @@ struct KernelRow {
   // The names in the table's columns; "None" if there is no kernel. `combiner` is the GPU's kernel for any
   // to_apply.
   std::string_view cpu, gpu, combiner;
+  // The name of the condition, and the function.
   std::string_view condition;
+  bool (*holds)(const Instruction& instruction);
 };
 
 absl::Span<const KernelRow> KernelTable();

@@ -9,19 +9,14 @@
 #include "kernels/cpu/fft/fft.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/ragged_dot.h"
+#include "plan/select/conditions.h"
 
 namespace hlo::plan {
 namespace {
 
-bool SupportsDot(const Instruction& dot) {
-  return dot.operand_count() == 2 && loops::GemmSupports(dot.operand(0)->shape().type(),
-                                                         dot.operand(1)->shape().type(), dot.shape().type());
-}
-
-bool SupportsConvolution(const Instruction& convolution) {
-  return convolution.operand_count() == 2 &&
-         loops::GemmSupports(convolution.operand(0)->shape().type(), convolution.operand(1)->shape().type(),
-                             convolution.shape().type());
+// True if a dot or convolution has a kernel. Operands beyond the second are metadata, such as sparsity.
+bool SupportsProduct(const Instruction& product) {
+  return product.operand_count() == 2 && HasGemmTypes(product);
 }
 
 // True if the convolution is pointwise: each element depends on one position of the input, features are minor
@@ -107,10 +102,6 @@ int64_t RowOf(const loops::MatrixLayout& x, int64_t rows, int64_t columns, int64
   return length >= kMinRowPiece && row >= length ? row : 0;
 }
 
-bool SupportsFft(const Instruction& fft) {
-  return cpu::FftSupports(fft.Get<attr::fft_type>(), fft.operand(0)->shape().type(), fft.shape().type());
-}
-
 absl::Status RunFft(const Instruction& fft, absl::Span<const void* const> operands,
                     absl::Span<void* const> results) {
   cpu::Fft(Dense(fft.operand(0)->shape(), operands[0]), fft.Get<attr::fft_type>(),
@@ -126,10 +117,9 @@ std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot) {
 
 ProductKernel FindProductKernel(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
-  const bool is_dot = opcode == Opcode::kDot && SupportsDot(instruction);
-  const bool is_convolution = opcode == Opcode::kConvolution && SupportsConvolution(instruction);
+  const bool is_dot = opcode == Opcode::kDot;
   const Shape& shape = instruction.shape();
-  if (!is_dot && !is_convolution) return {};
+  if ((!is_dot && opcode != Opcode::kConvolution) || !SupportsProduct(instruction)) return {};
   const bool is_matrix = is_dot || IsPointwise(instruction);
   ProductKernel kernel{is_matrix ? &RunProduct : &RunConvolutionWith};
   cpu::ProductRows rows;
@@ -157,7 +147,7 @@ cpu::ConvolutionDims ConvolutionDimsOf(const Instruction& convolution) {
 }
 
 LibraryKernel FindDotKernel(const Instruction& dot) {
-  if (!SupportsDot(dot)) return {};
+  if (!SupportsProduct(dot)) return {};
   std::optional<cpu::SmallDot> small = FindSmallDot(dot);
   if (!small.has_value()) return {"dot", &RunWhole};
   return {"small dot", [small = *std::move(small)](const Instruction&, auto operands, auto results) {
@@ -184,17 +174,18 @@ LibraryKernel FindRaggedDotKernel(const Instruction& dot) {
 }
 
 LibraryKernel FindConvolutionKernel(const Instruction& convolution) {
-  if (!SupportsConvolution(convolution)) return {};
+  if (!SupportsProduct(convolution)) return {};
   return {"convolution", IsPointwise(convolution) ? &RunWhole : &RunConvolution};
 }
 
 LibraryKernel FindFftKernel(const Instruction& fft) {
-  return SupportsFft(fft) ? LibraryKernel{"fft", &RunFft} : LibraryKernel();
+  return HasFftTypes(fft) ? LibraryKernel{"fft", &RunFft} : LibraryKernel();
 }
 
 LibraryKernel FindCallKernel(const Instruction& call) {
-  const std::string_view target = call.Get<attr::custom_call_target>();
-  return target == "TopK" || target == "__gpu$TopK" ? FindTopkCallKernel(call) : FindMatrixCallKernel(call);
+  if (!CallsTopkOrLapack(call)) return {};
+  const bool is_topk = call.Get<attr::custom_call_target>().ends_with("TopK");
+  return is_topk ? FindTopkCallKernel(call) : FindMatrixCallKernel(call);
 }
 
 LibraryKernel FindNoneKernel(const Instruction& /*instruction*/) { return {}; }

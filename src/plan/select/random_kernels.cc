@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/cpu/elementwise/random_bits.h"
+#include "plan/select/conditions.h"
 #include "plan/select/library_kernels.h"
 #include "types/index.h"
 
@@ -30,7 +31,7 @@ LibraryKernel FindRandomBitsKernel(const Instruction& instruction) {
   const Shape& state = instruction.operand(0)->shape();
   const Shape& shape = instruction.shape();
   const Shape& bits = shape.IsTuple() ? shape.element(1) : shape;
-  const bool fits = state.IsArray(ElementType::kU64) && state.rank() == 1 &&
+  const bool fits = HasU64State(instruction) && state.rank() == 1 &&
                     (state.dim(0) == 2 || (state.dim(0) == 3 && instruction.Get<attr::rng_algorithm>() !=
                                                                     RngAlgorithm::kThreeFry));
   if (!fits || !bits.IsArray() || IsPred(bits.type()) || IsComplex(bits.type())) return {};

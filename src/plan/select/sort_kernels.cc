@@ -11,6 +11,7 @@
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/sort/merge_order.h"
 #include "plan/codegen/scalar_code.h"
+#include "plan/select/conditions.h"
 #include "plan/select/library_kernels.h"
 #include "plan/select/sort_keys.h"
 #include "types/index.h"
@@ -281,7 +282,7 @@ constexpr int64_t kMaxLineLength = std::numeric_limits<int32_t>::max();
 LibraryKernel TopkKernel(const Instruction& topk, bool largest) {
   const Shape& shape = topk.operand(0)->shape();
   if (shape.rank() == 0 || shape.dim(shape.rank() - 1) > kMaxLineLength || IsComplex(shape.type()) ||
-      !topk.shape().IsTuple() || !topk.shape().element(1).IsArray(ElementType::kS32))
+      !HasS32Positions(topk))
     return {};
   return {"topk", [largest](const Instruction& node, auto operands, auto results) {
             return RunTopk(node, largest, operands, results);

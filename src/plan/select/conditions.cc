@@ -1,0 +1,73 @@
+#include "plan/select/conditions.h"
+
+#include "absl/algorithm/container.h"
+#include "kernels/cpu/fft/fft.h"
+#include "loops/gemm_problem.h"
+#include "plan/codegen/scalar_code.h"
+#include "plan/codegen/scan_code.h"
+#include "reference/custom/matrix_calls.h"
+
+namespace hlo::plan {
+
+bool Always(const Instruction& /*instruction*/) { return true; }
+
+// All arrays are real, or all are complex.
+bool HasOneField(const Instruction& instruction) {
+  const auto is_complex = [](const Instruction* value) { return IsComplex(value->shape().type()); };
+  return absl::c_all_of(instruction.operands(), [&](const Instruction* operand) {
+    return is_complex(operand) == is_complex(&instruction);
+  });
+}
+
+bool HasGemmTypes(const Instruction& instruction) {
+  return instruction.operand_count() >= 2 &&
+         loops::GemmSupports(instruction.operand(0)->shape().type(), instruction.operand(1)->shape().type(),
+                             instruction.shape().type());
+}
+
+bool HasFftTypes(const Instruction& fft) {
+  return cpu::FftSupports(fft.Get<attr::fft_type>(), fft.operand(0)->shape().type(), fft.shape().type());
+}
+
+bool HasUntiledLayouts(const Instruction& bitcast) {
+  return absl::c_all_of(std::initializer_list<const Instruction*>{&bitcast, bitcast.operand(0)},
+                        [](const Instruction* value) {
+                          const Layout* layout = value->shape().layout();
+                          return layout == nullptr || layout->tiles.empty();
+                        });
+}
+
+bool KeepsType(const Instruction& gather) {
+  return gather.operand(0)->shape().type() == gather.shape().type();
+}
+
+bool CallsTopkOrLapack(const Instruction& call) {
+  const std::string_view target = call.Get<attr::custom_call_target>();
+  return target == "TopK" || target == "__gpu$TopK" || reference::custom::MatrixCallOf(call).has_value();
+}
+
+bool DrawsNumbers(const Instruction& rng) {
+  return IsFloat(rng.shape().type()) || IsIntegral(rng.shape().type());
+}
+
+bool HasU64State(const Instruction& instruction) {
+  const bool takes_state = instruction.opcode() == Opcode::kRngBitGenerator;
+  return (takes_state ? instruction.operand(0)->shape() : instruction.shape()).IsArray(ElementType::kU64);
+}
+
+bool MovesFewDimensions(const Instruction& shuffle) { return shuffle.Get<attr::dimensions>().size() <= 4; }
+
+bool HasS32Positions(const Instruction& topk) {
+  return topk.shape().IsTuple() && topk.shape().element(1).IsArray(ElementType::kS32);
+}
+
+// The computations that the instruction applies can be lowered to scalar functions.
+bool HasScalarCode(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kScan)
+    return FindScanCode(instruction, CodeTarget::kThreads).has_value();
+  return absl::c_all_of(instruction.called_computations(), [](const Computation* computation) {
+    return FindLaneCode(*computation, {}, CodeTarget::kThreads).has_value();
+  });
+}
+
+}  // namespace hlo::plan
