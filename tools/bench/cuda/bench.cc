@@ -1,43 +1,9 @@
 #include "bench.h"
 
-#include <cmath>
-
+#include "gpu_timing.h"
 #include "types/dispatch.h"
 
 namespace hlo::bench {
-namespace {
-
-double Percentile(std::vector<double> values, double p) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
-class Timer {
- public:
-  Timer() {
-    HLO_BENCH_CHECK(cudaEventCreate(&start_));
-    HLO_BENCH_CHECK(cudaEventCreate(&stop_));
-  }
-  ~Timer() {
-    cudaEventDestroy(start_);
-    cudaEventDestroy(stop_);
-  }
-  // Returns the milliseconds of each of `count` runs.
-  double Batch(const Run& run, int64_t count, int64_t* set) {
-    HLO_BENCH_CHECK(cudaEventRecord(start_));
-    for (int64_t i = 0; i < count; ++i) run((*set)++);
-    HLO_BENCH_CHECK(cudaEventRecord(stop_));
-    HLO_BENCH_CHECK(cudaEventSynchronize(stop_));
-    float ms = 0;
-    HLO_BENCH_CHECK(cudaEventElapsedTime(&ms, start_, stop_));
-    return ms / static_cast<double>(count);
-  }
-
- private:
-  cudaEvent_t start_ = nullptr, stop_ = nullptr;
-};
-
-}  // namespace
 
 std::vector<std::byte> RandomElements(ElementType type, int64_t count, uint32_t seed) {
   std::vector<std::byte> bytes(static_cast<size_t>(count * ByteCount(type)));
@@ -58,24 +24,10 @@ std::vector<std::byte> RandomElements(ElementType type, int64_t count, uint32_t 
 }
 
 Times Measure(const Run& ours, const Run& theirs) {
-  Timer timer;
-  int64_t set = 0;
-  const auto count_for = [&](const Run& run) {
-    timer.Batch(run, 5, &set);
-    const double ms = timer.Batch(run, 3, &set);
-    timer.Batch(run, std::max<int64_t>(1, static_cast<int64_t>(50 / ms)), &set);
-    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(20 / ms)));
-  };
-  const int64_t our_count = count_for(ours), their_count = theirs ? count_for(theirs) : 0;
-  std::vector<double> our_times, their_times;
-  for (int batch = 0; batch < 11; ++batch) {
-    our_times.push_back(timer.Batch(ours, our_count, &set));
-    if (theirs) their_times.push_back(timer.Batch(theirs, their_count, &set));
-  }
-  Times times{.ours = Percentile(our_times, 0.5)};
-  times.spread = (Percentile(our_times, 0.9) - Percentile(our_times, 0.1)) / times.ours;
-  if (theirs) times.theirs = Percentile(their_times, 0.5);
-  return times;
+  std::vector<Run> contenders = {ours};
+  if (theirs) contenders.push_back(theirs);
+  const std::vector<Timing> timings = TimeInTurns(contenders, nullptr);
+  return {timings[0].milliseconds, theirs ? timings[1].milliseconds : 0, timings[0].spread};
 }
 
 bool Print(const Row& row, bool json) {

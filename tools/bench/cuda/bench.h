@@ -59,7 +59,7 @@ class Arrays {
   }
   static int64_t DenseBytes(const Shape& shape) { return *shape.ElementCount() * ByteCount(shape.type()); }
 
-  const Set& operator[](int64_t i) const { return sets_[static_cast<size_t>(i) % sets_.size()]; }
+  const Set& operator[](size_t i) const { return sets_[i % sets_.size()]; }
   const std::vector<std::byte>& host(int64_t operand) const { return host_[static_cast<size_t>(operand)]; }
 
  private:
@@ -71,9 +71,9 @@ struct Times {
   double ours = 0, theirs = 0;  // Medians in ms; 0: not measured.
   double spread = 0;            // Spread of our times: (p90 - p10) / median.
 };
-using Run = std::function<void(int64_t set)>;
+using Run = std::function<void(size_t set)>;
 
-// Returns the median ms per run, in batches of at least 20 ms.
+// Times the contenders (gpu_timing.h); `theirs` may be empty.
 Times Measure(const Run& ours, const Run& theirs);
 
 struct Row {

@@ -164,7 +164,7 @@ class Dnn {
     for (int i = 0; i < count; ++i) {
       if (found[i].status != CUDNN_STATUS_SUCCESS || found[i].memory > static_cast<size_t>(kWorkspaceBytes))
         continue;
-      return [&arrays, call, algorithm = found[i].algo](int64_t s) {
+      return [&arrays, call, algorithm = found[i].algo](size_t s) {
         const float one = 1, zero = 0;
         HLO_BENCH_CHECK(call(arrays[s], algorithm, &one, &zero));
       };
@@ -273,7 +273,7 @@ bool RunCase(const Layer& l, Direction direction, ElementType type, const device
   } else if (theirs) {
     row.error = Difference(type, arrays[0].ours.data(), arrays[0].theirs.data(), bytes);
   }
-  row.times = Measure([&](int64_t s) { ours.Launch(arrays[s]); }, theirs);
+  row.times = Measure([&](size_t s) { ours.Launch(arrays[s]); }, theirs);
   row.operations = 2.0 * static_cast<double>(l.batch * l.outputs * (l.inputs / l.groups)) *
                    std::pow(static_cast<double>(l.output_size() * l.taps), static_cast<double>(l.rank));
   row.bytes = static_cast<double>(arrays.host(0).size() + arrays.host(1).size()) + static_cast<double>(bytes);

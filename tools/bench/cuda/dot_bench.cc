@@ -123,7 +123,7 @@ class Blas {
 
   Run Plain(const DotCase& c, const Arrays& arrays) {
     const bool wide = c.type == ElementType::kF64;
-    return [=, this, &arrays](int64_t s) {
+    return [=, this, &arrays](size_t s) {
       const double one = 1, zero = 0;
       const float one_f = 1, zero_f = 0;
       const Arrays::Set& set = arrays[s];
@@ -182,7 +182,7 @@ class Blas {
     Run best;
     double best_ms = INFINITY;
     for (int i = 0; i < count; ++i) {
-      const Run run = [=, this, &arrays, algorithm = found[i].algo](int64_t s) {
+      const Run run = [=, this, &arrays, algorithm = found[i].algo](size_t s) {
         const float one = 1, zero = 0;
         const int32_t one_i = 1, zero_i = 0;
         const Arrays::Set& set = arrays[s];
@@ -230,7 +230,7 @@ bool RunCase(const DotCase& c, const device::DeviceProperties& device, Blas& bla
     HLO_BENCH_CHECK(cudaDeviceSynchronize());
     row.their_error = WorstError(c, arrays, arrays[0].theirs.data());
   }
-  row.times = Measure([&](int64_t s) { ours.Launch(arrays[s]); }, theirs);
+  row.times = Measure([&](size_t s) { ours.Launch(arrays[s]); }, theirs);
   row.operations =
       2.0 * static_cast<double>(c.batch * c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
   row.bytes = static_cast<double>(arrays.host(0).size() + arrays.host(1).size() + bytes);
