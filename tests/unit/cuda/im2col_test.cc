@@ -14,7 +14,8 @@ namespace {
 
 std::string ExpectIm2col(const OneInstruction& convolution, int schedules = 2) {
   const std::string name = ExpectExact(convolution, schedules);
-  EXPECT_NE(name.find("im2col wgmma"), std::string::npos) << name << convolution.Text();
+  const bool f32 = convolution.operands[0].substr(0, 3) == "f32";
+  EXPECT_NE(name.find(f32 ? "im2col tma" : "im2col wgmma"), std::string::npos) << name << convolution.Text();
   return name;
 }
 
@@ -122,6 +123,38 @@ TEST(Im2col, ChunksOfPixels) {
                 "window={size=9x11}, dim_labels=f01b_i01o->f01b"});
 }
 
+TEST(Im2col, F32) {
+  // Less than a block of channels, one, and more; filters in both orders, strides, dilation and reversal.
+  for (const std::string channels : {"16", "32", "44"}) {
+    Convolve("f32", "[2,9,7,36]", "[2,9,7," + channels + "]", "[36,3,3," + channels + "]",
+             "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_o01i->b01f");
+    Convolve("f32", "[2,9,7,36]", "[2,9,7," + channels + "]", "[3,3," + channels + ",36]",
+             "window={size=3x3 pad=1_1x1_1 rhs_reversal=1x1}, dim_labels=b01f_01io->b01f");
+  }
+  Convolve("f32", "[3,5,6,72]", "[3,9,17,24]", "[72,3,3,24]",
+           "window={size=3x3 stride=2x3 pad=1_1x2_1}, dim_labels=b01f_o01i->b01f");
+  Convolve("f32", "[3,6,7,35]", "[3,9,10,32]", "[35,3,2,32]",
+           "window={size=3x2 pad=-1_2x1_0 rhs_dilate=2x4}, dim_labels=b01f_o01i->b01f");
+  Convolve("f32", "[3,66,40]", "[3,64,24]", "[5,24,40]", "window={size=5 pad=3_3}, dim_labels=b0f_0io->b0f");
+  // Results by feature, and input gradients with a stride.
+  Convolve("f32", "[40,2,9,7]", "[2,9,7,24]", "[40,3,3,24]",
+           "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_o01i->fb01");
+  Convolve("f32", "[3,13,13,32]", "[3,7,7,24]", "[3,3,32,24]",
+           "window={size=3x3 pad=1_1x1_1 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01oi->b01f");
+}
+
+TEST(Im2col, F32FilterGradients) {
+  for (const std::string channels : {"32", "64", "76"}) {
+    Convolve("f32", "[3,3," + channels + ",36]", "[2,9,7," + channels + "]", "[2,9,7,36]",
+             "window={size=9x7 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf");
+    Convolve("f32", "[36,3,3," + channels + "]", "[2,9,7," + channels + "]", "[2,9,7,36]",
+             "window={size=9x7 pad=1_1x1_1}, dim_labels=f01b_i01o->f01b");
+  }
+  const std::string name = Convolve("f32", "[40,2,1,64]", "[17,10,11,64]", "[17,9,11,40]",
+                                    "window={size=9x11}, dim_labels=f01b_i01o->f01b");
+  EXPECT_NE(name.find("chunks"), std::string::npos) << name;
+}
+
 // Shapes beyond the limits run on other kernels.
 TEST(Im2col, Limits) {
   const auto expect_other = [](const std::string& result, const std::string& input, const std::string& filter,
@@ -138,6 +171,13 @@ TEST(Im2col, Limits) {
   expect_other("[1,2,400,40]", "[1,2,656,16]", "[40,1,2,16]", "window={size=1x2 rhs_dilate=1x256}" + labels);
 }
 
+void SetFloat(Literal& array, int64_t i, float value) {
+  if (array.shape().type() == ElementType::kF32)
+    array.mutable_span<float>()[i] = value;
+  else
+    array.mutable_span<Native<ElementType::kBF16>>()[i] = Native<ElementType::kBF16>::FromDouble(value);
+}
+
 TEST(Im2col, PaddingDoesNotMeetInfinities) {
   const OneInstruction convolutions[] = {{"f32[2,9,7,40]",
                                           "convolution",
@@ -146,18 +186,21 @@ TEST(Im2col, PaddingDoesNotMeetInfinities) {
                                          {"f32[3,3,24,40]",
                                           "convolution",
                                           {"bf16[2,9,7,24]", "bf16[2,9,7,40]"},
-                                          "window={size=9x7 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf"}};
+                                          "window={size=9x7 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf"},
+                                         {"f32[2,9,7,40]",
+                                          "convolution",
+                                          {"f32[2,9,7,24]", "f32[3,3,24,40]"},
+                                          "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"}};
   for (const OneInstruction& convolution : convolutions) {
     absl::StatusOr<CheckedModule> module = ReadModule(convolution.Text());
     ASSERT_TRUE(module.ok());
     std::vector<Literal> arguments;
     for (const Instruction* parameter : module->module().entry()->parameters()) {
       arguments.push_back(*Literal::Create(parameter->shape()));
-      for (auto& x : arguments.back().mutable_span<Native<ElementType::kBF16>>())
-        x = Native<ElementType::kBF16>::FromDouble(1);
+      const bool is_filter = arguments.size() == 2;
+      for (int64_t i = 0; i < arguments.back().element_count(); ++i)
+        SetFloat(arguments.back(), i, is_filter && i == 0 ? INFINITY : 1);
     }
-    arguments[1].mutable_span<Native<ElementType::kBF16>>()[0] =
-        Native<ElementType::kBF16>::FromDouble(INFINITY);
     std::string name;
     const absl::StatusOr<Literal> want = Evaluate(*module, arguments),
                                   got = RunEmulated(*module, arguments, 0, &name);

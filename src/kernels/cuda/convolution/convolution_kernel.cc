@@ -17,14 +17,27 @@
 namespace hlo::cuda {
 namespace {
 
+// True if the product is one of two matrices, which needs no patches.
+bool IsMatrixProduct(const Gemm& gemm) {
+  const Operand& patches = gemm.exchanged ? gemm.b : gemm.a;
+  return patches.axis_count == 0 && patches.mn.rank <= 1 && patches.k.rank <= 1;
+}
+
 // Appends one product of a convolution on tensor cores. Returns false if they do not support it.
 bool AddTensorCores(const Gemm& gemm, const std::optional<Im2colProblem>& im2col, ElementType compute,
                     const TensorForm& form, StepList* list) {
-  // A product of two matrices needs no patches.
-  const Operand& patches = gemm.exchanged ? gemm.b : gemm.a;
-  const bool is_matrix = patches.axis_count == 0 && patches.mn.rank <= 1 && patches.k.rank <= 1;
-  return (im2col.has_value() && !is_matrix && AddIm2colGemm(gemm, *im2col, compute, form, list)) ||
+  return (im2col.has_value() && !IsMatrixProduct(gemm) &&
+          AddIm2colGemm(gemm, *im2col, compute, form, list)) ||
          AddTensorCoreGemm(gemm, compute, form, list);
+}
+
+// Appends one product of a convolution of f32 whose patches are copied in im2col mode. Returns false if there
+// is no such kernel.
+bool AddF32Patches(const Gemm& gemm, const std::optional<Im2colProblem>& im2col, ElementType compute,
+                   const DeviceProperties& device, StepList* list) {
+  const GemmMethod method = MethodFor(gemm, compute, device);
+  return (method == GemmMethod::kF32Large || method == GemmMethod::kF32Small) && im2col.has_value() &&
+         !IsMatrixProduct(gemm) && AddIm2colF32Gemm(gemm, *im2col, device, list);
 }
 
 bool TakesTiles(const Gemm& gemm, ElementType compute, const DeviceProperties& device) {
@@ -116,6 +129,7 @@ std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, 
     if (form.has_value() && TakesTiles(gemm, compute, device) &&
         AddTensorCores(gemm, gemms->im2col[i], compute, *form, &list))
       continue;
+    if (AddF32Patches(gemm, gemms->im2col[i], compute, device, &list)) continue;
     if (!AddContraction(gemm, compute, form, device, &list)) return std::nullopt;
   }
   return KernelOf(std::move(list));

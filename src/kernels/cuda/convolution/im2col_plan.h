@@ -1,6 +1,6 @@
 #pragma once
-// Convolutions of 16-bit floats on Hopper whose patches are copied in im2col mode: forward, and filter
-// gradients. Input gradients are forward convolutions. Depends on types and shape only.
+// Convolutions of 16-bit floats and f32 on Hopper whose patches are copied in im2col mode: forward, and
+// filter gradients. Input gradients are forward convolutions. Depends on types and shape only.
 
 #include <array>
 #include <optional>
@@ -29,9 +29,11 @@ struct Im2colProblem {
   int64_t other_stride = 0;
 };
 
-// Appends the steps of the product. Returns false, and appends nothing, if its shape does not suit the
-// kernel.
+// Append the steps of the product on tensor cores, or in f32. Return false, and append nothing, if its shape
+// does not suit the kernel.
 bool AddIm2colGemm(const Gemm& gemm, const Im2colProblem& problem, ElementType compute,
                    const TensorForm& form, StepList* list);
+bool AddIm2colF32Gemm(const Gemm& gemm, const Im2colProblem& problem, const device::DeviceProperties& device,
+                      StepList* list);
 
 }  // namespace hlo::cuda

@@ -75,7 +75,7 @@ inline const char* EncodingError(const BoxSource& s) {
     if ((!s.im2col || d < 2) && (s.box[d] < 1 || s.box[d] > limit))
       return "a tensor map's box is out of range";
   }
-  if (s.box[0] * s.element_bytes % 16 != 0 || s.box[0] * s.element_bytes > 128)
+  if (s.box[0] * s.element_bytes % 16 != 0 || (s.swizzled && s.box[0] * s.element_bytes > 128))
     return "the rows of a tensor map's box are not aligned or longer than the swizzle pattern";
   for (uint32_t x = 0; x < 2 && s.im2col; ++x) {
     const auto is_corner = [](int32_t c) {
@@ -141,7 +141,7 @@ inline void DeliverElement(const PendingBox& box, uint32_t i, const int64_t (&at
     place += at[d] * static_cast<int64_t>(s.byte_strides[d]);
   }
   if (inside) std::memcpy(&value, static_cast<const std::byte*>(s.data) + place, s.element_bytes);
-  const uint32_t to = Swizzled128(box.address + s.element_bytes * i);
+  const uint32_t linear = box.address + s.element_bytes * i, to = s.swizzled ? Swizzled128(linear) : linear;
   std::memcpy(box.to + (to - box.address), &value, s.element_bytes);
 }
 

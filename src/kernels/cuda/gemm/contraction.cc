@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "kernels/cuda/gemm/f32_tma_plan.h"
 
 namespace hlo::cuda {
 
@@ -22,6 +23,8 @@ bool AddContraction(const Gemm& gemm, ElementType compute, const std::optional<T
   const GemmMethod method = MethodFor(gemm, compute, device);
   const bool has_tiles = method != GemmMethod::kElements && method != GemmMethod::kThin;
   if (form.has_value() && has_tiles && AddTensorCoreGemm(gemm, compute, *form, list)) return true;
+  const bool is_f32 = method == GemmMethod::kF32Large || method == GemmMethod::kF32Small;
+  if (is_f32 && AddF32TmaGemm(gemm, device, list)) return true;
   return AddGemm(gemm, compute, method, list);
 }
 

@@ -155,4 +155,38 @@ HLO_DEVICE void StoreEightFinished(const Epilogue& epilogue, void* result, int64
   StoreEight(epilogue.stored, result, place, x);
 }
 
+// Stores the first `count` of four adjacent elements, or all of them if there are more.
+HLO_DEVICE void StoreFour(float* to, uint32_t count, const FourFloats& x) {
+  if (count >= 4 && IsAligned16(to)) {
+    *reinterpret_cast<FourFloats*>(to) = x;
+    return;
+  }
+  HLO_UNROLL
+  for (uint32_t v = 0; v < 4; ++v) {
+    if (v < count) to[v] = x.x[v];
+  }
+}
+
+// The same with the epilogue; the result may be of 16-bit floats. Not inlined, as StoreFinished.
+HLO_DEVICE_CALLED void StoreFourFinished(const Epilogue& epilogue, void* result, int64_t place,
+                                         uint32_t count, FourFloats x) {
+  const auto at = static_cast<uint32_t>(place);
+  HLO_ROLLED
+  for (int32_t k = 0; k < epilogue.op_count; ++k) {
+    const EpilogueOp op = epilogue.ops[k];
+    HLO_UNROLL
+    for (uint32_t v = 0; v < 4; ++v) {
+      if (v >= count) continue;
+      const float y = op.kind == EpilogueOp::Kind::kRound ? 0 : Find(epilogue.arrays[op.array], at + v);
+      x.x[v] = RoundedTo(op.rounded_to, Combined(op.kind, x.x[v], y));
+    }
+  }
+  if (epilogue.stored == ElementType::kF32) return StoreFour(static_cast<float*>(result) + at, count, x);
+  auto* to = static_cast<uint16_t*>(result) + at;
+  HLO_UNROLL
+  for (uint32_t v = 0; v < 4; ++v) {
+    if (v < count) to[v] = epilogue.stored == ElementType::kBF16 ? FloatToBF16(x.x[v]) : F16Of(x.x[v]);
+  }
+}
+
 }  // namespace hlo::cuda

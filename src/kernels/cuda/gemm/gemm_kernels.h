@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "device/stream.h"
+#include "kernels/cuda/gemm/f32_tma_plan.h"
 #include "kernels/cuda/gemm/gemm_args.h"
 #include "kernels/cuda/gemm/mma_gemm_body.h"
 #include "kernels/cuda/gemm/non_finite_search_body.h"
@@ -52,7 +53,11 @@ size_t MmaSharedBytes(bool a_is_mn_major, bool b_is_mn_major);
 // Tensor cores by wgmma on Hopper; HasWgmma is true if this build contains them.
 bool HasWgmma();
 absl::Status LaunchWgmma(MmaKind kind, bool a_is_mn_major, bool b_is_mn_major, uint32_t columns,
-                         const LaunchShape& shape, const WgmmaArgs& args, device::Stream stream);
+                         const LaunchShape& shape, const TmaGemmArgs& args, device::Stream stream);
+// f32 by TMA on Hopper, in builds with wgmma.
+size_t F32TmaSharedBytes(F32TmaTileSize size);
+absl::Status LaunchF32Tma(F32TmaTileSize size, bool a_is_mn_major, bool b_is_mn_major,
+                          const TmaGemmArgs& args, device::Stream stream);
 absl::Status LaunchPack(const LaunchShape& shape, const PackArgs& args, device::Stream stream);
 
 absl::Status LaunchNonFiniteSearch(const LaunchShape& shape, const NonFiniteSearchArgs& args,

@@ -9,10 +9,15 @@
 
 namespace hlo::cuda {
 
+// Contiguous rows of an operand are copied in slabs of 64, or fewer if the tile is narrower. A slab holds 128
+// bytes of terms for each of them.
+struct TmaSlab {
+  static constexpr uint32_t kWidth = 64, kBytesPerRow = 128;
+};
+
 // The arrays with two elements are of columns and rows.
 struct Im2colArgs {
   enum class Mode : uint8_t { kNone, kForward, kFilterGradient };
-  static constexpr uint32_t kBlock = 64;  // Channels per block.
   Mode mode = Mode::kNone;
   bool patches_are_b = false;
   FastDiv pixel_columns, pixel_rows;  // Pixels of an image.
@@ -20,6 +25,7 @@ struct Im2colArgs {
   FastDiv tap_columns;     // Taps in a row of the window.
   FastDiv channel_blocks;  // Blocks of a tap.
   uint32_t tap_step[2] = {1, 1};
+  uint32_t block = 64;  // Channels per block.
   uint32_t channels = 0, taps = 1;
   // The filter's coordinate of tap t is first + t * step.
   int32_t filter_first[2] = {}, filter_step[2] = {1, 1};
@@ -41,7 +47,7 @@ HLO_DEVICE PixelPlace PixelAt(const Im2colArgs& args, uint32_t pixel) {
 HLO_DEVICE TapBlock TapBlockAt(const Im2colArgs& args, uint32_t block) {
   TapBlock result;
   result.tap = args.channel_blocks.Quotient(block);
-  result.channel = (block - result.tap * args.channel_blocks.divisor) * Im2colArgs::kBlock;
+  result.channel = (block - result.tap * args.channel_blocks.divisor) * args.block;
   result.tap_row = args.tap_columns.Quotient(result.tap);
   result.tap_column = result.tap - result.tap_row * args.tap_columns.divisor;
   return result;
@@ -50,8 +56,9 @@ HLO_DEVICE TapBlock TapBlockAt(const Im2colArgs& args, uint32_t block) {
 // Replaces the index of a row of blocks of channels by the index without the channels that are zeros. Returns
 // false if it is one of those.
 HLO_DEVICE bool FindTapChannel(const Im2colArgs& args, uint32_t* index) {
-  const TapBlock block = TapBlockAt(args, *index / Im2colArgs::kBlock);
-  const uint32_t channel = block.channel + *index % Im2colArgs::kBlock;
+  const uint32_t number = *index / TmaSlab::kWidth;
+  const TapBlock block = TapBlockAt(args, number);
+  const uint32_t channel = block.channel + *index - number * TmaSlab::kWidth;
   *index = block.tap * args.channels + channel;
   return channel < args.channels && block.tap < args.taps;
 }
@@ -73,22 +80,22 @@ HLO_DEVICE void CopyFilter(Env& env, std::byte* to, const TensorMap& map, const 
   const int column = args.filter_first[0] + static_cast<int>(block.tap_column) * args.filter_step[0],
             row = args.filter_first[1] + static_cast<int>(block.tap_row) * args.filter_step[1];
   if constexpr (kRows) {
-    for (uint32_t slab = 0; slab < width / 64; ++slab)
-      CopyBox(env, to + slab * Im2colArgs::kBlock * 128, map, first + static_cast<int>(64 * slab), channel,
-              column, row, barrier);
+    for (uint32_t slab = 0; slab < width; slab += TmaSlab::kWidth)
+      CopyBox(env, to + slab * TmaSlab::kBytesPerRow, map, first + static_cast<int>(slab), channel, column,
+              row, barrier);
   } else {
     CopyBox(env, to, map, channel, column, row, first, barrier);
   }
 }
 
-// Copies 64 pixels of `width` channels of taps from index `first` on.
+// Copies box[1] pixels of `width` channels of taps from index `first` on.
 template <class Env>
 HLO_DEVICE void CopyTapRows(Env& env, std::byte* to, const TensorMap& map, const Im2colArgs& args,
                             uint32_t first, uint32_t width, const PixelPlace& pixel, uint64_t* barrier) {
-  for (uint32_t slab = 0; slab < width / Im2colArgs::kBlock; ++slab) {
-    TapBlock block = TapBlockAt(args, first / Im2colArgs::kBlock + slab);
+  for (uint32_t slab = 0; slab < width; slab += TmaSlab::kWidth) {
+    TapBlock block = TapBlockAt(args, (first + slab) / TmaSlab::kWidth);
     if (block.tap >= args.taps) block = {.channel = args.channels};  // Out of bounds: zeros.
-    CopyPatches(env, to + slab * 64 * 128, map, args, block, pixel, barrier);
+    CopyPatches(env, to + slab * TmaSlab::kBytesPerRow, map, args, block, pixel, barrier);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "device/align.h"
 #include "kernels/cuda/gemm/gemm_kernels.h"
+#include "kernels/cuda/gemm/tma_boxes.h"
 
 namespace hlo::cuda {
 namespace {
@@ -136,33 +137,6 @@ const void* DataOf(const Source& source, const void* array, std::byte* workspace
   return source.packed ? workspace + source.offset + piece * source.plane_bytes : array;
 }
 
-// Returns an operand as TMA boxes of 128 contiguous bytes by `rows` (terms, if the operand is MN-major).
-// Returns nullopt if it has too many dimensions or is not aligned.
-std::optional<BoxSource> BoxesOf(const Source& source, uint32_t mn, const Gemm& p, uint32_t rows,
-                                 uint32_t element_bytes) {
-  const Operand& operand = source.operand;
-  const IndexMap& inner = source.is_mn_major ? operand.mn : operand.k;
-  const IndexMap& outer = source.is_mn_major ? operand.k : operand.mn;
-  if (operand.axis_count > 0 || inner.rank != 1 || outer.rank != 1 || operand.batch.rank > 1)
-    return std::nullopt;
-  const int64_t outer_stride = outer.Stride(),
-                batch_stride = operand.batch.rank == 0 ? 0 : operand.batch.Stride();
-  const int64_t aligned = 16 / element_bytes, row = WgmmaTile::kDepthBytes / element_bytes;
-  if (inner.Stride() != 1 || outer_stride <= 0 || batch_stride < 0 || outer_stride % aligned != 0 ||
-      batch_stride % aligned != 0 || operand.origin % aligned != 0)
-    return std::nullopt;
-  const uint32_t inner_size = source.is_mn_major ? mn : p.k, outer_size = source.is_mn_major ? p.k : mn;
-  BoxSource boxes{
-      .element_bytes = element_bytes,
-      .dims = {inner_size, outer_size, batch_stride == 0 ? 1 : p.batch},
-      .box = {static_cast<uint32_t>(row), source.is_mn_major ? static_cast<uint32_t>(row) : rows, 1}};
-  boxes.byte_strides[0] = element_bytes;
-  boxes.byte_strides[1] = static_cast<uint64_t>(element_bytes * outer_stride);
-  boxes.byte_strides[2] =
-      static_cast<uint64_t>(element_bytes * (batch_stride == 0 ? outer_stride * outer_size : batch_stride));
-  return boxes;
-}
-
 // Returns the columns of a wgmma tile: the most that give about a wave of tiles.
 uint32_t WgmmaColumns(const Gemm& p, MmaKind kind) {
   if (IsOfFloatBytes(kind)) return 128;
@@ -176,7 +150,7 @@ uint32_t WgmmaColumns(const Gemm& p, MmaKind kind) {
 }
 
 // Returns nullopt if wgmma does not support the product.
-std::optional<WgmmaArgs> WgmmaFor(const Gemm& p, const Source& a, const Source& b, const TensorForm& form) {
+std::optional<TmaGemmArgs> WgmmaFor(const Gemm& p, const Source& a, const Source& b, const TensorForm& form) {
   if (!form.has_wgmma || std::min({p.m, p.n, p.k}) < 64) return std::nullopt;
   const ElementType result = p.result.type;
   const bool sums_products = form.gemms.size() > 1;
@@ -184,10 +158,12 @@ std::optional<WgmmaArgs> WgmmaFor(const Gemm& p, const Source& a, const Source& 
       p.result.pairs && (IsOfIntegers(form.kind) ? result == kS32 || result == kU32
                                                  : result == kF32 || result == kBF16 || result == kF16);
   if (p.n % 2 != 0 || (!sums_products && !stores_pairs)) return std::nullopt;
-  const std::optional<BoxSource> left = BoxesOf(a, p.m, p, WgmmaTile::kRows, form.element_bytes);
-  const std::optional<BoxSource> right = BoxesOf(b, p.n, p, WgmmaColumns(p, form.kind), form.element_bytes);
+  const std::optional<BoxSource> left =
+      BoxesOf(a.operand, {WgmmaTile::kRows, form.element_bytes, a.is_mn_major}, p.m, p.k, p.batch);
+  const std::optional<BoxSource> right =
+      BoxesOf(b.operand, {WgmmaColumns(p, form.kind), form.element_bytes, b.is_mn_major}, p.n, p.k, p.batch);
   if (!left.has_value() || !right.has_value()) return std::nullopt;
-  WgmmaArgs args;
+  TmaGemmArgs args;
   args.a.source = *left;
   args.b.source = *right;
   args.a_batch_step = left->dims[2] > 1 ? 1 : 0;
@@ -281,7 +257,7 @@ bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& 
   const std::optional<Source> b = SourceOf(p.b, p.n, p, form, &workspace);
   if (!a.has_value() || !b.has_value()) return false;
 
-  const std::optional<WgmmaArgs> wgmma = WgmmaFor(p, *a, *b, form);
+  const std::optional<TmaGemmArgs> wgmma = WgmmaFor(p, *a, *b, form);
   if (!wgmma.has_value() && IsOfFloatBytes(form.kind)) return false;
   const uint32_t rows = wgmma ? WgmmaTile::kRows : MmaTile::kWidth;
   const uint32_t columns = wgmma ? WgmmaColumns(p, form.kind) : MmaTile::kWidth;
@@ -325,7 +301,7 @@ bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& 
             now.result = arrays.workspace + parts_offset + i * part_bytes;
           }
           if (wgmma) {
-            WgmmaArgs group = *wgmma;
+            TmaGemmArgs group = *wgmma;
             group.gemm = now;
             group.blocks = blocks;
             const int64_t bytes = form.element_bytes;

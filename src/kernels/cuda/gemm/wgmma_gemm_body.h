@@ -6,20 +6,10 @@
 // stage are added in f32, with tiles of 128 x 128. Results pass through shared memory, so that a warp stores
 // whole lines. The patches of convolutions are copied in im2col mode.
 
-#include "kernels/cuda/gemm/im2col.h"
 #include "kernels/cuda/gemm/mma_gemm_body.h"
-#include "kernels/cuda/intrinsics/hopper.h"
+#include "kernels/cuda/gemm/tma_gemm_args.h"
 
 namespace hlo::cuda {
-
-struct WgmmaArgs {
-  GemmArgs gemm;
-  uint32_t blocks = 1;                          // Tiles times chunks times batch.
-  uint32_t a_batch_step = 1, b_batch_step = 1;  // 0: the operand is broadcast over the batch.
-  // For convolutions, gemm.k counts whole blocks of channels, and so do the tiles of filter gradients.
-  Im2colArgs im2col;
-  TensorMap a, b;
-};
 
 struct WgmmaTile {
   static constexpr uint32_t kRows = 128, kDepthBytes = 128;
@@ -39,8 +29,8 @@ struct WgmmaTile {
 // kRowsA, kRowsB: the operand is MN-major.
 template <MmaKind kKind, bool kRowsA, bool kRowsB, uint32_t kTileColumns>
 struct WgmmaGemm {
-  using Args = WgmmaArgs;
-  static constexpr uint32_t kThreads = WgmmaTile::kThreads;
+  using Args = TmaGemmArgs;
+  static constexpr uint32_t kThreads = WgmmaTile::kThreads, kMinBlocks = 1;
   static constexpr uint32_t kConsumerWarps = WgmmaTile::kConsumerWarps;
   static constexpr uint32_t kColumns = kTileColumns;
   static constexpr uint32_t kDepth = WgmmaTile::kDepthBytes / TermBytes(kKind);
@@ -53,7 +43,7 @@ struct WgmmaGemm {
   static constexpr uint32_t kSums = GroupSums(kColumns);
 
   template <class Env>
-  static HLO_DEVICE void Run(Env& env, const WgmmaArgs& args) {
+  static HLO_DEVICE void Run(Env& env, const TmaGemmArgs& args) {
     if (IsSwitchedOff(args.gemm)) return;
     std::byte* stages = env.shared();
     auto* full = reinterpret_cast<uint64_t*>(stages + kStagesBytes + WgmmaTile::kStagingBytes);
@@ -80,18 +70,6 @@ struct WgmmaGemm {
     return (block.k_end - block.k_begin + kDepth - 1) / kDepth;
   }
 
-  template <bool kRows, class Env>
-  static HLO_DEVICE void CopyOperand(Env& env, std::byte* to, const TensorMap& map, uint32_t width,
-                                     uint32_t mn, uint32_t k, uint32_t batch, uint64_t* barrier) {
-    if constexpr (kRows) {
-      for (uint32_t slab = 0; slab < width / WgmmaTile::kSlab; ++slab)
-        CopyBox(env, to + slab * kDepth * 128, map, static_cast<int>(mn + slab * WgmmaTile::kSlab),
-                static_cast<int>(k), static_cast<int>(batch), barrier);
-    } else {
-      CopyBox(env, to, map, static_cast<int>(k), static_cast<int>(mn), static_cast<int>(batch), barrier);
-    }
-  }
-
   // A position in the circular pipeline: the parity of the barriers alternates with each cycle.
   struct Place {
     uint32_t stage = 0, parity = 0;
@@ -104,7 +82,7 @@ struct WgmmaGemm {
 
   using Im2col = Im2colArgs::Mode;
   template <class Env>
-  static HLO_DEVICE void ProduceIn(Env& env, const WgmmaArgs& args, std::byte* stages, uint64_t* full,
+  static HLO_DEVICE void ProduceIn(Env& env, const TmaGemmArgs& args, std::byte* stages, uint64_t* full,
                                    uint64_t* empty) {
     if constexpr (TermBytes(kKind) == 2) {
       constexpr Im2col kMode = kRowsA && kRowsB ? Im2col::kFilterGradient : Im2col::kForward;
@@ -114,7 +92,7 @@ struct WgmmaGemm {
   }
 
   template <Im2col kMode, class Env>
-  static HLO_DEVICE void Produce(Env& env, const WgmmaArgs& args, std::byte* stages, uint64_t* full,
+  static HLO_DEVICE void Produce(Env& env, const TmaGemmArgs& args, std::byte* stages, uint64_t* full,
                                  uint64_t* empty) {
     Place place;
     HLO_ROLLED
@@ -131,48 +109,19 @@ struct WgmmaGemm {
         WaitFor(env, &empty[place.stage], place.parity ^ 1);
         ArriveExpecting(env, barrier, kStageBytes);
         std::byte* stage = stages + place.stage * kStageBytes;
+        const StageTile tile{stage, stage + kABytes, WgmmaTile::kRows, kColumns, row, column};
         const uint32_t k = block.k_begin + step * kDepth;
         if constexpr (kMode == Im2col::kForward) {
-          CopyConvolution(env, args, stage, row, column, k, first, barrier);
+          CopyConvolution<kRowsA, kRowsB>(env, args, tile, k, first, barrier);
         } else if constexpr (kMode == Im2col::kFilterGradient) {
-          CopyFilterGradient(env, args, stage, row, column, k, barrier);
+          CopyFilterGradient(env, args, tile, k, barrier);
         } else {
-          CopyOperand<kRowsA>(env, stage, args.a, WgmmaTile::kRows, row, k, block.batch * args.a_batch_step,
-                              barrier);
-          CopyOperand<kRowsB>(env, stage + kABytes, args.b, kColumns, column, k,
-                              block.batch * args.b_batch_step, barrier);
+          CopyTile<kRowsA>(env, stage, args.a, WgmmaTile::kRows, row, k, block.batch * args.a_batch_step,
+                           barrier);
+          CopyTile<kRowsB>(env, stage + kABytes, args.b, kColumns, column, k, block.batch * args.b_batch_step,
+                           barrier);
         }
       }
-    }
-  }
-
-  // The patches are K-major.
-  template <class Env>
-  static HLO_DEVICE void CopyConvolution(Env& env, const WgmmaArgs& args, std::byte* stage, uint32_t row,
-                                         uint32_t column, uint32_t k, const PixelPlace& first,
-                                         uint64_t* barrier) {
-    const TapBlock block = TapBlockAt(args.im2col, k / kDepth);
-    if constexpr (!kRowsB) {
-      if (kRowsA || args.im2col.patches_are_b) {
-        CopyFilter<kRowsA>(env, stage, args.a, args.im2col, block, row, WgmmaTile::kRows, barrier);
-        return CopyPatches(env, stage + kABytes, args.b, args.im2col, block, first, barrier);
-      }
-    }
-    CopyPatches(env, stage, args.a, args.im2col, block, first, barrier);
-    CopyFilter<kRowsB>(env, stage + kABytes, args.b, args.im2col, block, column, kColumns, barrier);
-  }
-
-  // Both operands are MN-major.
-  template <class Env>
-  static HLO_DEVICE void CopyFilterGradient(Env& env, const WgmmaArgs& args, std::byte* stage, uint32_t row,
-                                            uint32_t column, uint32_t k, uint64_t* barrier) {
-    const PixelPlace pixel = PixelAt(args.im2col, k);
-    if (args.im2col.patches_are_b) {
-      CopyOperand<true>(env, stage, args.a, WgmmaTile::kRows, row, k, 0, barrier);
-      CopyTapRows(env, stage + kABytes, args.b, args.im2col, column, kColumns, pixel, barrier);
-    } else {
-      CopyTapRows(env, stage, args.a, args.im2col, row, WgmmaTile::kRows, pixel, barrier);
-      CopyOperand<true>(env, stage + kABytes, args.b, kColumns, column, k, 0, barrier);
     }
   }
 
@@ -194,7 +143,7 @@ struct WgmmaGemm {
   }
 
   template <class Env>
-  static HLO_DEVICE void Consume(Env& env, const WgmmaArgs& args, std::byte* stages, uint64_t* full,
+  static HLO_DEVICE void Consume(Env& env, const TmaGemmArgs& args, std::byte* stages, uint64_t* full,
                                  uint64_t* empty) {
     const uint32_t group = env.thread() / 128 - 1;
     const bool speaks = env.thread() % kWarpSize == 0;
@@ -244,7 +193,7 @@ struct WgmmaGemm {
 
   // Stores the tile; the plan guarantees that rows are dense and begin at even places.
   template <class Env>
-  static HLO_DEVICE void Store(Env& env, const WgmmaArgs& args, const GemmBlock& block, uint32_t group,
+  static HLO_DEVICE void Store(Env& env, const TmaGemmArgs& args, const GemmBlock& block, uint32_t group,
                                const GroupSum<kKind> (&sums)[kSums]) {
     const Gemm& p = args.gemm.gemm;
     if constexpr (!IsOfIntegers(kKind)) {
@@ -263,8 +212,8 @@ struct WgmmaGemm {
   // Passes over some columns at a time: each warp writes its 16 rows into shared memory, from which adjacent
   // lanes store adjacent vectors. The pitch avoids bank conflicts.
   template <Form kForm, class Env>
-  static HLO_DEVICE void StorePasses(Env& env, const WgmmaArgs& args, const GemmBlock& block, uint32_t group,
-                                     const GroupSum<kKind> (&sums)[kSums]) {
+  static HLO_DEVICE void StorePasses(Env& env, const TmaGemmArgs& args, const GemmBlock& block,
+                                     uint32_t group, const GroupSum<kKind> (&sums)[kSums]) {
     constexpr bool kNarrow = kForm == Form::kHalves;
     constexpr uint32_t kBytes = kNarrow ? 2 : 4, kMax = kNarrow ? 256 : 128;
     constexpr uint32_t kPass = kColumns < kMax ? kColumns : kMax;
@@ -300,8 +249,9 @@ struct WgmmaGemm {
   }
 
   template <Form kForm, uint32_t kPass, uint32_t kPitch>
-  static HLO_DEVICE void StoreStaged(const WgmmaArgs& wgmma, const GemmBlock& block, const std::byte* staging,
-                                     uint32_t first_row, uint32_t first_column, uint32_t lane) {
+  static HLO_DEVICE void StoreStaged(const TmaGemmArgs& wgmma, const GemmBlock& block,
+                                     const std::byte* staging, uint32_t first_row, uint32_t first_column,
+                                     uint32_t lane) {
     const GemmArgs& args = wgmma.gemm;
     const Gemm& p = args.gemm;
     constexpr uint32_t kBytes = kForm == Form::kHalves ? 2 : 4, kEach = kForm == Form::kWords ? 4 : 8;
@@ -313,9 +263,12 @@ struct WgmmaGemm {
       uint32_t i = first_row + row, j = first_column + in_row;
       if constexpr (kRowsA && kRowsB) {
         // The number of channels is a multiple of eight, so that no vector crosses the last one.
-        if (wgmma.im2col.mode == Im2col::kFilterGradient &&
-            !FindTapChannel(wgmma.im2col, wgmma.im2col.patches_are_b ? &j : &i))
-          continue;
+        if (wgmma.im2col.mode == Im2col::kFilterGradient) {
+          uint32_t index = wgmma.im2col.patches_are_b ? j : i;
+          if (!FindTapChannel(wgmma.im2col, &index)) continue;
+          i = wgmma.im2col.patches_are_b ? i : index;
+          j = wgmma.im2col.patches_are_b ? index : j;
+        }
       }
       if (i >= p.m || j >= p.n) continue;
       const int64_t place =

@@ -9,7 +9,7 @@ namespace hlo::cuda {
 #if defined(HLO_RUN_HAS_CUDA) && !defined(HLO_RUN_HAS_SM90A)
 
 bool HasWgmma() { return false; }
-absl::Status LaunchWgmma(MmaKind, bool, bool, uint32_t, const LaunchShape&, const WgmmaArgs&,
+absl::Status LaunchWgmma(MmaKind, bool, bool, uint32_t, const LaunchShape&, const TmaGemmArgs&,
                          device::Stream) {
   return absl::UnimplementedError("this build was not compiled for compute capability 9.0a");
 }
@@ -19,8 +19,8 @@ absl::Status LaunchWgmma(MmaKind, bool, bool, uint32_t, const LaunchShape&, cons
 namespace {
 
 template <MmaKind kKind, uint32_t kColumns>
-absl::Status LaunchOf(bool a_is_mn_major, bool b_is_mn_major, const LaunchShape& shape, const WgmmaArgs& args,
-                      device::Stream stream) {
+absl::Status LaunchOf(bool a_is_mn_major, bool b_is_mn_major, const LaunchShape& shape,
+                      const TmaGemmArgs& args, device::Stream stream) {
   if (a_is_mn_major)
     return b_is_mn_major ? Launch<WgmmaGemm<kKind, true, true, kColumns> >(shape, args, stream)
                          : Launch<WgmmaGemm<kKind, true, false, kColumns> >(shape, args, stream);
@@ -29,7 +29,7 @@ absl::Status LaunchOf(bool a_is_mn_major, bool b_is_mn_major, const LaunchShape&
 }
 template <MmaKind kKind>
 absl::Status LaunchHalves(bool a_is_mn_major, bool b_is_mn_major, uint32_t columns, const LaunchShape& shape,
-                          const WgmmaArgs& args, device::Stream stream) {
+                          const TmaGemmArgs& args, device::Stream stream) {
   switch (columns) {
     case 64:
       return LaunchOf<kKind, 64>(a_is_mn_major, b_is_mn_major, shape, args, stream);
@@ -45,7 +45,7 @@ absl::Status LaunchHalves(bool a_is_mn_major, bool b_is_mn_major, uint32_t colum
 bool HasWgmma() { return true; }
 
 absl::Status LaunchWgmma(MmaKind kind, bool a_is_mn_major, bool b_is_mn_major, uint32_t columns,
-                         const LaunchShape& shape, const WgmmaArgs& args, device::Stream stream) {
+                         const LaunchShape& shape, const TmaGemmArgs& args, device::Stream stream) {
   switch (kind) {
     case MmaKind::kBF16:
       return LaunchHalves<MmaKind::kBF16>(a_is_mn_major, b_is_mn_major, columns, shape, args, stream);

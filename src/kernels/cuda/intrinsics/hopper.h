@@ -3,18 +3,25 @@
 // warpgroup matrix multiplication (wgmma) with both operands in shared memory. On the device these are inline
 // PTX; in the emulator, descriptors are decoded and operations are executed as late as the hardware may.
 //
-// Boxes are 128 bytes wide and swizzled: bits 4 to 6 of a shared memory address are XORed with bits 7 to 9.
+// Swizzled boxes are 128 bytes wide: bits 4 to 6 of a shared memory address are XORed with bits 7 to 9.
 
 #include "kernels/cuda/intrinsics/env.h"
 #include "kernels/cuda/intrinsics/portable.h"
 #include "kernels/cuda/intrinsics/tensor_core.h"
 #include "types/small_float.h"
 
+// Fully unrolls a loop on the device, whose registers need constant indices. The host compiles it as a loop.
+#ifdef __CUDACC__
+#define HLO_UNROLL_ON_DEVICE _Pragma("unroll")
+#else
+#define HLO_UNROLL_ON_DEVICE
+#endif
+
 namespace hlo::cuda {
 
 HLO_DEVICE uint32_t Swizzled128(uint32_t address) { return address ^ (address >> 7 & 7) << 4; }
 
-// An array of elements of 1 or 2 bytes, fastest dimension first, and the box that one TMA copy loads.
+// An array of elements of 1, 2 or 4 bytes, fastest dimension first, and the box that one TMA copy loads.
 // Elements out of bounds are zeros.
 //
 // In im2col mode the dimensions are {channels, columns, rows, images}, and a box is box[0] channels of box[1]
@@ -28,6 +35,7 @@ struct BoxSource {
   uint64_t dims[kMaxRank] = {1, 1, 1, 1};
   uint64_t byte_strides[kMaxRank] = {2, 0, 0, 0};
   uint32_t box[kMaxRank] = {64, 1, 1, 1};
+  bool swizzled = true;
   bool im2col = false;
   int32_t lower_corner[2] = {}, upper_corner[2] = {};  // Of columns and rows.
   uint32_t traversal_stride[2] = {1, 1};
