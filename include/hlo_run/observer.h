@@ -39,6 +39,8 @@ class StepView {
   virtual const Instruction& instruction() const = 0;
   /// Returns the name of the function that runs the step.
   virtual std::string_view kernel() const = 0;
+  /// Returns true if the elements of the results are copies of elements of the operands.
+  virtual bool only_moves() const { return Info(instruction().opcode()).has(kMovesElements); }
   /// Returns the index of the device in a run on several devices.
   virtual int64_t device() const { return 0; }
   /// Returns the depth of the call stack: 0 in the entry computation.

@@ -101,9 +101,11 @@ nlohmann::ordered_json NamesJson(const std::vector<const Instruction*>& instruct
 }  // namespace
 
 absl::Status SpecialDetector::AfterStep(const StepView& step) {
-  if (step.kernel() == "reference" && !CanMakeSpecials(step.instruction().opcode()) &&
-      step.instruction().opcode() != Opcode::kConstant)
-    return absl::OkStatus();
+  // The operands have been checked already.
+  const bool is_reference = step.kernel() == "reference";
+  const Opcode opcode = step.instruction().opcode();
+  if (is_reference && !CanMakeSpecials(opcode) && opcode != Opcode::kConstant) return absl::OkStatus();
+  if (!is_reference && step.only_moves()) return absl::OkStatus();
   for (const StepValue& write : step.Writes()) {
     if (!HoldsSpecial(write.value, options_.nans, options_.infinities)) continue;
     found_ = true;

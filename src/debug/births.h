@@ -75,7 +75,7 @@ std::string ToString(const BirthReport& report, const Module& module);
 nlohmann::ordered_json ToJson(const BirthReport& report);
 
 // Checks the arrays that steps write, and stops the run at the first NaN or infinity. Values that the fast
-// engine computes in bytecode are checked only when larger steps or the results use them.
+// engine computes in bytecode are checked only when larger steps compute with them, or in results.
 class SpecialDetector : public Observer {
  public:
   explicit SpecialDetector(const BirthOptions& options) : options_(options) {}

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "debug/summary.h"
 #include "fmt/format.h"
 #include "types/index.h"
+#include "types/wide.h"
 
 namespace hlo::debug {
 namespace {
@@ -55,6 +57,11 @@ void EachContribution(const Instruction& instruction, int64_t k, const Literal& 
                       const std::vector<int64_t>& index, Visit&& visit) {
   if (!operand.shape().IsArray()) return;
   const std::vector<int64_t> fixed = FixedIndices(instruction, k, operand, index);
+  const bool is_whole = std::all_of(fixed.begin(), fixed.end(), [](int64_t i) { return i == kAnywhere; });
+  if (is_whole && !operand.has_dynamic_sizes()) {
+    for (int64_t position = 0; position < operand.element_count(); ++position) visit(position);
+    return;
+  }
   Index sizes;
   for (int64_t d = 0; d < operand.rank(); ++d)
     sizes.push_back(fixed[static_cast<size_t>(d)] == kAnywhere ? operand.dim(d) : 1);
@@ -91,14 +98,18 @@ std::string ContributionText(const Instruction& instruction, int64_t k, const Li
   const std::string_view name = instruction.operand(k)->name();
   if (!operand.shape().IsArray()) return fmt::format("%{} is {}", name, ToString(operand.shape()));
   int64_t count = 0, nans = 0, infinities = 0, least = -1, largest = -1;
-  EachContribution(instruction, k, operand, index, [&](int64_t position) {
-    ++count;
-    nans += IsNanAt(operand, position) ? 1 : 0;
-    infinities += IsInfAt(operand, position) ? 1 : 0;
-    const double x = Magnitude(operand, position);
-    if (std::isnan(x)) return;
-    if (least < 0 || x < Magnitude(operand, least)) least = position;
-    if (largest < 0 || x > Magnitude(operand, largest)) largest = position;
+  double low = 0, high = 0;
+  DispatchWide(operand.type(), [&]<class W>() {
+    const LoadFn<W> load = Loader<W>(operand.type());
+    EachContribution(instruction, k, operand, index, [&](int64_t position) {
+      ++count;
+      const double x = std::fabs(ModulusOf(load(operand.data(), position)));
+      nans += std::isnan(x) ? 1 : 0;
+      infinities += std::isinf(x) ? 1 : 0;
+      if (std::isnan(x)) return;
+      if (least < 0 || x < low) std::tie(least, low) = std::tuple(position, x);
+      if (largest < 0 || x > high) std::tie(largest, high) = std::tuple(position, x);
+    });
   });
   if (count == 1 && largest >= 0) return fmt::format("%{} = {}", name, ElementText(operand, largest));
   std::string text = fmt::format("%{}: {} elements", name, count);

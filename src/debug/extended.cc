@@ -178,7 +178,7 @@ absl::StatusOr<std::optional<ExtendedValue>> ExtendedResult(const RuleContext& c
   const Opcode opcode = context.instruction.opcode();
   if (!context.declared.shape().IsArray(ElementType::kF64) || context.declared.has_dynamic_sizes())
     return std::nullopt;
-  if (MovesValues(opcode)) {
+  if (MovesValues(context.instruction)) {
     const bool has_low = std::any_of(operands.begin(), operands.end(), [](const ShadowValue& operand) {
       return operand.low.shape().IsValid();
     });

@@ -19,8 +19,9 @@ absl::StatusOr<Literal> TermError(const ShadowValue& value, double factor) {
   HLO_ASSIGN_OR_RETURN(Literal error, BoundOf(value));
   HLO_RETURN_IF_ERROR(error.MakeUnique());
   const ElementView magnitude(value.wide);
+  double* errors = MutableDoubles(error).data();
   for (int64_t i = 0; factor > 0 && i < error.element_count(); ++i)
-    MutableDoubles(error)[i] += factor * std::fabs(magnitude[i]);
+    errors[i] += factor * std::fabs(magnitude[i]);
   return error;
 }
 
@@ -28,16 +29,18 @@ absl::StatusOr<Literal> TermError(const ShadowValue& value, double factor) {
 void AddRounding(const ShadowValue& value, Literal& bound) {
   const FloatPrecision precision = PrecisionOf(value.declared.type());
   const ElementView wide(value.wide);
+  double* bounds = MutableDoubles(bound).data();
   for (int64_t i = 0; i < bound.element_count(); ++i)
-    MutableDoubles(bound)[i] += precision.epsilon * (std::fabs(wide[i]) + precision.least_normal);
+    bounds[i] += precision.epsilon * (std::fabs(wide[i]) + precision.least_normal);
 }
 
 // Sets the instruction's own error: that of a sum of terms of these magnitudes, and of its rounding.
 absl::Status SetOwnError(RuleContext& context, const ShadowValue& value, double factor,
                          const Literal& magnitudes) {
   HLO_ASSIGN_OR_RETURN(context.own_error, F64Array(value.declared.dims()));
-  for (int64_t i = 0; i < magnitudes.element_count(); ++i)
-    MutableDoubles(context.own_error)[i] = factor * Doubles(magnitudes)[i];
+  double* errors = MutableDoubles(context.own_error).data();
+  const double* sizes = Doubles(magnitudes).data();
+  for (int64_t i = 0; i < magnitudes.element_count(); ++i) errors[i] = factor * sizes[i];
   AddRounding(value, context.own_error);
   return absl::OkStatus();
 }
@@ -47,10 +50,11 @@ absl::Status SetOwnError(RuleContext& context, const ShadowValue& value, double 
 void NoteSumCondition(RuleContext& context, const ShadowValue& value, const Literal& inherited,
                       const Literal& magnitudes, double scale = 1) {
   const ElementView wide(value.wide);
+  const double *bounds = Doubles(inherited).data(), *sizes = Doubles(magnitudes).data();
   for (int64_t i = 0; i < inherited.element_count(); ++i) {
-    const double result = std::fabs(wide[i]), bound = Doubles(inherited)[i];
+    const double result = std::fabs(wide[i]), bound = bounds[i];
     if (result == 0 || !std::isfinite(result) || bound / result <= context.ill_condition.relative) continue;
-    context.ill_condition = {scale * Doubles(magnitudes)[i] / result, bound / result, i};
+    context.ill_condition = {scale * sizes[i] / result, bound / result, i};
   }
 }
 
@@ -82,7 +86,9 @@ absl::StatusOr<Literal> AbsoluteProducts(const RuleContext& context, const Liter
 }
 
 void AddTo(Literal& sum, const Literal& addend) {
-  for (int64_t i = 0; i < sum.element_count(); ++i) MutableDoubles(sum)[i] += Doubles(addend)[i];
+  double* sums = MutableDoubles(sum).data();
+  const double* addends = Doubles(addend).data();
+  for (int64_t i = 0; i < sum.element_count(); ++i) sums[i] += addends[i];
 }
 
 // The parameters of a computation in the order of the root's operands, if the root applies an opcode to two
@@ -236,10 +242,7 @@ absl::StatusOr<ShadowValue> ReductionRule(RuleContext& context) {
 absl::StatusOr<ShadowValue> ScatterRule(RuleContext& context) {
   const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
   if (context.operands.size() != 3 || context.declared.shape().IsTuple()) return PerturbationRule(context);
-  const Instruction& root = *to_apply.root();
-  const bool is_sum = IsRoot(to_apply, Opcode::kAdd);
-  const bool replaces = root.opcode() == Opcode::kParameter && root.Get<attr::number>() == 1;
-  if (!is_sum && !replaces) return PerturbationRule(context);
+  if (!IsRoot(to_apply, Opcode::kAdd)) return PerturbationRule(context);
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
   HLO_ASSIGN_OR_RETURN(result.wide, ApplyWide(context, WideOperandsOf(context)));
   const ShadowValue &base = context.operands[0], &updates = context.operands[2];
@@ -250,7 +253,6 @@ absl::StatusOr<ShadowValue> ScatterRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal base_bound, BoundOf(base));
   HLO_ASSIGN_OR_RETURN(const Literal update_bound, BoundOf(updates));
   HLO_ASSIGN_OR_RETURN(result.bound, ScatteredBounds(context, base_bound, update_bound));
-  if (replaces) return result;
   HLO_RETURN_IF_ERROR(result.bound.MakeUnique());
   HLO_ASSIGN_OR_RETURN(const Literal base_size, AbsoluteOf(base.wide));
   HLO_ASSIGN_OR_RETURN(const Literal update_size, AbsoluteOf(updates.wide));
@@ -258,8 +260,9 @@ absl::StatusOr<ShadowValue> ScatterRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal counts, UpdateCounts(context));
   const double epsilon = PrecisionOf(context.declared.type()).epsilon;
   HLO_ASSIGN_OR_RETURN(context.own_error, F64Array(result.declared.dims()));
+  double* errors = MutableDoubles(context.own_error).data();
   for (int64_t i = 0; i < sizes.element_count(); ++i)
-    MutableDoubles(context.own_error)[i] = Doubles(counts)[i] * epsilon * Doubles(sizes)[i];
+    errors[i] = Doubles(counts)[i] * epsilon * Doubles(sizes)[i];
   AddTo(result.bound, context.own_error);
   NoteSumCondition(context, result, result.bound, sizes);
   return result;

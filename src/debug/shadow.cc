@@ -26,7 +26,11 @@
 namespace hlo::debug {
 namespace {
 
-double LowAt(const Literal& low, int64_t i) { return low.shape().IsValid() ? Doubles(low)[i] : 0; }
+// An invalid array is 0 everywhere.
+const double* DoublesOrNull(const Literal& array) {
+  return array.shape().IsValid() ? Doubles(array).data() : nullptr;
+}
+double ElementOrZero(const double* array, int64_t i) { return array == nullptr ? 0 : array[i]; }
 
 class ShadowEvaluator {
  public:
@@ -278,7 +282,7 @@ absl::Status ShadowEvaluator::Measure(const RuleContext& context, ShadowValue& r
   ++error.executions;
   error.is_anchored = error.is_anchored || context.is_anchored;
   error.is_estimated = error.is_estimated || context.is_estimated;
-  if (MovesValues(context.instruction.opcode()) || context.is_anchored) return absl::OkStatus();
+  if (MovesValues(context.instruction) || context.is_anchored) return absl::OkStatus();
   if (context.ill_condition.relative > error.relative_bound) {
     error.relative_bound = context.ill_condition.relative;
     error.condition = context.ill_condition.condition;
@@ -307,13 +311,16 @@ absl::Status ShadowEvaluator::MeasureLeaf(const RuleContext& context, const Shad
   const FloatPrecision precision = PrecisionOf(leaf.declared.type());
   HLO_ASSIGN_OR_RETURN(const Literal declared, ToWide(leaf.declared));
   InstructionError& error = ErrorOf(context.instruction);
+  const double *wides = Doubles(leaf.wide).data(), *values = Doubles(declared).data(),
+               *owns = Doubles(local.high).data(), *bounds = DoublesOrNull(leaf.bound),
+               *lows = DoublesOrNull(leaf.low), *own_lows = DoublesOrNull(local.low);
   int64_t worst = -1;
   for (int64_t i = 0; i < declared.element_count(); ++i) {
-    const double wide = Doubles(leaf.wide)[i], value = Doubles(declared)[i], own = Doubles(local.high)[i];
-    const double low = LowAt(leaf.low, i), own_low = LowAt(local.low, i);
-    if (!std::isfinite(wide) || !std::isfinite(value) || !std::isfinite(own)) continue;
-    const double bound = leaf.is_exact() ? 0 : Doubles(leaf.bound)[i];
+    const double wide = wides[i], value = values[i], own = owns[i];
+    const double low = ElementOrZero(lows, i), own_low = ElementOrZero(own_lows, i),
+                 bound = ElementOrZero(bounds, i);
     if (value == wide && own == wide && low == own_low && low == 0 && bound == 0) continue;
+    if (!std::isfinite(wide) || !std::isfinite(value) || !std::isfinite(own)) continue;
     const double ulp = UlpAt(precision, wide);
     error.inherited = std::max(error.inherited, std::fabs((own - wide) + (own_low - low)) / ulp);
     error.added = std::max(error.added, std::fabs((value - own) - own_low) / ulp);

@@ -133,11 +133,14 @@ class ElementwiseRule {
     HLO_RETURN_IF_ERROR(Prepare());
     HLO_ASSIGN_OR_RETURN(bounds, F64Array(wide.dims()));
     HLO_ASSIGN_OR_RETURN(context_.own_error, F64Array(wide.dims()));
+    const double* results = Doubles(wide).data();
+    double *all_bounds = MutableDoubles(bounds).data(),
+           *own_errors = MutableDoubles(context_.own_error).data();
     bool is_exact = true;
     std::array<Bounded, 3> x;
     for (int64_t i = 0; i < wide.element_count(); ++i) {
       for (size_t k = 0; k < values_.size(); ++k) x[k] = {values_[k][i], bounds_[k][i]};
-      const double result = Doubles(wide)[i];
+      const double result = results[i];
       const double inherited = any_bound_ ? InheritedBound(opcode, x.data(), result) : 0;
       if (inherited < 0) return false;
       const OwnError own = OwnErrorOf(opcode, x.data(), result);
@@ -145,8 +148,8 @@ class ElementwiseRule {
                                                             precision_.least_normal * precision_.epsilon
                                                       : 0;
       is_exact = is_exact && inherited + added == 0;
-      MutableDoubles(bounds)[i] = inherited + added;
-      MutableDoubles(context_.own_error)[i] = added;
+      all_bounds[i] = inherited + added;
+      own_errors[i] = added;
       if (any_bound_) NoteCondition(x, inherited, result, i);
     }
     if (is_exact) bounds = Literal();
@@ -301,7 +304,7 @@ absl::StatusOr<ShadowValue> ApplyMatchingRule(RuleContext& context) {
   if (rule != nullptr && rule->scope == RuleScope::kAll) return rule->apply(context);
   if (opcode == Opcode::kConvert && IsIntegral(context.declared.type())) return ToIntegerRule(context);
   if (!context.declared.shape().IsTuple() && !IsFloatResult(context.declared)) return DiscreteResult(context);
-  if (MovesValues(opcode)) return MovementRule(context);
+  if (MovesValues(context.instruction)) return MovementRule(context);
   if (rule != nullptr) return rule->apply(context);
   if (reference::IsElementwise(opcode) && opcode != Opcode::kStochasticConvert)
     return ElementwiseFloatRule(context);
@@ -321,7 +324,12 @@ absl::StatusOr<Literal> ApplyWide(const RuleContext& context, std::vector<Litera
   return reference::Apply(wide, reference::Reference(context.wide.opcode()));
 }
 
-bool MovesValues(Opcode opcode) { return Info(opcode).has(kMovesElements); }
+bool MovesValues(const Instruction& instruction) {
+  if (Info(instruction.opcode()).has(kMovesElements)) return true;
+  if (instruction.opcode() != Opcode::kScatter || instruction.operand_count() != 3) return false;
+  const Instruction& root = *instruction.Get<attr::to_apply>()->root();
+  return root.opcode() == Opcode::kParameter && root.Get<attr::number>() == 1;
+}
 
 // Moves the bounds as it moves the values. An uncertain index leaves nothing certain.
 absl::StatusOr<ShadowValue> MovementRule(RuleContext& context) {
@@ -347,9 +355,10 @@ void BoundSpecials(ShadowValue& leaf) {
   if (!leaf.is_float() || leaf.wide.type() != ElementType::kF64 || leaf.is_exact()) return;
   const FloatPrecision precision = PrecisionOf(leaf.declared.type());
   const LoadFn<double> declared = Loader<double>(leaf.declared.type());
+  const double* wide = Doubles(leaf.wide).data();
   double* bound = MutableDoubles(leaf.bound).data();
   for (int64_t i = 0; i < leaf.wide.element_count(); ++i) {
-    const double x = Doubles(leaf.wide)[i];
+    const double x = wide[i];
     if (std::isfinite(x) && std::fabs(x) + bound[i] <= precision.largest) continue;
     // A special value of both is certain unless the operands leave it open.
     const double value = declared(leaf.declared.data(), i);
@@ -363,7 +372,7 @@ std::vector<Literal> WideOperandsOf(const RuleContext& context) { return WideOpe
 absl::StatusOr<ShadowValue> ApplyRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ApplyMatchingRule(context));
   const Opcode opcode = context.instruction.opcode();
-  if (MovesValues(opcode) && opcode != Opcode::kSelect) return result;
+  if (MovesValues(context.instruction) && opcode != Opcode::kSelect) return result;
   for (ShadowValue* leaf : ShadowLeaves(result)) BoundSpecials(*leaf);
   return result;
 }

@@ -19,9 +19,9 @@ absl::Status Perturb(const RuleContext& context, TrialSigns& signs, const Shadow
   const bool has_error = context.own_error.shape().IsValid();
   const Literal& error = context.is_anchored ? leaf.bound : context.own_error;
   const ElementView wide(leaf.wide);
+  const double* errors = has_error || context.is_anchored ? Doubles(error).data() : nullptr;
   const auto step_at = [&](int64_t i) {
-    const double step =
-        has_error || context.is_anchored ? Doubles(error)[i] : 4 * precision.epsilon * std::fabs(wide[i]);
+    const double step = errors != nullptr ? errors[i] : 4 * precision.epsilon * std::fabs(wide[i]);
     // After an unbounded error, a trial is meaningless.
     return std::isfinite(step) ? step * signs.Next() : std::numeric_limits<double>::quiet_NaN();
   };
@@ -71,7 +71,7 @@ absl::Status SetTrials(const RuleContext& context, TrialSigns& signs, ShadowValu
     return absl::OkStatus();
   const bool has_trials = std::any_of(context.operands.begin(), context.operands.end(),
                                       [](const ShadowValue& operand) { return !operand.trials.empty(); });
-  const bool moves = MovesValues(context.instruction.opcode());
+  const bool moves = MovesValues(context.instruction);
   const bool errs = !moves && std::any_of(leaves.begin(), leaves.end(),
                                           [](const ShadowValue* leaf) { return !leaf->is_exact(); });
   if (!has_trials && !errs) return absl::OkStatus();

@@ -26,11 +26,7 @@ void EachModulus(const Literal& array, Visit&& visit) {
     const LoadFn<W> load = Loader<W>(array.type());
     for (int64_t i = 0; i < array.element_count(); ++i) {
       if (!IsWithinSizes(array, i)) continue;
-      const W element = load(array.data(), i);
-      if constexpr (std::is_same_v<W, std::complex<double>>)
-        visit(std::isnan(element.real()) || std::isnan(element.imag()) ? NAN : std::abs(element), i);
-      else
-        visit(static_cast<double>(element), i);
+      visit(ModulusOf(load(array.data(), i)), i);
     }
   });
 }

@@ -1,8 +1,11 @@
 #pragma once
 // Summaries of arrays: range, norm and special values, and values that narrower types cannot represent.
 
+#include <cmath>
+#include <complex>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "hlo_run/literal.h"
@@ -35,6 +38,14 @@ std::string ElementText(const Literal& array, int64_t position);
 double Magnitude(const Literal& array, int64_t position);
 bool IsNanAt(const Literal& array, int64_t position);
 bool IsInfAt(const Literal& array, int64_t position);
+// Returns the modulus of an element of a wide type; NaN if a part of it is NaN.
+template <class W>
+double ModulusOf(const W& element) {
+  if constexpr (std::is_same_v<W, std::complex<double>>)
+    return std::isnan(element.real()) || std::isnan(element.imag()) ? NAN : std::abs(element);
+  else
+    return static_cast<double>(element);
+}
 
 // The finite elements of an array that a narrower float type cannot represent.
 struct NarrowRange {

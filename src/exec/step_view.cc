@@ -23,6 +23,17 @@ StepValue OriginOf(const plan::Graph& graph, ValueId value) {
   return {node->instruction, result - node->results.begin(), {}};
 }
 
+// Loads and stores of different types convert.
+bool OnlyMoves(const loops::LoopProgram& program) {
+  const bool only_loads = std::all_of(program.steps().begin(), program.steps().end(),
+                                      [](const loops::LoopProgram::Step& step) { return step.IsLoad(); });
+  if (!only_loads || program.stores().empty()) return false;
+  const ElementType type = program.access(program.stores()[0].access).type;
+  bool is_same = true;
+  program.VisitAccesses([&](const loops::Access& access, bool) { is_same = is_same && access.type == type; });
+  return is_same;
+}
+
 }  // namespace
 
 // The values of the slots are in the order of VisitSlots. Control flow has no values of its own: its steps
@@ -44,6 +55,17 @@ std::vector<StepValue> PlanStepView::Values(bool written) const {
     values.push_back(std::move(found));
   });
   return values;
+}
+
+bool PlanStepView::only_moves() const {
+  const bool is_single = std::holds_alternative<plan::KernelStep>(step_.what) ||
+                         std::holds_alternative<plan::ReferenceStep>(step_.what);
+  if (is_single) return StepView::only_moves();
+  // Rewritten instructions of a loop have no names, so its program decides.
+  const auto* tiles = std::get_if<plan::TileStep>(&step_.what);
+  if (tiles == nullptr) return false;
+  return std::all_of(tiles->programs.begin(), tiles->programs.end(),
+                     [](const cpu::TileProgram& program) { return OnlyMoves(program.source()); });
 }
 
 absl::StatusOr<Literal> PlanStepView::CopyOf(ValueId value) const {

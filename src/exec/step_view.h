@@ -29,6 +29,7 @@ class PlanStepView : public StepView {
         device_(device) {}
   const Instruction& instruction() const override { return *step_.instruction; }
   std::string_view kernel() const override { return kernel_; }
+  bool only_moves() const override;
   int64_t device() const override { return device_; }
   int64_t depth() const override { return depth_; }
   std::vector<RunningLoop> loops() const override { return loops_(); }
