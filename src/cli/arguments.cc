@@ -2,6 +2,7 @@
 
 #include "cli/common.h"
 #include "fmt/format.h"
+#include "reference/supported.h"
 
 namespace hlo::cli {
 
@@ -34,5 +35,7 @@ absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, cons
                    "the snapshot has {} arguments, but the module takes {}",
                    loaded.snapshot_arguments->size(), loaded.module->entry()->parameters().size()));
 }
+
+absl::Status RequireElements(const LoadedModule& loaded) { return reference::CheckElements(*loaded.module); }
 
 }  // namespace hlo::cli

@@ -189,6 +189,7 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
   absl::StatusOr<Executable> executable = Executable::Make(loaded.checked.front(), options.engine.engine, {},
                                                            options.engine.device, options.engine.plan);
   if (!result.Accept(executable.status(), file)) return;
+  if (!result.Accept(RequireElements(loaded), file)) return;
   const absl::StatusOr<DeviceRun> devices =
       MakeDeviceRun(options.inputs, options.common, options.devices, loaded);
   if (!result.Accept(devices.status(), file)) return;

@@ -249,6 +249,7 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
       Executable::Make(module, options.engine.engine, evaluate, options.engine.device, options.engine.plan);
   if (!result.Accept(executable.status(), file)) return;
   timing.plan_s = SecondsSince(start);
+  if (!result.Accept(RequireElements(loaded), file)) return;
   absl::StatusOr<DeviceRun> run = MakeDeviceRun(options.inputs, options.common, options.devices, loaded);
   if (!result.Accept(run.status(), file)) return;
   run->whole.clear();

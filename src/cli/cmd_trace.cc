@@ -159,6 +159,7 @@ void Trace(const TraceFlags& flags, const std::string& file, FileResult& result)
   if (!AddCustomCalls(flags.custom_calls, flags.common, custom_calls, result)) return;
   TraceFlags local = flags;
   if (!flags.custom_calls.empty()) local.evaluate.custom_calls = &custom_calls;
+  if (!result.Accept(RequireElements(loaded), file)) return;
   const absl::StatusOr<debug::WatchedArguments> arguments =
       MakeWatchedRun(flags.inputs, flags.common, flags.devices, loaded, result);
   if (!result.Accept(arguments.status(), file)) return;

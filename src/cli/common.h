@@ -62,6 +62,10 @@ struct LoadedModule;
 // Returns the same; a snapshot's own arguments are the default.
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const LoadedModule& loaded);
 
+// Returns FailedPrecondition if a run of the module needs elements of constants that its text elides. Called
+// before arguments are made, which may take long.
+absl::Status RequireElements(const LoadedModule& loaded);
+
 // The engine and its device.
 struct EngineOptions {
   Engine engine = Engine::kFast;

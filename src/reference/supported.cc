@@ -1,5 +1,6 @@
 #include "reference/supported.h"
 
+#include "absl/functional/function_ref.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/elementwise.h"
@@ -81,15 +82,17 @@ absl::Status CheckPeers(const std::vector<const Computation*>& computations, con
 
 namespace {
 
+std::string LackOfElements(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kConstant || !instruction.is_elided()) return "";
+  return fmt::format(
+      "the text has {{...}} in place of the elements, so their values are unknown; give --elided=zeros, "
+      "random or counter, or --elided={}=FILE",
+      instruction.name());
+}
+
 // Returns what is missing for the instruction; empty if nothing is.
 std::string Lack(const Instruction& instruction, const EvaluateOptions& options) {
-  if (instruction.opcode() == Opcode::kConstant && instruction.is_elided()) {
-    return fmt::format(
-        "the text has {{...}} in place of the elements, so their values are unknown; give --elided=zeros, "
-        "random "
-        "or counter, or --elided={}=FILE",
-        instruction.name());
-  }
+  if (std::string lack = LackOfElements(instruction); !lack.empty()) return lack;
   if (!NeedsHost(instruction)) return "";
   const Opcode opcode = instruction.opcode();
   const bool takes = opcode == Opcode::kInfeed || opcode == Opcode::kRecv || opcode == Opcode::kRecvDone;
@@ -98,20 +101,32 @@ std::string Lack(const Instruction& instruction, const EvaluateOptions& options)
   return options.host == nullptr ? "gives a value to the host, but there is none" : "";
 }
 
-}  // namespace
-
-absl::Status CheckSupplies(const std::vector<const Computation*>& computations,
-                           const EvaluateOptions& options) {
-  const Effects effects(computations, options.custom_calls);
+// Returns FailedPrecondition for the first live instruction whose lack is not empty.
+absl::Status CheckLive(const std::vector<const Computation*>& computations, const CustomCalls* custom_calls,
+                       absl::FunctionRef<std::string(const Instruction&)> lack_of) {
+  const Effects effects(computations, custom_calls);
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
-      const std::string lack = Lack(*instruction, options);
+      const std::string lack = lack_of(*instruction);
       if (lack.empty()) continue;
       return absl::FailedPreconditionError(
           fmt::format("{}{}: {}", PlaceOf(*instruction), Describe(*instruction), lack));
     }
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckSupplies(const std::vector<const Computation*>& computations,
+                           const EvaluateOptions& options) {
+  return CheckLive(computations, options.custom_calls,
+                   [&](const Instruction& instruction) { return Lack(instruction, options); });
+}
+
+absl::Status CheckElements(const Module& module) {
+  int64_t depth = 0;
+  return CheckLive(CalledFrom(*module.entry(), &depth), nullptr, LackOfElements);
 }
 
 absl::Status Located(const absl::Status& status, const Instruction& instruction) {

@@ -21,6 +21,9 @@ absl::Status CheckPeers(const std::vector<const Computation*>& computations, con
 absl::Status CheckSupplies(const std::vector<const Computation*>& computations,
                            const EvaluateOptions& options);
 
+// Returns FailedPrecondition if a run of the module needs the elements of an elided constant.
+absl::Status CheckElements(const Module& module);
+
 using hlo::Describe;
 using hlo::PlaceOf;
 // Returns the status with the instruction's location and description before its message.
