@@ -10,6 +10,7 @@
 #include "cli/single.h"
 #include "debug/diff_devices.h"
 #include "debug/diff_passes.h"
+#include "debug/diff_sharded.h"
 #include "debug/diff_text.h"
 #include "debug/replicas.h"
 #include "fmt/format.h"
@@ -76,9 +77,45 @@ void DiffOnDevices(const DiffFlags& flags, const LoadedModule& a, const LoadedMo
   if (!diff->results.empty()) result.exit = std::max(result.exit, Exit::kFailed);
 }
 
+// Compares the module before partitioning with the partitioned one.
+void DiffPartitioned(const DiffFlags& flags, const LoadedModule& a, const LoadedModule& b,
+                     FileResult& result) {
+  const std::string &file_a = flags.common.files[0], &file_b = flags.common.files[1];
+  DevicesFlags split = flags.devices;
+  if (split.shard_by.empty()) split.shard_by = file_a;
+  const absl::StatusOr<DeviceRun> run = MakeDeviceRun(flags.inputs, flags.common, split, b);
+  if (!result.Accept(run.status(), file_b)) return;
+  if (!run->shards.has_value() || !run->shards->CanJoin() || run->grid.replicas != 1) {
+    result.Accept(absl::FailedPreconditionError(
+                      "the results of its devices are not parts of one result (see run --shard)"),
+                  file_b);
+    return;
+  }
+  DevicesOptions devices = OptionsOf(flags.devices);
+  devices.warn = [&](const std::string& warning) { AddWarningOnce(warning, result); };
+  const absl::StatusOr<debug::ShardedDiff> diff = debug::DiffSharded(
+      a.checked.front(), b.checked.front(), run->whole, run->arguments, *run->shards, devices, flags.diff);
+  if (!result.Accept(diff.status(), file_b)) return;
+  result.text = ToText(*diff, *a.module);
+  result.extra["diff"] = ToJson(*diff);
+  if (!diff->results.empty() || !diff->disagreements.empty())
+    result.exit = std::max(result.exit, Exit::kFailed);
+}
+
+// With --shard, a module that is not partitioned runs on one device.
+LoadedModule LoadWhole(const DiffFlags& flags, const std::string& file, FileResult& result) {
+  DiffFlags alone = flags;
+  alone.common.shards = false;
+  alone.common.replicas.reset();
+  alone.common.partitions.reset();
+  return LoadOne(alone, file, result);
+}
+
 void DiffModules(const DiffFlags& flags, FileResult& result) {
   const std::string &file_a = flags.common.files[0], &file_b = flags.common.files[1];
-  const LoadedModule a = LoadOne(flags, file_a, result);
+  const bool shards = flags.common.shards && !flags.structural;
+  LoadedModule a = shards ? LoadWhole(flags, file_a, result) : LoadOne(flags, file_a, result);
+  if (shards && a.module != nullptr && spmd::HasSeveralDevices(*a.module)) a = LoadOne(flags, file_a, result);
   const LoadedModule b = LoadOne(flags, file_b, result);
   if (a.module == nullptr || b.module == nullptr) return;
   const debug::SideNames names = SideNamesOf(file_a, file_b);
@@ -86,6 +123,8 @@ void DiffModules(const DiffFlags& flags, FileResult& result) {
     DiffStructures(flags, a, b, names, result);
     return;
   }
+  if (shards && !spmd::HasSeveralDevices(*a.module) && spmd::HasSeveralDevices(*b.module))
+    return DiffPartitioned(flags, a, b, result);
   if (spmd::HasSeveralDevices(*a.module) || spmd::HasSeveralDevices(*b.module))
     return DiffOnDevices(flags, a, b, result);
   const absl::StatusOr<std::vector<Literal>> arguments = Arguments(flags.inputs, a);
@@ -310,6 +349,7 @@ void AddDiff(CLI::App& program, int& exit_status) {
       "  hlo-run diff --structural before.hlo after.hlo\n"
       "  hlo-run diff dump/ --module jit_f --random 1\n"
       "  hlo-run diff m.hlo recorded.npz --input args.npz\n"
+      "  hlo-run diff --shard before_spmd.hlo after_spmd.hlo --random 1\n"
       "  hlo-run diff step.hlo --replicas-agree --random 1 --per-device batch");
   command->callback([flags, &exit_status] {
     CheckFiles(*flags);

@@ -21,6 +21,7 @@ namespace {
 struct GraphFlags {
   CommonOptions common;
   InputOptions inputs;
+  DevicesFlags devices;
   std::string output, recorded;
   debug::DiffOptions run;
   bool has_inputs() const { return !inputs.files.empty() || inputs.made_up || !recorded.empty(); }
@@ -55,20 +56,23 @@ std::string Page(const Module& module, const debug::GraphFacts& facts) {
                      absl::StrReplaceAll(data, {{"</", "<\\/"}}), PagePart("layout"), PagePart("view"));
 }
 
-absl::Status AddTimes(const CheckedModule& module, const std::vector<Literal>& arguments,
+absl::Status AddTimes(const CheckedModule& module, const debug::WatchedArguments& arguments,
                       debug::GraphFacts& facts) {
   HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, Engine::kFast));
-  HLO_RETURN_IF_ERROR(executable.Run(arguments).status());
+  HLO_RETURN_IF_ERROR(RunWatched(executable, arguments, {}).status());
   Profile profile;
-  HLO_RETURN_IF_ERROR(executable.Run(arguments, {.observer = &profile}).status());
+  HLO_RETURN_IF_ERROR(RunWatched(executable, arguments, {.observer = &profile}).status());
   for (const Profile::Row& row : profile.ByInstruction()) facts[row.instruction].seconds += row.seconds;
   return absl::OkStatus();
 }
 
-absl::StatusOr<debug::GraphFacts> FactsOf(const GraphFlags& flags, const LoadedModule& loaded) {
+absl::StatusOr<debug::GraphFacts> FactsOf(const GraphFlags& flags, const LoadedModule& loaded,
+                                          FileResult& result) {
   debug::GraphFacts facts;
   if (!flags.has_inputs()) return facts;
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> arguments, Arguments(flags.inputs, loaded));
+  HLO_RETURN_IF_ERROR(RequireElements(loaded));
+  HLO_ASSIGN_OR_RETURN(const debug::WatchedArguments arguments,
+                       MakeWatchedRun(flags.inputs, flags.common, flags.devices, loaded, result));
   std::unique_ptr<Archive> recorded;
   if (!flags.recorded.empty()) {
     HLO_ASSIGN_OR_RETURN(recorded, Archive::Open(flags.recorded));
@@ -111,13 +115,7 @@ void RunGraph(const GraphFlags& flags, FileResult& result) {
   const std::string& file = flags.common.files[0];
   const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
-  const absl::Status one = !flags.has_inputs()
-                               ? absl::OkStatus()
-                               : RequireOneDevice("graph with values", *loaded.module,
-                                                  "hlo-run trace and profile with --for-device show the "
-                                                  "values and times of one device");
-  if (!result.Accept(one, file)) return;
-  const absl::StatusOr<debug::GraphFacts> facts = FactsOf(flags, loaded);
+  const absl::StatusOr<debug::GraphFacts> facts = FactsOf(flags, loaded, result);
   if (!result.Accept(facts.status(), file)) return;
   result.extra["instructions"] = loaded.module->instruction_count();
   result.extra["values"] = facts->size();
@@ -132,6 +130,8 @@ void AddGraph(CLI::App& program, int& exit_status) {
   CLI::App* command = program.add_subcommand("graph", "Draw a module as an HTML page, DOT, or SVG");
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
+  AddDevicesFlags(*command, flags->common, flags->devices);
+  AddForDeviceFlag(*command, flags->devices);
   AddElidedFlag(*command, flags->common.elided);
   command
       ->add_option("--against", flags->recorded,

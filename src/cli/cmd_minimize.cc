@@ -15,6 +15,7 @@ namespace {
 struct MinimizeFlags {
   CommonOptions common;
   InputOptions inputs;
+  DevicesFlags devices;
   std::string command, recorded, against;
   bool nan = false;
   debug::JudgeOptions judge;
@@ -22,7 +23,14 @@ struct MinimizeFlags {
 };
 
 absl::StatusOr<debug::SharedCase> CaseOf(const MinimizeFlags& flags, const LoadedModule& loaded) {
-  HLO_ASSIGN_OR_RETURN(std::vector<Literal> inputs, Arguments(flags.inputs, loaded));
+  HLO_RETURN_IF_ERROR(RequireElements(loaded));
+  HLO_ASSIGN_OR_RETURN(const DeviceRun run, MakeDeviceRun(flags.inputs, flags.common, flags.devices, loaded));
+  std::vector<Literal> inputs;
+  for (size_t i = 0; i < run.arguments[0].size(); ++i) {
+    std::vector<Literal> by_device;
+    for (const std::vector<Literal>& own : run.arguments) by_device.push_back(own[i]);
+    inputs.push_back(debug::AllDevices(std::move(by_device)));
+  }
   PrintOptions print;
   print.own_order = true;
   return debug::MakeTestCase(Print(*loaded.module, print), std::move(inputs));
@@ -55,10 +63,6 @@ void RunMinimize(MinimizeFlags& flags, FileResult& result) {
   const std::string& file = flags.common.files[0];
   const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
-  const absl::Status one = RequireOneDevice(
-      "minimize", *loaded.module,
-      "hlo-run slice --for-device makes a case of one device from a part without collectives");
-  if (!result.Accept(one, file)) return;
   const absl::StatusOr<debug::SharedCase> test = CaseOf(flags, loaded);
   if (!result.Accept(test.status(), file)) return;
   const absl::StatusOr<std::unique_ptr<debug::CaseJudge>> judge =
@@ -102,6 +106,9 @@ void AddMinimize(CLI::App& program, int& exit_status) {
       program.add_subcommand("minimize", "Reduce a module and its inputs as far as a problem still occurs");
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
+  AddGridFlags(*command, flags->common);
+  AddShardFlags(*command, flags->common, flags->devices,
+                "Split whole arguments by the shardings of the parameters");
   AddElidedFlag(*command, flags->common.elided);
   AddJudgeFlags(*command, *flags);
   AddEngineFlag(*command, flags->judge.engine);
@@ -125,7 +132,9 @@ void AddMinimize(CLI::App& program, int& exit_status) {
       ->check(CLI::PositiveNumber);
   command->footer(
       "Drops outputs, computations and loop iterations, replaces instructions by recorded values, inlines\n"
-      "fusions, and shrinks dimensions. Every candidate is a valid module.\n"
+      "fusions, and shrinks dimensions. Every candidate is a valid module. Candidates with collectives keep "
+      "all\n"
+      "devices and the iterations of loops; the keys of their archives name devices, such as r1/0.\n"
       "Examples:\n"
       "  hlo-run minimize m.hlo --random 1 --judge-nan -o small/\n"
       "  hlo-run minimize m.hlo --random 1 --judge './crashes.sh {}' -o small/\n"

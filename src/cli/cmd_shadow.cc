@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
+#include "debug/device_values.h"
 #include "debug/shadow.h"
 #include "debug/verdict.h"
 #include "fmt/format.h"
@@ -18,18 +19,42 @@ namespace {
 struct ShadowFlags {
   CommonOptions common;
   InputOptions inputs;
+  DevicesFlags devices;
   std::string against;
   EvaluateOptions evaluate;
 };
 
-absl::Status JudgeFile(const std::string& path, const debug::ShadowReport& report, const Module& module,
+// Returns the result of another implementation for a device: that under the device's keys, or with --shard
+// the device's part of the whole result.
+absl::StatusOr<Literal> OtherResult(const std::string& path, const DeviceRun& run, int64_t device,
+                                    const Module& module) {
+  if (!run.has_several()) return ReadValue(path, ResultShapeInMemory(module));
+  if (run.shards.has_value() && run.shards->CanJoin() && run.grid.replicas == 1) {
+    HLO_ASSIGN_OR_RETURN(const Literal whole, ReadValue(path, run.shards->result()));
+    return run.shards->SplitResult(whole, run.grid.partition(device));
+  }
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<Archive> archive, Archive::Open(path));
+  return debug::ReadOfDevice(*archive, debug::PlacesOf(module)[static_cast<size_t>(device)],
+                             ResultShapeInMemory(module));
+}
+
+// Judges the result of each device.
+absl::Status JudgeFile(const ShadowFlags& flags, const DeviceRun& run,
+                       const std::vector<debug::ShadowReport>& reports, const Module& module,
                        FileResult& result) {
-  HLO_ASSIGN_OR_RETURN(const Literal got, ReadValue(path, ResultShapeInMemory(module)));
+  const std::vector<std::string> names = NamesOfDevices(run.grid).names;
   result.extra["verdicts"] = Json::array();
-  for (const debug::OutputVerdict& verdict : debug::Judge(report, module, got)) {
-    result.text += debug::ToString(verdict);
-    result.extra["verdicts"].push_back(debug::ToJson(verdict));
-    if (verdict.verdict == debug::RoundingVerdict::kBug) result.exit = std::max(result.exit, Exit::kFailed);
+  for (size_t device = 0; device < reports.size(); ++device) {
+    HLO_ASSIGN_OR_RETURN(const Literal got,
+                         OtherResult(flags.against, run, static_cast<int64_t>(device), module));
+    for (const debug::OutputVerdict& verdict : debug::Judge(reports[device], module, got)) {
+      if (run.has_several()) result.text += names[device] + ": ";
+      result.text += debug::ToString(verdict);
+      Json json = debug::ToJson(verdict);
+      if (run.has_several()) json["device"] = names[device];
+      result.extra["verdicts"].push_back(std::move(json));
+      if (verdict.verdict == debug::RoundingVerdict::kBug) result.exit = std::max(result.exit, Exit::kFailed);
+    }
   }
   return absl::OkStatus();
 }
@@ -37,22 +62,28 @@ absl::Status JudgeFile(const std::string& path, const debug::ShadowReport& repor
 void Shadow(const ShadowFlags& flags, const std::string& file, FileResult& result) {
   const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
-  const absl::Status one = RequireOneDevice(
-      "shadow", *loaded.module,
-      "hlo-run slice --for-device makes a case of one device from a part without collectives");
-  if (!result.Accept(one, file)) return;
-  const absl::StatusOr<std::vector<Literal>> arguments = Arguments(flags.inputs, loaded);
-  if (!result.Accept(arguments.status(), file)) return;
+  if (!result.Accept(RequireElements(loaded), file)) return;
+  const absl::StatusOr<DeviceRun> run = MakeDeviceRun(flags.inputs, flags.common, flags.devices, loaded);
+  if (!result.Accept(run.status(), file)) return;
+  const absl::StatusOr<int64_t> shown = ForDevice(flags.devices, run->grid);
+  if (!result.Accept(shown.status(), file)) return;
+  DevicesOptions devices = OptionsOf(flags.devices);
+  devices.warn = [&result](const std::string& warning) { AddWarningOnce(warning, result); };
   const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<debug::ShadowReport> report =
-      debug::RunShadow(loaded.checked.front(), *arguments, flags.evaluate);
-  if (!result.Accept(report.status(), file)) return;
+  const absl::StatusOr<std::vector<debug::ShadowReport>> reports =
+      debug::RunShadowOnDevices(loaded.checked.front(), run->arguments, flags.evaluate, devices);
+  if (!result.Accept(reports.status(), file)) return;
   result.extra["shadow_s"] = SecondsSince(start);
   if (!flags.against.empty() &&
-      !result.Accept(JudgeFile(flags.against, *report, *loaded.module, result), flags.against))
+      !result.Accept(JudgeFile(flags, *run, *reports, *loaded.module, result), flags.against))
     return;
-  result.text += debug::ToString(*report);
-  result.extra["shadow"] = debug::ToJson(*report);
+  const auto number = static_cast<size_t>(*shown);
+  if (run->has_several()) {
+    result.text += fmt::format("errors on {}\n", NamesOfDevices(run->grid).names[number]);
+    result.extra["device"] = NamesOfDevices(run->grid).names[number];
+  }
+  result.text += debug::ToString((*reports)[number]);
+  result.extra["shadow"] = debug::ToJson((*reports)[number]);
 }
 
 }  // namespace
@@ -64,6 +95,8 @@ void AddShadow(CLI::App& program, int& exit_status) {
                                              "they explain the result of another implementation");
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
+  AddDevicesFlags(*command, flags->common, flags->devices);
+  AddForDeviceFlag(*command, flags->devices);
   AddElidedFlag(*command, flags->common.elided);
   command
       ->add_option("--against", flags->against,
@@ -76,6 +109,9 @@ void AddShadow(CLI::App& program, int& exit_status) {
       "Every value is computed in its declared type and in a wider one, with a bound of the error that a "
       "legal\n"
       "evaluation may have. Legal are any order of sums, any fusion, and more precise intermediate results.\n"
+      "With several devices, --against takes the results of each under keys such as r1/0, or with --shard "
+      "the\n"
+      "whole results; every device has its own verdicts.\n"
       "Examples:\n"
       "  hlo-run shadow m.hlo --random 1\n"
       "  hlo-run shadow m.hlo --input args.npz --against theirs.npz");

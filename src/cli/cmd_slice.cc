@@ -44,7 +44,7 @@ absl::StatusOr<Slice> MakeSlice(const SliceFlags& flags, const LoadedModule& loa
                        debug::RecordValues(loaded.checked.front(), recorded, arguments, flags.execution));
   std::vector<Literal> inputs;
   for (const Instruction* parameter : part.parameters) inputs.push_back(values.at(parameter));
-  HLO_ASSIGN_OR_RETURN(debug::SharedCase test, debug::MakeTestCase(part.text, std::move(inputs)));
+  HLO_ASSIGN_OR_RETURN(debug::SharedCase test, debug::MakeOneDeviceCase(part.text, std::move(inputs)));
   return Slice{std::move(test), values.at(root)};
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "base/status.h"
+#include "debug/device_values.h"
 #include "debug/process.h"
 #include "debug/summary.h"
 #include "fmt/format.h"
@@ -17,7 +18,7 @@ namespace {
 absl::StatusOr<Literal> RunCase(const TestCase& test, const JudgeOptions& options) {
   EvaluateOptions evaluate;
   evaluate.max_seconds = options.max_seconds;
-  return Execute(test.module, test.inputs, options.engine, evaluate);
+  return RunOnAllDevices(test.module, test.inputs, options.engine, evaluate);
 }
 
 // Writes the case to a folder, and replaces the placeholders of the command by its files.
@@ -25,7 +26,7 @@ absl::StatusOr<std::string> CommandFor(const std::string& command, const TestCas
                                        const TemporaryFolder& folder) {
   HLO_RETURN_IF_ERROR(io::WriteText(folder.File("module.hlo"), test.text));
   if (absl::StrContains(command, "{inputs}"))
-    HLO_RETURN_IF_ERROR(WriteValues(folder.File("inputs.npz"), test.inputs));
+    HLO_RETURN_IF_ERROR(WriteInputs(folder.File("inputs.npz"), test));
   return FillPlaceholders(command, {{"{}", folder.File("module.hlo")},
                                     {"{hlo}", folder.File("module.hlo")},
                                     {"{inputs}", folder.File("inputs.npz")},
@@ -101,11 +102,18 @@ class RecordedJudge : public CaseJudge {
  public:
   RecordedJudge(std::string path, std::unique_ptr<Archive> archive, const CheckedModule& original,
                 const JudgeOptions& options)
-      : path_(std::move(path)), archive_(std::move(archive)), options_(options) {
+      : path_(std::move(path)),
+        archive_(std::move(archive)),
+        options_(options),
+        prefixes_(PrefixesOf(original.module())) {
     const std::vector<const Instruction*> leaves = RootLeaves(original.module());
-    for (size_t i = 0; i < leaves.size(); ++i)
-      keys_.emplace(std::string(leaves[i]->name()), fmt::format("{}", i));
     for (const std::string& key : archive_->keys()) keys_[key.starts_with('%') ? key.substr(1) : key] = key;
+    for (const std::string& prefix : prefixes_) {
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        const std::string position = fmt::format("{}{}", prefix, i);
+        if (keys_.contains(position)) keys_.emplace(prefix + std::string(leaves[i]->name()), position);
+      }
+    }
   }
 
   bool Accepts(const TestCase& test) const override {
@@ -113,24 +121,39 @@ class RecordedJudge : public CaseJudge {
     if (!result.ok()) return false;
     const std::vector<const Instruction*> leaves = RootLeaves(test.module.module());
     const bool is_tuple = test.module.module().entry()->root()->opcode() == Opcode::kTuple;
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      const Literal& got = is_tuple ? result->elements()[i] : *result;
-      const std::optional<Literal> want = Recorded(*leaves[i]);
-      if (want && CompareValues(*want, got, {.rule = options_.rule})) return true;
+    const int64_t count = DeviceCount(test.module);
+    for (int64_t device = 0; device < count; ++device) {
+      const Literal& own = OfDevice(*result, device, count);
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        const Literal& got = is_tuple ? own.elements()[i] : own;
+        const std::optional<Literal> want = Recorded(*leaves[i], device);
+        if (want && CompareValues(*want, got, {.rule = options_.rule})) return true;
+      }
     }
     return false;
   }
   std::optional<Literal> Expected(const TestCase& test) const override {
     const std::vector<const Instruction*> leaves = RootLeaves(test.module.module());
-    return leaves.size() == 1 ? Recorded(*leaves.front()) : std::nullopt;
+    if (leaves.size() != 1) return std::nullopt;
+    std::vector<Literal> all;
+    for (int64_t device = 0; device < DeviceCount(test.module); ++device) {
+      std::optional<Literal> value = Recorded(*leaves.front(), device);
+      if (!value) return std::nullopt;
+      all.push_back(*std::move(value));
+    }
+    return AllDevices(std::move(all));
   }
   bool needs_values() const override { return true; }
   std::string description() const override { return "--judge-diff " + path_; }
 
  private:
-  std::optional<Literal> Recorded(const Instruction& leaf) const {
-    const auto key = keys_.find(std::string(leaf.name()));
-    if (key == keys_.end() || !leaf.shape().IsArray()) return std::nullopt;
+  // An array under the device's own prefix takes precedence.
+  std::optional<Literal> Recorded(const Instruction& leaf, int64_t device) const {
+    if (!leaf.shape().IsArray()) return std::nullopt;
+    const std::string name(leaf.name());
+    auto key = keys_.find(prefixes_[static_cast<size_t>(device)] + name);
+    if (key == keys_.end()) key = keys_.find(name);
+    if (key == keys_.end()) return std::nullopt;
     const std::lock_guard lock(mutex_);
     absl::StatusOr<Literal> value = archive_->Read(key->second, leaf.shape());
     return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
@@ -139,9 +162,23 @@ class RecordedJudge : public CaseJudge {
   std::string path_;
   std::unique_ptr<Archive> archive_;
   JudgeOptions options_;
-  absl::flat_hash_map<std::string, std::string> keys_;  // By name of the instruction.
+  std::vector<std::string> prefixes_;                   // By device.
+  absl::flat_hash_map<std::string, std::string> keys_;  // By prefix and name of the instruction.
   mutable std::mutex mutex_;
 };
+
+// Reads the results of all devices.
+absl::StatusOr<Literal> ReadOutputs(const std::string& path, const Module& module) {
+  const Shape& shape = module.entry()->root()->shape();
+  const std::vector<DevicePlace> places = PlacesOf(module);
+  if (places.size() == 1) return ReadValue(path, shape);
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<Archive> archive, Archive::Open(path));
+  std::vector<Literal> all;
+  for (const DevicePlace& place : places) {
+    HLO_ASSIGN_OR_RETURN(all.emplace_back(), ReadOfDevice(*archive, place, shape));
+  }
+  return AllDevices(std::move(all));
+}
 
 class AgainstJudge : public CaseJudge {
  public:
@@ -160,8 +197,7 @@ class AgainstJudge : public CaseJudge {
     if (!command.ok()) return std::nullopt;
     const absl::StatusOr<CommandOutcome> outcome = RunCommand(*command, options_.max_seconds);
     if (!outcome.ok() || !outcome->ok()) return std::nullopt;
-    absl::StatusOr<Literal> value =
-        ReadValue(folder->File("outputs.npz"), test.module.module().entry()->root()->shape());
+    absl::StatusOr<Literal> value = ReadOutputs(folder->File("outputs.npz"), test.module.module());
     return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
   }
   std::string description() const override { return "--judge-against " + command_; }

@@ -16,21 +16,6 @@
 namespace hlo::debug {
 namespace {
 
-// Calls a function with each array that some instructions compute.
-class Watcher : public Observer {
- public:
-  using See = std::function<absl::Status(const LeafId& leaf, const Literal& value)>;
-  explicit Watcher(See see) : see_(std::move(see)) {}
-  absl::Status AfterStep(const StepView& step) override {
-    for (const StepValue& write : step.Writes())
-      HLO_RETURN_IF_ERROR(see_({write.instruction, write.leaf}, write.value));
-    return absl::OkStatus();
-  }
-
- private:
-  See see_;
-};
-
 absl::StatusOr<Executable> MakeExposed(const CheckedModule& module, const DiffOptions& options) {
   return Executable::Make(module, options.engine, options.evaluate, {}, ExposingPlanOptions());
 }
@@ -38,8 +23,8 @@ absl::StatusOr<Executable> MakeExposed(const CheckedModule& module, const DiffOp
 absl::StatusOr<std::vector<Literal>> Run(Executable& executable,
                                          const std::vector<std::vector<Literal>>& arguments,
                                          const DevicesOptions& devices, const DiffOptions& options,
-                                         int64_t watched, const Watcher::See& see) {
-  Watcher watcher(see);
+                                         int64_t watched, const ArrayWatcher::See& see) {
+  ArrayWatcher watcher(see);
   DevicesOptions run = devices;
   if (see) run.observer = [&](int64_t device) -> Observer* { return device == watched ? &watcher : nullptr; };
   return executable.RunDevices(arguments, options.evaluate, run);
@@ -94,7 +79,9 @@ absl::Status FindFirst(const Pairs& pairs, Executable& a, Executable& b,
   // Instructions that a run executes several times have nullopt.
   absl::flat_hash_map<LeafId, std::optional<Literal>> kept;
   int64_t bytes = 0;
-  const auto keep = [&](const LeafId& leaf, const Literal& value) -> absl::Status {
+  const auto keep = [&](const Instruction* instruction, int64_t number,
+                        const Literal& value) -> absl::Status {
+    const LeafId leaf = {instruction, number};
     if (!paired.contains(leaf.first) || bytes + value.byte_count() > options.max_bytes)
       return absl::OkStatus();
     const auto [found, is_new] = kept.try_emplace(leaf, std::nullopt);
@@ -107,8 +94,9 @@ absl::Status FindFirst(const Pairs& pairs, Executable& a, Executable& b,
     return found->second->MakeUnique();
   };
   absl::flat_hash_map<LeafId, std::optional<CompareReport>> reports;  // By leaf of `a`.
-  const auto compare = [&](const LeafId& leaf, const Literal& value) -> absl::Status {
-    const LeafId of_a = {pairs.PartnerOf(leaf.first), leaf.second};
+  const auto compare = [&](const Instruction* instruction, int64_t number,
+                           const Literal& value) -> absl::Status {
+    const LeafId of_a = {pairs.PartnerOf(instruction), number};
     const auto found = kept.find(of_a);
     if (of_a.first == nullptr || found == kept.end() || !found->second.has_value()) return absl::OkStatus();
     const auto [report, is_new] = reports.try_emplace(of_a, std::nullopt);

@@ -16,41 +16,8 @@
 namespace hlo::debug {
 namespace {
 
-constexpr int kTrials = 4;
 // A perturbed result is rarely the worst one.
 constexpr double kSafety = 8;
-
-// Signs that are the same in every run.
-class Signs {
- public:
-  explicit Signs(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
-  double Next() {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return (state_ & 1) != 0 ? 1 : -1;
-  }
-
- private:
-  uint64_t state_;
-};
-
-// Moves each element by its bound and a rounding of the type, up or down.
-absl::StatusOr<Literal> Perturbed(const ShadowValue& operand, double epsilon, Signs& signs) {
-  HLO_ASSIGN_OR_RETURN(const Literal bound, BoundOf(operand));
-  Literal result = operand.wide;
-  HLO_RETURN_IF_ERROR(result.MakeUnique());
-  const ElementView magnitude(operand.wide), error(bound);
-  for (int64_t i = 0; i < result.element_count(); ++i) {
-    const double step = signs.Next() * (error[i] + epsilon * std::fabs(magnitude[i]));
-    if (!std::isfinite(step)) continue;
-    if (result.type() == ElementType::kC128)
-      result.mutable_span<std::complex<double>>()[i] += step;
-    else
-      result.mutable_span<double>()[i] += step;
-  }
-  return result;
-}
 
 // Raises the bounds of a result to the distance of a perturbed one; other types become uncertain.
 void RaiseBounds(ShadowValue& result, ShadowValue& perturbed) {
@@ -118,8 +85,8 @@ absl::StatusOr<ShadowValue> Estimate(RuleContext& context, ShadowValue result, b
   for (ShadowValue* leaf : ShadowLeaves(result)) {
     HLO_ASSIGN_OR_RETURN(leaf->bound, F64Array(leaf->declared.dims()));
   }
-  for (int trial = 0; trial < kTrials; ++trial) {
-    Signs signs(static_cast<uint64_t>(trial) + 1);
+  for (int64_t trial = 0; trial < kPerturbations; ++trial) {
+    PerturbationSigns signs(static_cast<uint64_t>(trial) + 1);
     std::vector<Literal> operands;
     for (const ShadowValue& operand : context.operands) {
       Literal value = Declared(operand);
@@ -267,6 +234,32 @@ absl::Status WidenPayload(ShadowValue& payload, const std::vector<bool>& uncerta
 }
 
 }  // namespace
+
+absl::StatusOr<Literal> Perturbed(const ShadowValue& operand, double epsilon, PerturbationSigns& signs) {
+  HLO_ASSIGN_OR_RETURN(const Literal bound, BoundOf(operand));
+  Literal result = operand.wide;
+  HLO_RETURN_IF_ERROR(result.MakeUnique());
+  const ElementView magnitude(operand.wide), error(bound);
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    const double step = signs.Next() * (error[i] + epsilon * std::fabs(magnitude[i]));
+    if (!std::isfinite(step)) continue;
+    if (result.type() == ElementType::kC128)
+      result.mutable_span<std::complex<double>>()[i] += step;
+    else
+      result.mutable_span<double>()[i] += step;
+  }
+  return result;
+}
+
+absl::Status EstimateBound(ShadowValue& leaf, absl::Span<const Literal> perturbed) {
+  HLO_ASSIGN_OR_RETURN(leaf.bound, F64Array(leaf.declared.dims()));
+  for (const Literal& value : perturbed) {
+    ShadowValue other;
+    other.declared = other.wide = value;
+    RaiseBounds(leaf, other);
+  }
+  return AddOwnRounding(leaf);
+}
 
 absl::StatusOr<ShadowValue> PerturbationRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));

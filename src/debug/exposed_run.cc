@@ -16,6 +16,12 @@ PlanOptions ExposingPlanOptions() {
   return options;
 }
 
+absl::Status ArrayWatcher::AfterStep(const StepView& step) {
+  for (const StepValue& write : step.Writes())
+    HLO_RETURN_IF_ERROR(see_(write.instruction, write.leaf, write.value));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Literal> RunWatched(Executable& executable, const WatchedArguments& arguments,
                                    const EvaluateOptions& options) {
   DevicesOptions devices = arguments.options;

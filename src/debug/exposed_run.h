@@ -2,11 +2,13 @@
 // Runs in which an observer sees every instruction.
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "hlo_run/execute.h"
+#include "hlo_run/observer.h"
 
 namespace hlo::debug {
 
@@ -33,6 +35,18 @@ absl::StatusOr<Literal> RunWatched(Executable& executable, const WatchedArgument
 // Runs the module with the observer of `options`. On the fast engine every instruction on arrays is a step.
 absl::StatusOr<Literal> RunExposed(const CheckedModule& module, const WatchedArguments& arguments,
                                    Engine engine, const EvaluateOptions& options);
+
+// Calls a function with each array that a run writes.
+class ArrayWatcher : public Observer {
+ public:
+  // `leaf` is the number of the array in the instruction's result.
+  using See = std::function<absl::Status(const Instruction* instruction, int64_t leaf, const Literal& value)>;
+  explicit ArrayWatcher(See see) : see_(std::move(see)) {}
+  absl::Status AfterStep(const StepView& step) override;
+
+ private:
+  See see_;
+};
 
 // Returns the arrays in a value in order. `leaf` counts tokens too, as in StepValue.
 struct Leaf {

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "debug/diff.h"
+#include "debug/exposed_run.h"
 #include "debug/statistics.h"
 #include "hlo_run/io.h"
 #include "hlo_run/module.h"
@@ -36,8 +37,9 @@ struct InstructionFacts {
 using GraphFacts = absl::flat_hash_map<const Instruction*, InstructionFacts>;
 
 // Runs the module and calls `see` with the value of each array instruction of the entry computation, of
-// fusions and calls within it, and of loops and conditionals at their first execution.
-absl::Status ForEachValue(const CheckedModule& module, const std::vector<Literal>& arguments,
+// fusions and calls within it, and of loops and conditionals at their first execution; of several devices,
+// those of the watched one.
+absl::Status ForEachValue(const CheckedModule& module, const WatchedArguments& arguments,
                           const DiffOptions& options,
                           const std::function<void(const Instruction&, const Literal&)>& see);
 // Sets the errors of the instructions whose values another system recorded.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
@@ -9,6 +10,8 @@
 #include "debug/diff_run.h"
 #include "debug/function.h"
 #include "debug/graph.h"
+#include "debug/selection.h"
+#include "debug/trace.h"
 #include "fmt/format.h"
 
 namespace hlo::debug {
@@ -75,6 +78,22 @@ class Recording {
   absl::flat_hash_set<const Instruction*> seen_;
 };
 
+// Parts of a module cannot run alone if they exchange values, so the whole module is traced.
+absl::Status RecordOnDevices(const CheckedModule& module, const WatchedArguments& arguments,
+                             const DiffOptions& options, const See& see) {
+  TraceOptions trace{.max_records = std::numeric_limits<int64_t>::max()};
+  HLO_ASSIGN_OR_RETURN(trace.selected, Select(module.module(), {}));
+  absl::flat_hash_set<const Instruction*> seen;
+  return Trace(module, arguments, options.engine, options.evaluate, trace,
+               [&](const TraceRecord& record) {
+                 if (record.leaf == 0 && record.value.shape().IsArray() &&
+                     seen.insert(record.instruction).second)
+                   see(*record.instruction, record.value);
+                 return absl::OkStatus();
+               })
+      .status();
+}
+
 // Returns the pixels of a slice that starts at an element. Each is the mean of a block.
 std::string Picture(const Literal& array, int64_t start, const ValueFacts& facts) {
   const int64_t rows = array.dim(array.rank() - 2), columns = array.dim(array.rank() - 1);
@@ -109,9 +128,10 @@ std::string SliceName(const Literal& array, int64_t number) {
 
 }  // namespace
 
-absl::Status ForEachValue(const CheckedModule& module, const std::vector<Literal>& arguments,
+absl::Status ForEachValue(const CheckedModule& module, const WatchedArguments& arguments,
                           const DiffOptions& options, const See& see) {
-  return Recording(module.shared(), options, see).Record(*module.module().entry(), arguments);
+  if (arguments.by_device.size() > 1) return RecordOnDevices(module, arguments, options, see);
+  return Recording(module.shared(), options, see).Record(*module.module().entry(), arguments.watched());
 }
 
 ValueFacts FactsOf(const Literal& array) {

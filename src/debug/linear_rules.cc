@@ -14,50 +14,6 @@ namespace {
 // epsilon. The additional term accounts for the product or the initial value.
 double SumFactor(double terms, double epsilon) { return (terms + 1) * epsilon / 2; }
 
-// Returns bound + factor * |value|, the error of a term whose sum may take any order.
-absl::StatusOr<Literal> TermError(const ShadowValue& value, double factor) {
-  HLO_ASSIGN_OR_RETURN(Literal error, BoundOf(value));
-  HLO_RETURN_IF_ERROR(error.MakeUnique());
-  const ElementView magnitude(value.wide);
-  double* errors = MutableDoubles(error).data();
-  for (int64_t i = 0; factor > 0 && i < error.element_count(); ++i)
-    errors[i] += factor * std::fabs(magnitude[i]);
-  return error;
-}
-
-// Adds the rounding of the result to its type.
-void AddRounding(const ShadowValue& value, Literal& bound) {
-  const FloatPrecision precision = PrecisionOf(value.declared.type());
-  const ElementView wide(value.wide);
-  double* bounds = MutableDoubles(bound).data();
-  for (int64_t i = 0; i < bound.element_count(); ++i)
-    bounds[i] += precision.epsilon * (std::fabs(wide[i]) + precision.least_normal);
-}
-
-// Sets the instruction's own error: that of a sum of terms of these magnitudes, and of its rounding.
-absl::Status SetOwnError(RuleContext& context, const ShadowValue& value, double factor,
-                         const Literal& magnitudes) {
-  HLO_ASSIGN_OR_RETURN(context.own_error, F64Array(value.declared.dims()));
-  double* errors = MutableDoubles(context.own_error).data();
-  const double* sizes = Doubles(magnitudes).data();
-  for (int64_t i = 0; i < magnitudes.element_count(); ++i) errors[i] = factor * sizes[i];
-  AddRounding(value, context.own_error);
-  return absl::OkStatus();
-}
-
-// Notes the element with the largest relative bound and how much larger its terms are than itself; the sum of
-// their magnitudes is `scale` times `magnitudes`.
-void NoteSumCondition(RuleContext& context, const ShadowValue& value, const Literal& inherited,
-                      const Literal& magnitudes, double scale = 1) {
-  const ElementView wide(value.wide);
-  const double *bounds = Doubles(inherited).data(), *sizes = Doubles(magnitudes).data();
-  for (int64_t i = 0; i < inherited.element_count(); ++i) {
-    const double result = std::fabs(wide[i]), bound = bounds[i];
-    if (result == 0 || !std::isfinite(result) || bound / result <= context.ill_condition.relative) continue;
-    context.ill_condition = {scale * sizes[i] / result, bound / result, i};
-  }
-}
-
 // The number of terms in an element of a dot or convolution.
 double TermCount(const Instruction& instruction) {
   const Shape &lhs = instruction.operand(0)->shape(), &rhs = instruction.operand(1)->shape();
@@ -91,15 +47,6 @@ void AddTo(Literal& sum, const Literal& addend) {
   for (int64_t i = 0; i < sum.element_count(); ++i) sums[i] += addends[i];
 }
 
-// The parameters of a computation in the order of the root's operands, if the root applies an opcode to two
-// of them.
-bool IsRoot(const Computation& computation, Opcode opcode) {
-  const Instruction& root = *computation.root();
-  return root.opcode() == opcode && root.operand_count() == 2 &&
-         root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
-         root.operand(0) != root.operand(1);
-}
-
 double ReducedCount(const RuleContext& context) {
   const Shape& shape = context.instruction.operand(0)->shape();
   double count = 1;
@@ -130,7 +77,7 @@ absl::StatusOr<ShadowValue> SumRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal first, TermError(init, factor));
   HLO_ASSIGN_OR_RETURN(result.bound, ApplyToBounds(context, terms, first));
   if (array.is_exact() && init.is_exact()) {
-    if (factor > 0) NoteSumCondition(context, result, result.bound, result.bound, 1 / factor);
+    if (factor > 0) context.ill_condition = SumCondition(result, result.bound, result.bound, 1 / factor);
     AddRounding(result, result.bound);
     context.own_error = result.bound;
     return result;
@@ -139,8 +86,8 @@ absl::StatusOr<ShadowValue> SumRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal array_size, AbsoluteOf(array.wide));
   HLO_ASSIGN_OR_RETURN(const Literal init_size, AbsoluteOf(init.wide));
   HLO_ASSIGN_OR_RETURN(const Literal sizes, ApplyToBounds(context, array_size, init_size));
-  NoteSumCondition(context, result, result.bound, sizes);
-  HLO_RETURN_IF_ERROR(SetOwnError(context, result, factor, sizes));
+  context.ill_condition = SumCondition(result, result.bound, sizes);
+  HLO_ASSIGN_OR_RETURN(context.own_error, SumError(result, factor, sizes));
   return result;
 }
 
@@ -184,6 +131,53 @@ absl::StatusOr<Literal> ScatteredBounds(const RuleContext& context, const Litera
 
 }  // namespace
 
+bool AppliesToParameters(const Computation& computation, Opcode opcode) {
+  const Instruction& root = *computation.root();
+  return root.opcode() == opcode && root.operand_count() == 2 &&
+         root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
+         root.operand(0) != root.operand(1);
+}
+
+absl::StatusOr<Literal> TermError(const ShadowValue& value, double factor) {
+  HLO_ASSIGN_OR_RETURN(Literal error, BoundOf(value));
+  HLO_RETURN_IF_ERROR(error.MakeUnique());
+  const ElementView magnitude(value.wide);
+  double* errors = MutableDoubles(error).data();
+  for (int64_t i = 0; factor > 0 && i < error.element_count(); ++i)
+    errors[i] += factor * std::fabs(magnitude[i]);
+  return error;
+}
+
+void AddRounding(const ShadowValue& value, Literal& bound) {
+  const FloatPrecision precision = PrecisionOf(value.declared.type());
+  const ElementView wide(value.wide);
+  double* bounds = MutableDoubles(bound).data();
+  for (int64_t i = 0; i < bound.element_count(); ++i)
+    bounds[i] += precision.epsilon * (std::fabs(wide[i]) + precision.least_normal);
+}
+
+absl::StatusOr<Literal> SumError(const ShadowValue& value, double factor, const Literal& magnitudes) {
+  HLO_ASSIGN_OR_RETURN(Literal error, F64Array(value.declared.dims()));
+  double* errors = MutableDoubles(error).data();
+  const double* sizes = Doubles(magnitudes).data();
+  for (int64_t i = 0; i < magnitudes.element_count(); ++i) errors[i] = factor * sizes[i];
+  AddRounding(value, error);
+  return error;
+}
+
+IllCondition SumCondition(const ShadowValue& value, const Literal& inherited, const Literal& magnitudes,
+                          double scale) {
+  const ElementView wide(value.wide);
+  const double *bounds = Doubles(inherited).data(), *sizes = Doubles(magnitudes).data();
+  IllCondition worst;
+  for (int64_t i = 0; i < inherited.element_count(); ++i) {
+    const double result = std::fabs(wide[i]), bound = bounds[i];
+    if (result == 0 || !std::isfinite(result) || bound / result <= worst.relative) continue;
+    worst = {scale * sizes[i] / result, bound / result, i};
+  }
+  return worst;
+}
+
 absl::StatusOr<Literal> ToF64(const Literal& array) {
   if (array.type() != ElementType::kC128) return reference::Widened(array, ElementType::kF64);
   HLO_ASSIGN_OR_RETURN(Literal result, F64Array(array.dims()));
@@ -217,32 +211,32 @@ absl::StatusOr<ShadowValue> ContractionRule(RuleContext& context) {
     AddTo(result.bound, from_lhs);
   }
   if (lhs.is_exact() && rhs.is_exact()) {
-    if (factor > 0) NoteSumCondition(context, result, result.bound, result.bound, 1 / factor);
+    if (factor > 0) context.ill_condition = SumCondition(result, result.bound, result.bound, 1 / factor);
     AddRounding(result, result.bound);
     context.own_error = result.bound;
     return result;
   }
   HLO_ASSIGN_OR_RETURN(const Literal size, AbsoluteOf(rhs.wide));
   HLO_ASSIGN_OR_RETURN(const Literal sizes, AbsoluteProducts(context, lhs_size, size));
-  NoteSumCondition(context, result, result.bound, sizes);
+  context.ill_condition = SumCondition(result, result.bound, sizes);
   AddRounding(result, result.bound);
-  HLO_RETURN_IF_ERROR(SetOwnError(context, result, factor, sizes));
+  HLO_ASSIGN_OR_RETURN(context.own_error, SumError(result, factor, sizes));
   return result;
 }
 
 absl::StatusOr<ShadowValue> ReductionRule(RuleContext& context) {
   const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
   if (context.operands.size() != 2 || context.declared.shape().IsTuple()) return PerturbationRule(context);
-  if (IsRoot(to_apply, Opcode::kAdd)) return SumRule(context);
-  const bool is_maximum = IsRoot(to_apply, Opcode::kMaximum);
-  if (is_maximum || IsRoot(to_apply, Opcode::kMinimum)) return ExtremumRule(context, is_maximum);
+  if (AppliesToParameters(to_apply, Opcode::kAdd)) return SumRule(context);
+  const bool is_maximum = AppliesToParameters(to_apply, Opcode::kMaximum);
+  if (is_maximum || AppliesToParameters(to_apply, Opcode::kMinimum)) return ExtremumRule(context, is_maximum);
   return PerturbationRule(context);
 }
 
 absl::StatusOr<ShadowValue> ScatterRule(RuleContext& context) {
   const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
   if (context.operands.size() != 3 || context.declared.shape().IsTuple()) return PerturbationRule(context);
-  if (!IsRoot(to_apply, Opcode::kAdd)) return PerturbationRule(context);
+  if (!AppliesToParameters(to_apply, Opcode::kAdd)) return PerturbationRule(context);
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
   HLO_ASSIGN_OR_RETURN(result.wide, ApplyWide(context, WideOperandsOf(context)));
   const ShadowValue &base = context.operands[0], &updates = context.operands[2];
@@ -264,13 +258,14 @@ absl::StatusOr<ShadowValue> ScatterRule(RuleContext& context) {
   for (int64_t i = 0; i < sizes.element_count(); ++i)
     errors[i] = Doubles(counts)[i] * epsilon * Doubles(sizes)[i];
   AddTo(result.bound, context.own_error);
-  NoteSumCondition(context, result, result.bound, sizes);
+  context.ill_condition = SumCondition(result, result.bound, sizes);
   return result;
 }
 
 // The declared operand decides which element of a window is selected.
 absl::StatusOr<ShadowValue> SelectAndScatterRule(RuleContext& context) {
-  if (!context.operands[0].is_float() || !IsRoot(*context.instruction.Get<attr::scatter>(), Opcode::kAdd))
+  if (!context.operands[0].is_float() ||
+      !AppliesToParameters(*context.instruction.Get<attr::scatter>(), Opcode::kAdd))
     return PerturbationRule(context);
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
   std::vector<Literal> operands = WideOperandsOf(context);

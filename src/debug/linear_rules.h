@@ -27,6 +27,41 @@ class ElementView {
   bool is_scalar_, is_complex_;
 };
 
+// True if the root applies an opcode to the two parameters.
+bool AppliesToParameters(const Computation& computation, Opcode opcode);
+
+// Returns bound + factor * |value|, the error of a term whose sum may take any order.
+absl::StatusOr<Literal> TermError(const ShadowValue& value, double factor);
+// Adds the rounding of the result to its type.
+void AddRounding(const ShadowValue& value, Literal& bound);
+// Returns the own error of a sum of terms of these magnitudes, with its rounding.
+absl::StatusOr<Literal> SumError(const ShadowValue& value, double factor, const Literal& magnitudes);
+// Returns the element with the largest relative bound and how much larger its terms are than itself; the sum
+// of their magnitudes is `scale` times `magnitudes`.
+IllCondition SumCondition(const ShadowValue& value, const Literal& inherited, const Literal& magnitudes,
+                          double scale = 1);
+
+// The number of perturbed evaluations from which a bound is estimated.
+inline constexpr int64_t kPerturbations = 4;
+// Signs that are the same in every run.
+class PerturbationSigns {
+ public:
+  explicit PerturbationSigns(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
+  double Next() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return (state_ & 1) != 0 ? 1 : -1;
+  }
+
+ private:
+  uint64_t state_;
+};
+// Moves each element by its bound and a rounding of the type, up or down.
+absl::StatusOr<Literal> Perturbed(const ShadowValue& operand, double epsilon, PerturbationSigns& signs);
+// Sets the bound of a float leaf from its wide values for perturbed operands.
+absl::Status EstimateBound(ShadowValue& leaf, absl::Span<const Literal> perturbed);
+
 // Converts an array to f64; complex numbers lose their imaginary part, which bounds do not have.
 absl::StatusOr<Literal> ToF64(const Literal& array);
 absl::StatusOr<Literal> AsWideType(const Literal& array, ElementType wide_type);

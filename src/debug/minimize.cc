@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "base/status.h"
+#include "debug/device_values.h"
 #include "debug/process.h"
 #include "debug/reductions.h"
 #include "fmt/format.h"
@@ -35,6 +36,7 @@ constexpr Reduction kReductions[] = {
     {"bypass", ProposeBypasses, false},
     {"shapes", ProposeSmallerShapes, false},
     {"inputs", ProposeInputs, false, true},
+    {"devices", ProposeOneDevice, false},
 };
 
 // The hashes of candidates that the judge refused, one per line of a file.
@@ -199,7 +201,7 @@ class Minimizer {
     std::vector<std::string> inputs;
     if (std::filesystem::exists(options_.folder + "/inputs.npz"))
       inputs.push_back(options_.folder + "/inputs.npz");
-    HLO_ASSIGN_OR_RETURN(std::vector<Literal> values, ReadInputs(bare->module.module(), inputs));
+    HLO_ASSIGN_OR_RETURN(std::vector<Literal> values, ReadAllInputs(bare->module.module(), inputs));
     HLO_ASSIGN_OR_RETURN(test_, MakeTestCase(bare->text, std::move(values)));
     return true;
   }
@@ -212,6 +214,21 @@ class Minimizer {
       return absl::FailedPreconditionError("the module of the earlier run does not parse");
     HLO_ASSIGN_OR_RETURN(CheckedModule checked, Check(module, diagnostics));
     return std::make_shared<const TestCase>(TestCase{std::move(checked), std::move(text), {}});
+  }
+
+  // Returns the inputs of all devices.
+  static absl::StatusOr<std::vector<Literal>> ReadAllInputs(const Module& module,
+                                                            const std::vector<std::string>& files) {
+    std::vector<std::vector<Literal>> by_input(module.entry()->parameters().size());
+    for (const DevicePlace& place : PlacesOf(module)) {
+      InputsOptions options;
+      if (!place.prefix().empty()) options.device = place;
+      HLO_ASSIGN_OR_RETURN(std::vector<Literal> own, ReadInputs(module, files, options));
+      for (size_t i = 0; i < own.size(); ++i) by_input[i].push_back(std::move(own[i]));
+    }
+    std::vector<Literal> inputs;
+    for (std::vector<Literal>& values : by_input) inputs.push_back(AllDevices(std::move(values)));
+    return inputs;
   }
 
   SharedCase original_, test_;

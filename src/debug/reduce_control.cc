@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "debug/function.h"
 #include "debug/reductions.h"
+#include "spmd/device_grid.h"
 
 namespace hlo::debug {
 namespace {
@@ -30,6 +31,8 @@ absl::StatusOr<SharedCase> Inlined(const TestCase& test) {
 
 // Runs a loop and returns its states: the initial one and those after each iteration.
 absl::StatusOr<std::vector<Literal>> StatesOf(const CaseGraph& graph, const Instruction& loop) {
+  if (spmd::HasSeveralDevices(*graph.flat.source()))
+    return absl::UnimplementedError("the iterations of one device may wait for others");
   const Instruction* operand = loop.operand(0);
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> states, graph.Compute({&operand, 1}));
   const auto make = [&](const Computation& computation) {

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "debug/reductions.h"
+#include "spmd/device_grid.h"
 #include "types/wide.h"
 
 namespace hlo::debug {
@@ -73,6 +74,21 @@ absl::StatusOr<SharedCase> WithInput(const TestCase& test, size_t input, Simple 
 
 std::vector<Proposal> ProposeWithoutAnnotations(const SharedCase& test) {
   return {[=] { return WithoutAnnotations(*test); }};
+}
+
+// Without collectives, the devices do not need each other.
+std::vector<Proposal> ProposeOneDevice(const SharedCase& test) {
+  const int64_t count = DeviceCount(test->module);
+  if (count == 1 || spmd::DependsOnDevices(test->module.module())) return {};
+  std::vector<Proposal> proposals;
+  for (int64_t device = 0; device < count; ++device) {
+    proposals.push_back([test, device, count] {
+      std::vector<Literal> inputs;
+      for (const Literal& input : test->inputs) inputs.push_back(OfDevice(input, device, count));
+      return MakeOneDeviceCase(test->text, std::move(inputs));
+    });
+  }
+  return proposals;
 }
 
 std::vector<Proposal> ProposeInputs(const SharedCase& test) {

@@ -137,8 +137,16 @@ absl::StatusOr<std::vector<Literal>> CaseGraph::Compute(
   for (const Instruction* parameter : cone.parameters) arguments.push_back(inputs.at(parameter));
   EvaluateOptions options;
   options.max_seconds = kMaxSeconds;
-  HLO_ASSIGN_OR_RETURN(const Literal all, Execute(cone.module, std::move(arguments), Engine::kFast, options));
-  return std::vector<Literal>(all.elements().begin(), all.elements().end());
+  HLO_ASSIGN_OR_RETURN(const Literal all, RunOnAllDevices(cone.module, arguments, Engine::kFast, options));
+  const int64_t count = DeviceCount(cone.module);
+  std::vector<Literal> values;
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    std::vector<Literal> by_device;
+    for (int64_t device = 0; device < count; ++device)
+      by_device.push_back(OfDevice(all, device, count).element(static_cast<int64_t>(i)));
+    values.push_back(AllDevices(std::move(by_device)));
+  }
+  return values;
 }
 
 std::vector<Proposal> ProposeOutputs(const SharedCase& test) {

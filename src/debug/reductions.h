@@ -36,6 +36,7 @@ std::vector<Proposal> ProposeBranches(const SharedCase& test);
 // reduce_data.cc
 std::vector<Proposal> ProposeWithoutAnnotations(const SharedCase& test);
 std::vector<Proposal> ProposeInputs(const SharedCase& test);
+std::vector<Proposal> ProposeOneDevice(const SharedCase& test);
 // reduce_shapes.cc
 std::vector<Proposal> ProposeSmallerShapes(const SharedCase& test);
 

@@ -10,13 +10,16 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "debug/contributions.h"
+#include "debug/device_run.h"
 #include "debug/extended.h"
 #include "debug/linear_rules.h"
+#include "debug/shadow_exchange.h"
 #include "debug/shadow_rules.h"
 #include "debug/shadow_trials.h"
 #include "debug/summary.h"
 #include "debug/wide_module.h"
 #include "fmt/format.h"
+#include "ir/async.h"
 #include "reference/apply.h"
 #include "reference/arguments.h"
 #include "reference/evaluator.h"
@@ -26,11 +29,32 @@
 namespace hlo::debug {
 namespace {
 
+// True if an async computation has given its result.
+bool IsComplete(const ShadowValue& result) { return result.is_tuple || result.declared.shape().IsValid(); }
+
+// Returns a tuple of these values and of the contexts of a start, which are zeros.
+absl::StatusOr<ShadowValue> Handle(const Instruction& start, std::vector<ShadowValue> values) {
+  ShadowValue handle;
+  handle.is_tuple = true;
+  handle.elements = std::move(values);
+  for (size_t i = handle.elements.size(); i < start.shape().elements().size(); ++i) {
+    HLO_ASSIGN_OR_RETURN(const Literal zeros,
+                         Literal::CreateZeros(start.shape().element(static_cast<int64_t>(i))));
+    HLO_ASSIGN_OR_RETURN(handle.elements.emplace_back(), ExactShadow(zeros));
+  }
+  return handle;
+}
+
 // An invalid array is 0 everywhere.
 const double* DoublesOrNull(const Literal& array) {
   return array.shape().IsValid() ? Doubles(array).data() : nullptr;
 }
 double ElementOrZero(const double* array, int64_t i) { return array == nullptr ? 0 : array[i]; }
+
+std::vector<const Computation*> Reachable(const Module& module) {
+  int64_t depth = 0;
+  return reference::CalledFrom(*module.entry(), &depth);
+}
 
 class ShadowEvaluator {
  public:
@@ -38,11 +62,13 @@ class ShadowEvaluator {
                   const ShadowHook& hook)
       : wide_module_(wide),
         hook_(hook),
+        link_(options.collectives == nullptr ? nullptr : std::make_unique<LayerLink>(*options.collectives)),
+        options_(WithLink(options, link_.get())),
         computations_(Reachable(module)),
         wide_computations_(Reachable(wide.module())),
         effects_(computations_),
-        declared_caller_(computations_, options),
-        wide_caller_(wide_computations_, options) {}
+        declared_caller_(computations_, options_),
+        wide_caller_(wide_computations_, options_) {}
 
   absl::StatusOr<ShadowValue> Call(const Computation& computation, std::vector<ShadowValue> arguments) {
     const reference::Program& program = ProgramOf(computation);
@@ -84,9 +110,9 @@ class ShadowEvaluator {
   bool is_uncertain() const { return is_uncertain_; }
 
  private:
-  static std::vector<const Computation*> Reachable(const Module& module) {
-    int64_t depth = 0;
-    return reference::CalledFrom(*module.entry(), &depth);
+  static EvaluateOptions WithLink(EvaluateOptions options, LayerLink* link) {
+    options.collectives = link;
+    return options;
   }
   const reference::Program& ProgramOf(const Computation& computation) {
     std::unique_ptr<reference::Program>& program = programs_[&computation];
@@ -102,6 +128,9 @@ class ShadowEvaluator {
   absl::StatusOr<ShadowValue> Compute(const Instruction& instruction, std::vector<ShadowValue> operands);
   absl::StatusOr<ShadowValue> While(const Instruction& loop, ShadowValue state);
   absl::StatusOr<ShadowValue> Conditional(const Instruction& instruction, std::vector<ShadowValue> operands);
+  absl::StatusOr<ShadowValue> StartAsync(const Instruction& instruction, std::vector<ShadowValue> bound,
+                                         std::vector<ShadowValue> more);
+  absl::StatusOr<ShadowValue> Exchange(const Instruction& instruction, std::vector<ShadowValue> operands);
   absl::StatusOr<ShadowValue> Evaluate(const Instruction& instruction, std::vector<ShadowValue> operands);
   static bool UpdatesInPlace(const Instruction& instruction, const std::vector<ShadowValue>& operands);
   absl::StatusOr<ShadowValue> UpdateInPlace(const Instruction& instruction,
@@ -110,11 +139,14 @@ class ShadowEvaluator {
   absl::Status Measure(const RuleContext& context, ShadowValue& result);
   absl::Status MeasureLeaf(const RuleContext& context, const ShadowValue& leaf, const ExtendedValue& local);
   InstructionError& ErrorOf(const Instruction& instruction);
+  static void NoteCondition(const RuleContext& context, InstructionError& error);
   void NoteDecision(const RuleContext& context);
   void NoteControl(const Instruction& instruction, const ShadowValue& choice);
 
   const WideModule& wide_module_;
   const ShadowHook& hook_;
+  const std::unique_ptr<LayerLink> link_;  // Null in a run of one device.
+  const EvaluateOptions options_;
   const std::vector<const Computation*> computations_, wide_computations_;
   const reference::Effects effects_;
   reference::Evaluator declared_caller_, wide_caller_;
@@ -145,6 +177,24 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Compute(const Instruction& instruct
     case Opcode::kCall:
     case Opcode::kFusion:
       return Call(*instruction.called_computations()[0], std::move(operands));
+    case Opcode::kAllReduceDone:
+      return std::move(operands[0]);
+    case Opcode::kAllGatherDone:
+    case Opcode::kCollectivePermuteDone:
+    case Opcode::kAsyncDone:
+      return std::move(operands[0].elements[1]);
+    case Opcode::kCopyStart:
+      return Handle(instruction, {operands[0], operands[0]});
+    case Opcode::kCopyDone:
+      return std::move(operands[0].elements[0]);
+    case Opcode::kAsyncStart:
+      return StartAsync(instruction, {}, std::move(operands));
+    case Opcode::kAsyncUpdate: {
+      if (IsComplete(operands[0].elements[1])) return std::move(operands[0]);
+      std::vector<ShadowValue> bound = std::move(operands[0].elements[0].elements);
+      operands.erase(operands.begin());
+      return StartAsync(instruction, std::move(bound), std::move(operands));
+    }
     case Opcode::kWhile:
       return While(instruction, std::move(operands[0]));
     case Opcode::kConditional:
@@ -152,7 +202,56 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Compute(const Instruction& instruct
     default:
       break;
   }
+  if (IsExchange(instruction)) return Exchange(instruction, std::move(operands));
   return Evaluate(instruction, std::move(operands));
+}
+
+// The computation runs as soon as all of its arguments are bound, as in the reference.
+absl::StatusOr<ShadowValue> ShadowEvaluator::StartAsync(const Instruction& instruction,
+                                                        std::vector<ShadowValue> bound,
+                                                        std::vector<ShadowValue> more) {
+  const bool is_start = instruction.opcode() == Opcode::kAsyncStart;
+  const Instruction* start =
+      is_start ? &instruction : AsyncChains(*instruction.parent()->module()).FindStart(instruction);
+  if (start == nullptr)
+    return absl::FailedPreconditionError("it is not known which async-start this continues");
+  const Computation& computation = *start->Get<attr::calls>();
+  bound.insert(bound.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  const bool is_complete =
+      std::equal(bound.begin(), bound.end(), computation.parameters().begin(), computation.parameters().end(),
+                 [](const ShadowValue& argument, const Instruction* parameter) {
+                   return Compatible(Declared(argument).shape(), parameter->shape());
+                 });
+  ShadowValue arguments, result;
+  arguments.is_tuple = true;
+  arguments.elements = bound;
+  if (is_complete) {
+    HLO_ASSIGN_OR_RETURN(result, Call(computation, std::move(bound)));
+  }
+  return Handle(instruction, {std::move(arguments), std::move(result)});
+}
+
+// The values, bounds and trials of all devices are exchanged together.
+absl::StatusOr<ShadowValue> ShadowEvaluator::Exchange(const Instruction& instruction,
+                                                      std::vector<ShadowValue> operands) {
+  const Instruction& wide = wide_module_.Of(instruction);
+  HLO_ASSIGN_OR_RETURN(ExchangedValue exchanged, ApplyExchange({instruction, wide, operands, declared_caller_,
+                                                                wide_caller_, link_.get()}));
+  InstructionError& error = ErrorOf(instruction);
+  ++error.executions;
+  error.is_estimated = error.is_estimated || exchanged.is_estimated;
+  const std::vector<ShadowValue*> leaves = ShadowLeaves(exchanged.value);
+  for (size_t k = 0; k < exchanged.leaves.size(); ++k) {
+    if (!leaves[k]->is_float()) continue;
+    RuleContext context{instruction, wide, operands, leaves[k]->declared, declared_caller_, wide_caller_};
+    context.own_error = exchanged.leaves[k].own_error;
+    context.ill_condition = exchanged.leaves[k].ill_condition;
+    NoteCondition(context, error);
+    if (!leaves[k]->is_exact()) HLO_RETURN_IF_ERROR(PerturbTrials(context, signs_, *leaves[k]));
+    HLO_RETURN_IF_ERROR(MeasureLeaf(context, *leaves[k], {exchanged.leaves[k].local, Literal()}));
+  }
+  if (hook_) HLO_RETURN_IF_ERROR(hook_({instruction, loops_, operands, exchanged.value}));
+  return std::move(exchanged.value);
 }
 
 absl::StatusOr<ShadowValue> ShadowEvaluator::While(const Instruction& loop, ShadowValue state) {
@@ -275,6 +374,13 @@ InstructionError& ShadowEvaluator::ErrorOf(const Instruction& instruction) {
   return errors_[found->second];
 }
 
+void ShadowEvaluator::NoteCondition(const RuleContext& context, InstructionError& error) {
+  if (context.ill_condition.relative <= error.relative_bound) return;
+  error.relative_bound = context.ill_condition.relative;
+  error.condition = context.ill_condition.condition;
+  error.condition_index = IndexOf(context.declared, context.ill_condition.position);
+}
+
 // The instruction's own error is that of its result for the declared operands; the rest is inherited.
 absl::Status ShadowEvaluator::Measure(const RuleContext& context, ShadowValue& result) {
   if (result.is_tuple || !result.is_float()) return absl::OkStatus();
@@ -283,11 +389,7 @@ absl::Status ShadowEvaluator::Measure(const RuleContext& context, ShadowValue& r
   error.is_anchored = error.is_anchored || context.is_anchored;
   error.is_estimated = error.is_estimated || context.is_estimated;
   if (MovesValues(context.instruction) || context.is_anchored) return absl::OkStatus();
-  if (context.ill_condition.relative > error.relative_bound) {
-    error.relative_bound = context.ill_condition.relative;
-    error.condition = context.ill_condition.condition;
-    error.condition_index = IndexOf(result.declared, context.ill_condition.position);
-  }
+  NoteCondition(context, error);
   const bool all_exact =
       std::all_of(context.operands.begin(), context.operands.end(),
                   [](const ShadowValue& operand) { return !operand.is_tuple && operand.is_exact(); });
@@ -389,13 +491,14 @@ std::vector<const InstructionError*> Sorted(const ShadowReport& report, size_t c
 
 }  // namespace
 
-absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::vector<Literal>& arguments,
-                                       const EvaluateOptions& options, const ShadowHook& hook) {
-  HLO_RETURN_IF_ERROR(CheckSupported(module, options));
-  HLO_RETURN_IF_ERROR(CheckArguments(*module.module().entry(), arguments));
-  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<WideModule> wide, WideModule::Make(module.module()));
+namespace {
+
+// Returns the report of a device, without the bounds of trials.
+absl::StatusOr<ShadowReport> RunShadowOf(const CheckedModule& module, const WideModule& wide,
+                                         const std::vector<Literal>& arguments,
+                                         const EvaluateOptions& options, const ShadowHook& hook) {
   const Deadline deadline(options.max_seconds, options.cancel);
-  ShadowEvaluator evaluator(module.module(), *wide, options, hook);
+  ShadowEvaluator evaluator(module.module(), wide, options, hook);
   std::vector<ShadowValue> values;
   for (const Literal& argument : arguments) {
     HLO_ASSIGN_OR_RETURN(ShadowValue value, ExactShadow(argument));
@@ -406,8 +509,54 @@ absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::v
   report.errors = evaluator.TakeErrors();
   report.decisions = evaluator.TakeDecisions();
   report.is_uncertain = evaluator.is_uncertain();
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::vector<Literal>& arguments,
+                                       const EvaluateOptions& options, const ShadowHook& hook) {
+  HLO_RETURN_IF_ERROR(CheckSupported(module, options));
+  HLO_RETURN_IF_ERROR(CheckArguments(*module.module().entry(), arguments));
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<WideModule> wide, WideModule::Make(module.module()));
+  HLO_ASSIGN_OR_RETURN(ShadowReport report, RunShadowOf(module, *wide, arguments, options, hook));
   if (!report.is_uncertain) HLO_RETURN_IF_ERROR(TightenByTrials(report.result));
   return report;
+}
+
+absl::StatusOr<std::vector<ShadowReport>> RunShadowOnDevices(
+    const CheckedModule& module, const std::vector<std::vector<Literal>>& arguments,
+    const EvaluateOptions& options, const DevicesOptions& devices, const DeviceShadowHook& hook) {
+  const auto hook_of = [&](int64_t device) -> ShadowHook {
+    if (!hook) return {};
+    return [&hook, device](const ShadowStep& step) { return hook(device, step); };
+  };
+  if (arguments.size() == 1) {
+    HLO_ASSIGN_OR_RETURN(ShadowReport report, RunShadow(module, arguments[0], options, hook_of(0)));
+    return std::vector<ShadowReport>{std::move(report)};
+  }
+  HLO_RETURN_IF_ERROR(CheckSupported(module, options));
+  for (const std::vector<Literal>& own : arguments)
+    HLO_RETURN_IF_ERROR(CheckArguments(*module.module().entry(), own));
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<WideModule> wide, WideModule::Make(module.module()));
+  HLO_ASSIGN_OR_RETURN(DeviceRunner runner, DeviceRunner::Make(module.module(), {Reachable(module.module()),
+                                                                                 Reachable(wide->module())}));
+  std::vector<ShadowReport> reports(arguments.size());
+  HLO_RETURN_IF_ERROR(
+      runner.Run(options, devices, [&](int64_t device, const EvaluateOptions& own) -> absl::Status {
+        const auto number = static_cast<size_t>(device);
+        HLO_ASSIGN_OR_RETURN(reports[number],
+                             RunShadowOf(module, *wide, arguments[number], own, hook_of(device)));
+        return absl::OkStatus();
+      }));
+  // Trials of one device depend on the choices of the others.
+  const bool is_uncertain = std::any_of(reports.begin(), reports.end(),
+                                        [](const ShadowReport& report) { return report.is_uncertain; });
+  for (ShadowReport& report : reports) {
+    report.is_uncertain = is_uncertain;
+    if (!is_uncertain) HLO_RETURN_IF_ERROR(TightenByTrials(report.result));
+  }
+  return reports;
 }
 
 std::vector<const InstructionError*> WorstByAddedError(const ShadowReport& report, size_t count) {

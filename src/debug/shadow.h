@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "debug/shadow_value.h"
 #include "hlo_run/check.h"
+#include "hlo_run/execute.h"
 #include "hlo_run/observer.h"
 #include "hlo_run/run.h"
 #include "nlohmann/json_fwd.hpp"
@@ -65,6 +66,13 @@ using ShadowHook = std::function<absl::Status(const ShadowStep&)>;
 // Control flow follows the values in the declared precision. `hook` is called after each instruction.
 absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::vector<Literal>& arguments,
                                        const EvaluateOptions& options, const ShadowHook& hook = {});
+
+// The same for all devices of a run, by device. Collectives exchange wide values, bounds and trials like the
+// declared values. Threads of the devices call `hook`.
+using DeviceShadowHook = std::function<absl::Status(int64_t device, const ShadowStep&)>;
+absl::StatusOr<std::vector<ShadowReport>> RunShadowOnDevices(
+    const CheckedModule& module, const std::vector<std::vector<Literal>>& arguments,
+    const EvaluateOptions& options, const DevicesOptions& devices, const DeviceShadowHook& hook = {});
 
 // Return the instructions with the largest added error, total error and amplification, in decreasing order.
 std::vector<const InstructionError*> WorstByAddedError(const ShadowReport& report, size_t count);

@@ -97,6 +97,12 @@ absl::Status SetTrials(const RuleContext& context, TrialSigns& signs, ShadowValu
   return absl::OkStatus();
 }
 
+absl::Status PerturbTrials(const RuleContext& context, TrialSigns& signs, ShadowValue& leaf) {
+  if (leaf.trials.empty()) leaf.trials.assign(kTrialCount, leaf.wide);
+  for (Literal& trial : leaf.trials) HLO_RETURN_IF_ERROR(Perturb(context, signs, leaf, trial));
+  return absl::OkStatus();
+}
+
 // The bound ignores that errors of opposite signs cancel, so it is too large for long chains of sums. Trials
 // show typical changes of the results. Their largest distance is multiplied because a few trials rarely reach
 // the worst case.

@@ -25,6 +25,9 @@ class TrialSigns {
 // Sets the trials of a result from those of the operands and from the instruction's own error.
 absl::Status SetTrials(const RuleContext& context, TrialSigns& signs, ShadowValue& result);
 
+// Adds the own error of the context to the trials of a leaf, which are its wide values if it has none.
+absl::Status PerturbTrials(const RuleContext& context, TrialSigns& signs, ShadowValue& leaf);
+
 // Reduces the bounds of the leaves to a multiple of the largest distance of a trial.
 absl::Status TightenByTrials(ShadowValue& result);
 

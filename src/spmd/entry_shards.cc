@@ -282,6 +282,11 @@ absl::StatusOr<std::vector<Literal>> EntryShards::Split(absl::Span<const Literal
   return parts;
 }
 
+absl::StatusOr<Literal> EntryShards::SplitResult(const Literal& result, int64_t partition) const {
+  size_t leaf = 0;
+  return SplitValue(result, result_maps_, partition, &leaf);
+}
+
 absl::StatusOr<JoinedResult> EntryShards::Join(absl::Span<const Literal> results) const {
   JoinedResult joined;
   size_t leaf = 0;

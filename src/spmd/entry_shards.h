@@ -47,6 +47,8 @@ class EntryShards {
 
   // Returns the arguments of a partition. They share memory with the whole ones where they are equal.
   absl::StatusOr<std::vector<Literal>> Split(absl::Span<const Literal> arguments, int64_t partition) const;
+  // Returns the part of a whole result that a partition holds.
+  absl::StatusOr<Literal> SplitResult(const Literal& result, int64_t partition) const;
   // Returns the value that the results of all partitions of a replica make up.
   absl::StatusOr<JoinedResult> Join(absl::Span<const Literal> results) const;
 

@@ -1,5 +1,7 @@
 // Tests runs of modules for several devices. The expected values are computed by hand.
 
+#include <algorithm>
+
 #include "cli_fixture.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
@@ -364,26 +366,147 @@ TEST_F(SeveralDevices, PlanIsSharedByTheDevices) {
 
 TEST_F(SeveralDevices, CommandsOfOneDeviceSaySo) {
   const std::string file = Write("m.hlo", kPairs);
-  const Outcome shadow = Run("shadow " + file + " -i '{1,2}'");
-  EXPECT_EQ(shadow.status, 3);
-  EXPECT_HAS(shadow.err,
-             "shadow takes modules of one device, and this one has 4 replicas of 1 partition; hlo-run slice "
-             "--for-device makes");
   const Outcome cross = Run(file + " -i '{1,2}' --cross-check");
   EXPECT_EQ(cross.status, 3);
-  EXPECT_HAS(cross.err, "--cross-check takes modules of one device");
+  EXPECT_HAS(cross.err,
+             "--cross-check takes modules of one device, and this one has 4 replicas of 1 partition; "
+             "--engine=reference prints");
   const Outcome diff = Run("diff " + file + " " + Write("x.json", "{}") + " -i '{1,2}'");
   EXPECT_EQ(diff.status, 3);
   EXPECT_HAS(diff.err, "a comparison of values takes modules of one device");
   EXPECT_HAS(diff.err, "diff A B compares two modules on several devices");
   EXPECT_EQ(Run("diff --structural " + file + " " + file).status, 0);
-  const Outcome minimize = Run("minimize " + file + " -i '{1,2}' --judge true -o " + Path("small"));
-  EXPECT_EQ(minimize.status, 3);
-  EXPECT_HAS(minimize.err, "minimize takes modules of one device");
-  const Outcome graph = Run("graph " + file + " -i '{1,2}'");
-  EXPECT_EQ(graph.status, 3);
-  EXPECT_HAS(graph.err, "trace and profile with --for-device");
   EXPECT_EQ(Run("graph " + file).status, 0);
+}
+
+// Replicas 0 and 1 have {3,5}, the others {7,9}. The result of replica 3 is wrong.
+TEST_F(SeveralDevices, ShadowJudgesTheResultOfEachDevice) {
+  const std::string file = Write("m.hlo", kPairs);
+  const std::string other =
+      Write("other.json", R"({"r0/0": [3, 5], "r1/0": [3, 5], "r2/0": [7, 9], "r3/0": [7, 9.5]})");
+  const Outcome shadow = Run("shadow " + file + " -i '{1,2}' --against " + other + " --for-device r1");
+  EXPECT_EQ(shadow.status, 1) << shadow.err;
+  EXPECT_HAS(shadow.out, "r0: output 0: explained by rounding");
+  EXPECT_HAS(shadow.out, "r2: output 0: explained by rounding");
+  EXPECT_HAS(shadow.out,
+             "r3: output 0: not explained: a bug; 1 element beyond the bound\n  at {1}: 9.5, here 9");
+  EXPECT_HAS(shadow.out, "errors on r1");
+  const Outcome missing =
+      Run("shadow " + file + " -i '{1,2}' --against " + Write("one.json", R"({"r0/0": [3, 5]})"));
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_HAS(missing.err, "there is no array 'r1/0'");
+}
+
+// The columns of x add up to {6,8}, so y = x + {11,14}.
+TEST_F(SeveralDevices, ShadowSplitsAWholeResult) {
+  const std::string base = "shadow " + Write("m.hlo", kPartitioned) +
+                           " --shard -i '{{1,2},{3,4},{1,1},{1,1}}' -i '{5,6}' --against ";
+  const Outcome right = Run(base + Write("right.txt", "f32[4,2] {{12,16},{14,18},{12,15},{12,15}}"));
+  EXPECT_EQ(right.status, 0) << right.err << right.out;
+  const Outcome wrong = Run(base + Write("wrong.txt", "f32[4,2] {{12,16},{14,18},{12,15},{12,16}}"));
+  EXPECT_EQ(wrong.status, 1) << wrong.err;
+  EXPECT_HAS(wrong.out, "p0: output 0: explained by rounding");
+  EXPECT_HAS(wrong.out,
+             "p1: output 0: not explained: a bug; 1 element beyond the bound\n  at {1,1}: 16, here 15");
+}
+
+// The sum of replica 2 and 3 is {7,9}; s of replica 3 is {4,5}.
+TEST_F(SeveralDevices, GraphShowsTheValuesOfADevice) {
+  const Outcome page =
+      Run("graph " + Write("m.hlo", kPairs) + " -i '{1,2}' --for-device r3 -o " + Path("m.html"));
+  ASSERT_EQ(page.status, 0) << page.err;
+  const std::string text = ReadFile(Path("m.html"));
+  const size_t begin = text.find("const DATA = ") + 13;
+  const Json json = Json::parse(text.substr(begin, text.find(";</script>", begin) - begin));
+  std::vector<std::string> seen;
+  for (const auto& [node, value] : json["values"].items())
+    seen.push_back(fmt::format("{} {}", value["min"].dump(), value["max"].dump()));
+  EXPECT_NE(std::find(seen.begin(), seen.end(), "7.0 9.0"), seen.end()) << json["values"];
+  EXPECT_NE(std::find(seen.begin(), seen.end(), "4.0 5.0"), seen.end()) << json["values"];
+}
+
+// The sum of an infinity of replica 0 and a negative one of replica 1 needs both.
+TEST_F(SeveralDevices, MinimizeKeepsTheDevicesOfACollective) {
+  const std::string file = Write("m.hlo", "HloModule m, replica_count=2\n" + std::string(kAddTwo) + R"(
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  e = f32[4] exponential(x)
+  s = f32[4] multiply(e, y)
+  t = f32[4] tanh(y)
+  a = f32[4] all-reduce(s), to_apply=f
+  n = f32[4] negate(a)
+  ROOT r = (f32[4], f32[4]) tuple(n, t)
+}
+)");
+  const std::string inputs = " -i x='{99,99,99,99}' -i y='{1,1,1,1}' -i 'r1/y={-1,-1,-1,-1}'";
+  const Outcome outcome =
+      Run("minimize --format=json --judge-nan " + file + inputs + " -j 1 -o " + Path("small"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::string text = ReadFile(Path("small/module.hlo"));
+  EXPECT_HAS(text, "replica_count=2");
+  EXPECT_HAS(text, "all-reduce(");
+  // The parameter and the all-reduce, and three instructions of its reducer.
+  EXPECT_EQ(Json::parse(outcome.out)["instructions"][1], 5) << text;
+  EXPECT_EQ(Run("check " + Path("small")).status, 0);
+  EXPECT_HAS(Run(Path("small/module.hlo") + " -i " + Path("small/inputs.npz")).out, "nan");
+}
+
+// The logarithm of -1 on replica 1 needs no other device.
+TEST_F(SeveralDevices, MinimizeFindsTheDeviceOfANan) {
+  const std::string file = Write("m.hlo", "HloModule m, replica_count=2\n" + std::string(kAddTwo) + R"(
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  d = f32[4] subtract(x, y)
+  l = f32[4] log(d)
+  a = f32[4] all-reduce(l), to_apply=f
+  ROOT n = f32[4] negate(a)
+}
+)");
+  const std::string inputs = " -i x='{2,2,2,2}' -i y='{1,1,1,1}' -i 'r1/x={0,0,0,0}'";
+  const Outcome outcome =
+      Run("minimize --format=json --judge-nan " + file + inputs + " -j 1 -o " + Path("small"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["instructions"][1], 2) << json["text"];
+  EXPECT_EQ(json["elements"][1], 1) << json["text"];
+  const std::string text = ReadFile(Path("small/module.hlo"));
+  EXPECT_HAS(text, "log(");
+  EXPECT_EQ(text.find("replica_count"), std::string::npos) << text;
+  EXPECT_EQ(Run("check " + Path("small")).status, 0);
+  EXPECT_HAS(Run(Path("small/module.hlo") + " -i " + Path("small/inputs.npz")).out, "nan");
+}
+
+// The second partitioned module computes w + w in place of the sum of the columns of x and w.
+TEST_F(SeveralDevices, DiffComparesAModuleWithItsPartitions) {
+  const std::string before =
+      Write("before.hlo", "HloModule m, num_partitions=2\n" + std::string(kAddTwo) + R"(
+ENTRY main {
+  x = f32[4,2] parameter(0), sharding={devices=[2,1]<=[2]}
+  w = f32[2] parameter(1), sharding={replicated}
+  zero = f32[] constant(0)
+  all = f32[2] reduce(x, zero), dimensions={0}, to_apply=f
+  v = f32[2] add(all, w)
+  b = f32[4,2] broadcast(v), dimensions={1}
+  ROOT y = f32[4,2] add(x, b), sharding={devices=[2,1]<=[2]}
+}
+)");
+  const std::string inputs = " -i '{{1,2},{3,4},{1,1},{1,1}}' -i '{5,6}'";
+  std::string text = kPartitioned;
+  const Outcome same = Run("diff --shard --format=json " + before + " " + Write("after.hlo", text) + inputs);
+  EXPECT_EQ(same.status, 0) << same.err << same.out;
+  Json diff = Json::parse(same.out)["diff"];
+  EXPECT_EQ(diff["compared"], 2) << diff;  // v, copied, and the tiles of y.
+  EXPECT_EQ(diff["differing"], 0) << diff;
+  EXPECT_EQ(diff["unknown"], 1) << diff;  // b has no sharding.
+  text.replace(text.find("add(all, w)"), 11, "add(w, w)");
+  const Outcome other = Run("diff --shard --format=json " + before + " " + Write("wrong.hlo", text) + inputs);
+  EXPECT_EQ(other.status, 1) << other.err << other.out;
+  diff = Json::parse(other.out)["diff"];
+  EXPECT_EQ(diff["results"].size(), 1u);
+  EXPECT_EQ(diff["first"]["a"], "v");
+  EXPECT_EQ(diff["first"]["aligned_by"], "name");
 }
 
 // With the groups {0,2} and {1,3}, replica 0 has {1+3, 2+4}, and replica 3 has {2+4, 3+5}.

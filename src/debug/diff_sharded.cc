@@ -1,0 +1,257 @@
+#include "debug/diff_sharded.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/status.h"
+#include "debug/dataflow.h"
+#include "debug/exposed_run.h"
+#include "debug/report_text.h"
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+#include "spmd/shards.h"
+
+namespace hlo::debug {
+namespace {
+
+struct Pair {
+  const Instruction *a = nullptr, *b = nullptr;
+  std::string_view by;
+};
+
+std::string_view OpName(const Instruction& instruction) {
+  const Metadata* metadata = instruction.Get<attr::metadata>();
+  return metadata == nullptr ? std::string_view() : metadata->op_name;
+}
+
+using Found = absl::flat_hash_map<std::string, const Instruction*>;
+
+// Returns the instructions by a key that only one of them has; empty keys do not count.
+template <class Key>
+Found ByKey(const Module& module, const Key& key) {
+  Found found;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      std::string text = key(*instruction);
+      if (text.empty()) continue;
+      const auto [entry, is_new] = found.emplace(std::move(text), instruction);
+      if (!is_new) entry->second = nullptr;
+    }
+  }
+  return found;
+}
+
+// Aligns instructions of the same opcode and op_name by their names, then by op_name.
+std::vector<Pair> AlignNames(const Module& a, const Module& b) {
+  const auto by_op_name = [](const Instruction& i) {
+    return OpName(i).empty() ? std::string() : fmt::format("{} {}", Name(i.opcode()), OpName(i));
+  };
+  const auto by_name = [](const Instruction& i) {
+    return fmt::format("{} {} {}", i.name(), Name(i.opcode()), OpName(i));
+  };
+  const Found names = ByKey(b, by_name), op_names = ByKey(b, by_op_name), own = ByKey(a, by_op_name);
+  const auto find = [](const Found& found, const std::string& key) {
+    const auto entry = found.find(key);
+    return entry == found.end() ? nullptr : entry->second;
+  };
+  std::vector<Pair> pairs;
+  for (const Computation* computation : a.computations()) {
+    for (const Instruction* i : computation->instructions()) {
+      if (const Instruction* same = find(names, by_name(*i)))
+        pairs.push_back({i, same, "name"});
+      else if (const Instruction* alike = find(op_names, by_op_name(*i));
+               alike && find(own, by_op_name(*i)) == i)
+        pairs.push_back({i, alike, "op_name"});
+    }
+  }
+  return pairs;
+}
+
+// The arrays of some instructions in a run. Instructions that run several times have nullopt.
+class Kept {
+ public:
+  Kept(absl::flat_hash_set<const Instruction*> wanted, int64_t max_bytes)
+      : wanted_(std::move(wanted)), left_(max_bytes) {}
+
+  absl::Status Keep(const Instruction* instruction, int64_t leaf, const Literal& value) {
+    if (!wanted_.contains(instruction) || value.byte_count() > left_) return absl::OkStatus();
+    const auto [found, is_new] = values_.try_emplace(LeafId{instruction, leaf}, std::nullopt);
+    if (!is_new) {
+      found->second.reset();
+      return absl::OkStatus();
+    }
+    left_ -= value.byte_count();
+    found->second = value;
+    return found->second->MakeUnique();
+  }
+  const Literal* Find(const LeafId& leaf) const {
+    const auto found = values_.find(leaf);
+    return found == values_.end() || !found->second.has_value() ? nullptr : &*found->second;
+  }
+
+ private:
+  absl::flat_hash_set<const Instruction*> wanted_;
+  int64_t left_;
+  absl::flat_hash_map<LeafId, std::optional<Literal>> values_;
+};
+
+// Returns the map of an array that an annotation of either instruction gives, if it gives tiles of this
+// shape.
+std::optional<spmd::TileMap> MapOf(const Pair& pair, int64_t leaf, const Literal& whole, const Literal& tile,
+                                   int64_t partitions) {
+  for (const Instruction* instruction : {pair.b, pair.a}) {
+    const Sharding* sharding = instruction->Get<attr::sharding>();
+    if (sharding == nullptr) continue;
+    const auto shardings = spmd::LeafShardings(sharding, pair.a->shape());
+    if (!shardings.ok() || leaf >= static_cast<int64_t>(shardings->size())) continue;
+    absl::StatusOr<spmd::TileMap> map =
+        spmd::TileMap::Make((*shardings)[static_cast<size_t>(leaf)], whole.rank(), partitions);
+    if (!map.ok() || map->manual_count() != 1 || map->unreduced_count() != 1) continue;
+    const Index dims = map->TileDims(whole.dims());
+    if (std::equal(dims.begin(), dims.end(), tile.dims().begin(), tile.dims().end())) return *std::move(map);
+  }
+  return std::nullopt;
+}
+
+bool HaveEqualBits(const Literal& a, const Literal& b) {
+  return a.byte_count() == b.byte_count() && std::equal(a.data(), a.data() + a.byte_count(), b.data());
+}
+
+class Comparison {
+ public:
+  Comparison(const DiffOptions& options, ShardedDiff& diff) : options_(options), diff_(diff) {}
+
+  absl::Status Compare(const Pair& pair, int64_t leaf, const Literal& whole,
+                       const std::vector<const Literal*>& tiles) {
+    const Literal& tile = *tiles[0];
+    if (tile.type() != whole.type() || tile.rank() != whole.rank()) return Skip();
+    const auto partitions = static_cast<int64_t>(tiles.size());
+    const std::optional<spmd::TileMap> map = MapOf(pair, leaf, whole, tile, partitions);
+    const bool are_copies = tile.dims() == whole.dims() &&
+                            std::all_of(tiles.begin(), tiles.end(),
+                                        [&](const Literal* other) { return HaveEqualBits(tile, *other); });
+    if (!map && !are_copies) return Skip();
+    ++diff_.compared;
+    for (int64_t p = 0; p < (map ? partitions : 1); ++p) {
+      Literal want = whole;
+      if (map) {
+        HLO_ASSIGN_OR_RETURN(want, spmd::TileOf(whole, *map, p));
+      }
+      CompareReport report =
+          CompareArrays(*tiles[static_cast<size_t>(p)], want, RuleFor(whole.type(), options_));
+      if (report.ok()) continue;
+      ++diff_.differing;
+      if (!diff_.first)
+        diff_.first =
+            ShardedDiff::Value{pair.a, pair.b, std::string(pair.by), map.has_value(), p, std::move(report)};
+      break;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Skip() {
+    ++diff_.unknown;
+    return absl::OkStatus();
+  }
+  const DiffOptions& options_;
+  ShardedDiff& diff_;
+};
+
+absl::StatusOr<std::vector<Literal>> RunKept(const CheckedModule& module,
+                                             const std::vector<std::vector<Literal>>& arguments,
+                                             const DevicesOptions& devices, const DiffOptions& options,
+                                             std::vector<Kept>& kept) {
+  HLO_ASSIGN_OR_RETURN(Executable executable,
+                       Executable::Make(module, options.engine, options.evaluate, {}, ExposingPlanOptions()));
+  std::vector<ArrayWatcher> watchers;
+  for (Kept& own : kept)
+    watchers.emplace_back([&own](const Instruction* instruction, int64_t leaf, const Literal& value) {
+      return own.Keep(instruction, leaf, value);
+    });
+  DevicesOptions run = devices;
+  run.observer = [&](int64_t device) -> Observer* { return &watchers[static_cast<size_t>(device)]; };
+  return executable.RunDevices(arguments, options.evaluate, run);
+}
+
+void CompareResults(const Literal& a, const Literal& joined, const DiffOptions& options, ShardedDiff& diff) {
+  const std::vector<Leaf> want = LeavesOf(a), got = LeavesOf(joined);
+  for (size_t k = 0; k < want.size() && k < got.size(); ++k) {
+    CompareReport report =
+        CompareArrays(*got[k].value, *want[k].value, RuleFor(want[k].value->type(), options));
+    if (!report.ok()) diff.results.push_back({want[k].leaf, std::move(report)});
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ShardedDiff> DiffSharded(const CheckedModule& a, const CheckedModule& b,
+                                        const std::vector<Literal>& whole,
+                                        const std::vector<std::vector<Literal>>& arguments,
+                                        const spmd::EntryShards& shards, const DevicesOptions& devices,
+                                        const DiffOptions& options) {
+  const std::vector<Pair> pairs = AlignNames(a.module(), b.module());
+  absl::flat_hash_set<const Instruction*> of_a, of_b;
+  for (const Pair& pair : pairs) {
+    of_a.insert(pair.a);
+    of_b.insert(pair.b);
+  }
+  const auto count = static_cast<int64_t>(arguments.size());
+  std::vector<Kept> kept_a(1, Kept(of_a, options.max_bytes));
+  std::vector<Kept> kept_b(arguments.size(), Kept(of_b, options.max_bytes / count));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> result, RunKept(a, {whole}, {}, options, kept_a));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> parts, RunKept(b, arguments, devices, options, kept_b));
+  HLO_ASSIGN_OR_RETURN(spmd::JoinedResult joined, shards.Join(parts));
+  ShardedDiff diff;
+  diff.disagreements = std::move(joined.disagreements);
+  CompareResults(result[0], joined.value, options, diff);
+  Comparison comparison(options, diff);
+  for (const Pair& pair : pairs) {
+    for (int64_t leaf = 0; leaf < pair.a->shape().LeafCount(); ++leaf) {
+      const Literal* value = kept_a[0].Find({pair.a, leaf});
+      std::vector<const Literal*> tiles;
+      for (const Kept& kept : kept_b) tiles.push_back(kept.Find({pair.b, leaf}));
+      if (value == nullptr || std::find(tiles.begin(), tiles.end(), nullptr) != tiles.end()) continue;
+      HLO_RETURN_IF_ERROR(comparison.Compare(pair, leaf, *value, tiles));
+    }
+  }
+  return diff;
+}
+
+std::string ToText(const ShardedDiff& diff, const Module& module) {
+  std::string text;
+  for (const ShardedDiff::Result& result : diff.results)
+    text += fmt::format("{}:\n{}", PlaceText(module.entry()->root()->shape(), result.leaf, {}),
+                        ToString(result.report, 2));
+  for (const std::string& disagreement : diff.disagreements) text += disagreement + "\n";
+  if (text.empty()) text = "no joined result differs\n";
+  text += fmt::format("{} of {} aligned values differ; how {} others are split is not known\n",
+                      diff.differing, diff.compared, diff.unknown);
+  if (!diff.first) return text;
+  return text + fmt::format("the first, aligned by {}, {} partition {}:\n  {}\n  {}\n{}",
+                            diff.first->aligned_by, diff.first->is_tile ? "on" : "copied, on",
+                            diff.first->partition, ShortText(*diff.first->a), ShortText(*diff.first->b),
+                            ToString(diff.first->report, 2));
+}
+
+nlohmann::ordered_json ToJson(const ShardedDiff& diff) {
+  using Json = nlohmann::ordered_json;
+  Json json = {{"results", Json::array()},
+               {"disagreements", diff.disagreements},
+               {"compared", diff.compared},
+               {"differing", diff.differing},
+               {"unknown", diff.unknown}};
+  for (const ShardedDiff::Result& result : diff.results)
+    json["results"].push_back(Json{{"result", result.leaf}, {"report", ToString(result.report)}});
+  if (diff.first) {
+    json["first"] = {{"a", diff.first->a->name()},
+                     {"b", diff.first->b->name()},
+                     {"aligned_by", diff.first->aligned_by},
+                     {"partition", diff.first->partition},
+                     {"report", ToString(diff.first->report)}};
+  }
+  return json;
+}
+
+}  // namespace hlo::debug
