@@ -93,8 +93,10 @@ void DiffPartitioned(const DiffFlags& flags, const LoadedModule& a, const Loaded
   }
   DevicesOptions devices = OptionsOf(flags.devices);
   devices.warn = [&](const std::string& warning) { AddWarningOnce(warning, result); };
+  const std::vector<std::vector<Literal>> whole(static_cast<size_t>(spmd::GridOf(*a.module).count()),
+                                                run->whole);
   const absl::StatusOr<debug::ShardedDiff> diff = debug::DiffSharded(
-      a.checked.front(), b.checked.front(), run->whole, run->arguments, *run->shards, devices, flags.diff);
+      a.checked.front(), b.checked.front(), whole, run->arguments, *run->shards, devices, flags.diff);
   if (!result.Accept(diff.status(), file_b)) return;
   result.text = ToText(*diff, *a.module);
   result.extra["diff"] = ToJson(*diff);
@@ -102,7 +104,7 @@ void DiffPartitioned(const DiffFlags& flags, const LoadedModule& a, const Loaded
     result.exit = std::max(result.exit, Exit::kFailed);
 }
 
-// With --shard, a module that is not partitioned runs on one device.
+// With --shard, a module that is not partitioned runs on the devices that its manual regions need.
 LoadedModule LoadWhole(const DiffFlags& flags, const std::string& file, FileResult& result) {
   DiffFlags alone = flags;
   alone.common.shards = false;
@@ -111,11 +113,16 @@ LoadedModule LoadWhole(const DiffFlags& flags, const std::string& file, FileResu
   return LoadOne(alone, file, result);
 }
 
+bool IsWhole(const Module& module, const Module& partitioned) {
+  const spmd::DeviceGrid grid = spmd::GridOf(module);
+  return !spmd::IsPartitioned(module) && (grid.count() == 1 || grid == spmd::GridOf(partitioned));
+}
+
 void DiffModules(const DiffFlags& flags, FileResult& result) {
   const std::string &file_a = flags.common.files[0], &file_b = flags.common.files[1];
   const bool shards = flags.common.shards && !flags.structural;
   LoadedModule a = shards ? LoadWhole(flags, file_a, result) : LoadOne(flags, file_a, result);
-  if (shards && a.module != nullptr && spmd::HasSeveralDevices(*a.module)) a = LoadOne(flags, file_a, result);
+  if (shards && a.module != nullptr && spmd::IsPartitioned(*a.module)) a = LoadOne(flags, file_a, result);
   const LoadedModule b = LoadOne(flags, file_b, result);
   if (a.module == nullptr || b.module == nullptr) return;
   const debug::SideNames names = SideNamesOf(file_a, file_b);
@@ -123,7 +130,7 @@ void DiffModules(const DiffFlags& flags, FileResult& result) {
     DiffStructures(flags, a, b, names, result);
     return;
   }
-  if (shards && !spmd::HasSeveralDevices(*a.module) && spmd::HasSeveralDevices(*b.module))
+  if (shards && spmd::HasSeveralDevices(*b.module) && IsWhole(*a.module, *b.module))
     return DiffPartitioned(flags, a, b, result);
   if (spmd::HasSeveralDevices(*a.module) || spmd::HasSeveralDevices(*b.module))
     return DiffOnDevices(flags, a, b, result);

@@ -118,28 +118,34 @@ bool HaveEqualBits(const Literal& a, const Literal& b) {
   return a.byte_count() == b.byte_count() && std::equal(a.data(), a.data() + a.byte_count(), b.data());
 }
 
+bool AreCopies(const std::vector<const Literal*>& values) {
+  return std::all_of(values.begin(), values.end(),
+                     [&](const Literal* value) { return HaveEqualBits(*values[0], *value); });
+}
+
 class Comparison {
  public:
   Comparison(const DiffOptions& options, ShardedDiff& diff) : options_(options), diff_(diff) {}
 
-  absl::Status Compare(const Pair& pair, int64_t leaf, const Literal& whole,
-                       const std::vector<const Literal*>& tiles) {
-    const Literal& tile = *tiles[0];
+  // Compares the values of a pair by device. Those of `a` differ between devices in manual regions alone.
+  absl::Status Compare(const Pair& pair, int64_t leaf, const std::vector<const Literal*>& of_a,
+                       const std::vector<const Literal*>& of_b) {
+    const Literal &whole = *of_a[0], &tile = *of_b[0];
     if (tile.type() != whole.type() || tile.rank() != whole.rank()) return Skip();
-    const auto partitions = static_cast<int64_t>(tiles.size());
-    const std::optional<spmd::TileMap> map = MapOf(pair, leaf, whole, tile, partitions);
-    const bool are_copies = tile.dims() == whole.dims() &&
-                            std::all_of(tiles.begin(), tiles.end(),
-                                        [&](const Literal* other) { return HaveEqualBits(tile, *other); });
-    if (!map && !are_copies) return Skip();
+    const bool is_manual = !AreCopies(of_a), has_same_shape = tile.dims() == whole.dims();
+    const auto partitions = static_cast<int64_t>(of_b.size());
+    std::optional<spmd::TileMap> map;
+    if (!is_manual) map = MapOf(pair, leaf, whole, tile, partitions);
+    const bool is_known = map.has_value() || (has_same_shape && (is_manual || AreCopies(of_b)));
+    if (!is_known) return Skip();
     ++diff_.compared;
-    for (int64_t p = 0; p < (map ? partitions : 1); ++p) {
-      Literal want = whole;
+    for (int64_t p = 0; p < partitions; ++p) {
+      Literal want = *of_a[is_manual ? static_cast<size_t>(p) : 0];
       if (map) {
         HLO_ASSIGN_OR_RETURN(want, spmd::TileOf(whole, *map, p));
       }
       CompareReport report =
-          CompareArrays(*tiles[static_cast<size_t>(p)], want, RuleFor(whole.type(), options_));
+          CompareArrays(*of_b[static_cast<size_t>(p)], want, RuleFor(whole.type(), options_));
       if (report.ok()) continue;
       ++diff_.differing;
       if (!diff_.first)
@@ -158,6 +164,14 @@ class Comparison {
   const DiffOptions& options_;
   ShardedDiff& diff_;
 };
+
+// Returns the values of all devices; none if a device has none.
+std::vector<const Literal*> FindAll(const std::vector<Kept>& kept, const LeafId& leaf) {
+  std::vector<const Literal*> values;
+  for (const Kept& own : kept) values.push_back(own.Find(leaf));
+  const bool is_complete = std::find(values.begin(), values.end(), nullptr) == values.end();
+  return is_complete ? values : std::vector<const Literal*>();
+}
 
 absl::StatusOr<std::vector<Literal>> RunKept(const CheckedModule& module,
                                              const std::vector<std::vector<Literal>>& arguments,
@@ -187,8 +201,8 @@ void CompareResults(const Literal& a, const Literal& joined, const DiffOptions& 
 }  // namespace
 
 absl::StatusOr<ShardedDiff> DiffSharded(const CheckedModule& a, const CheckedModule& b,
-                                        const std::vector<Literal>& whole,
-                                        const std::vector<std::vector<Literal>>& arguments,
+                                        const std::vector<std::vector<Literal>>& arguments_a,
+                                        const std::vector<std::vector<Literal>>& arguments_b,
                                         const spmd::EntryShards& shards, const DevicesOptions& devices,
                                         const DiffOptions& options) {
   const std::vector<Pair> pairs = AlignNames(a.module(), b.module());
@@ -197,23 +211,22 @@ absl::StatusOr<ShardedDiff> DiffSharded(const CheckedModule& a, const CheckedMod
     of_a.insert(pair.a);
     of_b.insert(pair.b);
   }
-  const auto count = static_cast<int64_t>(arguments.size());
-  std::vector<Kept> kept_a(1, Kept(of_a, options.max_bytes));
-  std::vector<Kept> kept_b(arguments.size(), Kept(of_b, options.max_bytes / count));
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> result, RunKept(a, {whole}, {}, options, kept_a));
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> parts, RunKept(b, arguments, devices, options, kept_b));
+  const auto share = [&](size_t count) { return options.max_bytes / static_cast<int64_t>(count); };
+  std::vector<Kept> kept_a(arguments_a.size(), Kept(of_a, share(arguments_a.size())));
+  std::vector<Kept> kept_b(arguments_b.size(), Kept(of_b, share(arguments_b.size())));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> results, RunKept(a, arguments_a, devices, options, kept_a));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> parts, RunKept(b, arguments_b, devices, options, kept_b));
   HLO_ASSIGN_OR_RETURN(spmd::JoinedResult joined, shards.Join(parts));
   ShardedDiff diff;
   diff.disagreements = std::move(joined.disagreements);
-  CompareResults(result[0], joined.value, options, diff);
+  CompareResults(results[0], joined.value, options, diff);
   Comparison comparison(options, diff);
   for (const Pair& pair : pairs) {
     for (int64_t leaf = 0; leaf < pair.a->shape().LeafCount(); ++leaf) {
-      const Literal* value = kept_a[0].Find({pair.a, leaf});
-      std::vector<const Literal*> tiles;
-      for (const Kept& kept : kept_b) tiles.push_back(kept.Find({pair.b, leaf}));
-      if (value == nullptr || std::find(tiles.begin(), tiles.end(), nullptr) != tiles.end()) continue;
-      HLO_RETURN_IF_ERROR(comparison.Compare(pair, leaf, *value, tiles));
+      const std::vector<const Literal*> values = FindAll(kept_a, {pair.a, leaf}),
+                                        tiles = FindAll(kept_b, {pair.b, leaf});
+      if (values.empty() || tiles.empty()) continue;
+      HLO_RETURN_IF_ERROR(comparison.Compare(pair, leaf, values, tiles));
     }
   }
   return diff;

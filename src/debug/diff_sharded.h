@@ -1,5 +1,5 @@
 #pragma once
-// Compares a module on one device with the module of its partitions, which a compiler made from it.
+// Compares a module with the module of its partitions, which a compiler made from it.
 
 #include <cstdint>
 #include <optional>
@@ -35,12 +35,13 @@ struct ShardedDiff {
   int64_t compared = 0, differing = 0, unknown = 0;
 };
 
-// `a` runs on one device with the whole arguments, `b` with those of each partition; `shards` splits and
-// joins them. Values are aligned by name or by op_name. Their tiles are known from the sharding of an
-// instruction; values of the same shape are compared if all partitions hold the same one.
+// `a` runs with the whole arguments, on several devices if it has manual regions; `b` runs with those of each
+// partition, whose results `shards` joins. Values are aligned by name or by op_name. Their tiles are known
+// from the sharding of an instruction; values of the same shape are compared if all partitions hold the same
+// one, or if they are in a manual region.
 absl::StatusOr<ShardedDiff> DiffSharded(const CheckedModule& a, const CheckedModule& b,
-                                        const std::vector<Literal>& whole,
-                                        const std::vector<std::vector<Literal>>& arguments,
+                                        const std::vector<std::vector<Literal>>& arguments_a,
+                                        const std::vector<std::vector<Literal>>& arguments_b,
                                         const spmd::EntryShards& shards, const DevicesOptions& devices,
                                         const DiffOptions& options);
 

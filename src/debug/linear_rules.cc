@@ -200,24 +200,20 @@ absl::StatusOr<ShadowValue> ContractionRule(RuleContext& context) {
   const double factor =
       SumFactor(TermCount(context.instruction), AccumulationEpsilon(context.declared.type()));
   HLO_ASSIGN_OR_RETURN(const Literal lhs_size, AbsoluteOf(lhs.wide));
-  HLO_ASSIGN_OR_RETURN(const Literal rhs_error, TermError(rhs, factor));
-  HLO_ASSIGN_OR_RETURN(result.bound, AbsoluteProducts(context, lhs_size, rhs_error));
-  HLO_RETURN_IF_ERROR(result.bound.MakeUnique());
+  HLO_ASSIGN_OR_RETURN(Literal rhs_size, AbsoluteOf(rhs.wide));
+  HLO_ASSIGN_OR_RETURN(const Literal sizes, AbsoluteProducts(context, lhs_size, rhs_size));
+  HLO_ASSIGN_OR_RETURN(result.bound, F64Array(context.declared.dims()));
+  double* bounds = MutableDoubles(result.bound).data();
+  for (int64_t i = 0; i < sizes.element_count(); ++i) bounds[i] = factor * Doubles(sizes)[i];
+  if (!rhs.is_exact()) {
+    HLO_ASSIGN_OR_RETURN(const Literal from_rhs, AbsoluteProducts(context, lhs_size, rhs.bound));
+    AddTo(result.bound, from_rhs);
+    AddTo(rhs_size, rhs.bound);
+  }
   if (!lhs.is_exact()) {
-    HLO_ASSIGN_OR_RETURN(Literal rhs_size, AbsoluteOf(rhs.wide));
-    HLO_ASSIGN_OR_RETURN(const Literal rhs_bound, BoundOf(rhs));
-    AddTo(rhs_size, rhs_bound);
     HLO_ASSIGN_OR_RETURN(const Literal from_lhs, AbsoluteProducts(context, lhs.bound, rhs_size));
     AddTo(result.bound, from_lhs);
   }
-  if (lhs.is_exact() && rhs.is_exact()) {
-    if (factor > 0) context.ill_condition = SumCondition(result, result.bound, result.bound, 1 / factor);
-    AddRounding(result, result.bound);
-    context.own_error = result.bound;
-    return result;
-  }
-  HLO_ASSIGN_OR_RETURN(const Literal size, AbsoluteOf(rhs.wide));
-  HLO_ASSIGN_OR_RETURN(const Literal sizes, AbsoluteProducts(context, lhs_size, size));
   context.ill_condition = SumCondition(result, result.bound, sizes);
   AddRounding(result, result.bound);
   HLO_ASSIGN_OR_RETURN(context.own_error, SumError(result, factor, sizes));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "base/deadline.h"
 #include "base/status.h"
 #include "debug/contributions.h"
@@ -70,15 +71,31 @@ class ShadowEvaluator {
         declared_caller_(computations_, options_),
         wide_caller_(wide_computations_, options_) {}
 
+  // Arguments are widened when the first instruction needs them, so that they need not be in memory at once.
+  absl::StatusOr<ShadowValue> CallEntry(const Computation& entry, const std::vector<Literal>& arguments) {
+    return CallWith(entry,
+                    [&](int64_t number) { return ExactShadow(arguments[static_cast<size_t>(number)]); });
+  }
   absl::StatusOr<ShadowValue> Call(const Computation& computation, std::vector<ShadowValue> arguments) {
+    return CallWith(computation,
+                    [&](int64_t number) { return std::move(arguments[static_cast<size_t>(number)]); });
+  }
+
+  std::vector<InstructionError> TakeErrors() { return std::move(errors_); }
+  std::vector<ShadowDecision> TakeDecisions() { return std::move(decisions_); }
+  bool is_uncertain() const { return is_uncertain_; }
+
+ private:
+  using ArgumentOf = absl::FunctionRef<absl::StatusOr<ShadowValue>(int64_t number)>;
+  absl::StatusOr<ShadowValue> CallWith(const Computation& computation, ArgumentOf argument_of) {
     const reference::Program& program = ProgramOf(computation);
     std::vector<ShadowValue> values(computation.instructions().size());
     for (const reference::Step& step : program.steps) {
       HLO_RETURN_IF_ERROR(Deadline::Check());
       const Instruction& instruction = *step.instruction;
       if (instruction.opcode() == Opcode::kParameter) {
-        values[static_cast<size_t>(step.slot)] =
-            std::move(arguments[static_cast<size_t>(instruction.Get<attr::number>())]);
+        HLO_ASSIGN_OR_RETURN(values[static_cast<size_t>(step.slot)],
+                             argument_of(instruction.Get<attr::number>()));
         continue;
       }
       if (instruction.opcode() == Opcode::kGetTupleElement) {
@@ -105,11 +122,6 @@ class ShadowEvaluator {
     return std::move(values[static_cast<size_t>(computation.root()->index())]);
   }
 
-  std::vector<InstructionError> TakeErrors() { return std::move(errors_); }
-  std::vector<ShadowDecision> TakeDecisions() { return std::move(decisions_); }
-  bool is_uncertain() const { return is_uncertain_; }
-
- private:
   static EvaluateOptions WithLink(EvaluateOptions options, LayerLink* link) {
     options.collectives = link;
     return options;
@@ -325,8 +337,9 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruc
 // Without these restrictions, the operands are read again after the update.
 bool ShadowEvaluator::UpdatesInPlace(const Instruction& instruction,
                                      const std::vector<ShadowValue>& operands) {
-  return instruction.opcode() == Opcode::kDynamicUpdateSlice && operands[0].is_float() &&
-         !operands[0].low.shape().IsValid() && !operands[1].low.shape().IsValid() &&
+  return instruction.opcode() == Opcode::kDynamicUpdateSlice &&
+         operands[0].wide.shape().IsArray(ElementType::kF64) && !operands[0].low.shape().IsValid() &&
+         !operands[1].low.shape().IsValid() &&
          std::all_of(operands.begin() + 2, operands.end(),
                      [](const ShadowValue& start) { return start.is_exact(); });
 }
@@ -397,7 +410,11 @@ absl::Status ShadowEvaluator::Measure(const RuleContext& context, ShadowValue& r
   std::vector<ShadowValue> exact;
   std::vector<Literal> operands;
   for (const ShadowValue& operand : context.operands) {
-    HLO_ASSIGN_OR_RETURN(ShadowValue value, ExactShadow(Declared(operand)));
+    // The wide value of an exact operand is the declared one.
+    ShadowValue value = operand;
+    if (operand.is_tuple || !operand.is_exact()) {
+      HLO_ASSIGN_OR_RETURN(value, ExactShadow(Declared(operand)));
+    }
     operands.push_back(value.is_float() ? value.wide : Declared(value));
     exact.push_back(std::move(value));
   }
@@ -499,13 +516,8 @@ absl::StatusOr<ShadowReport> RunShadowOf(const CheckedModule& module, const Wide
                                          const EvaluateOptions& options, const ShadowHook& hook) {
   const Deadline deadline(options.max_seconds, options.cancel);
   ShadowEvaluator evaluator(module.module(), wide, options, hook);
-  std::vector<ShadowValue> values;
-  for (const Literal& argument : arguments) {
-    HLO_ASSIGN_OR_RETURN(ShadowValue value, ExactShadow(argument));
-    values.push_back(std::move(value));
-  }
   ShadowReport report;
-  HLO_ASSIGN_OR_RETURN(report.result, evaluator.Call(*module.module().entry(), std::move(values)));
+  HLO_ASSIGN_OR_RETURN(report.result, evaluator.CallEntry(*module.module().entry(), arguments));
   report.errors = evaluator.TakeErrors();
   report.decisions = evaluator.TakeDecisions();
   report.is_uncertain = evaluator.is_uncertain();

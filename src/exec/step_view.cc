@@ -64,8 +64,7 @@ bool PlanStepView::only_moves() const {
   // Rewritten instructions of a loop have no names, so its program decides.
   const auto* tiles = std::get_if<plan::TileStep>(&step_.what);
   if (tiles == nullptr) return false;
-  return std::all_of(tiles->programs.begin(), tiles->programs.end(),
-                     [](const cpu::TileProgram& program) { return OnlyMoves(program.source()); });
+  return std::all_of(tiles->programs.begin(), tiles->programs.end(), OnlyMoves);
 }
 
 absl::StatusOr<Literal> PlanStepView::CopyOf(ValueId value) const {

@@ -20,27 +20,34 @@ GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "golden"
 
 
 def cases(path):
-    """Yields the name, the module, the arguments and the results of each packed case of a file."""
+    """Yields the name, the module, the flags of its devices, the arguments and the results of each packed case of a file."""
     archive = numpy.load(path.with_suffix(".npz"))
     arrays = collections.defaultdict(lambda: {"in": {}, "out": {}})
     for key in archive.files:
-        name, direction, position = key.rsplit("/", 2)
+        name, direction, position = re.fullmatch(r"(.*?)/(in|out)/(.*)", key).groups()
         arrays[name][direction][position] = key
     for text in path.read_text().split("// -----\n"):
         found = re.search(r"^// values (\S+)", text, re.MULTILINE)
         if found and found[1] in arrays:
             module = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
-            yield found[1], module, *({position: archive[key] for position, key in arrays[found[1]][direction].items()}
-                                      for direction in ("in", "out"))
+            yield found[1], module, flags_of(text), *(
+                {position: archive[key] for position, key in arrays[found[1]][direction].items()} for direction in ("in", "out"))
 
 
-def judge(binary, module, arguments, results, timeout):
+def flags_of(text):
+    """Returns the flags for the line `// run replicas 2 partitions 4 shard xla-cpu` of a case."""
+    found = re.search(r"^// run +(.*)", text, re.MULTILINE)
+    flags = {"replicas": ["--replicas"], "partitions": ["--partitions"], "shard": ["--shard"], "xla-cpu": ["--xla-cpu-reductions"]}
+    return [flag for word in (found[1].split() if found else []) for flag in flags.get(word, [word])]
+
+
+def judge(binary, module, flags, arguments, results, timeout):
     """Returns the worst verdict of a case (explained, ill-conditioned, bug), or the reason if there is none."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "m.hlo").write_text(module)
         numpy.savez(folder / "out.npz", **results)
-        words = [binary, "shadow", folder / "m.hlo", "--against", folder / "out.npz", "--format=json"]
+        words = [binary, "shadow", folder / "m.hlo", "--against", folder / "out.npz", "--format=json", *flags]
         if arguments:
             numpy.savez(folder / "in.npz", **arguments)
             words += ["--input", folder / "in.npz"]
@@ -67,10 +74,10 @@ def main():
     for path in sorted(GOLDEN.glob(options.files + ".hlo")):
         if not path.with_suffix(".npz").exists():
             continue
-        for number, (name, module, arguments, results) in enumerate(cases(path)):
+        for number, (name, module, flags, arguments, results) in enumerate(cases(path)):
             if number % options.every:
                 continue
-            said = judge(options.binary, module, arguments, results, options.timeout)
+            said = judge(options.binary, module, flags, arguments, results, options.timeout)
             counts[said] += 1
             if said != "explained":
                 print(f"{path.name} {name}: {said}", flush=True)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "debug/verdict.h"
 #include "hlo_run/check.h"
@@ -287,6 +288,29 @@ ENTRY e {
   ASSERT_EQ(now.trials.size(), kTrialCount);
   for (const Literal& trial : now.trials) EXPECT_NEAR(trial.span<double>()[2], expected[2], 1e-5);
   EXPECT_EQ(ErrorOf(report, "b").executions, 3);
+}
+
+// (1 + 2^-24) + 0i replaces the second of three complex numbers.
+TEST(Shadow, UpdatesComplexArrays) {
+  const ShadowReport report = *RunShadow(Checked(R"(HloModule m
+ENTRY e {
+  a = f32[1] parameter(0)
+  b = f32[1] parameter(1)
+  s = f32[1] add(a, b)
+  zero = f32[1] constant({0})
+  c = c64[1] complex(s, zero)
+  z = c64[3] constant({(5, 0), (6, 0), (7, 0)})
+  one = s32[] constant(1)
+  ROOT u = c64[3] dynamic-update-slice(z, c, one)
+}
+)"),
+                                         {F32({1}), F32({0x1p-24f})}, {});
+  const auto wide = report.result.wide.span<std::complex<double>>();
+  EXPECT_EQ(wide[0], 5.0);
+  EXPECT_EQ(wide[1], 1 + 0x1p-24);
+  EXPECT_EQ(wide[2], 7.0);
+  EXPECT_EQ(report.result.bound.span<double>()[0], 0);
+  EXPECT_GE(report.result.bound.span<double>()[1], 0x1p-24);
 }
 
 }  // namespace
