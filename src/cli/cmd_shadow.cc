@@ -112,6 +112,9 @@ void AddShadow(CLI::App& program, int& exit_status) {
       "With several devices, --against takes the results of each under keys such as r1/0, or with --shard "
       "the\n"
       "whole results; every device has its own verdicts.\n"
+      "Each live float is also in memory as f64: f32 weights take three times their size, bf16 ones five "
+      "times,\n"
+      "and dots two more copies of their operands in f64. hlo-run slice cuts a part with its values.\n"
       "Examples:\n"
       "  hlo-run shadow m.hlo --random 1\n"
       "  hlo-run shadow m.hlo --input args.npz --against theirs.npz");
