@@ -155,6 +155,76 @@ TEST(Im2col, F32FilterGradients) {
   EXPECT_NE(name.find("chunks"), std::string::npos) << name;
 }
 
+// First layers: the columns of a row of the window are packed as channels.
+TEST(Im2col, RowWindows) {
+  for (const std::string type : {"bf16", "f16", "f32"}) {
+    const auto convolve = [&](const std::string& result, const std::string& input, const std::string& filter,
+                              const std::string& attributes) {
+      const std::string name = Convolve(type, result, input, filter, attributes);
+      EXPECT_NE(name.find("rows of the window"), std::string::npos) << name;
+    };
+    convolve("[2,8,9,40]", "[2,16,17,3]", "[40,7,7,3]",
+             "window={size=7x7 stride=2x2 pad=3_2x3_3}, dim_labels=b01f_o01i->b01f");
+    convolve("[2,8,9,40]", "[2,16,17,3]", "[7,7,3,40]",
+             "window={size=7x7 stride=2x2 pad=3_2x3_3 rhs_reversal=1x1}, dim_labels=b01f_01io->b01f");
+    // A step of one pixel; planes of channels; negative padding; dilated rows.
+    convolve("[2,8,7,24]", "[2,3,8,7]", "[24,3,3,3]",
+             "window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->b01f");
+    convolve("[3,7,4,24]", "[3,9,12,5]", "[3,4,5,24]",
+             "window={size=3x4 stride=1x2 pad=1_1x-1_-1 rhs_dilate=2x1}, dim_labels=b01f_01io->b01f");
+    convolve("[2,66,24]", "[2,64,2]", "[5,2,24]", "window={size=5 pad=3_3}, dim_labels=b0f_0io->b0f");
+  }
+}
+
+TEST(Im2col, EmptyConvolutions) {
+  const std::string labels = ", dim_labels=b01f_o01i->b01f";
+  ExpectExact(
+      {"f32[2,0,7,24]", "convolution", {"f32[2,2,9,3]", "f32[24,3,3,3]"}, "window={size=3x3}" + labels});
+  ExpectExact(
+      {"bf16[0,2,7,24]", "convolution", {"bf16[0,4,9,3]", "bf16[24,3,3,3]"}, "window={size=3x3}" + labels});
+  ExpectExact({"f32[2,0,17,3]",
+               "convolution",
+               {"f32[2,0,9,24]", "f32[24,3,3,3]"},
+               "window={size=3x3 pad=1_1x1_1 lhs_dilate=2x2}, dim_labels=b01f_i01o->b01f"});
+}
+
+TEST(Im2col, RowWindowGradients) {
+  for (const std::string type : {"bf16", "f16"}) {
+    const auto convolve = [&](const std::string& result, const std::string& input,
+                              const std::string& gradient, const std::string& attributes) {
+      const std::string name = Convolve(type, result, input, gradient, attributes);
+      EXPECT_NE(name.find("rows of the window"), std::string::npos) << name;
+    };
+    convolve("[7,7,3,40]", "[2,16,17,3]", "[2,8,9,40]",
+             "window={size=8x9 pad=3_2x3_3 rhs_dilate=2x2}, dim_labels=f01b_i01o->01bf");
+    convolve("[40,7,7,3]", "[20,16,17,3]", "[20,8,9,40]",
+             "window={size=8x9 pad=3_2x3_3 rhs_dilate=2x2}, dim_labels=f01b_i01o->f01b");
+    convolve("[3,3,5,24]", "[2,9,8,5]", "[2,9,8,24]",
+             "window={size=9x8 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf");
+    convolve("[5,2,24]", "[3,64,2]", "[3,66,24]", "window={size=66 pad=3_3}, dim_labels=f0b_i0o->0bf");
+  }
+}
+
+// Input gradients of first layers: the classes of positions are columns of one product.
+TEST(Im2col, PhaseColumns) {
+  for (const std::string type : {"bf16", "f16", "f32"}) {
+    const auto convolve = [&](const std::string& result, const std::string& input, const std::string& filter,
+                              const std::string& attributes) {
+      const std::string name = Convolve(type, result, input, filter, attributes);
+      EXPECT_NE(name.find("phases as columns"), std::string::npos) << name;
+    };
+    convolve("[2,14,12,3]", "[2,7,6,24]", "[24,7,7,3]",
+             "window={size=7x7 pad=3_4x3_4 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_i01o->b01f");
+    convolve("[2,14,12,3]", "[2,7,6,72]", "[7,7,3,72]",
+             "window={size=7x7 pad=3_4x3_4 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01oi->b01f");
+    // Classes without taps; a dimension without dilation; other results.
+    convolve("[5,2,12,9]", "[2,6,9,16]", "[16,1,3,5]",
+             "window={size=1x3 pad=0_1x1_1 lhs_dilate=2x1}, dim_labels=b01f_i01o->fb01");
+    convolve("[3,66,4]", "[3,22,16]", "[16,5,4]",
+             "window={size=5 pad=2_4 lhs_dilate=3}, dim_labels=b0f_i0o->b0f");
+  }
+}
+
 // Shapes beyond the limits run on other kernels.
 TEST(Im2col, Limits) {
   const auto expect_other = [](const std::string& result, const std::string& input, const std::string& filter,
@@ -179,36 +249,47 @@ void SetFloat(Literal& array, int64_t i, float value) {
 }
 
 TEST(Im2col, PaddingDoesNotMeetInfinities) {
-  const OneInstruction convolutions[] = {{"f32[2,9,7,40]",
-                                          "convolution",
-                                          {"bf16[2,9,7,24]", "bf16[3,3,24,40]"},
-                                          "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"},
-                                         {"f32[3,3,24,40]",
-                                          "convolution",
-                                          {"bf16[2,9,7,24]", "bf16[2,9,7,40]"},
-                                          "window={size=9x7 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf"},
-                                         {"f32[2,9,7,40]",
-                                          "convolution",
-                                          {"f32[2,9,7,24]", "f32[3,3,24,40]"},
-                                          "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"}};
-  for (const OneInstruction& convolution : convolutions) {
-    absl::StatusOr<CheckedModule> module = ReadModule(convolution.Text());
-    ASSERT_TRUE(module.ok());
-    std::vector<Literal> arguments;
-    for (const Instruction* parameter : module->module().entry()->parameters()) {
-      arguments.push_back(*Literal::Create(parameter->shape()));
-      const bool is_filter = arguments.size() == 2;
-      for (int64_t i = 0; i < arguments.back().element_count(); ++i)
-        SetFloat(arguments.back(), i, is_filter && i == 0 ? INFINITY : 1);
+  const OneInstruction convolutions[] = {
+      {"f32[2,9,7,40]",
+       "convolution",
+       {"bf16[2,9,7,24]", "bf16[3,3,24,40]"},
+       "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"},
+      {"f32[3,3,24,40]",
+       "convolution",
+       {"bf16[2,9,7,24]", "bf16[2,9,7,40]"},
+       "window={size=9x7 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf"},
+      {"f32[2,9,7,40]",
+       "convolution",
+       {"f32[2,9,7,24]", "f32[3,3,24,40]"},
+       "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"},
+      {"f32[2,8,9,40]",
+       "convolution",
+       {"bf16[2,16,17,3]", "bf16[40,7,7,3]"},
+       "window={size=7x7 stride=2x2 pad=3_2x3_3}, dim_labels=b01f_o01i->b01f"},
+      {"f32[2,14,12,3]",
+       "convolution",
+       {"bf16[2,7,6,24]", "bf16[24,7,7,3]"},
+       "window={size=7x7 pad=3_4x3_4 lhs_dilate=2x2 rhs_reversal=1x1}, "
+       "dim_labels=b01f_i01o->b01f"}};
+  for (const bool in_filter : {false, true})
+    for (const OneInstruction& convolution : convolutions) {
+      absl::StatusOr<CheckedModule> module = ReadModule(convolution.Text());
+      ASSERT_TRUE(module.ok());
+      std::vector<Literal> arguments;
+      for (const Instruction* parameter : module->module().entry()->parameters()) {
+        arguments.push_back(*Literal::Create(parameter->shape()));
+        const bool is_infinite = in_filter == (arguments.size() == 2);
+        for (int64_t i = 0; i < arguments.back().element_count(); ++i)
+          SetFloat(arguments.back(), i, is_infinite && i == 0 ? INFINITY : 1);
+      }
+      std::string name;
+      const absl::StatusOr<Literal> want = Evaluate(*module, arguments),
+                                    got = RunEmulated(*module, arguments, 0, &name);
+      ASSERT_TRUE(want.ok() && got.ok());
+      EXPECT_NE(name.find("im2col"), std::string::npos) << name;
+      const CompareReport report = CompareArrays(*got, *want, CompareRule::Exact());
+      EXPECT_TRUE(report.ok()) << ToString(report);
     }
-    std::string name;
-    const absl::StatusOr<Literal> want = Evaluate(*module, arguments),
-                                  got = RunEmulated(*module, arguments, 0, &name);
-    ASSERT_TRUE(want.ok() && got.ok());
-    EXPECT_NE(name.find("im2col"), std::string::npos) << name;
-    const CompareReport report = CompareArrays(*got, *want, CompareRule::Exact());
-    EXPECT_TRUE(report.ok()) << ToString(report);
-  }
 }
 
 #ifndef HLO_TEST_ON_GPU

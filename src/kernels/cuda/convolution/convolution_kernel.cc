@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "device/align.h"
 #include "kernels/cuda/convolution/convolution_plan.h"
+#include "kernels/cuda/convolution/window_plan.h"
 #include "kernels/cuda/gemm/contraction.h"
 #include "kernels/cuda/gemm/gemm_kernels.h"
 #include "types/index.h"
@@ -27,7 +28,7 @@ bool IsMatrixProduct(const Gemm& gemm) {
 bool AddTensorCores(const Gemm& gemm, const std::optional<Im2colProblem>& im2col, ElementType compute,
                     const TensorForm& form, StepList* list) {
   return (im2col.has_value() && !IsMatrixProduct(gemm) &&
-          AddIm2colGemm(gemm, *im2col, compute, form, list)) ||
+          AddIm2colGemm(gemm, *im2col, {&gemm, 1}, compute, form, list)) ||
          AddTensorCoreGemm(gemm, compute, form, list);
 }
 
@@ -37,7 +38,7 @@ bool AddF32Patches(const Gemm& gemm, const std::optional<Im2colProblem>& im2col,
                    const DeviceProperties& device, StepList* list) {
   const GemmMethod method = MethodFor(gemm, compute, device);
   return (method == GemmMethod::kF32Large || method == GemmMethod::kF32Small) && im2col.has_value() &&
-         !IsMatrixProduct(gemm) && AddIm2colF32Gemm(gemm, *im2col, device, list);
+         !IsMatrixProduct(gemm) && AddIm2colF32Gemm(gemm, *im2col, {&gemm, 1}, device, list);
 }
 
 bool TakesTiles(const Gemm& gemm, ElementType compute, const DeviceProperties& device) {
@@ -117,10 +118,15 @@ std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, 
     searches |= MayMeetNonFinite(gemm, compute, MethodFor(gemm, compute, device));
   }
   const Shape& filter = convolution.operand(1)->shape();
-  if (searches) AddNonFiniteSearch(hlo::Product(filter.dims()), filter.type(), &list);
   const std::optional<TensorForm> form =
       TensorFormOf(convolution.operand(0)->shape().type(), filter.type(), convolution.shape().type(),
                    PrecisionAlgorithm::kUnset, device);
+  const ConvolutionTask task{convolution, gemms->gemms, compute, form, device, epilogue};
+  if (AddPhaseColumns(task, &list)) return KernelOf(std::move(list));
+  if (searches) AddNonFiniteSearch(hlo::Product(filter.dims()), filter.type(), &list);
+  if (gemms->gemms.size() == 1 && TakesTiles(gemms->gemms.front(), compute, device) &&
+      (AddRowWindows(task, &list) || AddRowWindowGradient(task, &list)))
+    return KernelOf(std::move(list));
   if (form.has_value() && !TakeTensorCores(*gemms, compute, *form, device) &&
       AddPackedConvolution(convolution, compute, *form, epilogue, &list))
     return KernelOf(std::move(list));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMultiprocessors = 132;  // Tiles are tuned for it; does not affect results.
 // Smaller extents leave most of a tile empty.
-constexpr int64_t kMinChannels = 16, kMinOutputs = 16, kMinPixels = 64;
+constexpr int64_t kMinChannels = 16, kMinPackedChannels = 8, kMinOutputs = 8, kMinPixels = 64;
 
 int64_t Blocks(int64_t count, int64_t each) { return (count + each - 1) / each; }
 
@@ -132,6 +132,8 @@ Im2colArgs ArgsOf(const Im2colProblem& problem, bool patches_are_b, uint32_t blo
   args.block = block;
   args.channels = static_cast<uint32_t>(problem.channels);
   args.taps = static_cast<uint32_t>(TapsOf(problem));
+  args.pixel_pitch = divisor(problem.pixel_pitch);
+  args.pixel_channels = static_cast<uint32_t>(problem.pixel_channels);
   for (size_t x = 0; x < 2; ++x) {
     const Im2colProblem::Dim& dim = problem.dims[x];
     args.origin[x] = static_cast<int32_t>(dim.origin);
@@ -156,7 +158,7 @@ GemmExtents PaddedExtents(const Gemm& p, const Im2colProblem& problem, uint32_t 
 struct Im2colGemm {
   TmaGemmArgs args;
   bool a_is_mn_major = false, b_is_mn_major = false;
-  int64_t a_origin = 0, b_origin = 0;
+  OperandPlace a, b;
 };
 std::optional<Im2colGemm> DescribeGemm(const Gemm& p, const Im2colProblem& problem, uint32_t bytes,
                                        uint32_t tile_rows, uint32_t tile_columns) {
@@ -168,6 +170,8 @@ std::optional<Im2colGemm> DescribeGemm(const Gemm& p, const Im2colProblem& probl
                                                 ? OutputGradientOf(problem, OutputsOf(p), other_width, bytes)
                                                 : FilterOf(problem, OutputsOf(p), other_width, bytes);
   if (!patches.has_value() || !other.has_value()) return std::nullopt;
+  // Pixels of a row of the window overlap, which drivers may refuse.
+  if (problem.patches_offset.has_value() && !CanEncode(*patches)) return std::nullopt;
   Im2colGemm gemm;
   gemm.args.gemm.gemm = p;
   gemm.args.gemm.gemm.k = static_cast<uint32_t>(PaddedExtents(p, problem, bytes).k);
@@ -176,7 +180,16 @@ std::optional<Im2colGemm> DescribeGemm(const Gemm& p, const Im2colProblem& probl
   (patches_are_b ? gemm.args.a : gemm.args.b).source = other->source;
   (patches_are_b ? gemm.b_is_mn_major : gemm.a_is_mn_major) = gradient;
   (patches_are_b ? gemm.a_is_mn_major : gemm.b_is_mn_major) = other->is_mn_major;
-  (patches_are_b ? gemm.a_origin : gemm.b_origin) = other->origin;
+  using enum OperandPlace::Array;
+  const OperandPlace input = problem.patches_offset.has_value()
+                                 ? OperandPlace{kWorkspace, *problem.patches_offset}
+                                 : OperandPlace{kA, 0};
+  OperandPlace second = problem.other_offset.has_value() ? OperandPlace{kWorkspace, *problem.other_offset}
+                                                         : OperandPlace{kB, 0};
+  second.bytes += other->origin * bytes;
+  gemm.a = patches_are_b ? second : input;
+  gemm.b = patches_are_b ? input : second;
+  gemm.args.linear_columns = IsLinear(p.result.columns, 1);
   return gemm;
 }
 
@@ -217,16 +230,18 @@ WaveTiling TilingFor(const GemmExtents& size) {
   return best;
 }
 
-// True if columns are adjacent, and pairs of them are aligned.
+// True if pairs of columns are aligned, unless the columns are stored apart.
 bool StoresPairs(const Gemm& p) {
+  if (!IsLinear(p.result.columns, 1)) return p.n % 2 == 0 && !p.exchanged;
   bool are_even = p.n % 2 == 0 && p.result.origin % 2 == 0;
   for (int d = 0; d < p.result.rows.rank; ++d) are_even &= p.result.rows.dims[d].stride % 2 == 0;
-  return are_even && IsLinear(p.result.columns, 1);
+  return are_even;
 }
 
 // True if the tiles are not mostly empty. In a filter gradient, channels fill whole slabs.
 bool FillsTiles(const Gemm& p, const Im2colProblem& problem) {
-  return p.batch == 1 && problem.channels >= kMinChannels && OutputsOf(p) >= kMinOutputs &&
+  const int64_t channels = problem.patches_offset.has_value() ? kMinPackedChannels : kMinChannels;
+  return p.batch == 1 && problem.channels >= channels && OutputsOf(p) >= kMinOutputs &&
          PixelsOf(problem) >= kMinPixels;
 }
 
@@ -243,23 +258,26 @@ bool IsCountable(const GemmExtents& size, int64_t blocks) {
   return std::max({size.m, size.n, size.k, blocks}) < int64_t{1} << 31;
 }
 
-// Appends the search's alternative if padding may meet infinities. Returns the condition of the other steps,
+// Appends the alternatives if zeros may meet infinities. Returns the condition of the other steps,
 // or false if there is no alternative.
 struct Condition {
   bool possible = true;
   std::optional<bool> run_if;
 };
-Condition AddAlternative(const Gemm& p, ElementType compute, StepList* list) {
-  if (!MayMeetNonFinite(p, compute, GemmMethod::kGeneralTiles)) return {};
-  if (!CanTakeElements(p)) return {.possible = false};
-  AddElementsIfFound(p, compute, list);
+Condition AddAlternatives(absl::Span<const Gemm> alternatives, bool searched, ElementType compute,
+                          StepList* list) {
+  for (const Gemm& gemm : alternatives)
+    searched |= MayMeetNonFinite(gemm, compute, GemmMethod::kGeneralTiles);
+  if (!searched) return {};
+  if (!std::all_of(alternatives.begin(), alternatives.end(), CanTakeElements)) return {.possible = false};
+  for (const Gemm& gemm : alternatives) AddElementsIfFound(gemm, compute, list);
   return {.run_if = false};
 }
 
 }  // namespace
 
-bool AddIm2colGemm(const Gemm& p, const Im2colProblem& problem, ElementType compute, const TensorForm& form,
-                   StepList* list) {
+bool AddIm2colGemm(const Gemm& p, const Im2colProblem& problem, absl::Span<const Gemm> alternatives,
+                   ElementType compute, const TensorForm& form, StepList* list) {
   constexpr uint32_t kBytes = 2;
   if (!SuitsWgmma(p, form) || !FillsTiles(p, problem)) return false;
   const GemmExtents size = PaddedExtents(p, problem, kBytes);
@@ -267,7 +285,7 @@ bool AddIm2colGemm(const Gemm& p, const Im2colProblem& problem, ElementType comp
   const int64_t blocks = tiling.tile_rows * tiling.tile_columns * tiling.chunks.count;
   std::optional<Im2colGemm> gemm = DescribeGemm(p, problem, kBytes, WgmmaTile::kRows, tiling.columns);
   if (!IsCountable(size, blocks) || !gemm.has_value()) return false;
-  const Condition condition = AddAlternative(p, compute, list);
+  const Condition condition = AddAlternatives(alternatives, problem.always_searched, compute, list);
   if (!condition.possible) return false;
   gemm->args.blocks = static_cast<uint32_t>(blocks);
   GemmArgs& args = gemm->args.gemm;
@@ -282,13 +300,12 @@ bool AddIm2colGemm(const Gemm& p, const Im2colProblem& problem, ElementType comp
   list->steps.push_back([=, g = *gemm, kind = form.kind, columns = tiling.columns,
                          run_if = condition.run_if](const StepArrays& arrays) {
     TmaGemmArgs now = g.args;
-    const bool exchanged = now.gemm.gemm.exchanged;
     TakeExtras(arrays, &now.gemm.gemm.epilogue);
     now.gemm.result = arrays.result;
     now.gemm.parts = arrays.workspace + parts_offset;
     if (run_if.has_value()) now.gemm.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
-    now.a.source.data = static_cast<const uint16_t*>(exchanged ? arrays.b : arrays.a) + g.a_origin;
-    now.b.source.data = static_cast<const uint16_t*>(exchanged ? arrays.a : arrays.b) + g.b_origin;
+    now.a.source.data = g.a.In(arrays);
+    now.b.source.data = g.b.In(arrays);
     return LaunchWgmma(kind, g.a_is_mn_major, g.b_is_mn_major, columns, shape, now, arrays.stream);
   });
   list->name += fmt::format(" im2col wgmma 128x{}x64", tiling.columns);
@@ -299,8 +316,8 @@ bool AddIm2colGemm(const Gemm& p, const Im2colProblem& problem, ElementType comp
   return true;
 }
 
-bool AddIm2colF32Gemm(const Gemm& p, const Im2colProblem& problem, const device::DeviceProperties& device,
-                      StepList* list) {
+bool AddIm2colF32Gemm(const Gemm& p, const Im2colProblem& problem, absl::Span<const Gemm> alternatives,
+                      const device::DeviceProperties& device, StepList* list) {
   constexpr uint32_t kBytes = 4;
   constexpr int64_t kMinGradientChannels = 32;
   if (!SupportsF32Tma(p, device) || !FillsTiles(p, problem) ||
@@ -311,11 +328,11 @@ bool AddIm2colF32Gemm(const Gemm& p, const Im2colProblem& problem, const device:
   const std::optional<Im2colGemm> gemm = DescribeGemm(p, problem, kBytes, tiling.rows, tiling.columns);
   if (!IsCountable(size, tiling.tile_rows * tiling.tile_columns * tiling.chunks.count) || !gemm.has_value())
     return false;
-  const Condition condition = AddAlternative(p, ElementType::kF32, list);
+  const Condition condition = AddAlternatives(alternatives, problem.always_searched, ElementType::kF32, list);
   if (!condition.possible) return false;
   list->name += " im2col";
-  AddF32TmaLaunch({gemm->args, gemm->a_is_mn_major, gemm->b_is_mn_major, gemm->a_origin, gemm->b_origin},
-                  tiling, condition.run_if, list);
+  AddF32TmaLaunch({gemm->args, gemm->a_is_mn_major, gemm->b_is_mn_major, gemm->a, gemm->b}, tiling,
+                  condition.run_if, list);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "absl/types/span.h"
 #include "kernels/cuda/gemm/gemm_plan.h"
 #include "kernels/cuda/gemm/mma_plan.h"
 
@@ -27,13 +28,19 @@ struct Im2colProblem {
   int64_t other_origin = 0, other_output_stride = 0;
   // Of channels or, for a filter gradient, of images.
   int64_t other_stride = 0;
+  // Operands that are packed: their offsets in the workspace.
+  std::optional<int64_t> patches_offset = {}, other_offset = {};
+  // In a filter gradient whose channels are a row of the window: elements per pixel, and those that exist.
+  int64_t pixel_pitch = 1, pixel_channels = 0;
+  bool always_searched = false;  // A search for non-finite values precedes the product.
 };
 
 // Append the steps of the product on tensor cores, or in f32. Return false, and append nothing, if its shape
-// does not suit the kernel.
-bool AddIm2colGemm(const Gemm& gemm, const Im2colProblem& problem, ElementType compute,
-                   const TensorForm& form, StepList* list);
-bool AddIm2colF32Gemm(const Gemm& gemm, const Im2colProblem& problem, const device::DeviceProperties& device,
-                      StepList* list);
+// does not suit the kernel. `alternatives` are the products that run instead if the search has found a
+// non-finite value.
+bool AddIm2colGemm(const Gemm& gemm, const Im2colProblem& problem, absl::Span<const Gemm> alternatives,
+                   ElementType compute, const TensorForm& form, StepList* list);
+bool AddIm2colF32Gemm(const Gemm& gemm, const Im2colProblem& problem, absl::Span<const Gemm> alternatives,
+                      const device::DeviceProperties& device, StepList* list);
 
 }  // namespace hlo::cuda

@@ -323,6 +323,18 @@ HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::StoreRow(Env& env, const TmaGe
       if (is_gradient && args.im2col.patches_are_b && !FindTapChannel(args.im2col, &j)) continue;
     }
     if (!exists || j >= p.n) continue;
+    if (!args.linear_columns && !to_parts) {
+      HLO_UNROLL
+      for (uint32_t v = 0; v < 4; ++v) {
+        if (j + v >= p.n) continue;
+        const int64_t apart = first + p.result.columns.Offset(j + v);
+        if (is_finished)
+          StoreFinished(p.epilogue, out, apart, four[v]);
+        else
+          static_cast<float*>(out)[apart] = four[v];
+      }
+      continue;
+    }
     const int64_t place = first + j;
     if (is_finished)
       StoreFourFinished(p.epilogue, out, place, p.n - j, {{four[0], four[1], four[2], four[3]}});

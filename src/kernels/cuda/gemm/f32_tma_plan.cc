@@ -94,7 +94,7 @@ bool SupportsF32Tma(const Gemm& p, const device::DeviceProperties& device) {
   const bool is_f32 =
       p.a.type == ElementType::kF32 && p.b.type == ElementType::kF32 && p.result.type == ElementType::kF32;
   return is_f32 && HasWgmma() && device.compute_capability == 90 && p.k > 0 && p.batch > 0 &&
-         std::min(p.m, p.n) > 8 && IsLinear(p.result.columns, 1) &&
+         std::min(p.m, p.n) > 8 &&
          device.shared_bytes_per_block >= static_cast<int64_t>(F32TmaSharedBytes(F32TmaTileSize::k128x128));
 }
 
@@ -111,12 +111,11 @@ void AddF32TmaLaunch(const F32TmaLaunch& launch, const F32TmaTiling& tiling, std
   const int64_t parts_offset = list->shared_bytes;
   list->steps.push_back([=, size = tiling.size](const StepArrays& arrays) {
     TmaGemmArgs now = l.args;
-    const bool exchanged = now.gemm.gemm.exchanged;
     TakeExtras(arrays, &now.gemm.gemm.epilogue);
     now.gemm.result = arrays.result;
     now.gemm.parts = arrays.workspace + parts_offset;
-    now.a.source.data = static_cast<const float*>(exchanged ? arrays.b : arrays.a) + l.a_origin;
-    now.b.source.data = static_cast<const float*>(exchanged ? arrays.a : arrays.b) + l.b_origin;
+    now.a.source.data = l.a.In(arrays);
+    now.b.source.data = l.b.In(arrays);
     if (run_if.has_value()) {
       now.gemm.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
       now.gemm.run_if = *run_if;
@@ -146,8 +145,9 @@ bool AddF32TmaGemm(const Gemm& p, const F32TmaTiling& tiling, StepList* list) {
   launch.args.b.source = *b;
   launch.args.a_batch_step = a->dims[2] > 1 ? 1 : 0;
   launch.args.b_batch_step = b->dims[2] > 1 ? 1 : 0;
-  launch.a_origin = p.a.origin;
-  launch.b_origin = p.b.origin;
+  using enum OperandPlace::Array;
+  launch.a = {p.exchanged ? kB : kA, 4 * p.a.origin};
+  launch.b = {p.exchanged ? kA : kB, 4 * p.b.origin};
   AddF32TmaLaunch(launch, tiling, std::nullopt, list);
   return true;
 }

@@ -21,14 +21,14 @@ struct GemmExtents {
 // Returns the tiling with the shortest estimated time, with at least `min_columns` columns.
 F32TmaTiling F32TmaTilingFor(const GemmExtents& extents, uint32_t min_columns);
 
-// True if the kernel supports the types and the result's layout on this device.
+// True if the kernel supports the types on this device.
 bool SupportsF32Tma(const Gemm& gemm, const device::DeviceProperties& device);
 
 // A launch whose operands are described; array pointers are unset.
 struct F32TmaLaunch {
   TmaGemmArgs args;
   bool a_is_mn_major = false, b_is_mn_major = true;
-  int64_t a_origin = 0, b_origin = 0;  // Offsets of the operands' first elements.
+  OperandPlace a, b;
 };
 // Appends the launch and, with chunks, the sum of the parts. `args` needs the product and the operands only.
 void AddF32TmaLaunch(const F32TmaLaunch& launch, const F32TmaTiling& tiling, std::optional<bool> run_if,

@@ -50,6 +50,8 @@ const ThinKernels* ThinKernelsOf(ElementType stored, uint32_t columns);
 absl::Status LaunchMma(bool a_is_mn_major, bool b_is_mn_major, const LaunchShape& shape, const MmaArgs& args,
                        device::Stream stream);
 size_t MmaSharedBytes(bool a_is_mn_major, bool b_is_mn_major);
+// True if the driver, if there is one, encodes tensor maps of this form.
+bool CanEncode(const BoxSource& source);
 // Tensor cores by wgmma on Hopper; HasWgmma is true if this build contains them.
 bool HasWgmma();
 absl::Status LaunchWgmma(MmaKind kind, bool a_is_mn_major, bool b_is_mn_major, uint32_t columns,

@@ -473,22 +473,34 @@ SearchPattern NonFinitePattern(ElementType type) {
   return {};
 }
 
-void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList* list) {
-  const int64_t parts = IsComplex(filter_type) ? 2 : 1;
-  NonFiniteSearchArgs search{.count = filter_count * parts,
-                             .byte_count = static_cast<uint32_t>(ByteCount(filter_type) / parts),
-                             .pattern = NonFinitePattern(filter_type)};
+namespace {
+
+// Sets the flag if one of these elements is not finite.
+absl::Status Search(const void* data, int64_t count, ElementType type, uint32_t* found,
+                    device::Stream stream) {
+  const int64_t parts = IsComplex(type) ? 2 : 1;
+  const NonFiniteSearchArgs args{.data = data,
+                                 .count = count * parts,
+                                 .byte_count = static_cast<uint32_t>(ByteCount(type) / parts),
+                                 .pattern = NonFinitePattern(type),
+                                 .vectors = reinterpret_cast<uintptr_t>(data) % 16 == 0,
+                                 .found = found};
+  if (args.pattern.mask == 0) return absl::OkStatus();
   constexpr int64_t kPerBlock = int64_t{16} * NonFiniteSearchArgs::kBlockThreads;
-  const int64_t blocks = std::clamp<int64_t>(Blocks(search.count * search.byte_count, kPerBlock), 1,
+  const int64_t blocks = std::clamp<int64_t>(Blocks(args.count * args.byte_count, kPerBlock), 1,
                                              NonFiniteSearchArgs::kMaxBlocks);
-  list->steps.push_back([search, blocks](const StepArrays& arrays) -> absl::Status {
-    NonFiniteSearchArgs args = search;
-    args.data = arrays.b;
-    args.vectors = reinterpret_cast<uintptr_t>(arrays.b) % 16 == 0;
-    args.found = reinterpret_cast<uint32_t*>(arrays.workspace);
-    HLO_RETURN_IF_ERROR(device::FillOnDevice(args.found, 0, sizeof *args.found, arrays.stream));
-    if (args.pattern.mask == 0) return absl::OkStatus();
-    return LaunchNonFiniteSearch(Linear(blocks, NonFiniteSearchArgs::kBlockThreads), args, arrays.stream);
+  return LaunchNonFiniteSearch(Linear(blocks, NonFiniteSearchArgs::kBlockThreads), args, stream);
+}
+
+}  // namespace
+
+void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList* list, int64_t input_count) {
+  list->steps.push_back([=](const StepArrays& arrays) -> absl::Status {
+    auto* found = reinterpret_cast<uint32_t*>(arrays.workspace);
+    HLO_RETURN_IF_ERROR(device::FillOnDevice(found, 0, sizeof *found, arrays.stream));
+    HLO_RETURN_IF_ERROR(Search(arrays.b, filter_count, filter_type, found, arrays.stream));
+    return input_count == 0 ? absl::OkStatus()
+                            : Search(arrays.a, input_count, filter_type, found, arrays.stream);
   });
   list->shared_bytes = device::kAlignment;
   list->workspace_bytes = std::max(list->workspace_bytes, list->shared_bytes);

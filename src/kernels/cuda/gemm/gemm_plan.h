@@ -27,6 +27,17 @@ struct StepArrays {
 };
 // Sets the array pointers of the epilogue.
 void TakeExtras(const StepArrays& arrays, Epilogue* epilogue);
+// The place of an operand's first element: in an array of the instruction, or in the workspace.
+struct OperandPlace {
+  enum class Array : uint8_t { kA, kB, kWorkspace };
+  Array array = Array::kA;
+  int64_t bytes = 0;
+
+  const void* In(const StepArrays& arrays) const {
+    const void* data = array == Array::kA ? arrays.a : array == Array::kB ? arrays.b : arrays.workspace;
+    return static_cast<const std::byte*>(data) + bytes;
+  }
+};
 using KernelStep = std::function<absl::Status(const StepArrays&)>;
 
 // Steps in stream order.
@@ -101,8 +112,9 @@ bool MayMeetNonFinite(const Gemm& gemm, ElementType compute, GemmMethod method);
 // part.
 SearchPattern NonFinitePattern(ElementType type);
 // Adds a search of the instruction's operand b, which is dense. It sets the flag at the start of the
-// workspace.
-void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList* list);
+// workspace. The first `input_count` elements of operand a, which has the same type, are searched too.
+void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList* list,
+                        int64_t input_count = 0);
 
 // AddElementsIfFound appends the kernel that skips elements out of bounds, to run only if the search found a
 // non-finite value. CanTakeElements is true if the product has fewer than 2^31 elements.

@@ -27,6 +27,10 @@ struct Im2colArgs {
   uint32_t tap_step[2] = {1, 1};
   uint32_t block = 64;  // Channels per block.
   uint32_t channels = 0, taps = 1;
+  // In a filter gradient whose channels are a row of the window: elements per pixel, and those that exist. 0:
+  // all.
+  FastDiv pixel_pitch;
+  uint32_t pixel_channels = 0;
   // The filter's coordinate of tap t is first + t * step.
   int32_t filter_first[2] = {}, filter_step[2] = {1, 1};
 };
@@ -59,8 +63,13 @@ HLO_DEVICE bool FindTapChannel(const Im2colArgs& args, uint32_t* index) {
   const uint32_t number = *index / TmaSlab::kWidth;
   const TapBlock block = TapBlockAt(args, number);
   const uint32_t channel = block.channel + *index - number * TmaSlab::kWidth;
+  const bool exists = channel < args.channels && block.tap < args.taps;
   *index = block.tap * args.channels + channel;
-  return channel < args.channels && block.tap < args.taps;
+  if (args.pixel_channels == 0) return exists;
+  const uint32_t pixel = args.pixel_pitch.Quotient(*index),
+                 in_pixel = *index - pixel * args.pixel_pitch.divisor;
+  *index = pixel * args.pixel_channels + in_pixel;
+  return exists && in_pixel < args.pixel_channels;
 }
 
 // Copies box[1] pixels of the block's channels for its tap.

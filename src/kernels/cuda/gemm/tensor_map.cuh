@@ -27,6 +27,12 @@ Function DriverFunction(const char* name) {
   return found == cudaDriverEntryPointSuccess ? reinterpret_cast<Function>(function) : nullptr;
 }
 
+inline bool HasEncoder() {
+  static const bool has =
+      DriverFunction<PFN_cuTensorMapEncodeIm2col_v12000>("cuTensorMapEncodeIm2col") != nullptr;
+  return has;
+}
+
 // Encodes the map for the driver. Returns false if the driver is too old or refuses it.
 inline bool Encode(TensorMap* map) {
   static const auto tiled = DriverFunction<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled");

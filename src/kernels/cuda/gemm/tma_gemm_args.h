@@ -13,6 +13,7 @@ struct TmaGemmArgs {
   uint32_t a_batch_step = 1, b_batch_step = 1;  // 0: the operand is broadcast over the batch.
   // For convolutions, gemm.k counts whole blocks of channels, and so do the tiles of filter gradients.
   Im2colArgs im2col;
+  bool linear_columns = true;  // The result's columns are adjacent.
   TensorMap a, b;
 };
 

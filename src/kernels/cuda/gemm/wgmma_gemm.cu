@@ -26,4 +26,11 @@ HLO_TMA_KERNEL(WgmmaGemm<MmaKind::kS8U8, false, false, 256>)
 HLO_TMA_KERNEL(WgmmaGemm<MmaKind::kU8S8, false, false, 256>)
 HLO_TMA_KERNEL(WgmmaGemm<MmaKind::kU8U8, false, false, 256>)
 
+bool CanEncode(const BoxSource& source) {
+  if (!HasEncoder()) return true;
+  TensorMap map{.source = source};
+  map.source.data = reinterpret_cast<const void*>(uintptr_t{1} << 20);
+  return Encode(&map);
+}
+
 }  // namespace hlo::cuda

@@ -248,6 +248,23 @@ struct WgmmaGemm {
     }
   }
 
+  // Stores up to `count` columns from j on, which are not adjacent.
+  template <Form kForm>
+  static HLO_DEVICE void StoreApart(const GemmArgs& args, const std::byte* from, int64_t row, uint32_t j,
+                                    uint32_t count) {
+    const Gemm& p = args.gemm;
+    HLO_ROLLED
+    for (uint32_t v = 0; v < count && j + v < p.n; ++v) {
+      const int64_t place = row + p.result.columns.Offset(j + v);
+      if constexpr (kForm == Form::kEpilogue)
+        StoreFinished(p.epilogue, args.result, place, reinterpret_cast<const float*>(from)[v]);
+      else if constexpr (kForm == Form::kHalves)
+        static_cast<uint16_t*>(args.result)[place] = reinterpret_cast<const uint16_t*>(from)[v];
+      else
+        static_cast<uint32_t*>(args.result)[place] = reinterpret_cast<const uint32_t*>(from)[v];
+    }
+  }
+
   template <Form kForm, uint32_t kPass, uint32_t kPitch>
   static HLO_DEVICE void StoreStaged(const TmaGemmArgs& wgmma, const GemmBlock& block,
                                      const std::byte* staging, uint32_t first_row, uint32_t first_column,
@@ -275,6 +292,10 @@ struct WgmmaGemm {
           j + (to_parts ? PartOffset(args, block.chunk, block.batch, i, 0)
                         : p.result.origin + p.result.batch.Offset(block.batch) + p.result.rows.Offset(i));
       const std::byte* from = staging + row * kPitch + in_row * kBytes;
+      if (!wgmma.linear_columns && !to_parts) {
+        StoreApart<kForm>(args, from, place - j, j, kEach);
+        continue;
+      }
       if constexpr (kForm == Form::kEpilogue) {
         const bool is_whole = j + kEach <= p.n && place % 8 == 0 && IsAligned16(args.result);
         float values[8];

@@ -9,6 +9,7 @@ namespace hlo::cuda {
 #if defined(HLO_RUN_HAS_CUDA) && !defined(HLO_RUN_HAS_SM90A)
 
 bool HasWgmma() { return false; }
+bool CanEncode(const BoxSource&) { return false; }
 absl::Status LaunchWgmma(MmaKind, bool, bool, uint32_t, const LaunchShape&, const TmaGemmArgs&,
                          device::Stream) {
   return absl::UnimplementedError("this build was not compiled for compute capability 9.0a");
@@ -43,6 +44,10 @@ absl::Status LaunchHalves(bool a_is_mn_major, bool b_is_mn_major, uint32_t colum
 }  // namespace
 
 bool HasWgmma() { return true; }
+
+#ifndef HLO_RUN_HAS_CUDA
+bool CanEncode(const BoxSource&) { return true; }
+#endif
 
 absl::Status LaunchWgmma(MmaKind kind, bool a_is_mn_major, bool b_is_mn_major, uint32_t columns,
                          const LaunchShape& shape, const TmaGemmArgs& args, device::Stream stream) {
