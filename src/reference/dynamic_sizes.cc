@@ -1,6 +1,7 @@
 #include "reference/dynamic_sizes.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,28 +62,39 @@ Literal WithSizesOf(const Literal& sized, const Literal& array) {
 
 // Sizes of operands.
 
-// Returns the common size of elementwise operands: that of operands larger than 1, since a single element is
-// repeated, otherwise the smallest.
-Index CommonDims(absl::Span<const Literal> operands, const Shape& declared) {
-  Index common = declared.dims();
+// True for a dynamic dimension of an operand, also if it is declared static.
+bool HasDynamicSize(const Instruction& instruction, size_t operand, int64_t dimension, int64_t size) {
+  const Shape& shape = instruction.operand(static_cast<int64_t>(operand))->shape();
+  return shape.IsDynamic(dimension) || size != shape.dim(dimension);
+}
+
+// Returns the common sizes of elementwise operands. Only operands whose dimension is dynamic count, and only
+// operand 1 of a clamp: the size is that of operands larger than 1, since a single element is repeated, or
+// else the smallest.
+Index CommonDims(const Instruction& instruction, absl::Span<const Literal> operands) {
+  Index common = instruction.shape().dims();
   for (int64_t d = 0; d < common.rank(); ++d) {
     int64_t least = Shape::kUnbounded, least_of_many = Shape::kUnbounded;
-    for (const Literal& operand : operands) {
-      if (operand.rank() == 0) continue;
-      const int64_t size = operand.dynamic_size(d);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].rank() == 0 || (instruction.opcode() == Opcode::kClamp && i != 1)) continue;
+      const int64_t size = operands[i].dynamic_size(d);
+      if (!HasDynamicSize(instruction, i, d, size)) continue;
       least = least == Shape::kUnbounded ? size : std::min(least, size);
       if (size > 1) least_of_many = least_of_many == Shape::kUnbounded ? size : std::min(least_of_many, size);
     }
+    if (least == Shape::kUnbounded) continue;
     common[d] = least == 1 && least_of_many != Shape::kUnbounded ? least_of_many : least;
   }
   return common;
 }
 
-absl::StatusOr<Literal> Stretched(const Literal& array, const Index& dims) {
+// Returns the array with these sizes. A dynamic dimension of size 1 is repeated if `repeats`.
+absl::StatusOr<Literal> Stretched(const Literal& array, const Index& dims, bool repeats) {
   if (array.rank() == 0) return array;
   View from = View::Dense(array.dims());
   for (int64_t d = 0; d < dims.rank(); ++d) {
-    if (array.dynamic_size(d) < dims[d]) from.strides[d] = 0;
+    const bool is_single = repeats && array.dynamic_size(d) == 1 && dims[d] > 1;
+    if (is_single || array.dim(d) < dims[d]) from.strides[d] = 0;
   }
   from.dims = dims;
   return Copied(array, from, Shape::Array(array.type(), dims));
@@ -94,6 +106,47 @@ void CutPairs(IntList a_dims, IntList b_dims, Index* a, Index* b) {
     int64_t &left = (*a)[a_dims[k]], &right = (*b)[b_dims[k]];
     left = right = std::min(left, right);
   }
+}
+
+// Gives arrays of one rank the same sizes, except along `free`: those of the last one whose dimension is
+// dynamic.
+void AgreeDims(const Instruction& instruction, int64_t free, absl::Span<Index> dims) {
+  for (int64_t d = 0; d < dims[0].rank(); ++d) {
+    if (d == free) continue;
+    std::optional<int64_t> size;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i].rank() == dims[0].rank() && HasDynamicSize(instruction, i, d, dims[i][d]))
+        size = dims[i][d];
+    }
+    for (Index& each : dims) {
+      if (size && each.rank() == dims[0].rank()) each[d] = *size;
+    }
+  }
+}
+
+// Gives updates as many elements as there are indices.
+void CountUpdates(const Instruction& scatter, absl::Span<Index> dims) {
+  const auto inputs = dims.size() / 2;
+  const IntList windows = scatter.Get<attr::update_window_dims>();
+  const auto vector_dim = scatter.Get<attr::index_vector_dim>();
+  int64_t i = 0;
+  for (int64_t d = 0; d < dims[inputs + 1].rank(); ++d) {
+    if (std::find(windows.begin(), windows.end(), d) != windows.end()) continue;
+    if (i == vector_dim) ++i;
+    for (size_t u = inputs + 1; u < dims.size(); ++u) dims[u][d] = dims[inputs][i];
+    ++i;
+  }
+}
+
+// Selects all rows, up to the size of the first operand that is dynamic in the sorted dimension.
+void SortPrefix(const Instruction& sort, absl::Span<const Literal> operands, absl::Span<Index> dims) {
+  const int64_t dimension = sort.Get<attr::dimensions>()[0];
+  std::optional<int64_t> size;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!size && HasDynamicSize(sort, i, dimension, dims[i][dimension])) size = dims[i][dimension];
+    dims[i] = operands[i].dims();
+  }
+  for (Index& each : dims) each[dimension] = size.value_or(each[dimension]);
 }
 
 // Returns the sizes of the operands that the instruction uses.
@@ -108,15 +161,40 @@ std::vector<Index> OperandDims(const Instruction& instruction, absl::Span<const 
       CutPairs(instruction.Get<attr::lhs_batch_dims>(), instruction.Get<attr::rhs_batch_dims>(), &dims[0],
                &dims[1]);
       return dims;
+    case Opcode::kConvolution:
+      if (instruction.Get<attr::feature_group_count>(1) == 1 &&
+          instruction.Get<attr::batch_group_count>(1) == 1) {
+        const DimLabels& labels = *instruction.Get<attr::dim_labels>();
+        CutPairs({&labels.input_feature, 1}, {&labels.kernel_input_feature, 1}, &dims[0], &dims[1]);
+      }
+      return dims;
+    case Opcode::kScatter:
+      CountUpdates(instruction, absl::MakeSpan(dims));
+      return dims;
+    case Opcode::kSort:
+      SortPrefix(instruction, operands, absl::MakeSpan(dims));
+      return dims;
     case Opcode::kDynamicUpdateSlice:
       dims[0] = operands[0].dims();
+      return dims;
+    case Opcode::kConcatenate:
+      AgreeDims(instruction, instruction.Get<attr::dimensions>()[0], absl::MakeSpan(dims));
+      return dims;
+    case Opcode::kReduce:
+      AgreeDims(instruction, -1, absl::MakeSpan(dims));
+      return dims;
+    case Opcode::kSlice:  // A single element is static.
+      for (int64_t d = 0; d < operands[0].rank(); ++d) {
+        if (instruction.shape().dim(d) == 1) dims[0][d] = operands[0].dim(d);
+      }
       return dims;
     case Opcode::kDynamicSlice:
     case Opcode::kGather:  // Only dimensions that are sliced whole keep their run-time size.
       slice_sizes = instruction.opcode() == Opcode::kGather ? instruction.Get<attr::slice_sizes>()
                                                             : instruction.Get<attr::dynamic_slice_sizes>();
       for (int64_t d = 0; d < operands[0].rank(); ++d) {
-        if (slice_sizes[d] != operands[0].dim(d)) dims[0][d] = operands[0].dim(d);
+        const bool is_single = slice_sizes[d] == 1 && instruction.opcode() == Opcode::kDynamicSlice;
+        if (is_single || slice_sizes[d] != operands[0].dim(d)) dims[0][d] = operands[0].dim(d);
       }
       return dims;
     default:
@@ -232,6 +310,11 @@ absl::StatusOr<Shape> ActualShape(const Instruction& instruction, const Shape& o
     HLO_ASSIGN_OR_RETURN(const Index dims, ReshapedDims(instruction, operand_bounds, operand.dims()));
     return Shape::Array(declared.type(), dims);
   }
+  if (instruction.opcode() == Opcode::kBitcastConvert) {
+    Index dims = declared.dims();
+    for (int64_t d = 0; d < std::min(dims.rank(), operand.rank()); ++d) dims[d] = operand.dim(d);
+    return Shape::Array(declared.type(), dims);
+  }
   // If the source has fewer elements than there are windows, the last windows are ignored.
   if (instruction.opcode() == Opcode::kSelectAndScatter) return Shape::Array(declared.type(), operand.dims());
   Diagnostics diagnostics;
@@ -242,22 +325,67 @@ absl::StatusOr<Shape> ActualShape(const Instruction& instruction, const Shape& o
       fmt::format("the sizes at run time do not fit: {}", diagnostics.all().front().message));
 }
 
+// Clamps the start of an update as for an update of its bounds.
+absl::Status ClampStarts(const OpContext& context, absl::Span<Literal> operands) {
+  int64_t d = 0;
+  for (Literal& start : operands.subspan(2)) {
+    HLO_ASSIGN_OR_RETURN(start, AsIndices(start));
+    for (int64_t& index : start.mutable_span<int64_t>()) {
+      index = std::min(index, context.operands[0].dim(d) - context.operands[1].dim(d));
+      ++d;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<Literal>> ActualOperands(const OpContext& context) {
   std::vector<Literal> actual;
   if (IsByElement(context.instruction)) {
-    const Index dims = CommonDims(context.operands, context.shape());
+    const Index dims = CommonDims(context.instruction, context.operands);
+    const bool repeats = context.operands.size() == 2;
     for (const Literal& operand : context.operands) {
-      HLO_ASSIGN_OR_RETURN(Literal stretched, Stretched(operand, dims));
+      HLO_ASSIGN_OR_RETURN(Literal stretched, Stretched(operand, dims, repeats));
       actual.push_back(std::move(stretched));
     }
     return actual;
   }
-  const std::vector<Index> dims = OperandDims(context.instruction, context.operands);
+  std::vector<Index> dims = OperandDims(context.instruction, context.operands);
   for (size_t i = 0; i < context.operands.size(); ++i) {
+    for (int64_t d = 0; d < dims[i].rank(); ++d)
+      dims[i][d] = std::min(dims[i][d], context.operands[i].dim(d));
     HLO_ASSIGN_OR_RETURN(Literal cropped, Cropped(context.operands[i], dims[i]));
     actual.push_back(std::move(cropped));
   }
+  if (context.instruction.opcode() == Opcode::kDynamicUpdateSlice)
+    HLO_RETURN_IF_ERROR(ClampStarts(context, absl::MakeSpan(actual)));
   return actual;
+}
+
+// An update that replaces a whole dimension also gives it its size.
+Literal UpdatedAtBounds(const OpContext& context, const Literal& values) {
+  Literal result = WithSizesOf(context.operands[0], values);
+  const Shape& update = context.instruction.operand(1)->shape();
+  for (int64_t d = 0; d < update.rank(); ++d) {
+    const int64_t size = context.operands[1].dynamic_size(d);
+    if (update.dim(d) == result.dim(d) && HasDynamicSize(context.instruction, 1, d, size))
+      result.set_dynamic_size(d, size);
+  }
+  return result;
+}
+
+// Returns the operands with their sorted prefixes.
+absl::StatusOr<Literal> SortedAtBounds(const OpContext& context, const Literal& sorted) {
+  std::vector<Literal> results;
+  for (size_t i = 0; i < context.operands.size(); ++i) {
+    const Literal& part = sorted.shape().IsTuple() ? sorted.element(i) : sorted;
+    const Literal& operand = context.operands[i];
+    HLO_ASSIGN_OR_RETURN(Literal whole, Copied(operand, View::Dense(operand.dims()),
+                                               Shape::Array(operand.type(), operand.dims())));
+    CopyElements(ByteCount(part.type()), part.data(), View::Dense(part.dims()), whole.mutable_data(),
+                 View::Dense(whole.dims()).Window(Zeros(part.rank()), part.dims()));
+    results.push_back(WithSizesOf(operand, whole));
+  }
+  return sorted.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
 
 }  // namespace
@@ -287,9 +415,14 @@ absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op) {
   InstructionEditor::SetShape(*actual, std::move(shape));
   OpContext actual_context{*actual, absl::MakeSpan(operands), context.caller};
   HLO_ASSIGN_OR_RETURN(Literal result, op(actual_context));
-  if (context.instruction.opcode() == Opcode::kDynamicUpdateSlice)
-    return WithSizesOf(context.operands[0], result);
-  return PaddedToBounds(result, context.shape());
+  switch (context.instruction.opcode()) {
+    case Opcode::kDynamicUpdateSlice:
+      return UpdatedAtBounds(context, result);
+    case Opcode::kSort:
+      return SortedAtBounds(context, result);
+    default:
+      return PaddedToBounds(result, context.shape());
+  }
 }
 
 // Returns the run-time size of a dimension, or its static size.
