@@ -1,5 +1,5 @@
 #pragma once
-// The loops of a plan's steps, compiled for the CPU. The executors of all devices of a run share them.
+// The steps of a plan, compiled for the CPU. The executors of all devices of a run share them.
 
 #include <mutex>
 

@@ -138,10 +138,8 @@ absl::Status Executor::RunKernels(const plan::Step& step) {
     Compiled<cpu::RowProgram>(step).Run(arguments.data());
     return absl::OkStatus();
   }
-  if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what))
-    return RunKernel(*step.instruction, *kernel);
-  if (const auto* product = std::get_if<plan::ProductStep>(&step.what))
-    return RunProduct(*step.instruction, *product, Compiled<plan::ProductLoops>(step));
+  if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what)) return RunKernel(step, *kernel);
+  if (const auto* product = std::get_if<plan::ProductStep>(&step.what)) return RunProduct(step, *product);
   return RunReference(*step.instruction, std::get<plan::ReferenceStep>(step.what));
 }
 
@@ -279,39 +277,42 @@ absl::Status Executor::StoreLeaf(const Literal& value, Slot slot) {
   return absl::OkStatus();
 }
 
-absl::Status Executor::RunKernel(const Instruction& instruction, const plan::KernelStep& step) {
+absl::Status Executor::RunKernel(const plan::Step& step, const plan::KernelStep& kernel) {
   absl::InlinedVector<const void*, 8> operands;
   absl::InlinedVector<void*, 8> results;
-  for (const Slot slot : step.operands) operands.push_back(slot < 0 ? nullptr : pointers_[slot]);
-  for (const Slot slot : step.results) results.push_back(slot < 0 ? nullptr : pointers_[slot]);
-  absl::Status status = step.kernel.run(instruction, operands, absl::MakeSpan(results));
-  if (absl::IsUnimplemented(status)) return RunReference(instruction, {step.operands, step.results});
+  for (const Slot slot : kernel.operands) operands.push_back(slot < 0 ? nullptr : pointers_[slot]);
+  for (const Slot slot : kernel.results) results.push_back(slot < 0 ? nullptr : pointers_[slot]);
+  absl::Status status = Compiled<plan::KernelFn>(step)(*step.instruction, operands, absl::MakeSpan(results));
+  if (absl::IsUnimplemented(status))
+    return RunReference(*step.instruction, {kernel.operands, kernel.results});
   return status;
 }
 
-absl::Status Executor::RunProduct(const Instruction& instruction, const plan::ProductStep& step,
-                                  const plan::ProductLoops& programs) {
+absl::Status Executor::RunProduct(const plan::Step& step, const plan::ProductStep& product) {
   using plan::ProductStep;
-  absl::InlinedVector<void*, 16> arguments;
-  for (const Slot slot : step.operands) arguments.push_back(slot < 0 ? nullptr : pointers_[slot]);
-  for (const Slot slot : step.results) arguments.push_back(pointers_[slot]);
-  arguments.resize(step.NumberOf(ProductStep::kProduct) + 1);
+  const Instruction& instruction = *step.instruction;
+  const auto& [run, programs] = Compiled<plan::CpuProduct>(step);
+  absl::InlinedVector<void*, 16> pointers;
+  for (const Slot slot : product.operands) pointers.push_back(slot < 0 ? nullptr : pointers_[slot]);
+  for (const Slot slot : product.results) pointers.push_back(pointers_[slot]);
+  pointers.resize(product.NumberOf(ProductStep::kProduct) + 1);
   std::optional<cpu::BlockLoop> loops[3];
   cpu::BlockFunction functions[3];
   for (int block = 0; block < 3; ++block) {
     if (!programs[block].has_value()) continue;
     const bool is_product = block == ProductStep::kProduct;
     const Shape& shape = is_product ? instruction.shape() : instruction.operand(block)->shape();
-    loops[block].emplace(*programs[block], arguments, step.NumberOf(block), ByteCount(shape.type()),
-                         step.in_place || !is_product);
+    loops[block].emplace(*programs[block], pointers, product.NumberOf(block), ByteCount(shape.type()),
+                         product.in_place || !is_product);
     functions[block] = loops[block]->function();
   }
-  plan::ProductArguments product{.operands = {arguments[0], arguments[1]},
-                                 .epilogue = functions[ProductStep::kProduct]};
+  plan::ProductArguments arguments{.operands = {pointers[0], pointers[1]},
+                                   .epilogue = functions[ProductStep::kProduct]};
   for (const int block : {ProductStep::kLhs, ProductStep::kRhs})
-    product.compute[block] = loops[block].has_value() ? &functions[block] : nullptr;
-  if (step.in_place || !loops[ProductStep::kProduct].has_value()) product.result = pointers_[step.results[0]];
-  return step.run(instruction, product);
+    arguments.compute[block] = loops[block].has_value() ? &functions[block] : nullptr;
+  if (product.in_place || !loops[ProductStep::kProduct].has_value())
+    arguments.result = pointers_[product.results[0]];
+  return run(instruction, arguments);
 }
 
 absl::Status Executor::RunReference(const Instruction& instruction, const plan::ReferenceStep& step) {

@@ -73,9 +73,8 @@ class Executor : StepRunner<Executor> {
   }
   absl::Status Bind(const std::vector<Literal>& arguments);
   absl::StatusOr<Literal> TakeResults();
-  absl::Status RunKernel(const Instruction& instruction, const plan::KernelStep& step);
-  absl::Status RunProduct(const Instruction& instruction, const plan::ProductStep& step,
-                          const plan::ProductLoops& programs);
+  absl::Status RunKernel(const plan::Step& step, const plan::KernelStep& kernel);
+  absl::Status RunProduct(const plan::Step& step, const plan::ProductStep& product);
   absl::Status RunReference(const Instruction& instruction, const plan::ReferenceStep& step);
   absl::Status RunCode(const plan::PlanCode& code);
   // Returns the loop's trip count if it is known; `is_at_start`: the counter has its initial value.

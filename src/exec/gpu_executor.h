@@ -42,7 +42,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
     const plan::GpuStep* gpu = nullptr;
     std::string reason;                        // Why the last run was on the CPU.
     int64_t runs = 0, bytes = 0;               // CPU runs and bytes copied for them.
-    std::unique_ptr<const plan::CpuStep> cpu;  // Its loops, compiled for CPU runs.
+    std::unique_ptr<const plan::CpuStep> cpu;  // Its code for CPU runs.
     bool is_done = false;                      // A loop: computed in the epilogue of the step before it.
     // A while loop that was captured: the graph, and the pointers that it was captured with.
     std::unique_ptr<device::GpuLoop> graph;
@@ -91,6 +91,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   absl::Status RunCaptured(const plan::LoopStep& loop, StepState& state);
 
   // CPU fallback.
+  const plan::CpuStep& CpuCode(const plan::Step& step, StepState& state);
   absl::Status RunProgramsOnCpu(const plan::Step& step, StepState& state);
   absl::Status RunKernelOnCpu(const plan::Step& step, const plan::KernelStep& kernel, StepState& state);
   absl::Status RunReference(const Instruction& instruction, absl::Span<const Slot> operands,

@@ -26,6 +26,11 @@ absl::Status GpuExecutor::FromHost(Slot slot, StepState& state) {
   return gpu_->ToDevice(pointers_[slot], host_[slot]->data(), plan_.buffers[slot].byte_count);
 }
 
+const plan::CpuStep& GpuExecutor::CpuCode(const plan::Step& step, StepState& state) {
+  if (state.cpu == nullptr) state.cpu = std::make_unique<const plan::CpuStep>(CompileStep(plan_, step));
+  return *state.cpu;
+}
+
 absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, StepState& state) {
   ++state.runs;
   std::vector<bool> used(plan_.buffers.size()), written(plan_.buffers.size());
@@ -49,11 +54,11 @@ absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, StepState& st
     if (!used[slot]) continue;
     HLO_ASSIGN_OR_RETURN(pointers[slot], HostCopy(static_cast<Slot>(slot), state));
   }
-  if (state.cpu == nullptr) state.cpu = std::make_unique<const plan::CpuStep>(CompileStep(plan_, step));
-  if (const auto* programs = std::get_if<std::vector<cpu::TileProgram>>(state.cpu.get())) {
+  const plan::CpuStep& code = CpuCode(step, state);
+  if (const auto* programs = std::get_if<std::vector<cpu::TileProgram>>(&code)) {
     for (const cpu::TileProgram& program : *programs) program.Run(pointers.data());
   } else {
-    std::get<cpu::ReduceProgram>(*state.cpu).Run(pointers.data());
+    std::get<cpu::ReduceProgram>(code).Run(pointers.data());
   }
   for (size_t slot = 0; slot < used.size(); ++slot) {
     if (written[slot]) HLO_RETURN_IF_ERROR(FromHost(static_cast<Slot>(slot), state));
@@ -76,7 +81,8 @@ absl::Status GpuExecutor::RunKernelOnCpu(const plan::Step& step, const plan::Ker
     if (slot < 0) continue;
     HLO_ASSIGN_OR_RETURN(results.back(), HostMemory(slot));
   }
-  const absl::Status status = kernel.kernel.run(*step.instruction, operands, absl::MakeSpan(results));
+  const auto& run = std::get<plan::KernelFn>(CpuCode(step, state));
+  const absl::Status status = run(*step.instruction, operands, absl::MakeSpan(results));
   if (absl::IsUnimplemented(status)) {
     --state.runs;
     return RunReference(*step.instruction, kernel.operands, kernel.results, state);

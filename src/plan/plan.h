@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -14,7 +15,6 @@
 #include "loops/reduction.h"
 #include "loops/row_program.h"
 #include "plan/graph.h"
-#include "plan/kernel.h"
 
 namespace hlo::plan {
 
@@ -41,15 +41,21 @@ struct RowsStep {
   };
   std::vector<Alias> aliases;
 };
-// A kernel on whole arrays.
+// A kernel on whole arrays, which the back ends find by the step's instruction.
+struct Kernel {
+  std::string_view name;
+  int32_t updated = 0;  // This many first results may alias the first operands.
+  // The corresponding number, and whether unused results may be null, for the CPU's kernel only.
+  int32_t replaced = 0;
+  bool skips_unused = false;
+};
 struct KernelStep {
-  LibraryKernel kernel;
+  Kernel kernel;
   std::vector<Slot> operands, results;  // The slots of the leaves; -1: a token or an unused result.
 };
 // A dot or convolution with loops fused into its prologues and its epilogue, which run block by block. The
 // step's instruction is the dot or convolution.
 struct ProductStep {
-  ProductFn run;
   // The two operands of the product come first; kNoValue if a loop computes them.
   std::vector<Slot> operands, results;
   struct Loop {

@@ -1,6 +1,9 @@
 #include "plan/cpu/compile_step.h"
 
+#include <iterator>
 #include <utility>
+
+#include "plan/select/library_kernels.h"
 
 namespace hlo::plan {
 
@@ -17,12 +20,13 @@ CpuStep CompileStep(const Plan& plan, const Step& step) {
   }
   if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) return cpu::ReduceProgram(reduce->program);
   if (const auto* rows = std::get_if<RowsStep>(&step.what)) return cpu::RowProgram(rows->program);
+  if (std::holds_alternative<KernelStep>(step.what)) return FindLibraryKernel(*step.instruction).run;
   if (const auto* product = std::get_if<ProductStep>(&step.what)) {
-    ProductLoops programs;
-    for (size_t block = 0; block < programs.size(); ++block) {
-      if (product->loops[block].has_value()) programs[block].emplace(product->loops[block]->program);
+    CpuProduct compiled{FindProductKernel(*step.instruction).run, {}};
+    for (size_t block = 0; block < std::size(product->loops); ++block) {
+      if (product->loops[block].has_value()) compiled.loops[block].emplace(product->loops[block]->program);
     }
-    return programs;
+    return compiled;
   }
   return std::monostate();
 }

@@ -1,7 +1,6 @@
 #pragma once
-// Compiles the loops of steps for the CPU.
+// Compiles steps for the CPU: their loops, and the functions of their kernels.
 
-#include <array>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -10,17 +9,20 @@
 #include "kernels/cpu/loops/row_program.h"
 #include "kernels/cpu/loops/tile_program.h"
 #include "plan/plan.h"
+#include "plan/select/kernel.h"
 
 namespace hlo::plan {
 
-// The loops of a ProductStep.
-using ProductLoops = std::array<std::optional<cpu::TileProgram>, 3>;
+struct CpuProduct {
+  ProductFn run;
+  std::optional<cpu::TileProgram> loops[3];  // Indexed by ProductStep::Block.
+};
 
-// The loops of a TileStep, ReduceStep, RowsStep or ProductStep; other steps have none.
+// A compiled TileStep, ReduceStep, RowsStep, KernelStep or ProductStep; other steps have no code.
 using CpuStep = std::variant<std::monostate, std::vector<cpu::TileProgram>, cpu::ReduceProgram,
-                             cpu::RowProgram, ProductLoops>;
+                             cpu::RowProgram, KernelFn, CpuProduct>;
 
-// Compiles the loops of a step of the plan.
+// Compiles a step of the plan.
 CpuStep CompileStep(const Plan& plan, const Step& step);
 
 }  // namespace hlo::plan

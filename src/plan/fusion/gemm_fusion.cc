@@ -59,7 +59,7 @@ class GemmFuser {
     if (how.run == nullptr || kernel.kernel.name == "small dot") return;
     const ValueId result = Resolve(kernel.results[0]);
     if (how.takes_epilogue && IsLarge(result)) products_[result] = i;
-    ProductStep product{how.run, {kernel.operands[0], kernel.operands[1]}, {result}};
+    ProductStep product{{kernel.operands[0], kernel.operands[1]}, {result}};
     bool joins = false;
     for (const int side : {ProductStep::kLhs, ProductStep::kRhs}) {
       const auto found = loops_.find(Resolve(kernel.operands[side]));
@@ -122,8 +122,7 @@ class GemmFuser {
     }
     if (!changes_.Allow("gemm_fusion", steps_[loop].instruction->name())) return false;
     if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
-      step.what =
-          ProductStep{how.run, {kernel->operands[0], kernel->operands[1]}, {Resolve(kernel->results[0])}};
+      step.what = ProductStep{{kernel->operands[0], kernel->operands[1]}, {Resolve(kernel->results[0])}};
     }
     auto& joined = std::get<ProductStep>(step.what);
     const ValueId result = joined.results[0];

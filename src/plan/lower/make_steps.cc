@@ -86,7 +86,7 @@ class StepMaker {
         break;
     }
     if (const LibraryKernel kernel = FindLibraryKernel(*node.instruction); kernel.run != nullptr) {
-      KernelStep step{kernel, {}, {}};
+      KernelStep step{kernel.description(), {}, {}};
       step.operands.assign(node.operands.begin(), node.operands.end());
       step.results.assign(node.results.begin(), node.results.end());
       steps->push_back({node.instruction, std::move(step)});

@@ -8,7 +8,7 @@
 #include "hlo_run/module.h"
 #include "kernels/cpu/bytecode/small_dot.h"
 #include "kernels/cpu/convolution/convolution.h"
-#include "plan/kernel.h"
+#include "plan/select/kernel.h"
 
 namespace hlo::plan {
 

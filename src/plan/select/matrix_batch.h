@@ -8,7 +8,7 @@
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/simd/widen.h"
 #include "kernels/lapack/product.h"
-#include "plan/kernel.h"
+#include "plan/select/kernel.h"
 #include "plan/select/library_kernels.h"
 #include "types/index.h"
 

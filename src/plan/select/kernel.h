@@ -1,5 +1,5 @@
 #pragma once
-// The interface of the kernels that steps call.
+// The functions of the CPU's kernels on whole arrays.
 
 #include <cstdint>
 #include <functional>
@@ -10,6 +10,7 @@
 #include "hlo_run/module.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/memory/dense_array.h"
+#include "plan/plan.h"
 
 namespace hlo::plan {
 
@@ -22,14 +23,14 @@ inline cpu::DenseArray Dense(const Shape& shape, const void* data) {
   return {data, shape.type(), shape.dims()};
 }
 
+// A kernel with its function; the other members are those of Kernel.
 struct LibraryKernel {
   std::string_view name;
   KernelFn run = nullptr;
-  int32_t updated = 0;  // This many first results may alias the first operands.
-  // The corresponding number, and whether unused results may be null, for this function only, not for GPU
-  // kernels.
-  int32_t replaced = 0;
+  int32_t updated = 0, replaced = 0;
   bool skips_unused = false;
+
+  Kernel description() const { return {name, updated, replaced, skips_unused}; }
 };
 
 // The operands and the result of a dot or convolution. Operands are in memory or computed on demand; `result`
