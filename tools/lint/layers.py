@@ -26,7 +26,7 @@ LEVELS = {
     "kernels/cuda/sort": 4.67, "kernels/cuda/lapack": 4.67, "kernels/cuda/movement": 4.67,
     "kernels/cuda/scan": 4.68, "kernels/cuda/gather_scatter": 4.69, "kernels/cuda/window": 4.69,
     "kernels/cuda/combiner": 4.7, "kernels/cuda": 4.71,
-    "plan": 5, "plan/codegen": 5.1, "plan/analysis": 5.2,
+    "plan/graph": 4.9, "plan/plan": 4.95, "plan": 5, "plan/codegen": 5.1, "plan/analysis": 5.2,
     "plan/select": 5.3,
     "plan/rewrite": 5.4, "plan/fusion": 5.4, "plan/memory": 5.4, "plan/validate": 5.4, "plan/cpu": 5.4, "plan/gpu": 5.4,
     "plan/lower": 5.5, "plan/bytecode": 5.5,
@@ -34,8 +34,10 @@ LEVELS = {
     "exec": 6, "observe": 7, "conform": 7.5, "debug": 8, "cli": 9, "python": 9,
 }
 # Layers that a folder and its subfolders never use, whatever their levels, nor their subfolders: kernels are compared with the
-# reference, and each device compiles the loops of src/loops by itself.
-APART = {"kernels": ("reference", "build", "io"), "kernels/cuda": ("kernels/cpu", "kernels/lapack"), "plan/codegen": ("kernels",)}
+# reference, each device compiles the loops of src/loops by itself, and plans are plain data.
+APART = {"kernels": ("reference", "build", "io"), "kernels/cuda": ("kernels/cpu", "kernels/lapack"),
+         "plan/graph": ("kernels",), "plan/plan": ("kernels",), "plan/codegen": ("kernels",), "plan/rewrite": ("kernels",),
+         "plan/lower": ("kernels",)}
 # A public header belongs to the layer that implements it.
 PUBLIC = {
     "source_text": "base", "diagnostic": "base", "version": "base",
