@@ -267,6 +267,12 @@ absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& boun
     const int64_t bound = Product(bounds.dims().subspan(group.in, group.in_end - group.in));
     const int64_t size = Product(actual.subspan(group.in, group.in_end - group.in));
     if (size == bound) continue;
+    if (size == 0 && group.out == group.out_end && !result.empty()) {  // A lost dimension empties the result.
+      int64_t emptied = 0;
+      while (emptied + 1 < result.rank() && !declared.IsDynamic(emptied)) ++emptied;
+      result[emptied] = 0;
+      continue;
+    }
     int64_t changing = group.out;
     for (int64_t o = group.out_end - 1; o >= group.out; --o) {
       if (declared.IsDynamic(o)) changing = o;
