@@ -19,10 +19,10 @@ void* AllocateAligned(int64_t byte_count, int64_t alignment) {
 
 constexpr int64_t kMaxCached = 256 << 20;
 
-class KeptBlocks {
+class PageCache {
  public:
-  static KeptBlocks& OfProcess() {
-    static auto* blocks = new KeptBlocks;
+  static PageCache& OfProcess() {
+    static auto* blocks = new PageCache;
     return *blocks;
   }
   void* Take(int64_t byte_count) {
@@ -39,23 +39,23 @@ class KeptBlocks {
     const std::lock_guard lock(mutex_);
     blocks_.push_back({data, byte_count});
     total_ += byte_count;
-    DropTo(most_);
+    DropTo(limit_);
   }
   void Drop() {
     const std::lock_guard lock(mutex_);
     DropTo(0);
   }
-  void KeepUpTo(int64_t most) {
+  void LimitTo(int64_t limit) {
     const std::lock_guard lock(mutex_);
-    most_ = most;
-    DropTo(most_);
+    limit_ = limit;
+    DropTo(limit_);
   }
 
  private:
   // Frees the oldest blocks first.
-  void DropTo(int64_t most) {
+  void DropTo(int64_t limit) {
     auto end = blocks_.begin();
-    for (; total_ > most; ++end) {
+    for (; total_ > limit; ++end) {
       std::free(end->data);
       total_ -= end->byte_count;
     }
@@ -68,7 +68,7 @@ class KeptBlocks {
   };
   std::mutex mutex_;
   std::vector<Block> blocks_;
-  int64_t total_ = 0, most_ = kMaxCached;
+  int64_t total_ = 0, limit_ = kMaxCached;
 };
 
 }  // namespace
@@ -77,7 +77,7 @@ void* AllocatePages(int64_t byte_count, int64_t large_from) {
   constexpr int64_t kLargePage = 2 << 20;
   const bool is_large = byte_count >= large_from;
   if (is_large) {
-    if (void* kept = KeptBlocks::OfProcess().Take(byte_count); kept != nullptr) return kept;
+    if (void* cached = PageCache::OfProcess().Take(byte_count); cached != nullptr) return cached;
   }
   const int64_t alignment = is_large ? kLargePage : 64;
   void* data = AllocateAligned(byte_count, alignment);
@@ -93,12 +93,12 @@ void* AllocatePages(int64_t byte_count, int64_t large_from) {
 
 void ReturnPages(void* data, int64_t byte_count, int64_t large_from) {
   if (byte_count >= large_from)
-    KeptBlocks::OfProcess().Put(data, byte_count);
+    PageCache::OfProcess().Put(data, byte_count);
   else
     std::free(data);
 }
 
-void DropReturnedPages() { KeptBlocks::OfProcess().Drop(); }
-void KeepReturnedPages(bool keep) { KeptBlocks::OfProcess().KeepUpTo(keep ? kMaxCached : 0); }
+void DropReturnedPages() { PageCache::OfProcess().Drop(); }
+void KeepReturnedPages(bool keep) { PageCache::OfProcess().LimitTo(keep ? kMaxCached : 0); }
 
 }  // namespace hlo
