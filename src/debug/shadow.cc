@@ -529,6 +529,7 @@ absl::StatusOr<ShadowReport> RunShadowOf(const CheckedModule& module, const Wide
 absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::vector<Literal>& arguments,
                                        const EvaluateOptions& options, const ShadowHook& hook) {
   HLO_RETURN_IF_ERROR(CheckSupported(module, options));
+  HLO_RETURN_IF_ERROR(reference::CheckSupplies(Reachable(module.module()), options));
   HLO_RETURN_IF_ERROR(CheckArguments(*module.module().entry(), arguments));
   HLO_ASSIGN_OR_RETURN(const std::unique_ptr<WideModule> wide, WideModule::Make(module.module()));
   HLO_ASSIGN_OR_RETURN(ShadowReport report, RunShadowOf(module, *wide, arguments, options, hook));
@@ -548,6 +549,7 @@ absl::StatusOr<std::vector<ShadowReport>> RunShadowOnDevices(
     return std::vector<ShadowReport>{std::move(report)};
   }
   HLO_RETURN_IF_ERROR(CheckSupported(module, options));
+  HLO_RETURN_IF_ERROR(reference::CheckSupplies(Reachable(module.module()), options));
   for (const std::vector<Literal>& own : arguments)
     HLO_RETURN_IF_ERROR(CheckArguments(*module.module().entry(), own));
   HLO_ASSIGN_OR_RETURN(const std::unique_ptr<WideModule> wide, WideModule::Make(module.module()));

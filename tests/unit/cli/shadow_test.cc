@@ -80,6 +80,28 @@ TEST_F(Cli, ShadowPrintsJson) {
   EXPECT_HAS(run.out, "\"inherited_ulp\":8388608.0");
 }
 
+TEST_F(Cli, ShadowNeedsNoHost) {
+  const Outcome takes = Run("shadow " + Write("infeed.hlo", R"(HloModule m
+ENTRY e {
+  t = token[] after-all()
+  i = (f32[2], token[]) infeed(t)
+  ROOT x = f32[2] get-tuple-element(i), index=0
+}
+)"));
+  EXPECT_EQ(takes.status, 2);
+  EXPECT_HAS(takes.err, "takes a value from the host, but there are none");
+  const Outcome gives = Run("shadow --random 1 --replicas 2 " + Write("outfeed.hlo", R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  t = token[] after-all()
+  o = token[] outfeed(x, t)
+  ROOT r = f32[2] add(x, x)
+}
+)"));
+  EXPECT_EQ(gives.status, 2);
+  EXPECT_HAS(gives.err, "gives a value to the host, but there is none");
+}
+
 TEST_F(Cli, ShadowRefusesAResultOfAnotherShape) {
   const Outcome run =
       Run("shadow " + Write("add.hlo", kAdd) + " --random 1 --against " + Write("out.txt", "f32[3] {1,2,3}"));

@@ -17,23 +17,6 @@ Literal F32(const std::vector<float>& values) {
   return literal;
 }
 
-// Runs a module whose only argument has these elements on each device, which are replicas unless the header
-// names partitions.
-std::vector<ShadowReport> RunOn(const std::string& text, const std::vector<std::vector<float>>& arguments) {
-  Diagnostics diagnostics;
-  std::shared_ptr<Module> module = Parse(std::make_shared<const SourceText>("m.hlo", text), diagnostics,
-                                         {.infer_shape = InferMissingShape});
-  EXPECT_NE(module, nullptr);
-  if (module->header().num_partitions == 1)
-    module->mutable_header().replica_count = static_cast<int64_t>(arguments.size());
-  std::vector<std::vector<Literal>> by_device;
-  for (const std::vector<float>& values : arguments) by_device.push_back({F32(values)});
-  absl::StatusOr<std::vector<ShadowReport>> reports =
-      RunShadowOnDevices(*Check(module, diagnostics), by_device, {}, {});
-  EXPECT_TRUE(reports.ok()) << reports.status();
-  return reports.ok() ? *std::move(reports) : std::vector<ShadowReport>(arguments.size());
-}
-
 const InstructionError& ErrorOf(const ShadowReport& report, std::string_view name) {
   for (const InstructionError& error : report.errors) {
     if (error.instruction->name() == name) return error;
@@ -43,13 +26,36 @@ const InstructionError& ErrorOf(const ShadowReport& report, std::string_view nam
   return none;
 }
 
+class ShadowOnDevices : public testing::Test {
+ protected:
+  // Runs a module whose only argument has these elements on each device, which are replicas unless the header
+  // names partitions.
+  std::vector<ShadowReport> RunOn(const std::string& text, const std::vector<std::vector<float>>& arguments) {
+    Diagnostics diagnostics;
+    module_ = Parse(std::make_shared<const SourceText>("m.hlo", text), diagnostics,
+                    {.infer_shape = InferMissingShape});
+    EXPECT_NE(module_, nullptr);
+    if (module_->header().num_partitions == 1)
+      module_->mutable_header().replica_count = static_cast<int64_t>(arguments.size());
+    std::vector<std::vector<Literal>> by_device;
+    for (const std::vector<float>& values : arguments) by_device.push_back({F32(values)});
+    absl::StatusOr<std::vector<ShadowReport>> reports =
+        RunShadowOnDevices(*Check(module_, diagnostics), by_device, {}, {});
+    EXPECT_TRUE(reports.ok()) << reports.status();
+    return reports.ok() ? *std::move(reports) : std::vector<ShadowReport>(arguments.size());
+  }
+
+ private:
+  std::shared_ptr<Module> module_;  // Reports refer to its instructions.
+};
+
 double WideAt(const ShadowValue& value, int64_t i) { return value.wide.span<double>()[i]; }
 double BoundAt(const ShadowValue& value, int64_t i) {
   return value.is_exact() ? 0 : value.bound.span<double>()[i];
 }
 
 // In the order of the devices, 1 + 2^-24 rounds to 1 three times. The exact sum is 3 * 2^-24 larger, 1.5 ULP.
-TEST(ShadowOnDevices, SumsInTheWiderTypeOverDevices) {
+TEST_F(ShadowOnDevices, SumsInTheWiderTypeOverDevices) {
   const std::vector<ShadowReport> reports = RunOn(R"(HloModule m
 sum {
   a = f32[] parameter(0)
@@ -78,7 +84,7 @@ constexpr char kHalfAnUlp[] = R"(  x = f32[2] parameter(0)
 )";
 
 // y is half an ULP smaller than 1 + 2^-24 where x is 1, and exact elsewhere.
-TEST(ShadowOnDevices, GathersValuesAndBounds) {
+TEST_F(ShadowOnDevices, GathersValuesAndBounds) {
   const std::vector<ShadowReport> reports = RunOn("HloModule m\nENTRY e {\n" + std::string(kHalfAnUlp) +
                                                       "  ROOT r = f32[4] all-gather(y), dimensions={0}\n}\n",
                                                   {{1, 5}, {0, 7}});
@@ -94,7 +100,7 @@ TEST(ShadowOnDevices, GathersValuesAndBounds) {
 }
 
 // A device without a source gets exact zeros.
-TEST(ShadowOnDevices, PermutesInLoops) {
+TEST_F(ShadowOnDevices, PermutesInLoops) {
   const std::vector<ShadowReport> reports = RunOn(R"(HloModule m
 body {
   s = (s32[], f32[1]) parameter(0)
@@ -130,7 +136,7 @@ ENTRY e {
   EXPECT_EQ(ErrorOf(reports[2], "z").executions, 2);
 }
 
-TEST(ShadowOnDevices, MaximumTakesTheLargestBound) {
+TEST_F(ShadowOnDevices, MaximumTakesTheLargestBound) {
   const std::vector<ShadowReport> reports = RunOn(
       "HloModule m\n"
       R"(
@@ -152,7 +158,7 @@ ENTRY e {
 }
 
 // The product 3 * 3 * 3 of nearest floats of 3 + 2^-23; its bound is an estimate.
-TEST(ShadowOnDevices, EstimatesOtherReducers) {
+TEST_F(ShadowOnDevices, EstimatesOtherReducers) {
   const std::vector<ShadowReport> reports = RunOn(R"(HloModule m
 product {
   a = f32[] parameter(0)
@@ -178,7 +184,7 @@ ENTRY e {
 }
 
 // Whether 1 + 2^-24 is above 1 depends on rounding on device 0, so the gathered outcome may differ.
-TEST(ShadowOnDevices, CarriesUncertainOutcomes) {
+TEST_F(ShadowOnDevices, CarriesUncertainOutcomes) {
   const std::vector<ShadowReport> reports =
       RunOn("HloModule m\nENTRY e {\n" + std::string(kHalfAnUlp) +
                 "  one = f32[2] constant({1, 1})\n  g = pred[2] compare(y, one), direction=GT\n"
@@ -190,7 +196,7 @@ TEST(ShadowOnDevices, CarriesUncertainOutcomes) {
   }
 }
 
-TEST(ShadowOnDevices, FollowsAsyncCollectivesAndTransfers) {
+TEST_F(ShadowOnDevices, FollowsAsyncCollectivesAndTransfers) {
   const std::vector<ShadowReport> reports =
       RunOn("HloModule m, num_partitions=2\nENTRY e {\n" + std::string(kHalfAnUlp) + R"(
   s = (f32[2], f32[4]) all-gather-start(y), channel_id=2, replica_groups={{0,1}}, use_global_device_ids=true, dimensions={0}
