@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <list>
 
 #include "hlo_run/check.h"
 #include "hlo_run/custom_calls.h"
@@ -22,12 +23,14 @@ ENTRY e {
 }
 )";
 
-CheckedModule Checked(const std::string& text) {
+// Reports refer to the instructions of the module, which is therefore kept.
+const CheckedModule& Checked(const std::string& text) {
   const auto source = std::make_shared<const SourceText>("m.hlo", text);
   Diagnostics diagnostics;
   std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
   EXPECT_NE(module, nullptr);
-  return *Check(module, diagnostics);
+  static std::list<CheckedModule> kept;
+  return kept.emplace_back(*Check(module, diagnostics));
 }
 
 Literal Argument() {

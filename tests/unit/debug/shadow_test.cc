@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <complex>
+#include <list>
 
 #include "debug/verdict.h"
 #include "hlo_run/check.h"
@@ -14,12 +15,14 @@
 namespace hlo::debug::shadow_test {
 namespace {
 
-CheckedModule Checked(const std::string& text) {
+// Reports refer to the instructions of the module, which is therefore kept.
+const CheckedModule& Checked(const std::string& text) {
   const auto source = std::make_shared<const SourceText>("m.hlo", text);
   Diagnostics diagnostics;
   std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
   EXPECT_NE(module, nullptr);
-  return *Check(module, diagnostics);
+  static std::list<CheckedModule> kept;
+  return kept.emplace_back(*Check(module, diagnostics));
 }
 
 Literal F32(const std::vector<float>& values) {
