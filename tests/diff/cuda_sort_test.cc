@@ -11,7 +11,8 @@ namespace {
 constexpr const char* kShapes[][2] = {{"1", "0"},     {"37", "0"},  {"3,700", "1"}, {"70,3", "0"},
                                       {"5,2,6", "1"}, {"5,0", "1"}, {"255", "0"},   {"256", "0"},
                                       {"257", "0"},   {"2048", "0"}};
-constexpr const char* kLong[][2] = {{"4096", "0"}, {"4097", "0"}, {"3,2053", "1"}, {"2100,5", "0"}};
+constexpr const char* kLong[][2] = {{"8192", "0"}, {"4097", "0"}, {"3,2053", "1"}, {"2100,5", "0"}};
+constexpr const char* kLonger[][2] = {{"8193", "0"}, {"15000", "0"}, {"2,9000", "1"}, {"8200,2", "0"}};
 
 // `before` compares (a, i) with (b, j).
 void ExpectSorted(const char* dims, const char* dimension, const char* type, const char* second,
@@ -43,12 +44,13 @@ TEST(CudaSort, ByOneKey) {
   }
 }
 
-TEST(CudaSort, LongLinesByDigits) {
-  for (const auto& [dims, dimension] : kLong) {
-    for (const char* type : {"f32", "s64"}) {
-      ExpectSorted(dims, dimension, type, "s32",
-                   "ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER", true, "sort by digits");
-    }
+TEST(CudaSort, LongLines) {
+  for (const char* type : {"f32", "s64"}) {
+    const char* before = "ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER";
+    for (const auto& [dims, dimension] : kLong)
+      ExpectSorted(dims, dimension, type, "s32", before, true, "sort in blocks");
+    for (const auto& [dims, dimension] : kLonger)
+      ExpectSorted(dims, dimension, type, "s32", before, true, "sort in sweeps");
   }
 }
 
@@ -57,7 +59,7 @@ TEST(CudaSort, ByAComparisonThatHasNoPlaceForNaN) {
     ExpectSortedEverywhere("f32", "s32", "ROOT r = pred[] compare(a, b), direction=GT", specials);
     ExpectSortedEverywhere("bf16", "c64", "ROOT r = pred[] compare(a, b), direction=LT", specials);
     ExpectSorted("9001", "0", "f64", "c128", "ROOT r = pred[] compare(b, a), direction=LT", specials,
-                 "sort by digits");
+                 "sort in sweeps");
   }
 }
 
@@ -136,8 +138,8 @@ TEST(CudaSort, LeavesOtherComparatorsAlone) {
 TEST(CudaTopk, FirstOfEachLine) {
   for (const char* type : {"f32", "bf16", "f64", "s16", "u32"}) {
     for (const char* largest : {"true", "false"}) {
-      for (const auto& [n, k] :
-           {std::pair(1, 1), std::pair(40, 40), std::pair(1000, 7), std::pair(2500, 300), std::pair(5, 0)}) {
+      for (const auto& [n, k] : {std::pair(1, 1), std::pair(40, 40), std::pair(1000, 7), std::pair(2500, 300),
+                                 std::pair(9000, 40), std::pair(5, 0)}) {
         test::ExpectKernelAgrees(
             fmt::format("ENTRY e {{ x = {0}[3,{1}] parameter(0)\n"
                         " ROOT r = ({0}[3,{2}], s32[3,{2}]) topk(x), k={2}, largest={3} }}",

@@ -4,7 +4,7 @@
 // tasks share one kernel because the VM takes long to compile.
 
 #include "kernels/cuda/gather_scatter/scatter_body.h"
-#include "kernels/cuda/sort/sort_body.h"
+#include "kernels/cuda/sort/sort_lines.h"
 #include "kernels/cuda/vm/vm_body.h"
 #include "kernels/cuda/window/window_body.h"
 

@@ -7,7 +7,7 @@
 #include "device/align.h"
 #include "kernels/cuda/combiner/custom_combiner_kernels.h"
 #include "kernels/cuda/combiner/custom_combiner_program.h"
-#include "kernels/cuda/sort/sort_plan.h"
+#include "kernels/cuda/sort/permute.h"
 #include "kernels/cuda/window/window_plan.h"
 #include "types/index.h"
 
@@ -90,7 +90,9 @@ std::optional<CudaKernel> FindCustomSortKernel(const Instruction& sort,
                                         Stream stream) -> absl::Status {
     if (lines.count() == 0) return absl::OkStatus();
     HLO_ASSIGN_OR_RETURN(const uint32_t* order, lines.Enqueue(operands, workspace, stream));
-    return Permute(lines.lines(), order, widths, operands, results, stream);
+    for (size_t k = 0; k < widths.size(); ++k)
+      HLO_RETURN_IF_ERROR(Permute(lines.lines(), order, widths[k], operands[k], results[k], stream));
+    return absl::OkStatus();
   };
   return kernel;
 }

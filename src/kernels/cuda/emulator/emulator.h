@@ -87,6 +87,7 @@ class HostEnv {
   }
   uint32_t ballot(bool p) const { return LanesWith(emulator::Meeting::kBallot, p ? 1 : 0, 1); }
   uint32_t match_any(uint32_t v) const { return LanesWith(emulator::Meeting::kMatchAny, v, v); }
+  uint32_t match_digit(uint32_t v) const { return match_any(v); }
 
   template <int Bytes>
   void copy_async(void* shared, const void* global, int valid_bytes) const {

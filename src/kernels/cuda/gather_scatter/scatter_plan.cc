@@ -45,6 +45,16 @@ bool SetWalks(const IndexedArrays& arrays, Granularity granularity, ScatterArgs&
   return true;
 }
 
+SortLines OneLine(const ScatterArgs& args) {
+  SortLines lines;
+  lines.count = 1;
+  lines.length = args.position_count;
+  return lines;
+}
+uint32_t TargetBits(const ScatterArgs& args) {
+  return std::max(1u, static_cast<uint32_t>(std::bit_width(args.nowhere)));
+}
+
 }  // namespace
 
 std::optional<ScatterPositions> PlanPositions(const Instruction& scatter) {
@@ -85,20 +95,29 @@ LaunchShape EachPosition(int64_t count) {
 }
 
 int64_t SortedPositionsBytes(const ScatterArgs& args) {
-  return 4 * device::Aligned(int64_t{4} * args.position_count) + RadixCountsBytes(args.position_count);
+  return 4 * device::Aligned(int64_t{4} * args.position_count) +
+         RadixSortBytes(OneLine(args), TargetBits(args));
 }
 
 absl::Status SortPositions(ScatterArgs& args, void* workspace, device::Stream stream) {
   const int64_t n = args.position_count, bytes = device::Aligned(4 * n);
   auto* memory = static_cast<std::byte*>(workspace);
   const auto words = [&](int64_t i) { return reinterpret_cast<uint32_t*>(memory + i * bytes); };
-  RadixBuffers<uint32_t> buffers{words(0), words(1), words(2), words(3), words(4)};
-  args.keys = buffers.keys;
+  args.keys = words(0);
   HLO_RETURN_IF_ERROR(Launch<ScatterTargets>(EachPosition(n), args, stream));
-  HLO_RETURN_IF_ERROR(
-      RadixSort(buffers, n, static_cast<uint32_t>(std::bit_width(args.nowhere)), true, stream));
-  args.keys = buffers.keys;
-  args.order = buffers.order;
+  RadixSortArrays<uint32_t> arrays;
+  arrays.lines = OneLine(args);
+  arrays.bits = TargetBits(args);
+  // The first pass must not write its input.
+  const int64_t sorted = RadixPasses(arrays.bits) % 2;
+  arrays.keys_in = words(0);
+  arrays.keys_out[0] = words(sorted);
+  arrays.keys_out[1] = words(1 - sorted);
+  arrays.values_out[0] = words(2);
+  arrays.values_out[1] = words(3);
+  HLO_RETURN_IF_ERROR(RadixSort(arrays, words(4), stream));
+  args.keys = words(sorted);
+  args.order = words(2);
   return absl::OkStatus();
 }
 

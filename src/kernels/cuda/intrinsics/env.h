@@ -58,6 +58,24 @@ class DeviceEnv {
   HLO_DEVICE uint32_t ballot(bool p) const { HLO_DEVICE_VALUE(uint32_t, __ballot_sync(kAll, p)); }
   // Returns the mask of lanes with the same value.
   HLO_DEVICE uint32_t match_any(uint32_t v) const { HLO_DEVICE_VALUE(uint32_t, __match_any_sync(kAll, v)); }
+  // The same for values of 8 bits, by a ballot for each bit.
+  HLO_DEVICE uint32_t match_digit(uint32_t v) const {
+    uint32_t same = kAll;
+#ifdef __CUDA_ARCH__
+    HLO_UNROLL
+    for (int bit = 0; bit < 8; ++bit) {
+      uint32_t lanes;
+      asm volatile(
+          "{\n.reg .pred p;\n.reg .b32 t;\n"
+          "and.b32 t, %1, %2;\nsetp.ne.u32 p, t, 0;\n"
+          "vote.sync.ballot.b32 %0, p, 0xffffffff;\n@!p not.b32 %0, %0;\n}"
+          : "=r"(lanes)
+          : "r"(v), "r"(1u << bit));
+      same &= lanes;
+    }
+#endif
+    return same;
+  }
 
   // Bytes is 4, 8 or 16, and the alignment of both pointers. Bytes beyond `valid_bytes` are zero-filled. The
   // copy is visible to this thread after a wait that covers its group, and to other threads after a
