@@ -173,7 +173,8 @@ int main(int argc, char** argv) {
     for (const char* type : {"FFT", "RFFT", "IRFFT"}) {
       const int64_t points = int64_t{1} << (is_double ? 25 : 26);
       std::vector<FftCase> cases;
-      for (int64_t n : {64, 256, 1024, 4096, 16384}) cases.push_back({type, is_double, {points / n, n}});
+      for (int64_t n : {64, 256, 1024, 2048, 4096, 8192, 16384})
+        cases.push_back({type, is_double, {points / n, n}});
       for (int64_t n : {1 << 20, 1 << 24}) cases.push_back({type, is_double, {(int64_t{1} << 24) / n, n}});
       for (int64_t n : {19683, 1000, 1009, 65537})
         cases.push_back({type, is_double, {(int64_t{1} << 22) / n, n}});

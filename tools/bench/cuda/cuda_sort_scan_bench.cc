@@ -51,16 +51,17 @@ template <class T>
 bool IsSorted(absl::Span<const T> keys, absl::Span<const T> got) {
   return std::is_sorted(got.begin(), got.end()) && Checksum(keys) == Checksum(got);
 }
-// True if the positions are those of the sorted keys and equal keys keep their order, so that no position
-// occurs twice.
+// True if the positions are those of the sorted keys in rows of n and equal keys keep their order, so that no
+// position occurs twice.
 template <class T>
 bool IsStablySorted(const std::vector<T>& keys, const std::vector<T>& got,
-                    const std::vector<int32_t>& positions) {
+                    const std::vector<int32_t>& positions, size_t n) {
   for (size_t i = 0; i < got.size(); ++i) {
     const int32_t p = positions[i];
-    if (p < 0 || static_cast<size_t>(p) >= keys.size() || keys[static_cast<size_t>(p)] != got[i])
+    if (p < 0 || static_cast<size_t>(p) >= keys.size() || keys[static_cast<size_t>(p)] != got[i] ||
+        static_cast<size_t>(p) / n != i / n)
       return false;
-    if (i > 0 && got[i] == got[i - 1] && p <= positions[i - 1]) return false;
+    if (i % n > 0 && got[i] == got[i - 1] && p <= positions[i - 1]) return false;
   }
   return true;
 }
@@ -96,17 +97,23 @@ void SortCase(const char* type, int64_t rows, int64_t n, bool pairs, const devic
     const T* in = static_cast<const T*>(set.operands[0].data());
     T* out = static_cast<T*>(set.library_results[0].data());
     const int* begin = static_cast<const int*>(device_offsets.data());
-    if (rows > 1) return CubSortRows(scratch, bytes, in, out, rows * n, rows, begin, stream);
-    if (!pairs) return CubSort(scratch, bytes, in, out, n, stream);
-    return CubSortPairs(scratch, bytes, in, out, static_cast<const int32_t*>(set.operands[1].data()),
-                        static_cast<int32_t*>(set.library_results[1].data()), n, stream);
+    if (!pairs) {
+      return rows > 1 ? CubSortRows(scratch, bytes, in, out, rows * n, rows, begin, stream)
+                      : CubSort(scratch, bytes, in, out, n, stream);
+    }
+    const auto* numbers_in = static_cast<const int32_t*>(set.operands[1].data());
+    auto* numbers_out = static_cast<int32_t*>(set.library_results[1].data());
+    return rows > 1 ? CubSortRowPairs(scratch, bytes, in, out, numbers_in, numbers_out, rows * n, rows, begin,
+                                      stream)
+                    : CubSortPairs(scratch, bytes, in, out, numbers_in, numbers_out, n, stream);
   };
   DeviceArray scratch = ScratchOf(call);
   report.kernel = kernel.name();
   report.bytes = 2.0 * static_cast<double>(results[0] + (pairs ? results[1] : 0));
   report.same_bits = RepeatsItself(kernel, sets[0], stream);
   const std::vector<T> got = sets[0].results[0].Get<T>();
-  bool right = pairs ? IsStablySorted(keys, got, sets[0].results[1].Get<int32_t>()) : true;
+  bool right =
+      pairs ? IsStablySorted(keys, got, sets[0].results[1].Get<int32_t>(), static_cast<size_t>(n)) : true;
   for (int64_t r = 0; r < rows; ++r)
     right &=
         IsSorted(absl::MakeConstSpan(keys).subspan(r * n, n), absl::MakeConstSpan(got).subspan(r * n, n));
@@ -180,5 +187,9 @@ int main(int argc, char** argv) {
     ScanCase<double>("f64", n, device, table, stream);
   }
   SortCase<float>("f32", 16384, 1024, false, device, table, stream);
+  SortCase<uint16_t>("u16", 1024, 4096, false, device, table, stream);
+  SortCase<uint16_t>("u16", 1024, 4096, true, device, table, stream);
+  SortCase<float>("f32", 1024, 512, true, device, table, stream);
+  SortCase<float>("f32", 512, 8192, false, device, table, stream);
   return table.status();
 }

@@ -23,6 +23,7 @@ TARGETS = [
     ("convolution by cuDNN", r"convolution ", "ratio", 0.85),
     ("reduce by CUB", r"sum (?!.*columns|bf16)", "ratio", 0.95),
     ("reduce by copy", r"sum ", "of_copy", 0.90),
+    ("sort by CUB", r"sort ", "ratio", 0.90),
     ("FFT by cuFFT", r"I?R?FFT ", "ratio", 0.85),
     ("ResNet-50 by XLA", r"resnet50 ", "ratio", 1 / 1.5),
 ]
