@@ -1,4 +1,5 @@
 #include "kernels/cuda/fft/fft_body.h"
+#include "kernels/cuda/fft/fft_power_of_two_body.h"
 #include "kernels/cuda/launch/launch.cuh"
 
 HLO_CUDA_KERNEL(hlo::cuda::FftF32)
@@ -7,3 +8,6 @@ HLO_CUDA_KERNEL(hlo::cuda::FftF64)
 HLO_CUDA_KERNEL(hlo::cuda::FftF64Wide)
 HLO_CUDA_KERNEL(hlo::cuda::FftHalfF32)
 HLO_CUDA_KERNEL(hlo::cuda::FftHalfF64)
+
+#define HLO_FFT_KERNEL(Access, Length) HLO_CUDA_KERNEL(hlo::cuda::Fft##Access##Length)
+HLO_FFT_KERNELS(HLO_FFT_KERNEL)

@@ -70,10 +70,26 @@ struct FftArgs {
   FftDigit digits[kFftDigits];  // The last digit varies fastest.
 };
 
-// Base addresses and base points of a line of the thread block.
+// Base addresses and base points of a line.
 struct FftLine {
   int64_t in, out, in_point, out_point;
 };
+
+// Returns the bases of line `number`.
+HLO_DEVICE FftLine PlaceFftLine(const FftDigit (&digits)[kFftDigits], uint32_t number) {
+  FftLine line = {0, 0, 0, 0};
+  for (int d = kFftDigits - 1; d >= 0; --d) {
+    const FftDigit& digit = digits[d];
+    const uint32_t next = digit.size.Quotient(number);
+    const int64_t i = number - next * digit.size.divisor;
+    number = next;
+    line.in += i * digit.in;
+    line.out += i * digit.out;
+    line.in_point += i * digit.in_point;
+    line.out_point += i * digit.out_point;
+  }
+  return line;
+}
 
 // Pads an index so that strided accesses to points avoid bank conflicts.
 template <class T>
@@ -93,21 +109,8 @@ class FftBlock {
   }
 
   HLO_DEVICE void PlaceLines() {
-    for (uint32_t l = env_.thread(); l < count_; l += env_.threads()) {
-      FftLine line = {0, 0, 0, 0};
-      uint32_t rest = first_ + l;
-      for (int d = kFftDigits - 1; d >= 0; --d) {
-        const FftDigit& digit = args_.digits[d];
-        const uint32_t next = digit.size.Quotient(rest);
-        const int64_t i = rest - next * digit.size.divisor;
-        rest = next;
-        line.in += i * digit.in;
-        line.out += i * digit.out;
-        line.in_point += i * digit.in_point;
-        line.out_point += i * digit.out_point;
-      }
-      lines_[l] = line;
-    }
+    for (uint32_t l = env_.thread(); l < count_; l += env_.threads())
+      lines_[l] = PlaceFftLine(args_.digits, first_ + l);
     env_.sync();
   }
 

@@ -22,6 +22,12 @@ bool HasTypes(FftType type, ElementType input, ElementType output) {
 }
 
 absl::Status LaunchStep(const FftStep& step, bool is_double, Stream stream) {
+  if (step.power_of_two != 0) {
+    absl::Status status;
+    WithFftPowerOfTwo(step.access, step.power_of_two,
+                      [&]<class Kernel>() { status = Launch<Kernel>(step.shape, step.power_args, stream); });
+    return status;
+  }
   if (step.is_half) {
     return is_double ? Launch<FftHalfF64>(step.shape, step.half, stream)
                      : Launch<FftHalfF32>(step.shape, step.half, stream);
@@ -41,7 +47,8 @@ std::optional<CudaKernel> FindFftKernel(const Instruction& fft, const DeviceProp
   const FftType type = fft.Get<attr::fft_type>();
   if (!HasTypes(type, input.type(), fft.shape().type())) return std::nullopt;
   const bool is_double = ComponentType(input.type()) == ElementType::kF64;
-  std::optional<FftPlan> made = PlanFft(type, is_double, input.dims(), fft.Get<attr::fft_length>());
+  std::optional<FftPlan> made =
+      PlanFft(type, is_double, input.dims(), fft.Get<attr::fft_length>(), device.shared_bytes_per_block);
   if (!made.has_value()) return std::nullopt;
   for (const FftStep& step : made->steps) {
     if (static_cast<int64_t>(step.shape.shared_bytes) > device.shared_bytes_per_block) return std::nullopt;

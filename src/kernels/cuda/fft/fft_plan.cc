@@ -51,7 +51,7 @@ bool AddRealToBins(FftPlanner& planner, int64_t n, int64_t count) {
   if (!IsHalved(n, is_double))
     return planner.AddTransform(n, lines, {kFftLoadReal, 0, n, bins}, FftPlace::kInput, FftPlace::kOutput);
   lines.in_outer = half;
-  if (FactorsOf(half, is_double).has_value()) {
+  if (planner.IsOneLaunch(half)) {
     if (!planner.AddTransform(half, lines, {0, kFftStoreHalf, half, half}, FftPlace::kInput,
                               FftPlace::kOutput))
       return false;
@@ -79,7 +79,7 @@ bool AddBinsToReal(FftPlanner& planner, int64_t n, int64_t count, double scale, 
   }
   lines.out_outer = half;
   scale *= 2;  // The half-length transform has half as many points.
-  if (FactorsOf(half, is_double).has_value()) {
+  if (planner.IsOneLaunch(half)) {
     if (!planner.AddTransform(half, lines, {kFftLoadHalf | kFftConjLoad, kFftConjStore, half, half, scale},
                               from, FftPlace::kOutput))
       return false;
@@ -119,8 +119,8 @@ bool AddAll(FftPlanner& planner, FftType type, absl::Span<const int64_t> in_dims
 }  // namespace
 
 std::optional<FftPlan> PlanFft(FftType type, bool is_double, absl::Span<const int64_t> in_dims,
-                               absl::Span<const int64_t> length) {
-  FftPlanner planner(is_double);
+                               absl::Span<const int64_t> length, int64_t shared_bytes) {
+  FftPlanner planner(is_double, shared_bytes);
   if (hlo::Product(in_dims) == 0 || hlo::Product(length) == 0) return planner.plan();
   if (length.empty() || hlo::Product(in_dims) > kMaxFftElements || !AddAll(planner, type, in_dims, length))
     return std::nullopt;
@@ -144,12 +144,14 @@ FftStep Bound(const FftPlan& plan, FftStep step, const FftPointers& pointers) {
   };
   step.args.in = step.half.in = step.from == FftPlace::kInput ? pointers.input : place(step.from);
   step.args.out = step.half.out = place(step.to);
-  step.args.roots = table(step.tables.roots);
+  step.power_args.in = step.args.in;
+  step.power_args.out = step.args.out;
+  step.args.roots = step.power_args.roots = table(step.tables.roots);
   step.args.chirp = table(step.tables.chirp);
   step.args.spectrum = table(step.tables.spectrum);
-  step.args.coarse = step.half.coarse = table(step.tables.coarse);
-  step.args.fine = step.half.fine = table(step.tables.fine);
-  step.args.half_roots = table(step.tables.half_roots);
+  step.args.coarse = step.power_args.coarse = step.half.coarse = table(step.tables.coarse);
+  step.args.fine = step.power_args.fine = step.half.fine = table(step.tables.fine);
+  step.args.half_roots = step.power_args.half_roots = table(step.tables.half_roots);
   return step;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // Plans a Fourier transform as a sequence of launches:
-//   * lengths of small prime factors that fit into a thread block: one launch per axis;
+//   * lengths of small prime factors that fit into a thread block: one launch per axis. Powers of two in f32
+//   have
+//     a kernel for each length;
 //   * longer ones, N = N1 N2 (four-step): columns of length N2, twiddle factors, then rows of length N1
 //     (recursively);
 //   * other lengths by Bluestein's algorithm;
@@ -13,6 +15,7 @@
 #include "absl/types/span.h"
 #include "hlo_run/attribute.h"
 #include "kernels/cuda/fft/fft_body.h"
+#include "kernels/cuda/fft/fft_power_of_two_body.h"
 
 namespace hlo::cuda {
 
@@ -30,9 +33,13 @@ struct FftStep {
   LaunchShape shape;
   bool wide = false;     // Uses the radices 11 and 13.
   bool is_half = false;  // The step runs FftHalfBody.
+  // The points of lines that a kernel of fft_power_of_two_body.h transforms; 0: another one does.
+  uint32_t power_of_two = 0;
+  FftAccess access = FftAccess::kPoints;  // Of that kernel.
   Tables tables;
   FftArgs args;
   FftHalfArgs half;
+  FftLinesArgs power_args;
 };
 
 struct FftPlan {
@@ -43,10 +50,12 @@ struct FftPlan {
   int64_t workspace_bytes() const;
 };
 
+constexpr int64_t kMostSharedBytes = 227 << 10;
+
 // Plans a transform of the last `length.size()` dimensions. Returns nullopt if it is too large for the plans
 // above. The plan of empty arrays has no steps.
 std::optional<FftPlan> PlanFft(FftType type, bool is_double, absl::Span<const int64_t> in_dims,
-                               absl::Span<const int64_t> length);
+                               absl::Span<const int64_t> length, int64_t shared_bytes = kMostSharedBytes);
 
 // Returns the step with the pointers of a run in its arguments.
 struct FftPointers {

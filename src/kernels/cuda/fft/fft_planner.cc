@@ -1,6 +1,8 @@
 #include "kernels/cuda/fft/fft_planner.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 
 #include "device/align.h"
 #include "kernels/cuda/fft/fft_blocks.h"
@@ -12,6 +14,9 @@ constexpr int64_t kMaxFftLines = (int64_t{1} << 31) - 1;
 // The tables of Bluestein's algorithm are computed on the host.
 constexpr int64_t kLongestBluestein = 1 << 20;
 constexpr uint32_t kHalfThreads = FftHalfF32::kThreads;
+// What the kernels for powers of two convert.
+constexpr uint32_t kPlainPointFlags = kFftConjLoad | kFftConjStore | kFftLoadHalf | kFftStoreHalf,
+                   kPlainLineFlags = kFftConjLoad | kFftConjStore | kFftStoreRotated;
 
 FftStep StepOf(const FftEnds& ends, FftPlace from, FftPlace to) {
   FftStep step{from, to};
@@ -119,13 +124,56 @@ void FftPlanner::AddHalf(int64_t n, int64_t lines, bool to_bins, FftPlace from, 
 bool FftPlanner::AddSmooth(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to,
                            int64_t chirp, int64_t spectrum) {
   const size_t first = plan_.steps.size();
-  const bool added = FactorsOf(n, plan_.is_double).has_value() ? AddBlocks(n, lines, ends, from, to)
-                                                               : AddSplit(n, lines, ends, from, to);
+  const bool has_own_kernel = HasOwnKernel(n) && lines.in_stride == 1 && lines.out_stride == 1 &&
+                              ((ends.load | ends.store) & ~kPlainPointFlags) == 0;
+  const bool added = FactorsOf(n, plan_.is_double).has_value() || has_own_kernel
+                         ? AddBlocks(n, lines, ends, from, to)
+                         : AddSplit(n, lines, ends, from, to);
   for (size_t i = first; i < plan_.steps.size(); ++i) {
     plan_.steps[i].tables.chirp = chirp;
     plan_.steps[i].tables.spectrum = spectrum;
   }
   return added;
+}
+
+std::optional<FftPlanner::OwnKernel> FftPlanner::FindOwnKernel(FftAccess access, int64_t n) const {
+  std::optional<OwnKernel> found;
+  if (plan_.is_double) return found;
+  WithFftPowerOfTwo(access, n, [&]<class Kernel>() {
+    found = {Kernel::kBlockLines, Kernel::kThreads, static_cast<int64_t>(Kernel::kSharedBytes)};
+  });
+  return found.has_value() && found->shared_bytes <= shared_bytes_ ? found : std::nullopt;
+}
+bool FftPlanner::IsOneLaunch(int64_t n) const {
+  return HasOwnKernel(n) || FactorsOf(n, plan_.is_double).has_value();
+}
+
+bool FftPlanner::ChooseOwnKernel(FftStep& step, int64_t n, int64_t lines) const {
+  const FftArgs& args = step.args;
+  const FftDigit& nearest = args.digits[kFftDigits - 1];
+  const bool has_neighbours = nearest.size.divisor > 1, stores_points = args.out_stride == 1,
+             loads_points = args.in_stride == 1;
+  step.access = loads_points && stores_points ? FftAccess::kPoints : FftAccess::kLines;
+  const bool by_lines = step.access == FftAccess::kLines;
+  const bool loads_lines = has_neighbours && std::abs(nearest.in) < std::abs(args.in_stride),
+             stores_lines = has_neighbours && std::abs(nearest.out) < std::abs(args.out_stride);
+  if (by_lines && !(stores_lines && (loads_lines || loads_points))) return false;
+  const std::optional<OwnKernel> kernel = FindOwnKernel(step.access, n);
+  if (!kernel.has_value() || (args.flags & ~(by_lines ? kPlainLineFlags : kPlainPointFlags)) != 0)
+    return false;
+  step.power_of_two = static_cast<uint32_t>(n);
+  FftLinesArgs& own = step.power_args;
+  own.in_stride = args.in_stride;
+  own.out_stride = args.out_stride;
+  std::copy(std::begin(args.digits), std::end(args.digits), own.digits);
+  own.lines = static_cast<uint32_t>(lines);
+  own.fine_bits = args.fine_bits;
+  own.flags = args.flags | (by_lines && loads_points && !loads_lines ? kFftStagedLoad : 0u);
+  own.scale = static_cast<float>(args.scale);
+  step.shape = {{static_cast<uint32_t>((lines + kernel->block_lines - 1) / kernel->block_lines)},
+                kernel->threads,
+                static_cast<size_t>(kernel->shared_bytes)};
+  return true;
 }
 
 bool FftPlanner::AddBlocks(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from,
@@ -184,7 +232,10 @@ bool FftPlanner::AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends,
 }
 
 bool FftPlanner::Finish(FftStep& step, int64_t n, int64_t lines) {
-  SetBlocks(step, n, lines, plan_.is_double);
+  if (!ChooseOwnKernel(step, n, lines)) {
+    if (!FactorsOf(n, plan_.is_double).has_value()) return false;
+    SetBlocks(step, n, lines, plan_.is_double);
+  }
   step.tables.roots = Roots(n, n, 1, "roots");
   plan_.steps.push_back(step);
   return true;

@@ -32,7 +32,12 @@ struct FftLines {
 
 class FftPlanner {
  public:
-  explicit FftPlanner(bool is_double) { plan_.is_double = is_double; }
+  FftPlanner(bool is_double, int64_t shared_bytes) : shared_bytes_(shared_bytes) {
+    plan_.is_double = is_double;
+  }
+
+  // True if one launch transforms contiguous lines of n points.
+  bool IsOneLaunch(int64_t n) const;
 
   // Adds transforms of n points. Returns false if they are too large.
   bool AddTransform(int64_t n, const FftLines& lines, FftEnds ends, FftPlace from, FftPlace to);
@@ -55,6 +60,16 @@ class FftPlanner {
 
   bool AddSmooth(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to,
                  int64_t chirp, int64_t spectrum);
+  // True if contiguous lines of n points have a kernel for their length.
+  bool HasOwnKernel(int64_t n) const { return FindOwnKernel(FftAccess::kPoints, n).has_value(); }
+  // Returns the launch of the kernel for lines of n points, without the grid.
+  struct OwnKernel {
+    uint32_t block_lines, threads;
+    int64_t shared_bytes;
+  };
+  std::optional<OwnKernel> FindOwnKernel(FftAccess access, int64_t n) const;
+  // Chooses the kernel for the length, if there is one that accesses memory as the step does.
+  bool ChooseOwnKernel(FftStep& step, int64_t n, int64_t lines) const;
   bool AddBlocks(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to);
   // Four-step FFT of x[n1 + N1 n2]: transforms over n2, multiplication by w_N^(n1 k2), transforms over n1 to
   // X[k2 + N2 k1].
@@ -62,6 +77,7 @@ class FftPlanner {
   bool Finish(FftStep& step, int64_t n, int64_t lines);
 
   FftPlan plan_;
+  int64_t shared_bytes_;
   std::map<std::tuple<std::string, int64_t, int64_t>, int64_t> tables_;
 };
 

@@ -103,6 +103,34 @@ HLO_DEVICE void Dft8(Cx<T>* v) {
   for (int i = 0; i < 4; ++i) v[2 * i + 1] = odd[i];
 }
 
+template <class T>
+HLO_DEVICE void Dft16(Cx<T>* v) {
+  constexpr T kCos = static_cast<T>(0.92387953251128675613), kSin = static_cast<T>(0.38268343236508977173),
+              kHalfRoot = static_cast<T>(0.70710678118654752440);
+  HLO_UNROLL
+  for (int j = 0; j < 4; ++j) Dft4(v[j], v[j + 4], v[j + 8], v[j + 12]);
+  v[5] = v[5] * Cx<T>{kCos, -kSin};
+  v[6] = {kHalfRoot * (v[6].re + v[6].im), kHalfRoot * (v[6].im - v[6].re)};
+  v[7] = v[7] * Cx<T>{kSin, -kCos};
+  v[9] = {kHalfRoot * (v[9].re + v[9].im), kHalfRoot * (v[9].im - v[9].re)};
+  v[10] = MinusI(v[10]);
+  v[11] = {kHalfRoot * (v[11].im - v[11].re), -kHalfRoot * (v[11].re + v[11].im)};
+  v[13] = v[13] * Cx<T>{kSin, -kCos};
+  v[14] = {kHalfRoot * (v[14].im - v[14].re), -kHalfRoot * (v[14].re + v[14].im)};
+  v[15] = v[15] * Cx<T>{-kCos, kSin};
+  HLO_UNROLL
+  for (int q = 0; q < 16; q += 4) Dft4(v[q], v[q + 1], v[q + 2], v[q + 3]);
+  HLO_UNROLL
+  for (int q = 0; q < 4; ++q) {
+    HLO_UNROLL
+    for (int p = 0; p < q; ++p) {
+      const Cx<T> swapped = v[4 * q + p];
+      v[4 * q + p] = v[4 * p + q];
+      v[4 * p + q] = swapped;
+    }
+  }
+}
+
 template <int R, class T>
 HLO_DEVICE void OddDft(Cx<T>* v) {
   constexpr PrimeRoots<R> roots;
@@ -140,6 +168,8 @@ HLO_DEVICE void Dft(Cx<T>* v) {
     Dft4(v[0], v[1], v[2], v[3]);
   else if constexpr (R == 8)
     Dft8(v);
+  else if constexpr (R == 16)
+    Dft16(v);
   else
     OddDft<R>(v);
 }

@@ -1,0 +1,280 @@
+#pragma once
+// Fourier transforms of lines of 2^k complex points, with length and radices known when the kernel is
+// compiled. A thread holds 16 points in registers. Passes are those of fft_block.h; between them, points pass
+// through shared memory.
+
+#include "kernels/cuda/fft/fft_block.h"
+
+namespace hlo::cuda {
+
+struct FftLinesArgs {
+  const void* in = nullptr;
+  void* out = nullptr;
+  const void* roots = nullptr;       // The N powers of w_N.
+  const void* half_roots = nullptr;  // w_(2N)^j for j = 0..N.
+  const void* coarse = nullptr;      // As in FftArgs.
+  const void* fine = nullptr;
+  int64_t in_stride = 1, out_stride = 1;  // Between points, if adjacent threads access adjacent lines.
+  FftDigit digits[kFftDigits];
+  uint32_t lines = 0, fine_bits = 0;
+  // kFftConjLoad, kFftConjStore; for contiguous lines kFftLoadHalf, kFftStoreHalf; for others
+  // kFftStoreRotated, kFftStagedLoad.
+  uint32_t flags = 0;
+  float scale = 1;
+};
+
+// How adjacent threads access memory.
+enum class FftAccess : uint8_t {
+  kPoints,  // Adjacent points of contiguous lines.
+  kLines,   // Adjacent lines; with kFftStagedLoad, adjacent points are loaded.
+};
+
+// kEach: points of a thread. kLines: lines of a thread block.
+template <FftAccess kAccess, uint32_t kLength, int kEach, uint32_t kLines, int... kRadices>
+struct FftPowerOfTwo {
+  using Args = FftLinesArgs;
+  using C = Cx<float>;
+  static constexpr bool kLinesFirst = kAccess == FftAccess::kLines;
+  static constexpr uint32_t kPoints = kLength, kBlockLines = kLines, kLineThreads = kLength / kEach;
+  static constexpr uint32_t kThreads = kLineThreads * kLines, kMinBlocks = kThreads == 512  ? 2
+                                                                           : kLength == 512 ? 4
+                                                                                            : 0;
+  // The threads of a line are in one warp.
+  static constexpr bool kInWarp = !kLinesFirst && kLineThreads <= kWarpSize;
+  // An element of padding in 16 avoids bank conflicts between points, and the end of a line between lines.
+  static constexpr uint32_t kStride = kLength + kLength / 16 +
+                                      (!kLinesFirst  ? 0
+                                       : kLines < 16 ? 16 / kLines
+                                                     : 1);
+  static constexpr size_t kSharedBytes = sizeof(C) * kStride * kLines;
+  static_assert((kRadices * ...) == kLength && kThreads <= 1024);
+
+  // A thread's line of the block, and its number in the line.
+  struct Place {
+    uint32_t line, t;
+    static HLO_DEVICE Place ByPoints(uint32_t thread) {
+      return {thread / kLineThreads, thread % kLineThreads};
+    }
+    static HLO_DEVICE Place ByLines(uint32_t thread) { return {thread % kLines, thread / kLines}; }
+  };
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const Place place = kLinesFirst ? Place::ByLines(env.thread()) : Place::ByPoints(env.thread());
+    const uint32_t first = env.block().x * kLines, number = first + place.line, t = place.t;
+    C* const all = reinterpret_cast<C*>(env.shared());
+    C* const shared = all + place.line * kStride;
+    const FftLine line = PlaceFftLine(args.digits, number < args.lines ? number : first);
+    C v[kEach] = {};
+    if (kLinesFirst && (args.flags & kFftStagedLoad) != 0)
+      LoadStaged(env, args, first, all, shared, t, v);
+    else if (number < args.lines)
+      Load(args, line.in, t, v);
+    if ((args.flags & kFftConjLoad) != 0) {
+      HLO_UNROLL
+      for (C& x : v) x = Conj(x);
+    }
+    Passes<1, kRadices...>(env, static_cast<const C*>(args.roots), shared, t, v);
+    if (kLinesFirst && (args.flags & kFftStoreRotated) != 0) Rotate(args, line.in_point, t, v);
+    if (!kLinesFirst && (args.flags & kFftStoreHalf) != 0)
+      StoreBins(env, args, shared, number < args.lines, line.out, t, v);
+    else if (number < args.lines)
+      Store(args, line.out, t, v);
+  }
+
+ private:
+  template <class Env>
+  static HLO_DEVICE void Sync(Env& env) {
+    if constexpr (kInWarp)
+      env.sync_warp();
+    else
+      env.sync();
+  }
+  static HLO_DEVICE uint32_t Padded(uint32_t i) { return i + i / 16; }
+
+  // Register j of a thread is point t + j * kLineThreads, before the first and after the last pass.
+  static HLO_DEVICE void Load(const Args& args, int64_t first, uint32_t t, C (&v)[kEach]) {
+    const C* in = static_cast<const C*>(args.in) + first;
+    if constexpr (kLinesFirst) {
+      const int64_t step = kLineThreads * args.in_stride;
+      in += t * args.in_stride;
+      HLO_UNROLL
+      for (int j = 0; j < kEach; ++j, in += step) v[j] = *in;
+    } else {
+      HLO_UNROLL
+      for (int j = 0; j < kEach; ++j) v[j] = in[t + j * kLineThreads];
+      if ((args.flags & kFftLoadHalf) != 0) {
+        HLO_UNROLL
+        for (int j = 0; j < kEach; ++j) v[j] = FromBins(args, in, t + j * kLineThreads, v[j]);
+      }
+    }
+  }
+  // Loads contiguous lines through shared memory.
+  template <class Env>
+  static HLO_DEVICE void LoadStaged(Env& env, const Args& args, uint32_t first, C* all, const C* shared,
+                                    uint32_t t, C (&v)[kEach]) {
+    const Place from = Place::ByPoints(env.thread());
+    if (first + from.line < args.lines) {
+      const C* in = static_cast<const C*>(args.in) + PlaceFftLine(args.digits, first + from.line).in + from.t;
+      C* to = all + from.line * kStride;
+      HLO_UNROLL
+      for (int j = 0; j < kEach; ++j) to[Padded(from.t + j * kLineThreads)] = in[j * kLineThreads];
+    }
+    env.sync();
+    HLO_UNROLL
+    for (int j = 0; j < kEach; ++j) v[j] = shared[Padded(t + j * kLineThreads)];
+    env.sync();
+  }
+  static HLO_DEVICE void Store(const Args& args, int64_t first, uint32_t t, const C (&v)[kEach]) {
+    C* out = static_cast<C*>(args.out) + first;
+    const float re = args.scale, im = (args.flags & kFftConjStore) != 0 ? -args.scale : args.scale;
+    if constexpr (kLinesFirst) {
+      const int64_t step = kLineThreads * args.out_stride;
+      out += t * args.out_stride;
+      HLO_UNROLL
+      for (int j = 0; j < kEach; ++j, out += step) *out = {re * v[j].re, im * v[j].im};
+    } else {
+      HLO_UNROLL
+      for (int j = 0; j < kEach; ++j) out[t + j * kLineThreads] = {re * v[j].re, im * v[j].im};
+    }
+  }
+
+  // Multiplies point k of line p by root^(p k), in terms of p t and the powers of p kLineThreads.
+  static HLO_DEVICE void Rotate(const Args& args, int64_t p, uint32_t t, C (&v)[kEach]) {
+    const C start = Rotation(args, static_cast<uint64_t>(p) * t);
+    HLO_UNROLL
+    for (C& x : v) x = x * start;
+    MultiplyByPowers<kEach>(Rotation(args, static_cast<uint64_t>(p) * kLineThreads), v);
+  }
+  static HLO_DEVICE C Rotation(const Args& args, uint64_t j) {
+    return static_cast<const C*>(args.coarse)[j >> args.fine_bits] *
+           static_cast<const C*>(args.fine)[j & ((uint64_t{1} << args.fine_bits) - 1)];
+  }
+
+  // Returns point k of the complex line that holds a real line of 2N points, from its bins k and N - k:
+  // (X[k] + X'[N-k]) / 2 + i w^-k (X[k] - X'[N-k]) / 2. The bins at both ends are taken as real.
+  static HLO_DEVICE C FromBins(const Args& args, const C* in, uint32_t k, C a) {
+    C b = Conj(in[kLength - k]);
+    if (k == 0) a.im = b.im = 0;
+    const C odd = Conj(static_cast<const C*>(args.half_roots)[k]) * (a - b), even = a + b;
+    return {0.5f * (even.re - odd.im), 0.5f * (even.im + odd.re)};
+  }
+  // Stores bins 0..N of the real line: X[k] = (Z[k] + Z'[N-k]) / 2 - i w^k (Z[k] - Z'[N-k]) / 2. X[N-k] has
+  // the same terms.
+  template <class Env>
+  static HLO_DEVICE void StoreBins(Env& env, const Args& args, C* shared, bool is_line, int64_t first,
+                                   uint32_t t, const C (&v)[kEach]) {
+    Sync(env);
+    HLO_UNROLL
+    for (int j = 0; j < kEach; ++j) shared[Padded(t + j * kLineThreads)] = v[j];
+    Sync(env);
+    if (!is_line) return;
+    C* out = static_cast<C*>(args.out) + first;
+    for (uint32_t k = t; k <= kLength / 2; k += kLineThreads) {
+      const C a = shared[Padded(k)], b = Conj(shared[Padded(k == 0 ? 0 : kLength - k)]);
+      const C odd = static_cast<const C*>(args.half_roots)[k] * (a - b), even = a + b;
+      out[k] = {0.5f * (even.re + odd.im), 0.5f * (even.im - odd.re)};
+      out[kLength - k] = {0.5f * (even.re - odd.im), -0.5f * (even.im + odd.re)};
+    }
+  }
+
+  // Performs the passes of radices R, kRest..., after passes with the product m.
+  template <uint32_t m, int R, int... kRest, class Env>
+  static HLO_DEVICE void Passes(Env& env, const C* roots, C* shared, uint32_t t, C (&v)[kEach]) {
+    constexpr int kCount = kEach / R;  // Butterflies of a thread.
+    constexpr bool kIsLast = sizeof...(kRest) == 0;
+    // Butterfly b starts at t + b * kLineThreads, whose remainder k modulo m is its exponent: equal for all,
+    // or, in the last pass, the start itself.
+    static_assert(kEach % R == 0 && (kLineThreads % m == 0 || kIsLast));
+    C root = {1, 0};
+    if constexpr (m > 1) root = roots[(kLineThreads % m == 0 ? t % m : t) * (kLength / (R * m))];
+    HLO_UNROLL
+    for (int b = 0; b < kCount; ++b) {
+      C u[R];
+      HLO_UNROLL
+      for (int i = 0; i < R; ++i) u[i] = v[b + i * kCount];
+      if constexpr (m > 1) {
+        C turned = root;
+        if constexpr (kLineThreads % m != 0) turned = root * EachRoot(b);
+        MultiplyByPowers<R>(turned, u);
+      }
+      Dft<R>(u);
+      HLO_UNROLL
+      for (int i = 0; i < R; ++i) v[b + i * kCount] = u[i];
+    }
+    if constexpr (!kIsLast) {
+      if constexpr (m > 1) Sync(env);
+      HLO_UNROLL
+      for (int b = 0; b < kCount; ++b) {
+        const uint32_t start = t + b * kLineThreads, first = start % m + start / m * (R * m);
+        HLO_UNROLL
+        for (int i = 0; i < R; ++i) shared[Padded(first + i * m)] = v[b + i * kCount];
+      }
+      Sync(env);
+      HLO_UNROLL
+      for (int j = 0; j < kEach; ++j) v[j] = shared[Padded(t + j * kLineThreads)];
+      Passes<m * R, kRest...>(env, roots, shared, t, v);
+    }
+  }
+
+  // Returns exp(-2 pi i b / kEach).
+  static HLO_DEVICE C EachRoot(int b) {
+    constexpr float kCos[5] = {1.0f, 0.92387953251128675613f, 0.70710678118654752440f,
+                               0.38268343236508977173f, 0.0f};
+    const int i = b * (16 / kEach), quarter = i / 4, rest = i % 4;
+    const C first = {kCos[rest], -kCos[4 - rest]};
+    return quarter == 0   ? first
+           : quarter == 1 ? MinusI(first)
+           : quarter == 2 ? C{-first.re, -first.im}
+                          : C{-first.im, first.re};
+  }
+  // Multiplies u[i] by root^i; powers are products of powers of half the exponent.
+  template <int R>
+  static HLO_DEVICE void MultiplyByPowers(C root, C (&u)[R]) {
+    C power[R];
+    power[1] = root;
+    HLO_UNROLL
+    for (int i = 1; i < R; ++i) {
+      if (i > 1) power[i] = i % 2 == 0 ? power[i / 2] * power[i / 2] : power[i - 1] * root;
+      u[i] = u[i] * power[i];
+    }
+  }
+};
+
+using FftPoints64 = FftPowerOfTwo<FftAccess::kPoints, 64, 8, 32, 8, 8>;
+using FftPoints128 = FftPowerOfTwo<FftAccess::kPoints, 128, 16, 32, 16, 8>;
+using FftPoints256 = FftPowerOfTwo<FftAccess::kPoints, 256, 16, 16, 16, 16>;
+using FftPoints512 = FftPowerOfTwo<FftAccess::kPoints, 512, 16, 8, 8, 4, 16>;
+using FftPoints1024 = FftPowerOfTwo<FftAccess::kPoints, 1024, 16, 4, 16, 16, 4>;
+using FftPoints2048 = FftPowerOfTwo<FftAccess::kPoints, 2048, 16, 2, 16, 16, 8>;
+using FftPoints4096 = FftPowerOfTwo<FftAccess::kPoints, 4096, 16, 1, 16, 16, 16>;
+using FftPoints8192 = FftPowerOfTwo<FftAccess::kPoints, 8192, 16, 1, 4, 8, 16, 16>;
+using FftPoints16384 = FftPowerOfTwo<FftAccess::kPoints, 16384, 16, 1, 16, 16, 16, 4>;
+using FftLines64 = FftPowerOfTwo<FftAccess::kLines, 64, 8, 32, 8, 8>;
+using FftLines128 = FftPowerOfTwo<FftAccess::kLines, 128, 16, 32, 16, 8>;
+using FftLines256 = FftPowerOfTwo<FftAccess::kLines, 256, 16, 16, 16, 16>;
+using FftLines512 = FftPowerOfTwo<FftAccess::kLines, 512, 16, 16, 8, 4, 16>;
+using FftLines1024 = FftPowerOfTwo<FftAccess::kLines, 1024, 16, 8, 16, 16, 4>;
+using FftLines2048 = FftPowerOfTwo<FftAccess::kLines, 2048, 16, 8, 16, 16, 8>;
+using FftLines4096 = FftPowerOfTwo<FftAccess::kLines, 4096, 16, 4, 16, 16, 16>;
+
+#define HLO_FFT_KERNELS(Visit)                                                                          \
+  Visit(Points, 64) Visit(Points, 128) Visit(Points, 256) Visit(Points, 512) Visit(Points, 1024)        \
+      Visit(Points, 2048) Visit(Points, 4096) Visit(Points, 8192) Visit(Points, 16384) Visit(Lines, 64) \
+          Visit(Lines, 128) Visit(Lines, 256) Visit(Lines, 512) Visit(Lines, 1024) Visit(Lines, 2048)   \
+              Visit(Lines, 4096)
+
+// Calls visit.operator()<Kernel>() with the kernel for the length. Returns false if there is none.
+template <class Visit>
+bool WithFftPowerOfTwo(FftAccess access, int64_t length, Visit&& visit) {
+#define HLO_VISIT_FFT(Access, Length)                       \
+  if (access == FftAccess::k##Access && length == Length) { \
+    visit.template operator()<Fft##Access##Length>();       \
+    return true;                                            \
+  }
+  HLO_FFT_KERNELS(HLO_VISIT_FFT)
+#undef HLO_VISIT_FFT
+  return false;
+}
+
+}  // namespace hlo::cuda
