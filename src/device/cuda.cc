@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/status.h"
+#include "device/cuda_graph.h"
 #include "device/cuda_loop.h"
 #include "device/gpu.h"
 #include "device/staged_copy.h"
@@ -165,8 +166,11 @@ class CudaGpu : public Gpu {
   absl::Status Synchronize() override {
     return CudaStatus(cudaStreamSynchronize(stream_), "waiting for the GPU");
   }
-  absl::StatusOr<std::unique_ptr<GpuLoop>> CaptureLoop(const bool* goes_on,
-                                                       std::function<absl::Status()> iteration) override {
+  absl::StatusOr<std::unique_ptr<GpuGraph>> Capture(std::function<absl::Status()> work) override {
+    return RecordCudaGraph(stream(), work);
+  }
+  absl::StatusOr<std::unique_ptr<GpuGraph>> CaptureLoop(const bool* goes_on,
+                                                        std::function<absl::Status()> iteration) override {
     return RecordCudaLoop(stream(), goes_on, iteration);
   }
   absl::Status CaptureBranch(const void* choice, bool is_pred,

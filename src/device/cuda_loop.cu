@@ -30,7 +30,7 @@ cudaError_t BeginCapture(cudaStream_t stream, cudaGraph_t graph, absl::Span<cons
                                        cudaStreamCaptureModeRelaxed);
 }
 
-class CudaLoop : public GpuLoop {
+class CudaLoop : public GpuGraph {
  public:
   explicit CudaLoop(cudaStream_t stream) : stream_(stream) {}
   CudaLoop(const CudaLoop&) = delete;
@@ -89,7 +89,7 @@ class CudaLoop : public GpuLoop {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<GpuLoop>> RecordCudaLoop(Stream stream, const bool* goes_on,
+absl::StatusOr<std::unique_ptr<GpuGraph>> RecordCudaLoop(Stream stream, const bool* goes_on,
                                                         const std::function<absl::Status()>& iteration) {
   auto loop = std::make_unique<CudaLoop>(stream.handle);
   HLO_RETURN_IF_ERROR(loop->Record(goes_on, iteration));
@@ -181,7 +181,7 @@ absl::Status RecordCudaBranch(Stream stream, const void* choice, bool is_pred,
 
 #else
 
-absl::StatusOr<std::unique_ptr<GpuLoop>> RecordCudaLoop(Stream, const bool*,
+absl::StatusOr<std::unique_ptr<GpuGraph>> RecordCudaLoop(Stream, const bool*,
                                                         const std::function<absl::Status()>&) {
   return absl::UnimplementedError("loops on the GPU need CUDA 12.4");
 }

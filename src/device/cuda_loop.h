@@ -7,8 +7,8 @@ namespace hlo::device {
 
 // Calls `iteration` once to capture one iteration. Returns Unimplemented if the toolkit or the driver is too
 // old.
-absl::StatusOr<std::unique_ptr<GpuLoop>> RecordCudaLoop(Stream stream, const bool* goes_on,
-                                                        const std::function<absl::Status()>& iteration);
+absl::StatusOr<std::unique_ptr<GpuGraph>> RecordCudaLoop(Stream stream, const bool* goes_on,
+                                                         const std::function<absl::Status()>& iteration);
 
 // Captures a branch within an iteration. Returns Unimplemented if the toolkit or the driver is older than
 // 12.8.

@@ -13,7 +13,22 @@ namespace hlo::device {
 namespace {
 
 // Rejects operations that a graph cannot contain.
-class EmulatedLoop : public GpuLoop {
+class EmulatedGraph : public GpuGraph {
+ public:
+  EmulatedGraph(std::function<absl::Status()> work, bool* is_recorded)
+      : work_(std::move(work)), is_recorded_(is_recorded) {}
+  absl::Status Run() override {
+    *is_recorded_ = true;
+    absl::Status status = work_();
+    *is_recorded_ = false;
+    return status;
+  }
+
+ private:
+  std::function<absl::Status()> work_;
+  bool* is_recorded_;
+};
+class EmulatedLoop : public GpuGraph {
  public:
   EmulatedLoop(const bool* goes_on, std::function<absl::Status()> iteration, bool* in_iteration)
       : goes_on_(goes_on), iteration_(std::move(iteration)), in_iteration_(in_iteration) {}
@@ -46,7 +61,7 @@ class EmulatedGpu : public Gpu {
   absl::Status MakeCurrent() override { return absl::OkStatus(); }
 
   absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
-    HLO_RETURN_IF_ERROR(OutsideOfIterations("an allocation"));
+    HLO_RETURN_IF_ERROR(OutsideOfGraphs("an allocation"));
     const auto bytes = static_cast<size_t>(Aligned(std::max<int64_t>(byte_count, 1)));
     void* memory = std::aligned_alloc(kAlignment, bytes);
     if (memory == nullptr)
@@ -56,11 +71,11 @@ class EmulatedGpu : public Gpu {
   }
   void Free(void* memory) override { std::free(memory); }
   absl::Status ToDevice(void* to, const void* from, int64_t byte_count) override {
-    HLO_RETURN_IF_ERROR(OutsideOfIterations("a copy from the host"));
+    HLO_RETURN_IF_ERROR(OutsideOfGraphs("a copy from the host"));
     return Copy(to, from, byte_count);
   }
   absl::Status ToHost(void* to, const void* from, int64_t byte_count) override {
-    HLO_RETURN_IF_ERROR(OutsideOfIterations("a copy to the host"));
+    HLO_RETURN_IF_ERROR(OutsideOfGraphs("a copy to the host"));
     return Copy(to, from, byte_count);
   }
   absl::Status Copy(void* to, const void* from, int64_t byte_count) override {
@@ -69,22 +84,25 @@ class EmulatedGpu : public Gpu {
   }
   absl::Status CopyRowsFrom(const Gpu& /*source*/, void* to, int64_t to_pitch, const void* from,
                             int64_t from_pitch, int64_t row_bytes, int64_t row_count) override {
-    HLO_RETURN_IF_ERROR(OutsideOfIterations("a copy from another device"));
+    HLO_RETURN_IF_ERROR(OutsideOfGraphs("a copy from another device"));
     for (int64_t row = 0; row < row_count; ++row) {
       HLO_RETURN_IF_ERROR(Copy(static_cast<std::byte*>(to) + row * to_pitch,
                                static_cast<const std::byte*>(from) + row * from_pitch, row_bytes));
     }
     return absl::OkStatus();
   }
-  absl::Status Synchronize() override { return OutsideOfIterations("waiting"); }
+  absl::Status Synchronize() override { return OutsideOfGraphs("waiting"); }
 
-  absl::StatusOr<std::unique_ptr<GpuLoop>> CaptureLoop(const bool* goes_on,
-                                                       std::function<absl::Status()> iteration) override {
-    return std::make_unique<EmulatedLoop>(goes_on, std::move(iteration), &in_iteration_);
+  absl::StatusOr<std::unique_ptr<GpuGraph>> Capture(std::function<absl::Status()> work) override {
+    return std::make_unique<EmulatedGraph>(std::move(work), &is_recording_);
+  }
+  absl::StatusOr<std::unique_ptr<GpuGraph>> CaptureLoop(const bool* goes_on,
+                                                        std::function<absl::Status()> iteration) override {
+    return std::make_unique<EmulatedLoop>(goes_on, std::move(iteration), &is_recording_);
   }
   absl::Status CaptureBranch(const void* choice, bool is_pred,
                              absl::Span<const std::function<absl::Status()>> branches) override {
-    if (!in_iteration_) return absl::InternalError("a branch is recorded outside of a loop");
+    if (!is_recording_) return absl::InternalError("a branch is recorded outside of a loop");
     const auto last = static_cast<int64_t>(branches.size()) - 1;
     int64_t number =
         is_pred ? (*static_cast<const bool*>(choice) ? 0 : 1) : *static_cast<const int32_t*>(choice);
@@ -93,12 +111,12 @@ class EmulatedGpu : public Gpu {
   }
 
  private:
-  absl::Status OutsideOfIterations(std::string_view what) const {
-    return in_iteration_ ? absl::InternalError(fmt::format("{} inside of a recorded loop", what))
+  absl::Status OutsideOfGraphs(std::string_view what) const {
+    return is_recording_ ? absl::InternalError(fmt::format("{} inside of a recorded graph", what))
                          : absl::OkStatus();
   }
 
-  bool in_iteration_ = false;
+  bool is_recording_ = false;
   DeviceProperties properties_;
   Stream stream_;
 };

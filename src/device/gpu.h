@@ -17,11 +17,11 @@
 
 namespace hlo::device {
 
-// A captured loop that the GPU repeats without host synchronisation.
-class GpuLoop {
+// Captured work that one call enqueues.
+class GpuGraph {
  public:
-  virtual ~GpuLoop() = default;
-  // Enqueues iterations until one stores false to the predicate; runs at least one iteration.
+  virtual ~GpuGraph() = default;
+  // Enqueues the work. A loop runs iterations until one stores false to the predicate, and at least one.
   virtual absl::Status Run() = 0;
 };
 
@@ -50,12 +50,15 @@ class Gpu {
                                     int64_t from_pitch, int64_t row_bytes, int64_t row_count) = 0;
   virtual absl::Status Synchronize() = 0;
 
+  // Captures the launches and copies of `work`, to which the rules for `iteration` below apply. Returns
+  // Unimplemented if the device does not support it; the caller then runs the work itself.
+  virtual absl::StatusOr<std::unique_ptr<GpuGraph>> Capture(std::function<absl::Status()> work) = 0;
   // Captures a loop that continues while an iteration stores true to `goes_on`, in device memory. `iteration`
   // may only launch kernels and copy from device to device, must enqueue the same work in every call, and
   // must live as long as the loop. Returns Unimplemented if the device does not support it; the caller then
   // runs the loop on the host.
-  virtual absl::StatusOr<std::unique_ptr<GpuLoop>> CaptureLoop(const bool* goes_on,
-                                                               std::function<absl::Status()> iteration) = 0;
+  virtual absl::StatusOr<std::unique_ptr<GpuGraph>> CaptureLoop(const bool* goes_on,
+                                                                std::function<absl::Status()> iteration) = 0;
   // Captures a conditional within an `iteration`. `choice`, in device memory, is read when the conditional is
   // reached: a true pred selects the first branch and a false one the second; an s32 is the branch number.
   // Numbers out of range select the last branch. The rules for `iteration` apply to the branches. Returns

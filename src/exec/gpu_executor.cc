@@ -54,10 +54,42 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
                                   reference::Evaluator::kFirstCounter[1]};
     HLO_RETURN_IF_ERROR(gpu_->ToDevice(memory_.data() + gpu_plan_.random_state, &state, sizeof state));
   }
-  HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
+  HLO_RETURN_IF_ERROR(RunPlan());
   absl::StatusOr<Literal> result = AssembleResult();
   given_.clear();
   return result;
+}
+
+// Peers, limits and observers need the host between steps.
+bool GpuExecutor::IsReplayable() const {
+  return gpu_plan_.is_capturable && !cannot_capture_ && peers_.empty() && options_->observer == nullptr &&
+         !limits_.has_any();
+}
+
+// The second run with the same pointers captures the steps as a graph, which it and later runs start. The
+// first run has loaded the kernels, which is not possible during capture.
+absl::Status GpuExecutor::RunPlan() {
+  if (!IsReplayable()) return RunSteps(plan_.steps);
+  if (last_pointers_ != pointers_) {
+    graph_ = nullptr;
+    last_pointers_ = pointers_;
+    return RunSteps(plan_.steps);
+  }
+  if (graph_ == nullptr) {
+    absl::StatusOr<std::unique_ptr<device::GpuGraph>> captured = gpu_->Capture([this] {
+      is_capturing_ = true;
+      absl::Status status = RunSteps(plan_.steps);
+      is_capturing_ = false;
+      return status;
+    });
+    if (!captured.ok()) {
+      if (!absl::IsUnimplemented(captured.status())) return captured.status();
+      cannot_capture_ = true;
+      return RunSteps(plan_.steps);
+    }
+    graph_ = *std::move(captured);
+  }
+  return graph_->Run();
 }
 
 absl::Status GpuExecutor::Allocate() {

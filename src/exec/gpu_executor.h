@@ -45,7 +45,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
     std::unique_ptr<const plan::CpuStep> cpu;  // Its code for CPU runs.
     bool is_done = false;                      // A loop: computed in the epilogue of the step before it.
     // A while loop that was captured: the graph, and the pointers that it was captured with.
-    std::unique_ptr<device::GpuLoop> graph;
+    std::unique_ptr<device::GpuGraph> graph;
     std::vector<void*> captured_pointers;
     bool cannot_capture = false;  // The device refused.
     std::vector<bool> taken;      // A conditional: the branches that the host has run.
@@ -78,6 +78,8 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   absl::Status StoreLeaf(const Literal& value, Slot slot);
   absl::StatusOr<Literal> ResultLeaf(size_t leaf);
 
+  bool IsReplayable() const;
+  absl::Status RunPlan();
   absl::Status Allocate();
   absl::Status Bind(std::vector<Literal> arguments);
   bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
@@ -114,7 +116,11 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   std::vector<std::shared_ptr<Buffer>> host_;  // Indexed by slot: memory for steps on the CPU.
   absl::flat_hash_map<const plan::Step*, StepState> states_;
   bool run_together_ = false;  // The fused steps that run now take one launch.
-  int64_t copied_bytes_ = 0;   // Operands and results of the reference.
+  // All steps as a graph, captured with the pointers of the last run.
+  std::unique_ptr<device::GpuGraph> graph_;
+  std::vector<void*> last_pointers_;
+  bool cannot_capture_ = false;  // The device refused.
+  int64_t copied_bytes_ = 0;     // Operands and results of the reference.
 };
 
 }  // namespace hlo::exec

@@ -107,6 +107,7 @@ GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device) {
   FuseEpilogues(plan, device, &gpu);
   FuseRows(plan, device, &gpu);
   FindCapturableLoops(plan, &gpu);
+  FindCapturablePlan(plan, &gpu);
   AssignMemory(plan, &gpu);
   return gpu;
 }

@@ -64,6 +64,8 @@ struct GpuPlan {
   int64_t byte_count = 0;
   int64_t workspace = 0, staging = 0, random_state = 0;  // Offsets.
   bool takes_random_state = false;
+  // True if all steps of a run can be captured as one graph, and are enough launches for that to pay.
+  bool is_capturable = false;
 };
 
 // The steps of the plan must outlive the result.

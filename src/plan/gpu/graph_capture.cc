@@ -12,14 +12,23 @@ namespace {
 
 // The maximal number of launches in a captured iteration.
 constexpr int64_t kMaxLaunches = 4096;
+// A graph takes about as long to start as this many launches.
+constexpr int64_t kFewestLaunches = 3;
 
-// Walks over the steps of one iteration. Its methods return false if the steps cannot be captured.
+// Walks over the steps of one iteration, or of a plan. Its methods return false if the steps cannot be
+// captured.
 class Capture {
  public:
   Capture(const Plan& plan, const GpuPlan& gpu) : plan_(plan), gpu_(gpu) {}
 
   bool AddIteration(const LoopStep& loop) {
     return AddMoves(loop.next) && AddSteps(loop.condition) && AddSteps(loop.body) &&
+           launches_ <= kMaxLaunches;
+  }
+
+  // A plan without conditionals, which need all branches to have run.
+  bool AddPlan() {
+    return AddSteps(plan_.steps) && conditionals_.empty() && launches_ >= kFewestLaunches &&
            launches_ <= kMaxLaunches;
   }
 
@@ -83,6 +92,10 @@ void FindCapturableLoops(const Plan& plan, GpuPlan* gpu) {
     lowered.is_capturable = capture.AddIteration(*loop);
     lowered.conditionals = std::move(capture).conditionals();
   }
+}
+
+void FindCapturablePlan(const Plan& plan, GpuPlan* gpu) {
+  gpu->is_capturable = Capture(plan, *gpu).AddPlan();
 }
 
 }  // namespace hlo::plan

@@ -1,5 +1,5 @@
 #pragma once
-// Loops that a GPU can repeat without host synchronisation, as captured graphs.
+// Finds loops and whole plans that a GPU can run as captured graphs, without host synchronisation.
 
 #include "plan/gpu/gpu_plan.h"
 
@@ -7,5 +7,8 @@ namespace hlo::plan {
 
 // Sets `is_capturable` and `conditionals` of all loops.
 void FindCapturableLoops(const Plan& plan, GpuPlan* gpu);
+
+// Sets `is_capturable` of the plan.
+void FindCapturablePlan(const Plan& plan, GpuPlan* gpu);
 
 }  // namespace hlo::plan

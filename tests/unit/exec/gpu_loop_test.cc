@@ -18,7 +18,7 @@ namespace {
 class CountingGpu : public ForwardingGpu {
  public:
   struct Counts {
-    int to_host = 0, copies = 0, recorded = 0, started = 0, branches = 0;
+    int to_host = 0, copies = 0, recorded = 0, started = 0, branches = 0, graphs = 0;
   };
   CountingGpu(Device where, Counts* counts) : ForwardingGpu(where), counts_(counts) {}
 
@@ -30,7 +30,11 @@ class CountingGpu : public ForwardingGpu {
     ++counts_->copies;
     return ForwardingGpu::Copy(to, from, byte_count);
   }
-  absl::StatusOr<std::unique_ptr<device::GpuLoop>> CaptureLoop(
+  absl::StatusOr<std::unique_ptr<device::GpuGraph>> Capture(std::function<absl::Status()> work) override {
+    ++counts_->graphs;
+    return ForwardingGpu::Capture(std::move(work));
+  }
+  absl::StatusOr<std::unique_ptr<device::GpuGraph>> CaptureLoop(
       const bool* goes_on, std::function<absl::Status()> iteration) override {
     ++counts_->recorded;
     return ForwardingGpu::CaptureLoop(goes_on, [this, iteration = std::move(iteration)] {
@@ -109,6 +113,33 @@ ENTRY e {
   w = (s32[], s32[3], s32[]) while(s), condition=cond, body=body
   ROOT r = s32[3] get-tuple-element(w), index=1
 })";
+}
+
+// Four dots in sequence.
+constexpr char kDots[] = R"(
+ENTRY e {
+  x = s32[2,2] parameter(0)
+  y = s32[2,2] parameter(1)
+  a = s32[2,2] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = s32[2,2] dot(a, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = s32[2,2] dot(b, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = s32[2,2] dot(c, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})";
+
+TEST_P(GpuLoop, PlansAreCapturedInTheSecondRun) {
+  Load(kDots);
+  const Literal y = S32({2, 0, 0, 1}, {2, 2});
+  EXPECT_EQ(Run({S32({1, 0, 0, 1}, {2, 2}), y}), (std::vector<int32_t>{8, 0, 0, 1}));
+  EXPECT_EQ(counts_.graphs, 0);
+  EXPECT_EQ(Run({S32({1, 1, 0, 1}, {2, 2}), y}), (std::vector<int32_t>{8, 13, 0, 1}));
+  EXPECT_EQ(counts_.graphs, 1);
+  EXPECT_EQ(Run({S32({0, 1, 1, 0}, {2, 2}), y}), (std::vector<int32_t>{0, 2, 4, 0}));
+  EXPECT_EQ(counts_.graphs, 0);
+  // Limits need the host between steps.
+  EvaluateOptions limited;
+  limited.max_steps = 100;
+  EXPECT_EQ(Run({S32({1, 0, 0, 1}, {2, 2}), y}, limited), (std::vector<int32_t>{8, 0, 0, 1}));
+  EXPECT_EQ(counts_.graphs, 0);
 }
 
 TEST_P(GpuLoop, OfConstantBoundsNeverAsksTheHost) {

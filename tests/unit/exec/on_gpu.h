@@ -61,7 +61,10 @@ class ForwardingGpu : public device::Gpu {
     return gpu_->CopyRowsFrom(source, to, to_pitch, from, from_pitch, row_bytes, row_count);
   }
   absl::Status Synchronize() override { return gpu_->Synchronize(); }
-  absl::StatusOr<std::unique_ptr<device::GpuLoop>> CaptureLoop(
+  absl::StatusOr<std::unique_ptr<device::GpuGraph>> Capture(std::function<absl::Status()> work) override {
+    return gpu_->Capture(std::move(work));
+  }
+  absl::StatusOr<std::unique_ptr<device::GpuGraph>> CaptureLoop(
       const bool* goes_on, std::function<absl::Status()> iteration) override {
     return gpu_->CaptureLoop(goes_on, std::move(iteration));
   }

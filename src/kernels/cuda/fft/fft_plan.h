@@ -35,7 +35,7 @@ struct FftStep {
   bool is_half = false;  // The step runs FftHalfBody.
   // The points of lines that a kernel of fft_power_of_two_body.h transforms; 0: another one does.
   uint32_t power_of_two = 0;
-  FftAccess access = FftAccess::kPoints;  // Of that kernel.
+  FftAccess access = FftAccess::kPoints;  // That kernel accesses memory in this way.
   Tables tables;
   FftArgs args;
   FftHalfArgs half;

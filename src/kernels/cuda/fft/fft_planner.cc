@@ -14,7 +14,7 @@ constexpr int64_t kMaxFftLines = (int64_t{1} << 31) - 1;
 // The tables of Bluestein's algorithm are computed on the host.
 constexpr int64_t kLongestBluestein = 1 << 20;
 constexpr uint32_t kHalfThreads = FftHalfF32::kThreads;
-// What the kernels for powers of two convert.
+// The conversions that the kernels for powers of two perform.
 constexpr uint32_t kPlainPointFlags = kFftConjLoad | kFftConjStore | kFftLoadHalf | kFftStoreHalf,
                    kPlainLineFlags = kFftConjLoad | kFftConjStore | kFftStoreRotated;
 

@@ -12,7 +12,7 @@ struct FftLinesArgs {
   void* out = nullptr;
   const void* roots = nullptr;       // The N powers of w_N.
   const void* half_roots = nullptr;  // w_(2N)^j for j = 0..N.
-  const void* coarse = nullptr;      // As in FftArgs.
+  const void* coarse = nullptr;      // The two-level twiddle table of FftArgs.
   const void* fine = nullptr;
   int64_t in_stride = 1, out_stride = 1;  // Between points, if adjacent threads access adjacent lines.
   FftDigit digits[kFftDigits];

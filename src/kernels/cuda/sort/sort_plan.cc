@@ -44,8 +44,8 @@ uint32_t KeyBits(absl::Span<const KeySource> sources) {
   return bits;
 }
 
-// How sweeps sort: the elements of the key's operand themselves, with the elements of the other operand or
-// with element numbers.
+// Sweeps sort the elements of the key's operand themselves, alone, with the elements of the other operand, or
+// with element numbers. Otherwise they sort element numbers by keys.
 bool SweepsElements(const SortPlan& plan) { return plan.sources.size() == 1 && plan.lines.IsDense(); }
 bool SweepsPayloads(const SortPlan& plan) {
   return SweepsElements(plan) && plan.widths.size() == 2 && plan.widths[plan.operands[0] == 0 ? 1 : 0] == 4;
