@@ -10,7 +10,7 @@ struct Activity {
   // For example "reading x.npy"; empty means that the previous activity continues.
   std::string_view what;
   int64_t done = 0, total = 0;  // A total of 0 means unknown.
-  std::string_view unit = "";   // The unit of `done` and `total`: "bytes", "elements".
+  std::string_view unit;        // The unit of `done` and `total`: "bytes", "elements".
 };
 
 class ActivityListener {

@@ -79,13 +79,15 @@ absl::StatusOr<std::vector<Literal>> Evaluate(const RunOptions& options, Executa
   for (int64_t run = 0; run < options.repeat; ++run) {
     values = std::vector<Literal>();  // Frees the results of the previous run.
     std::vector<std::unique_ptr<FileHost>> hosts;
-    for (size_t d = 0; d < arguments.size(); ++d) hosts.push_back(std::make_unique<FileHost>(options.host));
+    for (size_t d = 0; d < names.names.size(); ++d) hosts.push_back(std::make_unique<FileHost>(options.host));
     std::string warnings;
     DevicesOptions devices = OptionsOf(options.devices);
     devices.host = [&](int64_t device) { return hosts[static_cast<size_t>(device)].get(); };
     devices.warn = [&](const std::string& warning) { warnings += fmt::format("warning: {}\n", warning); };
     const auto start = Clock::now();
-    values = executable.RunDevices(options.repeat > 1 ? arguments : std::move(arguments), evaluate, devices);
+    // Only the arguments of a single run may be updated in place.
+    values = executable.RunDevices(options.repeat > 1 ? arguments : std::exchange(arguments, {}), evaluate,
+                                   devices);
     const double seconds = SecondsSince(start);
     if (run + 1 == options.repeat || !values.ok()) result.diagnostics += warnings;
     if (!values.ok()) return values;
@@ -124,7 +126,7 @@ void ReportNan(const RunOptions& options, const CheckedModule& module, std::vect
   evaluate.observer = nullptr;
   const absl::StatusOr<debug::BirthReport> report =
       debug::FindBirths(module, std::move(arguments), options.engine.engine, evaluate, {});
-  std::string text = fmt::format("{}: error: the result holds a NaN", file);
+  std::string text = fmt::format("{}: error: the result contains a NaN", file);
   if (report.ok() && !report->results.empty()) {
     text += "\n" + debug::ToString(*report, module.module());
     text.pop_back();
@@ -140,10 +142,11 @@ void ReportNanOfDevices(const DeviceResults& results, const std::string& file, F
     if (HasNan(results.values[d])) members.push_back(d);
   }
   if (members.empty()) return;
-  result.Fail(Exit::kFailed,
-              fmt::format("{}: error: the result of {} holds a NaN; hlo-run trace --nans --for-device finds "
-                          "the instruction that made it",
-                          file, NamesOf(results, members)));
+  result.Fail(
+      Exit::kFailed,
+      fmt::format("{}: error: the result of {} contains a NaN; hlo-run trace --nans --for-device finds "
+                  "the instruction that made it",
+                  file, NamesOf(results, members)));
 }
 
 // Returns the result as text, which is abbreviated on a terminal.
@@ -301,7 +304,7 @@ void AddSeeds(const std::vector<std::string>& texts, RunOptions& options) {
     const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
     uint64_t seed = 0;
     if (!absl::SimpleAtoi(number, &seed))
-      throw CLI::ValidationError("--rng-seed", fmt::format("'{}' is no whole number", number));
+      throw CLI::ValidationError("--rng-seed", fmt::format("'{}' is not a whole number", number));
     if (equals == std::string::npos)
       options.evaluate.seed = seed;
     else
@@ -393,11 +396,10 @@ void AddRun(CLI::App& program, int& exit_status) {
       "  hlo-run m.hlo --input args.npz --output result.npz\n"
       "  hlo-run m.hlo --random 1 --repeat 10 --timing=json\n"
       "  hlo-run partitioned.hlo --random 1 --shard --output whole.npz\n"
-      "Several devices: names and keys may belong to some of them, as in --input r1/x=x.npy, or the key p2/0 "
-      "of "
-      "an\n"
-      "archive: replica 1 of all partitions, partition 2 of all replicas; r1p2/0 is one device. Results are "
-      "stored so.");
+      "Several devices: names and keys may belong to some of them, as in --input r1/x=x.npy, or the key "
+      "p2/0\n"
+      "of an archive: replica 1 of all partitions, partition 2 of all replicas; r1p2/0 is one device.\n"
+      "Results are stored under the same keys.");
   command->callback([options, &exit_status] {
     options->common.json |= options->timing;
     std::optional<OutputNames> names;

@@ -74,7 +74,7 @@ bool FileResult::Accept(const absl::Status& status, const std::string& file) {
   const bool is_placed = absl::StartsWith(message, file + ":") ||
                          (source != nullptr && absl::StartsWith(message, source->name() + ":"));
   if (!is_placed) message = fmt::format("{}: error: {}", file, message);
-  Fail(ExitFor(status), std::move(message));
+  Fail(ExitFor(status), message);
   return false;
 }
 

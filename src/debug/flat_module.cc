@@ -53,7 +53,7 @@ Instruction* FlatModule::Copy(const Instruction& instruction, const Values& valu
   for (const Instruction* operand : instruction.operands()) operands.push_back(values.at(operand));
   if (instruction.opcode() == Opcode::kGetTupleElement && operands[0]->opcode() == Opcode::kTuple)
     return operands[0]->operand(instruction.Get<attr::index>());
-  if (!IsInlined(instruction)) return Add(instruction, std::move(operands), frame);
+  if (!IsInlined(instruction)) return Add(instruction, operands, frame);
   const Computation& callee = *instruction.called_computations().front();
   Values inner;
   for (size_t i = 0; i < operands.size(); ++i) inner[callee.parameter(static_cast<int64_t>(i))] = operands[i];

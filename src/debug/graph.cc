@@ -15,11 +15,11 @@ using Json = nlohmann::ordered_json;
 class Texts {
  public:
   int64_t Number(const std::string& text) {
-    const auto [found, is_added] = numbers_.try_emplace(std::move(text), static_cast<int64_t>(all_.size()));
+    const auto [found, is_added] = numbers_.try_emplace(text, static_cast<int64_t>(all_.size()));
     if (is_added) all_.push_back(found->first);
     return found->second;
   }
-  int64_t NumberOrNone(std::string text) { return text.empty() ? -1 : Number(std::move(text)); }
+  int64_t NumberOrNone(const std::string& text) { return text.empty() ? -1 : Number(text); }
   const std::vector<std::string>& all() const { return all_; }
 
  private:

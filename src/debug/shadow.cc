@@ -99,7 +99,7 @@ class ShadowEvaluator {
         continue;
       }
       if (instruction.opcode() == Opcode::kGetTupleElement) {
-        const reference::Use& use = program.uses[static_cast<size_t>(step.first_use)];
+        const reference::Use& use = program.UsesOf(step).front();
         ShadowValue& tuple = values[static_cast<size_t>(use.slot)];
         if (tuple.is_tuple) {
           ShadowValue& element = tuple.elements[static_cast<size_t>(instruction.Get<attr::index>())];
@@ -110,8 +110,7 @@ class ShadowEvaluator {
         }
       }
       std::vector<ShadowValue> operands;
-      for (int32_t i = 0; i < step.use_count; ++i) {
-        const reference::Use& use = program.uses[static_cast<size_t>(step.first_use + i)];
+      for (const reference::Use& use : program.UsesOf(step)) {
         ShadowValue& value = values[static_cast<size_t>(use.slot)];
         operands.push_back(use.last ? std::exchange(value, ShadowValue()) : value);
       }

@@ -14,13 +14,13 @@ namespace hlo::device {
 
 struct Constants::State {
   std::vector<std::byte> bytes;
+#ifdef HLO_RUN_HAS_CUDA
   std::mutex mutex;
   void* on_device = nullptr;
   ~State() {
-#ifdef HLO_RUN_HAS_CUDA
     if (on_device != nullptr) cudaFree(on_device);
-#endif
   }
+#endif
 };
 
 Constants::Constants(std::vector<std::byte> bytes) : state_(std::make_shared<State>()) {

@@ -193,7 +193,7 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
   if (!state_->exchanging.empty()) HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->exchanging, options));
   const Deadline deadline(options.max_seconds, options.cancel);
   absl::StatusOr<Literal> result = state_->executor != nullptr
-                                       ? state_->executor->Run(std::move(arguments), options)
+                                       ? state_->executor->Run(arguments, options)
                                        : state_->gpu_engine->Run(std::move(arguments), options, {});
   if (options.observer != nullptr) options.observer->Finish(result.status());
   return result;
@@ -318,7 +318,7 @@ absl::StatusOr<Literal> Executable::State::RunDevice(
         options);
     return evaluator.Call(*module.module().entry(), absl::MakeSpan(arguments));
   }
-  return executor != nullptr ? device_executors[device]->Run(std::move(arguments), options)
+  return executor != nullptr ? device_executors[device]->Run(arguments, options)
                              : device_gpu_engines[device]->Run(std::move(arguments), options, peers);
 }
 
@@ -427,7 +427,7 @@ class RunServer {
 
   spmd::Ranks& ranks_;
   std::optional<Executable> executable_;
-  absl::Status outcome_;  // Of taking the last module.
+  absl::Status outcome_;  // The outcome of taking the last module.
 };
 
 void ServeRuns(spmd::Ranks& ranks) { RunServer(ranks).Serve(); }

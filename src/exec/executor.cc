@@ -20,9 +20,9 @@ using plan::Slot;
 
 }  // namespace
 
-absl::StatusOr<Literal> Executor::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
+absl::StatusOr<Literal> Executor::Run(const std::vector<Literal>& arguments, const EvaluateOptions& options) {
   Start(options);
-  if (const absl::Status bound = Bind(std::move(arguments)); absl::IsResourceExhausted(bound)) {
+  if (const absl::Status bound = Bind(arguments); absl::IsResourceExhausted(bound)) {
     return absl::ResourceExhaustedError(fmt::format("the run takes {} bytes besides its arguments: {}",
                                                     plan::MemoryOf(plan_), Message(bound)));
   } else if (!bound.ok()) {

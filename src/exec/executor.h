@@ -29,7 +29,7 @@ class Executor : StepRunner<Executor> {
         steps_(steps != nullptr ? std::move(steps) : std::make_shared<CompiledSteps>(plan)) {}
 
   // Results may alias arguments that nobody but `arguments` holds.
-  absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options);
+  absl::StatusOr<Literal> Run(const std::vector<Literal>& arguments, const EvaluateOptions& options);
 
  private:
   friend StepRunner;

@@ -25,7 +25,7 @@ struct Slot {
   Shape shape;
   Shape shape_in_memory;  // The shape with the layouts of the entry's interface.
   std::string name;       // For messages: `parameter 1 'x'`, `parameter 1.0 of 'x'`.
-  Literal value;          // Of a leaf.
+  Literal value;          // Set for leaves only.
   bool is_set = false;
   int rank = 0;  // The rank of the key that gave the value (DeviceKey).
   std::vector<Slot> elements;
@@ -179,7 +179,7 @@ class Assembler {
     if (!slot.IsFree(rank_)) {
       return absl::FailedPreconditionError(fmt::format("{} is given twice", slot.name));
     }
-    Distribute(slot, *std::move(value));
+    Distribute(slot, *value);
     return absl::OkStatus();
   }
 
@@ -187,7 +187,7 @@ class Assembler {
   void Distribute(Slot& slot, const Literal& value) const {
     for (size_t i = 0; i < slot.elements.size(); ++i) Distribute(slot.elements[i], value.elements()[i]);
     if (!slot.is_leaf() || slot.rank < 0 || (slot.is_set && slot.rank > rank_)) return;
-    slot.value = std::move(value);
+    slot.value = value;
     slot.is_set = true;
     slot.rank = rank_;
   }
@@ -337,7 +337,7 @@ class Assembler {
   const InputsOptions& options_;
   absl::flat_hash_map<std::string_view, size_t> names_;
   std::vector<Slot> parameters_;
-  int rank_ = 0;  // That of the key whose value is set.
+  int rank_ = 0;  // The rank of the key whose value is set.
 };
 
 }  // namespace

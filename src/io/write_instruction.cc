@@ -266,7 +266,7 @@ class InstructionWriter {
       case AttrId::source_target_pairs:
         for (const IntList& pair : Get<attr::source_target_pairs>()) {
           proto::SourceTarget* added = out_.add_source_target_pairs();
-          added->set_source(pair.size() > 0 ? pair[0] : 0);
+          added->set_source(!pair.empty() ? pair[0] : 0);
           added->set_target(pair.size() > 1 ? pair[1] : 0);
         }
         break;

@@ -25,7 +25,7 @@ class Evaluator::View : public StepView {
   int64_t depth() const override { return depth_; }
   std::vector<RunningLoop> loops() const override { return loops_; }
   absl::StatusOr<Literal> Operand(int64_t i) const override {
-    const Literal& value = frame_.values[frame_.program.uses[step_.first_use + i].slot];
+    const Literal& value = frame_.values[frame_.program.UsesOf(step_)[i].slot];
     if (!value.shape().IsValid())
       return absl::FailedPreconditionError(fmt::format(
           "operand {} of '{}' is gone: its observer does not need operands", i, instruction().name()));
@@ -34,10 +34,8 @@ class Evaluator::View : public StepView {
   absl::StatusOr<Literal> Result() const override { return frame_.values[step_.slot]; }
   std::vector<StepValue> Reads() const override {
     std::vector<StepValue> reads;
-    for (int32_t i = 0; i < step_.use_count; ++i) {
-      const int32_t slot = frame_.program.uses[step_.first_use + i].slot;
-      AddLeaves(*frame_.program.computation->instructions()[slot], frame_.values[slot], reads);
-    }
+    for (const Use& use : frame_.program.UsesOf(step_))
+      AddLeaves(*frame_.program.computation->instructions()[use.slot], frame_.values[use.slot], reads);
     return reads;
   }
   std::vector<StepValue> Writes() const override {
@@ -130,7 +128,7 @@ absl::Status Evaluator::RunStep(Frame& frame, const Step& step, absl::Span<Liter
 absl::StatusOr<Literal> Evaluator::Compute(Frame& frame, const Step& step) {
   const absl::Span<Literal> operands = absl::MakeSpan(frame.operands).first(step.use_count);
   for (int32_t i = 0; i < step.use_count; ++i) {
-    const Use& use = frame.program.uses[step.first_use + i];
+    const Use& use = frame.program.UsesOf(step)[i];
     if (use.last && !keeps_operands_)
       operands[i] = std::exchange(frame.values[use.slot], Literal());
     else
@@ -147,7 +145,7 @@ absl::StatusOr<Literal> Evaluator::Compute(Frame& frame, const Step& step) {
 
 // Executes a get-tuple-element, which reads only one element of its operand.
 Literal Evaluator::TakeElement(Frame& frame, const Step& step) const {
-  const Use& use = frame.program.uses[step.first_use];
+  const Use& use = frame.program.UsesOf(step).front();
   Literal& tuple = frame.values[use.slot];
   Literal& element = tuple.mutable_elements()[step.instruction->Get<attr::index>()];
   Literal result = step.takes_element && !keeps_operands_ ? std::exchange(element, Literal()) : element;
@@ -162,8 +160,7 @@ absl::Status Evaluator::ObserveStep(Frame& frame, const Step& step, absl::Span<L
   HLO_RETURN_IF_ERROR(RunStep(frame, step, arguments));
   HLO_RETURN_IF_ERROR(options_.observer->AfterStep(view));
   if (!keeps_operands_) return absl::OkStatus();
-  for (int32_t i = 0; i < step.use_count; ++i) {
-    const Use& use = frame.program.uses[step.first_use + i];
+  for (const Use& use : frame.program.UsesOf(step)) {
     if (use.last) frame.values[use.slot] = Literal();
   }
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/module.h"
 #include "reference/op.h"
@@ -32,6 +33,10 @@ struct Program {
   std::vector<Step> steps;
   std::vector<Use> uses;  // The operands of all steps in order.
   int32_t max_operands = 0;
+
+  absl::Span<const Use> UsesOf(const Step& step) const {
+    return absl::MakeSpan(uses).subspan(step.first_use, step.use_count);
+  }
 };
 
 // Returns the reference function of an opcode.

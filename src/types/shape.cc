@@ -56,7 +56,9 @@ Shape Shape::Opaque() {
 Shape Shape::Buffer(Shape array) {
   Shape shape = array;
   shape.kind_ = Kind::kBuffer;
-  shape.elements_ = std::make_shared<const std::vector<Shape>>(1, std::move(array));
+  std::vector<Shape> elements;
+  elements.push_back(std::move(array));
+  shape.elements_ = std::make_shared<const std::vector<Shape>>(std::move(elements));
   return shape;
 }
 

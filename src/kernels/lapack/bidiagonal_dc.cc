@@ -126,7 +126,8 @@ class SvdMerge {
 
   // Computes row i for root i: the right vectors z[j] / (pole j^2 - root^2), which replace the distances, and
   // the left vectors, scaled by pole j, with -1 first. All have norm 1 and are in the order of the grouping.
-  void MakeCoefficients(const Grouping& grouping, const double* poles, const double* z, int64_t stride) {
+  void MakeCoefficients(const Grouping& grouping, const double* poles, const double* z,
+                        int64_t stride) const {
     constexpr int64_t kRows = 16;
     const int64_t n = grouping.count();
     ParallelFor((n + kRows - 1) / kRows, 2 * static_cast<double>(n * n), [&](int64_t block) {

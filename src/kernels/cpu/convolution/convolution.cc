@@ -208,10 +208,10 @@ class Products {
     const int64_t before = CountOf(dims_.before), after = CountOf(dims_.after);
     const int64_t outer = IsFeatureLast() ? 1 : before;
     const int64_t count = layout_.groups * outer;
+    const int64_t outputs = before / outer * after * layout_.group_outputs;
+    const int64_t depth = layout_.taps() * layout_.group_inputs;
     const double each =
-        ProductNanoseconds<T>(static_cast<double>(before / outer * after * layout_.group_outputs) *
-                              static_cast<double>(layout_.taps() * layout_.group_inputs)) +
-        500;
+        ProductNanoseconds<T>(static_cast<double>(outputs) * static_cast<double>(depth)) + 500;
     const auto one = [&](int64_t i) { RunOne(i % layout_.groups, i / layout_.groups); };
     if (count < 4 * ThreadCount() && each > 100'000) {
       for (int64_t i = 0; i < count; ++i) one(i);
