@@ -1,54 +1,78 @@
-// Tests gather and scatter through both engines.
+// Tests gather and scatter on the CPU and on the emulated GPU.
 
-#include "engines.h"
+#include "fixtures.h"
 #include "fmt/format.h"
 #include "indexing_programs.h"
 
 namespace hlo::indexing_test {
 namespace {
 
-constexpr const char* kTypes[] = {"u8", "bf16", "f32", "f64", "c128", "s4"};
+template <class Fixture>
+struct GatherTest : Fixture {};
+TYPED_TEST_SUITE(GatherTest, test::Fixtures, test::FixtureNames);
 
-void ExpectGather(const char* body) {
-  for (const char* type : kTypes)
-    test::ExpectEnginesAgree(fmt::format(fmt::runtime(body), type), {.specials = true, .index_range = 23});
-}
-
-TEST(GatherTest, RowsElementsColumnsAndBlocks) {
-  for (const char* body : test::kGathers) ExpectGather(body);
-}
-
-TEST(GatherTest, IndicesOfAnyIntegerType) {
-  for (const char* index : {"s8", "u8", "s16", "u32", "s64", "u64"}) {
-    test::ExpectEnginesAgree(
-        fmt::format("ENTRY e {{ a = f32[90,3] parameter(0)\n i = {}[50,1] parameter(1)\n ROOT r = f32[50,3] "
-                    "gather(a, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
-                    "index_vector_dim=1, slice_sizes={{1,3}} }}",
-                    index));
+TYPED_TEST(GatherTest, RowsElementsColumnsAndBlocks) {
+  for (const char* body : test::kGathers) {
+    for (const char* type : {"u8", "bf16", "f32", "f64", "c128", "s4"}) {
+      this->ExpectAgrees(fmt::format(fmt::runtime(body), type), "gather",
+                         {.specials = true, .index_range = 23});
+    }
   }
 }
 
-// `combiner` combines an element x with an update y of type {0}.
-void ExpectScatter(const char* body, std::initializer_list<const char*> types, const char* combiner) {
-  for (const char* type : types) {
-    const std::string to_apply =
-        fmt::format("c {{ x = {0}[] parameter(0)\n y = {0}[] parameter(1)\n {1} }}\n", type,
-                    fmt::format(fmt::runtime(combiner), type));
-    test::ExpectEnginesAgree(to_apply + fmt::format(fmt::runtime(body), type),
-                             {.specials = true, .index_range = 23});
+TYPED_TEST(GatherTest, IndicesOfAnyIntegerType) {
+  for (const char* index : {"s8", "u8", "s16", "u32", "s64", "u64", "u4"}) {
+    for (const int columns : {3, 4}) {
+      this->ExpectAgrees(
+          fmt::format("ENTRY e {{ a = f32[90,{1}] parameter(0)\n i = {0}[50,1] parameter(1)\n ROOT r = "
+                      "f32[50,{1}] gather(a, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, "
+                      "start_index_map={{0}}, index_vector_dim=1, slice_sizes={{1,{1}}} }}",
+                      index, columns),
+          columns == 4 ? "gather of 16 bytes" : "gather", {.index_range = 95});
+    }
   }
 }
 
-TEST(ScatterTest, EveryCombinerInTheReferencesOrder) {
+template <class Fixture>
+struct ScatterTest : Fixture {
+  // `combiner` combines an element x with an update y of type {0}.
+  static void ExpectScatter(const char* body, std::initializer_list<const char*> types,
+                            const char* combiner) {
+    for (const char* type : types) {
+      const std::string to_apply =
+          fmt::format("c {{ x = {0}[] parameter(0)\n y = {0}[] parameter(1)\n {1} }}\n", type,
+                      fmt::format(fmt::runtime(combiner), type));
+      Fixture::ExpectAgrees(to_apply + fmt::format(fmt::runtime(body), type), "scatter",
+                            {.specials = true, .index_range = 23});
+    }
+  }
+};
+TYPED_TEST_SUITE(ScatterTest, test::Fixtures, test::FixtureNames);
+
+TYPED_TEST(ScatterTest, EveryCombinerInTheReferencesOrder) {
   for (const char* body : test::kScatters) {
-    ExpectScatter(body, {"u8", "bf16", "f32", "c128", "s4", "pred"}, "ROOT r = {0}[] copy(y)");
-    ExpectScatter(body, {"u8", "bf16", "f32", "c128", "s4", "f8e5m2"}, "ROOT r = {0}[] add(x, y)");
-    ExpectScatter(body, {"s16", "f16", "f64"}, "ROOT r = {0}[] maximum(x, y)");
-    ExpectScatter(body, {"s32", "bf16", "f64"}, "s = {0}[] subtract(y, x)\n ROOT r = {0}[] multiply(s, y)");
+    this->ExpectScatter(body, {"u8", "bf16", "f32", "c128", "s4", "pred", "f8e5m2"},
+                        "ROOT r = {0}[] copy(y)");
+    this->ExpectScatter(body, {"u8", "s64", "bf16", "f16", "f32", "c64", "c128", "pred"},
+                        "ROOT r = {0}[] add(x, y)");
+    this->ExpectScatter(body, {"s16", "u32", "f16", "f64"}, "ROOT r = {0}[] maximum(x, y)");
+    this->ExpectScatter(body, {"s8", "f32"}, "ROOT r = {0}[] minimum(y, x)");
+    this->ExpectScatter(body, {"s32", "bf16", "f64"}, "ROOT r = {0}[] multiply(x, y)");
+    this->ExpectScatter(
+        body, {"bf16"},
+        "v = f32[] convert(x)\n w = f32[] convert(y)\n s = f32[] add(v, w)\n ROOT r = {0}[] convert(s)");
   }
 }
 
-TEST(ScatterTest, SeveralArraysAtOnce) {
+TEST(ScatterOnCpu, ByOtherCombiners) {
+  for (const char* body : test::kScatters) {
+    ScatterTest<test::OnCpu>::ExpectScatter(body, {"s4", "f8e5m2"}, "ROOT r = {0}[] add(x, y)");
+    ScatterTest<test::OnCpu>::ExpectScatter(body, {"s32", "bf16", "f64"},
+                                            "s = {0}[] subtract(y, x)\n ROOT r = {0}[] multiply(s, y)");
+  }
+}
+
+TEST(ScatterOnCpu, SeveralArraysAtOnce) {
   test::ExpectEnginesAgree(
       "c { x = f32[] parameter(0)\n i = s64[] parameter(1)\n y = f32[] parameter(2)\n j = s64[] "
       "parameter(3)\n"
@@ -61,7 +85,7 @@ TEST(ScatterTest, SeveralArraysAtOnce) {
       {.index_range = 22});
 }
 
-TEST(ScatterTest, InPlaceInALoop) {
+TEST(ScatterOnCpu, InPlaceInALoop) {
   test::ExpectEnginesAgree(
       "c { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT r = f32[] add(x, y) }\n"
       "n { p = (s32[], f32[20,3], s32[4,1], f32[4,3]) parameter(0)\n i = s32[] get-tuple-element(p), "

@@ -1,70 +1,104 @@
-// Tests sort and topk through both engines: the same permutation for every comparator.
+// Tests sort and topk on the CPU and on the emulated GPU: the same permutation as the reference's for every
+// comparator.
 
 #include <tuple>
 
 #include "base/parallel.h"
-#include "engines.h"
+#include "fixtures.h"
 #include "fmt/format.h"
+#include "sort_programs.h"
 
 namespace hlo::sorts_test {
 namespace {
 
-constexpr const char* kShapes[][2] = {{"1", "0"},     {"37", "0"},  {"3,700", "1"},
-                                      {"700,3", "0"}, {"5,0", "1"}, {"9001", "0"}};
+template <class Fixture>
+struct SortTest : Fixture {
+  static void ExpectSorted(const char* type, const char* second, const std::string& before,
+                           bool specials = true) {
+    ExpectSortedIn(test::kShortLines, type, second, before, specials);
+    ExpectSortedIn(test::kLongLines, type, second, before, specials);
+  }
+  // Compares several keys. The emulator takes too long for long lines of them.
+  static void ExpectSortedByKeys(const char* type, const char* second, const std::string& before) {
+    ExpectSortedIn(test::kShortLines, type, second, before, true);
+    if (!Fixture::kIsEmulated) ExpectSortedIn(test::kLongLines, type, second, before, true);
+  }
 
-// `before` compares (a, i) with (b, j).
-void ExpectSorted(const char* type, const char* second, const std::string& before, bool specials = true) {
-  for (const auto& [dims, dimension] : kShapes) {
-    test::ExpectEnginesAgree(
-        fmt::format(
-            "c {{ a = {0}[] parameter(0)\n b = {0}[] parameter(1)\n i = {1}[] parameter(2)\n"
-            " j = {1}[] parameter(3)\n {2} }}\n"
-            "ENTRY e {{ x = {0}[{3}] parameter(0)\n y = {1}[{3}] parameter(1)\n"
-            " ROOT r = ({0}[{3}], {1}[{3}]) sort(x, y), dimensions={{{4}}}, is_stable=true, to_apply=c }}",
-            type, second, before, dims, dimension),
-        {.specials = specials});
+ private:
+  template <size_t kCount>
+  static void ExpectSortedIn(const char* const (&shapes)[kCount][2], const char* type, const char* second,
+                             const std::string& before, bool specials) {
+    for (const auto& [dims, dimension] : shapes)
+      Fixture::ExpectAgrees(test::Sort(dims, dimension, type, second, before), "sort",
+                            {.specials = specials});
+  }
+};
+TYPED_TEST_SUITE(SortTest, test::Fixtures, test::FixtureNames);
+
+TYPED_TEST(SortTest, ByOneKey) {
+  for (const char* type : {"f32", "bf16", "f16", "f64", "s8", "s4", "u16", "s32", "s64", "pred"}) {
+    this->ExpectSorted(type, "s32", "ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER");
+    this->ExpectSorted("f32", type, "ROOT r = pred[] compare(j, i), direction=LT, type=TOTALORDER");
   }
 }
 
-TEST(SortTest, ByOneKey) {
-  for (const char* type : {"f32", "bf16", "f64", "s8", "u16", "s64", "pred"}) {
-    ExpectSorted(type, "s32", "ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER");
-    ExpectSorted("f32", type, "ROOT r = pred[] compare(j, i), direction=LT, type=TOTALORDER");
-  }
-}
-
-TEST(SortTest, ByAComparisonThatHasNoPlaceForNaN) {
+// NaN is unordered, so these comparisons are not strict weak orders.
+TYPED_TEST(SortTest, ByPartialOrders) {
   for (bool specials : {false, true}) {
-    ExpectSorted("f32", "s32", "ROOT r = pred[] compare(a, b), direction=GT", specials);
-    ExpectSorted("bf16", "c64", "ROOT r = pred[] compare(a, b), direction=LT", specials);
+    this->ExpectSorted("f32", "s32", "ROOT r = pred[] compare(a, b), direction=GT", specials);
+    this->ExpectSorted("bf16", "c64", "ROOT r = pred[] compare(a, b), direction=LT", specials);
   }
 }
 
-TEST(SortTest, BySeveralKeys) {
+TYPED_TEST(SortTest, BySeveralKeys) {
   for (const auto& [first, second] :
        {std::pair("s8", "f32"), std::pair("f64", "s64"), std::pair("pred", "bf16")}) {
     for (const char* total : {"", ", type=TOTALORDER"}) {
-      ExpectSorted(first, second,
-                   fmt::format("l = pred[] compare(a, b), direction=LT{0}\n q = pred[] compare(a, b), "
-                               "direction=EQ{0}\n m = pred[] compare(i, j), direction=GT{0}\n"
-                               " n = pred[] and(q, m)\n ROOT r = pred[] or(l, n)",
-                               total));
-      ExpectSorted(first, second,
-                   fmt::format("l = pred[] compare(i, j), direction=GT{0}\n q = pred[] compare(j, i), "
-                               "direction=EQ{0}\n m = pred[] compare(b, a), direction=LT{0}\n"
-                               " ROOT r = pred[] select(q, m, l)",
-                               total));
+      this->ExpectSortedByKeys(
+          first, second,
+          fmt::format("l = pred[] compare(a, b), direction=LT{0}\n q = pred[] compare(a, b), "
+                      "direction=EQ{0}\n m = pred[] compare(i, j), direction=GT{0}\n"
+                      " n = pred[] and(q, m)\n ROOT r = pred[] or(l, n)",
+                      total));
+      this->ExpectSortedByKeys(
+          first, second,
+          fmt::format("l = pred[] compare(i, j), direction=GT{0}\n q = pred[] compare(j, i), "
+                      "direction=EQ{0}\n m = pred[] compare(b, a), direction=LT{0}\n"
+                      " ROOT r = pred[] select(q, m, l)",
+                      total));
     }
+  }
+}
+
+// Comparators as JAX emits them: zeros of both signs are equal, and NaNs are equal and last.
+TYPED_TEST(SortTest, WithCanonicalZerosAndNaNs) {
+  const auto canonical = [](const char* type, const char* value, const char* result) {
+    return fmt::format(
+        "{1}z = {0}[] constant(0)\n{1}n = {0}[] constant(nan)\n"
+        "{1}e = pred[] compare({2}, {1}z), direction=EQ\n{1}u = pred[] compare({2}, {2}), direction=NE\n"
+        "{1}s = {0}[] select({1}e, {1}z, {2})\n{1} = {0}[] select({1}u, {1}n, {1}s)\n",
+        type, result, value);
+  };
+  for (const char* type : {"f32", "bf16", "f64"}) {
+    this->ExpectSortedByKeys(type, "s32",
+                             canonical(type, "a", "k") + canonical(type, "b", "l") +
+                                 "ROOT r = pred[] compare(k, l), direction=LT, type=TOTALORDER");
+    this->ExpectSortedByKeys(
+        type, "s32",
+        canonical(type, "a", "k") + canonical(type, "b", "l") +
+            "t = pred[] compare(k, l), direction=LT, type=TOTALORDER\n"
+            "q = pred[] compare(k, l), direction=EQ\n m = pred[] compare(i, j), direction=GT\n"
+            "w = pred[] and(q, m)\n ROOT r = pred[] or(t, w)");
   }
 }
 
 // Total order as compilers emit it: integer comparison of the bits, with the magnitude bits of negative
 // values inverted.
-TEST(SortTest, ByBits) {
+TYPED_TEST(SortTest, ByBits) {
   for (const auto& [type, bits, most] :
        {std::tuple("f32", "s32", "2147483647"), std::tuple("bf16", "s16", "32767"),
         std::tuple("f64", "s64", "9223372036854775807")}) {
-    ExpectSorted(
+    this->ExpectSorted(
         type, "s8",
         fmt::format("m = {0}[] constant({1})\n z = {0}[] constant(0)\n p = {0}[] bitcast(a)\n"
                     " q = {0}[] bitcast(b)\n u = {0}[] xor(m, p)\n v = {0}[] xor(m, q)\n"
@@ -75,35 +109,53 @@ TEST(SortTest, ByBits) {
   }
 }
 
-TEST(SortTest, ByAnythingElse) {
-  // These comparators are not strict weak orderings.
-  ExpectSorted("s32", "f32",
-               "s = s32[] add(a, b)\n k = s32[] constant(7)\n m = s32[] remainder(s, k)\n"
-               " z = s32[] constant(2)\n ROOT r = pred[] compare(m, z), direction=LT");
-  ExpectSorted("f32", "bf16", "ROOT r = pred[] compare(a, b), direction=LE");
-  ExpectSorted("c64", "s16",
-               "x = f32[] abs(a)\n y = f32[] abs(b)\n p = pred[] compare(x, y), direction=LE\n"
-               " q = pred[] compare(i, j), direction=LT\n ROOT r = pred[] xor(p, q)",
-               false);
-}
+template <class Fixture>
+struct TopkTest : Fixture {};
+TYPED_TEST_SUITE(TopkTest, test::Fixtures, test::FixtureNames);
 
-TEST(TopkTest, FirstOfEachLine) {
-  for (const char* type : {"f32", "bf16", "f64", "s16", "u32", "f8e4m3fn"}) {
+TYPED_TEST(TopkTest, FirstOfEachLine) {
+  for (const char* type : {"f32", "bf16", "f64", "s16", "u32"}) {
     for (const char* largest : {"true", "false"}) {
-      for (const auto& [n, k] :
-           {std::pair(1, 1), std::pair(40, 40), std::pair(1000, 7), std::pair(1000, 300), std::pair(5, 0)}) {
-        test::ExpectEnginesAgree(
-            fmt::format("ENTRY e {{ x = {0}[3,{1}] parameter(0)\n"
-                        " ROOT r = ({0}[3,{2}], s32[3,{2}]) topk(x), k={2}, largest={3} }}",
-                        type, n, k, largest),
-            {.specials = true});
+      for (const auto& [n, k] : {std::pair(1, 1), std::pair(40, 40), std::pair(1000, 7), std::pair(1000, 300),
+                                 std::pair(2500, 300), std::pair(9000, 40), std::pair(5, 0)}) {
+        this->ExpectAgrees(fmt::format("ENTRY e {{ x = {0}[3,{1}] parameter(0)\n"
+                                       " ROOT r = ({0}[3,{2}], s32[3,{2}]) topk(x), k={2}, largest={3} }}",
+                                       type, n, k, largest),
+                           "topk", {.specials = true});
       }
     }
   }
 }
 
+void ExpectSortedOnCpu(const char* type, const char* second, const std::string& before,
+                       bool specials = true) {
+  SortTest<test::OnCpu>::ExpectSorted(type, second, before, specials);
+}
+
+TEST(TopkOnCpu, OfSmallFloats) {
+  for (const char* largest : {"true", "false"}) {
+    test::ExpectEnginesAgree(
+        fmt::format("ENTRY e {{ x = f8e4m3fn[3,1000] parameter(0)\n"
+                    " ROOT r = (f8e4m3fn[3,300], s32[3,300]) topk(x), k=300, largest={} }}",
+                    largest),
+        {.specials = true});
+  }
+}
+
+TEST(SortOnCpu, ByAnythingElse) {
+  // These comparators are not strict weak orderings.
+  ExpectSortedOnCpu("s32", "f32",
+                    "s = s32[] add(a, b)\n k = s32[] constant(7)\n m = s32[] remainder(s, k)\n"
+                    " z = s32[] constant(2)\n ROOT r = pred[] compare(m, z), direction=LT");
+  ExpectSortedOnCpu("f32", "bf16", "ROOT r = pred[] compare(a, b), direction=LE");
+  ExpectSortedOnCpu("c64", "s16",
+                    "x = f32[] abs(a)\n y = f32[] abs(b)\n p = pred[] compare(x, y), direction=LE\n"
+                    " q = pred[] compare(i, j), direction=LT\n ROOT r = pred[] xor(p, q)",
+                    false);
+}
+
 // Lines long enough to be split across threads, in lengths that the pieces divide or not.
-void ExpectSharedLinesSorted(const char* type, const char* second, const std::string& before) {
+void ExpectSplitLinesSorted(const char* type, const char* second, const std::string& before) {
   for (const auto& [dims, dimension] : {std::pair("65535", 0), std::pair("65536", 0), std::pair("65537", 0),
                                         std::pair("81920", 0), std::pair("66000,2", 0)}) {
     const std::string text = fmt::format(
@@ -132,33 +184,33 @@ void ExpectSharedLinesSorted(const char* type, const char* second, const std::st
   }
 }
 
-TEST(SharedLinesTest, ByKeys) {
+TEST(SortOfSplitLines, ByKeys) {
   for (const char* type : {"f32", "s8", "bf16", "f64"})
-    ExpectSharedLinesSorted(type, "s64", "ROOT r = pred[] compare(b, a), direction=LT, type=TOTALORDER");
+    ExpectSplitLinesSorted(type, "s64", "ROOT r = pred[] compare(b, a), direction=LT, type=TOTALORDER");
   // Keys of more than 64 bits with many ties.
-  ExpectSharedLinesSorted("pred", "f64",
-                          "l = pred[] compare(a, b), direction=LT\n q = pred[] compare(a, b), direction=EQ\n"
-                          " m = pred[] compare(i, j), direction=GT, type=TOTALORDER\n n = pred[] and(q, m)\n"
-                          " ROOT r = pred[] or(l, n)");
+  ExpectSplitLinesSorted("pred", "f64",
+                         "l = pred[] compare(a, b), direction=LT\n q = pred[] compare(a, b), direction=EQ\n"
+                         " m = pred[] compare(i, j), direction=GT, type=TOTALORDER\n n = pred[] and(q, m)\n"
+                         " ROOT r = pred[] or(l, n)");
 }
 
 // NaN is unordered, so merge positions cannot be found by binary search.
-TEST(SharedLinesTest, ByAComparator) {
-  ExpectSharedLinesSorted("f32", "s16", "ROOT r = pred[] compare(a, b), direction=LT");
-  ExpectSharedLinesSorted(
+TEST(SortOfSplitLines, ByAComparator) {
+  ExpectSplitLinesSorted("f32", "s16", "ROOT r = pred[] compare(a, b), direction=LT");
+  ExpectSplitLinesSorted(
       "s8", "f32", "k = s8[] abs(a)\n l = s8[] negate(b)\n ROOT r = pred[] compare(k, l), direction=LT");
-  ExpectSharedLinesSorted("s32", "bf16",
-                          "s = s32[] add(a, b)\n k = s32[] constant(7)\n m = s32[] remainder(s, k)\n"
-                          " z = s32[] constant(2)\n ROOT r = pred[] compare(m, z), direction=LT");
+  ExpectSplitLinesSorted("s32", "bf16",
+                         "s = s32[] add(a, b)\n k = s32[] constant(7)\n m = s32[] remainder(s, k)\n"
+                         " z = s32[] constant(2)\n ROOT r = pred[] compare(m, z), direction=LT");
   // An order without a key: values with the same remainder are equal.
-  ExpectSharedLinesSorted("u16", "f32",
-                          "k = u16[] constant(7)\n m = u16[] remainder(a, k)\n n = u16[] remainder(b, k)\n"
-                          " l = pred[] compare(m, n), direction=LT\n g = pred[] compare(m, n), direction=GE\n"
-                          " f = pred[] not(g)\n ROOT r = pred[] and(l, f)");
+  ExpectSplitLinesSorted("u16", "f32",
+                         "k = u16[] constant(7)\n m = u16[] remainder(a, k)\n n = u16[] remainder(b, k)\n"
+                         " l = pred[] compare(m, n), direction=LT\n g = pred[] compare(m, n), direction=GE\n"
+                         " f = pred[] not(g)\n ROOT r = pred[] and(l, f)");
 }
 
 // Operands at their last use are sorted in place; unused results are dropped.
-TEST(SortTest, InPlace) {
+TEST(SortOnCpu, InPlace) {
   for (const char* type : {"s4", "u8", "bf16", "f32", "f64", "s64"}) {
     for (const char* sizes : {"1", "1031", "7,300", "40,5", "0,3"}) {
       for (const int dimension : {0, 1}) {

@@ -1,5 +1,5 @@
 #pragma once
-// Windows of few and of many elements.
+// Programs of reduce-window, with windows of few and of many elements.
 
 #include <string>
 
@@ -10,8 +10,8 @@ namespace hlo::test {
 struct WindowCase {
   const char *base, *result, *window;
 };
-// Few elements: folded directly in the reference's order.
-inline constexpr WindowCase kWalked[] = {
+// Windows of few elements, folded directly in the reference's order.
+inline constexpr WindowCase kFew[] = {
     {"17", "15", "size=3"},
     {"2,9,11,5", "2,4,5,5", "size=1x3x3x1 stride=1x2x2x1"},
     {"2,5,9,11", "2,5,9,11", "size=1x1x3x3 pad=0_0x0_0x1_1x1_1"},
@@ -23,8 +23,8 @@ inline constexpr WindowCase kWalked[] = {
     {"3", "9", "size=2 pad=4_3"},
     {"1300", "1298", "size=3"},
 };
-// Many elements: computed as sliding windows.
-inline constexpr WindowCase kSlid[] = {
+// Windows of many elements, computed as sliding windows.
+inline constexpr WindowCase kMany[] = {
     {"100", "100", "size=100 pad=99_0"},
     {"3,70,5", "3,70,5", "size=1x70x1 pad=0_0x69_0x0_0"},
     {"70,67", "70,67", "size=70x1 pad=0_69x0_0"},
@@ -33,8 +33,8 @@ inline constexpr WindowCase kSlid[] = {
     {"60,70", "59,69", "size=10x8 pad=4_4x3_3"},
     {"300", "50", "size=57 stride=5 pad=2_0"},
 };
-// Lines and columns that are split into pieces.
-inline constexpr WindowCase kSlidInPieces[] = {
+// Long lines and columns, which are split across threads.
+inline constexpr WindowCase kSplit[] = {
     {"70000", "7", "size=70000 stride=10000 pad=69999_0"},
     {"70000", "7", "size=70000 stride=10000 pad=0_69999"},
     {"2,70001", "2,8", "size=1x70001 stride=1x17000 pad=0_0x65000_60000"},

@@ -1,6 +1,6 @@
-// Tests reduce-window and select-and-scatter through both engines.
+// Tests reduce-window and select-and-scatter on the CPU and on the emulated GPU.
 
-#include "engines.h"
+#include "fixtures.h"
 #include "fmt/format.h"
 #include "window_programs.h"
 
@@ -9,56 +9,45 @@ namespace {
 
 using test::ReduceWindow;
 
-TEST(ReduceWindowTest, WalksInTheReferencesOrder) {
-  for (const test::WindowCase& c : test::kWalked) {
-    for (const char* type : {"s4", "u8", "s32", "bf16", "f32", "f64", "c64"})
-      test::ExpectEnginesAgree(ReduceWindow(type, "add", c));
+template <class Fixture>
+struct ReduceWindowTest : Fixture {};
+TYPED_TEST_SUITE(ReduceWindowTest, test::Fixtures, test::FixtureNames);
+
+TYPED_TEST(ReduceWindowTest, FoldsInTheReferencesOrder) {
+  for (const test::WindowCase& c : test::kFew) {
+    for (const char* type : {"u8", "s32", "bf16", "f32", "f64", "c64"})
+      this->ExpectAgrees(ReduceWindow(type, "add", c), "reduce-window");
     for (const char* type : {"s16", "f16", "f32"})
-      test::ExpectEnginesAgree(ReduceWindow(type, "maximum", c), {.specials = true});
-    test::ExpectEnginesAgree(ReduceWindow("f32", "subtract", c));
+      this->ExpectAgrees(ReduceWindow(type, "maximum", c), "reduce-window", {.specials = true});
   }
 }
 
-TEST(ReduceWindowTest, SlidesExactlyWhereOrderDoesNotMatter) {
-  for (const test::WindowCase& c : test::kSlid) {
-    for (const char* type : {"s4", "u8", "s32", "u64"})
-      test::ExpectEnginesAgree(ReduceWindow(type, "add", c));
+TYPED_TEST(ReduceWindowTest, IsExactWhereOrderDoesNotMatter) {
+  for (const test::WindowCase& c : test::kMany) {
+    for (const char* type : {"u8", "s16", "s32", "u64"}) this->ExpectAgrees(ReduceWindow(type, "add", c), "");
     for (const char* type : {"s16", "bf16", "f32", "f64"})
-      test::ExpectEnginesAgree(ReduceWindow(type, "minimum", c), {.specials = true});
-  }
-}
-
-TEST(ReduceWindowTest, LongLinesSlideInPieces) {
-  for (const test::WindowCase& c : test::kSlidInPieces) {
-    for (const char* type : {"s8", "u32", "s64"}) test::ExpectEnginesAgree(ReduceWindow(type, "add", c));
-    for (const char* type : {"s32", "f32", "f64", "u8"})
-      test::ExpectEnginesAgree(ReduceWindow(type, "maximum", c), {.specials = true});
+      this->ExpectAgrees(ReduceWindow(type, "minimum", c), "", {.specials = true});
+    this->ExpectAgrees(ReduceWindow("u32", "multiply", c), "");
+    this->ExpectAgrees(ReduceWindow("u8", "and", c), "");
   }
 }
 
 // The bound is that of sums of at most 150 elements of magnitude 2.
-TEST(ReduceWindowTest, SlidingSumsAreWithinTheirBound) {
-  for (const test::WindowCase& c : test::kSlid) {
-    test::ExpectEnginesAgree(ReduceWindow("f32", "add", c),
-                             {.rule = CompareRule::Close(150.0 * 150 * 2 * 0x1p-24, 0)});
-    test::ExpectEnginesAgree(ReduceWindow("f64", "add", c),
-                             {.rule = CompareRule::Close(150.0 * 150 * 2 * 0x1p-53, 0)});
+TYPED_TEST(ReduceWindowTest, SumsInAnotherOrderAreWithinTheirBound) {
+  for (const test::WindowCase& c : test::kMany) {
+    this->ExpectAgrees(ReduceWindow("f32", "add", c), "",
+                       {.rule = CompareRule::Close(150.0 * 150 * 2 * 0x1p-24, 0)});
+    for (const char* type : {"f64", "c128"})
+      this->ExpectAgrees(ReduceWindow(type, "add", c), "",
+                         {.rule = CompareRule::Close(150.0 * 150 * 2 * 0x1p-53, 0)});
   }
 }
 
-TEST(ReduceWindowTest, SeveralArraysAtOnce) {
-  test::ExpectEnginesAgree(
-      "c { x = f32[] parameter(0)\n i = s32[] parameter(1)\n y = f32[] parameter(2)\n j = s32[] "
-      "parameter(3)\n"
-      " b = pred[] compare(x, y), direction=GE\n v = f32[] select(b, x, y)\n k = s32[] select(b, i, j)\n"
-      " ROOT r = (f32[], s32[]) tuple(v, k) }\n"
-      "ENTRY e { a = f32[9,20] parameter(0)\n n = s32[9,20] iota(), iota_dimension=1\n"
-      " m = f32[] constant(-inf)\n z = s32[] constant(0)\n"
-      " ROOT r = (f32[4,18], s32[4,18]) reduce-window(a, n, m, z), window={size=3x3 stride=2x1}, to_apply=c "
-      "}");
-}
+template <class Fixture>
+struct SelectAndScatterTest : Fixture {};
+TYPED_TEST_SUITE(SelectAndScatterTest, test::Fixtures, test::FixtureNames);
 
-TEST(SelectAndScatterTest, EveryDirection) {
+TYPED_TEST(SelectAndScatterTest, EveryDirection) {
   for (const char* direction : {"GE", "GT", "LE", "LT"}) {
     for (const char* type : {"f32", "f64", "bf16", "s32", "u8", "pred"}) {
       const auto text = [&](const char* operand, const char* source, const char* window) {
@@ -70,12 +59,43 @@ TEST(SelectAndScatterTest, EveryDirection) {
             " ROOT r = {0}[{2}] select-and-scatter(a, u, i), window={{{4}}}, select=s, scatter=c }}",
             type, direction, operand, source, window, type == std::string("pred") ? "or" : "add");
       };
-      const test::Agreement exact{.specials = true};
-      test::ExpectEnginesAgree(text("2,9,11,5", "2,4,5,5", "size=1x3x3x1 stride=1x2x2x1"), exact);
-      test::ExpectEnginesAgree(text("3,2,8,8", "3,2,4,4", "size=1x1x2x2 stride=1x1x2x2"), exact);
-      test::ExpectEnginesAgree(text("8,9", "4,9", "size=3x3 stride=2x1 pad=1_0x1_1"), exact);
+      for (const auto& [operand, source, window] :
+           {std::tuple("2,9,11,5", "2,4,5,5", "size=1x3x3x1 stride=1x2x2x1"),
+            std::tuple("3,2,8,8", "3,2,4,4", "size=1x1x2x2 stride=1x1x2x2"),
+            std::tuple("8,9", "4,9", "size=3x3 stride=2x1 pad=1_0x1_1"),
+            std::tuple("11", "4", "size=3 stride=2 rhs_dilate=2"),
+            std::tuple("257", "257", "size=5 pad=2_2")})
+        this->ExpectAgrees(text(operand, source, window), "select-and-scatter", {.specials = true});
     }
   }
+}
+
+TEST(ReduceWindowOnCpu, OfOtherTypesAndOperations) {
+  for (const test::WindowCase& c : test::kFew) {
+    test::ExpectEnginesAgree(ReduceWindow("s4", "add", c));
+    test::ExpectEnginesAgree(ReduceWindow("f32", "subtract", c));
+  }
+  for (const test::WindowCase& c : test::kMany) test::ExpectEnginesAgree(ReduceWindow("s4", "add", c));
+}
+
+TEST(ReduceWindowOnCpu, LongLinesAreSplit) {
+  for (const test::WindowCase& c : test::kSplit) {
+    for (const char* type : {"s8", "u32", "s64"}) test::ExpectEnginesAgree(ReduceWindow(type, "add", c));
+    for (const char* type : {"s32", "f32", "f64", "u8"})
+      test::ExpectEnginesAgree(ReduceWindow(type, "maximum", c), {.specials = true});
+  }
+}
+
+TEST(ReduceWindowOnCpu, SeveralArraysAtOnce) {
+  test::ExpectEnginesAgree(
+      "c { x = f32[] parameter(0)\n i = s32[] parameter(1)\n y = f32[] parameter(2)\n j = s32[] "
+      "parameter(3)\n"
+      " b = pred[] compare(x, y), direction=GE\n v = f32[] select(b, x, y)\n k = s32[] select(b, i, j)\n"
+      " ROOT r = (f32[], s32[]) tuple(v, k) }\n"
+      "ENTRY e { a = f32[9,20] parameter(0)\n n = s32[9,20] iota(), iota_dimension=1\n"
+      " m = f32[] constant(-inf)\n z = s32[] constant(0)\n"
+      " ROOT r = (f32[4,18], s32[4,18]) reduce-window(a, n, m, z), window={size=3x3 stride=2x1}, to_apply=c "
+      "}");
 }
 
 }  // namespace
