@@ -12,7 +12,8 @@ def is_complex(t):
 
 
 def contracted(b, opcode, operands, t, dims, terms, attributes, **more):
-    """Sums `terms` products: exact if the accumulator represents them, then rounded once."""
+    """Sums `terms` products: exact if the accumulator represents them, then rounded once. A single product is excluded from
+    further arithmetic, because the sign of a zero is uncertain: XLA multiplies, but a sum of it and 0 is +0."""
     x, y = operands[:2]
     if not is_float(t) and not is_complex(t):
         return b.op(opcode, operands, t, dims, attributes, **more)
@@ -20,7 +21,7 @@ def contracted(b, opcode, operands, t, dims, terms, attributes, **more):
     wide = t if bits(t) >= 32 else 'f32'
     if not fits(wide, top, step) or not in_range(t, top, step):
         return None
-    return b.op(opcode, operands, t, dims, attributes, top=top, step=step, final=not fits(t, top, step), **more)
+    return b.op(opcode, operands, t, dims, attributes, top=top, step=step, final=terms == 1 or not fits(t, top, step), **more)
 
 
 def dot(b):

@@ -2,10 +2,11 @@
 from .values import COMPLEX, FLOATS, INTEGERS, SIGNED, bits, epsilon, in_range, is_float, is_int, own_zeros
 
 ALL_TYPES = ('pred',) + INTEGERS + tuple(FLOATS)
-# Tolerated differences between two libraries in ULPs for f32 and f64: XLA:CPU's own budget and one more.
+# Tolerated differences between two libraries in ULPs for f32 and f64: XLA:CPU's own budget and one more. Its tanh exceeds its
+# budget of 3 and 4: errors of 4.4 and 6.5 were measured.
 FUNCTIONS = {
     'exponential': (7, 2), 'log': (2, 2), 'log-plus-one': (2, 2), 'exponential-minus-one': (5, 9), 'logistic': (9, 9),
-    'tanh': (4, 5), 'sine': (2, 2), 'cosine': (2, 2), 'tan': (3, 2), 'cbrt': (2, 3), 'rsqrt': (2, 2), 'erf': (3, 2),
+    'tanh': (5, 7), 'sine': (2, 2), 'cosine': (2, 2), 'tan': (3, 2), 'cbrt': (2, 3), 'rsqrt': (2, 2), 'erf': (3, 2),
     'asin': (9, 9), 'acos': (9, 9), 'asinh': (9, 9), 'acosh': (9, 9), 'atanh': (9, 9), 'sinh': (9, 9), 'cosh': (9, 9),
 }
 TAME = {'exponential', 'exponential-minus-one', 'sinh', 'cosh'}  # these overflow early
@@ -158,7 +159,9 @@ def compare(b):
         return None
     direction = b.rng.choice(('EQ', 'NE') if is_complex(a.type) else ('EQ', 'NE', 'LT', 'LE', 'GT', 'GE'))
     attributes = f'direction={direction}'
-    if is_float(a.type) and own_zeros(a) and own_zeros(c) and b.chance(0.5):
+    # XLA folds comparisons of constants in the partial order, so that no NaN equals itself.
+    folds_nan = (a.wild or c.wild) and a.name[:2] == c.name[:2] == 'c.'
+    if is_float(a.type) and own_zeros(a) and own_zeros(c) and b.chance(0.5) and not folds_nan:
         attributes += ', type=TOTALORDER'
     return b.op('compare', (a, c), 'pred', a.dims, attributes)
 

@@ -26,6 +26,13 @@ bool IsArray(const std::string& shape) {
 }
 std::string TypeOf(const std::string& shape) { return shape.substr(0, shape.find('[')); }
 
+// Returns the text of 1 in the type, or of -1 in s1.
+std::string OneText(std::string_view type) {
+  if (type == "pred") return "true";
+  if (type == "s1") return "-1";  // One bit holds 0 and -1.
+  return type == "c64" || type == "c128" ? "(1, 0)" : "1";
+}
+
 class Tapper {
  public:
   Tapper(Draft& draft, Random& random) : draft_(draft), random_(random) {}
@@ -205,7 +212,7 @@ class Tapper {
     for (const DraftLine& line : given) inits.push_back(line.name);
     for (const std::string& shape : results) {
       const std::string type = TypeOf(shape);
-      AddConstant(entry.lines, type, type == "pred" ? "false" : type[0] == 'c' ? "(1, 0)" : "1");
+      AddConstant(entry.lines, type, type == "pred" ? "false" : OneText(type));
       const std::string constant = entry.lines.back().name;
       entry.lines.push_back({.name = draft_.NewName("init"),
                              .shape = shape,
@@ -306,10 +313,7 @@ class Tapper {
       }
       std::vector<std::string> values;
       for (const std::string& shape : results) {
-        AddConstant(made.lines, TypeOf(shape),
-                    TypeOf(shape) == "pred"   ? "true"
-                    : TypeOf(shape)[0] == 'c' ? "(2, 0)"
-                                              : "1");
+        AddConstant(made.lines, TypeOf(shape), OneText(TypeOf(shape)));
         const std::string constant = made.lines.back().name;
         made.lines.push_back({.name = draft_.NewName("other"),
                               .shape = shape,
