@@ -58,7 +58,7 @@ int Main(int argc, char** argv) {
     if (file.ok()) module = Read(file->text);
     PlanOptions options;
     options.validate = false;
-    absl::StatusOr<plan::Plan> plan = absl::InvalidArgumentError("it is no module");
+    absl::StatusOr<plan::Plan> plan = absl::InvalidArgumentError("it is not a module");
     if (module.ok()) plan = plan::MakePlan(*module, nullptr, plan::Target::kCpu, options);
     if (!plan.ok() || !plan::ValidatePlan(*plan).ok()) {
       fmt::print("{}: no valid plan\n", argument);
