@@ -95,6 +95,37 @@ ComplexOp ComplexOpOf(VmOp op) {
   }
 }
 
+// Allocates slots to values by linear scan.
+class SlotAllocator {
+ public:
+  SlotAllocator(size_t value_count, int32_t pinned_count)
+      : slots_(value_count, kNoSlot), used_(pinned_count) {}
+
+  // Returns the slot of a value that has one.
+  uint8_t SlotOf(size_t value) const { return static_cast<uint8_t>(slots_[value]); }
+  // Returns the slot of a value, which is allocated on the first call; nullopt if all slots are in use.
+  std::optional<uint8_t> Allocate(size_t value) {
+    int16_t& slot = slots_[value];
+    if (slot != kNoSlot) return static_cast<uint8_t>(slot);
+    if (free_.empty()) {
+      if (used_ == VmInstruction::kMaxSlots) return std::nullopt;
+      free_.push_back(static_cast<uint8_t>(used_++));
+    }
+    slot = free_.back();
+    free_.pop_back();
+    return static_cast<uint8_t>(slot);
+  }
+  void Free(size_t value) { free_.push_back(SlotOf(value)); }
+  // Returns the number of slots that values have had so far.
+  int32_t used() const { return used_; }
+
+ private:
+  static constexpr int16_t kNoSlot = -1;
+  std::vector<int16_t> slots_;
+  std::vector<uint8_t> free_;
+  int32_t used_;
+};
+
 }  // namespace
 
 void VmBuilder::Widen(int64_t bytes) {
@@ -358,14 +389,10 @@ VmBuilder::Lifetimes VmBuilder::FindLifetimes() const {
   return found;
 }
 
-// Linear-scan slot allocation.
 void VmBuilder::EndPiece() {
   VmProgram& program = result_.program;
   auto [last_use, needs_slot] = FindLifetimes();
-  constexpr int16_t kNoSlot = -1;
-  std::vector<int16_t> slots(last_use.size(), kNoSlot);
-  std::vector<uint8_t> free;
-  int32_t used = pinned_count_;
+  SlotAllocator slots(last_use.size(), pinned_count_);
   const int32_t begin = program.code_count;
   Value last = -1;
   for (size_t n = 0; n < nodes_.size(); ++n) {
@@ -381,28 +408,23 @@ void VmBuilder::EndPiece() {
     for (int k = 0; k < 3; ++k) {
       const Value in = node.in[k];
       if (in < 0 || in == last) continue;
-      *places[k] = static_cast<uint8_t>(in < VmInstruction::kMaxSlots ? in : slots[Index(in)]);
+      *places[k] = static_cast<uint8_t>(in < VmInstruction::kMaxSlots ? in : slots.SlotOf(Index(in)));
     }
     for (int k = 0; k < 3; ++k) {
       const Value in = node.in[k];
       if (in < VmInstruction::kMaxSlots || !needs_slot[Index(in)] || last_use[Index(in)] != n) continue;
       needs_slot[Index(in)] = false;
-      free.push_back(static_cast<uint8_t>(slots[Index(in)]));
+      slots.Free(Index(in));
     }
     if (node.out >= 0 && node.out < VmInstruction::kMaxSlots) {
       instruction.out = static_cast<uint8_t>(node.out);
     } else if (node.out >= 0 && needs_slot[Index(node.out)]) {
-      int16_t& slot = slots[Index(node.out)];
-      if (slot == kNoSlot && free.empty()) {
-        if (used == VmInstruction::kMaxSlots)
-          failure_ = absl::UnimplementedError("the code keeps too many values");
-        free.push_back(static_cast<uint8_t>(std::min<int32_t>(used++, VmInstruction::kMaxSlots - 1)));
+      const std::optional<uint8_t> slot = slots.Allocate(Index(node.out));
+      if (!slot.has_value()) {
+        failure_ = absl::UnimplementedError("the code keeps too many values");
+        break;
       }
-      if (slot == kNoSlot) {
-        slot = free.back();
-        free.pop_back();
-      }
-      instruction.out = static_cast<uint8_t>(slot);
+      instruction.out = *slot;
     }
     if (node.out >= 0) last = node.out;
     if (program.code_count == VmProgram::kCode) {
@@ -416,7 +438,7 @@ void VmBuilder::EndPiece() {
     if (instruction.op == VmOp::kJump || instruction.op == VmOp::kJumpUnless)
       instruction.parameter = static_cast<uint16_t>(targets_[instruction.parameter]);
   }
-  program.slot_count = std::max(program.slot_count, used);
+  program.slot_count = std::max(program.slot_count, slots.used());
   nodes_.clear();
   variables_.clear();
   targets_.clear();
