@@ -17,7 +17,7 @@ std::atomic<int> thread_limit = 0;
 // Loops shorter than this, in nanoseconds, are not parallelised.
 std::atomic<double> worth_threads = 20'000;
 // The number of polls before a waiting thread sleeps or yields, about 20 us.
-constexpr int kLooks = 2'000;
+constexpr int kPolls = 2'000;
 
 void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -63,7 +63,7 @@ class Pool {
     epoch_.notify_all();
     loop.Work();
     loop_ = nullptr;
-    for (int looks = 0; inside_ != 0; ++looks) looks < kLooks ? Pause() : static_cast<void>(sched_yield());
+    for (int polls = 0; inside_ != 0; ++polls) polls < kPolls ? Pause() : static_cast<void>(sched_yield());
   }
 
  private:
@@ -78,7 +78,7 @@ class Pool {
     ++started_;
     uint64_t seen = 0;
     while (true) {
-      for (int looks = 0; epoch_ == seen && looks < kLooks; ++looks) Pause();
+      for (int polls = 0; epoch_ == seen && polls < kPolls; ++polls) Pause();
       epoch_.wait(seen);
       seen = epoch_;
       if (stop_) break;

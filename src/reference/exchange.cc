@@ -36,15 +36,15 @@ void CopyBox(const Literal& source, const Index& from, Literal& target, const In
                target.mutable_data(), View::Dense(target.dims()).Window(to, sizes));
 }
 
-// Returns the operand k of every member folded.
+// Returns the fold of operand k over all members.
 absl::StatusOr<Literal> FoldOperand(OpContext& context, Members members, size_t k) {
   std::vector<const Literal*> values;
   for (const Values& member : members) values.push_back(&member[k]);
   return FoldMembers(context, values);
 }
 
-// Reads the roots of a collective with has_dynamic_root, on which all members agree; the first position
-// without.
+// Returns the position of the root of each operand: 0, or with has_dynamic_root the numbers in the last
+// operand, on which all members must agree.
 absl::StatusOr<std::vector<int64_t>> Roots(const OpContext& context, Members members) {
   const bool is_dynamic = context.instruction.Get<attr::has_dynamic_root>();
   const size_t count = members[0].size() - (is_dynamic ? 1 : 0);
@@ -266,8 +266,9 @@ absl::StatusOr<Values> ExchangeRows(OpContext& context) {
     }
     const size_t entries = lists[0][0].span<int64_t>().size();
     if (entries % count != 0) {
-      return absl::FailedPreconditionError(fmt::format(
-          "there are {} offsets and sizes, which is no multiple of the group's {} members", entries, count));
+      return absl::FailedPreconditionError(
+          fmt::format("there are {} offsets and sizes, which is not a multiple of the group's {} members",
+                      entries, count));
     }
     const size_t updates = entries / count;
     std::vector<std::vector<std::pair<int64_t, int64_t>>> written(count);

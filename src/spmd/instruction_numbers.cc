@@ -5,7 +5,7 @@
 namespace hlo::spmd {
 namespace {
 
-// The same in every process, which absl::Hash is not: FNV-1a.
+// FNV-1a. Unlike absl::Hash, it gives the same value in every process.
 void AddToHash(std::string_view text, uint64_t* hash) {
   for (const char byte : text) *hash = (*hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
   *hash = (*hash ^ 0xff) * 0x100000001b3;

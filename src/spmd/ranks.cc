@@ -42,11 +42,11 @@ absl::Status Ranks::Introduce(const std::string& version, const std::vector<std:
     return absl::OkStatus();
   }
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto have_come = [&] {
+  const auto all_are_introduced = [&] {
     return std::all_of(introductions_.begin() + 1, introductions_.end(),
                        [](const auto& text) { return text.has_value(); });
   };
-  changed_.wait(lock, have_come);
+  changed_.wait(lock, all_are_introduced);
   for (int other = 1; other < size(); ++other) {
     MessageReader reader(*introductions_[other]);
     const std::string_view their_version = reader.ReadText(), their_words = reader.ReadText();

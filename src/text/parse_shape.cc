@@ -18,7 +18,7 @@ bool Parser::AtUnknownType() const { return At(Tok::kIdent) && lex_.next_byte() 
 
 bool Parser::UnknownType() {
   const std::string_view word = lex_.Bytes(token());
-  const std::string_view meant = ElementTypeMeant(word);
+  const std::string_view meant = ClosestElementType(word);
   if (meant.empty()) return Error(token().range(), "unknown element type '{}'", word);
   return Error(token().range(), "unknown element type '{}'; did you mean {}?", word, meant);
 }

@@ -87,7 +87,7 @@ constexpr Spelling kSpellings[] = {
 
 }  // namespace
 
-std::string_view ElementTypeMeant(std::string_view word) {
+std::string_view ClosestElementType(std::string_view word) {
   const std::string lower = absl::AsciiStrToLower(absl::string_view(word.data(), word.size()));
   for (const Spelling& spelling : kSpellings) {
     if (spelling.word == lower) return spelling.type;

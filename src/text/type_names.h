@@ -6,6 +6,6 @@
 namespace hlo::text {
 
 // Returns "f32" for `float32`, `float` and the like; the closest element type for a misspelled word; or "".
-std::string_view ElementTypeMeant(std::string_view word);
+std::string_view ClosestElementType(std::string_view word);
 
 }  // namespace hlo::text

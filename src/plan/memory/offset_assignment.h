@@ -9,13 +9,12 @@
 namespace hlo::plan {
 
 struct LiveRange {
-  int64_t begin,
-      end;  // One for each live range, aligned to its size rounded up to a power of two, at most 64.
+  int64_t begin, end;  // The first and the last position at which the value is live.
   int64_t byte_count;
 };
 
 struct OffsetAssignment {
-  // One for each lifetime, aligned to its size rounded up to a power of two, or 64.
+  // One for each live range, aligned to its size rounded up to a power of two, at most 64.
   std::vector<int64_t> offsets;
   int64_t byte_count = 0;
 };

@@ -1,4 +1,4 @@
-// This file slides windows of several dimensions, one dimension after the other.
+// Reductions over sliding windows of several dimensions, one dimension after the other.
 
 #include <cstring>
 
@@ -14,13 +14,14 @@ namespace hlo::cpu {
 namespace {
 
 // Smaller windows are reduced directly.
-constexpr int64_t kFewest = 33, kFewestExact = 10;
+constexpr int64_t kMinElements = 33, kMinElementsExact = 10;
 
 constexpr int64_t kColumnPieces = 16;       // Approximate number of pieces if there are few columns.
 constexpr int64_t kBlockBytes = 256 << 10;  // Size of a block of suffix results.
 
-// Slides along a strided dimension, on rows of many columns: suffix results of a block are stored, the prefix
-// result is a running one.
+// Slides along a strided dimension, on rows of many columns. The dimension is cut into blocks of the window's
+// size, so a window consists of a suffix of one block and a prefix of the next. The results of the suffixes
+// of a block are stored; the result of the prefix grows with the window.
 class ColumnSlider {
  public:
   ColumnSlider(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays)
@@ -37,13 +38,13 @@ class ColumnSlider {
     const double nanoseconds = static_cast<double>(arrays_.outer * arrays_.inner * (n + results));
     ParallelFor(all * parts, nanoseconds, [&](int64_t i) {
       const int64_t tile = i / parts, begin = i % parts * length, column = tile % tiles * lanes;
-      Part(tile / tiles, column, std::min(lanes, arrays_.inner - column), begin,
-           std::min(results, begin + length));
+      SlidePart(tile / tiles, column, std::min(lanes, arrays_.inner - column), begin,
+                std::min(results, begin + length));
     });
   }
 
  private:
-  void Part(int64_t outer, int64_t column, int64_t lanes, int64_t begin, int64_t end) const {
+  void SlidePart(int64_t outer, int64_t column, int64_t lanes, int64_t begin, int64_t end) const {
     const int64_t n = arrays_.base_size, size = places_.size, row = arrays_.inner * width_;
     const int64_t bytes = lanes * width_;
     const auto* base = static_cast<const std::byte*>(arrays_.base) + outer * n * row + column * width_;
@@ -51,41 +52,41 @@ class ColumnSlider {
                    column * width_;
     static thread_local ThreadMemory memory;
     std::byte* const init = memory.AtLeast((std::min(size, n) + 2) * bytes);
-    std::byte *const running = init + bytes, *const kept = running + bytes;
+    std::byte *const prefix = init + bytes, *const suffixes = prefix + bytes;
     if (arrays_.init != nullptr) CopyStrided(lanes, width_, init, 1, arrays_.init, 0);
-    int64_t run_last = -1, run_block = -1, kept_block = -1;
+    int64_t prefix_last = -1, prefix_block = -1, suffix_block = -1;
     // Updates the prefix result of the block that begins at `block`, up to `last`.
-    const auto run = [&](int64_t block, int64_t last) {
-      if (run_block != block) {
-        std::memcpy(running, base + block * row, bytes);
-        run_block = run_last = block;
+    const auto extend_prefix = [&](int64_t block, int64_t last) {
+      if (prefix_block != block) {
+        std::memcpy(prefix, base + block * row, bytes);
+        prefix_block = prefix_last = block;
       }
-      while (run_last < last) Combine(lanes, running, base + ++run_last * row, running);
+      while (prefix_last < last) Combine(lanes, prefix, base + ++prefix_last * row, prefix);
     };
     // Returns the suffix result from element `first` to the end of its block.
-    const auto after = [&](int64_t first) {
+    const auto suffix_at = [&](int64_t first) {
       const int64_t block = first / size * size;
-      if (kept_block != block) {
+      if (suffix_block != block) {
         const int64_t last = std::min(block + size, n) - 1;
-        std::memcpy(kept + (last - block) * bytes, base + last * row, bytes);
+        std::memcpy(suffixes + (last - block) * bytes, base + last * row, bytes);
         for (int64_t i = last - 1; i >= first; --i) {
-          std::byte* to = kept + (i - block) * bytes;
+          std::byte* to = suffixes + (i - block) * bytes;
           Combine(lanes, base + i * row, to + bytes, to);
         }
-        kept_block = block;
+        suffix_block = block;
       }
-      return kept + (first - block) * bytes;
+      return suffixes + (first - block) * bytes;
     };
     for (int64_t o = begin; o < end; ++o, result += row) {
       const int64_t first = places_.First(o), next_block = (first / size + 1) * size;
       if (first <= 0) {
-        run(0, places_.Last(o));
-        std::memcpy(result, running, bytes);
+        extend_prefix(0, places_.Last(o));
+        std::memcpy(result, prefix, bytes);
       } else if (first % size == 0 || next_block >= n) {
-        std::memcpy(result, after(first), bytes);
+        std::memcpy(result, suffix_at(first), bytes);
       } else {
-        run(next_block, places_.Last(o));
-        Combine(lanes, after(first), running, result);
+        extend_prefix(next_block, places_.Last(o));
+        Combine(lanes, suffix_at(first), prefix, result);
       }
       if (arrays_.init != nullptr) Combine(lanes, init, result, result);
     }
@@ -101,8 +102,8 @@ class ColumnSlider {
   const SlideArrays& arrays_;
 };
 
-// Transposes some lines at a time to columns, slides, and transposes the results back.
-void SlideTurned(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays) {
+// Transposes a batch of lines to columns, slides, and transposes the results back.
+void SlideTransposed(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays) {
   constexpr int64_t kLines = 64;
   const int64_t n = arrays.base_size, results = arrays.result_size, width = slide.width;
   const int64_t batches = (arrays.outer + kLines - 1) / kLines;
@@ -110,11 +111,11 @@ void SlideTurned(const Slide& slide, const WindowDim& dim, const SlideArrays& ar
     const int64_t begin = b * kLines, lines = std::min(kLines, arrays.outer - begin);
     static thread_local ThreadMemory memory;
     std::byte* const columns = memory.AtLeast((n + results) * lines * width);
-    std::byte* const made = columns + n * lines * width;
+    std::byte* const column_results = columns + n * lines * width;
     const CopyDim in[] = {{n, 1, lines}, {lines, n, 1}}, out[] = {{lines, 1, results}, {results, lines, 1}};
     CopyArray(in, width, static_cast<const std::byte*>(arrays.base) + begin * n * width, columns);
-    ColumnSlider(slide, dim, {1, n, results, lines, columns, made, arrays.init}).Run();
-    CopyArray(out, width, made, static_cast<std::byte*>(arrays.result) + begin * results * width);
+    ColumnSlider(slide, dim, {1, n, results, lines, columns, column_results, arrays.init}).Run();
+    CopyArray(out, width, column_results, static_cast<std::byte*>(arrays.result) + begin * results * width);
   });
 }
 
@@ -124,11 +125,11 @@ void SlideAlong(const Slide& slide, const WindowDim& dim, const SlideArrays& arr
   else if (slide.lines.slide != nullptr)
     slide.lines.slide(dim, arrays);
   else
-    SlideTurned(slide, dim, arrays);
+    SlideTransposed(slide, dim, arrays);
 }
 
-// Returns true if every window contains an element, so that the initial value can be combined at the end.
-bool SeesElements(const WindowDim& dim, int64_t base_size, int64_t result_size) {
+// True if every window contains an element, so that the initial value can be combined at the end.
+bool AllWindowsOverlap(const WindowDim& dim, int64_t base_size, int64_t result_size) {
   if (result_size == 0) return true;
   const int64_t last = (result_size - 1) * dim.stride - dim.padding_low;
   return base_size > 0 && dim.size > dim.padding_low && last < base_size;
@@ -145,12 +146,12 @@ std::optional<Slide> FindSlide(Opcode opcode, ElementType type) {
 
 bool SlidesWindow(absl::Span<const int64_t> base_dims, Window window, absl::Span<const int64_t> result_dims,
                   bool is_exact) {
-  const int64_t fewest = is_exact ? kFewestExact : kFewest;
+  const int64_t fewest = is_exact ? kMinElementsExact : kMinElements;
   int64_t elements = 1;
   for (size_t d = 0; d < window.size(); ++d) {
     const WindowDim& dim = window[d];
     if (dim.window_dilation != 1 || dim.base_dilation != 1 ||
-        !SeesElements(dim, base_dims[d], result_dims[d]))
+        !AllWindowsOverlap(dim, base_dims[d], result_dims[d]))
       return false;
     elements = std::min(fewest, elements * std::min(dim.size, fewest));
   }
