@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (const absl::Status isa = hlo::IsaStatus(); !isa.ok()) {
     std::fprintf(stderr, "skipped: %s\n", std::string(isa.message()).c_str());
-    return 77;  // What CTest takes for skipped.
+    return 77;  // CTest reports the test as skipped.
   }
   if (argc < 2) return RUN_ALL_TESTS();
   const std::string_view argument = argv[1];

@@ -237,7 +237,7 @@ int main(int argc, char** argv) {
   if (hlo::where.kind == hlo::Device::Kind::kGpu) {
     if (const auto gpus = hlo::device::ListGpus(); !gpus.ok()) {
       std::fprintf(stderr, "skipped: %s\n", gpus.status().ToString().c_str());
-      return 77;  // What CTest takes for skipped.
+      return 77;  // CTest reports the test as skipped.
     }
   }
   const absl::StatusOr<std::vector<hlo::Case>> cases = hlo::FindCases(paths);

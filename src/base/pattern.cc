@@ -8,7 +8,7 @@ absl::StatusOr<std::regex> ParsePattern(std::string_view flag, const std::string
   try {
     return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
   } catch (const std::regex_error&) {
-    return absl::InvalidArgumentError(fmt::format("--{}: '{}' is no regular expression", flag, text));
+    return absl::InvalidArgumentError(fmt::format("--{}: '{}' is not a regular expression", flag, text));
   }
 }
 

@@ -181,7 +181,7 @@ Op Builder::Constant(std::string_view text, Place place) {
 }
 
 Op Builder::Constant(ElementType type, double value, Place place) {
-  if (!Holds(type, value)) return Fail(place, fmt::format("{} is no value of {}", value, Name(type)));
+  if (!Holds(type, value)) return Fail(place, fmt::format("{} is not a value of {}", value, Name(type)));
   const absl::StatusOr<Literal> literal = ScalarLiteral(type, value);
   return literal.ok() ? Constant(*literal, place) : Fail(place, Message(literal.status()));
 }
@@ -279,7 +279,7 @@ absl::StatusOr<CheckedModule> Builder::Build(Op root, const CheckOptions& option
   if (status_.ok() && open_.size() != 1) Fail(place, "Build stands inside a Define");
   if (status_.ok() &&
       (!root.ok() || root.builder() != this || root.instruction()->parent() != open_.back())) {
-    Fail(place, "the root of the entry is no value of it");
+    Fail(place, "the root of the entry is not a value of it");
   }
   HLO_RETURN_IF_ERROR(status_);
   InstructionEditor::SetRoot(*open_.back(), root.instruction());

@@ -79,7 +79,7 @@ const Shape* ParameterLeaf(ModuleContext& c, SourceRange at, std::string_view wh
   }
   const Shape* leaf = SubshapeAt(interface.parameter(parameter), index);
   if (leaf != nullptr && IsLeaf(*leaf)) return leaf;
-  c.Error(at, kEntryRule, "{} names {} of parameter {}, which is no array of {}", what, Text(index),
+  c.Error(at, kEntryRule, "{} names {} of parameter {}, which is not an array of {}", what, Text(index),
           parameter, Text(interface.parameter(parameter)));
   return nullptr;
 }
@@ -87,7 +87,7 @@ const Shape* ParameterLeaf(ModuleContext& c, SourceRange at, std::string_view wh
 const Shape* OutputLeaf(ModuleContext& c, SourceRange at, const Interface& interface, IntList index) {
   const Shape* leaf = SubshapeAt(interface.result(), index);
   if (leaf != nullptr && IsLeaf(*leaf)) return leaf;
-  c.Error(at, kEntryRule, "input_output_alias names output {}, which is no array of {}", Text(index),
+  c.Error(at, kEntryRule, "input_output_alias names output {}, which is not an array of {}", Text(index),
           Text(interface.result()));
   return nullptr;
 }

@@ -144,7 +144,7 @@ void CheckTransferDone(ModuleContext& context, const Instruction& done) {
     return;
   }
   context.At(done).ErrorIfStrict(done.operand_range(0), kPairRule,
-                                 "XLA loads a {} from text alone when its operand is no {} itself",
+                                 "XLA loads a {} from text alone when its operand is not a {} itself",
                                  Name(done.opcode()), Name(StartOf(done.opcode())));
 }
 

@@ -62,7 +62,7 @@ class Structure {
         Error(computation, "4.3", "'{}' has {} parameters, but parameter({}) is missing", computation.name(),
               computation.parameters().size(), i);
       } else if (parameter->opcode() != Opcode::kParameter || parameter->parent() != &computation) {
-        Error(computation, "4.3", "parameter {} of '{}' is no parameter of it", i, computation.name());
+        Error(computation, "4.3", "parameter {} of '{}' is not one of its parameters", i, computation.name());
       }
     }
   }

@@ -9,7 +9,7 @@ namespace hlo::cli {
 
 struct AgainstFlags {
   debug::AgainstOptions options;
-  InputOptions inputs;  // How to make the inputs of modules that are no cases.
+  InputOptions inputs;  // For modules that are not cases.
   std::string html;
 };
 // Adds --against and the flags that go with it.

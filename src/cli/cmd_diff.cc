@@ -229,7 +229,7 @@ void DiffDumps(const DiffFlags& flags, FileResult& result) {
   const std::vector<debug::DumpSeries> all = debug::SortDumps(*files);
   result.extra["modules"] = Json::array();
   if (all.empty())
-    result.Fail(Exit::kInvalid, fmt::format("hlo-run: error: '{}' holds no dumps of passes, such as "
+    result.Fail(Exit::kInvalid, fmt::format("hlo-run: error: '{}' contains no dumps of passes, such as "
                                             "module_0001.f.0003.fusion.after_dce.before_cse.txt",
                                             flags.common.files[0]));
   for (const debug::DumpSeries& series : all) {

@@ -174,16 +174,17 @@ void AddCollectives(const StatsOptions& options, const Module& module, const std
 void AddNetworkFlags(CLI::App& command, CLI::Option& collectives,
                      const std::shared_ptr<StatsOptions>& options) {
   command
-      .add_option(
-          "--replicas", options->replicas,
-          "With --collectives, the number of replicas; without it, that of the module's header, or what "
-          "its groups need")
+      .add_option("--replicas", options->replicas,
+                  "With --collectives, the number of replicas; default: as in the module's header, or as its "
+                  "groups need")
       ->check(CLI::PositiveNumber)
       ->needs(&collectives);
-  command.add_option("--partitions", options->partitions, "The number of partitions, likewise")
+  command
+      .add_option("--partitions", options->partitions,
+                  "With --collectives, the number of partitions; default: as for --replicas")
       ->check(CLI::PositiveNumber)
       ->needs(&collectives);
-  command.add_option("--latency", options->network.latency, "Seconds that a message takes beside its bytes")
+  command.add_option("--latency", options->network.latency, "Latency of a message, in seconds")
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS")
       ->capture_default_str()

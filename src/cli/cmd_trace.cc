@@ -196,7 +196,7 @@ void AddTrace(CLI::App& program, int& exit_status) {
   AddForDeviceFlag(*command, flags->devices);
   AddElidedFlag(*command, flags->common.elided);
   AddCustomCallFlags(*command, flags->custom_calls);
-  command->add_option("--engine", flags->engine.engine, "What evaluates: reference or fast")
+  command->add_option("--engine", flags->engine.engine, "The engine: reference or fast")
       ->transform(OneOf<Engine>({{"reference", Engine::kReference}, {"fast", Engine::kFast}}))
       ->default_str("fast");
   AddSelectionFlags(*command, flags->selection);

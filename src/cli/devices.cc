@@ -17,11 +17,11 @@ namespace hlo::cli {
 void AddGridFlags(CLI::App& app, CommonOptions& options) {
   options.runs_devices = true;
   app.add_option("--replicas", options.replicas,
-                 "Replicas to run; default: what the module's header or groups ask for")
+                 "Replicas to run; default: as in the module's header, or as its groups need")
       ->check(CLI::PositiveNumber)
       ->type_name("R");
   app.add_option("--partitions", options.partitions,
-                 "Partitions of each replica; default: what the module asks for, and 1 if it is not "
+                 "Partitions of each replica; default: as in the module, and 1 if it is not "
                  "partitioned and has no manual region")
       ->check(CLI::PositiveNumber)
       ->type_name("P");
@@ -46,7 +46,8 @@ void AddDevicesFlags(CLI::App& app, CommonOptions& options, DevicesFlags& flags)
 void AddMatchFlag(CLI::App& app, DevicesFlags& flags) {
   app.add_option_function<std::string>(
          "--match", [&flags](const std::string& word) { flags.strict_match = word == "strict"; },
-         "Which collectives meet: arrival also pairs different ones of one kind, with a warning, before it "
+         "How collectives are matched: arrival also pairs different ones of one kind, with a warning, before "
+         "it "
          "reports a deadlock; strict does not")
       ->check(CLI::IsMember({"arrival", "strict"}))
       ->default_str("arrival");
@@ -233,8 +234,8 @@ absl::StatusOr<int64_t> ForDevice(const DevicesFlags& flags, const spmd::DeviceG
   const auto found = std::find(names.begin(), names.end(), flags.for_device);
   if (found != names.end()) return found - names.begin();
   return absl::InvalidArgumentError(fmt::format(
-      "--for-device: '{}' is no device of {} replica{} and {} partition{}", flags.for_device, grid.replicas,
-      grid.replicas == 1 ? "" : "s", grid.partitions, grid.partitions == 1 ? "" : "s"));
+      "--for-device: '{}' is not a device of {} replica{} and {} partition{}", flags.for_device,
+      grid.replicas, grid.replicas == 1 ? "" : "s", grid.partitions, grid.partitions == 1 ? "" : "s"));
 }
 
 absl::StatusOr<debug::WatchedArguments> MakeWatchedRun(const InputOptions& inputs,

@@ -100,7 +100,7 @@ absl::StatusOr<Literal> OperandOfCall(const Instruction& call, absl::Span<const 
   if (operands.size() == 1 && Equal(operands[0].shape(), call.shape(), relaxed)) return operands[0];
   const Literal all = Literal::Tuple({operands.begin(), operands.end()});
   if (Equal(all.shape(), call.shape(), relaxed)) return all;
-  return absl::FailedPreconditionError(fmt::format("--custom-call {}=identity: the operands {} are no {}",
+  return absl::FailedPreconditionError(fmt::format("--custom-call {}=identity: the operands {} are not {}",
                                                    call.Get<attr::custom_call_target>(),
                                                    ToString(all.shape()), ToString(call.shape())));
 }

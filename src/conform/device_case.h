@@ -19,7 +19,7 @@ namespace hlo::conform {
 struct DeviceSetting {
   int64_t replicas = 1, partitions = 1;
   bool shard = false;             // Arguments and results are whole arrays.
-  bool emulates_xla_cpu = false;  // As in DevicesOptions.
+  bool emulates_xla_cpu = false;  // See DevicesOptions.
 
   bool has_several() const { return replicas != 1 || partitions != 1; }
   DevicePlace PlaceOf(int64_t device) const;

@@ -43,7 +43,7 @@ absl::StatusOr<CompareRule> ReadRule(const Json& json, const std::string& path) 
   const auto wrong = [&](std::string_view what) {
     return absl::InvalidArgumentError(fmt::format("{}: {}", path, what));
   };
-  if (!json.is_object()) return wrong("a rule is no object");
+  if (!json.is_object()) return wrong("a rule is not an object");
   const auto number = [&](const char* key) {
     const auto found = json.find(key);
     return found != json.end() && found->is_number() ? found->get<double>() : -1.0;
@@ -63,7 +63,7 @@ absl::StatusOr<CompareRule> ReadRule(const Json& json, const std::string& path) 
 absl::StatusOr<Rules> ReadRules(const std::string& path) {
   HLO_ASSIGN_OR_RETURN(std::shared_ptr<const SourceText> text, SourceText::Read(path));
   const Json json = Json::parse(text->content(), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return absl::InvalidArgumentError(fmt::format("{}: is no JSON object", path));
+  if (!json.is_object()) return absl::InvalidArgumentError(fmt::format("{}: is not a JSON object", path));
   Rules rules;
   const std::pair<const char*, std::optional<int64_t>*> counts[] = {
       {"devices", &rules.devices}, {"replicas", &rules.replicas}, {"partitions", &rules.partitions}};
@@ -193,7 +193,7 @@ absl::StatusOr<Outcome> RunSnapshot(const std::string& path, const CaseEvaluator
                                     const ElidedValues& elided) {
   HLO_ASSIGN_OR_RETURN(const ModuleFile file, ReadModuleFile(path));
   if (!file.result)
-    return absl::InvalidArgumentError(fmt::format("{}: is no snapshot: it has no result", path));
+    return absl::InvalidArgumentError(fmt::format("{}: is not a snapshot: it has no result", path));
   std::optional<Rules> rules;
   if (Exists(path + ".json")) {
     HLO_ASSIGN_OR_RETURN(rules, ReadRules(path + ".json"));

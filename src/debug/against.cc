@@ -85,7 +85,7 @@ class CommandRun {
   const AgainstOptions& options_;
   std::optional<CommandOutcome> outcome_;
   std::string failure_;
-  std::optional<CheckedModule> module_;  // What gave results.
+  std::optional<CheckedModule> module_;  // The module that ran.
   std::vector<Literal> arguments_;
   Literal got_;
 };

@@ -115,7 +115,7 @@ class Comparison {
   const Dataflow dataflow_;
   const std::map<ValueKey, RecordedValue>& values_;
   CrossCheck& check_;
-  std::vector<Literal> operands_;  // Of the first difference.
+  std::vector<Literal> operands_;  // The operands of the step that differs first.
 };
 
 // Keeps the instruction alone as the part if it differs on the fast engine by itself.

@@ -94,7 +94,7 @@ class WaySearch {
   }
 
  private:
-  // Tuples and calls are no places of their own.
+  // Tuples and calls have no separate places.
   static bool Passes(const Instruction& instruction) {
     return Info(instruction.opcode()).has(kStructural) && !IsArgument(instruction);
   }

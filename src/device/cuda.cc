@@ -199,7 +199,7 @@ class CudaGpu : public Gpu {
     return absl::OkStatus();
   }
 
-  // Without access the driver takes copies through the host, so failure is no error.
+  // Without access the driver takes copies through the host, so failure is not an error.
   void EnablePeer(int other) {
     if (!enabled_peers_.insert(other).second) return;
     int can_access = 0;

@@ -21,7 +21,7 @@ int64_t LengthAt(int64_t offset, int64_t byte_count) {
 
 // Piece p belongs to stripe p mod kStripes, which alternates between two slots. Calls body(stripe).
 absl::Status EachStripe(int64_t byte_count, absl::FunctionRef<absl::Status(int)> body) {
-  constexpr double kNanosecondsPerByte = 0.09;  // Of one thread.
+  constexpr double kNanosecondsPerByte = 0.09;  // With one thread.
   std::array<absl::Status, kStripes> statuses;
   ParallelFor(kStripes, kNanosecondsPerByte * static_cast<double>(byte_count),
               [&](int64_t stripe) { statuses[stripe] = body(static_cast<int>(stripe)); });

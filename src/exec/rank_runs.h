@@ -18,7 +18,7 @@ struct ReceivedModule {
   CheckedModule module;
   Engine engine;
   EvaluateOptions options;
-  Device device;  // Of the first device that the receiver runs.
+  Device device;  // The device of the first logical device that the receiver runs.
   PlanOptions plan_options;
 };
 // Readers start behind the kind of the job. The limit of memory then holds in each process. Devices of a run
@@ -29,7 +29,7 @@ absl::StatusOr<ReceivedModule> ReadModuleJob(spmd::MessageReader& job, const spm
 
 struct ReceivedRun {
   int64_t number;
-  int64_t device_count;  // Of the whole run.
+  int64_t device_count;  // The number of devices of the whole run.
   EvaluateOptions options;
   DevicesOptions devices;
   // The arguments of each device of this process.

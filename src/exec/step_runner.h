@@ -9,7 +9,7 @@
 //
 //   NameOf(step): returns the name of the step's kernel.
 //
-//   RunKernels(step): runs a step that is no control flow.
+//   RunKernels(step): runs a step that is not control flow.
 //
 //   Wait(): waits until the device has run all steps so far.
 //

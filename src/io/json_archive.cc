@@ -28,7 +28,7 @@ class ElementsText {
   absl::Status Append(const OrderedJson& values, std::vector<int64_t>& index) {
     if (index.size() == dims_.size()) return AppendOne(values, index);
     const int64_t expected = dims_[index.size()];
-    if (!values.is_array()) return Unexpected(index, "is no list");
+    if (!values.is_array()) return Unexpected(index, "is not a list");
     if (static_cast<int64_t>(values.size()) != expected)
       return Unexpected(index, fmt::format("is a list of {}, expected {}", values.size(), expected));
     text_ += '{';
@@ -50,16 +50,16 @@ class ElementsText {
   }
   absl::Status AppendNumber(const OrderedJson& value, const std::vector<int64_t>& index) {
     if (!value.is_number() && !value.is_boolean() && !value.is_string())
-      return Unexpected(index, "is no number");
+      return Unexpected(index, "is not a number");
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     if (!StartsWithElements(text) || text.find_first_of("{(") == 0)
-      return Unexpected(index, fmt::format("is '{}', which is no number", text.substr(0, 40)));
+      return Unexpected(index, fmt::format("is '{}', which is not a number", text.substr(0, 40)));
     text_ += text;
     return absl::OkStatus();
   }
   absl::Status AppendOne(const OrderedJson& value, const std::vector<int64_t>& index) {
     if (!is_complex_ || !value.is_array()) return AppendNumber(value, index);
-    if (value.size() != 2) return Unexpected(index, "is no pair [re, im]");
+    if (value.size() != 2) return Unexpected(index, "is not a pair [re, im]");
     text_ += '(';
     HLO_RETURN_IF_ERROR(AppendNumber(value[0], index));
     text_ += ',';
@@ -101,7 +101,7 @@ absl::StatusOr<JsonArray> ArrayOf(const OrderedJson& json, const Shape& expected
   if (!json.contains("values")) return absl::FailedPreconditionError("has no \"values\"");
   result.values = &json["values"];
   if (const auto type = json.find("type"); type != json.end()) {
-    if (!type->is_string()) return absl::FailedPreconditionError("its \"type\" is no string");
+    if (!type->is_string()) return absl::FailedPreconditionError("its \"type\" is not a string");
     result.array.type.text = type->get<std::string>();
     result.array.type.type = ParseElementType(result.array.type.text);
     if (!result.array.type.type) {
@@ -118,7 +118,7 @@ absl::StatusOr<JsonArray> ArrayOf(const OrderedJson& json, const Shape& expected
       shape->is_array() && std::all_of(shape->begin(), shape->end(), [](const OrderedJson& size) {
         return size.is_number_unsigned() && size.get<uint64_t>() < uint64_t{1} << 62;
       });
-  if (!is_list) return absl::FailedPreconditionError("its \"shape\" is no list of sizes");
+  if (!is_list) return absl::FailedPreconditionError("its \"shape\" is not a list of sizes");
   for (const OrderedJson& size : *shape) result.array.dims.push_back(size.get<int64_t>());
   return result;
 }
@@ -181,7 +181,7 @@ absl::StatusOr<std::unique_ptr<Archive>> OpenJson(const std::string& path) {
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const size_t line_begin = before.rfind('\n') + 1;  // 0 in the first line.
     return absl::FailedPreconditionError(
-        fmt::format("{}:{}:{}: is no JSON", path, line, before.size() - line_begin + 1));
+        fmt::format("{}:{}:{}: is not JSON", path, line, before.size() - line_begin + 1));
   }
 }
 

@@ -193,7 +193,7 @@ absl::StatusOr<Literal> ReadLiteralProto(const std::string& path) {
                         ? message.ParseFromString(content)
                         : google::protobuf::TextFormat::ParseFromString(content, &message);
   if (!read || !message.has_shape())
-    return absl::FailedPreconditionError(fmt::format("{}: is no LiteralProto", path));
+    return absl::FailedPreconditionError(fmt::format("{}: is not a LiteralProto", path));
   absl::StatusOr<Literal> value = LiteralOf(message);
   if (value.ok()) return value;
   return absl::Status(value.status().code(), fmt::format("{}: {}", path, Message(value.status())));

@@ -306,7 +306,7 @@ absl::StatusOr<InputRange> ParseInputRange(std::string_view text) {
   };
   if (colon == std::string_view::npos || !read(text.substr(0, colon), &range.low) ||
       !read(text.substr(colon + 1), &range.high)) {
-    return absl::InvalidArgumentError(fmt::format("'{}' is no range LO:HI of two numbers", text));
+    return absl::InvalidArgumentError(fmt::format("'{}' is not a range LO:HI of two numbers", text));
   }
   if (range.low > range.high || !std::isfinite(range.high - range.low))
     return absl::InvalidArgumentError(fmt::format("the range '{}' is empty or too wide", text));

@@ -215,12 +215,12 @@ absl::StatusOr<ModuleFiles> ModuleFiles::Read(const std::string& path, const Mod
   const std::string_view side_kind = SideFileKind(name);
   const bool is_json = FormOf(*bytes) == Form::kJson;
   if (const std::optional<std::string> kind = io::ForeignContent(bytes->content()); kind && !is_json)
-    return absl::InvalidArgumentError(fmt::format("{}: is no HLO module: it is {}", name, *kind));
+    return absl::InvalidArgumentError(fmt::format("{}: is not an HLO module: it is {}", name, *kind));
   ModuleFiles files;
   absl::StatusOr<ModuleFile> whole = ParseModuleFile(std::move(bytes));
   if (!whole.ok() && !side_kind.empty()) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: is no HLO module: it is of the {} that XLA dumps beside modules", name, side_kind));
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: is not an HLO module: it is of the {} that XLA dumps beside modules", name, side_kind));
   }
   HLO_RETURN_IF_ERROR(whole.status());
   files.whole_ = *std::move(whole);

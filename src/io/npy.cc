@@ -69,10 +69,10 @@ class HeaderReader {
   absl::StatusOr<StoredArray> Read() {
     StoredArray array;
     bool has_descr = false, has_order = false, has_shape = false;
-    if (!Consume('{')) return Malformed("its header is no dictionary");
+    if (!Consume('{')) return Malformed("its header is not a dictionary");
     while (!Consume('}')) {
       std::string key;
-      if (!ReadString(&key) || !Consume(':')) return Malformed("its header is no dictionary");
+      if (!ReadString(&key) || !Consume(':')) return Malformed("its header is not a dictionary");
       absl::Status status;
       if (key == "descr")
         status = ReadDescr(&array), has_descr = true;
@@ -83,7 +83,7 @@ class HeaderReader {
       else
         return Malformed(fmt::format("its header has the unknown key '{}'", key));
       HLO_RETURN_IF_ERROR(status);
-      if (!Consume(',') && Peek() != '}') return Malformed("its header is no dictionary");
+      if (!Consume(',') && Peek() != '}') return Malformed("its header is not a dictionary");
     }
     if (!has_descr || !has_order || !has_shape) {
       return Malformed("its header lacks one of 'descr', 'fortran_order', 'shape'");
@@ -134,16 +134,17 @@ class HeaderReader {
     return Malformed("'fortran_order' is neither True nor False");
   }
   absl::Status ReadShape(StoredArray* array) {
-    if (!Consume('(')) return Malformed("'shape' is no tuple");
+    if (!Consume('(')) return Malformed("'shape' is not a tuple");
     while (!Consume(')')) {
       Peek();
       const size_t digits = std::min(text_.find_first_not_of("0123456789"), text_.size());
       int64_t size = 0;
-      if (!absl::SimpleAtoi({text_.data(), digits}, &size)) return Malformed("'shape' is no tuple of sizes");
+      if (!absl::SimpleAtoi({text_.data(), digits}, &size))
+        return Malformed("'shape' is not a tuple of sizes");
       array->dims.push_back(size);
       text_.remove_prefix(digits);
       ConsumeWord("L");  // Python 2 wrote 3L.
-      if (!Consume(',') && Peek() != ')') return Malformed("'shape' is no tuple of sizes");
+      if (!Consume(',') && Peek() != ')') return Malformed("'shape' is not a tuple of sizes");
     }
     return absl::OkStatus();
   }

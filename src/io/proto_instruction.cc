@@ -64,7 +64,8 @@ absl::StatusOr<std::string> DimLabelsText(const proto::ConvolutionDimensionNumbe
                      d.kernel_spatial_dimensions());
   text += "->" + part(d.output_batch_dimension(), 'b', d.output_feature_dimension(), 'f',
                       d.output_spatial_dimensions());
-  if (!fits) return absl::InvalidArgumentError("the dimension numbers of a convolution are no dimensions");
+  if (!fits)
+    return absl::InvalidArgumentError("the dimension numbers of a convolution are not valid dimensions");
   return text;
 }
 

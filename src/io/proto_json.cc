@@ -71,7 +71,8 @@ absl::StatusOr<std::string> MessageToJson(const proto::HloModuleProto& message) 
   const TextMessages messages;
   const std::unique_ptr<pb::Message> text = messages.New();
   if (!text->ParseFromString(message.SerializeAsString()))
-    return absl::InvalidArgumentError("a name in the module is no UTF-8, which JSON needs; write a .pb file");
+    return absl::InvalidArgumentError(
+        "a name in the module is not UTF-8, which JSON needs; write a .pb file");
   pb::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
@@ -88,10 +89,11 @@ absl::StatusOr<proto::HloModuleProto> MessageFromJson(const std::string& json) {
   options.ignore_unknown_fields = true;
   const auto status = pb::util::JsonStringToMessage(json, text.get(), options);
   if (!status.ok())
-    return absl::InvalidArgumentError(fmt::format("is no JSON of an HloModuleProto: {}", status.ToString()));
+    return absl::InvalidArgumentError(
+        fmt::format("is not the JSON of an HloModuleProto: {}", status.ToString()));
   proto::HloModuleProto message;
   if (!message.ParseFromString(text->SerializeAsString()))
-    return absl::InvalidArgumentError("is no JSON of an HloModuleProto");
+    return absl::InvalidArgumentError("is not the JSON of an HloModuleProto");
   return message;
 }
 

@@ -142,7 +142,7 @@ class SafetensorsArchive final : public Archive {
     std::string text(header_bytes, '\0');
     HLO_RETURN_IF_ERROR(file_->ReadAt(8, text.data(), static_cast<int64_t>(header_bytes)));
     const Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!header.is_object()) return Malformed("its header is no JSON object");
+    if (!header.is_object()) return Malformed("its header is not a JSON object");
     const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
     for (const auto& [name, json] : header.items()) {
       if (name == "__metadata__") continue;

@@ -58,7 +58,7 @@ absl::Status NormalizeNarrow(Literal* literal) {
     const auto extended = static_cast<uint8_t>(SignExtend(bytes[i], bits));
     if (bytes[i] != low && !(IsSigned(type) && bytes[i] == extended)) {
       return absl::FailedPreconditionError(
-          fmt::format("element {} is the byte {:#04x}, which is no {}", i, bytes[i], Name(type)));
+          fmt::format("element {} is the byte {:#04x}, which is not a value of {}", i, bytes[i], Name(type)));
     }
     bytes[i] = IsSigned(type) ? extended : low;
   }

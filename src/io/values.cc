@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const std::string& path) 
   if (format == FileFormat::kNpz) return io::OpenNpz(path);
   if (format == FileFormat::kSafetensors) return io::OpenSafetensors(path);
   if (format == FileFormat::kJson) return io::OpenJson(path);
-  return absl::InvalidArgumentError(fmt::format("{}: is no .npz, .safetensors or .json file", path));
+  return absl::InvalidArgumentError(fmt::format("{}: is not an .npz, .safetensors or .json file", path));
 }
 
 absl::StatusOr<Literal> ReadTree(Archive& archive, const Shape& expected, const std::string& key,

@@ -5,7 +5,7 @@
 
 namespace hlo {
 
-// Returns function.operator()<E>() for the enumeration E of the kind; false if its values are no words.
+// Returns function.operator()<E>() for the enumeration E of the kind; false if its values are not words.
 template <class Function>
 bool VisitWordKind(AttrKind kind, Function function) {
   switch (kind) {

@@ -76,7 +76,7 @@ absl::Status CheckNarrow(Literal* value) {
     const int number = IsSigned(type) ? static_cast<int8_t>(byte) : byte;
     if (number < low || number > high)
       return absl::InvalidArgumentError(
-          fmt::format("{} is no {}: bytes must be from {} to {}", number, Name(type), low, high));
+          fmt::format("{} is not a value of {}: bytes must be from {} to {}", number, Name(type), low, high));
   }
   return absl::OkStatus();
 }

@@ -102,7 +102,7 @@ void AddExecutables(nb::module_& m) {
       .def_prop_ro(
           "fallback_reason",
           [](const PlannedModule& p) { return std::string(p.executable.fallback_reason()); },
-          "Why it is not the engine that was asked for.")
+          "The reason why it is not the requested engine.")
       .def("fallbacks", &Fallbacks, "Instructions that the GPU left to the CPU so far, with reasons.")
       .def("run", &Run, nb::arg("arguments"), nb::arg("max_seconds"), nb::arg("max_steps"), nb::arg("seed"),
            nb::arg("emulate_dot_algorithms"), nb::arg("can_interrupt"));

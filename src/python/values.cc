@@ -63,7 +63,7 @@ Literal FromArray(const AnyArray& array, const Shape& shape, bool raw) {
 template <class Array>
 Array ToArray(const Literal& value, nb::dlpack::dtype dtype) {
   if (!value.shape().IsArray() || value.buffer() == nullptr)
-    Raise(absl::InvalidArgumentError(ToString(value.shape()) + " is no array with elements"));
+    Raise(absl::InvalidArgumentError(ToString(value.shape()) + " is not an array with elements"));
   auto* keep = new std::shared_ptr<Buffer>(value.buffer());
   const nb::capsule owner(keep, [](void* p) noexcept { delete static_cast<std::shared_ptr<Buffer>*>(p); });
   const std::vector<size_t> dims = DimsOf(value);

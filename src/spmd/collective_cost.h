@@ -31,7 +31,7 @@ struct NetworkModel {
 struct CollectiveCost {
   const Instruction* instruction = nullptr;
   std::string groups;      // `2 x 4: {0,1,2,3},{4,5,6,7}`, or pairs of source and target.
-  int64_t executions = 1;  // Of a device; the loops around it count if their text has known_trip_count.
+  int64_t executions = 1;  // Per device, with the loops around it if their trip counts are known.
   // Sums over all devices for one execution, and the time of the slowest group.
   int64_t messages = 0, bytes = 0;
   double seconds = 0;

@@ -62,8 +62,8 @@ Shape Enlarged(const Shape& shape, const std::vector<TileMap>& maps, size_t* lea
 absl::Status CheckTiles(const Shape& whole, const Shape& tile, const std::vector<TileMap>& maps,
                         size_t* leaf) {
   const auto misfit = [&] {
-    return absl::FailedPreconditionError(fmt::format("the partitioned module has {}, which is no tile of {}",
-                                                     ToString(tile), ToString(whole)));
+    return absl::FailedPreconditionError(fmt::format(
+        "the partitioned module has {}, which is not a tile of {}", ToString(tile), ToString(whole)));
   };
   if (whole.IsTuple()) {
     if (!tile.IsTuple() || tile.elements().size() != whole.elements().size()) return misfit();

@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> WrittenGroups(const Instructio
     return std::vector<std::vector<int64_t>>{std::move(all)};
   }
   std::vector<std::vector<int64_t>> groups = hlo::ExpandGroups(*written);
-  if (groups.empty()) return Wrong("replica_groups is no valid iota or mesh");
+  if (groups.empty()) return Wrong("replica_groups is not a valid iota or mesh");
   std::vector<bool> seen(count);
   int64_t ids = 0;
   for (const std::vector<int64_t>& group : groups) {
@@ -160,7 +160,7 @@ absl::StatusOr<std::vector<std::pair<int64_t, int64_t>>> TransferPairs(const Ins
   const std::string_view text = TransferPairsText(transfer);
   if (text.empty()) return Wrong(fmt::format("has no frontend attribute {}", kPairsKey));
   const absl::Status wrong =
-      Wrong(fmt::format("its {} is '{}', which is no list of pairs such as {{{{0,1}}}}", kPairsKey, text));
+      Wrong(fmt::format("its {} is '{}', which is not a list of pairs such as {{{{0,1}}}}", kPairsKey, text));
   size_t at = 0;
   const auto skip = [&](char c) {
     while (at < text.size() && text[at] == ' ') ++at;
@@ -196,7 +196,7 @@ absl::StatusOr<Routes> ExpandPairs(const Instruction& instruction, const DeviceG
   std::vector<std::pair<int64_t, int64_t>> pairs;
   if (is_permute) {
     for (const IntList pair : instruction.Get<attr::source_target_pairs>()) {
-      if (pair.size() != 2) return Wrong("source_target_pairs has an entry that is no pair");
+      if (pair.size() != 2) return Wrong("source_target_pairs has an entry that is not a pair");
       pairs.emplace_back(pair[0], pair[1]);
     }
   } else {

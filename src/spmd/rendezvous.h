@@ -30,7 +30,7 @@ struct RendezvousOptions {
   int most_running = 1;          // The number of devices of a process that run at a time.
 };
 
-// A run whose devices are in several processes. All of them number the instructions alike.
+// A run whose devices are in several processes. All of them give the same numbers to instructions.
 struct SpreadRun {
   Ranks* ranks = nullptr;  // Null: all devices are in this process.
   int64_t number = 0;

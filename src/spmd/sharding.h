@@ -62,8 +62,8 @@ class TileMap {
 };
 
 // Returns the shardings of the leaves of a value in depth-first order; null for replicated leaves. A sharding
-// that is no tuple holds for each leaf. Errors: FailedPrecondition if a tuple sharding has another number of
-// elements.
+// that is not a tuple holds for each leaf. Errors: FailedPrecondition if a tuple sharding has another number
+// of elements.
 absl::StatusOr<std::vector<const Sharding*>> LeafShardings(const Sharding* sharding, const Shape& shape);
 
 }  // namespace hlo::spmd

@@ -49,7 +49,7 @@ class ShardyReader {
 
   absl::Status Problem(std::string_view what) const {
     if (!problem_.empty()) return absl::FailedPreconditionError(fmt::format("'{}': {}", text_, problem_));
-    return absl::FailedPreconditionError(fmt::format("'{}' is no {}", text_, what));
+    return absl::FailedPreconditionError(fmt::format("'{}' is not a {}", text_, what));
   }
 
  private:

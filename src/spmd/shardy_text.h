@@ -18,8 +18,8 @@ struct NamedMesh {
   const Mesh* mesh;
 };
 // Reads the header's `xla.sdy.meshes`, as in {mesh = #sdy.mesh<["a"=2, "b"=4]>}; none if it is absent. The
-// meshes are stored in the arena and refer to the text. Returns FailedPrecondition for text that is no list
-// of meshes.
+// meshes are stored in the arena and refer to the text. Returns FailedPrecondition for text that is not a
+// list of meshes.
 absl::StatusOr<std::vector<NamedMesh>> ReadMeshes(const Module& module, Arena& arena);
 
 // Reads #sdy.sharding<@mesh, [{"a"}, {?}]> or #sdy.sharding_per_value<[<@mesh, [{}]>, ...]>. Returns

@@ -322,7 +322,7 @@ bool Parser::FinishConditional(InstructionParts& parts) {
 bool Parser::FinishCustomCall(InstructionParts& parts) {
   const AttrEntry* version = FindEntry(parts, AttrId::api_version);
   if (version != nullptr && version->value.As<ApiVersion>() == ApiVersion::kUnspecified) {
-    return Error(version->range, "API_VERSION_UNSPECIFIED cannot be asked for");
+    return Error(version->range, "API_VERSION_UNSPECIFIED cannot be requested");
   }
   // `to_apply=f` is equivalent to a list of one computation.
   if (const AttrEntry* single = FindEntry(parts, AttrId::to_apply)) {

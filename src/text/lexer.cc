@@ -340,7 +340,7 @@ void Lexer::LexNan(uint32_t begin, uint32_t end) {
   }
   if (p == first || base_[p] != ')') return SetError(begin, p, "a NaN payload has the form nan(0x7f)");
   if (payload == 0 || payload >= uint64_t{1} << 52) {
-    return SetError(begin, p + 1, "a NaN payload lies between 0x1 and 0xfffffffffffff");
+    return SetError(begin, p + 1, "a NaN payload must be between 0x1 and 0xfffffffffffff");
   }
   Set(Tok::kDecimal, begin, p + 1);
 }

@@ -430,7 +430,7 @@ bool Parser::ParseMetadataField(Metadata& metadata, uint32_t* seen) {
   const SourceRange range = token().range();
   if (!ParseIntList(&metadata.profile_type)) return false;
   if (absl::c_any_of(metadata.profile_type, [](int64_t type) { return type < 0 || type > 3; })) {
-    return Error(range, "a profile type lies between 0 and 3");
+    return Error(range, "a profile type must be between 0 and 3");
   }
   return true;
 }

@@ -270,7 +270,7 @@ absl::StatusOr<CompareRule> ParseCompareRule(std::string_view text) {
     }
   }
   return absl::InvalidArgumentError(fmt::format(
-      "'{}' is no comparison rule; expected `exact`, `within 2ulp` or `within abs 1e-6 rel 1e-5`", text));
+      "'{}' is not a comparison rule; expected `exact`, `within 2ulp` or `within abs 1e-6 rel 1e-5`", text));
 }
 
 CompareReport CompareArrays(const Literal& got, const Literal& want, const CompareRule& rule,

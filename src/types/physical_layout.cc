@@ -77,7 +77,7 @@ absl::StatusOr<PhysicalLayout> PhysicalLayout::Of(const Shape& array, NarrowElem
     return Refused(array, "the layout orders another number of dimensions");
   if (!layout.split_configs.empty()) {
     return absl::UnimplementedError(
-        fmt::format("{} is cut over several memories, so it is no single row of bytes",
+        fmt::format("{} is cut over several memories, so it is not a single row of bytes",
                     ToString(array, {.layouts = true})));
   }
   PhysicalLayout physical;

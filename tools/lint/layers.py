@@ -88,7 +88,7 @@ def violations(root):
             continue
         where = path.relative_to(root)
         if layer not in LEVELS:
-            yield f"{where}: '{layer}' is no layer"
+            yield f"{where}: '{layer}' is not a layer"
             continue
         for quoted, angled in INCLUDE.findall(path.read_text()):
             header = quoted or angled
@@ -99,7 +99,7 @@ def violations(root):
             if target is None or target == layer:
                 continue
             if target not in LEVELS:
-                yield f"{where}: \"{header}\": '{target}' is no layer"
+                yield f"{where}: \"{header}\": '{target}' is not a layer"
             elif LEVELS[target] >= LEVELS[layer] or are_apart(layer, target):
                 yield f"{where}: {layer} (level {LEVELS[layer]}) includes {target} (level {LEVELS[target]}): \"{header}\""
 

@@ -99,7 +99,7 @@ def violations(root):
                 if anchor in anchors:
                     yield f"{at}: '{anchor}' is an anchor already at {anchors[anchor]}"
                 elif not anchor.startswith(name + "."):
-                    yield f"{at}: '{anchor}' is no anchor of {name}"
+                    yield f"{at}: '{anchor}' is not an anchor of {name}"
                 anchors.setdefault(anchor, at)
                 heading = HEADING.match(lines[line]) if line < len(lines) else None
                 if heading and anchor != f"{name}.{heading.group(1)}":

@@ -130,7 +130,7 @@ void Gesdd(const MatrixCall& call, const BatchEntry& entry) {
   entry.StoreInteger(4, info);
 }
 
-// --- What they take besides for one matrix, in bytes
+// --- The scratch memory that they need for one matrix, in bytes
 
 using NeedsResult = absl::FunctionRef<bool(int)>;  // True if the result is used.
 

@@ -236,7 +236,7 @@ class Verifier {
     SlotSet written(plan_.buffers.size()), lost(plan_.buffers.size());
     std::vector<SymbolicMemory::Change> steps_changes, machine_changes;
     for (size_t b = 0; b < count && ok(); ++b) {
-      if (begins[b] <= at) return code_.FailAt(at, "a branch lies before its choice");
+      if (begins[b] <= at) return code_.FailAt(at, "a branch precedes its choice");
       const size_t steps_mark = steps_.memory().Begin(), machine_mark = machine_.memory().Begin();
       code_.JumpTo(begins[b]);
       VerifySteps(branch.branches[b].steps);

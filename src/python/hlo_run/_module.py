@@ -204,7 +204,7 @@ class Module:
     def snapshot_inputs(self) -> list[Any]:
         """Returns the arguments that an HloSnapshot contains."""
         if self._core.arguments is None:
-            raise InvalidInput(f"{self._core.file} is no snapshot")
+            raise InvalidInput(f"{self._core.file} is not a snapshot")
         return [to_numpy(value) for value in self._core.arguments]
 
     def stats(self) -> dict[str, Any]:

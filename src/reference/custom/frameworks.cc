@@ -136,7 +136,7 @@ absl::StatusOr<Literal> DynamicTopk(OpContext& context) {
   if (count.rank() != 1 && context.operands[1].rank() != 0)
     return absl::FailedPreconditionError("the number of elements to keep is a scalar");
   if (count[0] < 0 || count[0] > length)
-    return absl::FailedPreconditionError(fmt::format("{} of {} elements are asked for", count[0], length));
+    return absl::FailedPreconditionError(fmt::format("{} of {} elements are requested", count[0], length));
   Index dims = x.dims();
   dims.back() = count[0];
   const Shape shape = Shape::Tuple({WithDims(x.shape(), dims), Shape::Array(ElementType::kS32, dims)});

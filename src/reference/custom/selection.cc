@@ -140,7 +140,7 @@ std::string ApproximateMismatch(const Instruction& call, bool has_count) {
     return "takes arrays, as many initial values and a comparator, and gives as many arrays";
   const Shape& x = call.operand(0)->shape();
   if (!x.IsArray() || form.dimension < 0 || form.dimension >= x.rank())
-    return fmt::format("reduction_dim {} is no dimension of {}", form.dimension, ToString(x));
+    return fmt::format("reduction_dim {} is not a dimension of {}", form.dimension, ToString(x));
   std::vector<Shape> sorted;
   for (int64_t i = 0; i < form.arrays; ++i) {
     sorted.push_back(call.operand(i)->shape());
@@ -189,7 +189,7 @@ absl::StatusOr<Literal> ApproxTopK(OpContext& context) {
   if (static_cast<int64_t>(context.operands.size()) > 2 * form.arrays) {
     HLO_ASSIGN_OR_RETURN(const Literal count, AsIndices(context.operands.back()));
     if (count.span<int64_t>()[0] != shapes[0].dim(form.dimension)) {
-      return absl::FailedPreconditionError(fmt::format("{} elements are asked for, but the result has {}",
+      return absl::FailedPreconditionError(fmt::format("{} elements are requested, but the result has {}",
                                                        count.span<int64_t>()[0],
                                                        shapes[0].dim(form.dimension)));
     }

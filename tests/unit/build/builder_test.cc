@@ -54,9 +54,9 @@ TEST(MistakeTest, EveryKindIsSaid) {
   EXPECT_THAT(MistakeOf([](Builder& b) { return b.Parameter(0, "f32[2"); }), HasSubstr("builder_test.cc:"));
   EXPECT_THAT(MistakeOf([](Builder& b) { return b.Constant("f32[2] {1}"); }), HasSubstr("builder_test.cc:"));
   EXPECT_THAT(MistakeOf([](Builder& b) { return b.Constant(ElementType::kU8, 256); }),
-              HasSubstr("256 is no value of u8"));
+              HasSubstr("256 is not a value of u8"));
   EXPECT_THAT(MistakeOf([](Builder& b) { return b.Constant(ElementType::kS4, 0.5); }),
-              HasSubstr("0.5 is no value of s4"));
+              HasSubstr("0.5 is not a value of s4"));
   EXPECT_THAT(MistakeOf([](Builder& b) {
                 b.Parameter(0, "f32[]", "x");
                 return b.Parameter(0, "f32[]");
@@ -66,7 +66,8 @@ TEST(MistakeTest, EveryKindIsSaid) {
               HasSubstr("parameter number -1"));
   EXPECT_THAT(MistakeOf([](Builder& b) { return b.Parameter(1, "f32[]"); }),
               HasSubstr("parameter(0) is missing"));
-  EXPECT_THAT(MistakeOf([](Builder&) { return Op(); }), HasSubstr("the root of the entry is no value of it"));
+  EXPECT_THAT(MistakeOf([](Builder&) { return Op(); }),
+              HasSubstr("the root of the entry is not a value of it"));
   EXPECT_THAT(MistakeOf([](Builder& b) { return Add(b.Parameter(0, "f32[]"), Op()); }),
               HasSubstr("an operand has no value"));
   EXPECT_THAT(MistakeOf([](Builder& b) { return Not(b.Parameter(0, "f32[]")); }),

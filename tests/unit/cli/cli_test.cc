@@ -74,7 +74,7 @@ TEST_F(Cli, BinaryFileIsRefused) {
       "ELF\0\1\2\3",
       8);
   for (int i = 0; i < 4000; ++i) bytes.push_back(static_cast<char>(i * 37));
-  EXPECT_HAS(Run(Write("elf.hlo", bytes)).err, "elf.hlo: is no HLO module: it is an ELF file");
+  EXPECT_HAS(Run(Write("elf.hlo", bytes)).err, "elf.hlo: is not an HLO module: it is an ELF file");
   const Outcome run = Run(Write("m.hlo", bytes.substr(0, 1) + bytes));
   EXPECT_EQ(run.status, 2);
   EXPECT_HAS(run.err, "m.hlo:1:1: error: ");

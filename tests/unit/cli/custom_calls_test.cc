@@ -28,7 +28,7 @@ TEST_F(Cli, CustomCallsGiveZerosOrTheirOperands) {
   const Outcome wrong = Run(other + " --random 1 --custom-call mystery=identity");
   EXPECT_EQ(wrong.status, 2);
   EXPECT_HAS(wrong.err, "o.hlo:3:");
-  EXPECT_HAS(wrong.err, "--custom-call mystery=identity: the operands (f32[2]) are no f32[3]");
+  EXPECT_HAS(wrong.err, "--custom-call mystery=identity: the operands (f32[2]) are not f32[3]");
 }
 
 std::string FfiModule(const std::string& target, const std::string& config) {

@@ -108,10 +108,10 @@ TEST_F(Cli, JsonArgumentsMayLeaveOutTypeAndShape) {
     EXPECT_EQ(run.status, 2) << json;
     return run.err;
   };
-  EXPECT_HAS(error("{\"x\":\n [1, 2,, 3]}"), "wrong.json:2:8: is no JSON");
+  EXPECT_HAS(error("{\"x\":\n [1, 2,, 3]}"), "wrong.json:2:8: is not JSON");
   EXPECT_HAS(error(R"({"x": [1, 2, 3]})"), "key 'x': found f32[3], expected f32[4]");
   EXPECT_HAS(error(R"({"2.0": [[1, 2], [3]]})"), "key '2.0': the item at {1} is a list of 1, expected 2");
-  EXPECT_HAS(error(R"({"x": [1, 2, {}, 3]})"), "key 'x': the item at {2} is no number");
+  EXPECT_HAS(error(R"({"x": [1, 2, {}, 3]})"), "key 'x': the item at {2} is not a number");
   EXPECT_HAS(error(R"({"x": {"type": "f99", "values": 1}})"), "its type 'f99' is none of HLO's");
   EXPECT_HAS(error(R"({"x": {"type": "f64", "shape": [4], "values": [1,2,3,4]}})"),
              "found f64[4], expected f32[4] (--convert allows other types)");
@@ -242,7 +242,7 @@ TEST_F(Cli, RangesAndDistributionsShapeRandomArguments) {
     EXPECT_EQ(wrong.status, 2) << flags;
     return wrong.err;
   };
-  EXPECT_HAS(error("--range 5"), "'5' is no range LO:HI of two numbers");
+  EXPECT_HAS(error("--range 5"), "'5' is not a range LO:HI of two numbers");
   EXPECT_HAS(error("--range 5:3"), "the range '5:3' is empty");
   EXPECT_HAS(error("--range 200:300"), "parameter 1 'n': no s8 is in the range 200:300");
   EXPECT_HAS(error("--range m=0:1"), "has no parameter 'm'; did you mean");
@@ -282,7 +282,7 @@ TEST_F(Cli, RandomNumbersOfTheModuleHaveASeedForEachFile) {
   EXPECT_EQ(Run(b + " --rng-seed 1 --rng-seed " + a + "=2").out, one);
   const Outcome wrong = Run(a + " --rng-seed many");
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_HAS(wrong.err, "'many' is no whole number");
+  EXPECT_HAS(wrong.err, "'many' is not a whole number");
 }
 
 }  // namespace

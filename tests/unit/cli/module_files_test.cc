@@ -164,7 +164,7 @@ TEST_F(Dump, PassAndModuleChooseFiles) {
   EXPECT_HAS(none.err, "hlo-run: error: none of the 6 modules matches --pass 'nothing'\n");
   const Outcome wrong = Run("verify " + Path("d") + " --module '('");
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_HAS(wrong.err, "hlo-run: error: --module: '(' is no regular expression\n");
+  EXPECT_HAS(wrong.err, "hlo-run: error: --module: '(' is not a regular expression\n");
 }
 
 TEST_F(Dump, SideFilesThatAreNamedSayWhatTheyAre) {
@@ -175,9 +175,9 @@ TEST_F(Dump, SideFilesThatAreNamedSayWhatTheyAre) {
     return run.err;
   };
   EXPECT_HAS(error("module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt"),
-             "is no HLO module: it is a buffer assignment, which XLA dumps beside a module");
+             "is not an HLO module: it is a buffer assignment, which XLA dumps beside a module");
   EXPECT_HAS(error("module_0001.jit_f/compile_options.pb"),
-             "is no HLO module: it is of the compile options that XLA dumps beside modules");
+             "is not an HLO module: it is of the compile options that XLA dumps beside modules");
   EXPECT_HAS(error("module_0001.jit_f.debug_options"), "a list of XLA's debug options");
 }
 
@@ -236,7 +236,7 @@ TEST_F(Cli, ForeignFilesSayInALineWhatTheyAre) {
       "tensor<2xf32>) {\n"
       "    %0 = stablehlo.negate %arg0 : tensor<2xf32>\n  }\n}\n";
   EXPECT_HAS(error("f.mlir", mlir),
-             "f.mlir: is no HLO module: it is StableHLO (MLIR text), not HLO; in JAX, "
+             "f.mlir: is not an HLO module: it is StableHLO (MLIR text), not HLO; in JAX, "
              "jax.jit(f).lower(*args).as_text(dialect=\"hlo\") gives HLO\n");
   EXPECT_HAS(error("f.hlo", "#loc = loc(unknown)\n" + mlir), "it is StableHLO (MLIR text)");
   EXPECT_HAS(error("g.hlo", "module {\n  llvm.func @f()\n}\n"), "it is MLIR text, not HLO");
@@ -253,7 +253,7 @@ TEST_F(Cli, ForeignFilesSayInALineWhatTheyAre) {
              "it is compressed by xz; decompress it first, or use gzip or zstd");
   EXPECT_HAS(error("u.hlo", std::string("\xff\xfeH\0l\0", 6)), "it is text in UTF-16; convert it to UTF-8");
   EXPECT_HAS(error("p.hlo", "import jax\n"), "it is Python source");
-  EXPECT_HAS(error("z.hlo.gz", Gzip(mlir)), "z.hlo.gz: is no HLO module: it is StableHLO (MLIR text)");
+  EXPECT_HAS(error("z.hlo.gz", Gzip(mlir)), "z.hlo.gz: is not an HLO module: it is StableHLO (MLIR text)");
 }
 
 TEST_F(Cli, AByteOrderMarkIsSkipped) {

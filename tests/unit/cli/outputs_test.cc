@@ -169,7 +169,7 @@ ENTRY e {
   EXPECT_HAS(part.err, "a message holds a whole module");
   const Outcome broken = Run("print " + Write("broken.json", "{\"name\": 3, ["));
   EXPECT_EQ(broken.status, 2);
-  EXPECT_HAS(broken.err, "broken.json: is no JSON of an HloModuleProto");
+  EXPECT_HAS(broken.err, "broken.json: is not the JSON of an HloModuleProto");
 }
 
 TEST_F(Cli, StatsPredictCollectives) {

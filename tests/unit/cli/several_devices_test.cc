@@ -323,7 +323,7 @@ TEST_F(SeveralDevices, ANanIsReportedWithItsDevices) {
   const std::string file = Write("m.hlo", kPairs);
   const Outcome outcome = Run(file + " -i '{1,2}' -i 'r3/0={nan,0}' --fail-on-nan");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_HAS(outcome.err, "the result of r2, r3 holds a NaN");
+  EXPECT_HAS(outcome.err, "the result of r2, r3 contains a NaN");
   EXPECT_EQ(Run(file + " -i '{1,2}' --fail-on-nan").status, 0);
 }
 
@@ -335,7 +335,7 @@ TEST_F(SeveralDevices, TraceShowsTheDeviceThatIsAskedFor) {
   EXPECT_HAS(Run(flags + " --for-device 2 --engine reference").out, "f32[2] {3, 4}");
   const Outcome wrong = Run(flags + " --for-device r4");
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_HAS(wrong.err, "'r4' is no device of 4 replicas and 1 partition");
+  EXPECT_HAS(wrong.err, "'r4' is not a device of 4 replicas and 1 partition");
   const Outcome nans = Run("trace " + file + " -i '{1,2}' -i 'r3/0={inf,0}' -i 'r2/0={-inf,0}' --nans");
   EXPECT_HAS(nans.out, "no instruction produces a NaN or an infinity");
   EXPECT_HAS(

@@ -170,7 +170,7 @@ ENTRY e {
 TEST_F(Cli, TraceTakesOnlyWhatItKnows) {
   const std::string file = Write("add.hlo", kAdd);
   EXPECT_HAS(Run("trace " + file + " --random 1 --opcode nonsense").err, "there is no opcode 'nonsense'");
-  EXPECT_HAS(Run("trace " + file + " --random 1 --match '('").err, "is no regular expression");
+  EXPECT_HAS(Run("trace " + file + " --random 1 --match '('").err, "is not a regular expression");
   EXPECT_EQ(Run("trace " + file + " --random 1 --iteration x").status, 2);
 }
 
@@ -178,7 +178,7 @@ TEST_F(Cli, FailOnNanNamesTheOutputAndTheBirth) {
   const std::string file = Write("loop.hlo", kTracedLoop);
   const Outcome run = Run(file + " --fail-on-nan" + kZeroByZero);
   EXPECT_EQ(run.status, 1);
-  EXPECT_HAS(run.err, "error: the result holds a NaN\nresult {0} holds 1 NaN, the first at {1}\n");
+  EXPECT_HAS(run.err, "error: the result contains a NaN\nresult {0} holds 1 NaN, the first at {1}\n");
   EXPECT_HAS(run.err, "NaN is produced by %d at {1}: ");
   EXPECT_HAS(run.err, "in iteration 3 of %w");
   EXPECT_EQ(Run(file + " --fail-on-nan" + kFinite).status, 0);

@@ -160,14 +160,14 @@ TEST(Emulator, ReportsLanesThatMeetForDifferentThings) {
 TEST(Emulator, ReportsWritesBehindSharedMemoryAndCopiesOutsideOfIt) {
   EXPECT_EQ(Emulate({1}, 32, 64, {}, [](HostEnv& env) { env.shared()[64 + env.thread()] = std::byte{1}; })
                 .message(),
-            "block (0,0,0) wrote behind its 64 bytes of shared memory");
+            "block (0,0,0) wrote beyond its 64 bytes of shared memory");
   alignas(16) const float in[4] = {};
   EXPECT_EQ(Emulate({1}, 32, 64, {}, [&](HostEnv& env) { env.copy_async<16>(env.shared() + 56, in, 16); })
                 .message(),
             "thread 0 of block (0,0,0): copy_async to 16 bytes at 56 of 64 bytes of shared memory");
   EXPECT_EQ(
       Emulate({1}, 32, 64, {}, [&](HostEnv& env) { env.copy_async<16>(env.shared() + 8, in, 16); }).message(),
-      "thread 0 of block (0,0,0): copy_async of 16 bytes to a place that is not aligned to them");
+      "thread 0 of block (0,0,0): copy_async of 16 bytes to an address that is not aligned to them");
 }
 
 TEST(Emulator, WaitsForAFlagOfTheSameBlockAndReportsOneThatNobodySets) {

@@ -99,7 +99,7 @@ ENTRY e {
                              6);
 }
 
-// Each member folds a part, and gathers the others; the length is no multiple of the number of members.
+// Each member folds a part, and gathers the others; the length is not a multiple of the number of members.
 TEST(GpuExchange, LargeAllReduces) {
   ExpectAsReferenceOnDevices(WithReducers(R"(
 ENTRY e {

@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"bf16.npy", "f16[3]", "found '<V2' [3], expected f16[3]"},
         Refused{"bf16_as_u16.npy", "s16[2]", "found u16[2], expected s16[2] (--convert allows other types)"},
         Refused{"pred.npy", "u8[2]", "found pred[2], expected u8[2] (--convert allows other types)"},
-        Refused{"no_s4.npy", "s4[2]", "element 1 is the byte 0x37, which is no s4"},
+        Refused{"no_s4.npy", "s4[2]", "element 1 is the byte 0x37, which is not a value of s4"},
         Refused{"record.npy", "f32[2]",
                 "is not a well-formed .npy array: its elements are records; expected a plain type"},
         Refused{"text.npy", "f32[2]",
@@ -146,7 +146,7 @@ TEST(Npy, HeadersThatLieAreRefused) {
       "found f32[9223372036854775807,9], expected f32[2]");
   EXPECT_EQ(
       error(Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"), "f32[2]"),
-      "is not a well-formed .npy array: 'shape' is no tuple of sizes");
+      "is not a well-formed .npy array: 'shape' is not a tuple of sizes");
   EXPECT_EQ(error(Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234"), "f32[2]"),
             "f32[2] has 8 bytes of elements, but the file holds 4");
   EXPECT_EQ(error(Npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2,)}"), "f32[2]"),

@@ -73,9 +73,9 @@ TEST(Raw, WrongByteCountsAreExplained) {
                 ": has 4 bytes, expected 96\n  f32[3,5]{1,0:T(2,2)} takes 96: 15 elements and 9 of padding, "
                 "32 bits "
                 "each");
-  EXPECT_EQ(
-      Read(folder, "f32[2]{0:SC(0:1)}", ""),
-      folder / "x.bin" + ": f32[2]{0:SC(0:1)} is cut over several memories, so it is no single row of bytes");
+  EXPECT_EQ(Read(folder, "f32[2]{0:SC(0:1)}", ""),
+            folder / "x.bin" +
+                ": f32[2]{0:SC(0:1)} is cut over several memories, so it is not a single row of bytes");
 }
 
 TEST(Raw, ArgumentsLieByTheEntryLayout) {

@@ -170,7 +170,7 @@ ENTRY main {
   EXPECT_EQ(Text((*shards->Split({Value("s32[3] {1,2,3}")}, 1))[0]), "{3,0}");
   EXPECT_EQ(Text(shards->Join({Value("s32[2] {1,2}"), Value("s32[2] {3,9}")})->value), "{1,2,3}");
   EXPECT_EQ(Message(EntryShards::Make(*whole, 2, whole.get()).status()),
-            "'x': the partitioned module has s32[3], which is no tile of s32[3]");
+            "'x': the partitioned module has s32[3], which is not a tile of s32[3]");
 }
 
 TEST(EntryShards, GivesWholeArraysToModulesThatAreNotPartitioned) {

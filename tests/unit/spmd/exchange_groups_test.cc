@@ -151,7 +151,7 @@ TEST(TransferPairs, ReadsTheFrontendAttribute) {
   EXPECT_EQ(pairs("{}"), "");
   for (const std::string text :
        {"{{0,1}", "{{0}}", "{{0,1,2}}", "{{0,1}{1,2}}", "{{-1,0}}", "0,1", "{{0,1}}x"})
-    EXPECT_NE(pairs(text).find("no list of pairs"), std::string::npos) << text;
+    EXPECT_NE(pairs(text).find("not a list of pairs"), std::string::npos) << text;
 }
 
 TEST(ChooseGrid, PrefersFlagsThenTheHeaderThenTheGroups) {

@@ -73,7 +73,7 @@ TEST(TextFormatVectors, AgreeWithXlaOrAreListedAsDeviations) {
     }
   }
   EXPECT_GT(count, 3000);
-  for (const auto& [id, deviation] : deviations) EXPECT_TRUE(deviation.used) << id << " is no vector";
+  for (const auto& [id, deviation] : deviations) EXPECT_TRUE(deviation.used) << id << " is not a vector";
 }
 
 }  // namespace

@@ -314,7 +314,7 @@ void Machine::RunBlocks(absl::Span<const uint64_t> blocks) {
       const std::byte* end = resident->shared() + shared_bytes_;
       if (std::any_of(end, end + kCanaryBytes, [](std::byte b) { return b != kCanary; })) {
         const Dim3& block = resident->block;
-        failure_ = fmt::format("block ({},{},{}) wrote behind its {} bytes of shared memory", block.x,
+        failure_ = fmt::format("block ({},{},{}) wrote beyond its {} bytes of shared memory", block.x,
                                block.y, block.z, shared_bytes_);
         return;
       }
@@ -395,9 +395,9 @@ void CopyAsync(Fiber& fiber, void* shared, const void* global, int bytes, int va
     machine.Fail(fiber, "copy_async to {} bytes at {} of {} bytes of shared memory", bytes, to - memory,
                  machine.shared_bytes_);
   if (reinterpret_cast<uintptr_t>(to) % bytes != 0)
-    machine.Fail(fiber, "copy_async of {} bytes to a place that is not aligned to them", bytes);
+    machine.Fail(fiber, "copy_async of {} bytes to an address that is not aligned to them", bytes);
   if (valid_bytes > 0 && reinterpret_cast<uintptr_t>(from) % bytes != 0)
-    machine.Fail(fiber, "copy_async of {} bytes from a place that is not aligned to them", bytes);
+    machine.Fail(fiber, "copy_async of {} bytes from an address that is not aligned to them", bytes);
   if (valid_bytes < 0 || valid_bytes > bytes)
     machine.Fail(fiber, "copy_async of {} bytes, {} of them valid", bytes, valid_bytes);
   std::fill_n(to, bytes, kPoison);
