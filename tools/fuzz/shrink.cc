@@ -285,76 +285,86 @@ class Shrinker {
   const std::function<Verdict(const std::string&)>& judge_;
 };
 
-// Removes one array from a loop's state: its condition and body use a splat instead, its users the initial
-// value.
+// Returns the computation that an attribute of a loop names.
+std::string NameIn(const std::string& attributes, const std::string& key) {
+  const size_t begin = attributes.find(key + "=") + key.size() + 1;
+  return attributes.substr(begin, attributes.find_first_of(", ", begin) - begin);
+}
+
+// Renumbers the elements of `tuple` after element k, and replaces the uses of element k.
+void RemoveElement(DraftComputation& computation, const std::string& tuple, int64_t k,
+                   const std::function<void(DraftLine&)>& replace) {
+  for (DraftLine& line : computation.lines) {
+    if (line.opcode != "get-tuple-element" || line.operands[0] != tuple) continue;
+    const int64_t index = std::stoll(line.attributes.substr(line.attributes.find('=') + 1));
+    if (index == k) replace(line);
+    if (index > k) line.attributes = fmt::format(", index={}", index - 1);
+  }
+}
+
+// Removes array k, of this element type, from the state of a loop's condition or body, which then has shape
+// `shape`. The uses of the array read a splat instead.
+void RemoveFromState(Draft& draft, DraftComputation& computation, int64_t k, const std::string& type,
+                     const std::string& shape) {
+  const auto parameter = std::find_if(computation.lines.begin(), computation.lines.end(),
+                                      [](const DraftLine& line) { return line.parameter == 0; });
+  parameter->shape = shape;
+  const DraftLine constant{.name = draft.NewName("c"),
+                           .shape = type + "[]",
+                           .opcode = "constant",
+                           .inside = type == "pred" ? "true"
+                                     : type == "s1" ? "-1"
+                                                    : "1"};
+  RemoveElement(computation, parameter->name, k, [&](DraftLine& line) {
+    line.opcode = "broadcast";
+    line.operands = {constant.name};
+    line.attributes = ", dimensions={}";
+  });
+  computation.lines.insert(computation.lines.begin(), constant);
+}
+
+// Removes array k from the state of the loop at a line; users of its last value read its initial value.
+bool DropStateOf(Draft& draft, DraftComputation& c, size_t at, int64_t k) {
+  const std::string loop = c.lines[at].name;
+  if (c.lines[at].opcode != "while") return false;
+  const DraftLine init = *c.Find(c.lines[at].operands[0]);
+  const auto n = static_cast<int64_t>(init.operands.size());
+  if (init.opcode != "tuple" || k >= n || n < 2) return false;
+  std::vector<std::string> shapes;
+  for (const std::string& operand : init.operands) shapes.push_back(c.Find(operand)->shape);
+  const std::string type = TypeOf(shapes[k]), initial = init.operands[k];
+  if (ArrayOf(shapes[k]).empty() || type.starts_with("c")) return false;
+  shapes.erase(shapes.begin() + k);
+  const std::string shape = fmt::format("({})", fmt::join(shapes, ", "));
+  RemoveFromState(draft, *draft.Find(NameIn(c.Find(loop)->attributes, "condition")), k, type, shape);
+  DraftComputation& body = *draft.Find(NameIn(c.Find(loop)->attributes, "body"));
+  RemoveFromState(draft, body, k, type, shape);
+  DraftLine& root = body.root();
+  if (root.opcode != "tuple") return false;
+  root.operands.erase(root.operands.begin() + k);
+  root.shape = shape;
+  DraftLine next = init;
+  next.name = draft.NewName("tuple");
+  next.shape = shape;
+  next.is_root = false;
+  next.operands.erase(next.operands.begin() + k);
+  RemoveElement(c, loop, k, [&](DraftLine& line) {
+    line.opcode = "copy";
+    line.operands = {initial};
+    line.attributes = "";
+  });
+  DraftLine& line = *c.Find(loop);
+  line.shape = shape;
+  line.operands = {next.name};
+  c.lines.insert(c.lines.begin() + (&line - c.lines.data()), next);
+  return true;
+}
+
 bool Shrinker::DropState() {
   bool any = false;
   for (int64_t k = 0; k < 8 && Seconds() < end_; ++k) {
-    any |= ForLines([k](Draft& draft, DraftComputation& c, size_t at) {
-      const std::string loop = c.lines[at].name;
-      if (c.lines[at].opcode != "while") return false;
-      const DraftLine init = *c.Find(c.lines[at].operands[0]);
-      const auto n = static_cast<int64_t>(init.operands.size());
-      if (init.opcode != "tuple" || k >= n || n < 2) return false;
-      std::vector<std::string> shapes;
-      for (const std::string& operand : init.operands) shapes.push_back(c.Find(operand)->shape);
-      const std::string type = TypeOf(shapes[k]), gone = init.operands[k];
-      if (ArrayOf(shapes[k]).empty() || type.starts_with("c")) return false;
-      shapes.erase(shapes.begin() + k);
-      const std::string shape = fmt::format("({})", fmt::join(shapes, ", "));
-      const auto word = [&](const std::string& key) {
-        const std::string& text = c.Find(loop)->attributes;
-        const size_t begin = text.find(key + "=") + key.size() + 1;
-        return text.substr(begin, text.find_first_of(", ", begin) - begin);
-      };
-      // Renumbers the elements of `tuple` after the removed one.
-      const auto renumber = [&](DraftComputation& inside, const std::string& tuple,
-                                const std::function<void(DraftLine&)>& drop) {
-        for (DraftLine& line : inside.lines) {
-          if (line.opcode != "get-tuple-element" || line.operands[0] != tuple) continue;
-          const int64_t index = std::stoll(line.attributes.substr(line.attributes.find('=') + 1));
-          if (index == k) drop(line);
-          if (index > k) line.attributes = fmt::format(", index={}", index - 1);
-        }
-      };
-      for (const char* key : {"condition", "body"}) {
-        DraftComputation& inside = *draft.Find(word(key));
-        const auto parameter = std::find_if(inside.lines.begin(), inside.lines.end(),
-                                            [](const DraftLine& l) { return l.parameter == 0; });
-        parameter->shape = shape;
-        DraftLine constant{.name = draft.NewName("c"),
-                           .shape = type + "[]",
-                           .opcode = "constant",
-                           .inside = type == "pred" ? "true" : "1"};
-        renumber(inside, parameter->name, [&](DraftLine& line) {
-          line.opcode = "broadcast";
-          line.operands = {constant.name};
-          line.attributes = ", dimensions={}";
-        });
-        if (std::string_view(key) == "body") {
-          DraftLine& root = inside.root();
-          if (root.opcode != "tuple") return false;
-          root.operands.erase(root.operands.begin() + k);
-          root.shape = shape;
-        }
-        inside.lines.insert(inside.lines.begin(), constant);
-      }
-      DraftLine next = init;
-      next.name = draft.NewName("tuple");
-      next.shape = shape;
-      next.is_root = false;
-      next.operands.erase(next.operands.begin() + k);
-      renumber(c, loop, [&](DraftLine& line) {
-        line.opcode = "copy";
-        line.operands = {gone};
-        line.attributes = "";
-      });
-      DraftLine& line = *c.Find(loop);
-      line.shape = shape;
-      line.operands = {next.name};
-      c.lines.insert(c.lines.begin() + (&line - c.lines.data()), next);
-      return true;
-    });
+    any |=
+        ForLines([k](Draft& draft, DraftComputation& c, size_t at) { return DropStateOf(draft, c, at, k); });
   }
   return any;
 }

@@ -197,8 +197,8 @@ class Tapper {
     return true;
   }
 
-  // Wraps the module in a loop of one to three iterations. The parameters of the next iteration may depend on
-  // the module's results.
+  // Wraps the module in a loop of one to three iterations, whose state is a counter, the module's parameters
+  // and its results.
   bool Loop() {
     std::string inner;
     DraftComputation entry = NewEntry(&inner);
@@ -207,6 +207,24 @@ class Tapper {
     std::vector<std::string> shapes = {"s32[]"};
     for (const DraftLine& line : given) shapes.push_back(line.shape);
     shapes.insert(shapes.end(), results.begin(), results.end());
+    const std::string init = AddInitialState(entry, given, results, shapes);
+    const DraftComputation condition = LoopCondition(shapes), body = LoopBody(inner, given, results, shapes);
+    const std::string loop = draft_.NewName("loop");
+    entry.lines.push_back({.name = loop,
+                           .shape = TupleShape(shapes),
+                           .opcode = "while",
+                           .operands = {init},
+                           .attributes = fmt::format(", condition={}, body={}", condition.name, body.name)});
+    const std::vector<std::string> after = Elements(entry.lines, loop, shapes);
+    AddTuple(entry.lines, {after.begin() + 1, after.end()}, {shapes.begin() + 1, shapes.end()}, true);
+    draft_.computations.insert(draft_.computations.end(), {condition, body, entry});
+    return true;
+  }
+
+  // Adds the tuple of the initial state, in which the results are constants. Returns its name.
+  std::string AddInitialState(DraftComputation& entry, const std::vector<DraftLine>& given,
+                              const std::vector<std::string>& results,
+                              const std::vector<std::string>& shapes) {
     AddConstant(entry.lines, "s32", "0");
     std::vector<std::string> inits = {entry.lines.back().name};
     for (const DraftLine& line : given) inits.push_back(line.name);
@@ -222,8 +240,10 @@ class Tapper {
       inits.push_back(entry.lines.back().name);
     }
     AddTuple(entry.lines, inits, shapes, false);
-    const std::string init = entry.lines.back().name;
+    return entry.lines.back().name;
+  }
 
+  DraftComputation LoopCondition(const std::vector<std::string>& shapes) {
     DraftComputation condition{.name = draft_.NewName("condition")};
     condition.lines.push_back({.name = draft_.NewName("state"),
                                .shape = TupleShape(shapes),
@@ -241,7 +261,12 @@ class Tapper {
                                .operands = {condition.lines[1].name, condition.lines[2].name},
                                .attributes = ", direction=LT",
                                .is_root = true});
+    return condition;
+  }
 
+  // The body calls the module. The parameters of the next iteration may be its results, or each other.
+  DraftComputation LoopBody(const std::string& inner, const std::vector<DraftLine>& given,
+                            const std::vector<std::string>& results, const std::vector<std::string>& shapes) {
     DraftComputation body{.name = draft_.NewName("body")};
     body.lines.push_back({.name = draft_.NewName("state"),
                           .shape = TupleShape(shapes),
@@ -260,30 +285,20 @@ class Tapper {
                    .operands = {state.begin() + 1, state.begin() + 1 + static_cast<int64_t>(given.size())},
                    .attributes = ", to_apply=" + inner};
     body.lines.push_back(call);
-    const std::vector<std::string> made = Elements(body.lines, call.name, results);
+    const std::vector<std::string> new_results = Elements(body.lines, call.name, results);
     for (size_t i = 0; i < given.size(); ++i) {
       std::string carried = state[1 + i];
       for (size_t k = 0; k < results.size(); ++k) {
-        if (results[k] == given[i].shape && random_.Chance(0.3)) carried = made[k];
+        if (results[k] == given[i].shape && random_.Chance(0.3)) carried = new_results[k];
       }
       for (size_t k = 0; k < given.size(); ++k) {
         if (given[k].shape == given[i].shape && random_.Chance(0.2)) carried = state[1 + k];
       }
       next.push_back(carried);
     }
-    next.insert(next.end(), made.begin(), made.end());
+    next.insert(next.end(), new_results.begin(), new_results.end());
     AddTuple(body.lines, next, shapes, true);
-
-    const std::string loop = draft_.NewName("loop");
-    entry.lines.push_back({.name = loop,
-                           .shape = TupleShape(shapes),
-                           .opcode = "while",
-                           .operands = {init},
-                           .attributes = fmt::format(", condition={}, body={}", condition.name, body.name)});
-    const std::vector<std::string> after = Elements(entry.lines, loop, shapes);
-    AddTuple(entry.lines, {after.begin() + 1, after.end()}, {shapes.begin() + 1, shapes.end()}, true);
-    draft_.computations.insert(draft_.computations.end(), {condition, body, entry});
-    return true;
+    return body;
   }
 
   // Wraps the module in a branch, with constants or the module again in the other branch.
