@@ -118,7 +118,7 @@ void CheckUpdateSlice(RuleContext& c) {
 }
 
 // Checks that the instruction is allowed to use buffers.
-void CheckPlace(ModuleContext& context, const Instruction& instruction) {
+void CheckUse(ModuleContext& context, const Instruction& instruction) {
   RuleContext c = context.At(instruction);
   switch (instruction.opcode()) {
     case Opcode::kTuple:
@@ -226,7 +226,7 @@ void CheckBuffers(ModuleContext& context, const Computation& computation) {
   if (context.calls.IsAsync(computation)) {
     const Instruction& root = *computation.root();
     if (root.opcode() == Opcode::kCustomCall && (HasBuffer(root.shape()) || AnyOperandHasBuffer(root))) {
-      CheckPlace(context, root);
+      CheckUse(context, root);
     }
     return;
   }
@@ -235,7 +235,7 @@ void CheckBuffers(ModuleContext& context, const Computation& computation) {
   for (const Instruction* instruction : computation.instructions()) {
     const bool makes = HasBuffer(instruction->shape());
     if (makes || AnyOperandHasBuffer(*instruction) || IsCreateBuffer(*instruction))
-      CheckPlace(context, *instruction);
+      CheckUse(context, *instruction);
     if (!makes || !MakesBuffer(*instruction)) continue;
     EachBuffer(instruction->shape(), &path, [&](const BufferPath& at) { writers.Check(*instruction, at); });
   }

@@ -156,7 +156,8 @@ std::string ResultText(const RunOptions& options, const Literal& value) {
   return (is_short ? SummarisedText(value) : ToString(value, {.shapes = true, .layouts = false})) + "\n";
 }
 
-// Returns the results of all devices; those of equal bits stand once, under the names of their devices.
+// Returns the results of all devices; results with equal bits are printed once, under the names of their
+// devices.
 std::string ResultsText(const RunOptions& options, const DeviceResults& results) {
   if (results.values.size() == 1) return ResultText(options, results.values[0]);
   std::string text;

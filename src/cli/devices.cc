@@ -47,8 +47,7 @@ void AddMatchFlag(CLI::App& app, DevicesFlags& flags) {
   app.add_option_function<std::string>(
          "--match", [&flags](const std::string& word) { flags.strict_match = word == "strict"; },
          "How collectives are matched: arrival also pairs different ones of one kind, with a warning, before "
-         "it "
-         "reports a deadlock; strict does not")
+         "it reports a deadlock; strict does not")
       ->check(CLI::IsMember({"arrival", "strict"}))
       ->default_str("arrival");
 }

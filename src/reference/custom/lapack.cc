@@ -402,7 +402,8 @@ std::string SyrkMismatch(const Instruction& call) {
   const Shape &a = call.operand(0)->shape(), &c = call.operand(1)->shape();
   const int64_t rows = a.dim(a.rank() - (Options(call).Bool("transpose", false) ? 1 : 2));
   if (rows == c.dim(c.rank() - 1)) return "";
-  return fmt::format("the product of {} with its transpose does not have the shape {}", ToString(a), ToString(c));
+  return fmt::format("the product of {} with its transpose does not have the shape {}", ToString(a),
+                     ToString(c));
 }
 
 // Computes the upper Cholesky factor of r^T r + w w^T with Givens rotations.

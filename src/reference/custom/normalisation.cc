@@ -18,7 +18,7 @@ namespace {
 absl::StatusOr<Literal> Wide(const Literal& array) { return Widened(array, ElementType::kF64); }
 
 // Rounds the results; the workspace after them is zero.
-absl::StatusOr<Literal> Together(const Shape& shape, std::vector<Literal> wide) {
+absl::StatusOr<Literal> RoundedResults(const Shape& shape, std::vector<Literal> wide) {
   if (!shape.IsTuple()) return Rounded(wide[0], shape);
   std::vector<Literal> results;
   for (size_t i = 0; i < shape.elements().size(); ++i) {
@@ -63,7 +63,7 @@ absl::StatusOr<Normalised> NormaliseRows(const OpContext& context, int64_t width
   return result;
 }
 
-absl::StatusOr<Literal> List(absl::Span<const Moments> moments, double Moments::*member) {
+absl::StatusOr<Literal> ArrayOf(absl::Span<const Moments> moments, double Moments::*member) {
   HLO_ASSIGN_OR_RETURN(Literal list, Literal::CreateZeros(Shape::Array(
                                          ElementType::kF64, {static_cast<int64_t>(moments.size())})));
   for (size_t i = 0; i < moments.size(); ++i) list.mutable_span<double>()[i] = moments[i].*member;
@@ -102,7 +102,7 @@ absl::StatusOr<Literal> NormBackward(const OpContext& context) {
     for (int64_t j = 0; j < width; ++j)
       dx.mutable_span<double>()[row * width + j] = f * (g[j] - g_mean - z[j] * gz_mean);
   }
-  return Together(context.shape(), {dx, dscale, dbias});
+  return RoundedResults(context.shape(), {dx, dscale, dbias});
 }
 
 }  // namespace
@@ -142,10 +142,10 @@ absl::StatusOr<Literal> Norm(OpContext& context) {
   const int64_t width = RowWidth(context.operands[0].shape());
   if (width == 0) return Literal::CreateZeros(context.shape());
   HLO_ASSIGN_OR_RETURN(const Normalised rows, NormaliseRows(context, width, options.Number("epsilon", 1e-5)));
-  if (kind == "LAYER_FWD_INFER") return Together(context.shape(), {rows.y});
-  HLO_ASSIGN_OR_RETURN(const Literal mean, List(rows.moments, &Moments::mean));
-  HLO_ASSIGN_OR_RETURN(const Literal factor, List(rows.moments, &Moments::factor));
-  return Together(context.shape(), {rows.y, mean, factor});
+  if (kind == "LAYER_FWD_INFER") return RoundedResults(context.shape(), {rows.y});
+  HLO_ASSIGN_OR_RETURN(const Literal mean, ArrayOf(rows.moments, &Moments::mean));
+  HLO_ASSIGN_OR_RETURN(const Literal factor, ArrayOf(rows.moments, &Moments::factor));
+  return RoundedResults(context.shape(), {rows.y, mean, factor});
 }
 
 // Layer normalisation over the last dimension.
@@ -158,7 +158,7 @@ absl::StatusOr<Literal> OnednnLayerNorm(OpContext& context) {
                              ? std::bit_cast<float>(static_cast<int32_t>(options.Int("epsilon_typecast", 0)))
                              : options.Number("epsilon", 1e-5);
   HLO_ASSIGN_OR_RETURN(const Normalised rows, NormaliseRows(context, x.dim(x.rank() - 1), epsilon));
-  return Together(context.shape(), {rows.y});
+  return RoundedResults(context.shape(), {rows.y});
 }
 
 std::string SoftmaxMismatch(const Instruction& call) {
@@ -183,7 +183,7 @@ absl::StatusOr<Literal> OnednnSoftmax(OpContext& context) {
     for (int64_t j = 0; j < n; ++j) sum += out[j * step] = std::exp(in[j * step] - largest);
     for (int64_t j = 0; j < n; ++j) out[j * step] /= sum;
   }
-  return Together(context.shape(), {y});
+  return RoundedResults(context.shape(), {y});
 }
 
 }  // namespace hlo::reference::custom
