@@ -18,10 +18,6 @@ namespace {
 constexpr F32TmaTileSize kSizes[] = {F32TmaTileSize::k128x128, F32TmaTileSize::k128x64,
                                      F32TmaTileSize::k64x64, F32TmaTileSize::k64x32};
 
-int SlicesOf(F32TmaTileSize size) {
-  return size == F32TmaTileSize::k64x64 ? 2 : size == F32TmaTileSize::k64x32 ? 4 : 1;
-}
-
 template <class Tile>
 void ExpectTileIsWhole() {
   std::set<std::pair<uint32_t, uint32_t>> seen[2];
@@ -52,6 +48,11 @@ struct Case {
   int64_t m, n, k, chunks;
 };
 
+#ifndef HLO_TEST_ON_GPU
+int SlicesOf(F32TmaTileSize size) {
+  return size == F32TmaTileSize::k64x64 ? 2 : size == F32TmaTileSize::k64x32 ? 4 : 1;
+}
+
 std::vector<float> RandomFloats(int64_t count, uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
@@ -77,7 +78,6 @@ float ChainOf(const float* a, int64_t a_step, const float* b, int64_t b_step, in
   return total;
 }
 
-#ifndef HLO_TEST_ON_GPU
 TEST(F32Tma, IsAChainPerSlice) {
   for (const Case& c : {Case{132, 136, 72, 1}, {60, 68, 300, 2}, {64, 32, 4, 1}}) {
     for (const bool a_rows : {false, true}) {
