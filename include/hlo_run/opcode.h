@@ -34,7 +34,7 @@ enum OpTrait : uint32_t {
   kEvenOperands = 1 << 6,  ///< Operands are k arrays followed by k more.
   kOddOperands = 1 << 7,
   kOneDimension = 1 << 8,        ///< `dimensions` has exactly one entry.
-  kTranscendental = 1 << 9,      ///< `hlo-run cost` counts it as a transcendental function.
+  kTranscendental = 1 << 9,      ///< `hlo-run stats` counts it as a transcendental function.
   kInexact = 1 << 10,            ///< Engines may differ by some ULP.
   kAssociative = 1 << 11,        ///< Associative and commutative up to rounding.
   kMovement = 1 << 12,           ///< The result consists of elements of the first operand.

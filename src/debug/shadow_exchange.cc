@@ -16,7 +16,7 @@
 namespace hlo::debug {
 namespace {
 
-// How an exchange computes its result from the elements of the members.
+// The computation of an exchange from the elements of the members.
 enum class Folding : uint8_t { kNone, kSum, kMaximum, kMinimum, kOther };
 
 Folding FoldingOf(const Instruction& instruction) {

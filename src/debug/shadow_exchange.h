@@ -13,7 +13,7 @@ namespace hlo::debug {
 // Instructions that complete a collective are structural.
 bool IsExchange(const Instruction& instruction);
 
-// What an exchange adds to a float leaf of its result.
+// The errors that an exchange adds to a float leaf of its result.
 struct ExchangedLeaf {
   Literal own_error;  // As in RuleContext; invalid if the exchange only moves values.
   Literal local;      // The wide result for the declared operands.

@@ -46,7 +46,7 @@ struct GpuStep {
     Slot result = -1;
   };
   std::optional<WithEpilogue> with_epilogue;
-  // How devices that are all on GPUs of one process run a collective. Others run it on the CPU.
+  // A collective that devices run between GPUs if all are in one process; otherwise the CPU runs it.
   std::optional<PeerCollective> peers;
   std::shared_ptr<const FusedRows> rows;  // Of which the step is a member; may be null.
   // A while loop: true if an iteration can be captured as a graph, which the GPU repeats without host

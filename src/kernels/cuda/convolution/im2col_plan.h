@@ -26,7 +26,7 @@ struct Im2colProblem {
   std::array<Dim, 2> dims;  // Columns and rows.
   int64_t channels = 1, images = 1, image_stride = 0;
   int64_t other_origin = 0, other_output_stride = 0;
-  // Of channels or, for a filter gradient, of images.
+  // The stride of channels or, for a filter gradient, of images.
   int64_t other_stride = 0;
   // Operands that are packed: their offsets in the workspace.
   std::optional<int64_t> patches_offset = {}, other_offset = {};

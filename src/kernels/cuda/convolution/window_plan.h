@@ -10,7 +10,7 @@
 
 namespace hlo::cuda {
 
-// What the plans of a convolution share.
+// The inputs that all plans of a convolution share.
 struct ConvolutionTask {
   const Instruction& convolution;
   const std::vector<Gemm>& gemms;  // One, or one per class of positions.

@@ -23,7 +23,7 @@ struct FftLinesArgs {
   float scale = 1;
 };
 
-// How adjacent threads access memory.
+// The pattern in which adjacent threads access memory.
 enum class FftAccess : uint8_t {
   kPoints,  // Adjacent points of contiguous lines.
   kLines,   // Adjacent lines; with kFftStagedLoad, adjacent points are loaded.

@@ -104,7 +104,7 @@ struct RadixSweep {
   using Args = RadixSweepArgs<Key>;
   static constexpr bool kHasValues = !std::is_same_v<Value, NoValue>;
   static constexpr uint32_t kThreads = kHasValues ? 384 : 256, kMinBlocks = kHasValues ? 2 : 4;
-  // As many as fit into the registers.
+  // The largest numbers that do not spill registers.
   static constexpr int kItems = sizeof(Key) == 8   ? (kCanonical || kHasValues ? 10 : 12)
                                 : kHasValues       ? (kCanonical ? 13 : 15)
                                 : sizeof(Key) == 4 ? (kCanonical ? 14 : 20)
