@@ -9,6 +9,7 @@
 #include "base/isa.h"
 #include "base/parallel.h"
 #include "base/status.h"
+#include "exec/device_runs.h"
 #include "exec/executor.h"
 #include "exec/gpu_engine.h"
 #include "exec/rank_runs.h"
@@ -20,7 +21,6 @@
 #include "reference/program.h"
 #include "reference/supported.h"
 #include "spmd/device_grid.h"
-#include "spmd/device_threads.h"
 #include "spmd/exchange_groups.h"
 #include "spmd/instruction_numbers.h"
 #include "spmd/ranks.h"
@@ -74,8 +74,8 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   // added to the seed.
   void RunThreads(spmd::Rendezvous& rendezvous, absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
                   absl::FunctionRef<EvaluateOptions(int64_t)> options_of);
-  // True if only the reference can run the module: its observers get operands, it emulates dot algorithms and
-  // takes other custom calls than the plan was made for.
+  // True if the reference must run the module: there is no plan, an observer needs operands, dot algorithms
+  // are emulated, or the custom calls are not those of the plan.
   bool NeedsReference(const EvaluateOptions& options) const;
   absl::StatusOr<Literal> RunDevice(int64_t device, std::vector<Literal> arguments,
                                     const EvaluateOptions& options,
@@ -105,13 +105,7 @@ absl::Status Executable::State::PrepareDevices(const EvaluateOptions& options) {
   const spmd::DeviceGrid grid = spmd::GridOf(whole);
   if (spmd::DependsOnDevices(whole)) HLO_RETURN_IF_ERROR(spmd::CheckSize(grid));
   auto table = std::make_unique<spmd::ExchangeTable>(grid);
-  for (const Computation* computation : computations) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (!spmd::DependsOnDevices(*instruction)) continue;
-      if (const absl::Status status = table->Add(*instruction); !status.ok())
-        return reference::Located(status, *instruction);
-    }
-  }
+  HLO_RETURN_IF_ERROR(exec::AddExchanges(computations, *table));
   exchanges = std::move(table);
   return absl::OkStatus();
 }
@@ -275,27 +269,14 @@ void Executable::State::RunThreads(spmd::Rendezvous& rendezvous,
   const absl::Span<const std::unique_ptr<exec::GpuEngine>> peers =
       have_peers ? absl::MakeConstSpan(device_gpu_engines)
                  : absl::Span<const std::unique_ptr<exec::GpuEngine>>();
-  const auto run = [&](int64_t index) {
-    const int64_t device = range.first + index;
-    rendezvous.Enter(device);
-    if (!prepared.ok()) return rendezvous.Leave(device, prepared);
-    EvaluateOptions& own = options[index];
-    own.seed += static_cast<uint64_t>(device);
-    own.collectives = &rendezvous.LinkOf(device);
-    // A limit of waiting ends all devices, so that one that runs on does not delay the report.
-    const std::atomic<bool>* stop = rendezvous.has_time_limit() ? rendezvous.stopped() : nullptr;
-    const Deadline deadline(own.max_seconds, own.cancel, stop);
-    if (own.cancel == nullptr) own.cancel = stop;
-    absl::StatusOr<Literal> result = RunDevice(index, arguments_of(device), own, peers);
+  const auto run = [&](int64_t device, const EvaluateOptions& own) -> absl::StatusOr<Literal> {
+    HLO_RETURN_IF_ERROR(prepared);
+    absl::StatusOr<Literal> result = RunDevice(device - range.first, arguments_of(device), own, peers);
     if (own.observer != nullptr) own.observer->Finish(result.status());
-    rendezvous.Leave(device, std::move(result));
+    return result;
   };
-  const auto refused = [&](int64_t index) {
-    rendezvous.Enter(range.first + index);
-    rendezvous.Leave(range.first + index,
-                     absl::ResourceExhaustedError("the system starts no thread for this device"));
-  };
-  spmd::RunOnThreads(range.last - range.first, run, refused);
+  exec::RunDeviceThreads(
+      rendezvous, [&](int64_t device) { return options[device - range.first]; }, run);
 }
 
 int64_t Executable::device_count() const { return spmd::GridOf(state_->module.module()).count(); }

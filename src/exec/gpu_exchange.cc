@@ -44,6 +44,12 @@ Literal OnDevice(const Shape& shape, const void* memory, std::function<void()> r
 
 int64_t DimensionOf(const Instruction& instruction) { return instruction.Get<attr::dimensions>()[0]; }
 
+absl::Status CheckParts(const Shape& shape, int64_t dimension, int64_t count) {
+  if (shape.dim(dimension) % count == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("dimension {} of {} has no {} equal parts", dimension, ToString(shape), count));
+}
+
 }  // namespace
 
 absl::Status GpuExchange::Run(Call call) {
@@ -108,6 +114,15 @@ absl::StatusOr<std::shared_ptr<GpuExchange::Parcel>> GpuExchange::TakeParcel(int
   return parcel;
 }
 
+absl::Status GpuExchange::FillWithZeros(const Call& call) {
+  for (size_t k = 0; k < call.results.size(); ++k) {
+    if (call.results[k] == nullptr) continue;
+    HLO_RETURN_IF_ERROR(
+        device::FillOnDevice(call.results[k], 0, BytesOf(call.instruction, k), gpu_->stream()));
+  }
+  return absl::OkStatus();
+}
+
 // A device sends without waiting for the receiver, so what it sends is a copy.
 absl::Status GpuExchange::Permute(const Call& call) {
   const spmd::Routes* routes = call.link.table().routes(call.instruction);
@@ -127,14 +142,7 @@ absl::Status GpuExchange::Permute(const Call& call) {
   if (!sent.empty()) HLO_RETURN_IF_ERROR(gpu_->Synchronize());
   for (size_t t = 0; t < targets.size(); ++t)
     HLO_RETURN_IF_ERROR(call.link.Send({&call.instruction, "", device, targets[t]}, std::move(sent[t])));
-  if (source < 0) {
-    for (size_t k = 0; k < call.results.size(); ++k) {
-      if (call.results[k] == nullptr) continue;
-      HLO_RETURN_IF_ERROR(
-          device::FillOnDevice(call.results[k], 0, BytesOf(call.instruction, k), gpu_->stream()));
-    }
-    return absl::OkStatus();
-  }
+  if (source < 0) return FillWithZeros(call);
   HLO_ASSIGN_OR_RETURN(const Values received, call.link.Receive({&call.instruction, "", source, device}));
   const device::Gpu& from = *call.peer(source).gpu_;
   for (size_t k = 0; k < call.results.size(); ++k) {
@@ -149,14 +157,8 @@ absl::Status GpuExchange::Permute(const Call& call) {
 absl::Status GpuExchange::Meet(const Call& call) {
   const spmd::Groups* groups = call.link.table().groups(call.instruction);
   const int64_t device = call.link.device();
-  if (call.kind == Kind::kBroadcast && groups != nullptr && groups->places[device].group < 0) {
-    for (size_t k = 0; k < call.results.size(); ++k) {
-      if (call.results[k] == nullptr) continue;
-      HLO_RETURN_IF_ERROR(
-          device::FillOnDevice(call.results[k], 0, BytesOf(call.instruction, k), gpu_->stream()));
-    }
-    return absl::OkStatus();
-  }
+  if (call.kind == Kind::kBroadcast && groups != nullptr && groups->places[device].group < 0)
+    return FillWithZeros(call);
   Values shapes;
   for (size_t k = 0; k < call.operands.size(); ++k) {
     shapes.push_back(OnDevice(ShapeOf(call.instruction, k), call.operands[k], [] {}));
@@ -222,10 +224,7 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
     }
     case Kind::kAllToAll: {
       const int64_t dimension = DimensionOf(call.instruction);
-      if (shape.dim(dimension) % count != 0) {
-        return absl::FailedPreconditionError(
-            fmt::format("dimension {} of {} has no {} equal parts", dimension, ToString(shape), count));
-      }
+      HLO_RETURN_IF_ERROR(CheckParts(shape, dimension, count));
       const Rows rows = RowsAlong(shape, dimension);
       const int64_t pitch = rows.elements * element_bytes, bytes = pitch / count;
       for (int64_t i = 0; i < count; ++i) {
@@ -248,10 +247,7 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
     }
     case Kind::kReduceScatter: {
       const int64_t dimension = DimensionOf(call.instruction);
-      if (shape.dim(dimension) % count != 0) {
-        return absl::FailedPreconditionError(
-            fmt::format("dimension {} of {} has no {} equal parts", dimension, ToString(shape), count));
-      }
+      HLO_RETURN_IF_ERROR(CheckParts(shape, dimension, count));
       const Rows rows = RowsAlong(shape, dimension);
       const int64_t part = rows.elements / count;
       return Fold(call, members, k, own * part, rows.elements, part, rows.count, result);
@@ -325,8 +321,10 @@ absl::Status GpuExchange::Fold(const Call& call, const Members& members, size_t 
   const auto away = static_cast<int64_t>(std::count_if(
       members.begin(), members.end(), [&](const GpuExchange* member) { return !is_here(*member); }));
   // Operands of one call share this memory, one after the other in the order of the stream.
-  HLO_ASSIGN_OR_RETURN(std::byte * gathered, Scratch(gathered_, gathered_bytes_,
-                                                     std::max<int64_t>(1, away * device::Aligned(bytes))));
+  std::byte* gathered = nullptr;
+  if (away > 0) {
+    HLO_ASSIGN_OR_RETURN(gathered, Scratch(gathered_, gathered_bytes_, away * device::Aligned(bytes)));
+  }
   for (const GpuExchange* member : members) {
     const std::byte* from = At(member->operands_[k], begin * element_bytes);
     if (is_here(*member)) {

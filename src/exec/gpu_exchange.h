@@ -45,6 +45,7 @@ class GpuExchange {
     std::atomic<bool> is_free = false;
   };
 
+  absl::Status FillWithZeros(const Call& call);
   absl::Status Permute(const Call& call);
   absl::Status Meet(const Call& call);
   absl::Status HoldOverwrittenOperands(Call& call);
