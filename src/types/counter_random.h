@@ -26,9 +26,9 @@ HLO_HOST_DEVICE TwoWords<Word> ThreeFry(uint64_t key, TwoWords<Word> counter) {
   constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   const uint32_t keys[3] = {LowWord(key), HighWord(key), 0x1BD11BDAu ^ LowWord(key) ^ HighWord(key)};
   Word x = counter.low + keys[0], y = counter.high + keys[1];
-  HLO_UNROLL
+  HLO_UNROLL_EVERYWHERE
   for (uint32_t group = 0; group < 5; ++group) {
-    HLO_UNROLL
+    HLO_UNROLL_EVERYWHERE
     for (int k = 0; k < 4; ++k) {
       const int rotation = kRotations[group % 2][k];
       x += y;

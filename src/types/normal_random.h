@@ -28,7 +28,7 @@ HLO_HOST_DEVICE double LogOfFraction(double x) {
   }
   const double s = (m - 1) / (m + 1), z = s * s;
   double series = 1.0 / 23;
-  HLO_UNROLL
+  HLO_UNROLL_EVERYWHERE
   for (int k = 21; k >= 3; k -= 2) series = series * z + 1.0 / k;
   const double rest = 2 * s * (z * series), e = exponent;
   return e * kLog2High + (e * kLog2Low + rest + 2 * s);
@@ -41,12 +41,12 @@ HLO_HOST_DEVICE double CosineOfTurn(double u) {
   double value;
   if (quarter % 2 == 0) {
     double series = 1;
-    HLO_UNROLL
+    HLO_UNROLL_EVERYWHERE
     for (int k = 18; k >= 4; k -= 2) series = 1 - z * (1.0 / (k * (k - 1))) * series;
     value = 1 - 0.5 * z * series;
   } else {
     double series = 1;
-    HLO_UNROLL
+    HLO_UNROLL_EVERYWHERE
     for (int k = 19; k >= 3; k -= 2) series = 1 - z * (1.0 / (k * (k - 1))) * series;
     value = x * series;
   }

@@ -151,9 +151,9 @@ template <class Tile, bool kRowsA, bool kRowsB>
 HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::MultiplyAdd(const Fragments& now, int k,
                                                               float (&sums)[kR][kC]) {
   constexpr int kRun = kC == 16 ? 1 : 4;
-  HLO_UNROLL_ON_DEVICE
+  HLO_UNROLL
   for (int first = 0; first < kC; first += kRun) {
-    HLO_UNROLL_ON_DEVICE
+    HLO_UNROLL
     for (int i = 0; i < kR; ++i) {
       const int r = first / kRun % 2 == 0 ? i : kR - 1 - i;
       HLO_UNROLL
@@ -218,7 +218,7 @@ HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::Run(Env& env, const TmaGemmArg
   HLO_ROLLED
   for (uint32_t t = 0; t < tiles; ++t) {
     std::byte* now = stages + stage * Tile::kStageBytes;
-    HLO_UNROLL_ON_DEVICE
+    HLO_UNROLL
     for (int k = 0; k < kTerms; ++k) {
       if (k + 1 < kTerms) {
         Read(now, env.thread(), k + 1, &fragments);

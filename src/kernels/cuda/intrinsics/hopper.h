@@ -10,13 +10,6 @@
 #include "kernels/cuda/intrinsics/tensor_core.h"
 #include "types/small_float.h"
 
-// Fully unrolls a loop on the device, whose registers need constant indices. The host compiles it as a loop.
-#ifdef __CUDACC__
-#define HLO_UNROLL_ON_DEVICE _Pragma("unroll")
-#else
-#define HLO_UNROLL_ON_DEVICE
-#endif
-
 namespace hlo::cuda {
 
 HLO_DEVICE uint32_t Swizzled128(uint32_t address) { return address ^ (address >> 7 & 7) << 4; }
