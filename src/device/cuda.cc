@@ -61,6 +61,10 @@ absl::StatusOr<DeviceProperties> PropertiesOf(int number) {
   properties.compute_capability = found.major * 10 + found.minor;
   properties.multiprocessors = found.multiProcessorCount;
   properties.shared_bytes_per_block = static_cast<int64_t>(found.sharedMemPerBlockOptin);
+  int limits_time = 0;
+  HLO_RETURN_IF_ERROR(CudaStatus(cudaDeviceGetAttribute(&limits_time, cudaDevAttrKernelExecTimeout, number),
+                                 "asking for the limit of a kernel's time"));
+  properties.limits_kernel_time = limits_time != 0;
   properties.memory_bytes = static_cast<int64_t>(found.totalGlobalMem);
   HLO_RETURN_IF_ERROR(
       CudaStatus(cudaDriverGetVersion(&properties.driver), "asking for the driver's version"));

@@ -13,7 +13,8 @@ struct DeviceProperties {
   int multiprocessors = 1;
   int64_t shared_bytes_per_block = 48 << 10;  // The maximum that a thread block can request.
   int64_t memory_bytes = 0;
-  int driver = 0, runtime = 0;  // CUDA versions: 13000 is 13.0.
+  bool limits_kernel_time = false;  // The driver ends kernels that run for seconds, because of a display.
+  int driver = 0, runtime = 0;      // CUDA versions: 13000 is 13.0.
 };
 
 }  // namespace hlo::device

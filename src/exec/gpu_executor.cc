@@ -170,10 +170,22 @@ bool GpuExecutor::TakesKernel(StepState& state) const {
   return false;
 }
 
+// True if observers or limits need the host between steps, also within loops.
+bool GpuExecutor::IsWatched() const {
+  return options_->max_steps > 0 || options_->max_seconds > 0 || options_->observer != nullptr;
+}
+
+std::optional<absl::Status> GpuExecutor::RunTogether(const plan::Step& step) {
+  const plan::FusedSteps* fused = states_.at(&step).gpu->together.get();
+  if (fused == nullptr || IsWatched()) return std::nullopt;
+  if (&step != fused->first) return absl::OkStatus();
+  return fused->program.run(pointers_.data(), memory_.data() + gpu_plan_.workspace, gpu_->stream());
+}
+
 absl::Status GpuExecutor::RunKernels(const plan::Step& step) {
   StepState& state = states_.at(&step);
   if (std::exchange(state.is_done, false)) return absl::OkStatus();
-  if (const plan::FusedRows* rows = state.gpu->rows.get(); rows != nullptr && RunTogether(*rows, step)) {
+  if (const plan::FusedRows* rows = state.gpu->rows.get(); rows != nullptr && RunsAsRows(*rows, step)) {
     if (&step != rows->members.back()) return absl::OkStatus();
     return rows->program.run(pointers_.data(), memory_.data() + gpu_plan_.workspace, gpu_->stream());
   }
@@ -239,9 +251,9 @@ absl::Status GpuExecutor::RunKernel(absl::Span<const Slot> operands, absl::Span<
 
 // True if the memory of fused steps allows to run them in one launch. It does not change between them, so it
 // is checked before the first one.
-bool GpuExecutor::RunTogether(const plan::FusedRows& rows, const plan::Step& member) {
-  if (&member != rows.members.front()) return run_together_;
-  return run_together_ = std::all_of(rows.overlaps.begin(), rows.overlaps.end(), [&](const auto& pair) {
+bool GpuExecutor::RunsAsRows(const plan::FusedRows& rows, const plan::Step& member) {
+  if (&member != rows.members.front()) return runs_as_rows_;
+  return runs_as_rows_ = std::all_of(rows.overlaps.begin(), rows.overlaps.end(), [&](const auto& pair) {
            const auto* other = static_cast<const std::byte*>(pointers_[pair.other]);
            const auto* written = static_cast<const std::byte*>(pointers_[pair.written]);
            return other + plan_.buffers[pair.other].byte_count <= written ||

@@ -59,6 +59,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
     return UsesPeers(lowered) ? lowered.peers->name : lowered.name;
   }
   absl::Status RunKernels(const plan::Step& step);
+  std::optional<absl::Status> RunTogether(const plan::Step& step);
   absl::Status Wait() { return gpu_->Synchronize(); }
   absl::Status Read(void* to, Slot slot, size_t byte_count);
   static std::optional<int64_t> PeekTripCount(const plan::LoopStep& loop);
@@ -78,12 +79,13 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   absl::Status StoreLeaf(const Literal& value, Slot slot);
   absl::StatusOr<Literal> ResultLeaf(size_t leaf);
 
+  bool IsWatched() const;
   bool IsReplayable() const;
   absl::Status RunPlan();
   absl::Status Allocate();
   absl::Status Bind(std::vector<Literal> arguments);
   bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
-  bool RunTogether(const plan::FusedRows& rows, const plan::Step& member);
+  bool RunsAsRows(const plan::FusedRows& rows, const plan::Step& member);
   bool TakesKernel(StepState& state) const;
   bool UsesPeers(const plan::GpuStep& step) const { return step.peers.has_value() && !peers_.empty(); }
   absl::Status ExchangeWithPeers(const plan::Step& step, const plan::ReferenceStep& collective);
@@ -115,7 +117,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   std::vector<std::shared_ptr<Buffer>> given_;
   std::vector<std::shared_ptr<Buffer>> host_;  // Indexed by slot: memory for steps on the CPU.
   absl::flat_hash_map<const plan::Step*, StepState> states_;
-  bool run_together_ = false;  // The fused steps that run now take one launch.
+  bool runs_as_rows_ = false;  // The fused steps that run now take one launch.
   // All steps as a graph, captured with the pointers of the last run.
   std::unique_ptr<device::GpuGraph> graph_;
   std::vector<void*> last_pointers_;

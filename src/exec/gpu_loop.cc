@@ -58,8 +58,7 @@ absl::StatusOr<std::optional<int64_t>> GpuExecutor::FindTripCount(const plan::Lo
 
 // Kernels are loaded on first use, which is not possible during capture; all branches must have run before.
 bool GpuExecutor::IsReady(const StepState& loop) const {
-  return loop.gpu->is_capturable && !loop.cannot_capture && !is_capturing_ && options_->max_seconds <= 0 &&
-         options_->max_steps <= 0 && options_->observer == nullptr &&
+  return loop.gpu->is_capturable && !loop.cannot_capture && !is_capturing_ && !IsWatched() &&
          std::all_of(loop.gpu->conditionals.begin(), loop.gpu->conditionals.end(),
                      [&](const plan::Step* branch) {
                        const std::vector<bool>& taken = states_.at(branch).taken;

@@ -11,6 +11,8 @@
 //
 //   RunKernels(step): runs a step that is not control flow.
 //
+//   RunTogether(step): runs a step with those that one launch computes; nullopt if there are none.
+//
 //   Wait(): waits until the device has run all steps so far.
 //
 //   Read(to, slot, bytes): copies the first bytes of a slot to the host.
@@ -107,6 +109,8 @@ class StepRunner {
   }
 
   [[gnu::always_inline]] absl::Status RunStep(const plan::Step& step) {
+    if (std::optional<absl::Status> done = engine().RunTogether(step); done.has_value())
+      return *std::move(done);
     if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(step, *loop);
     if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(step, *branch);
     return engine().RunKernels(step);

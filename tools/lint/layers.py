@@ -21,7 +21,7 @@ LEVELS = {
     "kernels/cpu/loops": 4.4,
     "kernels/cpu/sort": 4.5, "kernels/cpu/window": 4.5, "kernels/cpu/gather_scatter": 4.5, "kernels/cpu/bytecode": 4.5,
     "kernels/cuda/intrinsics": 4.6, "kernels/cuda/emulator": 4.61, "kernels/cuda/launch": 4.62,
-    "kernels/cuda/memory": 4.63, "kernels/cuda/copy": 4.64, "kernels/cuda/vm": 4.65, "kernels/cuda/gemm": 4.66,
+    "kernels/cuda/memory": 4.63, "kernels/cuda/copy": 4.64, "kernels/cuda/vm": 4.65, "kernels/cuda/steps": 4.66, "kernels/cuda/gemm": 4.66,
     "kernels/cuda/convolution": 4.67, "kernels/cuda/reduce": 4.67, "kernels/cuda/fft": 4.67, "kernels/cuda/random": 4.67,
     "kernels/cuda/sort": 4.67, "kernels/cuda/lapack": 4.67, "kernels/cuda/movement": 4.67,
     "kernels/cuda/scan": 4.68, "kernels/cuda/gather_scatter": 4.69, "kernels/cuda/window": 4.69,

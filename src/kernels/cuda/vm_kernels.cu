@@ -5,6 +5,7 @@
 #include "kernels/cuda/reduce/core_reduce_body.h"
 #include "kernels/cuda/reduce/reduce_vm_body.h"
 #include "kernels/cuda/reduce/rows_body.h"
+#include "kernels/cuda/steps/steps_body.h"
 #include "kernels/cuda/vm/core_vm_body.h"
 #include "kernels/cuda/vm/vm_kernels.h"
 
@@ -20,5 +21,6 @@ HLO_CUDA_KERNEL(hlo::cuda::WideRowsVm4)
 HLO_CUDA_KERNEL(hlo::cuda::WideRowsVm8)
 HLO_CUDA_KERNEL(hlo::cuda::WideCoreVm4)
 HLO_CUDA_KERNEL(hlo::cuda::WideCoreVm8)
+HLO_CUDA_KERNEL(hlo::cuda::StepsKernel)
 HLO_CUDA_KERNEL(hlo::cuda::CustomCombiner<2>)
 HLO_CUDA_KERNEL(hlo::cuda::CustomCombiner<4>)

@@ -13,6 +13,7 @@
 #include "plan/gpu/graph_capture.h"
 #include "plan/gpu/row_fusion.h"
 #include "plan/gpu/select_kernel.h"
+#include "plan/gpu/small_steps.h"
 #include "plan/step_cost.h"
 #include "plan/visit.h"
 
@@ -99,13 +100,14 @@ bool ExchangesBuffers(const Plan& plan, const Move& move) {
   return move.exchange && plan.buffers[move.to].byte_count > kMaxCopiedBytes;
 }
 
-GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device) {
+GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device, const GpuPlanOptions& options) {
   GpuPlan gpu;
   VisitStepLists(plan.steps, [&](const std::vector<Step>& steps) {
     for (const Step& step : steps) gpu.steps.emplace(&step, LowerStep(step, device));
   });
   FuseEpilogues(plan, device, &gpu);
   FuseRows(plan, device, &gpu);
+  if (options.fuses_small_steps) FuseSmallSteps(plan, device, &gpu);
   FindCapturableLoops(plan, &gpu);
   FindCapturablePlan(plan, &gpu);
   AssignMemory(plan, &gpu);

@@ -31,6 +31,13 @@ struct FusedRows {
   std::vector<Overlap> overlaps;
 };
 
+// Consecutive small steps that one thread block computes in one launch, control flow included. Runs with
+// observers or limits run the steps one by one.
+struct FusedSteps {
+  cuda::LoweredProgram program;
+  const Step* first;
+};
+
 // The implementation of a step.
 struct GpuStep {
   std::string name;                            // The name of the kernel.
@@ -48,7 +55,8 @@ struct GpuStep {
   std::optional<WithEpilogue> with_epilogue;
   // A collective that devices run between GPUs if all are in one process; otherwise the CPU runs it.
   std::optional<PeerCollective> peers;
-  std::shared_ptr<const FusedRows> rows;  // Of which the step is a member; may be null.
+  std::shared_ptr<const FusedRows> rows;       // Of which the step is a member; may be null.
+  std::shared_ptr<const FusedSteps> together;  // The same.
   // A while loop: true if an iteration can be captured as a graph, which the GPU repeats without host
   // synchronisation, once all branches of the conditionals in it have run.
   bool is_capturable = false;
@@ -68,8 +76,13 @@ struct GpuPlan {
   bool is_capturable = false;
 };
 
+// Options that tests set.
+struct GpuPlanOptions {
+  bool fuses_small_steps = true;
+};
 // The steps of the plan must outlive the result.
-GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device);
+GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device,
+                    const GpuPlanOptions& options = {});
 
 // True if the move exchanges its buffers instead of copying. Captured iterations cannot do that, so smaller
 // buffers are copied.

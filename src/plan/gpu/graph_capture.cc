@@ -48,6 +48,11 @@ class Capture {
   // A step can be captured if it only launches kernels, or is a conditional of such steps, or a loop whose
   // trip count is constant.
   bool Add(const Step& step) {
+    const GpuStep& lowered = gpu_.steps.at(&step);
+    if (lowered.together != nullptr) {
+      launches_ += lowered.together->first == &step ? 1 : 0;
+      return true;
+    }
     if (const auto* conditional = std::get_if<BranchStep>(&step.what)) {
       conditionals_.push_back(&step);
       launches_ += 2;
@@ -56,7 +61,6 @@ class Capture {
     }
     const auto* loop = std::get_if<LoopStep>(&step.what);
     if (loop != nullptr) return AddLoop(*loop);
-    const GpuStep& lowered = gpu_.steps.at(&step);
     launches_ += std::max<int64_t>(1, static_cast<int64_t>(lowered.programs.size()));
     return lowered.reason.empty();
   }

@@ -64,7 +64,8 @@ absl::Status RunOn(Failing failing, const std::string& text, Observer* observer 
   const absl::StatusOr<plan::Plan> plan = plan::MakePlan(module, nullptr, plan::Target::kGpu);
   EXPECT_TRUE(plan.ok()) << plan.status();
   const auto gpu = std::make_shared<FaultyGpu>(failing);
-  GpuExecutor executor(module, *plan, gpu, plan::MakeGpuPlan(*plan, gpu->properties()), nullptr);
+  GpuExecutor executor(module, *plan, gpu,
+                       plan::MakeGpuPlan(*plan, gpu->properties(), {.fuses_small_steps = false}), nullptr);
   EvaluateOptions options;
   options.observer = observer;
   return executor.Run({Values(ElementType::kF32, {8}, 1, false)}, options, {}).status();

@@ -1,4 +1,4 @@
-// Tests loops on the GPU: results and number of host synchronisations.
+// Tests loops on the GPU of which each step is a launch: results and number of host synchronisations.
 
 #include <memory>
 #include <string>
@@ -65,8 +65,9 @@ class GpuLoop : public testing::TestWithParam<Device> {
     ASSERT_TRUE(plan.ok()) << plan.status();
     plan_ = std::make_unique<plan::Plan>(*std::move(plan));
     const auto gpu = std::make_shared<CountingGpu>(GetParam(), &counts_);
-    executor_ = std::make_unique<GpuExecutor>(*module_, *plan_, gpu,
-                                              plan::MakeGpuPlan(*plan_, gpu->properties()), nullptr);
+    executor_ = std::make_unique<GpuExecutor>(
+        *module_, *plan_, gpu, plan::MakeGpuPlan(*plan_, gpu->properties(), {.fuses_small_steps = false}),
+        nullptr);
   }
   static Literal S32(std::vector<int32_t> values, std::vector<int64_t> dims = {}) {
     Literal literal = *Literal::Create(Shape::Array(ElementType::kS32, dims));

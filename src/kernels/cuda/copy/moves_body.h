@@ -20,6 +20,25 @@ struct MovesArgs {
 };
 static_assert(sizeof(MovesArgs) <= 4096);
 
+template <class Word, class Env>
+HLO_DEVICE void CopyWords(Env& env, void* to, const void* from, uint32_t count) {
+  HLO_ROLLED
+  for (uint32_t i = env.thread(); i < count; i += env.threads())
+    static_cast<Word*>(to)[i] = static_cast<const Word*>(from)[i];
+}
+// The threads of a block copy an array together.
+template <class Env>
+HLO_DEVICE void CopyTogether(Env& env, void* to, const void* from, uint32_t byte_count) {
+  const auto unaligned = static_cast<uint32_t>(
+      (reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | byte_count) % 16);
+  if (unaligned == 0)
+    CopyWords<Word16>(env, to, from, byte_count / 16);
+  else if (unaligned % 4 == 0)
+    CopyWords<uint32_t>(env, to, from, byte_count / 4);
+  else
+    CopyWords<uint8_t>(env, to, from, byte_count);
+}
+
 struct MovesKernel {
   using Args = MovesArgs;
   static constexpr uint32_t kThreads = 256;
@@ -27,29 +46,10 @@ struct MovesKernel {
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     for (int m = 0; m < args.count; ++m)
-      Copy(env, env.shared() + args.moves[m].staged, args.moves[m].from, args.moves[m].byte_count);
+      CopyTogether(env, env.shared() + args.moves[m].staged, args.moves[m].from, args.moves[m].byte_count);
     env.sync();
     for (int m = 0; m < args.count; ++m)
-      Copy(env, args.moves[m].to, env.shared() + args.moves[m].staged, args.moves[m].byte_count);
-  }
-
- private:
-  template <class Env>
-  static HLO_DEVICE void Copy(Env& env, void* to, const void* from, uint32_t byte_count) {
-    const auto unaligned = static_cast<uint32_t>(
-        (reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | byte_count) % 16);
-    if (unaligned == 0)
-      CopyWords<Word16>(env, to, from, byte_count / 16);
-    else if (unaligned % 4 == 0)
-      CopyWords<uint32_t>(env, to, from, byte_count / 4);
-    else
-      CopyWords<uint8_t>(env, to, from, byte_count);
-  }
-  template <class Word, class Env>
-  static HLO_DEVICE void CopyWords(Env& env, void* to, const void* from, uint32_t count) {
-    HLO_ROLLED
-    for (uint32_t i = env.thread(); i < count; i += kThreads)
-      static_cast<Word*>(to)[i] = static_cast<const Word*>(from)[i];
+      CopyTogether(env, args.moves[m].to, env.shared() + args.moves[m].staged, args.moves[m].byte_count);
   }
 };
 

@@ -96,7 +96,7 @@ enum class CoreOp : uint8_t {
 // The rounding of the accumulator after an instruction.
 enum class CoreRounding : uint8_t { kNone, kBF16, kF16 };
 
-struct CoreInstruction {
+struct alignas(8) CoreInstruction {
   CoreOp op;
   CoreRounding rounding = CoreRounding::kNone;
   uint8_t out = kNone;  // The slot that receives a copy of the accumulator.

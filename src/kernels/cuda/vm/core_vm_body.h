@@ -64,7 +64,8 @@ HLO_DEVICE uint32_t CoreUnsignedOf(float value) {
 }
 
 // Returns the offset that the run-time starts of an access add.
-HLO_DEVICE int64_t CoreStartOf(const CoreProgram& program, const CoreAccess& access) {
+template <class Program>
+HLO_DEVICE int64_t CoreStartOf(const Program& program, const CoreAccess& access) {
   int64_t sum = 0;
   HLO_ROLLED
   for (int s = access.start_first; s < access.start_first + access.start_count; ++s) {
@@ -75,7 +76,8 @@ HLO_DEVICE int64_t CoreStartOf(const CoreProgram& program, const CoreAccess& acc
   }
   return sum;
 }
-HLO_DEVICE bool CoreDrops(const CoreProgram& program, const CoreAccess& access) {
+template <class Program>
+HLO_DEVICE bool CoreDrops(const Program& program, const CoreAccess& access) {
   HLO_ROLLED
   for (int s = access.start_first; s < access.start_first + access.start_count; ++s) {
     const CoreStart& start = program.starts[s];
@@ -86,7 +88,8 @@ HLO_DEVICE bool CoreDrops(const CoreProgram& program, const CoreAccess& access) 
 }
 
 // Returns the sum of the position's indices times the strides of the access.
-HLO_DEVICE int64_t CorePlace(const CoreProgram& program, const CoreAccess& access, uint32_t position) {
+template <class Program>
+HLO_DEVICE int64_t CorePlace(const Program& program, const CoreAccess& access, uint32_t position) {
   int64_t at = 0;
   HLO_ROLLED
   for (int d = program.rank - 1; d >= 0; --d) {
@@ -99,7 +102,8 @@ HLO_DEVICE int64_t CorePlace(const CoreProgram& program, const CoreAccess& acces
 }
 
 // The element of the first value of a vector.
-HLO_DEVICE int64_t CoreVectorPlace(const CoreProgram& program, const CoreAccess& access, uint32_t position) {
+template <class Program>
+HLO_DEVICE int64_t CoreVectorPlace(const Program& program, const CoreAccess& access, uint32_t position) {
   switch (access.kind) {
     case CoreKind::kDense:
       return position;
@@ -209,8 +213,8 @@ HLO_DEVICE uint32_t CoreSize(VmMemory memory) {
   }
 }
 
-template <int kVectors, bool kStridedAccesses>
-HLO_DEVICE void CoreLoad(const CoreProgram& program, const CoreAccess& access, CorePositions positions,
+template <int kVectors, bool kStridedAccesses, class Program>
+HLO_DEVICE void CoreLoad(const Program& program, const CoreAccess& access, CorePositions positions,
                          CoreVector (&values)[kVectors]) {
   const int64_t start = access.offset + CoreStartOf(program, access);
   const bool vectors = access.vectors && (access.start_count == 0 || start % kCoreWidth == 0);
@@ -247,8 +251,8 @@ HLO_DEVICE void CoreLoad(const CoreProgram& program, const CoreAccess& access, C
   CoreDecode(access.memory, values);
 }
 
-template <int kVectors, bool kStridedAccesses>
-HLO_DEVICE void CoreStore(const CoreProgram& program, const CoreAccess& access, CorePositions positions,
+template <int kVectors, bool kStridedAccesses, class Program>
+HLO_DEVICE void CoreStore(const Program& program, const CoreAccess& access, CorePositions positions,
                           const CoreVector (&values)[kVectors]) {
   if (access.drops && CoreDrops(program, access)) return;
   const int64_t start = access.offset + CoreStartOf(program, access);
@@ -307,8 +311,8 @@ HLO_DEVICE void CoreStore(const CoreProgram& program, const CoreAccess& access, 
 }
 
 // Integers that depend on the position.
-template <int kVectors, bool kStridedAccesses>
-HLO_DEVICE void CoreIota(const CoreProgram& program, const CoreAccess& access, VmType type,
+template <int kVectors, bool kStridedAccesses, class Program>
+HLO_DEVICE void CoreIota(const Program& program, const CoreAccess& access, VmType type,
                          CorePositions positions, CoreVector (&values)[kVectors]) {
   const int64_t start = access.offset + CoreStartOf(program, access);
   const int step = IsSplat(access.kind) ? 0 : 1;
@@ -356,11 +360,11 @@ struct CoreNoRow {};
 
 // Runs the program at all positions, kVectors * kCoreWidth per thread. `kAll`: all instructions and accesses;
 // otherwise those that need no call and no address per value, with functions of f32 if `kFunctions`.
-template <int kVectors, bool kAll, bool kFunctions = kAll>
+template <int kVectors, bool kAll, bool kFunctions = kAll, uint32_t kThreadCount = kCoreThreads>
 struct CoreVm {
   using Args = CoreProgram;
   using V = VmValue<1>;
-  static constexpr uint32_t kThreads = kCoreThreads, kMinBlocks = kAll ? 2 : 4;
+  static constexpr uint32_t kThreads = kThreadCount, kMinBlocks = kAll ? 2 : 4;
   static constexpr uint32_t kPerBlock = kThreads * kCoreWidth * kVectors;
   static constexpr size_t kSlotBytes = size_t{16} * kThreads * kVectors;
 
@@ -375,14 +379,15 @@ struct CoreVm {
 
   // Runs the program at the positions of a thread, whose slots begin at `slots`. The accumulator keeps the
   // last result.
-  static HLO_DEVICE void RunCode(const CoreProgram& program, CorePositions positions, CoreVector* slots,
+  template <class Program>
+  static HLO_DEVICE void RunCode(const Program& program, CorePositions positions, CoreVector* slots,
                                  CoreVector (&last)[kVectors]) {
     RunRange(program, 0, program.code_count, positions, slots, last, CoreNoRow());
   }
 
   // Runs instructions [begin, end).
-  template <class Row>
-  static HLO_DEVICE void RunRange(const CoreProgram& program, int begin, int end, CorePositions positions,
+  template <class Program, class Row>
+  static HLO_DEVICE void RunRange(const Program& program, int begin, int end, CorePositions positions,
                                   CoreVector* slots, CoreVector (&last)[kVectors], const Row& row) {
     constexpr bool kHasRow = std::is_same_v<Row, CoreRow>;
     for (int i = begin; i < end; ++i) {
@@ -457,7 +462,8 @@ struct CoreVm {
     }
   }
   // One call for all values at positions of the loop, so that nothing but pointers lives across it.
-  static HLO_DEVICE void Other(const CoreProgram& program, const CoreInstruction& in, CorePositions positions,
+  template <class Program>
+  static HLO_DEVICE void Other(const Program& program, const CoreInstruction& in, CorePositions positions,
                                CoreVector* slots, CoreVector (&last)[kVectors]) {
     const CoreOther other = program.others[in.parameter];
     HLO_ROLLED
@@ -476,7 +482,8 @@ struct CoreVm {
     for (int u = 0; u < kVectors; ++u) last[u] = Slot(slots, in.out, u);
   }
 
-  static HLO_DEVICE void Step(const CoreProgram& program, const CoreInstruction& in, CorePositions positions,
+  template <class Program>
+  static HLO_DEVICE void Step(const Program& program, const CoreInstruction& in, CorePositions positions,
                               CoreVector* slots, CoreVector (&last)[kVectors]) {
     const auto floats = [&](auto&& f) {
       Combine(slots, in.b, last,

@@ -193,7 +193,7 @@ class CoreLowering {
  private:
   bool TakesAccesses() {
     if (vm_.access_count > CoreProgram::kAccesses || vm_.start_count > CoreProgram::kStarts) return false;
-    int stride_count = 0, start_count = 0;
+    int start_count = 0;
     for (int k = 0; k < vm_.access_count; ++k) {
       const VmAccess& from = vm_.accesses[k];
       if (from.has_edges || from.starts_move || from.next >= 0 || from.memory == VmMemory::kSmallFloat ||
@@ -206,10 +206,10 @@ class CoreLowering {
       to.kind = KindOf(from);
       core_.needs_calls |= to.kind == CoreKind::kStrided;
       if (to.kind >= CoreKind::kRuns) {
-        if (stride_count + vm_.rank > CoreProgram::kStrides) return false;
-        to.strides = static_cast<uint16_t>(stride_count);
-        std::copy_n(from.stride, vm_.rank, core_.program.strides + stride_count);
-        stride_count += vm_.rank;
+        if (core_.stride_count + vm_.rank > CoreProgram::kStrides) return false;
+        to.strides = static_cast<uint16_t>(core_.stride_count);
+        std::copy_n(from.stride, vm_.rank, core_.program.strides + core_.stride_count);
+        core_.stride_count += vm_.rank;
       }
       to.start_first = static_cast<uint8_t>(start_count);
       for (int s = 0; s < vm_.start_count; ++s) {
@@ -339,6 +339,7 @@ class CoreLowering {
         if (in.parameter >= CoreProgram::kConstants) return false;
         const uint32_t bits = vm_.constants[in.parameter][0];
         core_.program.constants[in.parameter] = bits;
+        core_.constant_count = std::max(core_.constant_count, in.parameter + 1);
         return EmitResult({.op = CoreOp::kConstant, .out = in.out, .parameter = in.parameter},
                           (bits & 0xffffu) == 0);
       }
@@ -383,23 +384,22 @@ class CoreLowering {
 
   bool Other(const VmInstruction& in) {
     if (in.type == VmType::kI64 || in.type == VmType::kU64 || in.type >= VmType::kF64) return false;
-    if (other_count_ == CoreProgram::kOthers) return false;
+    if (core_.other_count == CoreProgram::kOthers) return false;
     core_.needs_calls = true;
-    core_.program.others[other_count_] = {in.op, in.type, in.parameter};
+    core_.program.others[core_.other_count] = {in.op, in.type, in.parameter};
     const uint8_t a = SlotOf(in.a), b = SlotOf(in.b), c = SlotOf(in.c);
     return EmitResult({.op = CoreOp::kOther,
                        .out = in.out == VmInstruction::kNone ? Scratch(1) : in.out,
                        .a = a,
                        .b = b,
                        .c = c,
-                       .parameter = static_cast<uint16_t>(other_count_++)});
+                       .parameter = static_cast<uint16_t>(core_.other_count++)});
   }
 
   const VmProgram& vm_;
   CoreTemplate core_;
   int slot_count_;
   std::vector<uint8_t> scratch_;
-  int other_count_ = 0;
   int last_ = -1;            // The instruction that computes the VM's last result.
   bool holds_last_ = false;  // The accumulator holds that result.
   // The accumulator, the last result and the slots hold values that are representable in bf16.
@@ -434,27 +434,37 @@ std::optional<CoreChoice> ChooseCore(const CoreTemplate& core, const device::Dev
   return CoreChoice{vectors, static_cast<size_t>(bytes(vectors))};
 }
 
+std::vector<CoreStartPointer> CoreStartPointers(const VmTemplate& made) {
+  std::vector<CoreStartPointer> pointers;
+  for (int a = 0; a < made.program.access_count; ++a) {
+    for (int s = 0; s < made.program.start_count; ++s) {
+      const VmStart& start = made.program.starts[s];
+      if (start.access == a) pointers.push_back({made.start_arguments[s], start.offset * start.byte_count});
+    }
+  }
+  return pointers;
+}
+
+void SetCorePointer(void* data, const int64_t* strides, int rank, CoreAccess& access) {
+  access.data = data;
+  const auto size = static_cast<int64_t>(CoreSize(access.memory));
+  const auto first = static_cast<int64_t>(reinterpret_cast<uintptr_t>(data)) + access.offset * size;
+  access.vectors = first % (size * kCoreWidth) == 0 &&
+                   (access.kind != CoreKind::kRuns ||
+                    std::all_of(strides, strides + rank - 1, [](int64_t s) { return s % kCoreWidth == 0; }));
+}
+
 void SetCorePointers(const VmTemplate& made, void* const* pointers, CoreProgram& program) {
   for (size_t a = 0; a < made.access_arguments.size(); ++a) {
     const int32_t argument = made.access_arguments[a];
     CoreAccess& access = program.accesses[a];
-    access.data = argument < 0 ? nullptr : pointers[argument];
-    const auto size = static_cast<int64_t>(CoreSize(access.memory));
-    const auto first = static_cast<int64_t>(reinterpret_cast<uintptr_t>(access.data)) + access.offset * size;
-    access.vectors = first % (size * kCoreWidth) == 0;
-    if (access.kind != CoreKind::kRuns) continue;
-    for (int d = 0; d + 1 < program.rank; ++d)
-      access.vectors = access.vectors && program.strides[access.strides + d] % kCoreWidth == 0;
+    SetCorePointer(argument < 0 ? nullptr : pointers[argument], program.strides + access.strides,
+                   program.rank, access);
   }
-  int start_count = 0;
-  for (int a = 0; a < made.program.access_count; ++a) {
-    for (int s = 0; s < made.program.start_count; ++s) {
-      const VmStart& start = made.program.starts[s];
-      if (start.access != a) continue;
-      program.starts[start_count++].data =
-          static_cast<const std::byte*>(pointers[made.start_arguments[s]]) + start.offset * start.byte_count;
-    }
-  }
+  const std::vector<CoreStartPointer> starts = CoreStartPointers(made);
+  for (size_t s = 0; s < starts.size(); ++s)
+    program.starts[s].data =
+        static_cast<const std::byte*>(pointers[starts[s].argument]) + starts[s].byte_offset;
 }
 
 absl::Status LaunchCore(const CoreTemplate& core, const CoreChoice& choice, const CoreProgram& program,

@@ -15,7 +15,7 @@ namespace hlo::cuda {
 
 struct CoreTemplate {
   CoreProgram program = {};  // Without pointers, which are those of the VM program.
-  int slot_count = 0;
+  int slot_count = 0, stride_count = 0, constant_count = 0, other_count = 0;
   // Some instruction or access is not in the small interpreter; not even with functions.
   bool needs_all = false, needs_calls = false;
   bool is_narrow = false;  // No array has elements of more than 16 bits.
@@ -34,7 +34,17 @@ struct CoreChoice {
 // Returns nullopt if the slots do not fit into shared memory.
 std::optional<CoreChoice> ChooseCore(const CoreTemplate& core, const device::DeviceProperties& device);
 
-// Sets the pointers of a run, and which accesses are aligned.
+// The pointer of a dynamic start.
+struct CoreStartPointer {
+  int32_t argument;
+  int64_t byte_offset;
+};
+// Returns the pointers of the program's starts.
+std::vector<CoreStartPointer> CoreStartPointers(const VmTemplate& made);
+// Sets the pointer of an access, and whether it is aligned. The strides are those of a loop of `rank`
+// dimensions.
+void SetCorePointer(void* data, const int64_t* strides, int rank, CoreAccess& access);
+// Sets the pointers of a run.
 void SetCorePointers(const VmTemplate& made, void* const* pointers, CoreProgram& program);
 absl::Status LaunchCore(const CoreTemplate& core, const CoreChoice& choice, const CoreProgram& program,
                         device::Stream stream);

@@ -1,0 +1,72 @@
+#pragma once
+// A step program: small steps with their control flow, which one thread block runs in one launch. A launch
+// for each of them would take longer than the steps. steps_body.h is the interpreter, steps_builder.h builds
+// programs.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/copy/moves_body.h"
+#include "kernels/cuda/intrinsics/portable.h"
+#include "kernels/cuda/vm/core_vm.h"
+
+namespace hlo::cuda {
+
+// The head of a task. Its arrays follow, packed; `end` is the offset of the next task.
+struct StepTask {
+  enum class Kind : uint8_t {
+    kLoop,    // A program of the VM's core (core_vm.h).
+    kMoves,   // Simultaneous moves: `count` of MovesArgs::OneMove.
+    kMove,    // The only one of them, which needs no staging.
+    kJump,    // To the task at `target`.
+    kJumpIf,  // Jumps if `condition` is true.
+    kSelect  // Jumps to one of `count` targets, by the s32 `condition`; numbers out of range select the last.
+  };
+
+  const void* condition = nullptr;
+  uint32_t end = 0, target = 0;
+  uint32_t count = 0;  // Of a loop: its positions.
+  // The arrays of a loop, in this order after the accesses and starts: strides, code, dimensions, constants
+  // and other instructions.
+  uint16_t accesses = 0, starts = 0, strides = 0, code = 0, constants = 0, others = 0;
+  uint8_t rank = 0;
+  Kind kind = Kind::kLoop;
+};
+static_assert(sizeof(StepTask) % 8 == 0);
+
+// The arrays of a loop; the core runs it like a CoreProgram.
+struct StepLoop {
+  const CoreAccess* accesses;
+  const CoreStart* starts;
+  const int64_t* strides;
+  const CoreInstruction* code;
+  const FastDiv* dims;
+  const uint32_t* constants;
+  const CoreOther* others;
+  uint32_t position_count;
+  int rank, code_count;
+
+  HLO_DEVICE explicit StepLoop(const StepTask& task)
+      : accesses(reinterpret_cast<const CoreAccess*>(&task + 1)),
+        starts(reinterpret_cast<const CoreStart*>(accesses + task.accesses)),
+        strides(reinterpret_cast<const int64_t*>(starts + task.starts)),
+        code(reinterpret_cast<const CoreInstruction*>(strides + task.strides)),
+        dims(reinterpret_cast<const FastDiv*>(code + task.code)),
+        constants(reinterpret_cast<const uint32_t*>(dims + task.rank)),
+        others(reinterpret_cast<const CoreOther*>(constants + task.constants)),
+        position_count(task.count),
+        rank(task.rank),
+        code_count(task.code) {}
+};
+static_assert(sizeof(CoreAccess) % 8 == 0 && sizeof(CoreStart) % 8 == 0 && sizeof(CoreInstruction) == 8 &&
+              sizeof(FastDiv) % 4 == 0 && sizeof(CoreOther) == 4);
+
+struct StepsArgs {
+  static constexpr uint32_t kBytes = 16 << 10;
+
+  alignas(16) std::byte tasks[kBytes];
+  uint32_t byte_count = 0;  // A multiple of 16.
+  uint32_t end = 0;         // The end of the last task.
+};
+
+}  // namespace hlo::cuda

@@ -1,0 +1,90 @@
+#pragma once
+// The interpreter of step programs (step_program.h). A barrier after each task makes its results visible to
+// the next one, and keeps that from overwriting what a thread has yet to read.
+
+#include "kernels/cuda/copy/moves_body.h"
+#include "kernels/cuda/steps/step_program.h"
+#include "kernels/cuda/vm/core_vm_body.h"
+
+namespace hlo::cuda {
+
+// Launches take as many threads as most loops need.
+struct StepsKernel {
+  using Args = StepsArgs;
+  static constexpr uint32_t kThreads = 512;
+  using Vm = CoreVm<1, true, true, kThreads>;
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    std::byte* const tasks = env.shared();
+    std::byte* const scratch = tasks + args.byte_count;
+    CopyWords<Word16>(env, tasks, args.tasks, args.byte_count / 16);
+    env.sync();
+    HLO_ROLLED
+    for (uint32_t at = 0; at < args.end;) {
+      const StepTask& task = *reinterpret_cast<const StepTask*>(tasks + at);
+      at = RunTask(env, task, scratch);
+      if (task.kind != StepTask::Kind::kJump) env.sync();
+    }
+  }
+
+ private:
+  // Returns the offset of the next task.
+  template <class Env>
+  static HLO_DEVICE uint32_t RunTask(Env& env, const StepTask& task, std::byte* scratch) {
+    switch (task.kind) {
+      case StepTask::Kind::kLoop:
+        RunLoop(env, StepLoop(task), reinterpret_cast<CoreVector*>(scratch) + env.thread());
+        break;
+      case StepTask::Kind::kMoves:
+        RunMoves(env, Entries<MovesArgs::OneMove>(task), task.count, scratch);
+        break;
+      case StepTask::Kind::kMove: {
+        const MovesArgs::OneMove& move = *Entries<MovesArgs::OneMove>(task);
+        if (move.to != move.from) CopyTogether(env, move.to, move.from, move.byte_count);
+        break;
+      }
+      case StepTask::Kind::kJump:
+        return task.target;
+      case StepTask::Kind::kJumpIf:
+        if (*static_cast<const uint8_t*>(task.condition) != 0) return task.target;
+        break;
+      case StepTask::Kind::kSelect: {
+        const auto choice = static_cast<uint32_t>(*static_cast<const int32_t*>(task.condition));
+        return Entries<uint32_t>(task)[choice < task.count ? choice : task.count - 1];
+      }
+    }
+    return task.end;
+  }
+
+  template <class T>
+  static HLO_DEVICE const T* Entries(const StepTask& task) {
+    return reinterpret_cast<const T*>(&task + 1);
+  }
+
+  // Threads without positions wait.
+  template <class Env>
+  static HLO_DEVICE void RunLoop(Env& env, const StepLoop& loop, CoreVector* slots) {
+    HLO_ROLLED
+    for (uint32_t first = env.thread() * kCoreWidth; first < loop.position_count;
+         first += env.threads() * kCoreWidth) {
+      CoreVector last[1] = {};
+      Vm::RunRange(loop, 0, loop.code_count, CorePositions{first, loop.position_count, 0}, slots, last,
+                   CoreNoRow());
+    }
+  }
+
+  template <class Env>
+  static HLO_DEVICE void RunMoves(Env& env, const MovesArgs::OneMove* moves, uint32_t count,
+                                  std::byte* staging) {
+    HLO_ROLLED
+    for (uint32_t m = 0; m < count; ++m)
+      CopyTogether(env, staging + moves[m].staged, moves[m].from, moves[m].byte_count);
+    env.sync();
+    HLO_ROLLED
+    for (uint32_t m = 0; m < count; ++m)
+      CopyTogether(env, moves[m].to, staging + moves[m].staged, moves[m].byte_count);
+  }
+};
+
+}  // namespace hlo::cuda

@@ -1,0 +1,209 @@
+#include "kernels/cuda/steps/steps_builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "fmt/format.h"
+#include "kernels/cuda/launch/launch.h"
+#include "kernels/cuda/steps/steps_body.h"
+#include "kernels/cuda/vm/lower_loop.h"
+
+namespace hlo::cuda {
+namespace {
+
+constexpr int64_t kPerPass = int64_t{StepsKernel::kThreads} * kCoreWidth;
+// Estimates in cycles: those of a launch in a graph, of the accesses to memory in a pass of all threads over
+// their positions, and of an instruction in a pass.
+constexpr int64_t kLaunchCycles = 4500, kPassCycles = 600, kInstructionCycles = 40;
+// Loops before the first jump run once, so they may take so many times as many passes.
+constexpr int64_t kMorePasses = 8;
+// The most bytes of a list of moves.
+constexpr int64_t kMaxMovedBytes = 32 << 10;
+// The most labels that a number selects from.
+constexpr size_t kMaxLabels = 64;
+
+int64_t RoundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+}  // namespace
+
+// What a launch needs.
+struct StepsBuilder::Program {
+  std::vector<std::byte> tasks;
+  std::vector<Pointer> pointers;
+  std::vector<Access> accesses;
+  std::vector<Skip> skips;
+  int64_t scratch_bytes;
+  uint32_t threads;
+
+  absl::Status Run(void* const* arguments, device::Stream stream) const;
+};
+
+StepTask& StepsBuilder::Begin(StepTask::Kind kind) {
+  last_ = size();
+  const StepTask task{.kind = kind};
+  Append(&task, 1);
+  return Last();
+}
+
+template <class T>
+void StepsBuilder::Append(const T* values, int64_t count) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(values);
+  tasks_.insert(tasks_.end(), bytes, bytes + count * static_cast<int64_t>(sizeof(T)));
+}
+
+bool StepsBuilder::End() {
+  tasks_.resize(static_cast<size_t>(RoundUp(size(), alignof(StepTask))));
+  Last().end = size();
+  return size() <= StepsArgs::kBytes &&
+         scratch_bytes_ + StepsArgs::kBytes <= static_cast<int64_t>(device_.shared_bytes_per_block);
+}
+
+bool StepsBuilder::AddLoop(const loops::LoopProgram& program) {
+  const int64_t positions = program.outer_count() * program.inner_count(),
+                passes = (positions + kPerPass - 1) / kPerPass;
+  if (passes * kPassCycles > kLaunchCycles) return false;
+  VmBuilder builder;
+  if (!LowerSteps(program, builder).ok()) return false;
+  builder.EndPiece();
+  const absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(program));
+  if (!vm.ok()) return false;
+  const std::optional<CoreTemplate> core = LowerCore(*vm);
+  if (!core.has_value()) return false;
+  if (passes * (kPassCycles + kInstructionCycles * core->program.code_count) > kLaunchCycles) return false;
+  AppendLoop(*vm, *core);
+  scratch_bytes_ =
+      std::max(scratch_bytes_, core->slot_count * static_cast<int64_t>(StepsKernel::Vm::kSlotBytes));
+  positions_ = std::max(positions_, jumps_.empty() ? positions / kMorePasses : positions);
+  ++launch_count_;
+  ++loop_count_;
+  return End();
+}
+
+void StepsBuilder::AppendLoop(const VmTemplate& vm, const CoreTemplate& core) {
+  const CoreProgram& program = core.program;
+  StepTask& task = Begin(StepTask::Kind::kLoop);
+  task.count = program.position_count;
+  task.rank = static_cast<uint8_t>(program.rank);
+  task.accesses = static_cast<uint16_t>(vm.program.access_count);
+  task.starts = static_cast<uint16_t>(vm.program.start_count);
+  task.strides = static_cast<uint16_t>(core.stride_count);
+  task.code = static_cast<uint16_t>(program.code_count);
+  task.constants = static_cast<uint16_t>(core.constant_count);
+  task.others = static_cast<uint16_t>(core.other_count);
+  const StepTask counts = task;  // Appending moves the task.
+  const auto accesses = size();
+  Append(program.accesses, counts.accesses);
+  const auto starts = size();
+  Append(program.starts, counts.starts);
+  const auto strides = size();
+  Append(program.strides, counts.strides);
+  Append(program.code, counts.code);
+  Append(program.dims, counts.rank);
+  Append(program.constants, counts.constants);
+  Append(program.others, counts.others);
+  for (uint32_t a = 0; a < counts.accesses; ++a) {
+    const auto stride_bytes = static_cast<uint32_t>(sizeof(int64_t) * program.accesses[a].strides);
+    accesses_.push_back({static_cast<uint32_t>(accesses + a * sizeof(CoreAccess)), strides + stride_bytes,
+                         vm.access_arguments[a], program.rank});
+  }
+  const std::vector<CoreStartPointer> start_pointers = CoreStartPointers(vm);
+  for (size_t s = 0; s < start_pointers.size(); ++s) {
+    pointers_.push_back({static_cast<uint32_t>(starts + s * sizeof(CoreStart) + offsetof(CoreStart, data)),
+                         start_pointers[s].argument, start_pointers[s].byte_offset});
+  }
+}
+
+void StepsBuilder::SkipIfSame(int32_t argument, int32_t other) { skips_.push_back({last_, argument, other}); }
+
+bool StepsBuilder::AddMoves(absl::Span<const ArgumentMove> moves) {
+  if (moves.empty()) return true;
+  if (moves.size() > MovesArgs::kMaxMoves) return false;
+  Begin(moves.size() == 1 ? StepTask::Kind::kMove : StepTask::Kind::kMoves).count =
+      static_cast<uint32_t>(moves.size());
+  int64_t staged = 0;
+  for (const ArgumentMove& move : moves) {
+    const uint32_t at = size();
+    pointers_.push_back({static_cast<uint32_t>(at + offsetof(MovesArgs::OneMove, to)), move.to});
+    pointers_.push_back({static_cast<uint32_t>(at + offsetof(MovesArgs::OneMove, from)), move.from});
+    const MovesArgs::OneMove entry{.byte_count = static_cast<uint32_t>(move.byte_count),
+                                   .staged = static_cast<uint32_t>(staged)};
+    Append(&entry, 1);
+    staged += RoundUp(move.byte_count, 16);
+    if (staged > kMaxMovedBytes) return false;
+  }
+  if (moves.size() > 1) scratch_bytes_ = std::max(scratch_bytes_, staged);
+  ++launch_count_;
+  return End();
+}
+
+StepsBuilder::Label StepsBuilder::NewLabel() {
+  labels_.push_back(0);
+  return labels_.size() - 1;
+}
+
+bool StepsBuilder::Jump(Label label) {
+  Begin(StepTask::Kind::kJump);
+  jumps_.push_back({static_cast<uint32_t>(last_ + offsetof(StepTask, target)), label});
+  return End();
+}
+
+bool StepsBuilder::JumpIf(int32_t predicate, Label label) {
+  Begin(StepTask::Kind::kJumpIf);
+  pointers_.push_back({static_cast<uint32_t>(last_ + offsetof(StepTask, condition)), predicate});
+  jumps_.push_back({static_cast<uint32_t>(last_ + offsetof(StepTask, target)), label});
+  return End();
+}
+
+bool StepsBuilder::Select(int32_t choice, absl::Span<const Label> labels) {
+  if (labels.size() > kMaxLabels) return false;
+  Begin(StepTask::Kind::kSelect).count = static_cast<uint32_t>(labels.size());
+  pointers_.push_back({static_cast<uint32_t>(last_ + offsetof(StepTask, condition)), choice});
+  for (const Label label : labels) {
+    jumps_.push_back({size(), label});
+    const uint32_t target = 0;
+    Append(&target, 1);
+  }
+  return End();
+}
+
+LoweredProgram StepsBuilder::Finish() {
+  const auto threads = static_cast<uint32_t>(std::clamp<int64_t>(
+      RoundUp((positions_ + kCoreWidth - 1) / kCoreWidth, kWarpSize), kWarpSize, StepsKernel::kThreads));
+  for (const Jumped& jump : jumps_)
+    std::memcpy(tasks_.data() + jump.at, &labels_[jump.label], sizeof(uint32_t));
+  const auto program =
+      std::make_shared<const Program>(Program{std::move(tasks_), std::move(pointers_), std::move(accesses_),
+                                              std::move(skips_), scratch_bytes_, threads});
+  return LoweredProgram{fmt::format("steps: {} loops, {} threads", loop_count_, threads),
+                        [program](void* const* arguments, void*, device::Stream stream) {
+                          return program->Run(arguments, stream);
+                        }};
+}
+
+absl::Status StepsBuilder::Program::Run(void* const* arguments, device::Stream stream) const {
+  StepsArgs args;
+  std::copy(tasks.begin(), tasks.end(), args.tasks);
+  args.end = static_cast<uint32_t>(tasks.size());
+  args.byte_count = static_cast<uint32_t>(RoundUp(args.end, 16));
+  const auto at = [&]<class T>(uint32_t offset, T*) { return reinterpret_cast<T*>(args.tasks + offset); };
+  for (const Pointer& pointer : pointers) {
+    const void* address = static_cast<const std::byte*>(arguments[pointer.argument]) + pointer.offset;
+    std::memcpy(args.tasks + pointer.at, &address, sizeof address);
+  }
+  for (const Access& access : accesses) {
+    SetCorePointer(access.argument < 0 ? nullptr : arguments[access.argument],
+                   at(access.strides, static_cast<int64_t*>(nullptr)), access.rank,
+                   *at(access.at, static_cast<CoreAccess*>(nullptr)));
+  }
+  for (const Skip& skip : skips) {
+    if (arguments[skip.argument] == arguments[skip.other])
+      at(skip.task, static_cast<StepTask*>(nullptr))->count = 0;
+  }
+  return Launch<StepsKernel>({{1}, threads, args.byte_count + static_cast<size_t>(scratch_bytes)}, args,
+                             stream);
+}
+
+}  // namespace hlo::cuda

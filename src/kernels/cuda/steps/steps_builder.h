@@ -1,0 +1,91 @@
+#pragma once
+// Builds step programs (step_program.h).
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "device/properties.h"
+#include "kernels/cuda/launch/lowered_program.h"
+#include "kernels/cuda/steps/step_program.h"
+#include "kernels/cuda/vm/lower_core.h"
+#include "loops/loop_program.h"
+
+namespace hlo::cuda {
+
+// Methods that return false leave a builder that must not be used.
+class StepsBuilder {
+ public:
+  explicit StepsBuilder(const device::DeviceProperties& device) : device_(device) {}
+
+  // Appends a loop. Returns false if the core of the VM cannot run it, if one thread block is too few for it,
+  // or if the program is full.
+  bool AddLoop(const loops::LoopProgram& program);
+  // The last loop does not run in launches in which both arguments have the same address.
+  void SkipIfSame(int32_t argument, int32_t other);
+
+  struct ArgumentMove {
+    int32_t to, from;
+    int64_t byte_count;
+  };
+  // Appends simultaneous moves. Returns false if they are too many or too large.
+  bool AddMoves(absl::Span<const ArgumentMove> moves);
+
+  using Label = size_t;
+  Label NewLabel();
+  void Bind(Label label) { labels_[label] = size(); }
+  bool Jump(Label label);
+  bool JumpIf(int32_t predicate, Label label);
+  // Jumps to the label whose number `choice`, an s32, has; to the last one if there is none.
+  bool Select(int32_t choice, absl::Span<const Label> labels);
+
+  // The number of launches that the loops and moves would take otherwise.
+  int launch_count() const { return launch_count_; }
+  LoweredProgram Finish();
+
+ private:
+  // A pointer in the tasks: that of an argument, and an offset.
+  struct Pointer {
+    uint32_t at;
+    int32_t argument;
+    int64_t offset = 0;
+  };
+  struct Access {
+    uint32_t at, strides;
+    int32_t argument;
+    int rank;
+  };
+  struct Jumped {
+    uint32_t at;  // Of the number that becomes the offset of the label.
+    Label label;
+  };
+  struct Skip {
+    uint32_t task;
+    int32_t argument, other;
+  };
+  struct Program;
+
+  uint32_t size() const { return static_cast<uint32_t>(tasks_.size()); }
+  // Appends a task without arrays.
+  StepTask& Begin(StepTask::Kind kind);
+  template <class T>
+  void Append(const T* values, int64_t count);
+  // Ends the last task.
+  bool End();
+  void AppendLoop(const VmTemplate& vm, const CoreTemplate& core);
+  StepTask& Last() { return *reinterpret_cast<StepTask*>(tasks_.data() + last_); }
+
+  device::DeviceProperties device_;
+  std::vector<std::byte> tasks_;
+  uint32_t last_ = 0;  // The offset of the last task.
+  std::vector<Pointer> pointers_;
+  std::vector<Access> accesses_;
+  std::vector<Jumped> jumps_;
+  std::vector<Skip> skips_;
+  std::vector<uint32_t> labels_;
+  int64_t scratch_bytes_ = 0, positions_ = 0;
+  int launch_count_ = 0, loop_count_ = 0;
+};
+
+}  // namespace hlo::cuda

@@ -1,0 +1,318 @@
+// Tests small steps on the GPU: which of them become one launch, and that results are the reference's.
+
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "as_reference.h"
+#include "fmt/format.h"
+#include "plan/gpu/gpu_plan.h"
+#include "plan/make_plan.h"
+#include "plan/visit.h"
+
+namespace hlo::gpu_steps_test {
+namespace {
+
+// The launches of one thread block for several steps, and the steps that have launches of their own.
+struct Launches {
+  int together = 0, alone = 0;
+};
+
+void CountAlone(const plan::GpuPlan& gpu, const std::vector<plan::Step>& steps, Launches* launches) {
+  for (const plan::Step& step : steps) {
+    if (gpu.steps.at(&step).together != nullptr) continue;
+    if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) {
+      CountAlone(gpu, loop->condition, launches);
+      CountAlone(gpu, loop->body, launches);
+    } else if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) {
+      for (const auto& each : branch->branches) CountAlone(gpu, each.steps, launches);
+    } else {
+      ++launches->alone;
+    }
+  }
+}
+
+Launches CountLaunches(const CheckedModule& module, bool limits_kernel_time = false) {
+  const absl::StatusOr<plan::Plan> plan = plan::MakePlan(module, nullptr, plan::Target::kGpu, {});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  device::DeviceProperties device = OpenTestGpu(TestDevices()[0])->properties();
+  device.limits_kernel_time = limits_kernel_time;
+  const plan::GpuPlan gpu = plan::MakeGpuPlan(*plan, device);
+  std::set<const plan::FusedSteps*> together;
+  for (const auto& [step, lowered] : gpu.steps) together.insert(lowered.together.get());
+  together.erase(nullptr);
+  Launches launches{.together = static_cast<int>(together.size())};
+  CountAlone(gpu, plan->steps, &launches);
+  return launches;
+}
+
+// Expects the reference's values, and these launches.
+void Expect(const std::string& text, int together, int alone, const std::vector<Literal>& arguments) {
+  SCOPED_TRACE(text);
+  const Launches launches = CountLaunches(Load(text));
+  EXPECT_EQ(launches.together, together);
+  EXPECT_EQ(launches.alone, alone);
+  ExpectAsReference(text, arguments);
+}
+
+Literal Floats(std::vector<int64_t> dims, uint32_t seed = 1) {
+  return Values(ElementType::kF32, std::move(dims), seed, false);
+}
+Literal Number(int32_t value) {
+  Literal literal = *Literal::Create(Shape::Array(ElementType::kS32, {}));
+  literal.mutable_span<int32_t>()[0] = value;
+  return literal;
+}
+
+// A loop over rows of xs: sums of columns so far, with a counter.
+std::string Scan(int rows, int columns) {
+  return fmt::format(R"(
+condition {{
+  s = (s32[], f32[{1}], f32[{0},{1}], f32[{0},{1}]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant({0})
+  ROOT c = pred[] compare(i, n), direction=LT
+}}
+body {{
+  s = (s32[], f32[{1}], f32[{0},{1}], f32[{0},{1}]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  sum = f32[{1}] get-tuple-element(s), index=1
+  xs = f32[{0},{1}] get-tuple-element(s), index=2
+  ys = f32[{0},{1}] get-tuple-element(s), index=3
+  zero = s32[] constant(0)
+  row = f32[1,{1}] dynamic-slice(xs, i, zero), dynamic_slice_sizes={{1,{1}}}
+  x = f32[{1}] reshape(row)
+  next = f32[{1}] add(sum, x)
+  y = f32[1,{1}] reshape(next)
+  written = f32[{0},{1}] dynamic-update-slice(ys, y, i, zero)
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  ROOT r = (s32[], f32[{1}], f32[{0},{1}], f32[{0},{1}]) tuple(j, next, xs, written)
+}}
+ENTRY e {{
+  xs = f32[{0},{1}] parameter(0)
+  z = s32[] constant(0)
+  f = f32[] constant(0)
+  sum = f32[{1}] broadcast(f), dimensions={{}}
+  ys = f32[{0},{1}] broadcast(f), dimensions={{}}
+  s = (s32[], f32[{1}], f32[{0},{1}], f32[{0},{1}]) tuple(z, sum, xs, ys)
+  w = (s32[], f32[{1}], f32[{0},{1}], f32[{0},{1}]) while(s), condition=condition, body=body
+  a = f32[{1}] get-tuple-element(w), index=1
+  b = f32[{0},{1}] get-tuple-element(w), index=3
+  ROOT r = (f32[{1}], f32[{0},{1}]) tuple(a, b)
+}})",
+                     rows, columns);
+}
+
+TEST(GpuSteps, LoopsAreOneLaunch) {
+  for (const auto& [rows, columns] : {std::pair(1, 1), {5, 3}, {7, 129}, {3, 2047}, {2, 2049}})
+    Expect(Scan(rows, columns), 1, 0, {Floats({rows, columns})});
+}
+
+// A GPU that limits the time of a launch runs the steps of an iteration in one.
+TEST(GpuSteps, LimitedKernelTime) {
+  const Launches launches = CountLaunches(Load(Scan(5, 3)), true);
+  EXPECT_EQ(launches.together, 2);
+  EXPECT_EQ(launches.alone, 1);
+}
+
+// Steps that keep many multiprocessors busy have launches of their own.
+TEST(GpuSteps, LargeStepsRunAsBefore) {
+  const Launches launches = CountLaunches(Load(Scan(3, 100'000)));
+  EXPECT_EQ(launches.together, 0);
+  EXPECT_GT(launches.alone, 2);
+  ExpectAsReference(Scan(3, 100'000), {Floats({3, 100'000})});
+}
+
+// The number of iterations depends on values; states of odd sizes change places.
+constexpr char kCollatz[] = R"(
+even { n = s32[] parameter(0) one = s32[] constant(1) ROOT h = s32[] shift-right-logical(n, one) }
+odd {
+  n = s32[] parameter(0)
+  three = s32[] constant(3)
+  one = s32[] constant(1)
+  m = s32[] multiply(n, three)
+  ROOT r = s32[] add(m, one)
+}
+condition {
+  s = (s32[], s8[3], s8[3], bf16[5]) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  ROOT c = pred[] compare(n, one), direction=NE
+}
+body {
+  s = (s32[], s8[3], s8[3], bf16[5]) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  a = s8[3] get-tuple-element(s), index=1
+  b = s8[3] get-tuple-element(s), index=2
+  h = bf16[5] get-tuple-element(s), index=3
+  one = s32[] constant(1)
+  bit = s32[] and(n, one)
+  is_odd = pred[] convert(bit)
+  next = s32[] conditional(is_odd, n, n), true_computation=odd, false_computation=even
+  ab = s8[3] add(a, b)
+  g = bf16[5] negate(h)
+  ROOT r = (s32[], s8[3], s8[3], bf16[5]) tuple(next, b, ab, g)
+}
+ENTRY e {
+  n = s32[] parameter(0)
+  a = s8[3] constant({1, -2, 3})
+  b = s8[3] constant({1, 1, 100})
+  h = bf16[5] constant({1, 2, 3, 4, 5})
+  s = (s32[], s8[3], s8[3], bf16[5]) tuple(n, a, b, h)
+  ROOT w = (s32[], s8[3], s8[3], bf16[5]) while(s), condition=condition, body=body
+})";
+
+TEST(GpuSteps, LoopsWithBranches) {
+  for (const int32_t n : {1, 2, 3, 27}) Expect(kCollatz, 1, 0, {Number(n)});
+}
+
+std::string Choice(int branches) {
+  std::string text, names, operands;
+  for (int b = 0; b < branches; ++b) {
+    text += fmt::format(
+        "b{0} {{ x = f32[70] parameter(0) c = f32[] constant({0}) d = f32[70] broadcast(c), dimensions={{}} "
+        "ROOT y = f32[70] multiply(x, d) }}\n",
+        b + 2);
+    names += fmt::format("{}b{}", b == 0 ? "" : ", ", b + 2);
+    operands += ", x";
+  }
+  return text + fmt::format(R"(
+ENTRY e {{
+  i = s32[] parameter(0)
+  x = f32[70] parameter(1)
+  ROOT y = f32[70] conditional(i{}), branch_computations={{{}}}
+}})",
+                            operands, names);
+}
+
+// Numbers out of range select the last branch.
+TEST(GpuSteps, NumbersOfBranches) {
+  for (const int branches : {1, 2, 5}) {
+    for (const int32_t choice : {-7, 0, 1, branches - 1, branches, 1 << 30})
+      Expect(Choice(branches), 1, 0, {Number(choice), Floats({70})});
+  }
+}
+
+constexpr char kNested[] = R"(
+inner_condition {
+  s = (s32[], s32[], s32[40]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] get-tuple-element(s), index=1
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+inner_body {
+  s = (s32[], s32[], s32[40]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] get-tuple-element(s), index=1
+  x = s32[40] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  is = s32[40] broadcast(i), dimensions={}
+  y = s32[40] add(x, is)
+  ROOT r = (s32[], s32[], s32[40]) tuple(j, n, y)
+}
+condition {
+  s = (s32[], s32[40]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  four = s32[] constant(4)
+  ROOT c = pred[] compare(i, four), direction=LT
+}
+body {
+  s = (s32[], s32[40]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = s32[40] get-tuple-element(s), index=1
+  zero = s32[] constant(0)
+  t = (s32[], s32[], s32[40]) tuple(zero, i, x)
+  w = (s32[], s32[], s32[40]) while(t), condition=inner_condition, body=inner_body
+  y = s32[40] get-tuple-element(w), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  ROOT r = (s32[], s32[40]) tuple(j, y)
+}
+ENTRY e {
+  x = s32[40] parameter(0)
+  z = s32[] constant(0)
+  s = (s32[], s32[40]) tuple(z, x)
+  w = (s32[], s32[40]) while(s), condition=condition, body=body
+  ROOT r = s32[40] get-tuple-element(w), index=1
+})";
+
+TEST(GpuSteps, LoopsInLoops) { Expect(kNested, 1, 0, {Values(ElementType::kS32, {40}, 3, false)}); }
+
+// Scatters of one element, at and beyond the corners; those outside are dropped.
+TEST(GpuSteps, ScattersOfOneWindow) {
+  std::string text = R"(
+second { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }
+sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[7,9] parameter(0)
+  v = f32[9] parameter(1)
+  y0 = f32[7,9] negate(x)
+)";
+  const std::pair<int, int> places[] = {{0, 0}, {6, 8}, {6, 9},  {-1, 0}, {3, 4},
+                                        {7, 0}, {3, 4}, {0, -1}, {5, 0}};
+  int k = 0;
+  for (const auto& [row, column] : places) {
+    text += fmt::format(R"(
+  i{0} = s32[2] constant({{{1}, {2}}})
+  v{0} = f32[1] slice(v), slice={{[{0}:{3}]}}
+  update{0} = f32[] reshape(v{0})
+  y{3} = f32[7,9] scatter(y{0}, i{0}, update{0}), update_window_dims={{}}, inserted_window_dims={{0,1}}, scatter_dims_to_operand_dims={{0,1}}, index_vector_dim=0, to_apply={4}
+)",
+                        k, row, column, k + 1, k % 2 == 0 ? "second" : "sum");
+    ++k;
+  }
+  Expect(text + fmt::format("  ROOT r = f32[7,9] copy(y{})\n}}", k), 1, 0, {Floats({7, 9}), Floats({9}, 2)});
+}
+
+// Many steps are several launches, because the tasks of one are limited.
+TEST(GpuSteps, LongChains) {
+  std::string text = "ENTRY e {\n  x0 = f32[50,2] parameter(0)\n";
+  for (int k = 0; k < 300; ++k) {
+    text += fmt::format(
+        "  sign{0} = f32[50,2] {2}(x{0})\n  t{0} = f32[2,50] transpose(sign{0}), dimensions={{1,0}}\n  x{1} "
+        "= "
+        "f32[50,2] "
+        "reshape(t{0})\n",
+        k, k + 1, k % 3 == 0 ? "negate" : "abs");
+  }
+  text += "  ROOT r = f32[50,2] copy(x300)\n}";
+  const Launches launches = CountLaunches(Load(text));
+  EXPECT_GT(launches.together, 1);
+  EXPECT_LT(launches.together, 12);
+  ExpectAsReference(text, {Floats({50, 2})});
+}
+
+// A run with an observer or a limit takes the steps one by one, with the same results.
+TEST(GpuSteps, WatchedRuns) {
+  const CheckedModule module = Load(Scan(6, 5));
+  const std::vector<Literal> arguments = {Floats({6, 5})};
+  const absl::StatusOr<Literal> want = Execute(module, arguments, Engine::kReference);
+  ASSERT_TRUE(want.ok()) << want.status();
+  for (const Device& device : TestDevices()) {
+    absl::StatusOr<Executable> executable = Executable::Make(module, Engine::kFast, {}, device);
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    for (const int64_t max_steps : {0, 1000, 0, 0}) {
+      EvaluateOptions options;
+      options.max_steps = max_steps;
+      const absl::StatusOr<Literal> got = executable->Run(arguments, options);
+      ASSERT_TRUE(got.ok()) << got.status();
+      const std::vector<LiteralLeaf> got_leaves = ArrayLeaves(*got), wanted = ArrayLeaves(*want);
+      for (size_t k = 0; k < wanted.size(); ++k) {
+        const CompareReport report =
+            CompareArrays(*got_leaves[k].value, *wanted[k].value, CompareRule::Exact());
+        EXPECT_TRUE(report.ok()) << ToString(report);
+      }
+    }
+    EvaluateOptions few;
+    few.max_steps = 5;
+    EXPECT_TRUE(absl::IsResourceExhausted(executable->Run(arguments, few).status()));
+  }
+}
+
+}  // namespace
+}  // namespace hlo::gpu_steps_test
+
+int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }
