@@ -154,16 +154,7 @@ bool Parser::ParseOperands(Scope& scope, InstructionParts& parts) {
   do {
     if (!ParseOperand(scope, parts)) return false;
   } while (Accept(Tok::kComma));
-  return CheckShapeOperand(parts) && Expect(Tok::kRParen, "',' or ')' after an operand");
-}
-
-// XLA drops an operand that is only a shape.
-bool Parser::CheckShapeOperand(const InstructionParts& parts) {
-  if (!parts.shape_operand.known()) return true;
-  if (operands_.size() == parts.first_operand)
-    return Error(parts.shape_operand, "an operand needs a name, not only a shape");
-  Warn(parts.shape_operand, "an operand that is only a shape is ignored, as XLA does");
-  return true;
+  return Expect(Tok::kRParen, "',' or ')' after an operand");
 }
 
 void Parser::PushOperand(Instruction* instruction, SourceRange range, InstructionParts& parts) {
@@ -172,9 +163,14 @@ void Parser::PushOperand(Instruction* instruction, SourceRange range, Instructio
   if (instruction == &poison_) parts.poisoned = true;
 }
 
-// operand: `[shape] name {#i}`, a nested instruction or, in a single instruction, only a shape.
+// operand: `[shape] name {#i}`, a nested instruction or, in a single instruction, only a shape. An operand
+// without a name is ignored otherwise.
 bool Parser::ParseOperand(Scope& scope, InstructionParts& parts) {
   const uint32_t begin = token().begin;
+  if (At(Tok::kComma) || At(Tok::kRParen)) {
+    Warn(token().range(), "an empty operand is ignored, as XLA does");
+    return true;
+  }
   Shape shape;
   SourceRange shape_range;
   const bool has_shape = AtShape();
@@ -183,7 +179,7 @@ bool Parser::ParseOperand(Scope& scope, InstructionParts& parts) {
     shape_range = From(begin);
     if (At(Tok::kComma) || At(Tok::kRParen)) {
       if (!scope.creates_parameters) {
-        if (!parts.shape_operand.known()) parts.shape_operand = shape_range;
+        Warn(shape_range, "an operand that is only a shape is ignored, as XLA does");
         return true;
       }
       std::string_view name = Keep(fmt::format("_{}", scope.next_anonymous++));

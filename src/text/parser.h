@@ -60,8 +60,7 @@ struct InstructionParts {
   size_t first_operand = 0;    // Index into operands_ and operand_ranges_.
   size_t first_attribute = 0;  // Index into attributes_.
   bool elided = false;
-  SourceRange shape_operand;  // The first operand that is only a shape.
-  bool poisoned = false;      // An operand failed to parse, so errors of this instruction are not reported.
+  bool poisoned = false;  // An operand failed to parse, so errors of this instruction are not reported.
 };
 
 class Parser {
@@ -124,7 +123,6 @@ class Parser {
   bool ParseOpcode(OpcodeWord* op);
   bool ParseOperands(Scope& scope, InstructionParts& parts);
   bool ParseOperand(Scope& scope, InstructionParts& parts);
-  bool CheckShapeOperand(const InstructionParts& parts);
   bool ParseNestedInstruction(Scope& scope, const Token& word, Shape shape, SourceRange shape_range,
                               InstructionParts& outer);
   bool ParseParameterNumber();
