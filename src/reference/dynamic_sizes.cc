@@ -256,8 +256,8 @@ std::vector<ReshapeGroup> ReshapeGroups(absl::Span<const int64_t> in, absl::Span
   return groups;
 }
 
-// Sizes in a group scale with the operand's run-time size. If the result has several dimensions in the group,
-// the change applies to `inferred_dimension`, or else the dynamic dimension, or else the first.
+// Sizes in a group scale with the operand's run-time size, rounded down. If the result has several dimensions
+// in the group, the change applies to `inferred_dimension`, or else the dynamic dimension, or else the first.
 absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& bounds,
                                    absl::Span<const int64_t> actual) {
   const Shape& declared = reshape.shape();
@@ -278,13 +278,26 @@ absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& boun
       if (declared.IsDynamic(o)) changing = o;
     }
     if (group.out <= inferred && inferred < group.out_end) changing = inferred;
-    if (group.out == group.out_end || result[changing] * size % bound != 0) {
+    if (group.out == group.out_end) {
       return absl::FailedPreconditionError(
-          fmt::format("{} of {} elements do not fill whole rows of {}", size, bound, ToString(declared)));
+          fmt::format("{} of {} elements do not fill {}", size, bound, ToString(declared)));
     }
     result[changing] = result[changing] * size / bound;
   }
   return result;
+}
+
+// Returns the operand of a reshape without the elements at the end of each group that fill no whole row of
+// the result.
+absl::StatusOr<Literal> WithoutSurplus(const Literal& operand, const Instruction& reshape,
+                                       const Shape& bounds, const Shape& actual) {
+  if (operand.element_count() == Product(actual.dims())) return operand;
+  Index in, out;
+  for (const ReshapeGroup& group : ReshapeGroups(bounds.dims(), reshape.shape().dims())) {
+    in.push_back(Product(operand.dims().subspan(group.in, group.in_end - group.in)));
+    out.push_back(Product(actual.dims().subspan(group.out, group.out_end - group.out)));
+  }
+  return Cropped(operand.WithShape(Shape::Array(operand.type(), in)), out);
 }
 
 // True if result elements depend only on operand elements of the same index.
@@ -417,7 +430,11 @@ absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op) {
   Instruction* actual =
       module.AddInstruction(computation, context.instruction.opcode(), context.instruction.name(), Shape(),
                             parameters, attributes.entries);
-  HLO_ASSIGN_OR_RETURN(Shape shape, ActualShape(context.instruction, context.operands[0].shape(), *actual));
+  const Shape& bounds = context.operands[0].shape();
+  HLO_ASSIGN_OR_RETURN(Shape shape, ActualShape(context.instruction, bounds, *actual));
+  if (context.instruction.opcode() == Opcode::kReshape) {
+    HLO_ASSIGN_OR_RETURN(operands[0], WithoutSurplus(operands[0], context.instruction, bounds, shape));
+  }
   InstructionEditor::SetShape(*actual, std::move(shape));
   OpContext actual_context{*actual, absl::MakeSpan(operands), context.caller};
   HLO_ASSIGN_OR_RETURN(Literal result, op(actual_context));
