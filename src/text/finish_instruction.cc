@@ -32,6 +32,7 @@ absl::Span<const Parser::FinisherRow> Parser::Finishers() {
       {Opcode::kRaggedAllToAll, &Parser::FinishRaggedAllToAll},
       {Opcode::kRecv, &Parser::FinishRecv},
       {Opcode::kRecvDone, &Parser::FinishRecvDone},
+      {Opcode::kReducePrecision, &Parser::FinishReducePrecision},
       {Opcode::kReduceScatter, &Parser::FinishAllReduce},
       {Opcode::kReplicaId, &Parser::FinishDeviceId},
       {Opcode::kReshape, &Parser::FinishReshape},
@@ -368,6 +369,19 @@ bool Parser::FinishBroadcast(InstructionParts& parts) {
   if (!operand.IsScalar())
     return Error(parts.op.range, "a 'broadcast' of {} needs the attribute 'dimensions'", ToString(operand));
   attributes_.push_back({AttrId::dimensions, {}, AttrValue::Of(IntList())});
+  return true;
+}
+
+// The widths are numbers of 32 bits.
+bool Parser::FinishReducePrecision(InstructionParts& parts) {
+  for (const AttrId id : {AttrId::exponent_bits, AttrId::mantissa_bits}) {
+    AttrEntry* const entry = FindEntry(parts, id);
+    const auto bits = entry->value.As<int64_t>();
+    const auto kept = static_cast<int32_t>(bits);
+    if (kept == bits) continue;
+    Warn(entry->range, "{} is read as {}, a number of 32 bits, as XLA does", bits, kept);
+    entry->value = AttrValue::Of<int64_t>(kept);
+  }
   return true;
 }
 

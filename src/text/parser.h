@@ -187,6 +187,7 @@ class Parser {
   bool FinishCompare(InstructionParts&);
   bool FinishBroadcast(InstructionParts&);
   bool FinishMap(InstructionParts&);
+  bool FinishReducePrecision(InstructionParts&);
   bool FinishAllReduce(InstructionParts&);
   bool FinishCollectivePermute(InstructionParts&);
   bool FinishRaggedAllToAll(InstructionParts&);
