@@ -12,25 +12,19 @@
 namespace hlo::reference {
 namespace {
 
-// The operand positions that one result element reduces, in the order of accumulation.
+// The operand positions that one result element reduces, in row-major order.
 struct Reduced {
   Index dims, strides;  // Those of the reduced dimensions, fastest-varying last.
   Index kept_dims, kept_strides;
 };
 
-// Accumulates in the operand's memory order: the most minor dimension varies fastest.
-Reduced Split(const Literal& array, const Layout& layout, IntList dimensions) {
+Reduced Split(const Literal& array, IntList dimensions) {
   const Index strides = RowMajorStrides(array.dims());
-  Reduced result;
-  const Index kept = OtherDims(array.rank(), dimensions);
-  result.kept_dims = Pick(array.dims(), kept);
-  result.kept_strides = Pick(strides, kept);
-  for (auto d = layout.minor_to_major.rbegin(); d != layout.minor_to_major.rend(); ++d) {
-    if (std::find(dimensions.begin(), dimensions.end(), *d) == dimensions.end()) continue;
-    result.dims.push_back(array.dim(*d));
-    result.strides.push_back(strides[*d]);
-  }
-  return result;
+  const Index kept = OtherDims(array.rank(), dimensions), reduced = OtherDims(array.rank(), kept);
+  return {.dims = Pick(array.dims(), reduced),
+          .strides = Pick(strides, reduced),
+          .kept_dims = Pick(array.dims(), kept),
+          .kept_strides = Pick(strides, kept)};
 }
 
 // Calls visit(offset) for every position, the last dimension fastest, until a status is not OK.
@@ -117,8 +111,7 @@ absl::StatusOr<Literal> Reduce(OpContext& context) {
   const absl::Span<const Literal> arrays = context.operands.first(count),
                                   inits = context.operands.subspan(count);
   const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
-  const Reduced reduced = Split(arrays[0], context.instruction.operand(0)->shape().LayoutOrDefault(),
-                                context.instruction.Get<attr::dimensions>());
+  const Reduced reduced = Split(arrays[0], context.instruction.Get<attr::dimensions>());
   const bool is_float_sum =
       count == 1 && IsFloat(arrays[0].type()) && IsFloat(inits[0].type()) && IsSumOfParameters(to_apply);
   if (is_float_sum && !context.caller.observes_scalars()) return ReduceSum(context, reduced);
