@@ -61,7 +61,8 @@ struct Tolerance {
 };
 Tolerance ToleranceOf(const CheckedModule& module, const std::vector<Literal>& arguments,
                       const Literal& result);
-// Returns the module with each inexact instruction's result perturbed by its error bound, up or down.
-absl::StatusOr<std::string> Perturbed(const Module& module, uint64_t salt);
+// Returns the module with each inexact instruction's result perturbed by its error bound times `scale`, up or
+// down.
+absl::StatusOr<std::string> Perturbed(const Module& module, uint64_t salt, double scale = 1);
 
 }  // namespace hlo::fuzz

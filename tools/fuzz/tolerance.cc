@@ -159,7 +159,8 @@ double Terms(const Instruction& i) {
 }
 
 // Returns the lines after an instruction named `raw`, which define `name` as its result with an error.
-std::string WithError(const Instruction& i, const std::string& name, const std::string& raw, uint64_t salt) {
+std::string WithError(const Instruction& i, const std::string& name, const std::string& raw, uint64_t salt,
+                      double scale) {
   const Shape& shape = i.shape();
   const std::string array = ToString(shape), type(Name(shape.type()));
   const auto sized = [&](std::string_view t) {
@@ -211,7 +212,7 @@ std::string WithError(const Instruction& i, const std::string& name, const std::
   line("ones", fmt::format("{} broadcast({}.one), dimensions={{}}", sized("u32"), name));
   line("bit", fmt::format("{} and({}, {}.ones)", sized("u32"), hash, name));
   line("up", fmt::format("{} compare({}.bit, {}.ones), direction=EQ", sized("pred"), name, name));
-  line("bound", fmt::format("{}[] constant({})", type, bound));
+  line("bound", fmt::format("{}[] constant({})", type, bound * scale));
   line("bounds", fmt::format("{} broadcast({}.bound), dimensions={{}}", array, name));
   line("error", fmt::format("{0} multiply({1}.size, {1}.bounds)", array, name));
   line("less", fmt::format("{0} negate({1}.error)", array, name));
@@ -236,11 +237,9 @@ std::vector<double> Reals(const Literal& literal) {
   return numbers;
 }
 
-// Adds the deviation of a sample. Returns true if an integer or a predicate changes.
-bool Widen(const Literal& want, const Literal& sample, std::vector<double>* tolerance) {
-  bool changes_integer = false;
+// Adds the deviation of a sample to the tolerance of a float.
+void WidenFloats(const Literal& want, const Literal& sample, std::vector<double>* tolerance) {
   const std::vector<double> a = Reals(want), b = Reals(sample);
-  const bool is_float = IsFloat(want.type()) || IsComplex(want.type());
   double largest = 0, farthest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isfinite(a[i])) largest = std::max(largest, std::abs(a[i]));
@@ -250,10 +249,7 @@ bool Widen(const Literal& want, const Literal& sample, std::vector<double>* tole
     double& t = (*tolerance)[i];
     if (t < 0) continue;
     const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
-    if (!is_float) {
-      if (!same) t = -1;
-      changes_integer |= !same;
-    } else if (!same && !(std::isfinite(a[i]) && std::isfinite(b[i]))) {
+    if (!same && !(std::isfinite(a[i]) && std::isfinite(b[i]))) {
       t = -1;
     } else if (farthest > kMaxSpread * largest) {
       t = -1;
@@ -261,12 +257,25 @@ bool Widen(const Literal& want, const Literal& sample, std::vector<double>* tole
       t = std::max(t, kMargin * farthest);
     }
   }
-  return changes_integer;
 }
+
+// Excludes integers and predicates that a sample changes from the comparison. Returns true if there are any.
+bool ExcludeChanged(const Literal& want, const Literal& sample, std::vector<double>* tolerance) {
+  const std::vector<double> a = Reals(want), b = Reals(sample);
+  bool changes = false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    (*tolerance)[i] = -1;
+    changes = true;
+  }
+  return changes;
+}
+
+bool IsInteger(const Literal& literal) { return !IsFloat(literal.type()) && !IsComplex(literal.type()); }
 
 }  // namespace
 
-absl::StatusOr<std::string> Perturbed(const Module& module, uint64_t salt) {
+absl::StatusOr<std::string> Perturbed(const Module& module, uint64_t salt, double scale) {
   std::string text = "HloModule perturbed\n\n";
   std::vector<const Computation*> scalar_code;
   for (const Computation* c : module.computations()) {
@@ -294,7 +303,7 @@ absl::StatusOr<std::string> Perturbed(const Module& module, uint64_t salt) {
       const std::string name = fmt::format("%{}", i->name());
       const bool is_root = c->root() == i && !has_error;
       text += fmt::format("  {}{}{}{}\n", is_root ? "ROOT " : "", name, has_error ? ".raw" : "", definition);
-      if (has_error) text += WithError(*i, name, name + ".raw", Random(salt ^ text.size()).Next());
+      if (has_error) text += WithError(*i, name, name + ".raw", Random(salt ^ text.size()).Next(), scale);
     }
     text += "}\n\n";
   }
@@ -315,17 +324,31 @@ Tolerance ToleranceOf(const CheckedModule& module, const std::vector<Literal>& a
       if (std::isfinite(numbers[i])) tolerances[i] = 4 * Epsilon(leaf.value->type()) * std::abs(numbers[i]);
     }
   }
+  const bool any_integer = is_inexact && std::any_of(want.begin(), want.end(), [](const LiteralLeaf& x) {
+                             return IsInteger(*x.value);
+                           });
+  // Deviations of floats are multiplied by the margin. An integer is compared only if errors of that size do
+  // not move it across a threshold.
   int samples = kSamples;
   for (int sample = 0; sample < samples; ++sample) {
-    const absl::StatusOr<std::string> text = Perturbed(module.module(), sample + 1);
-    if (!text.ok()) return {.unknown = text.status().ToString()};
-    const absl::StatusOr<CheckedModule> variant = ReadModule(*text);
-    if (!variant.ok()) return {.unknown = variant.status().ToString()};
-    const absl::StatusOr<Literal> value = Evaluate(*variant, arguments, {.max_seconds = 4});
-    if (!value.ok()) return {.unknown = value.status().ToString()};
-    const std::vector<LiteralLeaf> got = ArrayLeaves(*value);
-    for (size_t i = 0; i < got.size(); ++i) {
-      if (Widen(*want[i].value, *got[i].value, &tolerance.by_leaf[i])) samples = kMaxSamples;
+    for (const bool of_integers : {false, true}) {
+      if (of_integers && !any_integer) continue;
+      const absl::StatusOr<std::string> text =
+          Perturbed(module.module(), sample + 1, of_integers ? kMargin : 1);
+      if (!text.ok()) return {.unknown = text.status().ToString()};
+      const absl::StatusOr<CheckedModule> variant = ReadModule(*text);
+      if (!variant.ok()) return {.unknown = variant.status().ToString()};
+      const absl::StatusOr<Literal> value = Evaluate(*variant, arguments, {.max_seconds = 4});
+      if (!value.ok()) return {.unknown = value.status().ToString()};
+      const std::vector<LiteralLeaf> got = ArrayLeaves(*value);
+      for (size_t i = 0; i < got.size(); ++i) {
+        std::vector<double>& tolerances = tolerance.by_leaf[i];
+        if (IsInteger(*want[i].value)) {
+          if (ExcludeChanged(*want[i].value, *got[i].value, &tolerances)) samples = kMaxSamples;
+        } else if (!of_integers) {
+          WidenFloats(*want[i].value, *got[i].value, &tolerances);
+        }
+      }
     }
   }
   return tolerance;
