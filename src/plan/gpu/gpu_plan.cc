@@ -9,6 +9,7 @@
 #include "kernels/cuda/random/random_body.h"
 #include "kernels/cuda/reduce/lower_reduce.h"
 #include "kernels/cuda/vm/lower_loop.h"
+#include "plan/gpu/concurrent_loops.h"
 #include "plan/gpu/epilogue_fusion.h"
 #include "plan/gpu/graph_capture.h"
 #include "plan/gpu/row_fusion.h"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr int64_t kMaxCopiedBytes = 1 << 20;
 
-GpuStep LowerStep(const Step& step, const device::DeviceProperties& device) {
+GpuStep LowerStep(const Plan& plan, const Step& step, const device::DeviceProperties& device) {
   GpuStep lowered;
   const auto add = [&](absl::StatusOr<cuda::LoweredProgram> program) {
     if (!program.ok()) {
@@ -35,6 +36,11 @@ GpuStep LowerStep(const Step& step, const device::DeviceProperties& device) {
     return true;
   };
   if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
+    lowered.programs = LowerConcurrentLoops(plan, step, device);
+    if (!lowered.programs.empty()) {
+      lowered.name = lowered.programs[0].name;
+      return lowered;
+    }
     for (const loops::LoopProgram& program : tiles->programs) {
       if (!add(cuda::LowerLoop(program, device))) break;
     }
@@ -103,7 +109,7 @@ bool ExchangesBuffers(const Plan& plan, const Move& move) {
 GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device, const GpuPlanOptions& options) {
   GpuPlan gpu;
   VisitStepLists(plan.steps, [&](const std::vector<Step>& steps) {
-    for (const Step& step : steps) gpu.steps.emplace(&step, LowerStep(step, device));
+    for (const Step& step : steps) gpu.steps.emplace(&step, LowerStep(plan, step, device));
   });
   FuseEpilogues(plan, device, &gpu);
   FuseRows(plan, device, &gpu);

@@ -16,6 +16,9 @@ namespace {
 
 using cuda::StepsBuilder;
 
+// More loops that can run at a time are faster in a launch of their own.
+constexpr size_t kMaxPieces = 8;
+
 // Returns the loop that writes the window of a scatter into a copy of the operand.
 loops::LoopProgram WindowLoop(const WindowUpdate& update, Slot indices, Slot updates, Slot result) {
   loops::LoopProgram program({}, {update.count});
@@ -90,7 +93,10 @@ class SmallSteps {
   bool Add(const Step& step, StepsBuilder& builder) {
     const GpuStep& lowered = gpu_->steps.at(&step);
     if (lowered.rows != nullptr || !lowered.reason.empty() || in_epilogues_.contains(&step)) return false;
-    if (const auto* tiles = std::get_if<TileStep>(&step.what)) return AddLoops(*tiles, builder);
+    if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
+      const bool is_concurrent = lowered.programs.size() < tiles->programs.size();
+      return !(is_concurrent && tiles->programs.size() > kMaxPieces) && AddLoops(*tiles, builder);
+    }
     if (const auto* loop = std::get_if<LoopStep>(&step.what)) return AddLoop(*loop, builder);
     if (const auto* branch = std::get_if<BranchStep>(&step.what)) return AddBranch(*branch, builder);
     const auto* kernel = std::get_if<KernelStep>(&step.what);

@@ -47,6 +47,19 @@ Launches CountLaunches(const CheckedModule& module, bool limits_kernel_time = fa
   return launches;
 }
 
+// Returns the launches of loops that run at a time.
+int CountConcurrent(const CheckedModule& module) {
+  const absl::StatusOr<plan::Plan> plan = plan::MakePlan(module, nullptr, plan::Target::kGpu, {});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  const plan::GpuPlan gpu = plan::MakeGpuPlan(*plan, OpenTestGpu(TestDevices()[0])->properties());
+  int count = 0;
+  for (const auto& [step, lowered] : gpu.steps) {
+    for (const cuda::LoweredProgram& program : lowered.programs)
+      count += lowered.together == nullptr && program.name.ends_with("concurrent loops");
+  }
+  return count;
+}
+
 // Expects the reference's values, and these launches.
 void Expect(const std::string& text, int together, int alone, const std::vector<Literal>& arguments) {
   SCOPED_TRACE(text);
@@ -265,6 +278,41 @@ ENTRY e {
     ++k;
   }
   Expect(text + fmt::format("  ROOT r = f32[7,9] copy(y{})\n}}", k), 1, 0, {Floats({7, 9}), Floats({9}, 2)});
+}
+
+// A concatenation of one to three rows of x at a time, which begin at `starts`.
+std::string Stack(int rows, int columns, const char* type) {
+  std::string text =
+      fmt::format("ENTRY e {{\n  x = {}[{},{}] parameter(0)\n  starts = s32[{}] parameter(1)\n", type,
+                  rows + 5, columns, rows);
+  std::string operands;
+  for (int k = 0; k < rows; ++k) {
+    text += fmt::format(R"(
+  s{0}_ = s32[1] slice(starts), slice={{[{0}:{1}]}}
+  at{0} = s32[] reshape(s{0}_)
+  zero{0} = s32[] constant(0)
+  row{0} = {2}[{3},{4}] dynamic-slice(x, at{0}, zero{0}), dynamic_slice_sizes={{{3},{4}}}
+)",
+                        k, k + 1, type, k % 3 + 1, columns);
+    operands += fmt::format("{}row{}", k == 0 ? "" : ", ", k);
+  }
+  const int total = rows / 3 * 6 + (rows % 3 == 0 ? 0 : rows % 3 == 1 ? 1 : 3);
+  return text + fmt::format("  ROOT r = {}[{},{}] concatenate({}), dimensions={{0}}\n}}", type, total,
+                            columns, operands);
+}
+
+// Starts are clamped. More loops than a launch takes are several launches.
+TEST(GpuSteps, Concatenations) {
+  for (const auto& [rows, columns] :
+       {std::pair(3, 1), {4, 1000}, {7, 5000}, {63, 70}, {64, 33}, {65, 64}, {130, 12}}) {
+    for (const char* type : {"f32", "s32"}) {
+      const std::string text = Stack(rows, columns, type);
+      EXPECT_EQ(CountConcurrent(Load(text)), rows <= 8 && columns <= 1000 ? 0 : (rows + 63) / 64);
+      const ElementType element = type[0] == 'f' ? ElementType::kF32 : ElementType::kS32;
+      ExpectAsReference(
+          text, {Values(element, {rows + 5, columns}, 4, true), Values(ElementType::kS32, {rows}, 5, false)});
+    }
+  }
 }
 
 // Many steps are several launches, because the tasks of one are limited.

@@ -1,7 +1,7 @@
 #pragma once
 // A step program: small steps with their control flow, which one thread block runs in one launch. A launch
 // for each of them would take longer than the steps. steps_body.h is the interpreter, steps_builder.h builds
-// programs.
+// programs. Loops that do not depend on each other may also be the tasks of different thread blocks.
 
 #include <cstddef>
 #include <cstdint>
@@ -63,10 +63,15 @@ static_assert(sizeof(CoreAccess) % 8 == 0 && sizeof(CoreStart) % 8 == 0 && sizeo
 
 struct StepsArgs {
   static constexpr uint32_t kBytes = 16 << 10;
+  static constexpr int kLoops = 64;
 
   alignas(16) std::byte tasks[kBytes];
   uint32_t byte_count = 0;  // A multiple of 16.
   uint32_t end = 0;         // The end of the last task.
+  // If true, block (x, y) of the grid runs part x of task y alone, a loop. The offsets of the tasks, and the
+  // end of the last one.
+  bool is_concurrent = false;
+  uint16_t loops[kLoops + 1] = {};
 };
 
 }  // namespace hlo::cuda

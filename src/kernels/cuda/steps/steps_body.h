@@ -18,10 +18,12 @@ struct StepsKernel {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     std::byte* const tasks = env.shared();
     std::byte* const scratch = tasks + args.byte_count;
-    CopyWords<Word16>(env, tasks, args.tasks, args.byte_count / 16);
+    const uint32_t begin = args.is_concurrent ? args.loops[env.block().y] : 0,
+                   end = args.is_concurrent ? args.loops[env.block().y + 1] : args.end;
+    CopyWords<uint64_t>(env, tasks + begin, args.tasks + begin, (end - begin) / 8);
     env.sync();
     HLO_ROLLED
-    for (uint32_t at = 0; at < args.end;) {
+    for (uint32_t at = begin; at < end;) {
       const StepTask& task = *reinterpret_cast<const StepTask*>(tasks + at);
       at = RunTask(env, task, scratch);
       if (task.kind != StepTask::Kind::kJump) env.sync();
@@ -62,12 +64,13 @@ struct StepsKernel {
     return reinterpret_cast<const T*>(&task + 1);
   }
 
-  // Threads without positions wait.
+  // The threads of all blocks of a row of the grid share the positions; those without positions wait.
   template <class Env>
   static HLO_DEVICE void RunLoop(Env& env, const StepLoop& loop, CoreVector* slots) {
+    const uint32_t thread = env.block().x * env.threads() + env.thread(),
+                   step = env.grid().x * env.threads() * kCoreWidth;
     HLO_ROLLED
-    for (uint32_t first = env.thread() * kCoreWidth; first < loop.position_count;
-         first += env.threads() * kCoreWidth) {
+    for (uint32_t first = thread * kCoreWidth; first < loop.position_count; first += step) {
       CoreVector last[1] = {};
       Vm::RunRange(loop, 0, loop.code_count, CorePositions{first, loop.position_count, 0}, slots, last,
                    CoreNoRow());

@@ -20,6 +20,10 @@ constexpr int64_t kPerPass = int64_t{StepsKernel::kThreads} * kCoreWidth;
 constexpr int64_t kLaunchCycles = 4500, kPassCycles = 600, kInstructionCycles = 40;
 // Loops before the first jump run once, so they may take so many times as many passes.
 constexpr int64_t kMorePasses = 8;
+// Of concurrent loops: threads per block, of which several fit a multiprocessor, and the most blocks per
+// loop.
+constexpr uint32_t kConcurrentThreads = 256;
+constexpr int64_t kMaxBlocks = 1024;
 // The most bytes of a list of moves.
 constexpr int64_t kMaxMovedBytes = 32 << 10;
 // The most labels that a number selects from.
@@ -39,6 +43,12 @@ struct StepsBuilder::Program {
   uint32_t threads;
 
   absl::Status Run(void* const* arguments, device::Stream stream) const;
+  // `positions`: the most of a loop.
+  absl::Status RunConcurrent(absl::Span<const uint32_t> loops, int64_t positions, void* const* arguments,
+                             device::Stream stream) const;
+
+ private:
+  void SetTasks(void* const* arguments, StepsArgs& args) const;
 };
 
 StepTask& StepsBuilder::Begin(StepTask::Kind kind) {
@@ -61,10 +71,13 @@ bool StepsBuilder::End() {
          scratch_bytes_ + StepsArgs::kBytes <= static_cast<int64_t>(device_.shared_bytes_per_block);
 }
 
-bool StepsBuilder::AddLoop(const loops::LoopProgram& program) {
+bool StepsBuilder::AddLoop(const loops::LoopProgram& program) { return AddLoop(program, false); }
+bool StepsBuilder::AddLargeLoop(const loops::LoopProgram& program) { return AddLoop(program, true); }
+
+bool StepsBuilder::AddLoop(const loops::LoopProgram& program, bool is_large) {
   const int64_t positions = program.outer_count() * program.inner_count(),
                 passes = (positions + kPerPass - 1) / kPerPass;
-  if (passes * kPassCycles > kLaunchCycles) return false;
+  if (is_large ? loops_.size() == StepsArgs::kLoops : passes * kPassCycles > kLaunchCycles) return false;
   VmBuilder builder;
   if (!LowerSteps(program, builder).ok()) return false;
   builder.EndPiece();
@@ -72,13 +85,15 @@ bool StepsBuilder::AddLoop(const loops::LoopProgram& program) {
   if (!vm.ok()) return false;
   const std::optional<CoreTemplate> core = LowerCore(*vm);
   if (!core.has_value()) return false;
-  if (passes * (kPassCycles + kInstructionCycles * core->program.code_count) > kLaunchCycles) return false;
+  const int64_t cycles = passes * (kPassCycles + kInstructionCycles * core->program.code_count);
+  if (!is_large && cycles > kLaunchCycles) return false;
   AppendLoop(*vm, *core);
   scratch_bytes_ =
       std::max(scratch_bytes_, core->slot_count * static_cast<int64_t>(StepsKernel::Vm::kSlotBytes));
-  positions_ = std::max(positions_, jumps_.empty() ? positions / kMorePasses : positions);
+  const bool runs_once = !is_large && jumps_.empty();
+  positions_ = std::max(positions_, runs_once ? positions / kMorePasses : positions);
   ++launch_count_;
-  ++loop_count_;
+  loops_.push_back(last_);
   return End();
 }
 
@@ -169,22 +184,33 @@ bool StepsBuilder::Select(int32_t choice, absl::Span<const Label> labels) {
   return End();
 }
 
+std::shared_ptr<const StepsBuilder::Program> StepsBuilder::TakeProgram(uint32_t threads) {
+  for (const Jumped& jump : jumps_)
+    std::memcpy(tasks_.data() + jump.at, &labels_[jump.label], sizeof(uint32_t));
+  return std::make_shared<const Program>(Program{std::move(tasks_), std::move(pointers_),
+                                                 std::move(accesses_), std::move(skips_), scratch_bytes_,
+                                                 threads});
+}
+
 LoweredProgram StepsBuilder::Finish() {
   const auto threads = static_cast<uint32_t>(std::clamp<int64_t>(
       RoundUp((positions_ + kCoreWidth - 1) / kCoreWidth, kWarpSize), kWarpSize, StepsKernel::kThreads));
-  for (const Jumped& jump : jumps_)
-    std::memcpy(tasks_.data() + jump.at, &labels_[jump.label], sizeof(uint32_t));
-  const auto program =
-      std::make_shared<const Program>(Program{std::move(tasks_), std::move(pointers_), std::move(accesses_),
-                                              std::move(skips_), scratch_bytes_, threads});
-  return LoweredProgram{fmt::format("steps: {} loops, {} threads", loop_count_, threads),
-                        [program](void* const* arguments, void*, device::Stream stream) {
-                          return program->Run(arguments, stream);
+  return LoweredProgram{
+      fmt::format("steps: {} loops, {} threads", loops_.size(), threads),
+      [program = TakeProgram(threads)](void* const* arguments, void*, device::Stream stream) {
+        return program->Run(arguments, stream);
+      }};
+}
+
+LoweredProgram StepsBuilder::FinishConcurrent() {
+  return LoweredProgram{fmt::format("{} concurrent loops", loops_.size()),
+                        [program = TakeProgram(kConcurrentThreads), loops = loops_, positions = positions_](
+                            void* const* arguments, void*, device::Stream stream) {
+                          return program->RunConcurrent(loops, positions, arguments, stream);
                         }};
 }
 
-absl::Status StepsBuilder::Program::Run(void* const* arguments, device::Stream stream) const {
-  StepsArgs args;
+void StepsBuilder::Program::SetTasks(void* const* arguments, StepsArgs& args) const {
   std::copy(tasks.begin(), tasks.end(), args.tasks);
   args.end = static_cast<uint32_t>(tasks.size());
   args.byte_count = static_cast<uint32_t>(RoundUp(args.end, 16));
@@ -202,8 +228,28 @@ absl::Status StepsBuilder::Program::Run(void* const* arguments, device::Stream s
     if (arguments[skip.argument] == arguments[skip.other])
       at(skip.task, static_cast<StepTask*>(nullptr))->count = 0;
   }
+}
+
+absl::Status StepsBuilder::Program::Run(void* const* arguments, device::Stream stream) const {
+  StepsArgs args;
+  SetTasks(arguments, args);
   return Launch<StepsKernel>({{1}, threads, args.byte_count + static_cast<size_t>(scratch_bytes)}, args,
                              stream);
+}
+
+absl::Status StepsBuilder::Program::RunConcurrent(absl::Span<const uint32_t> loops, int64_t positions,
+                                                  void* const* arguments, device::Stream stream) const {
+  StepsArgs args;
+  SetTasks(arguments, args);
+  args.is_concurrent = true;
+  std::copy(loops.begin(), loops.end(), args.loops);
+  args.loops[loops.size()] = static_cast<uint16_t>(args.end);
+  const int64_t per_block = int64_t{threads} * kCoreWidth;
+  const auto blocks = static_cast<uint32_t>(std::min((positions + per_block - 1) / per_block, kMaxBlocks));
+  return Launch<StepsKernel>({{blocks, static_cast<uint32_t>(loops.size())},
+                              threads,
+                              args.byte_count + static_cast<size_t>(scratch_bytes)},
+                             args, stream);
 }
 
 }  // namespace hlo::cuda

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -22,6 +23,8 @@ class StepsBuilder {
   // Appends a loop. Returns false if the core of the VM cannot run it, if one thread block is too few for it,
   // or if the program is full.
   bool AddLoop(const loops::LoopProgram& program);
+  // Appends a loop of any size.
+  bool AddLargeLoop(const loops::LoopProgram& program);
   // The last loop does not run in launches in which both arguments have the same address.
   void SkipIfSame(int32_t argument, int32_t other);
 
@@ -43,6 +46,8 @@ class StepsBuilder {
   // The number of launches that the loops and moves would take otherwise.
   int launch_count() const { return launch_count_; }
   LoweredProgram Finish();
+  // Returns a launch that runs all tasks at a time; they are large loops that do not depend on each other.
+  LoweredProgram FinishConcurrent();
 
  private:
   // A pointer in the tasks: that of an argument, and an offset.
@@ -71,8 +76,10 @@ class StepsBuilder {
   StepTask& Begin(StepTask::Kind kind);
   template <class T>
   void Append(const T* values, int64_t count);
+  std::shared_ptr<const Program> TakeProgram(uint32_t threads);
   // Ends the last task.
   bool End();
+  bool AddLoop(const loops::LoopProgram& program, bool is_large);
   void AppendLoop(const VmTemplate& vm, const CoreTemplate& core);
   StepTask& Last() { return *reinterpret_cast<StepTask*>(tasks_.data() + last_); }
 
@@ -85,7 +92,8 @@ class StepsBuilder {
   std::vector<Skip> skips_;
   std::vector<uint32_t> labels_;
   int64_t scratch_bytes_ = 0, positions_ = 0;
-  int launch_count_ = 0, loop_count_ = 0;
+  int launch_count_ = 0;
+  std::vector<uint32_t> loops_;  // The offsets of the loops.
 };
 
 }  // namespace hlo::cuda

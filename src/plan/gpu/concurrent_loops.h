@@ -1,0 +1,16 @@
+#pragma once
+// Runs the pieces of a concatenation in one launch.
+
+#include <vector>
+
+#include "device/properties.h"
+#include "kernels/cuda/launch/lowered_program.h"
+#include "plan/plan.h"
+
+namespace hlo::plan {
+
+// Returns the launches of a step whose loops can run at a time; empty if each loop takes its own.
+std::vector<cuda::LoweredProgram> LowerConcurrentLoops(const Plan& plan, const Step& step,
+                                                       const device::DeviceProperties& device);
+
+}  // namespace hlo::plan
