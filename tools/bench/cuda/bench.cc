@@ -1,9 +1,18 @@
 #include "bench.h"
 
+#include <string_view>
+
 #include "gpu_timing.h"
 #include "types/dispatch.h"
 
 namespace hlo::bench {
+
+static_assert(std::string_view(LimiterOf(1, 2e9, 1e9, {.gigabytes = 3000, .teraflops = 50}).name) ==
+              "memory");
+static_assert(std::string_view(LimiterOf(1, 2e9, 4e10, {.gigabytes = 3000, .teraflops = 50}).name) ==
+              "compute");
+static_assert(std::string_view(LimiterOf(1, 1e9, 1e10, {.gigabytes = 3000, .teraflops = 50}).name) ==
+              "latency");
 
 std::vector<std::byte> RandomElements(ElementType type, int64_t count, uint32_t seed) {
   std::vector<std::byte> bytes(static_cast<size_t>(count * ByteCount(type)));
@@ -30,6 +39,11 @@ Times Measure(const Run& ours, const Run& theirs) {
   return {timings[0].milliseconds, theirs ? timings[1].milliseconds : 0, timings[0].spread};
 }
 
+Peaks PeaksOf(const device::DeviceProperties& device, ElementType type) {
+  static const double copied = CopyCeiling(nullptr);
+  return {copied, TeraflopsOf(device, type)};
+}
+
 bool Print(const Row& row, bool json) {
   const double teraflops = row.operations / row.times.ours * 1e-9,
                gigabytes = row.bytes / row.times.ours * 1e-6;
@@ -37,17 +51,20 @@ bool Print(const Row& row, bool json) {
   if (json) {
     fmt::print(
         "{{\"case\": \"{}\", \"kernel\": \"{}\", \"ms\": {:.6g}, \"tflops\": {:.4g}, \"gbps\": {:.4g}, "
-        "\"their_ms\": {:.6g}, \"ratio\": {:.4g}, \"spread\": {:.3g}, \"error\": {:.3g}, "
+        "\"their_ms\": {:.6g}, \"ratio\": {:.4g}, \"limiter\": \"{}\", \"of_limit\": {:.3g}, \"spread\": "
+        "{:.3g}, \"error\": {:.3g}, "
         "\"their_error\": {:.3g}, \"same_bits\": {}}}\n",
-        row.name, row.kernel, row.times.ours, teraflops, gigabytes, row.times.theirs, ratio, row.times.spread,
-        row.error, row.their_error, row.same_bits);
+        row.name, row.kernel, row.times.ours, teraflops, gigabytes, row.times.theirs, ratio, row.limiter.name,
+        row.limiter.share, row.times.spread, row.error, row.their_error, row.same_bits);
   } else {
     fmt::print(
-        "{:<44} {:<44} {:>9.4f} ms {:>7.1f} TFLOP/s {:>7.0f} GB/s  x{:<5.2f} ({:.4f} ms) spread {:>4.1f}% "
+        "{:<44} {:<44} {:>9.4f} ms {:>7.1f} TFLOP/s {:>7.0f} GB/s  x{:<5.2f} ({:.4f} ms) {:<8}{:>4.0f}% "
+        "spread {:>4.1f}% "
         "error "
         "{:.2g} (theirs {:.2g}) bits {}\n",
-        row.name, row.kernel, row.times.ours, teraflops, gigabytes, ratio, row.times.theirs,
-        100 * row.times.spread, row.error, row.their_error, row.same_bits ? "same" : "DIFFER");
+        row.name, row.kernel, row.times.ours, teraflops, gigabytes, ratio, row.times.theirs, row.limiter.name,
+        100 * row.limiter.share, 100 * row.times.spread, row.error, row.their_error,
+        row.same_bits ? "same" : "DIFFER");
   }
   std::fflush(stdout);
   return row.error <= 1 && row.same_bits;

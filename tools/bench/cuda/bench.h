@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "limiter.h"
 #include "programs.h"
 
 namespace hlo::bench {
@@ -82,7 +83,10 @@ struct Row {
   double operations = 0, bytes = 0;
   double error = 0, their_error = 0;  // Relative to the bound.
   bool same_bits = true;              // Two of our runs gave the same bits.
+  Limiter limiter = {"", 0};
 };
+// Returns the measured and nominal peaks for products of this type.
+Peaks PeaksOf(const device::DeviceProperties& device, ElementType type);
 // Prints one line per case, or with `json` one object per line. Returns true if the result is within its
 // bound and reproducible.
 bool Print(const Row& row, bool json);

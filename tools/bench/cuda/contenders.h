@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "gpu_timing.h"
 #include "kernels/cuda/registry.h"
+#include "limiter.h"
 #include "options.h"
 
 namespace hlo::bench {
@@ -125,17 +126,21 @@ class BoundKernel {
 
 struct Report {
   std::string name, kernel, library;
-  double bytes = 0;           // Bytes that must be transferred.
+  double bytes = 0;       // Bytes that must be transferred.
+  double operations = 0;  // Of this type; 0: not compared with the peak.
+  ElementType type = ElementType::kF32;
   double error_of_bound = 0;  // Relative to the bound: at most 1.
   bool same_bits = true;      // Two runs gave the same bits.
 };
 
 class Table {
  public:
-  Table(const Options& options, double ceiling) : options_(options), ceiling_(ceiling) {
+  // `ceiling`: the GB/s of a copy.
+  Table(const Options& options, const device::DeviceProperties& device, double ceiling)
+      : options_(options), device_(device), ceiling_(ceiling) {
     if (!options.json() && !options.list()) {
-      std::printf("%-34s %-34s %10s %8s %6s %7s %7s %10s %s\n", "case", "kernel", "ms", "GB/s", "%roof",
-                  "vs lib", "spread", "err/bound", "bits");
+      std::printf("%-34s %-34s %10s %8s %6s %7s %-13s %7s %10s %s\n", "case", "kernel", "ms", "GB/s", "%copy",
+                  "ratio", "limiter", "spread", "err/bound", "bits");
     }
   }
   bool Wants(const std::string& name) const { return options_.Wants(name); }
@@ -144,19 +149,23 @@ class Table {
     const Timing& ours = timings[0];
     const double rate = report.bytes / ours.milliseconds / 1e6;
     const double ratio = timings.size() > 1 ? timings[1].milliseconds / ours.milliseconds : 0;
+    const double teraflops = report.operations > 0 ? TeraflopsOf(device_, report.type) : 0;
+    const Limiter limiter =
+        LimiterOf(ours.milliseconds, report.bytes, report.operations, {ceiling_, teraflops});
     const bool right = report.error_of_bound <= 1 && report.same_bits;
     if (options_.json()) {
       std::printf(
           "{\"case\": \"%s\", \"kernel\": \"%s\", \"ms\": %.6g, \"gb_s\": %.6g, \"of_copy\": %.4g, "
-          "\"library\": \"%s\", \"ratio\": %.4g, \"spread\": %.4g, \"error_of_bound\": %.4g, \"same_bits\": "
-          "%s}\n",
+          "\"library\": \"%s\", \"ratio\": %.4g, \"limiter\": \"%s\", \"of_limit\": %.3g, \"spread\": %.4g, "
+          "\"error_of_bound\": %.4g, \"same_bits\": %s}\n",
           report.name.c_str(), report.kernel.c_str(), ours.milliseconds, rate, rate / ceiling_,
-          report.library.c_str(), ratio, ours.spread, report.error_of_bound,
+          report.library.c_str(), ratio, limiter.name, limiter.share, ours.spread, report.error_of_bound,
           report.same_bits ? "true" : "false");
     } else {
-      std::printf("%-34s %-34s %10.4f %8.0f %6.1f %7.2f %7.3f %10.3g %s\n", report.name.c_str(),
-                  report.kernel.c_str(), ours.milliseconds, rate, 100 * rate / ceiling_, ratio, ours.spread,
-                  report.error_of_bound, report.same_bits ? "same" : "DIFFER");
+      std::printf("%-34s %-34s %10.4f %8.0f %6.1f %7.2f %-8s%4.0f%% %7.3f %10.3g %s\n", report.name.c_str(),
+                  report.kernel.c_str(), ours.milliseconds, rate, 100 * rate / ceiling_, ratio, limiter.name,
+                  100 * limiter.share, ours.spread, report.error_of_bound,
+                  report.same_bits ? "same" : "DIFFER");
     }
     std::fflush(stdout);
     all_right_ &= right;
@@ -166,13 +175,13 @@ class Table {
 
  private:
   const Options& options_;
+  const device::DeviceProperties device_;
   double ceiling_;
   bool all_right_ = true;
 };
 
-// Returns the bytes read and written per second by a device copy, in GB/s. Listing needs no measurement.
-inline double CopyCeiling(const Options& options, cudaStream_t stream) {
-  if (options.list()) return 0;
+// Returns the bytes read and written per second by a device copy, in GB/s.
+inline double CopyCeiling(cudaStream_t stream) {
   constexpr size_t kBytes = size_t{1} << 30;
   DeviceArray from(kBytes), to(kBytes);
   const Timing timing =
@@ -182,6 +191,10 @@ inline double CopyCeiling(const Options& options, cudaStream_t stream) {
                   }},
                   stream)[0];
   return 2.0 * kBytes / timing.milliseconds / 1e6;
+}
+// Listing needs no measurement.
+inline double CopyCeiling(const Options& options, cudaStream_t stream) {
+  return options.list() ? 0 : CopyCeiling(stream);
 }
 
 // True if two runs on the same operands give the same bits.

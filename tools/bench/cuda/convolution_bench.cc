@@ -277,6 +277,7 @@ bool RunCase(const Layer& l, Direction direction, ElementType type, const device
   row.operations = 2.0 * static_cast<double>(l.batch * l.outputs * (l.inputs / l.groups)) *
                    std::pow(static_cast<double>(l.output_size() * l.taps), static_cast<double>(l.rank));
   row.bytes = static_cast<double>(arrays.host(0).size() + arrays.host(1).size()) + static_cast<double>(bytes);
+  row.limiter = LimiterOf(row.times.ours, row.bytes, row.operations, PeaksOf(device, type));
   return Print(row, json);
 }
 

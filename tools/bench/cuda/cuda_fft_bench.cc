@@ -144,6 +144,10 @@ void RunCase(const FftCase& c, const device::DeviceProperties& device, Table& ta
   const auto set = [&](size_t i) -> ArraySet& { return sets[i % sets.size()]; };
   report.kernel = kernel.name();
   report.bytes = static_cast<double>(in.size() * sizeof(T) + out_bytes);
+  // The usual count: 5 n log2 n for a complex transform of n points, half of it for a real one.
+  const auto points = static_cast<double>(Product(c.dims));
+  report.operations = (type == "FFT" ? 5 : 2.5) * points * std::log2(points / static_cast<double>(c.dims[0]));
+  report.type = c.is_double ? ElementType::kF64 : ElementType::kF32;
   report.same_bits = RepeatsItself(kernel, sets[0], stream);
   const auto run_library = [&](size_t i) {
     RunLibrary(c, plan, set(i).operands[1].data(), set(i).library_results[0].data());
@@ -168,7 +172,7 @@ int main(int argc, char** argv) {
   const hlo::device::DeviceProperties device = DeviceOrSkip(options);
   cudaStream_t stream = nullptr;
   if (!options.list()) Require(cudaStreamCreate(&stream), "cudaStreamCreate");
-  Table table(options, CopyCeiling(options, stream));
+  Table table(options, device, CopyCeiling(options, stream));
   for (const bool is_double : {false, true}) {
     for (const char* type : {"FFT", "RFFT", "IRFFT"}) {
       const int64_t points = int64_t{1} << (is_double ? 25 : 26);

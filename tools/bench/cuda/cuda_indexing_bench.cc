@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
   const hlo::device::DeviceProperties device = DeviceOrSkip(options);
   cudaStream_t stream = nullptr;
   if (!options.list()) Require(cudaStreamCreate(&stream), "cudaStreamCreate");
-  Table table(options, CopyCeiling(options, stream));
+  Table table(options, device, CopyCeiling(options, stream));
   for (const int64_t width : {1, 16, 128}) {
     const Rows rows{int64_t{1} << 22, width, int64_t{1} << 23};
     GatherCase(rows, device, table, stream);

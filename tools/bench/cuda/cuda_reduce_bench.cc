@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
   const hlo::device::DeviceProperties device = DeviceOrSkip(options);
   cudaStream_t stream = nullptr;
   if (!options.list()) Require(cudaStreamCreate(&stream), "cudaStreamCreate");
-  Table table(options, CopyCeiling(options, stream));
+  Table table(options, device, CopyCeiling(options, stream));
   using BF16 = hlo::Native<hlo::ElementType::kBF16>;
   for (const auto& [rows, n] :
        {std::pair<int64_t, int64_t>(1, 1 << 28), {1 << 20, 256}, {4096, 65536}, {64, 1 << 22}}) {

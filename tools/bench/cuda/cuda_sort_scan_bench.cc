@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
   const hlo::device::DeviceProperties device = DeviceOrSkip(options);
   cudaStream_t stream = nullptr;
   if (!options.list()) Require(cudaStreamCreate(&stream), "cudaStreamCreate");
-  Table table(options, CopyCeiling(options, stream));
+  Table table(options, device, CopyCeiling(options, stream));
   for (const int64_t n : {int64_t{1} << 20, int64_t{1} << 24, int64_t{1} << 28}) {
     SortCase<uint32_t>("u32", 1, n, false, device, table, stream);
     SortCase<uint32_t>("u32", 1, n, true, device, table, stream);

@@ -207,6 +207,16 @@ class Blas {
   DeviceArray workspace_{static_cast<size_t>(kWorkspaceBytes)};
 };
 
+// The type whose multiplications a dot takes, and how many for each of its own.
+ElementType UnitOf(const DotCase& c) {
+  return c.type == ElementType::kF32 && !c.algorithm.empty() ? ElementType::kBF16 : c.type;
+}
+double ProductsOf(const DotCase& c) {
+  if (c.algorithm == "dot_tf32_tf32_f32") return 2;  // They take as long as two.
+  if (c.algorithm.ends_with("_x3")) return 3;
+  return c.algorithm.ends_with("_x6") ? 6 : c.algorithm.ends_with("_x9") ? 9 : 1;
+}
+
 // Returns true if our result is correct.
 bool RunCase(const DotCase& c, const device::DeviceProperties& device, Blas& blas, bool json) {
   const CheckedModule module = ModuleOf(Text(c));
@@ -234,6 +244,8 @@ bool RunCase(const DotCase& c, const device::DeviceProperties& device, Blas& bla
   row.operations =
       2.0 * static_cast<double>(c.batch * c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
   row.bytes = static_cast<double>(arrays.host(0).size() + arrays.host(1).size() + bytes);
+  row.limiter =
+      LimiterOf(row.times.ours, row.bytes, row.operations * ProductsOf(c), PeaksOf(device, UnitOf(c)));
   return Print(row, json);
 }
 
