@@ -196,14 +196,14 @@ bool ScatteredShape(RuleContext& c, int64_t i, const Sharding1D& sharding, Shape
   return true;
 }
 
-// Returns the result shape that the operands imply; invalid after an error.
-Shape ShardedResult(RuleContext& c, const Shape& declared, bool gather) {
+// Returns the result shape that the operands imply.
+Inferred ShardedResult(RuleContext& c, const Shape& declared, bool gather) {
   Sharding1D sharding;
-  if (!ShardingOf(c, declared, gather, &sharding)) return {};
+  if (!ShardingOf(c, declared, gather, &sharding)) return Failed();
   std::vector<Shape> parts(static_cast<size_t>(c.operand_count()));
   for (int64_t i = 0; i < c.operand_count(); ++i) {
     if (!(gather ? GatheredShape(c, i, sharding, &parts[i]) : ScatteredShape(c, i, sharding, &parts[i])))
-      return {};
+      return Failed();
   }
   return parts.size() == 1 ? parts[0] : Shape::Tuple(std::move(parts));
 }
@@ -365,9 +365,9 @@ Inferred AllGatherStart(RuleContext& c) {
             "all-gather-start gives a pair, but the instruction declares {}", Text(declared));
     return Failed();
   }
-  Shape gathered = ShardedResult(c, declared.element(1), true);
-  if (!gathered.IsValid()) return Failed();
-  return Shape::Tuple({JoinedShape(c.instruction().operands()), std::move(gathered)});
+  const Inferred gathered = ShardedResult(c, declared.element(1), true);
+  if (gathered.form() == Inferred::Form::kFailed) return Failed();
+  return Shape::Tuple({JoinedShape(c.instruction().operands()), gathered.shape()});
 }
 
 Inferred AllGatherDone(RuleContext& c) { return ElementOne(c) ? Like(c.operand(0).element(1)) : Failed(); }

@@ -7,6 +7,8 @@
 #include "cli/flags.h"
 #include "debug/golden_folder.h"
 #include "debug/record.h"
+#include "debug/resize.h"
+#include "fmt/format.h"
 
 namespace hlo::cli {
 namespace {
@@ -15,11 +17,12 @@ struct ExtractFlags {
   CommonOptions common;
   InputOptions inputs;
   DevicesFlags devices;
-  std::string instruction, computation, output, record;
+  std::string instruction, computation, output, record, resize;
   bool constants = false;
   int64_t execution = 1;
   ExtractOptions extract;
   bool wants_values() const { return constants || !record.empty(); }
+  bool wants_part() const { return !instruction.empty() || !computation.empty(); }
 };
 
 using debug::CheckedText;
@@ -64,13 +67,36 @@ absl::StatusOr<std::string> PartOf(const ExtractFlags& flags, const LoadedModule
   return part.text;
 }
 
+// Returns the text of a module with other sizes of dimensions.
+absl::StatusOr<std::string> ResizedText(const ExtractFlags& flags, const std::shared_ptr<Module>& module,
+                                        const std::string& file, FileResult& result) {
+  HLO_ASSIGN_OR_RETURN(const std::vector<debug::NewSize> sizes, debug::ParseNewSizes(flags.resize));
+  HLO_ASSIGN_OR_RETURN(debug::ResizedModule resized, debug::ResizeModule(module, sizes));
+  result.extra["constants_resized"] = resized.constants;
+  if (resized.constants > 0) {
+    result.diagnostics +=
+        fmt::format("{}: note: {} constants that are sizes, or multiples of sizes, changed as well\n", file,
+                    resized.constants);
+  }
+  return std::move(resized.text);
+}
+
+absl::StatusOr<std::string> ExtractedText(const ExtractFlags& flags, const LoadedModule& loaded,
+                                          const std::string& file, FileResult& result) {
+  if (!flags.wants_part()) return ResizedText(flags, loaded.module, file, result);
+  HLO_ASSIGN_OR_RETURN(std::string text, PartOf(flags, loaded, result));
+  if (flags.resize.empty()) return text;
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Module> part, debug::ParsedText(text));
+  return ResizedText(flags, part, file, result);
+}
+
 void ExtractFile(const ExtractFlags& flags, const std::string& file, FileResult& result) {
   // A part of a module that does not run keeps the counts of the module's header.
   CommonOptions common = flags.common;
   common.runs_devices = flags.wants_values();
   const LoadedModule loaded = Load(file, common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
-  absl::StatusOr<std::string> text = PartOf(flags, loaded, result);
+  absl::StatusOr<std::string> text = ExtractedText(flags, loaded, file, result);
   if (!result.Accept(text.status(), file)) return;
   if (!result.Accept(CheckedText(*text).status(), file)) return;
   result.extra["text"] = *text;
@@ -85,8 +111,10 @@ void ExtractFile(const ExtractFlags& flags, const std::string& file, FileResult&
 void AddExtract(CLI::App& program, int& exit_status) {
   auto flags = std::make_shared<ExtractFlags>();
   flags->common.separator = "// -----\n";
-  CLI::App* command = program.add_subcommand(
-      "extract", "Extract a part of a module as a separate module: an instruction or a computation");
+  CLI::App* command = program.add_subcommand("extract",
+                                             "Extract a part of a module as a separate module: an "
+                                             "instruction or a computation; or make its dimensions "
+                                             "smaller");
   AddCommonFlags(*command, flags->common);
   CLI::Option* instruction =
       command
@@ -117,6 +145,13 @@ void AddExtract(CLI::App& program, int& exit_status) {
                    "Inside loops and called computations, record the values of this execution")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command
+      ->add_option(
+          "--resize", flags->resize,
+          "Make the dimensions of the part, or of the whole module, smaller: 1024=16,32=4 makes each "
+          "dimension of 1024 elements one of 16, and of 2048 one of 32. Integer constants with these "
+          "values change as well: limits of loops, and offsets of partitions")
+      ->type_name("FROM=TO[,...]");
   command->add_option("-o,--output", flags->output, "Write to this file instead of standard output")
       ->type_name("FILE");
   command->footer(
@@ -124,10 +159,14 @@ void AddExtract(CLI::App& program, int& exit_status) {
       "  hlo-run extract m.hlo --instruction %dot.3 --height 2 -o part.hlo\n"
       "  hlo-run extract m.hlo --instruction dot.3 --height 0 --random 1 --record args.npz -o part.hlo\n"
       "  hlo-run extract m.hlo --instruction dot.3 --height 2 --random 1 --record r1.npz --for-device r1\n"
-      "  hlo-run extract m.hlo --computation body.7 --random 1 --execution 10 --constants");
+      "  hlo-run extract m.hlo --computation body.7 --random 1 --execution 10 --constants\n"
+      "  hlo-run extract train_step.hlo --resize 128=8,32=2 -o small.hlo");
   command->callback([flags, &exit_status] {
-    if (flags->instruction.empty() && flags->computation.empty())
-      throw CLI::ValidationError("extract", "give --instruction NAME or --computation NAME");
+    if (!flags->wants_part() && flags->resize.empty())
+      throw CLI::ValidationError("extract",
+                                 "give --instruction NAME, --computation NAME or --resize FROM=TO");
+    if (flags->wants_values() && !flags->resize.empty())
+      throw CLI::ValidationError("--resize", "excludes --record and --constants");
     if (!(flags->output + flags->record).empty() && flags->common.files.size() > 1)
       throw CLI::ValidationError("--output", "takes a single input file");
     flags->common.single_output = flags->output.empty() ? flags->record : flags->output;

@@ -134,7 +134,7 @@ void AddMinimize(CLI::App& program, int& exit_status) {
       "Drops outputs, computations and loop iterations, replaces instructions by recorded values, inlines\n"
       "fusions, and shrinks dimensions. Every candidate is a valid module. Candidates with collectives keep "
       "all\n"
-      "devices and the iterations of loops; the keys of their archives name devices, such as r1/0.\n"
+      "devices; the keys of their archives name devices, such as r1/0.\n"
       "Examples:\n"
       "  hlo-run minimize m.hlo --random 1 --judge-nan -o small/\n"
       "  hlo-run minimize m.hlo --random 1 --judge './crashes.sh {}' -o small/\n"

@@ -101,7 +101,12 @@ absl::StatusOr<std::optional<spmd::EntryShards>> ShardsOf(const CommonOptions& c
     CommonOptions alone = common;
     alone.runs_devices = false;
     const LoadedModule loaded = Load(flags.shard_by, alone, LoadUntil::kChecked, Exit::kInvalid, result);
-    if (loaded.module == nullptr) return absl::InvalidArgumentError(result.diagnostics);
+    if (loaded.module == nullptr) {
+      std::string error = result.diagnostics.substr(0, result.diagnostics.find_last_not_of('\n') + 1);
+      if (constexpr std::string_view kProgram = "hlo-run: error: "; error.starts_with(kProgram))
+        error.erase(0, kProgram.size());
+      return absl::InvalidArgumentError(fmt::format("--shard-by: {}", error));
+    }
     whole = loaded.module;
   }
   absl::StatusOr<spmd::EntryShards> shards = spmd::EntryShards::Make(module, partitions, whole.get());
@@ -269,6 +274,11 @@ absl::StatusOr<DeviceResults> ResultsOf(const DeviceRun& run, std::vector<Litera
   if (!joins) {
     DeviceResults results = NamesOfDevices(run.grid);
     results.values = std::move(values);
+    if (run.shards.has_value() && EqualResults(results).size() > 1) {
+      results.warnings.emplace_back(
+          "--shard: no sharding of the root tells how to join the results of the partitions; --shard-by FILE "
+          "takes it from the module before partitioning");
+    }
     return results;
   }
   const spmd::DeviceGrid replicas{run.grid.replicas, 1};

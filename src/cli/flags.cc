@@ -12,6 +12,11 @@
 #include "plan/passes.h"
 
 namespace hlo::cli {
+namespace {
+
+constexpr int kMaxGpus = 1024;
+
+}  // namespace
 
 void AddCommonFlags(CLI::App& app, CommonOptions& options) {
   app.add_option("files", options.files,
@@ -220,10 +225,10 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
          "The number of the GPU; implies --device=gpu. Replicas and partitions take several, such as 0,1, in "
          "turn")
       ->delimiter(',')
-      ->expected(1)
+      ->expected(1, kMaxGpus)
       ->allow_extra_args(false)
       ->type_name("N[,N...]")
-      ->check(CLI::Range(0, 1023));
+      ->check(CLI::Range(0, kMaxGpus - 1));
   app.add_flag("--explain-fallbacks", options.explain_fallbacks,
                "List the steps that run on the CPU instead of the GPU, with reasons, on standard error");
   AddPlanFlags(app, options.plan);

@@ -27,12 +27,21 @@ std::string Unexpected(const CLI::App& command, const std::string& word) {
                      close.empty() ? "" : fmt::format("; did you mean '--{}'?", close));
 }
 
+// Replaces the range of the numbers that have no upper limit, which CLI11 prints with 308 digits.
+std::string WithoutUnlimitedRange(const std::string& message) {
+  const size_t range = message.find(" not in range ");
+  if (range == std::string::npos || message.size() < range + 300) return message;
+  return message.substr(0, range) + (message.find("Value 0 ") == std::string::npos
+                                         ? " is not a number, or is negative"
+                                         : " is too small: it must be positive");
+}
+
 }  // namespace
 
 std::string UsageMessage(const CLI::App* program, const CLI::Error& error) {
   const std::vector<CLI::App*> commands = program->get_subcommands();
   const CLI::App& command = commands.empty() ? *program : *commands.front();
-  std::string message = error.what();
+  std::string message = WithoutUnlimitedRange(error.what());
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
     const std::vector<std::string> words = command.remaining();
     if (!words.empty()) message = Unexpected(command, words.front());

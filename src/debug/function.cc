@@ -1,6 +1,7 @@
 #include "debug/function.h"
 
 #include "base/status.h"
+#include "debug/test_case.h"
 
 namespace hlo::debug {
 namespace {
@@ -32,6 +33,21 @@ absl::StatusOr<Literal> Function::Call(const Literal& argument, const EvaluateOp
   HLO_ASSIGN_OR_RETURN(const Literal leaves, executable_->Run(std::move(arguments), options));
   size_t next = 0;
   return Assemble(*flat_->computation().root(), leaves, next);
+}
+
+absl::StatusOr<Literal> Function::CallOnAllDevices(const Literal& arguments, const EvaluateOptions& options) {
+  const int64_t count = DeviceCount(cone_->module);
+  std::vector<std::vector<Literal>> by_device;
+  for (int64_t device = 0; device < count; ++device)
+    by_device.emplace_back(cone_->parameters.size(), OfDevice(arguments, device, count));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> leaves,
+                       executable_->RunDevices(std::move(by_device), options));
+  std::vector<Literal> results;
+  for (const Literal& own : leaves) {
+    size_t next = 0;
+    results.push_back(Assemble(*flat_->computation().root(), own, next));
+  }
+  return AllDevices(std::move(results));
 }
 
 bool IsTrue(const Literal& condition) { return *condition.data() != std::byte{0}; }

@@ -14,6 +14,8 @@ class Function {
                                        Engine engine, const EvaluateOptions& options);
   // Calls a computation with at most one parameter.
   absl::StatusOr<Literal> Call(const Literal& argument, const EvaluateOptions& options);
+  // Calls it on all devices of the module, with the arguments of all (see AllDevices); returns all results.
+  absl::StatusOr<Literal> CallOnAllDevices(const Literal& arguments, const EvaluateOptions& options);
 
  private:
   std::unique_ptr<FlatModule> flat_;

@@ -11,11 +11,17 @@
 
 namespace hlo::debug {
 
-absl::StatusOr<CheckedModule> CheckedText(const std::string& text) {
+absl::StatusOr<std::shared_ptr<Module>> ParsedText(const std::string& text) {
   const auto source = std::make_shared<const SourceText>("extracted", text);
   Diagnostics diagnostics;
   std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
   if (module == nullptr) return diagnostics.ToStatus(*source);
+  return module;
+}
+
+absl::StatusOr<CheckedModule> CheckedText(const std::string& text) {
+  HLO_ASSIGN_OR_RETURN(std::shared_ptr<Module> module, ParsedText(text));
+  Diagnostics diagnostics;
   return Check(module, diagnostics);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Parses the modules that this folder makes, and writes them as golden folders.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@
 
 namespace hlo::debug {
 
-// Parses and checks the text of an extracted part.
+// Parses the text of an extracted part.
+absl::StatusOr<std::shared_ptr<Module>> ParsedText(const std::string& text);
+// Parses and checks it.
 absl::StatusOr<CheckedModule> CheckedText(const std::string& text);
 
 // The contents of a golden folder: module.hlo, inputs.npz if there are inputs, outputs.npz unless `outputs`

@@ -29,10 +29,18 @@ absl::StatusOr<SharedCase> Inlined(const TestCase& test) {
   return MakeTestCase(flat, {&root, 1}, values);
 }
 
-// Runs a loop and returns its states: the initial one and those after each iteration.
+// True if all devices run another iteration. Returns Unimplemented if only some do.
+absl::StatusOr<bool> RunsOnAllDevices(const Literal& conditions, int64_t count) {
+  int64_t running = 0;
+  for (int64_t device = 0; device < count; ++device) running += IsTrue(OfDevice(conditions, device, count));
+  if (running > 0 && running < count)
+    return absl::UnimplementedError("the devices leave the loop after different iterations");
+  return running == count;
+}
+
+// Runs a loop and returns its states, on all devices: the initial one and those after each iteration.
 absl::StatusOr<std::vector<Literal>> StatesOf(const CaseGraph& graph, const Instruction& loop) {
-  if (spmd::HasSeveralDevices(*graph.flat.source()))
-    return absl::UnimplementedError("the iterations of one device may wait for others");
+  const int64_t count = spmd::GridOf(*graph.flat.source()).count();
   const Instruction* operand = loop.operand(0);
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> states, graph.Compute({&operand, 1}));
   const auto make = [&](const Computation& computation) {
@@ -41,9 +49,10 @@ absl::StatusOr<std::vector<Literal>> StatesOf(const CaseGraph& graph, const Inst
   HLO_ASSIGN_OR_RETURN(Function condition, make(*loop.Get<attr::condition>()));
   HLO_ASSIGN_OR_RETURN(Function body, make(*loop.Get<attr::body>()));
   while (static_cast<int64_t>(states.size()) <= kMaxIterations) {
-    HLO_ASSIGN_OR_RETURN(const Literal runs, condition.Call(states.back(), kLimits));
-    if (!IsTrue(runs)) return states;
-    HLO_ASSIGN_OR_RETURN(Literal next, body.Call(states.back(), kLimits));
+    HLO_ASSIGN_OR_RETURN(const Literal conditions, condition.CallOnAllDevices(states.back(), kLimits));
+    HLO_ASSIGN_OR_RETURN(const bool runs, RunsOnAllDevices(conditions, count));
+    if (!runs) return states;
+    HLO_ASSIGN_OR_RETURN(Literal next, body.CallOnAllDevices(states.back(), kLimits));
     states.push_back(std::move(next));
   }
   return absl::ResourceExhaustedError("the loop has too many iterations");

@@ -84,6 +84,7 @@ class Assembler {
     rank_ = 0;
     if (IsLiteral(text)) return AddLiteral(text);
     if (const io::DeviceKey key = KeyOfText(text, options_.device.has_value()); key.rank() > 0) {
+      names_devices_ = true;
       if (const absl::Status status = io::CheckDeviceKey(key, *options_.device); !status.ok())
         return absl::Status(status.code(), fmt::format("--input {}: {}", text, Message(status)));
       if (!key.Includes(*options_.device)) return absl::OkStatus();
@@ -130,12 +131,19 @@ class Assembler {
     constexpr size_t kShown = 10;
     const size_t more = missing.size() > kShown ? missing.size() - kShown : 0;
     missing.resize(missing.size() - more);
-    return absl::FailedPreconditionError(
-        fmt::format("no value for {}{}; give --input for each, or --random SEED",
-                    absl::StrJoin(missing, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
+    return absl::FailedPreconditionError(fmt::format(
+        "no value for {}{}{}; give --input for each, or --random SEED", absl::StrJoin(missing, ", "),
+        more > 0 ? fmt::format(" and {} more", more) : "", OnDevice()));
   }
 
  private:
+  // Returns " on p1" if keys of the inputs name devices.
+  std::string OnDevice() const {
+    if (!names_devices_) return "";
+    std::string name = options_.device->prefix();
+    return fmt::format(" on {}", name.substr(0, name.find('/')));
+  }
+
   // Returns the slot of `2`, `2.0`, `name`, `name.0` or numpy.savez's `arr_2`; nullptr if there is none.
   Slot* Find(std::string_view key) {
     if (!key.empty() && key[0] == '%') key.remove_prefix(1);
@@ -177,7 +185,7 @@ class Assembler {
   absl::Status Set(Slot& slot, const absl::StatusOr<Literal>& value) {
     if (!value.ok()) return Annotate(value.status(), slot);
     if (!slot.IsFree(rank_)) {
-      return absl::FailedPreconditionError(fmt::format("{} is given twice", slot.name));
+      return absl::FailedPreconditionError(fmt::format("{} is given twice{}", slot.name, OnDevice()));
     }
     Distribute(slot, *value);
     return absl::OkStatus();
@@ -303,6 +311,7 @@ class Assembler {
     const int outer_rank = rank_;
     for (const std::string& key : archive->keys()) {
       const io::DeviceKey parsed = options_.device ? io::ParseDeviceKey(key) : io::DeviceKey{.name = key};
+      names_devices_ |= parsed.rank() > 0;
       absl::Status status;
       if (options_.device) status = io::CheckDeviceKey(parsed, *options_.device);
       Slot* slot = Find(parsed.name);
@@ -338,6 +347,7 @@ class Assembler {
   absl::flat_hash_map<std::string_view, size_t> names_;
   std::vector<Slot> parameters_;
   int rank_ = 0;  // The rank of the key whose value is set.
+  bool names_devices_ = false;
 };
 
 }  // namespace

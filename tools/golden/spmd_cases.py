@@ -267,6 +267,137 @@ def vocabulary_loss(logits, labels):
     return lax.pmean((total - picked).mean(), 'data')
 
 
+EXPLICIT = jax.make_mesh((2, 4), ('data', 'model'), axis_types=(AxisType.Explicit,) * 2)
+
+
+def constrained(x, mesh, *spec):
+    return lax.with_sharding_constraint(x, NamedSharding(mesh, P(*spec)))
+
+
+@program(DM, [(8, 16), (16, 16)], [P('data', None), P(None, 'model')], P('data', 'model'))
+def nested_manual(x, w):
+    """A region that is manual along one axis inside a region that is manual along another."""
+    def inner(x, w):
+        return jnp.tanh(x @ w) + lax.axis_index('model')
+
+    def outer(x, w):
+        y = jax.shard_map(inner, in_specs=(P(), P(None, 'model')), out_specs=P(None, 'model'), axis_names={'model'})(x, w)
+        return y - lax.pmean(y, 'data')
+    return jax.shard_map(outer, mesh=DM, in_specs=(P('data'), P()), out_specs=P('data'), axis_names={'data'})(x, w)
+
+
+@program(ONE, [(4, 6, 8), (8, 8, 8)], [P(), P('i')], (P(), P('i')))
+def pipeline_gradient(batches, weights):
+    """The gradient of a pipeline whose steps are a scan around a permute."""
+    def body(batches, w):
+        stage = lax.axis_index('i')
+
+        def step(held, t):
+            x = lax.dynamic_index_in_dim(batches, jnp.minimum(t, 3), keepdims=False)
+            y = jnp.tanh(jnp.where(stage == 0, x, held) @ w[0])
+            return lax.ppermute(y, 'i', [(d, (d + 1) % 8) for d in range(8)]), y
+        _, ys = lax.scan(step, lax.pcast(jnp.zeros((6, 8)), 'i', to='varying'), jnp.arange(11))
+        return lax.psum(jnp.where(stage == 7, ys[7:], 0), 'i')
+
+    def loss(w):
+        return (jax.shard_map(body, mesh=ONE, in_specs=(P(), P('i')), out_specs=P())(batches, w) ** 2).mean()
+    return jax.value_and_grad(loss)(weights)
+
+
+@program(DM, [(8, 16, 3)], [P('data', 'model')], (P(('model', 'data')), P('data', None, None), P('data', 'model')))
+@per_device(DM, (P('data', 'model'),), (P(('model', 'data')), P('data', None, None), P('data', 'model')), check_vma=False)
+def untiled(x):
+    """Scatters and gathers that remove or add a dimension, along one axis or two."""
+    scattered = lax.psum_scatter(x[:, :2].reshape(8, 3), ('model', 'data'), scatter_dimension=0, tiled=False)
+    gathered = lax.all_gather(x, 'model', axis=1, tiled=False).reshape(4, 16, 3)
+    return scattered[None], gathered, lax.psum_scatter(x.sum(2), 'data', scatter_dimension=0, tiled=True)
+
+
+@program(ONE, [(16, 8)], [P('i')], P('i'))
+@per_device(ONE, (P('i'),), P('i'), check_vma=False)
+def index_groups(x):
+    """Collectives of groups of an axis, whose members are not in ascending order."""
+    pairs = [[0, 3], [5, 1], [2, 4], [7, 6]]
+    gathered = lax.all_gather(x, 'i', axis_index_groups=pairs, tiled=True)
+    scattered = lax.psum_scatter(gathered, 'i', axis_index_groups=pairs, tiled=True)
+    exchanged = lax.all_to_all(scattered, 'i', 0, 1, axis_index_groups=pairs, tiled=True).reshape(2, 8)
+    return lax.psum(x, 'i', axis_index_groups=[[0, 1, 2, 3], [4, 5, 6, 7]]) + scattered * 2 + exchanged
+
+
+@program(DM, [(16, 16), (16, 16)], [P('data', 'model'), P('model', 'data')], P())
+def constraints_in_a_loop(x, w):
+    """A loop that changes the sharding of its state in each iteration."""
+    def body(i, x):
+        x = jnp.tanh(constrained(x @ w, DM, 'model', 'data')) + i
+        x = constrained(x, DM, ('data', 'model'), None)
+        return x / 2 + constrained(x.T, DM, None, ('model', 'data'))
+    return lax.fori_loop(0, 5, body, x)
+
+
+@program(DM, [(8, 12, 4)], [P('data', 'model')], (P('data', 'model'), P('data', None, 'model')))
+@per_device(DM, (P('data', 'model'),), (P('data', 'model'), P('data', None, 'model')))
+def exchanged_dimensions(x):
+    """Exchanges between two dimensions, and one that removes a dimension and adds another."""
+    y = lax.all_to_all(x, 'model', split_axis=2, concat_axis=1, tiled=True)
+    z = lax.all_to_all(y.reshape(4, 4, 3, 1), 'model', split_axis=1, concat_axis=0, tiled=False)
+    return z.reshape(4, 4, 3).transpose(1, 2, 0), y
+
+
+@program(ONE, [(16, 8), (8, 8), (8, 8)], [P('i'), P(), P()], (P(), P()))
+@per_device(ONE, (P('i'), P(), P()), (P(), P()), check_vma=False)
+def zero_step(x, w, momentum):
+    """A data-parallel step that scatters gradients, updates a part of the weights on each device, and gathers them."""
+    part = lax.psum_scatter(jax.grad(lambda w: (jnp.sin(x @ w) ** 2).sum())(w), 'i', tiled=True) / 16
+    mine = 0.9 * lax.dynamic_slice_in_dim(momentum, lax.axis_index('i'), 1) + part
+    return lax.all_gather(lax.dynamic_slice_in_dim(w, lax.axis_index('i'), 1) - 0.1 * mine, 'i', tiled=True), lax.psum(mine, 'i')
+
+
+@program(DM, [(24, 8), np.arange(32, dtype=np.int32).reshape(8, 4) * 7 % 24, (8, 4, 8)],
+         [P('model', None), P('data'), P('data')], (P('model'), P('model')))
+def embedding_gradient(table, ids, g):
+    """Sums and overwrites of rows of a table that is in parts along another axis than the numbers of the rows."""
+    slope = jax.vjp(lambda t: constrained(t[ids], DM, 'data'), table)[1](g)[0]
+    return slope, table.at[ids[:, 0]].set(g[:, 0])
+
+
+@program(EXPLICIT, [(8, 16), (16, 32), (32, 16)], [P('data', None), P(None, 'model'), P('model', None)], P('data', None))
+def explicit_axes(x, a, b):
+    """A mesh whose axes are explicit: types of arrays name their shardings."""
+    h = jax.nn.relu(jnp.einsum('bd,df->bf', x, a, out_sharding=NamedSharding(EXPLICIT, P('data', 'model'))))
+    return jnp.einsum('bf,fd->bd', h, b, out_sharding=NamedSharding(EXPLICIT, P('data', None))) + x
+
+
+@program(ONE, [(8, 4)], [P('i')], (P(), P('i')))
+@per_device(ONE, (P('i'),), (P(), P('i')), check_vma=False)
+def loop_until_agreed(x):
+    """A loop that all devices leave together, whose iterations permute values and subtract their mean in turn."""
+    def step(state):
+        x, n = state
+        turned = lax.cond(n % 2 == 0, lambda x: lax.ppermute(x, 'i', [(d, (d + 3) % 8) for d in range(8)]),
+                          lambda x: x - lax.pmean(x, 'i'), x)
+        return turned * 0.7, n + 1
+    x, n = lax.while_loop(lambda state: lax.pmax(jnp.abs(state[0]).max(), 'i') > 0.05, step, (x, jnp.int32(0)))
+    return n, x
+
+
+@program(DM, [(4, 32, 8), (4, 8), (4, 8), np.int32(13)], [P('data', 'model'), P('data'), P('data'), P()],
+         (P('data'), P('data', 'model')))
+def decoding_step(cache, q, new, at):
+    """A step of decoding, which writes into a cache that is in parts along the sequence."""
+    cache = lax.dynamic_update_slice(cache, new[:, None], (jnp.int32(0), jnp.int32(at), jnp.int32(0)))
+    scores = jnp.where(jnp.arange(32) <= at, jnp.einsum('bd,btd->bt', q, cache), -1e9)
+    return jnp.einsum('bt,btd->bd', jax.nn.softmax(scores, -1), cache), cache
+
+
+@program(SHUFFLED, [(16, 8), (8, 16)], [P('a', 'b'), P('b', 'a')], (P(('b', 'a')), P('a')))
+@per_device(SHUFFLED, (P('a', 'b'), P('b', 'a')), (P(('b', 'a')), P('a')), check_vma=False)
+def shuffled_collectives(x, w):
+    """Collectives along axes in both orders, of a mesh whose devices are in another order."""
+    scattered = lax.psum_scatter(lax.all_gather(x, ('b', 'a'), tiled=True), ('a', 'b'), tiled=True)
+    turned = lax.ppermute(scattered, ('a', 'b'), [(d, (d + 1) % 8) for d in range(8)])
+    return turned + lax.axis_index(('b', 'a')), lax.psum(x @ w, 'b')[:, :2]
+
+
 def is_shape(x):
     return isinstance(x, tuple) and all(isinstance(n, int) for n in x)
 

@@ -708,6 +708,9 @@ TEST_F(Cli, RunsOnAGpuOrSaysThatThereIsNone) {
     EXPECT_EQ(gpu.out, "f32[2] {1.5, 12}\n");
   }
   EXPECT_EQ(Run(file + " --device=gpu --engine=reference").status, 2);
+  // Several numbers in one argument, which ends the flag.
+  EXPECT_EQ(Run(file + " --gpu=1,2").err, Run(file + " --gpu 1").err);
+  EXPECT_EQ(Run("--gpu 1,2 " + file).err, Run("--gpu 1 " + file).err);
   const Outcome last = Run(file + " --gpu=1023");
   EXPECT_EQ(last.status, found["gpus"].empty() ? 3 : 2);
   EXPECT_HAS(last.err, found["gpus"].empty() ? "no " : "there is no GPU 1023: this machine has");

@@ -101,7 +101,7 @@ ENTRY e { x = s32[1] parameter(0) ROOT g = s32[4] all-gather(x), dimensions={0},
   EXPECT_EQ(Run(file + " -i {1} -i r1/=" + Path("one.json")).out, "all 4 devices:\ns32[4] {1, 1, 5, 5}\n");
   const Outcome twice = Run(file + " -i {1} -i p1/0={2} -i p1/x={3}");
   EXPECT_EQ(twice.status, 2);
-  EXPECT_HAS(twice.err, "parameter 0 'x' is given twice");
+  EXPECT_HAS(twice.err, "parameter 0 'x' is given twice on r0p1");
   const Outcome unknown = Run(file + " -i {1} -i p2/0={2}");
   EXPECT_EQ(unknown.status, 2);
   EXPECT_HAS(unknown.err, "names partition 2, but the run has 2 replicas and 2 partitions");
@@ -162,7 +162,12 @@ ENTRY e {
   EXPECT_HAS(Run(file + " -i '{{1,2},{3,4},{5,6},{7,8}}' -i '{100,200}' --shard-by " + before).out,
              "f32[4,2] { { 117, 222 }");
   // Without them results stay apart.
-  EXPECT_HAS(Run(file + " --random 1 --per-device x --shard").out, "p1:\nf32[2,2]");
+  const Outcome apart = Run(file + " --random 1 --per-device x --shard");
+  EXPECT_HAS(apart.out, "p1:\nf32[2,2]");
+  EXPECT_HAS(apart.err, "warning: --shard: no sharding of the root tells how to join the results");
+  const Outcome missing = Run(file + " --random 1 --shard-by missing.hlo");
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_HAS(missing.err, "after.hlo: error: --shard-by: cannot read 'missing.hlo'");
 }
 
 TEST_F(SeveralDevices, ExtractedPartsKeepShardingsAndCounts) {
@@ -449,6 +454,48 @@ ENTRY e {
   // The parameter and the all-reduce, and three instructions of its reducer.
   EXPECT_EQ(Json::parse(outcome.out)["instructions"][1], 5) << text;
   EXPECT_EQ(Run("check " + Path("small")).status, 0);
+  EXPECT_HAS(Run(Path("small/module.hlo") + " -i " + Path("small/inputs.npz")).out, "nan");
+}
+
+// A loop whose devices exchange values makes a NaN in its third iteration of five.
+TEST_F(SeveralDevices, MinimizeShortensLoopsOfSeveralDevices) {
+  const std::string file = Write("m.hlo", "HloModule m, replica_count=2\n" + std::string(kAddTwo) + R"(
+body {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[4] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  third = f32[] constant(1)
+  thirds = f32[4] broadcast(third), dimensions={}
+  less = f32[4] subtract(x, thirds)
+  root = f32[4] sqrt(less)
+  square = f32[4] multiply(root, root)
+  moved = f32[4] collective-permute(square), source_target_pairs={{0,1},{1,0}}
+  ROOT t = (s32[], f32[4]) tuple(next, moved)
+}
+condition {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  five = s32[] constant(5)
+  ROOT l = pred[] compare(i, five), direction=LT
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  zero = s32[] constant(0)
+  init = (s32[], f32[4]) tuple(zero, x)
+  w = (s32[], f32[4]) while(init), condition=condition, body=body
+  y = f32[4] get-tuple-element(w), index=1
+  ROOT a = f32[4] all-reduce(y), to_apply=f
+}
+)");
+  const Outcome outcome = Run("minimize --format=json --judge-nan " + file +
+                              " -i x='{9,9,9,9}' -i 'r1/x={2.5,2.5,2.5,2.5}' -j 1 -o " + Path("small"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::string text = ReadFile(Path("small/module.hlo"));
+  EXPECT_EQ(text.find("while("), std::string::npos) << text;
+  EXPECT_HAS(text, "sqrt(");
+  EXPECT_EQ(Json::parse(outcome.out)["instructions"][1], 2) << text;
   EXPECT_HAS(Run(Path("small/module.hlo") + " -i " + Path("small/inputs.npz")).out, "nan");
 }
 
