@@ -31,6 +31,8 @@ std::string_view Name(Exit exit) {
 }
 
 std::string FallbacksText(const Executable& executable) {
+  if (!executable.fallback_reason().empty())
+    return fmt::format("the reference ran the whole module on the CPU: {}\n", executable.fallback_reason());
   const std::vector<Fallback> fallbacks = executable.fallbacks();
   std::string text = fmt::format("{} of the plan's steps ran on the CPU\n", fallbacks.size());
   for (const Fallback& fallback : fallbacks) {

@@ -732,6 +732,15 @@ TEST_F(Cli, TheEmulatedGpuTellsWhatItLeavesToTheCpu) {
   EXPECT_EQ(run.err,
             "1 of the plan's steps ran on the CPU\n"
             "  custom-call c: no kernel takes this custom-call (1 runs, 36 bytes copied)\n");
+  // Custom calls of the caller need the reference.
+  const Outcome whole = Run(
+      Write(
+          "t.hlo",
+          "ENTRY e { a = f32[2] parameter(0) ROOT b = f32[2] custom-call(a), custom_call_target=\"t\" }\n") +
+      " --input '{1,2}' --custom-call t=identity --device=emulated-gpu --explain-fallbacks");
+  EXPECT_EQ(whole.out, "f32[2] {1, 2}\n");
+  EXPECT_HAS(whole.err,
+             "the reference ran the whole module on the CPU: custom calls that the caller supplies");
 }
 
 }  // namespace
