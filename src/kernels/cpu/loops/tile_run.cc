@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/copy_array.h"
+#include "kernels/cpu/elementwise/copy_rows.h"
 #include "kernels/cpu/elementwise/irregular_read.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/loops/tile_program.h"
@@ -99,17 +100,25 @@ const std::byte* TileProgram::Read(int32_t number, void* const* arguments, const
   const int64_t width = ByteCount(access.type);
   const auto* data = access.IsArray() ? static_cast<const std::byte*>(arguments[access.argument]) : nullptr;
   if (patterns_[number] == Pattern::kDense && data != nullptr) return data + (base + begin) * width;
+  if (data == nullptr) {
+    const Lane lane = LaneOf(access.type);
+    EachRow(inner_dims(), access.inner, base, begin, n,
+            [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
+              FillIota(lane, length, scratch + done * LaneBytes(lane), at, stride);
+            });
+    return scratch;
+  }
   const std::byte* result = scratch;
-  EachRow(inner_dims(), access.inner, base, begin, n,
-          [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
-            if (data == nullptr)
-              FillIota(LaneOf(access.type), length, scratch + done * LaneBytes(LaneOf(access.type)), at,
-                       stride);
-            else if (stride == 1 && length == n)
-              result = data + at * width;
-            else
-              CopyStrided(length, width, scratch + done * width, 1, data + at * width, stride);
-          });
+  EachRowGroup(
+      inner_dims(), access.inner, base, begin, n,
+      [&](int64_t at, int64_t rows, int64_t distance, int64_t stride, int64_t length, int64_t done) {
+        if (stride == 1 && length == n)
+          result = data + at * width;
+        else if (rows == 1)
+          CopyStrided(length, width, scratch + done * width, 1, data + at * width, stride);
+        else
+          ReadRows({rows, length, distance, stride}, width, data + at * width, scratch + done * width);
+      });
   return result;
 }
 
@@ -121,10 +130,13 @@ void TileProgram::Write(const Access& access, bool contiguous, void* const* argu
     std::memmove(data + (base + begin) * width, from, n * width);
     return;
   }
-  EachRow(inner_dims(), access.inner, base, begin, n,
-          [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
-            CopyStrided(length, width, data + at * width, stride, from + done * width, 1);
-          });
+  EachRowGroup(inner_dims(), access.inner, base, begin, n,
+               [&](int64_t at, int64_t rows, int64_t distance, int64_t stride, int64_t length, int64_t done) {
+                 if (rows == 1)
+                   CopyStrided(length, width, data + at * width, stride, from + done * width, 1);
+                 else
+                   WriteRows({rows, length, distance, stride}, width, data + at * width, from + done * width);
+               });
 }
 
 // Broadcasts one element to the n positions of a tile.

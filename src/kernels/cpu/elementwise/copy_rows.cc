@@ -1,0 +1,119 @@
+#include "kernels/cpu/elementwise/copy_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include "kernels/cpu/elementwise/tile_loops.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Rows of up to this number of bytes are copied as two blocks, which may overlap.
+constexpr int64_t kLargestBlocks = 128;
+
+// Calls run with the size of a block as a constant: two blocks cover `byte_count` bytes. Returns false if no
+// size fits.
+template <class Run>
+bool WithBlock(int64_t byte_count, const Run& run) {
+  if (byte_count > kLargestBlocks) return false;
+  const auto fits = [&](int64_t size) { return byte_count >= size && byte_count <= 2 * size; };
+  if (fits(64)) return run.template operator()<64>(), true;
+  if (fits(32)) return run.template operator()<32>(), true;
+  if (fits(16)) return run.template operator()<16>(), true;
+  if (fits(8)) return run.template operator()<8>(), true;
+  if (fits(4)) return run.template operator()<4>(), true;
+  return false;
+}
+
+template <int64_t kBlock>
+void CopyBlocks(int64_t rows, int64_t byte_count, std::byte* to, int64_t to_row, const std::byte* from,
+                int64_t from_row) {
+  struct Block {
+    std::byte bytes[kBlock];
+  };
+  const int64_t second = byte_count - kBlock;
+  for (int64_t r = 0; r < rows; ++r, to += to_row, from += from_row) {
+    Block a, b;
+    std::memcpy(&a, from, kBlock);
+    std::memcpy(&b, from + second, kBlock);
+    std::memcpy(to, &a, kBlock);
+    std::memcpy(to + second, &b, kBlock);
+  }
+}
+
+template <class T, int64_t kBlock>
+void SplatBlocks(const RowStrides& from, T* to, const T* array) {
+  constexpr int64_t kCount = std::max<int64_t>(kBlock / static_cast<int64_t>(sizeof(T)), 1);
+  const int64_t second = from.length - kCount;
+  for (int64_t r = 0; r < from.rows; ++r, to += from.length, array += from.row_stride) {
+    std::array<T, kCount> block;
+    block.fill(*array);
+    std::memcpy(to, &block, sizeof block);
+    std::memcpy(to + second, &block, sizeof block);
+  }
+}
+
+template <class T>
+void ReadRowsAs(const RowStrides& from, const T* array, T* to) {
+  constexpr int64_t kWidth = sizeof(T);
+  const auto [rows, length, row_stride, stride] = from;
+  const int64_t byte_count = length * kWidth;
+  if (stride == 1) {
+    const bool copied = WithBlock(byte_count, [&, rows = rows, row_stride = row_stride]<int64_t kBlock>() {
+      CopyBlocks<kBlock>(rows, byte_count, reinterpret_cast<std::byte*>(to), byte_count,
+                         reinterpret_cast<const std::byte*>(array), row_stride * kWidth);
+    });
+    if (copied) return;
+    for (int64_t r = 0; r < rows; ++r, to += length, array += row_stride) std::memcpy(to, array, byte_count);
+    return;
+  }
+  if (stride == 0) {
+    if (kWidth < 16 && WithBlock(byte_count, [&]<int64_t kBlock>() {
+          if constexpr (kBlock >= kWidth) SplatBlocks<T, kBlock>(from, to, array);
+        }))
+      return;
+    for (int64_t r = 0; r < rows; ++r, to += length, array += row_stride) std::fill_n(to, length, *array);
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r, to += length, array += row_stride) {
+    for (int64_t i = 0; i < length; ++i) to[i] = array[i * stride];
+  }
+}
+
+template <class T>
+void WriteRowsAs(const RowStrides& to, T* array, const T* from) {
+  constexpr int64_t kWidth = sizeof(T);
+  const auto [rows, length, row_stride, stride] = to;
+  const int64_t byte_count = length * kWidth;
+  if (stride == 1) {
+    const bool copied = WithBlock(byte_count, [&, rows = rows, row_stride = row_stride]<int64_t kBlock>() {
+      CopyBlocks<kBlock>(rows, byte_count, reinterpret_cast<std::byte*>(array), row_stride * kWidth,
+                         reinterpret_cast<const std::byte*>(from), byte_count);
+    });
+    if (copied) return;
+    for (int64_t r = 0; r < rows; ++r, from += length, array += row_stride)
+      std::memcpy(array, from, byte_count);
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r, from += length, array += row_stride) {
+    for (int64_t i = 0; i < length; ++i) array[i * stride] = from[i];
+  }
+}
+
+}  // namespace
+
+void ReadRows(const RowStrides& from, int64_t width, const void* array, void* contiguous) {
+  DispatchWidth(width, [&]<class T>() {
+    ReadRowsAs<T>(from, static_cast<const T*>(array), static_cast<T*>(contiguous));
+  });
+}
+
+void WriteRows(const RowStrides& to, int64_t width, void* array, const void* contiguous) {
+  DispatchWidth(width, [&]<class T>() {
+    WriteRowsAs<T>(to, static_cast<T*>(array), static_cast<const T*>(contiguous));
+  });
+}
+
+}  // namespace hlo::cpu

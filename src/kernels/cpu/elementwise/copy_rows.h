@@ -1,0 +1,18 @@
+#pragma once
+// This file copies short rows between strided arrays and contiguous memory.
+
+#include <cstdint>
+
+namespace hlo::cpu {
+
+// The elements of an array at `rows` rows of `length` positions; strides are in elements.
+struct RowStrides {
+  int64_t rows, length, row_stride, stride;
+};
+
+// Copies the elements of the rows to contiguous memory, or from it. Elements have `width` bytes (1, 2, 4, 8
+// or 16). The memory does not overlap.
+void ReadRows(const RowStrides& from, int64_t width, const void* array, void* contiguous);
+void WriteRows(const RowStrides& to, int64_t width, void* array, const void* contiguous);
+
+}  // namespace hlo::cpu
