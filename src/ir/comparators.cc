@@ -106,7 +106,7 @@ class ComparatorMatcher {
     int64_t first = left->Get<attr::number>(), second = right->Get<attr::number>();
     const bool swapped = first > second;
     if (swapped) std::swap(first, second);
-    if (first % 2 != 0 || second != first + 1) return std::nullopt;
+    if (first % 2 != 0 || second != first + 1 || first / 2 >= sort_.operand_count()) return std::nullopt;
     if (!left->shape().IsScalar() || sort_.operand(first / 2)->shape().type() != left->shape().type())
       return std::nullopt;
     return ComparatorKey{first / 2, (direction == ComparisonDirection::kGt) != swapped, &compare, left};
@@ -140,7 +140,7 @@ bool AreSameFunction(const Instruction& a, const Instruction& b) {
 
 std::optional<std::vector<ComparatorKey>> MatchComparator(const Instruction& sort) {
   ComparatorMatcher matcher(sort);
-  if (!matcher.Collect(*sort.Get<attr::to_apply>()->root())) return std::nullopt;
+  if (!matcher.Collect(*sort.called_computations()[0]->root())) return std::nullopt;
   return matcher.TakeKeys();
 }
 

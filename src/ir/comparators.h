@@ -28,7 +28,8 @@ struct ComparatorKey {
 };
 
 // Returns the keys of a lexicographic comparator, most significant first: `a < b`, or `a < b or (a == b and
-// ...)`, or the same as a select. Returns nullopt for other comparators.
+// ...)`, or the same as a select. Returns nullopt for other comparators. `sort` is any instruction that calls
+// one computation, a comparator with two parameters for each operand.
 std::optional<std::vector<ComparatorKey>> MatchComparator(const Instruction& sort);
 
 // True if both values are the same function of one parameter each.

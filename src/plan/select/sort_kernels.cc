@@ -250,20 +250,27 @@ absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& befo
   return absl::OkStatus();
 }
 
-// Returns the first k elements of each line along the last dimension in the total order, and their positions.
-absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const void* const> operands,
-                     absl::Span<void* const> results) {
+// Returns the first k elements of each line along the last dimension in the key's order, and their positions.
+absl::Status RunTopk(const Instruction& topk, const cpu::SortOrder& order, const cpu::TileCode* key,
+                     absl::Span<const void* const> operands, absl::Span<void* const> results) {
   const Shape &shape = topk.operand(0)->shape(), &values = topk.shape().element(0);
   const Lines lines(shape, shape.rank() - 1);
   const int64_t k = values.dim(values.rank() - 1), width = ByteCount(shape.type());
   std::memset(results[0], 0, *DenseByteCount(values));
   std::memset(results[1], 0, *DenseByteCount(topk.shape().element(1)));
-  const cpu::SortOrder order{loops::LaneOf(shape.type()), largest, true};
   const auto key_bits = static_cast<int>(8 * loops::LaneBytes(order.lane));
+  std::atomic<bool> all = true;
   ParallelFor(lines.count, 3.0 * static_cast<double>(lines.count * lines.length), [&](int64_t line) {
     const auto read = [&](int64_t begin, int64_t n, uint64_t* keys) {
       BlockLanes lanes;
-      cpu::MakeSortKeys(order, n, lanes.Load(shape.type(), operands[0], lines, line, begin, n), keys);
+      const void* elements = lanes.Load(shape.type(), operands[0], lines, line, begin, n);
+      alignas(64) std::byte computed[cpu::kKeyBlock * 8];
+      if (key != nullptr) {
+        void* out[] = {computed};
+        key->Run(n, &elements, out);
+        elements = computed;
+      }
+      if (!cpu::MakeSortKeys(order, n, elements, keys)) all = false;
     };
     cpu::SortScratch scratch;
     const cpu::CachedVector<uint32_t> first =
@@ -274,18 +281,23 @@ absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const voi
                        first.data());
     std::copy(first.begin(), first.end(), static_cast<int32_t*>(results[1]) + line * k);
   });
-  return absl::OkStatus();
+  return all ? absl::OkStatus() : absl::UnimplementedError("an element has no place in the order");
 }
 
 constexpr int64_t kMaxLineLength = std::numeric_limits<int32_t>::max();
 
-LibraryKernel TopkKernel(const Instruction& topk, bool largest) {
+bool HasTopkKernel(const Instruction& topk) {
   const Shape& shape = topk.operand(0)->shape();
-  if (shape.rank() == 0 || shape.dim(shape.rank() - 1) > kMaxLineLength || IsComplex(shape.type()) ||
-      !HasS32Positions(topk))
-    return {};
-  return {"topk", [largest](const Instruction& node, auto operands, auto results) {
-            return RunTopk(node, largest, operands, results);
+  return shape.rank() > 0 && shape.dim(shape.rank() - 1) <= kMaxLineLength && !IsComplex(shape.type()) &&
+         HasS32Positions(topk);
+}
+
+// Orders by the elements themselves.
+LibraryKernel TopkKernel(const Instruction& topk, bool largest) {
+  if (!HasTopkKernel(topk)) return {};
+  const cpu::SortOrder order{loops::LaneOf(topk.operand(0)->shape().type()), largest, true};
+  return {"topk", [order](const Instruction& node, auto operands, auto results) {
+            return RunTopk(node, order, nullptr, operands, results);
           }};
 }
 
@@ -324,15 +336,19 @@ LibraryKernel FindSortKernel(const Instruction& sort) {
 }
 
 LibraryKernel FindTopkCallKernel(const Instruction& call) {
-  if (call.called_computations().size() != 1) return {};
+  if (call.called_computations().size() != 1 || !HasTopkKernel(call)) return {};
   const Computation& comparator = *call.called_computations()[0];
   const Instruction& root = *comparator.root();
   const ComparisonDirection direction = root.Get<attr::direction>();
-  if (root.opcode() != Opcode::kCompare || root.operand(0) != comparator.parameter(0) ||
-      root.operand(1) != comparator.parameter(1) ||
-      (direction != ComparisonDirection::kGt && direction != ComparisonDirection::kLt))
-    return {};
-  return TopkKernel(call, direction == ComparisonDirection::kGt);
+  if (root.opcode() == Opcode::kCompare && root.operand(0) == comparator.parameter(0) &&
+      root.operand(1) == comparator.parameter(1) &&
+      (direction == ComparisonDirection::kGt || direction == ComparisonDirection::kLt))
+    return TopkKernel(call, direction == ComparisonDirection::kGt);
+  std::optional<std::vector<SortKey>> keys = FindSortKeys(call);
+  if (!keys.has_value() || keys->size() != 1 || keys->front().operand != 0) return {};
+  return {"topk", [key = std::move(keys->front())](const Instruction& node, auto operands, auto results) {
+            return RunTopk(node, key.order, &key.code, operands, results);
+          }};
 }
 
 LibraryKernel FindTopkKernel(const Instruction& topk) {
