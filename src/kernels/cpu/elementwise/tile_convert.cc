@@ -33,11 +33,16 @@ To ConvertOne(From value, int bits) {
   }
 }
 
+// Loops over bool do not vectorise, unlike those over its bytes.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
 template <class From, class To>
 void ConvertLoop(int64_t n, void* out, const void* const* in, int64_t bits) {
-  const From* a = static_cast<const From*>(in[0]);
+  const auto* a = static_cast<const Stored<From>*>(in[0]);
   To* o = static_cast<To*>(out);
-  for (int64_t i = 0; i < n; ++i) o[i] = ConvertOne<From, To>(a[i], static_cast<int>(bits));
+  HLO_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < n; ++i) o[i] = ConvertOne<Stored<From>, To>(a[i], static_cast<int>(bits));
 }
 
 // The bounds and every s32 are exact in f64.

@@ -34,6 +34,28 @@ struct FullShiftRightArithmetic {
   }
 };
 
+// Divide and Remainder of scalar_ops.h for at most 32 bits, by way of floats, in a form that vectorises. A
+// quotient that is no integer is further from one than the rounding error, so that the results are exact.
+struct FloatDivide {
+  template <class T>
+  T operator()(T a, T b) const {
+    using Float = std::conditional_t<sizeof(T) == 4, double, float>;
+    constexpr T kMinusOne = static_cast<T>(-1);
+    const bool negates = std::is_signed_v<T> && b == kMinusOne;
+    const T divisor = b == 0 || negates ? T{1} : b;
+    const auto quotient = static_cast<T>(static_cast<Float>(a) / static_cast<Float>(divisor));
+    const T negative = static_cast<T>(std::make_unsigned_t<T>{0} - static_cast<std::make_unsigned_t<T>>(a));
+    return b == 0 ? kMinusOne : negates ? negative : quotient;
+  }
+};
+struct FloatRemainder {
+  template <class T>
+  T operator()(T a, T b) const {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(a) - static_cast<U>(FloatDivide()(a, b)) * static_cast<U>(b));
+  }
+};
+
 template <class T>
 TileFn FindFullShift(Opcode opcode) {
   switch (opcode) {
@@ -53,6 +75,10 @@ TileFn FindIntegerOp(Opcode opcode) {
   // Lanes of at least 32 bits only hold types of their own width.
   if constexpr (sizeof(T) >= 4) {
     if (const TileFn shift = FindFullShift<T>(opcode)) return shift;
+  }
+  if constexpr (sizeof(T) <= 4 && !std::is_same_v<T, bool>) {
+    if (opcode == Opcode::kDivide) return LoopOf<FloatDivide, T>();
+    if (opcode == Opcode::kRemainder) return LoopOf<FloatRemainder, T>();
   }
   switch (opcode) {
 #define HLO_SCALAR_OP(name, ...) \
