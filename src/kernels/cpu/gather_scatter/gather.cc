@@ -219,6 +219,8 @@ void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> op
   const Index position_strides = Pick(from_strides, OtherDims(update_rank, dims.update_window_dims));
   const int64_t rows = Product(outer_dims);
   const bool by_element = rows == 1 && row.size == 1 && elementwise.by_place != nullptr;
+  const bool by_row =
+      rows == 1 && row.to_stride == 1 && row.from_stride == 1 && elementwise.by_row != nullptr;
   const std::optional<int64_t> limit = starts.IndexLimit();
   if (by_element && limit.has_value() && position_strides == RowMajorStrides(starts.dims())) {
     elementwise.by_index(starts.count(), arrays[0].result, *limit, static_cast<const int32_t*>(indices.data),
@@ -233,6 +235,10 @@ void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> op
     Places(starts.dims(), position_strides, begin, n, update.data());
     if (by_element) {
       elementwise.by_place(n, arrays[0].result, at.data(), arrays[0].update, update.data());
+      continue;
+    }
+    if (by_row) {
+      elementwise.by_row(n, row.size, arrays[0].result, at.data(), arrays[0].update, update.data());
       continue;
     }
     for (int64_t i = 0; i < n; ++i) {

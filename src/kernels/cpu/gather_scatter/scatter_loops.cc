@@ -35,7 +35,20 @@ void ByIndex(int64_t n, void* result, int64_t count, const int32_t* index, const
 }
 
 template <class F, class T>
-constexpr ScatterLoops kLoopsOf = {&ByPlace<F, T>, &ByIndex<F, T>};
+void ByRow(int64_t n, int64_t length, void* result, const int64_t* at, const void* update,
+           const int64_t* from) {
+  const F f;
+  for (int64_t i = 0; i < n; ++i) {
+    if (at[i] < 0) continue;
+    T* r = static_cast<T*>(result) + at[i];
+    const T* u = static_cast<const T*>(update) + from[i];
+    HLO_INDEPENDENT_ITERATIONS
+    for (int64_t k = 0; k < length; ++k) r[k] = f(r[k], u[k]);
+  }
+}
+
+template <class F, class T>
+constexpr ScatterLoops kLoopsOf = {&ByPlace<F, T>, &ByIndex<F, T>, &ByRow<F, T>};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// This file scatters single elements, for types that are stored in their lane type.
+// This file scatters elements and rows, for types that are stored in their lane type.
 
 #include <cstdint>
 #include <optional>
@@ -16,6 +16,9 @@ struct ScatterLoops {
   // Does the same with at[i] = index[i] and from[i] = i, and skips indices outside [0, count).
   void (*by_index)(int64_t n, void* result, int64_t count, const int32_t* index,
                    const void* update) = nullptr;
+  // Does the same as by_place with `length` contiguous elements for each i.
+  void (*by_row)(int64_t n, int64_t length, void* result, const int64_t* at, const void* update,
+                 const int64_t* from) = nullptr;
 };
 // Returns the loops for an operation of FindTileFold; without an opcode, updates replace elements.
 ScatterLoops FindScatterLoops(std::optional<Opcode> opcode, ElementType type);
