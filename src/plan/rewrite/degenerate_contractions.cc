@@ -30,22 +30,113 @@ bool HaveExactProducts(ElementType a, ElementType b, ElementType result) {
   return (IsFloat(result) || IsIntegral(result)) && fits(a) && fits(b);
 }
 
+int64_t CountOf(const Shape& shape, IntList dims) {
+  int64_t count = 1;
+  for (const int64_t d : dims) count *= shape.dim(d);
+  return count;
+}
+
+bool Contains(IntList dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
+
+// True if to_apply is an elementwise function of values of one type, also that of operand and result.
+bool ReducesInOneType(const Instruction& reduce) {
+  if (reduce.operand_count() != 2 || !reduce.shape().IsArray()) return false;
+  const Computation& code = *reduce.Get<attr::to_apply>();
+  const ElementType type = reduce.operand(0)->shape().type();
+  const auto is_of_type = [&](const Shape& shape) { return shape.IsArray(type); };
+  return is_of_type(reduce.operand(1)->shape()) && is_of_type(reduce.shape()) &&
+         is_of_type(code.parameter(0)->shape()) && is_of_type(code.parameter(1)->shape()) &&
+         is_of_type(code.root()->shape()) && IsElementwiseCode(code);
+}
+
+// True for a dot of a few pairs each that has few rows or columns, for which a matrix product takes longer
+// than a loop, and is not tiny.
+bool IsThinDot(const Instruction& dot, int64_t pairs) {
+  constexpr int64_t kMaxPairs = 4, kMinResults = 64;
+  const ElementType type = dot.shape().type();
+  if (pairs < 2 || pairs > kMaxPairs || (type != ElementType::kF32 && type != ElementType::kF64) ||
+      dot.operand(0)->shape().type() != type || dot.operand(1)->shape().type() != type)
+    return false;
+  const int64_t results = *dot.shape().ElementCount(),
+                batches = CountOf(dot.operand(0)->shape(), dot.Get<attr::lhs_batch_dims>());
+  if (results < kMinResults) return false;
+  const int64_t rows = *dot.operand(0)->shape().ElementCount() / (batches * pairs);
+  return std::min(rows, results / (batches * rows)) <= kMaxPairs;
+}
+
+// Returns the elements at index `number` of the contracted dimensions, without these dimensions.
+Op SliceOf(Op operand, const Shape& shape, IntList contracted, int64_t number) {
+  std::vector<int64_t> begin(shape.rank(), 0), end = {shape.dims().begin(), shape.dims().end()}, dims;
+  for (int64_t d = shape.rank() - 1; d >= 0; --d) {
+    if (!Contains(contracted, d)) continue;
+    begin[d] = number % shape.dim(d);
+    end[d] = begin[d] + 1;
+    number /= shape.dim(d);
+  }
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (!Contains(contracted, d)) dims.push_back(shape.dim(d));
+  }
+  return build::Reshape(build::Slice(operand, begin, end), dims);
+}
+
 }  // namespace
 
 std::optional<CheckedModule> ReplaceDegenerateReduce(const Instruction& reduce) {
-  if (reduce.operand_count() != 2 || !reduce.shape().IsArray()) return std::nullopt;
+  if (!ReducesInOneType(reduce)) return std::nullopt;
   const Shape& elements = reduce.operand(0)->shape();
-  const Computation& code = *reduce.Get<attr::to_apply>();
-  const ElementType type = elements.type();
-  const auto is_of_type = [&](const Shape& shape) { return shape.IsArray(type); };
-  if (!HaveSizeOne(elements, reduce.Get<attr::dimensions>()) || !is_of_type(reduce.operand(1)->shape()) ||
-      !is_of_type(reduce.shape()) || !is_of_type(code.parameter(0)->shape()) ||
-      !is_of_type(code.parameter(1)->shape()) || !is_of_type(code.root()->shape()) ||
-      !IsElementwiseCode(code))
-    return std::nullopt;
+  if (!HaveSizeOne(elements, reduce.Get<attr::dimensions>())) return std::nullopt;
   build::Builder builder(reduce.name());
   const Op operand = builder.Parameter(0, elements.WithoutLayouts());
   return BuildReplacement(builder, build::Reshape(operand, reduce.shape().dims()), reduce);
+}
+
+namespace {
+
+// True for a sum in f32 whose terms are contiguous. Such sums are rounded once, unless there are many of
+// them.
+bool IsRowSum(const Instruction& reduce) {
+  constexpr int64_t kMany = 256;
+  const Instruction& root = *reduce.Get<attr::to_apply>()->root();
+  if (!reduce.shape().IsArray(ElementType::kF32) || root.opcode() != Opcode::kAdd || !IsReassociable(root))
+    return false;
+  const Shape& elements = reduce.operand(0)->shape();
+  int64_t last = elements.rank() - 1;
+  while (last > 0 && elements.dim(last) == 1) --last;
+  const int64_t results = *reduce.shape().ElementCount();
+  return results == 1 || (results < kMany && Contains(reduce.Get<attr::dimensions>(), last));
+}
+
+}  // namespace
+
+std::vector<CheckedModule> ReplaceSmallReduce(const Instruction& reduce) {
+  // Larger arrays are not stored before they are reduced.
+  constexpr int64_t kMaxReduced = 8, kMaxElements = 4096;
+  if (!ReducesInOneType(reduce)) return {};
+  const Shape& elements = reduce.operand(0)->shape();
+  const IntList reduced = reduce.Get<attr::dimensions>();
+  const int64_t count = CountOf(elements, reduced);
+  // Reductions of small floats round only their results.
+  const bool rounds = IsFloat(elements.type()) && BitWidth(elements.type()) < 32;
+  if (rounds || IsComplex(elements.type()) || count < 2 || count > kMaxReduced ||
+      *elements.ElementCount() > kMaxElements)
+    return {};
+  std::vector<CheckedModule> terms;
+  const bool is_row_sum = IsRowSum(reduce);
+  for (int64_t k = 0; k < (is_row_sum ? 1 : count); ++k) {
+    build::Builder builder(reduce.name());
+    const Op operand = builder.Parameter(0, elements.WithoutLayouts());
+    Op term = SliceOf(operand, elements, reduced, k);
+    if (is_row_sum) {
+      Op sum = build::ConvertElementType(term, ElementType::kF64);
+      for (int64_t next = 1; next < count; ++next)
+        sum = sum + build::ConvertElementType(SliceOf(operand, elements, reduced, next), ElementType::kF64);
+      term = build::ConvertElementType(sum, ElementType::kF32);
+    }
+    std::optional<CheckedModule> module = BuildReplacement(builder, term, reduce);
+    if (!module.has_value()) return {};
+    terms.push_back(*std::move(module));
+  }
+  return terms;
 }
 
 std::optional<CheckedModule> ReplaceDegenerateDot(const Instruction& dot) {
@@ -53,31 +144,35 @@ std::optional<CheckedModule> ReplaceDegenerateDot(const Instruction& dot) {
   if (dot.operand_count() != 2 || dot.Has<attr::dot_algorithm>() || dot.Has<attr::sparsity_config>() ||
       dot.Has<attr::block_scaling_config>())
     return std::nullopt;
-  const Shape &lhs = dot.operand(0)->shape(), &rhs = dot.operand(1)->shape();
+  const Shape shapes[] = {dot.operand(0)->shape().WithoutLayouts(), dot.operand(1)->shape().WithoutLayouts()};
   const IntList contracted[] = {dot.Get<attr::lhs_contracting_dims>(), dot.Get<attr::rhs_contracting_dims>()};
   const IntList batch[] = {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::rhs_batch_dims>()};
-  if (!HaveSizeOne(lhs, contracted[0]) || !HaveExactProducts(lhs.type(), rhs.type(), type))
+  const int64_t count = CountOf(shapes[0], contracted[0]);
+  if (!HaveExactProducts(shapes[0].type(), shapes[1].type(), type) || (count != 1 && !IsThinDot(dot, count)))
     return std::nullopt;
   build::Builder builder(dot.name());
-  Op factors[2];
-  auto free = static_cast<int64_t>(
-      batch[0].size());  // The next dimension of the result that is not a batch dimension.
-  for (const int64_t side : {0, 1}) {
-    const Shape& shape = dot.operand(side)->shape();
-    std::vector<int64_t> dims, places;
+  const Op operands[] = {builder.Parameter(0, shapes[0]), builder.Parameter(1, shapes[1])};
+  // Returns the elements of one side with this number, broadcast to the result.
+  const auto factor = [&](int64_t side, int64_t number) {
+    const Shape& shape = shapes[side];
+    // The dimensions of the result that are not batch dimensions: those of the left side precede.
+    auto free = static_cast<int64_t>(batch[0].size());
+    if (side == 1) free += shapes[0].rank() - static_cast<int64_t>(batch[0].size() + contracted[0].size());
+    std::vector<int64_t> places;
     for (int64_t d = 0; d < shape.rank(); ++d) {
-      if (std::find(contracted[side].begin(), contracted[side].end(), d) != contracted[side].end()) continue;
-      const auto at = std::find(batch[side].begin(), batch[side].end(), d);
+      if (Contains(contracted[side], d)) continue;
+      const auto* at = std::find(batch[side].begin(), batch[side].end(), d);
       places.push_back(at != batch[side].end() ? at - batch[side].begin() : free++);
-      dims.push_back(shape.dim(d));
     }
-    const Op factor = build::Reshape(builder.Parameter(side, shape.WithoutLayouts()), dims);
-    factors[side] = build::BroadcastInDim(factor, dot.shape().dims(), places);
-    if (shape.type() != type) factors[side] = build::ConvertElementType(factors[side], type);
-  }
-  const Op product = factors[0] * factors[1];
+    const Op slice = SliceOf(operands[side], shape, contracted[side], number);
+    const Op result = build::BroadcastInDim(slice, dot.shape().dims(), places);
+    return shape.type() == type ? result : build::ConvertElementType(result, type);
+  };
+  Op sum = factor(0, 0) * factor(1, 0);
   // The sum of a contraction begins with +0, which turns a product of -0 into +0.
-  return BuildReplacement(builder, IsFloat(type) ? product + build::FullLike(product, 0) : product, dot);
+  if (IsFloat(type)) sum = sum + build::FullLike(sum, 0);
+  for (int64_t k = 1; k < count; ++k) sum = sum + factor(0, k) * factor(1, k);
+  return BuildReplacement(builder, sum, dot);
 }
 
 }  // namespace hlo::plan

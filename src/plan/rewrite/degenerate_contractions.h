@@ -1,7 +1,8 @@
 #pragma once
-// Rewrites reductions and dots over dimensions of size 1 to elementwise operations.
+// Rewrites reductions and dots over dimensions of size 1, or of a few elements, to elementwise operations.
 
 #include <optional>
+#include <vector>
 
 #include "hlo_run/check.h"
 
@@ -12,8 +13,13 @@ namespace hlo::plan {
 // others.
 std::optional<CheckedModule> ReplaceDegenerateReduce(const Instruction& reduce);
 
-// Rewrites a dot that contracts dimensions of size 1: returns a module of its two operands that multiplies
-// them, and adds 0 to floats. Returns nullopt for others.
+// Rewrites an elementwise reduction of a small array over a few elements each: returns modules of the operand
+// that compute terms, one after the other for all results. To_apply of the initial value and the first term,
+// then of that result and the next term, remains. Returns no modules for others.
+std::vector<CheckedModule> ReplaceSmallReduce(const Instruction& reduce);
+
+// Rewrites a dot that contracts dimensions of size 1, or a few pairs for few rows or columns: returns a
+// module of its two operands that adds the products to 0. Returns nullopt for others.
 std::optional<CheckedModule> ReplaceDegenerateDot(const Instruction& dot);
 
 }  // namespace hlo::plan

@@ -180,6 +180,18 @@ class Flattener {
           HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, {operands[1], element}, block));
           if (SameDimensions(graph_.values[result[0]].shape, instruction.shape())) return result;
         }
+        if (std::vector<CheckedModule> terms = ReplaceSmallReduce(instruction);
+            !terms.empty() && changes_.Allow("degenerate_contractions", instruction.name())) {
+          Leaves result = operands[1];
+          for (CheckedModule& term : terms) {
+            HLO_ASSIGN_OR_RETURN(Leaves element, InlineReplacement(std::move(term), {operands[0]}, block));
+            // Only the last node has the name.
+            if (Node* node = graph_.values[result[0]].node; result != operands[1] && node != nullptr)
+              node->shown = nullptr;
+            HLO_ASSIGN_OR_RETURN(result, Map(instruction, {result, element}, block));
+          }
+          if (SameDimensions(graph_.values[result[0]].shape, instruction.shape())) return result;
+        }
         break;
       case Opcode::kDot:
         if (options_.rewrite_degenerate_contractions) {
