@@ -84,6 +84,10 @@ void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_
   const bool copies = call.function == CopyTile(Lane::kU8).function,
              spreads = call.function == SplatTile(Lane::kU8).function;
   if (copies || (spreads && count == 1)) return Copy(out, in[0], count * call.parameter);
+  if (spreads && (call.parameter == 4 || call.parameter == 8)) {
+    const Code code = call.parameter == 4 ? kSplat4 : kSplat8;
+    return Add({.code = code, .out = out, .a = in[0], .b = in[0], .c = in[0], .number = count});
+  }
   Add({.code = kCall,
        .out = out,
        .a = in[0],

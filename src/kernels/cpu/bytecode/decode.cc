@@ -90,6 +90,10 @@ class StepDecoder {
         return Copy(8);
       case kCopyBytes:
         return Copy(op_.number);
+      case kSplat4:
+        return Splat(Lane::kU32);
+      case kSplat8:
+        return Splat(Lane::kU64);
       case kCall:
         return Call();
       case kDot:
@@ -153,6 +157,16 @@ class StepDecoder {
   DecodedOp Copy(int64_t bytes) const {
     DecodedOp decoded{.kind = Kind::kCopy, .name = "copy", .out = {op_.out, bytes}};
     decoded.in[0] = {op_.a, bytes};
+    return decoded;
+  }
+  DecodedOp Splat(Lane lane) const {
+    if (op_.number < 0) return Invalid("a splat of a negative size");
+    DecodedOp decoded{.kind = Kind::kApply,
+                      .name = "splat",
+                      .out = {op_.out, op_.number * LaneBytes(lane)},
+                      .call = SplatTile(lane),
+                      .count = op_.number};
+    decoded.in[0] = {op_.a, LaneBytes(lane)};
     return decoded;
   }
   DecodedOp Call() const {

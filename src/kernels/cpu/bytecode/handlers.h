@@ -118,6 +118,15 @@ struct Copy {
   }
 };
 
+template <class T>
+struct Splat {
+  static void Do(const Op* op, std::byte* frame, Context&) {
+    const T value = Get<T>(frame + op->a);
+    for (int64_t k = 0; k < op->number; ++k)
+      Put(frame + op->out + k * static_cast<int64_t>(sizeof(T)), value);
+  }
+};
+
 struct Multiply {
   static void Do(const Op* op, std::byte* frame, Context& context) {
     context.dot(*op).Run(frame + op->a, frame + op->b, frame + op->out);
@@ -202,6 +211,8 @@ HLO_STEP(kCopy2, Copy<MoveOne<uint16_t>>)
 HLO_STEP(kCopy4, Copy<MoveOne<uint32_t>>)
 HLO_STEP(kCopy8, Copy<MoveOne<uint64_t>>)
 HLO_STEP(kCopyBytes, Copy<MoveAny>)
+HLO_STEP(kSplat4, Splat<uint32_t>)
+HLO_STEP(kSplat8, Splat<uint64_t>)
 HLO_STEP(kDot, Multiply)
 HLO_STEP(kDotF32, MultiplyLines<float>)
 HLO_STEP(kDotF64, MultiplyLines<double>)

@@ -105,6 +105,8 @@ enum Code : uint16_t {
   kCopy4,
   kCopy8,
   kCopyBytes,
+  kSplat4,  // Writes the operand `number` times.
+  kSplat8,
   kCall,
   kDot,
   kDotF32,  // Dot product of two contiguous vectors of `number` elements.

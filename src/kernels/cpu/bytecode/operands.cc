@@ -81,6 +81,10 @@ int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
   switch (op.code) {
     case kCopyBytes:
       return at(op.number, op.number, 0, 0);
+    case kSplat4:
+      return at(op.number * sizeof(uint32_t), sizeof(uint32_t), 0, 0);
+    case kSplat8:
+      return at(op.number * sizeof(uint64_t), sizeof(uint64_t), 0, 0);
     case kDotF32:
       return at(sizeof(float), op.number * sizeof(float), op.number * sizeof(float), 0);
     case kDotF64:
