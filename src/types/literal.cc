@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kLargeBlock = 32 << 20;  // The allocator would map such blocks anew each time.
+constexpr int64_t kLargeBlock = 4 << 20;  // Large pages are worthwhile from here on.
 
 std::atomic<int64_t> g_limit{0};
 std::atomic<int64_t> g_current{0};
