@@ -119,6 +119,14 @@ struct Loops {
     const F f;
     const int64_t size = places.size, n = places.base_size;
     int64_t o = begin;
+    if (places.stride == 1) {
+      // Windows that begin at the first element or before it, and of those the ones that end before the last.
+      const int64_t count = std::clamp<int64_t>(places.low + 1 - begin, 0, end - begin);
+      const int64_t last = places.First(begin) + size - 1, whole = std::clamp<int64_t>(n - last, 0, count);
+      if (whole > 0) result = std::copy_n(before + (last - origin), whole, result);
+      if (whole < count) result = std::fill_n(result, count - whole, before[n - 1 - origin]);
+      o += count;
+    }
     for (; o < end && places.First(o) <= 0; ++o) *result++ = before[places.Last(o) - origin];
     while (o < end) {
       const int64_t first = places.First(o), next_block = (first / size + 1) * size;
