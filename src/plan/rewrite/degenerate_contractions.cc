@@ -1,6 +1,7 @@
 #include "plan/rewrite/degenerate_contractions.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,8 @@ int64_t CountOf(const Shape& shape, IntList dims) {
 
 bool Contains(IntList dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
 
-// True if to_apply is an elementwise function of values of one type, also that of operand and result.
+// True if to_apply is an elementwise function of values of one type, also that of operand and result; for
+// reductions of arrays or windows.
 bool ReducesInOneType(const Instruction& reduce) {
   if (reduce.operand_count() != 2 || !reduce.shape().IsArray()) return false;
   const Computation& code = *reduce.Get<attr::to_apply>();
@@ -137,6 +139,67 @@ std::vector<CheckedModule> ReplaceSmallReduce(const Instruction& reduce) {
     terms.push_back(*std::move(module));
   }
   return terms;
+}
+
+namespace {
+
+// Returns a value that does not change the result of the operation on any other operand.
+std::optional<double> NeutralOf(Opcode opcode, ElementType type) {
+  switch (opcode) {
+    case Opcode::kAdd:
+      return IsFloat(type) ? -0.0 : 0.0;
+    case Opcode::kMultiply:
+      return 1;
+    case Opcode::kMaximum:
+      return IsFloat(type) ? std::optional(-std::numeric_limits<double>::infinity()) : std::nullopt;
+    case Opcode::kMinimum:
+      return IsFloat(type) ? std::optional(std::numeric_limits<double>::infinity()) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_window) {
+  // Short windows have a kernel of their own.
+  constexpr int64_t kMinElements = 16;
+  if (reduce_window.operand_count() != 2 || !reduce_window.shape().IsArray()) return std::nullopt;
+  const Shape &operand = reduce_window.operand(0)->shape(), &result = reduce_window.shape();
+  const ElementType type = operand.type();
+  const Instruction& root = *reduce_window.Get<attr::to_apply>()->root();
+  const bool is_exact =
+      type == ElementType::kPred || (BitWidth(type) >= 32 && (IsFloat(type) || IsIntegral(type)));
+  if (!is_exact || !ReducesInOneType(reduce_window) || !IsReassociable(root)) return std::nullopt;
+  const auto window = reduce_window.Get<attr::window>();
+  int64_t elements = 1;
+  std::vector<PaddingDim> padding;
+  std::vector<int64_t> dims, reduced;
+  bool has_padding = false;
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    const WindowDim& w = window[d];
+    const int64_t out = result.dim(d);
+    if (w.window_dilation != 1 || w.base_dilation != 1 || w.padding_low < 0 || w.padding_high < 0 ||
+        (out != 1 && w.stride != w.size) || w.padding_low + operand.dim(d) + w.padding_high != out * w.size)
+      return std::nullopt;
+    elements *= w.size;
+    has_padding |= w.padding_low + w.padding_high > 0;
+    padding.push_back({w.padding_low, w.padding_high, 0});
+    dims.push_back(out);
+    if (w.size == 1) continue;
+    reduced.push_back(static_cast<int64_t>(dims.size()));
+    dims.push_back(w.size);
+  }
+  const std::optional<double> neutral = NeutralOf(root.opcode(), type);
+  if (elements < kMinElements || (has_padding && !neutral.has_value())) return std::nullopt;
+  build::Builder builder(reduce_window.name());
+  Op values = builder.Parameter(0, operand.WithoutLayouts());
+  const Op init = builder.Parameter(1, reduce_window.operand(1)->shape().WithoutLayouts());
+  if (has_padding) values = build::Pad(values, build::ScalarLike(values, *neutral), padding);
+  return BuildReplacement(
+      builder,
+      build::Reduce(build::Reshape(values, dims), init, builder.Scalar(root.opcode(), type), reduced),
+      reduce_window);
 }
 
 std::optional<CheckedModule> ReplaceDegenerateDot(const Instruction& dot) {

@@ -193,6 +193,12 @@ class Flattener {
           if (SameDimensions(graph_.values[result[0]].shape, instruction.shape())) return result;
         }
         break;
+      case Opcode::kReduceWindow:
+        if (!options_.rewrite_degenerate_contractions) break;
+        if (std::optional<CheckedModule> reduction = ReplaceTiledWindows(instruction);
+            reduction.has_value() && changes_.Allow("degenerate_contractions", instruction.name()))
+          return InlineReplacement(*std::move(reduction), operands, block);
+        break;
       case Opcode::kDot:
         if (options_.rewrite_degenerate_contractions) {
           if (std::optional<CheckedModule> product = ReplaceDegenerateDot(instruction);
