@@ -158,8 +158,9 @@ void AddCollectives(const StatsOptions& options, const Module& module, const std
   result.extra["collectives"] = std::move(json);
 
   std::string& text = result.text;
-  text += fmt::format("collectives of {} replicas of {} partitions, {} + bytes / ({:.4g} GB/s) a message\n",
-                      grid->replicas, grid->partitions, Seconds(options.network.latency),
+  text += fmt::format("collectives of {} replica{} of {} partition{}, {} + bytes / ({:.4g} GB/s) a message\n",
+                      grid->replicas, grid->replicas == 1 ? "" : "s", grid->partitions,
+                      grid->partitions == 1 ? "" : "s", Seconds(options.network.latency),
                       options.network.bandwidth * 1e-9);
   text += fmt::format("  {:<24}{:>10}{:>16}{:>26}{:>10}  groups\n", "", "runs", "messages", "bytes", "time");
   const auto add = [&](std::string_view name, const CollectiveRow& row) {
@@ -223,9 +224,7 @@ void AddStats(CLI::App& program, int& exit_status) {
   AddNetworkFlags(*command, *collectives, options);
   command->footer(
       "The body of a loop counts once, because its trip count depends on data. With --collectives it counts "
-      "as often as "
-      "the "
-      "loop's known_trip_count says.\n"
+      "as often as the loop's known_trip_count says, or as it counts up from one constant to another.\n"
       "With n members and b bytes, a ring reduces in 2(n-1) messages of b/n bytes from each member, gathers, "
       "scatters\nand exchanges in n-1; a tree broadcasts in log2(n) messages, one after the other.\n"
       "Examples:\n  hlo-run stats m.hlo\n  hlo-run stats --format=json dumps/\n"

@@ -76,6 +76,43 @@ TEST_F(CollectiveCostTest, LoopsCountAsOftenAsTheirTextSays) {
   EXPECT_EQ(CostsOf(loop + R"(, backend_config={"known_trip_count":{"n":"12"}})", 2)[0].executions, 12);
 }
 
+TEST_F(CollectiveCostTest, LoopsBetweenConstantsAreCounted) {
+  const auto executions = [&](const char* first, const char* step, const char* limit) {
+    Diagnostics diagnostics;
+    module_ = Parse(std::make_shared<SourceText>("m.hlo", fmt::format(R"(
+f {{ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }}
+go {{
+  s = (f32[8], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=1
+  n = s32[] constant({2})
+  ROOT l = pred[] compare(i, n), direction=LT
+}}
+body {{
+  s = (f32[8], s32[]) parameter(0)
+  x = f32[8] get-tuple-element(s), index=0
+  i = s32[] get-tuple-element(s), index=1
+  d = s32[] constant({1})
+  j = s32[] add(d, i)
+  r = f32[8] all-reduce(x), replica_groups={{{{0,1}}}}, to_apply=f
+  ROOT t = (f32[8], s32[]) tuple(r, j)
+}}
+ENTRY e {{
+  x = f32[8] parameter(0)
+  z = s32[] constant({0})
+  t = (f32[8], s32[]) tuple(x, z)
+  ROOT w = (f32[8], s32[]) while(t), condition=go, body=body
+}})",
+                                                                      first, step, limit)),
+                    diagnostics);
+    EXPECT_NE(module_, nullptr);
+    return (*CollectiveCosts(*module_, {2, 1}, {}))[0].executions;
+  };
+  EXPECT_EQ(executions("0", "1", "80"), 80);
+  EXPECT_EQ(executions("-3", "4", "10"), 4);
+  EXPECT_EQ(executions("5", "1", "5"), 1);   // Loops count at least once.
+  EXPECT_EQ(executions("0", "-1", "5"), 1);  // Its trip count is that of an overflow.
+}
+
 TEST_F(CollectiveCostTest, GroupsAreNamed) {
   const auto costs = CostsOf(
       "r = f32[8] all-reduce(x), replica_groups={{1,0}}, to_apply=f\n"
