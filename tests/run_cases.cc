@@ -46,7 +46,7 @@ namespace {
 std::set<std::string> fallbacks;
 
 // Adds the fallbacks of a run.
-void NoteFallbacks(const Executable& executable) {
+void RecordFallbacks(const Executable& executable) {
   if (!executable.fallback_reason().empty())
     fallbacks.insert("module: " + std::string(executable.fallback_reason()));
   for (const Fallback& fallback : executable.fallbacks())
@@ -67,7 +67,7 @@ absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Litera
   options.max_seconds = 0;  // A deadline would keep loops on the host.
   HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, options, where, plan_options));
   absl::StatusOr<Literal> result = executable.Run(std::move(arguments), options);
-  NoteFallbacks(executable);
+  RecordFallbacks(executable);
   return result;
 }
 
@@ -87,7 +87,7 @@ absl::StatusOr<std::vector<Literal>> OnDevices(const CheckedModule& module,
     return absl::UnimplementedError(std::string(executable.fallback_reason()));
   absl::StatusOr<std::vector<Literal>> results =
       executable.RunDevices(std::move(arguments), evaluate_options, {.emulate_xla_cpu = emulate_xla_cpu});
-  if (on_gpu) NoteFallbacks(executable);
+  if (on_gpu) RecordFallbacks(executable);
   return results;
 }
 
@@ -177,7 +177,7 @@ bool SetMode(std::string_view mode) {
     cpu::SetLargestTile(number);
   } else if (number_after("threads=", &number)) {
     SetThreadCount(number);
-    SetWorthThreads(0);
+    SetMinParallelNanoseconds(0);
   } else if (mode == "no-fusion") {
     for (const char* pass :
          {"transpose_folding", "loop_fusion", "sibling_fusion", "row_tiling", "gemm_fusion"})

@@ -245,7 +245,7 @@ struct OutputOperandAlias {
   IntList operand_index;
 };
 
-/// The accuracy that an elementwise function must have: a mode, or tolerances.
+/// The required accuracy of an elementwise function: a mode, or tolerances.
 struct ResultAccuracy {
   bool has_tolerance = false;
   AccuracyMode mode = AccuracyMode::kDefault;

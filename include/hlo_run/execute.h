@@ -41,7 +41,7 @@ struct Device {
   };
   Kind kind = Kind::kCpu;
   int number = 0;  ///< The index of the GPU. For the emulated GPU it selects the order of threads.
-  /// Further GPUs for a run on several devices, which take `number` and these in turn.
+  /// Further GPUs for a run on several devices; these are assigned to `number` and `more` in turn.
   std::vector<int> more = {};
 };
 

@@ -26,7 +26,7 @@ struct PlanOptions {
   /// with the name of the pass that changed a result. This is slow and tests the planner, not the module.
   bool check_passes = false;
   /// The smallest result, in bytes, of a dot or convolution that is fused with adjacent loops.
-  int64_t least_fused_product_bytes = 4 << 20;
+  int64_t min_fused_product_bytes = 4 << 20;
 };
 
 }  // namespace hlo

@@ -17,7 +17,7 @@ enum class PrintForm { kLong, kShort, kCanonical, kFingerprint, kModuleFingerpri
 
 struct PrintOptions {
   PrintForm form = PrintForm::kLong;
-  /// Matches XLA's output byte for byte, even if it does not read back (-0, async sugar, order).
+  /// Matches XLA's output byte for byte, even where it cannot be parsed back (-0, async sugar, order).
   bool as_xla = false;
   /// Prints in the module's order instead of XLA's post-orders (text-format 9.3, 9.4).
   bool own_order = false;

@@ -136,7 +136,7 @@ bool Equal(const Shape& a, const Shape& b, const ShapeEquality& relax);
 /// True if structure, types and sizes are equal. Layouts and dynamic flags are ignored, and `?` matches any
 /// size.
 bool Compatible(const Shape& a, const Shape& b);
-/// True if Compatible holds but for float types.
+/// True if Compatible holds, apart from float types.
 bool CompatibleIgnoringFpPrecision(const Shape& a, const Shape& b);
 bool CompatibleIgnoringElementType(const Shape& a, const Shape& b);
 bool SameDimensions(const Shape& a, const Shape& b);

@@ -49,7 +49,7 @@ absl::Status ChooseIsa(std::string_view name) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      fmt::format("{} is none of the instruction sets {}", name, absl::StrJoin(IsaNames(), ", ")));
+      fmt::format("{} is not one of the instruction sets {}", name, absl::StrJoin(IsaNames(), ", ")));
 }
 
 }  // namespace hlo

@@ -47,7 +47,7 @@ constexpr Feature kFeatures[] = {
 };
 
 #if defined(__x86_64__)
-// Returns how wide the vectors are that the operating system saves, as in the table.
+// Returns the register state that the operating system saves, with the numbers of cpu_features.def.
 int SavedState() {
   unsigned r[4];
   if (!__get_cpuid(1, &r[0], &r[1], &r[2], &r[3]) || (r[ecx] >> 27 & 1) == 0) return 0;
@@ -72,7 +72,7 @@ uint64_t FindFeatures() {
 uint64_t FindFeatures() { return ~uint64_t{0}; }
 #endif
 
-// Adds to the text what fits.
+// Appends as much of the word as fits into the text.
 template <size_t kSize>
 void Append(char (&text)[kSize], const char* more) {
   strncat(text, more, kSize - 1 - strlen(text));
@@ -117,7 +117,7 @@ void ChooseLevel() {
   Choose(*chosen);
 }
 
-// Before all static initialisers, which have the priority 65535.
+// Runs before all static initialisers, which have the priority 65535.
 [[gnu::constructor(101)]] void Start() {
   g_features = FindFeatures();
   if (const uint64_t lacking = hlo_compiled_features & ~g_features; lacking != 0) {

@@ -82,7 +82,7 @@ void* AllocatePages(int64_t byte_count, int64_t large_from) {
   const int64_t alignment = is_large ? kLargePage : 64;
   void* data = AllocateAligned(byte_count, alignment);
   if (data == nullptr) {  // Cached blocks may occupy the memory.
-    DropReturnedPages();
+    FreeCachedPages();
     data = AllocateAligned(byte_count, alignment);
   }
 #if defined(MADV_HUGEPAGE)
@@ -91,14 +91,14 @@ void* AllocatePages(int64_t byte_count, int64_t large_from) {
   return data;
 }
 
-void ReturnPages(void* data, int64_t byte_count, int64_t large_from) {
+void FreePages(void* data, int64_t byte_count, int64_t large_from) {
   if (byte_count >= large_from)
     PageCache::OfProcess().Put(data, byte_count);
   else
     std::free(data);
 }
 
-void DropReturnedPages() { PageCache::OfProcess().Drop(); }
-void KeepReturnedPages(bool keep) { PageCache::OfProcess().LimitTo(keep ? kMaxCached : 0); }
+void FreeCachedPages() { PageCache::OfProcess().Drop(); }
+void EnablePageCache(bool keep) { PageCache::OfProcess().LimitTo(keep ? kMaxCached : 0); }
 
 }  // namespace hlo

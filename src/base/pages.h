@@ -11,10 +11,10 @@ void* AllocatePages(int64_t byte_count, int64_t large_from);
 
 // Frees a block of AllocatePages. Large blocks are cached for later requests of the same size, up to 256 MiB
 // in total, because the kernel zeroes each new page, which can take longer than a loop over it.
-void ReturnPages(void* data, int64_t byte_count, int64_t large_from);
-// Frees the cached blocks.
-void DropReturnedPages();
+void FreePages(void* data, int64_t byte_count, int64_t large_from);
+// Frees all cached blocks.
+void FreeCachedPages();
 // Enables or disables the cache. It is enabled at first.
-void KeepReturnedPages(bool keep);
+void EnablePageCache(bool keep);
 
 }  // namespace hlo

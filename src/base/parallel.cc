@@ -15,7 +15,7 @@ namespace {
 std::atomic<int> thread_limit = 0;
 
 // Loops shorter than this, in nanoseconds, are not parallelised.
-std::atomic<double> worth_threads = 20'000;
+std::atomic<double> min_parallel_nanoseconds = 20'000;
 // The number of polls before a waiting thread sleeps or yields, about 20 us.
 constexpr int kPolls = 2'000;
 
@@ -37,9 +37,9 @@ struct Loop {
 
 thread_local bool is_working = false;
 
-// The threads of an OpenMP region that lasts as long as the pool. A loop ends when its iterations are done
-// and does not wait for threads that took none. The barrier of a separate region would; on a busy machine
-// such a thread may not run for milliseconds.
+// The threads of an OpenMP region that lasts as long as the pool. A loop ends when its iterations are done.
+// It does not wait for threads that took no iteration, as the barrier of a separate region would: on a busy
+// machine such a thread may not run for milliseconds.
 class Pool {
  public:
   explicit Pool(int workers) : workers_(workers), host_([this] { Host(); }) {}
@@ -104,7 +104,7 @@ class Pool {
 }  // namespace
 
 void SetThreadCount(int count) { thread_limit = std::max(count, 0); }
-void SetWorthThreads(double nanoseconds) { worth_threads = nanoseconds; }
+void SetMinParallelNanoseconds(double nanoseconds) { min_parallel_nanoseconds = nanoseconds; }
 
 int ThreadCount() {
   const int limit = thread_limit;
@@ -117,7 +117,7 @@ void ParallelFor(int64_t count, double nanoseconds, absl::FunctionRef<void(int64
   const auto threads = static_cast<int>(std::min<int64_t>(ThreadCount(), count));
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
   // Runs the loop on this thread alone if another thread uses the pool.
-  if (threads <= 1 || nanoseconds < worth_threads || is_working || !lock.try_lock()) {
+  if (threads <= 1 || nanoseconds < min_parallel_nanoseconds || is_working || !lock.try_lock()) {
     for (int64_t i = 0; i < count; ++i) body(i);
     return;
   }

@@ -11,7 +11,7 @@ namespace hlo {
 void SetThreadCount(int count);
 int ThreadCount();
 // Sets the run time, in nanoseconds, below which loops are not parallelised; for tests of parallel code.
-void SetWorthThreads(double nanoseconds);
+void SetMinParallelNanoseconds(double nanoseconds);
 
 // Calls body(i) for every i in [0, count) in any order. Several threads run the loop if its estimated time in
 // nanoseconds exceeds the cost of starting them. The caller splits the work by shape, so that results do not

@@ -48,8 +48,8 @@ bool HasGenericForm(const Shape& start, absl::Span<Instruction* const> operands)
                                                        });
 }
 
-// Accepts a native start that is declared in the generic form and fits only that.
-bool TakesGenericForm(RuleContext& c, bool native_fits) {
+// Accepts a native start that is declared in the generic form if it fits only this form.
+bool AcceptsGenericForm(RuleContext& c, bool native_fits) {
   if (native_fits || !HasGenericForm(c.declared(), c.instruction().operands())) return false;
   c.ErrorIfStrict(c.instruction().shape_range(), "3.27",
                   "{} is that of an async-start around {}; XLA reads no such text", Text(c.declared()),
@@ -72,7 +72,7 @@ bool ElementOne(RuleContext& c) {
   return false;
 }
 
-// Requires operands i and j to be equal. A difference in layout only is an error where XLA rejects it.
+// Requires operands i and j to be equal. A difference of layouts alone is an error if XLA rejects it.
 bool SameAs(RuleContext& c, int64_t i, int64_t j) {
   const Shape& a = c.operand(i);
   const Shape& b = c.operand(j);
@@ -211,7 +211,7 @@ Inferred ShardedResult(RuleContext& c, const Shape& declared, bool gather) {
 // all-reduce.
 
 // Warns about the reducer of an all-reduce, which XLA does not check.
-void WantReducer(RuleContext& c) {
+void WarnAboutReducer(RuleContext& c) {
   const Computation* reducer = c.Get<attr::to_apply>();
   if (reducer == nullptr || reducer->root() == nullptr) return;
   const Shape& root = reducer->root()->shape();
@@ -234,7 +234,7 @@ bool CheckAllReduce(RuleContext& c) {
                     "channel_id 0 reads as none once the module has been stored");
   }
   if (c.operand_count() == 0) c.Warning({}, kCollectiveRule, "{} has no operands", OpName(c));
-  WantReducer(c);
+  WarnAboutReducer(c);
   return arrays && groups;
 }
 
@@ -260,7 +260,7 @@ bool TupleAllToAll(RuleContext& c, int64_t subgroup) {
 }
 
 // Checks the form with one operand that is split along a dimension.
-bool CutAllToAll(RuleContext& c, int64_t subgroup) {
+bool SplitAllToAll(RuleContext& c, int64_t subgroup) {
   int64_t dim = 0;
   if (!OneDimension(c, kCollectiveRule, &dim)) return false;
   if (c.operand_count() != 1) {
@@ -358,7 +358,7 @@ Inferred AllGatherStart(RuleContext& c) {
   const Shape& declared = c.declared();
   const bool native = declared.IsTuple() && declared.elements().size() == 2 &&
                       (c.operand_count() != 1 || !declared.element(0).IsTuple());
-  if (TakesGenericForm(c, native)) return AsDeclared();
+  if (AcceptsGenericForm(c, native)) return AsDeclared();
   if (!RequireDeclaredTuple(c, 2)) return Failed();
   if (declared.elements().size() != 2) {
     c.Error(c.instruction().shape_range(), kCollectiveRule,
@@ -373,7 +373,7 @@ Inferred AllGatherStart(RuleContext& c) {
 Inferred AllGatherDone(RuleContext& c) { return ElementOne(c) ? Like(c.operand(0).element(1)) : Failed(); }
 
 Inferred ReduceScatter(RuleContext& c) {
-  WantReducer(c);
+  WarnAboutReducer(c);
   return ShardedResult(c, c.declared(), false);
 }
 
@@ -383,7 +383,7 @@ Inferred AllReduce(RuleContext& c) {
 
 Inferred AllReduceStart(RuleContext& c) {
   if (!CheckAllReduce(c)) return Failed();
-  if (TakesGenericForm(c, Compatible(c.declared(), JoinedShape(c.instruction().operands()))))
+  if (AcceptsGenericForm(c, Compatible(c.declared(), JoinedShape(c.instruction().operands()))))
     return AsDeclared();
   return JoinedOperands(c.instruction().operands());
 }
@@ -397,7 +397,7 @@ Inferred AllToAll(RuleContext& c) {
   if (!CheckReplicaGroups(c, mode, GroupSizes::kUniform)) return Failed();
   const int64_t subgroup = SubgroupSize(c, mode);
   if (c.instruction().Has<attr::dimensions>())
-    return CutAllToAll(c, subgroup) ? Like(c.operand(0)) : Failed();
+    return SplitAllToAll(c, subgroup) ? Like(c.operand(0)) : Failed();
   return TupleAllToAll(c, subgroup) ? TupleOf(c.instruction().operands()) : Failed();
 }
 
@@ -429,7 +429,7 @@ Inferred CollectiveBroadcast(RuleContext& c) {
   if (c.Get<attr::has_dynamic_root>()) {
     const int64_t last = c.operand_count() - 1;
     const Shape& root = c.operand(last);
-    if (last < 1 || !root.IsArray(ElementType::kS32) || root.rank() != 1 || !SizesOk(root.dim(0), last)) {
+    if (last < 1 || !root.IsArray(ElementType::kS32) || root.rank() != 1 || !SizesMatch(root.dim(0), last)) {
       c.Warning(c.operand_range(last), kCollectiveRule,
                 "with has_dynamic_root the last operand should be s32[{}], but it is {}", last, Text(root));
     }
@@ -440,7 +440,7 @@ Inferred CollectiveBroadcast(RuleContext& c) {
 Inferred CollectiveReduce(RuleContext& c) {
   if (!RequireArrays(c, kCollectiveRule) || !CheckReplicaGroups(c, ModeOf(c), GroupSizes::kAny))
     return Failed();
-  WantReducer(c);
+  WarnAboutReducer(c);
   absl::Span<Instruction* const> data = c.instruction().operands();
   if (c.Get<attr::has_dynamic_root>()) {
     const int64_t last = c.operand_count() - 1;
@@ -473,7 +473,7 @@ Inferred CollectivePermuteStart(RuleContext& c) {
   const Shape source = IsInPlace(c) ? c.operand(0) : JoinedShape(operands);
   const bool native =
       declared.IsTuple() && declared.elements().size() >= 2 && Compatible(declared.element(0), source);
-  if (TakesGenericForm(c, native)) return AsDeclared();
+  if (AcceptsGenericForm(c, native)) return AsDeclared();
   if (!RequireDeclaredTuple(c, 2)) return Failed();
   std::vector<Shape> elements(declared.elements().begin(), declared.elements().end());
   elements[0] = source;

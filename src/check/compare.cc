@@ -18,7 +18,7 @@ Comparison ComparisonOf(Opcode opcode) {
 }
 
 // A fast test for the usual case of two static arrays; false implies nothing.
-bool PlainlyCompatible(const Shape& declared, const Shape& inferred, ElementType type) {
+bool AreStaticAndCompatible(const Shape& declared, const Shape& inferred, ElementType type) {
   return declared.kind() == inferred.kind() && declared.IsArray() && declared.type() == type &&
          declared.dims() == inferred.dims();
 }
@@ -88,7 +88,7 @@ bool MatchesOperands(const Shape& declared, absl::Span<Instruction* const> opera
   if (!declared.IsTuple() || declared.elements().size() != operands.size()) return false;
   for (size_t i = 0; i < operands.size(); ++i) {
     const Shape& operand = operands[i]->shape();
-    if (!PlainlyCompatible(declared.element(i), operand, operand.type()) &&
+    if (!AreStaticAndCompatible(declared.element(i), operand, operand.type()) &&
         !Compatible(declared.element(i), operand)) {
       return false;
     }
@@ -134,7 +134,7 @@ void CompareWithDeclared(RuleContext& c, const Inferred& inferred) {
     case Inferred::Form::kDeclared:
       return;
     case Inferred::Form::kLike:
-      if (!c.options().layout_sensitive && PlainlyCompatible(declared, inferred.like(), inferred.type()))
+      if (!c.options().layout_sensitive && AreStaticAndCompatible(declared, inferred.like(), inferred.type()))
         return;
       if (inferred.like().IsArray() && inferred.like().type() != inferred.type()) break;
       return CompareSlowly(c, declared, inferred.like());
@@ -143,7 +143,7 @@ void CompareWithDeclared(RuleContext& c, const Inferred& inferred) {
       break;
     case Inferred::Form::kShape:
       if (!c.options().layout_sensitive &&
-          PlainlyCompatible(declared, inferred.shape(), inferred.shape().type()))
+          AreStaticAndCompatible(declared, inferred.shape(), inferred.shape().type()))
         return;
       return CompareSlowly(c, declared, inferred.shape());
   }

@@ -136,7 +136,7 @@ Inferred Convolution(RuleContext& c) {
   for (size_t i = 0; i < window.size(); ++i) {
     const int64_t in = labels.input_spatial[i], k = labels.kernel_spatial[i];
     int64_t size = 0;
-    if (!SizesOk(window[i].size, kernel.dim(k))) {
+    if (!SizesMatch(window[i].size, kernel.dim(k))) {
       c.NoteOperand(c.Error(c.range_of<attr::window>(), kConvolutionRule,
                             "dimension {} of the window has size {}, but the kernel has {}", i,
                             window[i].size, kernel.dim(k)),

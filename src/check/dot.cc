@@ -43,7 +43,7 @@ bool PairedSizesAgree(RuleContext& c, std::string_view rule, SourceRange at, std
   bool ok = true;
   for (size_t i = 0; i < lhs.size(); ++i) {
     const int64_t a = c.operand(0).dim(lhs[i]), b = c.operand(1).dim(rhs[i]);
-    if (SizesOk(a, b)) continue;
+    if (SizesMatch(a, b)) continue;
     c.NoteOperand(
         c.NoteOperand(
             c.Error(at, rule,
@@ -190,7 +190,7 @@ bool CheckGroupDimensions(RuleContext& c, bool wanted, DotDimensions* dims) {
   if (!MarkDimensions(c, kRagged, 1, at, "rhs_group_dims", groups, &dims->rhs_used)) return false;
   const Shape& sizes = c.operand(2);
   const int64_t count = sizes.dim(sizes.rank() - 1);
-  if (SizesOk(c.operand(1).dim(groups[0]), count)) return true;
+  if (SizesMatch(c.operand(1).dim(groups[0]), count)) return true;
   c.NoteOperand(c.Error(at, kRagged, "there are {} groups, but the group dimension has size {}",
                         SizeText(count), SizeText(c.operand(1).dim(groups[0]))),
                 2);
@@ -244,7 +244,7 @@ namespace {
 constexpr std::string_view kScaled = "3.13";
 
 // True for a bf16 array with a bf16 scale of one element, which means that it is not scaled.
-bool IsNoScale(const Shape& x, const Shape& scale) {
+bool IsAbsentScale(const Shape& x, const Shape& scale) {
   const auto is_one = [](int64_t size) { return size == 1; };
   return x.type() == ElementType::kBF16 && scale.type() == ElementType::kBF16 &&
          std::all_of(scale.dims().begin(), scale.dims().end(), is_one) &&
@@ -254,7 +254,7 @@ bool IsNoScale(const Shape& x, const Shape& scale) {
 bool ScaleFits(RuleContext& c, int64_t side, IntList contracting) {
   const Shape& x = c.operand(side);
   const Shape& scale = c.operand(side + 2);
-  if (IsNoScale(x, scale)) return true;
+  if (IsAbsentScale(x, scale)) return true;
   if (contracting.size() != 1) {
     c.Error({}, kScaled, "scaled-dot has one contracting dimension, but they are {}", Text(contracting));
     return false;

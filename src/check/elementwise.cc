@@ -154,7 +154,7 @@ Inferred BinaryNoPred(RuleContext& c) { return BinaryOf(c, kIntegralSet | kFloat
 Inferred BinaryFloatOrComplex(RuleContext& c) { return BinaryOf(c, kFloatSet | kComplexSet); }
 Inferred BinaryLogical(RuleContext& c) { return BinaryOf(c, kPredSet | kIntegralSet); }
 
-// Warns about element types that XLA accepts but gives no semantics.
+// Warns about element types that XLA accepts but whose semantics it does not define.
 static void WarnUnless(RuleContext& c, TypeSet set) {
   const Shape& x = c.operand(0);
   if (!x.IsArray() || Contains(set, x.type())) return;

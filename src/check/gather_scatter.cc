@@ -34,7 +34,7 @@ bool CheckIndices(RuleContext& c, int64_t operand, int64_t vector_dim) {
   const Shape& indices = c.operand(operand);
   if (vector_dim >= 0 && vector_dim <= indices.rank()) return true;
   c.NoteOperand(c.Error(c.range_of<attr::index_vector_dim>(), kGatherScatterRule,
-                        "index_vector_dim is {}, but it must lie in 0..{}", vector_dim, indices.rank()),
+                        "index_vector_dim is {}, but it must be in 0..{}", vector_dim, indices.rank()),
                 operand);
   return false;
 }
@@ -53,7 +53,7 @@ struct IndexedDims {
 bool CheckIndexedDims(RuleContext& c, const IndexedDims& d, const IndexShape& indices) {
   const int64_t rank = d.array.rank();
   bool ok = true;
-  if (!SizesOk(static_cast<int64_t>(d.index_map.size()), indices.vector_size())) {
+  if (!SizesMatch(static_cast<int64_t>(d.index_map.size()), indices.vector_size())) {
     c.Error(d.map_at, kGatherScatterRule, "{} {} must have an entry for each of the {} parts of an index",
             d.map_name, Text(d.index_map), indices.vector_size());
     ok = false;
@@ -72,7 +72,7 @@ bool CheckIndexedDims(RuleContext& c, const IndexedDims& d, const IndexShape& in
 }
 
 // Warns about dimension numbers that make indices ambiguous or out of bounds, which XLA does not check.
-void WarnOfOverlaps(RuleContext& c, const IndexedDims& d, const Shape& indices, int64_t vector_dim) {
+void WarnAboutOverlaps(RuleContext& c, const IndexedDims& d, const Shape& indices, int64_t vector_dim) {
   for (size_t i = 0; i < d.batching.size(); ++i) {
     if (Contains(d.absent, d.batching[i]) || Contains(d.index_map, d.batching[i])) {
       c.Warning(d.batching_at, kGatherScatterRule,
@@ -83,7 +83,7 @@ void WarnOfOverlaps(RuleContext& c, const IndexedDims& d, const Shape& indices, 
     if (other == vector_dim) {
       c.Warning(d.index_batching_at, kGatherScatterRule, "{} names the index vector dimension {}",
                 d.index_batching_name, other);
-    } else if (other < indices.rank() && !SizesOk(indices.dim(other), d.array.dim(d.batching[i]))) {
+    } else if (other < indices.rank() && !SizesMatch(indices.dim(other), d.array.dim(d.batching[i]))) {
       c.Warning(d.batching_at, kGatherScatterRule, "paired batching dimensions have sizes {} and {}",
                 SizeText(d.array.dim(d.batching[i])), SizeText(indices.dim(other)));
     }
@@ -160,7 +160,7 @@ Inferred Gather(RuleContext& c) {
     ok = false;
   }
   if (!ok) return Failed();
-  WarnOfOverlaps(c, dims, starts, vector_dim);
+  WarnAboutOverlaps(c, dims, starts, vector_dim);
   Shape result = Shape::Scalar(x.type());
   int64_t slice_dim = 0, batch_dim = 0;
   for (int64_t i = 0; i < rank; ++i) {
@@ -199,7 +199,7 @@ bool CheckUpdateSizes(RuleContext& c, int64_t i, const IndexedDims& dims, IntLis
       return false;
     }
     const int64_t size = starts.dim(indices.BatchDim(batch_dim++));
-    if (SizesOk(update.dim(d), size)) continue;
+    if (SizesMatch(update.dim(d), size)) continue;
     c.OperandError(i, kGatherScatterRule, "dimension {} of the updates has size {}, but the indices have {}",
                    d, SizeText(update.dim(d)), SizeText(size));
     return false;
@@ -247,7 +247,7 @@ bool CheckScattered(RuleContext& c, int64_t j, int64_t count, int64_t vector_dim
                   j);
     return false;
   }
-  if (j == 0) WarnOfOverlaps(c, dims, starts, vector_dim);
+  if (j == 0) WarnAboutOverlaps(c, dims, starts, vector_dim);
   return CheckUpdateSizes(c, update_operand, dims, window, indices, starts);
 }
 

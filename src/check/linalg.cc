@@ -73,7 +73,7 @@ namespace {
 bool IsSquare(RuleContext& c, int64_t i) {
   if (!RequireType(c, i, kFloatSet | kComplexSet, kLinalgRule)) return false;
   const Shape& a = c.operand(i);
-  if (a.rank() >= 2 && SizesOk(a.dim(a.rank() - 1), a.dim(a.rank() - 2))) return true;
+  if (a.rank() >= 2 && SizesMatch(a.dim(a.rank() - 1), a.dim(a.rank() - 2))) return true;
   c.OperandError(i, kLinalgRule, "{} takes square matrices, but operand {} is {}",
                  Name(c.instruction().opcode()), i, Text(a));
   return false;
@@ -106,7 +106,7 @@ Inferred TriangularSolve(RuleContext& c) {
   if (!ok) return Failed();
   const int64_t rank = a.rank();
   const int64_t side = c.Get<attr::left_side>() ? rank - 2 : rank - 1;
-  bool fits = SizesOk(a.dim(rank - 1), b.dim(side));
+  bool fits = SizesMatch(a.dim(rank - 1), b.dim(side));
   for (int64_t d = 0; d < rank - 2; ++d) fits = fits && a.dim(d) == b.dim(d);
   if (!fits) {
     c.NoteOperand(c.OperandError(1, kLinalgRule, "{} does not fit on the {} of {}", Text(b),
@@ -136,7 +136,7 @@ bool PerFeature(RuleContext& c, int64_t i, int64_t feature, bool vector) {
   const Shape& x = c.operand(0);
   const Shape& v = c.operand(i);
   const bool rank = vector ? v.rank() == 1 : v.rank() >= 1;
-  if (SameFp(v.type(), x.type()) && rank && SizesOk(v.dim(0), x.dim(feature))) return true;
+  if (SameFp(v.type(), x.type()) && rank && SizesMatch(v.dim(0), x.dim(feature))) return true;
   c.NoteOperand(
       c.OperandError(i, kLinalgRule, "operand {} must have a {} for each of the {} features, but it is {}", i,
                      Name(x.type()), SizeText(x.dim(feature)), Text(v)),

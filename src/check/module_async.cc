@@ -223,7 +223,7 @@ class Chains {
       next.pop_back();
       if (at->opcode() == Opcode::kWhile || (in_loop && at == at->parent()->root())) return;
       for (const Instruction* user : users.Of(*at)) {
-        if (HandsOn(*user) && seen.insert(user).second) next.push_back(user);
+        if (ForwardsHandle(*user) && seen.insert(user).second) next.push_back(user);
       }
     }
     if (context_.tracer.exhausted()) return;
@@ -231,7 +231,7 @@ class Chains {
                                     Name(open.opcode()), open.name());
   }
 
-  static bool HandsOn(const Instruction& user) {
+  static bool ForwardsHandle(const Instruction& user) {
     const Opcode opcode = user.opcode();
     return opcode == Opcode::kAsyncUpdate || opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement ||
            opcode == Opcode::kOptBarrier || opcode == Opcode::kDomain || opcode == Opcode::kCall ||

@@ -100,7 +100,7 @@ class Rules {
     }
   }
 
-  // True if the instruction uses buffers, so that the rules for buffers apply.
+  // True if the instruction uses buffers; the rules for buffers then apply.
   bool CheckRole(const Instruction& instruction, Role role) {
     switch (role) {
       case Role::kNone:

@@ -80,7 +80,7 @@ Inferred BitcastConvert(RuleContext& c) {
   }
   Shape result = Shape::Scalar(to);
   const int64_t kept = from_bits > to_bits ? x.rank() : x.rank() - 1;
-  if (from_bits < to_bits && (x.rank() == 0 || !SizesOk(x.dim(kept), ratio))) {
+  if (from_bits < to_bits && (x.rank() == 0 || !SizesMatch(x.dim(kept), ratio))) {
     c.OperandError(0, kShapeOpsRule, "{} elements of {} make one {}, so the last dimension must be {}: {}",
                    ratio, Name(from), Name(to), ratio, Text(x));
     return Failed();
@@ -214,9 +214,9 @@ Inferred Broadcast(RuleContext& c) {
   for (int64_t i = 0; i < x.rank(); ++i) {
     if (!InRange(dimensions[i], result.rank())) {
       c.Error(at, kShapeOpsRule,
-              "dimensions {} has {}, but its entries must lie in [0, {}), the dimensions of {}",
+              "dimensions {} has {}, but its entries must be in [0, {}), the dimensions of {}",
               Text(dimensions), dimensions[i], result.rank(), Text(result));
-    } else if (!SizesOk(result.dim(dimensions[i]), x.dim(i))) {
+    } else if (!SizesMatch(result.dim(dimensions[i]), x.dim(i))) {
       c.NoteOperand(
           c.Error(at, kShapeOpsRule,
                   "operand dimension {} of size {} becomes dimension {} of size {}; sizes of 1 do not expand",

@@ -22,10 +22,10 @@ struct Extent {
 
 // Returns false if known values differ.
 bool Merge(Extent* into, const Extent& other) {
-  if (!SizesOk(into->size, other.size) || !SizesOk(into->bound, other.bound)) return false;
+  if (!SizesMatch(into->size, other.size) || !SizesMatch(into->bound, other.bound)) return false;
   if (into->size == Shape::kUnbounded) into->size = other.size;
   if (into->bound == Shape::kUnbounded) into->bound = other.bound;
-  return SizesOk(into->size, into->bound);
+  return SizesMatch(into->size, into->bound);
 }
 
 bool ConcatenateOperandFits(RuleContext& c, int64_t i, int64_t d, Shape* result) {
@@ -42,7 +42,7 @@ bool ConcatenateOperandFits(RuleContext& c, int64_t i, int64_t d, Shape* result)
   for (int64_t k = 0; k < x.rank(); ++k) {
     if (k == d) continue;
     Extent extent = Extent::Of(*result, k);
-    if (!SizesOk(x.dim(k), first.dim(k)) || !Merge(&extent, Extent::Of(x, k))) {
+    if (!SizesMatch(x.dim(k), first.dim(k)) || !Merge(&extent, Extent::Of(x, k))) {
       c.NoteOperand(
           c.OperandError(i, kConcatenate,
                          "concatenated arrays differ in dimension {} alone, but dimension {} is {} and {}", d,
@@ -124,7 +124,7 @@ bool CheckStartIndices(RuleContext& c, int64_t first, int64_t rank) {
   if (count > 0) ok = RequireArray(c, first, kSliceRule) && RequireType(c, first, kIntegralSet, kSliceRule);
   if (!ok) return false;
   if (count > 0 && c.operand(first).rank() == 1) {
-    if (count == 1 && SizesOk(c.operand(first).dim(0), rank)) return true;
+    if (count == 1 && SizesMatch(c.operand(first).dim(0), rank)) return true;
     c.OperandError(first, kSliceRule,
                    "the start indices are one vector of {} numbers or {} scalars, but operand {} is {}", rank,
                    rank, first, Text(c.operand(first)));

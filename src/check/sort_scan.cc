@@ -166,9 +166,9 @@ const Shape& ElementOf(const Shape& shape, int64_t i) { return shape.IsTuple() ?
 // True if `whole` is `part` with dimension d of size n inserted.
 bool IsStackOf(const Shape& whole, const Shape& part, int64_t d, int64_t n) {
   if (!whole.IsArray() || !part.IsArray() || whole.type() != part.type()) return false;
-  if (whole.rank() != part.rank() + 1 || d >= whole.rank() || !SizesOk(whole.dim(d), n)) return false;
+  if (whole.rank() != part.rank() + 1 || d >= whole.rank() || !SizesMatch(whole.dim(d), n)) return false;
   for (int64_t i = 0; i < part.rank(); ++i) {
-    if (!SizesOk(whole.dim(i < d ? i : i + 1), part.dim(i))) return false;
+    if (!SizesMatch(whole.dim(i < d ? i : i + 1), part.dim(i))) return false;
   }
   return true;
 }

@@ -81,7 +81,7 @@ bool DistinctDimensions(RuleContext& context, SourceRange at, std::string_view r
   std::bitset<Shape::kMaxRank + 64> seen;
   for (int64_t d : numbers) {
     if (!InRange(d, rank) || d >= static_cast<int64_t>(seen.size())) {
-      context.Error(at, rule, "{} {} has {}, but its entries must lie in [0, {})", what, Text(numbers), d,
+      context.Error(at, rule, "{} {} has {}, but its entries must be in [0, {})", what, Text(numbers), d,
                     rank);
       return false;
     }

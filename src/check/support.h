@@ -35,7 +35,7 @@ ElementType Higher(RuleContext& context, ElementType a, ElementType b, std::stri
 // Sizes.
 
 // True if the sizes are equal or one is `?`.
-inline bool SizesOk(int64_t a, int64_t b) {
+inline bool SizesMatch(int64_t a, int64_t b) {
   return a == b || a == Shape::kUnbounded || b == Shape::kUnbounded;
 }
 inline bool InRange(int64_t value, int64_t size) { return value >= 0 && value < size; }

@@ -18,7 +18,7 @@ bool RequireToken(RuleContext& c, int64_t i) {
 }
 
 // XLA does not check this.
-void WantToken(RuleContext& c, int64_t i) {
+void WarnUnlessToken(RuleContext& c, int64_t i) {
   if (c.operand(i).IsToken()) [[likely]]
     return;
   c.Warning(c.operand_range(i), kTokenRule, "operand {} of {} should be a token, but it is {}", i,
@@ -54,7 +54,7 @@ Shape Transfer(const Shape& data) {
 }  // namespace
 
 Inferred AfterAll(RuleContext& c) {
-  for (int64_t i = 0; i < c.operand_count(); ++i) WantToken(c, i);
+  for (int64_t i = 0; i < c.operand_count(); ++i) WarnUnlessToken(c, i);
   return Shape::Token();
 }
 
@@ -91,14 +91,14 @@ Inferred Outfeed(RuleContext& c) {
 }
 
 Inferred Send(RuleContext& c) {
-  WantToken(c, 1);
+  WarnUnlessToken(c, 1);
   return Transfer(c.operand(0));
 }
 
 Inferred SendDone(RuleContext&) { return Shape::Token(); }
 
 Inferred Recv(RuleContext& c) {
-  WantToken(c, 0);
+  WarnUnlessToken(c, 0);
   const Shape* data = DeclaredData(c);
   return data != nullptr ? Inferred(Transfer(*data)) : Failed();
 }

@@ -9,11 +9,11 @@ namespace hlo::cli {
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const Module& module) {
   if (!options.files.empty()) {
     InputsOptions inputs{.read = {.convert = options.convert}};
-    if (options.made_up) inputs.rest = options.make;
+    if (options.generates_values) inputs.rest = options.make;
     return ReadInputs(module, options.files, inputs);
   }
   const auto parameters = module.entry()->parameters();
-  if (options.made_up || parameters.empty()) return MakeInputs(module, options.make);
+  if (options.generates_values || parameters.empty()) return MakeInputs(module, options.make);
   std::string list;
   constexpr size_t kShown = 10;
   for (size_t i = 0; i < parameters.size() && i < kShown; ++i) {
@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, cons
 }
 
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const LoadedModule& loaded) {
-  if (!options.files.empty() || options.made_up || !loaded.snapshot_arguments) {
+  if (!options.files.empty() || options.generates_values || !loaded.snapshot_arguments) {
     return Arguments(options, *loaded.module);
   }
   return loaded.snapshot_arguments->size() == loaded.module->entry()->parameters().size()

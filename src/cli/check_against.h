@@ -12,7 +12,7 @@ struct AgainstFlags {
   InputOptions inputs;  // For modules that are not cases.
   std::string html;
 };
-// Adds --against and the flags that go with it.
+// Adds --against and the flags that it uses.
 void AddAgainstFlags(CLI::App& app, AgainstFlags& flags);
 
 // Runs the cases and modules and reports them; returns the exit status.

@@ -1,5 +1,5 @@
-// Implements `diff`: the first value in which two modules, the passes of a compiler, or a module and recorded
-// values part ways.
+// Implements `diff`: finds the first value that differs between two modules, between the passes of a
+// compiler, or between a module and recorded values.
 
 #include <filesystem>
 
@@ -153,7 +153,7 @@ bool IsArchivePath(const std::string& path) {
 absl::StatusOr<std::vector<Literal>> ArgumentsOrRecorded(const DiffFlags& flags, const LoadedModule& loaded,
                                                          Archive& recorded) {
   const auto parameters = loaded.module->entry()->parameters();
-  if (!flags.inputs.files.empty() || flags.inputs.made_up) return Arguments(flags.inputs, loaded);
+  if (!flags.inputs.files.empty() || flags.inputs.generates_values) return Arguments(flags.inputs, loaded);
   std::vector<Literal> arguments;
   for (const Instruction* parameter : parameters) {
     absl::StatusOr<Literal> value = recorded.Read(std::string(parameter->name()), parameter->shape());
@@ -246,7 +246,7 @@ void DiffDumps(const DiffFlags& flags, FileResult& result) {
 
 // Returns the devices that must hold equal values, for each leaf of the result: all replicas of a partition,
 // or without replicas the partitions that hold copies by the sharding of the result.
-std::vector<std::vector<std::vector<int64_t>>> GroupsThatAgree(const DeviceRun& run, int64_t leaves) {
+std::vector<std::vector<std::vector<int64_t>>> GroupsOfEqualDevices(const DeviceRun& run, int64_t leaves) {
   std::vector<std::vector<int64_t>> by_partition(static_cast<size_t>(run.grid.partitions));
   for (int64_t d = 0; d < run.grid.count(); ++d)
     by_partition[static_cast<size_t>(run.grid.partition(d))].push_back(d);
@@ -275,7 +275,7 @@ void CompareDevices(const DiffFlags& flags, FileResult& result) {
   debug::AgreementOptions options{.engine = flags.diff.engine,
                                   .evaluate = flags.diff.evaluate,
                                   .devices = OptionsOf(flags.devices),
-                                  .groups = GroupsThatAgree(*run, shape.LeafCount())};
+                                  .groups = GroupsOfEqualDevices(*run, shape.LeafCount())};
   options.devices.warn = [&](const std::string& warning) {
     result.diagnostics += fmt::format("warning: {}\n", warning);
   };

@@ -154,7 +154,7 @@ void AddDocs(CLI::App& program, int& exit_status) {
       text = ZshCompletion(program);
     else
       text = FishCompletion(program);
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) NoteOutputError(errno);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) RecordOutputError(errno);
   });
 }
 

@@ -71,7 +71,7 @@ std::vector<std::string_view> Topics() {
   return topics;
 }
 
-// True for the words of `explain FILE %INSTRUCTION`.
+// True if the words are those of `explain FILE %INSTRUCTION`.
 bool NamesAnInstruction(const std::vector<std::string>& words) {
   std::error_code error;
   return words.size() == 2 && std::filesystem::is_regular_file(words[0], error);

@@ -1,4 +1,4 @@
-// Implements `extract`: writes a part of a module as a module, on request with the values at its boundary.
+// Implements `extract`: writes a part of a module as a module, optionally with the values at its boundary.
 
 #include "base/status.h"
 #include "build/extract.h"

@@ -24,7 +24,7 @@ struct GraphFlags {
   DevicesFlags devices;
   std::string output, recorded;
   debug::DiffOptions run;
-  bool has_inputs() const { return !inputs.files.empty() || inputs.made_up || !recorded.empty(); }
+  bool has_inputs() const { return !inputs.files.empty() || inputs.generates_values || !recorded.empty(); }
 };
 
 std::string PagePart(std::string_view name) {

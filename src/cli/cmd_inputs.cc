@@ -20,19 +20,19 @@ Literal Only(const std::vector<Literal>& arguments, const std::vector<bool>& wan
 // Writes arguments on which all devices agree once, and the others under the keys of each device.
 absl::Status WriteOfDevices(const std::string& path, const DeviceRun& run) {
   const std::vector<Literal>& first = run.arguments[0];
-  std::vector<bool> common(first.size()), own(first.size());
+  std::vector<bool> common(first.size()), device_specific(first.size());
   for (size_t p = 0; p < first.size(); ++p) {
     DeviceResults values = NamesOfDevices(run.grid);
     for (const std::vector<Literal>& arguments : run.arguments) values.values.push_back(arguments[p]);
     common[p] = EqualResults(values).size() == 1;
-    own[p] = !common[p];
+    device_specific[p] = !common[p];
   }
   std::vector<std::string> prefixes = {""};
   std::vector<Literal> values = {Only(first, common)};
   const std::vector<std::string> names = NamesOfDevices(run.grid).names;
   for (size_t d = 0; d < names.size(); ++d) {
     prefixes.push_back(names[d] + "/");
-    values.push_back(Only(run.arguments[d], own));
+    values.push_back(Only(run.arguments[d], device_specific));
   }
   return WriteUnderPrefixes(path, prefixes, values);
 }
@@ -77,7 +77,7 @@ void AddInputs(CLI::App& program, int& exit_status) {
     exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
       const LoadedModule loaded = Load(file, options->common, LoadUntil::kChecked, Exit::kInvalid, result);
       if (loaded.module == nullptr) return;
-      options->inputs.made_up = true;
+      options->inputs.generates_values = true;
       absl::StatusOr<DeviceRun> run =
           MakeDeviceRun(options->inputs, options->common, options->devices, loaded);
       if (!result.Accept(run.status(), file)) return;

@@ -1,4 +1,4 @@
-// Implements `minimize`: the smallest module and inputs for which a judge still says yes.
+// Implements `minimize`: finds the smallest module and inputs that a judge accepts.
 
 #include "base/status.h"
 #include "cli/commands.h"

@@ -57,7 +57,7 @@ struct Timing {
   double run_s = std::numeric_limits<double>::infinity();
 };
 
-// Stores what the devices give to their hosts.
+// Writes the values that the devices send to their hosts.
 absl::Status FinishHosts(const HostOptions& options, const DeviceResults& names,
                          const std::vector<std::unique_ptr<FileHost>>& hosts) {
   if (hosts.size() == 1 || options.outfeed.empty()) return hosts[0]->Finish();
@@ -118,7 +118,7 @@ bool HasNan(const Literal& value) {
   });
 }
 
-// Fails with the place of the first NaN in the result, and with the instructions that made it.
+// Fails with the position of the first NaN in the result, and with the instructions that produced it.
 void ReportNan(const RunOptions& options, const CheckedModule& module, std::vector<Literal> arguments,
                EvaluateOptions evaluate, const std::string& file, FileResult& result) {
   FileHost host(options.host);
@@ -167,7 +167,8 @@ std::string ResultsText(const RunOptions& options, const DeviceResults& results)
   return text;
 }
 
-// Returns `one` of the only result, of the result on which all devices agree, or of each by its name.
+// Returns one(result) of the only result or of the result that all devices share; otherwise an object with
+// that of each device by name.
 template <class F>
 Json ResultsJson(const DeviceResults& results, const F& one) {
   if (results.values.size() == 1 || EqualResults(results).size() == 1) return one(results.values[0]);
@@ -176,7 +177,7 @@ Json ResultsJson(const DeviceResults& results, const F& one) {
   return json;
 }
 
-// Runs both engines side by side instead of one.
+// Runs both engines and compares their values step by step.
 absl::Status CrossCheck(const RunOptions& options, const CheckedModule& module,
                         const std::vector<Literal>& arguments, const EvaluateOptions& evaluate,
                         FileResult& result) {

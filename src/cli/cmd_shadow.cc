@@ -108,7 +108,7 @@ void AddShadow(CLI::App& program, int& exit_status) {
   command->footer(
       "Every value is computed in its declared type and in a wider one, with a bound of the error that a "
       "legal\n"
-      "evaluation may have. Legal are any order of sums, any fusion, and more precise intermediate results.\n"
+      "evaluation may have. Any order of sums, any fusion and more precise intermediate results are legal.\n"
       "With several devices, --against takes the results of each under keys such as r1/0, or with --shard "
       "the\n"
       "whole results; every device has its own verdicts.\n"

@@ -1,4 +1,5 @@
-// Implements `slice`: the cone of an instruction as a golden case, with recorded values at its edge.
+// Implements `slice`: writes the instructions that an instruction depends on as a golden case, with recorded
+// values at their boundary.
 
 #include "base/status.h"
 #include "build/extract.h"

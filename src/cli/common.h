@@ -52,7 +52,7 @@ struct CommonOptions {
 struct InputOptions {
   std::vector<std::string> files;
   bool convert = false;
-  bool made_up = false;  // True with --random, --fill, --distribution or --range.
+  bool generates_values = false;  // True with --random, --fill, --distribution or --range.
   MakeOptions make;
 };
 // Returns the arguments of the entry computation. Returns InvalidArgument with a list of the parameters if
@@ -62,8 +62,8 @@ struct LoadedModule;
 // Returns the same; a snapshot's own arguments are the default.
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const LoadedModule& loaded);
 
-// Returns FailedPrecondition if a run of the module needs elements of constants that its text elides. Called
-// before arguments are made, which may take long.
+// Returns FailedPrecondition if a run of the module needs elements of constants that its text elides. It is
+// called before arguments are made, which may take long.
 absl::Status RequireElements(const LoadedModule& loaded);
 
 // The engine and its device.
@@ -143,7 +143,7 @@ int ForEachFile(const CommonOptions& options,
                 const std::function<void(const std::string&, FileResult&)>& work);
 
 // Records the errno of a failed write to standard output.
-void NoteOutputError(int error);
+void RecordOutputError(int error);
 // Flushes standard output. Returns `exit_status` or, after reporting it, the status of the first output
 // error; a full disk is a limit.
 int CloseOutput(int exit_status);

@@ -73,7 +73,7 @@ void AddShardFlags(CLI::App& app, CommonOptions& options, DevicesFlags& flags, c
 
 void AddForDeviceFlag(CLI::App& app, DevicesFlags& flags) {
   app.add_option("--for-device", flags.for_device,
-                 "The device to look at, by its number or as r1, p2 or r1p2; default: the first")
+                 "The device to show, by its number or as r1, p2 or r1p2; default: the first")
       ->type_name("DEVICE");
 }
 
@@ -116,23 +116,23 @@ absl::StatusOr<std::optional<spmd::EntryShards>> ShardsOf(const CommonOptions& c
 }
 
 // Returns the numbers of the parameters that --per-device names.
-absl::StatusOr<std::vector<bool>> OwnParameters(const DevicesFlags& flags, const Module& module) {
+absl::StatusOr<std::vector<bool>> PerDeviceParameters(const DevicesFlags& flags, const Module& module) {
   const auto parameters = module.entry()->parameters();
-  std::vector<bool> own(parameters.size());
+  std::vector<bool> per_device(parameters.size());
   for (const std::string& name : flags.per_device) {
     bool found = name == "all";
-    if (found) own.assign(own.size(), true);
+    if (found) per_device.assign(per_device.size(), true);
     uint64_t number = 0;
     for (size_t p = 0; p < parameters.size(); ++p) {
       if (parameters[p]->name() != name && !(absl::SimpleAtoi(name, &number) && number == p)) continue;
-      own[p] = found = true;
+      per_device[p] = found = true;
     }
     if (!found) {
       return absl::FailedPreconditionError(
           fmt::format("--per-device: the entry computation has no parameter '{}'", name));
     }
   }
-  return own;
+  return per_device;
 }
 
 // Makes the arguments of devices one after the other, and shares those that are equal.
@@ -143,7 +143,7 @@ class ArgumentMaker {
       : inputs_(inputs), loaded_(loaded), run_(run), shards_(shards), given_are_whole_(given_are_whole) {}
 
   // Sets `whole` to the arguments of the first replica before they are split, unless it is null.
-  absl::StatusOr<std::vector<std::vector<Literal>>> Make(const std::vector<bool>& own,
+  absl::StatusOr<std::vector<std::vector<Literal>>> Make(const std::vector<bool>& per_device,
                                                          std::vector<Literal>* whole) {
     HLO_ASSIGN_OR_RETURN(const InputScope scope, ScopeOfInputs(inputs_.files));
     std::vector<std::vector<Literal>> all;
@@ -155,7 +155,7 @@ class ArgumentMaker {
       }
       if (device == 0 && whole != nullptr) *whole = read;
       HLO_ASSIGN_OR_RETURN(all.emplace_back(), PartsOf(read, device));
-      HLO_RETURN_IF_ERROR(DrawOwn(own, device, all.back()));
+      HLO_RETURN_IF_ERROR(DrawPerDevice(per_device, device, all.back()));
     }
     return all;
   }
@@ -165,9 +165,9 @@ class ArgumentMaker {
   bool ReadsWhole() const { return shards_ != nullptr && (given_are_whole_ || inputs_.files.empty()); }
 
   absl::StatusOr<std::vector<Literal>> Read(int64_t device) {
-    if (inputs_.files.empty() && !inputs_.made_up) return Arguments(inputs_, loaded_);
+    if (inputs_.files.empty() && !inputs_.generates_values) return Arguments(inputs_, loaded_);
     InputsOptions options{.read = {.convert = inputs_.convert}};
-    if (inputs_.made_up) options.rest = inputs_.make;
+    if (inputs_.generates_values) options.rest = inputs_.make;
     if (ReadsWhole()) options.shapes = shards_->parameters();
     options.device = PlaceOf(run_.grid, device);
     return ReadInputs(*loaded_.module, inputs_.files, options);
@@ -178,14 +178,16 @@ class ArgumentMaker {
     return shards_->Split(read, run_.grid.partition(device));
   }
 
-  absl::Status DrawOwn(const std::vector<bool>& own, int64_t device, std::vector<Literal>& arguments) const {
-    if (device == 0 || std::find(own.begin(), own.end(), true) == own.end()) return absl::OkStatus();
+  absl::Status DrawPerDevice(const std::vector<bool>& per_device, int64_t device,
+                             std::vector<Literal>& arguments) const {
+    if (device == 0 || std::find(per_device.begin(), per_device.end(), true) == per_device.end())
+      return absl::OkStatus();
     MakeOptions make = inputs_.make;
     make.seed += static_cast<uint64_t>(device) << 32;
     HLO_ASSIGN_OR_RETURN(const std::vector<Literal> drawn,
-                         io::MakeSomeInputs(*loaded_.module, make, [&](size_t p) { return own[p]; }));
-    for (size_t p = 0; p < own.size(); ++p) {
-      if (own[p]) arguments[p] = drawn[p];
+                         io::MakeSomeInputs(*loaded_.module, make, [&](size_t p) { return per_device[p]; }));
+    for (size_t p = 0; p < per_device.size(); ++p) {
+      if (per_device[p]) arguments[p] = drawn[p];
     }
     return absl::OkStatus();
   }
@@ -209,9 +211,9 @@ absl::StatusOr<DeviceRun> MakeDeviceRun(const InputOptions& inputs, const Common
   }
   HLO_ASSIGN_OR_RETURN(std::optional<spmd::EntryShards> shards,
                        ShardsOf(common, flags, module, run.grid.partitions));
-  HLO_ASSIGN_OR_RETURN(const std::vector<bool> own, OwnParameters(flags, module));
+  HLO_ASSIGN_OR_RETURN(const std::vector<bool> per_device, PerDeviceParameters(flags, module));
   ArgumentMaker maker(inputs, loaded, run, shards ? &*shards : nullptr, common.shards);
-  HLO_ASSIGN_OR_RETURN(run.arguments, maker.Make(own, common.shards ? &run.whole : nullptr));
+  HLO_ASSIGN_OR_RETURN(run.arguments, maker.Make(per_device, common.shards ? &run.whole : nullptr));
   if (common.shards) run.shards = std::move(shards);
   return run;
 }

@@ -25,9 +25,9 @@ struct DevicesFlags {
   std::vector<std::string> per_device;  // Parameters whose random values differ between devices; or `all`.
   std::string for_device;               // A number, or a name such as r0p3; empty means the first.
 };
-// Adds --shard, with its help, --shard-by and --per-device.
+// Adds --shard with this help text, --shard-by and --per-device.
 void AddShardFlags(CLI::App& app, CommonOptions& options, DevicesFlags& flags, const std::string& help);
-// Adds --match, which collectives meet.
+// Adds --match, which selects the collectives that are paired.
 void AddMatchFlag(CLI::App& app, DevicesFlags& flags);
 // Adds the flags of AddGridFlags, --collective-timeout and those of AddShardFlags.
 void AddDevicesFlags(CLI::App& app, CommonOptions& options, DevicesFlags& flags);
@@ -66,7 +66,7 @@ void AddWarningOnce(const std::string& warning, FileResult& result);
 // can do instead.
 absl::Status RequireOneDevice(std::string_view what, const spmd::DeviceGrid& grid,
                               std::string_view alternative);
-// The same for a subcommand without flags of devices: the counts are those that the module asks for.
+// The same for a subcommand without flags for devices: the counts are those of the module.
 absl::Status RequireOneDevice(std::string_view what, const Module& module, std::string_view alternative);
 
 // Results of all devices, or of all replicas if those of the partitions were joined.

@@ -43,7 +43,7 @@ bool WriteResult(FileResult& result, Json line, bool json) {
   if (std::fwrite(result.text.data(), 1, result.text.size(), stdout) == result.text.size() &&
       std::fflush(stdout) == 0)
     return true;
-  NoteOutputError(errno);
+  RecordOutputError(errno);
   return false;
 }
 
@@ -116,13 +116,13 @@ namespace {
 int output_error = 0;  // The errno of the first failed write to standard output.
 }  // namespace
 
-void NoteOutputError(int error) {
+void RecordOutputError(int error) {
   if (output_error == 0) output_error = error;
 }
 
 int CloseOutput(int exit_status) {
-  if (std::fflush(stdout) != 0) NoteOutputError(errno);
-  if (output_error == 0 && std::ferror(stdout) != 0) NoteOutputError(EIO);
+  if (std::fflush(stdout) != 0) RecordOutputError(errno);
+  if (output_error == 0 && std::ferror(stdout) != 0) RecordOutputError(EIO);
   if (output_error == 0) return exit_status;
   const absl::Status status = absl::ErrnoToStatus(output_error, "cannot write to standard output");
   std::fprintf(stderr, "hlo-run: error: cannot write to standard output: %s\n", std::strerror(output_error));
@@ -134,7 +134,7 @@ absl::Status WriteOutput(const std::string& path, std::string_view content) {
     const bool ok =
         std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0;
     if (ok) return absl::OkStatus();
-    NoteOutputError(errno);
+    RecordOutputError(errno);
     return absl::ErrnoToStatus(errno, "cannot write to standard output");
   }
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());

@@ -91,7 +91,7 @@ void AddForParameters(CLI::App& app, InputOptions& options, const std::string& n
   app.add_option_function<std::vector<std::string>>(
          name,
          [&options, name, set](const std::vector<std::string>& texts) {
-           options.made_up = true;
+           options.generates_values = true;
            for (const std::string& text : texts) {
              const auto [parameter, value] = SplitName(text);
              const std::string error = set(parameter, value);
@@ -113,13 +113,13 @@ void AddFillFlags(CLI::App& app, InputOptions& options) {
          "--random",
          [&options](uint64_t seed) {
            options.make.seed = seed;
-           options.made_up = true;
+           options.generates_values = true;
          },
          "Generate arguments from this seed, except those that --input provides")
       ->type_name("SEED");
   const auto set_fill = [&make](const std::string& parameter, const std::string& word) -> std::string {
     const std::optional<InputFill> fill = ParseInputFill(word);
-    if (!fill) return fmt::format("'{}' is none of uniform, normal, log-uniform, zeros, ones, iota", word);
+    if (!fill) return fmt::format("'{}' is not one of uniform, normal, log-uniform, zeros, ones, iota", word);
     if (parameter.empty())
       make.fill = *fill;
     else

@@ -24,7 +24,7 @@ CLI::Validator OneOf(const std::map<std::string, Enum>& words) {
   return CLI::Validator(
       [words, list](std::string& text) {
         const auto found = words.find(absl::AsciiStrToLower(text));
-        if (found == words.end()) return "'" + text + "' is none of " + list;
+        if (found == words.end()) return "'" + text + "' is not one of " + list;
         text = std::to_string(static_cast<int>(found->second));
         return std::string();
       },

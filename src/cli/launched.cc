@@ -41,7 +41,7 @@ int RunLaunched(int argc, char** argv, int (*run)(int argc, char** argv)) {
   } else {
     exit_status = run(argc, argv);
   }
-  launched_ranks.reset();  // Waits until all processes have come to this place.
+  launched_ranks.reset();  // Waits until all processes have reached this call.
   return exit_status;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Runs the program in the processes that a launcher of MPI has started: process 0 does what the arguments
-// say, the others run devices for it.
+// Runs the program in the processes that a launcher of MPI has started: process 0 runs the command, the
+// others run devices for it.
 
 #include "spmd/ranks.h"
 

@@ -47,7 +47,7 @@ int RunCommand(int argc, char** argv) {
       "  hlo-run m.hlo --random 1 --output result.npz\n"
       "  hlo-run verify dumps/\n"
       "  hlo-run check golden/\n"
-      "hlo-run SUBCOMMAND --help tells more.");
+      "hlo-run SUBCOMMAND --help describes a subcommand.");
   int exit_status = 0;
   for (auto add : {AddRun, AddVerify, AddPrint, AddCheck, AddExtract, AddInputs, AddStats, AddDiff,
                    AddMinimize, AddSlice, AddGraph, AddPlan, AddProfile, AddTrace, AddShadow, AddDevices,
@@ -72,7 +72,7 @@ int RunCommand(int argc, char** argv) {
     exit_status = program.exit(error) == 0 ? 0 : 2;
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) {  // fmt::print failed to write.
-      NoteOutputError(error.code().value());
+      RecordOutputError(error.code().value());
     } else {
       fmt::print(stderr, "hlo-run: error: {}\n", error.what());
       exit_status = 2;

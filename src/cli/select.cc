@@ -13,7 +13,7 @@ namespace hlo::cli {
 namespace {
 
 // Prints "12 side files below 'dump' skipped: 8 buffer assignments, 4 debug options".
-void TellSkipped(const std::string& folder, const std::map<std::string, int64_t>& skipped) {
+void PrintSkipped(const std::string& folder, const std::map<std::string, int64_t>& skipped) {
   int64_t total = 0;
   std::vector<std::string> kinds;
   for (const auto& [kind, count] : skipped) {
@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<std::string>> SelectFiles(const CommonOptions& option
     HLO_ASSIGN_OR_RETURN(FoundModules found, FindModules(argument));
     if (found.files.empty())
       return absl::InvalidArgumentError(fmt::format("no modules below '{}'", argument));
-    TellSkipped(argument, found.skipped);
+    PrintSkipped(argument, found.skipped);
     files.insert(files.end(), found.files.begin(), found.files.end());
   }
   if (options.module_pattern.empty() && options.pass_pattern.empty()) return files;

@@ -17,7 +17,7 @@ int RunOnce(const CommonOptions& options, const std::function<void(FileResult&)>
     std::fwrite(result.diagnostics.data(), 1, result.diagnostics.size(), stderr);
   }
   if (std::fwrite(result.text.data(), 1, result.text.size(), stdout) != result.text.size())
-    NoteOutputError(errno);
+    RecordOutputError(errno);
   return static_cast<int>(result.exit);
 }
 

@@ -46,8 +46,8 @@ std::string UsageMessage(const CLI::App* program, const CLI::Error& error) {
     const std::vector<std::string> words = command.remaining();
     if (!words.empty()) message = Unexpected(command, words.front());
   }
-  return fmt::format("hlo-run: error: {}\n{}{} --help tells more\n", message,
-                     commands.empty() ? "" : "hlo-run ", command.get_name());
+  return fmt::format("hlo-run: error: {}\nsee {}{} --help\n", message, commands.empty() ? "" : "hlo-run ",
+                     command.get_name());
 }
 
 std::string MisspelledSubcommand(const CLI::App& program, const std::string& word) {

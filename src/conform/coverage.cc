@@ -153,7 +153,7 @@ absl::Status MarkCase(const Case& test, OpcodeTypes* tested) {
   return absl::OkStatus();
 }
 
-bool LacksMeaning(const absl::Status& status) {
+bool HasNoSemantics(const absl::Status& status) {
   return Message(status).find("no meaning") != std::string_view::npos;
 }
 
@@ -236,7 +236,7 @@ absl::StatusOr<Coverage> MeasureCoverage(const std::vector<Engine>& engines,
           if (engines[i].supports(probe, static_cast<Opcode>(op)).ok())
             coverage.engines[i].second[op].set(type);
         }
-        if (LacksMeaning(engines[0].supports(probe, static_cast<Opcode>(op))))
+        if (HasNoSemantics(engines[0].supports(probe, static_cast<Opcode>(op))))
           coverage.meaningless[op].set(type);
       }
       if (coverage.engines[0].second[op].test(type)) coverage.meaningless[op].reset(type);

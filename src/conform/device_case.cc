@@ -66,11 +66,11 @@ absl::StatusOr<DeviceResults> RunOnDevices(const CheckedModule& module, const De
   std::vector<std::vector<Literal>> arguments;
   for (int64_t device = 0; device < setting.replicas * setting.partitions; ++device) {
     results.places.push_back(setting.PlaceOf(device));
-    HLO_ASSIGN_OR_RETURN(std::vector<Literal> own, arguments_of(results.places.back(), shapes));
+    HLO_ASSIGN_OR_RETURN(std::vector<Literal> device_arguments, arguments_of(results.places.back(), shapes));
     if (shards) {
-      HLO_ASSIGN_OR_RETURN(own, shards->Split(own, device % setting.partitions));
+      HLO_ASSIGN_OR_RETURN(device_arguments, shards->Split(device_arguments, device % setting.partitions));
     }
-    arguments.push_back(std::move(own));
+    arguments.push_back(std::move(device_arguments));
   }
   HLO_ASSIGN_OR_RETURN(results.values, evaluate(module, std::move(arguments), setting.emulates_xla_cpu));
   if (shards && shards->CanJoin()) HLO_RETURN_IF_ERROR(Join(*shards, setting, &results, outcome));

@@ -28,8 +28,8 @@ absl::StatusOr<Literal> ParseValue(std::string_view value, const Shape& shape, c
   return ParseLiteral(SourceText(name, std::string(value)), shape);
 }
 
-// Opens the archive beside the case's file: `dot.npz` for `dot.hlo`. Cases of a file follow each other, so
-// the last archive stays open.
+// Opens the archive beside the case's file: `dot.npz` for `dot.hlo`. Cases of a file run one after the other,
+// so the last archive stays open.
 absl::StatusOr<std::shared_ptr<Archive>> ArchiveOf(const LoadedCase& loaded) {
   thread_local std::string last_path;
   thread_local std::shared_ptr<Archive> last;

@@ -131,14 +131,15 @@ std::string ConformJUnit(absl::Span<const CaseResult> results) {
   for (const CaseResult& result : results) suites[result.path].push_back(&result);
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
   for (const auto& [path, members] : suites) {
-    std::vector<CaseResult> own;
-    for (const CaseResult* member : members) own.push_back(*member);
-    const ConformSummary summary = Summarize(own);
+    std::vector<CaseResult> folder_results;
+    for (const CaseResult* member : members) folder_results.push_back(*member);
+    const ConformSummary summary = Summarize(folder_results);
     Append(&out,
            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
            "time=\"{:.6f}\">\n",
-           Escaped(path), own.size(), summary.failed, summary.errors, summary.unsupported, summary.seconds);
-    for (const CaseResult& result : own) AppendTestCase(result, &out);
+           Escaped(path), folder_results.size(), summary.failed, summary.errors, summary.unsupported,
+           summary.seconds);
+    for (const CaseResult& result : folder_results) AppendTestCase(result, &out);
     out += "  </testsuite>\n";
   }
   return out + "</testsuites>\n";

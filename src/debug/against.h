@@ -41,7 +41,7 @@ struct AgainstOptions {
   std::optional<CompareRule> rule;  // The tolerance for modules that are not cases.
   Engine engine = Engine::kFast;    // Computes the expected values of modules.
   ElidedValues elided;
-  std::string filter;                                // Runs only cases whose path or name contains this text.
+  std::string filter;  // Only cases whose path or name contains this text are run.
   std::function<void(const AgainstResult&)> report;  // Called with each result.
 };
 

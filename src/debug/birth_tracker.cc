@@ -121,7 +121,7 @@ int64_t BirthTracker::PositionOfBirth(const StepView& step, const StepValue& wri
   for (const auto& [k, operand] : special) {
     if (!ContributesInPart(instruction, k, operand, IndexOf(write.value, first))) return -1;
   }
-  constexpr int64_t kMaxInspected = 4096;  // At elements that may each be a sum of many.
+  constexpr int64_t kMaxInspected = 4096;  // The maximal number of elements; each may be a sum of many terms.
   int64_t looks = 0;
   for (int64_t i = first; i < write.value.element_count() && looks < kMaxInspected; ++i) {
     if (!IsWithinSizes(write.value, i) || !IsSpecialAt(write.value, i, kind)) continue;
@@ -170,23 +170,23 @@ void BirthTracker::AddGiven(const StepValue& write, SpecialKind kind, int64_t po
                     .index = IndexOf(write.value, position)});
 }
 
-// Sets the way of each birth that the event descends from: the shortest one, found breadth-first.
-void BirthTracker::SetWay(const Chain& chain, int32_t end, int64_t leaf) {
+// Sets the path of each birth that the event descends from: the shortest one, found breadth-first.
+void BirthTracker::SetPath(const Chain& chain, int32_t end, int64_t leaf) {
   absl::flat_hash_map<int32_t, int32_t> next = {{end, -1}};
   std::deque<int32_t> work = {end};
   while (!work.empty()) {
     const int32_t at = work.front();
     work.pop_front();
     const Event& event = chain.events[static_cast<size_t>(at)];
-    std::vector<const Instruction*> way;
+    std::vector<const Instruction*> path;
     for (int32_t on = at; on >= 0; on = next.at(on))
-      way.push_back(chain.events[static_cast<size_t>(on)].leaf.first);
+      path.push_back(chain.events[static_cast<size_t>(on)].leaf.first);
     if (event.birth >= 0) {
       Birth& birth = births_[static_cast<size_t>(event.birth)];
-      if (birth.way.empty()) birth.way = way, birth.result = leaf;
+      if (birth.path.empty()) birth.path = path, birth.result = leaf;
     } else if (event.given >= 0) {
       GivenSpecial& given = given_[static_cast<size_t>(event.given)];
-      if (given.way.empty()) given.way = way, given.result = leaf;
+      if (given.path.empty()) given.path = path, given.result = leaf;
     }
     for (const int32_t parent : event.parents) {
       if (next.emplace(parent, at).second) work.push_back(parent);
@@ -195,7 +195,7 @@ void BirthTracker::SetWay(const Chain& chain, int32_t end, int64_t leaf) {
 }
 
 // Births that reach no result end at the last event that descends from them.
-void BirthTracker::SetEndOfWay(const Chain& chain) {
+void BirthTracker::SetEndOfPath(const Chain& chain) {
   std::vector<int32_t> last(chain.events.size());
   for (auto event = static_cast<int32_t>(last.size()) - 1; event >= 0; --event) {
     const auto at = static_cast<size_t>(event);
@@ -207,9 +207,9 @@ void BirthTracker::SetEndOfWay(const Chain& chain) {
   }
   for (size_t at = 0; at < last.size(); ++at) {
     const Event& event = chain.events[at];
-    const bool has_no_way = (event.birth >= 0 && births_[static_cast<size_t>(event.birth)].way.empty()) ||
-                            (event.given >= 0 && given_[static_cast<size_t>(event.given)].way.empty());
-    if (has_no_way) SetWay(chain, last[at], -1);
+    const bool has_no_path = (event.birth >= 0 && births_[static_cast<size_t>(event.birth)].path.empty()) ||
+                             (event.given >= 0 && given_[static_cast<size_t>(event.given)].path.empty());
+    if (has_no_path) SetPath(chain, last[at], -1);
   }
 }
 
@@ -220,9 +220,9 @@ void BirthTracker::SetWays(const Literal& result) {
     for (const Leaf& leaf : LeavesOf(result)) {
       if (!Holds(*leaf.value, kind)) continue;
       const int32_t end = FindEvent(chain, {root, leaf.leaf});
-      if (end >= 0) SetWay(chain, end, leaf.leaf);
+      if (end >= 0) SetPath(chain, end, leaf.leaf);
     }
-    SetEndOfWay(chain);
+    SetEndOfPath(chain);
   }
 }
 

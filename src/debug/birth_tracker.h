@@ -49,8 +49,8 @@ class BirthTracker : public Observer {
   // Returns the first position with a special value that no operand has there; -1 if there is none.
   int64_t PositionOfBirth(const StepView& step, const StepValue& write, SpecialKind kind) const;
   void SetWays(const Literal& result);
-  void SetWay(const Chain& chain, int32_t end, int64_t leaf);
-  void SetEndOfWay(const Chain& chain);
+  void SetPath(const Chain& chain, int32_t end, int64_t leaf);
+  void SetEndOfPath(const Chain& chain);
 
   const Module& module_;
   const Dataflow dataflow_;

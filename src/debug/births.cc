@@ -45,9 +45,9 @@ std::string MetadataText(const Instruction& instruction) {
   return text.empty() ? text : text + "\n";
 }
 
-std::string WayLine(const std::vector<const Instruction*>& way, int64_t result, const Shape& shape) {
-  if (result >= 0) return fmt::format("  reaches {}: {}\n", PlaceText(shape, result, {}), PathText(way));
-  return fmt::format("  reaches no result: {}\n", PathText(way));
+std::string PathLine(const std::vector<const Instruction*>& path, int64_t result, const Shape& shape) {
+  if (result >= 0) return fmt::format("  reaches {}: {}\n", PlaceText(shape, result, {}), PathText(path));
+  return fmt::format("  reaches no result: {}\n", PathText(path));
 }
 
 std::string BirthText(const Birth& birth, const Module& module) {
@@ -62,7 +62,7 @@ std::string BirthText(const Birth& birth, const Module& module) {
     text += fmt::format("  {} later executions produced more\n", birth.later_executions);
   for (const Instruction* cause : birth.causes)
     text += fmt::format("  its infinities come from %{}\n", cause->name());
-  return text + WayLine(birth.way, birth.result, module.entry()->root()->shape());
+  return text + PathLine(birth.path, birth.result, module.entry()->root()->shape());
 }
 
 absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments& arguments, Engine engine,
@@ -138,7 +138,7 @@ std::string ToString(const BirthReport& report, const Module& module) {
     if (given.result < 0) continue;
     text += fmt::format("{} comes from %{} ({}) at {{{}}}\n", Name(given.kind), given.instruction->name(),
                         Name(given.instruction->opcode()), fmt::join(given.index, ","));
-    text += WayLine(given.way, given.result, shape);
+    text += PathLine(given.path, given.result, shape);
   }
   return text;
 }
@@ -166,14 +166,14 @@ nlohmann::ordered_json ToJson(const BirthReport& report) {
                                   {"count", birth.count},
                                   {"later_executions", birth.later_executions},
                                   {"causes", NamesJson(birth.causes)},
-                                  {"way", NamesJson(birth.way)},
+                                  {"path", NamesJson(birth.path)},
                                   {"result", birth.result}});
   }
   for (const GivenSpecial& given : report.given)
     json["given"].push_back(Json{{"kind", Name(given.kind)},
                                  {"instruction", given.instruction->name()},
                                  {"index", given.index},
-                                 {"way", NamesJson(given.way)},
+                                 {"path", NamesJson(given.path)},
                                  {"result", given.result}});
   return json;
 }

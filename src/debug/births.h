@@ -28,7 +28,7 @@ struct Birth {
   int64_t count = 0;                        // The number of NaNs or infinities in this result.
   int64_t later_executions = 0;             // The number of later executions that produced more.
   std::vector<const Instruction*>
-      way;              // The path from the birth to a result, or to the last instruction reached.
+      path;             // The path from the birth to a result, or to the last instruction reached.
   int64_t result = -1;  // The leaf of the module's result that it reaches; -1 if none.
   // The births of the infinities from which this NaN is computed.
   std::vector<const Instruction*> causes;
@@ -41,7 +41,7 @@ struct GivenSpecial {
   int64_t leaf = 0;
   std::vector<int64_t> index;
   int64_t result = -1;  // The leaf of the result that it reaches; -1 if none.
-  std::vector<const Instruction*> way;
+  std::vector<const Instruction*> path;
 };
 
 // NaNs or infinities in a leaf of the module's result.

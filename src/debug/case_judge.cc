@@ -64,7 +64,7 @@ bool HasNan(const Literal& value) {
 }
 
 // True if a NaN comes from outside of the computation: from an input or a constant.
-bool IsGivenNan(const TestCase& test) {
+bool HasGivenNan(const TestCase& test) {
   if (std::any_of(test.inputs.begin(), test.inputs.end(), HasNan)) return true;
   for (const Computation* computation : test.module.module().computations()) {
     for (const Instruction* i : computation->instructions()) {
@@ -78,9 +78,9 @@ bool IsGivenNan(const TestCase& test) {
 class NanJudge : public CaseJudge {
  public:
   NanJudge(const TestCase& original, const JudgeOptions& options)
-      : accepts_given_(IsGivenNan(original)), options_(options) {}
+      : accepts_given_(HasGivenNan(original)), options_(options) {}
   bool Accepts(const TestCase& test) const override {
-    if (!accepts_given_ && IsGivenNan(test)) return false;
+    if (!accepts_given_ && HasGivenNan(test)) return false;
     const absl::StatusOr<Literal> result = RunCase(test, options_);
     return result.ok() && HasNan(*result);
   }
@@ -123,9 +123,9 @@ class RecordedJudge : public CaseJudge {
     const bool is_tuple = test.module.module().entry()->root()->opcode() == Opcode::kTuple;
     const int64_t count = DeviceCount(test.module);
     for (int64_t device = 0; device < count; ++device) {
-      const Literal& own = OfDevice(*result, device, count);
+      const Literal& device_result = OfDevice(*result, device, count);
       for (size_t i = 0; i < leaves.size(); ++i) {
-        const Literal& got = is_tuple ? own.elements()[i] : own;
+        const Literal& got = is_tuple ? device_result.elements()[i] : device_result;
         const std::optional<Literal> want = Recorded(*leaves[i], device);
         if (want && CompareValues(*want, got, {.rule = options_.rule})) return true;
       }

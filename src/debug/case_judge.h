@@ -30,8 +30,8 @@ struct JudgeOptions {
   std::optional<CompareRule> rule;
   Engine engine = Engine::kFast;
 };
-// The command's exit status 0 means yes. `{}` and `{hlo}` are the module, `{inputs}` is an archive of its
-// inputs.
+// The command accepts a case by exit status 0. `{}` and `{hlo}` are the module, `{inputs}` is an archive of
+// its inputs.
 absl::StatusOr<std::unique_ptr<CaseJudge>> MakeCommandJudge(const std::string& command,
                                                             const JudgeOptions& options);
 // Accepts cases whose result has a NaN. If no input and no constant of the original case has a NaN, accepted

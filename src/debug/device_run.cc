@@ -21,14 +21,14 @@ absl::Status DeviceRunner::Run(const EvaluateOptions& options, const DevicesOpti
   spmd::Rendezvous rendezvous(*table_, {.strict_match = devices.strict_match,
                                         .timeout_seconds = devices.collective_timeout,
                                         .emulate_xla_cpu = devices.emulate_xla_cpu,
-                                        .most_running = ThreadCount()});
+                                        .max_running = ThreadCount()});
   const auto options_of = [&](int64_t device) {
-    EvaluateOptions own = options;
-    if (devices.host) own.host = devices.host(device);
-    return own;
+    EvaluateOptions device_options = options;
+    if (devices.host) device_options.host = devices.host(device);
+    return device_options;
   };
-  const auto run = [&](int64_t device, const EvaluateOptions& own) -> absl::StatusOr<Literal> {
-    HLO_RETURN_IF_ERROR(body(device, own));
+  const auto run = [&](int64_t device, const EvaluateOptions& device_options) -> absl::StatusOr<Literal> {
+    HLO_RETURN_IF_ERROR(body(device, device_options));
     return Literal::Token();
   };
   exec::RunDeviceThreads(rendezvous, options_of, run);

@@ -18,18 +18,18 @@ class RecordedDiff {
   absl::StatusOr<RecordedDiffResult> Run(Archive& recorded, const std::vector<Literal>& arguments) {
     ReadAll(recorded);
     NodeValues known = ParameterValues(flat_, arguments);
-    HLO_ASSIGN_OR_RETURN(const std::vector<Literal> own, ComputeValues(flat_, nodes_, known, options_));
+    HLO_ASSIGN_OR_RETURN(const std::vector<Literal> computed, ComputeValues(flat_, nodes_, known, options_));
     HLO_ASSIGN_OR_RETURN(const std::vector<Literal> local, ComputeLocally(known));
     result_.compared = static_cast<int64_t>(nodes_.size());
     std::optional<size_t> first, first_local;
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (!CompareValues(own[i], recorded_.at(nodes_[i]), options_)) continue;
+      if (!CompareValues(computed[i], recorded_.at(nodes_[i]), options_)) continue;
       ++result_.differing;
       if (!first) first = i;
       const bool is_local = CompareValues(local[i], recorded_.at(nodes_[i]), options_).has_value();
       if (is_local && !first_local) first_local = i;
     }
-    if (first) Report(first_local ? *first_local : *first, first_local.has_value(), own);
+    if (first) Report(first_local ? *first_local : *first, first_local.has_value(), computed);
     return std::move(result_);
   }
 
@@ -73,10 +73,10 @@ class RecordedDiff {
     return RunCone(flat_, nodes_, edges, known, options_);
   }
 
-  void Report(size_t which, bool is_local, const std::vector<Literal>& own) {
+  void Report(size_t which, bool is_local, const std::vector<Literal>& computed) {
     Divergence divergence;
     const AlignedPair pair = {nodes_[which], nodes_[which], AlignedBy::kName};
-    divergence.value = Describe(flat_, flat_, pair, own[which], recorded_.at(nodes_[which]), options_);
+    divergence.value = Describe(flat_, flat_, pair, computed[which], recorded_.at(nodes_[which]), options_);
     divergence.confirmed = is_local;
     absl::flat_hash_set<const Instruction*> seen;
     std::vector<const Instruction*> work(pair.a->operands().begin(), pair.a->operands().end());
@@ -90,7 +90,7 @@ class RecordedDiff {
         continue;
       }
       divergence.operands.push_back(Describe(flat_, flat_, {instruction, instruction, AlignedBy::kName},
-                                             own[static_cast<size_t>(found - nodes_.begin())],
+                                             computed[static_cast<size_t>(found - nodes_.begin())],
                                              recorded_.at(instruction), options_));
     }
     result_.first = std::move(divergence);

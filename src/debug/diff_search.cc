@@ -35,7 +35,7 @@ std::vector<const Instruction*> DiffRun::EdgesAbove(const Instruction* root, boo
 }
 
 // Returns the aligned values from which both sides compute the pair. A side may use fewer of them than the
-// other, since compilers fold constants and drop what has no effect.
+// other, because compilers fold constants and remove dead code.
 DiffRun::Cut DiffRun::CutAbove(const AlignedPair& pair) const {
   Cut cut;
   const std::vector<const Instruction*> above_a = EdgesAbove(pair.a, true),

@@ -50,7 +50,8 @@ std::vector<Pair> AlignNames(const Module& a, const Module& b) {
   const auto by_name = [](const Instruction& i) {
     return fmt::format("{} {} {}", i.name(), Name(i.opcode()), OpName(i));
   };
-  const Found names = ByKey(b, by_name), op_names = ByKey(b, by_op_name), own = ByKey(a, by_op_name);
+  const Found names = ByKey(b, by_name), op_names = ByKey(b, by_op_name),
+              op_names_of_a = ByKey(a, by_op_name);
   const auto find = [](const Found& found, const std::string& key) {
     const auto entry = found.find(key);
     return entry == found.end() ? nullptr : entry->second;
@@ -61,7 +62,7 @@ std::vector<Pair> AlignNames(const Module& a, const Module& b) {
       if (const Instruction* same = find(names, by_name(*i)))
         pairs.push_back({i, same, "name"});
       else if (const Instruction* alike = find(op_names, by_op_name(*i));
-               alike && find(own, by_op_name(*i)) == i)
+               alike && find(op_names_of_a, by_op_name(*i)) == i)
         pairs.push_back({i, alike, "op_name"});
     }
   }
@@ -168,7 +169,7 @@ class Comparison {
 // Returns the values of all devices; none if a device has none.
 std::vector<const Literal*> FindAll(const std::vector<Kept>& kept, const LeafId& leaf) {
   std::vector<const Literal*> values;
-  for (const Kept& own : kept) values.push_back(own.Find(leaf));
+  for (const Kept& device_values : kept) values.push_back(device_values.Find(leaf));
   const bool is_complete = std::find(values.begin(), values.end(), nullptr) == values.end();
   return is_complete ? values : std::vector<const Literal*>();
 }
@@ -180,10 +181,11 @@ absl::StatusOr<std::vector<Literal>> RunKept(const CheckedModule& module,
   HLO_ASSIGN_OR_RETURN(Executable executable,
                        Executable::Make(module, options.engine, options.evaluate, {}, ExposingPlanOptions()));
   std::vector<ArrayWatcher> watchers;
-  for (Kept& own : kept)
-    watchers.emplace_back([&own](const Instruction* instruction, int64_t leaf, const Literal& value) {
-      return own.Keep(instruction, leaf, value);
-    });
+  for (Kept& device_values : kept)
+    watchers.emplace_back(
+        [&device_values](const Instruction* instruction, int64_t leaf, const Literal& value) {
+          return device_values.Keep(instruction, leaf, value);
+        });
   DevicesOptions run = devices;
   run.observer = [&](int64_t device) -> Observer* { return &watchers[static_cast<size_t>(device)]; };
   return executable.RunDevices(arguments, options.evaluate, run);

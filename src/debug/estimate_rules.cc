@@ -200,8 +200,8 @@ absl::StatusOr<std::vector<int64_t>> SortedPositions(RuleContext& context, const
 
 // The wide keys of these neighbours have the reverse order or are equal within their bounds, so the positions
 // of keys and payloads are uncertain.
-void NoteReversals(RuleContext& context, const Lines& lines, ShadowValue& keys,
-                   std::vector<bool>& uncertain) {
+void RecordReversals(RuleContext& context, const Lines& lines, ShadowValue& keys,
+                     std::vector<bool>& uncertain) {
   if (!keys.is_float() || keys.is_exact() || keys.wide.type() != ElementType::kF64) return;
   const absl::Span<const double> wide = Doubles(keys.wide), bound = Doubles(keys.bound);
   for (const int64_t start : lines.starts) {
@@ -347,7 +347,7 @@ absl::StatusOr<ShadowValue> SortRule(RuleContext& context) {
         result.is_tuple ? context.declared.element(static_cast<int64_t>(k)) : context.declared;
     HLO_ASSIGN_OR_RETURN(ShadowValue sorted, PermutedShadow(context.operands[k], declared, from));
     if (k == 0)
-      NoteReversals(context, lines, sorted, uncertain);
+      RecordReversals(context, lines, sorted, uncertain);
     else
       HLO_RETURN_IF_ERROR(WidenPayload(sorted, uncertain));
     if (!result.is_tuple) return sorted;
@@ -372,7 +372,7 @@ absl::StatusOr<ShadowValue> TopkRule(RuleContext& context) {
   if (chosen.is_float() && !chosen.is_exact()) {
     const Lines lines = LinesOf(values, values.rank() - 1);
     std::vector<bool> uncertain(from.size(), false);
-    NoteReversals(context, lines, chosen, uncertain);
+    RecordReversals(context, lines, chosen, uncertain);
     HLO_RETURN_IF_ERROR(WidenPayload(places, uncertain));
   }
   result.elements = {std::move(chosen), std::move(places)};

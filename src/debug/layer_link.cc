@@ -12,7 +12,7 @@ namespace {
 using spmd::Values;
 
 // The status of a layer that waits for values.
-absl::Status Waits() { return absl::CancelledError("the layer waits for other devices"); }
+absl::Status WaitStatus() { return absl::CancelledError("the layer waits for other devices"); }
 
 absl::StatusOr<Literal> FlagLiteral(bool flag) {
   HLO_ASSIGN_OR_RETURN(Literal literal, Literal::CreateZeros(Shape::Scalar(ElementType::kPred)));
@@ -118,7 +118,7 @@ absl::StatusOr<Values> LayerLink::Meet(const Instruction& /*collective*/, Values
     case Phase::kCollect:
       calls.meets = true;
       calls.values = std::move(values);
-      return Waits();
+      return WaitStatus();
     case Phase::kCombine: {
       HLO_ASSIGN_OR_RETURN(combined_, combine(members_));
       return combined_[0];
@@ -138,7 +138,7 @@ absl::StatusOr<Values> LayerLink::Receive(const spmd::Route& route) {
   Calls& calls = calls_[number_];
   if (phase_ == Phase::kAnswer) return std::move(calls.answer);
   calls.received = route;
-  return Waits();
+  return WaitStatus();
 }
 
 void LayerLink::Warn(const Instruction& instruction, const std::string& message) {

@@ -1,6 +1,6 @@
 #pragma once
 // Runs a collective for several layers of its operands at once: the declared values, the wide ones, their
-// bounds. The layers of a device travel together, so that devices exchange values once for each execution.
+// bounds. The layers of a device are sent together, so that devices exchange values once for each execution.
 
 #include <optional>
 #include <string>

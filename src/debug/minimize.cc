@@ -82,7 +82,7 @@ class Minimizer {
         return absl::FailedPreconditionError("the judge does not accept the given module");
       HLO_RETURN_IF_ERROR(Save());
     }
-    for (bool progress = true; progress && !IsLate();) {
+    for (bool progress = true; progress && !IsPastDeadline();) {
       progress = false;
       for (const Reduction& reduction : kReductions) {
         if (judge_.needs_values() && !reduction.keeps_values) continue;
@@ -93,12 +93,12 @@ class Minimizer {
     result.test = test_;
     result.judged = judged_;
     result.accepted = accepted_;
-    result.is_finished = !IsLate();
+    result.is_finished = !IsPastDeadline();
     return result;
   }
 
  private:
-  bool IsLate() const {
+  bool IsPastDeadline() const {
     return options_.max_seconds > 0 &&
            std::chrono::duration<double>(Clock::now() - start_).count() > options_.max_seconds;
   }
@@ -107,7 +107,7 @@ class Minimizer {
   // number, because the earlier proposals were rejected for a similar case.
   absl::StatusOr<bool> Reduce(const Reduction& reduction) {
     bool has_progress = false, has_gained_since_start = false;
-    for (size_t next = 0; !IsLate();) {
+    for (size_t next = 0; !IsPastDeadline();) {
       const SharedCase before = test_;
       const std::vector<Proposal> proposals = reduction.proposals(before);
       HLO_ASSIGN_OR_RETURN(const std::optional<size_t> accepted, TryFrom(reduction, proposals, next));
@@ -127,7 +127,7 @@ class Minimizer {
   // Judges proposals in batches. Takes the first accepted one and returns its number.
   absl::StatusOr<std::optional<size_t>> TryFrom(const Reduction& reduction,
                                                 const std::vector<Proposal>& proposals, size_t begin) {
-    for (; begin < proposals.size() && !IsLate(); begin += static_cast<size_t>(jobs_)) {
+    for (; begin < proposals.size() && !IsPastDeadline(); begin += static_cast<size_t>(jobs_)) {
       const size_t end = std::min(begin + static_cast<size_t>(jobs_), proposals.size());
       std::vector<SharedCase> accepted(end - begin);
       std::vector<uint64_t> refused(end - begin);
@@ -223,8 +223,9 @@ class Minimizer {
     for (const DevicePlace& place : PlacesOf(module)) {
       InputsOptions options;
       if (!place.prefix().empty()) options.device = place;
-      HLO_ASSIGN_OR_RETURN(std::vector<Literal> own, ReadInputs(module, files, options));
-      for (size_t i = 0; i < own.size(); ++i) by_input[i].push_back(std::move(own[i]));
+      HLO_ASSIGN_OR_RETURN(std::vector<Literal> device_arguments, ReadInputs(module, files, options));
+      for (size_t i = 0; i < device_arguments.size(); ++i)
+        by_input[i].push_back(std::move(device_arguments[i]));
     }
     std::vector<Literal> inputs;
     for (std::vector<Literal>& values : by_input) inputs.push_back(AllDevices(std::move(values)));

@@ -60,7 +60,7 @@ absl::StatusOr<Child> Start(const std::string& command) {
   return absl::ErrnoToStatus(error, "cannot start /bin/sh");
 }
 
-// Reads what there is within 20 ms; returns false at the end of the output.
+// Reads the output that arrives within 20 ms; returns false at the end of the output.
 bool ReadSome(int descriptor, std::string& output) {
   pollfd waiting = {descriptor, POLLIN, 0};
   if (poll(&waiting, 1, 20) <= 0) return true;

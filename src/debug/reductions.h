@@ -10,7 +10,7 @@
 
 namespace hlo::debug {
 
-// Makes a candidate, or returns an error if there is none. Called at most once, on any thread.
+// Makes a candidate, or returns an error if there is none. It is called at most once, on any thread.
 using Proposal = std::function<absl::StatusOr<SharedCase>()>;
 
 struct Reduction {

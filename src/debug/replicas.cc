@@ -56,15 +56,15 @@ class Hasher : public Observer {
 };
 
 // Searches from a result backwards.
-class WaySearch {
+class PathSearch {
  public:
-  WaySearch(const Module& module, const Dataflow& dataflow, const Hashes& a, const Hashes& b)
+  PathSearch(const Module& module, const Dataflow& dataflow, const Hashes& a, const Hashes& b)
       : module_(module), dataflow_(dataflow), a_(a), b_(b) {}
 
-  // Sets the way, the meeting and the collectives.
+  // Sets the path, `diverges_at` and the collectives.
   void Run(Disagreement& found) {
     const LeafId end = {module_.entry()->root(), found.leaf};
-    // Visits the differing leaves in breadth, so that the way is the shortest.
+    // Visits the differing leaves breadth-first, which finds the shortest path.
     std::deque<LeafId> work = {end};
     absl::flat_hash_map<LeafId, LeafId> next;  // Towards the result.
     next[end] = {nullptr, 0};
@@ -84,12 +84,12 @@ class WaySearch {
     }
     for (LeafId at = origin; at.first != nullptr; at = next[at]) {
       if (Passes(*at.first) && at.first != end.first) continue;
-      if (found.way.empty() || found.way.back() != at.first) found.way.push_back(at.first);
+      if (found.path.empty() || found.path.back() != at.first) found.path.push_back(at.first);
     }
     found.is_given = origin.first->opcode() == Opcode::kParameter;
-    for (const Instruction* instruction : found.way) {
+    for (const Instruction* instruction : found.path) {
       if (Info(instruction->opcode()).has(kCollective)) found.collectives.push_back(instruction);
-      SetMeeting(*instruction, found);
+      SetDivergence(*instruction, found);
     }
   }
 
@@ -134,18 +134,18 @@ class WaySearch {
     return false;
   }
 
-  void SetMeeting(const Instruction& instruction, Disagreement& found) {
+  void SetDivergence(const Instruction& instruction, Disagreement& found) {
     if (Passes(instruction) || instruction.operand_count() < 2) return;
     std::vector<bool> agrees;
-    bool is_meeting = false;
+    bool is_divergence = false;
     for (const Instruction* operand : instruction.operands()) {
       bool differs = false;
       for (int64_t k = 0; k < operand->shape().LeafCount(); ++k) differs = Differs({operand, k}) || differs;
       agrees.push_back(!differs);
-      is_meeting = is_meeting || (!differs && DependsOnArgument(*operand));
+      is_divergence = is_divergence || (!differs && DependsOnArgument(*operand));
     }
-    if (!is_meeting) return;
-    found.meeting = &instruction;
+    if (!is_divergence) return;
+    found.diverges_at = &instruction;
     found.agrees = std::move(agrees);
   }
 
@@ -204,8 +204,8 @@ absl::StatusOr<std::vector<Disagreement>> FindDisagreements(
       }
     }
     if (found.count == 0) continue;
-    WaySearch(module.module(), dataflow, hashers[static_cast<size_t>(found.device)].hashes(),
-              hashers[static_cast<size_t>(found.other)].hashes())
+    PathSearch(module.module(), dataflow, hashers[static_cast<size_t>(found.device)].hashes(),
+               hashers[static_cast<size_t>(found.other)].hashes())
         .Run(found);
     all.push_back(std::move(found));
   }
@@ -215,7 +215,7 @@ absl::StatusOr<std::vector<Disagreement>> FindDisagreements(
 namespace {
 
 std::string OriginText(const Disagreement& found) {
-  const Instruction& origin = *found.way.front();
+  const Instruction& origin = *found.path.front();
   if (found.is_given) return fmt::format("  the devices are given different %{}\n", origin.name());
   if (spmd::DependsOnDevices(origin))
     return fmt::format("  the difference begins in %{}, a {}\n", origin.name(), Name(origin.opcode()));
@@ -234,18 +234,18 @@ std::string ToText(const std::vector<Disagreement>& disagreements, const std::ve
                         names[static_cast<size_t>(found.device)], names[static_cast<size_t>(found.other)],
                         found.count, found.count == 1 ? "" : "s", fmt::join(found.index, ","), found.value,
                         found.other_value);
-    if (found.meeting != nullptr) {
+    if (found.diverges_at != nullptr) {
       text += fmt::format("  values that agree meet values that differ in %{}\n    {}\n",
-                          found.meeting->name(), ShortText(*found.meeting));
+                          found.diverges_at->name(), ShortText(*found.diverges_at));
       for (size_t k = 0; k < found.agrees.size(); ++k)
-        text += fmt::format("    %{} {}\n", found.meeting->operand(static_cast<int64_t>(k))->name(),
+        text += fmt::format("    %{} {}\n", found.diverges_at->operand(static_cast<int64_t>(k))->name(),
                             found.agrees[k] ? "agrees" : "differs");
     }
     text += OriginText(found);
-    text += fmt::format("  from there to the result: {}\n", PathText(found.way));
+    text += fmt::format("  from there to the result: {}\n", PathText(found.path));
     text += found.collectives.empty()
-                ? "  no collective is on this way\n"
-                : fmt::format("  collectives on this way: {}\n", PathText(found.collectives));
+                ? "  no collective is on this path\n"
+                : fmt::format("  collectives on this path: {}\n", PathText(found.collectives));
   }
   return text;
 }
@@ -260,17 +260,18 @@ nlohmann::ordered_json ToJson(const std::vector<Disagreement>& disagreements,
   };
   Json json = Json::array();
   for (const Disagreement& found : disagreements) {
-    json.push_back(Json{{"result", found.leaf},
-                        {"device", names[static_cast<size_t>(found.device)]},
-                        {"other", names[static_cast<size_t>(found.other)]},
-                        {"index", found.index},
-                        {"value", found.value},
-                        {"other_value", found.other_value},
-                        {"count", found.count},
-                        {"meeting", found.meeting == nullptr ? Json() : Json(found.meeting->name())},
-                        {"way", list(found.way)},
-                        {"collectives", list(found.collectives)},
-                        {"given", found.is_given}});
+    json.push_back(
+        Json{{"result", found.leaf},
+             {"device", names[static_cast<size_t>(found.device)]},
+             {"other", names[static_cast<size_t>(found.other)]},
+             {"index", found.index},
+             {"value", found.value},
+             {"other_value", found.other_value},
+             {"count", found.count},
+             {"diverges_at", found.diverges_at == nullptr ? Json() : Json(found.diverges_at->name())},
+             {"path", list(found.path)},
+             {"collectives", list(found.collectives)},
+             {"given", found.is_given}});
   }
   return json;
 }

@@ -28,13 +28,13 @@ struct Disagreement {
   std::string value, other_value;
   int64_t count = 0;  // Elements that differ.
   // The instructions that differ, from the one in which the difference begins to the one that is the result.
-  std::vector<const Instruction*> way;
-  // The last instruction on the way that also has an operand on which the devices agree, and that depends on
-  // an argument: there a value that is shared becomes different. Null if there is none.
-  const Instruction* meeting = nullptr;
-  std::vector<bool> agrees;                     // For each operand of `meeting`.
-  std::vector<const Instruction*> collectives;  // Those on the way.
-  bool is_given = false;                        // True if the way begins with an argument that differs.
+  std::vector<const Instruction*> path;
+  // The last instruction on the path at which a shared value becomes different: one of its operands depends
+  // on an argument and is equal on both devices. Null if there is none.
+  const Instruction* diverges_at = nullptr;
+  std::vector<bool> agrees;                     // For each operand of `diverges_at`.
+  std::vector<const Instruction*> collectives;  // Those on the path.
+  bool is_given = false;                        // True if the path begins with an argument that differs.
 };
 
 // Runs the module on all devices and compares their results bit by bit. Values within computations that run

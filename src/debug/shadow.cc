@@ -152,7 +152,7 @@ class ShadowEvaluator {
   InstructionError& ErrorOf(const Instruction& instruction);
   static void NoteCondition(const RuleContext& context, InstructionError& error);
   void NoteDecision(const RuleContext& context);
-  void NoteControl(const Instruction& instruction, const ShadowValue& choice);
+  void RecordControl(const Instruction& instruction, const ShadowValue& choice);
 
   const WideModule& wide_module_;
   const ShadowHook& hook_;
@@ -270,7 +270,7 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::While(const Instruction& loop, Shad
   const size_t number = loops_.size() - 1;
   while (true) {
     HLO_ASSIGN_OR_RETURN(const ShadowValue predicate, Call(*loop.Get<attr::condition>(), {state}));
-    NoteControl(loop, predicate);
+    RecordControl(loop, predicate);
     if (!*reinterpret_cast<const bool*>(predicate.declared.data())) break;
     ++loops_[number].iteration;
     std::vector<ShadowValue> arguments;
@@ -290,7 +290,7 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Conditional(const Instruction& inst
     branch = *reinterpret_cast<const bool*>(choice.data()) ? 0 : 1;
   else if (choice.span<int32_t>()[0] >= 0)
     branch = std::min<int64_t>(branch, choice.span<int32_t>()[0]);
-  NoteControl(instruction, operands[0]);
+  RecordControl(instruction, operands[0]);
   return Call(*branches[static_cast<size_t>(branch)], {std::move(operands[static_cast<size_t>(branch) + 1])});
 }
 
@@ -478,8 +478,8 @@ void ShadowEvaluator::NoteDecision(const RuleContext& context) {
   decisions_[found->second].count += context.decision.count;
 }
 
-// A choice that the bounds leave open may differ in another evaluation.
-void ShadowEvaluator::NoteControl(const Instruction& instruction, const ShadowValue& choice) {
+// A choice that the bounds do not determine may differ in another evaluation.
+void ShadowEvaluator::RecordControl(const Instruction& instruction, const ShadowValue& choice) {
   if (choice.is_exact()) return;
   if (Doubles(choice.bound)[0] == 0) return;
   is_uncertain_ = true;

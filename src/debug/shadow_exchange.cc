@@ -51,7 +51,7 @@ bool IsUncertainInteger(const ShadowValue& value) {
 }
 
 // True if integers among the operands are positions of the other operands' elements.
-bool TakesPositions(const Instruction& instruction) {
+bool HasPositionOperands(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kRaggedAllToAll || instruction.Has<attr::permute_slice_sizes>() ||
          instruction.Get<attr::has_dynamic_root>();
 }
@@ -217,7 +217,7 @@ class Exchanger {
   absl::Status SetMoved(ShadowValue& leaf, const std::vector<Literal>& layers) {
     leaf.wide = layers[kWide];
     HLO_RETURN_IF_ERROR(SetBound(leaf, layers[kBound]));
-    if (flag_ && TakesPositions(context_.instruction)) {
+    if (flag_ && HasPositionOperands(context_.instruction)) {
       HLO_ASSIGN_OR_RETURN(leaf.bound, F64Array(leaf.declared.dims(), kInfinity));
     }
     SetTrials(leaf, layers);

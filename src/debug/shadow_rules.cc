@@ -64,7 +64,7 @@ void CompareDecisions(RuleContext& context, const Literal& wide) {
   }
 }
 
-// A comparison of floats: it may go the other way where the bounds overlap.
+// A comparison of floats: it may have the other outcome where the bounds overlap.
 absl::StatusOr<ShadowValue> CompareRule(RuleContext& context) {
   const ShadowValue &a = context.operands[0], &b = context.operands[1];
   if (!a.is_float() || AllExact(context)) return DiscreteResult(context);
@@ -331,7 +331,7 @@ bool MovesValues(const Instruction& instruction) {
   return root.opcode() == Opcode::kParameter && root.Get<attr::number>() == 1;
 }
 
-// Moves the bounds as it moves the values. An uncertain index leaves nothing certain.
+// Moves the bounds as it moves the values. If an index is uncertain, all elements are.
 absl::StatusOr<ShadowValue> MovementRule(RuleContext& context) {
   if (!IsFloatResult(context.declared)) return AnchoredRule(context);
   ShadowValue result;
@@ -360,7 +360,7 @@ void BoundSpecials(ShadowValue& leaf) {
   for (int64_t i = 0; i < leaf.wide.element_count(); ++i) {
     const double x = wide[i];
     if (std::isfinite(x) && std::fabs(x) + bound[i] <= precision.largest) continue;
-    // A special value of both is certain unless the operands leave it open.
+    // A special value that both evaluations give is certain unless an operand is uncertain.
     const double value = declared(leaf.declared.data(), i);
     const bool are_nan = std::isnan(x) && std::isnan(value);
     bound[i] = are_nan || (x == value && bound[i] == 0) ? 0 : kInfinity;

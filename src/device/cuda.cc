@@ -203,7 +203,7 @@ class CudaGpu : public Gpu {
     return absl::OkStatus();
   }
 
-  // Without access the driver takes copies through the host, so failure is not an error.
+  // Without access the driver copies through the host, so failure is not an error.
   void EnablePeer(int other) {
     if (!enabled_peers_.insert(other).second) return;
     int can_access = 0;
@@ -256,7 +256,7 @@ absl::StatusOr<std::vector<DeviceProperties>> ListGpus() {
 }
 
 void PrepareGpu(int number) {
-  // The thread ends before the process does: the driver must not be left in the middle of its work.
+  // The thread ends before the process does, because the driver must not be interrupted in its work.
   static std::jthread thread;
   if (thread.joinable()) return;
   thread = std::jthread([number] {

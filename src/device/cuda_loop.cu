@@ -12,7 +12,7 @@ namespace hlo::device {
 
 namespace {
 
-__global__ void GoOn(cudaGraphConditionalHandle loop, const bool* goes_on) {
+__global__ void SetLoopCondition(cudaGraphConditionalHandle loop, const bool* goes_on) {
   cudaGraphSetConditional(loop, *goes_on ? 1 : 0);
 }
 
@@ -53,7 +53,7 @@ class CudaLoop : public GpuGraph {
     HLO_RETURN_IF_ERROR(CudaStatus(BeginCapture(stream_, body, {}), "recording a loop"));
     absl::Status recorded = iteration();
     if (recorded.ok()) {
-      GoOn<<<1, 1, 0, stream_>>>(again, goes_on);
+      SetLoopCondition<<<1, 1, 0, stream_>>>(again, goes_on);
       recorded.Update(CudaStatus(cudaGetLastError(), "recording the end of a loop's iteration"));
     }
     const cudaError_t ended = cudaStreamEndCapture(stream_, &body);
@@ -90,7 +90,7 @@ class CudaLoop : public GpuGraph {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GpuGraph>> RecordCudaLoop(Stream stream, const bool* goes_on,
-                                                        const std::function<absl::Status()>& iteration) {
+                                                         const std::function<absl::Status()>& iteration) {
   auto loop = std::make_unique<CudaLoop>(stream.handle);
   HLO_RETURN_IF_ERROR(loop->Record(goes_on, iteration));
   return loop;
@@ -182,7 +182,7 @@ absl::Status RecordCudaBranch(Stream stream, const void* choice, bool is_pred,
 #else
 
 absl::StatusOr<std::unique_ptr<GpuGraph>> RecordCudaLoop(Stream, const bool*,
-                                                        const std::function<absl::Status()>&) {
+                                                         const std::function<absl::Status()>&) {
   return absl::UnimplementedError("loops on the GPU need CUDA 12.4");
 }
 

@@ -61,7 +61,7 @@ class EmulatedGpu : public Gpu {
   absl::Status MakeCurrent() override { return absl::OkStatus(); }
 
   absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
-    HLO_RETURN_IF_ERROR(OutsideOfGraphs("an allocation"));
+    HLO_RETURN_IF_ERROR(RequireNoCapture("an allocation"));
     const auto bytes = static_cast<size_t>(Aligned(std::max<int64_t>(byte_count, 1)));
     void* memory = std::aligned_alloc(kAlignment, bytes);
     if (memory == nullptr)
@@ -71,11 +71,11 @@ class EmulatedGpu : public Gpu {
   }
   void Free(void* memory) override { std::free(memory); }
   absl::Status ToDevice(void* to, const void* from, int64_t byte_count) override {
-    HLO_RETURN_IF_ERROR(OutsideOfGraphs("a copy from the host"));
+    HLO_RETURN_IF_ERROR(RequireNoCapture("a copy from the host"));
     return Copy(to, from, byte_count);
   }
   absl::Status ToHost(void* to, const void* from, int64_t byte_count) override {
-    HLO_RETURN_IF_ERROR(OutsideOfGraphs("a copy to the host"));
+    HLO_RETURN_IF_ERROR(RequireNoCapture("a copy to the host"));
     return Copy(to, from, byte_count);
   }
   absl::Status Copy(void* to, const void* from, int64_t byte_count) override {
@@ -84,14 +84,14 @@ class EmulatedGpu : public Gpu {
   }
   absl::Status CopyRowsFrom(const Gpu& /*source*/, void* to, int64_t to_pitch, const void* from,
                             int64_t from_pitch, int64_t row_bytes, int64_t row_count) override {
-    HLO_RETURN_IF_ERROR(OutsideOfGraphs("a copy from another device"));
+    HLO_RETURN_IF_ERROR(RequireNoCapture("a copy from another device"));
     for (int64_t row = 0; row < row_count; ++row) {
       HLO_RETURN_IF_ERROR(Copy(static_cast<std::byte*>(to) + row * to_pitch,
                                static_cast<const std::byte*>(from) + row * from_pitch, row_bytes));
     }
     return absl::OkStatus();
   }
-  absl::Status Synchronize() override { return OutsideOfGraphs("waiting"); }
+  absl::Status Synchronize() override { return RequireNoCapture("waiting"); }
 
   absl::StatusOr<std::unique_ptr<GpuGraph>> Capture(std::function<absl::Status()> work) override {
     return std::make_unique<EmulatedGraph>(std::move(work), &is_recording_);
@@ -111,7 +111,7 @@ class EmulatedGpu : public Gpu {
   }
 
  private:
-  absl::Status OutsideOfGraphs(std::string_view what) const {
+  absl::Status RequireNoCapture(std::string_view what) const {
     return is_recording_ ? absl::InternalError(fmt::format("{} inside of a recorded graph", what))
                          : absl::OkStatus();
   }

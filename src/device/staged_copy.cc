@@ -20,7 +20,7 @@ int64_t LengthAt(int64_t offset, int64_t byte_count) {
 }
 
 // Piece p belongs to stripe p mod kStripes, which alternates between two slots. Calls body(stripe).
-absl::Status EachStripe(int64_t byte_count, absl::FunctionRef<absl::Status(int)> body) {
+absl::Status ForEachStripe(int64_t byte_count, absl::FunctionRef<absl::Status(int)> body) {
   constexpr double kNanosecondsPerByte = 0.09;  // With one thread.
   std::array<absl::Status, kStripes> statuses;
   ParallelFor(kStripes, kNanosecondsPerByte * static_cast<double>(byte_count),
@@ -32,7 +32,7 @@ absl::Status EachStripe(int64_t byte_count, absl::FunctionRef<absl::Status(int)>
 }  // namespace
 
 absl::Status CopyFromGpu(void* to, int64_t byte_count, PieceTransfer& transfer) {
-  return EachStripe(byte_count, [&](int stripe) -> absl::Status {
+  return ForEachStripe(byte_count, [&](int stripe) -> absl::Status {
     constexpr int64_t kStep = kPieceBytes * kStripes;
     int64_t offset = kPieceBytes * stripe;
     int slot = 2 * stripe;
@@ -49,7 +49,7 @@ absl::Status CopyFromGpu(void* to, int64_t byte_count, PieceTransfer& transfer) 
 }
 
 absl::Status CopyToGpu(const void* from, int64_t byte_count, PieceTransfer& transfer) {
-  return EachStripe(byte_count, [&](int stripe) -> absl::Status {
+  return ForEachStripe(byte_count, [&](int stripe) -> absl::Status {
     int slot = 2 * stripe;
     for (int64_t offset = kPieceBytes * stripe; offset < byte_count;
          offset += kPieceBytes * kStripes, slot ^= 1) {

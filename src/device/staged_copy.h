@@ -1,6 +1,6 @@
 #pragma once
 // Copies between pageable memory and a GPU through small pieces of pinned memory: several threads copy pieces
-// while others are on their way.
+// while other pieces are transferred.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ class PieceTransfer {
 
 // Copies from the GPU; returns when all bytes have arrived.
 absl::Status CopyFromGpu(void* to, int64_t byte_count, PieceTransfer& transfer);
-// Copies to the GPU; returns when all bytes have been read, with transfers still on their way.
+// Copies to the GPU; returns when all bytes have been read; transfers may still be in progress.
 absl::Status CopyToGpu(const void* from, int64_t byte_count, PieceTransfer& transfer);
 
 }  // namespace hlo::device

@@ -30,7 +30,7 @@ void RunDeviceThreads(spmd::Rendezvous& rendezvous, absl::FunctionRef<EvaluateOp
     EvaluateOptions own = options_of(device);
     own.seed += static_cast<uint64_t>(device);
     own.collectives = &rendezvous.LinkOf(device);
-    // A limit of waiting ends all devices, so that one that runs on does not delay the report.
+    // A limit of waiting ends all devices, so that a device that still runs does not delay the report.
     const std::atomic<bool>* stop = rendezvous.has_time_limit() ? rendezvous.stopped() : nullptr;
     const Deadline deadline(own.max_seconds, own.cancel, stop);
     if (own.cancel == nullptr) own.cancel = stop;

@@ -66,8 +66,8 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   absl::Status PrepareRuns(int64_t device_count);
   spmd::RendezvousOptions RendezvousOptionsOf(const DevicesOptions& devices) const;
   // Returns why the devices of a run cannot be in several processes; "" if they can.
-  std::string StayReason(const EvaluateOptions& options, const DevicesOptions& devices) const;
-  // Gives the other processes their part of a run.
+  std::string SingleProcessReason(const EvaluateOptions& options, const DevicesOptions& devices) const;
+  // Sends the other processes their part of a run.
   spmd::SpreadRun StartOnRanks(spmd::Ranks& ranks, std::vector<std::vector<Literal>>& arguments,
                                const EvaluateOptions& options, const DevicesOptions& devices);
   // Runs the devices of this process on threads; arguments and options are those of a device, whose number is
@@ -193,8 +193,8 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
   return result;
 }
 
-std::string Executable::State::StayReason(const EvaluateOptions& run_options,
-                                          const DevicesOptions& devices) const {
+std::string Executable::State::SingleProcessReason(const EvaluateOptions& run_options,
+                                                   const DevicesOptions& devices) const {
   if (run_options.custom_calls != nullptr || custom_calls != nullptr)
     return "it has custom calls that the caller supplies";
   if (!exchanging.empty()) return "the module exchanges values with the host";
@@ -246,12 +246,12 @@ absl::Status Executable::State::PrepareRuns(int64_t device_count) {
 }
 
 spmd::RendezvousOptions Executable::State::RendezvousOptionsOf(const DevicesOptions& devices) const {
-  // Devices on GPUs need hardly a core each.
+  // Devices on GPUs need little CPU time, so all of them run at a time.
   const bool runs_on_gpus = gpu_engine != nullptr && device.kind == Device::Kind::kGpu;
   return {.strict_match = devices.strict_match,
           .timeout_seconds = devices.collective_timeout,
           .emulate_xla_cpu = devices.emulate_xla_cpu,
-          .most_running = runs_on_gpus ? std::numeric_limits<int>::max() : ThreadCount()};
+          .max_running = runs_on_gpus ? std::numeric_limits<int>::max() : ThreadCount()};
 }
 
 void Executable::State::RunThreads(spmd::Rendezvous& rendezvous,
@@ -334,7 +334,7 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
   HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->computations, options_of(0)));
   spmd::SpreadRun spread;
   if (devices.ranks != nullptr && devices.ranks->size() > 1) {
-    const std::string reason = state_->StayReason(options, devices);
+    const std::string reason = state_->SingleProcessReason(options, devices);
     if (reason.empty())
       spread = state_->StartOnRanks(*devices.ranks, arguments, options, devices);
     else if (devices.warn)
@@ -363,7 +363,7 @@ absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal
 
 namespace exec {
 
-// Runs devices of process 0's runs. It remembers the last module.
+// Runs this process's devices in the runs of process 0. It keeps the last module.
 class RunServer {
  public:
   explicit RunServer(spmd::Ranks& ranks) : ranks_(ranks) {}

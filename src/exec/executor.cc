@@ -176,7 +176,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
   const auto loops = [&] { return LoopsOf(code, iterations); };
   const plan::Step* last = &plan_.steps.front();  // The last step outside the bytecode.
   // Deadlines and observers are checked when the bytecode interpreter returns to the executor.
-  const auto look = [&] {
+  const auto check_status = [&] {
     if (options_->max_seconds > 0 || options_->cancel != nullptr) HLO_RETURN_IF_ERROR(Deadline::Check());
     if (!is_observed) return absl::OkStatus();
     const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
@@ -198,11 +198,11 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
         last = code.loops[k];
         break;
       }
-      status = look();
+      status = check_status();
     } else if (const auto* step = std::get_if<const plan::Step*>(&code.escapes[number])) {
       last = *step;
-      status = look();
-      if (status.ok()) status = OfStep(RunStep(**step), **step);
+      status = check_status();
+      if (status.ok()) status = WithStep(RunStep(**step), **step);
       if (status.ok() && is_observed) status = show(**step);
     } else {
       status = RunMoves(std::get<std::vector<Move>>(code.escapes[number]));

@@ -53,7 +53,7 @@ absl::Status CheckParts(const Shape& shape, int64_t dimension, int64_t count) {
 }  // namespace
 
 absl::Status GpuExchange::Run(Call call) {
-  HLO_RETURN_IF_ERROR(HoldOverwrittenOperands(call));
+  HLO_RETURN_IF_ERROR(CopyOverwrittenOperands(call));
   return call.kind == Kind::kPermute ? Permute(call) : Meet(call);
 }
 
@@ -68,8 +68,8 @@ absl::StatusOr<std::byte*> GpuExchange::Scratch(device::GpuMemory& memory, int64
   return memory.data();
 }
 
-// Others read operands while results are written, so operands that overlap a result move away.
-absl::Status GpuExchange::HoldOverwrittenOperands(Call& call) {
+// Other devices read operands while results are written, so operands that overlap a result are copied first.
+absl::Status GpuExchange::CopyOverwrittenOperands(Call& call) {
   const spmd::Groups* groups = call.link.table().groups(call.instruction);
   const int32_t group = groups == nullptr ? -1 : groups->places[call.link.device()].group;
   const auto arrays = call.kind == Kind::kAllGather && group >= 0
@@ -123,7 +123,7 @@ absl::Status GpuExchange::FillWithZeros(const Call& call) {
   return absl::OkStatus();
 }
 
-// A device sends without waiting for the receiver, so what it sends is a copy.
+// A device sends without waiting for the receiver, so it sends a copy.
 absl::Status GpuExchange::Permute(const Call& call) {
   const spmd::Routes* routes = call.link.table().routes(call.instruction);
   if (routes == nullptr) return absl::InternalError("its pairs are not known");
@@ -173,7 +173,7 @@ absl::Status GpuExchange::Meet(const Call& call) {
     for (const int64_t member : groups->members[groups->places[device].group])
       members.push_back(&call.peer(member));
     absl::Status status = RunForAll(call, members);
-    // The members may go on only when no copy is under way.
+    // The members may continue only when all copies are complete.
     for (GpuExchange* member : members) status.Update(member->gpu_->Synchronize());
     status.Update(gpu_->MakeCurrent());
     if (!status.ok()) return status;

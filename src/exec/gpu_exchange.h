@@ -37,7 +37,7 @@ class GpuExchange {
 
  private:
   using Members = std::vector<GpuExchange*>;
-  // Memory for values that other devices read after this one has gone on.
+  // Memory for values that other devices read after this device has continued.
   struct Parcel {
     std::shared_ptr<device::Gpu> gpu;
     device::GpuMemory memory;
@@ -48,7 +48,7 @@ class GpuExchange {
   absl::Status FillWithZeros(const Call& call);
   absl::Status Permute(const Call& call);
   absl::Status Meet(const Call& call);
-  absl::Status HoldOverwrittenOperands(Call& call);
+  absl::Status CopyOverwrittenOperands(Call& call);
   absl::Status RunForAll(const Call& call, const Members& members);
   absl::Status AllReduce(const Call& call, const Members& members, size_t k);
   absl::Status Receive(const Call& call, const Members& members, size_t position, size_t k);

@@ -49,7 +49,7 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
   HLO_RETURN_IF_ERROR(gpu_->MakeCurrent());
   HLO_RETURN_IF_ERROR(Allocate());
   HLO_RETURN_IF_ERROR(Bind(std::move(arguments)));
-  if (gpu_plan_.takes_random_state) {
+  if (gpu_plan_.needs_random_state) {
     const cuda::RandomState state{options.seed, reference::Evaluator::kFirstCounter[0],
                                   reference::Evaluator::kFirstCounter[1]};
     HLO_RETURN_IF_ERROR(gpu_->ToDevice(memory_.data() + gpu_plan_.random_state, &state, sizeof state));
@@ -121,9 +121,10 @@ absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
     const std::shared_ptr<Buffer>& argument = leaves[buffer.parameter]->buffer();
     // A host buffer that the executor holds does not change, so its device copy of the previous run is still
     // valid.
-    const bool is_there = uploaded_[slot] == argument;
-    given_up[slot] = argument.use_count() == (is_there ? 2 : 1);
-    if (!is_there) HLO_RETURN_IF_ERROR(gpu_->ToDevice(pointers_[slot], argument->data(), buffer.byte_count));
+    const bool is_uploaded = uploaded_[slot] == argument;
+    given_up[slot] = argument.use_count() == (is_uploaded ? 2 : 1);
+    if (!is_uploaded)
+      HLO_RETURN_IF_ERROR(gpu_->ToDevice(pointers_[slot], argument->data(), buffer.byte_count));
     uploaded_[slot] = given_up[slot] ? nullptr : argument;
     given_[slot] = argument;
   }
@@ -160,9 +161,9 @@ absl::StatusOr<Literal> GpuExecutor::ResultLeaf(size_t leaf) {
   return Literal::FromBuffer(plan_.result_shapes[leaf], std::move(memory));
 }
 
-// True if the step has a kernel that may run. Under limits, kernels with loops of the module may not, because
-// they do not count iterations.
-bool GpuExecutor::TakesKernel(StepState& state) const {
+// True if the step has a kernel that may run. With limits, kernels that contain loops of the module may not
+// run, because they do not count iterations.
+bool GpuExecutor::CanRunKernel(StepState& state) const {
   const bool watched = options_->max_steps > 0 || options_->max_seconds > 0;
   if (!state.gpu->kernel.has_value() || !state.gpu->kernel->may_loop || !watched)
     return state.gpu->kernel.has_value();
@@ -205,12 +206,12 @@ absl::Status GpuExecutor::RunKernels(const plan::Step& step) {
       states_.at(fused->loop).is_done = true;
       return RunKernel(fused->operands, {fused->result}, fused->kernel);
     }
-    if (TakesKernel(state)) return RunKernel(kernel->operands, kernel->results, *state.gpu->kernel);
+    if (CanRunKernel(state)) return RunKernel(kernel->operands, kernel->results, *state.gpu->kernel);
     return RunKernelOnCpu(step, *kernel, state);
   }
   if (const auto* reference = std::get_if<plan::ReferenceStep>(&step.what)) {
     if (UsesPeers(*state.gpu)) return ExchangeWithPeers(step, *reference);
-    if (TakesKernel(state)) return RunKernel(reference->operands, reference->results, *state.gpu->kernel);
+    if (CanRunKernel(state)) return RunKernel(reference->operands, reference->results, *state.gpu->kernel);
     return RunReference(*step.instruction, reference->operands, reference->results, state);
   }
   return RunProgramsOnCpu(step, state);
@@ -245,11 +246,11 @@ absl::Status GpuExecutor::RunKernel(absl::Span<const Slot> operands, absl::Span<
   absl::InlinedVector<void*, 8> out;
   for (const Slot slot : operands) in.push_back(slot < 0 ? nullptr : pointers_[slot]);
   for (const Slot slot : results) out.push_back(slot < 0 ? nullptr : pointers_[slot]);
-  if (kernel.takes_random_state) in.push_back(memory_.data() + gpu_plan_.random_state);
+  if (kernel.needs_random_state) in.push_back(memory_.data() + gpu_plan_.random_state);
   return kernel.run(in, absl::MakeSpan(out), memory_.data() + gpu_plan_.workspace, gpu_->stream());
 }
 
-// True if the memory of fused steps allows to run them in one launch. It does not change between them, so it
+// True if the memory of fused steps allows one launch for all of them. It does not change between them, so it
 // is checked before the first one.
 bool GpuExecutor::RunsAsRows(const plan::FusedRows& rows, const plan::Step& member) {
   if (&member != rows.members.front()) return runs_as_rows_;

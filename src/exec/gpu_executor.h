@@ -37,7 +37,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
  private:
   friend StepRunner;
 
-  // A step, and what its runs leave behind.
+  // A step, and its state between runs.
   struct StepState {
     const plan::GpuStep* gpu = nullptr;
     std::string reason;                        // Why the last run was on the CPU.
@@ -86,7 +86,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   absl::Status Bind(std::vector<Literal> arguments);
   bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
   bool RunsAsRows(const plan::FusedRows& rows, const plan::Step& member);
-  bool TakesKernel(StepState& state) const;
+  bool CanRunKernel(StepState& state) const;
   bool UsesPeers(const plan::GpuStep& step) const { return step.peers.has_value() && !peers_.empty(); }
   absl::Status ExchangeWithPeers(const plan::Step& step, const plan::ReferenceStep& collective);
   absl::Status RunKernel(absl::Span<const Slot> operands, absl::Span<const Slot> results,

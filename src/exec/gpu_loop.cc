@@ -29,9 +29,9 @@ absl::Status GpuExecutor::RunMoves(const std::vector<plan::Move>& moves) {
     small.push_back({pointers_[move.to], pointers_[move.from], byte_count});
     padded_bytes += byte_count + 15;
   }
-  if (small.size() < 2 || !cuda::CanMoveTogether(static_cast<int64_t>(small.size()), padded_bytes))
+  if (small.size() < 2 || !cuda::FitsOneLaunch(static_cast<int64_t>(small.size()), padded_bytes))
     return MoveBytes(moves);
-  return cuda::MoveTogether(small, gpu_->stream());
+  return cuda::MoveInOneLaunch(small, gpu_->stream());
 }
 
 std::optional<int64_t> GpuExecutor::PeekTripCount(const plan::LoopStep& loop) {

@@ -42,7 +42,7 @@ void AddPlanOptions(const PlanOptions& options, MessageWriter& job) {
       .Add(options.pass_limit.value_or(0))
       .Add(options.validate)
       .Add(options.check_passes)
-      .Add(options.least_fused_product_bytes);
+      .Add(options.min_fused_product_bytes);
 }
 
 PlanOptions ReadPlanOptions(MessageReader& job) {
@@ -54,7 +54,7 @@ PlanOptions ReadPlanOptions(MessageReader& job) {
   if (has_limit) options.pass_limit = limit;
   options.validate = job.Read<bool>();
   options.check_passes = job.Read<bool>();
-  options.least_fused_product_bytes = job.Read<int64_t>();
+  options.min_fused_product_bytes = job.Read<int64_t>();
   return options;
 }
 
@@ -73,12 +73,12 @@ Device ReadDevice(MessageReader& job, int64_t first) {
   return device;
 }
 
-std::unique_ptr<Module> Reread(const std::string& name, std::string_view text, Diagnostics& diagnostics) {
+std::unique_ptr<Module> ParseAgain(const std::string& name, std::string_view text, Diagnostics& diagnostics) {
   return Parse(std::make_shared<SourceText>(name, std::string(text)), diagnostics,
                {.infer_shape = &InferMissingShape});
 }
 
-// Constants whose elements the text elides and that have got some since.
+// Constants whose elements the text elides, and which have been given elements since.
 struct FilledConstant {
   int32_t number;
   const Literal* value;
@@ -89,7 +89,7 @@ std::vector<FilledConstant> FilledConstants(const Module& module, const std::str
   std::vector<FilledConstant> filled;
   if (text.find("...}") == std::string_view::npos) return filled;
   Diagnostics diagnostics;
-  const std::unique_ptr<Module> reread = Reread(name, text, diagnostics);
+  const std::unique_ptr<Module> reread = ParseAgain(name, text, diagnostics);
   if (reread == nullptr) return filled;
   const spmd::InstructionNumbers numbers(module), others(*reread);
   if (numbers.fingerprint() != others.fingerprint()) return filled;
@@ -136,7 +136,7 @@ absl::StatusOr<ReceivedModule> ReadModuleJob(MessageReader& job, const spmd::Ran
   const std::string name(job.ReadText());
   Diagnostics diagnostics;
   const std::string_view text = job.ReadText();
-  std::shared_ptr<Module> module = Reread(name, text, diagnostics);
+  std::shared_ptr<Module> module = ParseAgain(name, text, diagnostics);
   if (module == nullptr) return diagnostics.ToStatus(SourceText(name, std::string(text)));
   module->mutable_header().replica_count = job.Read<int64_t>();
   module->mutable_header().num_partitions = job.Read<int64_t>();

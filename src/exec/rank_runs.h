@@ -1,5 +1,5 @@
 #pragma once
-// The jobs that process 0 gives to the others: to take a module, and to run some of its devices.
+// The jobs that process 0 gives to the others: loading a module, and running some of its devices.
 
 #include <string>
 #include <vector>
@@ -21,8 +21,8 @@ struct ReceivedModule {
   Device device;  // The device of the first logical device that the receiver runs.
   PlanOptions plan_options;
 };
-// Readers start behind the kind of the job. The limit of memory then holds in each process. Devices of a run
-// take the GPUs in turn, over all processes.
+// Readers start after the kind of the job. The memory limit then holds in each process. The devices of a run
+// are assigned to the GPUs in round-robin order, over all processes.
 std::string ModuleJob(const CheckedModule& module, Engine engine, const EvaluateOptions& options,
                       const Device& device, const PlanOptions& plan_options, uint64_t fingerprint);
 absl::StatusOr<ReceivedModule> ReadModuleJob(spmd::MessageReader& job, const spmd::Ranks& ranks);
@@ -39,7 +39,7 @@ std::string RunJob(int64_t number, int64_t device_count, const EvaluateOptions& 
                    const DevicesOptions& devices, absl::Span<const std::vector<Literal>> arguments);
 ReceivedRun ReadRunJob(spmd::MessageReader& job);
 
-// Does the jobs of process 0 until the end.
+// Runs the jobs of process 0 until there are no more.
 void ServeRuns(spmd::Ranks& ranks);
 
 }  // namespace hlo::exec

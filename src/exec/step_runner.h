@@ -31,7 +31,7 @@
 //
 //   Copy(to, from, bytes), Staging(bytes): copies in the device's memory; its memory for simultaneous moves.
 //
-//   RunMoves(moves): calls MoveBytes, after moves that only this engine has.
+//   RunMoves(moves): runs the moves that only this engine has, then calls MoveBytes for the others.
 //
 //   OperandLeaf(slot, shape), StoreLeaf(value, slot): operands and results of the reference.
 //
@@ -90,20 +90,20 @@ class StepRunner {
     };
     const ReadSlot read(view_of_slot);
     for (const plan::Step& step : steps) {
-      if (limits_.has_any()) HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
+      if (limits_.has_any()) HLO_RETURN_IF_ERROR(WithoutStep(limits_.Take()));
       if (observer == nullptr) {
-        if (absl::Status status = RunStep(step); !status.ok()) return OfStep(std::move(status), step);
+        if (absl::Status status = RunStep(step); !status.ok()) return WithStep(std::move(status), step);
         continue;
       }
       const PlanStepView view(plan_, step, engine().NameOf(step), depth_, loops,
                               Engine::kIsReadable ? &read : nullptr, DeviceId());
-      HLO_RETURN_IF_ERROR(OfNoStep(observer->BeforeStep(view)));
+      HLO_RETURN_IF_ERROR(WithoutStep(observer->BeforeStep(view)));
       ++depth_;
-      HLO_RETURN_IF_ERROR(OfStep(RunStep(step), step));
+      HLO_RETURN_IF_ERROR(WithStep(RunStep(step), step));
       // Observers wait, so that time is attributed to the step.
-      HLO_RETURN_IF_ERROR(OfStep(engine().Wait(), step));
+      HLO_RETURN_IF_ERROR(WithStep(engine().Wait(), step));
       --depth_;
-      HLO_RETURN_IF_ERROR(OfNoStep(observer->AfterStep(view)));
+      HLO_RETURN_IF_ERROR(WithoutStep(observer->AfterStep(view)));
     }
     return absl::OkStatus();
   }
@@ -200,12 +200,12 @@ class StepRunner {
   }
 
   // Adds the location of the innermost step. Unimplemented during capture is not an error.
-  absl::Status OfStep(absl::Status status, const plan::Step& step) {
+  absl::Status WithStep(absl::Status status, const plan::Step& step) {
     if (status.ok() || (is_capturing_ && absl::IsUnimplemented(status))) return status;
     return std::exchange(is_located_, true) ? status : reference::Located(status, *step.instruction);
   }
-  // An error that belongs to no step.
-  absl::Status OfNoStep(absl::Status status) {
+  // Returns an error that belongs to no step.
+  absl::Status WithoutStep(absl::Status status) {
     is_located_ |= !status.ok();
     return status;
   }
@@ -234,7 +234,7 @@ class StepRunner {
     }
     for (int64_t iteration = 0;; ++iteration) {
       // An iteration counts as a step, because the body and the condition may have none.
-      if (limits_.has_any()) HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
+      if (limits_.has_any()) HLO_RETURN_IF_ERROR(WithoutStep(limits_.Take()));
       bool goes_on = iteration < trip_count.value_or(0);
       if (!trip_count.has_value()) {
         HLO_RETURN_IF_ERROR(RunSteps(loop.condition));

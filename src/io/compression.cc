@@ -15,9 +15,9 @@ namespace {
 
 constexpr size_t kChunk = size_t{1} << 18;
 
-absl::Status TooLarge(int64_t most_bytes) {
+absl::Status TooLarge(int64_t max_bytes) {
   return absl::ResourceExhaustedError(
-      fmt::format("takes more than {} bytes when it is decompressed, the limit", most_bytes));
+      fmt::format("takes more than {} bytes when it is decompressed, the limit", max_bytes));
 }
 
 absl::Status EndsEarly(std::string_view format, size_t size) {
@@ -26,13 +26,13 @@ absl::Status EndsEarly(std::string_view format, size_t size) {
 }
 
 // Grows the buffer by a chunk after the first `used` bytes, up to one byte beyond the limit.
-void Grow(size_t used, int64_t most_bytes, std::string* out) {
+void Grow(size_t used, int64_t max_bytes, std::string* out) {
   if (out->size() > used) return;
   const size_t step = std::max(kChunk, used / 2);
-  out->resize(std::min(used + step, static_cast<size_t>(most_bytes) + 1));
+  out->resize(std::min(used + step, static_cast<size_t>(max_bytes) + 1));
 }
 
-absl::StatusOr<std::string> Gunzip(std::string_view bytes, int64_t most_bytes) {
+absl::StatusOr<std::string> Gunzip(std::string_view bytes, int64_t max_bytes) {
   z_stream stream = {};
   constexpr int kGzipHeader = 16;
   if (inflateInit2(&stream, MAX_WBITS + kGzipHeader) != Z_OK)
@@ -41,7 +41,7 @@ absl::StatusOr<std::string> Gunzip(std::string_view bytes, int64_t most_bytes) {
   std::string out;
   size_t taken = 0, used = 0;
   for (;;) {
-    Grow(used, most_bytes, &out);
+    Grow(used, max_bytes, &out);
     constexpr size_t kMax = std::numeric_limits<uInt>::max();
     const size_t in = std::min(bytes.size() - taken, kMax), room = std::min(out.size() - used, kMax);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + taken));
@@ -51,7 +51,7 @@ absl::StatusOr<std::string> Gunzip(std::string_view bytes, int64_t most_bytes) {
     const int result = inflate(&stream, Z_NO_FLUSH);
     taken += in - stream.avail_in;
     used += room - stream.avail_out;
-    if (used > static_cast<size_t>(most_bytes)) return TooLarge(most_bytes);
+    if (used > static_cast<size_t>(max_bytes)) return TooLarge(max_bytes);
     if (result == Z_STREAM_END) {
       if (CompressionOf(bytes.substr(taken)) != Compression::kGzip) break;  // Padding follows.
       inflateReset(&stream);
@@ -69,7 +69,7 @@ absl::StatusOr<std::string> Gunzip(std::string_view bytes, int64_t most_bytes) {
   return out;
 }
 
-absl::StatusOr<std::string> Unzstd(std::string_view bytes, int64_t most_bytes) {
+absl::StatusOr<std::string> Unzstd(std::string_view bytes, int64_t max_bytes) {
   ZSTD_DCtx* context = ZSTD_createDCtx();
   if (context == nullptr) return absl::ResourceExhaustedError("there is no memory to decompress it");
   const absl::Cleanup end = [&] { ZSTD_freeDCtx(context); };
@@ -77,7 +77,7 @@ absl::StatusOr<std::string> Unzstd(std::string_view bytes, int64_t most_bytes) {
   size_t used = 0;
   ZSTD_inBuffer in = {bytes.data(), bytes.size(), 0};
   for (;;) {
-    Grow(used, most_bytes, &out);
+    Grow(used, max_bytes, &out);
     ZSTD_outBuffer room = {out.data() + used, out.size() - used, 0};
     const size_t result = ZSTD_decompressStream(context, &room, &in);
     used += room.pos;
@@ -85,7 +85,7 @@ absl::StatusOr<std::string> Unzstd(std::string_view bytes, int64_t most_bytes) {
       return absl::InvalidArgumentError(
           fmt::format("the zstd data are damaged at byte {}: {}", in.pos, ZSTD_getErrorName(result)));
     }
-    if (used > static_cast<size_t>(most_bytes)) return TooLarge(most_bytes);
+    if (used > static_cast<size_t>(max_bytes)) return TooLarge(max_bytes);
     if (in.pos < in.size || room.pos == room.size) {
       if (result != 0 || in.pos < in.size) continue;
     }
@@ -112,12 +112,12 @@ std::string_view WithoutCompressionSuffix(std::string_view path) {
   return path;
 }
 
-absl::StatusOr<std::string> Decompress(std::string_view bytes, int64_t most_bytes) {
+absl::StatusOr<std::string> Decompress(std::string_view bytes, int64_t max_bytes) {
   switch (CompressionOf(bytes)) {
     case Compression::kGzip:
-      return Gunzip(bytes, most_bytes);
+      return Gunzip(bytes, max_bytes);
     case Compression::kZstd:
-      return Unzstd(bytes, most_bytes);
+      return Unzstd(bytes, max_bytes);
     case Compression::kNone:
       break;
   }

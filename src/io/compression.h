@@ -16,7 +16,7 @@ Compression CompressionOf(std::string_view bytes);
 std::string_view WithoutCompressionSuffix(std::string_view path);
 
 // Decompresses all members or frames of a file. Errors: InvalidArgument with the offset of damaged or
-// truncated data; ResourceExhausted for more than `most_bytes`.
-absl::StatusOr<std::string> Decompress(std::string_view bytes, int64_t most_bytes);
+// truncated data; ResourceExhausted for more than `max_bytes`.
+absl::StatusOr<std::string> Decompress(std::string_view bytes, int64_t max_bytes);
 
 }  // namespace hlo::io

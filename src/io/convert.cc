@@ -25,7 +25,7 @@ std::optional<double> RealPart(From value) {
 }
 
 // Return the smallest and the largest value of an integer type.
-int64_t LeastOf(ElementType type) {
+int64_t LowestOf(ElementType type) {
   return IsSigned(type) ? std::numeric_limits<int64_t>::min() >> (64 - BitWidth(type)) : 0;
 }
 uint64_t LargestOf(ElementType type) {
@@ -49,7 +49,7 @@ bool IsWithin(From value, int64_t least, uint64_t largest) {
 template <Wide To, Wide From>
 std::optional<To> ToInteger(From value, ElementType type) {
   const uint64_t largest = IsPred(type) ? 1 : LargestOf(type);
-  if (!IsWithin(value, IsPred(type) ? 0 : LeastOf(type), largest)) return std::nullopt;
+  if (!IsWithin(value, IsPred(type) ? 0 : LowestOf(type), largest)) return std::nullopt;
   if constexpr (std::is_same_v<From, std::complex<double>>) {
     return static_cast<To>(value.real());
   } else {

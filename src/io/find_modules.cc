@@ -35,7 +35,7 @@ bool IsModule(const fs::path& path) {
       name.ends_with(".pbtxt") || name.ends_with(".textproto") || name.ends_with(".txtpb");
   if (!is_text && !is_message) return false;
   const std::string head = Head(path);
-  // Compressed files are recognised by name only.
+  // Compressed files are recognised by their names alone.
   if (io::CompressionOf(head) != io::Compression::kNone) return true;
   return io::LooksLikeHloText(head) || io::IsProtoText(head);
 }

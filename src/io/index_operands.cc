@@ -45,12 +45,12 @@ class Propagation {
   }
 
   // Returns the largest start index of a slice in a dimension.
-  static int64_t Room(int64_t size, int64_t slice) { return std::max<int64_t>(size - slice, 0); }
+  static int64_t MaxStart(int64_t size, int64_t slice) { return std::max<int64_t>(size - slice, 0); }
 
   void LimitStarts(const Instruction& user, int64_t first, absl::Span<const int64_t> dims, IntList sizes) {
     int64_t smallest = kNoIndexLimit;
     for (size_t d = 0; d < std::min(dims.size(), sizes.size()); ++d) {
-      const int64_t room = Room(dims[d], sizes[d]);
+      const int64_t room = MaxStart(dims[d], sizes[d]);
       smallest = std::min(smallest, room);
       const auto operand = first + static_cast<int64_t>(d);
       if (operand < user.operand_count() && user.operand(operand)->shape().rank() == 0) {
@@ -66,7 +66,7 @@ class Propagation {
     const IntList sizes = gather.Get<attr::slice_sizes>();
     int64_t smallest = kNoIndexLimit;
     for (const int64_t d : gather.Get<attr::start_index_map>()) {
-      smallest = std::min(smallest, Room(gather.operand(0)->shape().dim(d), sizes[d]));
+      smallest = std::min(smallest, MaxStart(gather.operand(0)->shape().dim(d), sizes[d]));
     }
     LimitOperand(gather, 1, 0, smallest);
   }
@@ -88,7 +88,7 @@ class Propagation {
     }
     int64_t smallest = kNoIndexLimit;
     for (const int64_t d : scatter.Get<attr::scatter_dims_to_operand_dims>()) {
-      smallest = std::min(smallest, Room(input.dim(d), window[d]));
+      smallest = std::min(smallest, MaxStart(input.dim(d), window[d]));
     }
     LimitOperand(scatter, count, 0, smallest);
   }

@@ -106,7 +106,7 @@ absl::StatusOr<JsonArray> ArrayOf(const OrderedJson& json, const Shape& expected
     result.array.type.type = ParseElementType(result.array.type.text);
     if (!result.array.type.type) {
       return absl::FailedPreconditionError(
-          fmt::format("its type '{}' is none of HLO's", result.array.type.text.substr(0, 40)));
+          fmt::format("its type '{}' is not one of HLO's", result.array.type.text.substr(0, 40)));
     }
   }
   const auto shape = json.find("shape");

@@ -194,7 +194,7 @@ class Line {
  private:
   void Put(AttrId id, std::string_view value) { hlo::Append(&out_, ", {}={}", Info(id).spelling, value); }
   // Omits the attribute if the text is empty.
-  void PutSome(AttrId id, const std::string& value) {
+  void PutUnlessEmpty(AttrId id, const std::string& value) {
     if (!value.empty()) Put(id, value);
   }
   void PutInt(AttrId id, int64_t value) { Put(id, fmt::format("{}", value)); }
@@ -326,7 +326,7 @@ class Line {
   void PutComparison(AttrId id) {
     const std::string& order = p_.comparison_order();
     const std::string& word = id == AttrId::order ? order : p_.comparison_type();
-    if (!word.empty() && (id == AttrId::order || order.empty())) PutSome(id, NameText(word));
+    if (!word.empty() && (id == AttrId::order || order.empty())) PutUnlessEmpty(id, NameText(word));
   }
 
   void PutSlices(AttrId id) {
@@ -417,7 +417,7 @@ class Line {
   absl::Status AppendStructure(AttrId id, bool required) {
     switch (id) {
       case AttrId::block_scaling_config:
-        PutSome(id, BlockScalingText(p_.block_scaling_config()));
+        PutUnlessEmpty(id, BlockScalingText(p_.block_scaling_config()));
         break;
       case AttrId::dim_labels: {
         if (!p_.has_convolution_dimension_numbers()) break;
@@ -444,7 +444,7 @@ class Line {
         PutPrecision(id);
         break;
       case AttrId::output_to_operand_aliasing:
-        PutSome(id, AliasText(p_));
+        PutUnlessEmpty(id, AliasText(p_));
         break;
       case AttrId::padding:
         Put(id, PaddingText(p_.padding_config()));
@@ -453,7 +453,7 @@ class Line {
         Put(id, ReplicaGroupsText(p_));
         break;
       case AttrId::result_accuracy:
-        PutSome(id, AccuracyText(p_.result_accuracy()));
+        PutUnlessEmpty(id, AccuracyText(p_.result_accuracy()));
         break;
       case AttrId::slice:
         PutSlices(id);
@@ -462,10 +462,10 @@ class Line {
         PutPairs(id);
         break;
       case AttrId::sparsity_config:
-        PutSome(id, SparsityText(p_.sparsity_config()));
+        PutUnlessEmpty(id, SparsityText(p_.sparsity_config()));
         break;
       case AttrId::window:
-        PutSome(id, WindowText(p_.window()));
+        PutUnlessEmpty(id, WindowText(p_.window()));
         break;
       default:
         AppendNumber(id);
@@ -539,12 +539,12 @@ class Line {
     switch (id) {
       case AttrId::api_version:
         if (p_.custom_call_api_version() > proto::API_VERSION_ORIGINAL)
-          PutSome(id, proto::CustomCallApiVersion_Name(p_.custom_call_api_version()));
+          PutUnlessEmpty(id, proto::CustomCallApiVersion_Name(p_.custom_call_api_version()));
         break;
       case AttrId::convolution_kind:
         if (p_.conv_kind() != proto::CONVOLUTION_KIND_UNSET) {
           const std::string name = proto::ConvolutionKind_Name(p_.conv_kind());
-          PutSome(id, Lower(absl::StripPrefix(name, "CONVOLUTION_KIND_")));
+          PutUnlessEmpty(id, Lower(absl::StripPrefix(name, "CONVOLUTION_KIND_")));
         }
         break;
       case AttrId::direction:
@@ -572,18 +572,18 @@ class Line {
         break;
       case AttrId::transpose_a:
         if (triangular().transpose_a() != proto::TriangularSolveOptions::TRANSPOSE_INVALID)
-          PutSome(id, proto::TriangularSolveOptions::Transpose_Name(triangular().transpose_a()));
+          PutUnlessEmpty(id, proto::TriangularSolveOptions::Transpose_Name(triangular().transpose_a()));
         break;
       case AttrId::padding_type:
         if (p_.padding_type() != proto::PADDING_INVALID)
-          PutSome(id, proto::PaddingType_Name(p_.padding_type()));
+          PutUnlessEmpty(id, proto::PaddingType_Name(p_.padding_type()));
         break;
       case AttrId::rng_algorithm:
         Put(id, Lower(proto::RandomAlgorithm_Name(p_.rng_algorithm())));
         break;
       case AttrId::schedule:
         if (p_.custom_call_schedule() != proto::SCHEDULE_NONE)
-          PutSome(id, proto::CustomCallSchedule_Name(p_.custom_call_schedule()));
+          PutUnlessEmpty(id, proto::CustomCallSchedule_Name(p_.custom_call_schedule()));
         break;
       case AttrId::shuffle_mode:
         Put(id, "rotate");
@@ -612,7 +612,7 @@ class Line {
       Put(AttrId::control_predecessors, "{" + absl::StrJoin(predecessors, ", ") + "}");
     if (p_.statistics_viz().statistics_size() > 0)
       Put(AttrId::statistics, StatisticsText(p_.statistics_viz()));
-    if (p_.has_original_value()) PutSome(AttrId::origin, OriginText(p_.original_value()));
+    if (p_.has_original_value()) PutUnlessEmpty(AttrId::origin, OriginText(p_.original_value()));
     if (p_.has_metadata()) {
       const std::string metadata = MetadataText(p_.metadata());
       if (metadata != "{}") Put(AttrId::metadata, metadata);

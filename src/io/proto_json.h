@@ -1,6 +1,6 @@
 #pragma once
-// JSON of serialised modules with the names of XLA's messages; text is strings and frontend attributes are an
-// object.
+// JSON of serialised modules with the names of XLA's messages. Texts are strings, and frontend attributes are
+// an object.
 
 #include <string>
 

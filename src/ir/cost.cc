@@ -172,7 +172,7 @@ int64_t PeakBytes(const Computation& computation, std::unordered_map<const Compu
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     if (mine.size() > 1024)
-      // Bounds the work for wide nested tuples; the owners that are dropped die too early.
+      // Bounds the work for wide nested tuples. The owners that are dropped then count as dead too early.
       mine.resize(1024);
     for (int32_t owner : mine) last_use[owner] = std::max(last_use[owner], static_cast<int64_t>(step));
   }

@@ -32,7 +32,7 @@ PrintStyle::PrintStyle(const PrintOptions& options) {
   module_names = !fingerprint;
   metadata = is_long && options.metadata;
   backend_config = names && options.backend_config;
-  // XLA's short form drops control predecessors and thereby the order of instructions.
+  // XLA's short form drops control predecessors and so the order of instructions.
   control_predecessors = is_long || (form == PrintForm::kShort && !options.as_xla);
   feed_configs = !fingerprint;
   expand_groups = fingerprint;

@@ -67,7 +67,7 @@ std::string_view Sanitize(std::string_view name, Arena& arena) {
 }
 
 // XLA names the computation of a sugared async-start itself.
-std::string_view WishOf(const Instruction& i) {
+std::string_view RequestedName(const Instruction& i) {
   if (!i.parent()->is_async_wrapper()) return i.name();
   return i.opcode() == Opcode::kParameter ? "async_param" : Name(i.opcode());
 }
@@ -86,7 +86,8 @@ void MakeNamesUniqueAsXla(Module& module) {
     const std::string_view wish =
         c->is_async_wrapper() ? "async_wrapped" : Sanitize(c->name(), module.arena());
     InstructionEditor::SetName(*c, computations.Take(wish));
-    for (Instruction* i : c->instructions()) InstructionEditor::SetName(*i, instructions.Take(WishOf(*i)));
+    for (Instruction* i : c->instructions())
+      InstructionEditor::SetName(*i, instructions.Take(RequestedName(*i)));
   }
 }
 

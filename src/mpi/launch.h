@@ -1,6 +1,6 @@
 #pragma once
-// Finds out whether a launcher of MPI started this process, and connects it with the others. MPI itself is
-// used in mpi_transport.cc alone.
+// Determines whether a launcher of MPI started this process, and connects it with the others. Only
+// mpi_transport.cc uses MPI itself.
 
 #include <memory>
 

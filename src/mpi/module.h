@@ -1,6 +1,6 @@
 #pragma once
-// The interface of the module libhlo_run_mpi.so, which the program loads where a launcher has started it, so
-// that other runs need not load the libraries of MPI.
+// The interface of the module libhlo_run_mpi.so. The program loads it only if a launcher has started it, so
+// other runs do not load the libraries of MPI.
 
 #include <string>
 

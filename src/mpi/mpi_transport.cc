@@ -114,7 +114,8 @@ class MpiTransport : public spmd::Transport {
         last_event = std::chrono::steady_clock::now();
       else if (std::chrono::steady_clock::now() - last_event < 200us)
         std::this_thread::yield();
-      // A process receives until the sends of all are complete, or one would wait for it in vain.
+      // A process receives until the sends of all processes are complete; otherwise another process could
+      // wait forever.
       if (barrier != MPI_REQUEST_NULL) {
         int is_done = 0;
         MPI_Test(&barrier, &is_done, MPI_STATUS_IGNORE);

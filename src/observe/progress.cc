@@ -119,7 +119,7 @@ void Progress::ShowUntilTheEnd(std::chrono::milliseconds delay, std::chrono::mil
     wants_loops_.store(true, std::memory_order_relaxed);
     if (ended_.wait_for(lock, interval, is_ended)) return;
     const std::string line = Line();
-    // A blocked terminal must not block the run.
+    // The terminal may block, which must not block the run.
     lock.unlock();
     Print(line);
     shown_ = true;

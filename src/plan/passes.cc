@@ -77,7 +77,7 @@ absl::Status RunRowTiling(PlanState& state) {
   return absl::OkStatus();
 }
 absl::Status RunGemmFusion(PlanState& state) {
-  FuseGemms(state.plan, state.options.least_fused_product_bytes, state.changes);
+  FuseGemms(state.plan, state.options.min_fused_product_bytes, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunSchedule(PlanState& state) {

@@ -44,8 +44,8 @@ struct RowsStep {
 // A kernel on whole arrays, which the back ends find by the step's instruction.
 struct Kernel {
   std::string_view name;
-  int32_t updated = 0;  // This many first results may alias the first operands.
-  // The corresponding number, and whether unused results may be null, for the CPU's kernel only.
+  int32_t updated = 0;  // The number of leading results that may alias the leading operands.
+  // The same number for the CPU's kernel only, and whether unused results may be null.
   int32_t replaced = 0;
   bool skips_unused = false;
 };
@@ -145,7 +145,7 @@ struct Plan {
   int64_t change_count = 0;              // The changes that optional passes have made.
   std::string last_change;               // The pass and the instruction of the last change.
   std::string refusal;                   // Why the plan with optional passes was refused, if it was.
-  std::shared_ptr<const PlanCode> code;  // The steps as bytecode; nullptr if that is not worth it.
+  std::shared_ptr<const PlanCode> code;  // The steps as bytecode; nullptr if it is not faster.
 };
 
 // Returns the bytes that a run allocates besides its arguments and constants.

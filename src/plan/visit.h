@@ -21,11 +21,11 @@ void VisitSlots(AnyStep& step, Visit&& visit) {
       if (access.IsArray()) visit(access.argument, is_store);
     });
   };
-  const auto leaves = [&](auto& leafy) {
-    for (auto& slot : leafy.operands) {
+  const auto leaves = [&](auto& with_leaves) {
+    for (auto& slot : with_leaves.operands) {
       if (slot != kNoValue) visit(slot, false);
     }
-    for (auto& slot : leafy.results) {
+    for (auto& slot : with_leaves.results) {
       if (slot != kNoValue) visit(slot, true);
     }
   };

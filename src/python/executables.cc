@@ -19,7 +19,7 @@ namespace {
 Engine ParseEngine(const std::string& name) {
   if (name == "fast") return Engine::kFast;
   if (name == "reference") return Engine::kReference;
-  Raise(absl::InvalidArgumentError(fmt::format("engine '{}' is none of fast, reference", name)));
+  Raise(absl::InvalidArgumentError(fmt::format("engine '{}' is not one of fast, reference", name)));
 }
 
 // Parses `cpu`, `gpu`, `gpu:1`, `gpu:0,1` or `emulated-gpu`.
@@ -37,7 +37,7 @@ Device ParseDevice(const std::string& name) {
   }
   if (is_valid) return {Device::Kind::kGpu, numbers.front(), {numbers.begin() + 1, numbers.end()}};
   Raise(absl::InvalidArgumentError(
-      fmt::format("device '{}' is none of cpu, gpu, gpu:NUMBER, gpu:NUMBER,NUMBER, emulated-gpu", name)));
+      fmt::format("device '{}' is not one of cpu, gpu, gpu:NUMBER, gpu:NUMBER,NUMBER, emulated-gpu", name)));
 }
 
 PlannedModule Compile(const ParsedModule& parsed, const std::string& engine, const std::string& device,

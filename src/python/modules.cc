@@ -94,8 +94,8 @@ std::string PrintModule(const ParsedModule& parsed, const std::string& form, boo
   } else if (form == "fingerprint") {
     options.form = PrintForm::kFingerprint;
   } else if (form != "long") {
-    Raise(
-        absl::InvalidArgumentError(fmt::format("'{}' is none of long, short, canonical, fingerprint", form)));
+    Raise(absl::InvalidArgumentError(
+        fmt::format("'{}' is not one of long, short, canonical, fingerprint", form)));
   }
   options.own_order = options.form == PrintForm::kLong || options.form == PrintForm::kShort;
   return Print(*parsed.module, options);
@@ -136,7 +136,7 @@ nb::tuple Computations(const ParsedModule& parsed) {
 std::vector<Literal> Inputs(const ParsedModule& parsed, const std::string& fill, uint64_t seed) {
   const std::optional<InputFill> known = ParseInputFill(fill);
   if (!known)
-    Raise(absl::InvalidArgumentError("'" + fill + "' is none of uniform, normal, zeros, ones, iota"));
+    Raise(absl::InvalidArgumentError("'" + fill + "' is not one of uniform, normal, zeros, ones, iota"));
   return ValueOrRaise(MakeInputs(*parsed.module, *known, seed));
 }
 

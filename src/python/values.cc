@@ -106,7 +106,7 @@ void AddValues(nb::module_& m) {
   nb::class_<Literal>(m, "Value", "An array with its elements, or a tuple of values. Values do not change.")
       .def_static(
           "from_array", &FromArray, nb::arg("array"), nb::arg("shape"), nb::arg("raw") = false,
-          "The value of an array, which it shares the elements with where they lie in row-major order. raw: "
+          "The value of an array, which it shares the elements with if they are in row-major order. raw: "
           "unsigned integers stand for the bits of another type.")
       .def_static(
           "tuple", [](std::vector<Literal> elements) { return Literal::Tuple(std::move(elements)); },

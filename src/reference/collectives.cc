@@ -30,7 +30,7 @@ bool HasSingleGroups(const ReplicaGroups& groups) {
 }
 
 // Returns the operand, or the tuple of several operands.
-Literal Together(absl::Span<Literal> operands) {
+Literal AsTuple(absl::Span<Literal> operands) {
   if (operands.size() == 1) return std::move(operands[0]);
   return Literal::Tuple({std::make_move_iterator(operands.begin()), std::make_move_iterator(operands.end())});
 }
@@ -41,16 +41,16 @@ bool SendsToItself(const Instruction& instruction) {
 }
 
 // Returns the value, or the tuple of several values.
-absl::StatusOr<Literal> Together(absl::StatusOr<spmd::Values> values) {
+absl::StatusOr<Literal> AsTuple(absl::StatusOr<spmd::Values> values) {
   if (!values.ok()) return values.status();
-  return Together(absl::MakeSpan(*values));
+  return AsTuple(absl::MakeSpan(*values));
 }
 
 bool HasPeers(const OpContext& context) { return context.caller.collectives() != nullptr; }
 
 // Returns (operands, results, contexts...).
 absl::StatusOr<Literal> Started(OpContext& context, Literal result) {
-  std::vector<Literal> parts = {Together(context.operands), std::move(result)};
+  std::vector<Literal> parts = {AsTuple(context.operands), std::move(result)};
   for (size_t i = 2; i < context.shape().elements().size(); ++i) {
     HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(context.shape().element(i)));
     parts.push_back(std::move(zeros));
@@ -60,20 +60,20 @@ absl::StatusOr<Literal> Started(OpContext& context, Literal result) {
 
 // With has_dynamic_root the last operand contains positions in the group, of which there is one.
 absl::StatusOr<Literal> FromRoot(OpContext& context) {
-  if (!context.instruction.Get<attr::has_dynamic_root>()) return Together(context.operands);
+  if (!context.instruction.Get<attr::has_dynamic_root>()) return AsTuple(context.operands);
   HLO_ASSIGN_OR_RETURN(const Literal roots, AsIndices(context.operands.back()));
   for (const int64_t root : roots.span<int64_t>()) {
     if (root == 0) continue;
     return absl::FailedPreconditionError(
         fmt::format("the root is number {} of its group, which has one member", root));
   }
-  return Together(context.operands.first(context.operands.size() - 1));
+  return AsTuple(context.operands.first(context.operands.size() - 1));
 }
 
 absl::StatusOr<Literal> Permuted(OpContext& context, const Shape& shape) {
   if (!SendsToItself(context.instruction)) return Literal::CreateZeros(shape);
   std::vector<Literal> kept(context.operands.begin(), context.operands.end());
-  return Together(absl::MakeSpan(kept));
+  return AsTuple(absl::MakeSpan(kept));
 }
 
 // Returns why a ragged-all-to-all cannot run; "" if it can.
@@ -188,7 +188,7 @@ std::string CollectiveUnsupportedReason(const Instruction& instruction) {
 // The result starts as the operand `output`; then rows input_offsets[u], ..., input_offsets[u] +
 // send_sizes[u] - 1 of `input` are copied to output_offsets[u] on.
 absl::StatusOr<Literal> RaggedAllToAll(OpContext& context) {
-  if (HasPeers(context)) return Together(ExchangeRows(context));
+  if (HasPeers(context)) return AsTuple(ExchangeRows(context));
   const Literal input = context.operands[0];
   Literal output = std::move(context.operands[1]);
   std::vector<Literal> lists;
@@ -211,31 +211,31 @@ absl::StatusOr<Literal> RaggedAllToAll(OpContext& context) {
 
 // On a single device the only member of the group receives its own operand.
 absl::StatusOr<Literal> AllReduce(OpContext& context) {
-  return HasPeers(context) ? Together(ReduceGroup(context)) : Together(context.operands);
+  return HasPeers(context) ? AsTuple(ReduceGroup(context)) : AsTuple(context.operands);
 }
 absl::StatusOr<Literal> AllGather(OpContext& context) {
-  return HasPeers(context) ? Together(GatherGroup(context)) : Together(context.operands);
+  return HasPeers(context) ? AsTuple(GatherGroup(context)) : AsTuple(context.operands);
 }
 absl::StatusOr<Literal> ReduceScatter(OpContext& context) {
-  return HasPeers(context) ? Together(ReduceAndScatter(context)) : Together(context.operands);
+  return HasPeers(context) ? AsTuple(ReduceAndScatter(context)) : AsTuple(context.operands);
 }
 // Without dimensions, the result is a tuple, even for a single operand.
 absl::StatusOr<Literal> AllToAll(OpContext& context) {
   absl::StatusOr<Literal> result =
-      HasPeers(context) ? Together(ExchangeParts(context)) : Together(context.operands);
+      HasPeers(context) ? AsTuple(ExchangeParts(context)) : AsTuple(context.operands);
   if (!result.ok() || !context.shape().IsTuple() || result->shape().IsTuple()) return result;
   return Literal::Tuple({*std::move(result)});
 }
 absl::StatusOr<Literal> CollectiveBroadcast(OpContext& context) {
-  return HasPeers(context) ? Together(BroadcastFromRoots(context)) : FromRoot(context);
+  return HasPeers(context) ? AsTuple(BroadcastFromRoots(context)) : FromRoot(context);
 }
 absl::StatusOr<Literal> CollectiveReduce(OpContext& context) {
-  return HasPeers(context) ? Together(ReduceToRoots(context)) : FromRoot(context);
+  return HasPeers(context) ? AsTuple(ReduceToRoots(context)) : FromRoot(context);
 }
 
 // On a single device, returns the operand if it sends to itself, and zeros otherwise.
 absl::StatusOr<Literal> CollectivePermute(OpContext& context) {
-  return HasPeers(context) ? Together(PermuteValues(context)) : Permuted(context, context.shape());
+  return HasPeers(context) ? AsTuple(PermuteValues(context)) : Permuted(context, context.shape());
 }
 
 // all-reduce-start returns the result, the others the pair of operands and results.
@@ -254,7 +254,7 @@ absl::StatusOr<Literal> AllGatherDone(OpContext& context) {
 
 absl::StatusOr<Literal> CollectivePermuteStart(OpContext& context) {
   if (HasPeers(context)) {
-    HLO_ASSIGN_OR_RETURN(Literal result, Together(PermuteValues(context)));
+    HLO_ASSIGN_OR_RETURN(Literal result, AsTuple(PermuteValues(context)));
     // With slices the pair is that of input and output.
     if (context.instruction.Has<attr::permute_slice_sizes>()) context.operands = context.operands.first(1);
     return Started(context, std::move(result));

@@ -54,7 +54,7 @@ Index Concat(Index a, const Index& b, const Index& c) {
 namespace {
 
 // Returns the number of rows whose products take a fraction of a second, between checks of the deadline.
-int64_t RowsBetweenLooksAtTheClock(int64_t k, int64_t n) {
+int64_t RowsBetweenDeadlineChecks(int64_t k, int64_t n) {
   constexpr int64_t kProducts = int64_t{1} << 27;
   const int64_t in_a_row = std::max<int64_t>(k, 1) * std::max<int64_t>(n, 1);
   return std::max<int64_t>(1, kProducts / in_a_row);
@@ -70,7 +70,7 @@ absl::StatusOr<Literal> DotSum(const Literal& lhs, const DotDims& l, const Liter
   HLO_ASSIGN_OR_RETURN(Literal sum,
                        Literal::Create(Shape::Array(lhs.type(), Concat(batch, lhs_free, rhs_free))));
   const int64_t m = Product(lhs_free), k = Product(Pick(lhs.dims(), l.contracting)), n = Product(rhs_free);
-  const int64_t rows = RowsBetweenLooksAtTheClock(k, n);
+  const int64_t rows = RowsBetweenDeadlineChecks(k, n);
   const absl::Status status = DispatchWide(lhs.type(), [&]<class W>() {
     for (int64_t i = 0; i < Product(batch); ++i) {
       for (int64_t row = 0; row < m; row += rows) {

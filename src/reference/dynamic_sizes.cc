@@ -101,7 +101,7 @@ absl::StatusOr<Literal> Stretched(const Literal& array, const Index& dims, bool 
 }
 
 // Reduces the sizes of paired dimensions of two operands to their minimum.
-void CutPairs(IntList a_dims, IntList b_dims, Index* a, Index* b) {
+void ShrinkPairs(IntList a_dims, IntList b_dims, Index* a, Index* b) {
   for (size_t k = 0; k < a_dims.size(); ++k) {
     int64_t &left = (*a)[a_dims[k]], &right = (*b)[b_dims[k]];
     left = right = std::min(left, right);
@@ -110,7 +110,7 @@ void CutPairs(IntList a_dims, IntList b_dims, Index* a, Index* b) {
 
 // Gives arrays of one rank the same sizes, except along `free`: those of the last one whose dimension is
 // dynamic.
-void AgreeDims(const Instruction& instruction, int64_t free, absl::Span<Index> dims) {
+void EqualizeDims(const Instruction& instruction, int64_t free, absl::Span<Index> dims) {
   for (int64_t d = 0; d < dims[0].rank(); ++d) {
     if (d == free) continue;
     std::optional<int64_t> size;
@@ -124,7 +124,7 @@ void AgreeDims(const Instruction& instruction, int64_t free, absl::Span<Index> d
   }
 }
 
-// Gives updates as many elements as there are indices.
+// Makes the number of updates equal to the number of indices.
 void CountUpdates(const Instruction& scatter, absl::Span<Index> dims) {
   const auto inputs = dims.size() / 2;
   const IntList windows = scatter.Get<attr::update_window_dims>();
@@ -156,16 +156,16 @@ std::vector<Index> OperandDims(const Instruction& instruction, absl::Span<const 
   IntList slice_sizes;
   switch (instruction.opcode()) {
     case Opcode::kDot:  // Elements beyond the other side's size would be multiplied by zeros.
-      CutPairs(instruction.Get<attr::lhs_contracting_dims>(), instruction.Get<attr::rhs_contracting_dims>(),
-               &dims[0], &dims[1]);
-      CutPairs(instruction.Get<attr::lhs_batch_dims>(), instruction.Get<attr::rhs_batch_dims>(), &dims[0],
-               &dims[1]);
+      ShrinkPairs(instruction.Get<attr::lhs_contracting_dims>(),
+                  instruction.Get<attr::rhs_contracting_dims>(), &dims[0], &dims[1]);
+      ShrinkPairs(instruction.Get<attr::lhs_batch_dims>(), instruction.Get<attr::rhs_batch_dims>(), &dims[0],
+                  &dims[1]);
       return dims;
     case Opcode::kConvolution:
       if (instruction.Get<attr::feature_group_count>(1) == 1 &&
           instruction.Get<attr::batch_group_count>(1) == 1) {
         const DimLabels& labels = *instruction.Get<attr::dim_labels>();
-        CutPairs({&labels.input_feature, 1}, {&labels.kernel_input_feature, 1}, &dims[0], &dims[1]);
+        ShrinkPairs({&labels.input_feature, 1}, {&labels.kernel_input_feature, 1}, &dims[0], &dims[1]);
       }
       return dims;
     case Opcode::kScatter:
@@ -178,10 +178,10 @@ std::vector<Index> OperandDims(const Instruction& instruction, absl::Span<const 
       dims[0] = operands[0].dims();
       return dims;
     case Opcode::kConcatenate:
-      AgreeDims(instruction, instruction.Get<attr::dimensions>()[0], absl::MakeSpan(dims));
+      EqualizeDims(instruction, instruction.Get<attr::dimensions>()[0], absl::MakeSpan(dims));
       return dims;
     case Opcode::kReduce:
-      AgreeDims(instruction, -1, absl::MakeSpan(dims));
+      EqualizeDims(instruction, -1, absl::MakeSpan(dims));
       return dims;
     case Opcode::kSlice:  // A single element is static.
       for (int64_t d = 0; d < operands[0].rank(); ++d) {

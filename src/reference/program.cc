@@ -35,12 +35,12 @@ std::vector<bool> FindLive(const Computation& computation, const Effects& effect
   return live;
 }
 
-bool IsReceipt(const Instruction* instruction) {
+bool IsReceive(const Instruction* instruction) {
   return instruction->opcode() == Opcode::kRecvDone && !instruction->Get<attr::is_host_transfer>();
 }
 
 // Returns the instructions with those that wait for a send postponed while others can run.
-std::vector<const Instruction*> ReceiptsLast(const std::vector<const Instruction*>& order) {
+std::vector<const Instruction*> ReceivesLast(const std::vector<const Instruction*>& order) {
   absl::flat_hash_map<const Instruction*, size_t> position;
   for (size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
   std::vector<std::vector<size_t>> users(order.size());
@@ -55,7 +55,7 @@ std::vector<const Instruction*> ReceiptsLast(const std::vector<const Instruction
   }
   std::set<std::pair<bool, size_t>> ready;  // Sorts receives after the other instructions.
   for (size_t i = 0; i < order.size(); ++i) {
-    if (missing[i] == 0) ready.insert({IsReceipt(order[i]), i});
+    if (missing[i] == 0) ready.insert({IsReceive(order[i]), i});
   }
   std::vector<const Instruction*> result;
   while (!ready.empty()) {
@@ -63,7 +63,7 @@ std::vector<const Instruction*> ReceiptsLast(const std::vector<const Instruction
     ready.erase(ready.begin());
     result.push_back(order[next]);
     for (const size_t user : users[next]) {
-      if (--missing[user] == 0) ready.insert({IsReceipt(order[user]), user});
+      if (--missing[user] == 0) ready.insert({IsReceive(order[user]), user});
     }
   }
   return result;
@@ -173,7 +173,7 @@ std::vector<const Instruction*> LiveInstructions(const Computation& computation,
   for (const Instruction* instruction : order) {
     if (live[instruction->index()]) result.push_back(instruction);
   }
-  if (!is_scheduled && std::any_of(result.begin(), result.end(), IsReceipt)) return ReceiptsLast(result);
+  if (!is_scheduled && std::any_of(result.begin(), result.end(), IsReceive)) return ReceivesLast(result);
   return result;
 }
 

@@ -82,7 +82,7 @@ absl::Status CheckPeers(const std::vector<const Computation*>& computations, con
 
 namespace {
 
-std::string LackOfElements(const Instruction& instruction) {
+std::string ElidedReason(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kConstant || !instruction.is_elided()) return "";
   return fmt::format(
       "the text has {{...}} in place of the elements, so their values are unknown; give --elided=zeros, "
@@ -90,27 +90,27 @@ std::string LackOfElements(const Instruction& instruction) {
       instruction.name());
 }
 
-// Returns what is missing for the instruction; empty if nothing is.
-std::string Lack(const Instruction& instruction, const EvaluateOptions& options) {
-  if (std::string lack = LackOfElements(instruction); !lack.empty()) return lack;
+// Returns why the instruction cannot run with the options; empty if it can.
+std::string CannotRunReason(const Instruction& instruction, const EvaluateOptions& options) {
+  if (std::string reason = ElidedReason(instruction); !reason.empty()) return reason;
   if (!NeedsHost(instruction)) return "";
   const Opcode opcode = instruction.opcode();
-  const bool takes = opcode == Opcode::kInfeed || opcode == Opcode::kRecv || opcode == Opcode::kRecvDone;
-  if (takes && (options.host == nullptr || !options.host->gives_values()))
+  const bool receives = opcode == Opcode::kInfeed || opcode == Opcode::kRecv || opcode == Opcode::kRecvDone;
+  if (receives && (options.host == nullptr || !options.host->gives_values()))
     return "takes a value from the host, but there are none (see --infeed)";
   return options.host == nullptr ? "gives a value to the host, but there is none" : "";
 }
 
-// Returns FailedPrecondition for the first live instruction whose lack is not empty.
+// Returns FailedPrecondition for the first live instruction with a reason.
 absl::Status CheckLive(const std::vector<const Computation*>& computations, const CustomCalls* custom_calls,
-                       absl::FunctionRef<std::string(const Instruction&)> lack_of) {
+                       absl::FunctionRef<std::string(const Instruction&)> reason_of) {
   const Effects effects(computations, custom_calls);
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
-      const std::string lack = lack_of(*instruction);
-      if (lack.empty()) continue;
+      const std::string reason = reason_of(*instruction);
+      if (reason.empty()) continue;
       return absl::FailedPreconditionError(
-          fmt::format("{}{}: {}", PlaceOf(*instruction), Describe(*instruction), lack));
+          fmt::format("{}{}: {}", PlaceOf(*instruction), Describe(*instruction), reason));
     }
   }
   return absl::OkStatus();
@@ -121,12 +121,12 @@ absl::Status CheckLive(const std::vector<const Computation*>& computations, cons
 absl::Status CheckSupplies(const std::vector<const Computation*>& computations,
                            const EvaluateOptions& options) {
   return CheckLive(computations, options.custom_calls,
-                   [&](const Instruction& instruction) { return Lack(instruction, options); });
+                   [&](const Instruction& instruction) { return CannotRunReason(instruction, options); });
 }
 
 absl::Status CheckElements(const Module& module) {
   int64_t depth = 0;
-  return CheckLive(CalledFrom(*module.entry(), &depth), nullptr, LackOfElements);
+  return CheckLive(CalledFrom(*module.entry(), &depth), nullptr, ElidedReason);
 }
 
 absl::Status Located(const absl::Status& status, const Instruction& instruction) {

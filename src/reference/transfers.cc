@@ -27,7 +27,7 @@ std::vector<int64_t> DevicesOf(std::string_view pairs) {
 }
 
 // The start has the pairs. Without pairs a transfer concerns device 0, with an empty list no device.
-bool TakesPart(const Instruction& transfer) {
+bool Participates(const Instruction& transfer) {
   const std::string_view pairs = spmd::TransferPairsText(transfer);
   return pairs.empty() || !DevicesOf(pairs).empty();
 }
@@ -55,7 +55,7 @@ absl::StatusOr<Literal> Received(OpContext& context, const Shape& shape) {
 }
 
 // Returns (data, u32[] context, token).
-absl::StatusOr<Literal> Begun(Literal data, const Shape& shape, uint32_t context = 0) {
+absl::StatusOr<Literal> TransferResult(Literal data, const Shape& shape, uint32_t context = 0) {
   HLO_ASSIGN_OR_RETURN(Literal number, Literal::CreateZeros(shape.element(1)));
   if (context != 0) number.mutable_span<uint32_t>()[0] = context;
   return Literal::Tuple({std::move(data), std::move(number), Literal::Token()});
@@ -138,10 +138,10 @@ absl::StatusOr<Literal> Send(OpContext& context) {
     HLO_RETURN_IF_ERROR(SendToPeer(context));
   } else if (context.instruction.Get<attr::is_host_transfer>()) {
     HLO_RETURN_IF_ERROR(context.caller.host()->Give(context.instruction, context.operands[0]));
-  } else if (TakesPart(context.instruction)) {
+  } else if (Participates(context.instruction)) {
     context.caller.Channel(context.instruction.Get<attr::channel_id>()).push_back(context.operands[0]);
   }
-  return Begun(std::move(context.operands[0]), context.shape());
+  return TransferResult(std::move(context.operands[0]), context.shape());
 }
 absl::StatusOr<Literal> SendDone(OpContext&) { return Literal::Token(); }
 
@@ -150,7 +150,7 @@ absl::StatusOr<Literal> Recv(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal data, Literal::CreateZeros(context.shape().element(0)));
   const uint32_t number =
       IsBetweenDevices(context) ? context.caller.collectives()->table().NumberOf(context.instruction) : 0;
-  return Begun(std::move(data), context.shape(), number);
+  return TransferResult(std::move(data), context.shape(), number);
 }
 
 // Returns (data, token); zeros if the pairs contain no device.
@@ -162,7 +162,7 @@ absl::StatusOr<Literal> RecvDone(OpContext& context) {
     HLO_ASSIGN_OR_RETURN(data, ReceiveFromPeer(context, shape));
   } else if (context.instruction.Get<attr::is_host_transfer>()) {
     HLO_ASSIGN_OR_RETURN(data, Taken(context, shape));
-  } else if (TakesPart(context.instruction) && TakesPart(start)) {
+  } else if (Participates(context.instruction) && Participates(start)) {
     HLO_ASSIGN_OR_RETURN(data, Received(context, shape));
   }
   return Literal::Tuple({std::move(data), Literal::Token()});

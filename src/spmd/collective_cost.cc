@@ -40,7 +40,7 @@ int64_t TransferBytes(const Instruction& transfer) {
       Shape::Array(transfer.operand(0)->shape().type(), transfer.Get<attr::permute_slice_sizes>()[0]));
 }
 
-// True if it only cuts the value of the device itself.
+// True if it only slices the value of the device itself.
 bool IsLocalConversion(const ExchangeTable& table, const Instruction& instruction) {
   const absl::Span<const ShapeConversion> conversions = table.conversions(instruction);
   return !conversions.empty() && std::all_of(conversions.begin(), conversions.end(),
@@ -72,7 +72,7 @@ class CostModel {
       case Opcode::kReduceScatter:
       case Opcode::kAllToAll:
         return Steps(n, n - 1, in * (n - 1) / n);
-      case Opcode::kRaggedAllToAll:  // At most the whole input goes to other members.
+      case Opcode::kRaggedAllToAll:  // At most the whole input is sent to other members.
         return Steps(n, n - 1, BytesOf(collective.operand(0)->shape()));
       case Opcode::kCollectiveBroadcast:
       case Opcode::kCollectiveReduce: {
@@ -88,22 +88,22 @@ class CostModel {
 
   Exchange Transfer(int64_t bytes, int64_t pairs) const {
     if (pairs == 0) return {};
-    // Process 0 tells the target of hlo-run's that the value has come for it.
+    // In hlo-run's algorithm, process 0 also notifies the target.
     const double rounds = network_.algorithm == CollectiveAlgorithm::kCentral ? 2 : 1;
     return {
         .messages = pairs, .bytes = pairs * bytes, .seconds = Seconds(rounds, static_cast<double>(bytes))};
   }
 
  private:
-  // All of n members do the same.
+  // All n members do the same.
   Exchange Steps(int64_t n, int64_t messages, int64_t bytes) const {
     return {.messages = n * messages,
             .bytes = n * bytes,
             .seconds = Seconds(static_cast<double>(messages), static_cast<double>(bytes))};
   }
 
-  // Members report to process 0, hear whom to send to, send, and get their results: four rounds. One member
-  // receives all values and sends all results.
+  // There are four rounds: members report to process 0, get their routes, send their values, and receive
+  // their results. One member receives all values and sends all results.
   Exchange Central(const Instruction& collective, int64_t n, int64_t in) const {
     int64_t sent = in;
     if (collective.opcode() == Opcode::kRaggedAllToAll)
@@ -163,7 +163,7 @@ int64_t CountPairs(const Routes& routes, std::string* text) {
   return count;
 }
 
-// Returns the trip count that XLA has noted.
+// Returns the trip count that XLA has recorded.
 std::optional<int64_t> KnownTripCount(const Instruction& loop) {
   const std::string_view config = loop.Get<attr::backend_config>().text;
   size_t at = config.find("\"known_trip_count\"");

@@ -1,5 +1,5 @@
 #pragma once
-// Estimates what the collectives of a module move between devices, and how long that takes.
+// Estimates the bytes that the collectives of a module move between devices, and the time that this takes.
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,8 @@ enum class CollectiveAlgorithm : uint8_t {
   // The algorithms of libraries for large arrays: rings for reductions and gathers, direct exchange for
   // all-to-all, binomial trees for collectives with a root.
   kRing,
-  // The algorithm of hlo-run between processes: all members send to one, which sends each its result.
+  // The algorithm of hlo-run between processes: all members send to one member, which sends each of them its
+  // result.
   kCentral,
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Custom calls that begin and end manual regions: they take an array apart into the values of the devices,
-// and put the values of the devices together (spmd 5.5).
+// Custom calls that begin and end manual regions: they split an array into the values of the devices, and
+// join the values of the devices (spmd 5.5).
 
 #include <vector>
 
@@ -16,7 +16,7 @@ namespace hlo::spmd {
 // xla.sdy.LocalToGlobalShape.
 bool IsShapeConversion(const Instruction& instruction);
 
-// Returns the number of partitions that the shardings at a conversion cover; 1 if they do not say it.
+// Returns the number of partitions that the shardings at a conversion cover; 1 if it is unknown.
 int64_t PartitionsOf(const Instruction& call);
 
 // The conversion of an operand. A device keeps its tile of the operand under `from`; the result consists of

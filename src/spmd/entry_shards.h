@@ -49,7 +49,7 @@ class EntryShards {
   absl::StatusOr<std::vector<Literal>> Split(absl::Span<const Literal> arguments, int64_t partition) const;
   // Returns the part of a whole result that a partition holds.
   absl::StatusOr<Literal> SplitResult(const Literal& result, int64_t partition) const;
-  // Returns the value that the results of all partitions of a replica make up.
+  // Joins the results of all partitions of a replica to the whole value.
   absl::StatusOr<JoinedResult> Join(absl::Span<const Literal> results) const;
 
  private:

@@ -170,7 +170,7 @@ void Matching::Warn(const std::string& warning) {
   if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end()) warnings_.push_back(warning);
 }
 
-// --- Decisions. Each ends the waits that it is about.
+// --- Decisions. Each ends the waits that it concerns.
 
 // Lets a member compute the results of all, if their values fit together.
 void Matching::Combine(Device& leader, const std::vector<Call*>& calls) {
@@ -326,7 +326,7 @@ std::string Matching::DescribeWait(const Call& call) const {
   return text;
 }
 
-// Says where a device is for which a call waits.
+// Describes the state of a device that a call waits for.
 std::string Matching::DescribeAbsent(int64_t id, const Call& call) const {
   const Device& device = *devices_[id];
   std::string text = NameOf(id);

@@ -1,8 +1,8 @@
 #pragma once
 // Decides which calls of devices belong together: the members of a group that meet at a collective, and the
 // sends and receives of a chain. It also finds devices that wait for each other. It neither holds values nor
-// knows threads or processes: callers report what devices do, in any order between devices, and carry out the
-// decisions.
+// knows threads or processes: callers report the calls of devices, in any order between devices, and execute
+// the decisions.
 
 #include <chrono>
 #include <cstdint>
@@ -54,8 +54,8 @@ class Matching {
   void Arrive(int64_t device, const Instruction& collective, Operands operands);
   void Post(const Route& route, int64_t number);
   void Expect(int64_t device, const Route& route);
-  // Ends the wait of a device with an error, if it still waits. Without one, with that of a device that has
-  // waited for as many seconds as it may; that others are then cancelled is a consequence.
+  // Ends the wait of a device with an error, if it still waits. If `seconds` is given, the error is that of a
+  // device that has waited for so long; other devices are then cancelled as a consequence.
   void GiveUp(int64_t device, const absl::Status& status);
   void GiveUp(int64_t device, double seconds);
   // A device has ended.

@@ -30,12 +30,12 @@ class Ranks {
   int rank() const { return transport_->rank(); }
   int size() const { return transport_->size(); }
 
-  // Tells the other processes apart from this one: all processes call it first, with the version and the
-  // arguments of the program. In process 0 it returns FailedPrecondition if those of another one differ.
+  // Compares the processes. All of them call it first, with the version and the arguments of the program. In
+  // process 0 it returns FailedPrecondition if those of another process differ.
   absl::Status Introduce(const std::string& version, const std::vector<std::string>& arguments);
 
-  // Process 0 gives a process a job, which starts as StartJob says; the process waits for its next one, and
-  // for nullopt at the end.
+  // Process 0 gives a process a job, which starts with the result of StartJob. The process waits for its next
+  // job; nullopt is the end.
   static MessageWriter StartJob();
   void SendJob(int rank, std::string job);
   std::optional<std::string> NextJob();

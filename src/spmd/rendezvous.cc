@@ -196,7 +196,7 @@ absl::StatusOr<Values> Rendezvous::Meet(Device& device, const Instruction& colle
 absl::Status Rendezvous::Send(Device& device, const Route& route, Values values) {
   const Lock lock(mutex_);
   const int64_t number = device.sends++;
-  // The parcel leaves before process 0 can say who receives it.
+  // The parcel is sent before process 0 can say which device receives it.
   if (IsLocal(route.target)) {
     parcels_.emplace(ParcelId(device.id, number), std::move(values));
   } else {
@@ -241,7 +241,7 @@ void Rendezvous::Warn(const std::string& warning) {
 // --- Threads; the lock is held.
 
 void Rendezvous::Dispatch() {
-  while (running_ < std::max(options_.most_running, 1) && !ready_.empty()) {
+  while (running_ < std::max(options_.max_running, 1) && !ready_.empty()) {
     Device& device = *ready_.front();
     ready_.pop_front();
     device.state = Device::State::kRunning;

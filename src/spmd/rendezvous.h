@@ -1,7 +1,7 @@
 #pragma once
 // Exchanges values between devices that are threads of this process, or of several processes (spmd 4). It
 // also schedules the threads: only some of them run at a time, and if no device of the run can run, that is a
-// deadlock, which is found without a clock.
+// deadlock, which is detected without a time limit.
 
 #include <atomic>
 #include <condition_variable>
@@ -27,7 +27,7 @@ struct RendezvousOptions {
   bool strict_match = false;
   double timeout_seconds = 0;    // The longest time that a device waits for others; 0 means no limit.
   bool emulate_xla_cpu = false;  // See Collectives.
-  int most_running = 1;          // The number of devices of a process that run at a time.
+  int max_running = 1;           // The number of devices of a process that run at a time.
 };
 
 // A run whose devices are in several processes. All of them give the same numbers to instructions.
@@ -37,8 +37,8 @@ struct SpreadRun {
   const InstructionNumbers* instructions = nullptr;
 };
 
-// Every process has one for a run. That of process 0 matches the calls of all devices (matching.h) and tells
-// the others what to do with the values, which go directly between the processes that have and need them.
+// Every process has one for a run. That of process 0 matches the calls of all devices (matching.h) and sends
+// its decisions to the others. Values are sent directly between the processes that have and need them.
 class Rendezvous {
  public:
   Rendezvous(const ExchangeTable& table, const RendezvousOptions& options, const SpreadRun& spread = {});

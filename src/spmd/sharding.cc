@@ -102,7 +102,7 @@ absl::StatusOr<TileMap> TileMap::Make(const Sharding* sharding, int64_t rank, in
   return map;
 }
 
-// Only the device's own copy takes part in joining.
+// Only the device's own copy is used for joining.
 absl::Status TileMap::AddMaximal(int64_t device, int64_t partitions) {
   if (device < 0 || device >= partitions) {
     return absl::FailedPreconditionError(

@@ -15,8 +15,8 @@ namespace hlo::spmd {
 // array; elements beyond the end of the array are zero.
 absl::StatusOr<Literal> TileOf(const Literal& array, const TileMap& map, int64_t partition);
 
-// Returns the array of `shape` that the tiles of those partitions make up whose positions in the subgroups
-// are those of `like`. There is one tile for each partition. Returns FailedPrecondition if a tile has another
+// Returns the array of `shape` that consists of the tiles of all partitions with the same positions in the
+// subgroups as `like`. There is one tile for each partition. Returns FailedPrecondition if a tile has another
 // shape than the map gives it.
 absl::StatusOr<Literal> AssembleTiles(absl::Span<const Literal> tiles, const TileMap& map, const Shape& shape,
                                       const Placement& like);

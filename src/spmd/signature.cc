@@ -54,7 +54,7 @@ std::string SignatureOf(const Instruction& collective, const Values& operands) {
   text += ')';
   if (const IntList dimensions = collective.Get<attr::dimensions>(); !dimensions.empty())
     text += fmt::format(" along {}", absl::StrJoin(dimensions, ","));
-  // Different conversions put values together in different ways, so they are never paired.
+  // Different conversions join values in different ways, so they are never paired.
   if (IsShapeConversion(collective)) text += fmt::format(" '{}'", collective.name());
   if (const Computation* reducer = collective.Get<attr::to_apply>()) text += " by " + ReducerText(*reducer);
   return text;

@@ -12,8 +12,8 @@
 namespace hlo::spmd {
 namespace {
 
-// Arrays that are larger than this do not let the message grow step by step.
-constexpr size_t kWorthReserving = 4096;
+// A message reserves memory for larger arrays, instead of growing step by step.
+constexpr size_t kMinReservedElements = 4096;
 
 }  // namespace
 
@@ -51,8 +51,8 @@ MessageWriter& MessageWriter::Add(const Literal& literal) {
     Add(literal.data() != nullptr);
     if (literal.data() == nullptr) return *this;
     const auto count = static_cast<size_t>(literal.byte_count());
-    if (count > kWorthReserving && bytes_.capacity() - bytes_.size() < count)
-      bytes_.reserve(bytes_.size() + count + kWorthReserving);
+    if (count > kMinReservedElements && bytes_.capacity() - bytes_.size() < count)
+      bytes_.reserve(bytes_.size() + count + kMinReservedElements);
     bytes_.append(reinterpret_cast<const char*>(literal.data()), count);
   }
   return *this;

@@ -252,7 +252,7 @@ void Lexer::SetError(uint32_t begin, uint32_t end, const char* message) {
   Set(Tok::kError, begin, end);
 }
 
-void Lexer::SetUnending(uint32_t begin, uint32_t end, const char* message) {
+void Lexer::SetUnterminated(uint32_t begin, uint32_t end, const char* message) {
   error_ = message;
   Set(Tok::kError, begin, end, 1);
 }
@@ -286,7 +286,7 @@ void Lexer::LexPunctuation(uint32_t begin) {
   if (rest.substr(0, 2) == "<=") return Set(Tok::kLessEqual, begin, begin + 2);
   if (rest.substr(0, 3) == "...") return Set(Tok::kDots, begin, begin + 3);
   if (rest.substr(0, 2) == "/*")
-    return SetUnending(begin, begin + 2, "this comment has no end: `*/` is missing");
+    return SetUnterminated(begin, begin + 2, "this comment has no end: `*/` is missing");
   if (rest[0] == '\0') return SetError(begin, begin + 1, "a NUL byte cannot stand here");
   if (static_cast<uint8_t>(rest[0]) >= 0x80) {
     return SetError(begin, begin + 1, "bytes outside ASCII can stand only in strings and comments");
@@ -377,14 +377,15 @@ void Lexer::LexString(uint32_t begin) {
   const char* p = base_ + begin + 1;
   const char* close = static_cast<const char*>(std::memchr(p, quote, stop - p));
   if (close == nullptr)
-    return SetUnending(begin, begin + 1, "this string has no end: its closing quote is missing");
+    return SetUnterminated(begin, begin + 1, "this string has no end: its closing quote is missing");
   if (std::memchr(p, '\\', close - p) == nullptr) {
     return Set(Tok::kString, begin, static_cast<uint32_t>(close - base_) + 1);
   }
   for (; p < stop && *p != quote; ++p) {
     if (*p == '\\') ++p;
   }
-  if (p >= stop) return SetUnending(begin, begin + 1, "this string has no end: its closing quote is missing");
+  if (p >= stop)
+    return SetUnterminated(begin, begin + 1, "this string has no end: its closing quote is missing");
   std::string unescaped, error;
   if (!absl::CUnescape({base_ + begin + 1, static_cast<size_t>(p - base_ - begin - 1)}, &unescaped, &error)) {
     return SetError(begin, static_cast<uint32_t>(p - base_) + 1,

@@ -81,7 +81,7 @@ class Lexer {
     token_ = {kind, detail, begin, end};
   }
   void SetError(uint32_t begin, uint32_t end, const char* message);
-  void SetUnending(uint32_t begin, uint32_t end, const char* message);
+  void SetUnterminated(uint32_t begin, uint32_t end, const char* message);
 
   std::string_view text_;
   const char* base_;

@@ -105,7 +105,7 @@ bool Parser::FinishAsyncStart(Scope& scope, InstructionParts& parts) {
   }
   Computation* wrapper = MakeAsyncWrapper(parts);
   if (wrapper == nullptr) return false;
-  // Drops the attributes that only the wrapped instruction has.
+  // Removes the attributes that only the wrapped instruction has.
   std::vector<AttrEntry> kept;
   for (const AttrEntry& entry : Attributes(parts)) {
     const std::string_view spelling = Info(entry.id).spelling;

@@ -31,7 +31,7 @@ int64_t MachineMemory() {
 
 void SetMemoryLimit(int64_t byte_count) {
   g_limit = byte_count;
-  KeepReturnedPages(byte_count == 0);  // With a limit, freed blocks are not cached.
+  EnablePageCache(byte_count == 0);  // With a limit, freed blocks are not cached.
 }
 int64_t MemoryLimit() { return g_limit; }
 MemoryUse BufferMemoryUse() { return {g_current, g_peak}; }
@@ -75,7 +75,7 @@ Buffer::~Buffer() {
   if (release_ != nullptr) {
     release_();
   } else {
-    ReturnPages(data_, byte_count_, kLargeBlock);
+    FreePages(data_, byte_count_, kLargeBlock);
     ReleaseMemory(byte_count_);
   }
 }

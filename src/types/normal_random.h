@@ -15,8 +15,8 @@ namespace hlo {
 // Returns a number in [0, 1) from the high 53 bits of a word.
 HLO_HOST_DEVICE double RandomFraction(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-// Returns the logarithm of a normal number in (0, 1] within a few ulp: x = m * 2^e with m near 1, and
-// log m = 2 artanh(s) with s = (m - 1) / (m + 1).
+// Returns the logarithm of a normal number in (0, 1] within a few ULP: x = m * 2^e with m near 1, and log m =
+// 2 artanh(s) with s = (m - 1) / (m + 1).
 HLO_HOST_DEVICE double LogOfFraction(double x) {
   constexpr double kLog2High = 0x1.62e42feep-1, kLog2Low = 0x1.a39ef35793c76p-33;
   const auto bits = std::bit_cast<uint64_t>(x);
@@ -34,8 +34,8 @@ HLO_HOST_DEVICE double LogOfFraction(double x) {
   return e * kLog2High + (e * kLog2Low + rest + 2 * s);
 }
 
-// Returns cos(2 pi u) for u in [0, 1), a multiple of 2^-53: the reduction to [-pi / 4, pi / 4] is exact.
-HLO_HOST_DEVICE double CosineOfTurn(double u) {
+// Returns cos(2 pi u) for multiples u of 2^-53 in [0, 1). The reduction to [-pi / 4, pi / 4] is exact.
+HLO_HOST_DEVICE double Cos2Pi(double u) {
   const auto quarter = static_cast<int>(4 * u + 0.5);
   const double x = 6.283185307179586 * (u - 0.25 * quarter), z = x * x;
   double value;
@@ -56,7 +56,7 @@ HLO_HOST_DEVICE double CosineOfTurn(double u) {
 // Returns a normal number with mean a and standard deviation b from two random words.
 HLO_HOST_DEVICE double NormalNumber(uint64_t first, uint64_t second, double a, double b) {
   const double radius = std::sqrt(-2 * LogOfFraction(1 - RandomFraction(first)));
-  return CosineOfTurn(RandomFraction(second)) * radius * b + a;
+  return Cos2Pi(RandomFraction(second)) * radius * b + a;
 }
 
 }  // namespace hlo

@@ -292,7 +292,7 @@ TEST(ConvolutionTest, RandomAttributesAndDimensionNumbers) {
 }
 
 // Padding is not a term of the sum: an infinite weight must not be multiplied by a padding zero.
-TEST(ConvolutionTest, InfiniteWeightsDoNotMeetPadding) {
+TEST(ConvolutionTest, InfiniteWeightsAreNotMultipliedByPadding) {
   for (int64_t features : {1, 4}) {
     Case c = TwoDims(1, features, features, 5, Win(3, 1, 1));
     c.feature_groups = features;
@@ -330,7 +330,7 @@ TEST(ConvolutionTest, TheSameBitsWithAnyNumberOfThreads) {
   }
 }
 
-TEST(ConvolutionTest, WindowsBeyondReasonAreRefused) {
+TEST(ConvolutionTest, HugeWindowsAreRejected) {
   Case c = TwoDims(1, 1, 1, 3, Win(1));
   c.window[0].base_dilation = int64_t{1} << 62;
   const Operands o(TwoDims(1, 1, 1, 3, Win(1)));

@@ -6,7 +6,7 @@
 namespace hlo::cuda_indexing_test {
 namespace {
 
-TEST(CudaGather, OfAsManyWordsAsBlocksHave) {
+TEST(CudaGather, SizesAroundThreadBlocks) {
   for (int count : {255, 256, 1023, 1024, 1025}) {
     test::ExpectKernelAgrees(
         fmt::format("ENTRY e {{ a = f32[90] parameter(0)\n i = s32[{0},1] parameter(1)\n ROOT r = f32[{0}] "

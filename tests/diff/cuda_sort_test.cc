@@ -27,7 +27,7 @@ TEST(CudaSort, LongLines) {
   }
 }
 
-TEST(CudaSort, LeavesOtherComparatorsAlone) {
+TEST(CudaSort, RejectsOtherComparators) {
   for (const char* before : {"ROOT r = pred[] compare(a, b), direction=LE",
                              "k = f32[] negate(a)\n ROOT r = pred[] compare(k, b), direction=LT",
                              "ROOT r = pred[] compare(a, i), direction=LT"}) {
@@ -42,7 +42,7 @@ TEST(CudaSort, LeavesOtherComparatorsAlone) {
   }
 }
 
-TEST(CudaSort, GivesTheSameInEveryOrderOfThreads) {
+TEST(CudaSort, DoesNotDependOnTheOrderOfThreads) {
   for (const char* dims : {"900", "5000"}) {
     test::ExpectKernelAgrees(
         fmt::format("c {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), "

@@ -148,7 +148,7 @@ ENTRY e {
   Expect({kept.c_str(), {-1, 0}});
 }
 
-TEST(DonationTest, TwoOfOne) {
+TEST(DonationTest, TwoResultsOfOneArgument) {
   // Only one of them can alias the argument.
   Expect({R"(ENTRY e {
   x = f32[30,20] parameter(0)

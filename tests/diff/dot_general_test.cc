@@ -110,7 +110,7 @@ TEST(DotGeneralTest, AnyDimensionNumbers) {
   EXPECT_GE(small_dots, 10);
 }
 
-TEST(DotGeneralTest, DimensionsThatLieSideBySideBecomeOne) {
+TEST(DotGeneralTest, AdjacentDimensionsAreMerged) {
   const std::vector<int64_t> lhs = {2, 3, 4, 5, 6}, rhs = {2, 3, 5, 6, 7};
   const std::vector<int64_t> batch = {0, 1}, lhs_contracting = {3, 4}, rhs_contracting = {2, 3};
   const loops::GemmProblem problem =

@@ -248,7 +248,7 @@ TEST(Calls, SingularValues) {
   }
 }
 
-TEST(Calls, ResultsThatNobodyNeeds) {
+TEST(Calls, UnusedResults) {
   for (const char* type : {"f64", "f32", "c128"}) {
     const char letter = LetterOf(type);
     const std::string matrix = fmt::format("{}[3,40,40]", type), list = fmt::format("{}[3,40]", type),
@@ -273,7 +273,7 @@ TEST(Calls, ResultsThatNobodyNeeds) {
 }
 
 // Some targets return workspace, which may be a tuple, or take unsupported shapes.
-TEST(Calls, OnesThatNoKernelTakes) {
+TEST(Calls, UnsupportedCallsRunOnTheReference) {
   const test::Agreement agreement{.rule = CompareRule::Close(1e-12, 1e-12), .has_kernel = false};
   test::ExpectEnginesAgree(R"(ENTRY e { s = s32[] constant(2) a = f64[3,2] parameter(0)
   ROOT r = (f64[3,2], f64[2], s32[], (f64[200], f64[1])) custom-call(s, s, s, s, a), custom_call_target="lapack_dgeqrf" })",
@@ -288,7 +288,7 @@ ENTRY e { one = s32[] constant(1) none = s32[] constant(0) alpha = f64[] constan
   EXPECT_NE(result.status().message().find("does not solve for"), std::string::npos) << result.status();
 }
 
-TEST(TriangularSolve, AUnitDiagonalDividesNothing) {
+TEST(TriangularSolve, InfinitiesWithAUnitDiagonal) {
   absl::StatusOr<Literal> b = Literal::CreateZeros(Shape::Array(ElementType::kC64, {2, 9}));
   for (std::complex<float>& x : b->mutable_span<std::complex<float>>())
     x = {1, std::numeric_limits<float>::infinity()};
@@ -347,7 +347,7 @@ TEST(Lu, MultipliesToTheMatrix) {
   }
 }
 
-TEST(Lu, OfASingularMatrix) {
+TEST(Lu, FactorsASingularMatrix) {
   // The first 21 columns have rank 20, because only 20 rows are nonzero.
   std::vector<double> a = Random<double>(40 * 40);
   const Matrix<double> matrix = Matrix<double>::Dense(a.data(), 40, 40);
@@ -359,8 +359,8 @@ TEST(Lu, OfASingularMatrix) {
   EXPECT_EQ(lapack::Lu(matrix, absl::MakeSpan(pivots)), 21);
 }
 
-TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
-  SetWorthThreads(0);
+TEST(Kernels, GiveTheSameBitsWithAnyNumberOfThreads) {
+  SetMinParallelNanoseconds(0);
   std::vector<double> results[2];
   for (const int threads : {1, 2}) {
     SetThreadCount(threads);
@@ -379,7 +379,7 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
     note(elements);
   }
   SetThreadCount(0);
-  SetWorthThreads(20'000);
+  SetMinParallelNanoseconds(20'000);
   EXPECT_EQ(results[0], results[1]);
 }
 

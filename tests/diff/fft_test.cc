@@ -104,7 +104,7 @@ TEST(FftTest, EveryLengthUpTo130) {
   }
 }
 
-TEST(FftTest, LongLinesAreCut) {
+TEST(FftTest, LongLinesAreSplit) {
   for (FftType type : kAll) {
     for (int64_t n : {256, 480, 1000, 1024, 2310}) {
       SCOPED_TRACE(std::string(Word(type)) + " of " + std::to_string(n));
@@ -140,7 +140,7 @@ TEST(FftTest, SeveralDimensions) {
   }
 }
 
-TEST(FftTest, NothingComesOfNothing) {
+TEST(FftTest, EmptyArrays) {
   std::complex<float> out[3] = {1, 2, 3};
   const std::vector<int64_t> in_dims = {3, 0}, length = {0}, out_dims = {3, 1};
   Fft({nullptr, kF32, in_dims}, FftType::kRfft, length, out, kC64, out_dims);

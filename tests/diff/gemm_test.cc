@@ -116,7 +116,7 @@ void ExpectRight(const Setting& s) {
 
 using enum ElementType;
 
-TEST(GemmTest, EverySizeAroundTheTilesOfRegisters) {
+TEST(GemmTest, EverySizeAroundTheRegisterTiles) {
   for (ElementType type : {kF32, kF64, kS16, kS32, kC64}) {
     for (int64_t m : {1, 2, 3, 5, 6, 7, 13, 97}) {
       for (int64_t n : {1, 4, 5, 8, 15, 16, 17, 33}) {
@@ -126,7 +126,7 @@ TEST(GemmTest, EverySizeAroundTheTilesOfRegisters) {
   }
 }
 
-TEST(GemmTest, SomeRowsOfAMatrixThatLiesInRows) {
+TEST(GemmTest, FewRowsOfARowMajorMatrix) {
   for (ElementType type : {kF32, kF64, kS32, kU64}) {
     for (int64_t m : {4, 5, 8, 9, 11, 12, 13}) {
       ExpectRight({type, type, type, 1, m, 64, 33});
@@ -136,7 +136,7 @@ TEST(GemmTest, SomeRowsOfAMatrixThatLiesInRows) {
   ExpectRight({kF32, kF32, kBF16, 1, 7, 4200, 1100});
 }
 
-TEST(GemmTest, EmptyResultsAreLeftAlone) {
+TEST(GemmTest, EmptyResults) {
   for (int64_t m : {0, 3}) ExpectRight({kF32, kF32, kF32, 1, m, 0, 5});
   ExpectRight({kF32, kF32, kF32, 0, 3, 3, 3});
 }
@@ -150,7 +150,7 @@ TEST(GemmTest, SizesBeyondTheBlocksOfTheCache) {
   ExpectRight({kBF16, kBF16, kF32, 1, 1100, 1040, 9});
 }
 
-TEST(GemmTest, ALongSumForASmallResultIsCutIntoPieces) {
+TEST(GemmTest, ALongSumForASmallResultIsSplit) {
   ExpectRight({kF32, kF32, kF32, 1, 9, 17, 9001});
   ExpectRight({kBF16, kBF16, kBF16, 1, 5, 6, 5003, {true}, {false}});
   ExpectRight({kC64, kC64, kC64, 1, 1, 3, 5003});
@@ -280,7 +280,7 @@ TEST(GemmTest, MixedTypes) {
   ExpectRight({kF32, kC64, kC64, 1, 9, 17, 50});
 }
 
-TEST(GemmTest, RefusesTypesThatDoNotWidenToTheResults) {
+TEST(GemmTest, RejectsTypesThatDoNotWidenToTheResults) {
   EXPECT_FALSE(GemmSupports(kF32, kF32, kS32));
   EXPECT_FALSE(GemmSupports(kF32, kS32, kS32));
   EXPECT_FALSE(GemmSupports(kC64, kC64, kF32));
@@ -357,7 +357,7 @@ TEST(GemmTest, TheSameBitsWithAnyNumberOfThreads) {
   }
 }
 
-TEST(GemmTest, BatchDimensionsMayLieAnywhereOrBeBroadcast) {
+TEST(GemmTest, BatchDimensionsInAnyPositionOrBroadcast) {
   // a[k, b1, m, b0], b[b1, n, k]: b0 is broadcast in b.
   constexpr int64_t b0 = 3, b1 = 2, m = 7, n = 9, k = 11;
   const Literal a = test::RandomArray(kF32, {k, b1, m, b0}, 1), b = test::RandomArray(kF32, {b1, n, k}, 2);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kSizes[] = {"", "0", "1", "13", "1031", "7,300"};
 
-TEST(MapTest, CodeOfSeveralOperations) {
+TEST(MapTest, SeveralOperations) {
   for (const char* type : {"s4", "u8", "s32", "f8e5m2", "bf16", "f32", "f64", "c64"}) {
     for (const char* sizes : kSizes) {
       test::ExpectEnginesAgree(
@@ -25,7 +25,7 @@ TEST(MapTest, CodeOfSeveralOperations) {
   }
 }
 
-TEST(MapTest, TheCodeOnlyChooses) {
+TEST(MapTest, ComputationsThatOnlySelect) {
   test::ExpectEnginesAgree(
       "code { x = f32[] parameter(0)\n ROOT y = f32[] parameter(1) }\n"
       "ENTRY e { a = f32[5] parameter(0)\n b = f32[5] parameter(1)\n ROOT r = f32[5] map(a, b), "
@@ -75,7 +75,7 @@ TEST(BitcastTest, BitsStay) {
   }
 }
 
-TEST(BitcastTest, OfWhatALoopComputes) {
+TEST(BitcastTest, ComputedByALoop) {
   test::ExpectEnginesAgree(
       "ENTRY e { a = u32[6,2] parameter(0)\n n = u32[6,2] not(a)\n w = u64[6] bitcast-convert(n)\n"
       " s = u64[6] multiply(w, w)\n ROOT r = f64[6] bitcast-convert(s) }");

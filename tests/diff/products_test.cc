@@ -38,7 +38,7 @@ std::string WithLoop(const std::string& product, const Loop& loop, const char* t
       {{"T[", fmt::format("{}[", type)}, {"DIMS", dims}, {"LAST", fmt::format("{}", last)}});
 }
 
-const PlanOptions kFusesAllProducts = {.least_fused_product_bytes = 0};
+const PlanOptions kFusesAllProducts = {.min_fused_product_bytes = 0};
 
 // Returns the plan with GEMM fusion. Expects the same bits on three threads and without fusion.
 std::string ExpectSameBits(const std::string& text, bool specials = false) {
@@ -198,7 +198,7 @@ TEST(ProductsTest, PointwiseConvolutionsKeepTheirBits) {
 
 // Convolutions whose kernel has infinities are not matrix products; the loop then runs after the whole
 // result.
-TEST(ProductsTest, SpecialsInKernelsKeepTheirBits) {
+TEST(ProductsTest, SpecialValuesInKernelsKeepTheirBits) {
   for (const int c : {0, 1, 2}) {
     for (const Loop& loop : kLoops)
       EXPECT_TRUE(HasJoined(ExpectSameBits(Text(kConvolutions[c], loop, "f32"), true)));

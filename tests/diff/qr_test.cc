@@ -255,7 +255,7 @@ TYPED_TEST(Qr, MultipliesByTheFactorAsTheReferenceDoes) {
   });
 }
 
-TYPED_TEST(Qr, TakesColumnsOfAnySize) {
+TYPED_TEST(Qr, HandlesColumnsOfAnyMagnitude) {
   for (const std::vector<int>& exponents :
        std::vector<std::vector<int>>{{996}, {-996}, {0, 996, -996, -300}}) {
     for (const Size& s : {Size{8, 8}, Size{65, 40}, Size{40, 70}, Size{200, 100}}) {
@@ -273,7 +273,7 @@ TYPED_TEST(Qr, StaysOrthogonalForDenormalColumns) {
   ExpectOrthogonal(OrthogonalOf(Factored(a), 8));
 }
 
-TYPED_TEST(Qr, SeesTailsWhoseSquaresAreTooSmall) {
+TYPED_TEST(Qr, HandlesTailsWhoseSquaresUnderflow) {
   Array<TypeParam> a = Random<TypeParam>(40, 1);
   ScaleColumns(a, {-600});
   a(0, 0) = 1;
@@ -284,7 +284,7 @@ TYPED_TEST(Qr, SeesTailsWhoseSquaresAreTooSmall) {
   ExpectSameAsReference(a);
 }
 
-TYPED_TEST(Qr, SeesTailsBesideAFirstElementWhoseSquareIsTooLarge) {
+TYPED_TEST(Qr, HandlesFirstElementsWhoseSquareOverflows) {
   Array<TypeParam> a = Random<TypeParam>(40, 1);
   a(0, 0) = 1e300;
   ExpectSameAsReference(a);
@@ -327,7 +327,7 @@ void ExpectPivoted(const Array<T>& a, const std::vector<int64_t>& marks) {
   }
 }
 
-TYPED_TEST(Qr, ChoosesTheReferencesPivots) {
+TYPED_TEST(Qr, SelectsThePivotsOfTheReference) {
   for (const Size& s : kSizes) {
     if (s.rows * s.columns > 30'000) continue;
     const Array<TypeParam> a = Random<TypeParam>(s.rows, s.columns, s.gap);
@@ -338,7 +338,7 @@ TYPED_TEST(Qr, ChoosesTheReferencesPivots) {
   }
 }
 
-TYPED_TEST(Qr, ComputesNormsAgainThatHaveLostTheirDigits) {
+TYPED_TEST(Qr, RecomputesNormsAfterCancellation) {
   // Nearly parallel columns whose differences have many magnitudes.
   Array<TypeParam> a = Random<TypeParam>(60, 40);
   for (int64_t j = 1; j < a.columns; ++j) {
@@ -350,7 +350,7 @@ TYPED_TEST(Qr, ComputesNormsAgainThatHaveLostTheirDigits) {
   ExpectPivoted(a, std::vector<int64_t>(a.columns));
 }
 
-TYPED_TEST(Qr, LeavesTrianglesAsTheyAre) {
+TYPED_TEST(Qr, KeepsTriangularMatrices) {
   for (const int64_t n : {1, 8, 40, 150}) {
     Array<TypeParam> a = Random<TypeParam>(n + 3, n);
     for (int64_t i = 0; i < a.rows; ++i) {
@@ -382,7 +382,7 @@ TYPED_TEST(Qr, SkipsColumnsOfZeros) {
   }
 }
 
-TYPED_TEST(Qr, KeepsNaNToColumnsFromItsOwnOn) {
+TYPED_TEST(Qr, NaNAffectsOnlyLaterColumns) {
   for (const int64_t n : {8, 150}) {
     const Array<TypeParam> clean = Random<TypeParam>(n + 2, n);
     Array<TypeParam> a = clean;
@@ -414,8 +414,8 @@ std::vector<T> EveryResult(int threads, int64_t rows, int64_t columns) {
   return results;
 }
 
-TYPED_TEST(Qr, GivesTheSameBitsOnAnyNumberOfThreads) {
-  SetWorthThreads(0);
+TYPED_TEST(Qr, GivesTheSameBitsWithAnyNumberOfThreads) {
+  SetMinParallelNanoseconds(0);
   for (const Size& s : {Size{300, 300}, Size{4000, 40}, Size{65, 400}}) {
     const std::vector<TypeParam> one = EveryResult<TypeParam>(1, s.rows, s.columns);
     for (const int threads : {2, 3}) {
@@ -425,7 +425,7 @@ TYPED_TEST(Qr, GivesTheSameBitsOnAnyNumberOfThreads) {
     }
   }
   SetThreadCount(0);
-  SetWorthThreads(20'000);
+  SetMinParallelNanoseconds(20'000);
 }
 
 }  // namespace

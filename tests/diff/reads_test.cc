@@ -221,7 +221,7 @@ TEST(ReadsTest, RandomReads) {
 
 // Rows of a tile's length, and longer or shorter ones, gathered on either operand of an operation, and on
 // both.
-TEST(ReadsTest, RowsFromAnywhere) {
+TEST(ReadsTest, GatheredRows) {
   for (const char* type : {"f32", "bf16", "s32"}) {
     for (const int row : {128, 200, 1024, 1500}) {
       const std::string out = fmt::format("{}[3,5,{}]", type, row);

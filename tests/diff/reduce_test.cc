@@ -73,7 +73,7 @@ std::string ArgMax(const char* type, const char* dims, const char* kept, const c
       type, dims, kept, first, compare);
 }
 
-TEST(ReduceTest, WhereTheLargestStands) {
+TEST(ReduceTest, ArgMaxAndArgMin) {
   for (const char* type : {"f32", "bf16", "f64", "s32", "u8"}) {
     for (const char* first : {"LT", "GT"}) {
       for (const char* compare : {"GT", "LT", "GE"}) {
@@ -88,7 +88,7 @@ TEST(ReduceTest, WhereTheLargestStands) {
 }
 
 // Ties between zeros of both signs, and combiners for which NaN is unordered.
-TEST(ReduceTest, WhereTheFirstOfEqualStands) {
+TEST(ReduceTest, ArgMaxWithTiesAndNaN) {
   constexpr const char* kCombiners[] = {
       " g = pred[] compare(x, y), direction=GT\n odd = pred[] compare(x, x), direction=NE\n o = pred[] or(g, "
       "odd)\n"
@@ -129,7 +129,7 @@ TEST(ReduceTest, WhereTheFirstOfEqualStands) {
 }
 
 // Combiners that must not be reassociated: last value wins, and subtraction.
-TEST(ReduceTest, CombinersThatHaveAnOrder) {
+TEST(ReduceTest, CombinersThatMustNotBeReassociated) {
   for (const char* combine : {"ROOT r = f32[] subtract(x, y)",
                               "b = pred[] compare(x, y), direction=LT\n ROOT r = f32[] select(b, y, x)",
                               "b = pred[] compare(x, y), direction=NE\n ROOT r = f32[] select(b, y, x)"}) {

@@ -51,7 +51,7 @@ TEST(RowFoldsTest, SumsAreCloseToTheReference) {
 }
 
 // The second difference is a common subexpression of the first; other arrays, scalars or operations are not.
-TEST(RowFoldsTest, WhatIsComputedTwiceIsKept) {
+TEST(RowFoldsTest, CommonSubexpressionsAreStored) {
   for (const auto& [second, kept] : {std::pair("subtract(x, pb)", true), std::pair("subtract(x, gb)", false),
                                      std::pair("add(x, pb)", false), std::pair("subtract(pb, x)", false)}) {
     for (const auto& [rows, columns] : {std::pair(64, 512), std::pair(40, 1000), std::pair(33, 1025)}) {

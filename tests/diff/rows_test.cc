@@ -202,7 +202,7 @@ TEST(ChainsTest, ReadScalarsOfRows) {
 }
 
 // Rows that are read through pads, concatenations and gathers.
-TEST(RowsTest, RowsThatAreReadThroughOthers) {
+TEST(RowsTest, RowsReadThroughDataMovement) {
   for (const auto& [rows, columns] : {std::pair(200, 300), std::pair(1500, 40), std::pair(32, 2053)}) {
     const std::string text = fmt::format(
         "ENTRY e {{ x = f32[{0},{2}] parameter(0)\n t = f32[50,{1}] parameter(1)\n i = s32[{0},1] "

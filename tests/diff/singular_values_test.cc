@@ -136,7 +136,7 @@ TYPED_TEST(SingularValues, SingularVectorsOfAllMagnitudes) {
   }
 }
 
-TYPED_TEST(SingularValues, NoSingularValuesOfWhatIsNotFinite) {
+TYPED_TEST(SingularValues, NonFiniteMatricesHaveNoSingularValues) {
   for (const double bad : {std::nan(""), test::kInfinity, -test::kInfinity}) {
     for (const auto& [m, n] : {std::pair{1, 1}, {8, 8}, {50, 20}, {20, 50}}) {
       Array<TypeParam> a = RandomMatrix<TypeParam>(m, n, 3), u(m, m), v(n, n);

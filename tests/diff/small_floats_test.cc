@@ -63,7 +63,7 @@ void ExpectRight() {
   }
 }
 
-TEST(SmallFloatsTest, LoadStoreAndRoundAsTheirTypeSays) {
+TEST(SmallFloatsTest, LoadStoreAndRound) {
   for (int type = 0; type < kElementTypeCount; ++type) {
     DispatchType(static_cast<ElementType>(type), []<ElementType kType>() {
       if constexpr (requires(Native<kType> n) { n.ToFloat(); }) ExpectRight<kType>();

@@ -142,7 +142,7 @@ TEST(TopkOnCpu, OfSmallFloats) {
   }
 }
 
-TEST(SortOnCpu, ByAnythingElse) {
+TEST(SortOnCpu, ByOtherComparators) {
   // These comparators are not strict weak orderings.
   ExpectSortedOnCpu("s32", "f32",
                     "s = s32[] add(a, b)\n k = s32[] constant(7)\n m = s32[] remainder(s, k)\n"

@@ -171,13 +171,13 @@ inline std::vector<double> Clustered(int64_t n) {
 // Expects that f gives the same bits with one thread and with two.
 template <class F>
 void ExpectSameBits(F&& f) {
-  SetWorthThreads(0);
+  SetMinParallelNanoseconds(0);
   SetThreadCount(1);
   const auto one = f();
   SetThreadCount(2);
   const auto two = f();
   SetThreadCount(0);
-  SetWorthThreads(20'000);
+  SetMinParallelNanoseconds(20'000);
   EXPECT_EQ(std::memcmp(one.data(), two.data(), one.size() * sizeof(one[0])), 0);
 }
 

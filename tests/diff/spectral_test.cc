@@ -110,7 +110,7 @@ TYPED_TEST(Spectral, EigenvectorsOfAllMagnitudes) {
   }
 }
 
-TYPED_TEST(Spectral, NoEigenvaluesOfWhatIsNotFinite) {
+TYPED_TEST(Spectral, NonFiniteMatricesHaveNoEigenvalues) {
   for (const double bad : {std::nan(""), test::kInfinity, -test::kInfinity}) {
     for (const int64_t n : {1, 8, 50}) {
       for (const bool vectors : {false, true}) {

@@ -56,7 +56,7 @@ constexpr const char* kBodies[] = {
     "  t = T[3,50] subtract(flat, s)\n",
 };
 
-TEST(UpdatesTest, LoopsThatKeepWhatTheyCompute) {
+TEST(UpdatesTest, LoopsThatStoreTheUpdate) {
   for (const char* type : {"f32", "s32", "bf16", "u8"}) {
     for (const char* body : kBodies) {
       for (const Device::Kind device : {Device::Kind::kCpu, Device::Kind::kEmulatedGpu})

@@ -22,7 +22,7 @@ TYPED_TEST(ReduceWindowTest, FoldsInTheReferencesOrder) {
   }
 }
 
-TYPED_TEST(ReduceWindowTest, IsExactWhereOrderDoesNotMatter) {
+TYPED_TEST(ReduceWindowTest, IsExactIfTheOrderDoesNotMatter) {
   for (const test::WindowCase& c : test::kMany) {
     for (const char* type : {"u8", "s16", "s32", "u64"}) this->ExpectAgrees(ReduceWindow(type, "add", c), "");
     for (const char* type : {"s16", "bf16", "f32", "f64"})
@@ -70,7 +70,7 @@ TYPED_TEST(SelectAndScatterTest, EveryDirection) {
   }
 }
 
-TEST(ReduceWindowOnCpu, OfOtherTypesAndOperations) {
+TEST(ReduceWindowOnCpu, OtherTypesAndOperations) {
   for (const test::WindowCase& c : test::kFew) {
     test::ExpectEnginesAgree(ReduceWindow("s4", "add", c));
     test::ExpectEnginesAgree(ReduceWindow("f32", "subtract", c));

@@ -79,7 +79,7 @@ def before(text, place, added):
     return text[:at] + added + text[at:]
 
 
-# The places: a file, and what it becomes.
+# The changed files and their new contents.
 CHANGES = {
     "include/hlo_run/opcodes.def": lambda text: before(text, "HLO_OP(Slice,", ROW),
     "src/types/scalar_ops.h": lambda text: before(text, "// Comparison and selection.\n", FUNCTION),

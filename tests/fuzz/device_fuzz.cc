@@ -226,7 +226,7 @@ absl::StatusOr<std::string> Outcome(const CheckedModule& module, const Mode& mod
   const auto results = executable.RunDevices(std::move(arguments), kOptions, devices);
   if (absl::IsDeadlineExceeded(results.status())) return results.status();
   if (!results.ok()) {
-    // A busy machine lets devices wait long enough for the message to say so.
+    // On a busy machine, devices may wait so long that the message states it.
     static const std::regex kWaited(", for [0-9.]+ s\\b");
     return std::regex_replace(text + std::string(Message(results.status())) + "\n", kWaited, "");
   }

@@ -18,7 +18,7 @@ def address(array):
 
 @pytest.mark.parametrize("name", ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
                                   "float16", "float32", "float64", "complex64", "complex128"])
-def test_numpys_types_come_back_as_they_were(name):
+def test_numpy_types_round_trip(name):
     hlo = {"bool": "pred", "i": "s", "u": "u", "f": "f", "c": "c"}
     dtype = np.dtype(name)
     element_type = "pred" if name == "bool" else f"{hlo[dtype.kind]}{8 * dtype.itemsize}"
@@ -30,14 +30,14 @@ def test_numpys_types_come_back_as_they_were(name):
 @pytest.mark.parametrize("element_type, name", [
     ("bf16", "bfloat16"), ("f8e4m3fn", "float8_e4m3fn"), ("f8e5m2", "float8_e5m2"), ("f8e4m3b11fnuz", "float8_e4m3b11fnuz"),
     ("s4", "int4"), ("u4", "uint4"), ("s2", "int2")])
-def test_types_of_ml_dtypes_come_back_as_they_were(element_type, name):
+def test_ml_dtypes_types_round_trip(element_type, name):
     dtype = np.dtype(getattr(ml_dtypes, name))
     x = np.array([0, 1, 1], dtype=dtype)
     result = identity(f"{element_type}[3]").run(x)
     assert result.dtype == dtype and np.array_equal(result, x)
 
 
-def test_bits_stand_for_types_that_numpy_lacks():
+def test_types_that_numpy_lacks_are_passed_as_bits():
     bits = np.array([0x3F80, 0x4000], dtype=np.uint16)
     module = hlo_run.parse("ENTRY e { x = bf16[2] parameter(0) ROOT y = bf16[2] add(x, x) }")
     assert module.run(bits).astype(np.float32).tolist() == [2, 4]
@@ -64,7 +64,7 @@ def test_row_major_arrays_are_not_copied():
     assert np.array_equal(module.run(x[::-1, ::2].repeat(2, axis=1)), x[::-1, ::2].repeat(2, axis=1))
 
 
-def test_shared_arrays_live_as_long_as_values():
+def test_values_keep_shared_arrays_alive():
     import gc
     import weakref
 
@@ -82,7 +82,7 @@ def test_shared_arrays_live_as_long_as_values():
     assert gone() is None
 
 
-def test_dlpack_goes_in_and_out_without_copies():
+def test_dlpack_shares_memory():
     class OnlyDLPack:
         def __init__(self, array):
             self.array = array
@@ -104,7 +104,7 @@ def test_dlpack_goes_in_and_out_without_copies():
     assert np.array_equal(module.run(value), 4 * x)
 
 
-def test_another_type_or_size_is_refused():
+def test_wrong_types_and_sizes_are_rejected():
     module = identity("f32[2,3]")
     with pytest.raises(hlo_run.InvalidInput, match=r"parameter 0 \(x\) takes f32\[2,3\], but the argument is float64\[2,3\].*astype"):
         module.run(np.zeros((2, 3)))
@@ -116,7 +116,7 @@ def test_another_type_or_size_is_refused():
         identity("s4[1]").run(np.array([9], np.int8))
 
 
-def test_numbers_take_the_type_of_the_parameter():
+def test_numbers_are_converted_to_the_type_of_the_parameter():
     assert identity("f32[]").run(2) == np.float32(2)
     assert identity("bf16[2]").run([1.5, 2]).astype(np.float32).tolist() == [1.5, 2]
     assert identity("pred[]").run(True)

@@ -48,11 +48,11 @@ def lists(results):
 
 
 @pytest.mark.parametrize("options", ENGINES)
-def test_groups_tell_the_devices_and_arguments_may_differ(pairs, options):
+def test_replica_groups_determine_the_devices(pairs, options):
     x, w = np.float32([1, 2]), np.float32([10, 20])
     assert lists(pairs.run_devices(x, w, **options)) == 2 * [[23, 45]] + 2 * [[27, 49]]
-    own = PerDevice([x, x, x, np.float32([5, 5])])
-    assert lists(pairs.run_devices(own, w=w, **options)) == 2 * [[23, 45]] + 2 * [[31, 52]]
+    per_device = PerDevice([x, x, x, np.float32([5, 5])])
+    assert lists(pairs.run_devices(per_device, w=w, **options)) == 2 * [[23, 45]] + 2 * [[31, 52]]
     executable = pairs.compile_devices(**options)
     assert (executable.replicas, executable.partitions, executable.joins_results) == (4, 1, False)
     assert executable is pairs.compile_devices(**options)
@@ -69,7 +69,7 @@ def test_whole_arrays_are_split_and_joined(partitioned, options):
     assert lists(joined) == [[[3, 4], [1, 2]], [[60, 80], [20, 40]]]
 
 
-def test_a_module_runs_with_several_counts():
+def test_device_counts_are_arguments():
     module = hlo_run.parse("ENTRY e { r = u32[] replica-id() ROOT p = (u32[]) tuple(r) }")
     for count in 1, 3, 2:
         assert [int(r) for (r,) in module.run_devices(replicas=count)] == list(range(count))
@@ -81,11 +81,11 @@ def test_values_can_be_arguments_again(pairs):
     executable = pairs.compile_devices()
     first = executable._bind([np.float32([1, 2]), np.float32([0, 0])], {})
     results = executable.run_values(first)
-    again = executable.run_values([[result, own[1]] for result, own in zip(results, first)])
+    again = executable.run_values([[result, arguments[1]] for result, arguments in zip(results, first)])
     assert lists(np.from_dlpack(value) for value in again[:2]) == 2 * [[7, 11]]
 
 
-def test_what_does_not_fit_is_said(pairs, partitioned):
+def test_invalid_device_arguments_are_errors(pairs, partitioned):
     x = np.float32([1, 2])
     with pytest.raises(hlo_run.InvalidInput, match="each of 4 devices, but PerDevice has 3"):
         pairs.run_devices(PerDevice([x] * 3), x)
@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_said(pairs, partitioned):
         pairs.run_devices(x, x, device="gpu:0,x")
 
 
-def test_deadlocks_name_devices_and_limits_hold():
+def test_deadlocks_and_limits_are_errors():
     module = hlo_run.parse("""
         f { x = s32[] parameter(0) y = s32[] parameter(1) ROOT z = s32[] add(x, y) }
         one { x = s32[] parameter(0) ROOT r = s32[] all-reduce(x), replica_groups={}, to_apply=f }
@@ -109,7 +109,7 @@ def test_deadlocks_name_devices_and_limits_hold():
         module.run_devices(0, replicas=2, max_steps=1)
 
 
-def test_pairs_by_arrival_are_warnings():
+def test_matching_by_arrival_is_a_warning():
     module = hlo_run.parse("""
         f { x = s32[] parameter(0) y = s32[] parameter(1) ROOT z = s32[] add(x, y) }
         one { x = s32[] parameter(0) ROOT r = s32[] all-reduce(x), replica_groups={}, to_apply=f }

@@ -23,7 +23,7 @@ def test_evaluate_gives_the_functions_tree():
     assert np.allclose(result["y"], np.tanh(PARAMETERS["w"] @ X + 1), rtol=1e-5) and result["norm"] == 14
 
 
-def test_compare_finds_that_xla_agrees():
+def test_compare_agrees_with_xla():
     comparison = hlo_run.jax.compare(layer, PARAMETERS, X)
     assert comparison and comparison.ok and set(comparison.reports) == {"['norm']", "['y']"}
     assert "agrees" in str(comparison) and "<table>" in comparison._repr_html_()
@@ -31,7 +31,7 @@ def test_compare_finds_that_xla_agrees():
     assert exact.ok and exact.reports[""].rule == "exact"
 
 
-def test_a_comparison_says_where_results_differ():
+def test_compare_reports_differing_elements():
     shape = hlo_run.parse("ENTRY e { ROOT x = f32[4] parameter(0) }").entry.root.shape
     got, want = (hlo_run.Value.from_array(x, shape) for x in (X, np.array([0, 1, 2, 3.5], np.float32)))
     report = hlo_run._core.compare(got, want)
@@ -47,7 +47,7 @@ def test_types_that_numpy_lacks(dtype):
     assert hlo_run.jax.compare(lambda x: (x.T, x + x), x)
 
 
-def test_gradients_loops_keys_and_static_arguments():
+def test_jax_features():
     def steps(x, n):
         return jax.lax.fori_loop(0, n, lambda i, v: jnp.sin(v) + i, x)
     assert hlo_run.jax.compare(jax.grad(lambda x: steps(x, 3).sum()), X)
@@ -56,7 +56,7 @@ def test_gradients_loops_keys_and_static_arguments():
     assert hlo_run.jax.compare(lambda key: jax.random.split(key), jax.random.key(1), rule="exact")
 
 
-def test_constants_of_closures_are_whole():
+def test_closure_constants_are_not_elided():
     table = np.arange(1000, dtype=np.float32)
     assert hlo_run.jax.evaluate(lambda i: jnp.asarray(table)[i])(jnp.int32(77)) == 77
 

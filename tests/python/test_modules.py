@@ -13,7 +13,7 @@ BROKEN = """ENTRY e {
 }"""
 
 
-def test_text_that_does_not_parse_raises_with_all_errors_and_their_places():
+def test_parse_errors_have_locations():
     with pytest.raises(hlo_run.InvalidModule, match="m.hlo:2:") as raised:
         hlo_run.parse("ENTRY e {\n  ROOT a = f32[2] nonsense()\n}", name="m.hlo")
     (error,) = raised.value.diagnostics
@@ -31,7 +31,7 @@ def test_verify_lists_errors_as_objects():
     assert hlo_run.load("examples/softmax.hlo").verify() == []
 
 
-def test_a_module_that_breaks_a_rule_does_not_run():
+def test_invalid_modules_do_not_run():
     with pytest.raises(hlo_run.InvalidModule) as raised:
         hlo_run.parse(BROKEN).run([[1, 2, 3], [4, 5, 6]])
     assert raised.value.diagnostics[0].line == 3
@@ -45,7 +45,7 @@ def test_print_is_a_fixed_point(softmax):
         softmax.print(form="wide")
 
 
-def test_computations_and_instructions_can_be_walked_over(softmax):
+def test_computations_and_instructions_can_be_traversed(softmax):
     entry = softmax.entry
     assert entry.is_entry and entry in softmax.computations and softmax.computation(entry.name) == entry
     assert len(entry) == len(list(entry)) == len(entry.instructions)
@@ -61,7 +61,7 @@ def test_computations_and_instructions_can_be_walked_over(softmax):
     assert root.line is not None and root.line > 1
 
 
-def test_instructions_outlive_the_variable_of_their_module():
+def test_instructions_keep_their_module_alive():
     instruction = hlo_run.parse("ENTRY e { ROOT c = f32[2] constant({1, 2}) }").entry.root
     assert instruction.name == "c" and "1, 2" in str(instruction.value)
 
@@ -78,7 +78,7 @@ def test_shapes_of_tuples(pair):
     assert str(shape) == "(f32[2], s32[])"
 
 
-def test_limits_of_reading():
+def test_parser_limits():
     nested = "(" * 50 + "f32[]" + ")" * 50
     with pytest.raises(hlo_run.InvalidModule, match="nest"):
         hlo_run.parse(f"ENTRY e {{ ROOT p = {nested} parameter(0) }}", max_nesting=10)
@@ -94,7 +94,7 @@ def test_elided_constants_can_be_given_values():
     assert hlo_run.parse(text, elided="zeros").run().tolist() == [0, 0, 0, 0]
 
 
-def test_version_is_the_commands():
+def test_version_equals_that_of_the_command():
     assert hlo_run.__version__ in hlo_run.build_info()
     command = os.environ.get("HLO_RUN", "hlo-run")
     shown = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout

@@ -21,21 +21,21 @@ def test_both_engines_agree(softmax):
         softmax.run(x, engine="quick")
 
 
-def test_random_inputs_are_those_of_their_seed(softmax):
+def test_random_inputs_depend_only_on_the_seed(softmax):
     assert np.array_equal(softmax.random_inputs(1)[0], softmax.random_inputs(1)[0])
     assert not np.array_equal(softmax.random_inputs(1)[0], softmax.random_inputs(2)[0])
     assert (softmax.random_inputs(fill="ones")[0] == 1).all()
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
-def test_limits_of_time_and_steps_end_a_run(endless, endless_arguments, engine):
+def test_time_and_step_limits_end_a_run(endless, endless_arguments, engine):
     with pytest.raises(hlo_run.LimitReached, match="limit of 0.2 seconds"):
         endless.run(endless_arguments, engine=engine, max_seconds=0.2)
     with pytest.raises(hlo_run.LimitReached, match="limit of 50 steps"):
         endless.run(endless_arguments, engine=engine, max_steps=50)
 
 
-def test_limit_of_memory():
+def test_memory_limit():
     module = hlo_run.parse("ENTRY e { x = f32[] parameter(0) ROOT b = f32[1024,1024,64] broadcast(x), dimensions={} }")
     hlo_run.set_memory_limit(1 << 20)
     try:
@@ -56,7 +56,7 @@ def test_ctrl_c_ends_a_run(endless, endless_arguments, engine):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_handler_that_goes_on_cancels_the_run(endless, endless_arguments):
+def test_signal_handlers_without_exceptions_cancel_the_run(endless, endless_arguments):
     seen = []
     previous = signal.signal(signal.SIGINT, lambda *_: seen.append(True))
     try:
@@ -68,7 +68,7 @@ def test_a_handler_that_goes_on_cancels_the_run(endless, endless_arguments):
     assert seen == [True]
 
 
-def test_other_threads_go_on_during_a_run(endless, endless_arguments):
+def test_runs_release_the_gil(endless, endless_arguments):
     counted = 0
 
     def run():
@@ -100,7 +100,7 @@ def test_threads_share_a_module(softmax):
     assert all(np.array_equal(a, b) for a, b in zip(results, expected))
 
 
-def test_what_cannot_be_evaluated_is_unsupported():
+def test_unsupported_modules_raise():
     module = hlo_run.parse('ENTRY e { x = f32[] parameter(0) ROOT c = f32[] custom-call(x), custom_call_target="nobody_knows" }')
     with pytest.raises(hlo_run.Unsupported, match="nobody_knows") as raised:
         module.run(1)

@@ -221,7 +221,7 @@ void Run(const Case& c, double seconds, double peak) {
   OneDnn<T> one_dnn(problem);
   if (one_dnn.has_primitive()) contenders.push_back([&] { one_dnn.Run(); });
 #endif
-  const std::vector<double> fastest = FastestInTurns(contenders, seconds);
+  const std::vector<double> fastest = FastestInterleaved(contenders, seconds);
   const double flops = problem.flops();
   fmt::print("{:40} ours {:8.3f} ms {:7.1f} GFLOP/s {:3.0f}% of peak", c.name, fastest[0] * 1e3,
              flops / fastest[0] * 1e-9, 100 * flops / fastest[0] / peak);

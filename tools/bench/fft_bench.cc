@@ -50,7 +50,7 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
     fmt::print("{} {}x{}: WRONG RESULT, apart by {}\n", name, c.count, c.n, std::sqrt(error / size));
     std::exit(1);
   }
-  const std::vector<double> fastest = FastestInTurns({ours, theirs}, seconds);
+  const std::vector<double> fastest = FastestInterleaved({ours, theirs}, seconds);
   const double flops = 5.0 * static_cast<double>(c.count * c.n) * std::log2(static_cast<double>(c.n));
   fmt::print(
       "{:4} {:5} x {:7}  ours {:9.4f} ms {:6.1f} GFLOP/s {:3.0f}% of peak  Eigen {:9.4f} ms ratio {:5.2f}\n",

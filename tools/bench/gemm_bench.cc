@@ -166,7 +166,7 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
     fmt::print("{}: WRONG RESULT\n", name);
     std::exit(1);
   }
-  const std::vector<double> fastest = FastestInTurns(contenders, seconds);
+  const std::vector<double> fastest = FastestInterleaved(contenders, seconds);
   fmt::print("{:5} {:5}x{:5}x{:6}{:1}{:1}", name, c.m, c.n, c.k, c.a_transposed ? "T" : "",
              c.b_transposed ? "T" : "");
   for (size_t i = 0; i < fastest.size(); ++i) {

@@ -18,7 +18,7 @@ double CopyBandwidth() {
     ParallelFor(ThreadCount(), 1e9,
                 [&](int64_t i) { std::memcpy(to.data() + i * part, from.data() + i * part, part); });
   };
-  const double seconds = FastestInTurns({copy}, 1.0)[0];
+  const double seconds = FastestInterleaved({copy}, 1.0)[0];
   return to[part - 1] == 1 ? 2.0 * static_cast<double>(part * ThreadCount()) / seconds / 1e9 : 0.0;
 }
 

@@ -64,7 +64,7 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
     fmt::print("{} {}x{}: WRONG RESULT, apart by {}\n", name, c.rows, c.columns, apart);
     std::exit(1);
   }
-  const std::vector<double> fastest = FastestInTurns({ours, theirs}, seconds);
+  const std::vector<double> fastest = FastestInterleaved({ours, theirs}, seconds);
   const auto m = static_cast<double>(c.rows), n = static_cast<double>(c.columns);
   const double flops =
       (std::is_same_v<T, double> ? 4 : 16) * static_cast<double>(c.batch) * (m * n * n - n * n * n / 3);

@@ -37,8 +37,8 @@ inline Options ReadOptions(int argc, char** argv) {
 
 // Returns the fastest run of each contender in seconds; they are interleaved for about `budget` seconds. Idle
 // threads of the previous contender may still spin during the first runs.
-inline std::vector<double> FastestInTurns(const std::vector<std::function<void()>>& contenders,
-                                          double budget) {
+inline std::vector<double> FastestInterleaved(const std::vector<std::function<void()>>& contenders,
+                                              double budget) {
   std::vector<double> fastest(contenders.size(), std::numeric_limits<double>::infinity());
   const double end = Seconds() + budget;
   for (int round = 0; round < 3 || Seconds() < end; ++round) {

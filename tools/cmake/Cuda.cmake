@@ -1,6 +1,6 @@
-# HLO_RUN_HAS_CUDA: a toolkit is there and wanted. Which GPUs kernels are compiled for: HLO_RUN_CUDA_ARCHITECTURES,
-# "native" for those of this machine. What needs instructions of Hopper alone is compiled for 90a, and left out where
-# the list does not name it.
+# Sets HLO_RUN_HAS_CUDA if the CUDA engine is enabled and a toolkit is found. HLO_RUN_CUDA_ARCHITECTURES lists the GPUs
+# that kernels are compiled for; "native" means those of this machine. Kernels with instructions that only Hopper has are
+# compiled for 90a, and only if the list contains it.
 set(HLO_RUN_CUDA AUTO CACHE STRING "Build the CUDA engine: AUTO (where a toolkit and a GPU are found), ON or OFF")
 set(HLO_RUN_CUDA_ARCHITECTURES "75;80;90;90a" CACHE STRING "Compute capabilities to compile kernels for, or native")
 set_property(CACHE HLO_RUN_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -22,7 +22,7 @@ if(HLO_RUN_CUDA STREQUAL "ON" OR (HLO_RUN_CUDA STREQUAL "AUTO" AND EXISTS /dev/n
     if(NOT hlo_general)
       set(hlo_general ${HLO_RUN_CUDA_ARCHITECTURES})
     endif()
-    # Machine code for each, and for newer ones what the driver compiles.
+    # Machine code for each architecture, and PTX of the newest for later GPUs.
     list(POP_BACK hlo_general hlo_newest)
     list(TRANSFORM hlo_general APPEND "-real")
     set(CMAKE_CUDA_ARCHITECTURES ${hlo_general} ${hlo_newest})

@@ -1,5 +1,5 @@
 # Compiles the sources of a target together, BATCH of them (20 if empty) at a time: the compiler reads their headers once.
-# Names in anonymous namespaces must differ within a target. Sources with COMPILE_OPTIONS of their own stay alone.
+# Names in anonymous namespaces must differ within a target. Sources with their own COMPILE_OPTIONS are compiled separately.
 function(hlo_unity TARGET BATCH)
   if(BATCH STREQUAL "")
     set(BATCH 20)
@@ -7,7 +7,7 @@ function(hlo_unity TARGET BATCH)
   if(HLO_RUN_UNITY AND BATCH)
     set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${BATCH})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # GCC warns of types with members from anonymous namespaces where one file includes another.
+      # GCC warns of types with members from anonymous namespaces if one file includes another.
       target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
     endif()
   endif()
@@ -16,11 +16,11 @@ endfunction()
 set(HLO_COLD_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 
 # One library per folder of src/. Its name is the folder's; DEPS states the layers below it that it may use.
-# HEADERS NONE is for libraries whose options differ from those of the precompiled headers, as with OPTIONS.
-# OPTIONS are compiler options of its C++ sources, all of them: unity builds leave out sources with options of their own.
+# HEADERS NONE disables precompiled headers, for libraries with other options. OPTIONS implies it.
+# OPTIONS are compiler options of all its C++ sources; unity builds exclude sources with their own options.
 # BATCH is the number of sources that are compiled together (HLO_RUN_UNITY); 0 compiles each alone.
-# COLD is for code whose time does not matter: it is compiled quickly rather than made quick.
-# LEVELED is for code that is compiled for each instruction set where the program is for several (IsaLevels.cmake).
+# COLD is for code whose run time does not matter: it is compiled with few optimisations.
+# LEVELED is for code that portable programs contain for each instruction set (IsaLevels.cmake).
 #   hlo_library(NAME ir SOURCES opcode.cc module.cc DEPS types)
 function(hlo_library)
   cmake_parse_arguments(ARG "COLD;LEVELED" "NAME;HEADERS;BATCH" "SOURCES;DEPS;LIBS;PRIVATE_LIBS;OPTIONS" ${ARGN})
@@ -67,7 +67,7 @@ function(hlo_test)
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME} ${ARG_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 
-# A GoogleTest program of which CTest runs each source as a test of its own, named PREFIX and the source's name:
+# A GoogleTest program of which CTest runs each source as a separate test, named PREFIX and the source's name:
 #   hlo_tests(NAME diff_tests SOURCES gemm_test.cc dots_test.cc DEPS exec)
 function(hlo_tests)
   cmake_parse_arguments(ARG "" "NAME;BATCH;PREFIX" "SOURCES;DEPS;LIBS" ${ARGN})

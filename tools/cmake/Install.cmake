@@ -1,9 +1,9 @@
-# Says what `cmake --install` installs: component Program is the program with its man pages and completions, component
-# Development the headers and libraries with the CMake package and pkg-config's files.
+# Defines what `cmake --install` installs. The component Program has the program, its man pages and completions; Development
+# has the headers and libraries, the CMake package and pkg-config's files.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Man pages and completions, made by the program itself, where it can run here.
+# The program generates man pages and completions, if it can run on the build machine.
 if(NOT CMAKE_CROSSCOMPILING)
   set(share ${CMAKE_BINARY_DIR}/share)
   add_custom_command(OUTPUT ${share}/man/man1/hlo-run.1
@@ -15,7 +15,7 @@ if(NOT CMAKE_CROSSCOMPILING)
   foreach(folder bash-completion fish)
     install(DIRECTORY ${share}/${folder} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT Program)
   endforeach()
-  # Debian's zsh looks for completions of packages in a folder of its own.
+  # Debian's zsh reads completions of packages from this folder.
   install(CODE "
     if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
       set(folder vendor-completions)

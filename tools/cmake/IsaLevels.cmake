@@ -1,6 +1,6 @@
-# HLO_ISA_LEVELS: the instruction sets that LEVELED libraries are compiled for, once each, in programs for every processor
-# of x86-64 (HLO_RUN_NATIVE=OFF); empty in others. The best that the processor has is chosen at the start of a program
-# (src/base/isa_select.cc). isa_levels.sh joins the objects of a level into one and makes its names its own.
+# HLO_ISA_LEVELS: the instruction sets that LEVELED libraries of portable programs for x86-64 (HLO_RUN_NATIVE=OFF) are
+# compiled for; empty for other programs. When a program starts, it selects the best level that the processor supports
+# (src/base/isa_select.cc). isa_levels.sh joins the objects of a level into one and renames its symbols.
 set(HLO_ISA_LEVELS)
 if(NOT HLO_RUN_NATIVE AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT HLO_RUN_SANITIZE AND NOT HLO_RUN_FUZZ)
   # The best one first.
@@ -9,13 +9,13 @@ endif()
 set(HLO_ISA_OPTIONS_x86-64-v2 -march=x86-64-v2)
 set(HLO_ISA_OPTIONS_x86-64-v3 -march=x86-64-v3)
 set(HLO_ISA_OPTIONS_x86-64-v4 -march=x86-64-v4 -mprefer-vector-width=512)
-# Extensions for machine learning: products of bytes and of bf16.
+# The extensions for products of bytes and of bf16.
 set(HLO_ISA_OPTIONS_x86-64-v4-bf16 ${HLO_ISA_OPTIONS_x86-64-v4} -mavx512vnni -mavx512bf16)
 
-# Adds a library hlo_NAME whose sources are compiled for each level, by targets hlo_NAME_LEVEL. Programs link it by way of
+# Adds a library hlo_NAME whose sources are compiled for each level, by targets hlo_NAME_LEVEL. Programs link it through
 # hlo_isa_levels. DEPS and LIBS are targets.
 function(hlo_leveled_library NAME SOURCES DEPS LIBS)
-  # hlo_NAME_headers has only the include folders: the sources of leveled libraries need no more of each other.
+  # hlo_NAME_headers has only the include folders, which the sources of other leveled libraries need.
   add_library(hlo_${NAME}_headers INTERFACE)
   target_include_directories(hlo_${NAME}_headers INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   foreach(dep ${DEPS})
@@ -37,8 +37,8 @@ function(hlo_leveled_library NAME SOURCES DEPS LIBS)
   set_property(GLOBAL APPEND PROPERTY HLO_LEVELED_LIBRARIES ${NAME})
 endfunction()
 
-# Adds hlo_isa_levels, after all leveled libraries: each level's objects, joined, and functions of their names that jump to
-# those of the chosen level.
+# Adds hlo_isa_levels, after all leveled libraries: the joined objects of each level, and functions with their names that
+# jump to those of the selected level.
 function(hlo_join_levels)
   get_property(libraries GLOBAL PROPERTY HLO_LEVELED_LIBRARIES)
   set(folder ${CMAKE_BINARY_DIR}/levels)
@@ -46,7 +46,7 @@ function(hlo_join_levels)
   set(objects)
   set(outputs ${folder}/dispatch.o)
   foreach(level ${HLO_ISA_LEVELS})
-    # Says which extensions the level's code may use.
+    # Defines the extensions that the level's code may use.
     add_library(hlo_features_${level} OBJECT ${PROJECT_SOURCE_DIR}/src/base/compiled_features.cc)
     target_include_directories(hlo_features_${level} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_compile_options(hlo_features_${level} PRIVATE ${HLO_ISA_OPTIONS_${level}})
@@ -68,6 +68,6 @@ function(hlo_join_levels)
   set_target_properties(hlo_isa_levels PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(hlo_isa_levels PUBLIC ${ARGN})
   target_compile_definitions(hlo_isa_levels INTERFACE HLO_ISA_LEVELED)
-  # Programs that call no kernel have the levels too.
+  # Programs that call no kernel also contain the levels.
   target_link_options(hlo_isa_levels INTERFACE LINKER:--undefined=hlo_isa_levels)
 endfunction()

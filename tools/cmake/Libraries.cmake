@@ -1,6 +1,6 @@
 # libhlo_run: all layers but the command line's as one static and one shared library. Included after the layers.
 
-# Collects the static libraries of this project that `target` needs, in the order in which a linker wants them.
+# Collects the static libraries of this project that `target` needs, in link order.
 function(hlo_static_closure target result)
   set(found ${${result}})
   if(TARGET ${target})
@@ -27,7 +27,7 @@ foreach(root conform observe build exec)
 endforeach()
 
 set(archive ${CMAKE_BINARY_DIR}/libhlo_run.a)
-# Archives of archives link nowhere: ar unpacks them. Paths are relative because its scripts know no quotes.
+# Linkers do not read archives within archives, so ar unpacks them. Paths are relative because ar's scripts have no quotes.
 set(script "create libhlo_run.a\n")
 foreach(member ${members})
   get_target_property(folder ${member} BINARY_DIR)
@@ -43,8 +43,8 @@ add_custom_command(OUTPUT ${archive}
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR} COMMENT "Joining the layers in libhlo_run.a" VERBATIM)
 add_custom_target(hlo_run_archive DEPENDS ${archive})
 
-# Programs have an Abseil of their own: they and the library must share one. Debian's archives have no place in a shared
-# library either, as their thread-local variables are those of a program.
+# Programs may link Abseil too, and must share it with the library. Debian's static Abseil cannot be linked into a shared
+# library, because its thread-local variables use the access model of programs.
 find_library(HLO_RUN_PROTOBUF NAMES protobuf)
 set(HLO_PUBLIC_LIBRARIES absl::status absl::statusor absl::strings absl::span absl::inlined_vector absl::flat_hash_map fmt::fmt)
 set(HLO_STATIC_SYSTEM_LIBRARIES ${CMAKE_DL_LIBS})

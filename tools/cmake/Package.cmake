@@ -1,5 +1,5 @@
-# `cpack -G DEB` makes packages: hlo-run, the program with its documentation, libhlo-run-dev, headers and libraries, and
-# hlo-run-mpi, its module for MPI.
+# `cpack -G DEB` makes three packages: hlo-run has the program and its documentation, libhlo-run-dev the headers and
+# libraries, and hlo-run-mpi the program's module for MPI.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME hlo-run)
 set(CPACK_PACKAGE_CONTACT "The authors of hlo-run <hlo-run@localhost>")

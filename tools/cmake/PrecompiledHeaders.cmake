@@ -7,14 +7,14 @@ set(HLO_PRECOMPILED
   <absl/functional/function_ref.h> <absl/status/statusor.h> <absl/strings/numbers.h> <absl/strings/str_join.h>
   <absl/strings/str_split.h> <absl/types/span.h> <fmt/format.h>)
 
-# Unity builds compile few units, so they afford to rebuild all of them when a header of the project changes.
+# Unity builds compile few units, so rebuilding all of them after a change of a project header is acceptable.
 set(HLO_PRECOMPILED_OF_PROJECT)
 if(HLO_RUN_UNITY)
   set(HLO_PRECOMPILED_OF_PROJECT "<hlo_run/check.h>" "<base/status.h>")
 endif()
 
 # A target whose precompiled headers others reuse. They must be compiled with the same OPTIONS: GCC takes the level of
-# optimisation from the headers, whatever the source asks for.
+# optimisation from the headers, not from the options of the source.
 #   hlo_precompiled(NAME hlo_test_headers HEADERS <gtest/gtest.h> LIBS GTest::gtest OPTIONS -O1)
 function(hlo_precompiled)
   cmake_parse_arguments(ARG "" "NAME" "HEADERS;LIBS;OPTIONS" ${ARGN})
@@ -29,7 +29,7 @@ function(hlo_precompiled)
   target_link_libraries(${ARG_NAME} PRIVATE absl::statusor absl::strings absl::flat_hash_map absl::inlined_vector absl::span fmt::fmt ${ARG_LIBS})
   target_compile_options(${ARG_NAME} PRIVATE ${ARG_OPTIONS})
   if(HLO_CCACHE_SLOPPINESS AND HLO_PRECOMPILED_OF_PROJECT)
-    # GCC recognises a header within a precompiled one by its whole text, comments and blanks too, which ccache does not hash.
+    # GCC identifies a header within a precompiled one by its text including comments and blanks, which ccache does not hash.
     file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/hlo_run/* ${PROJECT_SOURCE_DIR}/src/base/*.h)
     list(JOIN headers ":" headers)
     set_target_properties(${ARG_NAME} PROPERTIES CXX_COMPILER_LAUNCHER
@@ -47,6 +47,6 @@ hlo_precompiled(NAME hlo_headers)
 hlo_precompiled(NAME hlo_cold_headers OPTIONS ${HLO_COLD_OPTIONS})
 if(HLO_RUN_TESTS)
   hlo_precompiled(NAME hlo_test_headers HEADERS <gtest/gtest.h> LIBS GTest::gtest OPTIONS ${HLO_COLD_OPTIONS})
-  # Programs and libraries are position-independent by different options; the test programs use neither.
+  # Programs and libraries have different options for position-independent code; test programs use neither.
   set_target_properties(hlo_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 endif()

@@ -1,5 +1,5 @@
-# Debian has Abseil's libraries both ways, and its packages name the shared ones: some thirty files to open and relocate
-# before main. Where the archive lies beside, it is linked instead. HLO_ABSL_SHARED keeps the shared ones.
+# Debian's Abseil has static and shared libraries, and its CMake package names the shared ones. Loading about thirty of them
+# delays main. Therefore the static library beside each is linked, if it exists. HLO_ABSL_SHARED lists the shared ones.
 set(HLO_ABSL_SHARED)
 get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
 foreach(target ${targets})

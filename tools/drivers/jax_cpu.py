@@ -6,7 +6,7 @@
 A driver of another system does the same: it reads the HLO text, reads the arrays of the entry's parameters from an .npz
 archive, runs the module, and writes the arrays of the result. The keys of both archives are `0`, `1`, ...; the element j of a
 tuple at i has the key `i.j`. A type that NumPy lacks, such as bf16, has the bytes of its elements. Exit statuses: 0 if the
-archive is written, 3 if the system refuses the module, anything else if it fails. Needs the packages jax and numpy.
+archive is written, 3 if the system rejects the module, anything else if it fails. Needs the packages jax and numpy.
 """
 import os
 import sys

@@ -30,7 +30,7 @@ Dims RowOf(const Value& x) {
 }
 
 // Applies small idioms to the values that a loop carries.
-Values Grown(Body& b, const Values& given, int64_t steps) {
+Values WithSmallIdioms(Body& b, const Values& given, int64_t steps) {
   Scene inner{.body = b, .pool = given};
   for (int64_t i = 0; i < steps; ++i) SmallIdiom(inner);
   return inner.pool;
@@ -73,9 +73,9 @@ void RotatedLoop(Scene& s) {
     Values next = {Next(b, state[0])};
     for (int64_t i = 0; i < count; ++i) next.push_back(state[1 + (i + turn) % count]);
     if (!works) return next;
-    const Values grown = Grown(b, {state.begin() + 1, state.end()}, 1);
+    const Values extended = WithSmallIdioms(b, {state.begin() + 1, state.end()}, 1);
     const int64_t changed = 1 + b.random.Below(count);
-    next[changed] = b.Fit(grown.back(), type, dims);
+    next[changed] = b.Fit(extended.back(), type, dims);
     return next;
   });
   AddAll(s, {after.begin() + 1, after.end()});
@@ -126,8 +126,8 @@ void History(Scene& s) {
   const Values after =
       b.While({b.Constant(kS32, 0), buffer, row}, Below(random.Below(5)),
               [&](Body& body, const Values& state) -> Values {
-                const Values grown = Grown(body, {state[1], state[2]}, 1);
-                const Value next = body.Fit(grown.back(), buffer.type, row.dims);
+                const Values extended = WithSmallIdioms(body, {state[1], state[2]}, 1);
+                const Value next = body.Fit(extended.back(), buffer.type, row.dims);
                 const Value history =
                     shifts ? body.Concatenate({body.Slice(state[1], starts, buffer.dims), next}, 0)
                            : body.DynamicUpdateSlice(state[1], next, Scalars(body, state[0], buffer.rank()));
@@ -153,8 +153,8 @@ void EarlyExit(Scene& s) {
       },
       [&](Body& b, const Values& state) -> Values {
         const Value sum = b.Binary("add", state[1], b.Splat(type, dims, 1));
-        const Values grown = Grown(b, {state[2], sum}, 1);
-        return {Next(b, state[0]), sum, b.Fit(grown.back(), state[2].type, dims)};
+        const Values extended = WithSmallIdioms(b, {state[2], sum}, 1);
+        return {Next(b, state[0]), sum, b.Fit(extended.back(), state[2].type, dims)};
       });
   AddAll(s, after);
 }
@@ -165,22 +165,22 @@ void NestedLoop(Scene& s) {
   const int64_t outer = random.Between(1, 3), inner = random.Below(4);
   const ElementType type = s.Type();
   const Dims dims = s.SomeDims(1);
-  const Values after = s.body.While(
-      {s.body.Constant(kS32, 0), buffer, s.Of(type, dims)}, Below(outer),
-      [&](Body& b, const Values& state) -> Values {
-        const Values inside =
-            b.While({b.Constant(kS32, 0), state[1], state[2], state[0]}, Below(inner),
-                    [&](Body& c, const Values& v) -> Values {
-                      const Value sum = c.Binary("add", v[0], v[3]);
-                      const Values starts = Scalars(c, DataDependentRow(c, sum, v[1]), buffer.rank());
-                      const Value row = c.DynamicSlice(v[1], starts, RowOf(buffer));
-                      const Values grown = Grown(c, {v[2], row}, 1);
-                      const Value updated =
-                          c.DynamicUpdateSlice(v[1], c.Fit(grown.back(), buffer.type, RowOf(buffer)), starts);
-                      return {Next(c, v[0]), updated, c.Fit(row, type, dims), v[3]};
-                    });
-        return {Next(b, state[0]), inside[1], b.random.Chance(0.5) ? inside[2] : state[2]};
-      });
+  const Values after =
+      s.body.While({s.body.Constant(kS32, 0), buffer, s.Of(type, dims)}, Below(outer),
+                   [&](Body& b, const Values& state) -> Values {
+                     const Values inside = b.While(
+                         {b.Constant(kS32, 0), state[1], state[2], state[0]}, Below(inner),
+                         [&](Body& c, const Values& v) -> Values {
+                           const Value sum = c.Binary("add", v[0], v[3]);
+                           const Values starts = Scalars(c, DataDependentRow(c, sum, v[1]), buffer.rank());
+                           const Value row = c.DynamicSlice(v[1], starts, RowOf(buffer));
+                           const Values extended = WithSmallIdioms(c, {v[2], row}, 1);
+                           const Value updated = c.DynamicUpdateSlice(
+                               v[1], c.Fit(extended.back(), buffer.type, RowOf(buffer)), starts);
+                           return {Next(c, v[0]), updated, c.Fit(row, type, dims), v[3]};
+                         });
+                     return {Next(b, state[0]), inside[1], b.random.Chance(0.5) ? inside[2] : state[2]};
+                   });
   AddAll(s, {after.begin() + 1, after.end()});
 }
 
@@ -202,9 +202,9 @@ void StackedScan(Scene& s) {
         if (is_reverse) i = b.Binary("subtract", b.Constant(kS32, static_cast<double>(length - 1)), i);
         const Values starts = Scalars(b, i, static_cast<int64_t>(stack.size()));
         const Value x = b.Reshape(b.DynamicSlice(state[2], starts, one), row);
-        const Values grown = Grown(b, {state[1], x}, b.random.Between(1, 2));
-        const Value y = b.Reshape(b.Fit(grown.back(), out_type, row), one);
-        return {Next(b, state[0]), b.Fit(grown[grown.size() / 2], carry.type, row), state[2],
+        const Values extended = WithSmallIdioms(b, {state[1], x}, b.random.Between(1, 2));
+        const Value y = b.Reshape(b.Fit(extended.back(), out_type, row), one);
+        return {Next(b, state[0]), b.Fit(extended[extended.size() / 2], carry.type, row), state[2],
                 b.DynamicUpdateSlice(state[3], b.Carried(y), starts)};
       });
   s.Add(after[1]);
@@ -234,7 +234,7 @@ void Branches(Scene& s) {
       if (i > 0 && inner.random.Chance(0.5)) slice = inner.Splat(x.type, dims, 1);
       Value more = inner.Fit(given[1], type, dims);
       if (inner.random.Chance(0.5))
-        more = inner.Fit(Grown(inner, {given[0], given[1]}, 1).back(), type, dims);
+        more = inner.Fit(WithSmallIdioms(inner, {given[0], given[1]}, 1).back(), type, dims);
       return {slice, more, given[0]};
     });
   }
@@ -246,9 +246,10 @@ void Wrapped(Scene& s) {
   Values operands;
   for (int64_t i = random.Between(1, 3); i > 0; --i) operands.push_back(s.body.Carried(s.Any()));
   AddAll(s, s.body.Call(random.Chance(0.5) ? "fusion" : "call", operands, [&](Body& b, const Values& given) {
-    Values grown = Grown(b, given, b.random.Between(1, 3));
-    Values results = {grown.back()};
-    if (b.random.Chance(0.5)) results.push_back(grown[b.random.Below(static_cast<int64_t>(grown.size()))]);
+    Values extended = WithSmallIdioms(b, given, b.random.Between(1, 3));
+    Values results = {extended.back()};
+    if (b.random.Chance(0.5))
+      results.push_back(extended[b.random.Below(static_cast<int64_t>(extended.size()))]);
     return results;
   }));
 }

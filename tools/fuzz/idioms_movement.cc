@@ -246,14 +246,14 @@ void Layouts(Scene& s) {
   std::iota(order.begin(), order.end(), 0);
   s.random().Shuffle(order);
   // The shape of a value with a layout contains the layout, which Op() does not support.
-  const Value copy = b.Laid("copy", x, x.dims, order);
+  const Value copy = b.UnaryWithLayout("copy", x, x.dims, order);
   const Value sum = IsPred(x.type) ? b.Unary("not", copy) : b.Binary("add", copy, x);
   // A bitcast to the default layout exposes the bytes: its dimensions are in the order of the layout.
   Dims physical;
   for (auto d = order.rbegin(); d != order.rend(); ++d) physical.push_back(x.dims[*d]);
   s.Add(b.Op("bitcast", {copy}, x.type, physical, "", x));
   s.Add(sum);
-  if (s.random().Chance(0.5)) s.Add(b.Laid("copy", sum, x.dims, order));
+  if (s.random().Chance(0.5)) s.Add(b.UnaryWithLayout("copy", sum, x.dims, order));
 }
 
 }  // namespace hlo::fuzz

@@ -19,9 +19,9 @@ namespace hlo::fuzz {
 namespace {
 
 void Apply(const Config& config) {
-  NoteConfig(config.name);
+  RecordConfig(config.name);
   SetThreadCount(config.threads);
-  SetWorthThreads(config.threads > 1 ? 0 : 20'000);
+  SetMinParallelNanoseconds(config.threads > 1 ? 0 : 20'000);
   cpu::SetLargestTile(config.tile);
   const absl::Status isa = ChooseIsa(config.isa.empty() ? IsaNames().front() : config.isa);
   HLO_CHECK(isa.ok());
@@ -138,10 +138,10 @@ const std::vector<Config>& AllConfigs() {
         {.name = "tile=1", .threads = 1, .tile = 1},
         {.name = "tile=7", .tile = 7},
         {.name = "tile=64", .tile = 64},
-        {.name = "product-loops", .plan = {.least_fused_product_bytes = 0}},
+        {.name = "product-loops", .plan = {.min_fused_product_bytes = 0}},
         {.name = "donated", .donates = true},
         {.name = "donated,threads=3,tile=7", .threads = 3, .tile = 7, .donates = true},
-        {.name = "product-loops,threads=3", .threads = 3, .plan = {.least_fused_product_bytes = 0}},
+        {.name = "product-loops,threads=3", .threads = 3, .plan = {.min_fused_product_bytes = 0}},
         {.name = "emulated", .is_emulated = true},
         {.name = "emulated:3", .donates = true, .is_emulated = true, .schedule = 3},
         {.name = "no-fusion",

@@ -97,12 +97,12 @@ std::string MakeModule(std::string_view machine, uint64_t seed, const MachineOpt
   return OneIdiom(seed, machine);
 }
 
-Tally RunMachine(std::string_view machine, const MachineOptions& options) {
-  Tally tally;
+RunCounts RunMachine(std::string_view machine, const MachineOptions& options) {
+  RunCounts counts;
   const double end = Seconds() + options.seconds;
   uint64_t next = Random(options.seed).Next() >> 24;
-  while (tally.modules < options.count && Seconds() < end && tally.finds < kMaxFinds) {
-    const int64_t batch = std::min<int64_t>(options.count - tally.modules, 100);
+  while (counts.modules < options.count && Seconds() < end && counts.finds < kMaxFinds) {
+    const int64_t batch = std::min<int64_t>(options.count - counts.modules, 100);
     next += RunTrials(
         next, batch, {.seconds_for_all = end - Seconds()},
         [&](uint64_t seed) {
@@ -113,26 +113,26 @@ Tally RunMachine(std::string_view machine, const MachineOptions& options) {
           return is_refused ? Verdict{Judgement::kSkipped, "", "refused"} : verdict;
         },
         [&](uint64_t seed, const Verdict& verdict) {
-          ++tally.modules;
+          ++counts.modules;
           if (verdict.judgement == Judgement::kSkipped) {
-            ++tally.skipped;
-            ++tally.reasons[ReasonOf(verdict.message)];
+            ++counts.skipped;
+            ++counts.reasons[ReasonOf(verdict.message)];
           }
           if (verdict.judgement == Judgement::kInvalid) {
-            ++tally.invalid;
+            ++counts.invalid;
             fmt::print("{} {}: the module is invalid: {}\n", machine, seed, verdict.message);
           }
-          if (verdict.judgement != Judgement::kDiffers || tally.finds >= kMaxFinds) return;
+          if (verdict.judgement != Judgement::kDiffers || counts.finds >= kMaxFinds) return;
           if (verdict.message.starts_with("no end") && !IsHanging(machine, seed, verdict, options)) {
-            ++tally.skipped;
+            ++counts.skipped;
             return;
           }
-          ++tally.finds;
-          Report(machine, seed, verdict, options, tally.finds <= 6);
+          ++counts.finds;
+          Report(machine, seed, verdict, options, counts.finds <= 6);
         });
-    if (options.stops_at_first && tally.finds > 0) break;
+    if (options.stops_at_first && counts.finds > 0) break;
   }
-  return tally;
+  return counts;
 }
 
 namespace {

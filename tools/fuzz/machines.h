@@ -20,7 +20,7 @@ struct MachineOptions {
   std::vector<std::string> configs;  // Configurations to use; by default a random selection per module.
   bool stops_at_first = false;
 };
-struct Tally {
+struct RunCounts {
   int64_t modules = 0, finds = 0, skipped = 0, invalid = 0;
   std::map<std::string, int64_t> reasons;  // Reasons for not comparing modules.
 };
@@ -30,7 +30,7 @@ std::vector<std::string> MachineNames();
 // Returns the module of a generator for a seed; empty if there is none.
 std::string MakeModule(std::string_view machine, uint64_t seed, const MachineOptions& options);
 // Tests modules until the time is over; prints, shrinks and writes failing ones.
-Tally RunMachine(std::string_view machine, const MachineOptions& options);
+RunCounts RunMachine(std::string_view machine, const MachineOptions& options);
 // Runs a file in all configurations; the arguments use the seed in its comment `// seed N`.
 Verdict Replay(const std::string& path);
 // Shrinks a failing file and writes the result to the folder of finds. Returns its path; empty if the file

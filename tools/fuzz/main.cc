@@ -53,14 +53,14 @@ int Run(std::vector<std::string> machines, hlo::fuzz::MachineOptions options) {
     // Idioms find the most bugs; the checker rejects most type changes.
     const double share = machines.size() == 1 ? 1 : machine == "idioms" ? 1.5 : machine == "types" ? 0.5 : 1;
     options.seconds = share * seconds;
-    const hlo::fuzz::Tally tally = hlo::fuzz::RunMachine(machine, options);
-    fmt::print("{}: {} modules, {} finds, {} not comparable, {} invalid\n", machine, tally.modules,
-               tally.finds, tally.skipped, tally.invalid);
-    for (const auto& [reason, count] : tally.reasons) {
-      if (count * 20 >= tally.skipped) fmt::print("  not comparable: {} {}\n", count, reason);
+    const hlo::fuzz::RunCounts counts = hlo::fuzz::RunMachine(machine, options);
+    fmt::print("{}: {} modules, {} finds, {} not comparable, {} invalid\n", machine, counts.modules,
+               counts.finds, counts.skipped, counts.invalid);
+    for (const auto& [reason, count] : counts.reasons) {
+      if (count * 20 >= counts.skipped) fmt::print("  not comparable: {} {}\n", count, reason);
     }
     std::fflush(stdout);
-    failed |= tally.finds > 0 || tally.invalid > 0 || tally.modules == 0;
+    failed |= counts.finds > 0 || counts.invalid > 0 || counts.modules == 0;
   }
   return failed ? 1 : 0;
 }

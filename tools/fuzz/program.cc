@@ -17,7 +17,7 @@ namespace {
 constexpr double kCarriedTop = 4;
 
 // Returns the largest magnitude that arithmetic may approach; integers wrap, so they have no limit.
-double Room(ElementType type) {
+double MagnitudeLimit(ElementType type) {
   switch (ComponentType(type)) {
     case ElementType::kF64:
       return 0x1p200;
@@ -178,7 +178,7 @@ Value Body::Binary(std::string_view opcode, const Value& x, const Value& y) {
     like.step = kUnknownStep;
     like.top = opcode == "power" ? 1e30 : x.top;
   }
-  if (IsInexact(x.type) && like.top > Room(x.type))
+  if (IsInexact(x.type) && like.top > MagnitudeLimit(x.type))
     return Binary(opcode, Carried(x), opcode == "multiply" ? Clamp(y, -2, 2) : Carried(y));
   return Op(opcode, {x, y}, x.type, x.dims, "", like);
 }
@@ -197,7 +197,8 @@ Value Body::Convert(const Value& x, ElementType type) {
   Value from = x;
   if (IsComplex(x.type)) from = Op("real", {x}, ComponentType(x.type), x.dims, "", x);
   if (from.type == type) return from;
-  if (IsInexact(type) && (from.top > Room(type) / 2 || !std::isfinite(from.top))) from = Carried(from);
+  if (IsInexact(type) && (from.top > MagnitudeLimit(type) / 2 || !std::isfinite(from.top)))
+    from = Carried(from);
   Value like = from;
   if (!IsFloat(type)) like.step = 0;
   if (IsPred(type)) like.top = 1;

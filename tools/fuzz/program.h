@@ -79,7 +79,8 @@ class Body {
            std::string_view attributes, const Value& like);
 
   // Adds a unary instruction whose result has a layout.
-  Value Laid(std::string_view opcode, const Value& x, const Dims& dims, const Dims& minor_to_major);
+  Value UnaryWithLayout(std::string_view opcode, const Value& x, const Dims& dims,
+                        const Dims& minor_to_major);
 
   Value Constant(ElementType type, double number);
   Value Splat(ElementType type, const Dims& dims, double number);

@@ -57,7 +57,8 @@ Value Body::Pad(const Value& x, double number, const Dims& low, const Dims& high
   return Op("pad", {x, padding}, x.type, dims, "padding=" + text, like);
 }
 
-Value Body::Laid(std::string_view opcode, const Value& x, const Dims& dims, const Dims& minor_to_major) {
+Value Body::UnaryWithLayout(std::string_view opcode, const Value& x, const Dims& dims,
+                            const Dims& minor_to_major) {
   Value value = x;
   value.name = program.NewName(opcode);
   value.dims = dims;

@@ -81,7 +81,7 @@ class Child {
            ReadAll(verdict->message.data(), frame->message_size, end, is_late);
   }
 
-  std::string HowItEnded() {
+  std::string ExitText() {
     int status = 0;
     waitpid(pid_, &status, 0);
     is_reaped_ = true;
@@ -137,7 +137,7 @@ class Child {
 
 }  // namespace
 
-void NoteConfig(std::string_view name) {
+void RecordConfig(std::string_view name) {
   if (note == nullptr) return;
   const size_t size = std::min(name.size(), kNoteSize - 1);
   std::memcpy(note, name.data(), size);
@@ -155,7 +155,7 @@ int64_t RunTrials(uint64_t first, int64_t count, const SandboxOptions& options,
   int64_t done = 0;
   while (done < count && Seconds() < end) {
     const int64_t of_child = std::min(count - done, kTrialsOfAChild);
-    NoteConfig("");
+    RecordConfig("");
     Child child(first + static_cast<uint64_t>(done), of_child, trial);
     for (int64_t k = 0; k < of_child;) {
       Frame frame;
@@ -171,7 +171,7 @@ int64_t RunTrials(uint64_t first, int64_t count, const SandboxOptions& options,
         continue;
       }
       const std::string how =
-          is_late ? fmt::format("no end after {} s", options.seconds_for_one) : child.HowItEnded();
+          is_late ? fmt::format("no end after {} s", options.seconds_for_one) : child.ExitText();
       report(index, {Judgement::kDiffers, note == nullptr ? "" : note, how, true});
       ++done;
       break;

@@ -8,8 +8,8 @@
 
 namespace hlo::fuzz {
 
-// Tells the parent which configuration runs, in case the process does not return from it.
-void NoteConfig(std::string_view name);
+// Records the current configuration for the parent, in case this process crashes or hangs in it.
+void RecordConfig(std::string_view name);
 
 struct SandboxOptions {
   double seconds_for_one = 20;   // A longer trial counts as hanging.

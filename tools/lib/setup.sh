@@ -18,8 +18,8 @@ install_missing() {
   DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# Prints a Python that has what the Python module is built and tested with: the system's, or else one in an environment
-# below BUILD_DIR, if that can be made within three minutes. Prints nothing where there is none: the tests are skipped then.
+# Prints the path of a Python with the packages that the Python module needs: the system's, or one in an environment below
+# BUILD_DIR, if it can be created within three minutes. Prints nothing if there is none; then the tests are skipped.
 python_for_tests() {
   local needs='import nanobind, numpy, ml_dtypes, pytest' environment=$1/python-environment
   if ! command -v python3 >/dev/null; then return; fi

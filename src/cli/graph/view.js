@@ -199,24 +199,24 @@ function select(item) {
   draw();
 }
 
-// Returns the unfolded keys on one way from the shown computation to a computation.
-function wayTo(computation) {
+// Returns the unfolded keys on a path from the shown computation to a computation.
+function pathTo(computation) {
   if (computation === top_) return [];
   for (const caller of callers[computation]) {
-    const before = wayTo(nodes[caller].computation);
+    const before = pathTo(nodes[caller].computation);
     if (before) return [...before, [caller, nodes[caller].called.indexOf(computation)]];
   }
   return null;
 }
 
 function reveal(id) {
-  const way = wayTo(nodes[id].computation);
+  const steps = pathTo(nodes[id].computation);
   let path = '';
-  if (way === null) {
+  if (steps === null) {
     top_ = nodes[id].computation;
     $('top').value = top_;
   } else {
-    for (const [caller, which] of way) {
+    for (const [caller, which] of steps) {
       path += '/' + caller;
       unfolded.add(path);
       if (!isTransparent(nodes[caller])) path += ':' + which;

@@ -46,7 +46,7 @@ inline double RealOf(Complex x) { return x.real(); }
 inline double ImagOf(double) { return 0; }
 inline double ImagOf(Complex x) { return x.imag(); }
 // Smaller squares lose precision.
-inline constexpr double kLeastSquare = 1e-280;
+inline constexpr double kMinSquare = 1e-280;
 // Returns the interleaved real and imaginary parts.
 template <class T>
 auto* PartsOf(T* x) {

@@ -42,7 +42,7 @@ class PivotedQr {
     a_(j, j) = beta;
     for (int64_t c = j + 1; c < a_.columns; ++c) {
       a_(j, c) = lines_(c, j);
-      Shorten(c, j);
+      DowndateNorm(c, j);
     }
     return tau;
   }
@@ -71,7 +71,7 @@ class PivotedQr {
     norms_[c] = computed_norms_[c] = std::isnan(norm) ? -1 : norm;
   }
   // Downdates a norm by one element; recomputes it after severe cancellation.
-  void Shorten(int64_t c, int64_t row) {
+  void DowndateNorm(int64_t c, int64_t row) {
     double& norm = norms_[c];
     if (norm == 0) return;
     const double part = std::abs(lines_(c, row)) / norm, rest = std::max(0.0, 1 - part * part);

@@ -10,7 +10,7 @@ namespace {
 
 // Copies a conjugated block of the matrix at `context`.
 template <class T>
-void GiveConjugate(const void* context, const cpu::ArrayBlock& block) {
+void CopyConjugate(const void* context, const cpu::ArrayBlock& block) {
   const T* from = static_cast<const T*>(context) + block.first;
   T* to = static_cast<T*>(block.data);
   for (int64_t r = 0; r < block.rows; ++r) {
@@ -25,7 +25,7 @@ class Operand {
   template <class T>
   explicit Operand(const Source<T>& source)
       : conjugate_{
-            source.type == ElementType::kC64 ? &GiveConjugate<std::complex<float>> : &GiveConjugate<Complex>,
+            source.type == ElementType::kC64 ? &CopyConjugate<std::complex<float>> : &CopyConjugate<Complex>,
             source.data, 0.5} {
     const bool conjugates = source.conjugate && IsComplex(source.type);
     operand_ = {{.type = source.type,

@@ -44,7 +44,7 @@ bool IsSafeSquare(double x) { return x > 0x1p-960 && x < 0x1p960; }
 
 // Returns the norm of elements of any size, without overflow or underflow.
 template <class T>
-double CarefulNorm(const T* elements, int64_t begin, int64_t end) {
+double SafeNorm(const T* elements, int64_t begin, int64_t end) {
   const double* x = PartsOf(elements);
   double largest = 0, sum = 0;
   begin *= kWords<T>;
@@ -75,7 +75,7 @@ Reflector<T> ReflectTail(double tail, T* x, int64_t begin, int64_t end) {
 
 // Computes the reflector of elements whose squares overflow or underflow.
 template <class T>
-Reflector<T> CarefulReflect(T* x, int64_t begin, int64_t end) {
+Reflector<T> SafeReflect(T* x, int64_t begin, int64_t end) {
   const bool is_zero = std::all_of(x + begin + 1, x + end, [](T element) { return element == T(0); });
   if (is_zero && ImagOf(x[begin]) == 0) return {RealOf(std::exchange(x[begin], T(1))), T(0)};
   LargestComponent largest;
@@ -92,14 +92,13 @@ template <class T>
 Reflector<T> Reflect(T* x, int64_t begin, int64_t end) {
   const double tail = SumOfSquares(x, begin + 1, end);
   if (IsSafeSquare(tail) && IsSafeSquare(tail + SquareOf(x[begin]))) return ReflectTail(tail, x, begin, end);
-  return CarefulReflect(x, begin, end);
+  return SafeReflect(x, begin, end);
 }
 
 template <class T>
 Reflector<T> ReflectScaled(T* x, int64_t begin, int64_t end) {
   const double tail = SumOfSquares(x, begin + 1, end);
-  if (tail > kLeastSquare || SquareOf(ImagOf(x[begin])) > kLeastSquare)
-    return ReflectTail(tail, x, begin, end);
+  if (tail > kMinSquare || SquareOf(ImagOf(x[begin])) > kMinSquare) return ReflectTail(tail, x, begin, end);
   const double alpha = RealOf(x[begin]);
   x[begin] = T(1);
   std::fill(x + begin + 1, x + end, T(0));
@@ -110,7 +109,7 @@ template <class T>
 double LineNorm(const Matrix<T>& lines, int64_t number, int64_t first) {
   const T* line = &lines(number, 0);
   const double sum = SumOfSquares(line, first, lines.columns);
-  return IsSafeSquare(sum) ? std::sqrt(sum) : CarefulNorm(line, first, lines.columns);
+  return IsSafeSquare(sum) ? std::sqrt(sum) : SafeNorm(line, first, lines.columns);
 }
 
 template <class T>

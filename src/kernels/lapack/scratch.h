@@ -14,11 +14,12 @@ class Scratch {
  public:
   explicit Scratch(int64_t count)
       : count_(count),
-        data_(static_cast<T*>(IsLarge() ? AllocatePages(ByteCount(), kLarge) : cpu::TakeBlock(ByteCount()))) {
+        data_(static_cast<T*>(IsLarge() ? AllocatePages(ByteCount(), kLarge)
+                                        : cpu::AllocateBlock(ByteCount()))) {
     HLO_CHECK(data_ != nullptr);
   }
   Scratch(const Scratch&) = delete;
-  ~Scratch() { IsLarge() ? ReturnPages(data_, ByteCount(), kLarge) : cpu::GiveBlock(data_, ByteCount()); }
+  ~Scratch() { IsLarge() ? FreePages(data_, ByteCount(), kLarge) : cpu::FreeBlock(data_, ByteCount()); }
 
   T* data() const { return data_; }
   int64_t size() const { return count_; }

@@ -62,8 +62,8 @@ double SmallRoot(double a, double b, double c) {
   return b <= 0 ? (a == 0 ? c / b : (b - root) / (2 * a)) : 2 * c / (b + root);
 }
 
-// Returns the step to the zero of a rational interpolant with the same value and derivative, the pole `near`
-// with its weight, and a second pole `far`. Distances are relative to the current point.
+// Returns the step to the zero of a rational interpolant. It has the same value and derivative, the pole
+// `near` with its weight, and a second pole `far`. Distances are relative to the current point.
 double RationalStep(const Value& here, double near, double weight, double far) {
   const double others = std::max(0.0, far * far * (here.slope - weight / (near * near)));
   const double constant = here.value - weight / near - others / far;

@@ -19,7 +19,7 @@ double LargestElement(int64_t n, const double* diagonal, const double* beside) {
 Rotation MakeRotation(double f, double g) {
   if (g == 0) return {1, 0, f};
   const double squares = f * f + g * g;
-  if (squares < kLeastSquare) {
+  if (squares < kMinSquare) {
     constexpr double kUp = 0x1p600;
     const auto [c, s, r] = MakeRotation(f * kUp, g * kUp);
     return {c, s, r / kUp};
@@ -87,10 +87,10 @@ struct Sweep {
 struct TwoSided {
   double c, s, r, cc, ss, cs;
 };
-// Takes the square of g separately, because it is available before g itself.
+// The square of g is a separate argument, because it is available before g itself.
 TwoSided MakeTwoSided(double f, double g, double square) {
   const double squares = f * f + square;
-  if (squares < kLeastSquare) {
+  if (squares < kMinSquare) {
     const auto [c, s, r] = MakeRotation(f, g);
     return {c, s, r, c * c, s * s, c * s};
   }

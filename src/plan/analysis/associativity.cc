@@ -17,8 +17,8 @@ namespace {
 constexpr int64_t kMaxTriples = 20'000;
 
 // True if the computation only compares and selects. Its result depends only on the order of its operands,
-// and three sample values of each kind have every order that three values can have. Calls are not nested
-// deeply here: the function exists.
+// and three sample values of each kind have every order that three values can have. The recursion is shallow,
+// because the computation has already been lowered.
 bool IsSelectionOnly(const Computation& to_apply) {
   return std::all_of(to_apply.instructions().begin(), to_apply.instructions().end(),
                      [](const Instruction* i) {
@@ -48,7 +48,7 @@ std::vector<std::byte> BytesOf(std::initializer_list<T> values) {
 }
 
 // Returns sample values of a lane that represent all others. The total order also distinguishes NaNs.
-std::vector<std::byte> Samples(loops::Lane lane, ValueSet values_in) {
+std::vector<std::byte> SampleValues(loops::Lane lane, ValueSet values_in) {
   return loops::DispatchLane(lane, [&]<class T>() -> std::vector<std::byte> {
     if constexpr (std::is_same_v<T, bool>) {
       return BytesOf({false, true});
@@ -80,7 +80,7 @@ bool IsAssociative(const Computation& to_apply, const loops::ScalarFunction& com
   for (ElementType type : types) {
     const loops::Lane lane = loops::LaneOf(type);
     widths.push_back(loops::LaneBytes(lane));
-    samples.push_back(Samples(lane, values_in));
+    samples.push_back(SampleValues(lane, values_in));
     sizes.push_back(static_cast<int64_t>(samples.back().size()) / widths.back());
     values *= sizes.back();
     if (values == 0 || values * values * values > kMaxTriples) return false;
@@ -123,7 +123,7 @@ ArgMinMaxRule FindArgMinMaxOf(const loops::ScalarFunction& combiner, loops::Lane
                               loops::Lane position_lane, ValueSet values_in) {
   using Pick = loops::Reduction::Pick;
   const cpu::TileCode code(combiner);
-  const std::vector<std::byte> bytes = Samples(value_lane, values_in);
+  const std::vector<std::byte> bytes = SampleValues(value_lane, values_in);
   const auto* samples = reinterpret_cast<const T*>(bytes.data());
   const auto count = static_cast<int64_t>(bytes.size() / sizeof(T));
   const int64_t width = loops::LaneBytes(position_lane);

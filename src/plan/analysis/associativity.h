@@ -6,9 +6,9 @@
 
 namespace hlo::plan {
 
-// Returns true if (a . b) . c equals a . (b . c) for all values, NaN and signed zeros included (kNumbers: for
-// all but NaN); false also where that is unknown. `combiner` is the lowered `to_apply`, with
-// accumulators and values of `types`.
+// Returns true if (a . b) . c is known to equal a . (b . c) for all values, including NaN and signed zeros,
+// or with kNumbers for all values except NaN. `combiner` is the lowered `to_apply`, with accumulators and
+// values of `types`.
 enum class ValueSet : uint8_t { kAll, kNumbers };
 bool IsAssociative(const Computation& to_apply, const loops::ScalarFunction& combiner,
                    absl::Span<const ElementType> types, ValueSet values_in = ValueSet::kAll);

@@ -1,6 +1,6 @@
 #pragma once
-// Counted loops: a counter goes from one number to another in equal steps, nothing else ends the loop, and
-// the trip count is known before the first iteration.
+// Counted loops: a counter advances from one number to another in equal steps, nothing else ends the loop,
+// and the trip count is known before the first iteration.
 
 #include <cstdint>
 #include <optional>

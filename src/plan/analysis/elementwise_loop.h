@@ -1,5 +1,5 @@
 #pragma once
-// Recognises loops that compute each element from the element of an array at the same place: a dot or
+// Recognises loops that compute each element from the element of an array at the same index. A dot or
 // convolution can run them in its prologue or epilogue.
 
 #include <cstdint>

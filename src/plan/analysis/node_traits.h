@@ -15,8 +15,8 @@ inline const Shape& OperandShape(const Graph& graph, const Node& node, int32_t i
 inline const Shape& ResultShape(const Graph& graph, const Node& node) {
   return graph.values[node.results[0]].shape;
 }
-// Returns the dimensions of size other than 1 in memory order, major ones first; nullopt if tiling or padding
-// makes the layout more than an order.
+// Returns the dimensions of size other than 1 in memory order, major ones first; nullopt if the layout has
+// tiling or padding.
 std::optional<Index> NonUnitDimsInMemoryOrder(const Shape& shape);
 
 // True for an instruction on arrays of static sizes that the planner may compute itself.

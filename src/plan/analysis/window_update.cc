@@ -73,7 +73,7 @@ std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
                       .count = Product(sizes),
                       .combine = combine};
   if (!IsContiguous(sizes, operand) || update.count == 0) return std::nullopt;
-  // A window larger than the operand, for instance in an array without elements, fits nowhere.
+  // A window larger than the operand is always out of bounds, for instance in an array without elements.
   for (int64_t d = 0; d < operand.rank(); ++d) {
     if (sizes[d] > operand.dim(d)) return std::nullopt;
   }

@@ -131,7 +131,7 @@ class Compiler {
     Bind(body);
     const int64_t first = result_.code.op_count();
     Steps(loop.body);
-    Moves(WithoutRetargeted(loop.next, first));
+    Moves(RemainingMoves(loop.next, first));
     Bind(test);
     Steps(loop.condition);
     result_.code.Repeat(Read(loop.predicate, 0, 1), body);
@@ -139,13 +139,13 @@ class Compiler {
     in_loop_ = was_in_loop;
   }
 
-  // Removes the moves of next states that are computed, from operation `first` on, directly where the state
-  // is stored.
-  std::vector<Move> WithoutRetargeted(const std::vector<Move>& moves, int64_t first) {
+  // Retargets the computations of next states, from operation `first` on, to the places of the states.
+  // Returns the moves that are still needed.
+  std::vector<Move> RemainingMoves(const std::vector<Move>& moves, int64_t first) {
     if (!options_.move_elimination) return moves;
     std::vector<Move> kept;
-    // Moves are visited last first: the counter, usually the first state, is then updated next to the loop
-    // test.
+    // Moves are visited in reverse order. The counter, usually the first state, is then updated next to the
+    // loop test.
     for (auto move_at = moves.rbegin(); move_at != moves.rend(); ++move_at) {
       const Move& move = *move_at;
       const int64_t sources = std::count_if(moves.begin(), moves.end(), [&](const Move& other) {
@@ -219,7 +219,7 @@ class Compiler {
       };
       while (next < left.size() && is_source(left[next].first)) ++next;
       if (next == left.size()) {
-        // All remaining copies form cycles: one source is saved to a temporary.
+        // All remaining copies form cycles, so one source is saved to a temporary.
         const FramePlace saved = places_.AllocateTemporary(kMaxCopiedBytes);
         const FramePlace overwritten = left[0].first;
         for (size_t k = 0; k < left.size(); ++k) {
@@ -343,22 +343,22 @@ class Compiler {
   // Compiles one call from memory to memory.
   void Row(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
-    const auto place = [&](const SmallProgram::Place& where) -> cpu::StepCode::FarPlace {
+    const auto place = [&](const SmallProgram::Place& where) -> cpu::StepCode::MemoryPlace {
       if (where.argument < 0) return {};
       const Address& address = addresses[where.start];
       return {where.argument, where.offset + address.offset, address.place, where.width};
     };
     const SmallProgram::Call& call = program.calls[0];
-    result_.code.CallFar({call.call,
-                          program.count,
-                          place(call.out),
-                          {place(call.in[0]), place(call.in[1]), place(call.in[2])}});
+    result_.code.CallOnMemory({call.call,
+                               program.count,
+                               place(call.out),
+                               {place(call.in[0]), place(call.in[1]), place(call.in[2])}});
     cse_.InvalidateLoads(call.out.argument);
   }
 
   void Program(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
-    const auto is_far = [&](const SmallProgram::Place& place) {
+    const auto is_outside_frame = [&](const SmallProgram::Place& place) {
       return place.argument >= 0 &&
              (place.start != 0 || !(stable_.Contains(place.argument) || stable_.IsInput(place.argument)));
     };
@@ -372,7 +372,7 @@ class Compiler {
     };
     const auto read = [&](const SmallProgram::Place& place, int64_t count) -> FramePlace {
       if (place.argument < 0) return scratch_ + static_cast<FramePlace>(place.offset);
-      if (!is_far(place)) return Read(place.argument, place.offset, count * place.width);
+      if (!is_outside_frame(place)) return Read(place.argument, place.offset, count * place.width);
       const LoadCse::Piece from = piece(place, count);
       const auto [to, is_new] = cse_.Load(from);
       if (is_new) load(to, from);
@@ -380,16 +380,17 @@ class Compiler {
     };
     for (const SmallProgram::Call& call : program.calls) {
       const SmallProgram::Place& out = call.out;
-      const bool far = out.argument >= 0 && (out.start != 0 || !stable_.Contains(out.argument));
+      const bool stores_outside_frame =
+          out.argument >= 0 && (out.start != 0 || !stable_.Contains(out.argument));
       FramePlace to = scratch_ + static_cast<FramePlace>(out.offset);
-      if (far)
+      if (stores_outside_frame)
         to = places_.AllocateTemporary(program.count * out.width);
       else if (out.argument >= 0)
         to = static_cast<FramePlace>(plan_.buffers[out.argument].offset + out.offset);
       // A splat reads a single element; other operands have as many elements as the result.
       const bool spreads = call.call.function == cpu::SplatTile(loops::Lane::kF32).function;
       const bool copies = call.call.function == cpu::CopyTile(loops::Lane::kF32).function;
-      if (copies && !far && is_far(call.in[0])) {
+      if (copies && !stores_outside_frame && is_outside_frame(call.in[0])) {
         load(to, piece(call.in[0], program.count));
         continue;
       }
@@ -397,7 +398,7 @@ class Compiler {
       const FramePlace in[3] = {read(call.in[0], count), read(call.in[1], count), read(call.in[2], count)};
       result_.code.Call(call.call, program.count,
                         {out.width, {call.in[0].width, call.in[1].width, call.in[2].width}}, to, in);
-      if (far) {
+      if (stores_outside_frame) {
         const Address& address = addresses[out.start];
         result_.code.Store(to, out.argument, out.offset + address.offset, address.place,
                            program.count * out.width);

@@ -26,7 +26,7 @@ class FrameAllocator {
     end_ = place + byte_count;
     return static_cast<cpu::FramePlace>(place);
   }
-  // Allocates a place until ReleaseAll, or until Release if it is kept.
+  // Allocates a place that is free again after ReleaseAll or, if Keep was called for it, after Release.
   cpu::FramePlace AllocateTemporary(int64_t byte_count) {
     std::vector<cpu::FramePlace>& free = free_[byte_count];
     cpu::FramePlace place = -1;

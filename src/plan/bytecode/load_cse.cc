@@ -16,7 +16,7 @@ int64_t ByteCount(const LoadCse::Piece& piece) { return piece.byte_count; }
 }  // namespace
 
 template <class Map>
-LoadCse::Known LoadCse::Find(Map& map, const typename Map::key_type& what) {
+LoadCse::Entry LoadCse::Find(Map& map, const typename Map::key_type& what) {
   if (!enabled_) return {places_.AllocateTemporary(ByteCount(what)), true};
   const auto [entry, is_new] = map.try_emplace(what, 0);
   if (is_new) {
@@ -27,8 +27,8 @@ LoadCse::Known LoadCse::Find(Map& map, const typename Map::key_type& what) {
   return {entry->second, is_new};
 }
 
-LoadCse::Known LoadCse::Address(const Indices& indices) { return Find(addresses_, indices); }
-LoadCse::Known LoadCse::Load(const Piece& piece) { return Find(loads_, piece); }
+LoadCse::Entry LoadCse::Address(const Indices& indices) { return Find(addresses_, indices); }
+LoadCse::Entry LoadCse::Load(const Piece& piece) { return Find(loads_, piece); }
 
 template <class Map, class Where>
 void LoadCse::Invalidate(Map& map, Where&& where) {

@@ -32,12 +32,12 @@ class LoadCse {
       return H::combine(std::move(state), piece.slot, piece.address, piece.offset, piece.byte_count);
     }
   };
-  struct Known {
+  struct Entry {
     cpu::FramePlace place;
     bool is_new;  // The place must be filled.
   };
-  Known Address(const Indices& indices);
-  Known Load(const Piece& piece);
+  Entry Address(const Indices& indices);
+  Entry Load(const Piece& piece);
 
   void InvalidateLoads(Slot slot);
   // Invalidates the loads from the slots that the step writes, and the addresses computed from them.
@@ -46,7 +46,7 @@ class LoadCse {
 
  private:
   template <class Map>
-  Known Find(Map& map, const typename Map::key_type& what);
+  Entry Find(Map& map, const typename Map::key_type& what);
   template <class Map, class Where>
   void Invalidate(Map& map, Where&& where);
 

@@ -16,10 +16,9 @@ std::optional<loops::Operation> OperationOf(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kStochasticConvert)
     return loops::FindStochasticConvert(from, instruction.operand(1)->shape().type(), to);
   // The reference evaluates operands of mixed precision.
-  const bool takes_predicate = instruction.opcode() == Opcode::kSelect;
-  for (int64_t i = takes_predicate ? 2 : 1; i < instruction.operand_count(); ++i) {
-    if (instruction.operand(i)->shape().type() !=
-        instruction.operand(takes_predicate ? 1 : 0)->shape().type())
+  const bool has_predicate = instruction.opcode() == Opcode::kSelect;
+  for (int64_t i = has_predicate ? 2 : 1; i < instruction.operand_count(); ++i) {
+    if (instruction.operand(i)->shape().type() != instruction.operand(has_predicate ? 1 : 0)->shape().type())
       return std::nullopt;
   }
   switch (instruction.opcode()) {

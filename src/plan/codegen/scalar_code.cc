@@ -135,8 +135,8 @@ class ScalarCode {
     return inner.AddAll(computation);
   }
 
-  // Computes all branches and selects one of the results. Loops in branches that are not taken are masked, as
-  // they might not terminate.
+  // Computes all branches and selects one of the results. Loops in branches that are not taken are masked,
+  // because they might not terminate.
   std::optional<Values> Conditional(const Instruction& conditional) {
     const auto branches = conditional.called_computations();
     const std::vector<Values> operands = Operands(conditional);
@@ -171,7 +171,7 @@ class ScalarCode {
     }
     return selected;
   }
-  // True is the first branch of a pred; other conditionals select by number.
+  // Returns the predicate that selects branch `number`. The first branch of a pred is that for true.
   loops::Value IsBranch(const Instruction& conditional, loops::Value choice, size_t number) {
     if (IsPred(conditional.operand(0)->shape().type())) return choice;
     const auto value = static_cast<int32_t>(number);

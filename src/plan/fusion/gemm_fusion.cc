@@ -58,7 +58,7 @@ class GemmFuser {
     const ProductKernel how = FindProductKernel(*step.instruction);
     if (how.run == nullptr || kernel.kernel.name == "small dot") return;
     const ValueId result = Resolve(kernel.results[0]);
-    if (how.takes_epilogue && IsLarge(result)) products_[result] = i;
+    if (how.supports_epilogue && IsLarge(result)) products_[result] = i;
     ProductStep product{{kernel.operands[0], kernel.operands[1]}, {result}};
     bool joins = false;
     for (const int side : {ProductStep::kLhs, ProductStep::kRhs}) {

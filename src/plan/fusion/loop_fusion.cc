@@ -92,8 +92,7 @@ bool HasBoundedPadding(const Node& pad) {
 
 }  // namespace
 
-// True if the value is computed at most once per element: at one place of one loop, or repeatedly at the same
-// position of it.
+// True if the value is computed at most once per element: one loop uses it, at one position.
 bool LoopFusion::IsComputedOnce(const std::vector<Path>& paths) {
   const bool same =
       std::all_of(paths.begin(), paths.end(), [&](const Path& p) { return p == paths[0] && p.identity; });

@@ -51,7 +51,8 @@ struct StridedDims {
   }
 };
 
-// Splits an access into its strides over rows and within a row; nullopt if rows do not end with dimensions.
+// Splits an access into its strides over rows and within a row; nullopt if a dimension crosses the end of a
+// row.
 std::optional<std::pair<StridedDims, StridedDims>> SplitRows(const loops::LoopProgram& program,
                                                              bool rows_are_outer, const loops::Access& access,
                                                              int64_t rows) {
@@ -141,7 +142,7 @@ class RowTiler {
   // Returns the number of rows of a row reduction; 0 for other steps.
   static int64_t RowsOf(const Step& step) {
     const auto* reduce = std::get_if<ReduceStep>(&step.what);
-    return reduce != nullptr && cpu::TakesRows(reduce->program) ? reduce->program.kept_count() : 0;
+    return reduce != nullptr && cpu::SupportsRowRanges(reduce->program) ? reduce->program.kept_count() : 0;
   }
   static bool HasRows(const Step& step, int64_t rows) {
     if (!std::holds_alternative<TileStep>(step.what)) return RowsOf(step) == rows;
@@ -320,7 +321,8 @@ class RowTiler {
     }
   }
 
-  // True if all reads of the operand stay in their row, and those of the loop are where it stores.
+  // True if all reads of the operand are within their row, and those of the loop are of the element that it
+  // stores.
   static bool ReadsWhereItStores(const RowsStep& rows, int32_t operand, const loops::LoopProgram& loop,
                                  const loops::Access& store) {
     const int64_t length = loop.inner_count() / rows.program.rows;

@@ -6,7 +6,7 @@
 
 namespace hlo::plan {
 
-// Selects kernels with epilogues for dots and convolutions whose next step is a loop over their result that
+// Selects kernels with epilogues for dots and convolutions. The next step must be a loop over the result that
 // such a kernel can apply when it stores the result.
 void FuseEpilogues(const Plan& plan, const device::DeviceProperties& device, GpuPlan* gpu);
 

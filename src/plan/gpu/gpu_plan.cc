@@ -81,7 +81,7 @@ void AssignMemory(const Plan& plan, GpuPlan* gpu) {
       workspace = std::max(workspace, lowered.with_epilogue->kernel.workspace_bytes);
     if (!lowered.kernel.has_value()) continue;
     workspace = std::max(workspace, lowered.kernel->workspace_bytes);
-    gpu->takes_random_state |= lowered.kernel->takes_random_state;
+    gpu->needs_random_state |= lowered.kernel->needs_random_state;
   }
   VisitAllMoves(plan.steps, [&](const std::vector<Move>& moves) {
     staging = std::max(staging, StagedBytes(plan, moves));

@@ -22,8 +22,8 @@ namespace hlo::plan {
 struct FusedRows {
   cuda::LoweredProgram program;
   std::vector<const Step*> members;
-  // The launch requires that the memory of `written` does not overlap that of `other`, except, with
-  // may_coincide, by beginning at the same address. Otherwise the members run one by one.
+  // The launch requires that the memory of `written` does not overlap that of `other`. With may_coincide,
+  // both may begin at the same address. Otherwise the members run one by one.
   struct Overlap {
     Slot other, written;
     bool may_coincide;
@@ -42,8 +42,8 @@ struct FusedSteps {
 struct GpuStep {
   std::string name;                            // The name of the kernel.
   std::string reason;                          // Why the step runs on the CPU; empty: it does not.
-  std::optional<cuda::CudaKernel> kernel;      // Of a whole instruction.
-  std::vector<cuda::LoweredProgram> programs;  // Of a loop or reduction, in order.
+  std::optional<cuda::CudaKernel> kernel;      // The kernel of a whole instruction.
+  std::vector<cuda::LoweredProgram> programs;  // The programs of a loop or reduction, in order.
   // A dot or convolution: the kernel that applies the next step, a loop, to the result in its epilogue. It
   // can replace both if the loop's result overlaps no operand in memory.
   struct WithEpilogue {
@@ -55,8 +55,8 @@ struct GpuStep {
   std::optional<WithEpilogue> with_epilogue;
   // A collective that devices run between GPUs if all are in one process; otherwise the CPU runs it.
   std::optional<PeerCollective> peers;
-  std::shared_ptr<const FusedRows> rows;       // Of which the step is a member; may be null.
-  std::shared_ptr<const FusedSteps> together;  // The same.
+  std::shared_ptr<const FusedRows> rows;       // The fusion that the step is a member of; may be null.
+  std::shared_ptr<const FusedSteps> together;  // The same for small steps.
   // A while loop: true if an iteration can be captured as a graph, which the GPU repeats without host
   // synchronisation, once all branches of the conditionals in it have run.
   bool is_capturable = false;
@@ -71,8 +71,8 @@ struct GpuPlan {
   absl::flat_hash_set<Slot> moved;  // Buffers of the arena that have memory of their own.
   int64_t byte_count = 0;
   int64_t workspace = 0, staging = 0, random_state = 0;  // Offsets.
-  bool takes_random_state = false;
-  // True if all steps of a run can be captured as one graph, and are enough launches for that to pay.
+  bool needs_random_state = false;
+  // True if all steps of a run can be captured as one graph, and a graph of so many launches is profitable.
   bool is_capturable = false;
 };
 

@@ -13,7 +13,7 @@ namespace {
 // The maximal number of launches in a captured iteration.
 constexpr int64_t kMaxLaunches = 4096;
 // A graph takes about as long to start as this many launches.
-constexpr int64_t kFewestLaunches = 3;
+constexpr int64_t kMinLaunches = 3;
 
 // Walks over the steps of one iteration, or of a plan. Its methods return false if the steps cannot be
 // captured.
@@ -26,9 +26,9 @@ class Capture {
            launches_ <= kMaxLaunches;
   }
 
-  // A plan without conditionals, which need all branches to have run.
+  // Captures a plan without conditionals, which need all branches to have run.
   bool AddPlan() {
-    return AddSteps(plan_.steps) && conditionals_.empty() && launches_ >= kFewestLaunches &&
+    return AddSteps(plan_.steps) && conditionals_.empty() && launches_ >= kMinLaunches &&
            launches_ <= kMaxLaunches;
   }
 

@@ -55,7 +55,7 @@ class Finder {
     if (loop_.stores()[0].value != at_) return std::nullopt;
     found_.stored = to->argument;
     found_.epilogue.stored = to->type;
-    // An epilogue without operations would be ignored, so a rounding to the stored type is added.
+    // An epilogue without operations would be ignored, so a rounding to the stored type is appended.
     if (found_.epilogue.op_count == 0) Add({.rounded_to = to->type});
     return found_;
   }

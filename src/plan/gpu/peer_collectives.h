@@ -17,8 +17,8 @@ struct PeerCollective {
     kAllReduce,
     kReduceScatter,
     kAllGather,
-    kAllToAll,          // Of parts of one operand, along a dimension.
-    kAllToAllOperands,  // Of whole operands.
+    kAllToAll,          // Exchanges parts of one operand, along a dimension.
+    kAllToAllOperands,  // Exchanges whole operands.
     kBroadcast,
     kPermute,
   };
@@ -29,16 +29,17 @@ struct PeerCollective {
 };
 
 // Returns nullopt if the devices exchange the values through the host: with roots or slices that are known at
-// run time only, dynamic sizes, or a to_apply other than one operation in the type of the arrays. Collectives
-// of one opcode, reducer and operand shapes have one answer, since devices that meet must agree.
+// run time only, dynamic sizes, or a to_apply other than one operation in the type of the arrays. The answer
+// depends only on the opcode, the reducer and the operand shapes, because all devices of a collective must
+// agree.
 std::optional<PeerCollective> FindPeerCollective(const Instruction& instruction);
 
-// The arrays that a launch of a fold reads at most.
+// The maximal number of arrays that one launch of a fold reads.
 constexpr int64_t kMaxFoldedArrays = 8;
 
 // Returns the program that computes acc = x0, acc = to_apply(acc, x1), ... for `element_count` elements of
 // `array_count` dense arrays. Its pointers are those of the arrays, then that of the result, which may be the
-// first array. `instruction` must be a reduction that FindPeerCollective takes.
+// first array. `instruction` must be a reduction that FindPeerCollective accepts.
 absl::StatusOr<cuda::LoweredProgram> LowerFold(const Instruction& instruction, ElementType type,
                                                int64_t array_count, int64_t element_count,
                                                const device::DeviceProperties& device);

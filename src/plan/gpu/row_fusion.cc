@@ -18,7 +18,7 @@ namespace {
 // Shorter rows leave most threads of a warp idle; longer ones need several thread blocks each.
 constexpr int64_t kMinLength = 64, kMaxLength = 16 << 10;
 constexpr size_t kMaxMembers = 20, kMaxDistance = 32;
-// The memory that results may take outside the arena, where they would overlap operands.
+// The maximal number of bytes of results that are moved out of the arena, where they would overlap operands.
 constexpr int64_t kMaxMovedBytes = 256 << 20;
 
 const loops::ReduceProgram* ReductionOf(const Step& step) {
@@ -26,7 +26,7 @@ const loops::ReduceProgram* ReductionOf(const Step& step) {
   return reduce != nullptr && reduce->program.rows ? &reduce->program : nullptr;
 }
 
-// True if the core of the VM may run the program: cheaper than trying it.
+// Returns false if the core of the VM certainly cannot run the program. This is cheaper than lowering it.
 bool MayRunOnCore(const loops::LoopProgram& program) {
   bool may = true;
   program.VisitAccesses([&](const loops::Access& access, bool is_store) {
@@ -71,7 +71,7 @@ class RowFusion {
     return count == rows || count == rows * length;
   }
 
-  // A step that runs before the members that surround it.
+  // True for a step that can run before the members that surround it.
   static bool CanPass(const Step& step) {
     return !std::holds_alternative<LoopStep>(step.what) && !std::holds_alternative<BranchStep>(step.what);
   }

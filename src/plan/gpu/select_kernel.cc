@@ -35,7 +35,7 @@ bool HasOperandTypes(const Instruction& instruction, int64_t first, absl::Span<c
   return true;
 }
 
-// Handles reduce and reduce-window.
+// Finds the kernel of a reduce or reduce-window.
 std::optional<CudaKernel> FindCustomReduction(const Instruction& instruction,
                                               const DeviceProperties& device) {
   const int64_t count = instruction.operand_count() / 2;

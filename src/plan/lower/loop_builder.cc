@@ -292,15 +292,15 @@ bool LoopBuilder::CanExceed(const IndexMap::Edge& edge) const {
   return edge.spacing > 1 || least < 0 || most >= edge.size;
 }
 
-// Reads the operand where it has an element; elsewhere the value is replaced by the padding value.
+// Reads the operand where it has an element, and replaces the value by the padding value elsewhere.
 loops::Value LoopBuilder::Padded(const Node& node, const IndexMap& map) {
   const auto padding = node.instruction->Get<attr::padding>();
   const ValueId operand = node.operands[0];
   const Shape& shape = graph_.values[operand].shape;
   const Index strides = RowMajorStrides(shape.dims());
   IndexMap inside = map, own;
-  // The index within this dimension and those after it, as long as these have no edge. It bounds the access
-  // in the same way as the position, and its stride is that of the element.
+  // This edge covers the dimension and those after it, as long as these have no edge. It bounds the access in
+  // the same way as the position, and its stride is that of the element.
   IndexMap::Edge behind{0, std::vector<int64_t>(dims_.size(), 0), 1, 1, 0};
   for (int64_t d = shape.rank() - 1; d >= 0; --d) {
     inside.offset[d] -= padding[d].low;

@@ -8,7 +8,7 @@
 namespace hlo::plan {
 namespace {
 
-constexpr int64_t kMinAround = 4096;  // In elements; smaller results are filled as a whole.
+constexpr int64_t kMinPaddedElements = 4096;  // In elements; smaller results are filled as a whole.
 
 std::vector<int64_t> Iota(int64_t count) {
   std::vector<int64_t> result(count);
@@ -168,7 +168,7 @@ TileStep LoopSteps::Pad(const Node& node) {
   }
   const bool is_empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
   TileStep step;
-  if (is_spaced || is_empty || *to.ElementCount() < kMinAround)
+  if (is_spaced || is_empty || *to.ElementCount() < kMinPaddedElements)
     step.programs.push_back(Fill(node, {to.dims().begin(), to.dims().end()}, IndexMap::Identity(to.rank())));
   else
     FillAround(node, dims, write, &step);

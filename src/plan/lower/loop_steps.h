@@ -26,7 +26,7 @@ class LoopSteps {
   // Likewise for a scatter, which drops a window that is out of bounds.
   TileStep ScatterWindow(const Node& node, const LoopUpdate& update);
   TileStep Concatenate(const Node& node);
-  // Fills the padding and copies the elements that negative padding keeps.
+  // Fills the padding and copies the elements that negative padding does not remove.
   TileStep Pad(const Node& node);
 
   // Returns the fused instructions of the loops since the last call, without the last one of each.

@@ -131,7 +131,7 @@ class AliasAssigner {
       if (joins) liveness_.Merge(store.argument, storage);
       const auto taker = aliasing_.donations.find(storage);
       const bool takes = taker != aliasing_.donations.end() && taker->second == store.argument;
-      // A single result may take any donated argument.
+      // The only result of a loop may reuse any donated argument.
       if (!joins && (!takes || program.stores().size() == 1)) continue;
       loads.others.insert(storage);
       return true;
@@ -148,7 +148,7 @@ class AliasAssigner {
     const int32_t storage = StorageOf(tiles.updated);
     int64_t reads = 0;
     VisitSlots(step, [&](int32_t& v, bool is_write) { reads += !is_write && StorageOf(v) == storage; });
-    int64_t harmless_reads = 1;  // The copy reads it once.
+    int64_t safe_reads = 1;  // The copy reads it once.
     const loops::LoopProgram& window = tiles.programs[1];
     const loops::Access* store = nullptr;
     window.VisitAccesses([&](const loops::Access& access, bool is_store) {
@@ -156,9 +156,9 @@ class AliasAssigner {
     });
     window.VisitAccesses([&](const loops::Access& access, bool is_store) {
       if (!is_store && access.IsArray() && StorageOf(access.argument) == storage)
-        harmless_reads += IsSameElement(access, *store);
+        safe_reads += IsSameElement(access, *store);
     });
-    if (reads != harmless_reads || !CanReuse(storage, tiles.result)) return;
+    if (reads != safe_reads || !CanReuse(storage, tiles.result)) return;
     liveness_.Merge(tiles.result, storage);
     tiles.programs.erase(tiles.programs.begin());
     tiles.updated = tiles.result = kNoValue;

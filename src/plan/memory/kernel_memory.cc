@@ -80,7 +80,7 @@ int64_t TopkBytes(const Instruction& topk) {
   if (*shape.ElementCount() == 0) return 0;
   const int64_t k = (topk.shape().IsTuple() ? topk.shape().element(0) : topk.shape()).dims().back();
   const auto key_bits = static_cast<int>(8 * LaneWidth(shape.type()));
-  // Either all elements are sorted, or the best ones are kept with their positions.
+  // Either all elements are sorted, or a heap holds the first ones with their positions.
   const int64_t each = k * 8 >= length ? cpu::SortScratchBytes(length, key_bits) + k * 4 : k * 20;
   return std::min<int64_t>(ThreadCount(), *shape.ElementCount() / length) * each;
 }

@@ -14,7 +14,7 @@ struct LiveRange {
 };
 
 struct OffsetAssignment {
-  // One for each live range, aligned to its size rounded up to a power of two, at most 64.
+  // An offset for each live range, aligned to its size rounded up to a power of two, at most 64.
   std::vector<int64_t> offsets;
   int64_t byte_count = 0;
 };

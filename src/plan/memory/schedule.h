@@ -6,8 +6,8 @@
 
 namespace hlo::plan {
 
-// Moves steps that free more memory than their results take to the first place where their operands are
-// ready; the others keep their order. Slots are still value numbers.
+// Moves each step that frees more memory than its results need to the earliest point at which its operands
+// are ready. The others keep their order. Slots are still value numbers.
 void ScheduleForMemory(Plan& plan, ChangeCounter& changes);
 
 }  // namespace hlo::plan

@@ -9,7 +9,7 @@ namespace {
 
 using Leaves = AsyncCalls::Leaves;
 
-absl::Status TooLate() {
+absl::Status IncompleteHandleError() {
   return absl::UnimplementedError("asynchronous calls that are completed after their handle was passed on");
 }
 
@@ -59,7 +59,7 @@ absl::StatusOr<Leaves> AsyncCalls::Advance(const Instruction& link, const std::v
       call.arguments.insert(call.arguments.end(), operands.begin() + 1, operands.end());
   } else {
     const bool adds_nothing = operands.size() == 1 && LeafCount(operands[0]) == shape.LeafCount();
-    if (!adds_nothing) return TooLate();
+    if (!adds_nothing) return IncompleteHandleError();
     return operands[0];
   }
   if (!call.result.has_value() && HasAllArguments(*call.computation, call.arguments)) {
@@ -68,11 +68,11 @@ absl::StatusOr<Leaves> AsyncCalls::Advance(const Instruction& link, const std::v
   Leaves leaves;
   for (const Leaves& argument : call.arguments) leaves.insert(leaves.end(), argument.begin(), argument.end());
   const Shape& result = shape.element(1);
-  if (LeafCount(leaves) != shape.element(0).LeafCount()) return TooLate();
+  if (LeafCount(leaves) != shape.element(0).LeafCount()) return IncompleteHandleError();
   if (call.result.has_value())
     AppendDeclared(result, call.computation->root()->shape(), *call.result, 0, &leaves);
   else if (result.LeafCount() > 0)
-    return TooLate();
+    return IncompleteHandleError();
   for (const Shape& context : shape.elements().subspan(2))
     HLO_RETURN_IF_ERROR(AppendZeros(context, zeros, &leaves));
   calls_.insert_or_assign(&link, std::move(call));
@@ -81,7 +81,7 @@ absl::StatusOr<Leaves> AsyncCalls::Advance(const Instruction& link, const std::v
 
 absl::StatusOr<Leaves> AsyncCalls::Result(const Instruction& done) const {
   const auto found = calls_.find(done.operand(0));
-  if (found == calls_.end() || !found->second.result.has_value()) return TooLate();
+  if (found == calls_.end() || !found->second.result.has_value()) return IncompleteHandleError();
   return *found->second.result;
 }
 

@@ -40,20 +40,20 @@ class BatchNormExpander {
   std::optional<CheckedModule> Training() {
     const Op mean = Sum(Term(0)) / count_;
     const Op variance = Sum(build::Square(Term(0))) / count_ - mean * mean;
-    const Op factor = OfFeature(1) / build::Sqrt(variance + epsilon_);
+    const Op factor = FeatureVector(1) / build::Sqrt(variance + epsilon_);
     const Op rounded = ConvertTo(mean, type_);
     const Op error =
         build::Select(build::IsFinite(factor), (mean - Wide(rounded)) * factor, build::FullLike(mean, 0));
     const Op centred = Element(0) - Broadcast(rounded);
-    const Op y = centred * Broadcast(factor) + Broadcast(OfFeature(2) - error);
+    const Op y = centred * Broadcast(factor) + Broadcast(FeatureVector(2) - error);
     return Finish({y, mean, variance});
   }
 
   // Computes x * factor + (offset - mean * factor) for infinite factors, and (x - mean) * factor + offset,
   // which loses fewer digits, for others.
   std::optional<CheckedModule> Inference() {
-    const Op mean = OfFeature(3), offset = OfFeature(2);
-    const Op factor = OfFeature(1) / build::Sqrt(OfFeature(4) + epsilon_);
+    const Op mean = FeatureVector(3), offset = FeatureVector(2);
+    const Op factor = FeatureVector(1) / build::Sqrt(FeatureVector(4) + epsilon_);
     const Op is_finite = build::IsFinite(ConvertTo(factor, type_));
     const Op shift = build::Select(is_finite, mean, build::FullLike(mean, 0));
     const Op rest = build::Select(is_finite, offset, offset - mean * factor);
@@ -63,9 +63,9 @@ class BatchNormExpander {
   // Computes dx = s / n * (n * dy - doffset - (x - mean) * S / spread), s = scale / sqrt(spread), as a linear
   // function of x and dy.
   std::optional<CheckedModule> Grad() {
-    const Op mean = OfFeature(2), spread = OfFeature(3) + epsilon_;
+    const Op mean = FeatureVector(2), spread = FeatureVector(3) + epsilon_;
     const Op sum = Sum(Term(4)), product = Sum(Term(4, type_) * (Term(0, type_) - BroadcastToTerms(mean)));
-    const Op factor = OfFeature(1) / build::Sqrt(spread), part = -(factor / count_);
+    const Op factor = FeatureVector(1) / build::Sqrt(spread), part = -(factor / count_);
     const Op from_x = (Element(0) - Broadcast(mean)) * Broadcast(part * product / spread);
     const Op dx = from_x + (Element(4) * Broadcast(factor) + Broadcast(part * sum));
     return Finish({dx, product / build::Sqrt(spread), sum});
@@ -78,9 +78,9 @@ class BatchNormExpander {
   static Op Wide(Op x) { return ConvertTo(x, ElementType::kF64); }
 
   // Returns a vector operand in f64.
-  Op OfFeature(int64_t operand) {
+  Op FeatureVector(int64_t operand) {
     Op vector = operands_[operand];
-    // Arrays of higher rank have the values of features first.
+    // In arrays of higher rank, the values of the features come first.
     if (vector.shape().rank() != 1) {
       vector = build::Reshape(vector, {Product(vector.shape().dims())});
       vector = build::Slice(vector, {0}, {features_});
@@ -97,7 +97,7 @@ class BatchNormExpander {
   // Returns the number of partial sums per feature.
   int64_t Parts() const {
     if (inner_ > 1) return 1;
-    const int64_t most = std::min(kPartialSums / std::max<int64_t>(features_, 1), outer_ / kLeastTerms);
+    const int64_t most = std::min(kPartialSums / std::max<int64_t>(features_, 1), outer_ / kMinTerms);
     for (int64_t parts = most; parts > 1; --parts) {
       if (outer_ % parts == 0) return parts;
     }
@@ -127,7 +127,7 @@ class BatchNormExpander {
   }
 
   static constexpr int64_t kPartialSums = 1024;  // Maximum number of partial sums.
-  static constexpr int64_t kLeastTerms = 32;     // Minimum number of terms of a partial sum.
+  static constexpr int64_t kMinTerms = 32;       // Minimum number of terms of a partial sum.
 
   const Instruction& batch_norm_;
   const Shape& shape_;

@@ -107,8 +107,8 @@ class Flattener {
     return all;
   }
 
-  // Returns the results of an instruction that is inlined, forwarded or rewritten; nullopt if it is to be a
-  // node of its own.
+  // Returns the results of an instruction that is inlined, forwarded or rewritten; nullopt if it needs a node
+  // of its own.
   absl::StatusOr<std::optional<Leaves>> Rewrite(const Instruction& instruction,
                                                 const std::vector<Leaves>& operands, Block* block) {
     const Shape& shape = instruction.shape();
@@ -162,14 +162,15 @@ class Flattener {
       case Opcode::kConditional:
         return Conditional(instruction, operands, block);
       default:
-        return Contract(instruction, operands, block);
+        return RewriteContraction(instruction, operands, block);
     }
     return std::nullopt;
   }
 
-  // Does the same for products, reductions and batch norms.
-  absl::StatusOr<std::optional<Leaves>> Contract(const Instruction& instruction,
-                                                 const std::vector<Leaves>& operands, Block* block) {
+  // Rewrites products, reductions and batch norms in the same way.
+  absl::StatusOr<std::optional<Leaves>> RewriteContraction(const Instruction& instruction,
+                                                           const std::vector<Leaves>& operands,
+                                                           Block* block) {
     if (HasDynamic(Concatenated(operands))) return std::nullopt;
     switch (instruction.opcode()) {
       case Opcode::kReduce:

@@ -1,7 +1,7 @@
 #pragma once
 // Range analysis of integers. For instance, a counter that starts at 0 and counts up to a limit is never
-// negative. Frameworks emit a select that wraps negative values around for every index, and this select can
-// then be folded.
+// negative. For every index, frameworks emit a select that wraps negative values around. That select can then
+// be folded.
 
 #include "plan/change_counter.h"
 #include "plan/graph.h"

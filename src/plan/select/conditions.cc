@@ -51,8 +51,9 @@ bool DrawsNumbers(const Instruction& rng) {
 }
 
 bool HasU64State(const Instruction& instruction) {
-  const bool takes_state = instruction.opcode() == Opcode::kRngBitGenerator;
-  return (takes_state ? instruction.operand(0)->shape() : instruction.shape()).IsArray(ElementType::kU64);
+  const bool has_state_operand = instruction.opcode() == Opcode::kRngBitGenerator;
+  return (has_state_operand ? instruction.operand(0)->shape() : instruction.shape())
+      .IsArray(ElementType::kU64);
 }
 
 bool MovesFewDimensions(const Instruction& shuffle) { return shuffle.Get<attr::dimensions>().size() <= 4; }

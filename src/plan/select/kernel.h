@@ -37,7 +37,7 @@ struct LibraryKernel {
 // is null if only the epilogue reads the product.
 struct ProductArguments {
   const void* operands[2] = {};
-  const cpu::BlockFunction* compute[2] = {};  // Of a dot only.
+  const cpu::BlockFunction* compute[2] = {};  // Only dots support them.
   void* result = nullptr;
   cpu::BlockFunction epilogue = {};
 };
@@ -46,7 +46,7 @@ using ProductFn = absl::Status (*)(const Instruction& product, const ProductArgu
 // Describes how loops can be fused into a dot or convolution: they run over blocks, which are parts of rows.
 struct ProductKernel {
   ProductFn run = nullptr;
-  bool takes_epilogue = false;
+  bool supports_epilogue = false;
   int64_t row = 0;  // The elements per row of the result; 0: blocks consist of whole rows.
   // The elements per row of operands that can be computed on demand, as each element is read about once; 0:
   // not supported.

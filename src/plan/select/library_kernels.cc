@@ -90,14 +90,14 @@ absl::Status RunConvolution(const Instruction& convolution, absl::Span<const voi
 
 // For shorter parts of rows, a fused loop costs more than a separate one.
 constexpr int64_t kMinRowPiece = 256;
-// An operand is packed once for this many columns, or rows, of the result.
-constexpr int64_t kPackedOnce = 1024;
+// The number of columns, or rows, of the result for which an operand is packed once.
+constexpr int64_t kColumnsPerPacking = 1024;
 
 // Returns the elements per row of an operand whose elements are each packed about once, by rows; 0 for
 // others.
 int64_t RowOf(const loops::MatrixLayout& x, int64_t rows, int64_t columns, int64_t other_side) {
   const bool is_nested = !x.row_sizes.empty() || !x.column_sizes.empty();
-  if (is_nested || other_side > kPackedOnce || std::min(x.row_stride, x.column_stride) != 1) return 0;
+  if (is_nested || other_side > kColumnsPerPacking || std::min(x.row_stride, x.column_stride) != 1) return 0;
   const int64_t length = x.column_stride == 1 ? columns : rows, row = std::max(x.row_stride, x.column_stride);
   return length >= kMinRowPiece && row >= length ? row : 0;
 }
@@ -126,7 +126,7 @@ ProductKernel FindProductKernel(const Instruction& instruction) {
   if (is_matrix) {
     const loops::GemmProblem p = ProblemOf(instruction);
     rows = {p.n, p.n, p.k};
-    if (!cpu::GemmWantsMemory(cpu::WithData(p, nullptr, nullptr, nullptr))) {
+    if (!cpu::GemmPrefersMemory(cpu::WithData(p, nullptr, nullptr, nullptr))) {
       kernel.operand_row[0] = RowOf(p.a, p.m, p.k, p.n);
       kernel.operand_row[1] = RowOf(p.b, p.k, p.n, p.m);
     }
@@ -136,7 +136,7 @@ ProductKernel FindProductKernel(const Instruction& instruction) {
                               shape.type(), shape.dims());
   }
   const bool has_whole_rows = rows.stride == rows.columns && rows.columns <= cpu::EpilogueColumns(rows.depth);
-  kernel.takes_epilogue = rows.columns > 0 && (has_whole_rows || rows.columns >= kMinRowPiece);
+  kernel.supports_epilogue = rows.columns > 0 && (has_whole_rows || rows.columns >= kMinRowPiece);
   kernel.row = has_whole_rows ? 0 : rows.stride;
   return kernel;
 }

@@ -110,7 +110,7 @@ void Gesdd(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> a = entry.Input<T>(call.array);
   WideMatrix<double> s = entry.ResultList<double>(1);
   std::optional<WideMatrix<T>> u, v;
-  Matrix<T> left, right;  // Without data if unused.
+  Matrix<T> left, right;  // Their data are null if they are unused.
   if (call.vectors && entry.Result(2) != nullptr) {
     u.emplace(entry.ResultMatrix<T>(2, entry.ResultShape(2)));
     left = u->matrix();
@@ -169,8 +169,8 @@ int64_t GesddBytes(const MatrixCall& call, const Instruction& instruction, Needs
   return bytes;
 }
 
-// States whether the first result may alias the matrix: that of potrf only if the matrix is copied, because
-// the input is needed again on failure.
+// States whether the first result may alias the matrix. The result of potrf may do so only if the matrix is
+// copied, because the input is needed again on failure.
 enum class InPlace : uint8_t { kNo, kCopied, kYes };
 
 struct CallKernel {
@@ -220,7 +220,7 @@ int64_t MatrixCallMemory(const Instruction& instruction, absl::FunctionRef<bool(
   if (kernel == nullptr) return 0;
   const Shape& a = instruction.operand(call->array)->shape();
   int64_t bytes = kernel->bytes(*call, instruction, needs);
-  // Results that would be computed in an unused first result need memory instead.
+  // An unused first result in which the kernel computes needs memory nevertheless.
   if (!needs(0) && call->function != Function::kGesdd && CopyBytes(a) == 0)
     bytes += BatchEntry::Rows(a) * BatchEntry::Columns(a) * WidthOf(a);
   return ConcurrentMatrices(a) * bytes;

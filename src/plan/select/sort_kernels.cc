@@ -202,7 +202,7 @@ absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
                         absl::Span<const void* const> operands, absl::Span<void* const> results) {
   const Lines lines(sort.operand(0)->shape(), sort.Get<attr::dimensions>()[0]);
   std::atomic<bool> all = true;
-  // A few nanoseconds for every digit of every element.
+  // The estimate is a few nanoseconds for every digit of every element.
   const int64_t chunk = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, lines.length));
   const double nanoseconds = 30.0 * static_cast<double>(lines.count * lines.length);
   const bool are_shared = cpu::Pieces::AreShared(lines.count, lines.length);
@@ -218,7 +218,7 @@ absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
         Permute(sort, lines, line, pieces, order.data(), operands, results, &scratch);
     }
   });
-  // With a NaN, the comparator itself must decide.
+  // If an element is NaN, the comparator itself must be called.
   return all ? absl::OkStatus() : absl::UnimplementedError("an element has no place in the order");
 }
 

@@ -300,7 +300,7 @@ class Verifier {
       return x.term == y.term && x.offset == y.offset && x.bytes == y.bytes;
     });
   }
-  // The code may hold anything if the steps leave the side undefined.
+  // Values that the steps leave undefined agree with any value of the code.
   bool Agree(const Pieces& steps, const Pieces& machine) {
     if (IsSame(steps, machine)) return true;
     if (!HasUndefined(steps)) return Combine(terms_, steps) == Combine(terms_, machine);

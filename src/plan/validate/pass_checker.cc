@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kSeed = 1;
 constexpr double kMaxSeconds = 10;
 
-// A host that supplies zeros and discards outputs.
+// A host whose infeed supplies zeros and which discards outfeeds.
 class NullHost : public Host {
  public:
   absl::StatusOr<Literal> Take(const Instruction&, const Shape& shape) override {

@@ -143,7 +143,7 @@ class Validator {
   absl::Status Loop(const Step& step, const LoopStep& loop) {
     if (step.node == nullptr || step.node->kind != Node::Kind::kWhile ||
         loop.states.size() != step.node->results.size())
-      return Problem(step, "it is no loop");
+      return Problem(step, "its instruction is not a loop");
     const Node& node = *step.node;
     HLO_RETURN_IF_ERROR(At(step, Moves(loop.initial)));
     HLO_RETURN_IF_ERROR(At(step, ReadStates(loop, node.operands)));
@@ -197,11 +197,11 @@ class Validator {
   absl::Status Branch(const Step& step, const BranchStep& branch) {
     if (step.node == nullptr || step.node->kind != Node::Kind::kConditional ||
         step.node->blocks.size() != branch.branches.size())
-      return Problem(step, "it is no conditional");
+      return Problem(step, "its instruction is not a conditional");
     const Node& node = *step.node;
     HLO_RETURN_IF_ERROR(At(step, steps_.Read(branch.choice, node.operands[0])));
     if (graph_.values[graph_.Resolve(node.operands[0])].shape.type() != branch.choice_type)
-      return Problem(step, "its choice has another type");
+      return Problem(step, "its branch index has another type");
     using Changes = absl::flat_hash_map<Slot, MemoryModel::Values>;
     std::vector<Changes> ends;
     const size_t before = memory_.Mark();

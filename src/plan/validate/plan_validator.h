@@ -14,7 +14,7 @@ namespace hlo::plan {
 // - a step's result is not a function of the values that the graph names;
 // - a step overwrites elements before it reads them, a constant, or an argument that the caller keeps;
 // - the state of a loop is in other buffers at the end of its body than at its entry;
-// - an access is outside its buffer, or a buffer outside the arena;
+// - an access is outside its buffer, or a buffer is outside the arena;
 // - a result does not hold the value that the graph names;
 // - the order of side effects changes.
 // Plans whose results may reuse the memory of donated arguments are checked with and without the donation.

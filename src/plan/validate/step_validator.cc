@@ -111,10 +111,10 @@ absl::Status StepValidator::Run(const Step& step) {
     if (each.is_write) memory_.Add(each.slot, each.value);
   }
   for (const Argument& each : arguments) {
-    const auto clashes = [&](const Argument& other) {
+    const auto overlaps = [&](const Argument& other) {
       return other.is_write && other.value != each.value && memory_.Overlap(other.slot, each.slot);
     };
-    if (each.is_write && std::any_of(arguments.begin(), arguments.end(), clashes))
+    if (each.is_write && std::any_of(arguments.begin(), arguments.end(), overlaps))
       return absl::InternalError(fmt::format("two of its results share b{}", each.slot));
   }
   return absl::OkStatus();

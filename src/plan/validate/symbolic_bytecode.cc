@@ -50,7 +50,8 @@ void SymbolicCode::VisitWrittenSlots(int64_t first, int64_t last, absl::Function
   for (int64_t k = first; k <= last; ++k) {
     const DecodedOp& op = ops_[k];
     if (op.kind == Kind::kStore && IsSlot(op.argument)) visit(op.argument);
-    if (op.kind == Kind::kFarCall && IsSlot(op.far->out.argument)) visit(op.far->out.argument);
+    if (op.kind == Kind::kMemoryCall && IsSlot(op.memory_call->out.argument))
+      visit(op.memory_call->out.argument);
     if (op.kind != Kind::kEscape || !IsEscape(op.escape)) continue;
     const auto& escape = code_.escapes[op.escape];
     if (const auto* moves = std::get_if<std::vector<Move>>(&escape)) {
@@ -131,8 +132,8 @@ void SymbolicCode::RunOp(const DecodedOp& op) {
     case Kind::kStore:
       Transfer(op);
       break;
-    case Kind::kFarCall:
-      FarCall(op);
+    case Kind::kMemoryCall:
+      MemoryCall(op);
       break;
     case Kind::kEscape:
       Escape(op);
@@ -181,7 +182,7 @@ Term SymbolicCode::AddressBefore(const DecodedOp& op) {
   if (!op.adds) return kUndefined;
   const Term before = Value(op.out);
   if (ok() && terms_.FindRange(before) == nullptr)
-    FailAt(pc_, fmt::format("place {} holds no address", op.out.at));
+    FailAt(pc_, fmt::format("place {} does not hold an address", op.out.at));
   return before;
 }
 
@@ -225,18 +226,18 @@ void SymbolicCode::Transfer(const DecodedOp& op) {
     Put(op, value);
 }
 
-void SymbolicCode::FarCall(const DecodedOp& op) {
-  const auto address = [&](const cpu::StepCode::FarPlace& place) {
+void SymbolicCode::MemoryCall(const DecodedOp& op) {
+  const auto address = [&](const cpu::StepCode::MemoryPlace& place) {
     return place.address == cpu::StepCode::kNoAddress ? kUndefined : Value({place.address, sizeof(int64_t)});
   };
   const bool is_copy = cpu::IsCopyTile(op.call.function), spreads = cpu::IsSplatTile(op.call.function);
   absl::InlinedVector<Term, 3> operands;
-  for (const auto& in : op.far->in) {
+  for (const auto& in : op.memory_call->in) {
     if (in.argument < 0) continue;
     if (!IsSlot(in.argument)) return FailAt(pc_, "there is no such buffer");
     operands.push_back(state_.Load(in.argument, address(in), in.offset, (spreads ? 1 : op.count) * in.width));
   }
-  const auto& out = op.far->out;
+  const auto& out = op.memory_call->out;
   if (!IsSlot(out.argument) || plan_.buffers[out.argument].kind == Buffer::Kind::kConstant)
     return FailAt(pc_, "the result has no buffer");
   const Term to = address(out);
@@ -245,7 +246,7 @@ void SymbolicCode::FarCall(const DecodedOp& op) {
   Pieces value;
   if (!is_copy || operands.size() != 1) {
     value = {{ApplyTerm(terms_, op.call, op.count, operands, bytes), 0, bytes}};
-  } else if (const auto& in = op.far->in[0]; in.address == cpu::StepCode::kNoAddress) {
+  } else if (const auto& in = op.memory_call->in[0]; in.address == cpu::StepCode::kNoAddress) {
     // A part of a copy equals the part of its source.
     value = state_.ReadSlot(in.argument, in.offset, bytes);
   } else {
@@ -260,7 +261,7 @@ void SymbolicCode::Escape(const DecodedOp& op) {
   if (const auto* moves = std::get_if<std::vector<Move>>(&escape)) return state_.Run(*moves);
   const Step& step = *std::get<const Step*>(escape);
   if (std::holds_alternative<LoopStep>(step.what) || std::holds_alternative<BranchStep>(step.what))
-    return FailAt(pc_, "control flow is no step of the executor's");
+    return FailAt(pc_, "an escape runs a step of control flow");
   state_.Run(step);
 }
 

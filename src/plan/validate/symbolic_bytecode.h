@@ -60,7 +60,7 @@ class SymbolicCode {
   void CheckedAddress(const DecodedOp& op);
   Term AddressAt(const DecodedOp::Place& place);
   void Transfer(const DecodedOp& op);
-  void FarCall(const DecodedOp& op);
+  void MemoryCall(const DecodedOp& op);
   void Escape(const DecodedOp& op);
 
   const Plan& plan_;

@@ -94,7 +94,7 @@ int64_t SmallDots::NumberOf(const cpu::SmallDot& dot) {
 Term ApplyTerm(Terms& terms, const cpu::TileCall& call, int64_t count, absl::Span<const Term> operands,
                int64_t bytes) {
   absl::InlinedVector<int64_t, 12> arguments = {Number(reinterpret_cast<const void*>(call.function)),
-                                                cpu::HasOwnOperation(call.function) ? 0 : call.parameter,
+                                                cpu::HasNativeOperation(call.function) ? 0 : call.parameter,
                                                 count};
   arguments.insert(arguments.end(), operands.begin(), operands.end());
   return terms.Make(Op::kApply, arguments, bytes);
@@ -213,7 +213,7 @@ bool SymbolicState::IsWithin(Slot slot, Term address, int64_t offset, int64_t by
   if (address != kUndefined) {
     const Terms::Range* found = terms_.FindRange(address);
     if (found == nullptr) {
-      Fail(fmt::format("the address of an access to b{} is no address", slot));
+      Fail(fmt::format("the address of an access to b{} is not a valid address", slot));
       return false;
     }
     range = *found;

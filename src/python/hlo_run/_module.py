@@ -180,7 +180,7 @@ class Module:
         joined by the sharding of the result, so there is one for each replica.
 
         strict_match, collective_timeout and xla_cpu_reductions are `--match=strict`, `--collective-timeout` and
-        `--xla-cpu-reductions` of `hlo-run run`. device: 'gpu:0,1' lets the devices take these GPUs in turn. Warnings of
+        `--xla-cpu-reductions` of `hlo-run run`. device: 'gpu:0,1' assigns the devices to these GPUs round-robin. Warnings of
         the run are RuntimeWarnings. Devices that wait for each other raise InvalidInput, which names them.
         """
         executable = self.compile_devices(replicas=replicas, partitions=partitions, shard=shard, engine=engine,

@@ -58,7 +58,7 @@ std::string Wire(const Instruction& call, const std::vector<GraphNode>& nodes, a
         return fmt::format("the operation '{}' of its graph has no operand", node.op);
       wiring.operand = next++;
       const Shape& shape = call.operand(wiring.operand)->shape();
-      if (!Stretches(shape, dims, feature))
+      if (!CanBroadcastTo(shape, dims, feature))
         return fmt::format("operand {} is {}, which '{}' cannot apply to the convolution", wiring.operand,
                            ToString(shape), node.op);
     }

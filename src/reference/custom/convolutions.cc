@@ -288,7 +288,7 @@ absl::StatusOr<Literal> ConvGraph(OpContext& context) {
     } else if (wiring.node->TakesTwo()) {
       Literal other;
       if (wiring.operand >= 0) {
-        HLO_ASSIGN_OR_RETURN(other, Stretched(context.operands[wiring.operand], value.dims(), feature));
+        HLO_ASSIGN_OR_RETURN(other, BroadcastTo(context.operands[wiring.operand], value.dims(), feature));
       } else {
         other = value_of(wiring.other);
       }

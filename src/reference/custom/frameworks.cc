@@ -80,7 +80,7 @@ absl::StatusOr<Literal> Fitted(const Literal& value, const Shape& declared) {
   return PaddedToBounds(value, declared);
 }
 
-std::string NotNumbers(const Instruction& call, int64_t first) {
+std::string NumericOperandMismatch(const Instruction& call, int64_t first) {
   for (int64_t i = first; i < call.operand_count(); ++i) {
     const Shape& shape = call.operand(i)->shape();
     if (!shape.IsArray() || !IsIntegral(shape.type()))
@@ -91,7 +91,7 @@ std::string NotNumbers(const Instruction& call, int64_t first) {
 
 }  // namespace
 
-std::string NotNamedElementwise(const Instruction& call) {
+std::string NamedElementwiseMismatch(const Instruction& call) {
   const std::optional<Opcode> opcode = NamedOpcode(call);
   if (!opcode) {
     return fmt::format("the target '{}' names no elementwise operation that is known; hlo-run ops lists them",
@@ -144,7 +144,7 @@ absl::StatusOr<Literal> DynamicTopk(OpContext& context) {
   return Fitted(best, context.shape());
 }
 
-std::string DynamicReshapeMismatch(const Instruction& call) { return NotNumbers(call, 1); }
+std::string DynamicReshapeMismatch(const Instruction& call) { return NumericOperandMismatch(call, 1); }
 absl::StatusOr<Literal> DynamicReshapeCall(OpContext& context) {
   const Shape& shape = context.shape();
   HLO_ASSIGN_OR_RETURN(const Index sizes, SizesFrom(context.operands[1], shape));
@@ -176,7 +176,7 @@ absl::StatusOr<Literal> DynamicBroadcast(OpContext& context) {
 }
 std::string DynamicBroadcastMismatch(const Instruction& call) {
   if (!Options(call).Has("broadcast_dimensions")) return "its configuration has no broadcast_dimensions";
-  return NotNumbers(call, 1);
+  return NumericOperandMismatch(call, 1);
 }
 
 // Returns the elements from start to limit with a stride; indices are not clamped.
@@ -205,7 +205,7 @@ absl::StatusOr<Literal> RealDynamicSlice(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal result, RunForm(context, form, {x}));
   return Fitted(result, context.shape());
 }
-std::string RealDynamicSliceMismatch(const Instruction& call) { return NotNumbers(call, 1); }
+std::string RealDynamicSliceMismatch(const Instruction& call) { return NumericOperandMismatch(call, 1); }
 
 // The operands are (inputs..., inits..., window sizes, strides, base dilations, window dilations,
 // padding[rank, 2]).
@@ -223,7 +223,7 @@ std::string DynamicReduceWindowMismatch(const Instruction& call) {
     return fmt::format("operand {} describes the window in {} numbers, but it is {}", i, wanted,
                        ToString(call.operand(i)->shape()));
   }
-  return NotNumbers(call, arrays);
+  return NumericOperandMismatch(call, arrays);
 }
 
 absl::StatusOr<Literal> DynamicReduceWindow(OpContext& context) {
@@ -250,7 +250,7 @@ std::string DynamicRngMismatch(const Instruction& call) {
   const std::string algorithm = Options(call).Text("rng_algorithm", "");
   if (algorithm != "THREE_FRY" && algorithm != "PHILOX" && algorithm != "DEFAULT")
     return fmt::format("its rng_algorithm is '{}'; known are THREE_FRY, PHILOX and DEFAULT", algorithm);
-  return NotNumbers(call, 1);
+  return NumericOperandMismatch(call, 1);
 }
 absl::StatusOr<Literal> DynamicRng(OpContext& context) {
   const std::string word = Options(context.instruction).Text("rng_algorithm", "");

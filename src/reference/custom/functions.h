@@ -13,7 +13,7 @@ absl::StatusOr<Literal> Identity(OpContext& context);
 absl::StatusOr<Literal> Zeros(OpContext& context);
 absl::StatusOr<Literal> Seed(OpContext& context);
 absl::StatusOr<Literal> Assert(OpContext& context);
-std::string NotWords(const Instruction& call);
+std::string SplitWordMismatch(const Instruction& call);
 absl::StatusOr<Literal> SplitLow(OpContext& context);
 absl::StatusOr<Literal> SplitHigh(OpContext& context);
 absl::StatusOr<Literal> Combine(OpContext& context);
@@ -37,7 +37,7 @@ std::string SliceToDynamicMismatch(const Instruction& call);
 absl::StatusOr<Literal> SliceToDynamic(OpContext& context);
 
 // Defined in frameworks.cc.
-std::string NotNamedElementwise(const Instruction& call);
+std::string NamedElementwiseMismatch(const Instruction& call);
 absl::StatusOr<Literal> NamedElementwise(OpContext& context);
 absl::StatusOr<Literal> Square(OpContext& context);
 std::string NamedTopkMismatch(const Instruction& call);
@@ -78,7 +78,7 @@ absl::StatusOr<Literal> Zeta(OpContext& context);
 absl::StatusOr<Literal> ThreeFryBlocks(OpContext& context);
 
 // Defined in selection.cc.
-std::string NotTopK(const Instruction& call);
+std::string TopKByComparatorMismatch(const Instruction& call);
 std::string NoOrder(const Instruction& call);
 absl::StatusOr<Literal> SortKeys(OpContext& context);
 absl::StatusOr<Literal> SortPairs(OpContext& context);

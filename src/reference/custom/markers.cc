@@ -62,7 +62,7 @@ absl::StatusOr<Literal> Assert(OpContext& context) {
 }
 
 // X64...: 64-bit integers as two halves.
-std::string NotWords(const Instruction& call) {
+std::string SplitWordMismatch(const Instruction& call) {
   const Shape& words = call.operand_count() == 2 ? call.shape() : call.operand(0)->shape();
   return BitWidth(words.type()) == 64 ? ""
                                       : fmt::format("takes integers of 64 bits, not {}", ToString(words));

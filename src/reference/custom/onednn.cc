@@ -72,7 +72,7 @@ std::string FusedMismatch(const Instruction& call, const Options& config, absl::
     }
     if (next >= call.operand_count()) return fmt::format("its fused operation {} has no operand", op);
     const Shape& operand = call.operand(next++)->shape();
-    if (!Stretches(operand, dims, feature))
+    if (!CanBroadcastTo(operand, dims, feature))
       return fmt::format("operand {} is {}, which {} cannot add to the result", next - 1, ToString(operand),
                          op);
   }
@@ -87,7 +87,7 @@ absl::Status ApplyFused(const OpContext& context, const Options& config, int64_t
   size_t next = 2;
   for (const std::string& op : FusedOps(config)) {
     if (TakesOperand(op)) {
-      HLO_ASSIGN_OR_RETURN(const Literal term, Stretched(context.operands[next++], wide.dims(), feature));
+      HLO_ASSIGN_OR_RETURN(const Literal term, BroadcastTo(context.operands[next++], wide.dims(), feature));
       for (size_t i = 0; i < x.size(); ++i) x[i] += term.span<double>()[i];
     } else if (op == "LINEAR") {
       const double alpha = Alpha(config), beta = config.Group("fusions").Number("beta", 0);

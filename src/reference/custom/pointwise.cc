@@ -15,29 +15,29 @@ namespace {
 constexpr int kBitsOfSaturation = 8;
 
 // Returns the target dimension of dimension d of an array.
-int64_t StretchedPlace(int64_t d, int64_t rank, int64_t target_rank, int64_t feature) {
+int64_t BroadcastDimension(int64_t d, int64_t rank, int64_t target_rank, int64_t feature) {
   return rank == 1 && target_rank > 1 ? feature : d + target_rank - rank;
 }
 
 }  // namespace
 
-bool Stretches(const Shape& array, absl::Span<const int64_t> dims, int64_t feature) {
+bool CanBroadcastTo(const Shape& array, absl::Span<const int64_t> dims, int64_t feature) {
   const auto rank = static_cast<int64_t>(dims.size());
   if (!array.IsArray() || array.rank() > rank || IsComplex(array.type())) return false;
   for (int64_t d = 0; d < array.rank(); ++d) {
-    if (array.dim(d) != 1 && array.dim(d) != dims[StretchedPlace(d, array.rank(), rank, feature)])
+    if (array.dim(d) != 1 && array.dim(d) != dims[BroadcastDimension(d, array.rank(), rank, feature)])
       return false;
   }
   return true;
 }
 
-absl::StatusOr<Literal> Stretched(const Literal& array, absl::Span<const int64_t> dims, int64_t feature) {
+absl::StatusOr<Literal> BroadcastTo(const Literal& array, absl::Span<const int64_t> dims, int64_t feature) {
   HLO_ASSIGN_OR_RETURN(const Literal wide, WithType(array, ElementType::kF64));
   const Index strides = RowMajorStrides(array.dims());
   View from{dims, hlo::Zeros(static_cast<int64_t>(dims.size())), 0};
   for (int64_t d = 0; d < array.rank(); ++d) {
     if (array.dim(d) != 1)
-      from.strides[StretchedPlace(d, array.rank(), from.dims.rank(), feature)] = strides[d];
+      from.strides[BroadcastDimension(d, array.rank(), from.dims.rank(), feature)] = strides[d];
   }
   return Copied(wide, from, Shape::Array(ElementType::kF64, dims));
 }

@@ -11,9 +11,9 @@ namespace hlo::reference::custom {
 
 // True if an array can be broadcast to these sizes. A vector extends along dimension `feature`; otherwise
 // dimensions are aligned at the last one and have size 1 or the full size.
-bool Stretches(const Shape& array, absl::Span<const int64_t> dims, int64_t feature);
+bool CanBroadcastTo(const Shape& array, absl::Span<const int64_t> dims, int64_t feature);
 // Returns the array in f64, broadcast to these sizes.
-absl::StatusOr<Literal> Stretched(const Literal& array, absl::Span<const int64_t> dims, int64_t feature);
+absl::StatusOr<Literal> BroadcastTo(const Literal& array, absl::Span<const int64_t> dims, int64_t feature);
 
 // Returns the largest finite number of a type.
 double LargestFinite(ElementType type);

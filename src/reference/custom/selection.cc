@@ -33,7 +33,7 @@ absl::StatusOr<Literal> WithScratch(const Shape& shape, std::vector<Literal> res
 
 }  // namespace
 
-std::string NotTopK(const Instruction& call) {
+std::string TopKByComparatorMismatch(const Instruction& call) {
   bool fits = call.called_computations().size() == 1;
   if (fits) {
     const Computation& comparator = *call.called_computations()[0];

@@ -66,9 +66,9 @@ constexpr Target kTargets[] = {
     {"_SPMDInternalOp_RotateRight",           "", Rotate, RotateMismatch},
     {"{HostExecute,_xla_multi_module_call}",  "... -> ...", CallEmbedded, CalleeMismatch},
     {"GetRngSeed",                            "-> u64[]", Seed},
-    {"X64SplitLow",                           "I[*] -> u32[*]", SplitLow,  NotWords},
-    {"X64SplitHigh",                          "I[*] -> u32[*]", SplitHigh, NotWords},
-    {"X64Combine",                            "u32[*], u32[*] -> I[*]", Combine, NotWords},
+    {"X64SplitLow",                           "I[*] -> u32[*]", SplitLow,  SplitWordMismatch},
+    {"X64SplitHigh",                          "I[*] -> u32[*]", SplitHigh, SplitWordMismatch},
+    {"X64Combine",                            "u32[*], u32[*] -> I[*]", Combine, SplitWordMismatch},
 
     // Defined in regions.cc: the boundaries of manual regions.
     {"xla.sdy.GlobalToLocalShape",            "", ConvertShapes, ConvertShapesMismatch},
@@ -107,11 +107,11 @@ constexpr Target kTargets[] = {
     {"{mhlo,chlo}.polygamma",                 "F[*], F[*] -> F[*]", Polygamma},
     {"{mhlo,chlo}.square",                    "X[*] -> X[*]", Square},
     {"{mhlo,chlo}.zeta",                      "F[*], F[*] -> F[*]", Zeta},
-    {"{mhlo,stablehlo,chlo}.*",               "X[...], ... -> _", NamedElementwise, NotNamedElementwise},
+    {"{mhlo,stablehlo,chlo}.*",               "X[...], ... -> _", NamedElementwise, NamedElementwiseMismatch},
 
     // Defined in selection.cc: selection and sorting.
-    {"TopK",                                  "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
-    {"__gpu$TopK",                            "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
+    {"TopK",                                  "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, TopKByComparatorMismatch},
+    {"__gpu$TopK",                            "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, TopKByComparatorMismatch},
     {"ApproxTopK",                            "X[...], ... -> _, ...", ApproxTopK, ApproxTopKMismatch, "reduction_dim top_k"},
     {"PartialReduce",                         "X[...], ... -> _, ...", ApproxTopK, PartialReduceMismatch, "reduction_dim"},
     {"{xla.gpu.ext.cub_sort_keys*,__cub$DeviceRadixSort}", "X[*,n] -> X[*,n], _?", SortKeys, NoOrder, "descending"},

@@ -15,7 +15,7 @@ namespace hlo::reference::lapack {
 namespace {
 
 // Off-diagonal elements of this size are negligible in a matrix of norm 1, independently of its diagonal.
-constexpr double kLeastBeside = 1e-200;
+constexpr double kMinOffDiagonal = 1e-200;
 
 // A tridiagonal matrix. The rotations of its rows and columns are applied to the rows of `vectors`.
 template <class T>
@@ -25,7 +25,8 @@ struct Tridiagonal {
 
   bool IsNegligible(int64_t k) const {
     const double size = std::abs(diagonal[k]) + std::abs(diagonal[k + 1]);
-    return std::abs(beside[k]) <= std::max(kLeastBeside, std::numeric_limits<double>::epsilon() / 2 * size);
+    return std::abs(beside[k]) <=
+           std::max(kMinOffDiagonal, std::numeric_limits<double>::epsilon() / 2 * size);
   }
 
   // Returns the eigenvalue of the last 2 x 2 block that is nearer to its last element (Wilkinson's shift).

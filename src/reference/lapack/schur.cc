@@ -266,7 +266,7 @@ void FinishBlock(Matrix<double> h, Matrix<double> z, int64_t begin, int64_t end)
 // --- Complex matrices: single shifts
 
 // Multiplies row i right of the diagonal by `factor`, and column i above it by the conjugate.
-void Turn(Matrix<Complex> h, Matrix<Complex> z, int64_t i, Complex factor) {
+void ScaleRotation(Matrix<Complex> h, Matrix<Complex> z, int64_t i, Complex factor) {
   for (int64_t j = i + 1; j < h.rows; ++j) h(i, j) *= factor;
   for (int64_t j = 0; j < i; ++j) h(j, i) *= std::conj(factor);
   for (int64_t j = 0; j < z.rows; ++j) z(j, i) *= std::conj(factor);
@@ -312,13 +312,13 @@ void Iterate(Matrix<Complex> h, Matrix<Complex> z, int64_t begin, int64_t end, i
     h(m + 1, m) *= std::conj(turn);
     if (m + 2 <= end) h(m + 2, m + 1) *= turn;
     for (int64_t j = m; j <= end; ++j) {
-      if (j != m + 1) Turn(h, z, j, turn);
+      if (j != m + 1) ScaleRotation(h, z, j, turn);
     }
   }
   const Complex last = h(end, end - 1);
   if (last.imag() == 0) return;
   h(end, end - 1) = std::abs(last);
-  Turn(h, z, end, std::conj(last / std::abs(last)));
+  ScaleRotation(h, z, end, std::conj(last / std::abs(last)));
 }
 
 void FinishBlock(Matrix<Complex>, Matrix<Complex>, int64_t, int64_t) {}
@@ -330,7 +330,7 @@ void MakeSubdiagonalReal(Matrix<Complex> h, Matrix<Complex> z, const Range& rang
     if (below.imag() == 0) continue;
     const Complex factor = std::conj(below) / std::abs(below);
     h(i, i - 1) = std::abs(below);
-    Turn(h, z, i, factor);
+    ScaleRotation(h, z, i, factor);
     if (i + 1 <= range.high) h(i + 1, i) *= std::conj(factor);
   }
 }

@@ -35,7 +35,7 @@ bool Orthogonalise(const Matrix<T>& x, const Matrix<T>& w) {
   constexpr int kMaxSweeps = 60;
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   const double tolerance = std::sqrt(static_cast<double>(x.rows)) * kEpsilon;
-  // Shorter columns are zeros but for rounding, and never become orthogonal.
+  // Shorter columns are zeros except for rounding errors, and never become orthogonal.
   double squares = 0;
   for (int64_t p = 0; p < x.columns; ++p) squares += std::real(ColumnDot(x, p, p));
   const double negligible = kEpsilon * kEpsilon * std::sqrt(squares);
@@ -81,7 +81,8 @@ bool Decompose(const Matrix<const T>& a, double scale, absl::Span<double> s, con
   Fill<T>(w.view, 0, 1);
   if (!Orthogonalise(x.view, w.view)) return false;
 
-  // In the order of their norms, the columns have a triangular factor that is diagonal but for rounding.
+  // If the columns are in the order of their norms, their triangular factor is diagonal except for rounding
+  // errors.
   std::vector<double> norms(n);
   for (int64_t j = 0; j < n; ++j) norms[j] = std::real(ColumnDot(x.view, j, j));
   std::iota(order.begin(), order.end(), 0);
@@ -138,7 +139,7 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
     if (a.rows >= a.columns) {
       solved = Decompose(a, scale, s, u, v);
     } else {
-      // The adjoint has the vectors of the other side.
+      // The left singular vectors of the adjoint are the right ones of the matrix.
       Owned<T> adjoint(a.columns, a.rows);
       EachElement(a, [&](int64_t i, int64_t j) { adjoint.view(j, i) = Conj(a(i, j)); });
       solved = Decompose(adjoint.view.AsConst(), scale, s, v, u);

@@ -10,13 +10,13 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 
-TEST(Pages, ALargeBlockIsTakenAgainByWhoAsksForAsMuch) {
-  DropReturnedPages();
+TEST(Pages, ALargeBlockIsReusedForTheSameSize) {
+  FreeCachedPages();
   void* first = AllocatePages(40 * kMiB, 32 * kMiB);
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 64, 0u);
   std::memset(first, 1, 40 * kMiB);
-  ReturnPages(first, 40 * kMiB, 32 * kMiB);
+  FreePages(first, 40 * kMiB, 32 * kMiB);
   void* other = AllocatePages(41 * kMiB, 32 * kMiB);
   EXPECT_NE(other, first);
   void* again = AllocatePages(40 * kMiB, 32 * kMiB);
@@ -27,17 +27,17 @@ TEST(Pages, ALargeBlockIsTakenAgainByWhoAsksForAsMuch) {
 }
 
 // The oldest cached pages are freed first; allocations larger than the cache are freed at once.
-TEST(Pages, KeepsAQuarterOfAGigabyte) {
-  DropReturnedPages();
+TEST(Pages, CachesUpTo256MiB) {
+  FreeCachedPages();
   void *a = AllocatePages(100 * kMiB, kMiB), *b = AllocatePages(101 * kMiB, kMiB),
        *c = AllocatePages(102 * kMiB, kMiB);
-  ReturnPages(a, 100 * kMiB, kMiB);
-  ReturnPages(b, 101 * kMiB, kMiB);
-  ReturnPages(c, 102 * kMiB, kMiB);
+  FreePages(a, 100 * kMiB, kMiB);
+  FreePages(b, 101 * kMiB, kMiB);
+  FreePages(c, 102 * kMiB, kMiB);
   EXPECT_EQ(AllocatePages(102 * kMiB, kMiB), c);
   EXPECT_EQ(AllocatePages(101 * kMiB, kMiB), b);
-  ReturnPages(b, 101 * kMiB, kMiB);
-  ReturnPages(AllocatePages(257 * kMiB, kMiB), 257 * kMiB, kMiB);
+  FreePages(b, 101 * kMiB, kMiB);
+  FreePages(AllocatePages(257 * kMiB, kMiB), 257 * kMiB, kMiB);
   void* anew = AllocatePages(101 * kMiB, kMiB);
   ASSERT_NE(anew, nullptr);
   std::free(anew);

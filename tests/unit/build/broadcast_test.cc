@@ -80,7 +80,7 @@ TEST(BroadcastShapeTest, ExamplesOfTheSemantics) {
   EXPECT_EQ(ShapeOfSum("f32[4]", "f32[1,2]", {0}), "f32[4,2]");
 }
 
-TEST(BroadcastShapeTest, VectorAndMatrixMatchAnyDimensionsOfAnArrayOfFour) {
+TEST(BroadcastShapeTest, VectorAndMatrixMatchAnyDimensionsOfARank4Array) {
   for (int64_t d = 0; d < 4; ++d) {
     const std::vector<std::string_view> vectors = {"f32[2]", "f32[3]", "f32[4]", "f32[5]"};
     EXPECT_EQ(ShapeOfSum("f32[2,3,4,5]", vectors[d], {d}), "f32[2,3,4,5]");
@@ -104,7 +104,7 @@ TEST(BroadcastShapeTest, ATypeOfOneOperandWins) {
               HasSubstr("arrays of one element type, but they are s32[2] and f32[2]"));
 }
 
-TEST(BroadcastShapeTest, WhatDoesNotFitIsRefused) {
+TEST(BroadcastShapeTest, InvalidShapesAreRejected) {
   EXPECT_THAT(ShapeOfSum("f32[7,2,5]", "f32[7,2,6]"), HasSubstr("dimension 2 has sizes 5 and 6"));
   EXPECT_THAT(ShapeOfSum("f32[3]", "f32[2,3]"),
               HasSubstr("the ranks differ, and broadcast_dimensions is empty"));
@@ -128,7 +128,7 @@ TEST(BroadcastShapeTest, TernaryOperationsBroadcastScalarsAlone) {
   EXPECT_THAT(std::string(b.status().message()), HasSubstr("clamp"));
 }
 
-TEST(BroadcastInDimTest, RefusesWhatDoesNotFit) {
+TEST(BroadcastInDimTest, RejectsInvalidShapes) {
   const auto refusal = [](std::string_view shape, Dims out, Dims dims) {
     Builder b("in_dim");
     EXPECT_FALSE(BroadcastInDim(b.Parameter(0, shape), out, dims).ok());

@@ -20,14 +20,14 @@ std::string ValueOf(Builder& b, Op root) {
   return value.ok() ? ToString(*value) : value.status().ToString();
 }
 
-std::string MistakeOf(const std::function<Op(Builder&)>& program) {
+std::string BuildErrorOf(const std::function<Op(Builder&)>& program) {
   Builder b("mistake");
   const Op root = program(b);
   const absl::StatusOr<CheckedModule> module = b.Build(root);
   return module.ok() ? "it is valid" : std::string(module.status().message());
 }
 
-TEST(MistakeTest, TheFirstOneIsKeptWithThePlaceOfItsCall) {
+TEST(BuilderErrorTest, TheFirstErrorIsKeptWithItsLocation) {
   Builder b("m");
   const Op x = b.Parameter(0, "f32[2]"), y = b.Parameter(1, "f32[3]");
   const int line = __LINE__ + 1;
@@ -41,7 +41,7 @@ TEST(MistakeTest, TheFirstOneIsKeptWithThePlaceOfItsCall) {
                                                                  ": add cannot broadcast f32[2] and f32[3]"));
 }
 
-TEST(MistakeTest, OperatorsKnowTheirPlaceToo) {
+TEST(BuilderErrorTest, OperatorsHaveALocation) {
   Builder b("m");
   const Op x = b.Parameter(0, "f32[2]"), y = b.Parameter(1, "s32[2]");
   const int line = __LINE__ + 1;
@@ -50,57 +50,61 @@ TEST(MistakeTest, OperatorsKnowTheirPlaceToo) {
               StartsWith("builder_test.cc:" + std::to_string(line) + ": multiply"));
 }
 
-TEST(MistakeTest, EveryKindIsSaid) {
-  EXPECT_THAT(MistakeOf([](Builder& b) { return b.Parameter(0, "f32[2"); }), HasSubstr("builder_test.cc:"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return b.Constant("f32[2] {1}"); }), HasSubstr("builder_test.cc:"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return b.Constant(ElementType::kU8, 256); }),
+TEST(BuilderErrorTest, EveryKindHasAMessage) {
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return b.Parameter(0, "f32[2"); }),
+              HasSubstr("builder_test.cc:"));
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return b.Constant("f32[2] {1}"); }),
+              HasSubstr("builder_test.cc:"));
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return b.Constant(ElementType::kU8, 256); }),
               HasSubstr("256 is not a value of u8"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return b.Constant(ElementType::kS4, 0.5); }),
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return b.Constant(ElementType::kS4, 0.5); }),
               HasSubstr("0.5 is not a value of s4"));
-  EXPECT_THAT(MistakeOf([](Builder& b) {
+  EXPECT_THAT(BuildErrorOf([](Builder& b) {
                 b.Parameter(0, "f32[]", "x");
                 return b.Parameter(0, "f32[]");
               }),
               HasSubstr("there is a parameter 0 already, 'x'"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return b.Parameter(-1, "f32[]"); }),
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return b.Parameter(-1, "f32[]"); }),
               HasSubstr("parameter number -1"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return b.Parameter(1, "f32[]"); }),
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return b.Parameter(1, "f32[]"); }),
               HasSubstr("parameter(0) is missing"));
-  EXPECT_THAT(MistakeOf([](Builder&) { return Op(); }),
+  EXPECT_THAT(BuildErrorOf([](Builder&) { return Op(); }),
               HasSubstr("the root of the entry is not a value of it"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return Add(b.Parameter(0, "f32[]"), Op()); }),
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return Add(b.Parameter(0, "f32[]"), Op()); }),
               HasSubstr("an operand has no value"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return Not(b.Parameter(0, "f32[]")); }),
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return Not(b.Parameter(0, "f32[]")); }),
               HasSubstr("shape-rules 3.2"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return b.AfterAll({b.Parameter(0, "f32[]", "x")}); }),
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return b.AfterAll({b.Parameter(0, "f32[]", "x")}); }),
               HasSubstr("after-all takes tokens, but 'x' is f32[]"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return b.CustomCall("$x", {}, Shape::Scalar(ElementType::kF32)); }),
-              HasSubstr("start with '$'"));
-  EXPECT_THAT(MistakeOf([](Builder& b) {
+  EXPECT_THAT(
+      BuildErrorOf([](Builder& b) { return b.CustomCall("$x", {}, Shape::Scalar(ElementType::kF32)); }),
+      HasSubstr("start with '$'"));
+  EXPECT_THAT(BuildErrorOf([](Builder& b) {
                 return Collapse(b.Parameter(0, "f32[2,3,4]"), {0, 2});
               }),
               HasSubstr("consecutive dimensions, not {0,2}"));
-  EXPECT_THAT(MistakeOf([](Builder& b) {
+  EXPECT_THAT(BuildErrorOf([](Builder& b) {
                 return Reshape(b.Parameter(0, "f32[<=4,6]"), {3, 8});
               }),
               HasSubstr("where dynamic dimension 0 goes"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return WithAccuracy(Abs(b.Parameter(0, "f32[]")), {}); }),
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return WithAccuracy(Abs(b.Parameter(0, "f32[]")), {}); }),
               HasSubstr("abs has no result accuracy"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return AllToAll(b.Parameter(0, "f32[6]"), 0, 0, 4); }),
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return AllToAll(b.Parameter(0, "f32[6]"), 0, 0, 4); }),
               HasSubstr("cannot cut dimension 0 of f32[6] into 4 blocks"));
-  EXPECT_THAT(
-      MistakeOf([](Builder& b) { return Broadcast(b.Parameter(0, "f32[1]"), std::vector<int64_t>(64, 1)); }),
-      HasSubstr("broadcast to 65 dimensions, which are more than 64"));
-  EXPECT_THAT(MistakeOf([](Builder& b) { return Slice(b.Parameter(0, "f32[6]"), {0}, {7}); }),
+  EXPECT_THAT(BuildErrorOf([](Builder& b) {
+                return Broadcast(b.Parameter(0, "f32[1]"), std::vector<int64_t>(64, 1));
+              }),
+              HasSubstr("broadcast to 65 dimensions, which are more than 64"));
+  EXPECT_THAT(BuildErrorOf([](Builder& b) { return Slice(b.Parameter(0, "f32[6]"), {0}, {7}); }),
               HasSubstr("slice"));
-  EXPECT_THAT(MistakeOf([](Builder& b) {
+  EXPECT_THAT(BuildErrorOf([](Builder& b) {
                 return Conv(b.Parameter(0, "f32[1,1,4]"), b.Parameter(1, "f32[1,1,2]"), {0}, Padding::kSame);
               }),
               HasSubstr("positive, not 2 and 0"));
 }
 
-TEST(MistakeTest, ValuesStayInTheirComputation) {
-  EXPECT_THAT(MistakeOf([](Builder& b) {
+TEST(BuilderErrorTest, ValuesStayInTheirComputation) {
+  EXPECT_THAT(BuildErrorOf([](Builder& b) {
                 const Op x = b.Parameter(0, "f32[]", "x");
                 const Function f =
                     b.Define("f", {x.shape()}, [&](const std::vector<Op>& p) { return p[0] + x; });
@@ -109,11 +113,11 @@ TEST(MistakeTest, ValuesStayInTheirComputation) {
               HasSubstr("'x', belongs to computation 'main', not to 'f': pass it as a parameter"));
   Builder other("other");
   EXPECT_THAT(
-      MistakeOf([&](Builder& b) { return Add(b.Parameter(0, "f32[]"), other.Parameter(0, "f32[]")); }),
+      BuildErrorOf([&](Builder& b) { return Add(b.Parameter(0, "f32[]"), other.Parameter(0, "f32[]")); }),
       HasSubstr("operand 1 of add is of another builder"));
 }
 
-TEST(MistakeTest, ABuilderBuildsOnce) {
+TEST(BuilderErrorTest, ABuilderBuildsOnce) {
   Builder b("m");
   const Op x = b.Parameter(0, "f32[]");
   EXPECT_TRUE(b.Build(x).ok());
@@ -161,7 +165,7 @@ TEST(ValueTest, CollapseJoinsNeighbours) {
   EXPECT_EQ(collapsed({}), "f32[4,2,3]");
 }
 
-TEST(ValueTest, ReshapeSaysWhereADynamicSizeGoes) {
+TEST(ValueTest, ReshapeInfersTheDynamicDimension) {
   const auto reshaped = [](std::string_view shape, Dims dims, int64_t inferred = -1) {
     Builder b("reshape");
     const Op x = b.Parameter(0, shape);
@@ -187,7 +191,7 @@ TEST(ValueTest, SelectOnTuplesIsAConditional) {
   }
 }
 
-TEST(ValueTest, LoopsCountAndSortsKeepPairsTogether) {
+TEST(ValueTest, LoopsCountAndSortsKeepPairs) {
   Builder b("loop");
   const Shape s32 = Shape::Scalar(ElementType::kS32);
   const Function below =

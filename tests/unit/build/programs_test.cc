@@ -34,7 +34,7 @@ class ProgramTest : public testing::TestWithParam<Program> {};
 INSTANTIATE_TEST_SUITE_P(, ProgramTest, testing::ValuesIn(Programs()),
                          [](const auto& info) { return info.param.name; });
 
-TEST_P(ProgramTest, GivesTheTextThatXlaReads) {
+TEST_P(ProgramTest, PrintsTextThatXlaAccepts) {
   const absl::StatusOr<std::string> text = TextOf(GetParam());
   ASSERT_TRUE(text.ok()) << text.status();
   const fs::path file = kFolder / (GetParam().name + ".hlo");
@@ -44,7 +44,7 @@ TEST_P(ProgramTest, GivesTheTextThatXlaReads) {
   EXPECT_EQ(*text, expected.str()) << "write them anew: build_test --update";
 }
 
-TEST_P(ProgramTest, ReadsBackAsItIs) {
+TEST_P(ProgramTest, IsReadBackUnchanged) {
   const absl::StatusOr<std::string> text = TextOf(GetParam());
   ASSERT_TRUE(text.ok()) << text.status();
   Diagnostics diagnostics;
@@ -100,7 +100,7 @@ TEST(ProgramsTest, EveryScalarOpcodeHasAFunction) {
 #include "hlo_run/opcodes.def"
 }
 
-TEST(ProgramsTest, HoldEveryOpcodeThatTheOperationSemanticsBuild) {
+TEST(ProgramsTest, CoverEveryOpcodeOfTheOperationSemantics) {
   std::set<Opcode> built = {
 #define HLO_SCALAR_OP(name, ...) Opcode::k##name,
 #include "hlo_run/opcodes.def"

@@ -6,7 +6,7 @@
 namespace hlo::diagnostics_test {
 namespace {
 
-TEST(CheckDiagnostics, NamePlaceBothFactsAndRule) {
+TEST(CheckDiagnostics, NameLocationBothShapesAndRule) {
   CheckedText checked;
   CheckText(
       "HloModule t\nENTRY e {\n  a = f32[2,3] parameter(0)\n  ROOT t = f32[2,3] transpose(a), "
@@ -46,7 +46,7 @@ TEST(CheckDiagnostics, MixedPrecisionIsAWarningUnlessItIsForbidden) {
   EXPECT_FALSE(strict.ok);
 }
 
-TEST(CheckDiagnostics, LayoutsMatterWhereAskedFor) {
+TEST(CheckDiagnostics, LayoutSensitiveChecksCompareLayouts) {
   const std::string text =
       "HloModule t\nENTRY e {\n  a = f32[2,3]{0,1} parameter(0)\n  ROOT t = (f32[2,3]{1,0}) tuple(a)\n}\n";
   CheckedText blind, sensitive;
@@ -75,7 +75,7 @@ TEST(CheckDiagnostics, BuiltModulesAreCheckedToo) {
       << checked.status();
 }
 
-TEST(CheckDiagnostics, WarnsOfWhatXlaAcceptsWithoutMeaning) {
+TEST(CheckDiagnostics, WarnsAboutTypesWithoutSemantics) {
   const char* const instructions[] = {
       "y = f32[3] shift-left(a, a)",
       "y = f32[3] mulhi(a, a)",
@@ -116,7 +116,7 @@ TEST(CheckDiagnostics, FindingsAreBounded) {
   EXPECT_LE(checked.diagnostics.all().size(), 10001u);
 }
 
-TEST(CheckDiagnostics, HostileSizesAreRefused) {
+TEST(CheckDiagnostics, HugeSizesAreRejected) {
   const char* const instructions[] = {
       "y = f32[9223372036854775807] pad(a, z), padding=9223372036854775807_9223372036854775807",
       "y = f32[9] pad(a, z), padding=0_0_9223372036854775807",

@@ -50,7 +50,7 @@ TEST(ModuleRules, AsynchronyIsNotNeededToEvaluate) {
                 "4.7");
 }
 
-TEST(ModuleRules, ADoneNeedsAStart) {
+TEST(ModuleRules, ADoneRequiresAStart) {
   for (const char* done : {"all-reduce-done", "negate-done"}) {
     const CheckedText checked = Checked(
         Module1(std::string(" a = ((f32[4]), f32[4]) parameter(0)\n ROOT d = f32[4] ") + done + "(a)\n"));
@@ -59,7 +59,7 @@ TEST(ModuleRules, ADoneNeedsAStart) {
   }
 }
 
-TEST(ModuleRules, DevicesMatterOnlyWhereThereAreSome) {
+TEST(ModuleRules, DeviceRulesNeedSeveralDevices) {
   ExpectLenient(Module1(" x = f32[8] parameter(0)\n ROOT y = f32[8] copy(x), sharding={devices=[2,1]0,1}\n"),
                 "4.6");
   ExpectLenient(Module1(" a = f32[] parameter(0)\n ROOT k = f32[] fusion(a), kind=kLoop, calls=f\n",
@@ -72,7 +72,7 @@ TEST(ModuleRules, DevicesMatterOnlyWhereThereAreSome) {
                 "3.26");
 }
 
-TEST(ModuleRules, FusionBodiesMayHoldWhatNothingUses) {
+TEST(ModuleRules, FusionBodiesMayContainDeadInstructions) {
   ExpectLenient(Module1(" a = f32[] parameter(0)\n ROOT f = f32[] fusion(a), kind=kLoop, calls=c\n",
                         "c { p = f32[] parameter(0) u = f32[] abs(p) ROOT r = f32[] negate(p) }\n"),
                 "4.5");
@@ -96,7 +96,7 @@ TEST(ModuleRules, ANativeStartMayHaveTheGenericForm) {
                 "3.27");
 }
 
-TEST(ModuleRules, LayoutsAreKeptWhereTheyMatter) {
+TEST(ModuleRules, OpcodesPreserveLayouts) {
   const std::string text = Module1(
       " a = f32[2,3]{0,1} parameter(0)\n b = f32[2,3]{1,0} parameter(1)\n ROOT c = f32[2,3]{1,0} add(a, "
       "b)\n");
@@ -107,7 +107,7 @@ TEST(ModuleRules, LayoutsAreKeptWhereTheyMatter) {
   EXPECT_FALSE(Checked(text, {.layout_sensitive = true, .strict = true}).ok);
 }
 
-TEST(ModuleRules, OneWarningTellsOfAllDeadComputations) {
+TEST(ModuleRules, OneWarningCoversAllDeadComputations) {
   const CheckedText checked = Checked(
       Module1(" ROOT a = f32[] parameter(0)\n", std::string(kAdd) + "c { ROOT p = f32[] parameter(0) }\n"));
   EXPECT_TRUE(checked.ok);

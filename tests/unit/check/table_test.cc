@@ -54,7 +54,7 @@ void Judge(int number, const std::string& text, bool accepted) {
   EXPECT_EQ(checked.ok, accepted) << "row " << number << "\n" << text << checked.Rendered();
 }
 
-TEST(Section6, InstructionsAreJudgedAsTheTableSays) {
+TEST(Section6, InstructionsHaveTheVerdictsOfTheTable) {
   const Row rows[] = {
       {1, "f32[2,3] add(f32[2,3], f32[1,3])", false},
       {2, "f32[<=4] add(f32[<=4], f32[4])", true},
@@ -102,7 +102,7 @@ TEST(Section6, InstructionsAreJudgedAsTheTableSays) {
   for (const Row& row : rows) Judge(row.number, ModuleOf(row.instruction), row.accepted);
 }
 
-TEST(Section6, CallersAndCalleesAreJudgedAsTheTableSays) {
+TEST(Section6, CallersAndCalleesHaveTheVerdictsOfTheTable) {
   Judge(36, R"(HloModule t
 cond { p = (s32[], f32[4]) parameter(0)
   ROOT r = pred[] constant(false) }

@@ -65,7 +65,7 @@ TEST(ShapeVectors, HaveTheVerdictOfXla) {
   }
 }
 
-TEST(ShapeVectors, AreAtLeastWarnedOfWithoutStrict) {
+TEST(ShapeVectors, AreAtLeastWarningsUnlessStrict) {
   for (const Vector& v : ReadVectors()) {
     if (Deviations().contains(v.id)) continue;
     CheckedText checked;

@@ -65,7 +65,7 @@ TEST_F(Against, CasesAndModulesAreComparedWithTheCommand) {
   EXPECT_EQ(status_, 0);
 }
 
-TEST_F(Against, CrashesTimeOutsAndRefusalsAreKeptApart) {
+TEST_F(Against, CrashesTimeoutsAndRefusalsAreDistinguished) {
   const std::string file = Write("m.hlo", kAdd);
   EXPECT_EQ(Verdicts(file, "kill -SEGV $$ # {hlo} {outputs}"), (std::vector<std::string>{"crashed"}));
   EXPECT_EQ(Verdicts(file, "sleep 60 # {hlo} {outputs}", "--max-seconds 0.3"),

@@ -39,7 +39,7 @@ TEST_F(Cli, UnknownOpcodeIsLocatedAndSuggestsTheRightOne) {
   EXPECT_HAS(run.err, "^~~~~~~");
 }
 
-TEST_F(Cli, WrongShapeGivesBothFactsAndFailsVerification) {
+TEST_F(Cli, AWrongShapeShowsBothShapesAndFailsVerification) {
   const Outcome run = Run("verify " + Write("m.hlo",
                                             "HloModule m\nENTRY e {\n  a = f32[2,3] parameter(0)\n  ROOT t = "
                                             "f32[2,3] transpose(a), dimensions={1,0}\n}\n"));
@@ -60,7 +60,7 @@ TEST_F(Cli, MissingOperandIsAnError) {
   EXPECT_HAS(run.err, "add");
 }
 
-TEST_F(Cli, TruncatedFileShowsWhatWasOpen) {
+TEST_F(Cli, TruncatedFilesNameTheUnclosedBracket) {
   const Outcome run =
       Run(Write("m.hlo", "HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  b = f32[2] neg"));
   EXPECT_EQ(run.status, 2);
@@ -68,7 +68,7 @@ TEST_F(Cli, TruncatedFileShowsWhatWasOpen) {
   EXPECT_HAS(run.err, "error: ");
 }
 
-TEST_F(Cli, BinaryFileIsRefused) {
+TEST_F(Cli, BinaryFilesAreRejected) {
   std::string bytes(
       "\x7f"
       "ELF\0\1\2\3",
@@ -112,7 +112,7 @@ TEST_F(Cli, UnreadableFilesAreNamed) {
   EXPECT_EQ(empty_folder.status, 2);
 }
 
-TEST_F(Cli, UnwritableOutputIsNamedAndLeavesNothing) {
+TEST_F(Cli, UnwritableOutputIsNamedAndLeavesNoFile) {
   const std::string file = Write("add.hlo", kAdd);
   const Outcome run = Run(file + " --random 1 --output " + Path("no/such/folder/out.npz"));
   EXPECT_EQ(run.status, 2);
@@ -153,7 +153,7 @@ ENTRY e { p = s32[] parameter(0)  ROOT w = s32[] while(p), condition=c, body=b }
   EXPECT_HAS(memory.err, "4000000");
 }
 
-TEST_F(Cli, LimitsEndLoopsThatDoNothing) {
+TEST_F(Cli, LimitsEndEmptyLoops) {
   const std::string constant = R"(c { p = s32[] parameter(0)  ROOT t = pred[] constant(true) }
 )";
   const std::map<std::string, std::string> modules = {
@@ -186,7 +186,7 @@ ENTRY e { p = s32[] parameter(0)  z = s64[] convert(p)  ROOT w = s64[] while(z),
   }
 }
 
-TEST_F(Cli, AsyncArgumentsThatNeverBecomeWholeAreAnError) {
+TEST_F(Cli, UnboundAsyncArgumentsAreAnError) {
   const std::string file = Write("m.hlo", R"(f { x = (f32[2]) parameter(0)
   g = f32[2] get-tuple-element(x), index=0  ROOT n = f32[2] negate(g) }
 ENTRY e { a = () tuple()
@@ -253,7 +253,7 @@ TEST_F(Cli, AFullDiskIsALimit) {
   }
 }
 
-TEST_F(Cli, DeepNestingIsRefusedNotACrash) {
+TEST_F(Cli, DeepNestingIsRejectedWithoutACrash) {
   std::string text = "ENTRY e { a = ";
   for (int i = 0; i < 200000; ++i) text += "(";
   const Outcome run = Run("verify " + Write("deep.hlo", text));
@@ -261,7 +261,7 @@ TEST_F(Cli, DeepNestingIsRefusedNotACrash) {
   EXPECT_HAS(run.err, "deep.hlo:1:");
 }
 
-TEST_F(Cli, ManyFilesGiveALineEachAndTheWorstStatus) {
+TEST_F(Cli, SeveralFilesGiveALineEachAndTheWorstStatus) {
   Write("1.hlo", kAdd);
   Write("2.hlo", "HloModule broken {");
   Write("3.hlo", "ENTRY e { ROOT c = f32[] constant(1) }");
@@ -288,7 +288,7 @@ TEST_F(Cli, TimingIsAJsonLine) {
   EXPECT_EQ(row["runs"], 3);
 }
 
-TEST_F(Cli, InputsThatItMakesAreInputsThatItReads) {
+TEST_F(Cli, GeneratedInputFilesAreReadBack) {
   const std::string file = Write("add.hlo", kAdd);
   for (const char* name : {"in.npz", "in.safetensors"}) {
     ASSERT_EQ(Run("inputs " + file + " --random 5 --output " + Path(name)).status, 0) << name;
@@ -323,7 +323,7 @@ TEST_F(Cli, PrintIsAFixedPoint) {
   EXPECT_HAS(near.err, "did you mean 'e'?");
 }
 
-TEST_F(Cli, StrictRefusesOldSpellings) {
+TEST_F(Cli, StrictRejectsOldSpellings) {
   const std::string file =
       Write("old.hlo",
             "HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT r = pred[2] greater-than(a, a)\n}\n");
@@ -333,7 +333,7 @@ TEST_F(Cli, StrictRefusesOldSpellings) {
   EXPECT_EQ(Run("verify --strict " + file).status, 2);
 }
 
-TEST_F(Cli, BadUsageIsStatusTwo) {
+TEST_F(Cli, BadUsageExitsWithStatus2) {
   EXPECT_EQ(Run("").status, 2);
   EXPECT_EQ(Run("verify").status, 2);
   EXPECT_EQ(Run("verify --no-such-flag x.hlo").status, 2);
@@ -392,7 +392,7 @@ TEST_F(Cli, HelpManualAndCompletionComeFromTheSameFlags) {
   EXPECT_HAS(help.out, "--engine NAME:{fast, reference}=fast");
   const Outcome unknown = Run("run m.hlo --engine=quick");
   EXPECT_EQ(unknown.status, 2);
-  EXPECT_HAS(unknown.err, "'quick' is none of fast, reference");
+  EXPECT_HAS(unknown.err, "'quick' is not one of fast, reference");
   EXPECT_HAS(help.out, "Examples:");
   EXPECT_HAS(Run("docs man").out, ".TH HLO");
   const Outcome man = Run("docs man run");
@@ -405,7 +405,7 @@ TEST_F(Cli, HelpManualAndCompletionComeFromTheSameFlags) {
   EXPECT_HAS(Run("docs fish-completion").out, "-l max-steps -r");
 }
 
-TEST_F(Cli, DocsAreStoredWhereSystemsLookForThem) {
+TEST_F(Cli, DocsAreStoredInTheStandardFolders) {
   ASSERT_EQ(Run("docs tree " + (folder_ / "share").string()).status, 0);
   const fs::path share = folder_ / "share";
   EXPECT_HAS(ReadFile(share / "man/man1/hlo-run.1"), "hlo\\-run\\-verify");
@@ -538,7 +538,7 @@ TEST_F(Cli, OpsListsTheKernels) {
              R"({"opcode":"map","cpu":"-","gpu":"-","gpu_to_apply":"Map","condition":"HasScalarCode"})");
 }
 
-TEST_F(Cli, CoverageIsAskedOfTheCheckerTheEngineAndTheCases) {
+TEST_F(Cli, CoverageComesFromTheCheckerTheEnginesAndTheCases) {
   const Outcome json = Run("ops --coverage --format=json --cases tests/cases/ops/negate.hlo");
   EXPECT_EQ(json.status, 0);
   const size_t at = json.out.find("{\"name\":\"negate\"");
@@ -615,7 +615,7 @@ ENTRY e {
   EXPECT_HAS(table.out, "more (see --top)");
 }
 
-TEST_F(Cli, ARunThatDoesNotFitIsRefusedBeforeItStarts) {
+TEST_F(Cli, ARunBeyondTheMemoryLimitIsRejectedBeforeItStarts) {
   const std::string file = Write("wide.hlo", R"(ENTRY e {
   a = f32[] parameter(0)
   b = f32[1000,1000] broadcast(a), dimensions={}
@@ -629,7 +629,7 @@ TEST_F(Cli, ARunThatDoesNotFitIsRefusedBeforeItStarts) {
   EXPECT_EQ(Run(file + " --input 'f32[] 1' --max-memory 9000000 --output " + Path("d.npz")).status, 0);
 }
 
-TEST_F(Cli, PrintLeavesThingsWhereTheyStand) {
+TEST_F(Cli, PrintKeepsTheOrderOfComputations) {
   const std::string text = R"(HloModule m, entry_computation_layout={(f32[])->f32[]}
 
 %second (a: f32[]) -> f32[] {
@@ -680,7 +680,7 @@ TEST_F(Cli, ElidedConstantsNeedAFlag) {
   EXPECT_HAS(unknown.err, "random:SEED");
 }
 
-TEST_F(Cli, RawBytesLieByTheEntryLayout) {
+TEST_F(Cli, RawBytesHaveTheEntryLayout) {
   const std::string file =
       Write("m.hlo",
             "HloModule m, entry_computation_layout={(u8[2,3]{0,1})->u8[2,3]{1,0:T(2,2)}}\n"
@@ -693,7 +693,7 @@ TEST_F(Cli, RawBytesLieByTheEntryLayout) {
   EXPECT_HAS(wrong.err, "has 3 bytes, expected 6");
 }
 
-TEST_F(Cli, RunsOnAGpuOrSaysThatThereIsNone) {
+TEST_F(Cli, RunsOnAGpuOrReportsThatThereIsNone) {
   const std::string file = Write("add.hlo", kAdd) + " --input 'f32[2]{1,2}' -i 'f32[2] {0.5, 10}'";
   const Outcome devices = Run("devices --format=json");
   EXPECT_EQ(devices.status, 0) << devices.err;
@@ -719,7 +719,7 @@ TEST_F(Cli, RunsOnAGpuOrSaysThatThereIsNone) {
   EXPECT_HAS(negative.err, "-1 not in range");
 }
 
-TEST_F(Cli, TheEmulatedGpuTellsWhatItLeavesToTheCpu) {
+TEST_F(Cli, TheEmulatedGpuReportsCpuFallbacks) {
   const Outcome run =
       Run(Write("m.hlo",
                 "ENTRY e {\n  a = f32[2,2] parameter(0)\n"

@@ -78,7 +78,7 @@ TEST_F(Cli, HandlersMayFinishLaterAndAllocateMemory) {
   EXPECT_HAS(failed.err, "ffi_later refuses negative numbers");
 }
 
-TEST_F(Cli, HandlersOfAnotherMajorVersionAreRefused) {
+TEST_F(Cli, HandlersOfAnotherMajorVersionAreRejected) {
   const std::string module = R"(ENTRY e {
   x = f32[4] parameter(0)
   ROOT r = f32[4] custom-call(x), custom_call_target="ffi_future", api_version=API_VERSION_TYPED_FFI

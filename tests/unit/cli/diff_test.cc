@@ -91,7 +91,7 @@ ENTRY e {
 }
 
 // 1e4 + 1 - 1e4 and its like: the operands agree, and both compute the same from the same values.
-TEST_F(Cli, ErrorsThatGrowByCancellationAreNotTakenForABug) {
+TEST_F(Cli, AmplifiedRoundingErrorsAreNotReportedAsBugs) {
   constexpr char kText[] = R"(HloModule m
 ENTRY e {
   x = f32[2] parameter(0)
@@ -117,7 +117,7 @@ ENTRY e {
   EXPECT_EQ(first["confirmed"], false);
 }
 
-// Nothing but the place of the instruction tells that the subtraction replaces the addition.
+// Only the position of the instruction shows that the subtraction replaces the addition.
 TEST_F(Cli, DiffFindsAChangedOpcode) {
   std::string after = kBefore;
   after.replace(after.find("sum = f32[4] add(x, y)"), 22, "new = f32[4] subtract(x, y)");
@@ -215,7 +215,7 @@ TEST_F(Cli, DiffComparesStructuresWithoutRunning) {
             "all 6 instructions are equal\n");
 }
 
-TEST_F(Cli, DiffRefusesModulesWithOtherInputs) {
+TEST_F(Cli, DiffRejectsModulesWithOtherInputs) {
   const Outcome diff = Run("diff " + Write("a.hlo", kBefore) + " " +
                            Write("b.hlo", "ENTRY e {\n  ROOT x = f32[3] parameter(0)\n}\n") + " --random 1");
   EXPECT_EQ(diff.status, 2);

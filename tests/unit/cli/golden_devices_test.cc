@@ -33,8 +33,8 @@ ENTRY main_spmd {
 
 class GoldenDevices : public Cli {
  protected:
-  // Writes an archive of what devices return, from inputs such as `r1/0={1,2}`: a module that returns its
-  // arguments makes it.
+  // Writes an archive with the results of devices: a module that returns its arguments gets them as inputs,
+  // such as `r1/0={1,2}`.
   void WriteArchive(const std::string& file, const std::string& counts, const std::string& inputs,
                     const std::string& root = "ROOT x = f32[2] parameter(0)") {
     const std::string copies = Write("copies.hlo", "ENTRY e { " + root + " }");
@@ -86,7 +86,7 @@ TEST_F(GoldenDevices, AFolderOfWholeArraysIsSplitAndJoined) {
   }
 }
 
-TEST_F(GoldenDevices, ArraysOfNoDeviceAndMissingOnesAreReported) {
+TEST_F(GoldenDevices, UnknownDevicesAndMissingArraysAreReported) {
   const std::string folder = WriteFolder(kRows, "{}");
   WriteArchive("golden/inputs.npz", "--replicas 1", "-i '{{1,2}}'", "ROOT x = f32[1,2] parameter(0)");
   WriteArchive("golden/outputs.npz", "--partitions 3",
@@ -110,7 +110,7 @@ TEST_F(GoldenDevices, ArraysOfNoDeviceAndMissingOnesAreReported) {
   EXPECT_HAS(Check(folder, "").out, "device 1:\nthe archive has no array 1\n");
 }
 
-TEST_F(GoldenDevices, CountsThatDoNotFitAreNamed) {
+TEST_F(GoldenDevices, MismatchedCountsAreReported) {
   const std::string folder = WriteFolder(kSumOfPairs, R"({"devices": 3})");
   WriteArchive("golden/outputs.npz", "--replicas 1", "-i '{1,2}'");
   const Outcome outcome = Check(folder, "");
@@ -118,7 +118,7 @@ TEST_F(GoldenDevices, CountsThatDoNotFitAreNamed) {
   EXPECT_HAS(outcome.out, "the case has 3 devices, but the module has 4 replicas of 1 partitions");
 }
 
-TEST_F(GoldenDevices, ASnapshotHoldsForEachDevice) {
+TEST_F(GoldenDevices, ASnapshotHasTheValuesOfEachDevice) {
   const std::string right = Write("s.pb", ReadFile("tests/unit/io/data/snapshot.pb"));
   Write("s.pb.json", R"({"replicas": 2, "partitions": 2})");
   const std::string wrong = Write("w.pb", ReadFile("tests/unit/io/data/wrong_snapshot.pb"));

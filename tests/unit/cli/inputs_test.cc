@@ -46,7 +46,7 @@ TEST_F(Cli, SomeInputsByNameAndTheRestAtRandom) {
   EXPECT_HAS(without.err, "no value for parameter 0 'x' (f32[4])");
 }
 
-TEST_F(Cli, LiteralsNeedNoTypeWhereItIsKnown) {
+TEST_F(Cli, LiteralsNeedNoTypeIfItIsKnown) {
   const std::string file = Write("m.hlo", kThree);
   const Outcome run = Run(file + " -i '{1,-2,nan,4e2}' -i -2 -i '({{1,2},{3,4}}, true)'");
   EXPECT_EQ(run.status, 0) << run.err;
@@ -65,7 +65,7 @@ TEST_F(Cli, LiteralsNeedNoTypeWhereItIsKnown) {
   EXPECT_HAS(large.err, "parameter 1 'n': --input:1:1");
 }
 
-TEST_F(Cli, EveryKindOfFileThatItWritesItReads) {
+TEST_F(Cli, EveryFormatIsReadBack) {
   const std::string file = Write("m.hlo", R"(ENTRY e {
   a = bf16[3] parameter(0)
   b = s4[2,2]{0,1} parameter(1)
@@ -97,7 +97,7 @@ TEST_F(Cli, EveryKindOfFileThatItWritesItReads) {
   }
 }
 
-TEST_F(Cli, JsonArgumentsMayLeaveOutTypeAndShape) {
+TEST_F(Cli, JsonArgumentsMayOmitTypeAndShape) {
   const std::string file = Write("m.hlo", kThree);
   const std::string input =
       Write("in.json", R"({"x": [1, 2, "inf", 4], "n": 3, "2.0": [[1,2],[3,4]], "y.1": true})");
@@ -112,14 +112,14 @@ TEST_F(Cli, JsonArgumentsMayLeaveOutTypeAndShape) {
   EXPECT_HAS(error(R"({"x": [1, 2, 3]})"), "key 'x': found f32[3], expected f32[4]");
   EXPECT_HAS(error(R"({"2.0": [[1, 2], [3]]})"), "key '2.0': the item at {1} is a list of 1, expected 2");
   EXPECT_HAS(error(R"({"x": [1, 2, {}, 3]})"), "key 'x': the item at {2} is not a number");
-  EXPECT_HAS(error(R"({"x": {"type": "f99", "values": 1}})"), "its type 'f99' is none of HLO's");
+  EXPECT_HAS(error(R"({"x": {"type": "f99", "values": 1}})"), "its type 'f99' is not one of HLO's");
   EXPECT_HAS(error(R"({"x": {"type": "f64", "shape": [4], "values": [1,2,3,4]}})"),
              "found f64[4], expected f32[4] (--convert allows other types)");
   EXPECT_HAS(error(R"({"z": 1})"), "has no parameter 'z'");
   EXPECT_HAS(error(R"({"n": 1.5})"), "key 'n': ");
 }
 
-TEST_F(Cli, PathsMayHaveAnEqualsSignAndNamesADash) {
+TEST_F(Cli, PathsMayContainEqualsSignsAndNamesDashes) {
   const std::string file = Write("m.hlo", "ENTRY e { ROOT x = f32[2] parameter(0) }");
   fs::create_directory(Path("lr=0.1"));
   ASSERT_EQ(Run(file + " -i '{1,2}' -o " + Path("lr=0.1/x.npy")).status, 0);
@@ -133,7 +133,7 @@ TEST_F(Cli, PathsMayHaveAnEqualsSignAndNamesADash) {
   EXPECT_EQ(RunIn(folder_, "run --strict -- -dash.hlo").out, "f32[] 3\n");
 }
 
-TEST_F(Cli, ConvertAllowsOtherTypesThatHoldTheValues) {
+TEST_F(Cli, ConvertAllowsOtherTypesThatRepresentTheValues) {
   const std::string file = Write("m.hlo", kNarrow);
   const std::string wide = " -i 's64[3] {1,-2,3}' -i 'f64[3] {0.1, inf, 1e-300}'";
   const Outcome refused = Run(file + wide);
@@ -185,7 +185,7 @@ TEST_F(Cli, ArraysMayBeSmallerThanABoundedDimension) {
   EXPECT_HAS(large.err, "found s8[2,6], expected s8[2,<=5]");
 }
 
-TEST_F(Cli, SeveralModulesShareTheirInputsWhereShapesFit) {
+TEST_F(Cli, SeveralModulesShareInputsOfFittingShapes) {
   Write("1.hlo", "ENTRY e { x = f32[2] parameter(0) ROOT r = f32[2] negate(x) }");
   Write("2.hlo", "ENTRY e { x = f32[2] parameter(0) ROOT r = f32[2] add(x, x) }");
   Write("3.hlo", "ENTRY e { x = f32[3] parameter(0) ROOT r = f32[3] add(x, x) }");
@@ -246,11 +246,11 @@ TEST_F(Cli, RangesAndDistributionsShapeRandomArguments) {
   EXPECT_HAS(error("--range 5:3"), "the range '5:3' is empty");
   EXPECT_HAS(error("--range 200:300"), "parameter 1 'n': no s8 is in the range 200:300");
   EXPECT_HAS(error("--range m=0:1"), "has no parameter 'm'; did you mean");
-  EXPECT_HAS(error("--distribution cauchy"), "'cauchy' is none of uniform, normal");
+  EXPECT_HAS(error("--distribution cauchy"), "'cauchy' is not one of uniform, normal");
   EXPECT_HAS(error("--distribution log-uniform --range -1:1"), "a log-uniform range must be positive");
 }
 
-TEST_F(Cli, RangesLeaveIndicesWithinWhatTheyIndex) {
+TEST_F(Cli, RangesKeepIndicesInBounds) {
   const std::string file = Write("m.hlo", R"(ENTRY e {
   x = f32[10] parameter(0)
   i = s32[] parameter(1)

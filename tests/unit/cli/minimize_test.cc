@@ -47,7 +47,7 @@ ENTRY e {
 }
 )";
 
-TEST_F(Cli, MinimizeKeepsTheInstructionsThatMakeANan) {
+TEST_F(Cli, MinimizeKeepsTheInstructionsThatProduceANan) {
   const Outcome outcome = Run("minimize --format=json --judge-nan " + Write("m.hlo", kNan) +
                               " --random 1 -j 2 -o " + Path("small"));
   ASSERT_EQ(outcome.status, 0) << outcome.err;
@@ -62,7 +62,7 @@ TEST_F(Cli, MinimizeKeepsTheInstructionsThatMakeANan) {
   EXPECT_HAS(Run(Path("small/module.hlo") + " --input " + Path("small/inputs.npz")).out, "nan");
 }
 
-// A case whose input is the NaN itself would be smaller, and would not tell what made it.
+// A case whose input is the NaN itself would be smaller, but would not show the instruction that produced it.
 TEST_F(Cli, MinimizeKeepsTheBirthOfANan) {
   const std::string file = Write("m.hlo", R"(HloModule m
 ENTRY main {
@@ -91,7 +91,7 @@ TEST_F(Cli, MinimizeAsksACommandAndResumes) {
   EXPECT_HAS(text, "cosine(");
   EXPECT_EQ(text.find("while"), std::string::npos);
   EXPECT_EQ(text.find("tanh"), std::string::npos);
-  // The second run continues with the result and asks about nothing that was refused.
+  // The second run continues with the result and does not judge rejected candidates again.
   const Outcome again = Run("minimize --format=json " + file + judge);
   ASSERT_EQ(again.status, 0) << again.err;
   const Json json = Json::parse(again.out);
@@ -126,7 +126,7 @@ ENTRY e {
   EXPECT_EQ(Run("check " + Path("small")).status, 1);
 }
 
-TEST_F(Cli, MinimizeRefusesACaseThatTheJudgeDoesNotAccept) {
+TEST_F(Cli, MinimizeRejectsACaseThatTheJudgeDoesNotAccept) {
   const Outcome outcome =
       Run("minimize --judge-nan " + Write("m.hlo", kAdd) + " --random 1 -o " + Path("small"));
   EXPECT_EQ(outcome.status, 2);
@@ -134,7 +134,7 @@ TEST_F(Cli, MinimizeRefusesACaseThatTheJudgeDoesNotAccept) {
   EXPECT_EQ(Run("minimize " + Path("m.hlo") + " --random 1 -o " + Path("small")).status, 2);
 }
 
-TEST_F(Cli, SliceMakesACaseOfAnInstructionInALoop) {
+TEST_F(Cli, SliceWritesACaseForAnInstructionInALoop) {
   const std::string file = Write("m.hlo", kNan);
   ASSERT_EQ(Run("slice " + file + " --root %w --height 1 --execution 2 --random 1 -o " + Path("case")).status,
             0);

@@ -43,7 +43,7 @@ std::vector<json> Lines(const std::string& text) {
   return lines;
 }
 
-TEST_F(Cli, CompressedModulesAreReadAsTheyAre) {
+TEST_F(Cli, CompressedModulesAreRead) {
   const std::string snapshot = ReadFile("tests/unit/io/data/snapshot.pb");
   for (const auto& [name, bytes] :
        std::map<std::string, std::string>{{"m.txt.gz", Gzip(kNegate)},
@@ -167,7 +167,7 @@ TEST_F(Dump, PassAndModuleChooseFiles) {
   EXPECT_HAS(wrong.err, "hlo-run: error: --module: '(' is not a regular expression\n");
 }
 
-TEST_F(Dump, SideFilesThatAreNamedSayWhatTheyAre) {
+TEST_F(Dump, NamedSideFilesAreIdentifiedInTheError) {
   const auto error = [&](const std::string& name) {
     const Outcome run = Run("verify " + Path("d/" + name));
     EXPECT_EQ(run.status, 2);
@@ -181,7 +181,7 @@ TEST_F(Dump, SideFilesThatAreNamedSayWhatTheyAre) {
   EXPECT_HAS(error("module_0001.jit_f.debug_options"), "a list of XLA's debug options");
 }
 
-TEST_F(Cli, DelimitedSnapshotsBringTheirArguments) {
+TEST_F(Cli, DelimitedSnapshotsContainTheirArguments) {
   const auto result = [&](const std::string& name) {
     const Outcome run = Run("tests/unit/io/data/" + name + ".hlo_unoptimized_snapshot.pb");
     EXPECT_EQ(run.status, 0) << run.err;
@@ -224,7 +224,7 @@ TEST_F(Cli, DashesSeparateTheModulesOfAFile) {
   EXPECT_TRUE(fs::exists(Path("pair#1.npz")) && fs::exists(Path("pair#2.npz")));
 }
 
-TEST_F(Cli, ForeignFilesSayInALineWhatTheyAre) {
+TEST_F(Cli, ForeignFilesAreIdentifiedInTheError) {
   const auto error = [&](const std::string& name, const std::string& bytes) {
     const Outcome run = Run("verify " + Write(name, bytes));
     EXPECT_EQ(run.status, 2) << name;
@@ -264,7 +264,7 @@ TEST_F(Cli, AByteOrderMarkIsSkipped) {
   EXPECT_EQ(Run("verify " + Write("good.hlo", std::string("\xef\xbb\xbf") + kNegate)).status, 0);
 }
 
-TEST_F(Cli, MessagesSayWhatPeopleFromOtherLanguagesMean) {
+TEST_F(Cli, MessagesTranslateTypesOfOtherLanguages) {
   const Outcome run =
       Run("verify " + Write("m.hlo",
                             "HloModule m\n# a comment\nENTRY e {\n  a = float32[16] parameter(0)\n"

@@ -49,7 +49,7 @@ TEST_F(Cli, OutputsOfOneNameDoNotOverwriteEachOther) {
   EXPECT_EQ(Run(file + " " + Path("m.txt") + " -o " + Path("one.npz")).status, 2);
 }
 
-TEST_F(Cli, AFileTakesTheOutputOfOneModule) {
+TEST_F(Cli, AnOutputFileHoldsOneModule) {
   fs::create_directory(Path("dumps"));
   Write("dumps/a.hlo", kConstant);
   Write("dumps/b.hlo", kConstant);
@@ -65,7 +65,7 @@ TEST_F(Cli, AFileTakesTheOutputOfOneModule) {
   EXPECT_FALSE(fs::exists(out) || fs::exists(text));
 }
 
-TEST_F(Cli, LargeResultsAreShortOnATerminal) {
+TEST_F(Cli, LargeResultsAreAbbreviatedOnATerminal) {
   const std::string file = Write("m.hlo",
                                  "ENTRY e { a = s32[1001] iota(), iota_dimension=0 b = s32[1000] iota(), "
                                  "iota_dimension=0 c = s32[2,600] iota(), iota_dimension=1 "
@@ -113,7 +113,7 @@ TEST_F(Cli, SummaryGivesStatisticsOfEachResult) {
   EXPECT_TRUE(fs::exists(Path("n.npz")));
 }
 
-TEST_F(Cli, SafetensorsNameTypesOfFourBits) {
+TEST_F(Cli, SafetensorsHaveNamesFor4BitTypes) {
   const std::string even = Write("even.hlo", "ENTRY e { ROOT x = f4e2m1fn[2,3] parameter(0) }");
   const std::string output = Path("x.safetensors");
   ASSERT_EQ(Run(even + " -i '{{1,-6,0.5},{0,2,-3}}' -o " + output).status, 0);

@@ -57,7 +57,7 @@ TEST_F(ProgressLine, ShowsFilesThatAreRead) {
   EXPECT_EQ(ReadFile(Path("stdout")), "f32[2] {1, 2}\n");
 }
 
-TEST_F(ProgressLine, ShowsArgumentsThatAreMade) {
+TEST_F(ProgressLine, ShowsGeneratedArguments) {
   // The line appears after a second, in which fast machines make some hundred million elements.
   std::string shown;
   int64_t count = 60'000'000;

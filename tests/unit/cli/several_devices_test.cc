@@ -27,7 +27,7 @@ ENTRY e {
 }
 )";
 
-// Each partition holds half of the rows of x and all of w; the result is cut like x.
+// Each partition holds half of the rows of x and all of w; the result is split like x.
 const std::string kPartitioned = "HloModule m, num_partitions=2\n" + std::string(kAddTwo) + R"(
 ENTRY main_spmd {
   x = f32[2,2] parameter(0), sharding={devices=[2,1]<=[2]}
@@ -48,11 +48,11 @@ TEST_F(SeveralDevices, AModuleRunsOnTheDevicesOfItsHeader) {
   EXPECT_EQ(outcome.out, "r0, r1:\nf32[2] {3, 5}\nr2, r3:\nf32[2] {7, 9}\n");
 }
 
-TEST_F(SeveralDevices, GroupsTellTheDevicesOfAModuleWithoutCounts) {
+TEST_F(SeveralDevices, GroupsDetermineTheDevicesOfAModuleWithoutCounts) {
   const std::string text = "HloModule m\n" + kPairs.substr(kPairs.find('\n') + 1);
   EXPECT_EQ(Run(Write("m.hlo", text) + " -i '{1,2}'").out,
             "r0, r1:\nf32[2] {3, 5}\nr2, r3:\nf32[2] {7, 9}\n");
-  // Without groups the shapes tell them.
+  // Without groups, the shapes determine them.
   const Outcome gather = Run(Write("g.hlo",
                                    "HloModule m\nENTRY e { a = u4[1,2] parameter(0)\n"
                                    "ROOT b = u4[1,8] all-gather(a), dimensions={1} }") +
@@ -91,7 +91,7 @@ TEST_F(SeveralDevices, ArchivesHaveKeysOfDevices) {
   EXPECT_EQ(Run(file + " -i " + Path("args.json")).out, "r0, r1:\nf32[2] {3, 5}\nr2, r3:\nf32[2] {16, 27}\n");
 }
 
-TEST_F(SeveralDevices, KeysOfFewerDevicesReplaceThoseOfMore) {
+TEST_F(SeveralDevices, MoreSpecificKeysTakePrecedence) {
   const std::string file = Write("m.hlo", R"(HloModule m, replica_count=2, num_partitions=2
 ENTRY e { x = s32[1] parameter(0) ROOT g = s32[4] all-gather(x), dimensions={0}, channel_id=1,
   replica_groups={{0,1,2,3}}, use_global_device_ids=true })");
@@ -123,7 +123,7 @@ TEST_F(SeveralDevices, ShardSplitsArgumentsAndJoinsResults) {
   EXPECT_HAS(wrong.err, "parameter 0 'x'");
 }
 
-TEST_F(SeveralDevices, RandomArraysAreWhole) {
+TEST_F(SeveralDevices, RandomArraysAreWholeArrays) {
   const std::string file = Write("m.hlo", kPartitioned);
   // The same values under the names of a program of one device.
   const std::string one = Write("one.hlo", std::string("HloModule m\n") + kAddTwo + R"(
@@ -161,7 +161,7 @@ ENTRY e {
 })");
   EXPECT_HAS(Run(file + " -i '{{1,2},{3,4},{5,6},{7,8}}' -i '{100,200}' --shard-by " + before).out,
              "f32[4,2] { { 117, 222 }");
-  // Without them results stay apart.
+  // Without them, results are not joined.
   const Outcome apart = Run(file + " --random 1 --per-device x --shard");
   EXPECT_HAS(apart.out, "p1:\nf32[2,2]");
   EXPECT_HAS(apart.err, "warning: --shard: no sharding of the root tells how to join the results");
@@ -270,7 +270,7 @@ TEST_F(SeveralDevices, DeadlocksAreReportedWithDevicesAndPlaces) {
   }
 }
 
-TEST_F(SeveralDevices, PairsByArrivalWarnAndAreRefusedWhenStrict) {
+TEST_F(SeveralDevices, PairsByArrivalWarnAndAreErrorsIfStrict) {
   const std::string file =
       Write("m.hlo", TwoBranches("ROOT r = f32[2] all-reduce(x), replica_groups={}, to_apply=f",
                                  "ROOT s = f32[2] all-reduce(x), replica_groups={}, to_apply=f"));
@@ -348,7 +348,7 @@ TEST_F(SeveralDevices, TraceShowsTheDeviceThatIsAskedFor) {
       "NaN is produced by %a at {0}");
 }
 
-TEST_F(SeveralDevices, ProfileAndItsTraceKnowTheDevices) {
+TEST_F(SeveralDevices, ProfileAndTraceShowTheDevices) {
   const std::string file = Write("m.hlo", kPairs);
   const Outcome outcome =
       Run("profile " + file + " -i '{1,2}' --repeat 1 --format=json --trace " + Path("trace.json"));
@@ -630,7 +630,7 @@ TEST_F(SeveralDevices, DiffFindsAMissingAllReduce) {
     EXPECT_HAS(outcome.out, "%grad.w differs\n");
     EXPECT_HAS(outcome.out, "the devices are given different %batch\n");
     EXPECT_HAS(outcome.out, "%batch -> %grad.w -> %new.w");
-    EXPECT_HAS(outcome.out, "no collective is on this way\n");
+    EXPECT_HAS(outcome.out, "no collective is on this path\n");
     EXPECT_EQ(outcome.out.find("result {1}"), std::string::npos);
   }
   const Outcome same = Run("diff --replicas-agree " + file + " --random 1");
@@ -639,11 +639,11 @@ TEST_F(SeveralDevices, DiffFindsAMissingAllReduce) {
   const Json json =
       Json::parse(Run("diff --replicas-agree " + file + inputs + " --format=json").out)["disagreements"];
   ASSERT_EQ(json.size(), 1);
-  EXPECT_EQ(json[0]["meeting"], "new.w");
-  EXPECT_EQ(json[0]["way"], (std::vector<std::string>{"batch", "grad.w", "new.w", "t"}));
+  EXPECT_EQ(json[0]["diverges_at"], "new.w");
+  EXPECT_EQ(json[0]["path"], (std::vector<std::string>{"batch", "grad.w", "new.w", "t"}));
 }
 
-TEST_F(SeveralDevices, DiffNamesWhereADifferenceBegins) {
+TEST_F(SeveralDevices, DiffNamesTheFirstDifference) {
   const std::string file = Write("m.hlo", "HloModule m, replica_count=2\n" + std::string(kAddTwo) + R"(
 ENTRY e {
   x = f32[] parameter(0)

@@ -16,7 +16,7 @@ ENTRY e {
 )";
 constexpr char kSmall[] = " --input '{1,1}' --input '{5.9604644775390625e-8,0.5}'";  // 2^-24.
 
-TEST_F(Cli, ShadowReportsWhatInstructionsInheritAndAdd) {
+TEST_F(Cli, ShadowReportsInheritedAndAddedErrors) {
   const Outcome run = Run("shadow " + Write("cancel.hlo", kCancel) + kSmall);
   EXPECT_EQ(run.status, 0) << run.err;
   // d = 0 instead of 2^-24 is off by 2^23 ULPs; s adds half an ULP.
@@ -102,7 +102,7 @@ ENTRY e {
   EXPECT_HAS(gives.err, "gives a value to the host, but there is none");
 }
 
-TEST_F(Cli, ShadowRefusesAResultOfAnotherShape) {
+TEST_F(Cli, ShadowRejectsAResultOfAnotherShape) {
   const Outcome run =
       Run("shadow " + Write("add.hlo", kAdd) + " --random 1 --against " + Write("out.txt", "f32[3] {1,2,3}"));
   EXPECT_EQ(run.status, 2);

@@ -94,7 +94,7 @@ TEST_P(Trace, SelectsByMetadata) {
   EXPECT_HAS(none.err, "no instruction of the module is selected");
 }
 
-TEST_P(Trace, SeesTheInstructionsOfAReducer) {
+TEST_P(Trace, ShowsTheInstructionsOfAReducer) {
   const Outcome run = OnEngine("--match '^s$' --opcode add --values" + std::string(kFinite));
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_HAS(run.out, "%s = f32[] add\n");  // -1 + 1 = 0.
@@ -117,7 +117,7 @@ TEST_P(Trace, StoresValuesInAnArchive) {
   EXPECT_HAS(bytes.out, "(2.0, 3.0)");
 }
 
-TEST_P(Trace, TellsWhereANanIsBornAndHowItReachesTheResult) {
+TEST_P(Trace, ReportsTheOriginOfANanAndItsPathToTheResult) {
   const Outcome run = OnEngine("--nans" + std::string(kZeroByZero));
   EXPECT_EQ(run.status, 1) << run.err;
   EXPECT_HAS(run.out, "result {0} holds 1 NaN, the first at {1}\n");
@@ -128,7 +128,7 @@ TEST_P(Trace, TellsWhereANanIsBornAndHowItReachesTheResult) {
   EXPECT_HAS(run.out, "reaches result {0}: %d");
 }
 
-TEST_P(Trace, TellsWhereAnInfinityIsBorn) {
+TEST_P(Trace, ReportsTheOriginOfAnInfinity) {
   const Outcome run = OnEngine("--infs --input '{24,5}' --input '{4,2}'");  // 5/2, 2.5/1, 2.5/0.
   EXPECT_EQ(run.status, 1) << run.err;
   EXPECT_HAS(run.out, "Inf is produced by %d at {1}: inf\n");
@@ -141,7 +141,7 @@ TEST_P(Trace, FindsNothingInAFiniteRun) {
   EXPECT_EQ(run.out, "no instruction produces a NaN or an infinity\n");
 }
 
-TEST_P(Trace, TellsArgumentsFromBirths) {
+TEST_P(Trace, DistinguishesArgumentsFromBirths) {
   const Outcome run = OnEngine("--nans --input '{24,nan}' --input '{4,5}'");
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(run.out.find("is produced by"), std::string::npos) << run.out;
@@ -149,7 +149,7 @@ TEST_P(Trace, TellsArgumentsFromBirths) {
 }
 
 // f16 ends at 65504 and at 2^-24, f8e4m3fn at 448 and 2^-9, f8e5m2 at 57344 and 2^-16, bf16 at 2^-133.
-TEST_P(Trace, TellsWhatNarrowerTypesCannotStore) {
+TEST_P(Trace, ReportsValuesThatNarrowerTypesCannotRepresent) {
   const std::string file = Write("range.hlo", R"(HloModule m
 ENTRY e {
   a = f32[4] parameter(0)
@@ -167,7 +167,7 @@ ENTRY e {
   EXPECT_EQ(run.out.find("bf16"), std::string::npos);
 }
 
-TEST_F(Cli, TraceTakesOnlyWhatItKnows) {
+TEST_F(Cli, TraceRejectsUnknownSelections) {
   const std::string file = Write("add.hlo", kAdd);
   EXPECT_HAS(Run("trace " + file + " --random 1 --opcode nonsense").err, "there is no opcode 'nonsense'");
   EXPECT_HAS(Run("trace " + file + " --random 1 --match '('").err, "is not a regular expression");

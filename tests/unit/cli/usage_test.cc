@@ -20,14 +20,13 @@ TEST_F(Cli, MisspelledSubcommandsAndFlagsGetASuggestion) {
   const std::string file = Write("add.hlo", kAdd);
   const Outcome flag = Run("run " + file + " --inptu=x.npy");
   EXPECT_EQ(flag.status, 2);
-  EXPECT_EQ(
-      flag.err,
-      "hlo-run: error: run has no flag '--inptu'; did you mean '--input'?\nhlo-run run --help tells more\n");
+  EXPECT_EQ(flag.err,
+            "hlo-run: error: run has no flag '--inptu'; did you mean '--input'?\nsee hlo-run run --help\n");
   EXPECT_EQ(Run("verify " + file + " --quantum").err,
-            "hlo-run: error: verify has no flag '--quantum'\nhlo-run verify --help tells more\n");
+            "hlo-run: error: verify has no flag '--quantum'\nsee hlo-run verify --help\n");
   const Outcome value = Run("run " + file + " --engine=quantum");
   EXPECT_EQ(value.status, 2);
-  EXPECT_HAS(value.err, "hlo-run: error: --engine: 'quantum' is none of fast, reference\n");
+  EXPECT_HAS(value.err, "hlo-run: error: --engine: 'quantum' is not one of fast, reference\n");
   EXPECT_EQ(Run("zebra").err, "hlo-run: error: cannot read 'zebra': No such file or directory\n");
 }
 

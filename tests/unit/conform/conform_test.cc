@@ -66,7 +66,7 @@ constexpr char kCopy[] =
     "// in   {1, 2}\n"
     "// out  {1, 2.5}\n";
 
-TEST_F(Conform, ValuesThatDifferAreReportedWithTheirPlace) {
+TEST_F(Conform, ValuesThatDifferAreReportedWithTheirIndex) {
   const CaseResult result = RunOne(kCopy, First);
   EXPECT_EQ(result.verdict, Verdict::kFailed);
   EXPECT_EQ(result.name, "A copy.");
@@ -84,13 +84,13 @@ TEST_F(Conform, ToleranceOfTheCaseCounts) {
   EXPECT_EQ(RunOne(text, First).verdict, Verdict::kPassed);
 }
 
-TEST_F(Conform, WhatTheEngineLacksIsUnsupported) {
+TEST_F(Conform, UnimplementedModulesAreUnsupported) {
   const CaseResult result = RunOne(kCopy, Never);
   EXPECT_EQ(result.verdict, Verdict::kUnsupported);
   EXPECT_EQ(result.report, "no engine\n");
 }
 
-TEST_F(Conform, WrongCasesAreErrors) {
+TEST_F(Conform, MalformedCasesAreErrors) {
   std::string text = kCopy;
   text.erase(text.find("// in "), 15);
   const CaseResult result = RunOne(text, First);
@@ -99,7 +99,7 @@ TEST_F(Conform, WrongCasesAreErrors) {
 }
 
 // An engine that sends what it receives from the host back to it.
-absl::StatusOr<Literal> HandOn(const CheckedModule& module, std::vector<Literal>, Host* host) {
+absl::StatusOr<Literal> ForwardInfeed(const CheckedModule& module, std::vector<Literal>, Host* host) {
   const Instruction& infeed = *module.module().entry()->root()->operand(0);
   absl::StatusOr<Literal> value = host->Take(infeed, infeed.shape().element(0));
   if (!value.ok()) return value;
@@ -108,7 +108,7 @@ absl::StatusOr<Literal> HandOn(const CheckedModule& module, std::vector<Literal>
   return value;
 }
 
-TEST_F(Conform, TheHostGivesAndTakesWhatTheCaseSays) {
+TEST_F(Conform, TheHostSendsAndReceivesTheValuesOfTheCase) {
   const std::string module =
       "// From the host.\n"
       "// run\n"
@@ -118,15 +118,17 @@ TEST_F(Conform, TheHostGivesAndTakesWhatTheCaseSays) {
       "  ROOT r = f32[2] get-tuple-element(i), index=0\n"
       "}\n"
       "// out  {1, 2}\n";
-  EXPECT_EQ(RunOne(module + "// infeed {1, 2}\n// outfeed {1, 2}\n", HandOn).verdict, Verdict::kPassed);
-  const CaseResult other = RunOne(module + "// infeed {1, 2}\n// outfeed {1, 3}\n", HandOn);
+  EXPECT_EQ(RunOne(module + "// infeed {1, 2}\n// outfeed {1, 2}\n", ForwardInfeed).verdict,
+            Verdict::kPassed);
+  const CaseResult other = RunOne(module + "// infeed {1, 2}\n// outfeed {1, 3}\n", ForwardInfeed);
   EXPECT_EQ(other.verdict, Verdict::kFailed);
   EXPECT_NE(other.report.find("outfeed 0"), std::string::npos) << other.report;
-  const CaseResult missing = RunOne(module + "// outfeed {1, 2}\n", HandOn);
+  const CaseResult missing = RunOne(module + "// outfeed {1, 2}\n", ForwardInfeed);
   EXPECT_EQ(missing.report, "there are too few lines `// infeed`\n");
-  const CaseResult more = RunOne(module + "// infeed {1, 2}\n// infeed {3, 4}\n// outfeed {1, 2}\n", HandOn);
+  const CaseResult more =
+      RunOne(module + "// infeed {1, 2}\n// infeed {3, 4}\n// outfeed {1, 2}\n", ForwardInfeed);
   EXPECT_EQ(more.report, "1 of 2 lines `// infeed` are left over\n");
-  const CaseResult silent = RunOne(module + "// infeed {1, 2}\n", HandOn);
+  const CaseResult silent = RunOne(module + "// infeed {1, 2}\n", ForwardInfeed);
   EXPECT_EQ(silent.report, "there are 1 arrays, but 0 lines `// outfeed`\n");
 }
 
@@ -172,7 +174,7 @@ TEST_F(Conform, DiagnosticsMustBeDrawn) {
       << results[1].report;
 }
 
-TEST_F(Conform, UpdateDrawsWhatIsFoundAndThenAllPass) {
+TEST_F(Conform, UpdatedDiagnosticsPass) {
   const std::string path = Write("wrong.hlo", kWrong);
   const absl::StatusOr<int64_t> changed = UpdateCaseFile(path);
   ASSERT_TRUE(changed.ok()) << changed.status();
@@ -183,7 +185,7 @@ TEST_F(Conform, UpdateDrawsWhatIsFoundAndThenAllPass) {
   EXPECT_NE(Content(path).find("\n//         ^~~~~~ error: "), std::string::npos);
 }
 
-TEST_F(Conform, UpdateLeavesValuesAloneUnlessAsked) {
+TEST_F(Conform, UpdateChangesValuesOnlyOnRequest) {
   const std::string path = Write("value.hlo", kCopy);
   EXPECT_EQ(*UpdateCaseFile(path), 0);
   EXPECT_EQ(*UpdateCaseFile(path, {.values = true, .evaluate = First}), 1);
@@ -200,7 +202,7 @@ TEST_F(Conform, UpdateKeepsPrintsCurrent) {
   EXPECT_NE(Content(path).find("// prints\n// HloModule m"), std::string::npos) << Content(path);
 }
 
-TEST_F(Conform, PlacesUnderTheSlashesAreDrawnByColumn) {
+TEST_F(Conform, LocationsUnderTheSlashesAreDrawnByColumn) {
   const std::string path = Write("column.hlo",
                                  "// Nothing calls it.\n// check\nf {\n  ROOT x = f32[] parameter(0)\n}\n"
                                  "ENTRY e {\n  ROOT a = f32[] parameter(0)\n}\n");
@@ -208,7 +210,7 @@ TEST_F(Conform, PlacesUnderTheSlashesAreDrawnByColumn) {
   EXPECT_EQ(Run(path, First)[0].verdict, Verdict::kPassed);
 }
 
-TEST_F(Conform, FoldersAreSearchedAndPlainModulesPassedOver) {
+TEST_F(Conform, FoldersAreSearchedAndPlainModulesSkipped) {
   Write("a/one.hlo", kCopy);
   const std::string plain = Write("b/plain.hlo", "ENTRY e { ROOT a = f32[] parameter(0) }\n");
   EXPECT_EQ(Run(folder_, First).size(), 1u);
@@ -217,7 +219,7 @@ TEST_F(Conform, FoldersAreSearchedAndPlainModulesPassedOver) {
   EXPECT_FALSE(FindCases({folder_ + "/none"}).ok());
 }
 
-TEST_F(Conform, ReportsEscapeWhatTheyQuote) {
+TEST_F(Conform, ReportsEscapeQuotedText) {
   const std::vector<CaseResult> results = {{"p.hlo", 3, "a < b & \"c\"", Verdict::kFailed, "x\n\x01", 0.5},
                                            {"p.hlo", 9, "d", Verdict::kUnsupported, "no e", 0.25}};
   EXPECT_EQ(ToString(Summarize(results)), "2 cases: 0 passed, 1 failed, 1 unsupported in 0.8 s");

@@ -24,7 +24,7 @@ std::vector<Literal> ZerosFor(const Module& module) {
   return arguments;
 }
 
-TEST(CoverageTest, WhatCountsAsEvaluatedEvaluates) {
+TEST(CoverageTest, EvaluatedOpcodesCanBeEvaluated) {
   for (size_t op = 0; op < kOpcodeCount; ++op) {
     for (size_t type = 0; type < kElementTypeCount; ++type) {
       for (const CheckedModule& probe : ProbesOf(static_cast<Opcode>(op), static_cast<ElementType>(type))) {
@@ -61,7 +61,7 @@ TEST(CoverageTest, TypesOfAFewOpcodesAreThoseOfTheSemantics) {
   EXPECT_TRUE(cell(Measured().meaningless, Opcode::kMaximum, ElementType::kC128));
 }
 
-TEST(CoverageTest, EveryOpcodeIsTestedWithEveryTypeThatItTakes) {
+TEST(CoverageTest, EveryOpcodeIsTestedWithEveryAcceptedType) {
   for (size_t op = 0; op < kOpcodeCount; ++op) {
     for (size_t type = 0; type < kElementTypeCount; ++type) {
       if (!Measured().accepted[op].test(type) || Measured().meaningless[op].test(type)) continue;

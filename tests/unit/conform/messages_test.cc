@@ -52,7 +52,7 @@ std::string ThroughMessage(const Module& module, io::MessageForm form, const std
   return again == nullptr ? "does not parse:\n" + std::string(file->text->content()) : ComputationsOf(*again);
 }
 
-TEST(Messages, ModulesOfAllCasesAreReadBackAsTheyWere) {
+TEST(Messages, ModulesOfAllCasesAreReadBackUnchanged) {
   const absl::StatusOr<std::vector<Case>> cases = FindCases(
       std::vector<std::string>{"tests/cases/ops", "tests/cases/semantics", "tests/cases/plan", "golden"});
   ASSERT_TRUE(cases.ok()) << cases.status();
@@ -73,7 +73,7 @@ TEST(Messages, ModulesOfAllCasesAreReadBackAsTheyWere) {
   EXPECT_GT(count, 3000);
 }
 
-TEST(Messages, TextAndJsonSayTheSame) {
+TEST(Messages, TextAndJsonAreEquivalent) {
   const absl::StatusOr<std::vector<Case>> cases = FindCases(
       std::vector<std::string>{"tests/cases/ops", "golden/control_flow.hlo", "golden/jax_lax_optimised.hlo"});
   ASSERT_TRUE(cases.ok()) << cases.status();

@@ -12,7 +12,7 @@ namespace {
 
 class EveryOp : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryOp, HasACaseOfAMistake) {
+TEST_P(EveryOp, HasACaseWithAnError) {
   const std::string path = "tests/cases/ops/" + GetParam() + ".hlo";
   std::ifstream file(path);
   ASSERT_TRUE(file.good()) << path << " is missing; tests/README.md says how to write it";

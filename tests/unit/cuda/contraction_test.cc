@@ -28,7 +28,7 @@ namespace {
   return "[" + text + "]";
 }
 
-TEST(SmallFloats, AreThoseOfTheOtherEngines) {
+TEST(SmallFloats, AgreeWithTheReference) {
   for (const FloatFormat& format :
        {kF16Format, kBF16Format, kF8E5M2Format, kF8E4M3Format, kF8E3M4Format, kF8E4M3FNFormat,
         kF8E4M3B11FNUZFormat, kF8E4M3FNUZFormat, kF8E5M2FNUZFormat, kF8E8M0FNUFormat, kF6E3M2FNFormat,
@@ -311,7 +311,7 @@ TEST(Dot, F64OnTensorCores) {
             std::string::npos);
 }
 
-TEST(Dot, LongTermsAreCutIntoChunks) {
+TEST(Dot, LongSumsAreSplit) {
   EXPECT_EQ(ExpectExact({"f32[65,30]",
                          "dot",
                          {"f32[65,1300]", "f32[1300,30]"},
@@ -374,7 +374,7 @@ void ExpectTensorCores(const OneInstruction& instruction, bool groups = false) {
   EXPECT_NE(group_name.find("wgmma"), std::string::npos) << group_name << instruction.Text();
 }
 
-TEST(Hopper, DescriptorsFindWhatBoxesBring) {
+TEST(Hopper, DescriptorsMatchCopiedBoxes) {
   // 128 x 64 elements with their indices as values, as K-major boxes and as MN-major slabs.
   std::vector<uint16_t> array(128 * 64);
   for (size_t i = 0; i < array.size(); ++i) array[i] = static_cast<uint16_t>(i);
@@ -400,7 +400,7 @@ TEST(Hopper, DescriptorsFindWhatBoxesBring) {
   }
 }
 
-TEST(Hopper, DescriptorsFindBytes) {
+TEST(Hopper, DescriptorsMatchBytes) {
   std::vector<uint8_t> array(96 * 128);
   for (size_t i = 0; i < array.size(); ++i) array[i] = static_cast<uint8_t>(i * 37 >> 3);
   alignas(1024) static std::byte shared[96 * 128];
@@ -690,7 +690,7 @@ TEST(TensorCores, InfinitiesInPieces) {
   EXPECT_TRUE(CompareArrays(*got, *want, CompareRule::Exact()).ok());
 }
 
-TEST(TensorCores, OldChips) {
+TEST(TensorCores, OlderArchitectures) {
   const OneInstruction f16{"f32[37,40]",
                            "dot",
                            {"f16[37,80]", "f16[80,40]"},
@@ -860,7 +860,7 @@ TEST(Convolution, EveryElementType) {
 
 // Every code of the type up to 16 bits, or some of wider types, alone at the start, within and at the end of
 // arrays that are aligned or not: it is found if the reference's value is not finite.
-TEST(Search, FindsWhatIsNotFinite) {
+TEST(Search, FindsNonFiniteElements) {
   struct Case {
     ElementType type;
     std::vector<uint64_t> codes;
@@ -913,7 +913,7 @@ TEST(Search, FindsWhatIsNotFinite) {
 
 #endif
 
-TEST(Convolution, WhatLiesOnPaddingDoesNotMeetInfinities) {
+TEST(Convolution, PaddingIsNotMultipliedByInfinities) {
   const OneInstruction convolution{"f32[2,6,6,20]",
                                    "convolution",
                                    {"f32[2,6,6,30]", "f32[3,3,30,20]"},

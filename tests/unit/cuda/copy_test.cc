@@ -84,7 +84,7 @@ TEST(CudaCopy, ReversesStepsAndRepeats) {
   CheckMove(ElementType::kF32, {{3, 0}, {0, 1}, {0, 1}}, "copy of 16 bytes");
 }
 
-TEST(CudaCopy, ClampsStartsThatAreKnownLate) {
+TEST(CudaCopy, ClampsRunTimeStarts) {
   for (const auto& [start, clamped] : {std::pair(-3, 0), std::pair(2, 2), std::pair(9, 4)}) {
     loops::LoopProgram program({}, {4, 3});
     loops::Access load, store;
@@ -107,7 +107,7 @@ TEST(CudaCopy, ClampsStartsThatAreKnownLate) {
   }
 }
 
-TEST(CudaCopy, LeavesArithmeticAlone) {
+TEST(CudaCopy, RejectsArithmetic) {
   loops::LoopProgram program({}, {16});
   loops::Access load, store;
   load.argument = 0;
@@ -120,7 +120,7 @@ TEST(CudaCopy, LeavesArithmeticAlone) {
   EXPECT_FALSE(LowerCopy(program).has_value());
 }
 
-// Buffers change places in a circle; sizes and addresses of every alignment.
+// Buffers are rotated; sizes and addresses of every alignment.
 TEST(Moves, AreSimultaneous) {
   for (const int64_t size : {1, 3, 4, 16, 20, 100, 4096}) {
     for (const int64_t shift : {0, 1, 4}) {
@@ -138,16 +138,16 @@ TEST(Moves, AreSimultaneous) {
           moves.push_back({memory[b] + shift, memory[(b + 1) % kBuffers], size});
           std::memcpy(want[b].data() + shift, memory[(b + 1) % kBuffers], static_cast<size_t>(size));
         }
-        ASSERT_TRUE(CanMoveTogether(kBuffers, kBuffers * (size + 15)));
-        ASSERT_TRUE(MoveTogether(moves, {.emulated = true, .schedule = schedule}).ok());
+        ASSERT_TRUE(FitsOneLaunch(kBuffers, kBuffers * (size + 15)));
+        ASSERT_TRUE(MoveInOneLaunch(moves, {.emulated = true, .schedule = schedule}).ok());
         for (int b = 0; b < kBuffers; ++b)
           EXPECT_TRUE(std::equal(want[b].begin(), want[b].end(), memory[b]))
               << size << " " << shift << " " << b;
       }
     }
   }
-  EXPECT_FALSE(CanMoveTogether(1, 33 << 10));
-  EXPECT_FALSE(CanMoveTogether(65, 65 * 16));
+  EXPECT_FALSE(FitsOneLaunch(1, 33 << 10));
+  EXPECT_FALSE(FitsOneLaunch(65, 65 * 16));
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ TEST(CoreReduce, EveryFold) {
   }
 }
 
-TEST(CoreReduce, LeavesOthers) {
+TEST(CoreReduce, RejectsUnsupportedPrograms) {
   const auto program = [](int64_t reduced, bool rows, loops::Grouping grouping) {
     const int64_t outer[] = {rows ? 3 : reduced}, inner[] = {rows ? reduced : 3};
     LoopProgram body(outer, inner);

@@ -37,7 +37,7 @@ TEST(Emulator, SumsBlocksUnderEverySchedule) {
   }
 }
 
-TEST(Emulator, AMissingBarrierShows) {
+TEST(Emulator, AMissingBarrierIsDetected) {
   const std::vector<int> in(256, 1);
   int right = 0;
   for (const Schedule schedule : kSchedules) {
@@ -81,14 +81,14 @@ TEST(Emulator, AsynchronousCopiesArriveWithTheirWait) {
   }
 }
 
-TEST(Emulator, AWaitForTooFewCopiesShows) {
+TEST(Emulator, AWaitForTooFewCopiesIsDetected) {
   std::vector<float> in(5 * 32, 1), out(5 * 32);
   ASSERT_TRUE(
       Emulate({1}, 32, 256, {}, [&](HostEnv& env) { Pipeline<2>(env, in.data(), out.data(), 5); }).ok());
   EXPECT_TRUE(std::isnan(out[0]));
 }
 
-TEST(Emulator, WhatIsNotValidBecomesZero) {
+TEST(Emulator, InvalidBytesAreZeros) {
   alignas(16) const uint8_t in[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   uint8_t out[16] = {};
   ASSERT_TRUE(Emulate({1}, 32, 16, {}, [&](HostEnv& env) {
@@ -146,7 +146,7 @@ TEST(Emulator, ReportsADeadlock) {
       "(thread 40 first); 0 have ended");
 }
 
-TEST(Emulator, ReportsLanesThatMeetForDifferentThings) {
+TEST(Emulator, ReportsLanesThatWaitAtDifferentOperations) {
   const absl::Status status = Emulate({2}, 32, 0, {}, [&](HostEnv& env) {
     if (env.block().x == 1 && env.thread() == 7)
       env.ballot(true);
@@ -157,7 +157,7 @@ TEST(Emulator, ReportsLanesThatMeetForDifferentThings) {
             "thread 7 of block (1,0,0): is at ballot while others of its warp wait at shfl");
 }
 
-TEST(Emulator, ReportsWritesBehindSharedMemoryAndCopiesOutsideOfIt) {
+TEST(Emulator, ReportsWritesAndCopiesOutsideOfSharedMemory) {
   EXPECT_EQ(Emulate({1}, 32, 64, {}, [](HostEnv& env) { env.shared()[64 + env.thread()] = std::byte{1}; })
                 .message(),
             "block (0,0,0) wrote beyond its 64 bytes of shared memory");
@@ -170,7 +170,7 @@ TEST(Emulator, ReportsWritesBehindSharedMemoryAndCopiesOutsideOfIt) {
       "thread 0 of block (0,0,0): copy_async of 16 bytes to an address that is not aligned to them");
 }
 
-TEST(Emulator, WaitsForAFlagOfTheSameBlockAndReportsOneThatNobodySets) {
+TEST(Emulator, WaitsForAFlagOfTheSameBlockAndReportsAFlagThatIsNeverSet) {
   for (const Schedule schedule : kSchedules) {
     int flag = 0, seen = 0;
     EXPECT_TRUE(Emulate({1}, 64, 0, schedule, [&](HostEnv& env) {

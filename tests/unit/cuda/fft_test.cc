@@ -213,14 +213,14 @@ TEST(CudaFft, TransformsEveryAxis) {
   }
 }
 
-TEST(CudaFft, CutsLongLinesIntoRowsAndColumns) {
+TEST(CudaFft, SplitsLongLinesIntoRowsAndColumns) {
   for (FftType type : kTypes) {
     CheckTransform<float>({type, {1, 16384}, 1});
     CheckTransform<double>({type, {9216, 1}, 2});
   }
 }
 
-TEST(CudaFft, CutsRowsAgainWhereTheyAreTooLong) {
+TEST(CudaFft, SplitsLongRowsRecursively) {
   CheckTransform<double>({FftType::kFft, {1, 13 * 13 * 13 * 13 * 13}, 1});
 }
 
@@ -240,7 +240,7 @@ TEST(CudaFft, GivesTheSameBitsInEveryOrderOfThreads) {
   }
 }
 
-TEST(CudaFft, DoesNothingToNothing) {
+TEST(CudaFft, AcceptsEmptyArrays) {
   const std::optional<FftPlan> plan = PlanFft(FftType::kFft, false, {0, 8}, {8});
   ASSERT_TRUE(plan.has_value());
   EXPECT_TRUE(plan->steps.empty());

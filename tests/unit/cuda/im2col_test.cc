@@ -248,7 +248,7 @@ void SetFloat(Literal& array, int64_t i, float value) {
     array.mutable_span<Native<ElementType::kBF16>>()[i] = Native<ElementType::kBF16>::FromDouble(value);
 }
 
-TEST(Im2col, PaddingDoesNotMeetInfinities) {
+TEST(Im2col, PaddingIsNotMultipliedByInfinities) {
   const OneInstruction convolutions[] = {
       {"f32[2,9,7,40]",
        "convolution",
@@ -330,8 +330,8 @@ TEST(TmaEmulation, PixelsFollowEachOtherAcrossRowsAndImages) {
   }
 }
 
-// Runs a kernel whose first thread uses a barrier, and returns what the emulator says about it.
-std::string Complaint(absl::FunctionRef<void(HostEnv&, uint64_t*)> body) {
+// Runs a kernel whose first thread uses a barrier, and returns the emulator's error; empty if there is none.
+std::string EmulatorErrorOf(absl::FunctionRef<void(HostEnv&, uint64_t*)> body) {
   const absl::Status status = Emulate({1}, 32, 8192 + 64, kSchedules[0], [&](HostEnv& env) {
     if (env.thread() != 0) return;
     auto* barrier = reinterpret_cast<uint64_t*>(env.shared() + 8192);
@@ -342,34 +342,35 @@ std::string Complaint(absl::FunctionRef<void(HostEnv&, uint64_t*)> body) {
   return std::string(status.message());
 }
 
-TEST(TmaEmulation, ReportsWhatTheHardwareRefuses) {
+TEST(TmaEmulation, ReportsViolationsOfHardwareLimits) {
   const Image image;
   const auto copy = [](HostEnv& env, const TensorMap& map, PixelPlace place, uint32_t offset, uint32_t bytes,
                        uint64_t* barrier) {
     ArriveExpecting(env, barrier, bytes);
     CopyPixels(env, env.shared(), map, 0, place, offset, 0, barrier);
   };
-  const auto complaint = [&](const TensorMap& map, PixelPlace place, uint32_t offset, uint32_t bytes) {
-    return Complaint([&](HostEnv& env, uint64_t* barrier) { copy(env, map, place, offset, bytes, barrier); });
+  const auto error_of = [&](const TensorMap& map, PixelPlace place, uint32_t offset, uint32_t bytes) {
+    return EmulatorErrorOf(
+        [&](HostEnv& env, uint64_t* barrier) { copy(env, map, place, offset, bytes, barrier); });
   };
-  EXPECT_EQ(complaint(image.map, {-1, -1, 0}, 2, 2048), "");
-  EXPECT_NE(complaint(image.map, {-1, -1, 0}, 256, 2048).find("offset is out of range"), std::string::npos);
-  EXPECT_NE(complaint(image.map, {0, -1, 0}, 2, 2048).find("starts outside"), std::string::npos);
-  EXPECT_NE(complaint(image.map, {-1, 3, 0}, 2, 2048).find("starts outside"), std::string::npos);
-  EXPECT_NE(complaint(image.map, {-1, -1, 0}, 2, 1024).find("nobody sets"), std::string::npos);
+  EXPECT_EQ(error_of(image.map, {-1, -1, 0}, 2, 2048), "");
+  EXPECT_NE(error_of(image.map, {-1, -1, 0}, 256, 2048).find("offset is out of range"), std::string::npos);
+  EXPECT_NE(error_of(image.map, {0, -1, 0}, 2, 2048).find("starts outside"), std::string::npos);
+  EXPECT_NE(error_of(image.map, {-1, 3, 0}, 2, 2048).find("starts outside"), std::string::npos);
+  EXPECT_NE(error_of(image.map, {-1, -1, 0}, 2, 1024).find("nobody sets"), std::string::npos);
   TensorMap map = image.map;
   map.source.lower_corner[0] = -129;
-  EXPECT_NE(complaint(map, {-1, -1, 0}, 0, 2048).find("corner"), std::string::npos);
+  EXPECT_NE(error_of(map, {-1, -1, 0}, 0, 2048).find("corner"), std::string::npos);
   map = image.map;
   map.source.traversal_stride[1] = 9;
-  EXPECT_NE(complaint(map, {-1, -1, 0}, 0, 2048).find("traversal stride"), std::string::npos);
+  EXPECT_NE(error_of(map, {-1, -1, 0}, 0, 2048).find("traversal stride"), std::string::npos);
   map = image.map;
   map.source.byte_strides[1] = 24;
-  EXPECT_NE(complaint(map, {-1, -1, 0}, 0, 2048).find("16 bytes"), std::string::npos);
+  EXPECT_NE(error_of(map, {-1, -1, 0}, 0, 2048).find("16 bytes"), std::string::npos);
   map = image.map;
   map.source.box[0] = 72;
-  EXPECT_NE(complaint(map, {-1, -1, 0}, 0, 2304).find("swizzle"), std::string::npos);
-  EXPECT_NE(Complaint([&](HostEnv& env, uint64_t* barrier) {
+  EXPECT_NE(error_of(map, {-1, -1, 0}, 0, 2304).find("swizzle"), std::string::npos);
+  EXPECT_NE(EmulatorErrorOf([&](HostEnv& env, uint64_t* barrier) {
               ArriveExpecting(env, barrier, 2048);
               Arrive(env, barrier);
               CopyPixels(env, env.shared(), image.map, 0, {-1, -1, 0}, 0, 0, barrier);

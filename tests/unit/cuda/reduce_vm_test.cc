@@ -69,7 +69,7 @@ TEST(ReduceVm, AddsRowsAndColumnsOfEveryLength) {
   }
 }
 
-TEST(ReduceVm, CutsLongRowsIntoPieces) {
+TEST(ReduceVm, SplitsLongRows) {
   std::vector<float> array(2 * 70000);
   std::iota(array.begin(), array.end(), 0.0f);
   const loops::ReduceProgram program = Program(
@@ -80,7 +80,7 @@ TEST(ReduceVm, CutsLongRowsIntoPieces) {
   EXPECT_EQ(Reduced<float>(program, array, 0), wanted);
 }
 
-TEST(ReduceVm, CutsLongColumnsIntoPieces) {
+TEST(ReduceVm, SplitsLongColumns) {
   for (const int64_t kept : {1, 3, 40}) {
     std::vector<int32_t> array(kept * 20000), wanted;
     std::iota(array.begin(), array.end(), 0);

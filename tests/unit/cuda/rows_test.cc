@@ -222,7 +222,7 @@ std::vector<void*> PointersOf(std::vector<Array>& arrays) {
   return pointers;
 }
 
-void RunApart(const std::vector<Part>& parts, std::vector<Array>& arrays) {
+void RunSeparately(const std::vector<Part>& parts, std::vector<Array>& arrays) {
   const std::vector<void*> pointers = PointersOf(arrays);
   for (const Part& part : parts) {
     const auto* reduce = std::get_if<ReduceProgram>(&part);
@@ -264,7 +264,7 @@ TEST(Rows, RandomPrograms) {
     }
     program.arrays.back().is_live_out = true;
     std::vector<Array> want = program.arrays;
-    RunApart(program.parts, want);
+    RunSeparately(program.parts, want);
     std::vector<RowsPartProgram> parts;
     for (const Part& part : program.parts) {
       const auto* reduce = std::get_if<ReduceProgram>(&part);
@@ -304,7 +304,7 @@ TEST(Rows, SplitsDimensions) {
 }
 
 // Loops that read other rows, or overwrite what another thread reads, are not fused.
-TEST(Rows, LeavesOthers) {
+TEST(Rows, RejectsUnsupportedPrograms) {
   const auto loop = [](Access load, Access store) {
     const int64_t dims[] = {6, 64};
     LoopProgram body({}, dims);

@@ -1,5 +1,5 @@
-// Cumulative reductions in one pass, in the emulator, where blocks wait for earlier ones: against plain
-// loops.
+// Compares one-pass cumulative reductions with plain loops. In the emulator, blocks wait for earlier
+// ones.
 
 #include <algorithm>
 #include <string>
@@ -68,7 +68,7 @@ TEST(Scan, InOnePass) {
   }
 }
 
-// f32 rounds; the bits do not depend on the order in which blocks run.
+// Sums in f32 are rounded, but their bits do not depend on the order in which blocks run.
 TEST(Scan, HasTheSameBitsUnderEverySchedule) {
   const absl::StatusOr<CheckedModule> module = ReadModule(ModuleText("f32", "add", {1, 45000}));
   ASSERT_TRUE(module.ok());

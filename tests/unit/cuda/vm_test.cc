@@ -155,7 +155,7 @@ TEST(Vm, OperationsHaveTheBitsOfTheCpu) {
   EXPECT_GT(compared, 400);
 }
 
-TEST(Vm, FunctionsOfComplexNumbersAreNearTheLibrarys) {
+TEST(Vm, ComplexFunctionsAreCloseToTheCLibrary) {
   int compared = 0;
   for (const ElementType type : {ElementType::kC64, ElementType::kC128}) {
     const double tolerance = type == ElementType::kC64 ? 1e-6 : 1e-12;
@@ -188,7 +188,7 @@ TEST(Vm, IntegerPowersHaveTheBitsOfTheCpu) {
   }
 }
 
-TEST(Vm, ComparisonsAndChoicesHaveTheBitsOfTheCpu) {
+TEST(Vm, ComparisonsAndSelectsHaveTheBitsOfTheCpu) {
   for (const ElementType type : AllTypes()) {
     for (const bool total : {false, true}) {
       for (int direction = 0; direction < 6; ++direction) {

@@ -29,7 +29,7 @@ TEST(ElementBounds, AQuotientByAnIntervalAroundZeroIsUnbounded) {
   EXPECT_EQ(BoundOf(Opcode::kDivide, {6, 0}, {0.25, 0.5}, 24), std::numeric_limits<double>::infinity());
 }
 
-TEST(ElementBounds, AnExtremumHasTheBoundOfTheOperandThatCanWin) {
+TEST(ElementBounds, AnExtremumHasTheBoundOfOperandsThatCanBeSelected) {
   EXPECT_EQ(BoundOf(Opcode::kMaximum, {5, 0.5}, {1, 2}, 5), 0.5);
   EXPECT_EQ(BoundOf(Opcode::kMaximum, {5, 0.5}, {4, 2}, 5), 2);
   EXPECT_EQ(BoundOf(Opcode::kMinimum, {5, 0.5}, {1, 2}, 1), 2);
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(All, FunctionBounds, testing::ValuesIn(kFunctions), [](
   return name;
 });
 
-TEST_P(FunctionBounds, CoverEveryValueOfTheIntervalAndLittleMore) {
+TEST_P(FunctionBounds, CoverEveryValueOfTheIntervalTightly) {
   const Function& function = GetParam();
   for (int i = 0; i <= 40; ++i) {
     const double x = function.low + (function.high - function.low) * i / 40;

@@ -136,7 +136,7 @@ ENTRY e {
   EXPECT_EQ(ErrorOf(reports[2], "z").executions, 2);
 }
 
-TEST_F(ShadowOnDevices, MaximumTakesTheLargestBound) {
+TEST_F(ShadowOnDevices, MaximumHasTheLargestBound) {
   const std::vector<ShadowReport> reports = RunOn(
       "HloModule m\n"
       R"(
@@ -184,7 +184,7 @@ ENTRY e {
 }
 
 // Whether 1 + 2^-24 is above 1 depends on rounding on device 0, so the gathered outcome may differ.
-TEST_F(ShadowOnDevices, CarriesUncertainOutcomes) {
+TEST_F(ShadowOnDevices, PropagatesUncertainOutcomes) {
   const std::vector<ShadowReport> reports =
       RunOn("HloModule m\nENTRY e {\n" + std::string(kHalfAnUlp) +
                 "  one = f32[2] constant({1, 1})\n  g = pred[2] compare(y, one), direction=GT\n"

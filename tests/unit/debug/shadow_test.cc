@@ -50,7 +50,7 @@ ENTRY e {
 
 // 1 + 2^-24 rounds to 1, so s is half an ULP of 1 too small; the difference is 0 instead of 2^-24, whose ULP
 // is 2^-47.
-TEST(Shadow, MeasuresWhatAnInstructionInheritsAndAdds) {
+TEST(Shadow, MeasuresInheritedAndAddedErrors) {
   const ShadowReport report = *RunShadow(Checked(kCancel), {F32({1}), F32({0x1p-24f})}, {});
   EXPECT_EQ(ErrorOf(report, "s").added, 0.5);
   EXPECT_EQ(ErrorOf(report, "s").inherited, 0);
@@ -60,7 +60,7 @@ TEST(Shadow, MeasuresWhatAnInstructionInheritsAndAdds) {
 }
 
 // The condition number of 1.00000006 - 1 is (|s| + |a|) / |d|: about 2^25.
-TEST(Shadow, NamesCancellation) {
+TEST(Shadow, ReportsCancellation) {
   const ShadowReport report = *RunShadow(Checked(kCancel), {F32({1}), F32({0x1p-24f})}, {});
   const std::vector<const InstructionError*> conditions = WorstConditions(report, 10);
   ASSERT_EQ(conditions.size(), 1u);
@@ -69,7 +69,7 @@ TEST(Shadow, NamesCancellation) {
 }
 
 // A comparison whose operands rounding brings together.
-TEST(Shadow, ReportsADecisionThatTheWiderTypeTakesOtherwise) {
+TEST(Shadow, ReportsADecisionThatDiffersInTheWiderType) {
   const CheckedModule module = Checked(R"(HloModule m
 ENTRY e {
   a = f32[1] parameter(0)
@@ -134,7 +134,7 @@ TEST(Shadow, TheBoundOfASumIsTheKnownOne) {
 }
 
 // The terms of a sum of exact operands cancel: |1| + |-1| + |2^-20| divided by 2^-20.
-TEST(Shadow, NamesCancellationOfASum) {
+TEST(Shadow, ReportsCancellationInASum) {
   std::vector<float> values(1000, 0.0f);
   values[0] = 1, values[1] = -1, values[2] = 0x1p-20f;
   const ShadowReport report = *RunShadow(Checked(kSum), {F32(values)}, {});
@@ -187,7 +187,7 @@ ENTRY e {
 }
 
 // Both outputs are off by a percent; only the first depends on the cancellation.
-TEST(Shadow, BlamesOnlyWhatAnOutputDependsOn) {
+TEST(Shadow, ReportsOnlyCausesThatAnOutputDependsOn) {
   const CheckedModule module = Checked(R"(HloModule m
 ENTRY e {
   a = f32[1] parameter(0)

@@ -71,7 +71,7 @@ constexpr int64_t kPiece = PieceTransfer::kPieceBytes;
 const int64_t kSizes[] = {0,          1,          kPiece - 1,      kPiece,          kPiece + 1,
                           4 * kPiece, 5 * kPiece, 8 * kPiece + 17, 23 * kPiece + 5, 24 * kPiece};
 
-TEST_P(StagedCopy, BringsAllBytesFromTheGpu) {
+TEST_P(StagedCopy, CopiesAllBytesFromTheGpu) {
   for (const int64_t size : kSizes) {
     std::vector<std::byte> device = RandomBytes(size), host(device.size());
     LateTransfer transfer(device, true);
@@ -80,7 +80,7 @@ TEST_P(StagedCopy, BringsAllBytesFromTheGpu) {
   }
 }
 
-TEST_P(StagedCopy, BringsAllBytesToTheGpu) {
+TEST_P(StagedCopy, CopiesAllBytesToTheGpu) {
   for (const int64_t size : kSizes) {
     std::vector<std::byte> host = RandomBytes(size), device(host.size());
     const std::vector<std::byte> want = host;

@@ -45,7 +45,7 @@ absl::Status StatusOf(Engine engine, const std::atomic<bool>& cancel) {
 
 class Cancel : public testing::TestWithParam<Engine> {};
 
-TEST_P(Cancel, AFlagThatIsSetEndsTheRunAtOnce) {
+TEST_P(Cancel, ACancelFlagEndsTheRunAtOnce) {
   const std::atomic<bool> cancel = true;
   EXPECT_EQ(StatusOf(GetParam(), cancel).code(), absl::StatusCode::kCancelled);
 }

@@ -10,7 +10,7 @@ namespace hlo::plan::counted_loops_test {
 namespace {
 
 template <class T>
-bool GoesOn(ComparisonDirection direction, T counter, T limit) {
+bool Holds(ComparisonDirection direction, T counter, T limit) {
   switch (direction) {
     case ComparisonDirection::kEq:
       return counter == limit;
@@ -32,7 +32,7 @@ bool GoesOn(ComparisonDirection direction, T counter, T limit) {
 template <class T>
 int Count(ComparisonDirection direction, T counter, T limit, int step) {
   int iterations = 0;
-  for (; GoesOn(direction, counter, limit); ++iterations) {
+  for (; Holds(direction, counter, limit); ++iterations) {
     const int next = counter + step;
     if (next != static_cast<T>(next) || iterations == 1000) return -1;
     counter = static_cast<T>(next);
@@ -62,10 +62,10 @@ void CompareAll(ElementType type) {
   EXPECT_GT(known, 60000);
 }
 
-TEST(CountedLoops, SignedCountersTurnAsOftenAsTheyDo) { CompareAll<int8_t>(ElementType::kS8); }
-TEST(CountedLoops, UnsignedCountersTurnAsOftenAsTheyDo) { CompareAll<uint8_t>(ElementType::kU8); }
+TEST(CountedLoops, SignedTripCountsEqualThoseOfCounting) { CompareAll<int8_t>(ElementType::kS8); }
+TEST(CountedLoops, UnsignedTripCountsEqualThoseOfCounting) { CompareAll<uint8_t>(ElementType::kU8); }
 
-TEST(CountedLoops, UsualOnesAreKnown) {
+TEST(CountedLoops, CommonTripCounts) {
   const CountedLoop up{.step = 1, .direction = ComparisonDirection::kLt};
   EXPECT_EQ(TripCount(up, 0, 10), 10);
   EXPECT_EQ(TripCount(up, 10, 10), 0);

@@ -254,7 +254,7 @@ TEST_P(Devices, TransfersNeedPairs) {
   ExpectIn(outcome.error, "has no frontend attribute _xla_send_recv_source_target_pairs");
 }
 
-TEST_P(Devices, AReceiveIsCompletedBehindALoop) {
+TEST_P(Devices, AReceiveIsCompletedAfterALoop) {
   // The recv starts in one iteration and completes in the next.
   const Outcome outcome = Run(R"(
 c {
@@ -365,7 +365,7 @@ ENTRY e {
   ExpectIn(outcome.warnings[0], "two updates write the same rows");
 }
 
-TEST_P(Devices, AnInPlacePermuteKeepsTheOutputElsewhere) {
+TEST_P(Devices, AnInPlacePermuteKeepsOtherElementsOfTheOutput) {
   // spmd 7, example 16, with 10r in place of the input's elements.
   const Outcome outcome = Run(R"(
 ENTRY e {
@@ -399,7 +399,7 @@ ENTRY e {
            "pairs of the module fit --replicas 4 --partitions 1");
 }
 
-TEST_P(Devices, ARunOfOneDeviceRefusesAModuleOfSeveral) {
+TEST_P(Devices, ARunOnOneDeviceRejectsAModuleForSeveral) {
   Diagnostics diagnostics;
   const std::shared_ptr<Module> module =
       Parse(std::make_shared<SourceText>(

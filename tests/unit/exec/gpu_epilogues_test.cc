@@ -106,7 +106,7 @@ TEST(GpuEpilogues, ToAnotherType) {
          0);  // The result has two uses.
 }
 
-TEST(GpuEpilogues, WhatElseReadsTheProduct) {
+TEST(GpuEpilogues, ProductsWithOtherUses) {
   Expect(std::string(kOperands) + R"(
   p = f32[24,40] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   x = bf16[24,40] convert(p)

@@ -71,34 +71,34 @@ absl::Status RunOn(Failing failing, const std::string& text, Observer* observer 
   return executor.Run({Values(ElementType::kF32, {8}, 1, false)}, options, {}).status();
 }
 
-TEST(GpuErrors, OfALoopNameIt) {
+TEST(GpuErrors, ErrorsInALoopNameTheLoop) {
   const absl::Status status = RunOn(Failing::kCopyToHost, kLoop);
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(status.message()),
               StartsWith("t.hlo:11:23: 'turns' (f32[8] while): the GPU is gone"));
 }
 
-TEST(GpuErrors, OfAWatchedStepNameIt) {
+TEST(GpuErrors, ErrorsOfAnObservedStepNameTheStep) {
   Observer watching;
   EXPECT_THAT(std::string(RunOn(Failing::kWaiting, kSine, &watching).message()),
               StartsWith("t.hlo:3:19: 's' (f32[8] sine): the GPU is gone"));
 }
 
 // The message names the innermost step.
-TEST(GpuErrors, OfAWatchedStepInALoopNameIt) {
+TEST(GpuErrors, ErrorsOfAnObservedStepInALoopNameTheStep) {
   Observer watching;
   const std::string message(RunOn(Failing::kWaiting, kLoop, &watching).message());
   EXPECT_THAT(message, HasSubstr("'more' (pred[] compare): the GPU is gone"));
   EXPECT_EQ(message.find("while"), std::string::npos) << message;
 }
 
-TEST(GpuErrors, OutOfMemorySaysForWhat) {
+TEST(GpuErrors, OutOfMemoryNamesTheAllocation) {
   const absl::Status status = RunOn(Failing::kMemory, kSine);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(status.message(), "no memory for the buffers of the plan");
 }
 
-TEST(GpuErrors, HaveTheCodesOfTheirKinds) {
+TEST(GpuErrors, HaveTheStatusCodesOfTheirKinds) {
 #ifdef HLO_RUN_HAS_CUDA
   constexpr int kMemoryAllocation = 2, kNoDevice = 100, kIllegalAddress = 700, kInvalidValue = 1;
   EXPECT_TRUE(device::CudaStatus(0, "x").ok());

@@ -31,7 +31,7 @@ Literal Draw(const Shape& shape, std::mt19937& random) {
   return literal;
 }
 
-// One GPU for all devices, and three GPUs in turn; a machine's GPUs may be fewer.
+// Uses one GPU for all devices, or up to three GPUs round-robin.
 std::vector<Device> Targets() {
   if (kOnGpu) {
     const int count = static_cast<int>(device::ListGpus()->size());
@@ -123,7 +123,7 @@ ENTRY e {
                              19);
 }
 
-TEST(GpuExchange, ResultsThatNobodyReads) {
+TEST(GpuExchange, UnusedResults) {
   ExpectAsReferenceOnDevices(WithReducers(R"(
 ENTRY e {
   a = f32[8] parameter(0)

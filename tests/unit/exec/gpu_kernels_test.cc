@@ -18,7 +18,7 @@ const char* const kComparators[] = {
     "constant(1)\n"
     "  ROOT r = pred[] compare(y, one), direction=EQ\n"};
 
-TEST(GpuKernels, SortByAnyCode) {
+TEST(GpuKernels, SortByAnyComparator) {
   for (const char* comparator : kComparators) {
     for (const int64_t n : {1, 2, 15, 16, 17, 31, 33, 64, 100, 257}) {
       const std::string size = std::to_string(n);
@@ -33,7 +33,7 @@ TEST(GpuKernels, SortByAnyCode) {
   }
 }
 
-TEST(GpuKernels, SortOfColumnsByAnyCode) {
+TEST(GpuKernels, SortOfColumnsByAnyComparator) {
   ExpectAsReference(
       "before { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  x = f32[] abs(a)\n  y = f32[] abs(b)\n"
       "  ROOT r = pred[] compare(x, y), direction=GT }\nENTRY e { k = f32[70,3] parameter(0)\n"
@@ -83,7 +83,7 @@ TEST(GpuKernels, ScatterOfSeveralArrays) {
   }
 }
 
-TEST(GpuKernels, ScansOfAnyCode) {
+TEST(GpuKernels, ScansWithAnyCombiner) {
   for (const bool reversed : {false, true}) {
     for (const int64_t n : {1, 9, 140}) {
       const std::string size = std::to_string(n),

@@ -143,21 +143,21 @@ TEST_P(GpuLoop, PlansAreCapturedInTheSecondRun) {
   EXPECT_EQ(counts_.graphs, 0);
 }
 
-TEST_P(GpuLoop, OfConstantBoundsNeverAsksTheHost) {
+TEST_P(GpuLoop, ConstantBoundsNeedNoHostSynchronization) {
   Load(Doubling("constant(5)"));
   EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({0})}), (std::vector<int32_t>{32, 64, -96}));
   EXPECT_EQ(counts_.to_host, 1);  // Copies the result only.
   EXPECT_EQ(counts_.recorded, 0);
 }
 
-TEST_P(GpuLoop, OfAComputedLimitAsksOnce) {
+TEST_P(GpuLoop, AComputedLimitIsReadOnce) {
   Load(Doubling("add(p, p)"));
   EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({2})}), (std::vector<int32_t>{16, 32, -48}));
   EXPECT_EQ(counts_.to_host, 2);  // Copies the limit and the result.
   EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({-4})}), (std::vector<int32_t>{1, 2, -3}));
 }
 
-TEST_P(GpuLoop, WhoseStepsAreCountedAsksEveryTurn) {
+TEST_P(GpuLoop, StepLimitsSynchronizeInEveryIteration) {
   Load(Doubling("constant(5)"));
   EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({0})}, {.max_steps = 1000}), (std::vector<int32_t>{32, 64, -96}));
   EXPECT_EQ(counts_.to_host, 7);
@@ -202,7 +202,7 @@ ENTRY e {
   ROOT r = s32[5] concatenate(now, before, counts), dimensions={0}
 })";
 
-TEST_P(GpuLoop, OfUnknownLengthRepeatsItself) {
+TEST_P(GpuLoop, UnknownTripCountsAreCaptured) {
   Load(kCollatz);
   for (int run = 0; run < 2; ++run) {
     EXPECT_EQ(Run({S32({27, 4}, {2})}), (std::vector<int32_t>{1, 4, 2, 1, 111}));
@@ -219,7 +219,7 @@ TEST_P(GpuLoop, OfUnknownLengthRepeatsItself) {
 }
 
 // Sums 1 + ... + 4 in a loop with constant bounds until the total reaches 45.
-TEST_P(GpuLoop, HoldsACountedLoop) {
+TEST_P(GpuLoop, ContainsACountedLoop) {
   Load(R"(
 inner_cond { s = (s32[], s32[]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
@@ -264,7 +264,7 @@ body { t = s32[] parameter(0)
 ENTRY e { t = s32[] parameter(0)
   ROOT w = s32[] while(t), condition=cond, body=body })";
 
-TEST_P(GpuLoop, WithABranchAsksUntilAllWereTaken) {
+TEST_P(GpuLoop, BranchesSynchronizeUntilAllWereTaken) {
   Load(kSteps);
   EXPECT_EQ(Run({S32({3})}), (std::vector<int32_t>{50}));
   // Predicate and branch index for 3, 6 and 12; the predicate of 13; the result.

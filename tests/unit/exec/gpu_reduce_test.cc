@@ -141,7 +141,7 @@ class Names : public Observer {
   std::vector<std::string> names;
 };
 
-TEST(GpuReduce, TakesTheKernelOfTheShape) {
+TEST(GpuReduce, SelectsTheKernelByShape) {
   const std::pair<Reduction, std::string> cases[] = {
       {{"f32", "add", "0", {64, 1000}, {1}}, "reduce rows by 32, sums in f64"},
       {{"f32", "add", "0", {64, 5000}, {1}}, "reduce rows by 256, sums in f64"},

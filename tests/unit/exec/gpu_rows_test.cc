@@ -131,7 +131,7 @@ Literal Numbers(const Shape& shape, bool specials) {
 }
 
 // Expects that the planned memory allows every launch of rows.
-void ExpectApart(const CheckedModule& module) {
+void ExpectValidOverlaps(const CheckedModule& module) {
   const absl::StatusOr<plan::Plan> plan = plan::MakePlan(module, nullptr, plan::Target::kGpu, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
   const plan::GpuPlan gpu = plan::MakeGpuPlan(*plan, OpenTestGpu(TestDevices()[0])->properties());
@@ -150,7 +150,7 @@ void ExpectApart(const CheckedModule& module) {
 void ExpectFused(const std::string& text, int rows, int replaced, CompareRule rule, bool specials = false) {
   SCOPED_TRACE(text);
   const CheckedModule module = Load(text);
-  ExpectApart(module);
+  ExpectValidOverlaps(module);
   std::vector<Literal> arguments;
   for (const Instruction* parameter : module.module().entry()->parameters())
     arguments.push_back(Numbers(parameter->shape(), specials));
@@ -210,7 +210,7 @@ TEST(GpuRows, LongRowsAreOneLaunch) {
   }
 }
 
-TEST(GpuRows, OtherRowsRunAsBefore) {
+TEST(GpuRows, UnsupportedRowsAreNotFused) {
   for (const auto& [name, body, replaced] : kNorms) {
     SCOPED_TRACE(name);
     for (const auto& [rows, columns] :
@@ -257,7 +257,7 @@ ENTRY e {
 }
 
 // Intermediate values that others read are stored.
-TEST(GpuRows, StoresWhatOthersRead) {
+TEST(GpuRows, StoresValuesWithOtherReaders) {
   ExpectFused(std::string(kCombiners) + R"(
 ENTRY e {
   x = f32[20,96] parameter(0)

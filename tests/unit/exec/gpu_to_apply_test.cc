@@ -91,7 +91,7 @@ TEST(GpuToApply, Reduces) {
   }
 }
 
-TEST(GpuToApply, ReducesNothing) {
+TEST(GpuToApply, ReducesEmptyArrays) {
   ExpectEntryAsReference(
       "  a = s32[3,0] parameter(0)\n  b = s32[] parameter(1)\n"
       "  ROOT r = s32[3] reduce(a, b), dimensions={1}, to_apply=combine\n",

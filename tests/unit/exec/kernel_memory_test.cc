@@ -30,7 +30,7 @@ class FromFirstStep : public Observer {
 
 class KernelMemory : public testing::TestWithParam<Case> {};
 
-TEST_P(KernelMemory, IsWhatThePlanSays) {
+TEST_P(KernelMemory, EqualsTheEstimateOfThePlan) {
 #ifndef HLO_TEST_COUNTS
   GTEST_SKIP() << "memory is not counted under this library or sanitizer";
 #endif
@@ -52,7 +52,7 @@ TEST_P(KernelMemory, IsWhatThePlanSays) {
       data[i] = static_cast<std::byte>((i * 2654435761) >> 13 & 0x3f);  // No infinities and no NaN.
   }
   EXPECT_TRUE(Executable::Make(*checked, Engine::kFast)->Run(arguments).ok());  // Fills thread-local caches.
-  DropReturnedPages();
+  FreeCachedPages();
   const int64_t start = test::live;
   FromFirstStep observer;
   EXPECT_TRUE(executable->Run(arguments, {.observer = &observer}).ok());

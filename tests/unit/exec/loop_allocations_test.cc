@@ -41,7 +41,7 @@ iteration { p = )" +
 
 class LoopAllocations : public testing::TestWithParam<Case> {};
 
-TEST_P(LoopAllocations, DoNotGrowWithTheTurns) {
+TEST_P(LoopAllocations, DoNotDependOnTheTripCount) {
 #ifndef HLO_TEST_COUNTS
   GTEST_SKIP() << "allocations are not counted under this library or sanitizer";
 #endif

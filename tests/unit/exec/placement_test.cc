@@ -11,7 +11,7 @@
 namespace hlo::plan::placement_test {
 namespace {
 
-void ExpectApart(const std::vector<LiveRange>& live_ranges, const OffsetAssignment& assignment) {
+void ExpectDisjoint(const std::vector<LiveRange>& live_ranges, const OffsetAssignment& assignment) {
   ASSERT_EQ(assignment.offsets.size(), live_ranges.size());
   for (size_t i = 0; i < live_ranges.size(); ++i) {
     const LiveRange& a = live_ranges[i];
@@ -26,7 +26,7 @@ void ExpectApart(const std::vector<LiveRange>& live_ranges, const OffsetAssignme
   }
 }
 
-TEST(OffsetAssignment, KeepsValuesApartAndAligned) {
+TEST(OffsetAssignment, RangesAreDisjointAndAligned) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     std::vector<LiveRange> live_ranges;
@@ -37,7 +37,7 @@ TEST(OffsetAssignment, KeepsValuesApartAndAligned) {
                              static_cast<int64_t>(random() % (1 << random() % 12))});
     }
     const OffsetAssignment assignment = AssignOffsets(live_ranges);
-    ExpectApart(live_ranges, assignment);
+    ExpectDisjoint(live_ranges, assignment);
     for (size_t i = 0; i < live_ranges.size(); ++i) {
       const int64_t bytes = live_ranges[i].byte_count;
       const int64_t alignment = bytes > 32 ? 64 : bytes > 16 ? 32 : bytes > 8 ? 16 : bytes > 4 ? 8 : 4;
@@ -46,11 +46,11 @@ TEST(OffsetAssignment, KeepsValuesApartAndAligned) {
   }
 }
 
-TEST(OffsetAssignment, PutsNothingSmallWhereSomethingLargeFits) {
+TEST(OffsetAssignment, SmallBuffersDoNotFragmentLargeGaps) {
   const std::vector<LiveRange> live_ranges = {
       {1, 3, 4096}, {3, 5, 4096}, {4, 8, 4}, {5, 7, 4096}, {7, 8, 4096}};
   const OffsetAssignment assignment = AssignOffsets(live_ranges);
-  ExpectApart(live_ranges, assignment);
+  ExpectDisjoint(live_ranges, assignment);
   EXPECT_EQ(assignment.byte_count, 2 * 4096 + 4);
 }
 

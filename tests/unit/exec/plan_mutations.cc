@@ -35,7 +35,7 @@ class Mutator {
       case 2:
         return SwapArguments();
       case 3:
-        return Unite();
+        return MergeBuffers();
       case 4:
         return MoveBuffer();
       case 5:
@@ -148,7 +148,7 @@ class Mutator {
     return a.slot != b.slot;
   }
   // Replaces every use of one buffer with the other.
-  bool Unite() {
+  bool MergeBuffers() {
     const Slot from = AnySlot(), to = SlotLike(from);
     if (from == to) return false;
     const auto change = [&](int32_t& slot) {

@@ -130,8 +130,8 @@ void RunMutants(plan::Target target, int64_t mutants) {
                counts[kind].rejected);
 }
 
-TEST(PlanMutations, AreRejectedWhereTheyChangeAResult) { RunMutants(plan::Target::kCpu, 10'000); }
-TEST(PlanMutations, OfAGpuAreRejectedWhereTheyChangeAResult) { RunMutants(plan::Target::kGpu, 2'000); }
+TEST(PlanMutations, AreRejectedIfTheyChangeAResult) { RunMutants(plan::Target::kCpu, 10'000); }
+TEST(PlanMutations, OnAGpuAreRejectedIfTheyChangeAResult) { RunMutants(plan::Target::kGpu, 2'000); }
 
 }  // namespace
 }  // namespace hlo::plan_mutations_test

@@ -84,7 +84,7 @@ TEST(PlanningTime, OfLoopsInLoops) {
   ExpectQuickPlan(text);
 }
 
-TEST(PlanningTime, OfManyStatesThatBeginAlike) {
+TEST(PlanningTime, OfManyStatesWithEqualInitialValues) {
   constexpr int64_t kStates = 600;
   const std::string state = State(kStates);
   std::string text = "HloModule m\n" + Condition(0, state);

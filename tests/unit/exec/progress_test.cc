@@ -50,9 +50,10 @@ ENTRY e { x = f32[100] parameter(0)  zero = s32[] constant(0)
 }
 
 // Checks the loops that observers see.
-class LoopsSeen : public Observer {
+class LoopRecorder : public Observer {
  public:
-  LoopsSeen(bool needs_inner_steps, int64_t inner) : needs_inner_steps_(needs_inner_steps), inner_(inner) {}
+  LoopRecorder(bool needs_inner_steps, int64_t inner)
+      : needs_inner_steps_(needs_inner_steps), inner_(inner) {}
   bool needs_inner_steps() const override { return needs_inner_steps_; }
   absl::Status BeforeStep(const StepView& step) override {
     const std::vector<RunningLoop> loops = step.loops();
@@ -75,10 +76,10 @@ class LoopsSeen : public Observer {
   const int64_t inner_;
 };
 
-LoopsSeen Watch(const std::string& sorted, int64_t inner, bool inner_steps, Engine engine,
-                Device device = {}) {
+LoopRecorder Watch(const std::string& sorted, int64_t inner, bool inner_steps, Engine engine,
+                   Device device = {}) {
   const CheckedModule module = Load(Nested(sorted, inner));
-  LoopsSeen seen(inner_steps, inner);
+  LoopRecorder seen(inner_steps, inner);
   const EvaluateOptions options = {.observer = &seen};
   const absl::StatusOr<Literal> value =
       Execute(module, *MakeInputs(module.module(), InputFill::kUniform, 1), engine, options, device);
@@ -90,7 +91,7 @@ constexpr char kSort[] = "sort(x), dimensions={0}, to_apply=less";
 
 TEST(Loops, BytecodeCountsIterations) {
   for (const std::string& sorted : {std::string(kSort), std::string("add(x, x)")}) {
-    const LoopsSeen seen = Watch(sorted, 5000, false, Engine::kFast);
+    const LoopRecorder seen = Watch(sorted, 5000, false, Engine::kFast);
     EXPECT_EQ(seen.most_outer, 3);
     EXPECT_GT(seen.most_inner, 3000) << "it is looked at every 1024 iterations";
     EXPECT_TRUE(seen.trip_counts_are_known);
@@ -98,14 +99,14 @@ TEST(Loops, BytecodeCountsIterations) {
 }
 
 TEST(Loops, StepsCountIterations) {
-  const LoopsSeen fast = Watch(kSort, 20, true, Engine::kFast);
+  const LoopRecorder fast = Watch(kSort, 20, true, Engine::kFast);
   EXPECT_EQ(fast.most_outer, 3);
   EXPECT_EQ(fast.most_inner, 20);
   EXPECT_TRUE(fast.trip_counts_are_known);
-  const LoopsSeen reference = Watch(kSort, 20, true, Engine::kReference);
+  const LoopRecorder reference = Watch(kSort, 20, true, Engine::kReference);
   EXPECT_EQ(reference.most_outer, 3);
   EXPECT_EQ(reference.most_inner, 20);
-  const LoopsSeen gpu = Watch(kSort, 20, true, Engine::kFast, {.kind = Device::Kind::kEmulatedGpu});
+  const LoopRecorder gpu = Watch(kSort, 20, true, Engine::kFast, {.kind = Device::Kind::kEmulatedGpu});
   EXPECT_EQ(gpu.most_outer, 3);
   EXPECT_TRUE(gpu.trip_counts_are_known);
 }
@@ -158,7 +159,7 @@ TEST(Progress, ShowsTheIterationsOfLoops) {
   EXPECT_NE(shown.find(" of 9000, at w (while) 2 of 2 in e"), std::string::npos) << shown;
 }
 
-TEST(Progress, ShowsWhatTheThreadReports) {
+TEST(Progress, ShowsActivitiesOfTheThread) {
   const std::string shown = Shown([](Progress&) {
     for (int k = 0; k < 100; ++k) {
       Report({.what = "reading x.npy", .done = 3, .total = 4, .unit = "bytes"});

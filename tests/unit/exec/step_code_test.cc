@@ -103,10 +103,10 @@ class Program {
       std::memmove(stores ? far : frame + place, stores ? frame + place : far, byte_count);
     });
   }
-  void FarCall(int argument) {
+  void MemoryCall(int argument) {
     const TileCall call = FindTileOp(Opcode::kAdd, ElementType::kS32);
-    const StepCode::FarPlace all = {argument, 0, StepCode::kNoAddress};
-    code.CallFar({call, 8, all, {all, all, {}}});
+    const StepCode::MemoryPlace all = {argument, 0, StepCode::kNoAddress};
+    code.CallOnMemory({call, 8, all, {all, all, {}}});
     deeds.push_back([=](std::byte*, void* const* arguments) {
       const void* in[] = {arguments[argument], arguments[argument], nullptr};
       call.function(8, arguments[argument], in, call.parameter);
@@ -173,7 +173,7 @@ struct Memory {
   void* arguments[2];
 };
 
-TEST(StepCode, DoesWhatIsSaidInTurn) {
+TEST(StepCode, ExecutesOperationsInOrder) {
   for (uint32_t seed = 0; seed < 2000; ++seed) {
     Program program(seed);
     for (int k = 0; k < 12; ++k) program.Any(program.Slot());
@@ -187,7 +187,7 @@ TEST(StepCode, DoesWhatIsSaidInTurn) {
 }
 
 // Retargeting: a result is copied at the end, or computed directly at its destination.
-TEST(StepCode, PutsResultsElsewhereWithoutADifference) {
+TEST(StepCode, RetargetingKeepsTheResults) {
   constexpr FramePlace kTo = 0, kFrom = 2 * kSlotBytes;
   int retargeted = 0, refused = 0;
   for (uint32_t seed = 0; seed < 20000; ++seed) {
@@ -200,7 +200,7 @@ TEST(StepCode, PutsResultsElsewhereWithoutADifference) {
       if (kind < 2 && !Program::IsFloat(out) && out != kFrameBytes - kSlotBytes)
         program.Far(out, kind);
       else if (kind == 2)
-        program.FarCall(program.Below(2));
+        program.MemoryCall(program.Below(2));
       else
         program.Any(out);
     };

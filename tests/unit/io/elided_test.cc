@@ -35,7 +35,7 @@ struct Filled {
   }
 };
 
-TEST(Elided, CounterIsWhatXlasReaderPutsThere) {
+TEST(Elided, CounterGivesTheValuesOfXlasReader) {
   const Filled filled({"counter"});
   const char* want[] = {"{0, 1, 2}",
                         "{3, 0, 0, 0, 0, 1}",
@@ -48,7 +48,7 @@ TEST(Elided, CounterIsWhatXlasReaderPutsThere) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(filled[i], want[i]) << i;
 }
 
-TEST(Elided, RandomIsDrawnLikeArguments) {
+TEST(Elided, RandomConstantsAreGeneratedLikeArguments) {
   const absl::StatusOr<std::vector<Literal>> arguments =
       MakeInputs(*ModuleOf("HloModule m\nENTRY e { a = s32[3] parameter(0)\n ROOT b = s8[6] parameter(1) }"),
                  InputFill::kUniform, 5);
@@ -59,7 +59,7 @@ TEST(Elided, RandomIsDrawnLikeArguments) {
   EXPECT_NE(Filled({"random"})[0], filled[0]);
 }
 
-TEST(Elided, AFileGoesToOneConstantAndTheRestIsFilled) {
+TEST(Elided, AFileSetsOneConstantAndTheOthersAreFilled) {
   const TemporaryFolder folder;
   const std::string file = folder.Write("h.txt", "{7, 9}");
   const Filled filled({"%h=" + file, "zeros"});

@@ -67,16 +67,16 @@ struct Refused {
   const char* shape;
   const char* message;
 };
-class SaysWhatDoesNotFit : public testing::TestWithParam<Refused> {};
+class InvalidFiles : public testing::TestWithParam<Refused> {};
 
-TEST_P(SaysWhatDoesNotFit, Message) {
+TEST_P(InvalidFiles, Message) {
   const Refused& refused = GetParam();
   const absl::StatusOr<Literal> value = ReadValue(Data(refused.file), ShapeOf(refused.shape));
   EXPECT_EQ(ErrorOf(value), Data(refused.file) + ": " + refused.message);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Files, SaysWhatDoesNotFit,
+    Files, InvalidFiles,
     testing::Values(
         Refused{"f32.npy", "f64[2,3]", "found f32[2,3], expected f64[2,3] (--convert allows other types)"},
         Refused{"f32.npy", "f32[3,2]", "found f32[2,3], expected f32[3,2]"},
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "the ending of the name must be .npy, .npz, .safetensors, .json, .txt, .pb, .pbtxt, .bin or "
                 ".raw"}));
 
-TEST(Files, CutAnywhereGiveAnError) {
+TEST(Files, TruncatedFilesAreErrors) {
   const TemporaryFolder folder;
   struct Whole {
     const char* file;
@@ -115,7 +115,7 @@ TEST(Files, CutAnywhereGiveAnError) {
   }
 }
 
-TEST(Files, ChangedByteByByteNeverDoHarm) {
+TEST(Files, MutatedFilesNeverCrash) {
   const TemporaryFolder folder;
   for (const char* file : {"f32.npy", "zip64.npz", "args.safetensors"}) {
     const std::string bytes = BytesOf(Data(file));
@@ -135,7 +135,7 @@ std::string Npy(const std::string& dictionary, const std::string& elements = "")
   return header + dictionary + elements;
 }
 
-TEST(Npy, HeadersThatLieAreRefused) {
+TEST(Npy, InconsistentHeadersAreRejected) {
   const TemporaryFolder folder;
   const auto error = [&](const std::string& bytes, const std::string& shape) {
     std::string message = ErrorOf(ReadValue(folder.Write("x.npy", bytes), ShapeOf(shape)));
@@ -155,7 +155,7 @@ TEST(Npy, HeadersThatLieAreRefused) {
             "is not a well-formed .npy array: its header lacks one of 'descr', 'fortran_order', 'shape'");
 }
 
-TEST(Writing, GivesBackWhatWasWritten) {
+TEST(Writing, ReadsBackWrittenValues) {
   const TemporaryFolder folder;
   const std::string shape = "(f32[2,2], (bf16[3], s4[2], pred[2], c64[1], f8e4m3fn[2], u64[]), f32[0,2])";
   const Literal value = LiteralOf(
@@ -169,7 +169,7 @@ TEST(Writing, GivesBackWhatWasWritten) {
   }
 }
 
-TEST(Writing, IsDeterministicAndLeavesNothingBeside) {
+TEST(Writing, IsDeterministicAndLeavesNoOtherFiles) {
   const TemporaryFolder folder;
   const Literal value = LiteralOf("(f32[2], s32[])", "({1,2},3)");
   ASSERT_TRUE(WriteValue(folder / "a.npz", value).ok());
@@ -202,7 +202,7 @@ TEST(Writing, StoresOnlyTheRunTimeSizes) {
   EXPECT_EQ(bounded->dynamic_size(0), 2);
 }
 
-TEST(Writing, SaysWhyItCannot) {
+TEST(Writing, ReportsTheReasonOfAFailure) {
   const TemporaryFolder folder;
   const auto error = [&](const std::string& path, const Literal& value) {
     return std::string(Message(WriteValue(path, value)));

@@ -17,7 +17,7 @@ std::string Entry(const std::string& type) {
   return "HloModule m\nENTRY e { ROOT a = " + type + " parameter(0) }";
 }
 
-TEST(MadeUp, FloatsAreWithinTheUnitIntervalAndSpread) {
+TEST(GeneratedInputs, FloatsAreSpreadOverTheUnitInterval) {
   const Literal value = Make(Entry("f32[1000]"), InputFill::kUniform)[0];
   double sum = 0, least = 1, most = -1;
   for (const float x : value.span<float>()) {
@@ -32,7 +32,7 @@ TEST(MadeUp, FloatsAreWithinTheUnitIntervalAndSpread) {
   EXPECT_GT(most, 0.95);
 }
 
-TEST(MadeUp, NormalHasTheMomentsOfOne) {
+TEST(GeneratedInputs, NormalHasTheMomentsOfAStandardNormal) {
   const Literal value = Make(Entry("f64[10000]"), InputFill::kNormal)[0];
   double sum = 0, squares = 0;
   for (const double x : value.span<double>()) sum += x, squares += x * x;
@@ -40,13 +40,13 @@ TEST(MadeUp, NormalHasTheMomentsOfOne) {
   EXPECT_NEAR(squares / 10000, 1, 0.05);
 }
 
-TEST(MadeUp, DependsOnTheSeedAlone) {
+TEST(GeneratedInputs, DependOnTheSeedAlone) {
   const std::string a = ToString(Make(Entry("s32[20]"), InputFill::kUniform, 7)[0]);
   EXPECT_EQ(a, ToString(Make(Entry("s32[20]"), InputFill::kUniform, 7)[0]));
   EXPECT_NE(a, ToString(Make(Entry("s32[20]"), InputFill::kUniform, 8)[0]));
 }
 
-TEST(MadeUp, PlainFillsSuitEveryType) {
+TEST(GeneratedInputs, PlainFillsSuitEveryType) {
   EXPECT_EQ(ToString(Make(Entry("s2[5]"), InputFill::kIota)[0]), "{0, 1, 0, 1, 0}");
   EXPECT_EQ(ToString(Make(Entry("pred[3]"), InputFill::kIota)[0]), "{0, 1, 0}");
   EXPECT_EQ(ToString(Make(Entry("f8e4m3fn[2,2]"), InputFill::kOnes)[0]), "{ { 1, 1 }, { 1, 1 } }");
@@ -56,7 +56,7 @@ TEST(MadeUp, PlainFillsSuitEveryType) {
 }
 
 // Indices that reach a gather from 5 rows through a conversion, a loop, a call and a fusion.
-TEST(MadeUp, IndicesStayWithinWhatTheyIndex) {
+TEST(GeneratedInputs, IndicesAreInBounds) {
   constexpr char kProgram[] = R"(
 HloModule m
 fused {

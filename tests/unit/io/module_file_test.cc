@@ -61,7 +61,7 @@ TEST(ModuleFile, PartitionedModulesHaveTheShardingsThatTheyRecord) {
   EXPECT_EQ(text(*module->entry()->root()), "sharding={" + sharding + ", {mesh[], replicated}}");
 }
 
-TEST(ModuleFile, SnapshotsBringArgumentsAndResult) {
+TEST(ModuleFile, SnapshotsContainArgumentsAndResult) {
   const absl::StatusOr<ModuleFile> file = ReadModuleFile(Data("snapshot.pb"));
   ASSERT_NE(Parsed(file), nullptr);
   ASSERT_TRUE(file->arguments && file->result);
@@ -113,7 +113,7 @@ TEST(ModuleFile, AComparisonNeedsNoOrder) {
   EXPECT_EQ(module->entry()->root()->Get<attr::direction>(), ComparisonDirection::kLt);
 }
 
-TEST(ModuleFile, UnoptimizedSnapshotsAreKnownByTheirText) {
+TEST(ModuleFile, UnoptimizedSnapshotsAreRecognisedByTheirText) {
   const std::string text = std::string(kProtoText) +
                            "partitions { arguments { shape { element_type: U8 dimensions: 2 dimensions: 3 } "
                            "u8s: \"\\001\\002\\003\\004\\005\\006\" } }";
@@ -138,7 +138,7 @@ std::string Replaced(const std::string& what, const std::string& by) {
   return Refusal("m.pbtxt", text);
 }
 
-TEST(ModuleFile, RefusalsSayWhatIsWrong) {
+TEST(ModuleFile, ErrorsNameTheProblem) {
   EXPECT_EQ(Refusal("m.pb", "no message"),
             "m.pb: is neither an HloModuleProto, nor an HloProto, nor an HloSnapshot: the message is damaged "
             "or cut "

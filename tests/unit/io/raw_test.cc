@@ -22,7 +22,7 @@ std::string Written(const TemporaryFolder& folder, const std::string& shape, con
   return BytesOf(folder / "y.raw");
 }
 
-TEST(Raw, ElementsLieInTheOrderOfTheLayout) {
+TEST(Raw, ElementsHaveTheOrderOfTheLayout) {
   const TemporaryFolder folder;
   EXPECT_EQ(Read(folder, "u8[2,3]{1,0}", Bytes({1, 2, 3, 4, 5, 6})), "{ { 1, 2, 3 }, { 4, 5, 6 } }");
   EXPECT_EQ(Read(folder, "u8[2,3]{0,1}", Bytes({1, 2, 3, 4, 5, 6})), "{ { 1, 3, 5 }, { 2, 4, 6 } }");
@@ -36,7 +36,7 @@ TEST(Raw, TilesArePaddedWithZeros) {
   EXPECT_EQ(Written(folder, "u8[3]{0:T(2)L(8)}", "{1,2,3}"), Bytes({1, 2, 3, 0, 0, 0, 0, 0}));
 }
 
-TEST(Raw, NarrowElementsTakeAByteOrTheirBits) {
+TEST(Raw, NarrowElementsOccupyAByteOrTheirBits) {
   const TemporaryFolder folder;
   EXPECT_EQ(Written(folder, "s4[3]{0}", "{-1,7,-8}"), Bytes({0x0f, 7, 8}));
   EXPECT_EQ(Written(folder, "s4[3]{0:E(4)}", "{-1,7,-8}"), Bytes({0x7f, 8}));
@@ -49,7 +49,7 @@ TEST(Raw, TuplesAreTheirArraysOneAfterTheOther) {
   EXPECT_EQ(Written(folder, "(u8[2]{0}, (u16[]), u8[0]{0})", "({1,2}, (3), {})"), Bytes({1, 2, 3, 0}));
 }
 
-TEST(Raw, RunTimeSizesStandBehindTheArrayOrInItsMetadata) {
+TEST(Raw, RunTimeSizesFollowTheArrayOrAreInItsMetadata) {
   const TemporaryFolder folder;
   const absl::StatusOr<Literal> behind = ReadValue(
       folder.Write("x.bin", Bytes({1, 2, 3, 4, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0})), ShapeOf("u8[<=3,2]{1,0}"));
@@ -78,7 +78,7 @@ TEST(Raw, WrongByteCountsAreExplained) {
                 ": f32[2]{0:SC(0:1)} is cut over several memories, so it is not a single row of bytes");
 }
 
-TEST(Raw, ArgumentsLieByTheEntryLayout) {
+TEST(Raw, ArgumentsHaveTheEntryLayout) {
   const TemporaryFolder folder;
   const std::shared_ptr<Module> module = ModuleOf(R"(
 HloModule m, entry_computation_layout={(u8[2,3]{0,1}, (u8[], u8[2]))->u8[2,3]{0,1:T(2,4)}}

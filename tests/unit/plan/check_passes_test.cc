@@ -44,7 +44,7 @@ const char* const kSubtract =
 
 std::vector<Pass> AllPasses() { return {Passes().begin(), Passes().end()}; }
 
-TEST(CheckPassesTest, PassesThatKeepTheMeaningAreFine) {
+TEST(CheckPassesTest, CorrectPassesAreAccepted) {
   const absl::Status status = RunChecked(AllPasses(), Module(kSubtract));
   EXPECT_TRUE(status.ok()) << status;
 }

@@ -29,7 +29,7 @@ using cpu::StepCode;
 using Parts = cpu::StepCodeParts;
 
 // Counts by kind of mutation.
-struct Tally {
+struct Counts {
   int64_t mutants = 0, rejected = 0, equal = 0, changed = 0;
 };
 
@@ -141,7 +141,7 @@ class Mutator {
   std::string ChangeTable(StepCode& code, int64_t slots) {
     auto& tiles = Parts::Tiles(code);
     auto& ranges = Parts::Ranges(code);
-    auto& far = Parts::FarCalls(code);
+    auto& far = Parts::MemoryCalls(code);
     auto& tables = Parts::Tables(code);
     auto& targets = Parts::Targets(code);
     const auto any = [&](auto& table) -> auto& { return table[Below(static_cast<int64_t>(table.size()))]; };
@@ -161,8 +161,8 @@ class Mutator {
       }
       case 2: {
         if (far.empty()) return "";
-        StepCode::FarCall& call = any(far);
-        StepCode::FarPlace& place = Below(2) == 0 ? call.out : call.in[Below(3)];
+        StepCode::MemoryCall& call = any(far);
+        StepCode::MemoryPlace& place = Below(2) == 0 ? call.out : call.in[Below(3)];
         if (Below(3) == 0)
           place.argument = static_cast<int32_t>(Below(slots));
         else if (Below(2) == 0)
@@ -228,11 +228,11 @@ class CodeMutants : public testing::Test {
       auto mutant = std::make_shared<plan::PlanCode>(*code);
       const std::string kind = mutator_.Mutate(*mutant, static_cast<int64_t>(plan->buffers.size()));
       if (kind.empty()) continue;
-      Tally& tally = tallies_[kind];
-      ++tally.mutants;
+      Counts& counts = counts_[kind];
+      ++counts.mutants;
       plan->code = mutant;
       if (!plan::VerifyPlanCode(*plan).ok()) {
-        ++tally.rejected;
+        ++counts.rejected;
         continue;
       }
       if (bits.empty()) {
@@ -244,7 +244,7 @@ class CodeMutants : public testing::Test {
       }
       const absl::StatusOr<Literal> result = exec::Executor(module, *plan).Run(Copies(arguments), kOptions);
       const bool is_equal = result.ok() && BitsOf(*result) == bits;
-      ++(is_equal ? tally.equal : tally.changed);
+      ++(is_equal ? counts.equal : counts.changed);
       EXPECT_TRUE(is_equal) << place_ << ": an accepted mutant (" << kind << ") changes the result; "
                             << result.status();
     }
@@ -261,15 +261,15 @@ class CodeMutants : public testing::Test {
         return Evaluate(module, std::move(arguments));
       });
     }
-    Tally all;
-    for (const auto& [kind, tally] : tallies_) {
+    Counts all;
+    for (const auto& [kind, counts] : counts_) {
       fmt::print(
           "{:<16} {:>7} mutants, {:>7} rejected, {:>6} accepted and equal, {:>3} accepted and changed\n",
-          kind, tally.mutants, tally.rejected, tally.equal, tally.changed);
-      all.mutants += tally.mutants;
-      all.rejected += tally.rejected;
-      all.equal += tally.equal;
-      all.changed += tally.changed;
+          kind, counts.mutants, counts.rejected, counts.equal, counts.changed);
+      all.mutants += counts.mutants;
+      all.rejected += counts.rejected;
+      all.equal += counts.equal;
+      all.changed += counts.changed;
     }
     fmt::print(
         "{} plans with code, {} mutants, {} rejected, {} accepted and equal, {} accepted and changed\n",
@@ -283,10 +283,10 @@ class CodeMutants : public testing::Test {
   int64_t per_plan_ = std::getenv("HLO_MUTANTS") == nullptr ? 5 : std::atoi(std::getenv("HLO_MUTANTS"));
   int64_t plans_ = 0;
   std::string place_;
-  std::map<std::string, Tally> tallies_;
+  std::map<std::string, Counts> counts_;
 };
 
-TEST_F(CodeMutants, AcceptedOnesAreEqual) {
+TEST_F(CodeMutants, AcceptedMutantsHaveTheSameResults) {
   RunOn({"tests/cases/ops", "tests/cases/semantics", "tests/cases/types", "golden"});
 }
 

@@ -26,18 +26,18 @@ absl::StatusOr<Plan> Make(bool replan, absl::Status (*validate)(const Plan&)) {
   return MakeValidatedPlan(FusibleModule(), nullptr, Target::kCpu, {.replan_if_refused = replan}, validate);
 }
 
-TEST(RefusedPlan, IsAnErrorUnlessAnotherPlanMayBeMade) {
+TEST(RefusedPlan, IsAnErrorUnlessReplanningIsAllowed) {
   EXPECT_EQ(Make(false, &RefuseOptionalChanges).status().code(), absl::StatusCode::kInternal);
 }
 
-TEST(RefusedPlan, IsReplacedByOneWithoutOptionalPasses) {
+TEST(RefusedPlan, IsReplacedByAPlanWithoutOptionalPasses) {
   const absl::StatusOr<Plan> plan = Make(true, &RefuseOptionalChanges);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->change_count, 0);
   EXPECT_EQ(plan->refusal, "the plan is wrong: for this test");
 }
 
-TEST(RefusedPlan, IsAnErrorIfTheOtherPlanIsRefusedToo) {
+TEST(RefusedPlan, IsAnErrorIfTheSecondPlanIsRejectedToo) {
   const absl::StatusOr<Plan> plan =
       Make(true, [](const Plan&) { return absl::InternalError("the plan is wrong: always"); });
   EXPECT_EQ(plan.status().message(), "the plan is wrong: always");

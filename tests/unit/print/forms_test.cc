@@ -23,7 +23,7 @@ ENTRY e {
   ROOT t = (f32[11], f32[]) custom-call(n), custom_call_target="t", metadata={source_line=3}
 })";
 
-TEST(Forms, OptionsLeaveThingsOut) {
+TEST(Forms, OptionsOmitParts) {
   EXPECT_TRUE(Contains(PrintText(kModule, {}), "{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}"));
   EXPECT_TRUE(Contains(PrintText(kModule, {.large_constants = false}), "constant({...})"));
   EXPECT_TRUE(Contains(PrintText(kModule, {}), "{0:S(1)}"));
@@ -37,12 +37,12 @@ TEST(Forms, OptionsLeaveThingsOut) {
   EXPECT_FALSE(Contains(PrintText(kModule, {.form = PrintForm::kShort}), "metadata"));
 }
 
-TEST(Forms, OursKeepsMetadataThatXlaDrops) {
+TEST(Forms, KeepsMetadataThatXlaDrops) {
   EXPECT_TRUE(Contains(PrintText(kModule, {}), "metadata={source_line=3}"));
   EXPECT_FALSE(Contains(PrintText(kModule, PrintOptions::Xla(PrintForm::kLong)), "source_line"));
 }
 
-TEST(Forms, OursKeepsNegativeZero) {
+TEST(Forms, KeepsNegativeZero) {
   constexpr std::string_view kZero = "ENTRY e { ROOT c = f32[] constant(-0.0) }";
   EXPECT_TRUE(Contains(PrintText(kZero, {}), "constant(-0.0)"));
   EXPECT_TRUE(Contains(PrintText(kZero, PrintOptions::Xla(PrintForm::kLong)), "constant(-0)"));
@@ -52,7 +52,7 @@ TEST(Forms, ElidedConstantsStayElided) {
   EXPECT_TRUE(Contains(PrintText("ENTRY e { ROOT c = f32[3] constant({...}) }", {}), "constant({...})"));
 }
 
-TEST(Forms, OursWritesAsyncAroundNativeFamiliesOut) {
+TEST(Forms, PrintsAsyncAroundNativeOpcodesInFull) {
   constexpr std::string_view kCopy = R"(ENTRY e {
   a = f32[2] parameter(0)
   s = ((f32[2]), f32[2], u32[]) async-start(a), calls={ x = f32[2] parameter(0) ROOT y = f32[2] copy(x) }
@@ -62,7 +62,7 @@ TEST(Forms, OursWritesAsyncAroundNativeFamiliesOut) {
   EXPECT_TRUE(Contains(PrintText(kCopy, PrintOptions::Xla(PrintForm::kLong)), "copy-start(%a)"));
 }
 
-TEST(Forms, OursPutsCalleesBeforeCallersEverywhere) {
+TEST(Forms, PrintsCalleesBeforeCallersEverywhere) {
   constexpr std::string_view kCalls = R"(HloModule m
 f1 { x = f32[] parameter(0) ROOT n = f32[] negate(x) }
 f2 { x = f32[] parameter(0) ROOT c = f32[] call(x), to_apply=f1 }
@@ -77,7 +77,7 @@ ENTRY e {
   EXPECT_GT(xla.find("%f1 ("), xla.find("%f2 ("));
 }
 
-TEST(Forms, BodiesWithoutNamesGetSomeOfTheirOwn) {
+TEST(Forms, UnnamedBodiesGetNames) {
   const std::string text = PrintText(R"(ENTRY e {
   a = f32[] parameter(0)
   b = f32[] call(a), to_apply={ x = f32[] parameter(0) ROOT n = f32[] negate(x) }

@@ -54,7 +54,7 @@ ENTRY e {{
   return std::bit_cast<uint32_t>(result.span<float>()[0]);
 }
 
-TEST(DotAlgorithm, SplitsAndRoundsAsTheTableSays) {
+TEST(DotAlgorithm, SplitsAndRoundsByTheTable) {
   for (const Value& value : Values()) EXPECT_EQ(Dot(value, true), value.result) << value.algorithm;
 }
 

@@ -87,7 +87,7 @@ def round_to(x, name):
 
 
 def convert(source, x, to):
-    """Elements of type `to` as they lie in memory, and which of them are NaN."""
+    """Returns the bytes of the elements in type `to`, and which of them are NaN."""
     if to == 'pred':
         return (np.isnan(x) | (x != 0)).astype(np.uint8), np.zeros(x.shape, bool)
     if to in INTS:

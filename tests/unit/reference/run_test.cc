@@ -80,7 +80,7 @@ TEST(RunTest, ALoopUpdatesItsStateInPlace) {
   EXPECT_EQ(result->data(), before);
 }
 
-TEST(RunTest, AnArgumentThatTheCallerKeepsIsNotChanged) {
+TEST(RunTest, AnArgumentThatTheCallerHoldsIsNotChanged) {
   const Literal kept = Value("f32[4,2] {{9,9},{9,9},{9,9},{9,9}}");
   const absl::StatusOr<Literal> result = Evaluate(Load(kLoop), {kept});
   EXPECT_EQ(Text(result), Text(Value("f32[4,2] {{0,0},{1,1},{2,2},{3,3}}")));
@@ -108,18 +108,18 @@ ENTRY e {
 }
 )";
 
-TEST(RunTest, ALoopWithoutEndMeetsTheLimitOfSteps) {
+TEST(RunTest, AnEndlessLoopStopsAtTheStepLimit) {
   const absl::StatusOr<Literal> result = Evaluate(Load(kEndless), {}, {.max_steps = 1000});
   EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Text(result), HasSubstr("the limit of 1000 steps"));
 }
 
-TEST(RunTest, ALoopWithoutEndMeetsTheLimitOfTime) {
+TEST(RunTest, AnEndlessLoopStopsAtTheTimeLimit) {
   const absl::StatusOr<Literal> result = Evaluate(Load(kEndless), {}, {.max_seconds = 0.01});
   EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
-TEST(RunTest, ATextCaseMeetsTheLimitOfTime) {
+TEST(RunTest, ATextCaseStopsAtTheTimeLimit) {
   const CheckedModule module = Load(R"(HloModule m
 ENTRY e {
   x = f32[] parameter(0)
@@ -141,7 +141,7 @@ struct TextCase {
 // A single step that takes long.
 class LongStepTest : public testing::TestWithParam<TextCase> {};
 
-TEST_P(LongStepTest, MeetsTheLimitOfTime) {
+TEST_P(LongStepTest, StopsAtTheTimeLimit) {
   const std::string text = absl::StrCat(R"(HloModule m
 larger {
   x = s32[] parameter(0)
@@ -207,7 +207,7 @@ TEST(RunTest, CallsNestUpToALimit) {
             "calls nest 21 deep; the limit is 20");
 }
 
-TEST(RunTest, WhatCannotBeEvaluatedIsNamedBeforeTheRun) {
+TEST(RunTest, UnsupportedInstructionsAreNamedBeforeTheRun) {
   const CheckedModule module = Load(R"(HloModule m
 ENTRY e {
   x = f32[2] parameter(0)
@@ -227,7 +227,7 @@ ENTRY e {
 // Collectives whose shapes or pairs imply other devices.
 class SeveralDevicesTest : public testing::TestWithParam<TextCase> {};
 
-TEST_P(SeveralDevicesTest, AreRefusedBeforeTheRun) {
+TEST_P(SeveralDevicesTest, AreRejectedBeforeTheRun) {
   const CheckedModule module = Load(absl::StrCat(R"(HloModule m
 sum {
   x = f32[] parameter(0)
@@ -257,9 +257,9 @@ INSTANTIATE_TEST_SUITE_P(
                              "(f32[8], f32[8]) all-to-all(a, a), replica_groups={{0,1}}"}));
 
 // Custom calls with known targets and unsupported signatures.
-class UnfitCallTest : public testing::TestWithParam<TextCase> {};
+class InvalidCallTest : public testing::TestWithParam<TextCase> {};
 
-TEST_P(UnfitCallTest, IsRefusedBeforeTheRun) {
+TEST_P(InvalidCallTest, IsRejectedBeforeTheRun) {
   const CheckedModule module = Load(absl::StrCat(R"(HloModule m
 ENTRY e {
   a = f32[1,2,2,2] parameter(0)
@@ -274,7 +274,7 @@ ENTRY e {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Targets, UnfitCallTest,
+    Targets, InvalidCallTest,
     testing::Values(
         TextCase{"has no meaning for c64",
                  "(c64[3], s32[3]) custom-call(z, n), custom_call_target=\"xla.gpu.ext.cub_sort_pairs\", "
@@ -324,7 +324,7 @@ INSTANTIATE_TEST_SUITE_P(
 // Calls whose operands have invalid values.
 class FailingCallTest : public testing::TestWithParam<TextCase> {};
 
-TEST_P(FailingCallTest, SaysWhatIsWrong) {
+TEST_P(FailingCallTest, ReportsTheInvalidValue) {
   const CheckedModule module = Load(absl::StrCat(R"(HloModule m
 ENTRY e {
   x = f32[4] parameter(0)
@@ -361,7 +361,7 @@ ENTRY e {
 }
 )";
 
-TEST(RunTest, AnUnknownTargetIsNamedWithThoseOfSimilarNames) {
+TEST(RunTest, AnUnknownTargetIsReportedWithSimilarNames) {
   EXPECT_THAT(Text(Evaluate(Load(kCustomCall), {Value("f32[2] {1,2}")})),
               AllOf(StartsWith("m.hlo:4:19: 'y' (f32[2] custom-call): the target 'Shardin' is not known; did "
                                "you mean 'Sharding'"),
@@ -397,7 +397,7 @@ TEST(RunTest, AModuleThatComputesACustomCallMustFit) {
               HasSubstr("operand 0 is f32[2], but parameter 0 of the module that computes it is f32[3]"));
 }
 
-TEST(RunTest, ModulesThatCallEachOtherAreRefused) {
+TEST(RunTest, ModulesThatCallEachOtherAreRejected) {
   CustomCalls calls;
   calls.Add("Shardin", Load(kCustomCall));
   const absl::StatusOr<Literal> result =
@@ -439,13 +439,13 @@ ENTRY e {
 }
 )";
 
-TEST(RunTest, AHostGivesAndTakesValues) {
+TEST(RunTest, AHostSendsAndReceivesValues) {
   Counter host;
   EXPECT_TRUE(Evaluate(Load(kInfeed), {}, {.host = &host}).ok());
   EXPECT_THAT(host.lines, ElementsAre("take a", "take c", "give o -1", "give s 1"));
 }
 
-TEST(RunTest, WithoutAHostAnInfeedIsRefusedBeforeTheRun) {
+TEST(RunTest, AnInfeedWithoutAHostIsRejectedBeforeTheRun) {
   const absl::StatusOr<Literal> result = Evaluate(Load(kInfeed), {});
   EXPECT_EQ(result.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Text(result),
@@ -453,7 +453,7 @@ TEST(RunTest, WithoutAHostAnInfeedIsRefusedBeforeTheRun) {
             "--infeed)");
 }
 
-TEST(RunTest, AReceiptOfWhatNobodySendsIsAnError) {
+TEST(RunTest, AReceiveWithoutASendIsAnError) {
   const CheckedModule module = Load(R"(HloModule m
 ENTRY e {
   t = token[] after-all()
@@ -464,14 +464,14 @@ ENTRY e {
   EXPECT_THAT(Text(Evaluate(module, {})), HasSubstr("nothing has been sent over channel 1"));
 }
 
-TEST(RunTest, ElidedConstantsAreRefused) {
+TEST(RunTest, ElidedConstantsAreRejected) {
   const CheckedModule module = Load("HloModule m\nENTRY e {\n  ROOT c = f32[2] constant({...})\n}\n");
   const absl::StatusOr<Literal> refused = Evaluate(module, {});
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Text(refused), HasSubstr("m.hlo:3:19: 'c' (f32[2] constant)"));
 }
 
-TEST(RunTest, AnEffectTakesPlaceThoughNobodyUsesItsResult) {
+TEST(RunTest, ASideEffectWithAnUnusedResultIsExecuted) {
   const CheckedModule module = Load(R"(HloModule m, is_scheduled=true
 ENTRY e {
   a = u64[2] rng-get-and-update-state(), delta=5
@@ -531,7 +531,7 @@ TEST(RunTest, AnObserverSeesEachStepWithItsOperands) {
   EXPECT_EQ(witness.finish, "");
 }
 
-TEST(RunTest, AnObserverThatNeedsNoOperandsLeavesThemToTheStep) {
+TEST(RunTest, OperandsAreUpdatedInPlaceUnlessAnObserverNeedsThem) {
   Witness witness(false);
   EXPECT_EQ(Text(Evaluate(Load(kCall), {Value("f32[] 3")}, {.observer = &witness})), "-6");
   EXPECT_THAT(witness.lines,

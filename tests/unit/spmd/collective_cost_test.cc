@@ -62,7 +62,7 @@ TEST_F(CollectiveCostTest, TreesAndPairs) {
   ExpectOne("r = f32[8] collective-permute(x), source_target_pairs={{0,1},{1,0},{2,2}}", 3, 2, 64, 3 + 16);
 }
 
-TEST_F(CollectiveCostTest, OneMemberDoesItForAll) {
+TEST_F(CollectiveCostTest, CentralAlgorithm) {
   // It receives 32 bytes from three others and sends 32 to each.
   ExpectOne("r = f32[8] all-reduce(x), replica_groups={}, to_apply=f", 4, 6, 192, 4 * 3 + 96,
             CollectiveAlgorithm::kCentral);
@@ -70,7 +70,7 @@ TEST_F(CollectiveCostTest, OneMemberDoesItForAll) {
             CollectiveAlgorithm::kCentral);
 }
 
-TEST_F(CollectiveCostTest, LoopsCountAsOftenAsTheirTextSays) {
+TEST_F(CollectiveCostTest, LoopsCountByTheirKnownTripCounts) {
   const std::string loop = "w = f32[8] while(x), condition=go, body=body";
   EXPECT_EQ(CostsOf(loop, 2)[0].executions, 1);
   EXPECT_EQ(CostsOf(loop + R"(, backend_config={"known_trip_count":{"n":"12"}})", 2)[0].executions, 12);

@@ -32,7 +32,7 @@ std::string Problem(const std::string& text, int64_t partitions) {
   return std::string(Message(ConversionsOf(*module->entry()->root(), partitions).status()));
 }
 
-TEST(ShapeConversion, CutsAnArrayIntoTheValuesOfARegion) {
+TEST(ShapeConversion, SplitsAnArrayIntoTheValuesOfARegion) {
   const auto module = Load(R"(HloModule m
 ENTRY e {
   x = s32[4,2] parameter(0), sharding={devices=[2,2]<=[4]}
@@ -43,7 +43,7 @@ ENTRY e {
             (std::vector<std::string>{"{{1},{3}}", "{{2},{4}}", "{{5},{7}}", "{{6},{8}}"}));
 }
 
-TEST(ShapeConversion, PutsTheValuesOfARegionTogether) {
+TEST(ShapeConversion, JoinsTheValuesOfARegion) {
   const auto module = Load(R"(HloModule m
 ENTRY e {
   x = s32[2,1] parameter(0), sharding={manual}
@@ -83,7 +83,7 @@ ENTRY e {
   EXPECT_EQ(local[5], "{{18,19},{22,23}}");
 }
 
-TEST(ShapeConversion, CutsAlongTheManualAxesAlone) {
+TEST(ShapeConversion, SplitsAlongTheManualAxesAlone) {
   const auto module = Load(R"(HloModule m
 ENTRY e {
   x = s32[6,4] parameter(0), sharding={mesh['a'=2,'b'=3], [{'b'}, {'a', ?}]}
@@ -95,7 +95,7 @@ ENTRY e {
   EXPECT_EQ(local[3], "{{2,3},{6,7},{10,11},{14,15},{18,19},{22,23}}");
 }
 
-TEST(ShapeConversion, SaysWhatDoesNotFit) {
+TEST(ShapeConversion, ReportsInvalidConversions) {
   EXPECT_EQ(Problem(R"(HloModule m
 ENTRY e {
   x = s32[4] parameter(0), sharding={devices=[2]<=[2]}
@@ -154,7 +154,7 @@ TEST(EntryShards, SplitsArgumentsAndJoinsResults) {
                 "partitions 0 and 1 differ in element [] of result 1, of which they hold copies"});
 }
 
-TEST(EntryShards, TakesTheShardingsOfTheModuleBeforePartitioning) {
+TEST(EntryShards, UsesTheShardingsOfTheModuleBeforePartitioning) {
   const auto partitioned = Load(R"(HloModule m, num_partitions=2
 ENTRY main_spmd {
   ROOT x = s32[2] parameter(0)

@@ -67,7 +67,7 @@ TEST(ExpandGroups, FollowsTheMode) {
       "[5,0,3] [1] [4,2]");
 }
 
-TEST(ExpandGroups, TakesAllDevicesOfTheModeWithoutGroups) {
+TEST(ExpandGroups, UsesAllDevicesOfTheModeWithoutGroups) {
   const DeviceGrid grid{3, 2};
   EXPECT_EQ(AllReduceGroups("replica_groups={}", grid), "[0,2,4] [1,3,5]");
   EXPECT_EQ(AllToAllGroups("channel_id=1, replica_groups={}", grid), "[0,1] [2,3] [4,5]");
@@ -98,7 +98,7 @@ TEST(ExpandGroups, ExpandsMeshes) {
   EXPECT_EQ(FlattenedGroups("mesh['x'=12] {'x':(6)2,'x':(1)3}", 12), "[0,4,8,1,5,9] [2,6,10,3,7,11]");
 }
 
-TEST(ExpandGroups, RefusesWrongIds) {
+TEST(ExpandGroups, RejectsWrongIds) {
   EXPECT_EQ(AllReduceGroups("replica_groups={{0,1},{1,2}}", {4, 1}), "replica_groups has the id 1 twice");
   EXPECT_EQ(AllReduceGroups("replica_groups={{0,1},{2}}", {4, 1}),
             "replica_groups has 3 ids in cross-replica mode, but the run has 4 replicas; the groups and "
@@ -127,7 +127,7 @@ TEST(ExpandPairs, NumbersReplicasOrPartitions) {
   EXPECT_EQ(Sources("source_target_pairs={{0,1},{1,0}}", {2, 3}), "3 4 5 0 1 2");
 }
 
-TEST(ExpandPairs, RefusesWrongIds) {
+TEST(ExpandPairs, RejectsWrongIds) {
   EXPECT_EQ(Sources("source_target_pairs={{0,1},{0,2}}", {4, 1}), "its pairs have the source 0 twice");
   EXPECT_EQ(Sources("source_target_pairs={{0,1},{2,1}}", {4, 1}), "its pairs have the target 1 twice");
   EXPECT_EQ(Sources("source_target_pairs={{0,9}}", {4, 1}),

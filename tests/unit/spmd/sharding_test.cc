@@ -45,7 +45,7 @@ std::vector<Literal> Cut(const Literal& array, const TileMap& map) {
 
 class Tiles : public testing::TestWithParam<Example> {};
 
-TEST_P(Tiles, AreCutAndJoined) {
+TEST_P(Tiles, AreSplitAndJoined) {
   const Example& example = GetParam();
   const Literal array = Value(example.array);
   const std::unique_ptr<Module> module = ModuleOf(ToString(array.shape()), example.sharding);
@@ -173,7 +173,7 @@ TEST(Sharding, JoinsTilesOfPartitionsWithOneManualPosition) {
             "values with a manual sharding are not parts of one array");
 }
 
-TEST(Sharding, SaysWhyItDoesNotFit) {
+TEST(Sharding, ReportsInvalidShardings) {
   const auto problem = [](const std::string& shape, const std::string& sharding, int64_t partitions) {
     const std::unique_ptr<Module> module = ModuleOf(shape, sharding);
     return std::string(Message(MapOf(*module, partitions).status()));

@@ -47,14 +47,14 @@ TEST(Lexer, DimensionLabelsStartLikeWordsOrNumbers) {
   EXPECT_EQ(Kinds("01bf_io01->bf01 ?b01f_0?1io->b01?f"), (Kind{Tok::kDimLabels, Tok::kDimLabels}));
 }
 
-TEST(Lexer, NanHasAPayloadThatIsGluedOn) {
+TEST(Lexer, NanHasAnAdjacentPayload) {
   EXPECT_EQ(Kinds("nan -nan nan(0x1) -inf"),
             (Kind{Tok::kDecimal, Tok::kDecimal, Tok::kDecimal, Tok::kNegInf}));
   EXPECT_EQ(Kinds("nan(0x0)"), (Kind{Tok::kError}));
   EXPECT_EQ(Kinds("nan(0x10000000000000)"), (Kind{Tok::kError}));
 }
 
-TEST(Lexer, CommentsVanishAndUnendingOnesAreErrors) {
+TEST(Lexer, CommentsAreSkippedAndUnterminatedOnesAreErrors) {
   EXPECT_EQ(Kinds("a /* b */ c // d\re"), (Kind{Tok::kIdent, Tok::kIdent, Tok::kIdent}));
   EXPECT_EQ(Kinds("a /* b"), (Kind{Tok::kIdent, Tok::kError}));
 }

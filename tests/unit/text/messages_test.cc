@@ -20,7 +20,7 @@ TEST(Messages, UnknownOpcodeSuggestsTheClosest) {
             "                    ^~~~~\n");
 }
 
-TEST(Messages, OpcodesOfOldDumpsAreSaidToBeGone) {
+TEST(Messages, RemovedOpcodesOfOldDumpsAreNamed) {
   EXPECT_NE(Messages("ENTRY e { a = f32[] parameter(0) ROOT t = () trace(a) }")
                 .find("error: the opcode 'trace' of old dumps no longer exists"),
             std::string::npos);
@@ -43,7 +43,7 @@ TEST(Messages, ASecondDefinitionShowsTheFirst) {
             "m.hlo:2:3: note: the first one is here\n");
 }
 
-TEST(Messages, TheEndOfTheTextShowsWhatIsOpen) {
+TEST(Messages, TheEndOfTheTextNamesTheUnclosedBracket) {
   EXPECT_EQ(Messages("ENTRY e {\n  a = f32[] parameter(0)\n"),
             "m.hlo:3:1: error: the text ends inside a computation\n"
             "m.hlo:1:9: note: this '{' is never closed\n");
@@ -134,7 +134,7 @@ TEST(Messages, AMissingAttributeIsNamed) {
             std::string::npos);
 }
 
-TEST(Messages, ReadingResumesAtTheNextInstruction) {
+TEST(Messages, ParsingResumesAtTheNextInstruction) {
   const std::string text = Messages(
       "ENTRY e {\n  a = f32[2] parameter(0)\n  b = f32[2] foo(a)\n  c = f32[2] negate((a)\n  d = f32[2] "
       "negate(a), x=1\n"
@@ -163,14 +163,14 @@ TEST(Messages, AtMostTwentyErrors) {
   EXPECT_EQ(diagnostics.error_count(), 20);
 }
 
-TEST(Messages, ALiteralWithTooFewItemsSaysHowMany) {
+TEST(Messages, ALiteralWithTooFewElementsNamesTheCounts) {
   EXPECT_EQ(Messages("ENTRY e {\n  ROOT c = f32[2,2] constant({ {1, 2}, {3} })\n}\n"),
             "m.hlo:2:40: error: 1 items, but dimension 1 of f32[2,2] has 2\n"
             "    ROOT c = f32[2,2] constant({ {1, 2}, {3} })\n"
             "                                         ^~~\n");
 }
 
-TEST(Messages, OlderSpellingsWarnAndStrictRefusesThem) {
+TEST(Messages, OlderSpellingsWarnAndAreErrorsIfStrict) {
   const std::string text = "ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = pred[2] equal-to(a, a)\n}\n";
   EXPECT_NE(Messages(text).find("m.hlo:3:20: warning: 'equal-to' is the old spelling of 'compare'"),
             std::string::npos);

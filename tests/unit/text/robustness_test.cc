@@ -30,7 +30,7 @@ TEST(Robustness, NestingIsBounded) {
   EXPECT_TRUE(Parses("ENTRY e { a = " + Repeat("(", 500) + Repeat(")", 500) + " parameter(0) }"));
 }
 
-TEST(Robustness, BodiesInBodies) {
+TEST(Robustness, NestedBodies) {
   const int depth = 200;
   EXPECT_TRUE(Parses("ENTRY e { r = f32[] " + Repeat("call(), to_apply={ r = f32[] ", depth) +
                      "constant(1) " + Repeat("} ", depth) + "}"));
@@ -38,7 +38,7 @@ TEST(Robustness, BodiesInBodies) {
                       "constant(1) " + Repeat("} ", 5000) + "}"));
 }
 
-TEST(Robustness, TuplesThatDoubleAreRefused) {
+TEST(Robustness, ExponentiallyLargeTuplesAreRejected) {
   std::string text = "ENTRY e { t0 = f32[] parameter(0)\n";
   for (int i = 1; i < 80; ++i) {
     const std::string before = "t" + std::to_string(i - 1);
@@ -47,7 +47,7 @@ TEST(Robustness, TuplesThatDoubleAreRefused) {
   EXPECT_FALSE(Parses(text + "}"));
 }
 
-TEST(Robustness, SizesBeyondTheTextCostNothing) {
+TEST(Robustness, SizesBeyondTheTextAllocateNothing) {
   EXPECT_FALSE(Parses("ENTRY e { c = f32[1000000000000] constant({1}) }"));
   EXPECT_TRUE(Parses("ENTRY e { c = f32[1000000000000] constant({...}) }"));
   EXPECT_FALSE(Parses("ENTRY e { c = f32[9223372036854775807,9223372036854775807] constant({1}) }"));
@@ -56,7 +56,7 @@ TEST(Robustness, SizesBeyondTheTextCostNothing) {
   EXPECT_TRUE(Parses("ENTRY e { p = f32[] parameter(0), sharding={devices=[100000000,2]<=[200000000]} }"));
 }
 
-TEST(Robustness, LongRunsOfOneCharacterAreReadInOneGo) {
+TEST(Robustness, LongRunsOfOneCharacterTakeLinearTime) {
   for (const char* part :
        {"?", "\"", "'", "/*", "{", "%", "-", "1", "1x", "1_", "b", ".", "\\", "a=", "\"\\"}) {
     EXPECT_FALSE(Parses("ENTRY e { a = f32[" + Repeat(part, 300000)));
@@ -65,7 +65,7 @@ TEST(Robustness, LongRunsOfOneCharacterAreReadInOneGo) {
 }
 
 // Changes, drops or duplicates bytes of a small module.
-TEST(Robustness, ChangedBytesDoNoHarm) {
+TEST(Robustness, ChangedBytesDoNotCrash) {
   const std::string module =
       "HloModule m, input_output_alias={ {0}: (0, {}) }, "
       "entry_computation_layout={(f32[2,3]{1,0})->(f32[2,3]{1,0})}\n"

@@ -29,7 +29,7 @@ bool Agree(const Literal& got, const Literal& want, const CompareRule& rule) {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-TEST(Compare, ExactTellsZerosBySignAndNanEqualsNan) {
+TEST(Compare, ExactComparesSignsOfZerosAndNanEqualsNan) {
   for (const ElementType type :
        {ElementType::kF32, ElementType::kF64, ElementType::kBF16, ElementType::kF8E4M3FN}) {
     EXPECT_TRUE(Agree(Floats(type, {1, -0.0, kNan}), Floats(type, {1, -0.0, -kNan}), CompareRule::Exact()));
@@ -76,7 +76,7 @@ TEST(Compare, CloseAddsBothTolerances) {
   EXPECT_FALSE(Agree(Floats(ElementType::kF64, {100, 0.75}), want, CompareRule::Close(0.5, 0.01)));
 }
 
-TEST(Compare, ComplexNumbersGoByModulusOrByPart) {
+TEST(Compare, ComplexNumbersAreComparedByModulusOrByPart) {
   using C = std::complex<double>;
   const Literal want = Array<C>(ElementType::kC128, {C(3, 4)});
   // The difference is 0.05 and |want| is 5.
@@ -94,7 +94,7 @@ TEST(Compare, IntegersAreExactUnderEveryRule) {
   EXPECT_FALSE(Agree(a, b, CompareRule::Close(5, 5)));
 }
 
-TEST(Compare, RunTimeSizesHideWhatLiesBeyondThem) {
+TEST(Compare, ElementsBeyondRunTimeSizesAreIgnored) {
   Literal a = Floats(ElementType::kF32, {1, 2, 3}), b = Floats(ElementType::kF32, {1, 2, 4});
   a.set_dynamic_size(0, 2);
   EXPECT_EQ(CompareArrays(a, b, {}).problem, "has the run-time sizes [2], expected [3]");
@@ -102,7 +102,7 @@ TEST(Compare, RunTimeSizesHideWhatLiesBeyondThem) {
   EXPECT_TRUE(Agree(a, b, {}));
 }
 
-TEST(Compare, ReportSaysHowManyWhereAndHowFar) {
+TEST(Compare, ReportCountsMismatchesAndLocatesTheLargest) {
   Literal got = *Literal::Create(Shape::Array(ElementType::kF32, {2, 2}));
   Literal want = *Literal::Create(got.shape());
   for (int i = 0; i < 4; ++i) {
@@ -118,7 +118,7 @@ TEST(Compare, ReportSaysHowManyWhereAndHowFar) {
   EXPECT_EQ(CompareArrays(got, Floats(ElementType::kF64, {1}), {}).problem, "is f32[2,2], expected f64[1]");
 }
 
-TEST(Compare, RulesReadAsTheyPrint) {
+TEST(Compare, PrintedRulesAreReadBack) {
   for (const char* text : {"exact", "within 2ulp", "within abs 1e-06 rel 0.5"}) {
     const absl::StatusOr<CompareRule> rule = ParseCompareRule(text);
     ASSERT_TRUE(rule.ok()) << rule.status();

@@ -37,7 +37,7 @@ TEST(Literal, WrappedMemoryIsReleasedWithTheLastReferenceAndNeverCounted) {
   EXPECT_EQ(released, 1);
 }
 
-TEST(Literal, RefusesWhatDoesNotFitIntoMemory) {
+TEST(Literal, RejectsLiteralsBeyondTheMemory) {
   const auto huge = Literal::Create(Shape::Array(ElementType::kF32, {1000000, 1000000, 1000}));
   EXPECT_EQ(huge.status().code(), absl::StatusCode::kResourceExhausted);
   const auto uncountable =
@@ -60,7 +60,7 @@ TEST(Literal, CountsMemoryAndItsPeak) {
 }
 
 #if defined(__linux__)
-TEST(Literal, LargeBuffersBeginWithALargePage) {
+TEST(Literal, LargeBuffersAreAlignedToLargePages) {
   const Literal large = *Literal::Create(Shape::Array(ElementType::kU8, {32 << 20}));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(large.data()) % (2 << 20), 0U);
 }

@@ -44,7 +44,7 @@ TEST(NormalRandom, CosineIsWithinTwoEpsilons) {
                              : turn == 1 ? -std::sin(x)
                              : turn == 2 ? -std::cos(x)
                                          : std::sin(x);
-    EXPECT_LE(std::fabs(CosineOfTurn(u) - want), 2 * kEpsilon * std::fabs(want)) << u;
+    EXPECT_LE(std::fabs(Cos2Pi(u) - want), 2 * kEpsilon * std::fabs(want)) << u;
   }
 }
 

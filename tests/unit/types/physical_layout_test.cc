@@ -32,7 +32,7 @@ std::string InMemory(const Shape& shape) {
   return text;
 }
 
-TEST(PhysicalLayout, ArraysLieInTheOrderOfTheirDimensions) {
+TEST(PhysicalLayout, ArraysHaveTheirDimensionOrder) {
   EXPECT_EQ(InMemory(Array(ElementType::kS8, {2, 3}, {.minor_to_major = {0, 1}})), "adbecf");
   EXPECT_EQ(InMemory(Array(ElementType::kS8, {2, 3}, {.minor_to_major = {1, 0}})), "abcdef");
   EXPECT_EQ(InMemory(Shape::Array(ElementType::kS8, {2, 3})), "abcdef");
@@ -49,7 +49,7 @@ TEST(PhysicalLayout, OldPaddedDimensionsAreOneTile) {
             "abc..def.......");
 }
 
-TEST(PhysicalLayout, TilesLieOneBehindTheOther) {
+TEST(PhysicalLayout, TilesAreContiguous) {
   EXPECT_EQ(InMemory(Array(ElementType::kF32, {3, 5}, {.minor_to_major = {1, 0}, .tiles = {{{2, 2}}}})),
             "abfgcdhie.j.kl..mn..o...");
   // A tile longer than the array, and a shorter one.
@@ -131,7 +131,7 @@ TEST(PhysicalLayout, CountsBytesWithPaddingAndPacking) {
   EXPECT_EQ(Of(Shape::Array(ElementType::kS4, {5}), NarrowElements::kPacked).byte_count(), 3);
 }
 
-TEST(PhysicalLayout, ElementsComeBackFromTheirSlots) {
+TEST(PhysicalLayout, StoredElementsAreLoadedBack) {
   const Shape shape = Array(ElementType::kS4, {2, 3},
                             {.minor_to_major = {0, 1}, .tiles = {{{2, 4}}}, .element_size_in_bits = 4});
   const PhysicalLayout layout = Of(shape);
@@ -147,7 +147,7 @@ TEST(PhysicalLayout, ElementsComeBackFromTheirSlots) {
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(back[i], values[i]);
 }
 
-TEST(PhysicalLayout, RefusesWhatHasNoPlace) {
+TEST(PhysicalLayout, RejectsInvalidLayouts) {
   const auto refused = [](ElementType type, absl::Span<const int64_t> dims, Layout layout) {
     return PhysicalLayout::Of(Array(type, dims, std::move(layout))).status().code();
   };

@@ -43,7 +43,7 @@ TEST(Shape, CompatibleIgnoresLayoutsAndDynamicFlags) {
   EXPECT_TRUE(Equal(Shape::Buffer(plain), plain, {.ignore_buffer = true}));
 }
 
-TEST(Shape, DefaultLayoutsAreEqualHoweverWritten) {
+TEST(Shape, DefaultLayoutsAreEqualInAnySpelling) {
   const Shape a = Shape::Array(ElementType::kF32, {2, 3});
   EXPECT_TRUE(a == WithLayout(a, Layout::Default(2)));
   EXPECT_FALSE(a == WithLayout(a, Layout{.minor_to_major = {0, 1}}));

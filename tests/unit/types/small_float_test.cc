@@ -47,7 +47,7 @@ void ExpectEncodes(std::string_view name, const std::vector<Rounding>& roundings
     EXPECT_EQ(EncodeSmallFloat(FormatOf(name), r.value), r.code) << name << " of " << r.value;
 }
 
-TEST(SmallFloat, MeansWhatMlDtypesSays) {
+TEST(SmallFloat, AgreesWithMlDtypes) {
 #define HLO_DECODE(name, ...) ExpectDecodes(name, __VA_ARGS__);
 #define HLO_ENCODE(name, ...) ExpectEncodes(name, __VA_ARGS__);
 #include "small_float_tables.inc"
@@ -55,7 +55,7 @@ TEST(SmallFloat, MeansWhatMlDtypesSays) {
 #undef HLO_ENCODE
 }
 
-TEST(SmallFloat, ScaleRoundsHalvesUpAndKnowsNoZero) {
+TEST(SmallFloat, ScaleRoundsHalvesUpAndHasNoZero) {
   EXPECT_EQ(EncodeSmallFloat(kF8E8M0FNUFormat, 0.0), 0xffu);
   EXPECT_EQ(EncodeSmallFloat(kF8E8M0FNUFormat, -1.0), 0xffu);
   EXPECT_EQ(EncodeSmallFloat(kF8E8M0FNUFormat, 1.5), 128u);
@@ -90,7 +90,7 @@ void ExpectRoundsToNearestEven() {
 TEST(SmallFloat, HalfRoundsToNearestEven) { ExpectRoundsToNearestEven<float16>(); }
 TEST(SmallFloat, BrainFloatRoundsToNearestEven) { ExpectRoundsToNearestEven<bfloat16>(); }
 
-TEST(SmallFloat, DoublesReachSixteenBitsByWayOfFloat) {
+TEST(SmallFloat, DoublesRoundTo16BitsThroughFloat) {
   EXPECT_EQ(bfloat16::FromDouble(1 + 0x1p-8 + 0x1p-30).bits, 0x3f80);
   EXPECT_EQ(float16::FromDouble(1 + 0x1p-11 + 0x1p-40).bits, 0x3c00);
   EXPECT_EQ(float8_e4m3fn::FromDouble(1 + 0x1p-4 + 0x1p-40).bits, 0x39);

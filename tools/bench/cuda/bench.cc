@@ -35,7 +35,7 @@ std::vector<std::byte> RandomElements(ElementType type, int64_t count, uint32_t 
 Times Measure(const Run& ours, const Run& theirs) {
   std::vector<Run> contenders = {ours};
   if (theirs) contenders.push_back(theirs);
-  const std::vector<Timing> timings = TimeInTurns(contenders, nullptr);
+  const std::vector<Timing> timings = TimeInterleaved(contenders, nullptr);
   return {timings[0].milliseconds, theirs ? timings[1].milliseconds : 0, timings[0].spread};
 }
 

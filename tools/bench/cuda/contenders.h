@@ -143,7 +143,7 @@ class Table {
                   "ratio", "limiter", "spread", "err/bound", "bits");
     }
   }
-  bool Wants(const std::string& name) const { return options_.Wants(name); }
+  bool IsSelected(const std::string& name) const { return options_.IsSelected(name); }
   // Prints a report. `timings`: ours, then the library's, if any. Returns true if the result is correct.
   bool Add(const Report& report, const std::vector<Timing>& timings) {
     const Timing& ours = timings[0];
@@ -184,12 +184,12 @@ class Table {
 inline double CopyCeiling(cudaStream_t stream) {
   constexpr size_t kBytes = size_t{1} << 30;
   DeviceArray from(kBytes), to(kBytes);
-  const Timing timing =
-      TimeInTurns({[&](size_t) {
-                    Require(cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream),
-                            "cudaMemcpy");
-                  }},
-                  stream)[0];
+  const Timing timing = TimeInterleaved(
+      {[&](size_t) {
+        Require(cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream),
+                "cudaMemcpy");
+      }},
+      stream)[0];
   return 2.0 * kBytes / timing.milliseconds / 1e6;
 }
 // Listing needs no measurement.
@@ -199,7 +199,7 @@ inline double CopyCeiling(const Options& options, cudaStream_t stream) {
 
 // True if two runs on the same operands give the same bits.
 template <class Kernel>
-bool RepeatsItself(Kernel& kernel, ArraySet& set, cudaStream_t stream) {
+bool GivesSameBitsTwice(Kernel& kernel, ArraySet& set, cudaStream_t stream) {
   std::vector<std::vector<std::byte>> first;
   kernel.Run(set, stream);
   Require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");

@@ -299,7 +299,7 @@ int main(int argc, char** argv) {
     for (const hlo::bench::Layer& layer : layers) {
       for (const Direction direction : {Direction::kForward, Direction::kInput, Direction::kFilter}) {
         if (layer.groups > 1 && direction != Direction::kForward) continue;
-        if (!options.Wants(hlo::bench::Name(layer, direction, type))) continue;
+        if (!options.IsSelected(hlo::bench::Name(layer, direction, type))) continue;
         if (!dnn.has_value()) dnn.emplace();
         right &= hlo::bench::RunCase(layer, direction, type, device, *dnn, options.json());
       }

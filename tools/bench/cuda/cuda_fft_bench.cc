@@ -133,7 +133,7 @@ void RunCase(const FftCase& c, const device::DeviceProperties& device, Table& ta
   const Sides sides(c);
   const std::string type = c.type;
   Report report{type + (c.is_double ? " f64 " : " f32 ") + Dims(c.dims), "", "cufft"};
-  if (!table.Wants(report.name)) return;
+  if (!table.IsSelected(report.name)) return;
   const CheckedModule checked = ModuleOf(sides.text);
   BoundKernel kernel = KernelOf(checked, device);
   const std::vector<T> in = Normals<T>(Product(sides.in) * (type == "RFFT" ? 1 : 2), 1);
@@ -148,7 +148,7 @@ void RunCase(const FftCase& c, const device::DeviceProperties& device, Table& ta
   const auto points = static_cast<double>(Product(c.dims));
   report.operations = (type == "FFT" ? 5 : 2.5) * points * std::log2(points / static_cast<double>(c.dims[0]));
   report.type = c.is_double ? ElementType::kF64 : ElementType::kF32;
-  report.same_bits = RepeatsItself(kernel, sets[0], stream);
+  report.same_bits = GivesSameBitsTwice(kernel, sets[0], stream);
   const auto run_library = [&](size_t i) {
     RunLibrary(c, plan, set(i).operands[1].data(), set(i).library_results[0].data());
   };
@@ -159,7 +159,7 @@ void RunCase(const FftCase& c, const device::DeviceProperties& device, Table& ta
     Require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     report.error_of_bound = DifferenceOf(c, sets[0].results[0].Get<T>(), sets[0].library_results[0].Get<T>());
   }
-  table.Add(report, TimeInTurns({[&](size_t i) { kernel.Run(set(i), stream); }, run_library}, stream));
+  table.Add(report, TimeInterleaved({[&](size_t i) { kernel.Run(set(i), stream); }, run_library}, stream));
   cufftDestroy(plan);
 }
 

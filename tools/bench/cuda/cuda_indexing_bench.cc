@@ -41,7 +41,7 @@ std::string Array(const char* type, int64_t a, int64_t b) {
 
 void GatherCase(const Rows& rows, const device::DeviceProperties& device, Table& table, cudaStream_t stream) {
   Report report{"gather " + rows.text(), "", "copy"};
-  if (!table.Wants(report.name)) return;
+  if (!table.IsSelected(report.name)) return;
   const CheckedModule checked = ModuleOf(
       "ENTRY e { x = " + Array("f32", rows.table, rows.width) + " parameter(0)\n i = " +
       Array("s32", rows.count, 1) + " parameter(1)\n ROOT r = " + Array("f32", rows.count, rows.width) +
@@ -55,16 +55,16 @@ void GatherCase(const Rows& rows, const device::DeviceProperties& device, Table&
   std::vector<ArraySet> sets = MakeSets({BytesOf(values), BytesOf(indices)}, {bytes});
   report.kernel = kernel.name();
   report.bytes = 2.0 * static_cast<double>(bytes) + 4.0 * static_cast<double>(rows.count);
-  report.same_bits = RepeatsItself(kernel, sets[0], stream);
+  report.same_bits = GivesSameBitsTwice(kernel, sets[0], stream);
   const std::vector<float> got = sets[0].results[0].Get<float>();
   for (int64_t i = 0; i < rows.count; ++i) {
     if (std::memcmp(&got[i * rows.width], &values[indices[i] * rows.width], 4 * rows.width) != 0)
       report.error_of_bound = 2;
   }
   DeviceArray to(bytes);
-  table.Add(report, TimeInTurns({[&](size_t i) { kernel.Run(sets[i % sets.size()], stream); },
-                                 CopyOf(sets, 0, bytes, stream, to)},
-                                stream));
+  table.Add(report, TimeInterleaved({[&](size_t i) { kernel.Run(sets[i % sets.size()], stream); },
+                                     CopyOf(sets, 0, bytes, stream, to)},
+                                    stream));
 }
 
 void ScatterCase(const Rows& rows, double duplicates, const device::DeviceProperties& device, Table& table,
@@ -73,7 +73,7 @@ void ScatterCase(const Rows& rows, double duplicates, const device::DeviceProper
   Report report{"scatter-add " + rows.text() +
                     (unique ? "" : ", " + std::to_string(static_cast<int>(100 * duplicates)) + "% again"),
                 "", "copy"};
-  if (!table.Wants(report.name)) return;
+  if (!table.IsSelected(report.name)) return;
   const std::string operand = Array("f32", rows.table, rows.width);
   const CheckedModule checked = ModuleOf(
       "c { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\nENTRY e { x = " +
@@ -91,7 +91,7 @@ void ScatterCase(const Rows& rows, double duplicates, const device::DeviceProper
       MakeSets({BytesOf(values), BytesOf(indices), BytesOf(updates)}, {values.size() * sizeof(float)});
   report.kernel = kernel.name();
   report.bytes = 2.0 * 4 * static_cast<double>(values.size()) + 3.0 * 4 * static_cast<double>(updates.size());
-  report.same_bits = RepeatsItself(kernel, sets[0], stream);
+  report.same_bits = GivesSameBitsTwice(kernel, sets[0], stream);
   for (int64_t i = 0; i < rows.count; ++i) {
     for (int64_t k = 0; k < rows.width; ++k)
       values[indices[i] * rows.width + k] += updates[i * rows.width + k];
@@ -99,9 +99,9 @@ void ScatterCase(const Rows& rows, double duplicates, const device::DeviceProper
   report.error_of_bound = sets[0].results[0].Get<float>() == values ? 0 : 2;
   const size_t bytes = updates.size() * sizeof(float);
   DeviceArray to(bytes);
-  table.Add(report, TimeInTurns({[&](size_t i) { kernel.Run(sets[i % sets.size()], stream); },
-                                 CopyOf(sets, 2, bytes, stream, to)},
-                                stream));
+  table.Add(report, TimeInterleaved({[&](size_t i) { kernel.Run(sets[i % sets.size()], stream); },
+                                     CopyOf(sets, 2, bytes, stream, to)},
+                                    stream));
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ template <class T>
 void ReduceCase(const Sums& sums, const device::DeviceProperties& device, Table& table, cudaStream_t stream) {
   Report report{std::string("sum ") + sums.type + " " + sums.Dims() + (sums.columns ? " columns" : ""), "",
                 ""};
-  if (!table.Wants(report.name)) return;
+  if (!table.IsSelected(report.name)) return;
   const CheckedModule checked = ModuleOf(sums.Text());
   BoundReduce kernel(checked, device);
   std::vector<T> values;
@@ -146,7 +146,7 @@ void ReduceCase(const Sums& sums, const device::DeviceProperties& device, Table&
   report.kernel = kernel.name();
   report.library = library ? "cub" : "copy";
   report.bytes = static_cast<double>(values.size() * sizeof(T));
-  report.same_bits = RepeatsItself(kernel, sets[0], stream);
+  report.same_bits = GivesSameBitsTwice(kernel, sets[0], stream);
   report.error_of_bound = ErrorOf(sums, values, sets[0].results[0].Get<T>());
   std::vector<std::function<void(size_t)>> contenders = {
       [&](size_t i) { kernel.Run(sets[i % sets.size()], stream); }};
@@ -156,7 +156,7 @@ void ReduceCase(const Sums& sums, const device::DeviceProperties& device, Table&
       Require(library(scratch.data(), bytes, i), "cub reduce");
     });
   }
-  table.Add(report, TimeInTurns(contenders, stream));
+  table.Add(report, TimeInterleaved(contenders, stream));
 }
 
 }  // namespace

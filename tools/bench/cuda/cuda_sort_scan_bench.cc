@@ -71,7 +71,7 @@ void SortCase(const char* type, int64_t rows, int64_t n, bool pairs, const devic
               Table& table, cudaStream_t stream) {
   const std::string dims = std::to_string(rows) + "," + std::to_string(n), element = type;
   Report report{"sort " + element + (pairs ? " pairs " : " ") + dims, "", "cub"};
-  if (!table.Wants(report.name)) return;
+  if (!table.IsSelected(report.name)) return;
   const std::string array = element + "[" + dims + "]", places = "s32[" + dims + "]";
   const CheckedModule checked = ModuleOf(
       "c { a = " + element + "[] parameter(0)\n b = " + element + "[] parameter(1)\n" +
@@ -110,7 +110,7 @@ void SortCase(const char* type, int64_t rows, int64_t n, bool pairs, const devic
   DeviceArray scratch = ScratchOf(call);
   report.kernel = kernel.name();
   report.bytes = 2.0 * static_cast<double>(results[0] + (pairs ? results[1] : 0));
-  report.same_bits = RepeatsItself(kernel, sets[0], stream);
+  report.same_bits = GivesSameBitsTwice(kernel, sets[0], stream);
   const std::vector<T> got = sets[0].results[0].Get<T>();
   bool right =
       pairs ? IsStablySorted(keys, got, sets[0].results[1].Get<int32_t>(), static_cast<size_t>(n)) : true;
@@ -118,9 +118,9 @@ void SortCase(const char* type, int64_t rows, int64_t n, bool pairs, const devic
     right &=
         IsSorted(absl::MakeConstSpan(keys).subspan(r * n, n), absl::MakeConstSpan(got).subspan(r * n, n));
   report.error_of_bound = right ? 0 : 2;
-  table.Add(report, TimeInTurns({[&](size_t i) { kernel.Run(sets[i % sets.size()], stream); },
-                                 Library("cub sort", scratch, call)},
-                                stream));
+  table.Add(report, TimeInterleaved({[&](size_t i) { kernel.Run(sets[i % sets.size()], stream); },
+                                     Library("cub sort", scratch, call)},
+                                    stream));
 }
 
 template <class T>
@@ -128,7 +128,7 @@ void ScanCase(const char* type, int64_t n, const device::DeviceProperties& devic
               cudaStream_t stream) {
   const std::string element = type, count = std::to_string(n), array = element + "[" + count + "]";
   Report report{"cumulative sum " + array, "", "cub"};
-  if (!table.Wants(report.name)) return;
+  if (!table.IsSelected(report.name)) return;
   const CheckedModule checked = ModuleOf(
       "c { a = " + element + "[] parameter(0)\n b = " + element + "[] parameter(1)\n ROOT r = " + element +
       "[] add(a, b) }\nENTRY e { x = " + array + " parameter(0)\n z = " + element +
@@ -145,7 +145,7 @@ void ScanCase(const char* type, int64_t n, const device::DeviceProperties& devic
   DeviceArray scratch = ScratchOf(call);
   report.kernel = kernel.name();
   report.bytes = 2.0 * static_cast<double>(values.size() * sizeof(T));
-  report.same_bits = RepeatsItself(kernel, sets[0], stream);
+  report.same_bits = GivesSameBitsTwice(kernel, sets[0], stream);
   const std::vector<T> got = sets[0].results[0].Get<T>();
   using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
   Sum sum = 0;
@@ -162,9 +162,9 @@ void ScanCase(const char* type, int64_t n, const device::DeviceProperties& devic
     }
   }
   report.error_of_bound = worst;
-  table.Add(report, TimeInTurns({[&](size_t i) { kernel.Run(sets[i % sets.size()], stream); },
-                                 Library("cub scan", scratch, call)},
-                                stream));
+  table.Add(report, TimeInterleaved({[&](size_t i) { kernel.Run(sets[i % sets.size()], stream); },
+                                     Library("cub scan", scratch, call)},
+                                    stream));
 }
 
 }  // namespace

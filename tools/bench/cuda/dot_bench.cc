@@ -288,7 +288,7 @@ int main(int argc, char** argv) {
   std::optional<hlo::bench::Blas> blas;
   bool right = true;
   for (const hlo::bench::DotCase& c : hlo::bench::Cases()) {
-    if (!options.Wants(hlo::bench::Name(c))) continue;
+    if (!options.IsSelected(hlo::bench::Name(c))) continue;
     if (!blas.has_value()) blas.emplace();
     right &= hlo::bench::RunCase(c, device, *blas, options.json());
   }

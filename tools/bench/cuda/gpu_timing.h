@@ -23,8 +23,8 @@ struct Timing {
 };
 
 // Times the contenders, interleaved batch by batch; each runs on set number i.
-inline std::vector<Timing> TimeInTurns(const std::vector<std::function<void(size_t)>>& contenders,
-                                       cudaStream_t stream) {
+inline std::vector<Timing> TimeInterleaved(const std::vector<std::function<void(size_t)>>& contenders,
+                                           cudaStream_t stream) {
   constexpr int kBatches = 11;
   constexpr double kWarm = 50, kBatch = 20;
   cudaEvent_t begin, end;

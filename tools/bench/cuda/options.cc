@@ -24,7 +24,7 @@ Options::Options(int argc, char** argv, const std::string& about) {
   }
 }
 
-bool Options::Wants(const std::string& name) const {
+bool Options::IsSelected(const std::string& name) const {
   if (filter_.has_value() && !std::regex_search(name, *filter_)) return false;
   if (list_) std::printf("%s\n", name.c_str());
   return !list_;

@@ -19,8 +19,8 @@ class Options {
 
   bool json() const { return json_; }
   bool list() const { return list_; }
-  // True if the case is to be measured. With --list, prints its name and returns false.
-  bool Wants(const std::string& name) const;
+  // True if the case should be measured. With --list, prints its name and returns false.
+  bool IsSelected(const std::string& name) const;
 
  private:
   bool json_ = false, list_ = false;

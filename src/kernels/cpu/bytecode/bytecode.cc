@@ -11,7 +11,7 @@ namespace hlo::cpu {
 namespace {
 
 // Returns the opcode of a tile operation, if there is one.
-std::optional<Code> OwnCode(TileFn function) {
+std::optional<Code> NativeCode(TileFn function) {
   static const auto& codes = *[] {
     auto* all = new absl::flat_hash_map<TileFn, Code>;
 #define HLO_ROW(name, opcode, F, Kind, type) \
@@ -71,7 +71,7 @@ void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_
                     const FramePlace (&in)[3]) {
   // A call costs as much as several instructions.
   constexpr int64_t kMaxUnrolled = 6;
-  const std::optional<Code> own = OwnCode(call.function);
+  const std::optional<Code> own = NativeCode(call.function);
   if (own.has_value() && count <= (IsFunction(*own) ? 1 : kMaxUnrolled)) {
     Add({.code = *own,
          .count = static_cast<uint16_t>(count),
@@ -174,14 +174,14 @@ void StepCode::Store(FramePlace from, int32_t argument, int64_t offset, FramePla
   Add(Transfer(code, from, argument, offset, address, byte_count));
 }
 
-void StepCode::CallFar(const FarCall& call) {
-  Add({.code = kCallFar,
+void StepCode::CallOnMemory(const MemoryCall& call) {
+  Add({.code = kCallOnMemory,
        .out = call.out.address,
        .a = call.in[0].address,
        .b = call.in[1].address,
        .c = call.in[2].address,
-       .number = static_cast<int64_t>(far_calls_.size())});
-  far_calls_.push_back(call);
+       .number = static_cast<int64_t>(memory_calls_.size())});
+  memory_calls_.push_back(call);
 }
 
 void StepCode::Escape(int32_t number) { Add({.code = kEscape, .number = number}); }

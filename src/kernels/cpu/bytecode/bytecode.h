@@ -25,9 +25,9 @@ class StepCode {
   // --- Building.
   // Element sizes of a call's operands.
   struct CallWidths {
-    static constexpr int32_t kWidest = 16;
-    int32_t out = kWidest;
-    std::array<int32_t, 3> in = {kWidest, kWidest, kWidest};
+    static constexpr int32_t kMaxElementBytes = 16;
+    int32_t out = kMaxElementBytes;
+    std::array<int32_t, 3> in = {kMaxElementBytes, kMaxElementBytes, kMaxElementBytes};
   };
   // Emits a tile operation on `count` elements, as native instructions if there are some for a small count.
   void Call(const TileCall& call, int64_t count, const CallWidths& widths, FramePlace out,
@@ -51,19 +51,19 @@ class StepCode {
   void Load(FramePlace to, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count);
   void Store(FramePlace from, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count);
   // A tile operation on operands at byte `offset` + (the 64-bit integer at `address`) of arguments.
-  struct FarPlace {
+  struct MemoryPlace {
     int32_t argument = -1;  // -1 if there is no operand.
     int64_t offset = 0;
     FramePlace address = kNoAddress;
     int32_t width = 0;  // Element size in bytes.
   };
-  struct FarCall {
+  struct MemoryCall {
     TileCall call;
     int64_t count;
-    FarPlace out;
-    std::array<FarPlace, 3> in;
+    MemoryPlace out;
+    std::array<MemoryPlace, 3> in;
   };
-  void CallFar(const FarCall& call);
+  void CallOnMemory(const MemoryCall& call);
   // Emits a call of the host's callback with this number.
   void Escape(int32_t number);
   Label NewLabel();
@@ -153,7 +153,7 @@ class StepCode {
   std::vector<Tile> tiles_;
   std::vector<Product> products_;
   std::vector<Range> ranges_;
-  std::vector<FarCall> far_calls_;
+  std::vector<MemoryCall> memory_calls_;
   std::vector<std::vector<Label>> tables_;
   std::vector<int64_t> targets_;  // Index of an operation, by label.
   int32_t repeats_ = 0;

@@ -11,13 +11,13 @@ namespace {
 using Kind = DecodedOp::Kind;
 
 // A native elementwise operation.
-struct OwnOperation {
+struct NativeOperation {
   std::string_view name;
   TileCall call;
   int32_t out = 0, in[3] = {};  // Element sizes in bytes; 0 for no operand.
 };
 
-OwnOperation Elementwise(std::string_view name, Opcode opcode, ElementType type, int32_t width) {
+NativeOperation Elementwise(std::string_view name, Opcode opcode, ElementType type, int32_t width) {
   const bool is_unary = opcode == Opcode::kNegate || opcode == Opcode::kAbs || opcode == Opcode::kSqrt ||
                         opcode == Opcode::kNot || opcode == Opcode::kCosine || opcode == Opcode::kSine ||
                         opcode == Opcode::kExponential || opcode == Opcode::kLogistic ||
@@ -25,9 +25,9 @@ OwnOperation Elementwise(std::string_view name, Opcode opcode, ElementType type,
   return {name, FindTileOp(opcode, type), width, {width, is_unary ? 0 : width, 0}};
 }
 
-const std::vector<OwnOperation>& OwnOperations() {
+const std::vector<NativeOperation>& NativeOperations() {
   static const auto& operations = *[] {
-    auto* all = new std::vector<OwnOperation>(kSelect8 + 1);
+    auto* all = new std::vector<NativeOperation>(kSelect8 + 1);
 #define HLO_ROW(name, opcode, F, Kind, type) \
   (*all)[k##name##Kind] = Elementwise(#name #Kind, Opcode::k##opcode, ElementType::k##Kind, sizeof(type));
     HLO_OPERATIONS(HLO_ROW)
@@ -58,10 +58,10 @@ const std::vector<OwnOperation>& OwnOperations() {
 
 }  // namespace
 
-bool HasOwnOperation(TileFn function) {
+bool HasNativeOperation(TileFn function) {
   static const auto& functions = *[] {
     auto* all = new absl::flat_hash_set<TileFn>;
-    for (const OwnOperation& each : OwnOperations()) all->insert(each.call.function);
+    for (const NativeOperation& each : NativeOperations()) all->insert(each.call.function);
     return all;
   }();
   return functions.contains(function);
@@ -78,7 +78,7 @@ class StepDecoder {
   DecodedOp Run() {
     // Only native elementwise operations support several elements.
     if (op_.count < 1 || (op_.count > 1 && op_.code > kSelect8)) return Invalid("a wrong count");
-    if (op_.code <= kSelect8) return Own();
+    if (op_.code <= kSelect8) return Native();
     switch (op_.code) {
       case kCopy1:
         return Copy(1);
@@ -118,8 +118,8 @@ class StepDecoder {
       case kStoreAt4:
       case kStoreAt8:
         return Transfer(Kind::kStore, "store");
-      case kCallFar:
-        return CallFar();
+      case kCallOnMemory:
+        return CallOnMemory();
       default:
         return Control();
     }
@@ -145,10 +145,10 @@ class StepDecoder {
     return target >= 0 && target < code_.op_count();
   }
 
-  DecodedOp Own() const {
-    const OwnOperation& own = OwnOperations()[op_.code];
+  DecodedOp Native() const {
+    const NativeOperation& own = NativeOperations()[op_.code];
     DecodedOp decoded{.kind = Kind::kApply, .name = own.name, .call = own.call, .count = op_.count};
-    decoded.is_own = true;
+    decoded.is_native = true;
     decoded.out = {op_.out, op_.count * int64_t{own.out}};
     const FramePlace places[] = {op_.a, op_.b, op_.c};
     for (int k = 0; k < 3; ++k) decoded.in[k] = {places[k], op_.count * int64_t{own.in[k]}};
@@ -182,7 +182,7 @@ class StepDecoder {
     const FramePlace places[] = {op_.a, op_.b, op_.c};
     const int64_t read = IsSplatTile(call.function) ? 1 : count;
     for (int k = 0; k < 3; ++k) decoded.in[k] = {places[k], read * widths.in[k]};
-    decoded.is_own = HasOwnOperation(call.function);
+    decoded.is_native = HasNativeOperation(call.function);
     return decoded;
   }
   DecodedOp Dot() const {
@@ -244,13 +244,13 @@ class StepDecoder {
     (kind == Kind::kLoad ? decoded.out : decoded.in[0]) = {op_.out, bytes};
     return decoded;
   }
-  DecodedOp CallFar() const {
-    const auto& calls = StepCodeParts::FarCalls(code_);
+  DecodedOp CallOnMemory() const {
+    const auto& calls = StepCodeParts::MemoryCalls(code_);
     if (!IsRow(calls)) return Invalid("a call of no row of the table");
-    DecodedOp decoded{.kind = Kind::kFarCall, .name = "call far", .far = &calls[op_.number]};
-    decoded.call = decoded.far->call;
-    decoded.count = decoded.far->count;
-    decoded.is_own = HasOwnOperation(decoded.call.function);
+    DecodedOp decoded{.kind = Kind::kMemoryCall, .name = "call on memory", .memory_call = &calls[op_.number]};
+    decoded.call = decoded.memory_call->call;
+    decoded.count = decoded.memory_call->count;
+    decoded.is_native = HasNativeOperation(decoded.call.function);
     return decoded;
   }
   DecodedOp Control() const {

@@ -16,7 +16,7 @@ struct StepCodeParts {
   static std::vector<StepCode::Op>& Ops(StepCode& code) { return code.ops_; }
   static std::vector<StepCode::Tile>& Tiles(StepCode& code) { return code.tiles_; }
   static std::vector<StepCode::Range>& Ranges(StepCode& code) { return code.ranges_; }
-  static std::vector<StepCode::FarCall>& FarCalls(StepCode& code) { return code.far_calls_; }
+  static std::vector<StepCode::MemoryCall>& MemoryCalls(StepCode& code) { return code.memory_calls_; }
   static std::vector<std::vector<StepCode::Label>>& Tables(StepCode& code) { return code.tables_; }
   static std::vector<int64_t>& Targets(StepCode& code) { return code.targets_; }
   // Must be called after operations have changed.
@@ -26,7 +26,9 @@ struct StepCodeParts {
   static const std::vector<StepCode::Tile>& Tiles(const StepCode& code) { return code.tiles_; }
   static const std::vector<StepCode::Product>& Products(const StepCode& code) { return code.products_; }
   static const std::vector<StepCode::Range>& Ranges(const StepCode& code) { return code.ranges_; }
-  static const std::vector<StepCode::FarCall>& FarCalls(const StepCode& code) { return code.far_calls_; }
+  static const std::vector<StepCode::MemoryCall>& MemoryCalls(const StepCode& code) {
+    return code.memory_calls_;
+  }
   static const std::vector<std::vector<StepCode::Label>>& Tables(const StepCode& code) {
     return code.tables_;
   }
@@ -43,7 +45,7 @@ struct DecodedOp {
     kCheckedAddress,  // The same unclamped; jumps to targets[0] if in[0] is outside [0, max].
     kLoad,            // out = bytes of an argument.
     kStore,           // Bytes of an argument = in[0].
-    kFarCall,
+    kMemoryCall,
     kEscape,
     kRepeat,      // Jumps to targets[0] if in[0] is true.
     kJump,        // Jumps to targets[0].
@@ -61,14 +63,14 @@ struct DecodedOp {
   Place out, in[3];
   TileCall call;
   int64_t count = 1;
-  bool is_own = false;  // A native operation; the call's parameter is not used.
-  ElementType type{};   // The type of an address's index or of a dot.
+  bool is_native = false;  // A native operation; the call's parameter is not used.
+  ElementType type{};      // The type of an address's index or of a dot.
   bool adds = false;
   int64_t max = 0, stride = 0;
   int32_t argument = -1;
   int64_t offset = 0;
   Place address;  // For loads and stores.
-  const StepCode::FarCall* far = nullptr;
+  const StepCode::MemoryCall* memory_call = nullptr;
   const SmallDot* dot = nullptr;
   int64_t escape = -1;
   std::vector<int64_t> targets;  // Indices of operations.
@@ -78,7 +80,7 @@ struct DecodedOp {
 DecodedOp Decode(const StepCode& code, int64_t number);
 
 // Returns true if the function has a native operation, so that all calls of it are equivalent.
-bool HasOwnOperation(TileFn function);
+bool HasNativeOperation(TileFn function);
 // IsCopyTile returns true for copies of elements, IsSplatTile for broadcasts of one element.
 bool IsCopyTile(TileFn function);
 bool IsSplatTile(TileFn function);

@@ -25,7 +25,7 @@ struct StepCode::Context {
   const Op* at_label(Label label) const { return code.ops_.data() + code.targets_[label]; }
   const Range& range(const Op& op) const { return code.ranges_[op.number]; }
   const Tile& tile(const Op& op) const { return code.tiles_[op.number]; }
-  const FarCall& far_call(const Op& op) const { return code.far_calls_[op.number]; }
+  const MemoryCall& memory_call(const Op& op) const { return code.memory_calls_[op.number]; }
   const SmallDot& dot(const Op& op) const { return code.products_[op.number].dot; }
   const std::vector<Label>& labels(const Op& op) const { return code.tables_[op.number]; }
   std::byte* base(const Op& op) const {
@@ -34,7 +34,7 @@ struct StepCode::Context {
   std::byte* base(const Op& op, const std::byte* frame) const {
     return base(op) + Get<int64_t>(frame + op.a);
   }
-  bool Ask(int32_t number) {
+  bool RunEscape(int32_t number) {
     stopped = !escape(number);
     return !stopped;
   }
@@ -67,10 +67,10 @@ struct MoveAny {
   }
 };
 
-// Handlers have Do. Those with a numeric result also have Make, which returns it without the store, and those
-// with one or two operands have Of.
+// A handler has a function Do. If its result is a number, Make returns it without storing it. If it has one
+// or two operands, Of computes the result from them.
 template <class F, class T>
-struct Own {
+struct Native {
   using Value = T;
   static constexpr bool kIsBinary = std::is_invocable_v<F, T, T>;
   static auto Of(T a, T b) { return scalar::ForBits<F>(8 * sizeof(T))(a, b); }
@@ -192,11 +192,11 @@ struct StepOf {
   struct StepOf<code> {       \
     using type = __VA_ARGS__; \
   };
-#define HLO_ROW(name, opcode, F, Kind, type) HLO_STEP(k##name##Kind, Own<F, type>)
+#define HLO_ROW(name, opcode, F, Kind, type) HLO_STEP(k##name##Kind, Native<F, type>)
 HLO_OPERATIONS(HLO_ROW)
 HLO_FUNCTIONS(HLO_ROW)
 #undef HLO_ROW
-#define HLO_ROW(name, Kind, type) HLO_STEP(k##name##Kind, Own<scalar::name, type>)
+#define HLO_ROW(name, Kind, type) HLO_STEP(k##name##Kind, Native<scalar::name, type>)
 HLO_COMPARISONS(HLO_ROW)
 #undef HLO_ROW
 #define HLO_ROW(From, from, To, to) HLO_STEP(kConvert##From##To, Convert<from, to>)

@@ -10,9 +10,9 @@
 namespace hlo::cpu {
 
 // Computes a function of one number with the same bits as the tile loops.
-#define HLO_OF_ONE(Name, function)                                                          \
-  struct Name {                                                                             \
-    float operator()(float x) const { return function(OneAmongOnes<Vector<float>>(x))[0]; } \
+#define HLO_OF_ONE(Name, function)                                                            \
+  struct Name {                                                                               \
+    float operator()(float x) const { return function(PaddedWithOnes<Vector<float>>(x))[0]; } \
   };
 HLO_OF_ONE(CosineOfOne, CosF32)
 HLO_OF_ONE(SineOfOne, SinF32)
@@ -118,7 +118,7 @@ enum Code : uint16_t {
   kCheckedAddressS32,
   kCheckedAddress,
   kAddCheckedAddress,
-  kLoad,  // Without an address operand.
+  kLoad,  // It has no address operand.
   kLoadAt,
   kLoadAt4,
   kLoadAt8,
@@ -126,7 +126,7 @@ enum Code : uint16_t {
   kStoreAt,
   kStoreAt4,
   kStoreAt8,
-  kCallFar,  // Its operands are addresses.
+  kCallOnMemory,  // Its operands are addresses.
   kEscape,
   kRepeat,
   kJump,

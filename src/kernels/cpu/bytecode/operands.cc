@@ -9,10 +9,10 @@
 namespace hlo::cpu {
 namespace {
 
-// Returns true if the operation reads the frame at `out`, where others write.
-bool IsStore(uint16_t code) { return code >= kStore && code <= kCallFar; }
+// Returns true if the operation reads the frame at `out`, which other operations write.
+bool IsStore(uint16_t code) { return code >= kStore && code <= kCallOnMemory; }
 // Returns true for loads and stores.
-bool IsFar(uint16_t code) { return code >= kLoad && code <= kStoreAt8; }
+bool IsLoadOrStore(uint16_t code) { return code >= kLoad && code <= kStoreAt8; }
 
 constexpr FramePlace StepCode::Op::*kOperands[] = {&StepCode::Op::a, &StepCode::Op::b, &StepCode::Op::c};
 
@@ -98,21 +98,21 @@ int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
       const auto& [out, in] = tile.widths;
       return tile.count * at(out, in[0], in[1], in[2]);
     }
-    case kCallFar:
+    case kCallOnMemory:
       return op.*place == kNoAddress ? 0 : sizeof(int64_t);
     default:
       break;
   }
-  if (IsFar(op.code)) return at(op.byte_count(), sizeof(int64_t), 0, 0);
+  if (IsLoadOrStore(op.code)) return at(op.byte_count(), sizeof(int64_t), 0, 0);
   const Widths widths = WidthsOf(op.code);
   return op.count * at(widths.out, widths.a, widths.b, widths.c);
 }
 
 bool StepCode::UsesArgument(int64_t first, int32_t argument) const {
-  const auto is_one = [&](const FarPlace& place) { return place.argument == argument; };
+  const auto is_one = [&](const MemoryPlace& place) { return place.argument == argument; };
   return std::any_of(ops_.begin() + first, ops_.end(), [&](const Op& op) {
-    if (op.code != kCallFar) return IsFar(op.code) && op.argument() == argument;
-    const FarCall& call = far_calls_[op.number];
+    if (op.code != kCallOnMemory) return IsLoadOrStore(op.code) && op.argument() == argument;
+    const MemoryCall& call = memory_calls_[op.number];
     return is_one(call.out) || absl::c_any_of(call.in, is_one);
   });
 }
@@ -161,7 +161,7 @@ bool StepCode::Sink(int64_t number, Extent extent) {
   const Bytes out = {op.out, Reach(op, &Op::out)};
   const auto stored = [&](const Op& later) {
     if (!IsStore(later.code)) return Bytes{0, 0};
-    return extent(later.code == kCallFar ? far_calls_[later.number].out.argument : later.argument());
+    return extent(later.code == kCallOnMemory ? memory_calls_[later.number].out.argument : later.argument());
   };
   for (int64_t k = number + 1; k < op_count(); ++k) {
     const Op& later = ops_[k];

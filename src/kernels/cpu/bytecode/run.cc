@@ -12,16 +12,16 @@
 namespace hlo::cpu {
 namespace {
 
-using namespace step;  // NOLINT: the handlers are the other half of this file.
+using namespace step;  // NOLINT: this file uses most handlers.
 
 // Handlers tail-call the next one. Instrumented and unoptimised code, in which this would exhaust the stack,
 // returns to a dispatch loop instead.
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define HLO_GO_ON(next)      \
-  const Op* const on = next; \
+#define HLO_CONTINUE_AT(next) \
+  const Op* const on = next;  \
   return on->run(on, frame, context)
 #else
-#define HLO_GO_ON(next) return next
+#define HLO_CONTINUE_AT(next) return next
 #endif
 #define HLO_HANDLER(name)                                                          \
   const Op* name([[maybe_unused]] const Op* op, [[maybe_unused]] std::byte* frame, \
@@ -30,17 +30,17 @@ using namespace step;  // NOLINT: the handlers are the other half of this file.
 // Executes consecutive instructions as a superinstruction. Jumps into the middle find the handler of the
 // remaining ones.
 template <class... Steps>
-HLO_HANDLER(InTurn) {
+HLO_HANDLER(Sequence) {
   const Op* at = op;
   (Steps::Do(at++, frame, context), ...);
-  HLO_GO_ON(op + sizeof...(Steps));
+  HLO_CONTINUE_AT(op + sizeof...(Steps));
 }
 
 // Executes an instruction on several elements.
 template <class Step>
 HLO_HANDLER(OneByOne) {
   for (int64_t k = 0; k < op->count; ++k) Step::DoAt(op, frame, k);
-  HLO_GO_ON(op + 1);
+  HLO_CONTINUE_AT(op + 1);
 }
 
 // Executes two instructions. The second one reads the result of the first as its first or second operand,
@@ -56,7 +56,7 @@ HLO_HANDLER(Chained) {
   } else {
     Put(frame + op[1].out, Second::Of(value));
   }
-  HLO_GO_ON(op + 2);
+  HLO_CONTINUE_AT(op + 2);
 }
 
 HLO_HANDLER(CallTile) {
@@ -66,9 +66,9 @@ HLO_HANDLER(CallTile) {
   return op + 1;  // The address of `in` escapes, which prevents a tail call.
 }
 
-HLO_HANDLER(CallFarTile) {
-  const auto& [call, count, out, in] = context.far_call(*op);
-  const auto at = [&](const StepCode::FarPlace& place) {
+HLO_HANDLER(CallTileOnMemory) {
+  const auto& [call, count, out, in] = context.memory_call(*op);
+  const auto at = [&](const StepCode::MemoryPlace& place) {
     if (place.argument < 0) return frame;
     std::byte* base = static_cast<std::byte*>(context.arguments[place.argument]) + place.offset;
     return place.address == StepCode::kNoAddress ? base : base + Get<int64_t>(frame + place.address);
@@ -83,11 +83,11 @@ HLO_HANDLER(MakeCheckedAddress) {
   const auto& range = context.range(*op);
   const int64_t index = ReadInteger(range.type, frame + op->a);
   if (index < 0 || index > range.max) {
-    HLO_GO_ON(context.at_label(range.outside));
+    HLO_CONTINUE_AT(context.at_label(range.outside));
   }
   const int64_t position = index * range.byte_stride;
   Put(frame + op->out, kAdds ? Get<int64_t>(frame + op->out) + position : position);
-  HLO_GO_ON(op + 1);
+  HLO_CONTINUE_AT(op + 1);
 }
 
 // Executes the following instructions too if the index is in range.
@@ -95,51 +95,53 @@ template <class... Steps>
 HLO_HANDLER(MakeCheckedAddressS32) {
   const int32_t index = Get<int32_t>(frame + op->a);
   if (index < 0 || index > op->max()) {
-    HLO_GO_ON(op + op->outside());
+    HLO_CONTINUE_AT(op + op->outside());
   }
   Put(frame + op->out, index * op->number);
   const Op* at = op + 1;
   (Steps::Do(at++, frame, context), ...);
-  HLO_GO_ON(at);
+  HLO_CONTINUE_AT(at);
 }
 
-HLO_HANDLER(AskOutside) { return context.Ask(static_cast<int32_t>(op->number)) ? op + 1 : nullptr; }
+HLO_HANDLER(EscapeHandler) { return context.RunEscape(static_cast<int32_t>(op->number)) ? op + 1 : nullptr; }
 
 // Not inlined, so that callers need not save caller-saved registers.
 [[gnu::noinline]] HLO_HANDLER(Poll) {
   context.polls = Context::kPollEvery;
-  if (!context.Ask(StepCode::kPolled)) return nullptr;
+  if (!context.RunEscape(StepCode::kPolled)) return nullptr;
   return Get<uint8_t>(frame + op->a) != 0 ? op + op->number : op + 1;
 }
 
 template <bool kCounts, class... Steps>
-HLO_HANDLER(GoBack) {
+HLO_HANDLER(BackEdge) {
   (Steps::Do(op++, frame, context), ...);
   if constexpr (kCounts) {
     int64_t& iteration = context.iterations[op->c];
     iteration = Get<uint8_t>(frame + op->a) != 0 ? iteration + 1 : 0;
   }
   if (--context.polls == 0) return Poll(op, frame, context);
-  HLO_GO_ON(Get<uint8_t>(frame + op->a) != 0 ? op + op->number : op + 1);
+  HLO_CONTINUE_AT(Get<uint8_t>(frame + op->a) != 0 ? op + op->number : op + 1);
 }
 
-HLO_HANDLER(Go) { HLO_GO_ON(op + op->number); }
-HLO_HANDLER(GoUnless) { HLO_GO_ON(Get<uint8_t>(frame + op->a) != 0 ? op + 1 : op + op->number); }
-HLO_HANDLER(GoTo) {
+HLO_HANDLER(JumpHandler) { HLO_CONTINUE_AT(op + op->number); }
+HLO_HANDLER(JumpUnlessHandler) {
+  HLO_CONTINUE_AT(Get<uint8_t>(frame + op->a) != 0 ? op + 1 : op + op->number);
+}
+HLO_HANDLER(JumpTable) {
   const auto& labels = context.labels(*op);
   const int32_t number = Get<int32_t>(frame + op->a), last = static_cast<int32_t>(labels.size()) - 1;
-  HLO_GO_ON(context.at_label(labels[number < 0 || number > last ? last : number]));
+  HLO_CONTINUE_AT(context.at_label(labels[number < 0 || number > last ? last : number]));
 }
 HLO_HANDLER(Stop) { return nullptr; }
 
 template <uint16_t kCode>
 constexpr StepCode::Handler HandlerOf() {
-  if constexpr (!std::is_void_v<typename StepOf<kCode>::type>) return &InTurn<typename StepOf<kCode>::type>;
+  if constexpr (!std::is_void_v<typename StepOf<kCode>::type>) return &Sequence<typename StepOf<kCode>::type>;
   switch (kCode) {
     case kCall:
       return &CallTile;
-    case kCallFar:
-      return &CallFarTile;
+    case kCallOnMemory:
+      return &CallTileOnMemory;
     case kCheckedAddressS32:
       return &MakeCheckedAddressS32<>;
     case kCheckedAddress:
@@ -147,15 +149,15 @@ constexpr StepCode::Handler HandlerOf() {
     case kAddCheckedAddress:
       return &MakeCheckedAddress<true>;
     case kEscape:
-      return &AskOutside;
+      return &EscapeHandler;
     case kRepeat:
-      return &GoBack<false>;
+      return &BackEdge<false>;
     case kJump:
-      return &Go;
+      return &JumpHandler;
     case kJumpUnless:
-      return &GoUnless;
+      return &JumpUnlessHandler;
     case kJumpTo:
-      return &GoTo;
+      return &JumpTable;
     default:
       return &Stop;
   }
@@ -185,23 +187,23 @@ constexpr Handlers kHandlers = MakeHandlers(std::make_index_sequence<kEnd + 1>()
 template <template <class> class Step>
 constexpr StepCode::Handler kWords[] = {
     nullptr,
-    &InTurn<Step<MoveWords<1>>>,
-    &InTurn<Step<MoveWords<2>>>,
-    &InTurn<Step<MoveWords<3>>>,
-    &InTurn<Step<MoveWords<4>>>,
-    &InTurn<Step<MoveWords<5>>>,
-    &InTurn<Step<MoveWords<6>>>,
-    &InTurn<Step<MoveWords<7>>>,
-    &InTurn<Step<MoveWords<8>>>,
+    &Sequence<Step<MoveWords<1>>>,
+    &Sequence<Step<MoveWords<2>>>,
+    &Sequence<Step<MoveWords<3>>>,
+    &Sequence<Step<MoveWords<4>>>,
+    &Sequence<Step<MoveWords<5>>>,
+    &Sequence<Step<MoveWords<6>>>,
+    &Sequence<Step<MoveWords<7>>>,
+    &Sequence<Step<MoveWords<8>>>,
 };
 template <class Mover>
-using LoadHere = Load<Mover, false>;
+using LoadDirect = Load<Mover, false>;
 template <class Mover>
-using LoadThere = Load<Mover, true>;
+using LoadIndirect = Load<Mover, true>;
 template <class Mover>
-using StoreHere = Store<Mover, false>;
+using StoreDirect = Store<Mover, false>;
 template <class Mover>
-using StoreThere = Store<Mover, true>;
+using StoreIndirect = Store<Mover, true>;
 
 StepCode::Handler FindMove(const Op& op) {
   constexpr int64_t kMaxWords = 8;
@@ -212,13 +214,13 @@ StepCode::Handler FindMove(const Op& op) {
     case kCopyBytes:
       return kWords<Copy>[words];
     case kLoad:
-      return kWords<LoadHere>[words];
+      return kWords<LoadDirect>[words];
     case kLoadAt:
-      return kWords<LoadThere>[words];
+      return kWords<LoadIndirect>[words];
     case kStore:
-      return kWords<StoreHere>[words];
+      return kWords<StoreDirect>[words];
     case kStoreAt:
-      return kWords<StoreThere>[words];
+      return kWords<StoreIndirect>[words];
     default:
       return kHandlers[op.code];
   }
@@ -246,13 +248,13 @@ concept Chains = requires(const Op* op, std::byte* frame, Context& context, type
 using Pair = std::array<StepCode::Handler, 3>;
 template <class First, class Second>
 constexpr Pair MakePair() {
-  const StepCode::Handler in_turn = &InTurn<First, Second>;
+  const StepCode::Handler sequence = &Sequence<First, Second>;
   if constexpr (Chains<First, Second>) {
     const StepCode::Handler by_first = &Chained<First, Second, true>;
-    if constexpr (Second::kIsBinary) return {in_turn, by_first, &Chained<First, Second, false>};
-    return {in_turn, by_first, in_turn};
+    if constexpr (Second::kIsBinary) return {sequence, by_first, &Chained<First, Second, false>};
+    return {sequence, by_first, sequence};
   }
-  return {in_turn, in_turn, in_turn};
+  return {sequence, sequence, sequence};
 }
 template <size_t... kNumber>
 constexpr std::array<Pair, sizeof...(kNumber)> MakePairs(std::index_sequence<kNumber...>) {
@@ -276,9 +278,9 @@ std::optional<StepCode::Handler> FindPair(const Op& first, const Op& second, boo
   return found;
 }
 
-using AddCount = Own<scalar::Add, int32_t>;
-using IsBelow = Own<scalar::Lt, int32_t>;
-using AreBoth = Own<scalar::And, bool>;
+using AddCount = Native<scalar::Add, int32_t>;
+using IsBelow = Native<scalar::Lt, int32_t>;
+using AreBoth = Native<scalar::And, bool>;
 
 // Returns true if the instruction and the following ones have these codes; `left` instructions follow.
 bool IsSequence(const Op* op, int64_t left, std::initializer_list<uint16_t> codes) {
@@ -289,27 +291,27 @@ bool IsSequence(const Op* op, int64_t left, std::initializer_list<uint16_t> code
 
 // Returns the handler of a loop's back edge with its condition, or nullptr.
 template <bool kCounts>
-StepCode::Handler FindGoBack(const Op* op, int64_t left) {
+StepCode::Handler FindBackEdge(const Op* op, int64_t left) {
   const auto is = [&](std::initializer_list<uint16_t> codes) { return IsSequence(op, left, codes); };
   if (is({kAddS32, kAddS32, kLtS32, kLtS32, kAndPred, kRepeat}))
-    return &GoBack<kCounts, AddCount, AddCount, IsBelow, IsBelow, AreBoth>;
+    return &BackEdge<kCounts, AddCount, AddCount, IsBelow, IsBelow, AreBoth>;
   if (is({kAddS32, kLtS32, kLtS32, kAndPred, kRepeat}))
-    return &GoBack<kCounts, AddCount, IsBelow, IsBelow, AreBoth>;
-  if (is({kLtS32, kLtS32, kAndPred, kRepeat})) return &GoBack<kCounts, IsBelow, IsBelow, AreBoth>;
-  if (is({kAddS32, kLtS32, kRepeat})) return &GoBack<kCounts, AddCount, IsBelow>;
-  if (is({kLtS32, kRepeat})) return &GoBack<kCounts, IsBelow>;
-  if (is({kAndPred, kRepeat})) return &GoBack<kCounts, AreBoth>;
-  return is({kRepeat}) ? &GoBack<kCounts> : nullptr;
+    return &BackEdge<kCounts, AddCount, IsBelow, IsBelow, AreBoth>;
+  if (is({kLtS32, kLtS32, kAndPred, kRepeat})) return &BackEdge<kCounts, IsBelow, IsBelow, AreBoth>;
+  if (is({kAddS32, kLtS32, kRepeat})) return &BackEdge<kCounts, AddCount, IsBelow>;
+  if (is({kLtS32, kRepeat})) return &BackEdge<kCounts, IsBelow>;
+  if (is({kAndPred, kRepeat})) return &BackEdge<kCounts, AreBoth>;
+  return is({kRepeat}) ? &BackEdge<kCounts> : nullptr;
 }
 
 // Returns the handler for the instruction and as many of the `left` following ones as it covers.
 StepCode::Handler FindHandler(const Op* op, int64_t left, bool counts) {
   if (op->count > 1) return kOneByOne[op->code];
   const auto is = [&](std::initializer_list<uint16_t> codes) { return IsSequence(op, left, codes); };
-  const StepCode::Handler go_back = counts ? FindGoBack<true>(op, left) : FindGoBack<false>(op, left);
-  if (go_back != nullptr) return go_back;
+  const StepCode::Handler back_edge = counts ? FindBackEdge<true>(op, left) : FindBackEdge<false>(op, left);
+  if (back_edge != nullptr) return back_edge;
   // This sequence normalises negative indices.
-  if (is({kLtS32, kAddS32, kSelect4})) return &InTurn<IsBelow, AddCount, Select<uint32_t>>;
+  if (is({kLtS32, kAddS32, kSelect4})) return &Sequence<IsBelow, AddCount, Select<uint32_t>>;
   if (is({kCheckedAddressS32, kStoreAt4})) return &MakeCheckedAddressS32<Store<MoveOne<uint32_t>, true>>;
   bool is_chain = false, next_is_chain = false;
   const auto pair = left > 0 ? FindPair(op[0], op[1], &is_chain) : std::nullopt;

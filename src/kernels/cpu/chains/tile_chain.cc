@@ -52,11 +52,11 @@ template <ChainLayout kLayout, ChainForm kForm, bool kGoesOn = true>
 [[gnu::always_inline]] inline Floats Read(const void* operand, int64_t i, int k) {
   if constexpr (kForm == ChainForm::kLane) {
     const uint32_t* from = static_cast<const uint32_t*>(operand) + i;
-    if constexpr (kGoesOn) CallAhead(from + k * kLane);
+    if constexpr (kGoesOn) PrefetchAhead(from + k * kLane);
     return Arranged<kLayout>(k, [&](int64_t place) { return LoadVector(from + place); });
   } else if constexpr (kForm == ChainForm::kBF16) {
     const bfloat16* from = static_cast<const bfloat16*>(operand) + i;
-    if constexpr (kGoesOn) CallAhead(from + k * kLane);
+    if constexpr (kGoesOn) PrefetchAhead(from + k * kLane);
     from += PlaceOf<kLayout>(k);
     if constexpr (IsInOrder(kLayout)) return LoadAs<float>(from);
     return BitsOf<Floats>(k % 2 == 0 ? LoadBlocksOfHalves<0>(from) : LoadBlocksOfHalves<1>(from));
@@ -115,7 +115,7 @@ void Load(const ChainStep* step, int64_t i, HLO_STRIP) {
 template <ChainLayout kLayout, ChainForm kForm>
 [[gnu::always_inline]] inline void Write(void* to, Words first, Words second) {
   if constexpr (kForm == ChainForm::kBF16) {
-    CallAhead(to);
+    PrefetchAhead(to);
     if constexpr (IsInOrder(kLayout))
       StoreUpperHalves(to, first, second);
     else
@@ -349,7 +349,7 @@ ChainFn Binary(ChainLayout layout, ChainPlace place, ChainForm form) {
 
 ChainFn ChainBinary(ChainLayout layout, Kind kind, ChainPlace place, ChainForm form, bool rounds) {
   if ((form == ChainForm::kPred) != IsOfPreds(kind) && place != ChainPlace::kBoth) return {};
-  if (form == ChainForm::kCount && !TakesCount(kind)) return {};
+  if (form == ChainForm::kCount && !SupportsIota(kind)) return {};
   return OfBinary(kind, [&]<class Operation>() -> ChainFn {
     if (!rounds) return Binary<Operation, false>(layout, place, form);
     if constexpr (std::is_same_v<Operation, AddF32> || std::is_same_v<Operation, SubtractF32> ||

@@ -107,14 +107,14 @@ inline bool IsChainBinary(ChainOperation::Kind kind) {
   return kind >= ChainOperation::Kind::kAddF32 && kind <= ChainOperation::Kind::kXorPred;
 }
 // Returns true if the operation supports iota operands.
-inline bool TakesCount(ChainOperation::Kind kind) {
+inline bool SupportsIota(ChainOperation::Kind kind) {
   return kind >= ChainOperation::Kind::kAdd32 && kind <= ChainOperation::Kind::kGeS32;
 }
 inline bool IsChainUnary(ChainOperation::Kind kind) {
   return kind >= ChainOperation::Kind::kNegateF32 && kind <= ChainOperation::Kind::kNotPred;
 }
 
-// The operands that come from the previous step: the first, the second, or both.
+// Which operands are the result of the previous step: the first, the second, or both.
 enum class ChainPlace : uint8_t { kFirst, kSecond, kBoth };
 // `form` is that of the other operand. `rounds` rounds the result to bf16, from operands that are exact in
 // bf16; no function is returned if that needs a separate step.

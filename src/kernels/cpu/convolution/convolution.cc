@@ -121,7 +121,7 @@ class Widened {
   const T* data_ = nullptr;
 };
 
-bool SeesPadding(const ConvolutionLayout& c) {
+bool HasPadding(const ConvolutionLayout& c) {
   for (int64_t d = 0; d < c.rank(); ++d) {
     const int64_t last =
         (c.output[d] - 1) * c.stride[d] + (c.window[d] - 1) * c.window_dilation[d] - c.padding[d];
@@ -267,7 +267,7 @@ class Products {
 // Returns true if patches would be gathered element by element because neither features nor adjacent output
 // positions are contiguous in the input, as in gradients of kernels. A transposed copy with features last
 // then costs less than the gathers.
-bool WantsFeaturesLast(const ConvolutionLayout& c, const OutputDims& dims) {
+bool IsFasterWithFeaturesLast(const ConvolutionLayout& c, const OutputDims& dims) {
   if (c.groups != 1 || c.group_inputs < 2 || c.input_feature_stride == 1 || c.group_outputs * c.taps() < 32)
     return false;
   const absl::Span<const PatchDim> rows = CountOf(dims.after) == 1 ? dims.before : dims.after;
@@ -331,29 +331,29 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
     run(wide_input.data(), wide_kernel.data(), layout, narrow, width, to);
     RunEpilogue(epilogue, to, width, out_size);
   };
-  // Infinities and NaN in the kernel are searched in the smaller array: the kernel, or the result, which
-  // cannot be finite if the kernel is not.
-  const bool minds = SeesPadding(layout) && !std::is_integral_v<T>;
-  const bool result_first = minds && IsFloat(out_type) && BitWidth(out_type) >= 16 &&
+  // The smaller of kernel and result is searched for infinities and NaN: the result cannot be finite if the
+  // kernel is not.
+  const bool searches = HasPadding(layout) && !std::is_integral_v<T>;
+  const bool result_first = searches && IsFloat(out_type) && BitWidth(out_type) >= 16 &&
                             out_size < kernel_size && epilogue.run == nullptr;
-  if (minds && !result_first && !IsFinite(kernel.data, kernel.type, kernel_size))
+  if (searches && !result_first && !IsFinite(kernel.data, kernel.type, kernel_size))
     return whole(DirectConvolution<T>);
   if (method == ConvolutionMethod::kProduct) {
     const OutputDims split = Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size()));
-    ConvolutionLayout seen = layout;
+    ConvolutionLayout copied_layout = layout;
     const T* read = wide_input.data();
     CachedVector<std::byte> copy;
-    if (WantsFeaturesLast(layout, split)) {
-      copy = FeaturesLast<T>(read, &seen);
+    if (IsFasterWithFeaturesLast(layout, split)) {
+      copy = FeaturesLast<T>(read, &copied_layout);
       read = reinterpret_cast<const T*>(copy.data());
     }
-    Products<T>(read, kernel, seen, split, out, out_type, epilogue).Run();
+    Products<T>(read, kernel, copied_layout, split, out, out_type, epilogue).Run();
   } else if constexpr (!kComplex<T>) {
     whole(method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T> : DepthwiseInner<T>);
   }
-  const bool spoilt =
+  const bool has_non_finite =
       result_first && !IsFinite(out, out_type, out_size) && !IsFinite(kernel.data, kernel.type, kernel_size);
-  if (spoilt) whole(DirectConvolution<T>);
+  if (has_non_finite) whole(DirectConvolution<T>);
 }
 
 }  // namespace
@@ -402,11 +402,12 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
   };
   const bool is_product = Choose(layout, dims, compute) == ConvolutionMethod::kProduct;
   // A kernel that is not finite may require another method.
-  const int64_t whole = is_product && !SeesPadding(layout)
+  const int64_t whole = is_product && !HasPadding(layout)
                             ? 0
                             : widened(kernel) + (keeps_result ? 0 : Product(out_dims) * ByteCount(out_type));
-  const bool turns = is_product && WantsFeaturesLast(layout, Split(layout, *dims.labels,
-                                                                   static_cast<int64_t>(out_dims.size())));
+  const bool turns =
+      is_product &&
+      IsFasterWithFeaturesLast(layout, Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())));
   return widened(input) + std::max(whole, turns ? Product(input.dims) * ByteCount(compute) : 0);
 }
 

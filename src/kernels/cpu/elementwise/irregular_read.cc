@@ -87,7 +87,7 @@ class Reader {
   }
 
   const std::byte* Read(int64_t n, std::byte* scratch) {
-    if (TakesShortRows(n)) {
+    if (SpansShortRows(n)) {
       DispatchWidth(width_, [&]<class T>() { ReadShortRows<T>(n, reinterpret_cast<T*>(scratch)); });
       return scratch;
     }
@@ -112,7 +112,7 @@ class Reader {
   };
 
   // Returns true if the read spans several rows without edges, whose starts are constant within a row.
-  bool TakesShortRows(int64_t n) const {
+  bool SpansShortRows(int64_t n) const {
     bool fits = access_.edges.empty() && access_.IsArray() && !index_.empty() && n > read_.inner_dims.back();
     for (size_t k = 1; k < walks_.size(); ++k) fits = fits && walks_[k].change() == 0;
     return fits;

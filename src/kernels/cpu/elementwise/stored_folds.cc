@@ -57,7 +57,7 @@ template <class F, class T, class A, int kRows, int kVectors = 2>
   for (; i + kStep <= n; i += kStep) {
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      CallAhead(rows[r] + i);
+      PrefetchAhead(rows[r] + i);
 #pragma GCC unroll 8
       for (int p = 0; p < kVectors; ++p)
         v[r][p] = F::template Vectors<A>(v[r][p], LoadAs<A>(rows[r] + i + p * kLane));

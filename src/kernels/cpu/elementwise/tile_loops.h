@@ -57,7 +57,7 @@ constexpr TileFn LoopOf() {
 
 // Computes f32 and c64 in f64 with one final rounding, for operations that are not exact in single precision.
 template <class F>
-struct ByWayOfF64 {
+struct ThroughF64 {
   int bits = 0;
   template <class T>
   static auto Widen(T a) {
@@ -88,7 +88,7 @@ constexpr TileFn ScalarLoopOf() {
   constexpr bool kWidens = (std::is_same_v<T, float> && kPrecision == ScalarPrecision::kDouble) ||
                            (std::is_same_v<T, std::complex<float>> && kPrecision != ScalarPrecision::kNative);
   if constexpr (kWidens)
-    return LoopOf<ByWayOfF64<F>, T>();
+    return LoopOf<ThroughF64<F>, T>();
   else
     return LoopOf<F, T>();
 }

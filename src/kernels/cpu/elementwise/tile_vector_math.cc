@@ -10,7 +10,7 @@ namespace {
 
 // Processes full vectors; the tail is padded with ones.
 template <class F>
-void OwnLoop(int64_t n, void* out, const void* const* in, int64_t) {
+void VectorLoop1(int64_t n, void* out, const void* const* in, int64_t) {
   constexpr int64_t kWidth = kLanes<float>;
   const auto* a = static_cast<const float*>(in[0]);
   auto* o = static_cast<float*>(out);
@@ -18,7 +18,7 @@ void OwnLoop(int64_t n, void* out, const void* const* in, int64_t) {
   for (; i + kWidth <= n; i += kWidth) StoreVector(o + i, F()(LoadVector(a + i)));
   if (i == n) return;
   if (n - i == 1) {
-    o[i] = F()(OneAmongOnes<Vector<float>>(a[i]))[0];
+    o[i] = F()(PaddedWithOnes<Vector<float>>(a[i]))[0];
     return;
   }
   float rest[kWidth];
@@ -30,7 +30,7 @@ void OwnLoop(int64_t n, void* out, const void* const* in, int64_t) {
 
 TileFn OwnTileOp(Opcode opcode, Lane lane) {
   if (lane != Lane::kF32) return nullptr;
-  const auto loop = []<class F>(F) -> TileFn { return &OwnLoop<F>; };
+  const auto loop = []<class F>(F) -> TileFn { return &VectorLoop1<F>; };
   switch (opcode) {
     case Opcode::kExponential:
       return loop([](Vector<float> x) { return ExpF32(x); });
@@ -120,7 +120,7 @@ void VectorLoop(int64_t n, void* out, const void* const* in, F f) {
   }
   if (i == n) return;
   if (n - i == 1) {
-    o[i] = f(OneAmongOnes<V>(a[i]))[0];
+    o[i] = f(PaddedWithOnes<V>(a[i]))[0];
     return;
   }
   T rest[kWidth];

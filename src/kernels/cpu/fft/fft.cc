@@ -15,7 +15,8 @@
 namespace hlo::cpu {
 namespace {
 
-// Lines are split into two factors if they exceed the cache or are too few to fill the lanes.
+// Lines are split into two factors if they exceed the cache, or if there are too few of them to fill the
+// lanes.
 constexpr int64_t kLongestLanes = 2048, kShortestCut = 256, kLongestPart = 65536;
 
 // Maximum number of elements of all cached plans.
@@ -166,7 +167,7 @@ void TransformLanes(const LanePlan<R>& plan, const Lines<R>& lines, bool inverse
 // [f, s]:
 //   X[k2 f + k1] = sum over j of (exp(-2 pi i j k1 / n) sum over i of x[i, j] w_f^(i k1)) w_s^(j k2).
 template <class R>
-void TransformCut(const LinePlan<R>& plan, std::complex<R>* line, std::complex<R>* space) {
+void TransformSplit(const LinePlan<R>& plan, std::complex<R>* line, std::complex<R>* space) {
   constexpr int64_t kLane = kLanes<R>;
   const int64_t f = plan.first, s = plan.second;
   const LanePlan<R>&columns = *plan.first_plan->whole, &rows = *plan.second_plan->whole;
@@ -208,7 +209,7 @@ void TransformCut(const LinePlan<R>& plan, std::complex<R>* line, std::complex<R
 
 template <class R>
 void TransformLine(const LinePlan<R>& plan, std::complex<R>* line, std::complex<R>* space) {
-  if (plan.first > 1) return TransformCut(plan, line, space);
+  if (plan.first > 1) return TransformSplit(plan, line, space);
   if (plan.whole) return TransformLanes(*plan.whole, Lines<R>{line, line, 1, plan.n, 1}, false);
   const int64_t size = plan.wide->n;
   CachedVector<std::complex<R>> wide(static_cast<size_t>(size), std::complex<R>()), wide_space(wide);

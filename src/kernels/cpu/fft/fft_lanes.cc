@@ -38,7 +38,7 @@ template <class V>
 }
 // Returns -i x.
 template <class V>
-[[gnu::always_inline]] inline Pair<V> Turn(const Pair<V>& x) {
+[[gnu::always_inline]] inline Pair<V> TimesMinusI(const Pair<V>& x) {
   return {x.im, -x.re};
 }
 
@@ -50,7 +50,7 @@ template <class R, int kRadix, class V>
     b[1] = Subtract(a[0], a[1]);
   } else if constexpr (kRadix == 3) {
     constexpr R kSin = static_cast<R>(0.866025403784438646763723170752936183L);
-    const Pair<V> sum = Add(a[1], a[2]), turned = Turn(Subtract(a[1], a[2]));
+    const Pair<V> sum = Add(a[1], a[2]), turned = TimesMinusI(Subtract(a[1], a[2]));
     const Pair<V> middle = {a[0].re - sum.re * R(0.5), a[0].im - sum.im * R(0.5)};
     const Pair<V> side = {turned.re * kSin, turned.im * kSin};
     b[0] = Add(a[0], sum);
@@ -58,7 +58,7 @@ template <class R, int kRadix, class V>
     b[2] = Subtract(middle, side);
   } else if constexpr (kRadix == 4) {
     const Pair<V> even = Add(a[0], a[2]), odd = Subtract(a[0], a[2]);
-    const Pair<V> sum = Add(a[1], a[3]), turned = Turn(Subtract(a[1], a[3]));
+    const Pair<V> sum = Add(a[1], a[3]), turned = TimesMinusI(Subtract(a[1], a[3]));
     b[0] = Add(even, sum);
     b[1] = Add(odd, turned);
     b[2] = Subtract(even, sum);
@@ -70,7 +70,7 @@ template <class R, int kRadix, class V>
                 kSin1 = static_cast<R>(0.951056516295153572116439333379382143L),
                 kSin2 = static_cast<R>(0.587785252292473129168705954639072769L);
     const Pair<V> s1 = Add(a[1], a[4]), s2 = Add(a[2], a[3]);
-    const Pair<V> d1 = Turn(Subtract(a[1], a[4])), d2 = Turn(Subtract(a[2], a[3]));
+    const Pair<V> d1 = TimesMinusI(Subtract(a[1], a[4])), d2 = TimesMinusI(Subtract(a[2], a[3]));
     const Pair<V> m1 = {a[0].re + s1.re * kCos1 + s2.re * kCos2, a[0].im + s1.im * kCos1 + s2.im * kCos2};
     const Pair<V> m2 = {a[0].re + s1.re * kCos2 + s2.re * kCos1, a[0].im + s1.im * kCos2 + s2.im * kCos1};
     const Pair<V> t1 = {d1.re * kSin1 + d2.re * kSin2, d1.im * kSin1 + d2.im * kSin2};

@@ -132,7 +132,7 @@ class RowCombiner {
   }
 
  private:
-  static constexpr int64_t kPart = 256, kWidest = 16;
+  static constexpr int64_t kPart = 256, kMaxElementBytes = 16;
 
   static std::byte* At(void* data, int64_t i, int64_t width) {
     return static_cast<std::byte*>(data) + i * width;
@@ -143,12 +143,12 @@ class RowCombiner {
 
   void RunPart(int64_t n, int64_t to, int64_t to_stride, int64_t from, int64_t from_stride) {
     const size_t count = arrays_.size();
-    lanes_.resize(2 * count * kPart * kWidest);
+    lanes_.resize(2 * count * kPart * kMaxElementBytes);
     absl::InlinedVector<const void*, 8> in(2 * count);
     absl::InlinedVector<void*, 4> out(count);
     for (size_t k = 0; k < count; ++k) {
       const int64_t width = ByteCount(arrays_[k].type);
-      out[k] = lanes_.data() + k * kPart * kWidest;
+      out[k] = lanes_.data() + k * kPart * kMaxElementBytes;
       in[k] = out[k];
       in[count + k] = Load(arrays_[k].type, n, At(arrays_[k].update, from, width), from_stride, count + k);
       Load(arrays_[k].type, n, At(arrays_[k].result, to, width), to_stride, k);
@@ -158,7 +158,7 @@ class RowCombiner {
       const ElementType type = arrays_[k].type;
       const int64_t width = ByteCount(type);
       const void* element = out[k];
-      alignas(16) std::byte stored[kPart * kWidest];
+      alignas(16) std::byte stored[kPart * kMaxElementBytes];
       if (const TileCall narrow = StoreTile(type); narrow.function != nullptr) {
         narrow.function(n, stored, &element, narrow.parameter);
         element = stored;
@@ -167,13 +167,13 @@ class RowCombiner {
     }
   }
   const void* Load(ElementType type, int64_t n, const void* from, int64_t stride, size_t place) {
-    std::byte* lanes = lanes_.data() + place * kPart * kWidest;
+    std::byte* lanes = lanes_.data() + place * kPart * kMaxElementBytes;
     const TileCall widen = LoadTile(type);
     if (widen.function == nullptr) {
       CopyStrided(n, ByteCount(type), lanes, 1, from, stride);
       return lanes;
     }
-    alignas(16) std::byte stored[kPart * kWidest];
+    alignas(16) std::byte stored[kPart * kMaxElementBytes];
     CopyStrided(n, ByteCount(type), stored, 1, from, stride);
     const void* in[] = {stored};
     widen.function(n, lanes, in, widen.parameter);

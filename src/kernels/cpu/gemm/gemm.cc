@@ -191,7 +191,7 @@ void MultiplyBatch(const GemmProblem& problem) {
 
 }  // namespace
 
-bool GemmWantsMemory(const GemmProblem& p) { return HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k); }
+bool GemmPrefersMemory(const GemmProblem& p) { return HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k); }
 
 GemmProblem WithData(loops::GemmProblem problem, const void* a, const void* b, void* c) {
   return {{problem.m, problem.n, problem.k, std::move(problem.batch_dims),

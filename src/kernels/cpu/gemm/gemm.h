@@ -1,7 +1,7 @@
 #pragma once
-// This file declares matrix products (loops/gemm_problem.h).
-// The order of summation depends on the shape alone (for bf16, also on whether there are very small numbers).
-// Each sum is rounded (or wrapped, or truncated) to the type of c once, at its end: semantics 6.1.
+// This file declares matrix products (loops/gemm_problem.h). The order of summation depends on the shape
+// alone; for bf16 it also depends on whether there are very small numbers. Each sum is rounded (or wrapped,
+// or truncated) to the type of c once, at its end: semantics 6.1.
 
 #include <cstdint>
 
@@ -48,7 +48,7 @@ using loops::GemmSupports;
 GemmProblem WithData(loops::GemmProblem problem, const void* a, const void* b, void* c);
 
 // Returns true if operands in memory use another, faster kernel than computed operands.
-bool GemmWantsMemory(const GemmProblem& problem);
+bool GemmPrefersMemory(const GemmProblem& problem);
 
 // Computes the product. c must not overlap a or b. Each thread caches about 20 MiB of scratch memory, and
 // thin products need their few rows or columns in the compute type in addition.

@@ -58,7 +58,7 @@ constexpr int64_t kSmallBlock = 256 << 10;  // In bytes.
 template <class T, Terms kTerms>
 struct Block {
   static constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
-  int64_t row, rows, column, columns;  // In the whole result.
+  int64_t row, rows, column, columns;  // They count rows and columns of the whole result.
   T* sums;
   int64_t ld;
   T *a_panels, *b_panels;
@@ -186,7 +186,7 @@ void* Scratch(ScratchSlot slot, int64_t byte_count) {
   static thread_local ScratchBuffer buffers[static_cast<int>(ScratchSlot::kCount)];
   ScratchBuffer& buffer = buffers[static_cast<int>(slot)];
   if (buffer.byte_count < byte_count) {
-    // Large pages: panels are read together with distant rows, each of which needs a TLB entry.
+    // Panels use large pages: they are read together with distant rows, each of which needs a TLB entry.
     constexpr int64_t kPage = 4096, kManyPages = 2 << 20;
     buffer.data = nullptr;
     buffer.byte_count = RoundUp(byte_count, kPage);

@@ -67,7 +67,7 @@ class StridedSource final : public PanelSource<T, kWidth> {
   template <class S>
   void PackLines(const S* from, int64_t panel_count, int64_t k_count, T* panels) const;
   // Prefetches the lines that are packed next.
-  void CallFor(int64_t first, int64_t count, int64_t k_first, int64_t k_count) const;
+  void PrefetchLines(int64_t first, int64_t count, int64_t k_first, int64_t k_count) const;
 
   const std::byte* data_;
   int64_t width_, stride_, k_stride_;
@@ -151,7 +151,7 @@ inline BatchOffsets OffsetsOf(const GemmProblem& problem, int64_t batch) {
   return offsets;
 }
 
-// Describes where a product is stored and how it is converted and post-processed.
+// Describes where a product is stored, and how it is converted and post-processed.
 template <class T>
 struct ProductSink {
   void* data = nullptr;           // The whole result; nullptr if only the epilogue sees it.

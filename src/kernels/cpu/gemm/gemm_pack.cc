@@ -141,13 +141,14 @@ void StridedSource<T, kWidth>::PackPanels(int64_t first, int64_t count, int64_t 
   }
   for (; count > 0; first += kWidth, count -= kWidth, panels += kWidth * k_count) {
     if (k_stride_ == 1 && !is_native_)
-      CallFor(first + kWidth, std::min<int64_t>(kWidth, count - kWidth), k_first, k_count);
+      PrefetchLines(first + kWidth, std::min<int64_t>(kWidth, count - kWidth), k_first, k_count);
     Pack(first, std::min<int64_t>(kWidth, count), k_first, k_count, panels);
   }
 }
 
 template <class T, int kWidth>
-void StridedSource<T, kWidth>::CallFor(int64_t first, int64_t count, int64_t k_first, int64_t k_count) const {
+void StridedSource<T, kWidth>::PrefetchLines(int64_t first, int64_t count, int64_t k_first,
+                                             int64_t k_count) const {
   constexpr int64_t kCacheLine = 64;
   for (int64_t i = 0; i < count; ++i) {
     const std::byte* row = data_ + ((first + i) * stride_ + k_first) * width_;

@@ -61,7 +61,7 @@ std::optional<RaggedDot> RaggedDot::Make(const DenseArray& lhs, const DenseArray
   dot.out_count_ = Product(out.dims);
   dot.group_.size = sizes.dims.back();
   dot.AddAxes(lhs, rhs, dims, out);
-  if (sizes.dims.size() > 1 && !dot.TakePrefix()) return std::nullopt;
+  if (sizes.dims.size() > 1 && !dot.MoveAxesToPrefix()) return std::nullopt;
   return dot;
 }
 
@@ -92,7 +92,7 @@ void RaggedDot::AddAxes(const DenseArray& lhs, const DenseArray& rhs, const Ragg
     add(columns_, {rhs.dims[d], 0, rs[d], os[at++]});
 }
 
-bool RaggedDot::TakePrefix() {
+bool RaggedDot::MoveAxesToPrefix() {
   const auto is_ragged = [](const Axis& axis) { return axis.is_ragged; };
   const bool by_terms = std::any_of(terms_.begin(), terms_.end(), is_ragged);
   for (Axes* axes : {&batch_, by_terms ? &terms_ : &rows_}) {

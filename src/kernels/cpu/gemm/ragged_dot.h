@@ -47,7 +47,7 @@ class RaggedDot {
   void AddAxes(const DenseArray& lhs, const DenseArray& rhs, const RaggedDims& dims, const DenseArray& out);
   // Moves the axes along which group sizes differ, those before the ragged one, into the prefix, batch
   // dimensions first. Returns false if a contracting axis is among them.
-  bool TakePrefix();
+  bool MoveAxesToPrefix();
   Arrays Moved(const Arrays& arrays, const Axis& axis, int64_t steps) const;
   void RunPrefix(const Arrays& arrays, const void* sizes) const;
   void RunGroup(const Arrays& arrays, int64_t size) const;

@@ -9,7 +9,7 @@ namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kMaxTerms = 16 << 10;  // Limit for one product.
-constexpr int64_t kFewestColumns = 4;    // Fewer columns leave most lanes empty.
+constexpr int64_t kMinColumns = 4;       // Fewer columns leave most lanes empty.
 
 // Matrices of one product. Rows of b are contiguous.
 template <class T>
@@ -99,8 +99,8 @@ void MultiplyTinyBatch(const GemmProblem& p) {
 }
 
 template <class T>
-bool Takes(const GemmProblem& p) {
-  return p.epilogue.run == nullptr && IsPlainMatrix(p.a) && IsPlainMatrix(p.b) && p.n >= kFewestColumns &&
+bool Supports(const GemmProblem& p) {
+  return p.epilogue.run == nullptr && IsPlainMatrix(p.a) && IsPlainMatrix(p.b) && p.n >= kMinColumns &&
          p.n <= 2 * kLanes<T> && p.k <= kPanelDepth && p.m <= kMaxTerms && p.m * p.n * p.k <= kMaxTerms;
 }
 
@@ -108,11 +108,11 @@ bool Takes(const GemmProblem& p) {
 
 bool TinyGemm(const GemmProblem& p) {
   if (p.a.type != p.c_type || p.b.type != p.c_type) return false;
-  if (p.c_type == ElementType::kF32 && Takes<float>(p)) {
+  if (p.c_type == ElementType::kF32 && Supports<float>(p)) {
     MultiplyTinyBatch<float>(p);
     return true;
   }
-  if (p.c_type == ElementType::kF64 && Takes<double>(p)) {
+  if (p.c_type == ElementType::kF64 && Supports<double>(p)) {
     MultiplyTinyBatch<double>(p);
     return true;
   }

@@ -10,12 +10,12 @@ namespace hlo::cpu {
 
 class Accumulators {
  public:
-  static constexpr int64_t kWidest = 16;  // Maximum bytes per element.
+  static constexpr int64_t kMaxElementBytes = 16;  // Maximum bytes per element.
 
   Accumulators(const ReduceProgram& program, int64_t length) : program_(program) {
-    bytes_.resize(program.results.size() * length * kWidest);
+    bytes_.resize(program.results.size() * length * kMaxElementBytes);
     for (size_t k = 0; k < program.results.size(); ++k) {
-      at_.push_back(bytes_.data() + k * length * kWidest);
+      at_.push_back(bytes_.data() + k * length * kMaxElementBytes);
       width_.push_back(LaneBytes(lane(k)));
     }
   }
@@ -29,7 +29,7 @@ class Accumulators {
       std::memcpy(at(k, i), runner.yielded(static_cast<int64_t>(k)), n * width_[k]);
   }
   void FillWithInit(void* const* arguments, int64_t i, int64_t n) {
-    alignas(16) std::byte element[kWidest];
+    alignas(16) std::byte element[kMaxElementBytes];
     for (size_t k = 0; k < count(); ++k) {
       LoadInit(arguments, k, element);
       CopyStrided(n, width_[k], at(k, i), 1, element, 0);
@@ -40,7 +40,7 @@ class Accumulators {
   }
   // Reduces the body's tile to element i, or combines the reduced tile with it unless `first`.
   void FoldTile(const TileProgram::Runner& runner, const TileCall& fold, int64_t i, int64_t n, bool first) {
-    alignas(16) std::byte element[kWidest];
+    alignas(16) std::byte element[kMaxElementBytes];
     const void* in[] = {runner.yielded(0)};
     fold.function(n, first ? at(0, i) : element, in, fold.parameter);
     if (first) return;
@@ -69,12 +69,12 @@ class Accumulators {
   }
   // Reduces by halving, but combines adjacent elements, which preserves their order.
   void HalveInOrder(int64_t n) {
-    CachedVector<std::byte> sides(2 * count() * n * kWidest);
+    CachedVector<std::byte> sides(2 * count() * n * kMaxElementBytes);
     absl::InlinedVector<const void*, 8> in(2 * count());
     for (; n > 1; n = (n + 1) / 2) {
       const int64_t pairs = n / 2;
       for (size_t k = 0; k < 2 * count(); ++k) {
-        std::byte* side = sides.data() + static_cast<int64_t>(k) * n * kWidest;
+        std::byte* side = sides.data() + static_cast<int64_t>(k) * n * kMaxElementBytes;
         const size_t value = k % count();
         CopyStrided(pairs, width_[value], side, 1, at(value, k < count() ? 0 : 1), 2);
         in[k] = side;
@@ -86,7 +86,7 @@ class Accumulators {
     }
   }
   // Computes acc[j] = combiner(init, acc[j]) for j of [i, i + n).
-  void AddInit(void* const* arguments, int64_t i, int64_t n) {
+  void CombineWithInit(void* const* arguments, int64_t i, int64_t n) {
     Accumulators inits(program_, n);
     inits.FillWithInit(arguments, 0, n);
     CombineOf(

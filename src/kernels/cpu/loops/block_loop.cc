@@ -26,11 +26,11 @@ void BlockLoop::Run(const void* loop, const ArrayBlock& block) {
       runner.RunTiles(first, first + length);
       continue;
     }
-    // Rows are too short for the hardware prefetcher, so that the next ones are prefetched here.
+    // Rows are too short for the hardware prefetcher, so the next ones are prefetched here.
     for (int64_t at = first; at < first + length;) {
       const int64_t begin = at % row, n = std::min(row - begin, first + length - at);
       runner.SetOuter(at / row);
-      if (r + kAhead < rows) runner.CallFor(begin, n, kAhead, self.array_, !self.stays_);
+      if (r + kAhead < rows) runner.Prefetch(begin, n, kAhead, self.array_, !self.stays_);
       runner.RunTiles(begin, begin + n);
       at += n;
     }

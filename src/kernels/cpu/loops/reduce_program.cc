@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kPiece = 32 << 10;        // Elements per piece of a long reduction.
 constexpr int64_t kReduceChunk = 16 << 10;  // Minimum elements per work item.
 constexpr int64_t kLargestChunk = 64 << 10;
-constexpr int64_t kWidest = Accumulators::kWidest;
+constexpr int64_t kMaxElementBytes = Accumulators::kMaxElementBytes;
 
 // Returns true if whole rows are reduced, one after the other.
 bool RunsByRows(const loops::Reduction& reduction, int64_t kept, int64_t reduced) {
@@ -69,7 +69,7 @@ class RowReducer {
       for (; row < begin + apart; ++row) {
         const void* rows[kAtOnce];
         for (int k = 0; k < kAtOnce; ++k) rows[k] = StoredRow(row + k * apart);
-        alignas(16) std::byte results[kAtOnce * kWidest];
+        alignas(16) std::byte results[kAtOnce * kMaxElementBytes];
         stored_folds_.rows(n, rows, results);
         for (int k = 0; k < kAtOnce; ++k)
           std::memcpy(to.at(0, row - begin + k * apart), results + k * width, width);
@@ -124,7 +124,7 @@ class RowReducer {
     for (size_t k = 0; k < to.count(); ++k) std::memcpy(to.at(k, i), tile_->at(k, 0), LaneBytes(to.lane(k)));
     return true;
   }
-  // Reduces the whole row to element i sequentially, starting with the initial value.
+  // Reduces the whole row to element i in order, starting with the initial value.
   void ReduceInOrder(void* const* arguments, Accumulators& to, int64_t i) {
     to.FillWithInit(arguments, i, 1);
     const int64_t tile = program_.body.tile(), end = program_.reduced_count();
@@ -157,7 +157,7 @@ class RowReducer {
     Accumulators& pair = first ? to : *tile_;
     const int64_t at = first ? i : 0;
     const auto* values = static_cast<const std::byte*>(runner_.yielded(0));
-    alignas(16) std::byte extreme[kWidest];
+    alignas(16) std::byte extreme[kMaxElementBytes];
     const void* in[] = {values};
     fold_.function(n, extreme, in, fold_.parameter);
     const int64_t width = LaneBytes(to.lane(0)), position = find_(n, values, extreme);
@@ -227,7 +227,7 @@ void ReduceParts(const ReduceProgram& program, void* const* arguments) {
         acc.Combine(runner, 0, parts);
     }
     acc.HalveInOrder(parts);
-    acc.AddInit(arguments, 0, 1);
+    acc.CombineWithInit(arguments, 0, 1);
     acc.Store(arguments, 0, 1, o);
   });
 }
@@ -245,7 +245,7 @@ void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
   });
   for (int64_t o = 0; o < kept; ++o) {
     for (int64_t i = 1; i < pieces; ++i) partial.Fold(o * pieces, o * pieces + i, 1);
-    partial.AddInit(arguments, o * pieces, 1);
+    partial.CombineWithInit(arguments, o * pieces, 1);
     partial.Store(arguments, o * pieces, 1, o);
   }
 }
@@ -345,7 +345,7 @@ TileCode::TileCode(const loops::ScalarFunction& function)
 }
 
 void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
-  // The common case is a combiner of a single operation.
+  // This is the common case: the combiner is a single operation.
   if (steps_.size() == 1 && results_.size() == 1 && steps_[0].call.function != nullptr &&
       results_[0] == steps_[0].out) {
     const Step& step = steps_[0];
@@ -398,7 +398,7 @@ double ReduceProgram::nanoseconds() const {
          static_cast<double>(kept_count()) * static_cast<double>(reduced_count());
 }
 
-bool TakesRows(const loops::ReduceProgram& program) {
+bool SupportsRowRanges(const loops::ReduceProgram& program) {
   return RunsByRows(program, program.kept_count(), program.reduced_count());
 }
 bool YieldsFromChain(const loops::LoopProgram& program) { return TileProgram(program).Folds(); }
@@ -414,7 +414,7 @@ void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) 
   Accumulators results(*this, end - begin);
   CachedVector<int64_t> with_nans;
   reducer.ReduceRows(begin, end, results, &with_nans);
-  results.AddInit(arguments, 0, end - begin);
+  results.CombineWithInit(arguments, 0, end - begin);
   for (const int64_t o : with_nans) {
     reducer.SetRow(o);
     reducer.ReduceInOrder(arguments, results, o - begin);

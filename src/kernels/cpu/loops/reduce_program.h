@@ -41,7 +41,7 @@ struct ReduceProgram : loops::Reduction {
 
   TileProgram body;
   TileCode combiner_code;
-  TileCall fold_call;  // Reduces a tile of the single value to one element; null without a fold.
+  TileCall fold_call;  // Reduces a tile of the single value to one element; null if there is no fold.
 
   int64_t kept_count() const { return KeptCount(body); }
   int64_t reduced_count() const { return ReducedCount(body); }
@@ -49,12 +49,12 @@ struct ReduceProgram : loops::Reduction {
   void Run(void* const* arguments) const;
 
   // Reduces rows [begin, end) on this thread, with the same bits as a whole run. Requires
-  // TakesRows().
+  // SupportsRowRanges().
   void RunRows(void* const* arguments, int64_t begin, int64_t end) const;
 };
 
 // Returns true if ranges of rows can be reduced separately.
-bool TakesRows(const loops::ReduceProgram& program);
+bool SupportsRowRanges(const loops::ReduceProgram& program);
 
 // Returns true if a chain of operations computes the only value that the program yields.
 bool YieldsFromChain(const loops::LoopProgram& program);

@@ -46,7 +46,7 @@ void RowProgram::Run(void* const* arguments) const {
     thread_local ThreadMemory memory;
     const int64_t begin = number * block_, end = std::min(rows_, begin + block_);
     absl::InlinedVector<void*, 16> all(arguments, arguments + argument_count_);
-    auto at = reinterpret_cast<uintptr_t>(memory.AtLeast(bytes));
+    auto at = reinterpret_cast<uintptr_t>(memory.Reserve(bytes));
     for (const int64_t each : kept_bytes_) {
       // The pointer is offset so that row `begin` is at its start.
       all.push_back(reinterpret_cast<void*>(at - static_cast<uintptr_t>(begin * each)));

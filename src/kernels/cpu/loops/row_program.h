@@ -12,7 +12,7 @@ namespace hlo::cpu {
 
 class RowProgram {
  public:
-  // Reductions require TakesRows().
+  // Reductions require SupportsRowRanges().
   explicit RowProgram(loops::RowProgram source);
 
   // Computes the same bits as running the parts one after the other.

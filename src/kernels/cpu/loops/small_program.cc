@@ -102,7 +102,8 @@ class SmallCompiler {
     const Access& access = program_.access(step.access);
     if (!access.IsArray() || !(IsScalar(access) || IsDense(access))) return false;
     const TileCall widen = LoadTile(access.type);
-    // A scalar that needs a conversion is not supported: it would be widened first, then splat.
+    // A scalar that needs a conversion is not supported, because it would have to be widened before it is
+    // splat.
     if (IsScalar(access) && widen.function != nullptr) return false;
     places_[value] = InRegister(value);
     const Place memory = InMemory(access);

@@ -17,11 +17,11 @@ bool TileProgram::IsDenseInTile(int32_t access) const {
   if (!accesses()[access].IsArray()) return false;
   if (patterns_[access] == Pattern::kDense) return true;
   return patterns_[access] == Pattern::kStrided && by_rows_ && yields().empty() &&
-         accesses()[access].inner.back() == 1 && StartsWithRows(accesses()[access]);
+         accesses()[access].inner.back() == 1 && HasStartsPerRow(accesses()[access]);
 }
 
 // Returns true if run-time starts are constant within a row.
-bool TileProgram::StartsWithRows(const Access& access) {
+bool TileProgram::HasStartsPerRow(const Access& access) {
   return access.edges.empty() &&
          std::all_of(access.starts.begin(), access.starts.end(), [](const RuntimeStart& start) {
            return !start.place.has_value() || start.place->inner.back() == 0;
@@ -129,7 +129,7 @@ int64_t TileProgram::PlaceOf(int32_t number, const int64_t* bases, int64_t posit
   return at;
 }
 
-// Performs PlaceOf for an access that StartsWithRows; `extras` are those of the access.
+// Performs PlaceOf for an access that HasStartsPerRow; `extras` are those of the access.
 int64_t TileProgram::PlaceOfRow(int32_t number, void* const* arguments, const int64_t* bases,
                                 const int64_t* extras, int64_t position) const {
   int64_t place = PlaceOf(number, bases, position);

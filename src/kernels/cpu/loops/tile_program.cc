@@ -151,7 +151,7 @@ std::optional<int64_t> TileProgram::StoredStep() const {
 }
 
 // Returns true if the value may be stored as soon as it is computed: no operation that precedes it in the
-// source, and was moved behind it, uses an element that the store may overwrite.
+// source and was moved behind it uses an element that the store may overwrite.
 bool TileProgram::MayStoreEarly(const Stored& stored, MayAlias may_alias) const {
   const int32_t to = accesses()[stored.access].argument;
   const auto reads = [&](TileValue value) {

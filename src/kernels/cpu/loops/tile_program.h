@@ -31,7 +31,7 @@ class TileProgram {
   struct DirectPointer;
 
  public:
-  // True if the memory of two arguments may overlap; a store may then overwrite elements of a load if
+  // Returns true if the memory of two arguments may overlap. A store may then overwrite elements of a load if
   // LoopProgram allows it.
   using MayAlias = absl::FunctionRef<bool(int32_t, int32_t)>;
   static bool IsSameArgument(int32_t a, int32_t b) { return a == b; }
@@ -59,7 +59,7 @@ class TileProgram {
 
   // Returns true if the program yields one value of type bf16.
   bool YieldsBF16() const { return yields_bf16_; }
-  // Returns true if the program yields one value that a chain can reduce as it is computed (RunFolding).
+  // Returns true if the program yields one value and a chain can reduce it as it is computed (RunFolding).
   bool Folds() const { return is_direct_ && fold_step_ >= 0; }
 
   // An instruction of Run. Loads and operations run in order, then the stores.
@@ -104,7 +104,7 @@ class TileProgram {
     void RunTiles(int64_t begin, int64_t end);
     // Prefetches the reads, and the writes if `stores`, of inner positions [begin, begin + n), `ahead` outer
     // positions ahead, except for argument `at_hand`.
-    void CallFor(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand, bool stores) const;
+    void Prefetch(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand, bool stores) const;
     // Allows SetRow to advance the pointers incrementally where their row stride is constant. After
     // BeginRows, only SetRow, RunTile, RunTiles and the functions that run rows or folds may be called, and
     // arguments must not change.
@@ -162,7 +162,8 @@ class TileProgram {
     };
     absl::InlinedVector<Moving, 8> moving_;
     int64_t row_ = -1;  // -1 before BeginRows.
-    // The inactive one of two steps for a yielded value: to accumulate it, or to store it in its register.
+    // The two steps for a yielded value, of which one is inactive: `fold_` accumulates it, `leave_` stores it
+    // in its register.
     ChainFn fold_, leave_;
   };
 
@@ -204,10 +205,10 @@ class TileProgram {
       int32_t access = -1;                // Written to memory.
     };
     std::vector<Operands> operands;
-    std::vector<DirectPointer> direct;  // Without registers.
+    std::vector<DirectPointer> direct;  // They exclude registers.
   };
 
-  bool Drops(void* const* arguments) const;
+  bool SkipsStore(void* const* arguments) const;
   void RunCopy(void* const* arguments) const;
   bool MayStoreEarly(const Stored& stored, MayAlias may_alias) const;
   const std::byte* Read(int32_t number, void* const* arguments, const int64_t* bases, int64_t begin,
@@ -224,11 +225,11 @@ class TileProgram {
   void FormChains(MayAlias may_alias);
   bool IsScalarInRow(int32_t access) const;
   bool IsScalarOfRow(int32_t access) const;
-  bool CountsInRow(int32_t access) const;
+  bool IsIotaInRow(int32_t access) const;
   bool GrowChain(std::vector<size_t>& members) const;
   bool MayFollow(const std::vector<size_t>& members, size_t next) const;
   bool IsWorthwhile(const std::vector<size_t>& members) const;
-  void MoveTogether(const std::vector<size_t>& members);
+  void MakeConsecutive(const std::vector<size_t>& members);
   void ChooseForms(MayAlias may_alias);
   ChainLayout LayoutOf(const Chain& chain) const;
   void BuildChain(Chain& chain);
@@ -240,7 +241,7 @@ class TileProgram {
   void ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
                      std::byte* to, const void** value) const;
   bool IsDenseInTile(int32_t access) const;
-  static bool StartsWithRows(const Access& access);
+  static bool HasStartsPerRow(const Access& access);
   void FindDirectPointers();
   void FindFold();
   bool FindsBF16() const;
@@ -272,8 +273,8 @@ class TileProgram {
   bool moves_by_rows_ = false;
   bool yields_bf16_ = false;
   std::vector<DirectPointer> registers_;  // Register pointers of all chains, if is_direct_.
-  // Indices among the steps of all chains, for a yielded value that ends its chain: of a no-op, and of the
-  // step that stores it in a register unless that is read elsewhere.
+  // These indices among the steps of all chains are for a yielded value that ends its chain. They refer to a
+  // no-op, and to the step that stores the value in a register if the register is not read elsewhere.
   int64_t fold_step_ = -1, yield_step_ = -1;
   std::optional<SmallProgram> small_;  // The equivalent list of calls, if any.
   bool scalars_vary_ = false;          // True if scalars depend on the outer index.

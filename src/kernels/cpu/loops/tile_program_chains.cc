@@ -61,7 +61,7 @@ bool TileProgram::IsScalarOfRow(int32_t access) const {
 }
 
 // Returns true if the access is an iota that increases by one with each position of a tile.
-bool TileProgram::CountsInRow(int32_t access) const {
+bool TileProgram::IsIotaInRow(int32_t access) const {
   const Access& a = accesses()[access];
   const bool one_row = inner_dims().size() == 1 || (by_rows_ && yields().empty());
   return a.argument == Access::kIota && one_row && a.inner.back() == 1 &&
@@ -99,14 +99,14 @@ bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
       const int32_t access = values_[step.in[k]].access;
       if (access < 0) continue;
       saved += accesses()[access].type == ElementType::kBF16 || IsScalarInRow(access) ||
-               IsScalarOfRow(access) || CountsInRow(access);
+               IsScalarOfRow(access) || IsIotaInRow(access);
     }
   }
   return own > 0 && saved > 0;
 }
 
 // Reorders steps so that those of the chain are consecutive, after the others.
-void TileProgram::MoveTogether(const std::vector<size_t>& members) {
+void TileProgram::MakeConsecutive(const std::vector<size_t>& members) {
   std::vector<Step> others, own;
   for (size_t s = members.front(); s <= members.back(); ++s)
     (std::find(members.begin(), members.end(), s) == members.end() ? others : own).push_back(steps_[s]);
@@ -123,7 +123,7 @@ void TileProgram::FormChains(MayAlias may_alias) {
     while (GrowChain(members)) {
     }
     if (!IsWorthwhile(members)) continue;
-    MoveTogether(members);
+    MakeConsecutive(members);
     if (members.back() - s + 1 > members.size()) --s;  // Another step is at this index now.
   }
   // Renumbers the chains in execution order.
@@ -152,7 +152,7 @@ void TileProgram::ChooseForms(MayAlias may_alias) {
         by_chains[step.in[k]] = true;
       // The first value of a chain may be the only operand of its first operation.
       const bool begins = step.chain >= 0 && s == chains_[step.chain].first && k == 0;
-      if (!begins && !TakesCount(ChainOperationOf(step.call).kind)) may_count[step.in[k]] = false;
+      if (!begins && !SupportsIota(ChainOperationOf(step.call).kind)) may_count[step.in[k]] = false;
     }
   }
   for (const TileValue value : yields()) by_others[value] = true;
@@ -173,7 +173,7 @@ void TileProgram::ChooseForms(MayAlias may_alias) {
     const Access& access = accesses()[step.access];
     if (patterns_[step.access] == Pattern::kScalar || IsScalarInRow(step.access))
       value.form = ChainForm::kScalar;
-    else if (CountsInRow(step.access) && may_count[step.out])
+    else if (IsIotaInRow(step.access) && may_count[step.out])
       value.form = ChainForm::kCount;
     else if (access.type == ElementType::kBF16 && access.IsArray())
       value.form = ChainForm::kBF16;

@@ -19,7 +19,7 @@ constexpr int64_t kChunk = 16 << 10;  // Maximum elements per work item.
 
 std::byte* Scratch(int64_t bytes) {
   thread_local ThreadMemory memory;
-  return memory.AtLeast(bytes);
+  return memory.Reserve(bytes);
 }
 
 int64_t PositionOf(const RuntimeStart& start, void* const* arguments) {
@@ -257,8 +257,8 @@ void TileProgram::Runner::RunTiles(int64_t begin, int64_t end) {
   }
 }
 
-void TileProgram::Runner::CallFor(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand,
-                                  bool stores) const {
+void TileProgram::Runner::Prefetch(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand,
+                                   bool stores) const {
   constexpr int64_t kLine = 64;
   if (program_.outer_dims().size() != 1) return;
   const auto call = [&](int32_t number) {
@@ -321,7 +321,7 @@ void TileProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) co
 }
 
 // Returns true if a store must be skipped.
-bool TileProgram::Drops(void* const* arguments) const {
+bool TileProgram::SkipsStore(void* const* arguments) const {
   return std::any_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
     const Access& access = accesses()[stored.access];
     return access.drops &&
@@ -333,7 +333,7 @@ bool TileProgram::Drops(void* const* arguments) const {
 }
 
 void TileProgram::Run(void* const* arguments) const {
-  if (Drops(arguments)) return;
+  if (SkipsStore(arguments)) return;
   if (small_.has_value()) return small_->Run(arguments);
   if (inner_count() == 0 || outer_count() == 0) return;
   if (is_copy_) return RunCopy(arguments);

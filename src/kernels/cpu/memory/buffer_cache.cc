@@ -17,22 +17,22 @@ int ClassOf(size_t bytes) {
 }
 
 // The free lists of a thread, by size class; each block holds the pointer to the next one.
-class KeptBlocks {
+class FreeLists {
  public:
-  ~KeptBlocks() {
+  ~FreeLists() {
     for (void*& first : first_) {
       while (first != nullptr) std::free(Pop(first));
     }
     ended_ = true;
   }
-  void* Take(int size_class) {
+  void* Allocate(int size_class) {
     void*& first = first_[size_class - kSmallest];
     if (first == nullptr) return nullptr;
     --count_[size_class - kSmallest];
     return Pop(first);
   }
   // Returns false if the list is full.
-  bool Give(void* block, int size_class) {
+  bool Release(void* block, int size_class) {
     if (count_[size_class - kSmallest] == kMaxPerClass) return false;
     ++count_[size_class - kSmallest];
     void*& first = first_[size_class - kSmallest];
@@ -41,8 +41,8 @@ class KeptBlocks {
     return true;
   }
   // Returns the free lists of this thread, or nullptr after they are destroyed.
-  static KeptBlocks* Mine() {
-    static thread_local KeptBlocks blocks;
+  static FreeLists* OfThread() {
+    static thread_local FreeLists blocks;
     return ended_ ? nullptr : &blocks;
   }
 
@@ -60,11 +60,12 @@ class KeptBlocks {
 
 }  // namespace
 
-void* TakeBlock(size_t bytes) {
+void* AllocateBlock(size_t bytes) {
   const int size_class = ClassOf(bytes);
   if (size_class <= kLargest) {
-    KeptBlocks* mine = KeptBlocks::Mine();
-    if (void* block = mine == nullptr ? nullptr : mine->Take(size_class); block != nullptr) return block;
+    FreeLists* lists = FreeLists::OfThread();
+    if (void* block = lists == nullptr ? nullptr : lists->Allocate(size_class); block != nullptr)
+      return block;
     bytes = size_t{1} << size_class;
   }
   void* block = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -72,10 +73,10 @@ void* TakeBlock(size_t bytes) {
   return block;
 }
 
-void GiveBlock(void* block, size_t bytes) {
+void FreeBlock(void* block, size_t bytes) {
   const int size_class = ClassOf(bytes);
-  KeptBlocks* mine = size_class <= kLargest ? KeptBlocks::Mine() : nullptr;
-  if (mine == nullptr || !mine->Give(block, size_class)) std::free(block);
+  FreeLists* lists = size_class <= kLargest ? FreeLists::OfThread() : nullptr;
+  if (lists == nullptr || !lists->Release(block, size_class)) std::free(block);
 }
 
 }  // namespace hlo::cpu

@@ -11,13 +11,13 @@
 
 namespace hlo::cpu {
 
-// Larger blocks are not cached, because their use takes far longer than their allocation.
+// Larger blocks are not cached, because processing them takes far longer than allocating them.
 inline constexpr size_t kMaxCachedBytes = 256 << 10;
 
-// Returns at least `bytes` bytes of uninitialised memory, aligned to 64. GiveBlock takes the same size and is
-// best called by the same thread. Each thread caches a few blocks per size.
-void* TakeBlock(size_t bytes);
-void GiveBlock(void* block, size_t bytes);
+// Returns at least `bytes` bytes of uninitialised memory, aligned to 64. FreeBlock needs the same size, and
+// should be called by the same thread. Each thread caches a few blocks per size.
+void* AllocateBlock(size_t bytes);
+void FreeBlock(void* block, size_t bytes);
 
 template <class T>
 struct CachingAllocator {
@@ -25,8 +25,8 @@ struct CachingAllocator {
   CachingAllocator() = default;
   template <class U>
   CachingAllocator(const CachingAllocator<U>&) {}  // NOLINT: all are equal
-  T* allocate(size_t n) { return static_cast<T*>(TakeBlock(n * sizeof(T))); }
-  void deallocate(T* p, size_t n) { GiveBlock(p, n * sizeof(T)); }
+  T* allocate(size_t n) { return static_cast<T*>(AllocateBlock(n * sizeof(T))); }
+  void deallocate(T* p, size_t n) { FreeBlock(p, n * sizeof(T)); }
   template <class U, class... Args>
   void construct(U* p, Args&&... args) {
     if constexpr (sizeof...(Args) == 0)

@@ -1,5 +1,5 @@
 #pragma once
-// This file splits a line of elements into pieces for all threads, or leaves it as one.
+// This file splits a line of elements into pieces for all threads, or into a single piece.
 
 #include <algorithm>
 #include <cstdint>

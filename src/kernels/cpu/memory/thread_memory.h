@@ -13,7 +13,7 @@ namespace hlo::cpu {
 class ThreadMemory {
  public:
   // Returns uninitialised memory, aligned to 64 bytes and valid until the next call.
-  std::byte* AtLeast(int64_t bytes) {
+  std::byte* Reserve(int64_t bytes) {
     if (size_ < bytes) {
       size_ = (bytes + 4095) / 4096 * 4096;
       memory_.reset(static_cast<std::byte*>(std::aligned_alloc(64, size_)));

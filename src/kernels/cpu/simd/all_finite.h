@@ -6,7 +6,7 @@
 
 namespace hlo::cpu {
 
-// Returns true if none of `count` elements is infinite or NaN.
+// Returns true if all of the `count` elements are finite.
 bool IsFinite(const void* data, ElementType type, int64_t count);
 
 }  // namespace hlo::cpu

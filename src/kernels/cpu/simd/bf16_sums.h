@@ -12,7 +12,7 @@ namespace internal {
 
 // Loads two vectors of elements, in an unspecified order.
 [[gnu::always_inline]] inline std::pair<Vector<float>, Vector<float>> LoadTwo(const bfloat16* from) {
-  CallAhead(from);
+  PrefetchAhead(from);
   return {BitsOf<Vector<float>>(LoadBlocksOfHalves<0>(from)),
           BitsOf<Vector<float>>(LoadBlocksOfHalves<1>(from))};
 }

@@ -56,7 +56,7 @@ template <class To, class From>
 }
 
 // Prefetches one page ahead, because loops over several arrays are otherwise bound by memory latency.
-[[gnu::always_inline]] inline void CallAhead(const void* from) {
+[[gnu::always_inline]] inline void PrefetchAhead(const void* from) {
   __builtin_prefetch(static_cast<const char*>(from) + 4096);
 }
 

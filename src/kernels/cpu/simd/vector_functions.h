@@ -19,7 +19,7 @@ inline constexpr bool kFusesMulAdd = false;
 
 // Returns a vector with `value` in lane 0 and ones elsewhere, without a load from memory.
 template <class V, class T>
-[[gnu::always_inline]] inline V OneAmongOnes(T value) {
+[[gnu::always_inline]] inline V PaddedWithOnes(T value) {
   V v = V{} + T{1};
   v[0] = value;
   return v;

@@ -13,7 +13,7 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kWidest = 16;
+constexpr int64_t kMaxElementBytes = 16;
 constexpr int64_t kElementsAtOnce = 4096;
 
 // The iteration space of an array whose trailing dimensions without a window are merged into one run.
@@ -52,7 +52,7 @@ class Line {
   Line(absl::Span<const WindowArray> arrays, const CachedVector<LaneInput>& bases, const WindowWalk& walk,
        const TileCode& combiner)
       : bases_(bases), walk_(walk), combiner_(combiner), in_(2 * arrays.size()), out_(arrays.size()) {
-    const int64_t bytes = walk.part() * walk.run * kWidest;
+    const int64_t bytes = walk.part() * walk.run * kMaxElementBytes;
     memory_.resize(3 * arrays.size() * bytes);
     for (size_t k = 0; k < arrays.size(); ++k) {
       std::byte* at = memory_.data() + 3 * static_cast<int64_t>(k) * bytes;
@@ -130,7 +130,7 @@ class Line {
   int64_t begin_ = 0, end_ = 0;
   CachedVector<std::byte> memory_;
   CachedVector<Part> parts_;
-  CachedVector<std::array<std::byte, kWidest>> inits_;
+  CachedVector<std::array<std::byte, kMaxElementBytes>> inits_;
   CachedVector<const void*> in_;
   CachedVector<void*> out_;
 };

@@ -27,11 +27,11 @@ struct Slide {
 };
 // Returns the functions for an associative operation.
 std::optional<Slide> FindSlide(Opcode opcode, ElementType type);
-// SlidesWindow returns true if SlideWindow is faster than ReduceWindow. `is_exact` is true if the order of
+// IsSlidingFaster returns true if SlideWindow is faster than ReduceWindow. `is_exact` is true if the order of
 // operations does not affect the result. SlideWindow processes one array with an associative operation,
 // dimension by dimension, in time independent of the window's size.
-bool SlidesWindow(absl::Span<const int64_t> base_dims, Window window, absl::Span<const int64_t> result_dims,
-                  bool is_exact);
+bool IsSlidingFaster(absl::Span<const int64_t> base_dims, Window window,
+                     absl::Span<const int64_t> result_dims, bool is_exact);
 void SlideWindow(const WindowArray& array, absl::Span<const int64_t> base_dims, Window window,
                  absl::Span<const int64_t> result_dims, const Slide& slide);
 

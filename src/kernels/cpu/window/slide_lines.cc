@@ -162,7 +162,8 @@ class LineSlider {
   void Run() const {
     const int64_t n = arrays_.base_size, results = arrays_.result_size, size = places_.size;
     const double nanoseconds = 2.0 * static_cast<double>(arrays_.outer * (n + results));
-    // The outputs per part: many, compared with the elements that two adjacent parts share.
+    // The number of outputs per part is large compared with the number of elements that two adjacent parts
+    // share.
     const int64_t per_line = (kLinePieces + arrays_.outer - 1) / arrays_.outer;
     const int64_t length =
         std::max({results / per_line + 1, 8 * std::min(size, n) / places_.stride + 1, kPiece / 8});
@@ -186,7 +187,7 @@ class LineSlider {
     static thread_local ThreadMemory memory;
     const int64_t first = std::max<int64_t>(places_.First(begin), 0) / places_.size * places_.size;
     const int64_t n = places_.Last(end - 1) + 1 - first;
-    T* before = reinterpret_cast<T*>(memory.AtLeast(2 * n * static_cast<int64_t>(sizeof(T))));
+    T* before = reinterpret_cast<T*>(memory.Reserve(2 * n * static_cast<int64_t>(sizeof(T))));
     T* after = before + n;
     Loop::template RunBlocks<false>(base(line) + first, before, n, places_.size);
     if (places_.First(end - 1) > 0)

@@ -1,4 +1,4 @@
-// Reductions over sliding windows of several dimensions, one dimension after the other.
+// This file reduces over sliding windows of several dimensions, one dimension after the other.
 
 #include <cstring>
 
@@ -51,7 +51,7 @@ class ColumnSlider {
     auto* result = static_cast<std::byte*>(arrays_.result) + (outer * arrays_.result_size + begin) * row +
                    column * width_;
     static thread_local ThreadMemory memory;
-    std::byte* const init = memory.AtLeast((std::min(size, n) + 2) * bytes);
+    std::byte* const init = memory.Reserve((std::min(size, n) + 2) * bytes);
     std::byte *const prefix = init + bytes, *const suffixes = prefix + bytes;
     if (arrays_.init != nullptr) CopyStrided(lanes, width_, init, 1, arrays_.init, 0);
     int64_t prefix_last = -1, prefix_block = -1, suffix_block = -1;
@@ -110,7 +110,7 @@ void SlideTransposed(const Slide& slide, const WindowDim& dim, const SlideArrays
   ParallelFor(batches, 10.0 * static_cast<double>(arrays.outer * (n + results)), [&](int64_t b) {
     const int64_t begin = b * kLines, lines = std::min(kLines, arrays.outer - begin);
     static thread_local ThreadMemory memory;
-    std::byte* const columns = memory.AtLeast((n + results) * lines * width);
+    std::byte* const columns = memory.Reserve((n + results) * lines * width);
     std::byte* const column_results = columns + n * lines * width;
     const CopyDim in[] = {{n, 1, lines}, {lines, n, 1}}, out[] = {{lines, 1, results}, {results, lines, 1}};
     CopyArray(in, width, static_cast<const std::byte*>(arrays.base) + begin * n * width, columns);
@@ -144,8 +144,8 @@ std::optional<Slide> FindSlide(Opcode opcode, ElementType type) {
   return Slide{combine, LaneBytes(lane), FindLineLoops(opcode, lane)};
 }
 
-bool SlidesWindow(absl::Span<const int64_t> base_dims, Window window, absl::Span<const int64_t> result_dims,
-                  bool is_exact) {
+bool IsSlidingFaster(absl::Span<const int64_t> base_dims, Window window,
+                     absl::Span<const int64_t> result_dims, bool is_exact) {
   const int64_t fewest = is_exact ? kMinElementsExact : kMinElements;
   int64_t elements = 1;
   for (size_t d = 0; d < window.size(); ++d) {

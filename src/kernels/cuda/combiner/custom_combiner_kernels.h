@@ -1,6 +1,6 @@
 #pragma once
-// Kernels for instructions with arbitrary elementwise combiners (to_apply), over arrays of any types. More
-// general and slower than the kernels of registry.h.
+// Kernels for instructions with arbitrary elementwise combiners (to_apply), over arrays of any types. They
+// are more general and slower than the kernels of registry.h.
 
 #include "kernels/cuda/launch/cuda_kernel.h"
 #include "loops/scalar_function.h"

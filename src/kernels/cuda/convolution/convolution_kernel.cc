@@ -41,13 +41,13 @@ bool AddF32Patches(const Gemm& gemm, const std::optional<Im2colProblem>& im2col,
          !IsMatrixProduct(gemm) && AddIm2colF32Gemm(gemm, *im2col, {&gemm, 1}, device, list);
 }
 
-bool TakesTiles(const Gemm& gemm, ElementType compute, const DeviceProperties& device) {
+bool UsesTiles(const Gemm& gemm, ElementType compute, const DeviceProperties& device) {
   const GemmMethod method = MethodFor(gemm, compute, device);
   return method != GemmMethod::kElements && method != GemmMethod::kThin;
 }
 
-// Adds a tensor-core convolution that packs its operands first. Returns false if packing or tensor cores do
-// not apply.
+// Adds a tensor-core convolution that packs its operands first. Returns false if the operands cannot be
+// packed or the product cannot use tensor cores.
 bool AddPackedConvolution(const Instruction& convolution, ElementType compute, const TensorForm& form,
                           const Epilogue& epilogue, StepList* list) {
   const ElementType a = convolution.operand(0)->shape().type(), b = convolution.operand(1)->shape().type();
@@ -90,11 +90,11 @@ bool AddPackedConvolution(const Instruction& convolution, ElementType compute, c
 }
 
 // True if all products can use tensor cores without packing the operands.
-bool TakeTensorCores(const ConvolutionGemms& gemms, ElementType compute, const TensorForm& form,
-                     const DeviceProperties& device) {
+bool AllSuitTensorCores(const ConvolutionGemms& gemms, ElementType compute, const TensorForm& form,
+                        const DeviceProperties& device) {
   StepList unused;
   for (size_t i = 0; i < gemms.gemms.size(); ++i) {
-    if (TakesTiles(gemms.gemms[i], compute, device) &&
+    if (UsesTiles(gemms.gemms[i], compute, device) &&
         !AddTensorCores(gemms.gemms[i], gemms.im2col[i], compute, form, &unused))
       return false;
   }
@@ -124,15 +124,15 @@ std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, 
   const ConvolutionTask task{convolution, gemms->gemms, compute, form, device, epilogue};
   if (AddPhaseColumns(task, &list)) return KernelOf(std::move(list));
   if (searches) AddNonFiniteSearch(hlo::Product(filter.dims()), filter.type(), &list);
-  if (gemms->gemms.size() == 1 && TakesTiles(gemms->gemms.front(), compute, device) &&
+  if (gemms->gemms.size() == 1 && UsesTiles(gemms->gemms.front(), compute, device) &&
       (AddRowWindows(task, &list) || AddRowWindowGradient(task, &list)))
     return KernelOf(std::move(list));
-  if (form.has_value() && !TakeTensorCores(*gemms, compute, *form, device) &&
+  if (form.has_value() && !AllSuitTensorCores(*gemms, compute, *form, device) &&
       AddPackedConvolution(convolution, compute, *form, epilogue, &list))
     return KernelOf(std::move(list));
   for (size_t i = 0; i < gemms->gemms.size(); ++i) {
     const Gemm& gemm = gemms->gemms[i];
-    if (form.has_value() && TakesTiles(gemm, compute, device) &&
+    if (form.has_value() && UsesTiles(gemm, compute, device) &&
         AddTensorCores(gemm, gemms->im2col[i], compute, *form, &list))
       continue;
     if (AddF32Patches(gemm, gemms->im2col[i], compute, device, &list)) continue;

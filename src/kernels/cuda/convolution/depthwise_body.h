@@ -99,7 +99,7 @@ struct Depthwise {
 // those of Depthwise.
 struct DepthwiseVectorArgs {
   DepthwiseArgs convolution;
-  FastDiv vectors, groups, rows;  // Of a row of features, of columns, and of the result.
+  FastDiv vectors, groups, rows;  // Vectors per row of features, groups of columns, rows of the result.
   uint32_t count = 0;             // Threads with work.
 };
 

@@ -67,10 +67,10 @@ std::optional<BoxSource> PatchesOf(const Im2colProblem& problem, const TileBox& 
   return source;
 }
 
-// The operand that is not patches.
+// The operand that does not consist of patches.
 struct OtherOperand {
   BoxSource source;
-  int64_t origin = 0;  // Of its first element.
+  int64_t origin = 0;  // The offset of its first element.
   bool is_mn_major = false;
 };
 
@@ -200,11 +200,11 @@ struct WaveTiling {
   Chunks chunks;
 };
 WaveTiling TilingFor(const GemmExtents& size, uint32_t columns) {
-  constexpr int64_t kLeast = 512, kStage = 64;  // Terms per chunk and per stage.
+  constexpr int64_t kMinTerms = 512, kStage = 64;  // Terms per chunk and per stage.
   WaveTiling tiling{
       columns, Blocks(size.m, WgmmaTile::kRows), Blocks(size.n, columns), {1, static_cast<uint32_t>(size.k)}};
   const int64_t tiles = tiling.tile_rows * tiling.tile_columns;
-  const int64_t count = std::min(kMultiprocessors / tiles, size.k / kLeast);
+  const int64_t count = std::min(kMultiprocessors / tiles, size.k / kMinTerms);
   if (count > 1) {
     const int64_t length = Blocks(Blocks(size.k, count), kStage) * kStage;
     // No chunk is empty.
@@ -258,8 +258,8 @@ bool IsCountable(const GemmExtents& size, int64_t blocks) {
   return std::max({size.m, size.n, size.k, blocks}) < int64_t{1} << 31;
 }
 
-// Appends the alternatives if zeros may meet infinities. Returns the condition of the other steps,
-// or false if there is no alternative.
+// Appends the alternatives if zeros may be multiplied by infinities. Returns the condition of the other
+// steps, or false if there is no alternative.
 struct Condition {
   bool possible = true;
   std::optional<bool> run_if;
@@ -269,7 +269,7 @@ Condition AddAlternatives(absl::Span<const Gemm> alternatives, bool searched, El
   for (const Gemm& gemm : alternatives)
     searched |= MayMeetNonFinite(gemm, compute, GemmMethod::kGeneralTiles);
   if (!searched) return {};
-  if (!std::all_of(alternatives.begin(), alternatives.end(), CanTakeElements)) return {.possible = false};
+  if (!std::all_of(alternatives.begin(), alternatives.end(), FitsElementKernel)) return {.possible = false};
   for (const Gemm& gemm : alternatives) AddElementsIfFound(gemm, compute, list);
   return {.run_if = false};
 }
@@ -300,7 +300,7 @@ bool AddIm2colGemm(const Gemm& p, const Im2colProblem& problem, absl::Span<const
   list->steps.push_back([=, g = *gemm, kind = form.kind, columns = tiling.columns,
                          run_if = condition.run_if](const StepArrays& arrays) {
     TmaGemmArgs now = g.args;
-    TakeExtras(arrays, &now.gemm.gemm.epilogue);
+    SetEpilogueArrays(arrays, &now.gemm.gemm.epilogue);
     now.gemm.result = arrays.result;
     now.gemm.parts = arrays.workspace + parts_offset;
     if (run_if.has_value()) now.gemm.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);

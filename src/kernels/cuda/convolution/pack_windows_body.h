@@ -13,7 +13,7 @@ struct PackPixelsArgs {
   const void* from = nullptr;
   void* to = nullptr;
   uint32_t count = 0;     // Pixels of the copy.
-  FastDiv columns, rows;  // Of an image of the copy.
+  FastDiv columns, rows;  // Columns and rows of an image of the copy.
   int32_t padding = 0, input_columns = 0;
   uint32_t channels = 1;
   int64_t image_stride = 0, row_stride = 0, column_stride = 0, channel_stride = 0;

@@ -12,7 +12,7 @@ namespace hlo::cuda {
 
 inline constexpr int64_t kMaxPackedCount = int64_t{1} << 31;  // Elements or pixels of a copy.
 
-// Returns the bytes of an element that the kernels of packed operands take; nullopt if there are none.
+// Returns the bytes of a packed element; nullopt if no kernel supports packed operands of the type.
 std::optional<uint32_t> PackedBytes(const ConvolutionTask& task);
 
 // Appends the product of packed operands.

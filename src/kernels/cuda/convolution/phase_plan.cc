@@ -90,7 +90,7 @@ bool AddPhaseColumns(const ConvolutionTask& task, StepList* list) {
   const int64_t taps = phases * layout.outputs * rows->taps * columns->taps * layout.inputs;
   if (phases * layout.outputs > kMaxColumns || taps >= kMaxPackedCount ||
       std::any_of(task.gemms.begin(), task.gemms.end(),
-                  [](const Gemm& gemm) { return !CanTakeElements(gemm); }))
+                  [](const Gemm& gemm) { return !FitsElementKernel(gemm); }))
     return false;
   const std::optional<Gemm> gemm = GemmOfPhases(task, layout, *plane, *columns, *rows);
   if (!gemm.has_value()) return false;

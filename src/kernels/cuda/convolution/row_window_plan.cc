@@ -14,7 +14,7 @@ struct RowExtents {
 // The sizes of the copies.
 struct RowWindow {
   int64_t pitch = 4;      // Elements per pixel.
-  int64_t columns = 0;    // Of a row of the input.
+  int64_t columns = 0;    // Pixels per row of the input.
   int64_t tap_pitch = 0;  // Elements per row of the filter's window.
 };
 std::optional<RowWindow> RowWindowOf(const RowExtents& extents, uint32_t bytes) {

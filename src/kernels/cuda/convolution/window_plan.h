@@ -1,5 +1,5 @@
 #pragma once
-// Convolutions whose operands are packed so that im2col mode suits them. Depends on types and shape only.
+// Convolutions whose operands are packed for copies in im2col mode. The plan depends on types and shape only.
 
 #include <optional>
 #include <vector>
@@ -20,16 +20,16 @@ struct ConvolutionTask {
   const Epilogue& epilogue;
 };
 
-// Convolutions of up to eight channels, as first layers have them: the columns of a row of the window and
-// their channels, contiguous in a padded copy of the input, become the channels. Returns false, and appends
-// nothing, if the convolution does not suit.
+// Adds a convolution of up to eight channels, as in the first layer of a network. The columns of a row of the
+// window and their channels, contiguous in a padded copy of the input, become the channels. Returns false,
+// and appends nothing, if the convolution is not supported.
 bool AddRowWindows(const ConvolutionTask& task, StepList* list);
-// The same for their filter gradients.
+// Adds the filter gradient of such a convolution.
 bool AddRowWindowGradient(const ConvolutionTask& task, StepList* list);
 
-// Convolutions with base dilation, as input gradients of strided ones, with few outputs: the classes of
-// positions become columns of one product over the union of their taps, which is stored in the places of the
-// classes.
+// Adds a convolution with base dilation and few outputs, such as the input gradient of a strided convolution.
+// The classes of positions become columns of one product over the union of their taps, whose results are
+// stored at the positions of the classes.
 bool AddPhaseColumns(const ConvolutionTask& task, StepList* list);
 
 }  // namespace hlo::cuda

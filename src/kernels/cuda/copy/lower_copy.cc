@@ -60,7 +60,7 @@ bool SetStarts(const loops::Access& access, bool moves_target, CopyPlan& plan) {
 }
 
 // Returns the number of adjacent elements that every access can copy as one aligned word.
-int64_t ElementsOfAWord(const std::vector<PlainDim>& dims, const CopyArgs& args, int64_t byte_count) {
+int64_t ElementsPerWord(const std::vector<PlainDim>& dims, const CopyArgs& args, int64_t byte_count) {
   if (dims.empty() || dims.back().operand != 1 || dims.back().update != 1) return 1;
   int64_t common = std::gcd(int64_t{16} / byte_count, dims.back().size);
   common = std::gcd(std::gcd(common, args.from_offset), args.to_offset);
@@ -72,7 +72,7 @@ int64_t ElementsOfAWord(const std::vector<PlainDim>& dims, const CopyArgs& args,
 
 bool SetWords(std::vector<PlainDim> dims, int64_t byte_count, CopyPlan& plan) {
   CopyArgs& args = plan.args;
-  const int64_t joined = ElementsOfAWord(dims, args, byte_count);
+  const int64_t joined = ElementsPerWord(dims, args, byte_count);
   if (joined > 1) {
     dims.back().size /= joined;
     for (size_t d = 0; d + 1 < dims.size(); ++d) dims[d].operand /= joined, dims[d].update /= joined;

@@ -5,11 +5,11 @@
 
 namespace hlo::cuda {
 
-bool CanMoveTogether(int64_t count, int64_t padded_bytes) {
+bool FitsOneLaunch(int64_t count, int64_t padded_bytes) {
   return count <= MovesArgs::kMaxMoves && padded_bytes <= MovesArgs::kMaxBytes;
 }
 
-absl::Status MoveTogether(absl::Span<const BufferMove> moves, device::Stream stream) {
+absl::Status MoveInOneLaunch(absl::Span<const BufferMove> moves, device::Stream stream) {
   MovesArgs args;
   uint32_t staged = 0;
   for (const BufferMove& move : moves) {

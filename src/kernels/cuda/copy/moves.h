@@ -15,9 +15,9 @@ struct BufferMove {
   int64_t byte_count;
 };
 
-// True if MoveTogether takes so many moves, of so many bytes in all, each rounded up to 16.
-bool CanMoveTogether(int64_t count, int64_t padded_bytes);
-// Moves all buffers; targets may overlap sources of other moves. Requires CanMoveTogether.
-absl::Status MoveTogether(absl::Span<const BufferMove> moves, device::Stream stream);
+// True if MoveInOneLaunch supports so many moves, of so many bytes in all, each rounded up to 16.
+bool FitsOneLaunch(int64_t count, int64_t padded_bytes);
+// Moves all buffers; targets may overlap sources of other moves. Requires FitsOneLaunch.
+absl::Status MoveInOneLaunch(absl::Span<const BufferMove> moves, device::Stream stream);
 
 }  // namespace hlo::cuda

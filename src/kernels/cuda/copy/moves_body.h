@@ -8,7 +8,7 @@ namespace hlo::cuda {
 
 struct MovesArgs {
   static constexpr int kMaxMoves = 64;
-  static constexpr uint32_t kMaxBytes = 32 << 10;  // Of all moves, each rounded up to 16 bytes.
+  static constexpr uint32_t kMaxBytes = 32 << 10;  // The sum of all moves, each rounded up to 16 bytes.
   struct OneMove {
     void* to = nullptr;
     const void* from = nullptr;

@@ -32,21 +32,21 @@ constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kCanaryBytes = 256;
 constexpr std::byte kCanary{0xa5}, kPoison{0xff};
 constexpr int64_t kMaxSpins = 1 << 19;
-constexpr size_t kConcurrentBlocks = 3;  // In shuffled schedules.
+constexpr size_t kConcurrentBlocks = 3;  // Shuffled schedules run so many blocks at a time.
 
-std::string_view Name(Meeting meeting) {
-  switch (meeting) {
-    case Meeting::kNone:
+std::string_view Name(SyncOp sync_op) {
+  switch (sync_op) {
+    case SyncOp::kNone:
       return "nothing";
-    case Meeting::kSync:
+    case SyncOp::kSync:
       return "sync";
-    case Meeting::kSyncWarp:
+    case SyncOp::kSyncWarp:
       return "sync_warp";
-    case Meeting::kShfl:
+    case SyncOp::kShfl:
       return "shfl";
-    case Meeting::kBallot:
+    case SyncOp::kBallot:
       return "ballot";
-    case Meeting::kMatchAny:
+    case SyncOp::kMatchAny:
       return "match_any";
   }
   return "";
@@ -59,7 +59,7 @@ struct Group {
 };
 struct Warp {
   Group group;
-  Meeting meeting = Meeting::kNone;
+  SyncOp sync_op = SyncOp::kNone;
   // Double-buffered: a lane may write its next value while others still read the previous ones.
   alignas(16) std::byte values[2][kWarpSize * 16];
 };
@@ -83,7 +83,7 @@ struct Fiber {
   Resident* home = nullptr;
   uint32_t thread = 0;
   bool ended = false;
-  Meeting waiting = Meeting::kNone;
+  SyncOp waiting = SyncOp::kNone;
   uint64_t generation = 0;  // The group's generation at the start of the wait.
   std::vector<Copy> copies;
   int64_t commits = 0;
@@ -95,7 +95,7 @@ struct Fiber {
 
 namespace {
 
-// A place for a thread block: the block that runs there, its shared memory and its threads.
+// A slot for a resident thread block: the block, its shared memory and its threads.
 struct Resident {
   Dim3 block;
   bool is_active = false;
@@ -123,13 +123,13 @@ class Machine {
 #endif
   }
 
-  Group& GroupOf(const Fiber& fiber, Meeting meeting) {
+  Group& GroupOf(const Fiber& fiber, SyncOp sync_op) {
     Resident& home = *fiber.home;
-    return meeting == Meeting::kSync ? home.group : home.warps[fiber.thread / kWarpSize].group;
+    return sync_op == SyncOp::kSync ? home.group : home.warps[fiber.thread / kWarpSize].group;
   }
   bool CanRun(const Fiber& fiber) {
     if (fiber.ended) return false;
-    return fiber.waiting == Meeting::kNone || GroupOf(fiber, fiber.waiting).generation != fiber.generation;
+    return fiber.waiting == SyncOp::kNone || GroupOf(fiber, fiber.waiting).generation != fiber.generation;
   }
   void Arrive(Group& group, uint32_t expected) {
     if (group.arrived < expected || expected == 0) return;
@@ -223,7 +223,7 @@ void Machine::MakeFiber(Fiber& fiber, Resident& home, uint32_t thread) {
 }
 
 std::string Machine::Deadlock(const Resident& resident) const {
-  std::map<Meeting, std::pair<int, uint32_t>> waiting;  // Number of waiting threads, and the first of them.
+  std::map<SyncOp, std::pair<int, uint32_t>> waiting;  // Number of waiting threads, and the first of them.
   uint32_t ended = 0;
   for (uint32_t t = 0; t < threads_; ++t) {
     const Fiber& fiber = *resident.fibers[t];
@@ -236,8 +236,8 @@ std::string Machine::Deadlock(const Resident& resident) const {
   }
   const Dim3& block = resident.block;
   std::string text = fmt::format("deadlock in block ({},{},{}):", block.x, block.y, block.z);
-  for (const auto& [meeting, who] : waiting)
-    text += fmt::format(" {} threads wait at {} (thread {} first);", who.first, Name(meeting), who.second);
+  for (const auto& [sync_op, who] : waiting)
+    text += fmt::format(" {} threads wait at {} (thread {} first);", who.first, Name(sync_op), who.second);
   return text + fmt::format(" {} have ended", ended);
 }
 
@@ -268,7 +268,7 @@ void Machine::StartBlock(Resident& resident, uint64_t number) {
   for (uint32_t t = 0; t < threads_; ++t) {
     Fiber& fiber = *resident.fibers[t];
     fiber.ended = false;
-    fiber.waiting = Meeting::kNone;
+    fiber.waiting = SyncOp::kNone;
     fiber.copies.clear();
     fiber.commits = 0;
   }
@@ -281,7 +281,7 @@ bool Machine::RunThreads(Resident& resident) {
   for (const uint32_t t : order_) {
     Fiber& fiber = *resident.fibers[t];
     if (!CanRun(fiber)) continue;
-    fiber.waiting = Meeting::kNone;
+    fiber.waiting = SyncOp::kNone;
     ran = true;
     SwitchToFiber(fiber);
     if (!failure_.empty()) break;
@@ -362,27 +362,27 @@ Dim3 Block(const Fiber& fiber) { return fiber.home->block; }
 Dim3 Grid(const Fiber& fiber) { return fiber.machine->grid_; }
 std::byte* Shared(Fiber& fiber) { return fiber.home->shared(); }
 
-void Meet(Fiber& fiber, Meeting meeting) {
+void Synchronize(Fiber& fiber, SyncOp sync_op) {
   Machine& machine = *fiber.machine;
-  Group& group = machine.GroupOf(fiber, meeting);
-  if (meeting != Meeting::kSync) {
+  Group& group = machine.GroupOf(fiber, sync_op);
+  if (sync_op != SyncOp::kSync) {
     Warp& warp = fiber.home->warps[fiber.thread / kWarpSize];
-    if (group.arrived > 0 && warp.meeting != meeting)
-      machine.Fail(fiber, "is at {} while others of its warp wait at {}", Name(meeting), Name(warp.meeting));
-    warp.meeting = meeting;
+    if (group.arrived > 0 && warp.sync_op != sync_op)
+      machine.Fail(fiber, "is at {} while others of its warp wait at {}", Name(sync_op), Name(warp.sync_op));
+    warp.sync_op = sync_op;
   }
-  fiber.waiting = meeting;
+  fiber.waiting = sync_op;
   fiber.generation = group.generation;
   ++group.arrived;
-  machine.Arrive(group, meeting == Meeting::kSync ? fiber.home->live : kWarpSize);
+  machine.Arrive(group, sync_op == SyncOp::kSync ? fiber.home->live : kWarpSize);
   machine.SwitchToScheduler(fiber);
 }
 
-const std::byte* Exchange(Fiber& fiber, Meeting meeting, const void* value, size_t byte_count) {
+const std::byte* Exchange(Fiber& fiber, SyncOp sync_op, const void* value, size_t byte_count) {
   Warp& warp = fiber.home->warps[fiber.thread / kWarpSize];
   std::byte* values = warp.values[warp.group.generation % 2];
   std::memcpy(values + 16 * (fiber.thread % kWarpSize), value, byte_count);
-  Meet(fiber, meeting);
+  Synchronize(fiber, sync_op);
   return values;
 }
 

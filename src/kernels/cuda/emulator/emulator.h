@@ -31,16 +31,16 @@ inline constexpr Schedule kSchedules[] = {{Schedule::Order::kForward},
 namespace emulator {
 struct Fiber;
 // Synchronising operations. All threads of a barrier must wait at the same one.
-enum class Meeting : uint8_t { kNone, kSync, kSyncWarp, kShfl, kBallot, kMatchAny };
+enum class SyncOp : uint8_t { kNone, kSync, kSyncWarp, kShfl, kBallot, kMatchAny };
 uint32_t Thread(const Fiber& fiber);
 uint32_t Threads(const Fiber& fiber);
 Dim3 Block(const Fiber& fiber);
 Dim3 Grid(const Fiber& fiber);
 std::byte* Shared(Fiber& fiber);
-void Meet(Fiber& fiber, Meeting meeting);
+void Synchronize(Fiber& fiber, SyncOp sync_op);
 // Each lane publishes a value of up to 16 bytes. Returns the values of all lanes, 16 bytes apart, valid until
 // the next barrier.
-const std::byte* Exchange(Fiber& fiber, Meeting meeting, const void* value, size_t byte_count);
+const std::byte* Exchange(Fiber& fiber, SyncOp sync_op, const void* value, size_t byte_count);
 void CopyAsync(Fiber& fiber, void* shared, const void* global, int bytes, int valid_bytes);
 void Commit(Fiber& fiber);
 void Wait(Fiber& fiber, int newest);
@@ -58,8 +58,8 @@ class HostEnv {
   Dim3 grid() const { return emulator::Grid(fiber_); }
   std::byte* shared() const { return emulator::Shared(fiber_); }
 
-  void sync() const { emulator::Meet(fiber_, emulator::Meeting::kSync); }
-  void sync_warp() const { emulator::Meet(fiber_, emulator::Meeting::kSyncWarp); }
+  void sync() const { emulator::Synchronize(fiber_, emulator::SyncOp::kSync); }
+  void sync_warp() const { emulator::Synchronize(fiber_, emulator::SyncOp::kSyncWarp); }
 
   template <class T>
   T shfl(T v, int lane) const {
@@ -83,10 +83,10 @@ class HostEnv {
   template <class T>
   const std::byte* exchange(const T& v) const {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
-    return emulator::Exchange(fiber_, emulator::Meeting::kShfl, &v, sizeof v);
+    return emulator::Exchange(fiber_, emulator::SyncOp::kShfl, &v, sizeof v);
   }
-  uint32_t ballot(bool p) const { return LanesWith(emulator::Meeting::kBallot, p ? 1 : 0, 1); }
-  uint32_t match_any(uint32_t v) const { return LanesWith(emulator::Meeting::kMatchAny, v, v); }
+  uint32_t ballot(bool p) const { return LanesWith(emulator::SyncOp::kBallot, p ? 1 : 0, 1); }
+  uint32_t match_any(uint32_t v) const { return LanesWith(emulator::SyncOp::kMatchAny, v, v); }
   uint32_t match_digit(uint32_t v) const { return match_any(v); }
 
   template <int Bytes>
@@ -105,7 +105,7 @@ class HostEnv {
     return *p;
   }
 
-  // These are atomic because a fiber runs until it waits.
+  // These operations are atomic because a fiber runs until it waits.
   template <class T>
   T atomic_add(T* p, std::type_identity_t<T> v) const {
     const T old = *p;
@@ -150,11 +150,11 @@ class HostEnv {
   template <class T>
   T FromLane(T v, int lane) const {
     static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16));
-    std::memcpy(&v, emulator::Exchange(fiber_, emulator::Meeting::kShfl, &v, sizeof v) + 16 * lane, sizeof v);
+    std::memcpy(&v, emulator::Exchange(fiber_, emulator::SyncOp::kShfl, &v, sizeof v) + 16 * lane, sizeof v);
     return v;
   }
-  uint32_t LanesWith(emulator::Meeting meeting, uint32_t mine, uint32_t wanted) const {
-    const std::byte* values = emulator::Exchange(fiber_, meeting, &mine, sizeof mine);
+  uint32_t LanesWith(emulator::SyncOp sync_op, uint32_t mine, uint32_t wanted) const {
+    const std::byte* values = emulator::Exchange(fiber_, sync_op, &mine, sizeof mine);
     uint32_t lanes = 0;
     for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
       uint32_t value;

@@ -13,9 +13,9 @@
 namespace hlo::cuda {
 
 template <int kCount>
-void GiveRegisters(HostEnv&) {}
+void ReleaseRegisters(HostEnv&) {}
 template <int kCount>
-void TakeRegisters(HostEnv&) {}
+void AcquireRegisters(HostEnv&) {}
 
 template <>
 struct WarpgroupMma<HostEnv> {
@@ -30,7 +30,7 @@ struct WarpgroupMma<HostEnv> {
   template <int kNewest>
   void Wait() {
     size_t done = 0;
-    for (; done < pending.size() && pending[done].group < group - kNewest; ++done) CarryOut(pending[done]);
+    for (; done < pending.size() && pending[done].group < group - kNewest; ++done) Execute(pending[done]);
     pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(done));
   }
 
@@ -62,7 +62,7 @@ struct WarpgroupMma<HostEnv> {
     return is_signed ? static_cast<int8_t>(bits) : static_cast<uint8_t>(bits);
   }
 
-  void CarryOut(const One& one) const {
+  void Execute(const One& one) const {
     const uint32_t t = env.thread() % 128, g = t % 32 / 4, q = t % 4, terms = 32 / TermBytes(one.kind);
     double rows[2][32];
     for (uint32_t h = 0; h < 2; ++h) {

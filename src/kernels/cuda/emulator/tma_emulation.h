@@ -19,7 +19,7 @@ struct HostBarrier {
   uint16_t phase;
   int32_t missing_bytes;
 
-  void Settle() {
+  void CompleteIfDone() {
     if (pending != 0 || missing_bytes != 0) return;
     phase ^= 1;
     pending = count;
@@ -33,7 +33,7 @@ struct PendingBox {
   uint32_t address;
   BoxSource source;
   int64_t at[BoxSource::kMaxRank];
-  uint32_t offsets[2] = {};  // In im2col mode, of columns and rows.
+  uint32_t offsets[2] = {};  // The offsets of columns and rows in im2col mode.
 };
 // Boxes in flight to a barrier.
 inline std::multimap<uint64_t*, PendingBox>& PendingBoxes() {
@@ -49,7 +49,7 @@ inline void PublishBarriers(HostEnv&) {}
 inline void Arrive(HostEnv& env, uint64_t* barrier) {
   if (BarrierAt(barrier)->pending == 0) env.fail("arrives at an mbarrier whose phase has all arrivals");
   --BarrierAt(barrier)->pending;
-  BarrierAt(barrier)->Settle();
+  BarrierAt(barrier)->CompleteIfDone();
 }
 inline void ArriveExpecting(HostEnv& env, uint64_t* barrier, uint32_t bytes) {
   BarrierAt(barrier)->missing_bytes += static_cast<int32_t>(bytes);
@@ -62,7 +62,7 @@ inline uint32_t BoxBytes(const BoxSource& source) {
   return bytes;
 }
 
-// Returns the reason for which the driver would refuse to encode the map; nullptr if there is none.
+// Returns why the driver would refuse to encode the map; nullptr if it would not.
 inline const char* EncodingError(const BoxSource& s) {
   if (s.rank < 3 || s.rank > BoxSource::kMaxRank || (s.im2col && s.rank != 4))
     return "a tensor map has an unsupported rank";
@@ -180,7 +180,7 @@ inline void WaitFor(HostEnv& env, uint64_t* barrier, uint32_t parity) {
     Deliver(box->second);
     BarrierAt(barrier)->missing_bytes -= static_cast<int32_t>(BoxBytes(box->second.source));
   }
-  BarrierAt(barrier)->Settle();
+  BarrierAt(barrier)->CompleteIfDone();
   while ((env.load_volatile(&BarrierAt(barrier)->phase) & 1) == parity) {
     auto [box, end] = PendingBoxes().equal_range(barrier);
     if (box != end) return WaitFor(env, barrier, parity);

@@ -60,7 +60,7 @@ struct FftArgs {
   uint32_t length = 0;  // N.
   uint32_t lines = 0, block_lines = 1, line_stride = 0;
   uint32_t pass_count = 0, fine_bits = 0;
-  // True if adjacent threads access adjacent lines rather than points.
+  // True if adjacent threads access adjacent lines, not adjacent points.
   bool load_lines_first = false, store_lines_first = false;
   int64_t in_stride = 1, out_stride = 1, in_point_stride = 1, out_point_stride = 1;
   int64_t in_limit = 0, out_limit = 0;  // Number of points.

@@ -84,12 +84,12 @@ bool IsSmooth(int64_t n, std::initializer_list<int64_t> primes) {
   return n == 1;
 }
 
-std::optional<Split> SplitOf(int64_t n, bool is_double, bool once) {
+std::optional<Split> SplitOf(int64_t n, bool is_double, bool may_split_rows) {
   const auto root = static_cast<int64_t>(std::sqrt(static_cast<double>(n)));
   for (int64_t columns = root + 1; columns > 1; --columns) {
     if (n % columns != 0 || !FactorsOf(columns, is_double).has_value()) continue;
     if (FactorsOf(n / columns, is_double).has_value()) return Split{n / columns, columns};
-    if (!once) continue;
+    if (!may_split_rows) continue;
     if (SplitOf(n / columns, is_double, false).has_value()) return Split{n / columns, columns};
   }
   return std::nullopt;

@@ -20,12 +20,12 @@ std::optional<Factors> FactorsOf(int64_t n, bool is_double);
 
 bool IsSmooth(int64_t n, std::initializer_list<int64_t> primes);
 
-// The two most balanced factors of n such that the second fits into a thread block, and the first does too
-// or, if `once`, can itself be split.
+// The two most balanced factors of n such that the second fits into a thread block. The first fits too or, if
+// `may_split_rows`, can itself be split.
 struct Split {
   int64_t rows, columns;
 };
-std::optional<Split> SplitOf(int64_t n, bool is_double, bool once = true);
+std::optional<Split> SplitOf(int64_t n, bool is_double, bool may_split_rows = true);
 // True if a transform of n points fits into thread blocks, directly or split.
 bool HasPlan(int64_t n, bool is_double);
 

@@ -1,8 +1,7 @@
 #pragma once
 // Plans a Fourier transform as a sequence of launches:
-//   * lengths of small prime factors that fit into a thread block: one launch per axis. Powers of two in f32
-//   have
-//     a kernel for each length;
+//   * lengths with small prime factors that fit into a thread block: one launch per axis, with one kernel for
+//     each power of two in f32;
 //   * longer ones, N = N1 N2 (four-step): columns of length N2, twiddle factors, then rows of length N1
 //     (recursively);
 //   * other lengths by Bluestein's algorithm;
@@ -33,9 +32,9 @@ struct FftStep {
   LaunchShape shape;
   bool wide = false;     // Uses the radices 11 and 13.
   bool is_half = false;  // The step runs FftHalfBody.
-  // The points of lines that a kernel of fft_power_of_two_body.h transforms; 0: another one does.
+  // The length of the lines if a kernel of fft_power_of_two_body.h transforms them; otherwise 0.
   uint32_t power_of_two = 0;
-  FftAccess access = FftAccess::kPoints;  // That kernel accesses memory in this way.
+  FftAccess access = FftAccess::kPoints;  // The memory accesses of that kernel.
   Tables tables;
   FftArgs args;
   FftHalfArgs half;
@@ -50,20 +49,21 @@ struct FftPlan {
   int64_t workspace_bytes() const;
 };
 
-constexpr int64_t kMostSharedBytes = 227 << 10;
+constexpr int64_t kMaxFftSharedBytes = 227 << 10;
 
 // Plans a transform of the last `length.size()` dimensions. Returns nullopt if it is too large for the plans
 // above. The plan of empty arrays has no steps.
 std::optional<FftPlan> PlanFft(FftType type, bool is_double, absl::Span<const int64_t> in_dims,
-                               absl::Span<const int64_t> length, int64_t shared_bytes = kMostSharedBytes);
+                               absl::Span<const int64_t> length, int64_t shared_bytes = kMaxFftSharedBytes);
 
-// Returns the step with the pointers of a run in its arguments.
+// The pointers of a run.
 struct FftPointers {
   const void* input;
   void* output;
   void* workspace;
   const void* constants;
 };
+// Returns the step with the pointers in its arguments.
 FftStep Bound(const FftPlan& plan, FftStep step, const FftPointers& pointers);
 
 }  // namespace hlo::cuda

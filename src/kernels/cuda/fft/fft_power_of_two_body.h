@@ -1,7 +1,7 @@
 #pragma once
-// Fourier transforms of lines of 2^k complex points, with length and radices known when the kernel is
-// compiled. A thread holds 16 points in registers. Passes are those of fft_block.h; between them, points pass
-// through shared memory.
+// Fourier transforms of lines of 2^k complex points, whose length and radices are compile-time constants. A
+// thread holds 16 points in registers. Passes are those of fft_block.h; between them, points pass through
+// shared memory.
 
 #include "kernels/cuda/fft/fft_block.h"
 

@@ -18,7 +18,7 @@ namespace hlo::cuda {
 namespace {
 
 // Returns the number of adjacent elements that every access can copy as one aligned word.
-int64_t ElementsOfAWord(const std::vector<PlainDim>& dims, const StartsArgs& starts, int64_t byte_count) {
+int64_t ElementsPerWord(const std::vector<PlainDim>& dims, const StartsArgs& starts, int64_t byte_count) {
   if (dims.empty() || dims.back().index != 0 || dims.back().operand != 1 || dims.back().update != 1) return 1;
   int64_t common = std::gcd(int64_t{16} / byte_count, dims.back().size);
   for (size_t d = 0; d + 1 < dims.size(); ++d) common = std::gcd(common, dims[d].operand);
@@ -49,7 +49,7 @@ std::optional<CudaKernel> FindGatherKernel(const Instruction& gather, const Devi
   GatherArgs args;
   args.starts = arrays->starts;
   std::vector<PlainDim> dims = Joined(arrays->dims);
-  const int64_t joined = ElementsOfAWord(dims, args.starts, byte_count), word = joined * byte_count;
+  const int64_t joined = ElementsPerWord(dims, args.starts, byte_count), word = joined * byte_count;
   if (joined > 1) {
     dims.back().size /= joined;
     for (size_t d = 0; d + 1 < dims.size(); ++d) dims[d].operand /= joined, dims[d].update /= joined;

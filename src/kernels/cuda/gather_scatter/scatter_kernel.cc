@@ -12,12 +12,12 @@
 namespace hlo::cuda {
 namespace {
 
-enum class Way : uint8_t { kOnce, kFew, kSorted };
+enum class ScatterMethod : uint8_t { kUnique, kFew, kSorted };
 
 struct ScatterPlan {
   ScatterArgs args;
   ElementType type;  // Element type of the kernels.
-  Way way;
+  ScatterMethod method;
   int64_t operand_bytes = 0;
 };
 
@@ -45,10 +45,10 @@ std::optional<ScatterPlan> PlanScatter(const Instruction& scatter) {
   plan.args.fold = *fold;
   plan.args.kind = KindOf(operand.type());
   plan.operand_bytes = *DenseByteCount(operand);
-  plan.way = positions->once                             ? Way::kOnce
-             : plan.args.position_count <= kFewPositions ? Way::kFew
-                                                         : Way::kSorted;
-  if (plan.way == Way::kSorted && !positions->sortable) return std::nullopt;
+  plan.method = positions->has_unique_targets               ? ScatterMethod::kUnique
+                : plan.args.position_count <= kFewPositions ? ScatterMethod::kFew
+                                                            : ScatterMethod::kSorted;
+  if (plan.method == ScatterMethod::kSorted && !positions->sortable) return std::nullopt;
   return plan;
 }
 
@@ -62,9 +62,9 @@ absl::Status RunSorted(const ScatterPlan& plan, ScatterArgs args, void* workspac
 
 absl::Status RunScatter(const ScatterPlan& plan, const ScatterArgs& args, void* workspace, Stream stream) {
   if (args.position_count == 0 || args.window_count == 0 || args.nowhere == 0) return absl::OkStatus();
-  if (plan.way == Way::kSorted) return RunSorted(plan, args, workspace, stream);
+  if (plan.method == ScatterMethod::kSorted) return RunSorted(plan, args, workspace, stream);
   return WithElement(plan.type, [&]<class E>() {
-    if (plan.way == Way::kOnce)
+    if (plan.method == ScatterMethod::kUnique)
       return Launch<ScatterOnce<E>>(EachPosition(args.position_count), args, stream);
     const LaunchShape shape{
         {(args.window_count + kFewWindow - 1) / kFewWindow}, kScatterThreads, sizeof(FewPositions)};
@@ -78,11 +78,11 @@ std::optional<CudaKernel> FindScatterKernel(const Instruction& scatter, const De
   if (scatter.operand_count() != 3) return std::nullopt;
   const std::optional<ScatterPlan> plan = PlanScatter(scatter);
   if (!plan.has_value()) return std::nullopt;
-  const bool sorted = plan->way == Way::kSorted;
+  const bool sorted = plan->method == ScatterMethod::kSorted;
   CudaKernel kernel;
-  kernel.name = sorted                    ? "scatter by sorting"
-                : plan->way == Way::kOnce ? "scatter of unique targets"
-                                          : "scatter of few windows";
+  kernel.name = sorted                                   ? "scatter by sorting"
+                : plan->method == ScatterMethod::kUnique ? "scatter of unique targets"
+                                                         : "scatter of few windows";
   kernel.workspace_bytes = sorted ? SortedPositionsBytes(plan->args) : 0;
   kernel.updated = 1;
   kernel.run = [plan = *plan](absl::Span<const void* const> operands, absl::Span<void* const> results,

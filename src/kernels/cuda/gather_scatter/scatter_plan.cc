@@ -74,15 +74,15 @@ std::optional<ScatterPositions> PlanPositions(const Instruction& scatter) {
   if (!arrays.has_value()) return std::nullopt;
   ScatterPositions positions;
   positions.args.starts = arrays->starts;
-  positions.once = scatter.Get<attr::unique_indices>(false);
+  positions.has_unique_targets = scatter.Get<attr::unique_indices>(false);
   // Windows cannot overlap partially if along each indexed dimension they span one element or the whole
   // dimension.
   const bool whole_windows =
       std::all_of(indexing.start_index_map.begin(), indexing.start_index_map.end(),
                   [&](int64_t d) { return extents[d] == 1 || extents[d] == operand.dim(d); });
-  const Granularity granularity = positions.once  ? Granularity::kUpdates
-                                  : whole_windows ? Granularity::kWindows
-                                                  : Granularity::kElements;
+  const Granularity granularity = positions.has_unique_targets ? Granularity::kUpdates
+                                  : whole_windows              ? Granularity::kWindows
+                                                               : Granularity::kElements;
   if (!SetWalks(*arrays, granularity, positions.args)) return std::nullopt;
   const int64_t elements = *operand.ElementCount();
   positions.sortable = elements <= int64_t{UINT32_MAX} - 1;

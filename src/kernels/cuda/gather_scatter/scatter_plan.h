@@ -11,9 +11,9 @@
 namespace hlo::cuda {
 
 struct ScatterPositions {
-  ScatterArgs args;       // Without pointers and combiner.
-  bool once = false;      // No element has two updates.
-  bool sortable = false;  // Offsets fit into 32-bit keys.
+  ScatterArgs args;                 // Pointers and combiner are unset.
+  bool has_unique_targets = false;  // No element has two updates.
+  bool sortable = false;            // Offsets fit into 32-bit keys.
 };
 // Returns the positions, which all operands share; nullopt if there are too many or the shapes are
 // inconsistent.

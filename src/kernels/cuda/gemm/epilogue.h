@@ -167,7 +167,7 @@ HLO_DEVICE void StoreFour(float* to, uint32_t count, const FourFloats& x) {
   }
 }
 
-// The same with the epilogue; the result may be of 16-bit floats. Not inlined, as StoreFinished.
+// The same with the epilogue; the result may be of 16-bit floats. Like StoreFinished, it is not inlined.
 HLO_DEVICE_CALLED void StoreFourFinished(const Epilogue& epilogue, void* result, int64_t place,
                                          uint32_t count, FourFloats x) {
   const auto at = static_cast<uint32_t>(place);

@@ -57,7 +57,7 @@ struct F32TmaGemm {
   static constexpr uint32_t kThreads = Tile::kThreads, kMinBlocks = Tile::kMinBlocks;
   static constexpr size_t kSharedBytes = Tile::kSharedBytes;
   static constexpr int kR = Tile::kThreadRows, kC = Tile::kThreadColumns;
-  static constexpr int kTerms = Tile::kDepth / Tile::kSlices;  // Of a stage, per slice.
+  static constexpr int kTerms = Tile::kDepth / Tile::kSlices;  // Terms of a stage per slice.
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const TmaGemmArgs& args);
@@ -112,7 +112,7 @@ HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::Read(const std::byte* stage, u
       for (int x = 0; x < 4; ++x) to->a[k % 2][0][r + x] = four.x[x];
     }
   } else if (k % 2 == 0) {
-    // Eight rows in turn have their chunks of four terms at different places.
+    // Eight consecutive rows have their chunks of four terms in different banks.
     const uint32_t row = lane / 4;
     const float* from = a + (Tile::WarpRow(thread) + row) * Tile::kDepth + ((term / 4) ^ row) * 4 + term % 4;
     HLO_UNROLL
@@ -276,7 +276,7 @@ HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::Store(Env& env, const TmaGemmA
   }
 }
 
-// Turns column `q + 4 * x` of lane q of four into column `4 * q + x`.
+// Exchanges values between four lanes: lane q passes in columns q + 4 * x and receives columns 4 * q + x.
 template <class Env>
 HLO_DEVICE void TransposeFour(Env& env, uint32_t lane, float (&x)[4]) {
   const bool odd = (lane & 1) != 0, high = (lane & 2) != 0;

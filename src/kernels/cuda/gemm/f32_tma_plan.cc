@@ -69,7 +69,7 @@ F32TmaTiling F32TmaTilingOf(const GemmExtents& extents, F32TmaTileSize size, int
 }
 
 F32TmaTiling F32TmaTilingFor(const GemmExtents& extents, uint32_t min_columns) {
-  constexpr int64_t kLeastTerms = 256;  // Per chunk.
+  constexpr int64_t kMinTerms = 256;  // Per chunk.
   F32TmaTiling best;
   double least = 0;
   for (const TileRates& tile : kTileRates) {
@@ -78,7 +78,7 @@ F32TmaTiling F32TmaTilingFor(const GemmExtents& extents, uint32_t min_columns) {
     for (int64_t waves = 0; waves <= 2; ++waves) {
       // No chunks, or as many as fill one or two waves.
       const int64_t wave = kWaveMultiprocessors * tile.blocks;
-      const int64_t count = waves == 0 ? 1 : std::min(waves * wave / tiles, extents.k / kLeastTerms);
+      const int64_t count = waves == 0 ? 1 : std::min(waves * wave / tiles, extents.k / kMinTerms);
       if (waves > 0 && count < 2) continue;
       const F32TmaTiling tiling = F32TmaTilingOf(extents, tile.size, count);
       const double time = TimeOf(tile, extents, tiles * tiling.chunks.count, tiling.chunks);
@@ -111,7 +111,7 @@ void AddF32TmaLaunch(const F32TmaLaunch& launch, const F32TmaTiling& tiling, std
   const int64_t parts_offset = list->shared_bytes;
   list->steps.push_back([=, size = tiling.size](const StepArrays& arrays) {
     TmaGemmArgs now = l.args;
-    TakeExtras(arrays, &now.gemm.gemm.epilogue);
+    SetEpilogueArrays(arrays, &now.gemm.gemm.epilogue);
     now.gemm.result = arrays.result;
     now.gemm.parts = arrays.workspace + parts_offset;
     now.a.source.data = l.a.In(arrays);

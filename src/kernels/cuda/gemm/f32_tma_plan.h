@@ -1,5 +1,5 @@
 #pragma once
-// Selects the f32 GEMM of Hopper, its tiles and split-K. Depends on types and shape only.
+// Selects the f32 GEMM of Hopper, its tiles and split-K. The selection depends on types and shape only.
 
 #include "kernels/cuda/gemm/gemm_plan.h"
 #include "kernels/cuda/gemm/tma_gemm_args.h"
@@ -35,7 +35,7 @@ void AddF32TmaLaunch(const F32TmaLaunch& launch, const F32TmaTiling& tiling, std
                      StepList* list);
 
 // Append the steps of a product of matrices, with this tiling or the best one. Return false, and append
-// nothing, if its layout does not suit.
+// nothing, if its layout is not supported.
 bool AddF32TmaGemm(const Gemm& gemm, const F32TmaTiling& tiling, StepList* list);
 bool AddF32TmaGemm(const Gemm& gemm, const device::DeviceProperties& device, StepList* list);
 // Returns the tiling of the product by tiles of this size, in this number of chunks or fewer.

@@ -36,7 +36,7 @@ class F64Tile {
   HLO_DEVICE void Start(Env& env, uint32_t k, double* tile) const {
     const double* from = from_ + int64_t{k} * (kLines ? 1 : stride_);
     double* to = tile + across_ * kPitch + along_;
-    // Along the contiguous index, and across.
+    // The remaining elements along the contiguous index, and across it.
     const int along_left = static_cast<int>(kLines ? k_end_ - k : mn_end_) - static_cast<int>(along_);
     const int across_left = static_cast<int>(kLines ? mn_end_ : k_end_ - k) - static_cast<int>(across_);
     const int count = along_left < 0 ? 0 : along_left < 2 ? along_left : 2;
@@ -65,7 +65,7 @@ class F64Tile {
 
   const double* data_;
   const double* from_;
-  int64_t stride_;  // Across.
+  int64_t stride_;  // The stride of the other index.
   bool vectors_;
   uint32_t along_, across_, mn_end_, k_end_;
 };
@@ -80,7 +80,7 @@ struct F64DenseGemm {
   using TileB = F64Tile<64, kLinesB>;
   static constexpr int kStageDoubles = TileA::kDoubles + TileB::kDoubles;
   static constexpr size_t kSharedBytes = kStages * kStageDoubles * sizeof(double);
-  static constexpr int kRowTiles = kTileRows / 32, kColumnTiles = 4;  // Of 16 x 8, per warp.
+  static constexpr int kRowTiles = kTileRows / 32, kColumnTiles = 4;  // Tiles of 16 x 8 per warp.
   using Sums = double[kRowTiles][kColumnTiles][4];
 
   template <class Env>
@@ -107,7 +107,8 @@ struct F64DenseGemm {
     HLO_ROLLED
     for (uint32_t step = 0; step < count; ++step) {
       env.template wait<kStages - 2>();
-      // After it, all copies of this step are visible, and nobody reads the tile of the step before.
+      // After this barrier, all copies of this step are visible, and no thread reads the tile of the previous
+      // step.
       env.sync();
       start(step + kStages - 1);
       Multiply(env, stages + step % kStages * kStageDoubles, sums);

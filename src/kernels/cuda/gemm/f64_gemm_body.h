@@ -30,7 +30,7 @@ HLO_DEVICE void MmaF64(DeviceEnv&, double (&d)[4], const double (&a)[4], const d
 }
 #endif
 
-// Emulated: a chain of fused multiply-adds in ascending order of the terms.
+// The emulator computes a chain of fused multiply-adds in ascending order of the terms.
 template <class Env>
 HLO_DEVICE void MmaF64(Env& env, double (&d)[4], const double (&a)[4], const double (&b)[2]) {
   const int lane = static_cast<int>(env.thread() % kWarpSize), g = lane / 4, q = lane % 4;
@@ -38,11 +38,11 @@ HLO_DEVICE void MmaF64(Env& env, double (&d)[4], const double (&a)[4], const dou
     double rows[2][4], columns[2][4];
     for (int h = 0; h < 2; ++h) {
       const std::byte* lanes = env.exchange(a[2 * j + h]);
-      for (int x = 0; x < 4; ++x) rows[h][x] = GivenBy<double>(lanes, 4 * g + x);
+      for (int x = 0; x < 4; ++x) rows[h][x] = PublishedBy<double>(lanes, 4 * g + x);
     }
     const std::byte* lanes = env.exchange(b[j]);
     for (int c = 0; c < 2; ++c) {
-      for (int x = 0; x < 4; ++x) columns[c][x] = GivenBy<double>(lanes, 4 * (2 * q + c) + x);
+      for (int x = 0; x < 4; ++x) columns[c][x] = PublishedBy<double>(lanes, 4 * (2 * q + c) + x);
     }
     for (int i = 0; i < 4; ++i) {
       for (int x = 0; x < 4; ++x) d[i] = fma(rows[i / 2][x], columns[i % 2][x], d[i]);

@@ -64,7 +64,7 @@ bool IsLastStrideOne(const IndexMap& map) { return map.rank > 0 && map.dims[map.
 
 }  // namespace
 
-void TakeExtras(const StepArrays& arrays, Epilogue* epilogue) {
+void SetEpilogueArrays(const StepArrays& arrays, Epilogue* epilogue) {
   for (int32_t k = 0; k < epilogue->array_count; ++k) epilogue->arrays[k].data = arrays.extras[k];
 }
 
@@ -234,7 +234,7 @@ struct Tiling {
 
 // True if the large tile is estimated to be faster: a wave of large tiles does four times the work of a wave
 // of small ones and takes less than three times as long.
-bool TakesLargeTile(const Gemm& p) {
+bool PrefersLargeTile(const Gemm& p) {
   const auto waves = [&](int64_t tile) {
     const int64_t tiles = (p.m + tile - 1) / tile * ((p.n + tile - 1) / tile) * p.batch;
     return static_cast<double>((tiles + kMultiprocessors - 1) / kMultiprocessors);
@@ -254,13 +254,13 @@ bool HasSpread(const Gemm& p) {
   return false;
 }
 
-bool TakesF32Tile(const Gemm& p, ElementType compute) {
+bool SuitsF32Tiles(const Gemm& p, ElementType compute) {
   return compute == ElementType::kF32 && p.a.type == compute && p.b.type == compute &&
          p.result.type == compute && !HasSpread(p);
 }
 
 // True on GPUs whose tensor cores have the highest f64 throughput.
-bool TakesF64TensorCore(const Gemm& p, ElementType compute, const device::DeviceProperties& device) {
+bool UsesF64TensorCores(const Gemm& p, ElementType compute, const device::DeviceProperties& device) {
   const int chip = device.compute_capability;
   const bool has = chip == 80 || chip == 90 || chip == 100;
   return has && compute == ElementType::kF64 && p.a.type == compute && p.b.type == compute && !HasSpread(p) &&
@@ -269,13 +269,13 @@ bool TakesF64TensorCore(const Gemm& p, ElementType compute, const device::Device
 }
 
 // True for products so small or narrow that tiles would be mostly empty.
-bool TakesElements(const Gemm& p) {
-  if (!CanTakeElements(p)) return false;
+bool IsTooSmallForTiles(const Gemm& p) {
+  if (!FitsElementKernel(p)) return false;
   const uint32_t narrow = std::min(p.m, p.n);
   return (narrow <= 8 && p.k <= 256) || (static_cast<int64_t>(p.m) * p.n <= 1024 && p.k <= 128);
 }
 
-bool TakesThin(const Gemm& p, ElementType compute) {
+bool SuitsThinKernel(const Gemm& p, ElementType compute) {
   const ElementType sums = p.a.type == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32;
   return p.n <= 8 && compute == sums && p.a.type == p.b.type && ThinKernelsOf(p.a.type, p.n) != nullptr &&
          !HasAxes(p) && p.a.k.rank <= 1 && p.b.k.rank <= 1;
@@ -302,7 +302,7 @@ void AddLaunch(const GemmLaunch& l, StepList* list) {
     args.a = p.exchanged ? arrays.b : arrays.a;
     args.b = p.exchanged ? arrays.a : arrays.b;
     args.result = arrays.result;
-    TakeExtras(arrays, &p.epilogue);
+    SetEpilogueArrays(arrays, &p.epilogue);
     const auto misaligned = [](const void* x) { return reinterpret_cast<uintptr_t>(x) % 16 != 0; };
     const auto read_elements = [](Operand* operand) {
       operand->k_vectors = false;
@@ -427,7 +427,7 @@ void AddElements(const GemmTask& task, StepList* list) {
     else if (is_last(p.result.batch, p.batch))
       args.innermost = GemmArgs::Innermost::kBatch;
   }
-  // A kernel that is probably switched off starts few blocks, each of which computes several elements.
+  // A kernel that the flag probably disables starts few blocks, each of which computes several elements.
   constexpr int64_t kMaxSwitchedBlocks = 1056;
   int64_t blocks = Blocks(int64_t{p.batch} * p.m * p.n, 256);
   if (task.run_if.has_value()) blocks = std::min(blocks, kMaxSwitchedBlocks);
@@ -506,7 +506,7 @@ void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList*
   list->workspace_bytes = std::max(list->workspace_bytes, list->shared_bytes);
 }
 
-bool CanTakeElements(const Gemm& p) {
+bool FitsElementKernel(const Gemm& p) {
   return static_cast<double>(p.m) * p.n * p.batch < static_cast<double>(kMaxIndex);
 }
 
@@ -534,11 +534,11 @@ bool MayMeetNonFinite(const Gemm& gemm, ElementType compute, GemmMethod method) 
 }
 
 GemmMethod MethodFor(const Gemm& gemm, ElementType compute, const device::DeviceProperties& device) {
-  if (TakesElements(gemm)) return GemmMethod::kElements;
-  if (TakesThin(gemm, compute)) return GemmMethod::kThin;
-  if (TakesF64TensorCore(gemm, compute, device)) return GemmMethod::kF64TensorCore;
-  if (!TakesF32Tile(gemm, compute)) return GemmMethod::kGeneralTiles;
-  return TakesLargeTile(gemm) ? GemmMethod::kF32Large : GemmMethod::kF32Small;
+  if (IsTooSmallForTiles(gemm)) return GemmMethod::kElements;
+  if (SuitsThinKernel(gemm, compute)) return GemmMethod::kThin;
+  if (UsesF64TensorCores(gemm, compute, device)) return GemmMethod::kF64TensorCore;
+  if (!SuitsF32Tiles(gemm, compute)) return GemmMethod::kGeneralTiles;
+  return PrefersLargeTile(gemm) ? GemmMethod::kF32Large : GemmMethod::kF32Small;
 }
 
 bool AddGemm(const Gemm& gemm, ElementType compute, GemmMethod method, StepList* list) {
@@ -546,7 +546,7 @@ bool AddGemm(const Gemm& gemm, ElementType compute, GemmMethod method, StepList*
   if (!Fits(gemm)) return false;
   GemmTask task{.gemm = gemm, .compute = compute};
   if (MayMeetNonFinite(gemm, compute, method)) {
-    if (!CanTakeElements(gemm)) return false;
+    if (!FitsElementKernel(gemm)) return false;
     AddElementsIfFound(gemm, compute, list);
     task.run_if = false;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Selects the kernels of a product, their tiles and split-K. Depends on types and shape only.
+// Selects the kernels of a product, their tiles and split-K. The selection depends on types and shape only.
 
 #include <functional>
 #include <optional>
@@ -26,8 +26,8 @@ struct StepArrays {
   absl::Span<const void* const> extras = {};  // The arrays of the epilogue.
 };
 // Sets the array pointers of the epilogue.
-void TakeExtras(const StepArrays& arrays, Epilogue* epilogue);
-// The place of an operand's first element: in an array of the instruction, or in the workspace.
+void SetEpilogueArrays(const StepArrays& arrays, Epilogue* epilogue);
+// The location of an operand's first element: in an array of the instruction, or in the workspace.
 struct OperandPlace {
   enum class Array : uint8_t { kA, kB, kWorkspace };
   Array array = Array::kA;
@@ -117,11 +117,11 @@ void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList*
                         int64_t input_count = 0);
 
 // AddElementsIfFound appends the kernel that skips elements out of bounds, to run only if the search found a
-// non-finite value. CanTakeElements is true if the product has fewer than 2^31 elements.
-bool CanTakeElements(const Gemm& gemm);
+// non-finite value. FitsElementKernel is true if the product has fewer than 2^31 elements.
+bool FitsElementKernel(const Gemm& gemm);
 void AddElementsIfFound(const Gemm& gemm, ElementType compute, StepList* list);
 
-// Appends the sum of the parts of the chunks of `args`, which lie at this offset of the workspace and are of
+// Appends the sum of the parts of the chunks of `args`, which are at this offset of the workspace and have
 // type `compute`. `run_if`: condition on the flag at the start of the workspace.
 void AddSumParts(const GemmArgs& args, ElementType compute, int64_t parts_offset, std::optional<bool> run_if,
                  StepList* list);

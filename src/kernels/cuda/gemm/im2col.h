@@ -15,7 +15,7 @@ struct TmaSlab {
   static constexpr uint32_t kWidth = 64, kBytesPerRow = 128;
 };
 
-// The arrays with two elements are of columns and rows.
+// Arrays of two elements hold a number for columns and one for rows.
 struct Im2colArgs {
   enum class Mode : uint8_t { kNone, kForward, kFilterGradient };
   Mode mode = Mode::kNone;
@@ -27,8 +27,8 @@ struct Im2colArgs {
   uint32_t tap_step[2] = {1, 1};
   uint32_t block = 64;  // Channels per block.
   uint32_t channels = 0, taps = 1;
-  // In a filter gradient whose channels are a row of the window: elements per pixel, and those that exist. 0:
-  // all.
+  // The elements per pixel, and how many of them exist (0: all), in a filter gradient whose channels are a
+  // row of the window.
   FastDiv pixel_pitch;
   uint32_t pixel_channels = 0;
   // The filter's coordinate of tap t is first + t * step.

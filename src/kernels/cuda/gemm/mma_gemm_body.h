@@ -18,7 +18,7 @@ struct MmaArgs : GemmArgs {
 struct MmaTile {
   static constexpr uint32_t kWidth = 128, kDepthBytes = 64, kBytes = kWidth * kDepthBytes;
   // K-major: chunk < 4 of a row.
-  static HLO_DEVICE uint32_t Straight(uint32_t row, uint32_t chunk) {
+  static HLO_DEVICE uint32_t KMajor(uint32_t row, uint32_t chunk) {
     return row * kDepthBytes + ((chunk ^ (row >> 1 & 3)) * 16);
   }
   // MN-major, 16-bit elements: chunk < 16 of eight rows.
@@ -84,7 +84,7 @@ class MmaTileReader {
         const uint32_t row = env.thread() / 4 + 64 * i;
         const bool exists = bytes > 0 && row < rows_ && IsInside(term, row);
         const std::byte* from = exists ? data_ + offsets_[row] + term.offset * element_bytes_ : data_;
-        env.template copy_async<16>(tile + MmaTile::Straight(row, chunk), from,
+        env.template copy_async<16>(tile + MmaTile::KMajor(row, chunk), from,
                                     exists ? static_cast<int>(bytes < 16 ? bytes : 16) : 0);
       }
     }
@@ -253,7 +253,7 @@ struct MmaGemm {
       const uint32_t first = row + 16 * i;
       a[i] = LoadMatrices<kMnMajorA>(
           env, tile + (kMnMajorA ? MmaTile::MnMajor(16 * half + inner, first / 8 + outer)
-                                 : MmaTile::Straight(first + low, 2 * half + high)));
+                                 : MmaTile::KMajor(first + low, 2 * half + high)));
     }
     HLO_UNROLL
     for (uint32_t j = 0; j < 4; j += 2) {
@@ -261,7 +261,7 @@ struct MmaGemm {
       const MmaA both =
           LoadMatrices<kMnMajorB>(env, tile + MmaTile::kBytes +
                                            (kMnMajorB ? MmaTile::MnMajor(16 * half + low, first / 8 + high)
-                                                      : MmaTile::Straight(first + inner, 2 * half + outer)));
+                                                      : MmaTile::KMajor(first + inner, 2 * half + outer)));
       b[j] = {both.x[0], both.x[1]};
       b[j + 1] = {both.x[2], both.x[3]};
     }

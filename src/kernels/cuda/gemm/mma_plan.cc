@@ -94,14 +94,14 @@ struct Source {
   LaunchShape pack_shape;
 };
 
-// Decides how an operand is passed to the tensor cores: directly if its layout allows, else packed. Returns
-// nullopt if neither is possible.
+// Returns how an operand is passed to the tensor cores: directly if its layout allows it, else packed.
+// Returns nullopt if neither is possible.
 std::optional<Source> SourceOf(const Operand& operand, uint32_t mn, const Gemm& p, const TensorForm& form,
                                int64_t* workspace) {
   Source source{.operand = operand};
-  const bool as_it_lies = form.pieces == 1 && IsStoredAs(operand.type, form.packed);
-  if (as_it_lies && HasTermRuns(operand, ChunkElements(form))) return source;
-  if (as_it_lies && form.element_bytes == 2 && operand.reading == Reading::kVectors) {
+  const bool is_direct = form.pieces == 1 && IsStoredAs(operand.type, form.packed);
+  if (is_direct && HasTermRuns(operand, ChunkElements(form))) return source;
+  if (is_direct && form.element_bytes == 2 && operand.reading == Reading::kVectors) {
     source.is_mn_major = true;
     return source;
   }
@@ -137,14 +137,15 @@ const void* DataOf(const Source& source, const void* array, std::byte* workspace
   return source.packed ? workspace + source.offset + piece * source.plane_bytes : array;
 }
 
-// Returns the columns of a wgmma tile: the most that give about a wave of tiles.
+// Returns the number of columns of a wgmma tile, the largest that gives about one wave of tiles.
 uint32_t WgmmaColumns(const Gemm& p, MmaKind kind) {
   if (IsOfFloatBytes(kind)) return 128;
   if (IsOfIntegers(kind)) return 256;
-  constexpr int64_t kAboutAWave = 119;  // 0.9 of 132 multiprocessors; by shape alone.
+  constexpr int64_t kWaveTiles =
+      119;  // 0.9 of 132 multiprocessors, so that results do not depend on the device.
   for (const uint32_t columns : {256u, 128u}) {
     const int64_t rows = (p.m + WgmmaTile::kRows - 1) / WgmmaTile::kRows;
-    if (rows * ((p.n + columns - 1) / columns) * p.batch >= kAboutAWave) return columns;
+    if (rows * ((p.n + columns - 1) / columns) * p.batch >= kWaveTiles) return columns;
   }
   return 64;
 }
@@ -251,7 +252,7 @@ bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& 
   if (std::min({p.m, p.n, p.k}) < 16 || p.batch == 0) return false;
   if (IsOfFloatBytes(form.kind)) p.a.type = p.b.type = kU8;  // FP8 operands are copied as bytes.
   const bool flagged = MayMeetNonFinite(p, compute, GemmMethod::kGeneralTiles);
-  if (flagged && !CanTakeElements(p)) return false;
+  if (flagged && !FitsElementKernel(p)) return false;
   int64_t workspace = list->shared_bytes;
   const std::optional<Source> a = SourceOf(p.a, p.m, p, form, &workspace);
   const std::optional<Source> b = SourceOf(p.b, p.n, p, form, &workspace);
@@ -293,7 +294,7 @@ bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& 
           now.b = DataOf(b, p.exchanged ? arrays.a : arrays.b, arrays.workspace, pair.b);
           now.result = arrays.result;
           now.parts = arrays.workspace + parts_offset;
-          TakeExtras(arrays, &now.gemm.epilogue);
+          SetEpilogueArrays(arrays, &now.gemm.epilogue);
           if (flagged) now.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
           if (sums_products) {
             now.gemm.result = DensePart(p);

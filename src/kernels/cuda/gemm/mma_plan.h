@@ -1,6 +1,6 @@
 #pragma once
-// Selects tensor-core GEMMs: which products qualify, in which type, and how operands are packed. Depends on
-// types, `algorithm` and shape only.
+// Selects tensor-core GEMMs: which products qualify, in which type, and how operands are packed. The
+// selection depends on types, `algorithm` and shape only.
 
 #include <optional>
 
@@ -29,8 +29,8 @@ struct TensorForm {
   int multiprocessors = 1;  // Number of multiprocessors that share the tiles; does not affect results.
 };
 
-// Returns nullopt if tensor cores do not support these types with this algorithm on this device. Unlisted
-// cases keep their full precision.
+// Returns nullopt if tensor cores do not support these types with this algorithm on this device. All other
+// products keep their full precision.
 std::optional<TensorForm> TensorFormOf(ElementType a, ElementType b, ElementType result,
                                        PrecisionAlgorithm algorithm, const device::DeviceProperties& device);
 
@@ -45,8 +45,8 @@ std::optional<TensorForm> ShortSumsFormOf(ElementType a, ElementType b, ElementT
 ElementType StoredType(PackedType packed, ElementType type);
 LaunchShape ShapeOf(const PackArgs& args);
 
-// Appends the steps of the product in this form. Returns false, and appends nothing, if its shape does not
-// suit tensor cores. If elements may be missing, the caller must add a search for non-finite values first
+// Appends the steps of the product in this form. Returns false, and appends nothing, if tensor cores do not
+// support its shape. If elements may be missing, the caller must add a search for non-finite values first
 // (MayMeetNonFinite).
 bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& form, StepList* list);
 

@@ -14,7 +14,7 @@ struct NonFiniteSearchArgs {
   static constexpr uint32_t kBlockThreads = 256, kMaxBlocks = 528;
   const void* data = nullptr;
   int64_t count = 0;
-  uint32_t byte_count = 4;  // Of an element: 1, 2, 4 or 8.
+  uint32_t byte_count = 4;  // The size of an element: 1, 2, 4 or 8.
   SearchPattern pattern;
   bool vectors = true;        // The data are aligned to 16 bytes.
   uint32_t* found = nullptr;  // Becomes 1 if an element is found; otherwise it does not change.

@@ -18,7 +18,7 @@ struct WgmmaTile {
   // A warp stores 16 rows of up to 128 f32 or 256 16-bit results at a time.
   static constexpr uint32_t kWarpStagingBytes = 16 * (128 * 4 + 32);
   static constexpr uint32_t kStagingBytes = kConsumerWarps * kWarpStagingBytes;
-  // As many as fit beside the staging memory.
+  // As many stages as fit beside the staging memory.
   static constexpr uint32_t Stages(uint32_t columns) { return columns == 256 ? 3 : columns == 128 ? 4 : 6; }
   static constexpr uint32_t StagesBytes(uint32_t columns) {
     return Stages(columns) * (kRows + columns) * kDepthBytes;
@@ -57,10 +57,10 @@ struct WgmmaGemm {
     }
     env.sync();
     if (env.thread() < 128) {
-      GiveRegisters<40>(env);
+      ReleaseRegisters<40>(env);
       if (env.thread() == 0) ProduceIn(env, args, stages, full, empty);
     } else {
-      TakeRegisters<232>(env);
+      AcquireRegisters<232>(env);
       Consume(env, args, stages, full, empty);
     }
   }
@@ -146,7 +146,7 @@ struct WgmmaGemm {
   static HLO_DEVICE void Consume(Env& env, const TmaGemmArgs& args, std::byte* stages, uint64_t* full,
                                  uint64_t* empty) {
     const uint32_t group = env.thread() / 128 - 1;
-    const bool speaks = env.thread() % kWarpSize == 0;
+    const bool signals = env.thread() % kWarpSize == 0;
     // 64 rows occupy 8 KB in either layout.
     const uint32_t first = SharedAddress(env, stages), first_a = first + group * 64 * 128;
     Place place;
@@ -166,7 +166,7 @@ struct WgmmaGemm {
           MultiplyStage(gemms, of_stage, first_a + stage, first + stage + kABytes, false);
           gemms.template Wait<0>();
           env.sync_warp();
-          if (speaks) Arrive(env, &empty[place.stage]);
+          if (signals) Arrive(env, &empty[place.stage]);
           HLO_UNROLL
           for (uint32_t i = 0; i < kSums; ++i) sums[i] = step == 0 ? of_stage[i] : sums[i] + of_stage[i];
         } else {
@@ -174,7 +174,7 @@ struct WgmmaGemm {
           // The previous stage has been read completely.
           gemms.template Wait<1>();
           env.sync_warp();
-          if (step > 0 && speaks) Arrive(env, &empty[before]);
+          if (step > 0 && signals) Arrive(env, &empty[before]);
           before = place.stage;
         }
         place.Advance();
@@ -182,7 +182,7 @@ struct WgmmaGemm {
       if constexpr (!IsOfFloatBytes(kKind)) {
         gemms.template Wait<0>();
         env.sync_warp();
-        if (speaks) Arrive(env, &empty[before]);
+        if (signals) Arrive(env, &empty[before]);
       }
       Store(env, args, block, group, sums);
     }

@@ -30,7 +30,7 @@ struct BoxSource {
   uint32_t box[kMaxRank] = {64, 1, 1, 1};
   bool swizzled = true;
   bool im2col = false;
-  int32_t lower_corner[2] = {}, upper_corner[2] = {};  // Of columns and rows.
+  int32_t lower_corner[2] = {}, upper_corner[2] = {};  // The first is for columns, the second for rows.
   uint32_t traversal_stride[2] = {1, 1};
 };
 // Limits of im2col mode with two dimensions of pixels.
@@ -169,11 +169,11 @@ HLO_DEVICE void CopyPixels(DeviceEnv& env, std::byte* to, const TensorMap& map, 
 
 // Decreases or increases the registers per thread of a warpgroup (setmaxnreg).
 template <int kCount>
-HLO_DEVICE void GiveRegisters(DeviceEnv&) {
+HLO_DEVICE void ReleaseRegisters(DeviceEnv&) {
   HLO_ON_HOPPER(asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));)
 }
 template <int kCount>
-HLO_DEVICE void TakeRegisters(DeviceEnv&) {
+HLO_DEVICE void AcquireRegisters(DeviceEnv&) {
   HLO_ON_HOPPER(asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kCount));)
 }
 

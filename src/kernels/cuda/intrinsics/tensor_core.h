@@ -163,7 +163,7 @@ HLO_DEVICE double TermOfWords(const uint32_t* words, int x, bool is_a) {
 
 // Returns the value that lane `lane` published in an exchange.
 template <class T>
-T GivenBy(const std::byte* lanes, int lane) {
+T PublishedBy(const std::byte* lanes, int lane) {
   T value;
   __builtin_memcpy(&value, lanes + 16 * lane, sizeof value);
   return value;
@@ -178,7 +178,7 @@ HLO_DEVICE void Mma(Env& env, MmaD* d, const MmaA& a, const MmaB& b) {
   uint32_t rows[2][8], columns[2][8];
   const std::byte* lanes = env.exchange(a);
   for (int i = 0; i < 4; ++i) {
-    const auto from = GivenBy<MmaA>(lanes, 4 * g + i);
+    const auto from = PublishedBy<MmaA>(lanes, 4 * g + i);
     rows[0][i] = from.x[0];
     rows[1][i] = from.x[1];
     rows[0][i + 4] = from.x[2];
@@ -187,7 +187,7 @@ HLO_DEVICE void Mma(Env& env, MmaD* d, const MmaA& a, const MmaB& b) {
   lanes = env.exchange(b);
   for (int i = 0; i < 4; ++i) {
     for (int c = 0; c < 2; ++c) {
-      const auto other = GivenBy<MmaB>(lanes, 4 * (2 * q + c) + i);
+      const auto other = PublishedBy<MmaB>(lanes, 4 * (2 * q + c) + i);
       columns[c][i] = other.x[0];
       columns[c][i + 4] = other.x[1];
     }
@@ -211,11 +211,11 @@ HLO_DEVICE MmaA LoadMatrices(Env& env, const void* row) {
   for (int i = 0; i < 4; ++i) {
     if constexpr (kMnMajor) {
       for (int half = 0; half < 2; ++half) {
-        const auto* from = GivenBy<const uint16_t*>(addresses, 8 * i + 2 * q + half);
+        const auto* from = PublishedBy<const uint16_t*>(addresses, 8 * i + 2 * q + half);
         m.x[i] |= static_cast<uint32_t>(from[g]) << (16 * half);
       }
     } else {
-      m.x[i] = GivenBy<const uint32_t*>(addresses, 8 * i + g)[q];
+      m.x[i] = PublishedBy<const uint32_t*>(addresses, 8 * i + g)[q];
     }
   }
   return m;

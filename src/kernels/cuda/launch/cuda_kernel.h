@@ -25,7 +25,7 @@ struct CudaKernel {
                              void* workspace, Stream stream)>
       run;
   // The last operand is a pointer to the run's RandomState (random/random_body.h).
-  bool takes_random_state = false;
+  bool needs_random_state = false;
   int32_t updated = 0;    // Number of leading results that may alias the leading operands.
   bool may_loop = false;  // The kernel may not terminate, because it runs loops of the module.
 };

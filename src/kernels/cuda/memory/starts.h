@@ -1,6 +1,6 @@
 #pragma once
-// Start indices of the windows of gather and scatter, and iteration over arrays whose dimensions have several
-// strides.
+// Start indices of the windows of gather and scatter, and iteration over dimensions that have a stride in
+// each of several arrays.
 
 #include <cstdint>
 

@@ -35,7 +35,7 @@ struct WindowIndexing {
 struct IndexedArrays {
   std::vector<PlainDim> dims;  // `update` is the array's own stride.
   std::vector<bool> is_window;
-  StartsArgs starts;  // Without the pointer.
+  StartsArgs starts;  // The pointer is unset.
 };
 std::optional<IndexedArrays> IndexArrays(const Shape& operand, const Shape& indices, const Shape& windowed,
                                          const WindowIndexing& indexing, absl::Span<const int64_t> extents,

@@ -1,4 +1,4 @@
-// bitcast, bitcast-convert and shuffle as strided copies.
+// Implements bitcast, bitcast-convert and shuffle as strided copies.
 
 #include "kernels/cuda/movement/movement_kernels.h"
 

@@ -83,7 +83,7 @@ std::optional<CudaKernel> FindDrawKernel(const Instruction& rng, const DevicePro
   draw.bits = static_cast<uint32_t>(BitWidth(shape.type()));
   draw.is_float = IsFloat(shape.type());
   draw.normal = rng.Get<attr::distribution>() == RandomDistribution::kNormal;
-  CudaKernel kernel{.name = draw.normal ? "normal numbers" : "uniform numbers", .takes_random_state = true};
+  CudaKernel kernel{.name = draw.normal ? "normal numbers" : "uniform numbers", .needs_random_state = true};
   kernel.run = [=](absl::Span<const void* const> operands, absl::Span<void* const> results, void*,
                    Stream stream) mutable -> absl::Status {
     auto* state = static_cast<RandomState*>(const_cast<void*>(operands[2]));
@@ -103,7 +103,7 @@ std::optional<CudaKernel> FindDrawKernel(const Instruction& rng, const DevicePro
 std::optional<CudaKernel> FindAdvanceKernel(const Instruction& instruction,
                                             const DeviceProperties& /*device*/) {
   if (!instruction.shape().IsArray(ElementType::kU64)) return std::nullopt;
-  CudaKernel kernel{.name = "random state", .takes_random_state = true};
+  CudaKernel kernel{.name = "random state", .needs_random_state = true};
   kernel.run = [delta = instruction.Get<attr::delta>()](absl::Span<const void* const> operands,
                                                         absl::Span<void* const> results, void*,
                                                         Stream stream) {

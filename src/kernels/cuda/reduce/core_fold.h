@@ -6,7 +6,7 @@
 namespace hlo::cuda {
 
 enum class CoreFold : uint8_t {
-  kAddF,  // In f64.
+  kAddF,  // Accumulates in f64.
   kMaximumF,
   kMinimumF,
   kAddI,

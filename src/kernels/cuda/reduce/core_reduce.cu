@@ -1,4 +1,4 @@
-// Device instances of reductions on the core of the VM without calls. vm_kernels.cu has the others.
+// Device instances of reductions on the VM's core that need no calls. vm_kernels.cu has the others.
 
 #include "kernels/cuda/launch/launch.cuh"
 #include "kernels/cuda/reduce/core_reduce_body.h"

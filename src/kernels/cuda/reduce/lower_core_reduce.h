@@ -16,8 +16,8 @@ std::optional<CoreFold> CoreFoldOf(const loops::Reduction& reduction);
 // Returns how the initial value or a result of such a fold is stored; nullopt: not by these kernels.
 std::optional<VmMemory> CoreScalarMemory(ElementType type);
 
-// Returns nullopt if the reduction is not one of rows by a single operation, or its code is not one for the
-// core.
+// Returns nullopt if the program does not reduce rows by a single operation, or if the core does not support
+// its code.
 std::optional<LoweredProgram> LowerCoreReduce(const loops::ReduceProgram& program,
                                               const device::DeviceProperties& device);
 

@@ -63,18 +63,18 @@ void ChooseGroups(const ReduceProgram& program, ReduceVmArgs& args) {
   args.group = 1;
   args.in_order = program.grouping != Grouping::kAny;
   if (program.grouping == Grouping::kNone || args.reduced < 16) return;
-  constexpr int64_t kPiece = 32 << 10, kFewest = 64;
+  constexpr int64_t kPiece = 32 << 10, kMinElements = 64;
   if (args.rows) {
     // The outputs alone fill the device.
-    if (args.kept >= (int64_t{1} << 17) && args.reduced < kFewest) return;
+    if (args.kept >= (int64_t{1} << 17) && args.reduced < kMinElements) return;
     args.group = args.reduced >= 1024 ? kVmThreads : kWarpSize;
     if (args.kept < 1024 && args.reduced >= 2 * kPiece) args.piece_length = kPiece;
   } else {
     // A warp processes adjacent outputs.
     const auto kept = static_cast<uint64_t>(std::max<int64_t>(args.kept, 1));
     args.group = kVmThreads / static_cast<uint32_t>(std::min<uint64_t>(std::bit_floor(kept), kWarpSize));
-    const int64_t pieces = std::min(
-        {kMaxJoined, (int64_t{1} << 16) / static_cast<int64_t>(kept), args.reduced / (kFewest * args.group)});
+    const int64_t pieces = std::min({kMaxJoined, (int64_t{1} << 16) / static_cast<int64_t>(kept),
+                                     args.reduced / (kMinElements * args.group)});
     if (pieces > 1) args.piece_length = (args.reduced + pieces - 1) / pieces;
   }
   args.pieces = (args.reduced + args.piece_length - 1) / args.piece_length;

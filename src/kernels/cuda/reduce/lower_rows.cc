@@ -18,7 +18,8 @@
 namespace hlo::cuda {
 namespace {
 
-// Arguments from these on are values that stay in shared memory: one per element, and one per row.
+// Arguments with these numbers or larger ones are values that stay in shared memory: one per element, and one
+// per row.
 constexpr int32_t kFirstVector = 1 << 28, kFirstScalar = 1 << 29;
 // Two blocks per multiprocessor fit.
 constexpr int64_t kMaxSharedBytes = 112 << 10;
@@ -39,11 +40,11 @@ CoreRounding RoundingOf(VmMemory memory) {
 struct Reference {
   size_t part;
   loops::Access access;
-  int32_t place = -1;       // Equal: the same elements at all positions.
+  int32_t place = -1;       // Equal numbers denote the same elements at all positions.
   bool is_per_row = false;  // The element is the same at all positions of a row.
   bool is_stored = false;
-  int32_t number = -1;      // Of a load: the access of the program.
-  loops::Value value = -1;  // Of a store of a loop.
+  int32_t number = -1;      // The access of the program, for a load.
+  loops::Value value = -1;  // The value that a loop stores, for a store.
   // The value in shared memory that a load reads, or that a load or store writes.
   int32_t source = -1, kept = -1;
   bool in_memory = true;
@@ -59,7 +60,7 @@ struct Kept {
 struct RowsTemplate {
   VmTemplate vm;
   RowsArgs args;
-  std::vector<int32_t> inits, outputs;  // By part; -1: none.
+  std::vector<int32_t> inits, outputs;  // Indexed by part; -1: none.
   int vectors = 1;
   bool needs_calls = false;
   size_t shared_bytes = 0;
@@ -70,7 +71,7 @@ class RowsLowering {
   RowsLowering(absl::Span<const RowsPartProgram> parts, absl::FunctionRef<bool(int32_t)> is_live_out)
       : parts_(parts), is_live_out_(is_live_out) {}
 
-  // `caches_loads`: what several parts load stays in shared memory.
+  // If `caches_loads` is true, values that several parts load stay in shared memory.
   std::optional<RowsTemplate> Run(bool caches_loads, int64_t shared_bytes) {
     if (!FindSpace() || !FindReferences() || !FindSources() || !FindStores()) return std::nullopt;
     if (caches_loads) CacheLoads();
@@ -221,8 +222,8 @@ class RowsLowering {
     });
   }
 
-  // Finds which stores need not reach memory, and whether those that do overwrite only what their own thread
-  // has read.
+  // Finds the stores that need not reach memory. Returns false if another store overwrites elements that
+  // another thread reads.
   bool FindStores() {
     for (size_t s = 0; s < references_.size(); ++s) {
       Reference& store = references_[s];
@@ -292,7 +293,7 @@ class RowsLowering {
     return true;
   }
 
-  // Returns the access to a kept value, which takes no strides in a program of the core.
+  // Returns the access to a kept value, which has no strides in a program of the core.
   loops::Access KeptAccess(int32_t kept, const loops::Access& access) const {
     loops::Access moved{.argument = kept_[kept].argument, .type = access.type};
     int64_t stride = kept_[kept].argument >= kFirstScalar ? 0 : 1;

@@ -14,18 +14,18 @@
 
 namespace hlo::cuda {
 
-// A loop, or the body of a reduction and what it does with the values.
+// A loop, or the body of a reduction together with the reduction.
 struct RowsPartProgram {
   const loops::LoopProgram* body;
-  const loops::Reduction* reduction = nullptr;  // Of a loop: null.
+  const loops::Reduction* reduction = nullptr;  // Null for a loop.
 };
 
 // An argument that the launch reads from memory or writes.
 struct RowsArgument {
   int32_t argument;
   bool is_written;
-  // Every element of arguments with the same place is accessed by one thread, the same for both, that reads
-  // it before it writes it. -1: this holds for no other argument.
+  // Arguments have the same place if one thread accesses each element of both, and reads it before it writes
+  // it. -1: no other argument has the same place.
   int32_t place;
 };
 
@@ -36,7 +36,7 @@ struct LoweredRows {
 
 // Runs the parts in order, as if one after the other. Only arguments for which `is_live_out` holds are
 // certain to be written. Returns nullopt if a part reads elements of another row that an earlier part writes,
-// if its code is not one for the core, or if rows do not fit into shared memory.
+// if the core does not support its code, or if rows do not fit into shared memory.
 std::optional<LoweredRows> LowerRows(absl::Span<const RowsPartProgram> parts,
                                      absl::FunctionRef<bool(int32_t)> is_live_out,
                                      const device::DeviceProperties& device);

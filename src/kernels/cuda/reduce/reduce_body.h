@@ -138,7 +138,7 @@ struct ReduceBody {
   }
   // Folds the vectors at place(0), place(1), ...; issues all loads before the first fold.
   template <class Place>
-  HLO_DEVICE void TakeAhead(Place&& place) {
+  HLO_DEVICE void FoldPrefetched(Place&& place) {
     Vector vectors[kAhead];
     HLO_UNROLL
     for (uint32_t u = 0; u < kAhead; ++u) vectors[u] = VectorAt(place(u));
@@ -157,7 +157,7 @@ struct ReduceBody {
     const uint32_t step = group * kVector;
     for (uint32_t first = begin + lane * kVector; works && first < end; first += kAhead * step) {
       if (args.vectors && end - first >= (kAhead - 1) * step + kVector) {
-        TakeAhead([&](uint32_t u) { return row + args.reduced.Offset(first + u * step); });
+        FoldPrefetched([&](uint32_t u) { return row + args.reduced.Offset(first + u * step); });
         continue;
       }
       for (uint32_t at = first; at < end && at - first < kAhead * step; at += step) {
@@ -204,7 +204,7 @@ struct ReduceBody {
     if (args.vectors && output < args.kept_count) {
       const int64_t column = args.kept.Offset(output);
       for (; r < end && end - r > (kAhead - 1) * rows; r += kAhead * rows)
-        TakeAhead([&](uint32_t u) { return column + args.reduced.Offset(r + u * rows); });
+        FoldPrefetched([&](uint32_t u) { return column + args.reduced.Offset(r + u * rows); });
       for (; r < end; r += rows) Take(VectorAt(column + args.reduced.Offset(r)));
     }
     for (; r < end; r += rows) {

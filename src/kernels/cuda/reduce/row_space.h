@@ -9,7 +9,7 @@
 
 namespace hlo::cuda {
 
-// Dimensions, outermost first, into which the dimensions of all parts can be split.
+// Dimensions, outermost first, which refine the dimensions of all parts.
 class RowSpace {
  public:
   // `parts` are the dimensions of each part, whose product is rows * length, or rows. Returns nullopt if

@@ -1,4 +1,4 @@
-// Device instances of row programs without calls. vm_kernels.cu has the others.
+// Device instances of row programs that need no calls. vm_kernels.cu has the others.
 
 #include "kernels/cuda/launch/launch.cuh"
 #include "kernels/cuda/reduce/rows_body.h"

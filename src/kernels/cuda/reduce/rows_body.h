@@ -32,7 +32,7 @@ struct RowsPart {
 
 struct RowsArgs {
   static constexpr int kParts = 20;
-  // The most values with one element per row.
+  // The maximal number of values with one element per row.
   static constexpr int kScalars = 16;
 
   CoreProgram program;
@@ -83,7 +83,8 @@ struct RowsVm {
   using Vm = CoreVm<kVectors, kAll, true>;
   static constexpr uint32_t kThreads = kCoreThreads, kMinBlocks = kAll ? 2 : 4;
   static constexpr uint32_t kWarps = kThreads / kWarpSize;
-  // Shared memory begins with two sets of accumulators of warps, used in turns, and the scalars of each warp.
+  // Shared memory begins with two sets of accumulators of warps, which are used alternately, and the scalars
+  // of each warp.
   static constexpr size_t kFoldBytes = kWarps * 8;
   static constexpr size_t kHeaderBytes = 2 * kFoldBytes + sizeof(uint32_t) * kWarps * RowsArgs::kScalars;
 
@@ -91,7 +92,7 @@ struct RowsVm {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const uint32_t group = args.group, lane = env.thread() % group, warp = env.thread() / kWarpSize;
     const uint32_t number = env.block().x * (kThreads / group) + env.thread() / group;
-    if (number >= args.rows) return;  // A whole warp: blocks with a row each have no idle ones.
+    if (number >= args.rows) return;  // All threads of a warp return together.
     const uint32_t begin = number * args.length, end = begin + args.length, step = group * kCoreWidth;
     std::byte* folds = env.shared();
     CoreVector* slots = reinterpret_cast<CoreVector*>(env.shared() + kHeaderBytes) + env.thread();

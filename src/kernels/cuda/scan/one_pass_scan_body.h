@@ -1,11 +1,11 @@
 #pragma once
-// Cumulative reductions of rows in one pass over memory. A thread block scans a tile and takes its start from
-// earlier tiles: tiles are in groups of 32; a tile combines the sums of the tiles before it in its group by a
-// fixed tree with the start of the group, which the last tile of the group before publishes. The order of all
-// combinations depends on the shape alone, so results do not depend on timing.
+// Cumulative reductions of rows in one pass over memory. A thread block scans a tile and computes its start
+// from earlier tiles. Tiles are in groups of 32. A tile combines the sums of the tiles before it in its group
+// by a fixed tree, and adds the start of the group, which the last tile of the previous group publishes. The
+// order of all combinations depends on the shape alone, so results do not depend on timing.
 //
 // Blocks take numbers from a counter, so a tile waits only for tiles whose blocks have started. A value and
-// the flag that says that it is there are one word, because accesses of two words have no order.
+// the flag that says that it is valid are one word, because accesses to two words are not ordered.
 
 #include "kernels/cuda/scan/scan_body.h"
 
@@ -16,8 +16,8 @@ constexpr uint32_t kScanGroup = 32;  // Tiles.
 struct OnePassScanArgs {
   const void *in = nullptr, *init = nullptr;
   void* out = nullptr;
-  // Zeros before the launch. Words with a flag in the upper half: of each tile its sum, [lines, tiles], and
-  // of each group its start, [lines, groups].
+  // These are zeros before the launch. Words with a flag in the upper half hold the sum of each tile, [lines,
+  // tiles], and the start of each group, [lines, groups].
   uint32_t* next_tile = nullptr;
   uint64_t *sums = nullptr, *starts = nullptr;
   int64_t length = 0;
@@ -42,7 +42,7 @@ struct OnePassScan {
                                                                                          : 6;
   static constexpr uint32_t kWarps = kThreads / kWarpSize, kRow = kWarpSize * kEach, kWarpTile = kRow * kRows;
   static constexpr uint32_t kTile = kWarps * kWarpTile;
-  static constexpr int kWords = sizeof(Lane) / 4;  // With a flag each.
+  static constexpr int kWords = sizeof(Lane) / 4;  // Each word has a flag.
   static constexpr size_t kSharedBytes = (kWarps + 2) * 8;
 
   // Adjacent elements, in words, so that halves stay in registers.
@@ -121,7 +121,7 @@ struct OnePassScan {
     return line * args.length + (args.reversed ? args.length - width - t : t);
   }
   // Reverses a vector if the scan is reversed.
-  static HLO_DEVICE void Turn(const Args& args, Lane (&vector)[kEach]) {
+  static HLO_DEVICE void OrientVector(const Args& args, Lane (&vector)[kEach]) {
     if (!args.reversed) return;
     HLO_UNROLL
     for (int k = 0; k < kEach / 2; ++k) {
@@ -139,7 +139,7 @@ struct OnePassScan {
         const Vector all = *reinterpret_cast<const Vector*>(in + Address(args, line, t, kEach));
         HLO_UNROLL
         for (int k = 0; k < kEach; ++k) values[r][k] = E::Load(all.At(k), args.kind);
-        Turn(args, values[r]);
+        OrientVector(args, values[r]);
       } else {
         HLO_UNROLL
         for (int k = 0; k < kEach; ++k)
@@ -158,7 +158,7 @@ struct OnePassScan {
         Lane row[kEach];
         HLO_UNROLL
         for (int k = 0; k < kEach; ++k) row[k] = values[r][k];
-        Turn(args, row);
+        OrientVector(args, row);
         Vector all;
         HLO_UNROLL
         for (int k = 0; k < kEach; ++k) all.Set(k, E::Store(row[k], args.kind));

@@ -61,7 +61,7 @@ struct BlockRadixSort {
           if constexpr (kHasPlaces) places[r] = shared.places[Rank::Item(thread, r)];
         }
       }
-      // Items past the end of the line have the last digit and stay behind it.
+      // Items past the end of the line have the last digit and are sorted behind the line.
       uint32_t at[kItems], starts[Rank::kDigitsEach];
       Rank::RankInWarp(
           env, shared.rank,

@@ -16,7 +16,7 @@ struct RadixKey {
   Key inverted = 0;                                 // Bits that are inverted in descending order.
   Key minus_zero = 0, zero = 0;                     // Keys of zeros that are equal.
   Key least = 0, span = static_cast<Key>(~Key{0});  // Keys outside least .. least + span are equal NaNs.
-  Key nan = 0;                                      // The key whose digits these NaNs have.
+  Key nan = 0;                                      // The key whose digits are used for these NaNs.
   Key ordered_least = 0, ordered_span = static_cast<Key>(~Key{0});  // Keys outside are unordered NaNs.
 
   HLO_DEVICE Key Encode(Key bits) const {

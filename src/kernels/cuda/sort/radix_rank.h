@@ -16,7 +16,7 @@ struct RadixRank {
   static_assert(kDigits % kDigitsEach == 0 && kDigitThreads <= kThreads);
 
   struct alignas(16) Shared {
-    uint32_t counts[kWarps][kDigits];  // Then positions in the order of the block.
+    uint32_t counts[kWarps][kDigits];  // Replaced by positions in the order of the block.
     uint32_t sums[kWarps];
   };
 
@@ -46,7 +46,7 @@ struct RadixRank {
     }
   }
 
-  // Returns the sum of the values of the threads before this one. All threads take part.
+  // Returns the sum of the values of the threads before this one. All threads must call it.
   template <class Env>
   static HLO_DEVICE uint32_t SumBefore(Env& env, Shared& shared, uint32_t value) {
     const uint32_t lane = env.thread() % kWarpSize, warp = env.thread() / kWarpSize;

@@ -22,13 +22,13 @@ struct RadixSortArrays {
   const void* keys_in = nullptr;
   void* keys_out[2] = {};
   bool keeps_keys = true;  // The last pass stores the keys.
-  // Values of 32 bits, if values_out is not null.
+  // Values have 32 bits and are sorted if values_out is not null.
   const uint32_t* values_in = nullptr;  // nullptr: element numbers.
   uint32_t* values_out[2] = {};
   uint32_t* unordered = nullptr;  // Set to 1 if a key is unordered; may be nullptr.
 };
 
-// The bytes of workspace for lines of keys of `bits` bits.
+// Returns the bytes of workspace for lines of keys of `bits` bits.
 int64_t RadixSortBytes(const SortLines& lines, uint32_t bits);
 
 template <class Key>

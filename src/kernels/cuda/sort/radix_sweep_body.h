@@ -25,7 +25,7 @@ struct RadixSweepArgs {
   // the start of the next tile. `statuses` are zeros before the launch; `next_statuses` are zeros after it.
   uint32_t *statuses = nullptr, *next_statuses = nullptr;
   uint32_t* unordered = nullptr;  // Set to 1 if a key is unordered; may be nullptr.
-  uint32_t tiles = 1;             // Of a line, in a sweep or for the histograms.
+  uint32_t tiles = 1;             // Tiles per line, in a sweep or for the histograms.
   FastDiv tiles_divisor;
   uint32_t pass = 0, passes = 1;
   bool encodes = false, decodes = false;  // The sweep reads or writes elements instead of keys.

@@ -206,7 +206,7 @@ absl::Status Sort::MergeIfUnordered() const {
   return Launch<MergeKernel>({{std::min(plan.lines.count, 1024u)}, kSortThreads}, args, stream);
 }
 
-// Permutes what the sort did not store, and all operands if an element is unordered.
+// Permutes the operands that the sort did not store, or all operands if an element is unordered.
 absl::Status Sort::PermuteOthers() const {
   for (size_t k = 0; k < plan.widths.size(); ++k) {
     if (is_stored[k] && !plan.may_be_unordered) continue;

@@ -1,4 +1,4 @@
-// Device instances of the core of the VM without calls. vm.cu has those with all instructions.
+// Device instances of the VM's core that need no calls. vm_kernels.cu has those with all instructions.
 
 #include "kernels/cuda/launch/launch.cuh"
 #include "kernels/cuda/vm/core_vm_body.h"

@@ -57,9 +57,9 @@ enum class CoreOp : uint8_t {
   kGtU,
   kLeU,
   kLtU,
-  kShiftLeft,  // By as many bits as y says; 0 from 32 on.
+  kShiftLeft,  // y is the number of bits; the result is 0 from 32 on.
   kShiftRightLogical,
-  kShiftRightArithmetic,  // The sign from 32 bits on.
+  kShiftRightArithmetic,  // The result is the sign from 32 bits on.
   // These have the accumulator as their operand.
   kNegateF,
   kAbsF,
@@ -67,7 +67,7 @@ enum class CoreOp : uint8_t {
   kNegateI,
   kNot,
   kNotPred,
-  kSignExtend,  // The value of the low bits of the accumulator; `parameter` are the others.
+  kSignExtend,  // Extends the low bits of the accumulator; `parameter` is the number of the other bits.
   kZeroExtend,  // The same.
   kFloatOfS,
   kFloatOfU,
@@ -88,7 +88,7 @@ enum class CoreOp : uint8_t {
   // Values that stay in shared memory between the parts of a row program (rows_body.h); parameter: number of
   // the value. The accumulator does not change when it is kept.
   kRowLoad,
-  kRowKeep,     // Rounded as the instruction says.
+  kRowKeep,     // The kept value has the rounding of the instruction.
   kScalarLoad,  // One value for the whole row.
   kScalarKeep,
 };

@@ -355,7 +355,7 @@ struct CoreRow {
   uint32_t* scalars;           // One per value of the warp.
   bool stores, keeps_scalars;  // Whether this thread performs stores, and keeps scalars.
 };
-// Programs without rows.
+// Stands for CoreRow in programs without rows.
 struct CoreNoRow {};
 
 // Runs the program at all positions, kVectors * kCoreWidth per thread. `kAll`: all instructions and accesses;
@@ -461,7 +461,7 @@ struct CoreVm {
       for (int j = 0; j < kCoreWidth; ++j) last[u].x[j] = f(a.x[j], b.x[j], c.x[j]);
     }
   }
-  // One call for all values at positions of the loop, so that nothing but pointers lives across it.
+  // One call computes all values at positions of the loop, so that only pointers are live across it.
   template <class Program>
   static HLO_DEVICE void Other(const Program& program, const CoreInstruction& in, CorePositions positions,
                                CoreVector* slots, CoreVector (&last)[kVectors]) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint8_t kLast = VmInstruction::kLast;
 
-// A binary instruction of the core. `reversed` computes y op x; commutative instructions are their own.
+// A binary instruction of the core. `reversed` computes y op x; it is the same for commutative instructions.
 struct CoreBinary {
   CoreOp op;
   std::optional<CoreOp> reversed;
@@ -173,7 +173,7 @@ class CoreLowering {
   explicit CoreLowering(const VmTemplate& made) : vm_(made.program), slot_count_(made.program.slot_count) {}
 
   std::optional<CoreTemplate> Run(absl::Span<const int> ends) {
-    if (vm_.position_count >= (uint64_t{1} << 31) - (1 << 16) || !TakesAccesses()) return std::nullopt;
+    if (vm_.position_count >= (uint64_t{1} << 31) - (1 << 16) || !SupportsAccesses()) return std::nullopt;
     core_.program.position_count = static_cast<uint32_t>(vm_.position_count);
     core_.program.rank = static_cast<int16_t>(vm_.rank);
     std::copy(std::begin(vm_.dims), std::end(vm_.dims), core_.program.dims);
@@ -191,7 +191,7 @@ class CoreLowering {
   }
 
  private:
-  bool TakesAccesses() {
+  bool SupportsAccesses() {
     if (vm_.access_count > CoreProgram::kAccesses || vm_.start_count > CoreProgram::kStarts) return false;
     int start_count = 0;
     for (int k = 0; k < vm_.access_count; ++k) {
@@ -235,7 +235,7 @@ class CoreLowering {
   }
 
   uint8_t NewSlot() { return static_cast<uint8_t>(std::min<int>(slot_count_++, CoreInstruction::kMaxSlots)); }
-  // Slots that keep values for an instruction at a time.
+  // Returns a slot that holds a temporary value for one instruction.
   uint8_t Scratch(int number) {
     while (static_cast<int>(scratch_.size()) <= number) scratch_.push_back(NewSlot());
     return scratch_[number];
@@ -272,7 +272,7 @@ class CoreLowering {
   }
   uint8_t SlotOf(uint8_t operand) { return operand == kLast ? SlotOfLast() : operand; }
   // Brings an operand into the accumulator.
-  bool Bring(uint8_t operand) {
+  bool LoadOperand(uint8_t operand) {
     if (operand == kLast && holds_last_) return true;
     return Fetch(SlotOf(operand));
   }
@@ -290,13 +290,13 @@ class CoreLowering {
 
   bool Store(const VmInstruction& in) {
     const bool rounded = IsRounded(in.a);
-    if (!Bring(in.a)) return false;
+    if (!LoadOperand(in.a)) return false;
     CoreAccess& access = core_.program.accesses[in.parameter];
     access.rounded = rounded && access.memory == VmMemory::kBF16;
-    NoteSize(access.memory);
+    RecordSize(access.memory);
     return Emit({.op = CoreOp::kStore, .parameter = in.parameter});
   }
-  void NoteSize(VmMemory memory) {
+  void RecordSize(VmMemory memory) {
     has_array_ = true;
     has_wide_ |= memory == VmMemory::k4;
     core_.is_narrow = has_array_ && !has_wide_;
@@ -325,7 +325,7 @@ class CoreLowering {
         return false;
       case VmOp::kLoad: {
         const VmMemory memory = core_.program.accesses[in.parameter].memory;
-        NoteSize(memory);
+        RecordSize(memory);
         return EmitResult({.op = CoreOp::kLoad, .out = in.out, .parameter = in.parameter},
                           memory == VmMemory::kBF16);
       }
@@ -359,7 +359,7 @@ class CoreLowering {
   bool Unary(const CoreUnary& unary, const VmInstruction& in) {
     core_.needs_all |= unary.op >= CoreOp::kExponentialF && unary.op <= CoreOp::kTanhF;
     const bool rounded = IsRounded(in.a) && KeepsRounding(unary.op);
-    if (!Bring(in.a)) return false;
+    if (!LoadOperand(in.a)) return false;
     return EmitResult(
         {.op = unary.op, .rounding = unary.rounding, .out = in.out, .parameter = unary.parameter}, rounded);
   }
@@ -370,7 +370,7 @@ class CoreLowering {
     if (takes_last && binary.reversed.has_value())
       return EmitResult({.op = *binary.reversed, .out = in.out, .b = in.a}, rounded);
     const uint8_t second = SlotOf(in.b);
-    if (!Bring(in.a)) return false;
+    if (!LoadOperand(in.a)) return false;
     return EmitResult({.op = binary.op, .out = in.out, .b = second}, rounded);
   }
 

@@ -14,16 +14,17 @@
 namespace hlo::cuda {
 
 struct CoreTemplate {
-  CoreProgram program = {};  // Without pointers, which are those of the VM program.
+  CoreProgram program = {};  // Its pointers are unset; they are those of the VM program.
   int slot_count = 0, stride_count = 0, constant_count = 0, other_count = 0;
-  // Some instruction or access is not in the small interpreter; not even with functions.
+  // `needs_all`: an instruction or access is not in the small interpreter; `needs_calls`: not even in the one
+  // with functions.
   bool needs_all = false, needs_calls = false;
   bool is_narrow = false;  // No array has elements of more than 16 bits.
   std::vector<int> ends;   // The ends of the sections.
 };
 
-// Returns nullopt if the program has jumps, edges, starts that depend on the position, wide values, or too
-// many of something. `ends` are the ends of sections, which share only pinned slots.
+// Returns nullopt if the program has jumps, edges, starts that depend on the position or wide values, or if
+// it exceeds a limit of the core. `ends` are the ends of sections, which share only pinned slots.
 std::optional<CoreTemplate> LowerCore(const VmTemplate& made, absl::Span<const int> ends = {});
 
 // The interpreter of a program, chosen by its shape. Results do not depend on the choice.

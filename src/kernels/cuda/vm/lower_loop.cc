@@ -21,8 +21,9 @@ absl::Status LaunchTile(const VmProgram& program, size_t shared_bytes, device::S
   return Launch<Kernel>({{static_cast<uint32_t>(blocks)}, kVmThreads, shared_bytes}, program, stream);
 }
 
-// Returns the program as one of the core (core_vm.h), which runs most loops.
-std::optional<LoweredProgram> RunsOnCore(const VmTemplate& made, const device::DeviceProperties& device) {
+// Returns the program for the core (core_vm.h), which runs most loops; nullopt if it does not support this
+// one.
+std::optional<LoweredProgram> LowerToCore(const VmTemplate& made, const device::DeviceProperties& device) {
   std::optional<CoreTemplate> core = LowerCore(made);
   if (!core.has_value()) return std::nullopt;
   const std::optional<CoreChoice> choice = ChooseCore(*core, device);
@@ -144,7 +145,7 @@ absl::StatusOr<LoweredProgram> LowerLoop(const loops::LoopProgram& program,
   HLO_RETURN_IF_ERROR(LowerSteps(program, builder).status());
   builder.EndPiece();
   HLO_ASSIGN_OR_RETURN(VmTemplate made, builder.Finish(DimsOf(program)));
-  if (std::optional<LoweredProgram> core = RunsOnCore(made, device); core.has_value())
+  if (std::optional<LoweredProgram> core = LowerToCore(made, device); core.has_value())
     return *std::move(core);
   const int values = ValuesOf(made.words);
   HLO_ASSIGN_OR_RETURN(const size_t shared_bytes, SharedBytesOf(made, values, device));

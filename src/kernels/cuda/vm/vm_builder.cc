@@ -229,7 +229,7 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Constant(Lane lane, const void* elem
     return absl::UnimplementedError("the code has too many constants");
   Widen(loops::LaneBytes(lane));
   uint32_t(&words)[4] = result_.program.constants[constant_count_];
-  // Narrow integers are extended to a word.
+  // Narrow integers are extended to one word.
   if (lane == Lane::kPred || lane == Lane::kU8)
     words[0] = *static_cast<const uint8_t*>(element);
   else if (lane == Lane::kS8)

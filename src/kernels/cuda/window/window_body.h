@@ -8,7 +8,7 @@
 namespace hlo::cuda {
 
 constexpr uint32_t kWindowThreads = 256;
-// Maximum number of windowed dimensions: of kernels with one operation, and of those with user-defined
+// Maximum number of windowed dimensions of kernels with one operation, and of kernels with user-defined
 // combiners.
 constexpr int kMaxWindows = 4, kMaxWideWindows = 8;
 
