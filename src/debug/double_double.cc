@@ -166,4 +166,82 @@ DoubleDouble Pow(const DoubleDouble& base, const DoubleDouble& exponent) {
   return plain < 0 ? -magnitude : magnitude;
 }
 
+DoubleDouble Exp2(const DoubleDouble& x) {
+  const double plain = std::exp2(x.high);
+  if (!std::isfinite(plain) || plain < std::numeric_limits<double>::min()) return plain;
+  const double k = std::nearbyint(x.high);
+  return Scaled(Exp((x - k) * kLn2), static_cast<int>(k));
+}
+
+DoubleDouble Log2(const DoubleDouble& x) {
+  if (!std::isfinite(std::log2(x.high))) return std::log2(x.high);
+  int exponent = 0;
+  const bool is_power = std::frexp(x.high, &exponent) == 0.5 && x.low == 0;
+  return is_power ? DoubleDouble(exponent - 1) : Log(x) / kLn2;
+}
+
+DoubleDouble Asin(const DoubleDouble& x) {
+  if (!(std::fabs(x.high) < 1)) return std::asin(x.high);
+  return Atan2(x, Sqrt((DoubleDouble(1) - x) * (DoubleDouble(1) + x)));
+}
+DoubleDouble Acos(const DoubleDouble& x) {
+  if (!(std::fabs(x.high) < 1)) return std::acos(x.high);
+  return Atan2(Sqrt((DoubleDouble(1) - x) * (DoubleDouble(1) + x)), x);
+}
+
+// The terms of these logarithms are small for arguments near 0, so log1p cancels nothing.
+DoubleDouble Asinh(const DoubleDouble& x) {
+  constexpr double kLarge = 0x1p500;  // The square of a larger number may overflow.
+  if (x.high == 0 || !(std::fabs(x.high) < kLarge)) return std::asinh(x.high);
+  const DoubleDouble size = x.high < 0 ? -x : x, square = size * size;
+  const DoubleDouble result = Log1p(size + square / (DoubleDouble(1) + Sqrt(DoubleDouble(1) + square)));
+  return x.high < 0 ? -result : result;
+}
+DoubleDouble Acosh(const DoubleDouble& x) {
+  constexpr double kLarge = 0x1p500;
+  if (!(x.high > 1 && x.high < kLarge)) return std::acosh(x.high);
+  const DoubleDouble rest = x - 1.0;
+  return Log1p(rest + Sqrt(rest * (rest + 2.0)));
+}
+DoubleDouble Atanh(const DoubleDouble& x) {
+  if (x.high == 0 || !(std::fabs(x.high) < 1)) return std::atanh(x.high);
+  return Log1p(x * 2.0 / (DoubleDouble(1) - x)) / 2.0;
+}
+
+DoubleDouble Floor(const DoubleDouble& x) {
+  const double high = std::floor(x.high);
+  return high == x.high ? QuickTwoSum(high, std::floor(x.low)) : high;
+}
+DoubleDouble Ceil(const DoubleDouble& x) { return -Floor(-x); }
+
+DoubleDouble RoundAway(const DoubleDouble& x) {
+  if (!std::isfinite(x.high)) return x.high;
+  const DoubleDouble size = x.high < 0 ? -x : x, rounded = Floor(size + 0.5);
+  return x.high < 0 ? -rounded : rounded;
+}
+DoubleDouble RoundEven(const DoubleDouble& x) {
+  if (!std::isfinite(x.high)) return x.high;
+  const DoubleDouble below = Floor(x), rest = x - below;
+  if (rest < 0.5) return below;
+  if (DoubleDouble(0.5) < rest) return below + 1.0;
+  const DoubleDouble half = below / 2.0;
+  return half.high == Floor(half).high && half.low == Floor(half).low ? below : below + 1.0;
+}
+
+DoubleDouble Sign(const DoubleDouble& x) {
+  return std::isnan(x.high) || x.high == 0 ? x.high : std::copysign(1.0, x.high);
+}
+
+DoubleDouble Remainder(const DoubleDouble& a, const DoubleDouble& b) {
+  const double plain = std::fmod(a.high, b.high);
+  const DoubleDouble quotient = a / b;
+  if (!std::isfinite(plain) || !std::isfinite(b.high) || !(std::fabs(quotient.high) < 0x1p53)) return plain;
+  DoubleDouble count = quotient.high < 0 ? Ceil(quotient) : Floor(quotient);
+  DoubleDouble rest = a - b * count;
+  // The quotient may have been rounded to the next integer.
+  const bool is_negative = a.high < 0;
+  if (rest.high != 0 && (rest.high < 0) != is_negative) rest = rest + ((b.high < 0) == is_negative ? b : -b);
+  return rest;
+}
+
 }  // namespace hlo::debug

@@ -68,5 +68,22 @@ DoubleDouble Cosh(const DoubleDouble& x);
 DoubleDouble Atan2(const DoubleDouble& y, const DoubleDouble& x);
 DoubleDouble Erf(const DoubleDouble& x);
 DoubleDouble Pow(const DoubleDouble& base, const DoubleDouble& exponent);
+DoubleDouble Exp2(const DoubleDouble& x);
+DoubleDouble Log2(const DoubleDouble& x);
+DoubleDouble Asin(const DoubleDouble& x);
+DoubleDouble Acos(const DoubleDouble& x);
+DoubleDouble Asinh(const DoubleDouble& x);
+DoubleDouble Acosh(const DoubleDouble& x);
+DoubleDouble Atanh(const DoubleDouble& x);
+
+// Exact functions.
+DoubleDouble Floor(const DoubleDouble& x);
+DoubleDouble Ceil(const DoubleDouble& x);
+// Round to the nearest integer; ties go away from zero, and to an even integer.
+DoubleDouble RoundAway(const DoubleDouble& x);
+DoubleDouble RoundEven(const DoubleDouble& x);
+DoubleDouble Sign(const DoubleDouble& x);
+// Returns a - n b for the integer n = a / b, truncated; exact if n has at most 53 bits.
+DoubleDouble Remainder(const DoubleDouble& a, const DoubleDouble& b);
 
 }  // namespace hlo::debug

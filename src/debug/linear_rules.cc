@@ -35,8 +35,13 @@ double AccumulationEpsilon(ElementType type) {
 
 absl::StatusOr<Literal> AbsoluteProducts(const RuleContext& context, const Literal& lhs, const Literal& rhs) {
   std::vector<Literal> operands = WideOperandsOf(context);
-  HLO_ASSIGN_OR_RETURN(operands[0], AsWideType(lhs, operands[0].type()));
-  HLO_ASSIGN_OR_RETURN(operands[1], AsWideType(rhs, operands[1].type()));
+  for (const auto& [k, sizes] : {std::pair(size_t{0}, &lhs), std::pair(size_t{1}, &rhs)}) {
+    if (operands[k].type() == ElementType::kC128) {
+      HLO_ASSIGN_OR_RETURN(operands[k], AsWideType(*sizes, ElementType::kC128));
+    } else {
+      operands[k] = *sizes;
+    }
+  }
   HLO_ASSIGN_OR_RETURN(const Literal products, ApplyWide(context, std::move(operands)));
   return ToF64(products);
 }
@@ -199,8 +204,8 @@ absl::StatusOr<ShadowValue> ContractionRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(result.wide, ApplyWide(context, WideOperandsOf(context)));
   const double factor =
       SumFactor(TermCount(context.instruction), AccumulationEpsilon(context.declared.type()));
-  HLO_ASSIGN_OR_RETURN(const Literal lhs_size, AbsoluteOf(lhs.wide));
-  HLO_ASSIGN_OR_RETURN(Literal rhs_size, AbsoluteOf(rhs.wide));
+  HLO_ASSIGN_OR_RETURN(const Literal lhs_size, AbsoluteOf(WideOrDeclared(lhs)));
+  HLO_ASSIGN_OR_RETURN(Literal rhs_size, AbsoluteOf(WideOrDeclared(rhs)));
   HLO_ASSIGN_OR_RETURN(const Literal sizes, AbsoluteProducts(context, lhs_size, rhs_size));
   HLO_ASSIGN_OR_RETURN(result.bound, F64Array(context.declared.dims()));
   double* bounds = MutableDoubles(result.bound).data();

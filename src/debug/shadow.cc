@@ -1,6 +1,7 @@
 #include "debug/shadow.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -8,12 +9,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "base/activity.h"
 #include "base/deadline.h"
 #include "base/status.h"
 #include "debug/contributions.h"
 #include "debug/device_run.h"
 #include "debug/extended.h"
 #include "debug/linear_rules.h"
+#include "debug/loops.h"
 #include "debug/shadow_exchange.h"
 #include "debug/shadow_rules.h"
 #include "debug/shadow_trials.h"
@@ -41,7 +44,7 @@ absl::StatusOr<ShadowValue> Handle(const Instruction& start, std::vector<ShadowV
   for (size_t i = handle.elements.size(); i < start.shape().elements().size(); ++i) {
     HLO_ASSIGN_OR_RETURN(const Literal zeros,
                          Literal::CreateZeros(start.shape().element(static_cast<int64_t>(i))));
-    HLO_ASSIGN_OR_RETURN(handle.elements.emplace_back(), ExactShadow(zeros));
+    handle.elements.push_back(NarrowShadow(zeros));
   }
   return handle;
 }
@@ -57,24 +60,48 @@ std::vector<const Computation*> Reachable(const Module& module) {
   return reference::CalledFrom(*module.entry(), &depth);
 }
 
+// The copies of a module with other types.
+struct WideModules {
+  std::unique_ptr<WideModule> wide;
+  std::unique_ptr<WideModule> pairs;  // Null if no instruction applies a computation to f64 scalars.
+};
+
+bool HoldsF64(const Shape& shape) {
+  if (!shape.IsTuple()) return shape.IsArray(ElementType::kF64);
+  return std::any_of(shape.elements().begin(), shape.elements().end(), HoldsF64);
+}
+
+absl::StatusOr<WideModules> MakeWideModules(const Module& module) {
+  WideModules modules;
+  HLO_ASSIGN_OR_RETURN(modules.wide, WideModule::Make(module));
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!AppliesScalarComputations(*instruction) || !HoldsF64(instruction->shape())) continue;
+      HLO_ASSIGN_OR_RETURN(modules.pairs, WideModule::MakePairs(module));
+      return modules;
+    }
+  }
+  return modules;
+}
+
 class ShadowEvaluator {
  public:
-  ShadowEvaluator(const Module& module, const WideModule& wide, const EvaluateOptions& options,
+  ShadowEvaluator(const Module& module, const WideModules& wide, const EvaluateOptions& options,
                   const ShadowHook& hook)
-      : wide_module_(wide),
+      : wide_module_(*wide.wide),
+        pair_module_(wide.pairs.get()),
         hook_(hook),
         link_(options.collectives == nullptr ? nullptr : std::make_unique<LayerLink>(*options.collectives)),
         options_(WithLink(options, link_.get())),
         computations_(Reachable(module)),
-        wide_computations_(Reachable(wide.module())),
+        wide_computations_(Reachable(wide.wide->module())),
         effects_(computations_),
         declared_caller_(computations_, options_),
         wide_caller_(wide_computations_, options_) {}
 
-  // Arguments are widened when the first instruction needs them, so that they need not be in memory at once.
   absl::StatusOr<ShadowValue> CallEntry(const Computation& entry, const std::vector<Literal>& arguments) {
     return CallWith(entry,
-                    [&](int64_t number) { return ExactShadow(arguments[static_cast<size_t>(number)]); });
+                    [&](int64_t number) { return NarrowShadow(arguments[static_cast<size_t>(number)]); });
   }
   absl::StatusOr<ShadowValue> Call(const Computation& computation, std::vector<ShadowValue> arguments) {
     return CallWith(computation,
@@ -93,6 +120,7 @@ class ShadowEvaluator {
     for (const reference::Step& step : program.steps) {
       HLO_RETURN_IF_ERROR(Deadline::Check());
       const Instruction& instruction = *step.instruction;
+      ReportProgress(instruction);
       if (instruction.opcode() == Opcode::kParameter) {
         HLO_ASSIGN_OR_RETURN(values[static_cast<size_t>(step.slot)],
                              argument_of(instruction.Get<attr::number>()));
@@ -121,6 +149,19 @@ class ShadowEvaluator {
     return std::move(values[static_cast<size_t>(computation.root()->index())]);
   }
 
+  // Says several times a second which instruction is evaluated.
+  void ReportProgress(const Instruction& instruction) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - reported_ < std::chrono::milliseconds(100)) return;
+    reported_ = now;
+    const auto& all = instruction.parent()->instructions();
+    Report({.what = fmt::format("%{} ({}) in {}{}", instruction.name(), Name(instruction.opcode()),
+                                instruction.parent()->name(), LoopsText(loops_)),
+            .done = instruction.index() + 1,
+            .total = static_cast<int64_t>(all.size()),
+            .unit = "instructions"});
+  }
+
   static EvaluateOptions WithLink(EvaluateOptions options, LayerLink* link) {
     options.collectives = link;
     return options;
@@ -143,6 +184,9 @@ class ShadowEvaluator {
                                          std::vector<ShadowValue> more);
   absl::StatusOr<ShadowValue> Exchange(const Instruction& instruction, std::vector<ShadowValue> operands);
   absl::StatusOr<ShadowValue> Evaluate(const Instruction& instruction, std::vector<ShadowValue> operands);
+  absl::StatusOr<ShadowValue> MoveExact(const Instruction& instruction, std::vector<ShadowValue> operands);
+  absl::StatusOr<ShadowValue> EvaluateWide(const Instruction& instruction, std::vector<ShadowValue> operands);
+  const Instruction* PairsOf(const Instruction& instruction) const;
   static bool UpdatesInPlace(const Instruction& instruction, const std::vector<ShadowValue>& operands);
   absl::StatusOr<ShadowValue> UpdateInPlace(const Instruction& instruction,
                                             std::vector<ShadowValue> operands);
@@ -155,6 +199,7 @@ class ShadowEvaluator {
   void RecordControl(const Instruction& instruction, const ShadowValue& choice);
 
   const WideModule& wide_module_;
+  const WideModule* const pair_module_;  // Null if no instruction needs it.
   const ShadowHook& hook_;
   const std::unique_ptr<LayerLink> link_;  // Null in a run of one device.
   const EvaluateOptions options_;
@@ -168,13 +213,14 @@ class ShadowEvaluator {
   std::vector<RunningLoop> loops_;
   bool is_located_ = false, is_uncertain_ = false;
   TrialSigns signs_;
+  std::chrono::steady_clock::time_point reported_;
 };
 
 absl::StatusOr<ShadowValue> ShadowEvaluator::Compute(const Instruction& instruction,
                                                      std::vector<ShadowValue> operands) {
   switch (instruction.opcode()) {
     case Opcode::kConstant:
-      return ExactShadow(*instruction.Get<attr::literal>());
+      return NarrowShadow(*instruction.Get<attr::literal>());
     case Opcode::kTuple: {
       ShadowValue tuple;
       tuple.is_tuple = true;
@@ -246,6 +292,7 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::StartAsync(const Instruction& instr
 absl::StatusOr<ShadowValue> ShadowEvaluator::Exchange(const Instruction& instruction,
                                                       std::vector<ShadowValue> operands) {
   const Instruction& wide = wide_module_.Of(instruction);
+  for (ShadowValue& operand : operands) HLO_RETURN_IF_ERROR(Materialize(operand));
   HLO_ASSIGN_OR_RETURN(ExchangedValue exchanged, ApplyExchange({instruction, wide, operands, declared_caller_,
                                                                 wide_caller_, link_.get()}));
   InstructionError& error = ErrorOf(instruction);
@@ -254,7 +301,8 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Exchange(const Instruction& instruc
   const std::vector<ShadowValue*> leaves = ShadowLeaves(exchanged.value);
   for (size_t k = 0; k < exchanged.leaves.size(); ++k) {
     if (!leaves[k]->is_float()) continue;
-    RuleContext context{instruction, wide, operands, leaves[k]->declared, declared_caller_, wide_caller_};
+    RuleContext context{instruction,      wide,        nullptr, operands, leaves[k]->declared,
+                        declared_caller_, wide_caller_};
     context.own_error = exchanged.leaves[k].own_error;
     context.ill_condition = exchanged.leaves[k].ill_condition;
     NoteCondition(context, error);
@@ -262,6 +310,7 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Exchange(const Instruction& instruc
     HLO_RETURN_IF_ERROR(MeasureLeaf(context, *leaves[k], {exchanged.leaves[k].local, Literal()}));
   }
   if (hook_) HLO_RETURN_IF_ERROR(hook_({instruction, loops_, operands, exchanged.value}));
+  DropExactWide(exchanged.value);
   return std::move(exchanged.value);
 }
 
@@ -302,8 +351,68 @@ bool IsDiscrete(const Literal& declared, const std::vector<ShadowValue>& operand
          });
 }
 
+void SetExtended(ExtendedValues values, ShadowValue& result) {
+  const std::vector<ShadowValue*> leaves = ShadowLeaves(result);
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    if (!values[k].high.shape().IsValid()) continue;
+    leaves[k]->wide = std::move(values[k].high);
+    leaves[k]->low = std::move(values[k].low);
+  }
+}
+
+// True if the wide result is the declared one: exact values move, to positions that may be uncertain.
+bool MovesExactFloats(const Instruction& instruction, const std::vector<ShadowValue>& operands) {
+  if (!MovesValues(instruction)) return false;
+  if (std::all_of(operands.begin(), operands.end(), IsExact)) return true;
+  const Shape& shape = instruction.shape();
+  return instruction.opcode() != Opcode::kSelect && shape.IsArray() && IsFloat(shape.type()) &&
+         std::all_of(operands.begin(), operands.end(), [](const ShadowValue& operand) {
+           return !operand.is_tuple && (!operand.is_float() || operand.is_exact());
+         });
+}
+
+// The reference multiplies operands of different types.
+bool TakesNarrowOperands(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kDot && IsFloat(instruction.operand(0)->shape().type()) &&
+         IsFloat(instruction.operand(1)->shape().type());
+}
+
+// Wide values of exact operands are computed for one instruction at a time, so that large ones, such as
+// weights, need not be in memory.
 absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruction,
                                                       std::vector<ShadowValue> operands) {
+  if (!hook_ && MovesExactFloats(instruction, operands)) return MoveExact(instruction, std::move(operands));
+  if (hook_ || !TakesNarrowOperands(instruction)) {
+    for (ShadowValue& operand : operands) HLO_RETURN_IF_ERROR(Materialize(operand));
+  }
+  HLO_ASSIGN_OR_RETURN(ShadowValue result, EvaluateWide(instruction, std::move(operands)));
+  DropExactWide(result);
+  return result;
+}
+
+// After an uncertain index nothing of the result is certain.
+absl::StatusOr<ShadowValue> ShadowEvaluator::MoveExact(const Instruction& instruction,
+                                                       std::vector<ShadowValue> operands) {
+  const bool is_certain = std::all_of(operands.begin(), operands.end(), IsExact);
+  std::vector<Literal> literals;
+  for (ShadowValue& operand : operands) {
+    literals.push_back(Declared(operand));
+    operand = ShadowValue();
+  }
+  reference::OpContext op{instruction, absl::MakeSpan(literals), declared_caller_};
+  HLO_ASSIGN_OR_RETURN(const Literal declared,
+                       reference::Apply(op, reference::Reference(instruction.opcode())));
+  ShadowValue result = NarrowShadow(declared);
+  if (!is_certain) {
+    HLO_RETURN_IF_ERROR(Materialize(result));
+    HLO_ASSIGN_OR_RETURN(result.bound, F64Array(declared.dims(), kInfinity));
+  }
+  if (!result.is_tuple && result.is_float()) ++ErrorOf(instruction).executions;
+  return result;
+}
+
+absl::StatusOr<ShadowValue> ShadowEvaluator::EvaluateWide(const Instruction& instruction,
+                                                          std::vector<ShadowValue> operands) {
   if (!hook_ && UpdatesInPlace(instruction, operands)) return UpdateInPlace(instruction, std::move(operands));
   std::vector<Literal> declared_operands;
   for (const ShadowValue& operand : operands) declared_operands.push_back(Declared(operand));
@@ -317,14 +426,12 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruc
     if (hook_) HLO_RETURN_IF_ERROR(hook_({instruction, loops_, operands, result}));
     return result;
   }
-  RuleContext context{instruction, wide_module_.Of(instruction), operands, declared, declared_caller_,
-                      wide_caller_};
+  RuleContext context{
+      instruction, wide_module_.Of(instruction), PairsOf(instruction), operands, declared, declared_caller_,
+      wide_caller_};
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ApplyRule(context));
-  HLO_ASSIGN_OR_RETURN(std::optional<ExtendedValue> extended, ExtendedResult(context, operands));
-  if (extended) {
-    result.wide = std::move(extended->high);
-    result.low = std::move(extended->low);
-  }
+  HLO_ASSIGN_OR_RETURN(std::optional<ExtendedValues> extended, ExtendedResult(context, operands));
+  if (extended) SetExtended(*std::move(extended), result);
   if (!context.has_trials) HLO_RETURN_IF_ERROR(SetTrials(context, signs_, result));
   is_uncertain_ = is_uncertain_ || context.is_uncertain;
   if (context.decision.count > 0) NoteDecision(context);
@@ -333,12 +440,16 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruc
   return result;
 }
 
+const Instruction* ShadowEvaluator::PairsOf(const Instruction& instruction) const {
+  return pair_module_ != nullptr && AppliesScalarComputations(instruction) ? &pair_module_->Of(instruction)
+                                                                           : nullptr;
+}
+
 // Without these restrictions, the operands are read again after the update.
 bool ShadowEvaluator::UpdatesInPlace(const Instruction& instruction,
                                      const std::vector<ShadowValue>& operands) {
   return instruction.opcode() == Opcode::kDynamicUpdateSlice &&
-         operands[0].wide.shape().IsArray(ElementType::kF64) && !operands[0].low.shape().IsValid() &&
-         !operands[1].low.shape().IsValid() &&
+         operands[0].wide.shape().IsArray(ElementType::kF64) &&
          std::all_of(operands.begin() + 2, operands.end(),
                      [](const ShadowValue& start) { return start.is_exact(); });
 }
@@ -365,6 +476,12 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::UpdateInPlace(const Instruction& in
                 update.trials.empty() ? update.wide : update.trials[t]));
       result.trials.push_back(std::move(trial));
     }
+  }
+  if (array.low.shape().IsValid() || update.low.shape().IsValid()) {
+    HLO_ASSIGN_OR_RETURN(Literal array_low, LowOf(array));
+    HLO_ASSIGN_OR_RETURN(Literal update_low, LowOf(update));
+    array.low = Literal();
+    HLO_ASSIGN_OR_RETURN(result.low, apply(wide, wide_caller_, std::move(array_low), std::move(update_low)));
   }
   if (!array.is_exact() || !update.is_exact()) {
     HLO_ASSIGN_OR_RETURN(Literal array_bound, BoundOf(array));
@@ -414,11 +531,11 @@ absl::Status ShadowEvaluator::Measure(const RuleContext& context, ShadowValue& r
     if (operand.is_tuple || !operand.is_exact()) {
       HLO_ASSIGN_OR_RETURN(value, ExactShadow(Declared(operand)));
     }
-    operands.push_back(value.is_float() ? value.wide : Declared(value));
+    operands.push_back(value.is_float() ? WideOrDeclared(value) : Declared(value));
     exact.push_back(std::move(value));
   }
-  HLO_ASSIGN_OR_RETURN(const std::optional<ExtendedValue> extended, ExtendedResult(context, exact));
-  if (extended) return MeasureLeaf(context, result, *extended);
+  HLO_ASSIGN_OR_RETURN(const std::optional<ExtendedValues> extended, ExtendedResult(context, exact));
+  if (extended) return MeasureLeaf(context, result, extended->front());
   HLO_ASSIGN_OR_RETURN(const Literal local, ApplyWide(context, std::move(operands)));
   return MeasureLeaf(context, result, {local, Literal()});
 }
@@ -510,56 +627,66 @@ std::vector<const InstructionError*> Sorted(const ShadowReport& report, size_t c
 namespace {
 
 // Returns the report of a device, without the bounds of trials.
-absl::StatusOr<ShadowReport> RunShadowOf(const CheckedModule& module, const WideModule& wide,
+absl::StatusOr<ShadowReport> RunShadowOf(const CheckedModule& module, const WideModules& wide,
                                          const std::vector<Literal>& arguments,
-                                         const EvaluateOptions& options, const ShadowHook& hook) {
+                                         const EvaluateOptions& options, const ShadowHook& hook,
+                                         ShadowReport* partial = nullptr) {
   const Deadline deadline(options.max_seconds, options.cancel);
   ShadowEvaluator evaluator(module.module(), wide, options, hook);
   ShadowReport report;
-  HLO_ASSIGN_OR_RETURN(report.result, evaluator.CallEntry(*module.module().entry(), arguments));
+  absl::StatusOr<ShadowValue> result = evaluator.CallEntry(*module.module().entry(), arguments);
+  if (result.ok()) {
+    report.result = *std::move(result);
+    HLO_RETURN_IF_ERROR(Materialize(report.result));
+  }
   report.errors = evaluator.TakeErrors();
   report.decisions = evaluator.TakeDecisions();
   report.is_uncertain = evaluator.is_uncertain();
-  return report;
+  if (result.ok()) return report;
+  if (partial != nullptr) *partial = std::move(report);
+  return result.status();
 }
 
 }  // namespace
 
 absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::vector<Literal>& arguments,
-                                       const EvaluateOptions& options, const ShadowHook& hook) {
+                                       const EvaluateOptions& options, const ShadowHook& hook,
+                                       ShadowReport* partial) {
   HLO_RETURN_IF_ERROR(CheckSupported(module, options));
   HLO_RETURN_IF_ERROR(reference::CheckSupplies(Reachable(module.module()), options));
   HLO_RETURN_IF_ERROR(CheckArguments(*module.module().entry(), arguments));
-  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<WideModule> wide, WideModule::Make(module.module()));
-  HLO_ASSIGN_OR_RETURN(ShadowReport report, RunShadowOf(module, *wide, arguments, options, hook));
+  HLO_ASSIGN_OR_RETURN(const WideModules wide, MakeWideModules(module.module()));
+  HLO_ASSIGN_OR_RETURN(ShadowReport report, RunShadowOf(module, wide, arguments, options, hook, partial));
   if (!report.is_uncertain) HLO_RETURN_IF_ERROR(TightenByTrials(report.result));
   return report;
 }
 
 absl::StatusOr<std::vector<ShadowReport>> RunShadowOnDevices(
     const CheckedModule& module, const std::vector<std::vector<Literal>>& arguments,
-    const EvaluateOptions& options, const DevicesOptions& devices, const DeviceShadowHook& hook) {
+    const EvaluateOptions& options, const DevicesOptions& devices, const DeviceShadowHook& hook,
+    ShadowReport* partial) {
   const auto hook_of = [&](int64_t device) -> ShadowHook {
     if (!hook) return {};
     return [&hook, device](const ShadowStep& step) { return hook(device, step); };
   };
   if (arguments.size() == 1) {
-    HLO_ASSIGN_OR_RETURN(ShadowReport report, RunShadow(module, arguments[0], options, hook_of(0)));
+    HLO_ASSIGN_OR_RETURN(ShadowReport report, RunShadow(module, arguments[0], options, hook_of(0), partial));
     return std::vector<ShadowReport>{std::move(report)};
   }
   HLO_RETURN_IF_ERROR(CheckSupported(module, options));
   HLO_RETURN_IF_ERROR(reference::CheckSupplies(Reachable(module.module()), options));
   for (const std::vector<Literal>& own : arguments)
     HLO_RETURN_IF_ERROR(CheckArguments(*module.module().entry(), own));
-  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<WideModule> wide, WideModule::Make(module.module()));
-  HLO_ASSIGN_OR_RETURN(DeviceRunner runner, DeviceRunner::Make(module.module(), {Reachable(module.module()),
-                                                                                 Reachable(wide->module())}));
+  HLO_ASSIGN_OR_RETURN(const WideModules wide, MakeWideModules(module.module()));
+  HLO_ASSIGN_OR_RETURN(
+      DeviceRunner runner,
+      DeviceRunner::Make(module.module(), {Reachable(module.module()), Reachable(wide.wide->module())}));
   std::vector<ShadowReport> reports(arguments.size());
   HLO_RETURN_IF_ERROR(
       runner.Run(options, devices, [&](int64_t device, const EvaluateOptions& own) -> absl::Status {
         const auto number = static_cast<size_t>(device);
         HLO_ASSIGN_OR_RETURN(reports[number],
-                             RunShadowOf(module, *wide, arguments[number], own, hook_of(device)));
+                             RunShadowOf(module, wide, arguments[number], own, hook_of(device)));
         return absl::OkStatus();
       }));
   // Trials of one device depend on the choices of the others.

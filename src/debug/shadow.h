@@ -63,16 +63,19 @@ struct ShadowStep {
 };
 using ShadowHook = std::function<absl::Status(const ShadowStep&)>;
 
-// Control flow follows the values in the declared precision. `hook` is called after each instruction.
+// Control flow follows the values in the declared precision. `hook` is called after each instruction. If the
+// evaluation fails, `partial`, which may be null, has the errors so far, without a result.
 absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::vector<Literal>& arguments,
-                                       const EvaluateOptions& options, const ShadowHook& hook = {});
+                                       const EvaluateOptions& options, const ShadowHook& hook = {},
+                                       ShadowReport* partial = nullptr);
 
 // The same for all devices of a run, by device. Collectives exchange wide values, bounds and trials like the
 // declared values. Threads of the devices call `hook`.
 using DeviceShadowHook = std::function<absl::Status(int64_t device, const ShadowStep&)>;
 absl::StatusOr<std::vector<ShadowReport>> RunShadowOnDevices(
     const CheckedModule& module, const std::vector<std::vector<Literal>>& arguments,
-    const EvaluateOptions& options, const DevicesOptions& devices, const DeviceShadowHook& hook = {});
+    const EvaluateOptions& options, const DevicesOptions& devices, const DeviceShadowHook& hook = {},
+    ShadowReport* partial = nullptr);  // `partial` is set in a run of one device.
 
 // Return the instructions with the largest added error, total error and amplification, in decreasing order.
 std::vector<const InstructionError*> WorstByAddedError(const ShadowReport& report, size_t count);

@@ -141,10 +141,7 @@ class Exchanger {
 
   absl::Status AddMoved() {
     HLO_RETURN_IF_ERROR(AddWideAndBound(BoundOf));
-    return Add([](const ShadowValue& leaf) -> absl::StatusOr<Literal> {
-      if (leaf.low.shape().IsValid()) return leaf.low;
-      return F64Array(leaf.declared.dims());
-    });
+    return Add(LowOf);
   }
 
   absl::Status AddFolded(Folding folding) {

@@ -20,8 +20,7 @@ namespace {
 // Returns the literals that a wide instruction takes: wide floats and declared values of other types.
 std::vector<Literal> WideOperands(const RuleContext& context) {
   std::vector<Literal> operands;
-  for (const ShadowValue& operand : context.operands)
-    operands.push_back(operand.is_float() ? operand.wide : operand.declared);
+  for (const ShadowValue& operand : context.operands) operands.push_back(WideOrDeclared(operand));
   return operands;
 }
 

@@ -80,8 +80,8 @@ absl::Status SetTrials(const RuleContext& context, TrialSigns& signs, ShadowValu
     if (has_trials && !context.is_anchored) {
       std::vector<Literal> operands;
       for (const ShadowValue& operand : context.operands)
-        operands.push_back(!operand.is_float()      ? Declared(operand)
-                           : operand.trials.empty() ? operand.wide
+        operands.push_back(operand.is_tuple         ? Declared(operand)
+                           : operand.trials.empty() ? WideOrDeclared(operand)
                                                     : operand.trials[t]);
       HLO_ASSIGN_OR_RETURN(const Literal value, ApplyWide(context, std::move(operands)));
       HLO_ASSIGN_OR_RETURN(values, ExactShadow(value));

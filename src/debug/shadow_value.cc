@@ -14,22 +14,61 @@ namespace hlo::debug {
 
 namespace {
 
-// Loads by the element type are slower, and the rules widen each declared array.
-template <class T>
-absl::StatusOr<Literal> WidenedTo64(const Literal& array) {
-  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(Shape::Array(ElementType::kF64, array.dims())));
-  const T* in = array.span<T>().data();
-  double* out = result.mutable_span<double>().data();
-  for (int64_t i = 0; i < result.element_count(); ++i) {
-    if constexpr (std::is_same_v<T, float>)
-      out[i] = in[i];
-    else
-      out[i] = in[i].ToFloat();
-  }
+// Clears the sign bits of floats of this width.
+template <class Bits>
+absl::StatusOr<Literal> WithoutSigns(const Literal& array) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(Shape::Array(array.type(), array.dims())));
+  constexpr auto kMask = static_cast<Bits>(~(Bits{1} << (8 * sizeof(Bits) - 1)));
+  const auto* in = reinterpret_cast<const Bits*>(array.data());
+  auto* out = reinterpret_cast<Bits*>(result.mutable_data());
+  for (int64_t i = 0; i < array.element_count(); ++i) out[i] = in[i] & kMask;
   return result;
 }
 
+// True for exact floats whose wide value takes memory of its own.
+bool NeedsNoWide(const ShadowValue& value) {
+  return !value.is_tuple && value.is_float() && value.is_exact() && value.trials.empty() &&
+         IsFloat(value.declared.type()) && value.declared.type() != ElementType::kF64;
+}
+
 }  // namespace
+
+bool ShadowValue::is_float() const { return declared.shape().IsArray() && IsFloatOrComplex(declared.type()); }
+
+ShadowValue NarrowShadow(const Literal& declared) {
+  ShadowValue value;
+  if (declared.shape().IsTuple()) {
+    value.is_tuple = true;
+    for (const Literal& element : declared.elements()) value.elements.push_back(NarrowShadow(element));
+    return value;
+  }
+  value.declared = declared;
+  if (value.is_float() && declared.type() == ElementType::kF64) value.wide = declared;
+  return value;
+}
+
+absl::Status Materialize(ShadowValue& value) {
+  for (ShadowValue* leaf : ShadowLeaves(value)) {
+    if (!leaf->is_float() || leaf->wide.shape().IsValid()) continue;
+    HLO_ASSIGN_OR_RETURN(leaf->wide, ToWide(leaf->declared));
+  }
+  return absl::OkStatus();
+}
+
+void DropExactWide(ShadowValue& value) {
+  for (ShadowValue* leaf : ShadowLeaves(value)) {
+    if (NeedsNoWide(*leaf)) leaf->wide = Literal();
+  }
+}
+
+const Literal& WideOrDeclared(const ShadowValue& value) {
+  return value.wide.shape().IsValid() ? value.wide : value.declared;
+}
+
+bool IsExact(const ShadowValue& value) {
+  return value.is_tuple ? std::all_of(value.elements.begin(), value.elements.end(), IsExact)
+                        : value.is_exact();
+}
 
 absl::StatusOr<ShadowValue> ExactShadow(const Literal& declared) {
   ShadowValue value;
@@ -102,23 +141,28 @@ absl::StatusOr<Literal> F64Array(absl::Span<const int64_t> dims, double fill) {
 }
 
 absl::StatusOr<Literal> ToWide(const Literal& array) {
-  if (array.type() == ElementType::kF32) return WidenedTo64<float>(array);
-  if (array.type() == ElementType::kBF16) return WidenedTo64<bfloat16>(array);
   return reference::Widened(array, IsComplex(array.type()) ? ElementType::kC128 : ElementType::kF64);
 }
 
-absl::StatusOr<Literal> AbsoluteOf(const Literal& wide) {
+absl::StatusOr<Literal> AbsoluteOf(const Literal& array) {
+  if (array.type() == ElementType::kF64) return WithoutSigns<uint64_t>(array);
+  if (array.type() == ElementType::kF32) return WithoutSigns<uint32_t>(array);
+  if (array.type() == ElementType::kBF16) return WithoutSigns<uint16_t>(array);
+  HLO_ASSIGN_OR_RETURN(const Literal wide, ToWide(array));
+  if (wide.type() == ElementType::kF64) return WithoutSigns<uint64_t>(wide);
   HLO_ASSIGN_OR_RETURN(Literal result, F64Array(wide.dims()));
   double* out = result.mutable_span<double>().data();
-  for (int64_t i = 0; i < wide.element_count(); ++i) {
-    out[i] = wide.type() == ElementType::kC128 ? std::abs(wide.span<std::complex<double>>()[i])
-                                               : std::fabs(wide.span<double>()[i]);
-  }
+  for (int64_t i = 0; i < wide.element_count(); ++i) out[i] = std::abs(wide.span<std::complex<double>>()[i]);
   return result;
 }
 
 absl::StatusOr<Literal> BoundOf(const ShadowValue& value) {
   if (!value.is_exact()) return value.bound;
+  return F64Array(value.declared.dims());
+}
+
+absl::StatusOr<Literal> LowOf(const ShadowValue& value) {
+  if (value.low.shape().IsValid()) return value.low;
   return F64Array(value.declared.dims());
 }
 

@@ -16,8 +16,10 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A value of a module that is evaluated in its declared precision and in a wider one.
 struct ShadowValue {
   Literal declared;  // An array or a token; invalid for a tuple.
-  Literal wide;      // The value of floats in f64, of complex numbers in c128; invalid for other types.
-  Literal low;       // f64: the low part of the double-double value of an f64; invalid if it is 0.
+  // The value of floats in f64, of complex numbers in c128; invalid for other types, and for exact floats
+  // whose wide value is not needed at present, because it is the declared one.
+  Literal wide;
+  Literal low;  // f64: the low part of the double-double value of an f64; invalid if it is 0.
   // f64: the largest distance of the result of a legal evaluation from `wide`, for complex numbers by
   // modulus. For other types it is not 0 if a legal evaluation may give another value. Invalid if it is 0
   // everywhere.
@@ -28,7 +30,7 @@ struct ShadowValue {
   std::vector<ShadowValue> elements;  // The elements of a tuple.
   bool is_tuple = false;
 
-  bool is_float() const { return wide.shape().IsValid(); }
+  bool is_float() const;
   bool is_exact() const { return !bound.shape().IsValid(); }
 };
 
@@ -36,6 +38,15 @@ inline constexpr size_t kTrialCount = 2;
 
 // Returns a value that is known exactly.
 absl::StatusOr<ShadowValue> ExactShadow(const Literal& declared);
+// Returns the same value without the wide values that are not stored.
+ShadowValue NarrowShadow(const Literal& declared);
+// Computes the wide values that are not stored, and frees those that need not be stored.
+absl::Status Materialize(ShadowValue& value);
+void DropExactWide(ShadowValue& value);
+// Returns the wide value of a float, which may be its declared one in the declared type.
+const Literal& WideOrDeclared(const ShadowValue& value);
+// True if all arrays of a value are exact.
+bool IsExact(const ShadowValue& value);
 // Returns the declared value.
 Literal Declared(const ShadowValue& value);
 // Returns the arrays in order; tokens are left out.
@@ -57,11 +68,12 @@ bool IsFloatOrComplex(ElementType type);
 absl::StatusOr<Literal> F64Array(absl::Span<const int64_t> dims, double fill = 0);
 // Returns the elements of an array as f64 or c128.
 absl::StatusOr<Literal> ToWide(const Literal& array);
-// Returns the absolute values of an f64 or c128 array.
-absl::StatusOr<Literal> AbsoluteOf(const Literal& wide);
+// Returns the absolute values of an array: f32 and bf16 arrays keep their type, others become f64.
+absl::StatusOr<Literal> AbsoluteOf(const Literal& array);
 inline absl::Span<const double> Doubles(const Literal& array) { return array.span<double>(); }
 inline absl::Span<double> MutableDoubles(Literal& array) { return array.mutable_span<double>(); }
-// Returns the bound of a value, which is zero if the value is exact.
+// Return the bound of a value, which is zero if the value is exact, and the low part of an f64.
 absl::StatusOr<Literal> BoundOf(const ShadowValue& value);
+absl::StatusOr<Literal> LowOf(const ShadowValue& value);
 
 }  // namespace hlo::debug

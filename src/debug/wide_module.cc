@@ -12,16 +12,26 @@
 namespace hlo::debug {
 namespace {
 
-Shape Widened(const Shape& shape) {
-  if (shape.IsTuple()) {
-    std::vector<Shape> elements;
-    for (const Shape& element : shape.elements()) elements.push_back(Widened(element));
-    return Shape::Tuple(std::move(elements));
-  }
-  if (!shape.IsArray() || !IsFloatOrComplex(shape.type())) return shape;
-  Shape wide = shape;
-  wide.set_type(IsComplex(shape.type()) ? ElementType::kC128 : ElementType::kF64);
+// Applies `map` to the arrays of a shape.
+Shape Mapped(const Shape& shape, Shape (*map)(const Shape& array)) {
+  if (!shape.IsTuple()) return shape.IsArray() ? map(shape) : shape;
+  std::vector<Shape> elements;
+  for (const Shape& element : shape.elements()) elements.push_back(Mapped(element, map));
+  return Shape::Tuple(std::move(elements));
+}
+
+Shape Widened(const Shape& array) {
+  if (!IsFloatOrComplex(array.type())) return array;
+  Shape wide = array;
+  wide.set_type(IsComplex(array.type()) ? ElementType::kC128 : ElementType::kF64);
   return wide;
+}
+
+Shape Paired(const Shape& array) {
+  if (array.type() != ElementType::kF64) return array;
+  Shape pair = array;
+  pair.set_type(ElementType::kC128);
+  return pair;
 }
 
 // Constants of computations that the reference applies to scalars need values of the wide type. It evaluates
@@ -53,7 +63,7 @@ absl::StatusOr<std::shared_ptr<Module>> CopyOf(const Module& module) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<WideModule>> WideModule::Make(const Module& module) {
+absl::StatusOr<std::unique_ptr<WideModule>> WideModule::Copy(const Module& module, ShapeMap map) {
   auto wide = std::make_unique<WideModule>();
   HLO_ASSIGN_OR_RETURN(wide->module_, CopyOf(module));
   const auto from = module.computations(), to = wide->module_->computations();
@@ -64,12 +74,26 @@ absl::StatusOr<std::unique_ptr<WideModule>> WideModule::Make(const Module& modul
     wide->computations_[from[c]] = to[c];
     for (size_t i = 0; i < from[c]->instructions().size(); ++i) {
       Instruction& copy = *to[c]->instructions()[i];
-      InstructionEditor::SetShape(copy, Widened(copy.shape()));
-      if (copy.opcode() == Opcode::kConstant)
-        HLO_RETURN_IF_ERROR(WidenConstant(*wide->module_, *from[c]->instructions()[i], copy));
+      InstructionEditor::SetShape(copy, Mapped(copy.shape(), map));
     }
   }
   return wide;
+}
+
+absl::StatusOr<std::unique_ptr<WideModule>> WideModule::Make(const Module& module) {
+  HLO_ASSIGN_OR_RETURN(std::unique_ptr<WideModule> wide, Copy(module, Widened));
+  for (const auto& [from, to] : wide->computations_) {
+    for (const Instruction* original : from->instructions()) {
+      if (original->opcode() != Opcode::kConstant) continue;
+      Instruction& copy = *to->instructions()[static_cast<size_t>(original->index())];
+      HLO_RETURN_IF_ERROR(WidenConstant(*wide->module_, *original, copy));
+    }
+  }
+  return wide;
+}
+
+absl::StatusOr<std::unique_ptr<WideModule>> WideModule::MakePairs(const Module& module) {
+  return Copy(module, Paired);
 }
 
 const Instruction& WideModule::Of(const Instruction& instruction) const {

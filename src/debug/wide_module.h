@@ -1,5 +1,5 @@
 #pragma once
-// A copy of a module in which floats are f64 and complex numbers c128.
+// Copies of a module with other element types.
 
 #include <memory>
 
@@ -11,13 +11,19 @@ namespace hlo::debug {
 
 class WideModule {
  public:
+  // Floats are f64, and complex numbers c128.
   static absl::StatusOr<std::unique_ptr<WideModule>> Make(const Module& module);
+  // Every f64 is a c128, whose parts are those of a double-double.
+  static absl::StatusOr<std::unique_ptr<WideModule>> MakePairs(const Module& module);
 
   const Module& module() const { return *module_; }
   // Returns the copy of an instruction of the original module.
   const Instruction& Of(const Instruction& instruction) const;
 
  private:
+  using ShapeMap = Shape (*)(const Shape& shape);
+  static absl::StatusOr<std::unique_ptr<WideModule>> Copy(const Module& module, ShapeMap map);
+
   std::shared_ptr<Module> module_;
   absl::flat_hash_map<const Computation*, const Computation*> computations_;
 };

@@ -32,18 +32,43 @@ To Between(From value, int64_t bits) {
   }
 }
 
+// Loads by the element type are slower.
+template <class T>
+void LoadFloats(const Literal& array, int64_t first, int64_t count, double* out) {
+  const T* in = array.span<T>().data() + first;
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<T, float>)
+      out[i] = in[i];
+    else
+      out[i] = in[i].ToFloat();
+  }
+}
+
 }  // namespace
+
+template <Wide W>
+void LoadWide(const Literal& array, int64_t first, int64_t count, W* out) {
+  if constexpr (std::is_same_v<W, double>) {
+    if (array.type() == ElementType::kF32) return LoadFloats<float>(array, first, count, out);
+    if (array.type() == ElementType::kBF16) return LoadFloats<bfloat16>(array, first, count, out);
+  }
+  DispatchWide(array.type(), [&]<class From>() {
+    const LoadFn<From> load = Loader<From>(array.type());
+    for (int64_t i = 0; i < count; ++i) out[i] = Between<W>(load(array.data(), first + i), 64);
+  });
+}
+template void LoadWide(const Literal& array, int64_t first, int64_t count, bool* out);
+template void LoadWide(const Literal& array, int64_t first, int64_t count, int64_t* out);
+template void LoadWide(const Literal& array, int64_t first, int64_t count, uint64_t* out);
+template void LoadWide(const Literal& array, int64_t first, int64_t count, double* out);
+template void LoadWide(const Literal& array, int64_t first, int64_t count, std::complex<double>* out);
 
 absl::StatusOr<Literal> Widened(const Literal& array, ElementType wide_type) {
   if (array.type() == wide_type) return array;
   Shape shape = Shape::Array(wide_type, array.dims());
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(shape));
-  DispatchWide(array.type(), [&]<class From>() {
-    const LoadFn<From> load = Loader<From>(array.type());
-    DispatchWide(wide_type, [&]<class To>() {
-      To* out = result.mutable_span<To>().data();
-      for (int64_t i = 0; i < array.element_count(); ++i) out[i] = Between<To>(load(array.data(), i), 64);
-    });
+  DispatchWide(wide_type, [&]<class To>() {
+    LoadWide(array, 0, array.element_count(), result.mutable_span<To>().data());
   });
   return result;
 }

@@ -28,6 +28,10 @@ constexpr ElementType WideType() {
 // to integers with saturation.
 absl::StatusOr<Literal> Widened(const Literal& array, ElementType wide_type);
 
+// Converts `count` elements of an array, from `first` on, to a wide type in the same way.
+template <Wide W>
+void LoadWide(const Literal& array, int64_t first, int64_t count, W* out);
+
 // Rounds an array of a wide type of any class to an array of this shape.
 absl::StatusOr<Literal> Rounded(const Literal& wide, const Shape& shape);
 

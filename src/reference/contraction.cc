@@ -1,6 +1,7 @@
 #include "reference/contraction.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/deadline.h"
 #include "base/status.h"
@@ -8,16 +9,57 @@
 namespace hlo::reference {
 namespace {
 
-// out[m, n] = sum over k of a[m, k] * b[k, n], with k ascending. Blocks of a few rows share each pass over b.
+// A matrix of any type that the wide type W represents, by rows.
 template <Wide W>
-void MultiplyMatrices(int64_t m_size, int64_t k_size, int64_t n_size, const W* a, const W* b, W* out) {
-  constexpr int64_t kRows = 8;
+class Rows {
+ public:
+  Rows(const Literal& array, int64_t offset, int64_t columns)
+      : array_(array), offset_(offset), columns_(columns) {}
+
+  bool is_wide() const { return array_.type() == WideType<W>(); }
+  // Returns `count` elements of each of `rows` rows, from (row, column), as a matrix with *stride columns.
+  const W* Load(int64_t row, int64_t rows, int64_t column, int64_t count, int64_t* stride) {
+    const int64_t first = offset_ + row * columns_ + column;
+    if (is_wide()) {
+      *stride = columns_;
+      return array_.span<W>().data() + first;
+    }
+    *stride = count;
+    if (block_ == nullptr || block_size_ < rows * count) {
+      block_size_ = rows * count;
+      block_ = std::make_unique<W[]>(static_cast<size_t>(block_size_));
+    }
+    for (int64_t r = 0; r < rows; ++r)
+      LoadWide(array_, first + r * columns_, count, block_.get() + r * count);
+    return block_.get();
+  }
+
+ private:
+  const Literal& array_;
+  int64_t offset_, columns_;
+  std::unique_ptr<W[]> block_;  // An array, because a vector of bool has no pointers.
+  int64_t block_size_ = 0;
+};
+
+// out[m, n] = sum over k of a[m, k] * b[k, n], with k ascending. Blocks of a few rows share each pass over b.
+// Narrow operands are widened in blocks, because wide copies of large ones may not fit in memory.
+template <Wide W>
+void MultiplyMatrices(int64_t m_size, int64_t k_size, int64_t n_size, Rows<W> a, Rows<W> b, W* out) {
+  constexpr int64_t kRows = 8, kBlockElements = 1 << 18, kLeastDepth = 16;
   std::fill_n(out, m_size * n_size, W{});
-  for (int64_t first = 0; first < m_size; first += kRows) {
-    const int64_t last = std::min(first + kRows, m_size);
-    for (int64_t k = 0; k < k_size; ++k) {
-      for (int64_t m = first; m < last; ++m)
-        AddScaled(a[m * k_size + k], b + k * n_size, n_size, out + m * n_size);
+  if (k_size == 0 || n_size == 0) return;
+  const int64_t depth = a.is_wide() && b.is_wide() ? k_size : std::max(kLeastDepth, kBlockElements / n_size);
+  for (int64_t k0 = 0; k0 < k_size; k0 += depth) {
+    const int64_t count = std::min(depth, k_size - k0);
+    int64_t b_stride = 0, a_stride = 0;
+    const W* from_b = b.Load(k0, count, 0, n_size, &b_stride);
+    for (int64_t first = 0; first < m_size; first += kRows) {
+      const int64_t rows = std::min(kRows, m_size - first);
+      const W* from_a = a.Load(first, rows, k0, count, &a_stride);
+      for (int64_t k = 0; k < count; ++k) {
+        for (int64_t m = 0; m < rows; ++m)
+          AddScaled(from_a[m * a_stride + k], from_b + k * b_stride, n_size, out + (first + m) * n_size);
+      }
     }
   }
 }
@@ -62,20 +104,20 @@ int64_t RowsBetweenDeadlineChecks(int64_t k, int64_t n) {
 
 }  // namespace
 
-absl::StatusOr<Literal> DotSum(const Literal& lhs, const DotDims& l, const Literal& rhs, const DotDims& r) {
+absl::StatusOr<Literal> DotSum(const Literal& lhs, const DotDims& l, const Literal& rhs, const DotDims& r,
+                               ElementType type) {
   const Index batch = Pick(lhs.dims(), l.batch), lhs_free = Pick(lhs.dims(), l.free),
               rhs_free = Pick(rhs.dims(), r.free);
   HLO_ASSIGN_OR_RETURN(const Literal a, Transposed(lhs, Concat(l.batch, l.free, l.contracting)));
   HLO_ASSIGN_OR_RETURN(const Literal b, Transposed(rhs, Concat(r.batch, r.contracting, r.free)));
-  HLO_ASSIGN_OR_RETURN(Literal sum,
-                       Literal::Create(Shape::Array(lhs.type(), Concat(batch, lhs_free, rhs_free))));
+  HLO_ASSIGN_OR_RETURN(Literal sum, Literal::Create(Shape::Array(type, Concat(batch, lhs_free, rhs_free))));
   const int64_t m = Product(lhs_free), k = Product(Pick(lhs.dims(), l.contracting)), n = Product(rhs_free);
   const int64_t rows = RowsBetweenDeadlineChecks(k, n);
-  const absl::Status status = DispatchWide(lhs.type(), [&]<class W>() {
+  const absl::Status status = DispatchWide(type, [&]<class W>() {
     for (int64_t i = 0; i < Product(batch); ++i) {
       for (int64_t row = 0; row < m; row += rows) {
-        MultiplyMatrices(std::min(rows, m - row), k, n, a.span<W>().data() + (i * m + row) * k,
-                         b.span<W>().data() + i * k * n, sum.mutable_span<W>().data() + (i * m + row) * n);
+        MultiplyMatrices(std::min(rows, m - row), k, n, Rows<W>(a, (i * m + row) * k, k),
+                         Rows<W>(b, i * k * n, n), sum.mutable_span<W>().data() + (i * m + row) * n);
         HLO_RETURN_IF_ERROR(Deadline::Check());
       }
     }

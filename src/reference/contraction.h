@@ -44,9 +44,10 @@ DotDims LhsDims(const Instruction& dot);
 DotDims RhsDims(const Instruction& dot);
 
 // Returns sum[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n] with batch, free lhs and free rhs
-// dimensions in this order. The contracting index k is row-major in the listed order of its dimensions. All
-// arrays have the same wide type.
-absl::StatusOr<Literal> DotSum(const Literal& lhs, const DotDims& l, const Literal& rhs, const DotDims& r);
+// dimensions in this order. The contracting index k is row-major in the listed order of its dimensions. The
+// result has the wide type `type`, to which the operands convert.
+absl::StatusOr<Literal> DotSum(const Literal& lhs, const DotDims& l, const Literal& rhs, const DotDims& r,
+                               ElementType type);
 
 Index Concat(Index a, const Index& b, const Index& c);
 

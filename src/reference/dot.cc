@@ -104,7 +104,7 @@ absl::StatusOr<Literal> Dot(OpContext& context) {
   const ElementType product = ProductType(lhs_type, rhs_type, context.shape().type());
   const ElementType type = ContractionType(product);
   const auto sum = [&](const Literal& lhs, const Literal& rhs) {
-    return DotSum(lhs, LhsDims(context.instruction), rhs, RhsDims(context.instruction));
+    return DotSum(lhs, LhsDims(context.instruction), rhs, RhsDims(context.instruction), type);
   };
   const PrecisionAlgorithm algorithm = context.instruction.Get<attr::dot_algorithm>();
   const bool emulates = context.caller.emulates_dot_algorithms() && algorithm != PrecisionAlgorithm::kUnset;
@@ -113,9 +113,7 @@ absl::StatusOr<Literal> Dot(OpContext& context) {
                          SumByAlgorithm(algorithm, context.operands[0], context.operands[1], sum));
     return RoundedSum(total, product, context.shape());
   }
-  HLO_ASSIGN_OR_RETURN(const Literal lhs, Widened(context.operands[0], type));
-  HLO_ASSIGN_OR_RETURN(const Literal rhs, Widened(context.operands[1], type));
-  HLO_ASSIGN_OR_RETURN(const Literal total, sum(lhs, rhs));
+  HLO_ASSIGN_OR_RETURN(const Literal total, sum(context.operands[0], context.operands[1]));
   return RoundedSum(total, product, context.shape());
 }
 
@@ -184,7 +182,7 @@ absl::StatusOr<Literal> ScaledDot(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal lhs, Scaled(operands[0], operands[2]));
   HLO_ASSIGN_OR_RETURN(const Literal rhs, Scaled(operands[1], operands[3]));
   HLO_ASSIGN_OR_RETURN(const Literal sum,
-                       DotSum(lhs, LhsDims(context.instruction), rhs, RhsDims(context.instruction)));
+                       DotSum(lhs, LhsDims(context.instruction), rhs, RhsDims(context.instruction), type));
   return RoundedSum(sum, declared, context.shape());
 }
 

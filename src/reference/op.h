@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -22,6 +23,8 @@ class Collectives;
 
 namespace hlo::reference {
 
+class ScalarFunction;
+
 // Evaluates called computations; the evaluator implements it.
 class Caller {
  public:
@@ -34,6 +37,9 @@ class Caller {
 
   // True if an observer sees each instruction of computations that are applied to scalars.
   virtual bool observes_scalars() const { return false; }
+
+  // Returns a function that replaces the evaluation of a computation on scalars, or null.
+  virtual std::unique_ptr<ScalarFunction> ScalarFunctionOf(const Computation& computation);
 
   // AdvanceCounter adds `delta` to the run's random number counter and returns its previous value, low half
   // first.

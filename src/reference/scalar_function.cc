@@ -173,8 +173,13 @@ class CalledFunction : public ScalarFunction {
 
 }  // namespace
 
+std::unique_ptr<ScalarFunction> Caller::ScalarFunctionOf(const Computation& /*computation*/) {
+  return nullptr;
+}
+
 absl::StatusOr<std::unique_ptr<ScalarFunction>> ScalarFunction::Make(const Computation& computation,
                                                                      Caller& caller) {
+  if (std::unique_ptr<ScalarFunction> own = caller.ScalarFunctionOf(computation)) return own;
   for (const Instruction* parameter : computation.parameters()) {
     if (!parameter->shape().IsScalar())
       return absl::UnimplementedError(

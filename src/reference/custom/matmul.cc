@@ -185,10 +185,8 @@ absl::StatusOr<Literal> Gemm(OpContext& context) {
   // As in a dot, integer products with a float result accumulate as integers.
   const ElementType sum_type = ContractionType(ProductType(a.type(), b.type(), a.type()));
   const ElementType type = IsComplex(a.type()) ? ElementType::kC128 : ElementType::kF64;
-  HLO_ASSIGN_OR_RETURN(const Literal lhs, Widened(a, sum_type));
-  HLO_ASSIGN_OR_RETURN(const Literal rhs, Widened(b, sum_type));
-  HLO_ASSIGN_OR_RETURN(Literal d,
-                       DotSum(lhs, DimsOf(numbers, "lhs", a.rank()), rhs, DimsOf(numbers, "rhs", b.rank())));
+  HLO_ASSIGN_OR_RETURN(
+      Literal d, DotSum(a, DimsOf(numbers, "lhs", a.rank()), b, DimsOf(numbers, "rhs", b.rank()), sum_type));
   HLO_ASSIGN_OR_RETURN(d, Widened(d, type));
   return FinishedProduct(context, options, GemmOperandsOf(context.instruction), std::move(d));
 }

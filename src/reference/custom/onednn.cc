@@ -118,7 +118,7 @@ absl::StatusOr<Literal> OnednnMatmul(OpContext& context) {
   const MatmulForm form = MatmulFormOf(context.instruction);
   HLO_ASSIGN_OR_RETURN(const Literal a, WithType(context.operands[0], ElementType::kF64));
   HLO_ASSIGN_OR_RETURN(const Literal b, WithType(context.operands[1], ElementType::kF64));
-  HLO_ASSIGN_OR_RETURN(Literal sum, DotSum(a, form.l, b, form.r));
+  HLO_ASSIGN_OR_RETURN(Literal sum, DotSum(a, form.l, b, form.r, ElementType::kF64));
   HLO_RETURN_IF_ERROR(ApplyFused(context, MatmulOptions(context.instruction), sum.rank() - 1, sum));
   const absl::Span<const Shape> shapes = ResultShapes(context.instruction);
   HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(sum, shapes[0]));

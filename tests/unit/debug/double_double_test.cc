@@ -112,6 +112,56 @@ const Value kValues[] = {
     {"Erf", Erf, -0x1.60a71dc359c68p-6, 0x1.1d00d05e0d000p-62, -0x1.8ddd583099f46p-6, 0x1.e7ef40dd3d236p-60},
     {"Erf", Erf, -0x1.44c84c3517918p-4, -0x1.5ceb4b023f0aep-60, -0x1.6db60ac13252cp-4, 0x1.c7216aa4ff71cp-58},
     {"Erf", Erf, -0x1.669b491fae7c5p-4, 0x1.364dd220a9b3ep-58, -0x1.939cd9a023c98p-4, 0x1.b8bdee24881a1p-58},
+    {"Exp2", Exp2, 0x1.3aa0dad1be0e0p+3, 0x1.304acaaf18e48p-52, 0x1.c7c2f8bdfc89dp+9, -0x1.cabb9b913bcffp-45},
+    {"Exp2", Exp2, 0x1.79d9070e78b3ep+4, 0x1.4e5b9246ab93bp-50, 0x1.8835f34d3520fp+23, 0x1.88a9b3176bec9p-32},
+    {"Exp2", Exp2, 0x1.3a709aa844d4cp-8, 0x1.099774c5b296dp-62, 0x1.00da50e0a4efep+0, -0x1.637b3768db472p-54},
+    {"Exp2", Exp2, -0x1.34abcf693d1a5p-7, 0x1.538fb8f1bcd19p-65, 0x1.fcaaf845071cep-1,
+     -0x1.4fa87e40a0fbep-58},
+    {"Log2", Log2, 0x1.d7adaac2395dcp+9, 0x1.191282c049fb0p-46, 0x1.3c368e5f43411p+3, 0x1.44742efad410ap-53},
+    {"Log2", Log2, 0x1.c273468f9c31dp+9, -0x1.5c76858743804p-45, 0x1.3a1650e043dd8p+3,
+     -0x1.5789ad196b4a6p-53},
+    {"Log2", Log2, 0x1.ffaeea96df21ep-1, -0x1.03595053780fep-55, -0x1.d40f8521eba00p-11,
+     -0x1.b8c10e35fafeap-66},
+    {"Log2", Log2, 0x1.00395bb52f6d7p+0, 0x1.2f20d030fdf14p-57, 0x1.4adb63c0f8d38p-10, 0x1.9f0e8ccc7bfb0p-64},
+    {"Asin", Asin, -0x1.d9a47bf3e357fp-1, 0x1.0c566e47b43a5p-55, -0x1.2e66accfa066dp+0,
+     0x1.97c2ceb9f3762p-54},
+    {"Asin", Asin, -0x1.ad0a0306eb50cp-2, -0x1.6541c3d5c23ecp-56, -0x1.bab38b813d872p-2,
+     -0x1.31f04fbf91715p-57},
+    {"Asin", Asin, 0x1.16a221fdcbdc0p-11, -0x1.7b61e82be00f5p-66, 0x1.16a222d9d9871p-11,
+     0x1.3d9fb1b934053p-66},
+    {"Asin", Asin, 0x1.3794c9c3cbd62p-11, -0x1.c2368fb5d50c3p-66, 0x1.3794caf781c82p-11,
+     -0x1.f624fca106740p-65},
+    {"Acos", Acos, 0x1.c907ffd85e3a0p-3, -0x1.5538610ec71afp-57, 0x1.5882842190f37p+0,
+     -0x1.4f1a81f3240d8p-57},
+    {"Acos", Acos, -0x1.e4ac64dcf6bacp-1, -0x1.68051f74e261ap-55, 0x1.681d9fba7eccep+1,
+     -0x1.686ed6d33f7c3p-53},
+    {"Acos", Acos, 0x1.fbf112c2ac2c3p-1, -0x1.2109b7482ebf4p-55, 0x1.02079b96683c7p-3,
+     -0x1.33e48b0ee0382p-57},
+    {"Acos", Acos, 0x1.ffdc150b70823p-1, 0x1.7d3db589a7e82p-55, 0x1.7f91f0a19dc7fp-6, 0x1.c93142dba0053p-63},
+    {"Asinh", Asinh, -0x1.511c9a71450d0p+4, -0x1.3723a85f44db0p-50, -0x1.deeaa33071510p+1,
+     -0x1.ea95c16a3573cp-59},
+    {"Asinh", Asinh, 0x1.f60f7679ca500p+1, 0x1.652066733128ap-54, 0x1.09b0b1c711a96p+1,
+     0x1.580648a4aaf5bp-53},
+    {"Asinh", Asinh, -0x1.358fa54871bf6p-11, -0x1.11049ea715527p-65, -0x1.358fa41aae120p-11,
+     -0x1.2db33dba67ec1p-66},
+    {"Asinh", Asinh, 0x1.8fce1cdfa4854p-12, 0x1.7511d1e9fc5c5p-66, 0x1.8fce1c3d1eb97p-12,
+     0x1.a2121d35fe607p-66},
+    {"Acosh", Acosh, 0x1.666e86cad6f1ep+5, -0x1.207b5646ec6f7p-50, 0x1.1fb34fd40177bp+2,
+     0x1.84103deb8eadap-55},
+    {"Acosh", Acosh, 0x1.2c31ebd7c722fp+4, -0x1.911d00b96f70cp-51, 0x1.cfe866771dab8p+1,
+     -0x1.3f858a95abe60p-53},
+    {"Acosh", Acosh, 0x1.006515ff99b23p+0, -0x1.bdfbd916df696p-55, 0x1.c6f0bf9490fd8p-5,
+     -0x1.7ac8378e31578p-59},
+    {"Acosh", Acosh, 0x1.00ca13cacd8e5p+0, 0x1.a7a40c362db7ap-57, 0x1.419330cfd6fbap-4,
+     0x1.2d7368730398ap-58},
+    {"Atanh", Atanh, -0x1.c9ae9f3b57ddap-1, -0x1.45bfd1e05f5acp-56, -0x1.70e9233ea8b5cp+0,
+     -0x1.e5e65bfc1dcd6p-58},
+    {"Atanh", Atanh, -0x1.2ac9db70c9d68p-2, 0x1.c642534bb26a9p-58, -0x1.33bab92b60bf6p-2,
+     0x1.c176ee958f075p-56},
+    {"Atanh", Atanh, 0x1.4dfd8b6bb350ep-11, -0x1.9b943e00b6cc9p-70, 0x1.4dfd8e61af9a9p-11,
+     -0x1.feb03368e63e9p-65},
+    {"Atanh", Atanh, -0x1.824f52c13a0fep-12, 0x1.d05a7b1df5577p-71, -0x1.824f53e674909p-12,
+     0x1.303d5c40f8200p-67},
 };
 
 struct ValueOfTwo {
@@ -132,6 +182,10 @@ const ValueOfTwo kValuesOfTwo[] = {
      0x1.3f8c2f3b25bd0p-54},
     {"Atan2", Atan2, -0x1.5bbdd92845832p+0, -0x1.e2c30ecd8b1ecp+1, -0x1.65dff248a5c5ap+1,
      -0x1.72e031bac09ddp-54},
+    {"Remainder", Remainder, 0x1.47787a3339590p+4, -0x1.1524ae7d690cep+1, 0x1.f5e6bcc465508p-1, 0x0.0p+0},
+    {"Remainder", Remainder, 0x1.5f359e1e495bap+5, 0x1.7f786f6905f67p+2, 0x1.f587944c847fcp+0, 0x0.0p+0},
+    {"Remainder", Remainder, -0x1.818bc4cd17e98p+5, 0x1.70aa5d27245a4p+1, -0x1.0e167a5f38f40p+1, 0x0.0p+0},
+    {"Remainder", Remainder, 0x1.f6853fe0fcbe0p+2, -0x1.b8bf8474dc100p+1, 0x1.ee2ddb6105700p-1, 0x0.0p+0},
 };
 
 constexpr double kBits = 0x1p-96;
@@ -160,6 +214,25 @@ TEST(DoubleDouble, ArithmeticHoldsTwiceTheBits) {
   EXPECT_EQ((DoubleDouble(1) + 0x1p-80).low, 0x1p-80);
   EXPECT_EQ((DoubleDouble(1) + 0x1p-80 - 1).high, 0x1p-80);
   EXPECT_EQ((DoubleDouble(1 + 0x1p-52) * (1 + 0x1p-52)).low, 0x1p-104);
+}
+
+// The low part decides where the high part is an integer or half of one.
+TEST(DoubleDouble, RoundsToIntegers) {
+  const auto expect = [](const DoubleDouble& x, double floor, double ceil, double away, double even) {
+    EXPECT_EQ(Floor(x).high, floor);
+    EXPECT_EQ(Ceil(x).high, ceil);
+    EXPECT_EQ(RoundAway(x).high, away);
+    EXPECT_EQ(RoundEven(x).high, even);
+  };
+  expect({3, -0x1p-60}, 2, 3, 3, 3);
+  expect({3, 0x1p-60}, 3, 4, 3, 3);
+  expect(2.5, 2, 3, 3, 2);
+  expect({2.5, -0x1p-60}, 2, 3, 2, 2);
+  expect({2.5, 0x1p-60}, 2, 3, 3, 3);
+  expect(-2.5, -3, -2, -3, -2);
+  expect({-2.5, 0x1p-60}, -3, -2, -2, -2);
+  expect(3.5, 3, 4, 4, 4);
+  EXPECT_EQ(Sign(-3).high, -1);
 }
 
 }  // namespace

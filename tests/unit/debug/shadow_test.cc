@@ -186,6 +186,103 @@ ENTRY e {
   EXPECT_EQ(static_cast<double>(exact - high_units), std::ldexp(low, 55));
 }
 
+// x = 1 + e, with e below half an ULP of 1. Each result minus the same instruction on ones is a multiple of
+// e, which only double-doubles keep.
+TEST(Shadow, AppliesComputationsToDoubleDoubles) {
+  constexpr double kSmall = 0x1p-60;
+  const std::string text = R"(HloModule m
+sum { a = f64[] parameter(0) b = f64[] parameter(1) ROOT r = f64[] add(a, b) }
+product { a = f64[] parameter(0) b = f64[] parameter(1) ROOT r = f64[] multiply(a, b) }
+larger { a = f64[] parameter(0) b = f64[] parameter(1) ROOT r = pred[] compare(a, b), direction=GE }
+last {
+  a = f64[] parameter(0) i = s32[] parameter(1) b = f64[] parameter(2) j = s32[] parameter(3)
+  c = pred[] compare(a, b), direction=GT v = f64[] select(c, a, b) k = s32[] select(c, i, j)
+  ROOT r = (f64[], s32[]) tuple(v, k)
+}
+same { a = f64[] parameter(0) ROOT r = f64[] negate(a) }
+step {
+  s = (s32[], f64[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0 a = f64[4] get-tuple-element(s), index=1
+  e = f64[] constant(8.6736173798840355e-19) one = f64[] constant(1) x = f64[] add(one, e) u = f64[1] reshape(x)
+  w = f64[4] dynamic-update-slice(a, u, i) k = s32[] constant(1) n = s32[] add(i, k)
+  ROOT r = (s32[], f64[4]) tuple(n, w)
+}
+more { s = (s32[], f64[4]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(4)
+  ROOT r = pred[] compare(i, n), direction=LT }
+ENTRY e {
+  one = f64[1,4,4,1] parameter(0)
+  small = f64[1,4,4,1] parameter(1)
+  x = f64[1,4,4,1] add(one, small)
+  zero = f64[] constant(0)
+  unit = f64[] constant(1)
+  k = f64[2,2,1,1] constant({{{{1}},{{1}}},{{{1}},{{1}}}})
+  c0 = f64[1,3,3,1] convolution(one, k), window={size=2x2}, dim_labels=b01f_01io->b01f
+  c1 = f64[1,3,3,1] convolution(x, k), window={size=2x2}, dim_labels=b01f_01io->b01f
+  c = f64[1,3,3,1] subtract(c1, c0)
+  w0 = f64[1,2,2,1] reduce-window(one, zero), window={size=1x2x2x1 stride=1x2x2x1}, to_apply=sum
+  w1 = f64[1,2,2,1] reduce-window(x, zero), window={size=1x2x2x1 stride=1x2x2x1}, to_apply=sum
+  w = f64[1,2,2,1] subtract(w1, w0)
+  p1 = f64[1,4,1] reduce(x, unit), dimensions={2}, to_apply=product
+  p0 = f64[1,4,1] reduce(one, unit), dimensions={2}, to_apply=product
+  p = f64[1,4,1] subtract(p1, p0)
+  s = f64[1,2,2,1] slice(x), slice={[0:1],[0:2],[0:2],[0:1]}
+  t1 = f64[1,4,4,1] select-and-scatter(one, s, zero), window={size=1x2x2x1 stride=1x2x2x1}, select=larger, scatter=sum
+  t0 = f64[1,4,4,1] select-and-scatter(one, w0, zero), window={size=1x2x2x1 stride=1x2x2x1}, select=larger, scatter=sum
+  quarter = f64[] constant(0.25)
+  quarters = f64[1,4,4,1] broadcast(quarter), dimensions={}
+  t2 = f64[1,4,4,1] multiply(t0, quarters)
+  t = f64[1,4,4,1] subtract(t1, t2)
+  xf = f64[16] reshape(x)
+  row = f64[4] slice(xf), slice={[0:4]}
+  of = f64[16] reshape(one)
+  at = s32[4] constant({0, 0, 1, 9})
+  base = f64[2] constant({0, 0})
+  orow = f64[4] slice(of), slice={[0:4]}
+  h1 = f64[2] scatter(base, at, row), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum
+  h0 = f64[2] scatter(base, at, orow), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum
+  h = f64[2] subtract(h1, h0)
+  n = s32[16] iota(), iota_dimension=0
+  no = s32[] constant(0)
+  a1 = (f64[], s32[]) reduce(xf, n, zero, no), dimensions={0}, to_apply=last
+  a2 = f64[] get-tuple-element(a1), index=0
+  a = f64[] subtract(a2, unit)
+  m1 = f64[16] map(xf), dimensions={0}, to_apply=same
+  m = f64[16] add(m1, of)
+  start = (s32[], f64[4]) tuple(no, orow)
+  loop = (s32[], f64[4]) while(start), condition=more, body=step
+  l1 = f64[4] get-tuple-element(loop), index=1
+  l = f64[4] subtract(l1, orow)
+  two = f64[] constant(2)
+  f1 = f64[16] clamp(zero, xf, two)
+  f = f64[16] subtract(f1, of)
+  ROOT r = (f64[1,3,3,1], f64[1,2,2,1], f64[1,4,1], f64[1,4,4,1], f64[2], f64[], f64[16], f64[4], f64[16]) tuple(c, w, p, t, h, a, m, l, f)
+}
+)";
+  const Shape shape = Shape::Array(ElementType::kF64, {1, 4, 4, 1});
+  Literal one = *Literal::Create(shape), small = *Literal::Create(shape);
+  for (double& value : one.mutable_span<double>()) value = 1;
+  for (double& value : small.mutable_span<double>()) value = kSmall;
+  const ShadowReport report = *RunShadow(Checked(text), {one, small}, {});
+  // The multiple of e in each element; the product has the square of e in its rounding.
+  const auto expect = [&](size_t output, const std::vector<double>& multiples) {
+    const ShadowValue& value = report.result.elements[output];
+    for (size_t i = 0; i < multiples.size(); ++i) {
+      const auto at = static_cast<int64_t>(i);
+      EXPECT_NEAR(value.wide.span<double>()[at], multiples[i] * kSmall, 0x1p-100) << output << ": " << i;
+      EXPECT_EQ(value.declared.span<double>()[at], 0) << output << ": " << i;
+    }
+  };
+  expect(0, std::vector<double>(9, 4));
+  expect(1, std::vector<double>(4, 4));
+  expect(2, std::vector<double>(4, 4));
+  expect(3, {1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0});
+  expect(4, {2, 1});
+  expect(5, {1});
+  expect(6, std::vector<double>(16, -1));
+  expect(7, std::vector<double>(4, 1));
+  expect(8, std::vector<double>(16, 1));
+}
+
 // Both outputs are off by a percent; only the first depends on the cancellation.
 TEST(Shadow, ReportsOnlyCausesThatAnOutputDependsOn) {
   const CheckedModule module = Checked(R"(HloModule m
