@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Calibrates the verdicts of `hlo-run shadow --against` on the programs of shadow_cases.py.
+"""Calibrates the verdicts of `hlo-run shadow --against` on the programs of shadow_cases.py and
+shadow_cases_training.py.
 
 Each program's result is judged by the shadow run of the program itself. The result of a program with an injected bug must be
 judged a bug. The program itself on both engines, and a program that differs only by associativity, by the order of sums or by
@@ -15,7 +16,10 @@ import subprocess
 import sys
 import tempfile
 
-from shadow_cases import CASES
+import shadow_cases
+import shadow_cases_training
+
+CASES = shadow_cases.CASES + shadow_cases_training.CASES
 
 RULES = ["correct", "bug", "rewrite"]
 
@@ -59,12 +63,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("binary")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--filter", default="", help="only programs whose name contains this text")
     parser.add_argument("--markdown", action="store_true", help="print the table of src/debug/README.md")
     options = parser.parse_args()
     wrong = total = 0
     if options.markdown:
         print("| program | injected bug | error of the bug, ULP | error of rewrites, ULP | bound, ULP |\n|---|---|---|---|---|")
-    for case in CASES:
+    cases = [case for case in CASES if options.filter in case.name]
+    for case in cases:
         rows = []
         for seed in range(1, options.seeds + 1):
             with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +85,7 @@ def main():
         if options.markdown:
             worst = max(rewrites, key=lambda row: row[4])
             print(f"| {case.name} | {case.bug} | {min(row[4] for row in bugs):.3g} | {worst[4]:.2g} | {worst[5]:.3g} |")
-    print(f"{len(CASES)} programs, {total} verdicts, {wrong} wrong")
+    print(f"{len(cases)} programs, {total} verdicts, {wrong} wrong")
     return 1 if wrong else 0
 
 
