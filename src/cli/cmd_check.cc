@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "hlo_run/conform.h"
 #include "hlo_run/run.h"
+#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {
@@ -23,7 +24,7 @@ struct CheckCommandOptions {
   std::string junit;
   bool update = false, update_values = false, verbose = false, require_all = false;
   uint64_t max_memory = 0;
-  EvaluateOptions evaluate;
+  EvaluateOptions evaluate = {.cancel = &interrupt_flag};
   EngineOptions engine;
   ElidedValues elided;
   AgainstFlags against;
@@ -129,7 +130,9 @@ int RunCheck(const CheckCommandOptions& options) {
   std::vector<CaseResult> results;
   Exit worst = Exit::kOk;
   for (const Case& one : *cases) {
-    results.push_back(RunCase(one, CaseEvaluator{evaluate, evaluate_devices}, options.elided));
+    CaseResult checked = RunCase(one, CaseEvaluator{evaluate, evaluate_devices}, options.elided);
+    if (IsInterrupted()) break;
+    results.push_back(std::move(checked));
     const CaseResult& result = results.back();
     worst = std::max(worst, ExitForCase(result, options.require_all));
     const bool shown = options.verbose || result.verdict != Verdict::kPassed;

@@ -223,6 +223,40 @@ Json ToJson(const debug::PassDiff& diff) {
           {"changes", std::move(changes)}};
 }
 
+// Compares each dump with the previous one whose text differs.
+void DiffDumpStructures(const DiffFlags& flags, const debug::DumpSeries& series, FileResult& result) {
+  std::string before;
+  LoadedModule previous;
+  Json changes = Json::array();
+  for (const std::string& file : series.files) {
+    LoadedModule loaded = LoadOne(flags, file, result);
+    if (loaded.module == nullptr) return;
+    const bool is_first = previous.module == nullptr;
+    if (!is_first && previous.source->content() == loaded.source->content()) continue;
+    if (!is_first) {
+      const debug::StructuralDiff diff =
+          debug::DiffStructure(previous.checked.front(), loaded.checked.front());
+      result.text += fmt::format("{}: from {}\n  to {}\n", series.module, PassOf(before), PassOf(file));
+      result.text += ToText(diff, {"before", "after"}, flags.top);
+      changes.push_back({{"before", before}, {"after", file}, {"diff", ToJson(diff)}});
+      result.exit = std::max(result.exit, Exit::kFailed);
+    }
+    previous = std::move(loaded);
+    before = file;
+  }
+  if (changes.empty()) result.text += fmt::format("{}: its dumps are equal\n", series.module);
+  result.extra["modules"].push_back({{"module", series.module}, {"changes", std::move(changes)}});
+}
+
+// Reports missing arguments once instead of for every dump.
+bool HasArguments(const DiffFlags& flags, const debug::DumpSeries& series, FileResult& result) {
+  if (!flags.inputs.files.empty() || flags.inputs.generates_values) return true;
+  FileResult ignored;
+  const LoadedModule loaded = LoadOne(flags, series.files.front(), ignored);
+  if (loaded.module == nullptr) return true;  // The comparison reports it.
+  return result.Accept(Arguments(flags.inputs, loaded).status(), series.files.front());
+}
+
 void DiffDumps(const DiffFlags& flags, FileResult& result) {
   const absl::StatusOr<std::vector<std::string>> files = SelectFiles(flags.common);
   if (!result.Accept(files.status(), flags.common.files[0])) return;
@@ -233,6 +267,11 @@ void DiffDumps(const DiffFlags& flags, FileResult& result) {
                                             "module_0001.f.0003.fusion.after_dce.before_cse.txt",
                                             flags.common.files[0]));
   for (const debug::DumpSeries& series : all) {
+    if (flags.structural) {
+      DiffDumpStructures(flags, series, result);
+      continue;
+    }
+    if (!HasArguments(flags, series, result)) return;
     const auto load = [&](const std::string& file) { return LoadDumpFile(flags, file); };
     const absl::StatusOr<debug::PassDiff> diff = debug::DiffPasses(series, load, flags.diff);
     if (!result.Accept(diff.status(), series.module)) return;
@@ -355,6 +394,7 @@ void AddDiff(CLI::App& program, int& exit_status) {
       "  hlo-run diff before.hlo after.hlo --random 1\n"
       "  hlo-run diff --structural before.hlo after.hlo\n"
       "  hlo-run diff dump/ --module jit_f --random 1\n"
+      "  hlo-run diff dump/ --module jit_f --structural\n"
       "  hlo-run diff m.hlo recorded.npz --input args.npz\n"
       "  hlo-run diff --shard before_spmd.hlo after_spmd.hlo --random 1\n"
       "  hlo-run diff step.hlo --replicas-agree --random 1 --per-device batch");

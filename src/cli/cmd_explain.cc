@@ -114,6 +114,10 @@ void AddExplain(CLI::App& program, int& exit_status) {
       exit_status = PrintList();
       return;
     }
+    std::error_code error;
+    if (words->size() == 1 && std::filesystem::is_regular_file(words->front(), error))
+      throw CLI::ValidationError("TOPIC", "a module also needs the name of an instruction: hlo-run explain " +
+                                              words->front() + " %x");
     if (NamesAnInstruction(*words)) {
       exit_status = ExplainInstruction((*words)[0], (*words)[1]);
       return;

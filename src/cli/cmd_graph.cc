@@ -13,6 +13,7 @@
 #include "debug/process.h"
 #include "fmt/format.h"
 #include "io/file.h"
+#include "observe/interrupt.h"
 #include "observe/profile.h"
 
 namespace hlo::cli {
@@ -59,9 +60,10 @@ std::string Page(const Module& module, const debug::GraphFacts& facts) {
 absl::Status AddTimes(const CheckedModule& module, const debug::WatchedArguments& arguments,
                       debug::GraphFacts& facts) {
   HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, Engine::kFast));
-  HLO_RETURN_IF_ERROR(RunWatched(executable, arguments, {}).status());
+  HLO_RETURN_IF_ERROR(RunWatched(executable, arguments, {.cancel = &interrupt_flag}).status());
   Profile profile;
-  HLO_RETURN_IF_ERROR(RunWatched(executable, arguments, {.observer = &profile}).status());
+  HLO_RETURN_IF_ERROR(
+      RunWatched(executable, arguments, {.cancel = &interrupt_flag, .observer = &profile}).status());
   for (const Profile::Row& row : profile.ByInstruction()) facts[row.instruction].seconds += row.seconds;
   return absl::OkStatus();
 }
@@ -111,8 +113,19 @@ absl::Status Write(const GraphFlags& flags, const Module& module, const debug::G
   return WriteOutput(flags.output, GraphDot(module, facts));
 }
 
+// Other endings would promise a format that is not written.
+absl::Status CheckEnding(const std::string& output) {
+  const std::string ending = std::filesystem::path(output).extension();
+  for (const std::string_view known : {"", ".html", ".svg", ".dot", ".gv", ".txt"}) {
+    if (ending == known) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("graphs are written as .html, .svg or .dot, not as {}", ending));
+}
+
 void RunGraph(const GraphFlags& flags, FileResult& result) {
   const std::string& file = flags.common.files[0];
+  if (!result.Accept(CheckEnding(flags.output), flags.output)) return;
   const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
   const absl::StatusOr<debug::GraphFacts> facts = FactsOf(flags, loaded, result);

@@ -12,6 +12,7 @@
 #include "cli/flags.h"
 #include "debug/profile_report.h"
 #include "fmt/format.h"
+#include "observe/interrupt.h"
 #include "observe/profile.h"
 
 namespace hlo::cli {
@@ -137,7 +138,7 @@ absl::StatusOr<double> FastestRun(const ProfileOptions& options, Executable& exe
   double best = std::numeric_limits<double>::infinity();
   for (int64_t run = 0; run < options.repeat; ++run) {
     const auto start = Clock::now();
-    const auto values = executable.RunDevices(devices.arguments, {}, run_options);
+    const auto values = executable.RunDevices(devices.arguments, {.cancel = &interrupt_flag}, run_options);
     if (!values.ok()) return values.status();
     best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
   }
@@ -161,7 +162,7 @@ absl::StatusOr<ObservedRun> FastestObservedRun(const ProfileOptions& options, Ex
     DevicesOptions observed = run_options;
     observed.observer = [&](int64_t device) { return &profiles[static_cast<size_t>(device)]; };
     const auto start = Clock::now();
-    const auto values = executable.RunDevices(devices.arguments, {}, observed);
+    const auto values = executable.RunDevices(devices.arguments, {.cancel = &interrupt_flag}, observed);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (!values.ok()) return values.status();
     in_all += seconds;
@@ -268,6 +269,7 @@ void AddProfile(CLI::App& program, int& exit_status) {
   command
       ->add_option("--against", options->before,
                    "Compare with an earlier profile, the output of --format=json")
+      ->check(CLI::ExistingFile)
       ->type_name("FILE");
   command->footer(
       "The time of a step excludes nested steps. A loop of the fast engine computes a fusion of instructions "

@@ -25,6 +25,7 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/io.h"
+#include "observe/interrupt.h"
 #include "types/wide.h"
 
 namespace hlo::cli {
@@ -47,7 +48,7 @@ struct RunOptions {
   std::string write_case;
   int64_t repeat = 1;
   int64_t while_limit = -1;  // -1 means no limit.
-  EvaluateOptions evaluate;
+  EvaluateOptions evaluate = {.cancel = &interrupt_flag};
   std::vector<std::pair<std::string, uint64_t>> seeds;  // The seeds of single files.
 };
 

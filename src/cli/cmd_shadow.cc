@@ -12,6 +12,7 @@
 #include "debug/shadow.h"
 #include "debug/verdict.h"
 #include "fmt/format.h"
+#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {
@@ -21,7 +22,7 @@ struct ShadowFlags {
   InputOptions inputs;
   DevicesFlags devices;
   std::string against;
-  EvaluateOptions evaluate;
+  EvaluateOptions evaluate = {.cancel = &interrupt_flag};
 };
 
 // Returns the result of another implementation for a device: that under the device's keys, or with --shard
@@ -70,8 +71,14 @@ void Shadow(const ShadowFlags& flags, const std::string& file, FileResult& resul
   DevicesOptions devices = OptionsOf(flags.devices);
   devices.warn = [&result](const std::string& warning) { AddWarningOnce(warning, result); };
   const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<std::vector<debug::ShadowReport>> reports =
-      debug::RunShadowOnDevices(loaded.checked.front(), run->arguments, flags.evaluate, devices);
+  debug::ShadowReport partial;
+  const absl::StatusOr<std::vector<debug::ShadowReport>> reports = debug::RunShadowOnDevices(
+      loaded.checked.front(), run->arguments, flags.evaluate, devices, {}, &partial);
+  // A run that ends early has errors, too.
+  if (!reports.ok() && !partial.errors.empty()) {
+    result.text += debug::ToString(partial);
+    result.extra["shadow"] = debug::ToJson(partial);
+  }
   if (!result.Accept(reports.status(), file)) return;
   result.extra["shadow_s"] = SecondsSince(start);
   if (!flags.against.empty() &&
@@ -112,9 +119,9 @@ void AddShadow(CLI::App& program, int& exit_status) {
       "With several devices, --against takes the results of each under keys such as r1/0, or with --shard "
       "the\n"
       "whole results; every device has its own verdicts.\n"
-      "Each live float is also in memory as f64: f32 weights take three times their size, bf16 ones five "
-      "times,\n"
-      "and dots two more copies of their operands in f64. hlo-run slice cuts a part with its values.\n"
+      "Weights and other exact values are widened for one instruction at a time. Each other live float is "
+      "in\n"
+      "memory up to four more times, as f64. hlo-run slice cuts a part with its values.\n"
       "Examples:\n"
       "  hlo-run shadow m.hlo --random 1\n"
       "  hlo-run shadow m.hlo --input args.npz --against theirs.npz");

@@ -16,6 +16,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "io/npz.h"
+#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {
@@ -31,7 +32,7 @@ struct TraceFlags {
   bool values = false, full = false, range = false;
   debug::BirthOptions births{.nans = false, .infinities = false};
   int64_t max_records = 1000;
-  EvaluateOptions evaluate;
+  EvaluateOptions evaluate = {.cancel = &interrupt_flag};
 
   bool finds_births() const { return births.nans || births.infinities; }
 };
@@ -125,18 +126,20 @@ absl::Status TraceValues(const TraceFlags& flags, const CheckedModule& module,
   HLO_ASSIGN_OR_RETURN(options.selected, debug::Select(module.module(), flags.selection));
   HLO_ASSIGN_OR_RETURN(options.iteration, debug::ParseIteration(flags.iteration));
   Records records(flags);
-  HLO_ASSIGN_OR_RETURN(const debug::TraceOutcome outcome,
-                       debug::Trace(module, arguments, flags.engine.engine, flags.evaluate, options,
-                                    [&](const debug::TraceRecord& record) { return records.Add(record); }));
+  const absl::StatusOr<debug::TraceOutcome> outcome =
+      debug::Trace(module, arguments, flags.engine.engine, flags.evaluate, options,
+                   [&](const debug::TraceRecord& record) { return records.Add(record); });
+  // A run that ends early has records, too.
   if (!flags.output.empty()) HLO_RETURN_IF_ERROR(records.Write());
   result.text += records.text();
   result.extra["records"] = records.TakeJson();
-  if (outcome.left_out > 0)
-    result.text += fmt::format("{} more records are left out (see --max-records)\n", outcome.left_out);
-  if (!outcome.missing.empty() && records.text().empty())
+  HLO_RETURN_IF_ERROR(outcome.status());
+  if (outcome->left_out > 0)
+    result.text += fmt::format("{} more records are left out (see --max-records)\n", outcome->left_out);
+  if (!outcome->missing.empty() && records.text().empty())
     result.text += fmt::format(
-        "%{}{} did not run\n", outcome.missing.front()->name(),
-        outcome.missing.size() == 1 ? "" : fmt::format(" and {} others", outcome.missing.size() - 1));
+        "%{}{} did not run\n", outcome->missing.front()->name(),
+        outcome->missing.size() == 1 ? "" : fmt::format(" and {} others", outcome->missing.size() - 1));
   return absl::OkStatus();
 }
 
@@ -158,6 +161,7 @@ void Trace(const TraceFlags& flags, const std::string& file, FileResult& result)
   CustomCalls custom_calls;
   if (!AddCustomCalls(flags.custom_calls, flags.common, custom_calls, result)) return;
   TraceFlags local = flags;
+  local.evaluate.observer = result.progress;
   if (!flags.custom_calls.empty()) local.evaluate.custom_calls = &custom_calls;
   if (!result.Accept(RequireElements(loaded), file)) return;
   const absl::StatusOr<debug::WatchedArguments> arguments =

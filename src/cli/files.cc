@@ -11,9 +11,11 @@
 
 #include "base/status.h"
 #include "cli/common.h"
+#include "cli/interrupt.h"
 #include "fmt/format.h"
 #include "hlo_run/module_file.h"
 #include "nlohmann/json.hpp"
+#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {
@@ -82,10 +84,11 @@ bool ForEachModule(const CommonOptions& options, const std::string& file, bool j
     } else {
       result.Fail(ExitFor(modules.status()), fmt::format("hlo-run: error: {}", Message(modules.status())));
     }
+    result.diagnostics += InterruptText(progress ? &*progress : nullptr);
     progress.reset();  // Erases the progress line before anything else is printed.
     worst = std::max(worst, result.exit);
     if (i > 0 && !json) result.text = options.separator + result.text;
-    if (!WriteResult(result, std::move(line), json)) return false;
+    if (!WriteResult(result, std::move(line), json) || IsInterrupted()) return false;
   }
   return true;
 }

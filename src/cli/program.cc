@@ -9,11 +9,13 @@
 #include "CLI/CLI.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/interrupt.h"
 #include "cli/launched.h"
 #include "cli/usage.h"
 #include "fmt/format.h"
 #include "hlo_run/version.h"
 #include "mpi/launch.h"
+#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {
@@ -32,6 +34,7 @@ std::vector<std::string> WithSubcommand(const CLI::App& program, int argc, char*
 }
 
 int RunCommand(int argc, char** argv) {
+  CatchInterrupts();
   CLI::App program("Evaluates, checks and prints XLA HLO modules.", "hlo-run");
   program.set_version_flag(
       "--version", [] { return ToString(GetBuildInfo()); },
@@ -41,7 +44,7 @@ int RunCommand(int argc, char** argv) {
       "hlo-run FILE is short for hlo-run run FILE.\n"
       "Exit status: 0 success; 1 a check failed; 2 bad usage or input; 3 valid, but not supported by this "
       "build;\n"
-      "4 a limit was reached (memory, time, steps, a full disk).\n"
+      "4 a limit was reached (memory, time, steps, a full disk); 130 Ctrl-C ended it.\n"
       "Examples:\n"
       "  hlo-run m.hlo --input x.npy\n"
       "  hlo-run m.hlo --random 1 --output result.npz\n"
@@ -78,7 +81,7 @@ int RunCommand(int argc, char** argv) {
       exit_status = 2;
     }
   }
-  return CloseOutput(exit_status);
+  return CloseOutput(IsInterrupted() ? kInterrupted : exit_status);
 }
 
 }  // namespace

@@ -3,12 +3,15 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "cli/interrupt.h"
+
 namespace hlo::cli {
 
 int RunOnce(const CommonOptions& options, const std::function<void(FileResult&)>& work) {
   if (options.max_memory > 0) SetMemoryLimit(static_cast<int64_t>(options.max_memory));
   FileResult result;
   work(result);
+  result.diagnostics += InterruptText(nullptr);
   if (options.json) {
     Json line = {{"status", Name(result.exit)}, {"errors", result.errors}};
     line.update(result.extra);

@@ -17,6 +17,7 @@
 #include "hlo_run/parse.h"
 #include "hlo_run/print.h"
 #include "io/file.h"
+#include "observe/interrupt.h"
 
 namespace hlo::debug {
 namespace {
@@ -62,7 +63,7 @@ class CommandRun {
 
   // Returns the verdict of a shadow run: whether rounding errors explain the command's results.
   std::vector<OutputVerdict> JudgeRounding() const {
-    EvaluateOptions evaluate;
+    EvaluateOptions evaluate = {.cancel = &interrupt_flag};
     evaluate.max_seconds = options_.max_seconds;
     const absl::StatusOr<ShadowReport> report = RunShadow(*module_, arguments_, evaluate);
     return report.ok() ? Judge(*report, module_->module(), got_) : std::vector<OutputVerdict>();
@@ -225,9 +226,13 @@ absl::StatusOr<std::vector<AgainstResult>> CheckAgainst(const std::vector<std::s
   std::atomic<size_t> next = 0;
   std::mutex reporting;
   const auto run = [&] {
-    for (size_t i = next++; i < work.size(); i = next++) {
+    for (size_t i = next++; i < work.size() && !IsInterrupted(); i = next++) {
       results[i] =
           work[i].is_module ? RunOneModule(work[i].test.path, options) : RunOneCase(work[i].test, options);
+      if (IsInterrupted()) {
+        results[i] = {};
+        break;
+      }
       const std::lock_guard lock(reporting);
       if (options.report) options.report(results[i]);
     }
@@ -237,6 +242,8 @@ absl::StatusOr<std::vector<AgainstResult>> CheckAgainst(const std::vector<std::s
   std::vector<std::thread> threads;
   for (int i = 0; i < jobs; ++i) threads.emplace_back(run);
   for (std::thread& thread : threads) thread.join();
+  // After an interruption, the others have no verdict.
+  std::erase_if(results, [](const AgainstResult& result) { return result.path.empty(); });
   return results;
 }
 

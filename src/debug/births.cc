@@ -72,7 +72,7 @@ absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments
       if (HoldsSpecial(*leaf.value, births.nans, births.infinities)) return false;
     }
   }
-  SpecialDetector detector(births);
+  SpecialDetector detector(births, options.observer);
   EvaluateOptions watched = options;
   watched.observer = &detector;
   HLO_ASSIGN_OR_RETURN(Executable executable,

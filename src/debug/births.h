@@ -78,13 +78,22 @@ nlohmann::ordered_json ToJson(const BirthReport& report);
 // engine computes in bytecode are checked only when larger steps compute with them, or in results.
 class SpecialDetector : public Observer {
  public:
-  explicit SpecialDetector(const BirthOptions& options) : options_(options) {}
+  // `other` also sees the steps; it may be null.
+  explicit SpecialDetector(const BirthOptions& options, Observer* other = nullptr)
+      : options_(options), other_(other) {}
   bool needs_inner_steps() const override { return false; }
+  absl::Status BeforeStep(const StepView& step) override {
+    return other_ == nullptr ? absl::OkStatus() : other_->BeforeStep(step);
+  }
+  void Finish(const absl::Status& outcome) override {
+    if (other_ != nullptr) other_->Finish(outcome);
+  }
   absl::Status AfterStep(const StepView& step) override;
   bool found() const { return found_; }
 
  private:
   BirthOptions options_;
+  Observer* other_;
   bool found_ = false;
 };
 

@@ -11,12 +11,13 @@
 #include "debug/summary.h"
 #include "fmt/format.h"
 #include "io/file.h"
+#include "observe/interrupt.h"
 
 namespace hlo::debug {
 namespace {
 
 absl::StatusOr<Literal> RunCase(const TestCase& test, const JudgeOptions& options) {
-  EvaluateOptions evaluate;
+  EvaluateOptions evaluate = {.cancel = &interrupt_flag};
   evaluate.max_seconds = options.max_seconds;
   return RunOnAllDevices(test.module, test.inputs, options.engine, evaluate);
 }

@@ -12,13 +12,14 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/io.h"
+#include "observe/interrupt.h"
 
 namespace hlo::debug {
 
 struct DiffOptions {
   std::optional<CompareRule> rule;  // The tolerance for floats; by default DefaultCompareRule of their type.
   Engine engine = Engine::kFast;
-  EvaluateOptions evaluate;
+  EvaluateOptions evaluate = {.cancel = &interrupt_flag};
   int64_t max_bytes = int64_t{1} << 30;  // The size of the values that are compared in one run.
 };
 

@@ -18,6 +18,7 @@
 #include "hlo_run/parse.h"
 #include "io/file.h"
 #include "nlohmann/json.hpp"
+#include "observe/interrupt.h"
 
 namespace hlo::debug {
 namespace {
@@ -99,6 +100,7 @@ class Minimizer {
 
  private:
   bool IsPastDeadline() const {
+    if (IsInterrupted()) return true;
     return options_.max_seconds > 0 &&
            std::chrono::duration<double>(Clock::now() - start_).count() > options_.max_seconds;
   }
@@ -159,6 +161,7 @@ class Minimizer {
       return nullptr;
     ++judged_;
     if (judge_.Accepts(**candidate)) return *candidate;
+    if (IsInterrupted()) return nullptr;  // The judge did not decide.
     refused = hash;
     return nullptr;
   }

@@ -33,11 +33,18 @@ absl::flat_hash_set<const Computation*> ScalarComputations(const Module& module)
 
 class Tracer : public Observer {
  public:
+  // `other` also sees the steps; it may be null.
   Tracer(const TraceOptions& options, bool sees_scalars,
-         const std::function<absl::Status(const TraceRecord&)>& sink)
-      : options_(options), sees_scalars_(sees_scalars), sink_(sink) {}
+         const std::function<absl::Status(const TraceRecord&)>& sink, Observer* other)
+      : options_(options), sees_scalars_(sees_scalars), sink_(sink), other_(other) {}
 
   bool needs_scalar_steps() const override { return sees_scalars_; }
+  absl::Status BeforeStep(const StepView& step) override {
+    return other_ == nullptr ? absl::OkStatus() : other_->BeforeStep(step);
+  }
+  void Finish(const absl::Status& outcome) override {
+    if (other_ != nullptr) other_->Finish(outcome);
+  }
   absl::Status AfterStep(const StepView& step) override {
     const bool is_reference = step.kernel() == "reference";
     if (is_reference && !IsWanted(step.instruction())) return absl::OkStatus();
@@ -85,6 +92,7 @@ class Tracer : public Observer {
   const TraceOptions& options_;
   const bool sees_scalars_;
   const std::function<absl::Status(const TraceRecord&)>& sink_;
+  Observer* const other_;
   absl::flat_hash_set<const Instruction*> executed_, skipped_;
   absl::flat_hash_map<std::pair<const Instruction*, int64_t>, std::pair<std::vector<int64_t>, int64_t>>
       executions_;
@@ -139,7 +147,8 @@ absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const WatchedArg
                                    Engine engine, const EvaluateOptions& options, const TraceOptions& trace,
                                    const std::function<absl::Status(const TraceRecord&)>& sink) {
   TraceOutcome outcome;
-  Tracer first(trace, engine == Engine::kReference && NeedsScalarSteps(module, trace.selected), sink);
+  Tracer first(trace, engine == Engine::kReference && NeedsScalarSteps(module, trace.selected), sink,
+               options.observer);
   EvaluateOptions observed = options;
   observed.observer = &first;
   HLO_ASSIGN_OR_RETURN(outcome.result, RunExposed(module, arguments, engine, observed));
@@ -148,7 +157,7 @@ absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const WatchedArg
   absl::flat_hash_set<const Instruction*> rest = trace.selected;
   absl::erase_if(rest, [&](const Instruction* i) { return executed.contains(i); });
   if (engine == Engine::kFast && !rest.empty()) {
-    Tracer second(trace, NeedsScalarSteps(module, rest), sink);
+    Tracer second(trace, NeedsScalarSteps(module, rest), sink, options.observer);
     second.Skip(executed);
     second.set_count(first.count());
     observed.observer = &second;

@@ -80,8 +80,14 @@ absl::Status Progress::BeforeStep(const StepView& step) {
   return absl::OkStatus();
 }
 
-void Progress::Finish(const absl::Status& /*outcome*/) {
+std::string Progress::Text() const {
   const std::lock_guard lock(mutex_);
+  return cancelled_at_.empty() ? Line() : cancelled_at_;
+}
+
+void Progress::Finish(const absl::Status& outcome) {
+  const std::lock_guard lock(mutex_);
+  if (absl::IsCancelled(outcome)) cancelled_at_ = Line();
   instruction_.store(nullptr, std::memory_order_relaxed);
   loops_.clear();
 }

@@ -30,6 +30,9 @@ class Progress : public Observer, public ActivityListener {
   void Finish(const absl::Status& outcome) override;
   void OnActivity(const Activity& activity) override;
 
+  // Returns how far the work is, or was when a run was cancelled.
+  std::string Text() const;
+
  private:
   using Clock = std::chrono::steady_clock;
   void ShowUntilTheEnd(std::chrono::milliseconds delay, std::chrono::milliseconds interval);
@@ -48,7 +51,7 @@ class Progress : public Observer, public ActivityListener {
   mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable ended_;
   bool is_ended_ = false;
-  std::string loops_, activity_, amount_;
+  std::string loops_, activity_, amount_, cancelled_at_;
   ActivityScope scope_;
   std::thread thread_;
 };

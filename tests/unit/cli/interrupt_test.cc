@@ -1,0 +1,91 @@
+// Tests that an interrupted command ends with what is known so far.
+
+#include <filesystem>
+
+#include "cli_fixture.h"
+
+namespace hlo::cli_test {
+namespace {
+
+// Counts up to a limit that is never reached; %x changes in every iteration.
+constexpr char kLoop[] = R"(HloModule m
+body {
+  p = (s64[], f32[8]) parameter(0)
+  i = s64[] get-tuple-element(p), index=0
+  x = f32[8] get-tuple-element(p), index=1
+  one = s64[] constant(1)
+  n = s64[] add(i, one)
+  y = f32[8] sine(x)
+  ROOT r = (s64[], f32[8]) tuple(n, y)
+}
+test {
+  p = (s64[], f32[8]) parameter(0)
+  i = s64[] get-tuple-element(p), index=0
+  limit = s64[] constant(8000000000000)
+  ROOT c = pred[] compare(i, limit), direction=LT
+}
+ENTRY e {
+  zero = s64[] constant(0)
+  a = f32[8] parameter(0)
+  t = (s64[], f32[8]) tuple(zero, a)
+  w = (s64[], f32[8]) while(t), condition=test, body=body
+  ROOT r = f32[8] get-tuple-element(w), index=1
+}
+)";
+constexpr int kInterrupted = 130;
+
+class Interrupt : public Cli {
+ protected:
+  // Interrupts the command after two seconds.
+  Outcome Interrupted(const std::string& arguments) {
+    return RunShell("timeout --foreground --preserve-status -s INT -k 30 2 " + std::string(HLO_RUN_BINARY) +
+                    " " + arguments + " >" + Path("stdout"));
+  }
+};
+
+TEST_F(Interrupt, EndsRunsOfBothEngines) {
+  const std::string file = Write("m.hlo", kLoop);
+  for (const std::string engine : {"fast", "reference"}) {
+    const Outcome run = Interrupted("run " + file + " --random 1 --engine " + engine);
+    EXPECT_EQ(run.status, kInterrupted) << run.err;
+    EXPECT_HAS(run.err, "Ctrl-C again ends at once");
+    EXPECT_HAS(run.err, "interrupted");
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+TEST_F(Interrupt, KeepsTheValuesOfATrace) {
+  const std::string file = Write("m.hlo", kLoop);
+  const Outcome run =
+      Interrupted("trace " + file + " --random 1 --match '^y$' --max-records 3 -o " + Path("values.npz"));
+  EXPECT_EQ(run.status, kInterrupted) << run.err;
+  EXPECT_HAS(run.out, "%y = f32[8] sine");
+  EXPECT_TRUE(std::filesystem::exists(Path("values.npz")));
+}
+
+TEST_F(Interrupt, KeepsTheErrorsOfAShadowRun) {
+  const Outcome run = Interrupted("shadow " + Write("m.hlo", kLoop) + " --random 1");
+  EXPECT_EQ(run.status, kInterrupted) << run.err;
+  EXPECT_HAS(run.out, "%y sine");
+}
+
+TEST_F(Interrupt, KeepsTheSmallestCase) {
+  const std::string file = Write("m.hlo",
+                                 "ENTRY e { x = f32[8] parameter(0)  y = f32[8] sine(x)  "
+                                 "ROOT z = f32[8] negate(y) }");
+  const Outcome run =
+      Interrupted("minimize " + file + " --random 1 --jobs 1 --judge 'test -e " + Path("seen") +
+                  " && sleep 60; touch " + Path("seen") + "; test -e {}' -o " + Path("small"));
+  EXPECT_EQ(run.status, kInterrupted) << run.err;
+  EXPECT_HAS(run.out, "stopped early");
+  EXPECT_TRUE(std::filesystem::exists(Path("small") + "/module.hlo"));
+}
+
+TEST_F(Interrupt, KeepsTheVerdictsOfOtherImplementations) {
+  const std::string file = Write("m.hlo", "ENTRY e { ROOT x = f32[2] parameter(0) }");
+  const Outcome run = Interrupted("check " + file + " --against 'sleep 60; true {hlo} {inputs} {outputs}'");
+  EXPECT_EQ(run.status, kInterrupted) << run.err;
+}
+
+}  // namespace
+}  // namespace hlo::cli_test
