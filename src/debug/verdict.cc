@@ -71,6 +71,7 @@ void Fill(OutputVerdict& verdict, const ShadowValue& leaf, const Literal& got, c
   verdict.index = IndexOf(got, i);
   verdict.got = ElementText(got, i);
   verdict.declared = ElementText(leaf.declared, i);
+  verdict.is_discrete = !leaf.is_float();
   verdict.wide = WideAt(leaf, i);
   verdict.error_ulp = distance.error / distance.ulp;
   verdict.bound_ulp = distance.bound / distance.ulp;
@@ -162,6 +163,9 @@ std::string ToString(const OutputVerdict& verdict) {
   if (!verdict.problem.empty()) return text + ": " + verdict.problem + "\n";
   if (verdict.outside > 0)
     text += fmt::format("; {} element{} beyond the bound", verdict.outside, verdict.outside == 1 ? "" : "s");
+  if (verdict.is_discrete)
+    return text + fmt::format("\n  at {{{}}}: {}, here {}\n", fmt::join(verdict.index, ","), verdict.got,
+                              verdict.declared);
   return text + fmt::format(
                     "\n  at {{{}}}: {}, here {}, exactly {:.17g}: an error of {:.3g} ULP, bound {:.3g} ULP\n",
                     fmt::join(verdict.index, ","), verdict.got, verdict.declared, verdict.wide,

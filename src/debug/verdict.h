@@ -25,6 +25,7 @@ struct OutputVerdict {
   // The element with the largest error relative to its bound, and its values.
   std::vector<int64_t> index;
   std::string got, declared;
+  bool is_discrete = false;  // It is neither a float nor a complex number.
   double wide = 0;
   double error_ulp = 0, bound_ulp = 0;      // The error and the bound of that element.
   int64_t outside = 0;                      // The number of elements beyond their bounds.

@@ -11,6 +11,7 @@ import argparse
 import json
 import pathlib
 import subprocess
+import time
 
 
 def answer(words, timeout):
@@ -40,9 +41,23 @@ def shadow(binary, program, timeout):
     return found and found.get("shadow_s")
 
 
-def best(measure, rounds):
-    times = [time for time in (measure() for _ in range(rounds)) if time]
-    return min(times) if times else None
+def least(first, second):
+    return min(filter(None, [first, second]), default=None)
+
+
+def reference_times(options, program):
+    """Returns the times on the reference, with the check for NaNs, and of the shadow run; None for what takes too long."""
+    slow = watch = double = None
+    start = time.monotonic()
+    for number in range(options.rounds):
+        if number > 0 and time.monotonic() - start > options.timeout:
+            break
+        slow = least(slow, plain(options.binary, program, "reference", 1, options.timeout))
+        if slow is None:
+            break
+        watch = least(watch, watched(options.binary, program, "reference", 1, options.timeout))
+        double = least(double, shadow(options.binary, program, 12 * options.timeout))
+    return slow, watch, double
 
 
 def ratio(part, whole):
@@ -62,17 +77,13 @@ def main():
         fast = watch = before = None
         # Alternates, so that all programs run under the same load of the machine.
         for _ in range(options.rounds):
-            fast = min(filter(None, [fast, plain(options.binary, program, "fast", 5, options.timeout)]), default=None)
-            watch = min(filter(None, [watch, watched(options.binary, program, "fast", 5, options.timeout)]), default=None)
+            fast = least(fast, plain(options.binary, program, "fast", 5, options.timeout))
+            watch = least(watch, watched(options.binary, program, "fast", 5, options.timeout))
             if options.before:
-                before = min(filter(None, [before, plain(options.before, program, "fast", 5, options.timeout)]), default=None)
-        slow = plain(options.binary, program, "reference", 1, options.timeout)
-        row = [pathlib.Path(program).stem, f"{fast * 1e3:.3g}" if fast else "-", ratio(fast, before), ratio(watch, fast)]
-        if slow:
-            row += [f"{slow * 1e3:.4g}", ratio(best(lambda: watched(options.binary, program, "reference", 1, options.timeout), 1), slow),
-                    ratio(best(lambda: shadow(options.binary, program, 12 * options.timeout), 1), slow)]
-        else:
-            row += ["-", "-", "-"]
+                before = least(before, plain(options.before, program, "fast", 5, options.timeout))
+        slow, watched_slow, double = reference_times(options, program)
+        row = [pathlib.Path(program).stem, f"{fast * 1e3:.3g}" if fast else "-", ratio(fast, before), ratio(watch, fast),
+               f"{slow * 1e3:.4g}" if slow else "-", ratio(watched_slow, slow), ratio(double, slow)]
         print("| " + " | ".join(row) + " |", flush=True)
 
 
