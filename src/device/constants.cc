@@ -35,10 +35,13 @@ absl::StatusOr<const void*> Constants::On(Stream stream) const {
     void* memory = nullptr;
     HLO_RETURN_IF_ERROR(
         CudaStatus(cudaMalloc(&memory, state_->bytes.size()), "memory for a kernel's tables"));
+    // Streams do not wait for copies outside of them, and kernels on other streams may read the tables next.
+    cudaError_t error = cudaMemcpyAsync(memory, state_->bytes.data(), state_->bytes.size(),
+                                        cudaMemcpyHostToDevice, stream.handle);
+    if (error == cudaSuccess) error = cudaStreamSynchronize(stream.handle);
+    if (error != cudaSuccess) cudaFree(memory);
+    HLO_RETURN_IF_ERROR(CudaStatus(error, "a kernel's tables"));
     state_->on_device = memory;
-    HLO_RETURN_IF_ERROR(
-        CudaStatus(cudaMemcpy(memory, state_->bytes.data(), state_->bytes.size(), cudaMemcpyHostToDevice),
-                   "a kernel's tables"));
   }
   return state_->on_device;
 #else

@@ -32,6 +32,12 @@ absl::Status CudaStatus(int cuda_error, std::string_view doing) {
     case cudaErrorNoDevice:
       return absl::UnimplementedError(
           fmt::format("no GPU: the driver finds none ({})", cudaGetErrorName(error)));
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorNoKernelImageForDevice:
+      return absl::UnimplementedError(
+          fmt::format("{}: this build has no kernels for this GPU's compute capability: configure it with "
+                      "-DHLO_RUN_CUDA_ARCHITECTURES=native on this machine, or with the number ({})",
+                      doing, cudaGetErrorName(error)));
     // These errors are sticky: kernels report them asynchronously, and every later call on the device fails.
     case cudaErrorAssert:
     case cudaErrorECCUncorrectable:
@@ -146,7 +152,14 @@ class CudaGpu : public Gpu {
                             int64_t from_pitch, int64_t row_bytes, int64_t row_count) override {
     if (row_bytes == 0 || row_count == 0) return absl::OkStatus();
     const int number = properties_.number, other = source.properties().number;
-    if (number == other && row_count == 1) return Copy(to, from, row_bytes);
+    if (number != other) EnablePeer(other);
+    if (row_count == 1 || std::max(to_pitch, from_pitch) > kMaxPitch) {
+      for (int64_t row = 0; row < row_count; ++row) {
+        HLO_RETURN_IF_ERROR(CopyRowFrom(other, static_cast<std::byte*>(to) + row * to_pitch,
+                                        static_cast<const std::byte*>(from) + row * from_pitch, row_bytes));
+      }
+      return absl::OkStatus();
+    }
     const auto bytes = static_cast<size_t>(row_bytes), rows = static_cast<size_t>(row_count);
     const auto pitched = [&](const void* data, int64_t pitch) {
       return cudaPitchedPtr{const_cast<void*>(data), static_cast<size_t>(pitch), bytes, rows};
@@ -158,7 +171,6 @@ class CudaGpu : public Gpu {
           cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, bytes, rows, cudaMemcpyDeviceToDevice, stream_),
           doing);
     }
-    EnablePeer(other);
     cudaMemcpy3DPeerParms copy = {};
     copy.srcDevice = other;
     copy.srcPtr = pitched(from, from_pitch);
@@ -184,6 +196,13 @@ class CudaGpu : public Gpu {
 
  private:
   static constexpr int64_t kUnstagedBytes = 64 << 10;
+  static constexpr int64_t kMaxPitch = INT32_MAX;  // Of copies of several rows (cudaDeviceProp::memPitch).
+  absl::Status CopyRowFrom(int other, void* to, const void* from, int64_t byte_count) {
+    if (properties_.number == other) return Copy(to, from, byte_count);
+    return CudaStatus(
+        cudaMemcpyPeerAsync(to, properties_.number, from, other, static_cast<size_t>(byte_count), stream_),
+        fmt::format("copying {} bytes from GPU {} to GPU {}", byte_count, other, properties_.number));
+  }
   // Pinned memory for large copies. It is made when the first one needs it, because pinning takes
   // milliseconds.
   struct Staging {
@@ -212,13 +231,14 @@ class CudaGpu : public Gpu {
     cudaGetLastError();  // Another stream of this GPU may have enabled it already.
   }
 
-  // Threads without this device as their current one may enqueue copies on its stream.
+  // Threads of a pool select the device, because calls with another current device would create its context.
   class Transfer : public PieceTransfer {
    public:
     Transfer(CudaGpu& gpu, std::byte* device, cudaMemcpyKind kind)
         : gpu_(gpu), device_(device), kind_(kind) {}
     std::byte* memory(int slot) override { return gpu_.staging_.data + slot * kPieceBytes; }
     absl::Status Start(int slot, int64_t offset, int64_t byte_count) override {
+      HLO_RETURN_IF_ERROR(gpu_.MakeCurrent());
       std::byte *device = device_ + offset, *host = memory(slot);
       const bool to_host = kind_ == cudaMemcpyDeviceToHost;
       HLO_RETURN_IF_ERROR(CudaStatus(cudaMemcpyAsync(to_host ? host : device, to_host ? device : host,
@@ -228,6 +248,7 @@ class CudaGpu : public Gpu {
                         "recording the end of a copy");
     }
     absl::Status Wait(int slot) override {
+      HLO_RETURN_IF_ERROR(gpu_.MakeCurrent());
       return CudaStatus(cudaEventSynchronize(gpu_.staging_.free[slot]), "waiting for a copy");
     }
 

@@ -202,9 +202,11 @@ absl::Status GpuExecutor::RunKernels(const plan::Step& step) {
   }
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what)) {
     const std::optional<plan::GpuStep::WithEpilogue>& fused = state.gpu->with_epilogue;
-    if (fused.has_value() && !OverwritesOperands(*kernel, fused->result)) {
-      states_.at(fused->loop).is_done = true;
-      return RunKernel(fused->operands, {fused->result}, fused->kernel);
+    if (fused.has_value()) {
+      // A run that failed may have left it true.
+      bool& is_done = states_.at(fused->loop).is_done;
+      is_done = !OverwritesOperands(*kernel, fused->result);
+      if (is_done) return RunKernel(fused->operands, {fused->result}, fused->kernel);
     }
     if (CanRunKernel(state)) return RunKernel(kernel->operands, kernel->results, *state.gpu->kernel);
     return RunKernelOnCpu(step, *kernel, state);

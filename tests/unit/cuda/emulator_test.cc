@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/cuda/launch/launch.h"
 
 namespace hlo::cuda::emulator_test {
 namespace {
@@ -227,6 +228,13 @@ TEST(Emulator, CountsWithAtomics) {
   EXPECT_EQ(count, 1024u);
   EXPECT_EQ(most, 15u);
   EXPECT_EQ(least, 5u);
+}
+
+TEST(Emulator, RefusesLaunchesThatAGpuWouldRefuse) {
+  EXPECT_TRUE(CheckLaunch({{0x7fffffffu, 65535, 65535}, 256}, 256).ok());
+  for (const Dim3 grid : {Dim3{0, 1, 1}, Dim3{1, 65536, 1}, Dim3{1, 1, 65536}, Dim3{0x80000000u, 1, 1}})
+    EXPECT_FALSE(CheckLaunch({grid, 256}, 256).ok());
+  EXPECT_FALSE(CheckLaunch({{1}, 288}, 256).ok());
 }
 
 }  // namespace

@@ -170,8 +170,8 @@ std::optional<Im2colGemm> DescribeGemm(const Gemm& p, const Im2colProblem& probl
                                                 ? OutputGradientOf(problem, OutputsOf(p), other_width, bytes)
                                                 : FilterOf(problem, OutputsOf(p), other_width, bytes);
   if (!patches.has_value() || !other.has_value()) return std::nullopt;
-  // Pixels of a row of the window overlap, which drivers may refuse.
-  if (problem.patches_offset.has_value() && !CanEncode(*patches)) return std::nullopt;
+  // Drivers may refuse pixels that overlap, as those of a row of the window do, and other strides.
+  if (!CanEncode(*patches) || !CanEncode(other->source)) return std::nullopt;
   Im2colGemm gemm;
   gemm.args.gemm.gemm = p;
   gemm.args.gemm.gemm.k = static_cast<uint32_t>(PaddedExtents(p, problem, bytes).k);

@@ -204,6 +204,7 @@ HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::Run(Env& env, const TmaGemmArg
     for (uint32_t t = 0; t < Tile::kStages && t < tiles; ++t)
       Copy(env, args, block, t, first, stages + t * Tile::kStageBytes, &full[t]);
   }
+  env.sync_warp();  // Barriers of the block are reached by whole warps.
   env.sync();
   float sums[kR][kC];
   HLO_UNROLL
@@ -227,6 +228,7 @@ HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::Run(Env& env, const TmaGemmArg
         env.sync();
         if (copies && t + Tile::kStages < tiles)
           Copy(env, args, block, t + Tile::kStages, first, now, &full[stage]);
+        env.sync_warp();
         if (++stage == Tile::kStages) {
           stage = 0;
           parity ^= 1;

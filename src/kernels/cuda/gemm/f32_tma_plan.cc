@@ -139,7 +139,7 @@ bool AddF32TmaGemm(const Gemm& p, const F32TmaTiling& tiling, StepList* list) {
   const std::optional<BoxSource> a = BoxesOf(p.a, {tiling.rows, 4, launch.a_is_mn_major}, p.m, p.k, p.batch);
   const std::optional<BoxSource> b =
       BoxesOf(p.b, {tiling.columns, 4, launch.b_is_mn_major}, p.n, p.k, p.batch);
-  if (!a.has_value() || !b.has_value()) return false;
+  if (!a.has_value() || !b.has_value() || !CanEncode(*a) || !CanEncode(*b)) return false;
   launch.args.gemm.gemm = p;
   launch.args.a.source = *a;
   launch.args.b.source = *b;

@@ -163,7 +163,7 @@ std::optional<TmaGemmArgs> WgmmaFor(const Gemm& p, const Source& a, const Source
       BoxesOf(a.operand, {WgmmaTile::kRows, form.element_bytes, a.is_mn_major}, p.m, p.k, p.batch);
   const std::optional<BoxSource> right =
       BoxesOf(b.operand, {WgmmaColumns(p, form.kind), form.element_bytes, b.is_mn_major}, p.n, p.k, p.batch);
-  if (!left.has_value() || !right.has_value()) return std::nullopt;
+  if (!left.has_value() || !right.has_value() || !CanEncode(*left) || !CanEncode(*right)) return std::nullopt;
   TmaGemmArgs args;
   args.a.source = *left;
   args.b.source = *right;

@@ -55,6 +55,7 @@ struct WgmmaGemm {
       }
       PublishBarriers(env);
     }
+    env.sync_warp();  // Barriers of the block are reached by whole warps.
     env.sync();
     if (env.thread() < 128) {
       ReleaseRegisters<40>(env);

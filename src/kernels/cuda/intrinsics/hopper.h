@@ -114,8 +114,10 @@ HLO_DEVICE void InitBarrier(DeviceEnv& env, uint64_t* barrier, uint32_t count) {
       asm volatile("mbarrier.init.shared::cta.b64 [%0],%1;" ::"r"(SharedAddress(env, barrier)), "r"(count)
                    : "memory");)
 }
+// Makes initialised barriers visible to other threads, after they synchronise, and to copies.
 HLO_DEVICE void PublishBarriers(DeviceEnv&) {
-  HLO_ON_HOPPER(asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");)
+  HLO_ON_HOPPER(asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::
+                                 : "memory");)
 }
 HLO_DEVICE void Arrive(DeviceEnv& env, uint64_t* barrier) {
   HLO_ON_HOPPER(

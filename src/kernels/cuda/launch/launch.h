@@ -23,10 +23,14 @@ int LaunchOnDevice(const LaunchShape& shape, const typename Kernel::Args& args, 
 // Converts a cudaError_t to a status that describes the launch.
 absl::Status LaunchStatus(int cuda_error, const LaunchShape& shape);
 
+// Returns Internal if a GPU would refuse the launch of a kernel with blocks of at most `max_threads`.
+absl::Status CheckLaunch(const LaunchShape& shape, uint32_t max_threads);
+
 template <class Kernel>
 absl::Status Launch(const LaunchShape& shape, const typename Kernel::Args& args, device::Stream stream) {
   static_assert(sizeof(typename Kernel::Args) <= 32764);
   if (stream.emulated) {
+    if (const absl::Status refused = CheckLaunch(shape, Kernel::kThreads); !refused.ok()) return refused;
     return Emulate(shape.grid, shape.threads, shape.shared_bytes, kSchedules[stream.schedule],
                    [&](HostEnv& env) { Kernel::Run(env, args); });
   }

@@ -32,6 +32,17 @@ absl::Status SortInBlocksOfShape(const BlockRadixSortArgs<Key>& args, device::St
 }
 
 template <class Key>
+int64_t SharedBytesBy(uint32_t length) {
+  const uint32_t staged = kWidestStaged * length;
+#define HLO_BYTES_IF_IT_FITS(Threads, Items, ...) \
+  if (length <= (Threads) * (Items))              \
+    return static_cast<int64_t>(BlockRadixSort<Key, true, Threads, Items>::SharedBytes(staged));
+  HLO_BLOCK_RADIX_SHAPES(HLO_BYTES_IF_IT_FITS, )
+#undef HLO_BYTES_IF_IT_FITS
+  return INT64_MAX;
+}
+
+template <class Key>
 absl::Status SortInBlocksBy(const SortKeysArgs& keys, uint32_t bits, const LineResults& results,
                             void* elements_out, device::Stream stream) {
   BlockRadixSortArgs<Key> args;
@@ -47,6 +58,12 @@ absl::Status SortInBlocksBy(const SortKeysArgs& keys, uint32_t bits, const LineR
 }
 
 }  // namespace
+
+int64_t BlockSortSharedBytes(uint32_t length, uint32_t bits) {
+  return bits <= 16   ? SharedBytesBy<uint16_t>(length)
+         : bits <= 32 ? SharedBytesBy<uint32_t>(length)
+                      : SharedBytesBy<uint64_t>(length);
+}
 
 absl::Status SortByNetwork(const SortKeysArgs& keys, const LineResults& results, device::Stream stream) {
   NetworkSortArgs args;

@@ -5,21 +5,29 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "kernels/cuda/sort/block_radix_sort.h"
 #include "kernels/cuda/sort/sort_plan.h"
 
 namespace hlo::cuda {
 namespace {
 
-std::string NameOf(const char* what, const SortPlan& plan) {
+uint32_t KeyBitsOf(const SortPlan& plan) {
   uint32_t bits = 0;
   for (const KeySource& source : plan.sources) bits += source.bits;
+  return bits;
+}
+
+std::string NameOf(const char* what, const SortPlan& plan) {
   const char* method = plan.method == SortMethod::kNetwork    ? "by networks"
                        : plan.method == SortMethod::kInBlocks ? "in blocks"
                                                               : "in sweeps";
-  return fmt::format("{} {}, keys of {} bits", what, method, bits);
+  return fmt::format("{} {}, keys of {} bits", what, method, KeyBitsOf(plan));
 }
 
-CudaKernel KernelOf(const char* what, SortPlan plan) {
+CudaKernel KernelOf(const char* what, SortPlan plan, const DeviceProperties& device) {
+  if (plan.method == SortMethod::kInBlocks &&
+      BlockSortSharedBytes(plan.lines.length, KeyBitsOf(plan)) > device.shared_bytes_per_block)
+    plan.method = SortMethod::kSweeps;
   CudaKernel kernel;
   kernel.name = NameOf(what, plan);
   kernel.workspace_bytes = plan.workspace_bytes();
@@ -33,7 +41,7 @@ CudaKernel KernelOf(const char* what, SortPlan plan) {
 
 }  // namespace
 
-std::optional<CudaKernel> FindSortKernel(const Instruction& sort, const DeviceProperties& /*device*/) {
+std::optional<CudaKernel> FindSortKernel(const Instruction& sort, const DeviceProperties& device) {
   const std::optional<std::vector<SortKey>> keys = MatchSortKeys(sort);
   if (!keys.has_value()) return std::nullopt;
   std::vector<ElementType> types;
@@ -41,10 +49,10 @@ std::optional<CudaKernel> FindSortKernel(const Instruction& sort, const DevicePr
   std::optional<SortPlan> plan =
       PlanSort(sort.operand(0)->shape().dims(), sort.Get<attr::dimensions>()[0], *keys, types);
   if (!plan.has_value()) return std::nullopt;
-  return KernelOf("sort", *std::move(plan));
+  return KernelOf("sort", *std::move(plan), device);
 }
 
-std::optional<CudaKernel> FindTopkKernel(const Instruction& topk, const DeviceProperties& /*device*/) {
+std::optional<CudaKernel> FindTopkKernel(const Instruction& topk, const DeviceProperties& device) {
   const Shape& shape = topk.operand(0)->shape();
   if (shape.rank() == 0 || !HasSortKey(shape.type()) || !topk.shape().IsTuple() ||
       !topk.shape().element(1).IsArray(ElementType::kS32))
@@ -53,7 +61,7 @@ std::optional<CudaKernel> FindTopkKernel(const Instruction& topk, const DevicePr
   std::optional<SortPlan> plan =
       PlanTopk(shape.dims(), key, shape.type(), topk.shape().element(0).dim(shape.rank() - 1));
   if (!plan.has_value()) return std::nullopt;
-  return KernelOf("topk", *std::move(plan));
+  return KernelOf("topk", *std::move(plan), device);
 }
 
 }  // namespace hlo::cuda
