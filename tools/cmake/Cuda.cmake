@@ -58,3 +58,6 @@ else()
 endif()
 # Contraction stays off, so that elementwise operations have the bits of the other engines.
 set(HLO_CUDA_EXACT --fmad=false -ftz=false -prec-div=true -prec-sqrt=true)
+# With HLO_RUN_EMULATOR_CHECKS the compiler calls functions of kernels/cuda/emulator/access_checks.cc at each access.
+set(HLO_EMULATOR_CHECKS -fsanitize=thread -fsanitize=alignment -U__SANITIZE_THREAD__ --param=tsan-instrument-func-entry-exit=0
+  -Wno-tsan)

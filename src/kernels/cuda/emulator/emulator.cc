@@ -87,6 +87,9 @@ struct Fiber {
   uint64_t generation = 0;  // The group's generation at the start of the wait.
   std::vector<Copy> copies;
   int64_t commits = 0;
+#ifdef HLO_RUN_EMULATOR_CHECKS
+  AccessClock clock;
+#endif
 
   ~Fiber() {
     if (stack != nullptr) munmap(stack, kStackBytes);
@@ -182,6 +185,10 @@ void Machine::Enter(unsigned low, unsigned high) {
 #ifdef __SANITIZE_ADDRESS__
   __sanitizer_finish_switch_fiber(nullptr, &machine.scheduler_stack_, &machine.scheduler_stack_size_);
 #endif
+#ifdef HLO_RUN_EMULATOR_CHECKS
+  fiber->clock.stack = static_cast<const std::byte*>(fiber->stack);
+  fiber->clock.stack_end = fiber->clock.stack + kStackBytes;
+#endif
   while (true) {
     HostEnv env(*fiber);
     (*machine.body_)(env);
@@ -197,7 +204,13 @@ void Machine::SwitchToFiber(Fiber& fiber) {
 #ifdef __SANITIZE_ADDRESS__
   __sanitizer_start_switch_fiber(&scheduler_fake_stack_, fiber.stack, kStackBytes);
 #endif
+#ifdef HLO_RUN_EMULATOR_CHECKS
+  SetAccessingFiber(&fiber);
+#endif
   swapcontext(&scheduler_, &fiber.context);
+#ifdef HLO_RUN_EMULATOR_CHECKS
+  SetAccessingFiber(nullptr);
+#endif
 #ifdef __SANITIZE_ADDRESS__
   __sanitizer_finish_switch_fiber(scheduler_fake_stack_, nullptr, nullptr);
 #endif
@@ -261,6 +274,7 @@ void Machine::StartBlock(Resident& resident, uint64_t number) {
                     static_cast<uint32_t>(number / grid_.x / grid_.y)};
   resident.is_active = true;
   std::fill_n(resident.shared(), shared_bytes_, kPoison);
+  ForgetAccesses(resident.shared(), shared_bytes_);
   resident.live = threads_;
   resident.group = {};
   resident.warps.assign(threads_ / kWarpSize, {});
@@ -271,6 +285,12 @@ void Machine::StartBlock(Resident& resident, uint64_t number) {
     fiber.waiting = SyncOp::kNone;
     fiber.copies.clear();
     fiber.commits = 0;
+#ifdef HLO_RUN_EMULATOR_CHECKS
+    fiber.clock.block = static_cast<uint16_t>(number);
+    fiber.clock.thread = static_cast<uint16_t>(t);
+    fiber.clock.syncs = fiber.clock.warp_syncs = 0;
+    fiber.clock.unchecked = 0;
+#endif
   }
 }
 
@@ -338,6 +358,9 @@ absl::Status Machine::Run(Dim3 grid, uint32_t threads, size_t shared_bytes, Sche
   random_.seed(schedule.seed);
   body_ = &body;
   failure_.clear();
+#ifdef HLO_RUN_EMULATOR_CHECKS
+  StartLaunchChecks();
+#endif
   order_.resize(threads);
   std::iota(order_.begin(), order_.end(), 0u);
   std::vector<uint64_t> blocks(uint64_t{grid.x} * grid.y * grid.z);
@@ -355,6 +378,10 @@ absl::Status Machine::Run(Dim3 grid, uint32_t threads, size_t shared_bytes, Sche
 }
 
 }  // namespace
+
+#ifdef HLO_RUN_EMULATOR_CHECKS
+AccessClock& ClockOf(Fiber& fiber) { return fiber.clock; }
+#endif
 
 uint32_t Thread(const Fiber& fiber) { return fiber.thread; }
 uint32_t Threads(const Fiber& fiber) { return fiber.machine->threads_; }
@@ -376,6 +403,10 @@ void Synchronize(Fiber& fiber, SyncOp sync_op) {
   ++group.arrived;
   machine.Arrive(group, sync_op == SyncOp::kSync ? fiber.home->live : kWarpSize);
   machine.SwitchToScheduler(fiber);
+#ifdef HLO_RUN_EMULATOR_CHECKS
+  if (sync_op == SyncOp::kSync) ++fiber.clock.syncs;
+  if (sync_op == SyncOp::kSyncWarp) ++fiber.clock.warp_syncs;
+#endif
 }
 
 const std::byte* Exchange(Fiber& fiber, SyncOp sync_op, const void* value, size_t byte_count) {
@@ -400,6 +431,7 @@ void CopyAsync(Fiber& fiber, void* shared, const void* global, int bytes, int va
     machine.Fail(fiber, "copy_async of {} bytes from an address that is not aligned to them", bytes);
   if (valid_bytes < 0 || valid_bytes > bytes)
     machine.Fail(fiber, "copy_async of {} bytes, {} of them valid", bytes, valid_bytes);
+  NoteAccess(to, bytes, Access::kWrite);
   std::fill_n(to, bytes, kPoison);
   fiber.copies.push_back({to, from, bytes, valid_bytes, fiber.commits});
 }
@@ -409,6 +441,7 @@ void Commit(Fiber& fiber) { ++fiber.commits; }
 void Wait(Fiber& fiber, int newest) {
   std::erase_if(fiber.copies, [&](const Copy& copy) {
     if (copy.group >= fiber.commits - newest) return false;
+    NoteAccess(copy.to, copy.bytes, Access::kWrite);
     if (copy.valid_bytes > 0) std::memcpy(copy.to, copy.from, copy.valid_bytes);
     std::fill_n(copy.to + copy.valid_bytes, copy.bytes - copy.valid_bytes, std::byte{0});
     return true;

@@ -6,13 +6,15 @@
 //   * threads run until they synchronise, in a configurable order: a missing barrier makes the result depend
 //     on the schedule;
 //   * deadlocks are reported with the places where threads wait.
-// It does not detect missing fences or memory-order bugs.
+// It does not detect missing fences or memory-order bugs. Builds with HLO_RUN_EMULATOR_CHECKS detect races
+// and misaligned accesses too (access_checks.h).
 
 #include <cstring>
 #include <type_traits>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "kernels/cuda/emulator/access_checks.h"
 #include "kernels/cuda/intrinsics/portable.h"
 
 namespace hlo::cuda {
@@ -105,29 +107,20 @@ class HostEnv {
     return *p;
   }
 
-  // These operations are atomic because a fiber runs until it waits.
   template <class T>
   T atomic_add(T* p, std::type_identity_t<T> v) const {
-    const T old = *p;
-    *p = old + v;
-    return old;
+    return Update(p, [&](T old) { return static_cast<T>(old + v); });
   }
   template <class T>
   T atomic_max(T* p, std::type_identity_t<T> v) const {
-    const T old = *p;
-    if (v > old) *p = v;
-    return old;
+    return Update(p, [&](T old) { return v > old ? v : old; });
   }
   template <class T>
   T atomic_min(T* p, std::type_identity_t<T> v) const {
-    const T old = *p;
-    if (v < old) *p = v;
-    return old;
+    return Update(p, [&](T old) { return v < old ? v : old; });
   }
   uint32_t atomic_or(uint32_t* p, uint32_t v) const {
-    const uint32_t old = *p;
-    *p = old | v;
-    return old;
+    return Update(p, [&](uint32_t old) { return old | v; });
   }
 
   void fence() const {}
@@ -136,15 +129,28 @@ class HostEnv {
   // Yields to other fibers: the flag may be set by a thread of the same block, or of an earlier one.
   template <class T>
   T load_volatile(const T* p) const {
+    const emulator::Unchecked unchecked(fiber_);
     emulator::Spin(fiber_);
     return *p;
   }
   template <class T>
   void store_volatile(T* p, T v) const {
-    *p = v;
+    Update(p, [&](T) { return v; });
   }
+  // The emulator's own accesses are not checked while the result exists.
+  emulator::Unchecked unchecked() const { return emulator::Unchecked(fiber_); }
 
  private:
+  // Atomic because a fiber runs until it waits.
+  template <class T, class F>
+  T Update(T* p, F&& f) const {
+    emulator::NoteAccess(p, sizeof(T), emulator::Access::kAtomic);
+    const emulator::Unchecked unchecked(fiber_);
+    const T old = *p;
+    *p = f(old);
+    return old;
+  }
+
   int Lane() const { return static_cast<int>(thread() % kWarpSize); }
 
   template <class T>

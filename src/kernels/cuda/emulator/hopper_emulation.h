@@ -24,11 +24,13 @@ struct WarpgroupMma<HostEnv> {
   void Begin() {}
   template <MmaKind kKind, bool kRowsA, bool kRowsB, uint32_t kSums>
   void Multiply(GroupSum<kKind> (&d)[kSums], MatrixDescriptor a, MatrixDescriptor b, bool adds) {
+    [[maybe_unused]] const auto unchecked = env.unchecked();
     pending.push_back({d, a, b, kKind, 2 * kSums, kRowsA, kRowsB, adds, group});
   }
   void Commit() { ++group; }
   template <int kNewest>
   void Wait() {
+    [[maybe_unused]] const auto unchecked = env.unchecked();
     size_t done = 0;
     for (; done < pending.size() && pending[done].group < group - kNewest; ++done) Execute(pending[done]);
     pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(done));

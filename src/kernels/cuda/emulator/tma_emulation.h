@@ -41,17 +41,20 @@ inline std::multimap<uint64_t*, PendingBox>& PendingBoxes() {
   return boxes;
 }
 
-inline void InitBarrier(HostEnv&, uint64_t* barrier, uint32_t count) {
+inline void InitBarrier(HostEnv& env, uint64_t* barrier, uint32_t count) {
+  [[maybe_unused]] const auto unchecked = env.unchecked();
   *BarrierAt(barrier) = {static_cast<uint8_t>(count), static_cast<uint8_t>(count), 0, 0};
   PendingBoxes().erase(barrier);
 }
 inline void PublishBarriers(HostEnv&) {}
 inline void Arrive(HostEnv& env, uint64_t* barrier) {
+  [[maybe_unused]] const auto unchecked = env.unchecked();
   if (BarrierAt(barrier)->pending == 0) env.fail("arrives at an mbarrier whose phase has all arrivals");
   --BarrierAt(barrier)->pending;
   BarrierAt(barrier)->CompleteIfDone();
 }
 inline void ArriveExpecting(HostEnv& env, uint64_t* barrier, uint32_t bytes) {
+  [[maybe_unused]] const auto unchecked = env.unchecked();
   BarrierAt(barrier)->missing_bytes += static_cast<int32_t>(bytes);
   Arrive(env, barrier);
 }
@@ -97,8 +100,12 @@ inline bool IsInBoundingBox(const BoxSource& s, uint32_t x, int64_t coordinate) 
 }
 
 inline void StartCopy(HostEnv& env, const PendingBox& box, uint64_t* barrier) {
+  [[maybe_unused]] const auto unchecked = env.unchecked();
   if (const char* error = EncodingError(box.source)) env.fail(error);
   if (box.address % 128 != 0) env.fail("a box goes to a place that is not aligned to 128 bytes");
+  // Earlier reads must have happened before. Threads wait for the barrier to read what is written.
+  emulator::NoteAccess(box.to, BoxBytes(box.source), emulator::Access::kWrite);
+  emulator::ForgetAccesses(box.to, BoxBytes(box.source));
   std::memset(box.to, 0xff, BoxBytes(box.source));
   PendingBoxes().emplace(barrier, box);
 }
@@ -176,6 +183,7 @@ inline void Deliver(const PendingBox& box) {
 }
 
 inline void WaitFor(HostEnv& env, uint64_t* barrier, uint32_t parity) {
+  [[maybe_unused]] const auto unchecked = env.unchecked();
   for (auto [box, end] = PendingBoxes().equal_range(barrier); box != end; box = PendingBoxes().erase(box)) {
     Deliver(box->second);
     BarrierAt(barrier)->missing_bytes -= static_cast<int32_t>(BoxBytes(box->second.source));
