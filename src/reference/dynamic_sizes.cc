@@ -257,7 +257,8 @@ std::vector<ReshapeGroup> ReshapeGroups(absl::Span<const int64_t> in, absl::Span
 }
 
 // Sizes in a group scale with the operand's run-time size, rounded down. If the result has several dimensions
-// in the group, the change applies to `inferred_dimension`, or else the dynamic dimension, or else the first.
+// in the group, the change applies to `inferred_dimension`, or else the dynamic dimension, or else the first,
+// without those of size 1.
 absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& bounds,
                                    absl::Span<const int64_t> actual) {
   const Shape& declared = reshape.shape();
@@ -274,8 +275,9 @@ absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& boun
       continue;
     }
     int64_t changing = group.out;
+    while (changing + 1 < group.out_end && result[changing] == 1) ++changing;
     for (int64_t o = group.out_end - 1; o >= group.out; --o) {
-      if (declared.IsDynamic(o)) changing = o;
+      if (declared.IsDynamic(o) && result[o] != 1) changing = o;
     }
     if (group.out <= inferred && inferred < group.out_end) changing = inferred;
     if (group.out == group.out_end) {
