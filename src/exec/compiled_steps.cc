@@ -3,7 +3,7 @@
 #include <variant>
 #include <vector>
 
-#include "plan/plan_code.h"
+#include "plan/cpu/plan_code.h"
 #include "plan/visit.h"
 
 namespace hlo::exec {

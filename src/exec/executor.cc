@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "kernels/cpu/loops/block_loop.h"
-#include "plan/plan_code.h"
+#include "plan/cpu/plan_code.h"
 #include "types/index.h"
 #include "types/memory_use.h"
 

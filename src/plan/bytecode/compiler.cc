@@ -13,8 +13,8 @@
 #include "plan/bytecode/frame_allocator.h"
 #include "plan/bytecode/load_cse.h"
 #include "plan/bytecode/stable_slots.h"
+#include "plan/cpu/plan_code.h"
 #include "plan/memory/aliasing.h"
-#include "plan/plan_code.h"
 #include "plan/select/library_kernels.h"
 #include "plan/visit.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "plan/plan_code.h"
+#include "plan/cpu/plan_code.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {

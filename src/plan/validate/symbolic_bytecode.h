@@ -8,8 +8,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "kernels/cpu/bytecode/decode.h"
+#include "plan/cpu/plan_code.h"
 #include "plan/plan.h"
-#include "plan/plan_code.h"
 #include "plan/validate/symbolic_memory.h"
 #include "plan/validate/symbolic_steps.h"
 

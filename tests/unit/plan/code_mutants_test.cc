@@ -16,9 +16,9 @@
 #include "hlo_run/execute.h"
 #include "kernels/cpu/bytecode/decode.h"
 #include "kernels/cpu/bytecode/opcodes.h"
+#include "plan/cpu/plan_code.h"
 #include "plan/make_plan.h"
 #include "plan/plan.h"
-#include "plan/plan_code.h"
 #include "plan/validate/bytecode_verifier.h"
 #include "reference/obstacles.h"
 
