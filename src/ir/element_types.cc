@@ -93,4 +93,14 @@ bool MixesTypes(const Instruction& instruction) {
   }
 }
 
+bool FftKeepsPrecision(const Instruction& fft) {
+  const ElementType input = fft.operand(0)->shape().type(), output = fft.shape().type();
+  const FftType type = fft.Get<attr::fft_type>();
+  const bool is_double = input == ElementType::kF64 || input == ElementType::kC128;
+  const ElementType real = is_double ? ElementType::kF64 : ElementType::kF32,
+                    complex = is_double ? ElementType::kC128 : ElementType::kC64;
+  return input == (type == FftType::kRfft ? real : complex) &&
+         output == (type == FftType::kIrfft ? real : complex);
+}
+
 }  // namespace hlo

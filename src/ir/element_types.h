@@ -17,4 +17,7 @@ ElementType TypeToMove(const Instruction& instruction, int64_t k);
 // True if the instruction needs these conversions.
 bool MixesTypes(const Instruction& instruction);
 
+// True if an fft transforms between f32 and c64, or between f64 and c128.
+bool FftKeepsPrecision(const Instruction& fft);
+
 }  // namespace hlo

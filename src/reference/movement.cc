@@ -48,14 +48,6 @@ Index MajorToMinor(const Shape& shape) {
   return Index(layout.minor_to_major.rbegin(), layout.minor_to_major.rend());
 }
 
-// True if elements are contiguous in the order of dimensions: no tiles and no E(n) wider than the type.
-bool IsUntiled(const Shape& shape) {
-  const Layout* layout = shape.layout();
-  return layout == nullptr ||
-         (layout->tiles.empty() &&
-          (layout->element_size_in_bits == 0 || layout->element_size_in_bits == PackedBits(shape.type())));
-}
-
 // Returns the sizes that determine element positions, from major to minor; dimensions of size 1 do not matter
 // unless a tile covers them.
 Index SizesInMemory(const Shape& shape) {

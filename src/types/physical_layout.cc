@@ -209,6 +209,14 @@ void PhysicalLayout::Load(const std::byte* slots, std::byte* elements) const {
   }
 }
 
+bool IsUntiled(const Shape& shape) {
+  const Layout* layout = shape.layout();
+  return layout == nullptr ||
+         (layout->tiles.empty() && layout->split_configs.empty() &&
+          layout->tail_padding_alignment_in_elements == 1 &&
+          (layout->element_size_in_bits == 0 || layout->element_size_in_bits == PackedBits(shape.type())));
+}
+
 Tile TileOfPaddedDimensions(absl::Span<const int64_t> minor_to_major,
                             absl::Span<const int64_t> padded_dimensions) {
   Tile tile;

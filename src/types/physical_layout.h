@@ -66,6 +66,10 @@ class PhysicalLayout {
   int64_t slots_byte_count_ = 0;
 };
 
+// True if elements are contiguous in the order of dimensions: without tiles, padding, parts in several
+// memories, or slots that are wider than an element.
+bool IsUntiled(const Shape& shape);
+
 // Returns the tile that is equivalent to `padded_dimensions`, an older form of layouts that padded each
 // logical dimension to a given size.
 Tile TileOfPaddedDimensions(absl::Span<const int64_t> minor_to_major,

@@ -1,11 +1,12 @@
 #include "plan/select/conditions.h"
 
 #include "absl/algorithm/container.h"
-#include "kernels/cpu/fft/fft.h"
+#include "ir/element_types.h"
 #include "loops/gemm_problem.h"
 #include "plan/codegen/scalar_code.h"
 #include "plan/codegen/scan_code.h"
 #include "reference/custom/matrix_calls.h"
+#include "types/physical_layout.h"
 
 namespace hlo::plan {
 
@@ -25,16 +26,10 @@ bool HasGemmTypes(const Instruction& instruction) {
                              instruction.shape().type());
 }
 
-bool HasFftTypes(const Instruction& fft) {
-  return cpu::FftSupports(fft.Get<attr::fft_type>(), fft.operand(0)->shape().type(), fft.shape().type());
-}
+bool HasFftTypes(const Instruction& fft) { return FftKeepsPrecision(fft); }
 
 bool HasUntiledLayouts(const Instruction& bitcast) {
-  return absl::c_all_of(std::initializer_list<const Instruction*>{&bitcast, bitcast.operand(0)},
-                        [](const Instruction* value) {
-                          const Layout* layout = value->shape().layout();
-                          return layout == nullptr || layout->tiles.empty();
-                        });
+  return IsUntiled(bitcast.shape()) && IsUntiled(bitcast.operand(0)->shape());
 }
 
 bool KeepsType(const Instruction& gather) {

@@ -363,14 +363,6 @@ void Transform(const DenseArray& input, FftType type, int64_t rank, void* out,
 
 }  // namespace
 
-bool FftSupports(FftType type, ElementType input, ElementType output) {
-  const bool is_double = input == ElementType::kF64 || input == ElementType::kC128;
-  const ElementType real = is_double ? ElementType::kF64 : ElementType::kF32,
-                    complex = is_double ? ElementType::kC128 : ElementType::kC64;
-  return input == (type == FftType::kRfft ? real : complex) &&
-         output == (type == FftType::kIrfft ? real : complex);
-}
-
 void Fft(const DenseArray& input, FftType type, absl::Span<const int64_t> length, void* out,
          ElementType out_type, absl::Span<const int64_t> out_dims) {
   const int64_t out_bytes = Product(out_dims) * ByteCount(out_type);

@@ -7,10 +7,8 @@
 
 namespace hlo::cpu {
 
-// Returns true for c64 with f32 and c128 with f64, in the order that the kind of transform requires.
-bool FftSupports(FftType type, ElementType input, ElementType output);
-
-// Transforms a shape-checked input over its last `length.size()` dimensions.
+// Transforms a shape-checked input over its last `length.size()` dimensions: f32 and c64, or f64 and c128
+// (FftKeepsPrecision).
 void Fft(const DenseArray& input, FftType type, absl::Span<const int64_t> length, void* out,
          ElementType out_type, absl::Span<const int64_t> out_dims);
 

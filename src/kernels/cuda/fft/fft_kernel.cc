@@ -7,19 +7,12 @@
 #include "base/status.h"
 #include "device/constants.h"
 #include "fmt/format.h"
+#include "ir/element_types.h"
 #include "kernels/cuda/fft/fft_plan.h"
 #include "kernels/cuda/launch/launch.h"
 
 namespace hlo::cuda {
 namespace {
-
-bool HasTypes(FftType type, ElementType input, ElementType output) {
-  const bool is_double = input == ElementType::kF64 || input == ElementType::kC128;
-  const ElementType real = is_double ? ElementType::kF64 : ElementType::kF32,
-                    complex = is_double ? ElementType::kC128 : ElementType::kC64;
-  return input == (type == FftType::kRfft ? real : complex) &&
-         output == (type == FftType::kIrfft ? real : complex);
-}
 
 absl::Status LaunchStep(const FftStep& step, bool is_double, Stream stream) {
   if (step.power_of_two != 0) {
@@ -45,7 +38,7 @@ absl::Status LaunchStep(const FftStep& step, bool is_double, Stream stream) {
 std::optional<CudaKernel> FindFftKernel(const Instruction& fft, const DeviceProperties& device) {
   const Shape& input = fft.operand(0)->shape();
   const FftType type = fft.Get<attr::fft_type>();
-  if (!HasTypes(type, input.type(), fft.shape().type())) return std::nullopt;
+  if (!FftKeepsPrecision(fft)) return std::nullopt;
   const bool is_double = ComponentType(input.type()) == ElementType::kF64;
   std::optional<FftPlan> made =
       PlanFft(type, is_double, input.dims(), fft.Get<attr::fft_length>(), device.shared_bytes_per_block);

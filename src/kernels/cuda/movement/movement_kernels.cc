@@ -16,6 +16,7 @@
 #include "kernels/cuda/vm/lower_loop.h"
 #include "types/index.h"
 #include "types/packing.h"
+#include "types/physical_layout.h"
 
 namespace hlo::cuda {
 namespace {
@@ -39,12 +40,6 @@ absl::StatusOr<LoweredProgram> CopyOf(ElementType type, const Index& dims, const
   program.Store(program.Load(access(0, from)), access(1, to));
   program.Finish();
   return LowerLoop(program, device);
-}
-
-bool IsUntiled(const Shape& shape) {
-  const Layout* layout = shape.layout();
-  return layout == nullptr || (layout->tiles.empty() && layout->split_configs.empty() &&
-                               layout->tail_padding_alignment_in_elements == 1);
 }
 
 // Returns nullopt if the bytes do not change.
