@@ -37,6 +37,7 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   explicit State(const CheckedModule& checked) : module(checked) {}
   CheckedModule module;
   plan::Plan plan;
+  std::shared_ptr<exec::CompiledSteps> compiled_steps;  // All executors share them.
   std::unique_ptr<exec::Executor> executor;
   std::unique_ptr<exec::GpuEngine> gpu_engine;  // Null: the reference runs the module.
   std::string fallback_reason;
@@ -45,12 +46,10 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   // send, recv); otherwise empty.
   std::vector<const Computation*> exchanging;
   // These describe a run on several devices: the computations that it may call, the groups of their
-  // collectives, their programs, and the executors of the devices, which share the plan and its compiled
-  // steps. RunDevices makes the latter three.
+  // collectives, their programs, and the executors of the devices. RunDevices makes the latter two.
   std::vector<const Computation*> computations;
   std::shared_ptr<const reference::Programs> programs;
   std::unique_ptr<const spmd::ExchangeTable> exchanges;
-  std::shared_ptr<exec::CompiledSteps> compiled_steps;
   std::vector<std::unique_ptr<exec::Executor>> device_executors;
   std::vector<std::unique_ptr<exec::GpuEngine>> device_gpu_engines;
 
@@ -143,10 +142,13 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
         plan::MakePlan(state->module, options.custom_calls, target, plan_options);
     if (plan.ok()) {
       state->plan = *std::move(plan);
-      if (gpu != nullptr)
+      if (gpu != nullptr) {
         state->gpu_engine = exec::MakeGpuEngine(state->module, state->plan, std::move(gpu));
-      else
-        state->executor = std::make_unique<exec::Executor>(state->module, state->plan);
+      } else {
+        state->compiled_steps = std::make_shared<exec::CompiledSteps>(state->plan);
+        state->executor =
+            std::make_unique<exec::Executor>(state->module, state->plan, nullptr, state->compiled_steps);
+      }
     } else if (absl::IsUnimplemented(plan.status())) {
       state->fallback_reason = Message(plan.status());
     } else {
@@ -229,8 +231,6 @@ spmd::SpreadRun Executable::State::StartOnRanks(spmd::Ranks& ranks,
 absl::Status Executable::State::PrepareRuns(int64_t device_count) {
   if (programs == nullptr) programs = std::make_shared<const reference::Programs>(computations, custom_calls);
   const auto count = static_cast<size_t>(device_count);
-  if (executor != nullptr && compiled_steps == nullptr)
-    compiled_steps = std::make_shared<exec::CompiledSteps>(plan);
   while (executor != nullptr && device_executors.size() < count)
     device_executors.push_back(std::make_unique<exec::Executor>(module, plan, programs, compiled_steps));
   while (gpu_engine != nullptr && device_gpu_engines.size() < count) {
@@ -290,7 +290,6 @@ bool Executable::State::NeedsReference(const EvaluateOptions& run_options) const
 absl::StatusOr<Literal> Executable::State::RunDevice(
     int64_t device, std::vector<Literal> arguments, const EvaluateOptions& options,
     absl::Span<const std::unique_ptr<exec::GpuEngine>> peers) {
-  const Deadline deadline(options.max_seconds, options.cancel);
   if (NeedsReference(options)) {
     reference::Evaluator evaluator(
         options.custom_calls == custom_calls
