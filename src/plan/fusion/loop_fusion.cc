@@ -134,74 +134,85 @@ bool LoopFusion::IsMostlyPadding(const Node& pad) const {
   return *ResultShape(graph_, pad).ElementCount() > 2 * *OperandShape(graph_, pad, 0).ElementCount();
 }
 
+LoopFusion::Traits LoopFusion::TraitsOf(const Node& node) const {
+  if (!enabled_ || node.results.size() != 1 || node.results[0] == kNoValue) return {};
+  Traits traits{.elementwise = IsElementwise(graph_, node), .affine = HasAffineIndexing(graph_, node)};
+  const bool gather = IsFusibleGather(graph_, node);
+  traits.window = IsDynamicSlice(node) || (gather && HasSingleIndexVector(node));
+  traits.costly_read = !traits.window && (gather || IsPad(node) || IsConcatenate(node));
+  return traits;
+}
+
+bool LoopFusion::AddPaths(const Node& node, const Traits& traits, const Uses::Use& use,
+                          std::vector<Path>* paths) const {
+  constexpr size_t kMaxPaths = 64;
+  if (use.node == nullptr || use.node->block != node.block || !CanFuseOperand(graph_, *use.node, use.operand))
+    return false;
+  const Node& user = *use.node;
+  const bool is_fused = fused_.contains(&user);
+  const bool user_elementwise = IsElementwise(graph_, user), user_affine = HasAffineIndexing(graph_, user);
+  const bool through_pad = IsPad(user) && is_fused, through_pieces = IsConcatenate(user) && is_fused;
+  if (through_pad && HasInteriorPadding(user)) return false;
+  // A reshape of such a value is stored anyway.
+  if (traits.costly_read && user_affine && IsNoOpReshape(user) && !is_fused) return false;
+  const bool scalar =
+      ResultShape(graph_, node).IsScalar() && !(user_elementwise && ResultShape(graph_, user).IsScalar());
+  const bool broadcasts = (user_affine && user.instruction->opcode() == Opcode::kBroadcast) ||
+                          (user_elementwise && scalar) || (through_pad && IsMostlyPadding(user));
+  const bool reindexes = user_affine || through_pad || through_pieces || (user_elementwise && scalar);
+  if (is_fused) {
+    for (Path path : paths_.at(&user)) {
+      path.identity &= !reindexes;
+      path.broadcasts |= broadcasts;
+      path.piece |= through_pieces;
+      paths->push_back(path);
+    }
+  } else if (user_elementwise || user_affine) {
+    paths->push_back({&user, 0, !reindexes, broadcasts});
+  } else {
+    const bool by_operand = user.instruction->opcode() != Opcode::kReduce;
+    paths->push_back({&user, by_operand ? use.operand : 0, true, false});
+  }
+  return paths->size() <= kMaxPaths;
+}
+
+bool LoopFusion::ShouldFuse(const Node& node, const Traits& traits, const std::vector<Path>& paths) const {
+  const bool computes = !traits.window && !(traits.affine && node.instruction->opcode() != Opcode::kIota);
+  if (computes && std::any_of(paths.begin(), paths.end(), [](const Path& p) { return p.piece; }))
+    return false;
+  if (traits.costly_read && !IsCheaperFused(node, paths)) return false;
+  if (!traits.elementwise) return true;
+  if (!IsComputedOnce(paths)) return false;
+  // Expensive loop-invariant nodes are hoisted as steps of their own.
+  const auto found = invariant_.find(&node);
+  if (found != invariant_.end() && found->second && !invariant_.contains(paths[0].root)) return false;
+  const auto size = sizes_.find(paths[0].root);
+  return size == sizes_.end() || size->second < kMaxOpsInLoop;
+}
+
 void LoopFusion::Visit(const Node& node) {
   if (node.kind != Node::Kind::kOp) return;
-  bool is_live = node.has_effect, can_fuse = node.results.size() == 1 && node.results[0] != kNoValue;
-  const bool elementwise = can_fuse && IsElementwise(graph_, node);
-  const bool affine = can_fuse && HasAffineIndexing(graph_, node);
-  const bool gather = can_fuse && IsFusibleGather(graph_, node);
-  const bool window = can_fuse && (IsDynamicSlice(node) || (gather && HasSingleIndexVector(node)));
-  // These cost more to read than a stored array.
-  const bool costly_read = can_fuse && !window && (gather || IsPad(node) || IsConcatenate(node));
-  can_fuse = (elementwise || affine || window || costly_read) && enabled_;
+  const Traits traits = TraitsOf(node);
+  bool is_live = node.has_effect;
+  bool can_fuse = traits.elementwise || traits.affine || traits.window || traits.costly_read;
   std::vector<Path> paths;
   for (ValueId result : node.results) {
     if (result == kNoValue) continue;
     for (const Uses::Use& use : uses_.of(result)) {
       if (use.node != nullptr && dead_.contains(use.node)) continue;
       is_live = true;
-      if (use.node == nullptr || use.node->block != node.block ||
-          !CanFuseOperand(graph_, *use.node, use.operand)) {
-        can_fuse = false;
-        continue;
-      }
-      const Node& user = *use.node;
-      const bool user_elementwise = IsElementwise(graph_, user),
-                 user_affine = HasAffineIndexing(graph_, user);
-      const bool through_pad = IsPad(user) && fused_.contains(&user);
-      if (through_pad && HasInteriorPadding(user)) can_fuse = false;
-      const bool through_pieces = IsConcatenate(user) && fused_.contains(&user);
-      // A reshape of such a value is stored anyway.
-      if (costly_read && user_affine && IsNoOpReshape(user) && !fused_.contains(&user)) can_fuse = false;
-      const bool scalar =
-          ResultShape(graph_, node).IsScalar() && !(user_elementwise && ResultShape(graph_, user).IsScalar());
-      const bool broadcasts = (user_affine && user.instruction->opcode() == Opcode::kBroadcast) ||
-                              (user_elementwise && scalar) || (through_pad && IsMostlyPadding(user));
-      const bool reindexes = user_affine || through_pad || through_pieces || (user_elementwise && scalar);
-      if (fused_.contains(&user)) {
-        for (Path path : paths_[&user]) {
-          path.identity &= !reindexes;
-          path.broadcasts |= broadcasts;
-          path.piece |= through_pieces;
-          paths.push_back(path);
-        }
-      } else if (user_elementwise || user_affine) {
-        paths.push_back({&user, 0, !reindexes, broadcasts});
-      } else {
-        const bool by_operand = user.instruction->opcode() != Opcode::kReduce;
-        paths.push_back({&user, by_operand ? use.operand : 0, true, false});
-      }
-      if (paths.size() > 64) can_fuse = false;
+      can_fuse = can_fuse && AddPaths(node, traits, use, &paths);
     }
   }
   if (!is_live) {
     dead_[&node] = 1;
     return;
   }
-  const bool computes = !window && !(affine && node.instruction->opcode() != Opcode::kIota);
-  const bool in_piece = std::any_of(paths.begin(), paths.end(), [](const Path& p) { return p.piece; });
-  if (!can_fuse || (computes && in_piece)) return;
-  if (costly_read && !IsCheaperFused(node, paths)) return;
-  if (elementwise) {
-    if (!IsComputedOnce(paths)) return;
-    // Expensive loop-invariant nodes are hoisted as steps of their own.
-    const auto found = invariant_.find(&node);
-    if (found != invariant_.end() && found->second && !invariant_.contains(paths[0].root)) return;
-    if (sizes_[paths[0].root] >= kMaxOpsInLoop) return;
-  }
-  if (!changes_.Allow("loop_fusion", node.instruction->name())) return;
-  if (elementwise) ++sizes_[paths[0].root];
-  if ((elementwise || costly_read) && IsComputedOnce(paths)) paths.resize(1);
+  if (!can_fuse || !ShouldFuse(node, traits, paths) ||
+      !changes_.Allow("loop_fusion", node.instruction->name()))
+    return;
+  if (traits.elementwise) ++sizes_[paths[0].root];
+  if ((traits.elementwise || traits.costly_read) && IsComputedOnce(paths)) paths.resize(1);
   fused_[&node] = 1;
   paths_[&node] = std::move(paths);
 }

@@ -40,6 +40,15 @@ class LoopFusion {
     bool piece = false;       // The path contains a concatenation, whose operands must be in memory.
     bool operator==(const Path&) const = default;
   };
+  // How a node can be computed in a loop; all false: it cannot.
+  struct Traits {
+    bool elementwise = false, affine = false, window = false;
+    bool costly_read = false;  // Costs more to read than a stored array.
+  };
+  Traits TraitsOf(const Node& node) const;
+  // Adds the paths by which loops read the node through this use. Returns false if they cannot compute it.
+  bool AddPaths(const Node& node, const Traits& traits, const Uses::Use& use, std::vector<Path>* paths) const;
+  bool ShouldFuse(const Node& node, const Traits& traits, const std::vector<Path>& paths) const;
   void Visit(const Node& node);
   void FindLoopInvariants();
   static bool IsComputedOnce(const std::vector<Path>& paths);

@@ -43,6 +43,7 @@ class LoopSteps {
   TileStep CopyOf(ValueId operand, ValueId result);
   // Returns the access to the updated window, whose positions the map gives.
   loops::Access WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const;
+  std::vector<loops::Reduction::Result> ReductionResults(const Node& node) const;
   // True if the second operand of the reduction is an iota along the dimension.
   bool IsIotaAlong(const Node& reduce, int64_t dimension) const;
   loops::LoopProgram SplitRows(const Node& node, int64_t dimension, int64_t parts);

@@ -27,70 +27,87 @@ int64_t PartCount(int64_t length) {
   return 1;
 }
 
+// The dimensions of a reduction's operands.
+struct ReduceDims {
+  std::vector<int64_t> kept, reduced;
+  int64_t kept_count = 1;
+  int64_t last = 0;            // The most minor dimension that is larger than 1.
+  bool minor_reduced = false;  // It is reduced, so that reduced elements are contiguous.
+  bool has_long_rows = false;  // Likewise, and a row is long enough for a loop of its own.
+
+  ReduceDims(const Shape& shape, IntList dimensions) {
+    const auto is_reduced = [&](int64_t d) {
+      return std::find(dimensions.begin(), dimensions.end(), d) != dimensions.end();
+    };
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      (is_reduced(d) ? reduced : kept).push_back(d);
+      if (!is_reduced(d)) kept_count *= shape.dim(d);
+    }
+    last = shape.rank() - 1;
+    while (last > 0 && shape.dim(last) == 1) --last;
+    minor_reduced = last >= 0 && is_reduced(last);
+    has_long_rows = minor_reduced && (shape.dim(last) >= 32 || kept_count < 256);
+  }
+};
+
 }  // namespace
+
+std::vector<loops::Reduction::Result> LoopSteps::ReductionResults(const Node& node) const {
+  const size_t count = node.operands.size() / 2;
+  std::vector<loops::Reduction::Result> results;
+  for (size_t k = 0; k < count; ++k) {
+    results.push_back({node.operands[count + k], node.results[k], ShapeOf(node.operands[count + k]).type(),
+                       ShapeOf(node.results[k]).type()});
+  }
+  return results;
+}
 
 ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   const Instruction& reduce = *node.instruction;
-  const size_t count = node.operands.size() / 2;
   const Shape& shape = ShapeOf(node.operands[0]);
-  const IntList reduced = reduce.Get<attr::dimensions>();
-  std::vector<int64_t> kept_dims, reduced_dims;
-  int64_t kept_count = 1;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    const bool is_reduced = std::find(reduced.begin(), reduced.end(), d) != reduced.end();
-    (is_reduced ? reduced_dims : kept_dims).push_back(d);
-    if (!is_reduced) kept_count *= shape.dim(d);
-  }
+  const ReduceDims dims(shape, reduce.Get<attr::dimensions>());
   // The reduction runs by rows if the reduced elements are contiguous.
-  int64_t last = shape.rank() - 1;
-  while (last > 0 && shape.dim(last) == 1) --last;
-  const bool minor_reduced = last >= 0 && std::find(reduced.begin(), reduced.end(), last) != reduced.end();
-  const bool short_rows = minor_reduced && shape.dim(last) < 32 && kept_count >= 256;
-  bool rows = code.grouping == loops::Grouping::kAny && ((minor_reduced && !short_rows) || kept_count == 1);
+  bool rows = code.grouping == loops::Grouping::kAny && (dims.has_long_rows || dims.kept_count == 1);
   int64_t parts = 1;
-  const bool may_pick = minor_reduced && !short_rows && reduced_dims.size() == 1 && IsIotaAlong(node, last);
   const ValueSet values_in =
       code.grouping != loops::Grouping::kNone || IsAssociative(reduce, code, ValueSet::kAll)
           ? ValueSet::kAll
           : ValueSet::kNumbers;
   ArgMinMaxRule rule;
   if (code.grouping == loops::Grouping::kNone) {
+    const bool may_pick = dims.has_long_rows && dims.reduced.size() == 1 && IsIotaAlong(node, dims.last);
     if (may_pick && (values_in == ValueSet::kAll || IsAssociative(reduce, code, values_in)))
       rule = FindArgMinMax(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), values_in);
     if (values_in == ValueSet::kAll) code.grouping = loops::Grouping::kNeighbours;
     // A single contiguous dimension is reduced.
     if (rule.pick != loops::Reduction::Pick::kNone)
       rows = true;
-    else if (values_in == ValueSet::kAll && minor_reduced &&
-             Product(shape.dims()) == kept_count * shape.dim(last))
-      parts = PartCount(shape.dim(last));
-  }
-  std::vector<loops::Reduction::Result> results;
-  for (size_t k = 0; k < count; ++k) {
-    results.push_back({node.operands[count + k], node.results[k], ShapeOf(node.operands[count + k]).type(),
-                       ShapeOf(node.results[k]).type()});
+    else if (values_in == ValueSet::kAll && dims.minor_reduced &&
+             Product(shape.dims()) == dims.kept_count * shape.dim(dims.last))
+      parts = PartCount(shape.dim(dims.last));
   }
   if (parts > 1) {
-    const int64_t length = shape.dim(last) / parts;
+    const int64_t length = shape.dim(dims.last) / parts;
     return {loops::ReduceProgram({{.combiner = std::move(code.code),
                                    .grouping = code.grouping,
                                    .fold = code.fold,
-                                   .results = std::move(results),
+                                   .results = ReductionResults(node),
                                    .part_length = length},
-                                  SplitRows(node, last, parts)})};
+                                  SplitRows(node, dims.last, parts)})};
   }
-  std::vector<int64_t> order = rows ? kept_dims : reduced_dims;
-  const auto outer = static_cast<int64_t>(order.size());
-  const std::vector<int64_t>& inner = rows ? reduced_dims : kept_dims;
+  const std::vector<int64_t>& outer = rows ? dims.kept : dims.reduced;
+  const std::vector<int64_t>& inner = rows ? dims.reduced : dims.kept;
+  std::vector<int64_t> order = outer;
   order.insert(order.end(), inner.begin(), inner.end());
-  LoopBuilder builder(graph_, fusion_, shape.dims(), order, outer);
-  for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
+  LoopBuilder builder(graph_, fusion_, shape.dims(), order, static_cast<int64_t>(outer.size()));
+  for (size_t k = 0; k < node.operands.size() / 2; ++k)
+    builder.program().Yield(builder.Value(node.operands[k]));
   return {loops::ReduceProgram(
       {{.rows = rows,
         .combiner = std::move(code.code),
         .grouping = code.grouping,
         .fold = code.fold,
-        .results = std::move(results),
+        .results = ReductionResults(node),
         .pick = rule.pick,
         .picks_last_value = rule.picks_last_value,
         .picks_among_numbers = values_in == ValueSet::kNumbers && rule.pick != loops::Reduction::Pick::kNone},

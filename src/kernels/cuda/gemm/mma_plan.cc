@@ -191,6 +191,87 @@ void AddPack(const Source& source, bool is_first_operand, StepList* list) {
   });
 }
 
+// A product on tensor cores, whose operands are in memory as their sources describe.
+struct TensorProduct {
+  TensorForm form;
+  Source a, b;
+  std::optional<TmaGemmArgs> wgmma;  // nullopt: warps multiply on their own.
+  bool exchanged = false;
+  uint32_t rows = MmaTile::kWidth, columns = MmaTile::kWidth, depth = 0, blocks = 0;
+
+  absl::Status Launch(const GemmArgs& args, device::Stream stream) const {
+    return wgmma.has_value() ? LaunchGroups(args, stream) : LaunchWarps(args, stream);
+  }
+
+ private:
+  absl::Status LaunchGroups(const GemmArgs& args, device::Stream stream) const {
+    TmaGemmArgs group = *wgmma;
+    group.gemm = args;
+    group.blocks = blocks;
+    const int64_t bytes = form.element_bytes;
+    group.a.source.data = static_cast<const std::byte*>(args.a) + bytes * a.operand.origin;
+    group.b.source.data = static_cast<const std::byte*>(args.b) + bytes * b.operand.origin;
+    const LaunchShape shape{Dim3{std::min<uint32_t>(blocks, form.multiprocessors)}, WgmmaTile::kThreads,
+                            WgmmaTile::SharedBytes(columns)};
+    return LaunchWgmma(KindOf(form, exchanged), a.is_mn_major, b.is_mn_major, columns, shape, group, stream);
+  }
+  absl::Status LaunchWarps(const GemmArgs& args, device::Stream stream) const {
+    MmaArgs warp;
+    static_cast<GemmArgs&>(warp) = args;
+    warp.kind = KindOf(form, exchanged);
+    warp.element_bytes = form.element_bytes;
+    const LaunchShape shape{Dim3{blocks}, MmaGemmKMajor::kThreads,
+                            MmaSharedBytes(a.is_mn_major, b.is_mn_major)};
+    return LaunchMma(a.is_mn_major, b.is_mn_major, shape, warp, stream);
+  }
+};
+
+// Chooses how operands are read, the kernel and its tile. Returns nullopt if tensor cores do not support the
+// product.
+std::optional<TensorProduct> TensorProductOf(const Gemm& p, const TensorForm& form, int64_t* workspace) {
+  const std::optional<Source> a = SourceOf(p.a, p.m, p, form, workspace);
+  const std::optional<Source> b = SourceOf(p.b, p.n, p, form, workspace);
+  if (!a.has_value() || !b.has_value()) return std::nullopt;
+  TensorProduct product{form, *a, *b, WgmmaFor(p, *a, *b, form), p.exchanged};
+  product.depth = MmaTile::kDepthBytes / form.element_bytes;
+  if (product.wgmma.has_value()) {
+    product.rows = WgmmaTile::kRows;
+    product.columns = WgmmaColumns(p, form.kind);
+    product.depth = WgmmaTile::kDepthBytes / form.element_bytes;
+  } else if (IsOfFloatBytes(form.kind)) {
+    return std::nullopt;
+  }
+  return product;
+}
+
+// Sets the tiles and, if they alone do not fill the device, the chunks of the terms. Returns false if there
+// are too many thread blocks.
+bool SetTiles(const Gemm& p, bool may_cut, TensorProduct* product, GemmArgs* args) {
+  args->tile_rows = (p.m + product->rows - 1) / product->rows;
+  args->tile_columns = (p.n + product->columns - 1) / product->columns;
+  const int64_t tiles = int64_t{args->tile_rows} * args->tile_columns * p.batch;
+  Chunks chunks;
+  if (tiles < 132 && may_cut)
+    chunks = CutTerms(p.k, tiles, product->wgmma.has_value() ? 132 : 264, 512, product->depth);
+  if (tiles * chunks.count >= int64_t{1} << 31) return false;
+  product->blocks = static_cast<uint32_t>(tiles * chunks.count);
+  args->chunks = chunks.count;
+  args->chunk = chunks.length;
+  if (product->wgmma.has_value()) args->group = 16;
+  return true;
+}
+
+// Returns what follows the operation in the name of the kernel.
+std::string NameOf(const TensorProduct& product, int64_t product_count, uint32_t chunks) {
+  std::string name = product.wgmma.has_value() ? " wgmma 128x" + std::to_string(product.columns) + "x" +
+                                                     std::to_string(product.depth)
+                                               : " mma 128x128";
+  if (product.a.packed || product.b.packed) name += ", packed";
+  if (product_count > 1) name += ", " + std::to_string(product_count) + " products";
+  if (chunks > 1) name += ", " + std::to_string(chunks) + " chunks";
+  return name;
+}
+
 }  // namespace
 
 ElementType StoredType(PackedType packed, ElementType type) {
@@ -254,73 +335,40 @@ bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& 
   const bool flagged = MayMeetNonFinite(p, compute, GemmMethod::kGeneralTiles);
   if (flagged && !FitsElementKernel(p)) return false;
   int64_t workspace = list->shared_bytes;
-  const std::optional<Source> a = SourceOf(p.a, p.m, p, form, &workspace);
-  const std::optional<Source> b = SourceOf(p.b, p.n, p, form, &workspace);
-  if (!a.has_value() || !b.has_value()) return false;
-
-  const std::optional<TmaGemmArgs> wgmma = WgmmaFor(p, *a, *b, form);
-  if (!wgmma.has_value() && IsOfFloatBytes(form.kind)) return false;
-  const uint32_t rows = wgmma ? WgmmaTile::kRows : MmaTile::kWidth;
-  const uint32_t columns = wgmma ? WgmmaColumns(p, form.kind) : MmaTile::kWidth;
-  const uint32_t depth = (wgmma ? WgmmaTile::kDepthBytes : MmaTile::kDepthBytes) / form.element_bytes;
+  std::optional<TensorProduct> found = TensorProductOf(p, form, &workspace);
+  if (!found.has_value()) return false;
+  TensorProduct& product = *found;
   GemmArgs args{.gemm = p};
-  args.gemm.a = a->operand;
-  args.gemm.b = b->operand;
-  args.tile_rows = (p.m + rows - 1) / rows;
-  args.tile_columns = (p.n + columns - 1) / columns;
-  const int64_t tiles = int64_t{args.tile_rows} * args.tile_columns * p.batch;
+  args.gemm.a = product.a.operand;
+  args.gemm.b = product.b.operand;
   const auto product_count = static_cast<int64_t>(form.gemms.size());
   const bool sums_products = product_count > 1;  // Each product of pieces is a separate partial sum.
-  Chunks chunks;
-  if (tiles < 132 && !sums_products) chunks = CutTerms(p.k, tiles, wgmma ? 132 : 264, 512, depth);
-  if (tiles * chunks.count >= int64_t{1} << 31) return false;
-  args.chunks = chunks.count;
-  args.chunk = chunks.length;
-  if (wgmma) args.group = 16;
-  const int64_t part_count = std::max<int64_t>(chunks.count, product_count);
+  if (!SetTiles(p, !sums_products, &product, &args)) return false;
+  const int64_t part_count = std::max<int64_t>(args.chunks, product_count);
   const int64_t count = int64_t{p.batch} * p.m * p.n, part_bytes = count * 4, parts_offset = workspace;
   if (part_count > 1) workspace += part_bytes * part_count;
 
   if (flagged) AddElementsIfFound(p, compute, list);
-  AddPack(*a, !p.exchanged, list);
-  AddPack(*b, p.exchanged, list);
+  AddPack(product.a, !p.exchanged, list);
+  AddPack(product.b, p.exchanged, list);
   for (int64_t i = 0; i < product_count; ++i) {
     TensorForm::Pair pair = form.gemms[i];
     if (p.exchanged) std::swap(pair.a, pair.b);
-    list->steps.push_back(
-        [=, a = *a, b = *b, blocks = static_cast<uint32_t>(tiles * chunks.count)](const StepArrays& arrays) {
-          GemmArgs now = args;
-          now.a = DataOf(a, p.exchanged ? arrays.b : arrays.a, arrays.workspace, pair.a);
-          now.b = DataOf(b, p.exchanged ? arrays.a : arrays.b, arrays.workspace, pair.b);
-          now.result = arrays.result;
-          now.parts = arrays.workspace + parts_offset;
-          SetEpilogueArrays(arrays, &now.gemm.epilogue);
-          if (flagged) now.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
-          if (sums_products) {
-            now.gemm.result = DensePart(p);
-            now.gemm.epilogue = {};
-            now.result = arrays.workspace + parts_offset + i * part_bytes;
-          }
-          if (wgmma) {
-            TmaGemmArgs group = *wgmma;
-            group.gemm = now;
-            group.blocks = blocks;
-            const int64_t bytes = form.element_bytes;
-            group.a.source.data = static_cast<const std::byte*>(now.a) + bytes * a.operand.origin;
-            group.b.source.data = static_cast<const std::byte*>(now.b) + bytes * b.operand.origin;
-            const LaunchShape shape{Dim3{std::min<uint32_t>(blocks, form.multiprocessors)},
-                                    WgmmaTile::kThreads, WgmmaTile::SharedBytes(columns)};
-            return LaunchWgmma(KindOf(form, p.exchanged), a.is_mn_major, b.is_mn_major, columns, shape, group,
-                               arrays.stream);
-          }
-          MmaArgs warp;
-          static_cast<GemmArgs&>(warp) = now;
-          warp.kind = KindOf(form, p.exchanged);
-          warp.element_bytes = form.element_bytes;
-          const LaunchShape shape{Dim3{blocks}, MmaGemmKMajor::kThreads,
-                                  MmaSharedBytes(a.is_mn_major, b.is_mn_major)};
-          return LaunchMma(a.is_mn_major, b.is_mn_major, shape, warp, arrays.stream);
-        });
+    list->steps.push_back([=, product = product](const StepArrays& arrays) {
+      GemmArgs now = args;
+      now.a = DataOf(product.a, p.exchanged ? arrays.b : arrays.a, arrays.workspace, pair.a);
+      now.b = DataOf(product.b, p.exchanged ? arrays.a : arrays.b, arrays.workspace, pair.b);
+      now.result = arrays.result;
+      now.parts = arrays.workspace + parts_offset;
+      SetEpilogueArrays(arrays, &now.gemm.epilogue);
+      if (flagged) now.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
+      if (sums_products) {
+        now.gemm.result = DensePart(p);
+        now.gemm.epilogue = {};
+        now.result = arrays.workspace + parts_offset + i * part_bytes;
+      }
+      return product.Launch(now, arrays.stream);
+    });
   }
   if (part_count > 1) {
     GemmArgs sum = args;
@@ -330,11 +378,7 @@ bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& 
                 flagged ? std::optional(false) : std::nullopt, list);
   }
   list->workspace_bytes = std::max(list->workspace_bytes, workspace);
-  list->name +=
-      wgmma ? " wgmma 128x" + std::to_string(columns) + "x" + std::to_string(depth) : " mma 128x128";
-  if (a->packed || b->packed) list->name += ", packed";
-  if (sums_products) list->name += ", " + std::to_string(product_count) + " products";
-  if (chunks.count > 1) list->name += ", " + std::to_string(chunks.count) + " chunks";
+  list->name += NameOf(product, product_count, args.chunks);
   return true;
 }
 

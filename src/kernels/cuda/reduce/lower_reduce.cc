@@ -92,18 +92,11 @@ absl::Status LaunchReduce(const ReduceVmArgs& args, size_t shared_bytes, device:
   return Launch<ReduceVm<kWords>>({{output_blocks}, kVmThreads, shared_bytes}, join, stream);
 }
 
-}  // namespace
-
-absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
-                                           const device::DeviceProperties& device) {
-  if (std::optional<LoweredProgram> fold = LowerPlainReduce(program); fold.has_value())
-    return *std::move(fold);
-  if (std::optional<LoweredProgram> core = LowerCoreReduce(program, device); core.has_value())
-    return *std::move(core);
+// Compiles the body, the combiner, the initial values and the stores, one after the other, and sets their
+// ends.
+absl::StatusOr<VmTemplate> CompileReduce(const ReduceProgram& program, bool in_f64, ReduceVmArgs& args) {
   const auto count = static_cast<int>(program.results.size());
-  const bool in_f64 = SumsInF64(program);
   VmBuilder builder(2 * count);
-  ReduceVmArgs args = {};
   HLO_ASSIGN_OR_RETURN(const std::vector<Value> yields, LowerSteps(program.body, builder));
   for (int k = 0; k < count; ++k) {
     builder.CopyTo(builder.Pinned(count + k),
@@ -133,6 +126,21 @@ absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
   // Results are dense and indexed by the output number.
   for (int k = 0; k < count; ++k)
     made.program.accesses[made.program.access_count - count + k].is_dense = true;
+  return made;
+}
+
+}  // namespace
+
+absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
+                                           const device::DeviceProperties& device) {
+  if (std::optional<LoweredProgram> fold = LowerPlainReduce(program); fold.has_value())
+    return *std::move(fold);
+  if (std::optional<LoweredProgram> core = LowerCoreReduce(program, device); core.has_value())
+    return *std::move(core);
+  const auto count = static_cast<int>(program.results.size());
+  const bool in_f64 = SumsInF64(program);
+  ReduceVmArgs args = {};
+  HLO_ASSIGN_OR_RETURN(VmTemplate made, CompileReduce(program, in_f64, args));
   HLO_ASSIGN_OR_RETURN(const size_t shared_bytes, SharedBytesOf(made, 1, device));
   args.count = count;
   args.rows = program.rows;
