@@ -140,9 +140,15 @@ HLO_DEVICE void StoreEight(ElementType type, void* result, int64_t place, const 
   *reinterpret_cast<EightHalves*>(static_cast<uint16_t*>(result) + place) = all;
 }
 
+// Eight values in registers.
+struct EightFloats {
+  float x[8];
+};
+
 // The same as StoreFinished for the elements at `place`, a multiple of eight, and the seven after it. The
-// result must be aligned to 16 bytes.
-HLO_DEVICE void StoreEightFinished(const Epilogue& epilogue, void* result, int64_t place, float (&x)[8]) {
+// result must be aligned to 16 bytes. Not inlined, as StoreFinished.
+HLO_DEVICE_CALLED void StoreEightFinished(const Epilogue& epilogue, void* result, int64_t place,
+                                          EightFloats eight) {
   HLO_ROLLED
   for (int32_t k = 0; k < epilogue.op_count; ++k) {
     const EpilogueOp op = epilogue.ops[k];
@@ -150,9 +156,9 @@ HLO_DEVICE void StoreEightFinished(const Epilogue& epilogue, void* result, int64
     if (op.kind != EpilogueOp::Kind::kRound)
       FindEight(epilogue.arrays[op.array], static_cast<uint32_t>(place), y);
     HLO_UNROLL
-    for (int j = 0; j < 8; ++j) x[j] = RoundedTo(op.rounded_to, Combined(op.kind, x[j], y[j]));
+    for (int j = 0; j < 8; ++j) eight.x[j] = RoundedTo(op.rounded_to, Combined(op.kind, eight.x[j], y[j]));
   }
-  StoreEight(epilogue.stored, result, place, x);
+  StoreEight(epilogue.stored, result, place, eight.x);
 }
 
 // Stores the first `count` of four adjacent elements, or all of them if there are more.

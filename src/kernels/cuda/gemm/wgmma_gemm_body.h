@@ -299,16 +299,16 @@ struct WgmmaGemm {
       }
       if constexpr (kForm == Form::kEpilogue) {
         const bool is_whole = j + kEach <= p.n && place % 8 == 0 && IsAligned16(args.result);
-        float values[8];
+        EightFloats values;
         HLO_UNROLL
-        for (uint32_t v = 0; v < 8; ++v) values[v] = reinterpret_cast<const float*>(from)[v];
+        for (uint32_t v = 0; v < 8; ++v) values.x[v] = reinterpret_cast<const float*>(from)[v];
         if (is_whole) {
           StoreEightFinished(p.epilogue, args.result, place, values);
           continue;
         }
         HLO_UNROLL
         for (uint32_t v = 0; v < 8; ++v) {
-          if (j + v < p.n) StoreFinished(p.epilogue, args.result, place + v, values[v]);
+          if (j + v < p.n) StoreFinished(p.epilogue, args.result, place + v, values.x[v]);
         }
       } else {
         std::byte* to = static_cast<std::byte*>(to_parts ? args.parts : args.result) + place * kBytes;
