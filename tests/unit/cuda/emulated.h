@@ -1,6 +1,7 @@
 #pragma once
 // Runs instructions on the emulator, with the kernels of the registry, and compares them with the reference.
 
+#include <cstdio>
 #include <random>
 #include <string>
 #include <vector>
@@ -69,6 +70,15 @@ inline Literal WholeNumbers(const Shape& shape, uint32_t seed) {
     }
   });
   return *std::move(array);
+}
+
+// Returns normally distributed numbers.
+inline std::vector<float> RandomFloats(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(count);
+  for (float& value : values) value = normal(random);
+  return values;
 }
 
 // Returns the device of the tests: the emulator or, if HLO_TEST_ON_GPU is defined, the first GPU.
@@ -142,6 +152,24 @@ inline std::string ExpectExact(const OneInstruction& instruction, int schedules 
     EXPECT_TRUE(report.ok()) << name << "\n" << ToString(report);
   }
   return name;
+}
+
+// The same for an instruction whose kernel must have `part` in its name.
+inline std::string ExpectExactBy(const std::string& part, const OneInstruction& instruction,
+                                 int schedules = 2) {
+  const std::string name = ExpectExact(instruction, schedules);
+  EXPECT_NE(name.find(part), std::string::npos) << name << instruction.Text();
+  return name;
+}
+
+// Runs the tests of a program that runs them on a GPU; without a GPU CTest counts them as skipped.
+inline int RunTestsOnGpu(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (TestGpu() == nullptr) {
+    std::puts("skipped: no GPU");
+    return 77;
+  }
+  return RUN_ALL_TESTS();
 }
 
 }  // namespace hlo::cuda

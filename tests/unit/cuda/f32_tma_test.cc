@@ -53,14 +53,6 @@ int SlicesOf(F32TmaTileSize size) {
   return size == F32TmaTileSize::k64x64 ? 2 : size == F32TmaTileSize::k64x32 ? 4 : 1;
 }
 
-std::vector<float> RandomFloats(int64_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(count);
-  for (float& value : values) value = normal(random);
-  return values;
-}
-
 // Sums a chain per slice of each chunk; slices, then chunks are added in order.
 float ChainOf(const float* a, int64_t a_step, const float* b, int64_t b_step, int64_t k, int slices,
               int64_t chunk) {
@@ -136,26 +128,22 @@ TEST(F32Tma, TilesByWaves) {
 }
 #endif
 
-std::string ExpectTma(const OneInstruction& instruction, int schedules = 2) {
-  const std::string name = ExpectExact(instruction, schedules);
-  EXPECT_NE(name.find(" tma "), std::string::npos) << name << instruction.Text();
-  return name;
-}
-
 TEST(F32Tma, Dots) {
-  ExpectTma({"f32[72,68]",
-             "dot",
-             {"f32[72,52]", "f32[52,68]"},
-             "lhs_contracting_dims={1}, rhs_contracting_dims={0}"});
+  ExpectExactBy(" tma ", {"f32[72,68]",
+                          "dot",
+                          {"f32[72,52]", "f32[52,68]"},
+                          "lhs_contracting_dims={1}, rhs_contracting_dims={0}"});
   // A batch, a broadcast batch, and columns that vectors do not fill.
-  ExpectTma({"f32[3,36,44]",
-             "dot",
-             {"f32[3,36,40]", "f32[3,40,44]"},
-             "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}"});
-  ExpectTma({"f32[33,43]",
-             "dot",
-             {"f32[33,500]", "f32[43,500]"},
-             "lhs_contracting_dims={1}, rhs_contracting_dims={1}"});
+  ExpectExactBy(
+      " tma ",
+      {"f32[3,36,44]",
+       "dot",
+       {"f32[3,36,40]", "f32[3,40,44]"},
+       "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}"});
+  ExpectExactBy(" tma ", {"f32[33,43]",
+                          "dot",
+                          {"f32[33,500]", "f32[43,500]"},
+                          "lhs_contracting_dims={1}, rhs_contracting_dims={1}"});
   // Rows that are not aligned run on another kernel.
   const std::string other = ExpectExact({"f32[33,43]",
                                          "dot",
@@ -168,12 +156,5 @@ TEST(F32Tma, Dots) {
 }  // namespace hlo::cuda::f32_tma_test
 
 #ifdef HLO_TEST_ON_GPU
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (hlo::cuda::TestGpu() == nullptr) {
-    std::puts("skipped: no GPU");
-    return 77;
-  }
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char** argv) { return hlo::cuda::RunTestsOnGpu(argc, argv); }
 #endif

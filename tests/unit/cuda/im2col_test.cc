@@ -13,10 +13,8 @@ namespace hlo::cuda::im2col_test {
 namespace {
 
 std::string ExpectIm2col(const OneInstruction& convolution, int schedules = 2) {
-  const std::string name = ExpectExact(convolution, schedules);
   const bool f32 = convolution.operands[0].substr(0, 3) == "f32";
-  EXPECT_NE(name.find(f32 ? "im2col tma" : "im2col wgmma"), std::string::npos) << name << convolution.Text();
-  return name;
+  return ExpectExactBy(f32 ? "im2col tma" : "im2col wgmma", convolution, schedules);
 }
 
 std::string Convolve(const std::string& type, const std::string& result, const std::string& input,
@@ -384,12 +382,5 @@ TEST(TmaEmulation, ReportsViolationsOfHardwareLimits) {
 }  // namespace hlo::cuda::im2col_test
 
 #ifdef HLO_TEST_ON_GPU
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (hlo::cuda::TestGpu() == nullptr) {
-    std::puts("skipped: no GPU");
-    return 77;
-  }
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char** argv) { return hlo::cuda::RunTestsOnGpu(argc, argv); }
 #endif
