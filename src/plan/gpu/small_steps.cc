@@ -97,6 +97,8 @@ class SmallSteps {
       const bool is_concurrent = lowered.programs.size() < tiles->programs.size();
       return !(is_concurrent && tiles->programs.size() > kMaxPieces) && AddLoops(*tiles, builder);
     }
+    if (const auto* reduce = std::get_if<ReduceStep>(&step.what))
+      return builder.AddReduction(reduce->program);
     if (const auto* loop = std::get_if<LoopStep>(&step.what)) return AddLoop(*loop, builder);
     if (const auto* branch = std::get_if<BranchStep>(&step.what)) return AddBranch(*branch, builder);
     const auto* kernel = std::get_if<KernelStep>(&step.what);

@@ -280,6 +280,57 @@ ENTRY e {
   Expect(text + fmt::format("  ROOT r = f32[7,9] copy(y{})\n}}", k), 1, 0, {Floats({7, 9}), Floats({9}, 2)});
 }
 
+// Sums, extremes and bits of rows that the step before computes.
+std::string Reductions(int rows, int columns) {
+  return fmt::format(R"(
+sum {{ a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }}
+max {{ a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] maximum(a, b) }}
+isum {{ a = s32[] parameter(0) b = s32[] parameter(1) ROOT s = s32[] add(a, b) }}
+imin {{ a = s32[] parameter(0) b = s32[] parameter(1) ROOT s = s32[] minimum(a, b) }}
+all {{ a = pred[] parameter(0) b = pred[] parameter(1) ROOT s = pred[] and(a, b) }}
+ENTRY e {{
+  x = f32[{0},{1}] parameter(0)
+  n = s32[{0},{1}] parameter(1)
+  zero = f32[] constant(0)
+  low = f32[] constant(-inf)
+  izero = s32[] constant(3)
+  large = s32[] constant(2000000000)
+  yes = pred[] constant(true)
+  turned = f32[{1},{0}] transpose(x), dimensions={{1,0}}
+  two = f32[] constant(2)
+  twos = f32[{1},{0}] broadcast(two), dimensions={{}}
+  y = f32[{1},{0}] multiply(turned, twos)
+  back = f32[{0},{1}] transpose(y), dimensions={{1,0}}
+  firsts = f32[{0},1] slice(x), slice={{[0:{0}],[0:1]}}
+  first = f32[{0}] reshape(firsts)
+  spread = f32[{0},{1}] broadcast(first), dimensions={{0}}
+  d = f32[{0},{1}] subtract(back, spread)
+  r0 = f32[{0}] reduce(d, zero), dimensions={{1}}, to_apply=sum
+  r1 = f32[{0}] reduce(x, low), dimensions={{1}}, to_apply=max
+  r2 = s32[{0}] reduce(n, izero), dimensions={{1}}, to_apply=isum
+  r3 = s32[{0}] reduce(n, large), dimensions={{1}}, to_apply=imin
+  nonzero = pred[{0},{1}] convert(n)
+  r4 = pred[{0}] reduce(nonzero, yes), dimensions={{1}}, to_apply=all
+  t = f32[{0}] negate(r0)
+  u = f32[{0}] subtract(t, r1)
+  ROOT r = (f32[{0}], f32[{0}], f32[{0}], s32[{0}], s32[{0}], pred[{0}]) tuple(r0, r1, u, r2, r3, r4)
+}})",
+                     rows, columns);
+}
+
+TEST(GpuSteps, ReductionsOfRows) {
+  const auto arguments = [](int rows, int columns) {
+    return std::vector<Literal>{Floats({rows, columns}),
+                                Values(ElementType::kS32, {rows, columns}, 2, false)};
+  };
+  for (const auto& [rows, columns] : {std::pair(16, 31), {17, 32}, {2, 35}, {33, 127}, {3, 129}, {40, 50}})
+    Expect(Reductions(rows, columns), 1, 0, arguments(rows, columns));
+  // Short rows are elementwise, and row programs take long ones.
+  for (const auto& [rows, columns] :
+       {std::pair(1, 1), {2, 3}, {3, 4}, {5, 5}, {64, 7}, {2, 128}, {1, 700}, {1, 516}})
+    ExpectAsReference(Reductions(rows, columns), arguments(rows, columns));
+}
+
 // A concatenation of one to three rows of x at a time, which begin at `starts`.
 std::string Stack(int rows, int columns, const char* type) {
   std::string text =

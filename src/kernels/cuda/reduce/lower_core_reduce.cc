@@ -106,40 +106,23 @@ absl::Status RunReduction(const CoreReduction& reduction, const CoreReduceArgs& 
 
 std::optional<CoreReduction> MakeReduction(const ReduceProgram& program,
                                            const device::DeviceProperties& device) {
-  if (!program.rows || program.part_length != 1 || program.grouping != loops::Grouping::kAny ||
-      program.results.size() != 1 || program.body.yields().size() != 1)
-    return std::nullopt;
+  std::optional<CoreReduceBody> body = LowerReduceBody(program);
+  if (!body.has_value()) return std::nullopt;
+  const CoreTemplate& core = body->core;
   CoreReduction made;
   made.result = program.results[0];
-  const std::optional<CoreFold> fold = CoreFoldOf(program);
-  const std::optional<VmMemory> init = CoreScalarMemory(made.result.init_type),
-                                output = CoreScalarMemory(made.result.output_type);
-  const int64_t kept = program.kept_count(), reduced = program.reduced_count();
-  if (!fold.has_value() || !init.has_value() || !output.has_value() || kept == 0 || reduced == 0)
-    return std::nullopt;
-  VmBuilder builder(1);
-  const absl::StatusOr<std::vector<VmBuilder::Value>> yields = LowerSteps(program.body, builder);
-  if (!yields.ok()) return std::nullopt;
-  builder.CopyTo(builder.Pinned(0), (*yields)[0]);
-  builder.EndPiece();
-  absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(program.body));
-  if (!vm.ok()) return std::nullopt;
-  made.vm = *std::move(vm);
-  std::optional<CoreTemplate> core = LowerCore(made.vm);
-  if (!core.has_value() || core->program.code_count == 0) return std::nullopt;
-  // The accumulator holds the value; nothing reads its slot.
-  core->program.code[core->program.code_count - 1].out = CoreInstruction::kNone;
-  made.args.program = core->program;
-  made.args.fold = *fold;
-  made.args.init_memory = *init;
-  made.args.output_memory = *output;
-  made.args.kept = static_cast<uint32_t>(kept);
-  made.args.reduced = static_cast<uint32_t>(reduced);
+  made.vm = std::move(body->vm);
+  made.args.program = core.program;
+  made.args.fold = body->fold;
+  made.args.init_memory = body->init_memory;
+  made.args.output_memory = body->output_memory;
+  made.args.kept = static_cast<uint32_t>(program.kept_count());
+  made.args.reduced = static_cast<uint32_t>(program.reduced_count());
   // Vectors begin at multiples of the width in a row, so rows must be multiples of it, too.
   if (made.args.reduced % kCoreWidth != 0) return std::nullopt;
   ChooseCoreGroups(made.args);
-  made.needs_all = core->needs_all;
-  const auto bytes = [&](int vectors) { return CoreVm4::kSlotBytes * vectors * core->slot_count; };
+  made.needs_all = core.needs_all;
+  const auto bytes = [&](int vectors) { return CoreVm4::kSlotBytes * vectors * core.slot_count; };
   constexpr size_t kMaxBytes = 56 << 10;
   const bool has_two = !made.needs_all && bytes(2) <= kMaxBytes;
   if (!has_two && made.args.fold != CoreFold::kAddF && !made.needs_all) made.needs_all = true;
@@ -150,6 +133,29 @@ std::optional<CoreReduction> MakeReduction(const ReduceProgram& program,
 }
 
 }  // namespace
+
+std::optional<CoreReduceBody> LowerReduceBody(const ReduceProgram& program) {
+  if (!program.rows || program.part_length != 1 || program.grouping != loops::Grouping::kAny ||
+      program.results.size() != 1 || program.body.yields().size() != 1 || program.kept_count() == 0 ||
+      program.reduced_count() == 0)
+    return std::nullopt;
+  const std::optional<CoreFold> fold = CoreFoldOf(program);
+  const std::optional<VmMemory> init = CoreScalarMemory(program.results[0].init_type),
+                                output = CoreScalarMemory(program.results[0].output_type);
+  if (!fold.has_value() || !init.has_value() || !output.has_value()) return std::nullopt;
+  VmBuilder builder(1);
+  const absl::StatusOr<std::vector<VmBuilder::Value>> yields = LowerSteps(program.body, builder);
+  if (!yields.ok()) return std::nullopt;
+  builder.CopyTo(builder.Pinned(0), (*yields)[0]);
+  builder.EndPiece();
+  absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(program.body));
+  if (!vm.ok()) return std::nullopt;
+  std::optional<CoreTemplate> core = LowerCore(*vm);
+  if (!core.has_value() || core->program.code_count == 0) return std::nullopt;
+  // The accumulator holds the value; nothing reads its slot.
+  core->program.code[core->program.code_count - 1].out = CoreInstruction::kNone;
+  return CoreReduceBody{*std::move(vm), *std::move(core), *fold, *init, *output};
+}
 
 std::optional<LoweredProgram> LowerCoreReduce(const ReduceProgram& program,
                                               const device::DeviceProperties& device) {

@@ -6,7 +6,7 @@
 #include "device/properties.h"
 #include "kernels/cuda/launch/lowered_program.h"
 #include "kernels/cuda/reduce/core_fold.h"
-#include "kernels/cuda/vm/vm.h"
+#include "kernels/cuda/vm/lower_core.h"
 #include "loops/reduction.h"
 
 namespace hlo::cuda {
@@ -16,8 +16,17 @@ std::optional<CoreFold> CoreFoldOf(const loops::Reduction& reduction);
 // Returns how the initial value or a result of such a fold is stored; nullopt: not by these kernels.
 std::optional<VmMemory> CoreScalarMemory(ElementType type);
 
+// The program that computes the values of a reduction of rows; they are its last result.
+struct CoreReduceBody {
+  VmTemplate vm;
+  CoreTemplate core;
+  CoreFold fold;
+  VmMemory init_memory, output_memory;
+};
 // Returns nullopt if the program does not reduce rows by a single operation, or if the core does not support
 // its code.
+std::optional<CoreReduceBody> LowerReduceBody(const loops::ReduceProgram& program);
+// The same; also nullopt if rows are not multiples of vectors.
 std::optional<LoweredProgram> LowerCoreReduce(const loops::ReduceProgram& program,
                                               const device::DeviceProperties& device);
 

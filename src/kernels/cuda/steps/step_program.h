@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/copy/moves_body.h"
 #include "kernels/cuda/intrinsics/portable.h"
+#include "kernels/cuda/reduce/core_fold.h"
 #include "kernels/cuda/vm/core_vm.h"
 
 namespace hlo::cuda {
@@ -16,6 +17,7 @@ namespace hlo::cuda {
 struct StepTask {
   enum class Kind : uint8_t {
     kLoop,    // A program of the VM's core (core_vm.h).
+    kReduce,  // A StepReduction of `count` rows, and the program that computes their elements.
     kMoves,   // Simultaneous moves: `count` of MovesArgs::OneMove.
     kMove,    // The only one of them, which needs no staging.
     kJump,    // To the task at `target`.
@@ -34,6 +36,16 @@ struct StepTask {
 };
 static_assert(sizeof(StepTask) % 8 == 0);
 
+// Rows of `length` elements, each of which a warp folds like core_reduce_body.h.
+struct StepReduction {
+  const void* init = nullptr;
+  void* output = nullptr;
+  uint32_t length = 0;
+  CoreFold fold = CoreFold::kAddF;
+  VmMemory init_memory = VmMemory::k4, output_memory = VmMemory::k4;
+};
+static_assert(sizeof(StepReduction) % 8 == 0);
+
 // The arrays of a loop; the core runs it like a CoreProgram.
 struct StepLoop {
   const CoreAccess* accesses;
@@ -46,8 +58,9 @@ struct StepLoop {
   uint32_t position_count;
   int rank, code_count;
 
-  HLO_DEVICE explicit StepLoop(const StepTask& task)
-      : accesses(reinterpret_cast<const CoreAccess*>(&task + 1)),
+  // The arrays begin at `arrays`.
+  HLO_DEVICE StepLoop(const StepTask& task, const void* arrays)
+      : accesses(static_cast<const CoreAccess*>(arrays)),
         starts(reinterpret_cast<const CoreStart*>(accesses + task.accesses)),
         strides(reinterpret_cast<const int64_t*>(starts + task.starts)),
         code(reinterpret_cast<const CoreInstruction*>(strides + task.strides)),

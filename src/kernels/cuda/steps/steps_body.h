@@ -3,6 +3,7 @@
 // the next one, and keeps that from overwriting what a thread has yet to read.
 
 #include "kernels/cuda/copy/moves_body.h"
+#include "kernels/cuda/reduce/rows_body.h"
 #include "kernels/cuda/steps/step_program.h"
 #include "kernels/cuda/vm/core_vm_body.h"
 
@@ -36,8 +37,16 @@ struct StepsKernel {
   static HLO_DEVICE uint32_t RunTask(Env& env, const StepTask& task, std::byte* scratch) {
     switch (task.kind) {
       case StepTask::Kind::kLoop:
-        RunLoop(env, StepLoop(task), reinterpret_cast<CoreVector*>(scratch) + env.thread());
+        RunLoop(env, StepLoop(task, &task + 1), Slots(env, scratch));
         break;
+      case StepTask::Kind::kReduce: {
+        const auto& reduction = *Entries<StepReduction>(task);
+        if (reduction.fold == CoreFold::kAddF)
+          Reduce<CoreSum>(env, task, reduction, Slots(env, scratch));
+        else
+          Reduce<CoreWord>(env, task, reduction, Slots(env, scratch));
+        break;
+      }
       case StepTask::Kind::kMoves:
         RunMoves(env, Entries<MovesArgs::OneMove>(task), task.count, scratch);
         break;
@@ -62,6 +71,37 @@ struct StepsKernel {
   template <class T>
   static HLO_DEVICE const T* Entries(const StepTask& task) {
     return reinterpret_cast<const T*>(&task + 1);
+  }
+
+  template <class Env>
+  static HLO_DEVICE CoreVector* Slots(Env& env, std::byte* scratch) {
+    return reinterpret_cast<CoreVector*>(scratch) + env.thread();
+  }
+
+  template <class Accumulator, class Env>
+  static HLO_DEVICE void Reduce(Env& env, const StepTask& task, const StepReduction& reduction,
+                                CoreVector* slots) {
+    const StepLoop loop(task, &reduction + 1);
+    RowsPart part;
+    part.init = reduction.init;
+    part.init_memory = reduction.init_memory;
+    part.fold = reduction.fold;
+    const uint32_t lane = env.thread() % kWarpSize, warps = env.threads() / kWarpSize;
+    HLO_ROLLED
+    for (uint32_t row = env.thread() / kWarpSize; row < task.count; row += warps) {
+      RowsFold<Accumulator> sums(part.fold);
+      const uint32_t begin = row * reduction.length, end = begin + reduction.length;
+      HLO_ROLLED
+      for (uint32_t first = begin + lane * kCoreWidth; first < end; first += kWarpSize * kCoreWidth) {
+        const CorePositions positions{first, end, 0};
+        CoreVector last[1] = {};
+        Vm::RunRange(loop, 0, loop.code_count, positions, slots, last, CoreNoRow());
+        sums.Add(part.fold, positions, last);
+      }
+      const uint32_t result = sums.Finish(env, part, kWarpSize, nullptr);
+      if (lane == 0)
+        VmWrite(reduction.output_memory, ElementType::kF32, reduction.output, row, VmValue<1>::Of(result));
+    }
   }
 
   // The threads of all blocks of a row of the grid share the positions; those without positions wait.

@@ -8,12 +8,14 @@
 
 #include "fmt/format.h"
 #include "kernels/cuda/launch/launch.h"
+#include "kernels/cuda/reduce/lower_core_reduce.h"
 #include "kernels/cuda/steps/steps_body.h"
 #include "kernels/cuda/vm/lower_loop.h"
 
 namespace hlo::cuda {
 namespace {
 
+constexpr int64_t kPerWarp = int64_t{kWarpSize} * kCoreWidth, kWarps = StepsKernel::kThreads / kWarpSize;
 constexpr int64_t kPerPass = int64_t{StepsKernel::kThreads} * kCoreWidth;
 // Estimates in cycles: those of a launch in a graph, of the accesses to memory in a pass of all threads over
 // their positions, and of an instruction in a pass.
@@ -87,20 +89,46 @@ bool StepsBuilder::AddLoop(const loops::LoopProgram& program, bool is_large) {
   if (!core.has_value()) return false;
   const int64_t cycles = passes * (kPassCycles + kInstructionCycles * core->program.code_count);
   if (!is_large && cycles > kLaunchCycles) return false;
-  AppendLoop(*vm, *core);
+  Begin(StepTask::Kind::kLoop).count = core->program.position_count;
+  loops_.push_back(last_);
+  AppendLoop(*vm, *core, true);
+  return EndLoop(*core, positions, !is_large && jumps_.empty());
+}
+
+bool StepsBuilder::AddReduction(const loops::ReduceProgram& program) {
+  const int64_t rows = program.kept_count(), length = program.reduced_count();
+  const int64_t passes = RoundUp(rows, kWarps) / kWarps * (RoundUp(length, kPerWarp) / kPerWarp);
+  if (passes * kPassCycles > kLaunchCycles) return false;
+  const std::optional<CoreReduceBody> body = LowerReduceBody(program);
+  if (!body.has_value() ||
+      passes * (kPassCycles + kInstructionCycles * body->core.program.code_count) > kLaunchCycles)
+    return false;
+  Begin(StepTask::Kind::kReduce).count = static_cast<uint32_t>(rows);
+  pointers_.push_back(
+      {static_cast<uint32_t>(size() + offsetof(StepReduction, init)), program.results[0].init});
+  pointers_.push_back(
+      {static_cast<uint32_t>(size() + offsetof(StepReduction, output)), program.results[0].output});
+  const StepReduction reduction{.length = static_cast<uint32_t>(length),
+                                .fold = body->fold,
+                                .init_memory = body->init_memory,
+                                .output_memory = body->output_memory};
+  Append(&reduction, 1);
+  AppendLoop(body->vm, body->core, length % kCoreWidth == 0);
+  return EndLoop(body->core, rows * kPerWarp, jumps_.empty());
+}
+
+bool StepsBuilder::EndLoop(const CoreTemplate& core, int64_t positions, bool runs_once) {
   scratch_bytes_ =
-      std::max(scratch_bytes_, core->slot_count * static_cast<int64_t>(StepsKernel::Vm::kSlotBytes));
-  const bool runs_once = !is_large && jumps_.empty();
+      std::max(scratch_bytes_, core.slot_count * static_cast<int64_t>(StepsKernel::Vm::kSlotBytes));
   positions_ = std::max(positions_, runs_once ? positions / kMorePasses : positions);
   ++launch_count_;
-  loops_.push_back(last_);
+  ++loop_count_;
   return End();
 }
 
-void StepsBuilder::AppendLoop(const VmTemplate& vm, const CoreTemplate& core) {
+void StepsBuilder::AppendLoop(const VmTemplate& vm, const CoreTemplate& core, bool may_align) {
   const CoreProgram& program = core.program;
-  StepTask& task = Begin(StepTask::Kind::kLoop);
-  task.count = program.position_count;
+  StepTask& task = Last();
   task.rank = static_cast<uint8_t>(program.rank);
   task.accesses = static_cast<uint16_t>(vm.program.access_count);
   task.starts = static_cast<uint16_t>(vm.program.start_count);
@@ -122,7 +150,7 @@ void StepsBuilder::AppendLoop(const VmTemplate& vm, const CoreTemplate& core) {
   for (uint32_t a = 0; a < counts.accesses; ++a) {
     const auto stride_bytes = static_cast<uint32_t>(sizeof(int64_t) * program.accesses[a].strides);
     accesses_.push_back({static_cast<uint32_t>(accesses + a * sizeof(CoreAccess)), strides + stride_bytes,
-                         vm.access_arguments[a], program.rank});
+                         vm.access_arguments[a], program.rank, may_align});
   }
   const std::vector<CoreStartPointer> start_pointers = CoreStartPointers(vm);
   for (size_t s = 0; s < start_pointers.size(); ++s) {
@@ -196,7 +224,7 @@ LoweredProgram StepsBuilder::Finish() {
   const auto threads = static_cast<uint32_t>(std::clamp<int64_t>(
       RoundUp((positions_ + kCoreWidth - 1) / kCoreWidth, kWarpSize), kWarpSize, StepsKernel::kThreads));
   return LoweredProgram{
-      fmt::format("steps: {} loops, {} threads", loops_.size(), threads),
+      fmt::format("steps: {} loops, {} threads", loop_count_, threads),
       [program = TakeProgram(threads)](void* const* arguments, void*, device::Stream stream) {
         return program->Run(arguments, stream);
       }};
@@ -220,9 +248,10 @@ void StepsBuilder::Program::SetTasks(void* const* arguments, StepsArgs& args) co
     std::memcpy(args.tasks + pointer.at, &address, sizeof address);
   }
   for (const Access& access : accesses) {
+    auto& set = *at(access.at, static_cast<CoreAccess*>(nullptr));
     SetCorePointer(access.argument < 0 ? nullptr : arguments[access.argument],
-                   at(access.strides, static_cast<int64_t*>(nullptr)), access.rank,
-                   *at(access.at, static_cast<CoreAccess*>(nullptr)));
+                   at(access.strides, static_cast<int64_t*>(nullptr)), access.rank, set);
+    set.vectors = set.vectors && access.may_align;
   }
   for (const Skip& skip : skips) {
     if (arguments[skip.argument] == arguments[skip.other])

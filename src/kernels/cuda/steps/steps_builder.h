@@ -12,6 +12,7 @@
 #include "kernels/cuda/steps/step_program.h"
 #include "kernels/cuda/vm/lower_core.h"
 #include "loops/loop_program.h"
+#include "loops/reduction.h"
 
 namespace hlo::cuda {
 
@@ -23,6 +24,8 @@ class StepsBuilder {
   // Appends a loop. Returns false if the core of the VM cannot run it, if one thread block is too few for it,
   // or if the program is full.
   bool AddLoop(const loops::LoopProgram& program);
+  // The same for a reduction of rows.
+  bool AddReduction(const loops::ReduceProgram& program);
   // Appends a loop of any size.
   bool AddLargeLoop(const loops::LoopProgram& program);
   // The last loop does not run in launches in which both arguments have the same address.
@@ -60,6 +63,7 @@ class StepsBuilder {
     uint32_t at, strides;
     int32_t argument;
     int rank;
+    bool may_align;  // Positions of vectors are multiples of their width.
   };
   struct Jumped {
     uint32_t at;  // Of the number that becomes the offset of the label.
@@ -80,7 +84,10 @@ class StepsBuilder {
   // Ends the last task.
   bool End();
   bool AddLoop(const loops::LoopProgram& program, bool is_large);
-  void AppendLoop(const VmTemplate& vm, const CoreTemplate& core);
+  // Sets the sizes of the last task's arrays and appends these.
+  void AppendLoop(const VmTemplate& vm, const CoreTemplate& core, bool may_align);
+  // Ends the last task, a loop or reduction that has so many positions.
+  bool EndLoop(const CoreTemplate& core, int64_t positions, bool runs_once);
   StepTask& Last() { return *reinterpret_cast<StepTask*>(tasks_.data() + last_); }
 
   device::DeviceProperties device_;
@@ -92,7 +99,7 @@ class StepsBuilder {
   std::vector<Skip> skips_;
   std::vector<uint32_t> labels_;
   int64_t scratch_bytes_ = 0, positions_ = 0;
-  int launch_count_ = 0;
+  int launch_count_ = 0, loop_count_ = 0;
   std::vector<uint32_t> loops_;  // The offsets of the loops.
 };
 
