@@ -66,7 +66,7 @@ bool Function::Compile(const Computation& computation) {
     std::optional<Node> node = NodeOf(*instruction, numbers);
     if (!node) return false;
     numbers.emplace(instruction, nodes_.size());
-    nodes_.push_back(*std::move(node));
+    nodes_.push_back(*node);
   }
   values_.resize(nodes_.size());
   const Instruction& root = *computation.root();

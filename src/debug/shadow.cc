@@ -622,11 +622,8 @@ std::vector<const InstructionError*> Sorted(const ShadowReport& report, size_t c
   return sorted;
 }
 
-}  // namespace
-
-namespace {
-
-// Returns the report of a device, without the bounds of trials.
+// Returns the report of a device, without the bounds of trials. If the run fails, `partial` has what is known
+// of the instructions before.
 absl::StatusOr<ShadowReport> RunShadowOf(const CheckedModule& module, const WideModules& wide,
                                          const std::vector<Literal>& arguments,
                                          const EvaluateOptions& options, const ShadowHook& hook,
@@ -635,16 +632,17 @@ absl::StatusOr<ShadowReport> RunShadowOf(const CheckedModule& module, const Wide
   ShadowEvaluator evaluator(module.module(), wide, options, hook);
   ShadowReport report;
   absl::StatusOr<ShadowValue> result = evaluator.CallEntry(*module.module().entry(), arguments);
-  if (result.ok()) {
+  const absl::Status status = result.status();
+  if (status.ok()) {
     report.result = *std::move(result);
     HLO_RETURN_IF_ERROR(Materialize(report.result));
   }
   report.errors = evaluator.TakeErrors();
   report.decisions = evaluator.TakeDecisions();
   report.is_uncertain = evaluator.is_uncertain();
-  if (result.ok()) return report;
+  if (status.ok()) return report;
   if (partial != nullptr) *partial = std::move(report);
-  return result.status();
+  return status;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "device/copy.h"
 #include "kernels/cuda/random/random_body.h"
@@ -60,10 +61,10 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
   return result;
 }
 
-// Peers, limits and observers need the host between steps.
+// Peers, limits and observers need the host between steps. A flag that cancels the run is read before the
+// graph starts.
 bool GpuExecutor::IsReplayable() const {
-  return gpu_plan_.is_capturable && !cannot_capture_ && peers_.empty() && options_->observer == nullptr &&
-         !limits_.has_any();
+  return gpu_plan_.is_capturable && !cannot_capture_ && peers_.empty() && !IsWatched();
 }
 
 // The second run with the same pointers captures the steps as a graph, which it and later runs start. The
@@ -89,6 +90,7 @@ absl::Status GpuExecutor::RunPlan() {
     }
     graph_ = *std::move(captured);
   }
+  HLO_RETURN_IF_ERROR(Deadline::Check());
   return graph_->Run();
 }
 

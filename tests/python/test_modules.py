@@ -41,7 +41,7 @@ def test_print_is_a_fixed_point(softmax):
     text = softmax.print()
     assert hlo_run.parse(text).print() == text
     assert "metadata" not in softmax.print(metadata=False)
-    with pytest.raises(hlo_run.InvalidInput, match="none of long, short"):
+    with pytest.raises(hlo_run.InvalidInput, match="not one of long, short"):
         softmax.print(form="wide")
 
 

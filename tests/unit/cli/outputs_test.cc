@@ -183,7 +183,7 @@ ENTRY e {
 })");
   const Outcome text = Run("stats --collectives --latency 1 --bandwidth 2000 " + file);
   EXPECT_EQ(text.status, 0) << text.err;
-  EXPECT_HAS(text.out, "4 replicas of 1 partitions");
+  EXPECT_HAS(text.out, "4 replicas of 1 partition");
   EXPECT_HAS(text.out, "2 x 2: {0,1},{2,3}");
   EXPECT_HAS(text.out, "1 pairs: 0>1");
   const Outcome run = Run("stats --collectives --format=json --latency 1 --bandwidth 2000 " + file);

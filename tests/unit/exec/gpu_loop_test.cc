@@ -1,9 +1,11 @@
 // Tests loops on the GPU of which each step is a launch: results and number of host synchronisations.
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "exec/gpu_executor.h"
 #include "gtest/gtest.h"
 #include "hlo_run/check.h"
@@ -141,6 +143,20 @@ TEST_P(GpuLoop, PlansAreCapturedInTheSecondRun) {
   limited.max_steps = 100;
   EXPECT_EQ(Run({S32({1, 0, 0, 1}, {2, 2}), y}, limited), (std::vector<int32_t>{8, 0, 0, 1}));
   EXPECT_EQ(counts_.graphs, 0);
+}
+
+TEST_P(GpuLoop, RunsThatCanBeCancelledUseCapturedPlans) {
+  Load(kDots);
+  std::atomic<bool> cancel = false;
+  EvaluateOptions options;
+  options.cancel = &cancel;
+  const Deadline deadline(0, &cancel);
+  const Literal x = S32({1, 0, 0, 1}, {2, 2}), y = S32({2, 0, 0, 1}, {2, 2});
+  Run({x, y}, options);
+  EXPECT_EQ(Run({x, y}, options), (std::vector<int32_t>{8, 0, 0, 1}));
+  EXPECT_EQ(counts_.graphs, 1);
+  cancel = true;
+  EXPECT_TRUE(absl::IsCancelled(executor_->Run({x, y}, options, {}).status()));
 }
 
 TEST_P(GpuLoop, ConstantBoundsNeedNoHostSynchronization) {
