@@ -40,7 +40,7 @@ class LoopFusion {
     bool piece = false;       // The path contains a concatenation, whose operands must be in memory.
     bool operator==(const Path&) const = default;
   };
-  // How a node can be computed in a loop; all false: it cannot.
+  // The ways in which a loop can compute a node. If all are false, no loop can.
   struct Traits {
     bool elementwise = false, affine = false, window = false;
     bool costly_read = false;  // Costs more to read than a stored array.

@@ -114,7 +114,7 @@ inline bool IsChainUnary(ChainOperation::Kind kind) {
   return kind >= ChainOperation::Kind::kNegateF32 && kind <= ChainOperation::Kind::kNotPred;
 }
 
-// Which operands are the result of the previous step: the first, the second, or both.
+// The operands that are the result of the previous step.
 enum class ChainPlace : uint8_t { kFirst, kSecond, kBoth };
 // `form` is that of the other operand. `rounds` rounds the result to bf16, from operands that are exact in
 // bf16; no function is returned if that needs a separate step.

@@ -17,25 +17,25 @@ namespace {
 
 constexpr int64_t kPerWarp = int64_t{kWarpSize} * kCoreWidth, kWarps = StepsKernel::kThreads / kWarpSize;
 constexpr int64_t kPerPass = int64_t{StepsKernel::kThreads} * kCoreWidth;
-// Estimates in cycles: those of a launch in a graph, of the accesses to memory in a pass of all threads over
-// their positions, and of an instruction in a pass.
+// Estimated cycles of a launch in a graph, of the memory accesses of one pass of all threads over their
+// positions, and of one instruction of a pass.
 constexpr int64_t kLaunchCycles = 4500, kPassCycles = 600, kInstructionCycles = 40;
-// Loops before the first jump run once, so they may take so many times as many passes.
+// Loops before the first jump run only once, so they may have this many times more passes.
 constexpr int64_t kMorePasses = 8;
-// Of concurrent loops: threads per block, of which several fit a multiprocessor, and the most blocks per
-// loop.
+// The launches of concurrent loops have blocks of which several fit a multiprocessor, and at most this many
+// blocks per loop.
 constexpr uint32_t kConcurrentThreads = 256;
 constexpr int64_t kMaxBlocks = 1024;
-// The most bytes of a list of moves.
+// The maximal number of bytes of a list of moves.
 constexpr int64_t kMaxMovedBytes = 32 << 10;
-// The most labels that a number selects from.
+// The maximal number of labels that a number selects from.
 constexpr size_t kMaxLabels = 64;
 
 int64_t RoundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 }  // namespace
 
-// What a launch needs.
+// The arguments of a launch, before their pointers are known.
 struct StepsBuilder::Program {
   std::vector<std::byte> tasks;
   std::vector<Pointer> pointers;
@@ -45,7 +45,7 @@ struct StepsBuilder::Program {
   uint32_t threads;
 
   absl::Status Run(void* const* arguments, device::Stream stream) const;
-  // `positions`: the most of a loop.
+  // `positions` is the maximal number of positions of a loop.
   absl::Status RunConcurrent(absl::Span<const uint32_t> loops, int64_t positions, void* const* arguments,
                              device::Stream stream) const;
 
