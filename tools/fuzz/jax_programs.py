@@ -21,6 +21,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent / 'golden'))
 
 ROUNDINGS = 4096  # Of any program with inexact results, with their growth: loops of few iterations over short rows.
 
@@ -59,6 +60,7 @@ def write_case(folder, text, arrays, outputs, is_exact, seed, form):
 
 def lowered(seed):
     """Returns (module before, module after, arguments, results, is_exact)."""
+    import generate
     import jax
     import numpy as np
     import jax_idioms
@@ -66,7 +68,9 @@ def lowered(seed):
     lowering = jax.jit(function, keep_unused=True).lower(*arguments)
     compiled = lowering.compile()
     results = [np.asarray(r) for r in compiled(*arguments)]
-    return lowering.compiler_ir('hlo').as_hlo_text(), compiled.as_text(), arguments, results, is_exact
+    before = generate.hlo_text(lowering.compiler_ir('hlo').get_hlo_module())
+    after = generate.hlo_text(compiled.runtime_executable().hlo_modules()[0])
+    return before, after, arguments, results, is_exact
 
 
 def failures(hlo_run, folder):
