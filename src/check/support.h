@@ -9,6 +9,7 @@
 #include "check/rules.h"
 #include "hlo_run/element_type.h"
 #include "hlo_run/shape.h"
+#include "types/index.h"
 
 namespace hlo::check {
 
@@ -38,10 +39,8 @@ ElementType Higher(RuleContext& context, ElementType a, ElementType b, std::stri
 inline bool SizesMatch(int64_t a, int64_t b) {
   return a == b || a == Shape::kUnbounded || b == Shape::kUnbounded;
 }
+using hlo::Contains;  // The overload for type sets would hide it.
 inline bool InRange(int64_t value, int64_t size) { return value >= 0 && value < size; }
-inline bool Contains(IntList list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
 
 // The memory space S(n) of a layout (shape-rules 1.4).
 inline constexpr int64_t kHostMemory = 5;

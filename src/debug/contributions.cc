@@ -31,21 +31,17 @@ std::vector<int64_t> FixedIndices(const Instruction& instruction, int64_t k, con
     const Index contracting(k == 0 ? instruction.Get<attr::lhs_contracting_dims>()
                                    : instruction.Get<attr::rhs_contracting_dims>());
     for (size_t b = 0; b < batch.size(); ++b) fixed[static_cast<size_t>(batch[b])] = index[b];
-    const auto is_in = [](const Index& dims, int64_t d) {
-      return std::find(dims.begin(), dims.end(), d) != dims.end();
-    };
     const auto free = operand.rank() - static_cast<int64_t>(batch.size() + contracting.size());
     // The free dimensions of the left operand come first.
     size_t next = k == 0 ? batch.size() : index.size() - static_cast<size_t>(free);
     for (int64_t d = 0; d < operand.rank(); ++d) {
-      if (!is_in(batch, d) && !is_in(contracting, d)) fixed[static_cast<size_t>(d)] = index[next++];
+      if (!Contains(batch, d) && !Contains(contracting, d)) fixed[static_cast<size_t>(d)] = index[next++];
     }
   } else if (opcode == Opcode::kReduce && k < instruction.operand_count() / 2) {
     const IntList reduced = instruction.Get<attr::dimensions>();
     size_t next = 0;
     for (int64_t d = 0; d < operand.rank(); ++d) {
-      if (std::find(reduced.begin(), reduced.end(), d) == reduced.end())
-        fixed[static_cast<size_t>(d)] = index[next++];
+      if (!Contains(reduced, d)) fixed[static_cast<size_t>(d)] = index[next++];
     }
   }
   return fixed;

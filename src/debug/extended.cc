@@ -106,7 +106,7 @@ absl::StatusOr<std::optional<ExtendedValue>> Sum(const RuleContext& context,
   const Index strides = RowMajorStrides(array.dims());
   Index kept_dims, kept_strides;
   for (int64_t d = 0; d < array.rank(); ++d) {
-    if (std::find(reduced.begin(), reduced.end(), d) != reduced.end()) continue;
+    if (Contains(reduced, d)) continue;
     kept_dims.push_back(array.dim(d));
     kept_strides.push_back(strides[d]);
   }

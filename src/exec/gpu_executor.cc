@@ -166,17 +166,16 @@ absl::StatusOr<Literal> GpuExecutor::ResultLeaf(size_t leaf) {
 // True if the step has a kernel that may run. With limits, kernels that contain loops of the module may not
 // run, because they do not count iterations.
 bool GpuExecutor::CanRunKernel(StepState& state) const {
-  const bool watched = options_->max_steps > 0 || options_->max_seconds > 0;
-  if (!state.gpu->kernel.has_value() || !state.gpu->kernel->may_loop || !watched)
+  if (!state.gpu->kernel.has_value() || !state.gpu->kernel->may_loop || !IsLimited())
     return state.gpu->kernel.has_value();
   state.reason = "loops of elements under a limit of steps or time";
   return false;
 }
 
+bool GpuExecutor::IsLimited() const { return options_->max_steps > 0 || options_->max_seconds > 0; }
+
 // True if observers or limits need the host between steps, also within loops.
-bool GpuExecutor::IsWatched() const {
-  return options_->max_steps > 0 || options_->max_seconds > 0 || options_->observer != nullptr;
-}
+bool GpuExecutor::IsWatched() const { return IsLimited() || options_->observer != nullptr; }
 
 std::optional<absl::Status> GpuExecutor::RunTogether(const plan::Step& step) {
   const plan::FusedSteps* fused = states_.at(&step).gpu->together.get();

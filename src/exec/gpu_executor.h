@@ -79,6 +79,7 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   absl::Status StoreLeaf(const Literal& value, Slot slot);
   absl::StatusOr<Literal> ResultLeaf(size_t leaf);
 
+  bool IsLimited() const;
   bool IsWatched() const;
   bool IsReplayable() const;
   absl::Status RunPlan();

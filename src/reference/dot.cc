@@ -58,8 +58,6 @@ class Groups {
   std::vector<int64_t> group_of_;
 };
 
-bool Contains(const Index& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
-
 // Returns the dimensions along which group sizes may differ: those before the ragged one, batch dimensions
 // first.
 Index PrefixDims(const DotDims& l, int64_t ragged_dim) {

@@ -131,7 +131,7 @@ void CountUpdates(const Instruction& scatter, absl::Span<Index> dims) {
   const auto vector_dim = scatter.Get<attr::index_vector_dim>();
   int64_t i = 0;
   for (int64_t d = 0; d < dims[inputs + 1].rank(); ++d) {
-    if (std::find(windows.begin(), windows.end(), d) != windows.end()) continue;
+    if (Contains(windows, d)) continue;
     if (i == vector_dim) ++i;
     for (size_t u = inputs + 1; u < dims.size(); ++u) dims[u][d] = dims[inputs][i];
     ++i;

@@ -61,12 +61,15 @@ inline bool WithinReach(int64_t extent) {
   return -kReach < extent && extent < kReach;
 }
 
+inline bool Contains(absl::Span<const int64_t> values, int64_t value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
 // Returns 0, ..., rank-1 without the dimensions in `a` and `b`.
 inline Index OtherDims(int64_t rank, absl::Span<const int64_t> a, absl::Span<const int64_t> b = {}) {
   Index result;
   for (int64_t d = 0; d < rank; ++d) {
-    if (std::find(a.begin(), a.end(), d) == a.end() && std::find(b.begin(), b.end(), d) == b.end())
-      result.push_back(d);
+    if (!Contains(a, d) && !Contains(b, d)) result.push_back(d);
   }
   return result;
 }

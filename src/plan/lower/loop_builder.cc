@@ -54,7 +54,7 @@ IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, s
       const IntList reversed = instruction.Get<attr::dimensions>();
       for (int64_t d = 0; d < operand.rank(); ++d) {
         take(d);
-        if (std::find(reversed.begin(), reversed.end(), d) == reversed.end()) continue;
+        if (!Contains(reversed, d)) continue;
         mapped.offset[d] = operand.dim(d) - 1 - mapped.offset[d];
         for (int64_t& c : mapped.coefficients[d]) c = -c;
       }

@@ -36,9 +36,7 @@ struct ReduceDims {
   bool has_long_rows = false;  // Likewise, and a row is long enough for a loop of its own.
 
   ReduceDims(const Shape& shape, IntList dimensions) {
-    const auto is_reduced = [&](int64_t d) {
-      return std::find(dimensions.begin(), dimensions.end(), d) != dimensions.end();
-    };
+    const auto is_reduced = [&](int64_t d) { return Contains(dimensions, d); };
     for (int64_t d = 0; d < shape.rank(); ++d) {
       (is_reduced(d) ? reduced : kept).push_back(d);
       if (!is_reduced(d)) kept_count *= shape.dim(d);

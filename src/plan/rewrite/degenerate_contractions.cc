@@ -31,13 +31,7 @@ bool HaveExactProducts(ElementType a, ElementType b, ElementType result) {
   return (IsFloat(result) || IsIntegral(result)) && fits(a) && fits(b);
 }
 
-int64_t CountOf(const Shape& shape, IntList dims) {
-  int64_t count = 1;
-  for (const int64_t d : dims) count *= shape.dim(d);
-  return count;
-}
-
-bool Contains(IntList dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
+int64_t CountOf(const Shape& shape, IntList dims) { return Product(Pick(shape.dims(), dims)); }
 
 // True if to_apply is an elementwise function of values of one type, also that of operand and result; for
 // reductions of arrays or windows.

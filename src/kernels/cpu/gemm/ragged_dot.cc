@@ -4,13 +4,10 @@
 #include <cstring>
 
 #include "types/dispatch.h"
+#include "types/index.h"
 
 namespace hlo::cpu {
 namespace {
-
-bool Contains(absl::Span<const int64_t> dims, int64_t d) {
-  return std::find(dims.begin(), dims.end(), d) != dims.end();
-}
 
 // Returns a group size; values that exceed int64_t saturate.
 int64_t SizeAt(ElementType type, const void* sizes, int64_t i) {

@@ -22,35 +22,6 @@ void EachDigit(int64_t number, absl::Span<const int64_t> dims, Visit&& visit) {
   if (!dims.empty()) visit(0, number);
 }
 
-// Splits inner positions [begin, begin + n) into parts of rows: visit(offset of the first element, stride,
-// count, elements before).
-template <class Visit>
-void EachRow(absl::Span<const int64_t> dims, const Strides& strides, int64_t base, int64_t begin, int64_t n,
-             Visit&& visit) {
-  if (dims.empty()) return visit(base, 0, n, 0);
-  absl::InlinedVector<int64_t, 6> index(dims.size());
-  int64_t at = base;
-  EachDigit(begin, dims, [&](int64_t d, int64_t i) {
-    index[d] = i;
-    at += i * strides[d];
-  });
-  const int64_t last = static_cast<int64_t>(dims.size()) - 1;
-  for (int64_t done = 0; done < n;) {
-    const int64_t length = std::min(n - done, dims[last] - index[last]);
-    visit(at, strides[last], length, done);
-    done += length;
-    if (done == n) break;
-    at -= index[last] * strides[last];
-    index[last] = 0;
-    for (int64_t d = last - 1; d >= 0; --d) {
-      at += strides[d];
-      if (++index[d] < dims[d]) break;
-      at -= dims[d] * strides[d];
-      index[d] = 0;
-    }
-  }
-}
-
 // Splits inner positions [begin, begin + n) into groups of rows with a constant distance:
 // visit(offset of the first element, rows, distance between rows, stride, elements of a row, elements
 // before).
@@ -90,6 +61,18 @@ void EachRowGroup(absl::Span<const int64_t> dims, const Strides& strides, int64_
     }
     if (done < n) next_row();
   }
+}
+
+// Splits inner positions [begin, begin + n) into parts of rows: visit(offset of the first element, stride,
+// count, elements before).
+template <class Visit>
+void EachRow(absl::Span<const int64_t> dims, const Strides& strides, int64_t base, int64_t begin, int64_t n,
+             Visit&& visit) {
+  EachRowGroup(dims, strides, base, begin, n,
+               [&](int64_t at, int64_t rows, int64_t distance, int64_t stride, int64_t length, int64_t done) {
+                 for (int64_t r = 0; r < rows; ++r)
+                   visit(at + r * distance, stride, length, done + r * length);
+               });
 }
 
 }  // namespace hlo::cpu

@@ -15,10 +15,6 @@
 namespace hlo::cuda {
 namespace {
 
-bool Contains(absl::Span<const int64_t> dims, int64_t d) {
-  return std::find(dims.begin(), dims.end(), d) != dims.end();
-}
-
 // The dimensions of lhs, rhs and the result that belong to one index of the product.
 struct Shared {
   Index lhs, rhs, result;
