@@ -3,7 +3,7 @@
 
 #include "CLI/CLI.hpp"
 #include "cli/common.h"
-#include "debug/against.h"
+#include "debug/against/against.h"
 
 namespace hlo::cli {
 

@@ -8,7 +8,7 @@
 #include "cli/common.h"
 #include "cli/rules.h"
 #include "cli/single.h"
-#include "debug/explain.h"
+#include "debug/explain/explain.h"
 #include "debug/record.h"
 #include "fmt/format.h"
 #include "hlo_run/diagnostic.h"

@@ -5,9 +5,9 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
+#include "debug/extract/resize.h"
 #include "debug/golden_folder.h"
 #include "debug/record.h"
-#include "debug/resize.h"
 #include "fmt/format.h"
 
 namespace hlo::cli {

@@ -9,7 +9,7 @@
 #include "cli/flags.h"
 #include "cli/graph_page.h"
 #include "cli/single.h"
-#include "debug/graph.h"
+#include "debug/graph/graph.h"
 #include "debug/process.h"
 #include "fmt/format.h"
 #include "io/file.h"

@@ -5,7 +5,7 @@
 #include "cli/devices.h"
 #include "cli/flags.h"
 #include "cli/single.h"
-#include "debug/minimize.h"
+#include "debug/minimize/minimize.h"
 #include "fmt/format.h"
 #include "hlo_run/print.h"
 

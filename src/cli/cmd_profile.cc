@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
-#include "debug/profile_report.h"
+#include "debug/profile/profile_report.h"
 #include "fmt/format.h"
 #include "observe/interrupt.h"
 #include "observe/profile.h"

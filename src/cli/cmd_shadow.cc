@@ -9,8 +9,8 @@
 #include "cli/devices.h"
 #include "cli/flags.h"
 #include "debug/device_values.h"
-#include "debug/shadow.h"
-#include "debug/verdict.h"
+#include "debug/shadow/shadow.h"
+#include "debug/shadow/verdict.h"
 #include "fmt/format.h"
 #include "observe/interrupt.h"
 

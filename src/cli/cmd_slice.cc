@@ -7,8 +7,8 @@
 #include "cli/devices.h"
 #include "cli/flags.h"
 #include "cli/single.h"
+#include "debug/extract/test_case.h"
 #include "debug/record.h"
-#include "debug/test_case.h"
 #include "fmt/format.h"
 
 namespace hlo::cli {

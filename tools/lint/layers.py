@@ -31,7 +31,10 @@ LEVELS = {
     "plan/rewrite": 5.4, "plan/fusion": 5.4, "plan/memory": 5.4, "plan/validate": 5.4, "plan/gpu": 5.4,
     "plan/lower": 5.5, "plan/bytecode": 5.5,
     "plan/passes": 5.6, "plan/make_plan": 5.7,
-    "exec": 6, "observe": 7, "conform": 7.5, "debug": 8, "cli": 9, "python": 9,
+    "exec": 6, "observe": 7, "conform": 7.5,
+    "debug": 8, "debug/trace": 8.1, "debug/shadow": 8.1, "debug/extract": 8.1, "debug/explain": 8.1, "debug/profile": 8.1,
+    "debug/diff": 8.2, "debug/against": 8.3, "debug/minimize": 8.3, "debug/graph": 8.3,
+    "cli": 9, "python": 9,
 }
 # Layers that a folder and its subfolders never use, whatever their levels, nor their subfolders: kernels are compared with the
 # reference, each device compiles the loops of src/loops by itself, and plans are plain data.

@@ -1,6 +1,6 @@
 // Tests the comparison of the engines with a custom call that gives another value the first time.
 
-#include "debug/cross_check.h"
+#include "debug/diff/cross_check.h"
 
 #include <gtest/gtest.h>
 

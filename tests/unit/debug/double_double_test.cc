@@ -1,6 +1,6 @@
 // Tests the elementary functions in double-double against values of mpmath with 600 bits.
 
-#include "debug/double_double.h"
+#include "debug/shadow/double_double.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Tests the error bounds of elementwise functions against exact values, and against long double on a grid.
 
-#include "debug/element_bounds.h"
+#include "debug/shadow/element_bounds.h"
 
 #include <gtest/gtest.h>
 

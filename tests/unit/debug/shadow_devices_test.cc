@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "debug/shadow.h"
+#include "debug/shadow/shadow.h"
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 

@@ -1,6 +1,6 @@
 // Tests shadow runs against exact arithmetic.
 
-#include "debug/shadow.h"
+#include "debug/shadow/shadow.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <complex>
 #include <list>
 
-#include "debug/verdict.h"
+#include "debug/shadow/verdict.h"
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 

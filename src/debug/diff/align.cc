@@ -1,0 +1,152 @@
+#include "debug/diff/align.h"
+
+#include <algorithm>
+#include <string>
+
+#include "debug/program_place.h"
+#include "fmt/format.h"
+
+namespace hlo::debug {
+namespace {
+
+// Tuples are forwarded, so aligning them is useless.
+bool CanAlign(const Instruction& instruction) {
+  return instruction.opcode() != Opcode::kTuple && !instruction.shape().IsToken();
+}
+
+bool SameShape(const Instruction& a, const Instruction& b) {
+  return Equal(a.shape(), b.shape(), {.ignore_layout = true, .ignore_dynamic = true});
+}
+
+// True if both have metadata that names different operations of the user's program.
+bool MetadataConflicts(const Instruction& a, const Instruction& b) {
+  const Metadata *ma = a.Get<attr::metadata>(), *mb = b.Get<attr::metadata>();
+  return ma != nullptr && mb != nullptr && ma->op_name != mb->op_name;
+}
+
+// Removes what compilers append to the names of copies.
+std::string_view BaseName(std::string_view name) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const std::string_view suffix : {".clone", ".remat"}) {
+      if (!name.ends_with(suffix)) continue;
+      name.remove_suffix(suffix.size());
+      changed = true;
+    }
+  }
+  return name;
+}
+
+std::string NameKey(const FlatModule& flat, const Instruction& instruction) {
+  return fmt::format("{}\n{}", Name(instruction.opcode()), BaseName(flat.OriginalOf(instruction).name()));
+}
+
+std::string MetadataKey(const FlatModule& flat, const Instruction& instruction) {
+  const Metadata* metadata = instruction.Get<attr::metadata>();
+  if (metadata == nullptr || metadata->op_name.empty()) return "";
+  return fmt::format("{}\n{}\n{}", Name(instruction.opcode()), metadata->op_name,
+                     SourceLine(flat.OriginalOf(instruction)));
+}
+
+std::string ShapeKey(const Instruction& instruction) { return ToString(instruction.shape()); }
+
+}  // namespace
+
+std::string_view Name(AlignedBy by) {
+  constexpr std::string_view kNames[] = {"parameter", "result",    "name",
+                                         "metadata",  "structure", "neighbours"};
+  return kNames[static_cast<size_t>(by)];
+}
+
+bool Alignment::Add(const Instruction* a, const Instruction* b, AlignedBy by) {
+  if (!CanAlign(*a) || !SameShape(*a, *b) || to_b_.contains(a) || to_a_.contains(b)) return false;
+  to_b_[a] = b;
+  to_a_[b] = a;
+  pairs_.push_back({a, b, by});
+  return true;
+}
+
+void Alignment::Remove(const AlignedPair& pair) {
+  to_b_.erase(pair.a);
+  to_a_.erase(pair.b);
+  std::erase_if(pairs_, [&](const AlignedPair& p) { return p.a == pair.a; });
+}
+
+void Alignment::AlignParameters() {
+  const auto& a = a_.computation().parameters();
+  const auto& b = b_.computation().parameters();
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) Add(a[i], b[i], AlignedBy::kParameter);
+}
+
+void Alignment::AlignResults() {
+  for (size_t i = 0; i < std::min(a_.results().size(), b_.results().size()); ++i)
+    Add(a_.results()[i], b_.results()[i], AlignedBy::kResult);
+}
+
+// Aligns the k-th instruction of a key in one module with the k-th in the other, if both have equally many.
+// An empty key is none.
+void Alignment::AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by) {
+  struct Group {
+    std::vector<const Instruction*> a, b;
+  };
+  absl::flat_hash_map<std::string, Group> groups;
+  for (const Instruction* i : a_.instructions()) {
+    if (to_b_.contains(i) || !CanAlign(*i)) continue;
+    if (const std::string key = key_a(*i); !key.empty()) groups[key + "\n" + ShapeKey(*i)].a.push_back(i);
+  }
+  for (const Instruction* i : b_.instructions()) {
+    if (to_a_.contains(i) || !CanAlign(*i)) continue;
+    if (const std::string key = key_b(*i); !key.empty()) groups[key + "\n" + ShapeKey(*i)].b.push_back(i);
+  }
+  for (const auto& [key, group] : groups) {
+    if (group.a.size() != group.b.size()) continue;
+    for (size_t i = 0; i < group.a.size(); ++i) {
+      if (!MetadataConflicts(*group.a[i], *group.b[i])) Add(group.a[i], group.b[i], by);
+    }
+  }
+}
+
+// True if the operands of one are the partners of the other's: then a pass may have changed the opcode.
+bool Alignment::HasSameOperands(const Instruction& a, const Instruction& b) const {
+  if (a.operand_count() == 0 || a.operand_count() != b.operand_count()) return false;
+  for (int64_t i = 0; i < a.operand_count(); ++i) {
+    if (PartnerOfA(a.operand(i)) != b.operand(i)) return false;
+  }
+  return true;
+}
+
+// Aligns operands of aligned instructions: operand i with operand i, if they have the same opcode or
+// operands.
+void Alignment::AlignOperands(const AlignedPair& pair) {
+  if (pair.a->opcode() != pair.b->opcode() || pair.a->operand_count() != pair.b->operand_count()) return;
+  const bool is_swapped = pair.a->operand_count() == 2 && IsCommutative(pair.a->opcode()) &&
+                          pair.a->operand(0)->opcode() != pair.b->operand(0)->opcode() &&
+                          pair.a->operand(0)->opcode() == pair.b->operand(1)->opcode();
+  for (int64_t i = 0; i < pair.a->operand_count(); ++i) {
+    const Instruction *a = pair.a->operand(i), *b = pair.b->operand(is_swapped ? 1 - i : i);
+    const bool is_likely = a->opcode() == b->opcode() || HasSameOperands(*a, *b);
+    if (is_likely && !MetadataConflicts(*a, *b)) Add(a, b, AlignedBy::kNeighbours);
+  }
+}
+
+void Alignment::AlignNeighbours() {
+  for (size_t i = 0; i < pairs_.size(); ++i) AlignOperands(AlignedPair(pairs_[i]));
+}
+
+Alignment::Alignment(const FlatModule& a, const FlatModule& b) : a_(a), b_(b) {
+  AlignParameters();
+  AlignResults();
+  AlignByKey([&](const Instruction& i) { return NameKey(a, i); },
+             [&](const Instruction& i) { return NameKey(b, i); }, AlignedBy::kName);
+  AlignByKey([&](const Instruction& i) { return MetadataKey(a, i); },
+             [&](const Instruction& i) { return MetadataKey(b, i); }, AlignedBy::kMetadata);
+  const std::vector<uint64_t> hashes_a = SubgraphHashes(a), hashes_b = SubgraphHashes(b);
+  AlignByKey([&](const Instruction& i) { return fmt::format("{:x}", hashes_a[i.index()]); },
+             [&](const Instruction& i) { return fmt::format("{:x}", hashes_b[i.index()]); },
+             AlignedBy::kStructure);
+  AlignNeighbours();
+  std::sort(pairs_.begin(), pairs_.end(),
+            [](const AlignedPair& x, const AlignedPair& y) { return x.a->index() < y.a->index(); });
+}
+
+}  // namespace hlo::debug

@@ -1,0 +1,192 @@
+#include "debug/diff/diff.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "debug/diff/diff_run.h"
+#include "debug/program_place.h"
+#include "debug/statistics.h"
+#include "fmt/format.h"
+#include "hlo_run/print.h"
+
+namespace hlo::debug {
+namespace {
+
+std::string TextOf(const FlatModule& flat, const Instruction& instruction) {
+  return Print(flat.OriginalOf(instruction),
+               {.metadata = false, .layouts = false, .large_constants = false, .backend_config = false});
+}
+
+int64_t ByteCount(const Instruction& instruction) { return DenseByteCount(instruction.shape()).value_or(0); }
+
+}  // namespace
+
+CompareRule RuleFor(ElementType type, const DiffOptions& options) {
+  const bool is_exact = IsIntegral(type) || type == ElementType::kPred;
+  return options.rule && !is_exact ? *options.rule : DefaultCompareRule(type);
+}
+
+std::optional<CompareReport> CompareValues(const Literal& a, const Literal& b, const DiffOptions& options) {
+  const std::vector<LiteralLeaf> leaves_a = ArrayLeaves(a), leaves_b = ArrayLeaves(b);
+  std::optional<CompareReport> worst;
+  for (size_t i = 0; i < std::min(leaves_a.size(), leaves_b.size()); ++i) {
+    const Literal& want = *leaves_a[i].value;
+    CompareReport report = CompareArrays(*leaves_b[i].value, want, RuleFor(want.type(), options));
+    report.key = leaves_a[i].key;
+    if (!report.ok() && (!worst || report.mismatch_count > worst->mismatch_count)) worst = report;
+  }
+  return worst;
+}
+
+absl::StatusOr<std::vector<Literal>> RunCone(const FlatModule& flat,
+                                             absl::Span<const Instruction* const> roots,
+                                             const absl::flat_hash_set<const Instruction*>& edges,
+                                             const NodeValues& known, const DiffOptions& options) {
+  if (roots.empty()) return std::vector<Literal>();
+  HLO_ASSIGN_OR_RETURN(const Cone cone, MakeCone(flat, roots, edges));
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : cone.parameters) arguments.push_back(known.at(parameter));
+  HLO_ASSIGN_OR_RETURN(const Literal all,
+                       Execute(cone.module, std::move(arguments), options.engine, options.evaluate));
+  return std::vector<Literal>(all.elements().begin(), all.elements().end());
+}
+
+absl::StatusOr<std::vector<Literal>> ComputeValues(const FlatModule& flat,
+                                                   absl::Span<const Instruction* const> roots,
+                                                   const NodeValues& known, const DiffOptions& options) {
+  absl::flat_hash_set<const Instruction*> edges;
+  for (const auto& [instruction, value] : known) edges.insert(instruction);
+  std::vector<const Instruction*> unknown;
+  for (const Instruction* root : roots) {
+    if (!known.contains(root)) unknown.push_back(root);
+  }
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> computed, RunCone(flat, unknown, edges, known, options));
+  std::vector<Literal> values;
+  for (size_t i = 0, next = 0; i < roots.size(); ++i)
+    values.push_back(known.contains(roots[i]) ? known.at(roots[i]) : computed[next++]);
+  return values;
+}
+
+NodeValues ParameterValues(const FlatModule& flat, const std::vector<Literal>& arguments) {
+  NodeValues values;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    values[flat.computation().parameter(static_cast<int64_t>(i))] = arguments[i];
+  return values;
+}
+
+ComparedValue Describe(const FlatModule& flat_a, const FlatModule& flat_b, const AlignedPair& pair,
+                       const Literal& a, const Literal& b, const DiffOptions& options) {
+  ComparedValue value;
+  value.a_path = flat_a.PathOf(*pair.a);
+  value.b_path = flat_b.PathOf(*pair.b);
+  value.a_text = TextOf(flat_a, *pair.a);
+  value.b_text = TextOf(flat_b, *pair.b);
+  value.a_summary = DescribeValue(a);
+  value.b_summary = DescribeValue(b);
+  value.aligned_by = Name(pair.by);
+  value.worst = CompareValues(a, b, options);
+  const Instruction &original_a = flat_a.OriginalOf(*pair.a), &original_b = flat_b.OriginalOf(*pair.b);
+  const bool has_metadata = original_a.Has<attr::metadata>();
+  const Instruction& original = has_metadata ? original_a : original_b;
+  if (const Metadata* metadata = original.Get<attr::metadata>()) value.op_name = metadata->op_name;
+  value.source = SourceLine(original);
+  return value;
+}
+
+absl::Status DiffRun::CheckInterfaces() const {
+  const auto a = flat_a_.computation().parameters(), b = flat_b_.computation().parameters();
+  if (a.size() != b.size())
+    return absl::FailedPreconditionError(
+        fmt::format("the modules cannot run on the same inputs: one has {} parameters, the other {}",
+                    a.size(), b.size()));
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (Compatible(a[i]->shape(), b[i]->shape())) continue;
+    return absl::FailedPreconditionError(
+        fmt::format("the modules cannot run on the same inputs: parameter {} is {} and {}", i,
+                    ToString(a[i]->shape()), ToString(b[i]->shape())));
+  }
+  if (flat_a_.results().size() != flat_b_.results().size())
+    return absl::FailedPreconditionError(fmt::format("the modules have {} and {} results",
+                                                     flat_a_.results().size(), flat_b_.results().size()));
+  return absl::OkStatus();
+}
+
+std::vector<AlignedPair> DiffRun::ResultPairs() const {
+  std::vector<AlignedPair> pairs;
+  for (size_t i = 0; i < flat_a_.results().size(); ++i)
+    pairs.push_back({flat_a_.results()[i], flat_b_.results()[i], AlignedBy::kResult});
+  return pairs;
+}
+
+absl::Status DiffRun::CompareChunk(absl::Span<const AlignedPair> pairs) {
+  std::vector<const Instruction*> a, b;
+  for (const AlignedPair& pair : pairs) {
+    a.push_back(pair.a);
+    b.push_back(pair.b);
+  }
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_a,
+                       ComputeValues(flat_a_, a, arguments_a_, options_));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_b,
+                       ComputeValues(flat_b_, b, arguments_b_, options_));
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (CompareValues(values_a[i], values_b[i], options_)) differing_.insert(pairs[i].a);
+  }
+  return absl::OkStatus();
+}
+
+// Compares all pairs in chunks, so that few values are in memory at a time.
+absl::Status DiffRun::CompareAll(DiffResult& result) {
+  const std::vector<AlignedPair>& pairs = alignment_.pairs();
+  for (size_t begin = 0; begin < pairs.size();) {
+    size_t end = begin;
+    int64_t bytes = 0;
+    while (end < pairs.size() && (end == begin || bytes + 2 * ByteCount(*pairs[end].a) <= options_.max_bytes))
+      bytes += 2 * ByteCount(*pairs[end++].a);
+    HLO_RETURN_IF_ERROR(CompareChunk(absl::MakeConstSpan(pairs).subspan(begin, end - begin)));
+    begin = end;
+  }
+  result.differing = static_cast<int64_t>(differing_.size());
+  return absl::OkStatus();
+}
+
+absl::Status DiffRun::CompareResults(DiffResult& result) {
+  const std::vector<AlignedPair> pairs = ResultPairs();
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> a,
+                       ComputeValues(flat_a_, flat_a_.results(), arguments_a_, options_));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> b,
+                       ComputeValues(flat_b_, flat_b_.results(), arguments_b_, options_));
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (!Compatible(a[i].shape(), b[i].shape()))
+      return absl::FailedPreconditionError(
+          fmt::format("result {} is {} and {}", i, ToString(a[i].shape()), ToString(b[i].shape())));
+    ComparedValue value = Describe(flat_a_, flat_b_, pairs[i], a[i], b[i], options_);
+    if (!value.worst) continue;
+    result.results.push_back(std::move(value));
+    differing_results_.push_back(pairs[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DiffResult> DiffRun::Run(const std::vector<Literal>& a_arguments,
+                                        const std::vector<Literal>& b_arguments) {
+  HLO_RETURN_IF_ERROR(CheckInterfaces());
+  arguments_a_ = ParameterValues(flat_a_, a_arguments);
+  arguments_b_ = ParameterValues(flat_b_, b_arguments);
+  DiffResult result;
+  result.a_instructions = static_cast<int64_t>(flat_a_.instructions().size());
+  result.b_instructions = static_cast<int64_t>(flat_b_.instructions().size());
+  result.aligned = static_cast<int64_t>(alignment_.pairs().size());
+  for (const AlignedPair& pair : alignment_.pairs()) ++result.aligned_by[std::string(Name(pair.by))];
+  HLO_RETURN_IF_ERROR(CompareResults(result));
+  HLO_RETURN_IF_ERROR(CompareAll(result));
+  if (!differing_results_.empty()) HLO_RETURN_IF_ERROR(Search(result));
+  return result;
+}
+
+absl::StatusOr<DiffResult> Diff(const CheckedModule& a, const CheckedModule& b,
+                                const std::vector<Literal>& arguments, const DiffOptions& options) {
+  DiffRun run(a.shared(), *a.module().entry(), b.shared(), *b.module().entry(), options);
+  return run.Run(arguments, arguments);
+}
+
+}  // namespace hlo::debug

@@ -1,0 +1,230 @@
+// Finds the first instruction that computes different values from equal operands.
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "debug/diff/diff_run.h"
+#include "debug/shadow/verdict.h"
+#include "hlo_run/cost.h"
+
+namespace hlo::debug {
+namespace {
+
+// The most FLOPs and bytes of a shadow run.
+constexpr int64_t kMaxShadowWork = 100'000'000;
+
+}  // namespace
+
+// Returns the nearest instructions above the root that are aligned, without constants.
+std::vector<const Instruction*> DiffRun::EdgesAbove(const Instruction* root, bool is_a) const {
+  std::vector<const Instruction*> edges, work(root->operands().begin(), root->operands().end());
+  absl::flat_hash_set<const Instruction*> seen;
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    if (!seen.insert(instruction).second) continue;
+    const bool is_aligned = is_a ? alignment_.PartnerOfA(instruction) : alignment_.PartnerOfB(instruction);
+    if (is_aligned)
+      edges.push_back(instruction);
+    else
+      work.insert(work.end(), instruction->operands().begin(), instruction->operands().end());
+  }
+  std::sort(edges.begin(), edges.end(),
+            [](const Instruction* x, const Instruction* y) { return x->index() < y->index(); });
+  return edges;
+}
+
+// Returns the aligned values from which both sides compute the pair. A side may use fewer of them than the
+// other, because compilers fold constants and remove dead code.
+DiffRun::Cut DiffRun::CutAbove(const AlignedPair& pair) const {
+  Cut cut;
+  const std::vector<const Instruction*> above_a = EdgesAbove(pair.a, true),
+                                        above_b = EdgesAbove(pair.b, false);
+  absl::flat_hash_set<const Instruction*> a(above_a.begin(), above_a.end()), b;
+  for (const Instruction* edge : above_b) b.insert(alignment_.PartnerOfB(edge));
+  const auto has_only = [](const auto& part, const auto& whole) {
+    return std::all_of(part.begin(), part.end(), [&](const Instruction* i) {
+      return whole.contains(i) || i->opcode() == Opcode::kConstant;
+    });
+  };
+  cut.is_comparable = has_only(a, b) || has_only(b, a);
+  std::vector<const Instruction*> all(a.begin(), a.end());
+  for (const Instruction* edge : b) {
+    if (!a.contains(edge)) all.push_back(edge);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Instruction* x, const Instruction* y) { return x->index() < y->index(); });
+  for (const Instruction* edge : all) {
+    cut.is_comparable &= !Differs(edge);
+    cut.edges.push_back({edge, alignment_.PartnerOfA(edge), AlignedBy::kName});
+  }
+  return cut;
+}
+
+// Returns the first differing pair, in the dependency order of `a`, on which a differing result depends
+// through differing or unaligned values.
+std::optional<AlignedPair> DiffRun::FirstCandidate() const {
+  absl::flat_hash_set<const Instruction*> reached;
+  std::vector<const Instruction*> work;
+  for (const AlignedPair& result : differing_results_) work.push_back(result.a);
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    const bool agrees = alignment_.PartnerOfA(instruction) != nullptr && !Differs(instruction);
+    if (agrees || !reached.insert(instruction).second) continue;
+    work.insert(work.end(), instruction->operands().begin(), instruction->operands().end());
+  }
+  for (const AlignedPair& pair : alignment_.pairs()) {
+    if (reached.contains(pair.a) && Differs(pair.a)) return pair;
+  }
+  for (const AlignedPair& result : differing_results_) {
+    if (reached.contains(result.a) && alignment_.PartnerOfA(result.a) != result.b) return result;
+  }
+  return std::nullopt;
+}
+
+// Computes both sides of the pairs from the values of `a`, and inserts those that differ in local_. The side
+// of `a` is what it computed from its own operands; only `b` runs with other operands than its own.
+absl::Status DiffRun::CompareLocally(absl::Span<const AlignedPair> pairs) {
+  std::vector<const Instruction*> a, b;
+  NodeValues known = arguments_b_;
+  for (const AlignedPair& pair : pairs) {
+    a.push_back(pair.a);
+    b.push_back(pair.b);
+  }
+  for (const AlignedPair& pair : pairs) {
+    for (const Instruction* edge : EdgesAbove(pair.b, false)) {
+      if (known.try_emplace(edge).second) a.push_back(alignment_.PartnerOfB(edge));
+    }
+  }
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_a,
+                       ComputeValues(flat_a_, a, arguments_a_, options_));
+  for (size_t i = pairs.size(); i < a.size(); ++i) known[alignment_.PartnerOfA(a[i])] = values_a[i];
+  absl::flat_hash_set<const Instruction*> edges;
+  for (const auto& [edge, value] : known) edges.insert(edge);
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_b, RunCone(flat_b_, b, edges, known, options_));
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (CompareValues(values_a[i], values_b[i], options_))
+      local_.insert(pairs[i].a);
+    else
+      local_.erase(pairs[i].a);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DiffRun::FindLocalDifferences() {
+  std::vector<AlignedPair> pairs;
+  int64_t bytes = 0;
+  const auto flush = [&] {
+    absl::Status status = CompareLocally(pairs);
+    pairs.clear();
+    bytes = 0;
+    return status;
+  };
+  for (const AlignedPair& pair : alignment_.pairs()) {
+    if (!Differs(pair.a)) continue;
+    pairs.push_back(pair);
+    bytes += 4 * DenseByteCount(pair.a->shape()).value_or(0);
+    if (bytes >= options_.max_bytes) HLO_RETURN_IF_ERROR(flush());
+  }
+  for (const AlignedPair& result : differing_results_) {
+    if (alignment_.PartnerOfA(result.a) != result.b) pairs.push_back(result);
+  }
+  return flush();
+}
+
+absl::Status DiffRun::Descend(const AlignedPair& pair, const NodeValues& known_a, Divergence& divergence) {
+  const std::vector<const Instruction*> operands(pair.a->operands().begin(), pair.a->operands().end());
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> inputs,
+                       ComputeValues(flat_a_, operands, known_a, options_));
+  return DescendInto(flat_a_, flat_b_, pair, inputs, options_, divergence);
+}
+
+absl::StatusOr<Divergence> DiffRun::Report(const AlignedPair& pair, const Cut& cut) {
+  std::vector<const Instruction*> a = {pair.a}, b = {pair.b};
+  for (const AlignedPair& edge : cut.edges) {
+    a.push_back(edge.a);
+    b.push_back(edge.b);
+  }
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_a,
+                       ComputeValues(flat_a_, a, arguments_a_, options_));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_b,
+                       ComputeValues(flat_b_, b, arguments_b_, options_));
+  Divergence divergence;
+  divergence.value = Describe(flat_a_, flat_b_, pair, values_a[0], values_b[0], options_);
+  NodeValues known_a = arguments_a_;
+  for (size_t i = 0; i < cut.edges.size(); ++i) {
+    divergence.operands.push_back(
+        Describe(flat_a_, flat_b_, cut.edges[i], values_a[i + 1], values_b[i + 1], options_));
+    known_a[cut.edges[i].a] = values_a[i + 1];
+  }
+  divergence.confirmed = local_.contains(pair.a);
+  if (divergence.confirmed) HLO_RETURN_IF_ERROR(Descend(pair, known_a, divergence));
+  if (!divergence.confirmed || !divergence.inside.empty()) return divergence;
+  HLO_ASSIGN_OR_RETURN(const bool is_rounding, IsRounding(pair, cut, known_a));
+  if (!is_rounding) return divergence;
+  divergence.confirmed = false;
+  divergence.note = "both are within the bound of rounding errors that a shadow run computes";
+  return divergence;
+}
+
+// True if the bounds of a shadow run of `a` hold what `b` computes from the operands of `a`. Large parts are
+// not run.
+absl::StatusOr<bool> DiffRun::IsRounding(const AlignedPair& pair, const Cut& cut, const NodeValues& known_a) {
+  absl::flat_hash_set<const Instruction*> edges_a, edges_b;
+  NodeValues known_b = arguments_b_;
+  for (const AlignedPair& edge : cut.edges) known_b[edge.b] = known_a.at(edge.a);
+  for (const auto& [edge, value] : known_a) edges_a.insert(edge);
+  for (const auto& [edge, value] : known_b) edges_b.insert(edge);
+  HLO_ASSIGN_OR_RETURN(const Cone cone, MakeCone(flat_a_, {&pair.a, 1}, edges_a));
+  Cost cost;
+  for (const Instruction* i : cone.module.module().entry()->instructions()) cost += InstructionCost(*i);
+  if (cost.flops + cost.transcendentals + cost.bytes_read > kMaxShadowWork) return false;
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : cone.parameters) arguments.push_back(known_a.at(parameter));
+  const absl::StatusOr<ShadowReport> shadow = RunShadow(cone.module, arguments, options_.evaluate);
+  if (!shadow.ok()) return false;
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> b, RunCone(flat_b_, {&pair.b, 1}, edges_b, known_b, options_));
+  const std::vector<OutputVerdict> verdicts =
+      Judge(*shadow, cone.module.module(), Literal::Tuple(std::move(b)));
+  return std::none_of(verdicts.begin(), verdicts.end(),
+                      [](const OutputVerdict& v) { return v.verdict == RoundingVerdict::kBug; });
+}
+
+// Tries the differing pairs in dependency order. A pair that agrees when it is computed from equal operands
+// has drifted by rounding, and the search continues below it. A pair whose sides are computed from different
+// values was aligned wrongly, for instance two partial sums of a sum that was reordered.
+absl::Status DiffRun::Search(DiffResult& result) {
+  HLO_RETURN_IF_ERROR(FindLocalDifferences());
+  std::optional<AlignedPair> drift;
+  bool has_removed = false;
+  while (const std::optional<AlignedPair> pair = FirstCandidate()) {
+    const bool is_forced = pair->by == AlignedBy::kResult;
+    const Cut cut = CutAbove(*pair);
+    if (!cut.is_comparable && !is_forced) {
+      differing_.erase(pair->a);
+      alignment_.Remove(*pair);
+      has_removed = true;
+      continue;
+    }
+    if (has_removed) HLO_RETURN_IF_ERROR(CompareLocally({&*pair, 1}));
+    if (local_.contains(pair->a)) {
+      HLO_ASSIGN_OR_RETURN(Divergence divergence, Report(*pair, cut));
+      if (divergence.confirmed) {
+        result.first = std::move(divergence);
+        return absl::OkStatus();
+      }
+    }
+    if (!drift) drift = *pair;
+    ++result.drifting;
+    differing_.erase(pair->a);
+    if (is_forced && alignment_.PartnerOfA(pair->a) != pair->b)
+      std::erase_if(differing_results_, [&](const AlignedPair& p) { return p.a == pair->a; });
+  }
+  if (drift) {
+    HLO_ASSIGN_OR_RETURN(result.first, Report(*drift, CutAbove(*drift)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hlo::debug

@@ -1,0 +1,136 @@
+#include "debug/extract/flat_module.h"
+
+#include <algorithm>
+
+#include "base/arena.h"
+#include "fmt/format.h"
+
+namespace hlo::debug {
+namespace {
+
+constexpr int64_t kMaxInlined = 10'000'000;
+
+bool IsCall(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kFusion || instruction.opcode() == Opcode::kCall;
+}
+
+}  // namespace
+
+FlatModule::FlatModule(std::shared_ptr<const Module> source, const Computation& computation,
+                       Inlining inlining)
+    : source_(std::move(source)), module_(std::make_unique<Module>(source_->source())), inlining_(inlining) {
+  module_->set_name(source_->name());
+  entry_ = module_->NewComputation(computation.name());
+  Values values;
+  for (const Instruction* parameter : computation.parameters()) {
+    values[parameter] = Add(*parameter, {}, -1);
+    InstructionEditor::SetParameter(*entry_, parameter->Get<attr::number>(), values[parameter]);
+  }
+  const Instruction* root = Inline(computation, std::move(values), -1);
+  InstructionEditor::SetRoot(*entry_, const_cast<Instruction*>(root));
+  AddResults(root);
+  DropUnused(root);
+}
+
+std::string FlatModule::PathOf(const Instruction& instruction) const {
+  const Origin& origin = origins_[static_cast<size_t>(instruction.index())];
+  std::string path(origin.instruction->name());
+  for (int64_t frame = origin.frame; frame >= 0; frame = frames_[static_cast<size_t>(frame)].parent)
+    path = fmt::format("{}/{}", frames_[static_cast<size_t>(frame)].caller->name(), path);
+  return path;
+}
+
+// Inlines the instructions of a computation whose parameters have values; returns the root's value.
+Instruction* FlatModule::Inline(const Computation& computation, Values values, int64_t frame) {
+  for (const Instruction* instruction : computation.instructions()) {
+    if (!values.contains(instruction)) values[instruction] = Copy(*instruction, values, frame);
+  }
+  return values.at(computation.root());
+}
+
+Instruction* FlatModule::Copy(const Instruction& instruction, const Values& values, int64_t frame) {
+  std::vector<Instruction*> operands;
+  for (const Instruction* operand : instruction.operands()) operands.push_back(values.at(operand));
+  if (instruction.opcode() == Opcode::kGetTupleElement && operands[0]->opcode() == Opcode::kTuple)
+    return operands[0]->operand(instruction.Get<attr::index>());
+  if (!IsInlined(instruction)) return Add(instruction, operands, frame);
+  const Computation& callee = *instruction.called_computations().front();
+  Values inner;
+  for (size_t i = 0; i < operands.size(); ++i) inner[callee.parameter(static_cast<int64_t>(i))] = operands[i];
+  frames_.push_back({&instruction, frame});
+  return Inline(callee, std::move(inner), static_cast<int64_t>(frames_.size()) - 1);
+}
+
+// Returns the number of instructions of a computation after inlining; it saturates.
+int64_t FlatModule::FlatSize(const Computation& computation) {
+  if (const auto found = sizes_.find(&computation); found != sizes_.end()) return found->second;
+  int64_t size = 0;
+  for (const Instruction* instruction : computation.instructions()) {
+    size += IsCall(*instruction) ? FlatSize(*instruction->called_computations().front()) : 1;
+    size = std::min(size, kMaxInlined + 1);
+  }
+  return sizes_[&computation] = size;
+}
+
+bool FlatModule::IsInlined(const Instruction& instruction) {
+  if (inlining_ == Inlining::kNone || !IsCall(instruction) || instruction.called_computations().size() != 1)
+    return false;
+  const Computation& callee = *instruction.called_computations().front();
+  return static_cast<int64_t>(origins_.size()) + FlatSize(callee) <= kMaxInlined &&
+         callee.parameters().size() == instruction.operands().size();
+}
+
+Instruction* FlatModule::Add(const Instruction& instruction, const std::vector<Instruction*>& operands,
+                             int64_t frame) {
+  std::vector<AttrEntry> attributes;
+  for (const AttrEntry& entry : instruction.attributes()) {
+    if (entry.id != AttrId::control_predecessors) attributes.push_back(entry);
+  }
+  Instruction* copy = module_->AddInstruction(entry_, instruction.opcode(), UniqueName(instruction.name()),
+                                              instruction.shape(), operands, attributes);
+  InstructionEditor::SetElided(*copy, instruction.is_elided());
+  origins_.push_back({&instruction, frame});
+  return copy;
+}
+
+std::string_view FlatModule::UniqueName(std::string_view wanted) {
+  if (names_.insert(wanted).second) return wanted;
+  for (int64_t number = static_cast<int64_t>(origins_.size());; ++number) {
+    const std::string_view name =
+        module_->arena().Copy(std::string_view(fmt::format("{}.{}", wanted, number)));
+    if (names_.insert(name).second) return name;
+  }
+}
+
+void FlatModule::AddResults(const Instruction* root) {
+  if (root->opcode() != Opcode::kTuple) {
+    results_.push_back(root);
+    return;
+  }
+  for (const Instruction* element : root->operands()) AddResults(element);
+}
+
+// Keeps the parameters and what the root depends on.
+void FlatModule::DropUnused(const Instruction* root) {
+  absl::flat_hash_set<const Instruction*> used(entry_->parameters().begin(), entry_->parameters().end());
+  std::vector<const Instruction*> work = {root};
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    used.insert(instruction);
+    for (const Instruction* operand : instruction->operands()) {
+      if (!used.contains(operand)) work.push_back(operand);
+    }
+  }
+  std::vector<Instruction*> kept;
+  std::vector<Origin> origins;
+  for (Instruction* instruction : entry_->instructions()) {
+    if (!used.contains(instruction)) continue;
+    kept.push_back(instruction);
+    origins.push_back(origins_[static_cast<size_t>(instruction->index())]);
+  }
+  InstructionEditor::SetInstructions(*entry_, std::move(kept));
+  origins_ = std::move(origins);
+}
+
+}  // namespace hlo::debug

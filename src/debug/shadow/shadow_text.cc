@@ -1,0 +1,109 @@
+// Prints the reports of shadow runs.
+
+#include "debug/loops.h"
+#include "debug/shadow/shadow.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo::debug {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string ErrorLine(const InstructionError& error) {
+  std::string text =
+      fmt::format("{:>12.4g} {:>12.4g} {:>12.4g} {:>12.4g}  %{} {} at {{{}}}{}\n", error.total,
+                  error.inherited, error.added, error.bound, error.instruction->name(),
+                  Name(error.instruction->opcode()), fmt::join(error.index, ","), LoopsText(error.loops));
+  if (!error.operands.empty()) text += fmt::format("{:>54}{}\n", "", error.operands);
+  return text;
+}
+
+// Additions of nearly opposite numbers cancel; other instructions are ill-conditioned at their operand.
+bool Cancels(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kScatter:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string ConditionLine(const InstructionError& error) {
+  return fmt::format("  %{} {} {} at {{{}}}: condition number {:.3g}, relative error up to {:.3g}\n",
+                     error.instruction->name(), Name(error.instruction->opcode()),
+                     Cancels(error.instruction->opcode()) ? "cancels" : "is ill-conditioned",
+                     fmt::join(error.condition_index, ","), error.condition, error.relative_bound);
+}
+
+std::string DecisionLine(const ShadowDecision& decision) {
+  if (decision.is_control)
+    return fmt::format("  %{} {} takes {}{}, but within the error bound another choice is possible\n",
+                       decision.instruction->name(), Name(decision.instruction->opcode()), decision.declared,
+                       LoopsText(decision.loops));
+  return fmt::format("  %{} {} at {{{}}} is {}{}, but differs in the wider type: {} ({} element{})\n",
+                     decision.instruction->name(), Name(decision.instruction->opcode()),
+                     fmt::join(decision.index, ","), decision.declared, LoopsText(decision.loops),
+                     decision.operands, decision.count, decision.count == 1 ? "" : "s");
+}
+
+Json ErrorJson(const InstructionError& error) {
+  return Json{{"instruction", error.instruction->name()},
+              {"opcode", Name(error.instruction->opcode())},
+              {"executions", error.executions},
+              {"total_ulp", error.total},
+              {"inherited_ulp", error.inherited},
+              {"added_ulp", error.added},
+              {"bound_ulp", error.bound},
+              {"index", error.index},
+              {"operands", error.operands},
+              {"condition", error.condition},
+              {"relative_bound", error.relative_bound},
+              {"estimated", error.is_estimated},
+              {"anchored", error.is_anchored}};
+}
+
+}  // namespace
+
+std::string ToString(const ShadowReport& report) {
+  constexpr size_t kWorst = 10;
+  std::string text = fmt::format("{:>12} {:>12} {:>12} {:>12}  the largest errors\n", "error ULP",
+                                 "inherited", "added", "bound");
+  for (const InstructionError* error : WorstByTotalError(report, kWorst)) text += ErrorLine(*error);
+  text += "\nthe instructions with the largest added errors\n";
+  for (const InstructionError* error : WorstByAddedError(report, kWorst)) text += ErrorLine(*error);
+  const std::vector<const InstructionError*> conditions = WorstConditions(report, kWorst);
+  if (!conditions.empty()) text += "\ncancellation and ill-conditioning\n";
+  for (const InstructionError* error : conditions) text += ConditionLine(*error);
+  if (!report.decisions.empty()) text += "\ndecisions\n";
+  for (const ShadowDecision& decision : report.decisions) text += DecisionLine(decision);
+  for (const InstructionError& error : report.errors) {
+    if (error.is_anchored)
+      text += fmt::format(
+          "\n%{} {} is not computed in the wider type; its wide value restarts from the declared one\n",
+          error.instruction->name(), Name(error.instruction->opcode()));
+  }
+  return text;
+}
+
+nlohmann::ordered_json ToJson(const ShadowReport& report) {
+  Json json = {{"instructions", Json::array()}, {"decisions", Json::array()}};
+  for (const InstructionError& error : report.errors) json["instructions"].push_back(ErrorJson(error));
+  for (const ShadowDecision& decision : report.decisions)
+    json["decisions"].push_back(Json{{"instruction", decision.instruction->name()},
+                                     {"index", decision.index},
+                                     {"declared", decision.declared},
+                                     {"operands", decision.operands},
+                                     {"count", decision.count},
+                                     {"control", decision.is_control}});
+  return json;
+}
+
+}  // namespace hlo::debug

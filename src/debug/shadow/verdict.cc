@@ -1,0 +1,188 @@
+#include "debug/shadow/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "debug/dataflow.h"
+#include "debug/exposed_run.h"
+#include "debug/summary.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "hlo_run/compare.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo::debug {
+namespace {
+
+// One element of an output: the distance to the wide value and the bound of it.
+struct Distance {
+  double error = 0, bound = 0, ulp = 1;
+  bool is_outside = false;
+};
+
+bool SameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
+
+Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const Literal& got_wide, int64_t i) {
+  Distance distance{.bound = leaf.is_exact() ? 0 : Doubles(leaf.bound)[i]};
+  if (!leaf.is_float()) {
+    const int64_t width = ByteCount(got.type());
+    const std::byte *a = got.data() + i * width, *b = leaf.declared.data() + i * width;
+    distance.error = std::equal(a, a + width, b) ? 0 : 1;
+    distance.is_outside = distance.error != 0 && distance.bound == 0;
+    return distance;
+  }
+  const FloatPrecision precision = PrecisionOf(leaf.declared.type());
+  if (leaf.wide.type() == ElementType::kC128) {
+    const std::complex<double> a = got_wide.span<std::complex<double>>()[i],
+                               b = leaf.wide.span<std::complex<double>>()[i];
+    distance.error = std::abs(a - b);
+    if (std::isnan(distance.error))
+      distance.error = std::isnan(std::abs(a)) == std::isnan(std::abs(b)) ? 0 : kInfinity;
+    distance.ulp = UlpAt(precision, std::abs(b));
+  } else {
+    const double a = Doubles(got_wide)[i], b = Doubles(leaf.wide)[i];
+    const double low = leaf.low.shape().IsValid() ? Doubles(leaf.low)[i] : 0;
+    distance.error = SameSpecial(a, b) ? std::fabs(low) : std::fabs((a - b) - low);
+    if (std::isnan(distance.error)) distance.error = kInfinity;
+    distance.ulp = std::isfinite(b) ? UlpAt(precision, b) : 1;
+  }
+  // The wide value itself is rounded, and subnormal numbers may be flushed.
+  distance.bound += distance.ulp / 2 + precision.least_normal;
+  distance.is_outside = distance.error > distance.bound;
+  return distance;
+}
+
+// True if a difference is larger than results of other implementations are allowed to have.
+bool IsNotable(const Literal& got, const Distance& distance, double wide) {
+  if (!IsFloatOrComplex(got.type())) return distance.error != 0;
+  const hlo::CompareRule rule = DefaultCompareRule(got.type());
+  return distance.error > rule.abs + rule.rel * std::fabs(wide);
+}
+
+double WideAt(const ShadowValue& leaf, int64_t i) {
+  if (!leaf.is_float()) return 0;
+  return leaf.wide.type() == ElementType::kC128 ? std::abs(leaf.wide.span<std::complex<double>>()[i])
+                                                : Doubles(leaf.wide)[i];
+}
+
+void Fill(OutputVerdict& verdict, const ShadowValue& leaf, const Literal& got, const Distance& distance,
+          int64_t i) {
+  verdict.index = IndexOf(got, i);
+  verdict.got = ElementText(got, i);
+  verdict.declared = ElementText(leaf.declared, i);
+  verdict.is_discrete = !leaf.is_float();
+  verdict.wide = WideAt(leaf, i);
+  verdict.error_ulp = distance.error / distance.ulp;
+  verdict.bound_ulp = distance.bound / distance.ulp;
+}
+
+// True if an element is farther from the wide value than other implementations are allowed to be.
+bool HasNotableDifference(const ShadowValue& leaf, const Literal& got) {
+  const absl::StatusOr<Literal> wide = leaf.is_float() ? ToWide(got) : Literal();
+  for (int64_t i = 0; wide.ok() && i < got.element_count(); ++i) {
+    if (IsWithinSizes(leaf.declared, i) && IsNotable(got, DistanceAt(leaf, got, *wide, i), WideAt(leaf, i)))
+      return true;
+  }
+  return false;
+}
+
+// Returns the ill-conditioned instruction with the largest error of those that a leaf of the result depends
+// on.
+const InstructionError* WorstCause(const ShadowReport& report, const Module& module, int64_t leaf) {
+  const auto ancestors = Dataflow(module).Ancestors({module.entry()->root(), leaf});
+  for (const InstructionError* error : WorstConditions(report, report.errors.size())) {
+    if (ancestors.contains(error->instruction)) return error;
+  }
+  return nullptr;
+}
+
+std::string_view Name(RoundingVerdict verdict) {
+  switch (verdict) {
+    case RoundingVerdict::kExplained:
+      return "explained by rounding";
+    case RoundingVerdict::kIllConditioned:
+      return "ill-conditioned";
+    case RoundingVerdict::kBug:
+      return "not explained: a bug";
+  }
+  return "";
+}
+
+}  // namespace
+
+OutputVerdict JudgeArray(const ShadowValue& leaf, const Literal& got) {
+  OutputVerdict verdict;
+  const absl::StatusOr<Literal> wide = leaf.is_float() ? ToWide(got) : Literal();
+  if (!Compatible(leaf.declared.shape(), got.shape()) || !wide.ok()) {
+    verdict.verdict = RoundingVerdict::kBug;
+    verdict.problem = fmt::format("it is {}, not {}", ToString(got.shape()), ToString(leaf.declared.shape()));
+    return verdict;
+  }
+  double worst = -1;
+  for (int64_t i = 0; i < got.element_count(); ++i) {
+    if (!IsWithinSizes(leaf.declared, i)) continue;
+    const Distance distance = DistanceAt(leaf, got, *wide, i);
+    verdict.outside += distance.is_outside ? 1 : 0;
+    const double ratio = distance.error == 0          ? 0
+                         : std::isinf(distance.bound) ? 0.5
+                                                      : distance.error / std::max(distance.bound, 1e-300);
+    if (ratio <= worst) continue;
+    worst = ratio;
+    Fill(verdict, leaf, got, distance, i);
+  }
+  if (verdict.outside > 0) verdict.verdict = RoundingVerdict::kBug;
+  return verdict;
+}
+
+std::vector<OutputVerdict> Judge(const ShadowReport& report, const Module& module, const Literal& got) {
+  ShadowValue result = report.result;
+  const std::vector<ShadowValue*> leaves = ShadowLeaves(result);
+  const std::vector<LiteralLeaf> others = ArrayLeaves(got);
+  const std::vector<Leaf> numbers = LeavesOf(got);
+  std::vector<OutputVerdict> verdicts;
+  for (size_t k = 0; k < leaves.size() && k < others.size(); ++k) {
+    OutputVerdict verdict = JudgeArray(*leaves[k], *others[k].value);
+    verdict.key = others[k].key;
+    const bool is_notable =
+        verdict.verdict == RoundingVerdict::kExplained && HasNotableDifference(*leaves[k], *others[k].value);
+    verdict.cause = is_notable ? WorstCause(report, module, numbers[k].leaf) : nullptr;
+    if (verdict.cause != nullptr) verdict.verdict = RoundingVerdict::kIllConditioned;
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+std::string ToString(const OutputVerdict& verdict) {
+  std::string text = fmt::format("output {}: ", verdict.key);
+  if (verdict.verdict == RoundingVerdict::kIllConditioned)
+    text += fmt::format("ill-conditioned at %{} (condition number {:.3g})",
+                        verdict.cause->instruction->name(), verdict.cause->condition);
+  else
+    text += Name(verdict.verdict);
+  if (!verdict.problem.empty()) return text + ": " + verdict.problem + "\n";
+  if (verdict.outside > 0)
+    text += fmt::format("; {} element{} beyond the bound", verdict.outside, verdict.outside == 1 ? "" : "s");
+  if (verdict.is_discrete)
+    return text + fmt::format("\n  at {{{}}}: {}, here {}\n", fmt::join(verdict.index, ","), verdict.got,
+                              verdict.declared);
+  return text + fmt::format(
+                    "\n  at {{{}}}: {}, here {}, exactly {:.17g}: an error of {:.3g} ULP, bound {:.3g} ULP\n",
+                    fmt::join(verdict.index, ","), verdict.got, verdict.declared, verdict.wide,
+                    verdict.error_ulp, verdict.bound_ulp);
+}
+
+nlohmann::ordered_json ToJson(const OutputVerdict& verdict) {
+  nlohmann::ordered_json json = {{"output", verdict.key},          {"verdict", Name(verdict.verdict)},
+                                 {"index", verdict.index},         {"got", verdict.got},
+                                 {"declared", verdict.declared},   {"exact", verdict.wide},
+                                 {"error_ulp", verdict.error_ulp}, {"bound_ulp", verdict.bound_ulp},
+                                 {"outside", verdict.outside}};
+  if (!verdict.problem.empty()) json["problem"] = verdict.problem;
+  if (verdict.cause != nullptr)
+    json.update(
+        {{"instruction", verdict.cause->instruction->name()}, {"condition", verdict.cause->condition}});
+  return json;
+}
+
+}  // namespace hlo::debug

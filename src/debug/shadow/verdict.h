@@ -1,0 +1,44 @@
+#pragma once
+// Judges the result of another implementation by a shadow run.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "debug/shadow/shadow.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace hlo::debug {
+
+enum class RoundingVerdict : uint8_t {
+  kExplained,       // The difference is within the error bound.
+  kIllConditioned,  // The difference is within the bound, which is large because of an ill-conditioned
+                    // instruction.
+  kBug,             // Rounding cannot explain the difference.
+};
+
+// The verdict for an output.
+struct OutputVerdict {
+  std::string key;  // The shape index of the leaf, as in ArrayLeaves.
+  RoundingVerdict verdict = RoundingVerdict::kExplained;
+  std::string problem;  // A difference of shapes.
+  // The element with the largest error relative to its bound, and its values.
+  std::vector<int64_t> index;
+  std::string got, declared;
+  bool is_discrete = false;  // It is neither a float nor a complex number.
+  double wide = 0;
+  double error_ulp = 0, bound_ulp = 0;      // The error and the bound of that element.
+  int64_t outside = 0;                      // The number of elements beyond their bounds.
+  const InstructionError* cause = nullptr;  // kIllConditioned: the worst instruction.
+};
+
+// Compares an array with a value and its bound; the verdict is kExplained or kBug.
+OutputVerdict JudgeArray(const ShadowValue& value, const Literal& got);
+
+// Returns the verdicts in the order of the outputs of the module. `got` is the other result.
+std::vector<OutputVerdict> Judge(const ShadowReport& report, const Module& module, const Literal& got);
+
+std::string ToString(const OutputVerdict& verdict);
+nlohmann::ordered_json ToJson(const OutputVerdict& verdict);
+
+}  // namespace hlo::debug

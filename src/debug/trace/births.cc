@@ -1,0 +1,181 @@
+#include "debug/trace/births.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "base/status.h"
+#include "debug/exposed_run.h"
+#include "debug/loops.h"
+#include "debug/report_text.h"
+#include "debug/selection.h"
+#include "debug/summary.h"
+#include "debug/trace/birth_tracker.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo::debug {
+namespace {
+
+std::string_view Name(SpecialKind kind) { return kind == SpecialKind::kNan ? "NaN" : "Inf"; }
+
+std::string CallersText(const Birth& birth) {
+  std::string text;
+  for (const RunningLoop& loop : birth.loops) {
+    text += fmt::format("  in iteration {} of %{}", loop.iteration, loop.instruction->name());
+    if (loop.trip_count) text += fmt::format(" (of {})", *loop.trip_count);
+    text += "\n";
+  }
+  if (birth.callers.empty()) return text;
+  std::vector<std::string> names;
+  for (const Instruction* caller : birth.callers)
+    names.push_back(fmt::format("%{} in {}", caller->name(), caller->parent()->name()));
+  return text + fmt::format("  called by {}\n", fmt::join(names, ", then "));
+}
+
+std::string MetadataText(const Instruction& instruction) {
+  const Metadata* metadata = instruction.Get<attr::metadata>();
+  if (metadata == nullptr) return "";
+  const ProgramPlace place = StatedPlace(instruction);
+  std::string text;
+  if (!metadata->op_name.empty()) text += fmt::format("  op_name {}", metadata->op_name);
+  if (!place.file.empty()) text += fmt::format("  source {}:{}", place.file, place.line);
+  return text.empty() ? text : text + "\n";
+}
+
+std::string PathLine(const std::vector<const Instruction*>& path, int64_t result, const Shape& shape) {
+  if (result >= 0) return fmt::format("  reaches {}: {}\n", PlaceText(shape, result, {}), PathText(path));
+  return fmt::format("  reaches no result: {}\n", PathText(path));
+}
+
+std::string BirthText(const Birth& birth, const Module& module) {
+  const Instruction& instruction = *birth.instruction;
+  std::string text = fmt::format("{} is produced by %{} at {{{}}}: {}\n", Name(birth.kind),
+                                 instruction.name(), fmt::join(birth.index, ","), birth.value);
+  text += fmt::format("  {}\n", ShortText(instruction));
+  for (const std::string& operand : birth.operands) text += fmt::format("  {}\n", operand);
+  text += CallersText(birth) + MetadataText(instruction);
+  if (birth.count > 1) text += fmt::format("  {} elements of this result\n", birth.count);
+  if (birth.later_executions > 0)
+    text += fmt::format("  {} later executions produced more\n", birth.later_executions);
+  for (const Instruction* cause : birth.causes)
+    text += fmt::format("  its infinities come from %{}\n", cause->name());
+  return text + PathLine(birth.path, birth.result, module.entry()->root()->shape());
+}
+
+absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments& arguments, Engine engine,
+                             const EvaluateOptions& options, const BirthOptions& births, double& seconds) {
+  for (const Literal& argument : arguments.watched()) {
+    for (const Leaf& leaf : LeavesOf(argument)) {
+      if (HoldsSpecial(*leaf.value, births.nans, births.infinities)) return false;
+    }
+  }
+  SpecialDetector detector(births, options.observer);
+  EvaluateOptions watched = options;
+  watched.observer = &detector;
+  HLO_ASSIGN_OR_RETURN(Executable executable,
+                       Executable::Make(module, engine, options, {}, {.replan_if_refused = true}));
+  seconds = std::numeric_limits<double>::infinity();
+  for (int64_t run = 0; run < births.repeat; ++run) {
+    const auto start = std::chrono::steady_clock::now();
+    const absl::StatusOr<Literal> result = RunWatched(executable, arguments, watched);
+    seconds =
+        std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (detector.found()) return false;
+    HLO_RETURN_IF_ERROR(result.status());
+    for (const Leaf& leaf : LeavesOf(*result)) {
+      if (HoldsSpecial(*leaf.value, births.nans, births.infinities)) return false;
+    }
+  }
+  return true;
+}
+
+nlohmann::ordered_json NamesJson(const std::vector<const Instruction*>& instructions) {
+  auto names = nlohmann::ordered_json::array();
+  for (const Instruction* instruction : instructions) names.push_back(instruction->name());
+  return names;
+}
+
+}  // namespace
+
+absl::Status SpecialDetector::AfterStep(const StepView& step) {
+  // The operands have been checked already.
+  const bool is_reference = step.kernel() == "reference";
+  const Opcode opcode = step.instruction().opcode();
+  if (is_reference && !CanMakeSpecials(opcode) && opcode != Opcode::kConstant) return absl::OkStatus();
+  if (!is_reference && step.only_moves()) return absl::OkStatus();
+  for (const StepValue& write : step.Writes()) {
+    if (!HoldsSpecial(write.value, options_.nans, options_.infinities)) continue;
+    found_ = true;
+    return absl::CancelledError("found");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<BirthReport> FindBirths(const CheckedModule& module, const WatchedArguments& arguments,
+                                       Engine engine, const EvaluateOptions& options,
+                                       const BirthOptions& births) {
+  double seconds = 0;
+  HLO_ASSIGN_OR_RETURN(const bool is_clean, IsClean(module, arguments, engine, options, births, seconds));
+  if (is_clean) return BirthReport{.watched_seconds = seconds};
+  BirthTracker tracker(module.module(), engine == Engine::kReference);
+  EvaluateOptions tracked = options;
+  tracked.observer = &tracker;
+  HLO_ASSIGN_OR_RETURN(const Literal result, RunExposed(module, arguments, engine, tracked));
+  return tracker.Report(result, births);
+}
+
+std::string ToString(const BirthReport& report, const Module& module) {
+  std::string text;
+  const Shape& shape = module.entry()->root()->shape();
+  for (const SpecialResult& result : report.results)
+    text += fmt::format("{} holds {} {}, the first at {{{}}}\n", PlaceText(shape, result.leaf, {}),
+                        result.count, Name(result.kind), fmt::join(result.index, ","));
+  for (const Birth& birth : report.births) text += BirthText(birth, module);
+  for (const GivenSpecial& given : report.given) {
+    if (given.result < 0) continue;
+    text += fmt::format("{} comes from %{} ({}) at {{{}}}\n", Name(given.kind), given.instruction->name(),
+                        Name(given.instruction->opcode()), fmt::join(given.index, ","));
+    text += PathLine(given.path, given.result, shape);
+  }
+  return text;
+}
+
+nlohmann::ordered_json ToJson(const BirthReport& report) {
+  using Json = nlohmann::ordered_json;
+  Json json = {{"watched_s", report.watched_seconds},
+               {"results", Json::array()},
+               {"births", Json::array()},
+               {"given", Json::array()}};
+  for (const SpecialResult& result : report.results)
+    json["results"].push_back(Json{{"kind", Name(result.kind)},
+                                   {"result", result.leaf},
+                                   {"index", result.index},
+                                   {"count", result.count}});
+  for (const Birth& birth : report.births) {
+    json["births"].push_back(Json{{"kind", Name(birth.kind)},
+                                  {"instruction", birth.instruction->name()},
+                                  {"opcode", Name(birth.instruction->opcode())},
+                                  {"index", birth.index},
+                                  {"value", birth.value},
+                                  {"operands", birth.operands},
+                                  {"loops", LoopsJson(birth.loops)},
+                                  {"callers", NamesJson(birth.callers)},
+                                  {"count", birth.count},
+                                  {"later_executions", birth.later_executions},
+                                  {"causes", NamesJson(birth.causes)},
+                                  {"path", NamesJson(birth.path)},
+                                  {"result", birth.result}});
+  }
+  for (const GivenSpecial& given : report.given)
+    json["given"].push_back(Json{{"kind", Name(given.kind)},
+                                 {"instruction", given.instruction->name()},
+                                 {"index", given.index},
+                                 {"path", NamesJson(given.path)},
+                                 {"result", given.result}});
+  return json;
+}
+
+}  // namespace hlo::debug

@@ -1,0 +1,174 @@
+#include "debug/trace/trace.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "base/status.h"
+#include "debug/exposed_run.h"
+#include "debug/loops.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+namespace hlo::debug {
+namespace {
+
+// True for instructions of computations that others apply to scalars, and of those that these call.
+absl::flat_hash_set<const Computation*> ScalarComputations(const Module& module) {
+  absl::flat_hash_set<const Computation*> scalar;
+  const auto computations = module.computations();
+  for (auto caller = computations.rbegin(); caller != computations.rend(); ++caller) {
+    for (const Instruction* instruction : (*caller)->instructions()) {
+      const bool calls_whole =
+          instruction->opcode() == Opcode::kCall || instruction->opcode() == Opcode::kFusion ||
+          instruction->opcode() == Opcode::kWhile || instruction->opcode() == Opcode::kConditional ||
+          Info(instruction->opcode()).has(kAsync);
+      if (calls_whole && !scalar.contains(*caller)) continue;
+      for (const Computation* callee : instruction->called_computations()) scalar.insert(callee);
+    }
+  }
+  return scalar;
+}
+
+class Tracer : public Observer {
+ public:
+  // `other` also sees the steps; it may be null.
+  Tracer(const TraceOptions& options, bool sees_scalars,
+         const std::function<absl::Status(const TraceRecord&)>& sink, Observer* other)
+      : options_(options), sees_scalars_(sees_scalars), sink_(sink), other_(other) {}
+
+  bool needs_scalar_steps() const override { return sees_scalars_; }
+  absl::Status BeforeStep(const StepView& step) override {
+    return other_ == nullptr ? absl::OkStatus() : other_->BeforeStep(step);
+  }
+  void Finish(const absl::Status& outcome) override {
+    if (other_ != nullptr) other_->Finish(outcome);
+  }
+  absl::Status AfterStep(const StepView& step) override {
+    const bool is_reference = step.kernel() == "reference";
+    if (is_reference && !IsWanted(step.instruction())) return absl::OkStatus();
+    for (const StepValue& write : step.Writes()) {
+      if (!IsWanted(*write.instruction)) continue;
+      executed_.insert(write.instruction);
+      HLO_RETURN_IF_ERROR(Record(step, write));
+    }
+    return absl::OkStatus();
+  }
+
+  // The instructions that an earlier run has shown are not shown again.
+  void Skip(absl::flat_hash_set<const Instruction*> instructions) { skipped_ = std::move(instructions); }
+  const absl::flat_hash_set<const Instruction*>& executed() const { return executed_; }
+  int64_t left_out() const { return left_out_; }
+  int64_t count() const { return count_; }
+  void set_count(int64_t count) { count_ = count; }
+
+ private:
+  bool IsWanted(const Instruction& instruction) const {
+    return options_.selected.contains(&instruction) && !skipped_.contains(&instruction);
+  }
+  bool IsInIteration(const std::vector<RunningLoop>& loops) const {
+    const std::vector<int64_t>& wanted = options_.iteration;
+    if (loops.size() < wanted.size()) return false;
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      if (loops[loops.size() - wanted.size() + k].iteration != wanted[k]) return false;
+    }
+    return true;
+  }
+  absl::Status Record(const StepView& step, const StepValue& write) {
+    std::vector<RunningLoop> loops = step.loops();
+    if (!IsInIteration(loops)) return absl::OkStatus();
+    if (count_++ >= options_.max_records) {
+      ++left_out_;
+      return absl::OkStatus();
+    }
+    const std::vector<int64_t> iterations = IterationsOf(loops);
+    auto& [last, execution] = executions_[{write.instruction, write.leaf}];
+    execution = last == iterations ? execution + 1 : 1;
+    last = iterations;
+    return sink_({write.instruction, write.leaf, execution, std::move(loops), step.kernel(), write.value});
+  }
+
+  const TraceOptions& options_;
+  const bool sees_scalars_;
+  const std::function<absl::Status(const TraceRecord&)>& sink_;
+  Observer* const other_;
+  absl::flat_hash_set<const Instruction*> executed_, skipped_;
+  absl::flat_hash_map<std::pair<const Instruction*, int64_t>, std::pair<std::vector<int64_t>, int64_t>>
+      executions_;
+  int64_t count_ = 0, left_out_ = 0;
+};
+
+bool NeedsScalarSteps(const CheckedModule& module,
+                      const absl::flat_hash_set<const Instruction*>& instructions) {
+  const auto scalar = ScalarComputations(module.module());
+  return std::any_of(instructions.begin(), instructions.end(),
+                     [&](const Instruction* i) { return scalar.contains(i->parent()); });
+}
+
+}  // namespace
+
+std::string KeyOf(const TraceRecord& record) {
+  std::string key(record.instruction->name());
+  if (record.instruction->shape().IsTuple()) key += fmt::format(".{}", record.leaf);
+  for (size_t k = 0; k < record.loops.size(); ++k)
+    key += fmt::format("{}{}", k == 0 ? "@" : ".", record.loops[k].iteration);
+  return record.execution == 1 ? key : key + fmt::format("#{}", record.execution);
+}
+
+std::string HeadingOf(const TraceRecord& record) {
+  std::string text = fmt::format("%{}", record.instruction->name());
+  if (record.instruction->shape().IsTuple()) text += fmt::format(" {{{}}}", record.leaf);
+  text += fmt::format(" = {} {}", ToString(record.value.shape(), {.layouts = false}),
+                      Name(record.instruction->opcode()));
+  text += LoopsText(record.loops);
+  return record.execution == 1 ? text : text + fmt::format(", execution {}", record.execution);
+}
+
+absl::StatusOr<std::vector<int64_t>> ParseIteration(std::string_view text) {
+  std::vector<int64_t> iterations;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find('.'));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    int64_t number = -1;
+    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error != std::errc() || stop != part.data() + part.size() || number < 0) {
+      return absl::InvalidArgumentError(
+          fmt::format("--iteration takes numbers such as 3, or 2.3 for iteration 3 in iteration 2 of the "
+                      "outer loop, but not '{}'",
+                      part));
+    }
+    iterations.push_back(number);
+  }
+  return iterations;
+}
+
+absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const WatchedArguments& arguments,
+                                   Engine engine, const EvaluateOptions& options, const TraceOptions& trace,
+                                   const std::function<absl::Status(const TraceRecord&)>& sink) {
+  TraceOutcome outcome;
+  Tracer first(trace, engine == Engine::kReference && NeedsScalarSteps(module, trace.selected), sink,
+               options.observer);
+  EvaluateOptions observed = options;
+  observed.observer = &first;
+  HLO_ASSIGN_OR_RETURN(outcome.result, RunExposed(module, arguments, engine, observed));
+  outcome.left_out = first.left_out();
+  absl::flat_hash_set<const Instruction*> executed = first.executed();
+  absl::flat_hash_set<const Instruction*> rest = trace.selected;
+  absl::erase_if(rest, [&](const Instruction* i) { return executed.contains(i); });
+  if (engine == Engine::kFast && !rest.empty()) {
+    Tracer second(trace, NeedsScalarSteps(module, rest), sink, options.observer);
+    second.Skip(executed);
+    second.set_count(first.count());
+    observed.observer = &second;
+    HLO_RETURN_IF_ERROR(RunExposed(module, arguments, Engine::kReference, observed).status());
+    outcome.left_out += second.left_out();
+    absl::erase_if(rest, [&](const Instruction* i) { return second.executed().contains(i); });
+  }
+  outcome.missing.assign(rest.begin(), rest.end());
+  std::sort(outcome.missing.begin(), outcome.missing.end(),
+            [](const Instruction* a, const Instruction* b) { return a->name() < b->name(); });
+  return outcome;
+}
+
+}  // namespace hlo::debug
