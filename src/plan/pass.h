@@ -37,8 +37,9 @@ enum class PassId : uint8_t {
   kBytecode,
   kLoadCse,
   kMoveElimination,
+  kNativeCode,
 };
-inline constexpr size_t kPassCount = static_cast<size_t>(PassId::kMoveElimination) + 1;
+inline constexpr size_t kPassCount = static_cast<size_t>(PassId::kNativeCode) + 1;
 
 // On a GPU, steps use whole arrays: optimisations for caches and for few elements do not apply.
 enum class Target : uint8_t { kCpu, kGpu };

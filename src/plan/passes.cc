@@ -98,6 +98,11 @@ absl::Status RunBytecode(PlanState& state) {
   return absl::OkStatus();
 }
 
+absl::Status RunNativeCode(PlanState& state) {
+  state.plan.native_code = state.changes.Allow("native_code");
+  return absl::OkStatus();
+}
+
 using Stage = Pass::Stage;
 constexpr std::array<Pass, kPassCount> kPasses = {{
     {.id = PassId::kFlatten,
@@ -245,6 +250,13 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .summary = "Computes loop-carried values directly in the buffer that the next iteration reads",
      .preserves = "every bit; the values of the current iteration until their last use",
      .part_of = "bytecode",
+     .only_cpu = true},
+    {.id = PassId::kNativeCode,
+     .name = "native_code",
+     .stage = Stage::kBytecode,
+     .summary = "Lets executors compile bytecode and tile programs to machine code",
+     .preserves = "every bit",
+     .run = &RunNativeCode,
      .only_cpu = true},
 }};
 static_assert(

@@ -146,6 +146,7 @@ struct Plan {
   std::string last_change;               // The pass and the instruction of the last change.
   std::string refusal;                   // Why the plan with optional passes was refused, if it was.
   std::shared_ptr<const PlanCode> code;  // The steps as bytecode; nullptr if it is not faster.
+  bool native_code = false;              // Executors may make machine code.
 };
 
 // Returns the bytes that a run allocates besides its arguments and constants.

@@ -3,6 +3,7 @@
 
 packages=(g++ cmake ninja-build pkg-config libabsl-dev libfmt-dev libcli11-dev libeigen3-dev nlohmann-json3-dev
           libzip-dev zlib1g-dev libzstd-dev libprotobuf-dev protobuf-compiler)
+if [ "$(uname -m)" = x86_64 ]; then packages+=(libxbyak-dev); fi
 targets=()
 
 install_missing() {

@@ -15,6 +15,7 @@ LEVELS = {
     "spmd": 3.5, "mpi": 3.6,
     "reference/lapack": 3.9, "reference": 4, "build": 4, "io": 4,
     "kernels/kernels": 4.05,
+    "kernels/cpu/native": 4.06,
     "kernels/cpu/memory": 4.1, "kernels/cpu/simd": 4.1,
     "kernels/cpu/elementwise": 4.2, "kernels/cpu/gemm": 4.2,
     "kernels/cpu/chains": 4.3, "kernels/cpu/convolution": 4.3, "kernels/cpu/fft": 4.3, "kernels/lapack": 4.3,
@@ -51,7 +52,7 @@ PUBLIC = {
 }
 # Libraries that only some folders may use.
 LIBRARIES = {"CLI/": {"cli"}, "nanobind/": {"python"}, "cuda": {"device", "kernels/cuda"},
-             "mpi.h": {"mpi"}}
+             "mpi.h": {"mpi"}, "xbyak/": {"kernels/cpu/native"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
 

@@ -1,0 +1,67 @@
+#include "kernels/cpu/native/machine_code.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "base/isa.h"
+
+#ifdef HLO_RUN_HAS_NATIVE_CODE
+#include <sys/mman.h>
+#include <xbyak/xbyak_util.h>
+#endif
+
+namespace hlo::cpu {
+
+#ifdef HLO_RUN_HAS_NATIVE_CODE
+namespace {
+
+NativeIsa IsaOfProcessor() {
+  static const NativeIsa isa = [] {
+    using Cpu = Xbyak::util::Cpu;
+    const Cpu cpu;
+    const bool has_avx2 = cpu.has(Cpu::tAVX2) && cpu.has(Cpu::tFMA) && cpu.has(Cpu::tBMI1) &&
+                          cpu.has(Cpu::tBMI2) && cpu.has(Cpu::tLZCNT);
+    if (!has_avx2) return NativeIsa::kNone;
+    // A system that refuses one function of one byte refuses all.
+    const uint8_t ret = 0xc3;
+    if (MachineCode::Load({&ret, 1}) == nullptr) return NativeIsa::kNone;
+    const bool has_avx512 = cpu.has(Cpu::tAVX512F) && cpu.has(Cpu::tAVX512BW) && cpu.has(Cpu::tAVX512CD) &&
+                            cpu.has(Cpu::tAVX512DQ) && cpu.has(Cpu::tAVX512VL);
+    return has_avx512 ? NativeIsa::kAvx512 : NativeIsa::kAvx2;
+  }();
+  return isa;
+}
+
+}  // namespace
+
+NativeIsa FindNativeIsa() {
+  const std::string_view level = IsaName();
+  if (level == "x86-64-v2") return NativeIsa::kNone;
+  const NativeIsa isa = IsaOfProcessor();
+  return level == "x86-64-v3" ? std::min(isa, NativeIsa::kAvx2) : isa;
+}
+
+std::unique_ptr<const MachineCode> MachineCode::Load(absl::Span<const uint8_t> code) {
+  if (code.empty()) return nullptr;
+  void* memory = mmap(nullptr, code.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  std::memcpy(memory, code.data(), code.size());
+  if (mprotect(memory, code.size(), PROT_READ | PROT_EXEC) != 0) {
+    munmap(memory, code.size());
+    return nullptr;
+  }
+  return std::unique_ptr<const MachineCode>(
+      new MachineCode(static_cast<const uint8_t*>(memory), static_cast<int64_t>(code.size())));
+}
+
+MachineCode::~MachineCode() { munmap(const_cast<uint8_t*>(begin_), static_cast<size_t>(byte_count_)); }
+
+#else
+
+NativeIsa FindNativeIsa() { return NativeIsa::kNone; }
+std::unique_ptr<const MachineCode> MachineCode::Load(absl::Span<const uint8_t> /*code*/) { return nullptr; }
+MachineCode::~MachineCode() = default;
+
+#endif
+
+}  // namespace hlo::cpu

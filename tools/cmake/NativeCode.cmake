@@ -1,0 +1,15 @@
+# Finds Xbyak, by which the CPU engine makes machine code for bytecode and tile programs. Sets HLO_RUN_HAS_NATIVE_CODE.
+set(HLO_RUN_NATIVE_CODE AUTO CACHE STRING "Make machine code at run time on x86-64: ON, OFF, or AUTO where Xbyak is installed")
+set_property(CACHE HLO_RUN_NATIVE_CODE PROPERTY STRINGS AUTO ON OFF)
+
+set(HLO_RUN_HAS_NATIVE_CODE OFF)
+if(NOT HLO_RUN_NATIVE_CODE STREQUAL "OFF" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h)
+  if(XBYAK_INCLUDE_DIR)
+    set(HLO_RUN_HAS_NATIVE_CODE ON)
+  endif()
+endif()
+if(HLO_RUN_NATIVE_CODE STREQUAL "ON" AND NOT HLO_RUN_HAS_NATIVE_CODE)
+  message(FATAL_ERROR "HLO_RUN_NATIVE_CODE=ON needs an x86-64 processor and Xbyak (libxbyak-dev)")
+endif()
+message(STATUS "Native code: ${HLO_RUN_HAS_NATIVE_CODE}")
