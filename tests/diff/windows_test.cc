@@ -86,16 +86,26 @@ TEST(ReduceWindowOnCpu, LongLinesAreSplit) {
   }
 }
 
+TEST(ReduceWindowOnCpu, PrefixesAreScans) {
+  for (const test::WindowCase& c : test::kPrefixes) {
+    for (const char* type : {"u8", "s4", "s32", "bf16", "f32", "f64", "c64"})
+      test::ExpectEnginesAgree(ReduceWindow(type, "subtract", c));
+  }
+}
+
 TEST(ReduceWindowOnCpu, SeveralArraysAtOnce) {
-  test::ExpectEnginesAgree(
-      "c { x = f32[] parameter(0)\n i = s32[] parameter(1)\n y = f32[] parameter(2)\n j = s32[] "
-      "parameter(3)\n"
-      " b = pred[] compare(x, y), direction=GE\n v = f32[] select(b, x, y)\n k = s32[] select(b, i, j)\n"
-      " ROOT r = (f32[], s32[]) tuple(v, k) }\n"
-      "ENTRY e { a = f32[9,20] parameter(0)\n n = s32[9,20] iota(), iota_dimension=1\n"
-      " m = f32[] constant(-inf)\n z = s32[] constant(0)\n"
-      " ROOT r = (f32[4,18], s32[4,18]) reduce-window(a, n, m, z), window={size=3x3 stride=2x1}, to_apply=c "
-      "}");
+  for (const auto& [result, window] :
+       {std::pair("4,18", "size=3x3 stride=2x1"), std::pair("9,20", "size=1x20 pad=0_0x19_0")}) {
+    test::ExpectEnginesAgree(fmt::format(
+        "c {{ x = f32[] parameter(0)\n i = s32[] parameter(1)\n y = f32[] parameter(2)\n j = s32[] "
+        "parameter(3)\n"
+        " b = pred[] compare(x, y), direction=GE\n v = f32[] select(b, x, y)\n"
+        " k = s32[] select(b, i, j)\n ROOT r = (f32[], s32[]) tuple(v, k) }}\n"
+        "ENTRY e {{ a = f32[9,20] parameter(0)\n n = s32[9,20] iota(), iota_dimension=1\n"
+        " m = f32[] constant(-inf)\n z = s32[] constant(0)\n"
+        " ROOT r = (f32[{0}], s32[{0}]) reduce-window(a, n, m, z), window={{{1}}}, to_apply=c }}",
+        result, window));
+  }
 }
 
 }  // namespace

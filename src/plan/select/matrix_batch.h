@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/parallel.h"
+#include "ir/result_shapes.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/simd/widen.h"
 #include "kernels/lapack/product.h"
@@ -50,20 +51,20 @@ struct BatchEntry {
   const Instruction& instruction;
   absl::Span<const void* const> operands;
   absl::Span<void* const> results;
-  int64_t number, batch;
+  int64_t number;
+  absl::Span<const int64_t> operand_bytes, result_bytes;  // The bytes of one entry.
 
   const Shape& OperandShape(int k) const { return instruction.operand(k)->shape(); }
   const Shape& ResultShape(int k) const {
     return instruction.shape().IsTuple() ? instruction.shape().element(k) : instruction.shape();
   }
-  int64_t Offset(const Shape& shape) const { return *DenseByteCount(shape) / batch * number; }
   const void* Operand(int k) const {
-    return static_cast<const std::byte*>(operands[k]) + Offset(OperandShape(k));
+    return static_cast<const std::byte*>(operands[k]) + number * operand_bytes[k];
   }
   // Null if the result is unused or does not exist.
   void* Result(int k) const {
     if (k >= static_cast<int>(results.size()) || results[k] == nullptr) return nullptr;
-    return static_cast<std::byte*>(results[k]) + Offset(ResultShape(k));
+    return static_cast<std::byte*>(results[k]) + number * result_bytes[k];
   }
 
   // The sizes of the last two dimensions.
@@ -145,8 +146,14 @@ absl::Status ForEachMatrix(const Instruction& instruction, absl::Span<const void
                            absl::Span<void* const> results, int array, Body&& body) {
   const Shape& shape = instruction.operand(array)->shape();
   const int64_t batch = BatchOf(shape);
+  const auto bytes_each = [&](const Shape& whole) {
+    return whole.IsTuple() || batch == 0 ? 0 : *DenseByteCount(whole) / batch;
+  };
+  cpu::CachedVector<int64_t> operand_bytes, result_bytes;
+  for (const Instruction* operand : instruction.operands()) operand_bytes.push_back(bytes_each(operand->shape()));
+  for (const Shape& result : ResultShapes(instruction)) result_bytes.push_back(bytes_each(result));
   const auto one = [&](int64_t number) {
-    const BatchEntry entry{instruction, operands, results, number, batch};
+    const BatchEntry entry{instruction, operands, results, number, operand_bytes, result_bytes};
     if (IsComplex(shape.type()))
       body.template operator()<Complex>(entry);
     else

@@ -5,6 +5,7 @@
 #include "ir/comparators.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/window/reduce_window.h"
+#include "kernels/cpu/window/scan.h"
 #include "kernels/cpu/window/select_and_scatter.h"
 #include "plan/codegen/operations.h"
 #include "plan/codegen/scalar_code.h"
@@ -73,15 +74,22 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
               return absl::OkStatus();
             }};
   }
-  for (const WindowDim& dim : window) {
-    if (dim.size > kMaxWindow) return {};
-  }
-  // This kernel reduces in the reference's order and rounds as often.
+  // The kernels below reduce in the reference's order and round as often.
   std::vector<ElementType> types;
   for (int64_t k = 0; k < count; ++k) types.push_back(reduce_window.operand(k)->shape().type());
   const std::optional<loops::ScalarFunction> combiner =
       FindCombinerCode(*reduce_window.Get<attr::to_apply>(), types);
   if (!combiner.has_value()) return {};
+  if (const auto prefixes = cpu::FindPrefixes(base.dims(), window, ResultDims(reduce_window))) {
+    return {"reduce-window by scan", [dims = *prefixes, combiner = cpu::TileCode(*combiner)](
+                                         const Instruction& instruction, auto operands, auto results) {
+              cpu::ReducePrefixes(dims, Arrays(instruction, operands, results), combiner);
+              return absl::OkStatus();
+            }};
+  }
+  for (const WindowDim& dim : window) {
+    if (dim.size > kMaxWindow) return {};
+  }
   return {"reduce-window",
           [combiner = cpu::TileCode(*combiner)](const Instruction& instruction, auto operands, auto results) {
             cpu::ReduceWindow(Arrays(instruction, operands, results), instruction.operand(0)->shape().dims(),

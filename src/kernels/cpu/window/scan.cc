@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "kernels/cpu/elementwise/lane_array.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/cpu/window/window_taps.h"
 
 namespace hlo::cpu {
 namespace {
@@ -106,6 +108,37 @@ void ScanLanes(const ScanDims& dims, const ScanArrays& arrays, const TileCode& c
   for (size_t k = 0; k < carries.size(); ++k) carries[k].Store(arrays.carries[k].data, lane, n, 0);
 }
 
+void ReducePrefixesOfLanes(const ScanDims& dims, absl::Span<const WindowArray> arrays,
+                           const TileCode& combiner, int64_t lane, int64_t n) {
+  CachedVector<Tiles> inputs, sums;
+  CachedVector<const void*> in(2 * arrays.size());
+  CachedVector<void*> out(arrays.size());
+  for (size_t k = 0; k < arrays.size(); ++k) {
+    inputs.emplace_back(dims, arrays[k].type, dims.length);
+    sums.emplace_back(dims, arrays[k].type, dims.length);
+    const LaneInput init(arrays[k].type, arrays[k].init, 1);
+    CopyStrided(n, init.width(), sums[k].tile(), 1, init.at(0), 0);
+  }
+  for (size_t k = 0; k < arrays.size(); ++k) in[k] = out[k] = sums[k].tile();
+  for (int64_t t = 0; t < dims.length; ++t) {
+    for (size_t k = 0; k < arrays.size(); ++k)
+      in[arrays.size() + k] = inputs[k].Load(arrays[k].base, lane, n, t);
+    combiner.Run(n, in.data(), out.data());
+    for (size_t k = 0; k < arrays.size(); ++k) sums[k].Store(arrays[k].result, lane, n, t);
+  }
+}
+
+// Calls scan(lane, n) for parts of the lanes.
+template <class ScanPart>
+void InParts(const ScanDims& dims, const TileCode& code, ScanPart&& scan) {
+  const int64_t lanes = dims.outer * dims.inner;
+  const double nanoseconds =
+      2.0 * static_cast<double>(code.step_count() + 1) * static_cast<double>(lanes * dims.length);
+  ParallelFor((lanes + kScannedLanes - 1) / kScannedLanes, nanoseconds, [&](int64_t part) {
+    scan(part * kScannedLanes, std::min(kScannedLanes, lanes - part * kScannedLanes));
+  });
+}
+
 template <class F, class T, bool kCarryFirst>
 void ScanLine(int64_t length, int64_t step, const void* in, void* out, void* carry) {
   const T* x = static_cast<const T*>(in);
@@ -127,13 +160,24 @@ ScanLineFn LineOf(bool carry_first) {
 }  // namespace
 
 void Scan(const ScanDims& dims, const ScanArrays& arrays, const TileCode& code) {
-  const int64_t lanes = dims.outer * dims.inner;
-  const double nanoseconds =
-      2.0 * static_cast<double>(code.step_count() + 1) * static_cast<double>(lanes * dims.length);
-  ParallelFor((lanes + kScannedLanes - 1) / kScannedLanes, nanoseconds, [&](int64_t part) {
-    ScanLanes(dims, arrays, code, part * kScannedLanes,
-              std::min(kScannedLanes, lanes - part * kScannedLanes));
-  });
+  InParts(dims, code, [&](int64_t lane, int64_t n) { ScanLanes(dims, arrays, code, lane, n); });
+}
+
+void ReducePrefixes(const ScanDims& dims, absl::Span<const WindowArray> arrays, const TileCode& combiner) {
+  InParts(dims, combiner,
+          [&](int64_t lane, int64_t n) { ReducePrefixesOfLanes(dims, arrays, combiner, lane, n); });
+}
+
+std::optional<ScanDims> FindPrefixes(absl::Span<const int64_t> base_dims, Window window,
+                                     absl::Span<const int64_t> result_dims) {
+  const auto is_trivial = [](const WindowDim& dim) { return IsTrivial(dim); };
+  const auto scanned = std::find_if_not(window.begin(), window.end(), is_trivial);
+  if (scanned == window.end() || !std::all_of(scanned + 1, window.end(), is_trivial)) return std::nullopt;
+  const size_t d = scanned - window.begin();
+  const int64_t length = base_dims[d];
+  const WindowDim prefix{.size = scanned->size, .padding_low = scanned->size - 1};
+  if (*scanned != prefix || scanned->size < length || result_dims[d] != length) return std::nullopt;
+  return ScanDims{Product(base_dims.first(d)), length, Product(base_dims.subspan(d + 1)), false};
 }
 
 ScanLineFn FindScanLine(Opcode opcode, ElementType type, bool carry_first) {

@@ -1,10 +1,13 @@
 #pragma once
 // This file implements scans along a dimension. All positions of the other dimensions advance in lockstep.
+// A reduce-window whose windows are the prefixes of each line is a scan, too.
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/cpu/window/reduce_window.h"
 
 namespace hlo::cpu {
 
@@ -28,6 +31,12 @@ struct ScanArrays {
 
 // Computes (outputs[t]..., carries...) = code(inputs[t]..., carries...) for t ascending, or descending.
 void Scan(const ScanDims& dims, const ScanArrays& arrays, const TileCode& code);
+
+// Computes acc = init, then for t ascending acc = combiner(acc, base[t]) and result[t] = acc.
+void ReducePrefixes(const ScanDims& dims, absl::Span<const WindowArray> arrays, const TileCode& combiner);
+// Returns the dimensions of a reduce-window whose windows are the prefixes of lines along one dimension.
+std::optional<ScanDims> FindPrefixes(absl::Span<const int64_t> base_dims, Window window,
+                                     absl::Span<const int64_t> result_dims);
 
 // Scans a single line whose outputs are its carries, op(x, carry) or op(carry, x), in one call.
 using ScanLineFn = void (*)(int64_t length, int64_t step, const void* in, void* out, void* carry);
