@@ -23,6 +23,7 @@ enum class PassId : uint8_t {
   kSinkSlices,
   kRangeAnalysis,
   kLoopStateDce,
+  kCommonSubexpressions,
   kTransposeFolding,
   kMakeSteps,
   kLoopFusion,

@@ -21,6 +21,7 @@
 #include "plan/memory/kernel_memory.h"
 #include "plan/memory/schedule.h"
 #include "plan/pass.h"
+#include "plan/rewrite/common_subexpressions.h"
 #include "plan/rewrite/flatten.h"
 #include "plan/rewrite/loop_state_dce.h"
 #include "plan/rewrite/range_analysis.h"
@@ -55,6 +56,11 @@ absl::Status RunRangeAnalysis(PlanState& state) {
 }
 absl::Status RunLoopStateDce(PlanState& state) {
   EliminateDeadLoopState(state.plan.graph, state.changes);
+  return absl::OkStatus();
+}
+absl::Status RunCommonSubexpressions(PlanState& state) {
+  // On a GPU, computing elements again costs less than launching another kernel for them.
+  EliminateCommonSubexpressions(state.plan.graph, state.target == Target::kCpu, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunTransposeFolding(PlanState& state) {
@@ -157,6 +163,12 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .summary = "Removes dead loop-carried values and dead results of conditionals",
      .preserves = "every bit; the trip counts of loops",
      .run = &RunLoopStateDce},
+    {.id = PassId::kCommonSubexpressions,
+     .name = "common_subexpressions",
+     .stage = Stage::kGraph,
+     .summary = "Replaces instructions by earlier ones that compute the same value",
+     .preserves = "every bit",
+     .run = &RunCommonSubexpressions},
     {.id = PassId::kTransposeFolding,
      .name = "transpose_folding",
      .stage = Stage::kGraph,

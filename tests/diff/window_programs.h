@@ -35,12 +35,9 @@ inline constexpr WindowCase kMany[] = {
 };
 // Windows that are the prefixes of lines, computed as scans.
 inline constexpr WindowCase kPrefixes[] = {
-    {"100", "100", "size=100 pad=99_0"},
-    {"3,70,5", "3,70,5", "size=1x70x1 pad=0_0x69_0x0_0"},
-    {"300,7", "300,7", "size=1x9 pad=0_0x8_0"},
-    {"2,5,301", "2,5,301", "size=1x5x1 pad=0_0x4_0x0_0"},
-    {"3,1", "3,1", "size=1x2 pad=0_0x1_0"},
-    {"600", "600", "size=70000 pad=69999_0"},
+    {"100", "100", "size=100 pad=99_0"},        {"3,70,5", "3,70,5", "size=1x70x1 pad=0_0x69_0x0_0"},
+    {"300,7", "300,7", "size=1x9 pad=0_0x8_0"}, {"2,5,301", "2,5,301", "size=1x5x1 pad=0_0x4_0x0_0"},
+    {"3,1", "3,1", "size=1x2 pad=0_0x1_0"},     {"600", "600", "size=70000 pad=69999_0"},
 };
 // Long lines and columns, which are split across threads.
 inline constexpr WindowCase kSplit[] = {

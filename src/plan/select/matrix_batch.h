@@ -150,7 +150,8 @@ absl::Status ForEachMatrix(const Instruction& instruction, absl::Span<const void
     return whole.IsTuple() || batch == 0 ? 0 : *DenseByteCount(whole) / batch;
   };
   cpu::CachedVector<int64_t> operand_bytes, result_bytes;
-  for (const Instruction* operand : instruction.operands()) operand_bytes.push_back(bytes_each(operand->shape()));
+  for (const Instruction* operand : instruction.operands())
+    operand_bytes.push_back(bytes_each(operand->shape()));
   for (const Shape& result : ResultShapes(instruction)) result_bytes.push_back(bytes_each(result));
   const auto one = [&](int64_t number) {
     const BatchEntry entry{instruction, operands, results, number, operand_bytes, result_bytes};
