@@ -128,9 +128,8 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
     {.id = PassId::kDegenerateContractions,
      .name = "degenerate_contractions",
      .stage = Stage::kGraph,
-     .summary = "Rewrites reductions and dots over size 1 or a few elements to loops, and reductions of "
-                "windows that do not "
-                "overlap to simple ones",
+     .summary = "Rewrites reductions and dots over a few elements to loops, and reductions of windows that "
+                "do not overlap to simple ones",
      .preserves = "every bit, but sums of dots and of rows up to rounding",
      .part_of = "flatten"},
     {.id = PassId::kScaledDot,

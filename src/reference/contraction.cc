@@ -41,12 +41,21 @@ class Rows {
   int64_t block_size_ = 0;
 };
 
+// Returns the value with which sums of this many products begin: +0, or -0 for a single product, which keeps
+// its sign.
+template <Wide W>
+W EmptySum(int64_t products) {
+  if constexpr (std::is_same_v<W, double>) return products == 1 ? -0.0 : 0.0;
+  if constexpr (std::is_same_v<W, std::complex<double>>) return products == 1 ? W{-0.0, -0.0} : W{};
+  return W{};
+}
+
 // out[m, n] = sum over k of a[m, k] * b[k, n], with k ascending. Blocks of a few rows share each pass over b.
 // Narrow operands are widened in blocks, because wide copies of large ones may not fit in memory.
 template <Wide W>
 void MultiplyMatrices(int64_t m_size, int64_t k_size, int64_t n_size, Rows<W> a, Rows<W> b, W* out) {
   constexpr int64_t kRows = 8, kBlockElements = 1 << 18, kLeastDepth = 16;
-  std::fill_n(out, m_size * n_size, W{});
+  std::fill_n(out, m_size * n_size, EmptySum<W>(k_size));
   if (k_size == 0 || n_size == 0) return;
   const int64_t depth = a.is_wide() && b.is_wide() ? k_size : std::max(kLeastDepth, kBlockElements / n_size);
   for (int64_t k0 = 0; k0 < k_size; k0 += depth) {

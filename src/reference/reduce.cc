@@ -5,6 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
+#include "ir/single_terms.h"
 #include "reference/elementwise.h"
 #include "reference/scalar_function.h"
 #include "types/index.h"
@@ -103,13 +104,24 @@ absl::StatusOr<Literal> ReduceSum(OpContext& context, const Reduced& reduced) {
   return AsResult(std::move(results), context.shape());
 }
 
+// Returns these arrays with the dimensions of the results.
+Literal WithoutReducedDims(absl::Span<const Literal> arrays, const Shape& shape) {
+  std::vector<Literal> results;
+  for (size_t k = 0; k < arrays.size(); ++k)
+    results.push_back(arrays[k].WithShape(shape.IsTuple() ? shape.element(static_cast<int64_t>(k)) : shape));
+  return AsResult(std::move(results), shape);
+}
+
 }  // namespace
 
-// For each result index, acc = init, then acc = to_apply(acc, x) for every x over the reduced dimensions.
+// For each result index, acc = init, then acc = to_apply(acc, x) for every x over the reduced dimensions. The
+// initial value is taken as neutral if there is one x for each result.
 absl::StatusOr<Literal> Reduce(OpContext& context) {
   const size_t count = context.operands.size() / 2;
   const absl::Span<const Literal> arrays = context.operands.first(count),
                                   inits = context.operands.subspan(count);
+  if (ReducesSingleElements(context.instruction) && arrays[0].element_count() > 0)
+    return WithoutReducedDims(arrays, context.shape());
   const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
   const Reduced reduced = Split(arrays[0], context.instruction.Get<attr::dimensions>());
   const bool is_float_sum =

@@ -2,22 +2,22 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "hlo_run/builder.h"
+#include "ir/result_shapes.h"
+#include "ir/single_terms.h"
 #include "plan/codegen/operations.h"
 #include "plan/rewrite/replacement.h"
 #include "types/index.h"
+#include "types/promotion.h"
 
 namespace hlo::plan {
 namespace {
 
 using build::Op;
-
-bool HaveSizeOne(const Shape& shape, IntList dims) {
-  return std::all_of(dims.begin(), dims.end(), [&](int64_t d) { return shape.dim(d) == 1; });
-}
 
 // True if the product of any two numbers of these types, computed in the result's type, equals the
 // contraction of one pair. f8e8m0fnu has a larger range than f16, although f16 is wider.
@@ -28,6 +28,7 @@ bool HaveExactProducts(ElementType a, ElementType b, ElementType result) {
     return BitWidth(type) < BitWidth(result) && IsFloat(type) == IsFloat(result) &&
            (IsFloat(type) || IsSigned(type) == IsSigned(result));
   };
+  if (IsComplex(result)) return a == result && b == result;
   return (IsFloat(result) || IsIntegral(result)) && fits(a) && fits(b);
 }
 
@@ -77,13 +78,17 @@ Op SliceOf(Op operand, const Shape& shape, IntList contracted, int64_t number) {
 
 }  // namespace
 
-std::optional<CheckedModule> ReplaceDegenerateReduce(const Instruction& reduce) {
-  if (!ReducesInOneType(reduce)) return std::nullopt;
-  const Shape& elements = reduce.operand(0)->shape();
-  if (!HaveSizeOne(elements, reduce.Get<attr::dimensions>())) return std::nullopt;
+std::optional<CheckedModule> ReplaceSingleElements(const Instruction& reduce) {
+  if (!ReducesSingleElements(reduce)) return std::nullopt;
   build::Builder builder(reduce.name());
-  const Op operand = builder.Parameter(0, elements.WithoutLayouts());
-  return BuildReplacement(builder, build::Reshape(operand, reduce.shape().dims()), reduce);
+  std::vector<Op> results;
+  const absl::Span<const Shape> shapes = ResultShapes(reduce);
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    const auto number = static_cast<int64_t>(k);
+    const Op operand = builder.Parameter(number, reduce.operand(number)->shape().WithoutLayouts());
+    results.push_back(build::Reshape(operand, shapes[k].dims()));
+  }
+  return BuildReplacement(builder, results, reduce);
 }
 
 namespace {
@@ -196,39 +201,86 @@ std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_windo
       reduce_window);
 }
 
-std::optional<CheckedModule> ReplaceDegenerateDot(const Instruction& dot) {
-  const ElementType type = dot.shape().type();
-  if (dot.operand_count() != 2 || dot.Has<attr::dot_algorithm>() || dot.Has<attr::sparsity_config>() ||
-      dot.Has<attr::block_scaling_config>())
-    return std::nullopt;
-  const Shape shapes[] = {dot.operand(0)->shape().WithoutLayouts(), dot.operand(1)->shape().WithoutLayouts()};
-  const IntList contracted[] = {dot.Get<attr::lhs_contracting_dims>(), dot.Get<attr::rhs_contracting_dims>()};
-  const IntList batch[] = {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::rhs_batch_dims>()};
-  const int64_t count = CountOf(shapes[0], contracted[0]);
-  if (!HaveExactProducts(shapes[0].type(), shapes[1].type(), type) || (count != 1 && !IsThinDot(dot, count)))
-    return std::nullopt;
-  build::Builder builder(dot.name());
-  const Op operands[] = {builder.Parameter(0, shapes[0]), builder.Parameter(1, shapes[1])};
+namespace {
+
+// The factors of a dot's products.
+class DotFactors {
+ public:
+  DotFactors(const Instruction& dot, build::Builder& builder)
+      : dims_(dot.shape().dims()),
+        shapes_{dot.operand(0)->shape().WithoutLayouts(), dot.operand(1)->shape().WithoutLayouts()},
+        contracted_{dot.Get<attr::lhs_contracting_dims>(), dot.Get<attr::rhs_contracting_dims>()},
+        batch_{dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::rhs_batch_dims>()},
+        operands_{builder.Parameter(0, shapes_[0]), builder.Parameter(1, shapes_[1])} {}
+
+  // Returns the product of the pair with this number for all results, computed in this type.
+  Op Product(int64_t number, ElementType type) const {
+    return Factor(0, number, type) * Factor(1, number, type);
+  }
+
+ private:
   // Returns the elements of one side with this number, broadcast to the result.
-  const auto factor = [&](int64_t side, int64_t number) {
-    const Shape& shape = shapes[side];
+  Op Factor(int64_t side, int64_t number, ElementType type) const {
+    const Shape& shape = shapes_[side];
     // The dimensions of the result that are not batch dimensions: those of the left side precede.
-    auto free = static_cast<int64_t>(batch[0].size());
-    if (side == 1) free += shapes[0].rank() - static_cast<int64_t>(batch[0].size() + contracted[0].size());
+    auto free = static_cast<int64_t>(batch_[0].size());
+    if (side == 1) free += shapes_[0].rank() - static_cast<int64_t>(batch_[0].size() + contracted_[0].size());
     std::vector<int64_t> places;
     for (int64_t d = 0; d < shape.rank(); ++d) {
-      if (Contains(contracted[side], d)) continue;
-      const auto* at = std::find(batch[side].begin(), batch[side].end(), d);
-      places.push_back(at != batch[side].end() ? at - batch[side].begin() : free++);
+      if (Contains(contracted_[side], d)) continue;
+      const auto* at = std::find(batch_[side].begin(), batch_[side].end(), d);
+      places.push_back(at != batch_[side].end() ? at - batch_[side].begin() : free++);
     }
-    const Op slice = SliceOf(operands[side], shape, contracted[side], number);
-    const Op result = build::BroadcastInDim(slice, dot.shape().dims(), places);
+    const Op slice = SliceOf(operands_[side], shape, contracted_[side], number);
+    // The dimensions of a broadcast ascend.
+    std::vector<int64_t> order(places.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) { return places[x] < places[y]; });
+    std::sort(places.begin(), places.end());
+    const Op result = build::BroadcastInDim(build::Transpose(slice, order), dims_, places);
     return shape.type() == type ? result : build::ConvertElementType(result, type);
-  };
-  Op sum = factor(0, 0) * factor(1, 0);
+  }
+
+  IntList dims_;
+  Shape shapes_[2];
+  IntList contracted_[2], batch_[2];
+  Op operands_[2];
+};
+
+bool HasPlainProducts(const Instruction& dot) {
+  return dot.operand_count() == 2 && !dot.Has<attr::sparsity_config>() &&
+         !dot.Has<attr::block_scaling_config>();
+}
+
+}  // namespace
+
+std::optional<CheckedModule> ReplaceSingleProduct(const Instruction& dot) {
+  if (!HasPlainProducts(dot) || !IsSingleProduct(dot)) return std::nullopt;
+  const ElementType lhs = dot.operand(0)->shape().type(), rhs = dot.operand(1)->shape().type(),
+                    result = dot.shape().type(), type = ProductType(lhs, rhs, result),
+                    wide = IsComplex(type) ? ElementType::kC128 : ElementType::kF64;
+  build::Builder builder(dot.name());
+  Op product = DotFactors(dot, builder).Product(0, HaveExactProducts(lhs, rhs, type) ? type : wide);
+  for (const ElementType rounded : {type, result}) {
+    if (product.shape().type() != rounded) product = build::ConvertElementType(product, rounded);
+  }
+  return BuildReplacement(builder, product, dot);
+}
+
+std::optional<CheckedModule> ReplaceThinDot(const Instruction& dot) {
+  if (!HasPlainProducts(dot) || dot.Has<attr::dot_algorithm>()) return std::nullopt;
+  const ElementType lhs = dot.operand(0)->shape().type(), rhs = dot.operand(1)->shape().type(),
+                    type = dot.shape().type();
+  const int64_t count = CountOf(dot.operand(0)->shape(), dot.Get<attr::lhs_contracting_dims>());
+  const bool is_integer_product = count == 1 && IsIntegral(type);
+  if (!HaveExactProducts(lhs, rhs, type) || (!is_integer_product && !IsThinDot(dot, count)))
+    return std::nullopt;
+  build::Builder builder(dot.name());
+  const DotFactors factors(dot, builder);
+  Op sum = factors.Product(0, type);
   // The sum of a contraction begins with +0, which turns a product of -0 into +0.
   if (IsFloat(type)) sum = sum + build::FullLike(sum, 0);
-  for (int64_t k = 1; k < count; ++k) sum = sum + factor(0, k) * factor(1, k);
+  for (int64_t k = 1; k < count; ++k) sum = sum + factors.Product(k, type);
   return BuildReplacement(builder, sum, dot);
 }
 

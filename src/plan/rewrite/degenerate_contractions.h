@@ -9,10 +9,9 @@
 
 namespace hlo::plan {
 
-// Rewrites an elementwise reduction of one array over dimensions of size 1: returns a module that reshapes
-// the operand to the result; to_apply of the initial value and the element remains. Returns nullopt for
-// others.
-std::optional<CheckedModule> ReplaceDegenerateReduce(const Instruction& reduce);
+// Rewrites a reduction that combines no elements: returns a module that reshapes the operands to the results.
+// Returns nullopt for others.
+std::optional<CheckedModule> ReplaceSingleElements(const Instruction& reduce);
 
 // Rewrites an elementwise reduction of a small array over a few elements each: returns modules of the operand
 // that compute terms, one after the other for all results. To_apply of the initial value and the first term,
@@ -23,8 +22,12 @@ std::vector<CheckedModule> ReplaceSmallReduce(const Instruction& reduce);
 // value that reduces the dimensions of a reshape. Returns nullopt for others.
 std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_window);
 
-// Rewrites a dot that contracts dimensions of size 1, or a few pairs for few rows or columns: returns a
-// module of its two operands that adds the products to 0. Returns nullopt for others.
-std::optional<CheckedModule> ReplaceDegenerateDot(const Instruction& dot);
+// Rewrites a dot of floats that contracts one pair for each result: returns a module that multiplies its two
+// operands. Returns nullopt for others.
+std::optional<CheckedModule> ReplaceSingleProduct(const Instruction& dot);
+
+// Rewrites a dot of integers that contracts one pair, or one that contracts a few pairs for few rows or
+// columns: returns a module of its two operands that adds the products to 0. Returns nullopt for others.
+std::optional<CheckedModule> ReplaceThinDot(const Instruction& dot);
 
 }  // namespace hlo::plan

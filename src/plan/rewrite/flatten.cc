@@ -174,13 +174,11 @@ class Flattener {
     if (HasDynamic(Concatenated(operands))) return std::nullopt;
     switch (instruction.opcode()) {
       case Opcode::kReduce:
-        if (!options_.rewrite_degenerate_contractions) break;
-        if (std::optional<CheckedModule> elements = ReplaceDegenerateReduce(instruction);
-            elements.has_value() && changes_.Allow("degenerate_contractions", instruction.name())) {
-          HLO_ASSIGN_OR_RETURN(Leaves element, InlineReplacement(*std::move(elements), {operands[0]}, block));
-          HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, {operands[1], element}, block));
-          if (SameDimensions(graph_.values[result[0]].shape, instruction.shape())) return result;
+        if (std::optional<CheckedModule> elements = ReplaceSingleElements(instruction)) {
+          const auto count = static_cast<std::ptrdiff_t>(operands.size() / 2);
+          return InlineReplacement(*std::move(elements), {operands.begin(), operands.begin() + count}, block);
         }
+        if (!options_.rewrite_degenerate_contractions) break;
         if (std::vector<CheckedModule> terms = ReplaceSmallReduce(instruction);
             !terms.empty() && changes_.Allow("degenerate_contractions", instruction.name())) {
           Leaves result = operands[1];
@@ -201,8 +199,10 @@ class Flattener {
           return InlineReplacement(*std::move(reduction), operands, block);
         break;
       case Opcode::kDot:
+        if (std::optional<CheckedModule> product = ReplaceSingleProduct(instruction))
+          return InlineReplacement(*std::move(product), operands, block);
         if (options_.rewrite_degenerate_contractions) {
-          if (std::optional<CheckedModule> product = ReplaceDegenerateDot(instruction);
+          if (std::optional<CheckedModule> product = ReplaceThinDot(instruction);
               product.has_value() && changes_.Allow("degenerate_contractions", instruction.name()))
             return InlineReplacement(*std::move(product), operands, block);
         }

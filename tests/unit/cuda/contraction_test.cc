@@ -250,7 +250,6 @@ TEST(Dot, AnyDimensionNumbers) {
                {"f32[5,70,30]", "f32[30,66,5]"},
                "lhs_contracting_dims={2,0}, rhs_contracting_dims={0,2}"});
   ExpectExact({"f32[]", "dot", {"f32[5]", "f32[5]"}, "lhs_contracting_dims={0}, rhs_contracting_dims={0}"});
-  ExpectExact({"f32[4,5]", "dot", {"f32[4]", "f32[5]"}, "lhs_contracting_dims={}, rhs_contracting_dims={}"});
   ExpectExact(
       {"f32[4,3]", "dot", {"f32[4,0]", "f32[0,3]"}, "lhs_contracting_dims={1}, rhs_contracting_dims={0}"});
   ExpectExact(
