@@ -19,6 +19,13 @@ const CompiledSteps::ByStep& CompiledSteps::Escapes() {
   return escapes_;
 }
 
+const cpu::NativeCode* CompiledSteps::Native() {
+  std::call_once(native_once_, [&] {
+    if (plan_.native_code) native_ = cpu::NativeCode::Make(plan_.code->code, plan_.code->frame_use);
+  });
+  return native_.get();
+}
+
 const CompiledSteps::ByStep& CompiledSteps::All() {
   std::call_once(all_once_, [&] {
     VisitStepLists(plan_.steps, [&](const std::vector<plan::Step>& steps) {

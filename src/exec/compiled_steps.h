@@ -1,9 +1,11 @@
 #pragma once
 // The steps of a plan, compiled for the CPU. The executors of all devices of a run share them.
 
+#include <memory>
 #include <mutex>
 
 #include "absl/container/flat_hash_map.h"
+#include "kernels/cpu/bytecode/native_code.h"
 #include "plan/cpu/compile_step.h"
 #include "plan/plan.h"
 
@@ -19,11 +21,14 @@ class CompiledSteps {
   // on the first call, from any thread.
   const ByStep& Escapes();
   const ByStep& All();
+  // Returns the plan's bytecode, which must exist, as machine code; null if there is none.
+  const cpu::NativeCode* Native();
 
  private:
   const plan::Plan& plan_;
-  std::once_flag escapes_once_, all_once_;
+  std::once_flag escapes_once_, all_once_, native_once_;
   ByStep escapes_, all_;
+  std::unique_ptr<const cpu::NativeCode> native_;
 };
 
 }  // namespace hlo::exec

@@ -211,6 +211,8 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
   };
   if (is_observed)
     counting_->Run(frame, pointers_.data(), ask, iterations.data());
+  else if (const cpu::NativeCode* native = steps_->Native())
+    native->Run(frame, pointers_.data(), ask);
   else
     code.code.Run(frame, pointers_.data(), ask);
   return status;

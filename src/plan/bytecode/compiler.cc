@@ -37,11 +37,29 @@ class Compiler {
   PlanCode Compile() {
     Steps(plan_.steps);
     result_.code.Finish();
+    result_.frame_use = FrameUse();
     return std::move(result_);
   }
   int64_t end() const { return places_.end(); }
 
  private:
+  cpu::FrameUse FrameUse() const {
+    cpu::FrameUse use{.private_begin = plan_.arena_bytes};
+    auto& arguments = use.arguments.emplace();
+    for (size_t slot = 0; slot < plan_.buffers.size(); ++slot)
+      arguments.push_back(ExtentOf(static_cast<Slot>(slot)));
+    auto& results = use.results.emplace();
+    for (const Slot slot : plan_.results) {
+      if (slot >= 0) results.push_back(ExtentOf(slot));
+    }
+    for (const PlanCode::Import& import : result_.imports) {
+      const Literal* constant = plan_.buffers[import.slot].constant;
+      if (constant == nullptr) continue;
+      const auto* bytes = static_cast<const std::byte*>(constant->data()) + import.offset;
+      use.constants.push_back({import.to, {bytes, static_cast<size_t>(import.byte_count)}});
+    }
+    return use;
+  }
   int64_t Bytes(Slot slot) const { return plan_.buffers[slot].byte_count; }
   FramePlace Import(Slot slot, int64_t offset, int64_t byte_count) {
     for (const PlanCode::Import& import : result_.imports) {

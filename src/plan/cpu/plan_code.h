@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/bytecode/bytecode.h"
+#include "kernels/cpu/bytecode/native_code.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
@@ -23,6 +24,8 @@ struct PlanCode {
   std::vector<std::variant<const Step*, std::vector<Move>>> escapes;
   // Indexed by repeat operation; inner loops come before outer ones.
   std::vector<const Step*> loops;
+  // For machine code.
+  cpu::FrameUse frame_use;
 };
 
 }  // namespace hlo::plan

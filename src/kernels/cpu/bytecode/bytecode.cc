@@ -11,7 +11,7 @@ namespace hlo::cpu {
 namespace {
 
 // Returns the opcode of a tile operation, if there is one.
-std::optional<Code> NativeCode(TileFn function) {
+std::optional<Code> CodeOfTile(TileFn function) {
   static const auto& codes = *[] {
     auto* all = new absl::flat_hash_map<TileFn, Code>;
 #define HLO_ROW(name, opcode, F, Kind, type) \
@@ -71,7 +71,7 @@ void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_
                     const FramePlace (&in)[3]) {
   // A call costs as much as several instructions.
   constexpr int64_t kMaxUnrolled = 6;
-  const std::optional<Code> own = NativeCode(call.function);
+  const std::optional<Code> own = CodeOfTile(call.function);
   if (own.has_value() && count <= (IsFunction(*own) ? 1 : kMaxUnrolled)) {
     Add({.code = *own,
          .count = static_cast<uint16_t>(count),

@@ -1,0 +1,226 @@
+#ifdef HLO_RUN_HAS_NATIVE_CODE
+#include "kernels/cpu/bytecode/frame_cache.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace hlo::cpu {
+namespace {
+
+bool Overlap(const Piece& a, const StepCode::Bytes& b) {
+  return a.at < b.begin + b.count && b.begin < int64_t{a.at} + a.bytes;
+}
+bool Overlap(const Piece& a, const Piece& b) { return Overlap(a, StepCode::Bytes{b.at, b.bytes}); }
+bool IsWithin(const Piece& a, const Piece& b) { return b.at <= a.at && a.at + a.bytes <= b.at + b.bytes; }
+// Functions preserve rbp and r14.
+bool SurvivesCalls(Register reg) {
+  return reg.bank == Bank::kGeneral && (reg.number == 5 || reg.number == 14);
+}
+
+}  // namespace
+
+void FrameCache::StoreScalar(const Piece& piece, Register reg) {
+  const Xbyak::Address to = InFrame(piece.at);
+  if (reg.bank == Bank::kVector) {
+    piece.bytes == 4 ? vmovss(to, Vector(reg)) : vmovsd(to, Vector(reg));
+    return;
+  }
+  switch (piece.bytes) {
+    case 1:
+      return mov(to, Long(reg).cvt8());
+    case 2:
+      return mov(to, Long(reg).cvt16());
+    case 4:
+      return mov(to, Word(reg));
+    default:
+      return mov(to, Long(reg));
+  }
+}
+
+void FrameCache::LoadScalar(const Piece& piece, Register reg) {
+  if (reg.bank == Bank::kVector) {
+    piece.bytes == 4 ? vmovss(Vector(reg), InFrame(piece.at)) : vmovsd(Vector(reg), InFrame(piece.at));
+    return;
+  }
+  switch (piece.bytes) {
+    case 1:
+      return movzx(Word(reg), byte[rbx + piece.at]);
+    case 2:
+      return movzx(Word(reg), word[rbx + piece.at]);
+    case 4:
+      return mov(Word(reg), InFrame(piece.at));
+    default:
+      return mov(Long(reg), InFrame(piece.at));
+  }
+}
+
+void FrameCache::MoveRegister(Register to, Register from) {
+  if (to == from) return;
+  if (to.bank == Bank::kVector)
+    from.bank == Bank::kVector ? vmovaps(Vector(to), Vector(from)) : vmovq(Vector(to), Long(from));
+  else
+    from.bank == Bank::kVector ? vmovq(Long(to), Vector(from)) : mov(Long(to), Long(from));
+}
+
+const FrameCache::Entry* FrameCache::Find(const Piece& piece) const {
+  for (const Entry& entry : entries_) {
+    if (entry.piece == piece && entry.is_valid) return &entry;
+  }
+  return nullptr;
+}
+
+bool FrameCache::IsInUse(Register reg) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.reg == reg; });
+}
+bool FrameCache::IsLocked(Register reg) const {
+  return std::find(locked_.begin(), locked_.end(), reg) != locked_.end();
+}
+
+Register FrameCache::Allocate(Bank bank, bool may_be_locked) {
+  const int count = bank == Bank::kVector ? kVectorCount : static_cast<int>(kGeneral.size());
+  for (int k = 0; k < count; ++k) {
+    const Register reg = {bank, bank == Bank::kVector ? k : kGeneral[k]};
+    if (!IsInUse(reg) && (may_be_locked || !IsLocked(reg))) return reg;
+  }
+  // Evicts the least recently used register, with all scalars that it holds.
+  for (const Entry& entry : entries_) {
+    const Register reg = entry.reg;
+    const bool is_pinned = std::any_of(entries_.begin(), entries_.end(),
+                                       [&](const Entry& each) { return each.reg == reg && each.is_pinned; });
+    if (reg.bank != bank || is_pinned || IsLocked(reg)) continue;
+    for (const Entry& each : entries_) {
+      if (each.reg == reg && each.is_dirty) StoreScalar(each.piece, reg);
+    }
+    std::erase_if(entries_, [&](const Entry& each) { return each.reg == reg; });
+    return reg;
+  }
+  HLO_CHECK(false);  // Pins leave registers for all operands.
+  return {};
+}
+
+void FrameCache::DropOverlaps(const Piece& piece, bool overwrites) {
+  for (const Entry& entry : entries_) {
+    if (entry.is_pinned || entry.piece == piece || !entry.is_dirty || !Overlap(entry.piece, piece)) continue;
+    if (!overwrites || !IsWithin(entry.piece, piece)) StoreScalar(entry.piece, entry.reg);
+  }
+  std::erase_if(entries_, [&](const Entry& entry) {
+    return !entry.is_pinned && entry.piece != piece && Overlap(entry.piece, piece);
+  });
+}
+
+Register FrameCache::Use(const Piece& piece, Bank bank) {
+  Register reg;
+  if (Entry* entry = Find(piece)) {
+    if (entry->reg.bank == bank) {
+      reg = entry->reg;
+      if (!entry->is_pinned) {
+        const Entry used = *entry;
+        entries_.erase(entries_.begin() + (entry - entries_.data()));
+        entries_.push_back(used);
+      }
+    } else {
+      // The value moves to the other bank, unless it is pinned.
+      const Register from = entry->reg;
+      locked_.push_back(from);
+      reg = Allocate(bank);
+      MoveRegister(reg, from);
+      if (Entry* moved = Find(piece); moved != nullptr && !moved->is_pinned) moved->reg = reg;
+    }
+  } else {
+    DropOverlaps(piece, false);
+    reg = Allocate(bank);
+    LoadScalar(piece, reg);
+    entries_.push_back({piece, reg});
+  }
+  locked_.push_back(reg);
+  return reg;
+}
+
+void FrameCache::Release(const Piece& piece) {
+  std::erase_if(entries_, [&](const Entry& entry) { return !entry.is_pinned && entry.piece == piece; });
+}
+
+Register FrameCache::Define(const Piece& piece, Bank bank) {
+  DropOverlaps(piece, true);
+  for (Entry& entry : entries_) {
+    if (entry.piece != piece || !entry.is_pinned) continue;
+    const Register reg = entry.reg;
+    entry.is_valid = true;
+    // Copies of the old value move elsewhere.
+    const bool is_shared = std::any_of(entries_.begin(), entries_.end(), [&](const Entry& each) {
+      return each.reg == reg && each.piece != piece;
+    });
+    if (is_shared) {
+      locked_.push_back(reg);
+      const Register other = Allocate(reg.bank);
+      MoveRegister(other, reg);
+      for (Entry& each : entries_) {
+        if (each.reg == reg && each.piece != piece) each.reg = other;
+      }
+    }
+    if (reg.bank == bank) return reg;
+    const Register result = Allocate(bank, true);
+    locked_.push_back(result);
+    move_at_end_ = {reg, result};
+    return result;
+  }
+  Release(piece);
+  const Register reg = Allocate(bank, true);
+  entries_.push_back({piece, reg, true});
+  locked_.push_back(reg);
+  return reg;
+}
+
+void FrameCache::DefineCopy(const Piece& to, Register from) {
+  const auto pinned = std::find_if(entries_.begin(), entries_.end(),
+                                   [&](const Entry& entry) { return entry.is_pinned && entry.piece == to; });
+  if (pinned != entries_.end()) return MoveRegister(Define(to, pinned->reg.bank), from);
+  DropOverlaps(to, true);
+  Release(to);
+  entries_.push_back({to, from, true});
+}
+
+void FrameCache::EndOperation() {
+  if (move_at_end_.has_value()) MoveRegister(move_at_end_->first, move_at_end_->second);
+  move_at_end_.reset();
+  locked_.clear();
+}
+
+void FrameCache::Flush(const StepCode::Bytes& bytes) {
+  for (Entry& entry : entries_) {
+    if (!entry.is_dirty || !entry.is_valid || !Overlap(entry.piece, bytes)) continue;
+    StoreScalar(entry.piece, entry.reg);
+    if (!entry.is_pinned) entry.is_dirty = false;
+  }
+}
+
+void FrameCache::BeforeWrite(const StepCode::Bytes& bytes) {
+  Flush(bytes);
+  std::erase_if(entries_,
+                [&](const Entry& entry) { return !entry.is_pinned && Overlap(entry.piece, bytes); });
+}
+
+void FrameCache::AfterWrite(const StepCode::Bytes& bytes) {
+  for (Entry& entry : entries_) {
+    if (!entry.is_pinned || !Overlap(entry.piece, bytes)) continue;
+    LoadScalar(entry.piece, entry.reg);
+    entry.is_valid = true;
+  }
+}
+
+void FrameCache::BeforeCall() {
+  for (const Entry& entry : entries_) {
+    if (entry.is_dirty && entry.is_valid && !SurvivesCalls(entry.reg)) StoreScalar(entry.piece, entry.reg);
+  }
+  std::erase_if(entries_, [](const Entry& entry) { return !entry.is_pinned && !SurvivesCalls(entry.reg); });
+}
+
+void FrameCache::AfterCall() {
+  for (const Entry& entry : entries_) {
+    if (entry.is_pinned && entry.is_valid && !SurvivesCalls(entry.reg)) LoadScalar(entry.piece, entry.reg);
+  }
+}
+
+}  // namespace hlo::cpu
+#endif

@@ -1,0 +1,110 @@
+#pragma once
+// This file assigns registers to scalars of the frame while machine code is generated. Only code generators
+// include it, if HLO_RUN_HAS_NATIVE_CODE is defined.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/bytecode/micro_ops.h"
+#include "kernels/cpu/native/assembler.h"
+
+namespace hlo::cpu {
+
+// A general or a vector register.
+struct Register {
+  Bank bank = Bank::kGeneral;
+  int number = 0;
+  bool operator==(const Register&) const = default;
+};
+
+// A scalar that stays in one register throughout a loop. Its memory is stale if the loop writes it.
+struct Pin {
+  Piece piece;
+  Register reg;
+  bool is_written = false;
+};
+
+class FrameCache : public Assembler {
+ public:
+  // rbx: the frame. r12: the arguments. r13: the context. r15: the iterations until the next poll. rax, xmm14
+  // and xmm15 are temporaries of an operation. Other registers hold scalars.
+  static constexpr std::array kGeneral = {1, 2, 6, 7, 8, 9, 10, 11, 5, 14};
+  static constexpr int kVectorCount = 14;
+
+  Xbyak::Reg32 Word(Register reg) const { return Xbyak::Reg32(reg.number); }
+  Xbyak::Reg64 Long(Register reg) const { return Xbyak::Reg64(reg.number); }
+  Xbyak::Xmm Vector(Register reg) const { return Xbyak::Xmm(reg.number); }
+  Xbyak::Address InFrame(FramePlace at) { return ptr[rbx + at]; }
+
+  // Starts a block in which these scalars have registers; `is_live` returns whether they have values.
+  template <class IsLive>
+  void StartBlock(const std::vector<Pin>& pins, IsLive&& is_live) {
+    entries_.clear();
+    for (const Pin& pin : pins)
+      entries_.push_back({pin.piece, pin.reg, pin.is_written, true, is_live(pin.piece)});
+  }
+  // Writes scalars that may be read after the block.
+  template <class IsLive>
+  void EndBlock(IsLive&& is_live) {
+    for (const Entry& entry : entries_) {
+      if (!entry.is_pinned && entry.is_dirty && is_live(entry.piece)) StoreScalar(entry.piece, entry.reg);
+    }
+  }
+
+  // --- Operands of the current operation, in this order.
+  // Returns a register that holds the scalar, and keeps it until EndOperation.
+  Register Use(const Piece& piece, Bank bank);
+  // Returns true if the scalar is in a register.
+  bool IsCached(const Piece& piece) const { return Find(piece) != nullptr; }
+  // Returns the registers of the bank that a cached scalar is in.
+  Bank BankOfCached(const Piece& piece) const { return Find(piece)->reg.bank; }
+  // The values of these operands are not used any more after the operation.
+  void Release(const Piece& piece);
+  // Returns the register for the result, which may be one of the released operands'.
+  Register Define(const Piece& piece, Bank bank);
+  // Makes `to` the same value as `from`, which is in this register.
+  void DefineCopy(const Piece& to, Register from);
+  void EndOperation();
+
+  // --- Operations in memory.
+  // Writes the scalars that overlap the bytes.
+  void Flush(const StepCode::Bytes& bytes);
+  // Forgets the scalars that overlap the bytes, before they may be written. Their values are kept in memory.
+  void BeforeWrite(const StepCode::Bytes& bytes);
+  // Reloads registers of scalars that the write may have changed.
+  void AfterWrite(const StepCode::Bytes& bytes);
+  // Keep registers that a function may overwrite in memory, and restore them.
+  void BeforeCall();
+  void AfterCall();
+
+  // A list of all values in registers, for code out of line.
+  struct Entry {
+    Piece piece;
+    Register reg;
+    bool is_dirty = false, is_pinned = false;
+    bool is_valid = true;  // A pinned scalar may have no value yet.
+  };
+  const std::vector<Entry>& entries() const { return entries_; }
+  void StoreScalar(const Piece& piece, Register reg);
+  void LoadScalar(const Piece& piece, Register reg);
+  void MoveRegister(Register to, Register from);
+
+ private:
+  const Entry* Find(const Piece& piece) const;
+  Entry* Find(const Piece& piece) { return const_cast<Entry*>(std::as_const(*this).Find(piece)); }
+  bool IsInUse(Register reg) const;
+  bool IsLocked(Register reg) const;
+  Register Allocate(Bank bank, bool may_be_locked = false);
+  // Forgets scalars of another position or size that overlap the piece; writes them if they are not covered.
+  void DropOverlaps(const Piece& piece, bool overwrites);
+
+  std::vector<Entry> entries_;  // The least recently used first, but pinned ones.
+  std::vector<Register> locked_;
+  // A pinned result in the other bank's registers: its destination and source.
+  std::optional<std::pair<Register, Register>> move_at_end_;
+};
+
+}  // namespace hlo::cpu

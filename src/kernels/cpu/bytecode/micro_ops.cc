@@ -1,0 +1,485 @@
+#include "kernels/cpu/bytecode/micro_ops.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "kernels/cpu/bytecode/decode.h"
+#include "kernels/cpu/bytecode/opcodes.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kMaxMovedBytes = 64;
+constexpr int64_t kMaxSplat = 16;
+constexpr StepCode::Bytes kWholeFrame = {0, std::numeric_limits<FramePlace>::max()};
+
+template <class T>
+constexpr OperandKind KindOf() {
+  return {static_cast<int32_t>(sizeof(T)),
+          std::is_floating_point_v<T> ? std::optional(Bank::kVector) : std::optional(Bank::kGeneral)};
+}
+
+bool IsUnary(uint16_t code) {
+  switch (code) {
+#define HLO_ROW(name, opcode, F, Kind, type) case k##name##Kind:
+    HLO_FUNCTIONS(HLO_ROW)
+#undef HLO_ROW
+    case kNegateF32:
+    case kNegateF64:
+    case kAbsF32:
+    case kAbsF64:
+    case kSqrtF32:
+    case kSqrtF64:
+    case kNotPred:
+      return true;
+    default:
+      return false;
+  }
+}
+bool CallsFunction(uint16_t code) { return code >= kCosineF32 && code <= kTanhF32; }
+
+bool IsJump(uint16_t code) {
+  return code == kCheckedAddressS32 || code == kCheckedAddress || code == kAddCheckedAddress ||
+         (code >= kRepeat && code <= kEnd);
+}
+bool IsScalarWidth(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; }
+
+}  // namespace
+
+OperandKinds KindsOf(uint16_t code) {
+  constexpr OperandKind kFlag = {1, Bank::kGeneral}, kInt = {4, Bank::kGeneral}, kLong = {8, Bank::kGeneral};
+  switch (code) {
+#define HLO_ROW(name, opcode, F, Kind, type) \
+  case k##name##Kind:                        \
+    return {KindOf<type>(), {KindOf<type>(), IsUnary(code) ? OperandKind{} : KindOf<type>()}};
+    HLO_OPERATIONS(HLO_ROW)
+    HLO_FUNCTIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(name, Kind, type) \
+  case k##name##Kind:             \
+    return {kFlag, {KindOf<type>(), KindOf<type>()}};
+    HLO_COMPARISONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(From, from, To, to) \
+  case kConvert##From##To:          \
+    return {KindOf<to>(), {KindOf<from>()}};
+    HLO_CONVERSIONS(HLO_ROW)
+#undef HLO_ROW
+    case kSelect1:
+      return {kFlag, {kFlag, kFlag, kFlag}};
+    case kSelect2:
+      return {{2, Bank::kGeneral}, {kFlag, {2, Bank::kGeneral}, {2, Bank::kGeneral}}};
+    case kSelect4:
+      return {{4}, {kFlag, {4}, {4}}};
+    case kSelect8:
+      return {{8}, {kFlag, {8}, {8}}};
+    case kCopy1:
+      return {kFlag, {kFlag}};
+    case kCopy2:
+      return {{2, Bank::kGeneral}, {{2, Bank::kGeneral}}};
+    case kCopy4:
+      return {{4}, {{4}}};
+    case kCopy8:
+      return {{8}, {{8}}};
+    case kDotF32:
+      return {{4, Bank::kVector}, {}};
+    case kDotF64:
+      return {{8, Bank::kVector}, {}};
+    case kAddressS32:
+      return {kLong, {kInt}};
+    case kAddAddressS32:
+      return {kLong, {kInt, kLong}};
+    case kCheckedAddressS32:
+      return {{}, {kInt}};
+    case kRepeat:
+    case kJumpUnless:
+      return {{}, {kFlag}};
+    case kJumpTo:
+      return {{}, {kInt}};
+    default:
+      return {};
+  }
+}
+
+MicroCode::MicroCode(const StepCode& code, const FrameUse& frame) : code_(code), frame_(frame) {
+  const std::vector<StepCode::Op>& ops = StepCodeParts::Ops(code);
+  for (const StepCode::Op& op : ops) {
+    const OperandKinds kinds = KindsOf(op.code);
+    const auto note = [&](FramePlace at, const OperandKind& kind) {
+      for (int k = 0; kind.bytes == 8 && k < op.count; ++k) wide_.insert(at + 8 * k);
+    };
+    note(op.out, kinds.out);
+    note(op.a, kinds.in[0]);
+    note(op.b, kinds.in[1]);
+    note(op.c, kinds.in[2]);
+  }
+  for (size_t k = 0; k < ops.size(); ++k) {
+    first_.push_back(static_cast<int64_t>(ops_.size()));
+    Expand(static_cast<int64_t>(k));
+  }
+  FindBlocks();
+  FindAtoms();
+  CountBanks();
+  FindLiveness();
+}
+
+void MicroCode::ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes) {
+  for (int64_t done = 0; done < bytes;) {
+    const int64_t left = bytes - done;
+    const auto at = static_cast<FramePlace>(done);
+    const bool copies = op.code == kCopyBytes;
+    const bool is_wide = left >= 8 && (wide_.contains(op.out + at) || (copies && wide_.contains(op.a + at)));
+    const int32_t step = is_wide ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    MicroOp part{.code = op.code, .out = op.out + at, .a = op.a, .b = op.b, .c = step, .op = number};
+    if (copies) {
+      part.a += at;
+      part.code = step == 8 ? kCopy8 : step == 4 ? kCopy4 : step == 2 ? kCopy2 : kCopy1;
+    } else {
+      part.number = op.number + done;
+    }
+    ops_.push_back(part);
+    done += step;
+  }
+}
+
+void MicroCode::Expand(int64_t number) {
+  StepCode::Op op = StepCodeParts::Ops(code_)[number];
+  const MicroOp whole{
+      .code = op.code, .out = op.out, .a = op.a, .b = op.b, .c = op.c, .number = op.number, .op = number};
+  switch (op.code) {
+    case kCopyBytes:
+      if (op.number <= kMaxMovedBytes) return ExpandMove(op, number, op.number);
+      break;
+    case kLoadAt4:
+    case kLoadAt8:
+    case kStoreAt4:
+    case kStoreAt8:
+      op.c = op.code == kLoadAt4 || op.code == kStoreAt4 ? 4 : 8;
+      op.code = op.code == kLoadAt4 || op.code == kLoadAt8 ? kLoadAt : kStoreAt;
+      return ExpandMove(op, number, op.c);
+    case kLoad:
+    case kLoadAt:
+    case kStore:
+    case kStoreAt:
+      if (op.byte_count() <= kMaxMovedBytes) return ExpandMove(op, number, op.byte_count());
+      break;
+    case kSplat4:
+    case kSplat8: {
+      if (op.number > kMaxSplat) break;
+      const int32_t width = op.code == kSplat4 ? 4 : 8;
+      for (int32_t k = 0; k < op.number; ++k) {
+        const FramePlace to = op.out + k * width;
+        if (to == op.a) continue;
+        ops_.push_back({.code = op.code == kSplat4 ? kCopy4 : kCopy8, .out = to, .a = op.a, .op = number});
+      }
+      return;
+    }
+    case kCheckedAddressS32:
+    case kCheckedAddress:
+    case kAddCheckedAddress:
+      ops_.push_back(whole);
+      ops_.push_back(whole);
+      ops_.back().code = op.code == kCheckedAddressS32 ? kAddressS32
+                         : op.code == kCheckedAddress  ? kAddress
+                                                       : kAddAddress;
+      return;
+    default:
+      break;
+  }
+  const OperandKinds kinds = KindsOf(op.code);
+  for (int32_t k = 0; k < op.count; ++k) {
+    MicroOp part = whole;
+    if (op.count > 1) {
+      part.out += k * kinds.out.bytes;
+      part.a += k * kinds.in[0].bytes;
+      part.b += k * kinds.in[1].bytes;
+      part.c += k * kinds.in[2].bytes;
+    }
+    ops_.push_back(part);
+  }
+}
+
+StepCode::Bytes MicroCode::ExtentOf(int32_t argument) const {
+  if (!frame_.arguments.has_value() || argument >= static_cast<int32_t>(frame_.arguments->size()))
+    return kWholeFrame;
+  return (*frame_.arguments)[argument];
+}
+
+Effects MicroCode::EffectsOf(const MicroOp& op) const {
+  Effects effects;
+  const OperandKinds kinds = KindsOf(op.code);
+  effects.out = {op.out, kinds.out.bytes};
+  effects.in = {Piece{op.a, kinds.in[0].bytes}, {op.b, kinds.in[1].bytes}, {op.c, kinds.in[2].bytes}};
+  effects.is_removable = kinds.out.bytes > 0;
+  effects.calls = CallsFunction(op.code);
+  const auto range = [](FramePlace at, int64_t bytes) { return Range{at, bytes}; };
+  switch (op.code) {
+    case kCopyBytes:
+      effects.reads[0] = range(op.a, op.number);
+      effects.writes = range(op.out, op.number);
+      effects.calls = true;
+      break;
+    case kSplat4:
+    case kSplat8: {
+      const int64_t width = op.code == kSplat4 ? 4 : 8;
+      effects.reads[0] = range(op.a, width);
+      effects.writes = range(op.out, op.number * width);
+      effects.calls = true;
+      break;
+    }
+    case kDotF32:
+    case kDotF64:
+      effects.reads[0] = range(op.a, op.number * kinds.out.bytes);
+      effects.reads[1] = range(op.b, op.number * kinds.out.bytes);
+      effects.calls = true;
+      break;
+    case kDot: {
+      const auto& [dot, bytes] = StepCodeParts::Products(code_)[op.number];
+      effects.reads[0] = range(op.a, bytes.a);
+      effects.reads[1] = range(op.b, bytes.b);
+      effects.writes = range(op.out, bytes.out);
+      effects.calls = true;
+      break;
+    }
+    case kCall: {
+      const auto& [call, count, widths] = StepCodeParts::Tiles(code_)[op.number];
+      effects.reads[0] = range(op.a, count * widths.in[0]);
+      effects.reads[1] = range(op.b, count * widths.in[1]);
+      effects.reads[2] = range(op.c, count * widths.in[2]);
+      effects.writes = range(op.out, count * widths.out);
+      effects.calls = true;
+      break;
+    }
+    case kAddAddressS32:
+      effects.in[1] = {op.out, 8};
+      break;
+    case kAddress:
+    case kAddAddress:
+      effects.out = {op.out, 8};
+      effects.is_removable = true;
+      if (op.code == kAddAddress) effects.in[1] = {op.out, 8};
+      [[fallthrough]];
+    case kCheckedAddress:
+    case kAddCheckedAddress:
+      effects.reads[0] = range(op.a, 8);
+      effects.calls = true;
+      break;
+    case kLoad:
+    case kLoadAt:
+    case kStore:
+    case kStoreAt: {
+      const bool loads = op.code == kLoad || op.code == kLoadAt;
+      if (op.code == kLoadAt || op.code == kStoreAt) effects.in[0] = {op.a, 8};
+      (loads ? effects.reads[1] : effects.writes) = ExtentOf(op.b);
+      if (IsScalarWidth(op.c)) {
+        (loads ? effects.out : effects.in[1]) = {op.out, op.c};
+        effects.is_removable = loads;
+      } else {
+        // The bytes at an argument and those in the frame may both be written then.
+        effects.calls = true;
+        if (loads) {
+          effects.writes = range(op.out, op.c);
+        } else {
+          effects.reads[0] = range(op.out, op.c);
+        }
+      }
+      break;
+    }
+    case kCallOnMemory: {
+      const StepCode::MemoryCall& call = StepCodeParts::MemoryCalls(code_)[op.number];
+      const auto address = [](FramePlace at) { return at == StepCode::kNoAddress ? Piece{} : Piece{at, 8}; };
+      // The addresses are read from memory.
+      for (int k = 0; k < 3; ++k) {
+        if (call.in[k].argument >= 0) effects.reads[k] = ExtentOf(call.in[k].argument);
+        effects.in[k] = address(call.in[k].argument < 0 ? StepCode::kNoAddress : call.in[k].address);
+      }
+      if (const Piece out = address(call.out.address); out.bytes > 0) effects.reads[3] = range(out.at, 8);
+      effects.writes = ExtentOf(call.out.argument);
+      effects.calls = true;
+      break;
+    }
+    case kEscape:
+      effects.escapes = effects.calls = true;
+      effects.reads[0] = effects.writes = {
+          0, std::min<int64_t>(frame_.private_begin, std::numeric_limits<FramePlace>::max())};
+      break;
+    case kEnd:
+      break;
+    default:
+      break;
+  }
+  return effects;
+}
+
+std::vector<int64_t> MicroCode::TargetsOf(const MicroOp& op) const {
+  const std::vector<int64_t>& targets = StepCodeParts::Targets(code_);
+  switch (op.code) {
+    case kCheckedAddressS32:
+      return {op.op + op.c};
+    case kCheckedAddress:
+    case kAddCheckedAddress:
+      return {targets[StepCodeParts::Ranges(code_)[op.number].outside]};
+    case kRepeat:
+    case kJump:
+    case kJumpUnless:
+      return {op.op + op.number};
+    case kJumpTo: {
+      std::vector<int64_t> all;
+      for (const StepCode::Label label : StepCodeParts::Tables(code_)[op.number])
+        all.push_back(targets[label]);
+      return all;
+    }
+    default:
+      return {};
+  }
+}
+
+void MicroCode::FindBlocks() {
+  std::vector<int64_t> starts = {0};
+  for (size_t k = 0; k < ops_.size(); ++k) {
+    if (!IsJump(ops_[k].code)) continue;
+    starts.push_back(static_cast<int64_t>(k) + 1);
+    for (const int64_t target : TargetsOf(ops_[k])) starts.push_back(first_[target]);
+  }
+  std::sort(starts.begin(), starts.end());
+  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+  if (starts.back() == static_cast<int64_t>(ops_.size())) starts.pop_back();
+  for (size_t k = 0; k < starts.size(); ++k) {
+    const int64_t end = k + 1 < starts.size() ? starts[k + 1] : static_cast<int64_t>(ops_.size());
+    block_of_.emplace(starts[k], static_cast<int32_t>(k));
+    blocks_.push_back({starts[k], end, {}});
+  }
+  for (size_t k = 0; k < blocks_.size(); ++k) {
+    Block& block = blocks_[k];
+    const MicroOp& last = ops_[block.end - 1];
+    if (last.code != kJump && last.code != kJumpTo && last.code != kEnd)
+      block.successors.push_back(static_cast<int32_t>(k) + 1);
+    if (IsJump(last.code)) {
+      for (const int64_t target : TargetsOf(last)) block.successors.push_back(BlockOf(target));
+    }
+  }
+}
+
+void MicroCode::FindAtoms() {
+  const auto add = [&](const Range& range) {
+    if (range.count <= 0) return;
+    bounds_.push_back(range.begin);
+    bounds_.push_back(range.begin + range.count);
+  };
+  for (const MicroOp& op : ops_) {
+    const Effects effects = EffectsOf(op);
+    for (const Piece& piece : effects.in) add({piece.at, piece.bytes});
+    add({effects.out.at, effects.out.bytes});
+    for (const Range& range : effects.reads) add(range);
+    add(effects.writes);
+  }
+  if (frame_.results.has_value()) {
+    for (const Range& range : *frame_.results) add(range);
+  }
+  add(kWholeFrame);
+  std::sort(bounds_.begin(), bounds_.end());
+  bounds_.erase(std::unique(bounds_.begin(), bounds_.end()), bounds_.end());
+}
+
+void MicroCode::Mark(Bits& bits, const Range& range, bool value) const {
+  if (range.count <= 0) return;
+  auto bit =
+      static_cast<size_t>(std::lower_bound(bounds_.begin(), bounds_.end(), range.begin) - bounds_.begin());
+  for (; bit + 1 < bounds_.size() && bounds_[bit] < range.begin + range.count; ++bit) {
+    const uint64_t one = uint64_t{1} << (bit % 64);
+    bits[bit / 64] = value ? bits[bit / 64] | one : bits[bit / 64] & ~one;
+  }
+}
+
+bool MicroCode::IsLive(const Bits& bits, const Piece& piece) const {
+  auto bit =
+      static_cast<size_t>(std::lower_bound(bounds_.begin(), bounds_.end(), piece.at) - bounds_.begin());
+  for (; bit + 1 < bounds_.size() && bounds_[bit] < piece.at + piece.bytes; ++bit) {
+    if ((bits[bit / 64] >> (bit % 64) & 1) != 0) return true;
+  }
+  return false;
+}
+
+void MicroCode::StepBack(const MicroOp& op, const Effects& effects, Bits& live) const {
+  if (effects.is_removable && !IsLive(live, effects.out)) return;
+  Mark(live, {effects.out.at, effects.out.bytes}, false);
+  for (const Piece& piece : effects.in) Mark(live, {piece.at, piece.bytes}, true);
+  for (const Range& range : effects.reads) Mark(live, range, true);
+  if (op.code != kEnd) return;
+  if (!frame_.results.has_value()) return Mark(live, kWholeFrame, true);
+  for (const Range& range : *frame_.results) Mark(live, range, true);
+}
+
+void MicroCode::FindLiveness() {
+  const size_t words = (bounds_.size() + 63) / 64;
+  live_in_.assign(blocks_.size(), Bits(words));
+  live_out_ = live_in_;
+  std::vector<Effects> effects;
+  for (const MicroOp& op : ops_) effects.push_back(EffectsOf(op));
+  for (bool changes = true; changes;) {
+    changes = false;
+    for (size_t k = blocks_.size(); k-- > 0;) {
+      const Block& block = blocks_[k];
+      Bits& out = live_out_[k];
+      for (const int32_t next : block.successors) {
+        for (size_t w = 0; w < words; ++w) out[w] |= live_in_[next][w];
+      }
+      Bits live = out;
+      for (int64_t n = block.end; n-- > block.begin;) StepBack(ops_[n], effects[n], live);
+      changes = changes || live != live_in_[k];
+      live_in_[k] = std::move(live);
+    }
+  }
+  for (size_t k = 0; k < blocks_.size(); ++k) {
+    Bits live = live_out_[k];
+    for (int64_t n = blocks_[k].end; n-- > blocks_[k].begin;) {
+      MicroOp& op = ops_[n];
+      op.is_dead = effects[n].is_removable && !IsLive(live, effects[n].out);
+      for (size_t in = 0; in < 3; ++in) {
+        op.dies[in] = effects[n].in[in].bytes > 0 && !IsLive(live, effects[n].in[in]);
+      }
+      StepBack(op, effects[n], live);
+    }
+  }
+}
+
+void MicroCode::CountBanks() {
+  const auto count = [&](const Piece& piece, const OperandKind& kind) {
+    if (kind.bytes > 0 && kind.bank.has_value()) banks_[piece.at] += *kind.bank == Bank::kVector ? 1 : -1;
+  };
+  for (const MicroOp& op : ops_) {
+    const Effects effects = EffectsOf(op);
+    const OperandKinds kinds = KindsOf(op.code);
+    count(effects.out, kinds.out);
+    for (size_t k = 0; k < 3; ++k) count(effects.in[k], kinds.in[k]);
+  }
+}
+
+Bank MicroCode::BankOf(const Piece& piece) const {
+  if (piece.bytes < 4) return Bank::kGeneral;
+  const auto found = banks_.find(piece.at);
+  return found != banks_.end() && found->second > 0 ? Bank::kVector : Bank::kGeneral;
+}
+
+std::optional<int64_t> MicroCode::ConstantAt(const Piece& piece) const {
+  for (const FrameUse::Constant& constant : frame_.constants) {
+    if (piece.at < constant.at ||
+        piece.at + piece.bytes > constant.at + static_cast<int64_t>(constant.value.size()))
+      continue;
+    const std::byte* from = constant.value.data() + (piece.at - constant.at);
+    switch (piece.bytes) {
+      case 1:
+        return Get<uint8_t>(from);
+      case 2:
+        return Get<int16_t>(from);
+      case 4:
+        return Get<int32_t>(from);
+      default:
+        return Get<int64_t>(from);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace hlo::cpu

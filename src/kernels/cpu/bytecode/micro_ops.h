@@ -1,0 +1,115 @@
+#pragma once
+// This file prepares bytecode for the generator of machine code: operations on single elements, basic blocks,
+// and the liveness of the frame's bytes.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "kernels/cpu/bytecode/native_code.h"
+
+namespace hlo::cpu {
+
+// The kind of register that holds a value.
+enum class Bank : uint8_t { kGeneral, kVector };
+
+// A scalar in the frame; no bytes: none.
+struct Piece {
+  FramePlace at = 0;
+  int32_t bytes = 0;
+  bool operator==(const Piece&) const = default;
+};
+
+// An operation on one element, or an operation in memory. The fields have the meanings of StepCode::Op, with
+// these differences: moves of a scalar between the frame and an argument are kLoad, kLoadAt, kStore and
+// kStoreAt, and checked addresses only jump; an address follows them.
+struct MicroOp {
+  uint16_t code;
+  FramePlace out = 0, a = 0, b = 0, c = 0;
+  int64_t number = 0;
+  int64_t op = 0;                 // The operation of the bytecode.
+  std::array<bool, 3> dies = {};  // The operands whose values are not read later.
+  bool is_dead = false;           // The result is not read later.
+};
+
+// The accesses of an operation.
+struct Effects {
+  using Range = StepCode::Bytes;
+  std::array<Piece, 3> in = {};
+  Piece out = {};
+  std::array<Range, 4> reads = {};  // Bytes that are read from memory.
+  Range writes = {};                // Bytes that may be written in memory.
+  bool is_removable = false;        // Has no effect but `out`.
+  bool escapes = false;             // The host runs.
+  bool calls = false;               // A function runs.
+};
+
+// The size of an element of each operand of an operation on scalars, and its kind of register; nullopt: any.
+struct OperandKind {
+  int32_t bytes = 0;
+  std::optional<Bank> bank = std::nullopt;
+};
+struct OperandKinds {
+  OperandKind out = {};
+  std::array<OperandKind, 3> in = {};
+};
+OperandKinds KindsOf(uint16_t code);
+
+class MicroCode {
+ public:
+  struct Block {
+    int64_t begin = 0, end = 0;
+    std::vector<int32_t> successors;
+  };
+
+  MicroCode(const StepCode& code, const FrameUse& frame);
+
+  const StepCode& code() const { return code_; }
+  const std::vector<MicroOp>& ops() const { return ops_; }
+  const std::vector<Block>& blocks() const { return blocks_; }
+  Effects EffectsOf(const MicroOp& op) const;
+  // Returns the operations of the bytecode to which the operation may jump.
+  std::vector<int64_t> TargetsOf(const MicroOp& op) const;
+  // Returns the block that starts with this operation of the bytecode.
+  int32_t BlockOf(int64_t op) const { return block_of_.at(first_[op]); }
+  // Return true if the bytes may be read after the start or the end of a block.
+  bool IsLiveIn(int32_t block, const Piece& piece) const { return IsLive(live_in_[block], piece); }
+  bool IsLiveOut(int32_t block, const Piece& piece) const { return IsLive(live_out_[block], piece); }
+  // Returns the kind of register in which most operations use the scalar.
+  Bank BankOf(const Piece& piece) const;
+  // Returns the value of a scalar that is the same in all runs, with sign extension.
+  std::optional<int64_t> ConstantAt(const Piece& piece) const;
+
+ private:
+  using Bits = std::vector<uint64_t>;
+  using Range = StepCode::Bytes;
+
+  void Expand(int64_t number);
+  void ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes);
+  void FindBlocks();
+  void FindAtoms();
+  void FindLiveness();
+  void CountBanks();
+  Range ExtentOf(int32_t argument) const;
+  void Mark(Bits& bits, const Range& range, bool value) const;
+  bool IsLive(const Bits& bits, const Piece& piece) const;
+  // Changes the bytes that are live after an operation to those before it.
+  void StepBack(const MicroOp& op, const Effects& effects, Bits& live) const;
+
+  const StepCode& code_;
+  const FrameUse& frame_;
+  std::vector<MicroOp> ops_;
+  std::vector<int64_t> first_;  // The first micro-operation of each operation.
+  std::vector<Block> blocks_;
+  absl::flat_hash_map<int64_t, int32_t> block_of_;  // Keyed by the first micro-operation.
+  absl::flat_hash_set<FramePlace> wide_;            // The places of 8-byte scalars.
+  absl::flat_hash_map<FramePlace, int32_t> banks_;  // The uses in vector registers less those in others.
+  std::vector<int64_t> bounds_;                     // The boundaries of all accesses, sorted.
+  std::vector<Bits> live_in_, live_out_;            // Bits for the ranges between boundaries.
+};
+
+}  // namespace hlo::cpu

@@ -1,0 +1,51 @@
+#pragma once
+// This file compiles bytecode to machine code with the same results. Values of small loops stay in registers.
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "kernels/cpu/bytecode/bytecode.h"
+#include "kernels/cpu/native/machine_code.h"
+
+namespace hlo::cpu {
+
+// The accesses to the frame that bytecode does not show. The default is the most cautious one.
+struct FrameUse {
+  // Bytes from here on are accessed by the code's operands alone, neither by the host nor through arguments.
+  int64_t private_begin = std::numeric_limits<int64_t>::max();
+  // The bytes of the frame that each argument may alias; all of them if nullopt.
+  std::optional<std::vector<StepCode::Bytes>> arguments;
+  // The bytes that the host reads after the end; all if nullopt.
+  std::optional<std::vector<StepCode::Bytes>> results;
+  // Bytes that have these values in all runs. The code does not write them.
+  struct Constant {
+    FramePlace at;
+    absl::Span<const std::byte> value;
+  };
+  std::vector<Constant> constants;
+};
+
+class NativeCode {
+ public:
+  // Compiles finished code, which must outlive the result. Returns null if no machine code can be made or if
+  // it would not be faster.
+  static std::unique_ptr<const NativeCode> Make(const StepCode& code, const FrameUse& frame);
+
+  // As StepCode::Run, without counters.
+  bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const;
+
+  int64_t byte_count() const { return code_->byte_count(); }
+
+ private:
+  explicit NativeCode(std::unique_ptr<const MachineCode> code) : code_(std::move(code)) {}
+
+  std::unique_ptr<const MachineCode> code_;
+};
+
+}  // namespace hlo::cpu

@@ -1,0 +1,24 @@
+#pragma once
+// This file declares the functions that machine code of bytecode calls.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/bytecode/bytecode.h"
+
+namespace hlo::cpu::native {
+
+// Returns clamp(index, 0, max) * byte_stride.
+int64_t ClampedAddress(const StepCode::Range& range, const std::byte* index);
+// Returns true if the index is in [0, max].
+bool IsInside(const StepCode::Range& range, const std::byte* index);
+void RunDot(const SmallDot& dot, const std::byte* a, const std::byte* b, std::byte* out);
+float DotF32(const std::byte* a, const std::byte* b, int64_t terms);
+double DotF64(const std::byte* a, const std::byte* b, int64_t terms);
+void Splat4(std::byte* out, const std::byte* value, int64_t count);
+void Splat8(std::byte* out, const std::byte* value, int64_t count);
+// Returns the function of a code of HLO_FUNCTIONS.
+using FunctionF32 = float(float);
+FunctionF32* FindFunction(uint16_t code);
+
+}  // namespace hlo::cpu::native

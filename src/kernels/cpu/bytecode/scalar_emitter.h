@@ -1,0 +1,99 @@
+#pragma once
+// This file emits machine code for operations on scalars. Only code generators include it, if
+// HLO_RUN_HAS_NATIVE_CODE is defined.
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "kernels/cpu/bytecode/frame_cache.h"
+#include "kernels/cpu/bytecode/micro_ops.h"
+
+namespace hlo::cpu {
+
+// The condition of a jump, by the flags of a comparison.
+enum class Condition : uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kGreaterOrEqual,
+  kLessOrEqual,
+  kGreater,
+  kBelow,
+  kAboveOrEqual,
+  kBelowOrEqual,
+  kAbove,
+};
+inline Condition Negated(Condition condition) {
+  return static_cast<Condition>(static_cast<int>(condition) ^ 1);
+}
+
+// The operation and the types of a comparison.
+struct Comparison {
+  enum class Direction : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
+  Direction direction;
+  int32_t bytes;
+  bool is_float, is_signed;
+};
+// Returns nullopt for other operations.
+std::optional<Comparison> ComparisonOf(uint16_t code);
+
+class ScalarEmitter : public FrameCache {
+ public:
+  explicit ScalarEmitter(const MicroCode& code) : code_(code) {}
+
+ protected:
+  // Emits an operation. Returns false if it is a comparison or not on scalars.
+  bool EmitScalar(const MicroOp& op, const Effects& effects);
+  // Emits a comparison and returns the condition under which it is true. Releases dying operands.
+  Condition CompareFlags(const MicroOp& op, const Effects& effects);
+  // Emits a select, possibly by the result of this comparison.
+  void Select(const MicroOp& op, const Effects& effects,
+              const std::optional<std::pair<MicroOp, Effects>>& comparison);
+  void JumpIf(Condition condition, const Xbyak::Label& to);
+  void SetIf(Condition condition, const Xbyak::Reg8& to);
+
+  // Return the general register, or rax, of this size.
+  Xbyak::Reg General(Register reg, int32_t bytes) const;
+  Xbyak::Reg Temporary(int32_t bytes) const;
+  void ReleaseDying(const MicroOp& op, const Effects& effects);
+  // Returns the registers for a scalar that is not in one.
+  Bank PreferredBank(const Piece& piece) const;
+
+  const MicroCode& code_;
+
+ private:
+  // A scalar in a register or in memory.
+  struct Source {
+    bool is_in_memory;
+    Register reg;
+    FramePlace at;
+  };
+  Source UseSource(const Piece& piece, Bank bank);
+  // Calls f with the operand.
+  template <class F>
+  void With(const Source& source, int32_t bytes, F&& f) {
+    if (source.is_in_memory) return f(InFrame(source.at));
+    if (source.reg.bank == Bank::kVector) return f(Vector(source.reg));
+    if (bytes == 8) return f(Long(source.reg));
+    f(Word(source.reg));
+  }
+  std::optional<int32_t> Immediate(const Piece& piece) const;
+  void MoveIf(Condition condition, const Xbyak::Reg& to, const Xbyak::Operand& from);
+
+  void Integer(const MicroOp& op, const Effects& effects, int32_t bytes);
+  // Maximum and minimum of integers.
+  void Limit(const MicroOp& op, const Effects& effects, int32_t bytes);
+  void Shift(const MicroOp& op, const Effects& effects, int32_t bytes);
+  void Not(const MicroOp& op, const Effects& effects);
+  void Float(const MicroOp& op, const Effects& effects, bool is_double);
+  void FloatLimit(const MicroOp& op, const Effects& effects, bool is_double, bool is_max);
+  void FloatUnary(const MicroOp& op, const Effects& effects, bool is_double);
+  void Convert(const MicroOp& op, const Effects& effects);
+  void CompareToMask(const Comparison& comparison, const Xbyak::Xmm& to, const Xbyak::Xmm& a,
+                     const Xbyak::Xmm& b);
+  void Copy(const MicroOp& op, const Effects& effects);
+  void Function(const MicroOp& op, const Effects& effects);
+};
+
+}  // namespace hlo::cpu

@@ -1,0 +1,414 @@
+// Tests machine code of bytecode against the interpreter: each opcode on edge values, and random programs
+// with loops, branches, arguments that alias the frame, and a host that changes it.
+
+#include "kernels/cpu/bytecode/native_code.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/cpu/bytecode/decode.h"
+#include "kernels/cpu/bytecode/opcodes.h"
+
+namespace hlo::cpu::native_code_test {
+namespace {
+
+using Bytes = StepCode::Bytes;
+
+// The frame has areas of 16 scalars of 8 bytes: predicates, integers, floats. Scalars of 4 bytes are at any
+// multiple of 4. Counters, limits and predicates of loops follow.
+constexpr int kScalars = 16, kArea = 8 * kScalars;
+constexpr FramePlace kPreds = 0, kIntegers = kArea, kFloats = 2 * kArea, kDoubles = 3 * kArea,
+                     kLongs = 4 * kArea, kCounters = 5 * kArea, kFrameBytes = 6 * kArea;
+constexpr FramePlace kLimit = kFrameBytes - 8, kOne = kFrameBytes - 16, kShift = kFrameBytes - 24;
+
+using Frame = std::vector<std::byte>;
+
+// There is one NaN, because the sum of two NaNs may be either of them. It is the one that instructions make.
+
+template <class T>
+std::vector<T> EdgeValues() {
+  if constexpr (std::is_floating_point_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    return {T{0},
+            -T{0},
+            T{1},
+            -T{1},
+            T{0.75},
+            T{-2.5},
+            T{3},
+            Limits::max(),
+            Limits::min(),
+            Limits::denorm_min(),
+            -Limits::denorm_min(),
+            Limits::infinity(),
+            -Limits::infinity(),
+            -Limits::quiet_NaN(),
+            T{1e-3},
+            T{88.5},
+            T{1e9},
+            T{-1e20}};
+  } else {
+    using Limits = std::numeric_limits<T>;
+    return {T{0},          T{1},          static_cast<T>(-1),
+            T{2},          T{5},          T{31},
+            T{32},         T{33},         T{63},
+            T{64},         T{65},         T{100},
+            Limits::min(), Limits::max(), static_cast<T>(0x5a5a5a5a5a5a5a5a)};
+  }
+}
+
+template <class T>
+void Fill(Frame& frame, FramePlace begin, std::mt19937& random) {
+  const std::vector<T> values = EdgeValues<T>();
+  for (int at = 0; at < kArea; at += sizeof(T))
+    Put(frame.data() + begin + at, values[random() % values.size()]);
+}
+
+Frame RandomFrame(uint32_t seed) {
+  std::mt19937 random(seed);
+  Frame frame(kFrameBytes);
+  for (int k = 0; k < kArea; ++k) frame[kPreds + k] = static_cast<std::byte>(random() % 2);
+  Fill<int32_t>(frame, kIntegers, random);
+  Fill<float>(frame, kFloats, random);
+  Fill<double>(frame, kDoubles, random);
+  Fill<int64_t>(frame, kLongs, random);
+  Put(frame.data() + kLimit, int32_t{4});
+  Put(frame.data() + kOne, int32_t{1});
+  Put(frame.data() + kShift, int64_t{13});
+  return frame;
+}
+
+// The area in which operands of a kind live.
+FramePlace AreaOf(const std::string& type, int32_t bytes) {
+  if (bytes == 1) return kPreds;
+  if (type == "F32") return kFloats;
+  if (type == "F64") return kDoubles;
+  return bytes == 8 ? kLongs : kIntegers;
+}
+
+// An opcode on scalars with the areas of its operands.
+struct Kind {
+  uint16_t code;
+  std::string name;
+  struct Operand {
+    FramePlace area = 0;
+    int32_t bytes = 0;
+  } out, in[3];
+};
+
+const std::vector<Kind>& Kinds() {
+  static const auto& kinds = *[] {
+    auto* all = new std::vector<Kind>;
+    const auto operand = [](const std::string& type, int32_t bytes) {
+      return Kind::Operand{AreaOf(type, bytes), bytes};
+    };
+#define HLO_ROW(name, opcode, F, K, type)    \
+  all->push_back({k##name##K,                \
+                  #name #K,                  \
+                  operand(#K, sizeof(type)), \
+                  {operand(#K, sizeof(type)), operand(#K, sizeof(type)), {}}});
+    HLO_OPERATIONS(HLO_ROW)
+    HLO_FUNCTIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(name, K, type)        \
+  all->push_back({k##name##K,         \
+                  #name #K,           \
+                  operand("Pred", 1), \
+                  {operand(#K, sizeof(type)), operand(#K, sizeof(type)), {}}});
+    HLO_COMPARISONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(From, from, To, to)         \
+  all->push_back({kConvert##From##To,       \
+                  "Convert" #From #To,      \
+                  operand(#To, sizeof(to)), \
+                  {operand(#From, sizeof(from)), {}, {}}});
+    HLO_CONVERSIONS(HLO_ROW)
+#undef HLO_ROW
+    for (const auto& [area, bytes] :
+         {std::pair(kFloats, 4), std::pair(kIntegers, 4), std::pair(kDoubles, 8), std::pair(kLongs, 8)}) {
+      all->push_back({static_cast<uint16_t>(bytes == 4 ? kSelect4 : kSelect8),
+                      "Select",
+                      {area, bytes},
+                      {{kPreds, 1}, {area, bytes}, {area, bytes}}});
+      all->push_back({static_cast<uint16_t>(bytes == 4 ? kCopy4 : kCopy8),
+                      "Copy",
+                      {area, bytes},
+                      {{area, bytes}, {}, {}}});
+    }
+    all->push_back({kSelect1, "Select1", {kPreds, 1}, {{kPreds, 1}, {kPreds, 1}, {kPreds, 1}}});
+    all->push_back({kSelect2, "Select2", {kIntegers, 2}, {{kPreds, 1}, {kIntegers, 2}, {kIntegers, 2}}});
+    all->push_back({kCopy1, "Copy1", {kPreds, 1}, {{kPreds, 1}, {}, {}}});
+    all->push_back({kCopy2, "Copy2", {kIntegers, 2}, {{kIntegers, 2}, {}, {}}});
+    // Copies between areas.
+    all->push_back({kCopy4, "Copy4", {kIntegers, 4}, {{kFloats, 4}, {}, {}}});
+    all->push_back({kCopy4, "Copy4", {kFloats, 4}, {{kIntegers, 4}, {}, {}}});
+    all->push_back({kCopy8, "Copy8", {kLongs, 8}, {{kDoubles, 8}, {}, {}}});
+    all->push_back({kCopy8, "Copy8", {kIntegers, 8}, {{kDoubles, 8}, {}, {}}});
+    return all;
+  }();
+  return kinds;
+}
+
+class Program {
+ public:
+  explicit Program(uint32_t seed) : random_(seed) {}
+
+  int Below(int limit) { return static_cast<int>(random_() % limit); }
+  // Few places, so that operations depend on each other.
+  FramePlace Place(const Kind::Operand& operand) {
+    const int limit = Below(8) == 0 ? kArea / operand.bytes : 4;
+    return operand.bytes == 0 ? 0
+                              : operand.area + operand.bytes * Below(std::min(limit, kArea / operand.bytes));
+  }
+  void Add(const StepCode::Op& op) { StepCodeParts::Ops(code).push_back(op); }
+  void Operation(const Kind& kind) {
+    const auto place = [&](const Kind::Operand& operand) { return operand.bytes == 0 ? 0 : Place(operand); };
+    StepCode::Op op{.code = kind.code,
+                    .out = Place(kind.out),
+                    .a = place(kind.in[0]),
+                    .b = place(kind.in[1]),
+                    .c = place(kind.in[2])};
+    // Results of floats in the area of integers.
+    if (Below(16) == 0 && (kind.out.area == kFloats || kind.out.area == kDoubles))
+      op.out += kind.out.area == kFloats ? kIntegers - kFloats : kLongs - kDoubles;
+    // Constants.
+    if (kind.in[1].bytes > 0 && kind.in[1].area == kIntegers && Below(4) == 0)
+      op.b = Below(2) == 0 ? kOne : kShift;
+    if (kind.code <= kSelect8 && Below(6) == 0 && IsRoom(op, kind, 3)) op.count = 2 + Below(2);
+    Add(op);
+  }
+  void Move() {
+    // Integers that become floats could be other NaNs.
+    const FramePlace areas[] = {kIntegers, kLongs, kFloats, kDoubles};
+    const int from = Below(4), to = from < 2 || Below(2) == 0 ? Below(2) : from;
+    const FramePlace out = areas[to] + 4 * Below(8), in = areas[from] + 4 * Below(8);
+    const int bytes = 1 + Below(40);
+    switch (Below(4)) {
+      case 0:
+        if (out + bytes <= in || in + bytes <= out) code.Copy(out, in, bytes);
+        break;
+      case 1:
+        Add({.code = kSplat4, .out = out, .a = in, .number = 1 + Below(20)});
+        break;
+      case 2:
+        Add({.code = kDotF32,
+             .out = kFloats + 4 * Below(8),
+             .a = kFloats + 64,
+             .b = kFloats + 80,
+             .number = 1 + Below(8)});
+        break;
+      default:
+        Far(out, 4 * (1 + Below(6)), Below(2));
+    }
+  }
+  // Moves from and to memory outside of the frame (argument 0) and in the area of integers (argument 1).
+  void Far(FramePlace place, int bytes, int argument) {
+    const FramePlace address = kCounters + 32 + 8 * Below(2), index = kIntegers + 4 * Below(4);
+    const int max = (kArea - bytes) / 4;
+    if (argument == 1 && place < kIntegers + kArea && place + bytes > kIntegers) return;
+    if (Below(3) == 0) {
+      const StepCode::Label outside = code.NewLabel();
+      code.CheckedAddress(address, Below(2) == 0, Below(4) == 0 ? kLongs : index,
+                          Below(2) == 0 ? ElementType::kS32 : ElementType::kU32, max, 4, outside);
+      code.Bind(outside);
+      return;
+    }
+    code.Address(address, false, index, Below(4) == 0 ? ElementType::kU32 : ElementType::kS32, max / 2, 4);
+    if (Below(3) == 0) code.Address(address, true, index, ElementType::kS32, max - max / 2, 4);
+    const FramePlace at = Below(2) == 0 ? StepCode::kNoAddress : address;
+    const bool loads = place < kFloats || place >= kLongs ? Below(2) == 0 : false;
+    loads ? code.Load(place, argument, 0, at, bytes) : code.Store(place, argument, 0, at, bytes);
+  }
+  void CallTile() {
+    const bool on_memory = Below(3) == 0;
+    const TileCall call = FindTileOp(Opcode::kAdd, ElementType::kS32);
+    if (on_memory) {
+      const StepCode::MemoryPlace all = {Below(2), 0, StepCode::kNoAddress, 4};
+      code.CallOnMemory({call, 8, all, {all, all, {}}});
+      return;
+    }
+    code.Call(call, 10, {4, {4, 4, 4}}, kIntegers, {kIntegers, kIntegers + 64, 0});
+  }
+  void Any(int depth) {
+    const int kind = Below(40);
+    if (kind == 0) return CallTile();
+    if (kind == 1 && depth < 3) return Loop(depth);
+    if (kind == 2 && depth < 5) return Branch(depth);
+    if (kind == 3 && escapes) return code.Escape(Below(3));
+    if (kind < 8) return Move();
+    if (kind < 10) return Compared();
+    const Kind& any = Kinds()[Below(static_cast<int>(Kinds().size()))];
+    const bool is_float = any.out.area == kFloats || any.out.area == kDoubles;
+    const bool makes_nan = (any.code >= kCosineF32 && any.code <= kTanhF32 && any.code != kExponentialF32) ||
+                           any.name.starts_with("Negate") || any.name.starts_with("Abs") ||
+                           (is_float && any.name.starts_with("Copy") && any.in[0].area != any.out.area);
+    if (!makes_nan) Operation(any);
+  }
+  // A comparison whose result is selected by.
+  void Compared() {
+    const uint16_t codes[] = {kLtS32, kGeF32, kEqF64, kNeF32, kLtF64};
+    const uint16_t compare = codes[Below(5)];
+    const FramePlace flag = kPreds + Below(4);
+    const bool is_double = compare == kEqF64 || compare == kLtF64;
+    const FramePlace from = compare == kLtS32 ? kIntegers : is_double ? kDoubles : kFloats;
+    const int width = is_double ? 8 : 4;
+    Add({.code = compare, .out = flag, .a = from + width * Below(4), .b = from + width * Below(4)});
+    const FramePlace area = Below(2) == 0 ? kFloats : kIntegers;
+    Add({.code = kSelect4,
+         .out = area + 4 * Below(4),
+         .a = flag,
+         .b = area + 4 * Below(4),
+         .c = area + 4 * Below(4)});
+    Add({.code = kCopy1, .out = flag, .a = kPreds + 8});
+  }
+  void Many(int depth, int limit) {
+    for (int k = Below(limit); k >= 0; --k) Any(depth);
+  }
+  void Loop(int depth) {
+    const FramePlace counter = kCounters + 4 * depth, flag = kCounters + 16 + depth;
+    code.Copy(counter, kCounters + 28, 4);
+    const StepCode::Label body = code.NewLabel(), test = code.NewLabel();
+    const bool tests_first = Below(2) == 0;
+    if (tests_first) code.Jump(test);
+    code.Bind(body);
+    Many(depth + 1, depth == 0 ? 20 : 8);
+    code.Bind(test);
+    Add({.code = kAddS32, .out = counter, .a = counter, .b = kOne});
+    Add({.code = kLtS32, .out = flag, .a = counter, .b = kLimit});
+    if (Below(4) == 0) Add({.code = kAndPred, .out = flag, .a = flag, .b = kPreds + Below(4)});
+    code.Repeat(flag, body);
+  }
+  void Branch(int depth) {
+    const StepCode::Label other = code.NewLabel(), end = code.NewLabel();
+    if (Below(2) == 0)
+      code.JumpUnless(kPreds + Below(4), other);
+    else
+      code.JumpTo(kIntegers + 4 * Below(4), {other, end, other});
+    Many(depth + 1, 6);
+    code.Jump(end);
+    code.Bind(other);
+    Many(depth + 1, 6);
+    code.Bind(end);
+  }
+
+  StepCode code;
+  bool escapes = false;
+
+ private:
+  // Returns true if `count` elements are in the areas, and the result overlaps no operand partially.
+  static bool IsRoom(const StepCode::Op& op, const Kind& kind, int count) {
+    const auto fits = [&](FramePlace at, const Kind::Operand& operand) {
+      const bool apart =
+          at == op.out || at + count * operand.bytes <= op.out || op.out + count * kind.out.bytes <= at;
+      return operand.bytes == 0 ||
+             (at + count * operand.bytes <= operand.area + kArea && at < kCounters && apart);
+    };
+    return fits(op.out, kind.out) && fits(op.a, kind.in[0]) && fits(op.b, kind.in[1]) &&
+           fits(op.c, kind.in[2]);
+  }
+
+  std::mt19937 random_;
+};
+
+struct Memory {
+  explicit Memory(uint32_t seed) : frame(RandomFrame(seed)), far(RandomFrame(seed + 1)) {
+    far.resize(kArea);
+    arguments[0] = far.data();
+    arguments[1] = frame.data() + kIntegers;
+  }
+  Memory(const Memory&) = delete;
+  Frame frame, far;
+  void* arguments[2];
+};
+
+// Runs the code in both ways.
+void Compare(const StepCode& code, const FrameUse& use, uint32_t seed, const std::vector<Bytes>& results,
+             const std::string& what) {
+  const auto native = NativeCode::Make(code, use);
+  ASSERT_NE(native, nullptr) << what;
+  Memory want(seed), got(seed);
+  const auto host = [](Memory& memory, int& calls) {
+    return [&](int32_t number) {
+      if (number == StepCode::kPolled) return true;
+      ++calls;
+      Put(memory.frame.data() + kFloats + 4 * number, static_cast<float>(calls));
+      Put(memory.frame.data() + kIntegers + 4 * number,
+          Get<int32_t>(memory.frame.data() + kIntegers) + calls);
+      return calls < 20;
+    };
+  };
+  int want_calls = 0, got_calls = 0;
+  const bool want_end = code.Run(want.frame.data(), want.arguments, host(want, want_calls));
+  const bool got_end = native->Run(got.frame.data(), got.arguments, host(got, got_calls));
+  ASSERT_EQ(got_end, want_end) << what;
+  ASSERT_EQ(got_calls, want_calls) << what;
+  ASSERT_EQ(got.far, want.far) << what;
+  if (!want_end) return;
+  for (const Bytes& range : results) {
+    for (int64_t k = range.begin; k < range.begin + range.count; ++k)
+      ASSERT_EQ(got.frame[k], want.frame[k]) << what << ", byte " << k;
+  }
+}
+
+FrameUse::Constant ConstantAt(const Frame& frame, FramePlace at) {
+  return {at, absl::MakeConstSpan(frame).subspan(at, 4)};
+}
+
+TEST(NativeCode, EachOperationHasTheBitsOfTheInterpreter) {
+  if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
+  const Frame constants = RandomFrame(0);
+  FrameUse use;
+  use.constants = {ConstantAt(constants, kOne), ConstantAt(constants, kShift), ConstantAt(constants, kLimit)};
+  for (const Kind& kind : Kinds()) {
+    for (uint32_t seed = 0; seed < 100; ++seed) {
+      Program program(seed);
+      // The loop runs the operation more than once.
+      const StepCode::Label body = program.code.NewLabel();
+      program.code.Bind(body);
+      program.Operation(kind);
+      program.Add({.code = kAddS32, .out = kCounters, .a = kCounters, .b = kOne});
+      program.Add({.code = kLtS32, .out = kCounters + 16, .a = kCounters, .b = kLimit});
+      program.code.Repeat(kCounters + 16, body);
+      program.code.Finish();
+      Compare(program.code, use, seed, {{0, kFrameBytes}}, kind.name + ", seed " + std::to_string(seed));
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(NativeCode, RandomProgramsHaveTheBitsOfTheInterpreter) {
+  if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
+  const Frame constants = RandomFrame(0);
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
+    Program program(seed);
+    program.escapes = seed % 4 == 0;
+    program.Many(0, 6);
+    // Code without a loop that the host does not interrupt is not compiled.
+    program.escapes = false;
+    program.Loop(0);
+    program.escapes = seed % 4 == 0;
+    program.Many(0, 6);
+    program.code.Finish();
+    FrameUse use;
+    std::vector<Bytes> results = {{0, kFrameBytes}};
+    if (seed % 2 == 1) {
+      use.arguments = {{0, 0}, {kIntegers, kArea}};
+      use.private_begin = kDoubles;
+      use.results = results = {{kFloats, 16}, {kIntegers, 8}};
+    }
+    if (seed % 3 != 0)
+      use.constants = {ConstantAt(constants, kOne), ConstantAt(constants, kShift),
+                       ConstantAt(constants, kLimit)};
+    Compare(program.code, use, seed, results, "seed " + std::to_string(seed));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace hlo::cpu::native_code_test
