@@ -52,7 +52,8 @@ struct FloatRemainder {
   template <class T>
   T operator()(T a, T b) const {
     using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(a) - static_cast<U>(FloatDivide()(a, b)) * static_cast<U>(b));
+    // Narrow factors would be promoted to int, which their product may overflow.
+    return static_cast<T>(static_cast<U>(a) - 1u * static_cast<U>(FloatDivide()(a, b)) * static_cast<U>(b));
   }
 };
 
