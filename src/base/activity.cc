@@ -12,6 +12,8 @@ thread_local ActivityListener* listening = nullptr;
 ActivityScope::ActivityScope(ActivityListener* listener) : outer_(std::exchange(listening, listener)) {}
 ActivityScope::~ActivityScope() { listening = outer_; }
 
+ActivityListener* CurrentActivityListener() { return listening; }
+
 void Report(const Activity& activity) {
   if (listening != nullptr) listening->OnActivity(activity);
 }

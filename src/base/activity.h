@@ -31,6 +31,8 @@ class ActivityScope {
   ActivityListener* outer_;
 };
 
+// Returns the listener of this thread, to which other threads may report, too; null if there is none.
+ActivityListener* CurrentActivityListener();
 // Does nothing without a listener. Loops should report once per some milliseconds of work.
 void Report(const Activity& activity);
 

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "fmt/format.h"
 
 namespace hlo::cli {
@@ -52,14 +53,19 @@ int RunAgainst(AgainstFlags flags, const std::vector<std::string>& paths, bool j
                bool verbose) {
   debug::AgainstOptions& options = flags.options;
   options.make = flags.inputs.make;
+  options.cancel = &interrupt_flag;
+  TerminalProgress progress;
   if (!json) {
-    options.report = [verbose](const debug::AgainstResult& result) {
+    options.report = [&progress, verbose](const debug::AgainstResult& result) {
       if (verbose || (result.verdict != debug::AgainstVerdict::kPassed &&
-                      result.verdict != debug::AgainstVerdict::kSkipped))
+                      result.verdict != debug::AgainstVerdict::kSkipped)) {
+        progress.Erase();
         PrintResult(result);
+      }
     };
   }
   const absl::StatusOr<std::vector<debug::AgainstResult>> results = debug::CheckAgainst(paths, options);
+  progress.End();
   if (!results.ok()) return FailWith(results.status());
   fmt::print("{}", json ? AgainstJson(*results, options) : AgainstText(*results));
   absl::Status written;

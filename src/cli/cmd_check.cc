@@ -3,16 +3,17 @@
 #include <cstdio>
 #include <map>
 
+#include "base/activity.h"
 #include "base/status.h"
 #include "cli/check_against.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "cli/launched.h"
 #include "device/gpu.h"
 #include "fmt/format.h"
 #include "hlo_run/conform.h"
 #include "hlo_run/run.h"
-#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {
@@ -129,7 +130,12 @@ int RunCheck(const CheckCommandOptions& options) {
   };
   std::vector<CaseResult> results;
   Exit worst = Exit::kOk;
+  TerminalProgress progress;
   for (const Case& one : *cases) {
+    Report({.what = "checking " + one.path,
+            .done = static_cast<int64_t>(results.size()),
+            .total = static_cast<int64_t>(cases->size()),
+            .unit = "cases"});
     CaseResult checked = RunCase(one, CaseEvaluator{evaluate, evaluate_devices}, options.elided);
     if (IsInterrupted()) break;
     results.push_back(std::move(checked));
@@ -137,12 +143,14 @@ int RunCheck(const CheckCommandOptions& options) {
     worst = std::max(worst, ExitForCase(result, options.require_all));
     const bool shown = options.verbose || result.verdict != Verdict::kPassed;
     if (shown && !options.json) {
+      progress.Erase();
       const std::string place = result.line > 0 ? fmt::format(":{}", result.line) : "";
       fmt::print(
           "{}: {}{}: {}\n{}", hlo::Name(result.verdict), result.path, place, result.name,
           result.report.empty() || result.report.ends_with('\n') ? result.report : result.report + "\n");
     }
   }
+  progress.End();
   if (options.json)
     fmt::print("{}\n", ConformJson(results));
   else

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "cli/single.h"
 #include "debug/diff/diff_devices.h"
 #include "debug/diff/diff_passes.h"
@@ -136,8 +137,13 @@ void DiffModules(const DiffFlags& flags, FileResult& result) {
     return DiffOnDevices(flags, a, b, result);
   const absl::StatusOr<std::vector<Literal>> arguments = Arguments(flags.inputs, a);
   if (!result.Accept(arguments.status(), file_a)) return;
+  debug::DiffResult known;
   const absl::StatusOr<debug::DiffResult> diff =
-      debug::Diff(a.checked.front(), b.checked.front(), *arguments, flags.diff);
+      debug::Diff(a.checked.front(), b.checked.front(), *arguments, flags.diff, &known);
+  if (absl::IsCancelled(diff.status())) {
+    result.text = ToText(known, names);
+    result.extra["diff"] = ToJson(known);
+  }
   if (!result.Accept(diff.status(), file_b)) return;
   result.text = ToText(*diff, names);
   result.extra["diff"] = ToJson(*diff);
@@ -186,15 +192,21 @@ void DiffWithRecorded(const DiffFlags& flags, FileResult& result) {
   if (diff->differing > 0) result.exit = std::max(result.exit, Exit::kFailed);
 }
 
-absl::StatusOr<debug::LoadedDump> LoadDumpFile(const DiffFlags& flags, const std::string& file) {
+// Sets `no_arguments` to the error if no flag gives arguments.
+absl::StatusOr<debug::LoadedDump> LoadDumpFile(const DiffFlags& flags, const std::string& file,
+                                               absl::Status& no_arguments) {
   FileResult result;
   const LoadedModule loaded = LoadOne(flags, file, result);
   if (loaded.module == nullptr) return absl::InvalidArgumentError(result.diagnostics);
   HLO_RETURN_IF_ERROR(
       RequireOneDevice("a comparison of values", spmd::GridOf(*loaded.module), kInsteadOfDiff));
-  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, Arguments(flags.inputs, loaded));
+  absl::StatusOr<std::vector<Literal>> arguments = Arguments(flags.inputs, loaded);
+  if (!arguments.ok()) {
+    if (flags.inputs.files.empty() && !flags.inputs.generates_values) no_arguments = arguments.status();
+    return arguments.status();
+  }
   return debug::LoadedDump{loaded.checked.front(), std::string(loaded.source->content()),
-                           std::move(arguments)};
+                           *std::move(arguments)};
 }
 
 std::string PassOf(const std::string& file) { return ParseDumpName(file).pass; }
@@ -207,7 +219,9 @@ std::string ToText(const debug::PassDiff& diff) {
     text += ToText(change.diff, {"before", "after"});
   }
   for (const std::string& skipped : diff.skipped) text += fmt::format("skipped: {}\n", skipped);
-  if (diff.changes.empty())
+  if (!diff.is_complete)
+    text += fmt::format("{}: {} changes of the module were compared\n", diff.module, diff.compared);
+  else if (diff.changes.empty())
     text += fmt::format("{}: {} changes of the module change no result\n", diff.module, diff.compared);
   return text;
 }
@@ -216,11 +230,8 @@ Json ToJson(const debug::PassDiff& diff) {
   Json changes = Json::array();
   for (const debug::PassChange& change : diff.changes)
     changes.push_back({{"before", change.before}, {"after", change.after}, {"diff", ToJson(change.diff)}});
-  return {{"module", diff.module},
-          {"compared", diff.compared},
-          {"unchanged", diff.unchanged},
-          {"skipped", diff.skipped},
-          {"changes", std::move(changes)}};
+  return {{"module", diff.module},   {"compared", diff.compared},    {"unchanged", diff.unchanged},
+          {"skipped", diff.skipped}, {"complete", diff.is_complete}, {"changes", std::move(changes)}};
 }
 
 // Compares each dump with the previous one whose text differs.
@@ -248,15 +259,6 @@ void DiffDumpStructures(const DiffFlags& flags, const debug::DumpSeries& series,
   result.extra["modules"].push_back({{"module", series.module}, {"changes", std::move(changes)}});
 }
 
-// Reports missing arguments once instead of for every dump.
-bool HasArguments(const DiffFlags& flags, const debug::DumpSeries& series, FileResult& result) {
-  if (!flags.inputs.files.empty() || flags.inputs.generates_values) return true;
-  FileResult ignored;
-  const LoadedModule loaded = LoadOne(flags, series.files.front(), ignored);
-  if (loaded.module == nullptr) return true;  // The comparison reports it.
-  return result.Accept(Arguments(flags.inputs, loaded).status(), series.files.front());
-}
-
 void DiffDumps(const DiffFlags& flags, FileResult& result) {
   const absl::StatusOr<std::vector<std::string>> files = SelectFiles(flags.common);
   if (!result.Accept(files.status(), flags.common.files[0])) return;
@@ -271,15 +273,21 @@ void DiffDumps(const DiffFlags& flags, FileResult& result) {
       DiffDumpStructures(flags, series, result);
       continue;
     }
-    if (!HasArguments(flags, series, result)) return;
-    const auto load = [&](const std::string& file) { return LoadDumpFile(flags, file); };
+    // Missing arguments are reported once instead of for every dump.
+    absl::Status arguments;
+    const auto load = [&](const std::string& file) -> absl::StatusOr<debug::LoadedDump> {
+      HLO_RETURN_IF_ERROR(arguments);
+      return LoadDumpFile(flags, file, arguments);
+    };
     const absl::StatusOr<debug::PassDiff> diff = debug::DiffPasses(series, load, flags.diff);
+    if (!result.Accept(arguments, series.files.front())) return;
     if (!result.Accept(diff.status(), series.module)) return;
     result.text += ToText(*diff);
     result.extra["modules"].push_back(ToJson(*diff));
     if (!diff->changes.empty()) result.exit = std::max(result.exit, Exit::kFailed);
     if (diff->compared == 0 && !diff->skipped.empty())
       result.exit = std::max(result.exit, Exit::kUnsupported);
+    if (!diff->is_complete) return;
   }
 }
 
@@ -400,7 +408,11 @@ void AddDiff(CLI::App& program, int& exit_status) {
       "  hlo-run diff step.hlo --replicas-agree --random 1 --per-device batch");
   command->callback([flags, &exit_status] {
     CheckFiles(*flags);
-    exit_status = RunOnce(flags->common, [&](FileResult& result) { RunDiff(*flags, result); });
+    flags->diff.evaluate.cancel = &interrupt_flag;
+    exit_status = RunOnce(flags->common, [&](FileResult& result) {
+      flags->diff.evaluate.observer = result.progress;
+      RunDiff(*flags, result);
+    });
   });
 }
 

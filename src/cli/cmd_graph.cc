@@ -3,17 +3,18 @@
 #include <filesystem>
 
 #include "absl/strings/str_replace.h"
+#include "base/activity.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
 #include "cli/graph_page.h"
+#include "cli/interrupt.h"
 #include "cli/single.h"
 #include "debug/graph/graph.h"
 #include "debug/process.h"
 #include "fmt/format.h"
 #include "io/file.h"
-#include "observe/interrupt.h"
 #include "observe/profile.h"
 
 namespace hlo::cli {
@@ -57,21 +58,22 @@ std::string Page(const Module& module, const debug::GraphFacts& facts) {
                      absl::StrReplaceAll(data, {{"</", "<\\/"}}), PagePart("layout"), PagePart("view"));
 }
 
+// A profile that is interrupted has the times of the steps so far.
 absl::Status AddTimes(const CheckedModule& module, const debug::WatchedArguments& arguments,
-                      debug::GraphFacts& facts) {
+                      const EvaluateOptions& evaluate, debug::GraphFacts& facts) {
   HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, Engine::kFast));
-  HLO_RETURN_IF_ERROR(RunWatched(executable, arguments, {.cancel = &interrupt_flag}).status());
+  HLO_RETURN_IF_ERROR(RunWatched(executable, arguments, evaluate).status());
   Profile profile;
-  HLO_RETURN_IF_ERROR(
-      RunWatched(executable, arguments, {.cancel = &interrupt_flag, .observer = &profile}).status());
+  const absl::Status status =
+      RunWatched(executable, arguments, {.cancel = evaluate.cancel, .observer = &profile}).status();
   for (const Profile::Row& row : profile.ByInstruction()) facts[row.instruction].seconds += row.seconds;
-  return absl::OkStatus();
+  return status;
 }
 
-absl::StatusOr<debug::GraphFacts> FactsOf(const GraphFlags& flags, const LoadedModule& loaded,
-                                          FileResult& result) {
-  debug::GraphFacts facts;
-  if (!flags.has_inputs()) return facts;
+// Adds the facts that a run tells; those known so far if it is interrupted.
+absl::Status AddFacts(const GraphFlags& flags, const LoadedModule& loaded, FileResult& result,
+                      debug::GraphFacts& facts) {
+  if (!flags.has_inputs()) return absl::OkStatus();
   HLO_RETURN_IF_ERROR(RequireElements(loaded));
   HLO_ASSIGN_OR_RETURN(const debug::WatchedArguments arguments,
                        MakeWatchedRun(flags.inputs, flags.common, flags.devices, loaded, result));
@@ -84,9 +86,11 @@ absl::StatusOr<debug::GraphFacts> FactsOf(const GraphFlags& flags, const LoadedM
     mine.value = debug::FactsOf(value);
     if (recorded != nullptr) debug::AddErrors(*recorded, instruction, value, mine);
   };
-  HLO_RETURN_IF_ERROR(debug::ForEachValue(loaded.checked.front(), arguments, flags.run, see));
-  HLO_RETURN_IF_ERROR(AddTimes(loaded.checked.front(), arguments, facts));
-  return facts;
+  debug::DiffOptions run = flags.run;
+  run.evaluate = {.cancel = &interrupt_flag, .observer = result.progress};
+  HLO_RETURN_IF_ERROR(debug::ForEachValue(loaded.checked.front(), arguments, run, see));
+  Report({.what = "measuring times"});
+  return AddTimes(loaded.checked.front(), arguments, run.evaluate, facts);
 }
 
 absl::Status WriteSvg(const std::string& path, const std::string& dot) {
@@ -128,11 +132,16 @@ void RunGraph(const GraphFlags& flags, FileResult& result) {
   if (!result.Accept(CheckEnding(flags.output), flags.output)) return;
   const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
-  const absl::StatusOr<debug::GraphFacts> facts = FactsOf(flags, loaded, result);
-  if (!result.Accept(facts.status(), file)) return;
+  debug::GraphFacts facts;
+  const absl::Status known = AddFacts(flags, loaded, result, facts);
+  if (!known.ok() && !absl::IsCancelled(known)) {
+    result.Accept(known, file);
+    return;
+  }
   result.extra["instructions"] = loaded.module->instruction_count();
-  result.extra["values"] = facts->size();
-  result.Accept(Write(flags, *loaded.module, *facts), flags.output);
+  result.extra["values"] = facts.size();
+  if (!result.Accept(Write(flags, *loaded.module, facts), flags.output)) return;
+  result.Accept(known, file);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "cli/single.h"
 #include "debug/minimize/minimize.h"
 #include "fmt/format.h"
@@ -69,7 +70,10 @@ void RunMinimize(MinimizeFlags& flags, FileResult& result) {
       JudgeOf(flags, loaded.checked.front(), **test);
   if (!result.Accept(judge.status(), file)) return;
   if (!flags.common.json)
-    flags.minimize.report = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+    flags.minimize.report = [&](const std::string& text) {
+      if (result.progress != nullptr) result.progress->Erase();
+      fmt::print(stderr, "{}\n", text);
+    };
   const absl::StatusOr<debug::MinimizeResult> minimized = debug::Minimize(*test, **judge, flags.minimize);
   if (!result.Accept(minimized.status(), file)) return;
   ReportMinimized(*minimized, flags.minimize.folder, result);
@@ -144,6 +148,7 @@ void AddMinimize(CLI::App& program, int& exit_status) {
       "-o small/");
   command->callback([flags, &exit_status] {
     if (flags->common.files.size() != 1) throw CLI::ValidationError("minimize", "takes one module");
+    flags->judge.cancel = flags->minimize.cancel = &interrupt_flag;
     exit_status = RunOnce(flags->common, [&](FileResult& result) { RunMinimize(*flags, result); });
   });
 }

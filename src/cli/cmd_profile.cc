@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "base/activity.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "debug/profile/profile_report.h"
 #include "fmt/format.h"
-#include "observe/interrupt.h"
 #include "observe/profile.h"
 
 namespace hlo::cli {
@@ -23,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kMaxEvents = 1'000'000;
 constexpr int64_t kMaxWatched = 10;  // The largest number of profiled runs.
 constexpr double kLongestWatch = 1;  // The time limit of profiled runs in seconds.
+// The first profiled run, whose memory and caches are cold, is the only one if it takes more seconds.
+constexpr double kLongestColdWatch = 10;
 
 struct ProfileOptions {
   CommonOptions common;
@@ -132,44 +136,103 @@ absl::Status AddViews(const ProfileOptions& options, const Module& module, const
   return absl::OkStatus();
 }
 
-// Returns the seconds of the fastest run.
-absl::StatusOr<double> FastestRun(const ProfileOptions& options, Executable& executable,
-                                  const DeviceRun& devices, const DevicesOptions& run_options) {
-  double best = std::numeric_limits<double>::infinity();
-  for (int64_t run = 0; run < options.repeat; ++run) {
-    const auto start = Clock::now();
-    const auto values = executable.RunDevices(devices.arguments, {.cancel = &interrupt_flag}, run_options);
-    if (!values.ok()) return values.status();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+// Runs the module several times, and keeps the fastest run with and without a profile.
+class Measurement {
+ public:
+  Measurement(const ProfileOptions& options, Executable& executable, const DeviceRun& devices,
+              const DevicesOptions& run_options, Progress* progress)
+      : options_(options),
+        executable_(executable),
+        devices_(devices),
+        run_options_(run_options),
+        progress_(progress) {}
+
+  // Runs with a profile first, so that an interrupted measurement has one; this run also warms the caches up.
+  absl::Status Run() {
+    HLO_RETURN_IF_ERROR(RunObserved(progress_));
+    const double first = seconds_;
+    for (int64_t run = 0; run < options_.repeat; ++run) {
+      hlo::Report(
+          {.what = "running without a profile", .done = run, .total = options_.repeat, .unit = "runs"});
+      HLO_RETURN_IF_ERROR(RunUnobserved());
+    }
+    if (first > kLongestColdWatch) return absl::OkStatus();
+    double in_all = 0;
+    for (int64_t run = 0; run < std::min(options_.repeat, kMaxWatched) && in_all < kLongestWatch; ++run) {
+      HLO_RETURN_IF_ERROR(RunObserved(nullptr));
+      in_all += last_;
+    }
+    return absl::OkStatus();
   }
-  return best;
-}
 
-struct ObservedRun {
-  std::vector<Profile> profiles;  // By device.
-  double seconds = std::numeric_limits<double>::infinity();
-};
+  // The profiles by device, and the seconds of that run. After an interruption in the first run, the profile
+  // of its steps so far.
+  const std::vector<Profile>& profiles() const { return profiles_; }
+  double observed_seconds() const { return seconds_; }
+  // The seconds of the fastest run without a profile; infinite if there is none.
+  double best() const { return best_; }
 
-// Returns the profile of the fastest run, as for the time without a profile.
-absl::StatusOr<ObservedRun> FastestObservedRun(const ProfileOptions& options, Executable& executable,
-                                               const DeviceRun& devices, const DevicesOptions& run_options) {
-  ObservedRun fastest;
-  double in_all = 0;
-  for (int64_t run = 0; run < std::min(options.repeat, kMaxWatched) && in_all < kLongestWatch; ++run) {
-    const int64_t count = devices.grid.count();
+ private:
+  // A profile that also shows progress, of the first device.
+  class Both : public Observer {
+   public:
+    Both(Profile& profile, Progress& progress) : profile_(profile), progress_(progress) {}
+    absl::Status BeforeStep(const StepView& step) override {
+      HLO_RETURN_IF_ERROR(progress_.BeforeStep(step));
+      return profile_.BeforeStep(step);
+    }
+    absl::Status AfterStep(const StepView& step) override {
+      HLO_RETURN_IF_ERROR(profile_.AfterStep(step));
+      return progress_.AfterStep(step);
+    }
+    void Finish(const absl::Status& outcome) override {
+      profile_.Finish(outcome);
+      progress_.Finish(outcome);
+    }
+
+   private:
+    Profile& profile_;
+    Progress& progress_;
+  };
+
+  absl::Status RunUnobserved() {
+    const auto start = Clock::now();
+    HLO_RETURN_IF_ERROR(
+        executable_.RunDevices(devices_.arguments, {.cancel = &interrupt_flag}, run_options_).status());
+    best_ = std::min(best_, std::chrono::duration<double>(Clock::now() - start).count());
+    return absl::OkStatus();
+  }
+
+  absl::Status RunObserved(Progress* progress) {
+    const int64_t count = devices_.grid.count();
     std::vector<Profile> profiles(static_cast<size_t>(count),
-                                  Profile(options.trace.empty() ? 0 : kMaxEvents / count));
-    DevicesOptions observed = run_options;
-    observed.observer = [&](int64_t device) { return &profiles[static_cast<size_t>(device)]; };
+                                  Profile(options_.trace.empty() ? 0 : kMaxEvents / count));
+    std::optional<Both> both;
+    if (progress != nullptr) both.emplace(profiles[0], *progress);
+    DevicesOptions observed = run_options_;
+    observed.observer = [&](int64_t device) -> Observer* {
+      if (device == 0 && both) return &*both;
+      return &profiles[static_cast<size_t>(device)];
+    };
     const auto start = Clock::now();
-    const auto values = executable.RunDevices(devices.arguments, {.cancel = &interrupt_flag}, observed);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (!values.ok()) return values.status();
-    in_all += seconds;
-    if (seconds < fastest.seconds) fastest = {std::move(profiles), seconds};
+    const absl::Status status =
+        executable_.RunDevices(devices_.arguments, {.cancel = &interrupt_flag}, observed).status();
+    last_ = std::chrono::duration<double>(Clock::now() - start).count();
+    if (profiles_.empty() || (status.ok() && last_ < seconds_)) {
+      profiles_ = std::move(profiles);
+      seconds_ = last_;
+    }
+    return status;
   }
-  return fastest;
-}
+
+  const ProfileOptions& options_;
+  Executable& executable_;
+  const DeviceRun& devices_;
+  const DevicesOptions& run_options_;
+  Progress* const progress_;
+  std::vector<Profile> profiles_;
+  double seconds_ = 0, last_ = 0, best_ = std::numeric_limits<double>::infinity();
+};
 
 // Says how many events the trace leaves out.
 std::string DroppedEventsText(const std::vector<Profile>& profiles, const DeviceRun& devices) {
@@ -198,24 +261,27 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
   if (!result.Accept(shown.status(), file)) return;
   DevicesOptions run_options = OptionsOf(options.devices);
   run_options.warn = [&result](const std::string& warning) { AddWarningOnce(warning, result); };
-  const absl::StatusOr<double> best = FastestRun(options, *executable, *devices, run_options);
-  if (!result.Accept(best.status(), file)) return;
-  const absl::StatusOr<ObservedRun> observed =
-      FastestObservedRun(options, *executable, *devices, run_options);
-  if (!result.Accept(observed.status(), file)) return;
-  const std::vector<Profile>& profiles = observed->profiles;
-  const double watched = observed->seconds;
+  Measurement measurement(options, *executable, *devices, run_options, result.progress);
+  const absl::Status measured = measurement.Run();
+  // An interrupted measurement has the steps so far.
+  const bool is_partial = absl::IsCancelled(measured) && !measurement.profiles().empty();
+  if (!result.Accept(measured, file) && !is_partial) return;
+  const std::vector<Profile>& profiles = measurement.profiles();
+  const double watched = measurement.observed_seconds();
+  const bool has_best = std::isfinite(measurement.best());
   const Profile* profile = &profiles[static_cast<size_t>(*shown)];
   result.diagnostics += RefusalText(*executable, file);
   if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
   const std::string_view engine = executable->engine() == Engine::kFast ? "fast" : "reference";
   result.extra["engine"] = engine;
   result.extra["fallbacks"] = executable->fallbacks().size();
-  result.extra["run_s"] = *best;
+  result.extra["run_s"] = has_best ? Json(measurement.best()) : Json();
   result.extra["watched_s"] = watched;
   result.extra["steps"] = ToJson(*profile);
-  result.text = fmt::format("engine {}: {:.4f} ms, best of {}; {:.4f} ms under observation\n\n", engine,
-                            *best * 1e3, options.repeat, watched * 1e3);
+  result.text = fmt::format("engine {}: ", engine);
+  if (has_best)
+    result.text += fmt::format("{:.4f} ms, best of {}; ", measurement.best() * 1e3, options.repeat);
+  result.text += fmt::format("{:.4f} ms under observation\n\n", watched * 1e3);
   if (!executable->fallback_reason().empty())
     result.text +=
         fmt::format("the fast engine has no plan for the module: {}\n\n", executable->fallback_reason());

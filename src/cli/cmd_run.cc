@@ -15,6 +15,7 @@
 #include "cli/devices.h"
 #include "cli/file_host.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "cli/limit_loops.h"
 #include "cli/output_names.h"
 #include "cli/value_text.h"
@@ -25,7 +26,6 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/io.h"
-#include "observe/interrupt.h"
 #include "types/wide.h"
 
 namespace hlo::cli {

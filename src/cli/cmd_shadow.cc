@@ -8,11 +8,11 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "debug/device_values.h"
 #include "debug/shadow/shadow.h"
 #include "debug/shadow/verdict.h"
 #include "fmt/format.h"
-#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {

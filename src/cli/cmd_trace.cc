@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
 #include "cli/value_text.h"
 #include "debug/exposed_run.h"
 #include "debug/loops.h"
@@ -16,7 +17,6 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "io/npz.h"
-#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {

@@ -15,7 +15,6 @@
 #include "fmt/format.h"
 #include "hlo_run/module_file.h"
 #include "nlohmann/json.hpp"
-#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {

@@ -5,7 +5,6 @@
 #include <csignal>
 
 #include "fmt/format.h"
-#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {
@@ -26,6 +25,20 @@ void CatchInterrupts() {
   action.sa_handler = &OnInterrupt;
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
+}
+
+TerminalProgress::TerminalProgress() {
+  if (isatty(STDERR_FILENO) != 0) progress_.emplace(stderr);
+}
+
+void TerminalProgress::Erase() {
+  if (progress_) progress_->Erase();
+}
+
+void TerminalProgress::End() {
+  const std::string text = progress_ ? InterruptText(&*progress_) : "";
+  progress_.reset();
+  fmt::print(stderr, "{}", text);
 }
 
 std::string InterruptText(const Progress* progress) {

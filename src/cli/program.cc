@@ -15,7 +15,6 @@
 #include "fmt/format.h"
 #include "hlo_run/version.h"
 #include "mpi/launch.h"
-#include "observe/interrupt.h"
 
 namespace hlo::cli {
 namespace {

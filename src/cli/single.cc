@@ -1,7 +1,10 @@
 #include "cli/single.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 
 #include "cli/interrupt.h"
 
@@ -10,8 +13,14 @@ namespace hlo::cli {
 int RunOnce(const CommonOptions& options, const std::function<void(FileResult&)>& work) {
   if (options.max_memory > 0) SetMemoryLimit(static_cast<int64_t>(options.max_memory));
   FileResult result;
-  work(result);
-  result.diagnostics += InterruptText(nullptr);
+  {
+    std::optional<Progress> progress;
+    if (isatty(STDERR_FILENO) != 0) progress.emplace(stderr);
+    result.progress = progress ? &*progress : nullptr;
+    work(result);
+    result.diagnostics += InterruptText(result.progress);
+    result.progress = nullptr;
+  }
   if (options.json) {
     Json line = {{"status", Name(result.exit)}, {"errors", result.errors}};
     line.update(result.extra);

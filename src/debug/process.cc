@@ -16,7 +16,6 @@
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "fmt/format.h"
-#include "observe/interrupt.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): not all systems declare it
 
@@ -96,7 +95,8 @@ std::string FillPlaceholders(const std::string& command,
   return absl::StrReplaceAll(command, quoted);
 }
 
-absl::StatusOr<CommandOutcome> RunCommand(const std::string& command, double max_seconds) {
+absl::StatusOr<CommandOutcome> RunCommand(const std::string& command, double max_seconds,
+                                          const std::atomic<bool>* cancel) {
   HLO_ASSIGN_OR_RETURN(const Child child, Start(command));
   const auto start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -112,13 +112,13 @@ absl::StatusOr<CommandOutcome> RunCommand(const std::string& command, double max
       outcome.timed_out = true;
       kill(-child.pid, SIGKILL);
     }
-    if (IsInterrupted()) kill(-child.pid, SIGKILL);
+    if (IsSet(cancel)) kill(-child.pid, SIGKILL);
   }
   // Processes that the command left behind may hold the pipe open.
   kill(-child.pid, SIGKILL);
   for (int i = 0; i < 64 && is_open; ++i) is_open = ReadSome(child.output, outcome.output);
   close(child.output);
-  if (IsInterrupted()) return absl::CancelledError("interrupted");
+  if (IsSet(cancel)) return absl::CancelledError("interrupted");
   outcome.seconds = seconds();
   if (!outcome.timed_out) SetEnd(status, outcome);
   if (outcome.output.size() > kMaxOutput) outcome.output.erase(0, outcome.output.size() - kMaxOutput);

@@ -1,6 +1,7 @@
 #pragma once
 // Runs commands of the user in a shell, with a time limit.
 
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@ struct CommandOutcome {
   double seconds = 0;
   std::string output;  // The last part of the command's standard output and error.
   bool ok() const { return exit_status == 0 && signal == 0 && !timed_out; }
+  // True if the shell found no command of this name, or cannot execute it.
+  bool cannot_run() const { return exit_status == 126 || exit_status == 127; }
 };
 // Returns a line such as `ended by signal 11 (Segmentation fault)`.
 std::string Describe(const CommandOutcome& outcome);
@@ -24,9 +27,15 @@ std::string Describe(const CommandOutcome& outcome);
 std::string FillPlaceholders(const std::string& command,
                              const std::vector<std::pair<std::string, std::string>>& words);
 
-// Runs a command in a process group of its own, which is killed after `max_seconds` (0: no limit). Fails only
-// if it cannot start a process.
-absl::StatusOr<CommandOutcome> RunCommand(const std::string& command, double max_seconds);
+// True if the flag, which may be null, is set.
+inline bool IsSet(const std::atomic<bool>* flag) {
+  return flag != nullptr && flag->load(std::memory_order_relaxed);
+}
+
+// Runs a command in a process group of its own, which is killed after `max_seconds` (0: no limit), or once
+// the flag `cancel` is set. Fails only if it cannot start a process, or with Cancelled.
+absl::StatusOr<CommandOutcome> RunCommand(const std::string& command, double max_seconds,
+                                          const std::atomic<bool>* cancel = nullptr);
 
 // A temporary folder, which the destructor removes with its files.
 class TemporaryFolder {

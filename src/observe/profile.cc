@@ -22,30 +22,39 @@ int32_t Profile::RowOf(const StepView& step) {
   return found->second;
 }
 
-absl::Status Profile::BeforeStep(const StepView&) {
-  open_.push_back({Clock::now()});
+absl::Status Profile::BeforeStep(const StepView& step) {
+  const int32_t row = RowOf(step);
+  open_.push_back({row, Clock::now()});
   return absl::OkStatus();
 }
 
-absl::Status Profile::AfterStep(const StepView& step) {
-  const Clock::time_point end = Clock::now();
+Profile::Open Profile::Close(Clock::time_point end) {
   const Open open = open_.back();
   open_.pop_back();
   if (!open_.empty()) {
     open_.back().inner += end - open.begin;
     open_.back().has_inner = true;
   }
-  const int32_t number = RowOf(step);
-  Row& row = rows_[number];
+  rows_[open.row].seconds += Seconds(end - open.begin - open.inner);
+  if (static_cast<int64_t>(events_.size()) < max_events_)
+    events_.push_back({open.row, open.begin, end});
+  else
+    ++dropped_events_;
+  return open;
+}
+
+absl::Status Profile::AfterStep(const StepView& step) {
+  const Open open = Close(Clock::now());
+  Row& row = rows_[open.row];
   // The cost of a step that contains other steps is counted in those.
   if (row.runs == 0 && !open.has_inner) row.cost = step.cost();
   ++row.runs;
-  row.seconds += Seconds(end - open.begin - open.inner);
-  if (static_cast<int64_t>(events_.size()) < max_events_)
-    events_.push_back({number, open.begin, end});
-  else
-    ++dropped_events_;
   return absl::OkStatus();
+}
+
+void Profile::Finish(const absl::Status&) {
+  const Clock::time_point end = Clock::now();
+  while (!open_.empty()) Close(end);
 }
 
 std::vector<Profile::Row> Profile::ByInstruction() const {

@@ -21,11 +21,13 @@ class Profile : public Observer {
   explicit Profile(int64_t max_events = 0) : max_events_(max_events), start_(Clock::now()) {}
   absl::Status BeforeStep(const StepView& step) override;
   absl::Status AfterStep(const StepView& step) override;
+  // Counts the time of steps that a run has begun and not ended.
+  void Finish(const absl::Status& outcome) override;
 
   struct Row {
     const Instruction* instruction;
     std::string_view kernel;
-    int64_t runs = 0;
+    int64_t runs = 0;    // The number of complete executions.
     double seconds = 0;  // Excludes nested steps.
     Cost cost;           // The cost of one execution.
   };
@@ -49,6 +51,7 @@ class Profile : public Observer {
  private:
   using Clock = std::chrono::steady_clock;
   struct Open {
+    int32_t row;
     Clock::time_point begin;
     Clock::duration inner{};
     bool has_inner = false;
@@ -58,6 +61,8 @@ class Profile : public Observer {
     Clock::time_point begin, end;
   };
   int32_t RowOf(const StepView& step);
+  // Ends the innermost step.
+  Open Close(Clock::time_point end);
 
   int64_t max_events_;
   Clock::time_point start_;

@@ -13,6 +13,8 @@
 
 #include "base/activity.h"
 #include "hlo_run/observer.h"
+#include "observe/remaining_time.h"
+#include "observe/work_estimate.h"
 
 namespace hlo {
 
@@ -27,14 +29,20 @@ class Progress : public Observer, public ActivityListener {
 
   bool needs_inner_steps() const override { return false; }
   absl::Status BeforeStep(const StepView& step) override;
+  absl::Status AfterStep(const StepView& step) override;
   void Finish(const absl::Status& outcome) override;
   void OnActivity(const Activity& activity) override;
+
+  // Erases the line, so that other text can be written to the terminal.
+  void Erase();
 
   // Returns how far the work is, or was when a run was cancelled.
   std::string Text() const;
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr int64_t kNoLoop = INT64_MAX;
+  bool IsOutsideOfLoops(const StepView& step);
   void ShowUntilTheEnd(std::chrono::milliseconds delay, std::chrono::milliseconds interval);
   std::string Line() const;
   void Print(const std::string& line);
@@ -47,11 +55,16 @@ class Progress : public Observer, public ActivityListener {
   std::atomic<int64_t> steps_ = 0;
   std::atomic<bool> wants_loops_ = false;  // If true, the next step reports its loops.
   bool was_in_loops_ = false;              // True if the last report contained loops.
+  int64_t loop_depth_ = kNoLoop;           // The depth of the loop that runs; kNoLoop if none is known.
+  WorkEstimate work_;
 
   mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable ended_;
   bool is_ended_ = false;
-  std::string loops_, activity_, amount_, cancelled_at_;
+  std::string loops_, activity_, cancelled_at_;
+  std::string counted_of_;        // The total of the activity, such as " of 7 files".
+  int64_t counted_ = 0;           // The part of it that is done.
+  RemainingTime run_, counting_;  // Those of the run and of the activity.
   ActivityScope scope_;
   std::thread thread_;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/place.h"
+#include "ir/trip_count.h"
 #include "spmd/exchange_groups.h"
 
 namespace hlo::spmd {
@@ -163,68 +163,8 @@ int64_t CountPairs(const Routes& routes, std::string* text) {
   return count;
 }
 
-// Returns the trip count that XLA has recorded.
-std::optional<int64_t> KnownTripCount(const Instruction& loop) {
-  const std::string_view config = loop.Get<attr::backend_config>().text;
-  size_t at = config.find("\"known_trip_count\"");
-  if (at == std::string_view::npos) return std::nullopt;
-  at = config.find_first_of("0123456789", at);
-  if (at == std::string_view::npos) return std::nullopt;
-  return std::strtoll(std::string(config.substr(at, 18)).c_str(), nullptr, 10);
-}
-
-std::optional<int64_t> ConstantOf(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kCopy) return ConstantOf(*instruction.operand(0));
-  const Shape& shape = instruction.shape();
-  const Literal* literal = instruction.Get<attr::literal>();
-  if (instruction.opcode() != Opcode::kConstant || !shape.IsArray() || shape.rank() != 0 ||
-      literal == nullptr || literal->data() == nullptr)
-    return std::nullopt;
-  if (shape.type() == ElementType::kS32) return literal->span<int32_t>()[0];
-  if (shape.type() == ElementType::kS64) return literal->span<int64_t>()[0];
-  return std::nullopt;
-}
-
-// Returns the element of the state that the instruction reads in a condition or a body.
-std::optional<int64_t> StateElement(const Instruction& instruction) {
-  if (instruction.opcode() != Opcode::kGetTupleElement ||
-      instruction.operand(0)->opcode() != Opcode::kParameter)
-    return std::nullopt;
-  return instruction.Get<attr::index>();
-}
-
-// Returns the constant that an iteration adds to an element of the state.
-std::optional<int64_t> StepOf(const Computation& body, int64_t element) {
-  if (body.root()->opcode() != Opcode::kTuple) return std::nullopt;
-  const Instruction& next = *body.root()->operand(element);
-  if (next.opcode() != Opcode::kAdd) return std::nullopt;
-  for (const int64_t k : {0, 1}) {
-    if (StateElement(*next.operand(k)) == element) return ConstantOf(*next.operand(1 - k));
-  }
-  return std::nullopt;
-}
-
-// Returns the trip count of a loop that counts up from one constant to another, as loops over layers do.
-std::optional<int64_t> CountedTrips(const Instruction& loop) {
-  const Instruction& compare = *loop.Get<attr::condition>()->root();
-  if (compare.opcode() != Opcode::kCompare || compare.Get<attr::direction>() != ComparisonDirection::kLt)
-    return std::nullopt;
-  const std::optional<int64_t> element = StateElement(*compare.operand(0));
-  const std::optional<int64_t> limit = ConstantOf(*compare.operand(1));
-  const Instruction& start = *loop.operand(0);
-  if (!element || !limit || start.opcode() != Opcode::kTuple) return std::nullopt;
-  const std::optional<int64_t> first = ConstantOf(*start.operand(*element));
-  const std::optional<int64_t> step = StepOf(*loop.Get<attr::body>(), *element);
-  int64_t distance = 0;
-  if (!first || !step || *step < 1 || __builtin_sub_overflow(*limit, *first, &distance)) return std::nullopt;
-  return distance <= 0 ? 0 : (distance - 1) / *step + 1;
-}
-
 // Returns 1 if the trip count is not known, or 0.
-int64_t TripCount(const Instruction& loop) {
-  const std::optional<int64_t> known = KnownTripCount(loop);
-  return std::max<int64_t>(1, known ? *known : CountedTrips(loop).value_or(1));
-}
+int64_t TripCount(const Instruction& loop) { return std::max<int64_t>(1, StaticTripCount(loop).value_or(1)); }
 
 // Returns how often a run executes each computation; a branch counts as taken.
 absl::flat_hash_map<const Computation*, int64_t> Executions(const Module& module) {

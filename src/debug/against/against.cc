@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff.h"
 #include "debug/process.h"
@@ -17,7 +18,6 @@
 #include "hlo_run/parse.h"
 #include "hlo_run/print.h"
 #include "io/file.h"
-#include "observe/interrupt.h"
 
 namespace hlo::debug {
 namespace {
@@ -48,7 +48,7 @@ class CommandRun {
         FillPlaceholders(options_.command, {{"{hlo}", folder.File("module.hlo")},
                                             {"{inputs}", folder.File("inputs.npz")},
                                             {"{outputs}", folder.File("outputs.npz")}});
-    HLO_ASSIGN_OR_RETURN(outcome_, RunCommand(command, options_.max_seconds));
+    HLO_ASSIGN_OR_RETURN(outcome_, RunCommand(command, options_.max_seconds, options_.cancel));
     if (!outcome_->ok()) return absl::AbortedError(Describe(*outcome_) + "\n" + outcome_->output);
     absl::StatusOr<Literal> value =
         ReadValue(folder.File("outputs.npz"), module.module().entry()->root()->shape());
@@ -63,7 +63,7 @@ class CommandRun {
 
   // Returns the verdict of a shadow run: whether rounding errors explain the command's results.
   std::vector<OutputVerdict> JudgeRounding() const {
-    EvaluateOptions evaluate = {.cancel = &interrupt_flag};
+    EvaluateOptions evaluate = {.cancel = options_.cancel};
     evaluate.max_seconds = options_.max_seconds;
     const absl::StatusOr<ShadowReport> report = RunShadow(*module_, arguments_, evaluate);
     return report.ok() ? Judge(*report, module_->module(), got_) : std::vector<OutputVerdict>();
@@ -74,6 +74,7 @@ class CommandRun {
     if (!outcome_) return false;
     result.seconds = outcome_->seconds;
     if (outcome_->ok() && failure_.empty()) return false;
+    result.cannot_run = outcome_->cannot_run();
     result.verdict = AgainstVerdict::kRefused;
     if (outcome_->signal != 0) result.verdict = AgainstVerdict::kCrashed;
     if (outcome_->timed_out) result.verdict = AgainstVerdict::kTimedOut;
@@ -224,16 +225,29 @@ absl::StatusOr<std::vector<AgainstResult>> CheckAgainst(const std::vector<std::s
   HLO_ASSIGN_OR_RETURN(const std::vector<Work> work, FindWork(paths, options));
   std::vector<AgainstResult> results(work.size());
   std::atomic<size_t> next = 0;
-  std::mutex reporting;
+  std::mutex reporting;  // Guards the two below.
+  absl::Status no_command;
+  int64_t done = 0;
+  ActivityListener* const listener = CurrentActivityListener();
   const auto run = [&] {
-    for (size_t i = next++; i < work.size() && !IsInterrupted(); i = next++) {
+    for (size_t i = next++; i < work.size() && !IsSet(options.cancel); i = next++) {
       results[i] =
           work[i].is_module ? RunOneModule(work[i].test.path, options) : RunOneCase(work[i].test, options);
-      if (IsInterrupted()) {
+      if (IsSet(options.cancel)) {
         results[i] = {};
         break;
       }
       const std::lock_guard lock(reporting);
+      if (results[i].cannot_run) {
+        no_command = absl::FailedPreconditionError("the command cannot run: " + results[i].report);
+        next = work.size();
+        break;
+      }
+      if (listener != nullptr)
+        listener->OnActivity({.what = "checking " + work[i].test.path,
+                              .done = ++done,
+                              .total = static_cast<int64_t>(work.size()),
+                              .unit = "cases"});
       if (options.report) options.report(results[i]);
     }
   };
@@ -242,6 +256,7 @@ absl::StatusOr<std::vector<AgainstResult>> CheckAgainst(const std::vector<std::s
   std::vector<std::thread> threads;
   for (int i = 0; i < jobs; ++i) threads.emplace_back(run);
   for (std::thread& thread : threads) thread.join();
+  HLO_RETURN_IF_ERROR(no_command);
   // After an interruption, the others have no verdict.
   std::erase_if(results, [](const AgainstResult& result) { return result.path.empty(); });
   return results;

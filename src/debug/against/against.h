@@ -1,6 +1,7 @@
 #pragma once
 // Runs cases and modules with another compiler or runtime, and compares its results with the expected ones.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -29,8 +30,9 @@ struct AgainstResult {
   std::string path, name;
   int64_t line = 0;
   AgainstVerdict verdict = AgainstVerdict::kPassed;
-  std::string report;  // The reason in some lines; for a passed case the largest error, if any.
-  double seconds = 0;  // The run time of the command.
+  std::string report;       // The reason in some lines; for a passed case the largest error, if any.
+  double seconds = 0;       // The run time of the command.
+  bool cannot_run = false;  // The shell cannot run the command.
 };
 
 struct AgainstOptions {
@@ -41,12 +43,13 @@ struct AgainstOptions {
   std::optional<CompareRule> rule;  // The tolerance for modules that are not cases.
   Engine engine = Engine::kFast;    // Computes the expected values of modules.
   ElidedValues elided;
-  std::string filter;  // Only cases whose path or name contains this text are run.
+  std::string filter;                         // Only cases whose path or name contains this text are run.
+  const std::atomic<bool>* cancel = nullptr;  // Once it is set, no further case is run.
   std::function<void(const AgainstResult&)> report;  // Called with each result.
 };
 
 // Runs the cases and the other modules in files and, recursively, in folders. The results are in the order of
-// paths.
+// paths. Fails if the shell cannot run the command.
 absl::StatusOr<std::vector<AgainstResult>> CheckAgainst(const std::vector<std::string>& paths,
                                                         const AgainstOptions& options);
 

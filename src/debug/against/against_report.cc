@@ -90,7 +90,12 @@ std::string AgainstText(const std::vector<AgainstResult>& results) {
   std::string text;
   for (const auto& [verdict, count] : Counts(results))
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, Name(verdict));
-  return text + "\n";
+  text += "\n";
+  std::map<AgainstVerdict, int64_t> counts = Counts(results);
+  const int64_t refused = counts[AgainstVerdict::kRefused];
+  if (refused > 0 && refused + counts[AgainstVerdict::kSkipped] == static_cast<int64_t>(results.size()))
+    text += "the command has given no results at all: check that it runs\n";
+  return text;
 }
 
 std::string AgainstJson(const std::vector<AgainstResult>& results, const AgainstOptions& options) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
 #include "debug/program_place.h"
@@ -142,17 +143,27 @@ absl::Status DiffRun::CompareAll(DiffResult& result) {
     int64_t bytes = 0;
     while (end < pairs.size() && (end == begin || bytes + 2 * ByteCount(*pairs[end].a) <= options_.max_bytes))
       bytes += 2 * ByteCount(*pairs[end++].a);
+    hlo::Report({.what = "comparing aligned values",
+                 .done = static_cast<int64_t>(begin),
+                 .total = static_cast<int64_t>(pairs.size()),
+                 .unit = "values"});
     HLO_RETURN_IF_ERROR(CompareChunk(absl::MakeConstSpan(pairs).subspan(begin, end - begin)));
-    begin = end;
+    for (; begin < end; ++begin) {
+      if (result.first_differing.empty() && Differs(pairs[begin].a))
+        result.first_differing = flat_a_.PathOf(*pairs[begin].a);
+    }
+    result.compared = static_cast<int64_t>(end);
+    result.differing = static_cast<int64_t>(differing_.size());
   }
-  result.differing = static_cast<int64_t>(differing_.size());
   return absl::OkStatus();
 }
 
 absl::Status DiffRun::CompareResults(DiffResult& result) {
   const std::vector<AlignedPair> pairs = ResultPairs();
+  hlo::Report({.what = "running the first module"});
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> a,
                        ComputeValues(flat_a_, flat_a_.results(), arguments_a_, options_));
+  hlo::Report({.what = "running the second module"});
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> b,
                        ComputeValues(flat_b_, flat_b_.results(), arguments_b_, options_));
   for (size_t i = 0; i < pairs.size(); ++i) {
@@ -167,26 +178,32 @@ absl::Status DiffRun::CompareResults(DiffResult& result) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<DiffResult> DiffRun::Run(const std::vector<Literal>& a_arguments,
-                                        const std::vector<Literal>& b_arguments) {
+absl::Status DiffRun::Run(const std::vector<Literal>& a_arguments, const std::vector<Literal>& b_arguments,
+                          DiffResult& result) {
   HLO_RETURN_IF_ERROR(CheckInterfaces());
   arguments_a_ = ParameterValues(flat_a_, a_arguments);
   arguments_b_ = ParameterValues(flat_b_, b_arguments);
-  DiffResult result;
   result.a_instructions = static_cast<int64_t>(flat_a_.instructions().size());
   result.b_instructions = static_cast<int64_t>(flat_b_.instructions().size());
   result.aligned = static_cast<int64_t>(alignment_.pairs().size());
   for (const AlignedPair& pair : alignment_.pairs()) ++result.aligned_by[std::string(Name(pair.by))];
   HLO_RETURN_IF_ERROR(CompareResults(result));
+  result.has_results = true;
   HLO_RETURN_IF_ERROR(CompareAll(result));
   if (!differing_results_.empty()) HLO_RETURN_IF_ERROR(Search(result));
-  return result;
+  result.is_complete = true;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<DiffResult> Diff(const CheckedModule& a, const CheckedModule& b,
-                                const std::vector<Literal>& arguments, const DiffOptions& options) {
+                                const std::vector<Literal>& arguments, const DiffOptions& options,
+                                DiffResult* partial) {
   DiffRun run(a.shared(), *a.module().entry(), b.shared(), *b.module().entry(), options);
-  return run.Run(arguments, arguments);
+  DiffResult result;
+  const absl::Status status = run.Run(arguments, arguments, result);
+  if (status.ok()) return result;
+  if (partial != nullptr) *partial = std::move(result);
+  return status;
 }
 
 }  // namespace hlo::debug

@@ -12,14 +12,13 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/io.h"
-#include "observe/interrupt.h"
 
 namespace hlo::debug {
 
 struct DiffOptions {
   std::optional<CompareRule> rule;  // The tolerance for floats; by default DefaultCompareRule of their type.
   Engine engine = Engine::kFast;
-  EvaluateOptions evaluate = {.cancel = &interrupt_flag};
+  EvaluateOptions evaluate;
   int64_t max_bytes = int64_t{1} << 30;  // The size of the values that are compared in one run.
 };
 
@@ -54,11 +53,17 @@ struct DiffResult {
   int64_t drifting = 0;  // The number of them that agree if they are computed from equal operands.
   std::vector<ComparedValue> results;  // The results that differ.
   std::optional<Divergence> first;
+  // How far the comparison has come.
+  bool has_results = false, is_complete = false;
+  int64_t compared = 0;         // The number of aligned values whose values were compared.
+  std::string first_differing;  // The path of the first of them that differs.
 };
 
-// Runs both modules on the arguments of `a`.
+// Runs both modules on the arguments of `a`. If the comparison fails, `partial`, which may be null, has what
+// is known so far.
 absl::StatusOr<DiffResult> Diff(const CheckedModule& a, const CheckedModule& b,
-                                const std::vector<Literal>& arguments, const DiffOptions& options = {});
+                                const std::vector<Literal>& arguments, const DiffOptions& options = {},
+                                DiffResult* partial = nullptr);
 
 // Compares the module's values with recorded ones, keyed by instruction name. Keys of other instructions are
 // counted in `unknown_keys`.

@@ -141,7 +141,10 @@ absl::StatusOr<DevicesDiff> DiffDevices(const CheckedModule& a, const CheckedMod
   CompareResults(of_a, of_b, options, diff);
   if (diff.results.empty()) return diff;
   const FlatModule flat_a(a.shared(), *a.module().entry()), flat_b(b.shared(), *b.module().entry());
-  HLO_RETURN_IF_ERROR(FindFirst(Pairs(flat_a, flat_b), run_a, run_b, arguments, devices, options, diff));
+  const absl::Status found =
+      FindFirst(Pairs(flat_a, flat_b), run_a, run_b, arguments, devices, options, diff);
+  diff.is_complete = found.ok();
+  if (!found.ok() && !absl::IsCancelled(found)) return found;
   return diff;
 }
 
@@ -152,6 +155,7 @@ std::string ToText(const DevicesDiff& diff, const std::vector<std::string>& name
     text += fmt::format("{} of {}:\n{}", PlaceText(module.entry()->root()->shape(), result.leaf, {}),
                         names[static_cast<size_t>(result.device)], ToString(result.report, 2));
   }
+  if (!diff.is_complete) return text + "the first value that differs was not found\n";
   const std::string& name = names[static_cast<size_t>(diff.results[0].device)];
   text += fmt::format("\n{} of {} aligned values differ on {}\n", diff.differing, diff.compared, name);
   if (!diff.first) return text;

@@ -30,9 +30,11 @@ struct DevicesDiff {
   };
   std::optional<Value> first;
   int64_t compared = 0, differing = 0;  // The aligned values of that device.
+  bool is_complete = true;              // False if the search for the first value was cancelled.
 };
 
-// Runs both modules on the same arguments of all devices. `a` holds the expected values.
+// Runs both modules on the same arguments of all devices. `a` holds the expected values. If `options` cancels
+// the search for the first value, the results are returned.
 absl::StatusOr<DevicesDiff> DiffDevices(const CheckedModule& a, const CheckedModule& b,
                                         const std::vector<std::vector<Literal>>& arguments,
                                         const DevicesOptions& devices, const DiffOptions& options);

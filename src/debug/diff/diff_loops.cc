@@ -1,5 +1,6 @@
 // Descends into loops and conditionals that compute different results from equal operands.
 
+#include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
 #include "debug/extract/function.h"
@@ -18,7 +19,8 @@ struct Sides {
 absl::StatusOr<bool> SearchCall(const Sides& sides, const Computation& a, const Computation& b,
                                 const Literal& argument, const std::string& place, Divergence& divergence) {
   DiffRun run(sides.a.source(), a, sides.b.source(), b, sides.options);
-  HLO_ASSIGN_OR_RETURN(DiffResult result, run.Run({argument}, {argument}));
+  DiffResult result;
+  HLO_RETURN_IF_ERROR(run.Run({argument}, {argument}, result));
   if (!result.first || !result.first->confirmed) return false;
   std::vector<std::string> inside = std::move(divergence.inside);
   inside.push_back(place);
@@ -41,6 +43,7 @@ absl::Status DescendIntoLoop(const Sides& sides, const Instruction& a, const Ins
   HLO_ASSIGN_OR_RETURN(Function body_a, make(sides.a, *a.Get<attr::body>()));
   HLO_ASSIGN_OR_RETURN(Function body_b, make(sides.b, *b.Get<attr::body>()));
   for (int64_t iteration = 1;; ++iteration) {
+    Report({.what = fmt::format("searching iteration {} of {}", iteration, name)});
     HLO_ASSIGN_OR_RETURN(const Literal runs_a, condition_a.Call(state, options.evaluate));
     HLO_ASSIGN_OR_RETURN(const Literal runs_b, condition_b.Call(state, options.evaluate));
     if (IsTrue(runs_a) != IsTrue(runs_b)) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/activity.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/module_file.h"
@@ -39,10 +40,12 @@ absl::Status CompareWithPrevious(const Previous& before, const Previous& after, 
                                  PassDiff& all) {
   ++all.compared;
   if (!CompareValues(before.result, after.result, options)) return absl::OkStatus();
-  HLO_ASSIGN_OR_RETURN(DiffResult diff,
-                       Diff(before.dump.module, after.dump.module, before.dump.arguments, options));
-  all.changes.push_back({before.file, after.file, std::move(diff)});
-  return absl::OkStatus();
+  DiffResult known;
+  absl::StatusOr<DiffResult> diff =
+      Diff(before.dump.module, after.dump.module, before.dump.arguments, options, &known);
+  if (!diff.ok() && !absl::IsCancelled(diff.status())) return diff.status();
+  all.changes.push_back({before.file, after.file, diff.ok() ? *std::move(diff) : std::move(known)});
+  return diff.status();
 }
 
 }  // namespace
@@ -69,7 +72,12 @@ absl::StatusOr<PassDiff> DiffPasses(const DumpSeries& series, const LoadDump& lo
   all.module = series.module;
   std::optional<Previous> previous;
   std::string last_text;
-  for (const std::string& file : series.files) {
+  for (size_t number = 0; number < series.files.size(); ++number) {
+    const std::string& file = series.files[number];
+    Report({.what = fmt::format("comparing {}", ParseDumpName(file).pass),
+            .done = static_cast<int64_t>(number),
+            .total = static_cast<int64_t>(series.files.size()),
+            .unit = "dumps"});
     absl::StatusOr<LoadedDump> dump = load(file);
     const auto skip = [&](const absl::Status& status) {
       all.skipped.push_back(fmt::format("{}: {}", file, Message(status)));
@@ -82,11 +90,21 @@ absl::StatusOr<PassDiff> DiffPasses(const DumpSeries& series, const LoadDump& lo
     all.unchanged += is_unchanged;
     if (is_unchanged) continue;
     absl::StatusOr<Previous> now = RunDump(file, *std::move(dump), options);
+    if (absl::IsCancelled(now.status())) {
+      all.is_complete = false;
+      break;
+    }
     if (!now.ok()) {
       skip(now.status());
       continue;
     }
-    if (previous) HLO_RETURN_IF_ERROR(CompareWithPrevious(*previous, *now, options, all));
+    const absl::Status compared =
+        previous ? CompareWithPrevious(*previous, *now, options, all) : absl::OkStatus();
+    if (absl::IsCancelled(compared)) {
+      all.is_complete = false;
+      break;
+    }
+    HLO_RETURN_IF_ERROR(compared);
     previous = *std::move(now);
   }
   return all;

@@ -28,6 +28,7 @@ struct PassDiff {
   int64_t unchanged = 0;  // The number of dumps with the same text as the previous one.
   std::vector<std::string> skipped;  // Dumps that cannot run, with the reason.
   std::vector<PassChange> changes;
+  bool is_complete = true;  // False if the runs were cancelled before the last dump.
 };
 // A module of a file, and its arguments; equal for all files of a series.
 struct LoadedDump {
@@ -36,6 +37,7 @@ struct LoadedDump {
   std::vector<Literal> arguments;
 };
 using LoadDump = std::function<absl::StatusOr<LoadedDump>(const std::string& file)>;
+// Returns what is known so far once `options` cancels the runs.
 absl::StatusOr<PassDiff> DiffPasses(const DumpSeries& series, const LoadDump& load,
                                     const DiffOptions& options);
 

@@ -38,8 +38,9 @@ class DiffRun {
         alignment_(flat_a_, flat_b_),
         options_(options) {}
 
-  absl::StatusOr<DiffResult> Run(const std::vector<Literal>& a_arguments,
-                                 const std::vector<Literal>& b_arguments);
+  // `result` has what is known so far, also after a failure.
+  absl::Status Run(const std::vector<Literal>& a_arguments, const std::vector<Literal>& b_arguments,
+                   DiffResult& result);
 
  private:
   struct Cut {

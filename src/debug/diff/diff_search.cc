@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
 #include "debug/shadow/verdict.h"
@@ -182,7 +183,9 @@ absl::StatusOr<bool> DiffRun::IsRounding(const AlignedPair& pair, const Cut& cut
   if (cost.flops + cost.transcendentals + cost.bytes_read > kMaxShadowWork) return false;
   std::vector<Literal> arguments;
   for (const Instruction* parameter : cone.parameters) arguments.push_back(known_a.at(parameter));
-  const absl::StatusOr<ShadowReport> shadow = RunShadow(cone.module, arguments, options_.evaluate);
+  EvaluateOptions evaluate = options_.evaluate;
+  evaluate.observer = nullptr;
+  const absl::StatusOr<ShadowReport> shadow = RunShadow(cone.module, arguments, evaluate);
   if (!shadow.ok()) return false;
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> b, RunCone(flat_b_, {&pair.b, 1}, edges_b, known_b, options_));
   const std::vector<OutputVerdict> verdicts =
@@ -195,10 +198,16 @@ absl::StatusOr<bool> DiffRun::IsRounding(const AlignedPair& pair, const Cut& cut
 // has drifted by rounding, and the search continues below it. A pair whose sides are computed from different
 // values was aligned wrongly, for instance two partial sums of a sum that was reordered.
 absl::Status DiffRun::Search(DiffResult& result) {
+  hlo::Report({.what = "computing differing values from equal operands"});
   HLO_RETURN_IF_ERROR(FindLocalDifferences());
   std::optional<AlignedPair> drift;
   bool has_removed = false;
+  const int64_t differing = result.differing;
   while (const std::optional<AlignedPair> pair = FirstCandidate()) {
+    hlo::Report({.what = "searching the first difference",
+                 .done = result.drifting,
+                 .total = differing,
+                 .unit = "differing values"});
     const bool is_forced = pair->by == AlignedBy::kResult;
     const Cut cut = CutAbove(*pair);
     if (!cut.is_comparable && !is_forced) {

@@ -125,12 +125,22 @@ std::string ChangesText(std::string_view heading, const std::vector<StructuralCh
   return text;
 }
 
+// Says what is known about the first difference if the search has not ended.
+std::string IncompleteText(const DiffResult& result) {
+  std::string text = fmt::format("{} of {} aligned values were compared; {} of them differ", result.compared,
+                                 result.aligned, result.differing);
+  if (!result.first_differing.empty()) text += fmt::format(", the first is {}", result.first_differing);
+  if (result.drifting > 0) text += fmt::format("; {} of them agree with equal operands", result.drifting);
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string ToText(const DiffResult& result, const SideNames& names) {
   std::string text =
       fmt::format("{} instructions in {}, {} in {}; {} values are aligned: {}\n", result.a_instructions,
                   names.a, result.b_instructions, names.b, result.aligned, Aligned(result));
+  if (!result.has_results) return text + "the results were not compared\n";
   if (result.results.empty()) {
     text += "the results agree";
     if (result.differing > 0) text += fmt::format("; {} values before them differ", result.differing);
@@ -138,6 +148,7 @@ std::string ToText(const DiffResult& result, const SideNames& names) {
   }
   for (const ComparedValue& value : result.results)
     text += fmt::format("the result {} differs: {}\n", value.a_path, Mismatch(*value.worst));
+  if (!result.is_complete) return text + IncompleteText(result);
   text += fmt::format("{} aligned values differ", result.differing);
   if (result.drifting > 0)
     text += fmt::format("; {} before the first difference agree with equal operands", result.drifting);
@@ -165,8 +176,10 @@ Json ToJson(const DiffResult& result) {
   Json json = {{"instructions", {result.a_instructions, result.b_instructions}},
                {"aligned", result.aligned},
                {"aligned_by", result.aligned_by},
+               {"compared", result.compared},
                {"differing", result.differing},
                {"drifting", result.drifting},
+               {"complete", result.is_complete},
                {"results", Json::array()},
                {"first", DivergenceJson(result.first)}};
   for (const ComparedValue& value : result.results) json["results"].push_back(ValueJson(value));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
+#include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
 #include "debug/extract/function.h"
@@ -32,6 +33,10 @@ class Recording {
     const NodeValues known = ParameterValues(flat, arguments);
     const auto nodes = flat.instructions();
     for (size_t begin = 0; begin < nodes.size();) {
+      Report({.what = fmt::format("computing the values of {}", computation.name()),
+              .done = static_cast<int64_t>(begin),
+              .total = static_cast<int64_t>(nodes.size()),
+              .unit = "instructions"});
       std::vector<const Instruction*> chunk;
       int64_t bytes = 0;
       for (; begin < nodes.size() && bytes < options_.max_bytes; ++begin) {

@@ -11,13 +11,12 @@
 #include "debug/summary.h"
 #include "fmt/format.h"
 #include "io/file.h"
-#include "observe/interrupt.h"
 
 namespace hlo::debug {
 namespace {
 
 absl::StatusOr<Literal> RunCase(const TestCase& test, const JudgeOptions& options) {
-  EvaluateOptions evaluate = {.cancel = &interrupt_flag};
+  EvaluateOptions evaluate = {.cancel = options.cancel};
   evaluate.max_seconds = options.max_seconds;
   return RunOnAllDevices(test.module, test.inputs, options.engine, evaluate);
 }
@@ -47,7 +46,8 @@ class CommandJudge : public CaseJudge {
     if (!folder.ok()) return false;
     const absl::StatusOr<std::string> command = CommandFor(command_, test, *folder);
     if (!command.ok()) return false;
-    const absl::StatusOr<CommandOutcome> outcome = RunCommand(*command, options_.max_seconds);
+    const absl::StatusOr<CommandOutcome> outcome =
+        RunCommand(*command, options_.max_seconds, options_.cancel);
     return outcome.ok() && outcome->ok();
   }
   std::string description() const override { return "--judge " + command_; }
@@ -196,7 +196,8 @@ class AgainstJudge : public CaseJudge {
     if (!folder.ok()) return std::nullopt;
     const absl::StatusOr<std::string> command = CommandFor(command_, test, *folder);
     if (!command.ok()) return std::nullopt;
-    const absl::StatusOr<CommandOutcome> outcome = RunCommand(*command, options_.max_seconds);
+    const absl::StatusOr<CommandOutcome> outcome =
+        RunCommand(*command, options_.max_seconds, options_.cancel);
     if (!outcome.ok() || !outcome->ok()) return std::nullopt;
     absl::StatusOr<Literal> value = ReadOutputs(folder->File("outputs.npz"), test.module.module());
     return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;

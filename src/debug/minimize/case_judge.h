@@ -1,6 +1,7 @@
 #pragma once
 // Decides whether a smaller case still has the property that the user looks for.
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ struct JudgeOptions {
   double max_seconds = 60;  // The time limit for one case.
   std::optional<CompareRule> rule;
   Engine engine = Engine::kFast;
+  const std::atomic<bool>* cancel = nullptr;  // Once it is set, no case is accepted.
 };
 // The command accepts a case by exit status 0. `{}` and `{hlo}` are the module, `{inputs}` is an archive of
 // its inputs.

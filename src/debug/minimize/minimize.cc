@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
+#include "base/activity.h"
 #include "base/status.h"
 #include "debug/device_values.h"
 #include "debug/minimize/reductions.h"
@@ -18,7 +19,6 @@
 #include "hlo_run/parse.h"
 #include "io/file.h"
 #include "nlohmann/json.hpp"
-#include "observe/interrupt.h"
 
 namespace hlo::debug {
 namespace {
@@ -100,7 +100,7 @@ class Minimizer {
 
  private:
   bool IsPastDeadline() const {
-    if (IsInterrupted()) return true;
+    if (IsSet(options_.cancel)) return true;
     return options_.max_seconds > 0 &&
            std::chrono::duration<double>(Clock::now() - start_).count() > options_.max_seconds;
   }
@@ -131,6 +131,12 @@ class Minimizer {
                                                 const std::vector<Proposal>& proposals, size_t begin) {
     for (; begin < proposals.size() && !IsPastDeadline(); begin += static_cast<size_t>(jobs_)) {
       const size_t end = std::min(begin + static_cast<size_t>(jobs_), proposals.size());
+      const std::string what =
+          fmt::format("{} candidates judged, {} accepted; {}", judged_.load(), accepted_, reduction.name);
+      Report({.what = what,
+              .done = static_cast<int64_t>(begin),
+              .total = static_cast<int64_t>(proposals.size()),
+              .unit = "candidates"});
       std::vector<SharedCase> accepted(end - begin);
       std::vector<uint64_t> refused(end - begin);
       std::vector<std::thread> threads;
@@ -161,7 +167,7 @@ class Minimizer {
       return nullptr;
     ++judged_;
     if (judge_.Accepts(**candidate)) return *candidate;
-    if (IsInterrupted()) return nullptr;  // The judge did not decide.
+    if (IsSet(options_.cancel)) return nullptr;  // The judge did not decide.
     refused = hash;
     return nullptr;
   }

@@ -1,6 +1,7 @@
 #pragma once
 // Reduces a module and its inputs as long as a judge accepts the result.
 
+#include <atomic>
 #include <functional>
 #include <string>
 
@@ -15,6 +16,7 @@ struct MinimizeOptions {
       folder;  // Keeps the smallest case and the progress; a later call with the same judge continues.
   double max_seconds =
       0;  // The time limit, after which the smallest case so far is the result; 0 means none.
+  const std::atomic<bool>* cancel = nullptr;       // Once it is set, the smallest case so far is the result.
   std::function<void(const std::string&)> report;  // Called with a line about each smaller case.
 };
 

@@ -76,6 +76,18 @@ TEST_F(Against, CrashesTimeoutsAndRefusalsAreDistinguished) {
   EXPECT_EQ(status_, 1);
 }
 
+TEST_F(Against, ACommandThatCannotRunIsAnError) {
+  const std::string file = Write("m.hlo", kAdd);
+  const Outcome missing = Run("check " + file + " --against 'no-such-driver {hlo} {outputs}'");
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_HAS(missing.err, "error: the command cannot run: exit status 127");
+  EXPECT_HAS(missing.err, "no-such-driver");
+  EXPECT_EQ(missing.out, "");
+  const Outcome refused = Run("check " + file + " --against 'exit 1; {hlo} {outputs}'");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_HAS(refused.out, "the command has given no results at all: check that it runs");
+}
+
 TEST_F(Against, ADriverWithOtherValuesFails) {
   const std::string other = Write("other.hlo", R"(HloModule m
 ENTRY e {

@@ -69,6 +69,41 @@ TEST_F(Interrupt, KeepsTheErrorsOfAShadowRun) {
   EXPECT_HAS(run.out, "%y sine");
 }
 
+TEST_F(Interrupt, KeepsTheProfileOfTheSteps) {
+  const Outcome run = Interrupted("profile " + Write("m.hlo", kLoop) + " --random 1 --csv " + Path("p.csv"));
+  EXPECT_EQ(run.status, kInterrupted) << run.err;
+  EXPECT_HAS(run.out, "under observation");
+  EXPECT_HAS(run.out, "while w");
+  EXPECT_HAS(run.out, "sine y");
+  EXPECT_HAS(ReadFile(Path("p.csv")), "sine");
+}
+
+TEST_F(Interrupt, KeepsTheValuesOfAGraph) {
+  // The values before the loop are known when its body runs.
+  const Outcome run = Interrupted("graph " + Write("m.hlo", kLoop) + " --random 1 -o " + Path("m.html"));
+  EXPECT_EQ(run.status, kInterrupted) << run.err;
+  EXPECT_HAS(ReadFile(Path("m.html")), "<!doctype html>");
+}
+
+TEST_F(Interrupt, KeepsTheAlignmentAndTheChangesOfADiff) {
+  const std::string file = Write("m.hlo", kLoop);
+  const Outcome run = Interrupted("diff " + file + " " + file + " --random 1");
+  EXPECT_EQ(run.status, kInterrupted) << run.err;
+  EXPECT_HAS(run.out, "values are aligned");
+  EXPECT_HAS(run.out, "the results were not compared");
+  // Two dumps differ, the third one does not end.
+  constexpr char kSum[] = "ENTRY e { a = f32[8] parameter(0)  ROOT s = f32[8] add(a, a) }";
+  constexpr char kSquare[] = "ENTRY e { a = f32[8] parameter(0)  ROOT s = f32[8] multiply(a, a) }";
+  fs::create_directory(Path("dump"));
+  Write("dump/module_0001.m.before_optimizations.txt", kSum);
+  Write("dump/module_0001.m.0001.p.after_one.before_two.txt", kSquare);
+  Write("dump/module_0001.m.0002.p.after_two.before_three.txt", kLoop);
+  const Outcome passes = Interrupted("diff " + Path("dump") + " --random 1");
+  EXPECT_EQ(passes.status, kInterrupted) << passes.err;
+  EXPECT_HAS(passes.out, "the results change from before_optimizations");
+  EXPECT_HAS(passes.out, "1 changes of the module were compared");
+}
+
 TEST_F(Interrupt, KeepsTheSmallestCase) {
   const std::string file = Write("m.hlo",
                                  "ENTRY e { x = f32[8] parameter(0)  y = f32[8] sine(x)  "

@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <regex>
+
 #include "cli_fixture.h"
 #include "terminal.h"
 
@@ -45,6 +47,55 @@ TEST_F(ProgressLine, ShowsIterationsOfLoopsAndTripCounts) {
   const std::string endless = Shown(Write("n.hlo", text) + " --max-seconds 2.5", 4);
   EXPECT_HAS(endless, " steps, w iteration ");
   EXPECT_EQ(endless.find(" of 8"), std::string::npos) << endless;
+}
+
+// Takes some seconds on every machine, and ends earlier by the time limit.
+constexpr char kSteady[] = R"(HloModule m
+body { p = (s32[], f32[4096]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  x = f32[4096] get-tuple-element(p), index=1  one = s32[] constant(1)  n = s32[] add(i, one)
+  y = f32[4096] sine(x)  ROOT t = (s32[], f32[4096]) tuple(n, y) }
+test { p = (s32[], f32[4096]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  limit = s32[] constant(20000000)  ROOT c = pred[] compare(i, limit), direction=LT }
+ENTRY e { zero = s32[] constant(0)  x = f32[4096] parameter(0)
+  begin = (s32[], f32[4096]) tuple(zero, x)
+  w = (s32[], f32[4096]) while(begin), condition=test, body=body
+  ROOT y = f32[4096] get-tuple-element(w), index=1 }
+)";
+
+bool HasRemainingTime(const std::string& shown) {
+  return std::regex_search(shown, std::regex("[0-9] (s|min|h)( [0-9]+ (s|min))? left"));
+}
+
+TEST_F(ProgressLine, ShowsTheRemainingTimeOfRuns) {
+  const std::string file = Write("m.hlo", kSteady);
+  for (const std::string engine : {"fast", "reference"}) {
+    const std::string shown = Shown(file + " --random 1 --max-seconds 3 --engine=" + engine, 4);
+    EXPECT_HAS(shown, " %, ");
+    EXPECT_TRUE(HasRemainingTime(shown)) << shown;
+    EXPECT_HAS(shown, " of 20000000, at ");
+  }
+  const std::string shadow = Shown("shadow " + file + " --random 1 --max-seconds 3", 4);
+  EXPECT_HAS(shadow, " of %w: 0 %, ");
+  EXPECT_TRUE(HasRemainingTime(shadow)) << shadow;
+}
+
+TEST_F(ProgressLine, ShowsTheRemainingTimeOfCases) {
+  fs::create_directory(Path("all"));
+  for (const std::string name : {"a", "b", "c"}) Write("all/" + name + ".hlo", kAdd);
+  const std::string shown =
+      Shown("check " + Path("all") +
+                " --jobs 1 --against 'sleep 1.2; " HLO_RUN_BINARY " run {hlo} -i {inputs} -o {outputs}'",
+            0);
+  EXPECT_HAS(shown, ".hlo: 33 % of 3 cases");
+  EXPECT_HAS(shown, ".hlo: 66 % of 3 cases, 2 s left");
+}
+
+TEST_F(ProgressLine, SaysHowFarAnInterruptedRunIs) {
+  const std::string shown = Shown("profile " + Write("m.hlo", kSteady) + " --random 1", 130,
+                                  "timeout --foreground --preserve-status -s INT 3 ");
+  EXPECT_HAS(shown, "hlo-run: interrupted after ");
+  EXPECT_HAS(shown, " %, ");
+  EXPECT_HAS(ReadFile(Path("stdout")), "sine");
 }
 
 TEST_F(ProgressLine, ShowsFilesThatAreRead) {

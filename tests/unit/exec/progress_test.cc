@@ -12,6 +12,8 @@
 #include "hlo_run/execute.h"
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
+#include "observe/remaining_time.h"
+#include "observe/work_estimate.h"
 
 namespace hlo {
 namespace {
@@ -167,6 +169,115 @@ TEST(Progress, ShowsActivitiesOfTheThread) {
     }
   });
   EXPECT_NE(shown.find(" s, reading x.npy: 75 % of 4 bytes"), std::string::npos) << shown;
+}
+
+// Two equal loops of ten iterations; the second one is in a computation that the entry calls.
+constexpr char kTwoLoops[] = R"(
+body { p = (s32[], f32[1000]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  x = f32[1000] get-tuple-element(p), index=1  one = s32[] constant(1)  n = s32[] add(i, one)
+  y = f32[1000] sine(x)  ROOT t = (s32[], f32[1000]) tuple(n, y) }
+test { p = (s32[], f32[1000]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  limit = s32[] constant(10)  ROOT c = pred[] compare(i, limit), direction=LT }
+called { x = f32[1000] parameter(0)  zero = s32[] constant(0)  begin = (s32[], f32[1000]) tuple(zero, x)
+  second = (s32[], f32[1000]) while(begin), condition=test, body=body
+  ROOT r = f32[1000] get-tuple-element(second), index=1 }
+ENTRY e { x = f32[1000] parameter(0)  zero = s32[] constant(0)  begin = (s32[], f32[1000]) tuple(zero, x)
+  first = (s32[], f32[1000]) while(begin), condition=test, body=body
+  y = f32[1000] get-tuple-element(first), index=1  ROOT z = f32[1000] call(y), to_apply=called }
+)";
+
+const Instruction& Named(const CheckedModule& module, const std::string& name) {
+  for (const Computation* computation : module.module().computations()) {
+    for (const Instruction* i : computation->instructions()) {
+      if (i->name() == name) return *i;
+    }
+  }
+  ADD_FAILURE() << name;
+  return *module.module().entry()->root();
+}
+
+TEST(WorkEstimate, CountsLoopsAndCalls) {
+  const CheckedModule module = Load(kTwoLoops);
+  const Instruction &first = Named(module, "first"), &second = Named(module, "second"),
+                    &call = Named(module, "z");
+  const auto no_cost = [] { return Cost(); };
+  WorkEstimate work;
+  EXPECT_EQ(work.DonePart(), std::nullopt) << "no step has begun";
+  work.Begin(first, 0);
+  EXPECT_NEAR(*work.DonePart(), 0, 0.01);
+  const RunningLoop in_first = {.instruction = &first, .iteration = 6};
+  work.SetLoops({&in_first, 1});
+  EXPECT_NEAR(*work.DonePart(), 0.25, 0.01);
+  work.End(first, 0, no_cost);
+  EXPECT_NEAR(*work.DonePart(), 0.5, 0.01);
+  work.Begin(call, 0);
+  work.Begin(second, 1);
+  const RunningLoop in_second = {.instruction = &second, .iteration = 6};
+  work.SetLoops({&in_second, 1});
+  EXPECT_NEAR(*work.DonePart(), 0.75, 0.01);
+  work.End(second, 1, no_cost);
+  EXPECT_NEAR(*work.DonePart(), 1, 0.01);
+  work.End(call, 0, no_cost);
+  EXPECT_NEAR(*work.DonePart(), 1, 0.01) << "the loop is counted once";
+}
+
+TEST(WorkEstimate, NoticesLoopsThatEndUnseen) {
+  const CheckedModule module = Load(kTwoLoops);
+  WorkEstimate work;
+  work.Begin(Named(module, "first"), 0);
+  const RunningLoop in_first = {.instruction = &Named(module, "first"), .iteration = 3};
+  const RunningLoop in_second = {.instruction = &Named(module, "second"), .iteration = 1};
+  work.SetLoops({&in_first, 1});
+  work.SetLoops({&in_second, 1});
+  EXPECT_NEAR(*work.DonePart(), 0.5, 0.01);
+}
+
+TEST(WorkEstimate, NestedLoopsCountWithinTheirIteration) {
+  const CheckedModule module = Load(Nested("add(x, x)", 1000));
+  const Instruction &outer = Named(module, "outer"), &inner = Named(module, "inner");
+  WorkEstimate work;
+  work.Begin(outer, 0);
+  const RunningLoop loops[] = {{.instruction = &outer, .iteration = 2},
+                               {.instruction = &inner, .iteration = 501}};
+  work.SetLoops(loops);
+  EXPECT_NEAR(*work.DonePart(), 0.5, 0.01);
+}
+
+TEST(WorkEstimate, IsUnknownWithoutTripCounts) {
+  std::string text = kEndless;
+  text.replace(text.find("CONFIG"), 6, "");
+  const CheckedModule module = Load(text);
+  const Instruction& loop = Named(module, "w");
+  WorkEstimate work;
+  work.Begin(loop, 0);
+  EXPECT_EQ(work.DonePart(), std::nullopt);
+  // An engine may know it.
+  const RunningLoop running = {.instruction = &loop, .iteration = 26, .trip_count = 100};
+  work.SetLoops({&running, 1});
+  EXPECT_NEAR(*work.DonePart(), 0.25, 0.01);
+}
+
+TEST(RemainingTime, FollowsTheSpeed) {
+  using std::chrono::seconds;
+  const RemainingTime::Clock::time_point start;
+  RemainingTime left;
+  EXPECT_EQ(left.LeftText(start), "");
+  left.Update(0.2, start);
+  EXPECT_EQ(left.PercentText(), "20 %");
+  EXPECT_EQ(left.LeftText(start), "") << "the speed is not known";
+  left.Update(0.3, start + seconds(10));
+  EXPECT_EQ(left.LeftText(start + seconds(10)), ", 1 min 10 s left");
+  left.Update(0.6, start + seconds(20));
+  EXPECT_EQ(left.LeftText(start + seconds(20)), ", 20 s left");
+  // A loop of unknown trip count has no part in the speed.
+  left.Update(std::nullopt, start + seconds(30));
+  EXPECT_EQ(left.LeftText(start + seconds(30)), "");
+  left.Update(0.8, start + seconds(1000));
+  left.Update(0.9, start + seconds(1005));
+  EXPECT_EQ(left.LeftText(start + seconds(1005)), ", 5 s left");
+  left.Start(0, start);
+  left.Update(0.01, start + seconds(100));
+  EXPECT_EQ(left.LeftText(start + seconds(100)), ", 2 h 45 min left");
 }
 
 // Records the reports.
