@@ -165,7 +165,10 @@ absl::StatusOr<Literal> FoldByCode(OpContext& context, absl::Span<const Literal*
 }  // namespace
 
 absl::StatusOr<Literal> FoldMembers(OpContext& context, absl::Span<const Literal* const> members) {
-  const auto reducer = FindBinaryReducer(*context.instruction.Get<attr::to_apply>());
+  const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
+  // A caller may have its own arithmetic.
+  const bool is_replaced = context.caller.ScalarFunctionOf(to_apply) != nullptr;
+  const auto reducer = is_replaced ? std::nullopt : FindBinaryReducer(to_apply);
   if (reducer && context.caller.collectives()->emulates_xla_cpu()) {
     if (const auto reduction = FindXlaReduction(*reducer, members[0]->type()))
       return FoldAsXla(*reduction, members);

@@ -9,48 +9,21 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
-#include "debug/shadow/double_double.h"
+#include "debug/shadow/extended_array.h"
 #include "debug/shadow/extended_function.h"
+#include "debug/shadow/extended_linalg.h"
+#include "debug/shadow/extended_pairs.h"
 #include "debug/shadow/linear_rules.h"
 #include "reference/apply.h"
 #include "reference/arrays.h"
 #include "reference/contraction.h"
 #include "reference/program.h"
+#include "reference/ragged_rows.h"
 #include "reference/window.h"
 #include "types/index.h"
 
 namespace hlo::debug {
 namespace {
-
-// Reads f64 elements with their low parts; broadcasts a single element.
-class ExtendedView {
- public:
-  ExtendedView(const Literal& high, const Literal& low)
-      : high_(high.span<double>().data()),
-        low_(low.shape().IsValid() ? low.span<double>().data() : nullptr),
-        is_scalar_(high.element_count() == 1) {}
-  explicit ExtendedView(const ShadowValue& value) : ExtendedView(value.wide, value.low) {}
-  DoubleDouble operator[](int64_t i) const {
-    const int64_t at = is_scalar_ ? 0 : i;
-    return {high_[at], low_ == nullptr ? 0 : low_[at]};
-  }
-
- private:
-  const double *high_, *low_;
-  bool is_scalar_;
-};
-
-absl::StatusOr<ExtendedValue> NewValue(absl::Span<const int64_t> dims) {
-  ExtendedValue value;
-  HLO_ASSIGN_OR_RETURN(value.high, F64Array(dims));
-  HLO_ASSIGN_OR_RETURN(value.low, F64Array(dims));
-  return value;
-}
-
-void Store(ExtendedValue& value, int64_t i, const DoubleDouble& x) {
-  MutableDoubles(value.high)[i] = x.high;
-  MutableDoubles(value.low)[i] = std::isfinite(x.high) ? x.low : 0;
-}
 
 bool AreF64(absl::Span<const ShadowValue> operands) {
   return std::all_of(operands.begin(), operands.end(), [](const ShadowValue& operand) {
@@ -163,6 +136,23 @@ absl::StatusOr<std::optional<ExtendedValue>> Dot(const RuleContext& context,
   return result;
 }
 
+absl::StatusOr<std::optional<ExtendedValue>> RaggedDot(const RuleContext& context,
+                                                       absl::Span<const ShadowValue> operands) {
+  HLO_ASSIGN_OR_RETURN(const reference::RaggedRows rows,
+                       reference::RaggedRows::Make(context.instruction, operands[0].wide, operands[1].wide,
+                                                   operands[2].declared));
+  HLO_ASSIGN_OR_RETURN(const ExtendedValue lhs, Transposed(operands[0], rows.lhs_order()));
+  HLO_ASSIGN_OR_RETURN(const ExtendedValue rhs, Transposed(operands[1], rows.rhs_order()));
+  HLO_ASSIGN_OR_RETURN(ExtendedValue result, NewValue(context.declared.dims()));
+  const ExtendedView a(lhs.high, lhs.low), b(rhs.high, rhs.low), sum(result.high, result.low);
+  HLO_RETURN_IF_ERROR(rows.Each([&](const reference::RaggedRows::Row& row) {
+    for (int64_t n = 0; n < rows.length(); ++n)
+      Store(result, row.result + n, sum[row.result + n] + a[row.lhs] * b[row.rhs + n]);
+    return Deadline::Check();
+  }));
+  return result;
+}
+
 // out[n, o, z] = sum over the taps and input features r of input[n, tap, r] * kernel[tap, r, z].
 absl::StatusOr<std::optional<ExtendedValue>> Convolution(const RuleContext& context,
                                                          absl::Span<const ShadowValue> operands) {
@@ -218,61 +208,6 @@ absl::StatusOr<std::optional<ExtendedValue>> Convolution(const RuleContext& cont
   return result;
 }
 
-// Makes functions in double-double from the computations that an instruction applies to scalars.
-class PairCaller : public reference::Caller {
- public:
-  explicit PairCaller(const RuleContext& context) : context_(context) {}
-
-  absl::StatusOr<Literal> Call(const Computation& /*computation*/,
-                               absl::Span<Literal> /*arguments*/) override {
-    return absl::UnimplementedError("the computation has no form in double-double");
-  }
-  bool emulates_dot_algorithms() const override { return false; }
-  std::array<uint64_t, 2> AdvanceCounter(int64_t /*delta*/) override { return {}; }
-  uint64_t seed() const override { return 0; }
-  std::unique_ptr<reference::ScalarFunction> ScalarFunctionOf(const Computation& computation) override {
-    const auto pairs = context_.pairs->called_computations(),
-               declared = context_.instruction.called_computations();
-    const auto found = std::find(pairs.begin(), pairs.end(), &computation);
-    return found == pairs.end() ? nullptr
-                                : ExtendedFunction(*declared[static_cast<size_t>(found - pairs.begin())]);
-  }
-
- private:
-  const RuleContext& context_;
-};
-
-// Returns a c128 whose parts are those of a double-double.
-absl::StatusOr<Literal> Paired(const ShadowValue& value) {
-  if (!value.is_float()) return value.declared;
-  HLO_ASSIGN_OR_RETURN(Literal pairs,
-                       Literal::Create(Shape::Array(ElementType::kC128, value.declared.dims())));
-  const double *high = Doubles(value.wide).data(),
-               *low = value.low.shape().IsValid() ? Doubles(value.low).data() : nullptr;
-  auto* out = pairs.mutable_span<std::complex<double>>().data();
-  for (int64_t i = 0; i < pairs.element_count(); ++i) out[i] = {high[i], low == nullptr ? 0 : low[i]};
-  return pairs;
-}
-
-absl::StatusOr<ExtendedValue> Unpaired(const Literal& pairs) {
-  if (pairs.type() != ElementType::kC128) return ExtendedValue();
-  HLO_ASSIGN_OR_RETURN(ExtendedValue value, NewValue(pairs.dims()));
-  const auto* in = pairs.span<std::complex<double>>().data();
-  double *high = MutableDoubles(value.high).data(), *low = MutableDoubles(value.low).data();
-  for (int64_t i = 0; i < pairs.element_count(); ++i) {
-    high[i] = in[i].real();
-    low[i] = in[i].imag();
-  }
-  return value;
-}
-
-bool HaveExtendedFunctions(const Instruction& instruction) {
-  const auto computations = instruction.called_computations();
-  return std::all_of(computations.begin(), computations.end(), [](const Computation* computation) {
-    return ExtendedFunction(*computation) != nullptr;
-  });
-}
-
 // The reference applies the functions to pairs.
 absl::StatusOr<std::optional<ExtendedValues>> Applied(const RuleContext& context,
                                                       absl::Span<const ShadowValue> operands) {
@@ -286,7 +221,7 @@ absl::StatusOr<std::optional<ExtendedValues>> Applied(const RuleContext& context
     HLO_ASSIGN_OR_RETURN(const ShadowValue keys, ExactShadow(operands[0].declared));
     HLO_ASSIGN_OR_RETURN(literals[0], Paired(keys));
   }
-  PairCaller caller(context);
+  PairCaller caller(context.instruction, *context.pairs);
   reference::OpContext op{*context.pairs, absl::MakeSpan(literals), caller};
   HLO_ASSIGN_OR_RETURN(const Literal pairs,
                        reference::Apply(op, reference::Reference(context.pairs->opcode())));
@@ -325,9 +260,14 @@ absl::StatusOr<std::optional<ExtendedValue>> ArrayResult(const RuleContext& cont
     });
     return has_low ? Moved(context, operands) : std::nullopt;
   }
+  if (opcode == Opcode::kRaggedDot && AreF64(operands.first(2))) return RaggedDot(context, operands);
   if (!AreF64(operands)) return std::nullopt;
   if (opcode == Opcode::kDot) return Dot(context, operands);
   if (opcode == Opcode::kConvolution) return Convolution(context, operands);
+  if (opcode == Opcode::kCholesky) return ExtendedCholesky(context, operands);
+  if (opcode == Opcode::kTriangularSolve) return ExtendedTriangularSolve(context, operands);
+  if (opcode == Opcode::kBatchNormInference) return ExtendedBatchNormInference(context, operands);
+  if (opcode == Opcode::kReducePrecision) return ReducedPrecision(context, operands);
   if (opcode == Opcode::kReduce && operands.size() == 2 && IsSum(*context.instruction.Get<attr::to_apply>()))
     return Sum(context, operands);
   return Elementwise(context, operands);
@@ -349,7 +289,7 @@ bool AppliesScalarComputations(const Instruction& instruction) {
     case Opcode::kSelectAndScatter:
       return true;
     default:
-      return false;
+      return Info(instruction.opcode()).has(kCollective) && instruction.Has<attr::to_apply>();
   }
 }
 
@@ -360,6 +300,10 @@ absl::StatusOr<std::optional<ExtendedValues>> ExtendedResult(const RuleContext& 
     HLO_ASSIGN_OR_RETURN(std::optional<ExtendedValue> array, ArrayResult(context, operands));
     if (array) return ExtendedValues{*std::move(array)};
   }
+  const Opcode opcode = context.instruction.opcode();
+  if (opcode == Opcode::kBatchNormTraining && AreF64(operands))
+    return ExtendedBatchNormTraining(context, operands);
+  if (opcode == Opcode::kBatchNormGrad && AreF64(operands)) return ExtendedBatchNormGrad(context, operands);
   if (AppliesScalarComputations(context.instruction) && !MovesValues(context.instruction) &&
       AreF64OrDiscrete(operands))
     return Applied(context, operands);

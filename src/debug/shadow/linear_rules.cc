@@ -177,7 +177,8 @@ IllCondition SumCondition(const ShadowValue& value, const Literal& inherited, co
   IllCondition worst;
   for (int64_t i = 0; i < inherited.element_count(); ++i) {
     const double result = std::fabs(wide[i]), bound = bounds[i];
-    if (result == 0 || !std::isfinite(result) || bound / result <= worst.relative) continue;
+    if (result == 0 || !std::isfinite(result) || !std::isfinite(bound) || bound / result <= worst.relative)
+      continue;
     worst = {scale * sizes[i] / result, bound / result, i};
   }
   return worst;

@@ -84,5 +84,7 @@ absl::StatusOr<ShadowValue> TopkRule(RuleContext& context);
 absl::StatusOr<ShadowValue> PerturbationRule(RuleContext& context);
 // Does the same for instructions that support only the declared types.
 absl::StatusOr<ShadowValue> AnchoredPerturbationRule(RuleContext& context);
+// Estimates the bound like PerturbationRule, and adds the error of cancellation in the variance.
+absl::StatusOr<ShadowValue> BatchNormTrainingRule(RuleContext& context);
 
 }  // namespace hlo::debug

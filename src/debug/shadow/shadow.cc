@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "base/activity.h"
@@ -24,6 +25,7 @@
 #include "debug/summary.h"
 #include "fmt/format.h"
 #include "ir/async.h"
+#include "observe/work_estimate.h"
 #include "reference/apply.h"
 #include "reference/arguments.h"
 #include "reference/evaluator.h"
@@ -117,6 +119,8 @@ class ShadowEvaluator {
   absl::StatusOr<ShadowValue> CallWith(const Computation& computation, ArgumentOf argument_of) {
     const reference::Program& program = ProgramOf(computation);
     std::vector<ShadowValue> values(computation.instructions().size());
+    ++depth_;
+    const absl::Cleanup leave = [this] { --depth_; };
     for (const reference::Step& step : program.steps) {
       HLO_RETURN_IF_ERROR(Deadline::Check());
       const Instruction& instruction = *step.instruction;
@@ -143,23 +147,31 @@ class ShadowEvaluator {
         operands.push_back(use.last ? std::exchange(value, ShadowValue()) : value);
       }
       absl::StatusOr<ShadowValue> value = Compute(instruction, std::move(operands));
+      EndStep(instruction);
       if (!value.ok()) return is_located_ ? value.status() : Locate(value.status(), instruction);
       values[static_cast<size_t>(step.slot)] = *std::move(value);
     }
     return std::move(values[static_cast<size_t>(computation.root()->index())]);
   }
 
-  // Says several times a second which instruction is evaluated.
+  // Says several times a second which instruction is evaluated, and which part of the work is done.
   void ReportProgress(const Instruction& instruction) {
+    if (!shows_progress_) return;
+    if (loops_.empty()) work_.Begin(instruction, depth_);
     const auto now = std::chrono::steady_clock::now();
     if (now - reported_ < std::chrono::milliseconds(100)) return;
     reported_ = now;
-    const auto& all = instruction.parent()->instructions();
+    work_.SetLoops(loops_);
+    constexpr int64_t kTotal = 1'000'000;
+    const std::optional<double> part = work_.DonePart();
     Report({.what = fmt::format("%{} ({}) in {}{}", instruction.name(), Name(instruction.opcode()),
                                 instruction.parent()->name(), LoopsText(loops_)),
-            .done = instruction.index() + 1,
-            .total = static_cast<int64_t>(all.size()),
-            .unit = "instructions"});
+            .done = static_cast<int64_t>(part.value_or(0) * static_cast<double>(kTotal)),
+            .total = part.has_value() ? kTotal : 0});
+  }
+  void EndStep(const Instruction& instruction) {
+    if (shows_progress_ && loops_.empty())
+      work_.End(instruction, depth_, [&] { return InstructionCost(instruction); });
   }
 
   static EvaluateOptions WithLink(EvaluateOptions options, LayerLink* link) {
@@ -197,6 +209,7 @@ class ShadowEvaluator {
   static void NoteCondition(const RuleContext& context, InstructionError& error);
   void NoteDecision(const RuleContext& context);
   void RecordControl(const Instruction& instruction, const ShadowValue& choice);
+  void RecordIndex(const Instruction& instruction, int64_t operand, const Literal& index);
 
   const WideModule& wide_module_;
   const WideModule* const pair_module_;  // Null if no instruction needs it.
@@ -214,6 +227,9 @@ class ShadowEvaluator {
   bool is_located_ = false, is_uncertain_ = false;
   TrialSigns signs_;
   std::chrono::steady_clock::time_point reported_;
+  const bool shows_progress_ = CurrentActivityListener() != nullptr;
+  WorkEstimate work_;
+  int64_t depth_ = 0;
 };
 
 absl::StatusOr<ShadowValue> ShadowEvaluator::Compute(const Instruction& instruction,
@@ -293,8 +309,9 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Exchange(const Instruction& instruc
                                                       std::vector<ShadowValue> operands) {
   const Instruction& wide = wide_module_.Of(instruction);
   for (ShadowValue& operand : operands) HLO_RETURN_IF_ERROR(Materialize(operand));
-  HLO_ASSIGN_OR_RETURN(ExchangedValue exchanged, ApplyExchange({instruction, wide, operands, declared_caller_,
-                                                                wide_caller_, link_.get()}));
+  HLO_ASSIGN_OR_RETURN(ExchangedValue exchanged,
+                       ApplyExchange({instruction, wide, PairsOf(instruction), operands, declared_caller_,
+                                      wide_caller_, link_.get()}));
   InstructionError& error = ErrorOf(instruction);
   ++error.executions;
   error.is_estimated = error.is_estimated || exchanged.is_estimated;
@@ -307,7 +324,8 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Exchange(const Instruction& instruc
     context.ill_condition = exchanged.leaves[k].ill_condition;
     NoteCondition(context, error);
     if (!leaves[k]->is_exact()) HLO_RETURN_IF_ERROR(PerturbTrials(context, signs_, *leaves[k]));
-    HLO_RETURN_IF_ERROR(MeasureLeaf(context, *leaves[k], {exchanged.leaves[k].local, Literal()}));
+    HLO_RETURN_IF_ERROR(
+        MeasureLeaf(context, *leaves[k], {exchanged.leaves[k].local, exchanged.leaves[k].local_low}));
   }
   if (hook_) HLO_RETURN_IF_ERROR(hook_({instruction, loops_, operands, exchanged.value}));
   DropExactWide(exchanged.value);
@@ -390,14 +408,14 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruc
   return result;
 }
 
-// After an uncertain index nothing of the result is certain.
+// After an uncertain index, elements may be any of the operands.
 absl::StatusOr<ShadowValue> ShadowEvaluator::MoveExact(const Instruction& instruction,
                                                        std::vector<ShadowValue> operands) {
   const bool is_certain = std::all_of(operands.begin(), operands.end(), IsExact);
   std::vector<Literal> literals;
   for (ShadowValue& operand : operands) {
     literals.push_back(Declared(operand));
-    operand = ShadowValue();
+    if (is_certain) operand = ShadowValue();
   }
   reference::OpContext op{instruction, absl::MakeSpan(literals), declared_caller_};
   HLO_ASSIGN_OR_RETURN(const Literal declared,
@@ -405,7 +423,9 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::MoveExact(const Instruction& instru
   ShadowValue result = NarrowShadow(declared);
   if (!is_certain) {
     HLO_RETURN_IF_ERROR(Materialize(result));
-    HLO_ASSIGN_OR_RETURN(result.bound, F64Array(declared.dims(), kInfinity));
+    HLO_ASSIGN_OR_RETURN(result.bound, BoundOfAnyElement(operands, result.wide));
+    const auto index = std::find_if(operands.begin(), operands.end(), IsUncertainIndex);
+    RecordIndex(instruction, index - operands.begin(), index->declared);
   }
   if (!result.is_tuple && result.is_float()) ++ErrorOf(instruction).executions;
   return result;
@@ -435,6 +455,9 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::EvaluateWide(const Instruction& ins
   if (!context.has_trials) HLO_RETURN_IF_ERROR(SetTrials(context, signs_, result));
   is_uncertain_ = is_uncertain_ || context.is_uncertain;
   if (context.decision.count > 0) NoteDecision(context);
+  if (context.uncertain_index >= 0)
+    RecordIndex(instruction, context.uncertain_index,
+                operands[static_cast<size_t>(context.uncertain_index)].declared);
   HLO_RETURN_IF_ERROR(Measure(context, result));
   if (hook_) HLO_RETURN_IF_ERROR(hook_({instruction, loops_, operands, result}));
   return result;
@@ -549,6 +572,7 @@ absl::Status ShadowEvaluator::MeasureLeaf(const RuleContext& context, const Shad
   const double *wides = Doubles(leaf.wide).data(), *values = Doubles(declared).data(),
                *owns = Doubles(local.high).data(), *bounds = DoublesOrNull(leaf.bound),
                *lows = DoublesOrNull(leaf.low), *own_lows = DoublesOrNull(local.low);
+  std::optional<double> scale;  // The root mean square of the wide values.
   int64_t worst = -1;
   for (int64_t i = 0; i < declared.element_count(); ++i) {
     const double wide = wides[i], value = values[i], own = owns[i];
@@ -556,13 +580,20 @@ absl::Status ShadowEvaluator::MeasureLeaf(const RuleContext& context, const Shad
                  bound = ElementOrZero(bounds, i);
     if (value == wide && own == wide && low == own_low && low == 0 && bound == 0) continue;
     if (!std::isfinite(wide) || !std::isfinite(value) || !std::isfinite(own)) continue;
-    const double ulp = UlpAt(precision, wide);
+    // If no digit of an element is known, errors are relative to the other elements.
+    double magnitude = std::max(std::fabs(wide), std::fabs(value));
+    if (bound >= magnitude) {
+      if (!scale) scale = RootMeanSquare(Doubles(leaf.wide));
+      magnitude = std::max(magnitude, *scale);
+    }
+    const double ulp = ReportedUlp(precision, magnitude);
     error.inherited = std::max(error.inherited, std::fabs((own - wide) + (own_low - low)) / ulp);
     error.added = std::max(error.added, std::fabs((value - own) - own_low) / ulp);
     error.bound = std::max(error.bound, bound / ulp);
     const double total = std::fabs((value - wide) - low) / ulp;
     if (total <= error.total) continue;
     error.total = total;
+    error.bound_there = bound / ulp;
     worst = i;
   }
   if (worst < 0) return absl::OkStatus();
@@ -606,6 +637,20 @@ void ShadowEvaluator::RecordControl(const Instruction& instruction, const Shadow
                           .declared = ElementText(choice.declared, 0),
                           .loops = loops_,
                           .is_control = true});
+  }
+  ++decisions_[found->second].count;
+}
+
+void ShadowEvaluator::RecordIndex(const Instruction& instruction, int64_t operand, const Literal& index) {
+  const auto [found, is_new] = decision_of_.emplace(&instruction, decisions_.size());
+  if (is_new) {
+    const bool is_one = index.shape().IsArray() && index.element_count() == 1;
+    const std::string name = fmt::format("%{}", instruction.operand(operand)->name());
+    decisions_.push_back({.instruction = &instruction,
+                          .declared = is_one ? ElementText(index, 0) : ToString(index.shape()),
+                          .operands = is_one ? fmt::format("{} = {}", name, ElementText(index, 0)) : name,
+                          .loops = loops_,
+                          .is_index = true});
   }
   ++decisions_[found->second].count;
 }
@@ -676,9 +721,10 @@ absl::StatusOr<std::vector<ShadowReport>> RunShadowOnDevices(
   for (const std::vector<Literal>& own : arguments)
     HLO_RETURN_IF_ERROR(CheckArguments(*module.module().entry(), own));
   HLO_ASSIGN_OR_RETURN(const WideModules wide, MakeWideModules(module.module()));
-  HLO_ASSIGN_OR_RETURN(
-      DeviceRunner runner,
-      DeviceRunner::Make(module.module(), {Reachable(module.module()), Reachable(wide.wide->module())}));
+  std::vector<std::vector<const Computation*>> computations = {Reachable(module.module()),
+                                                               Reachable(wide.wide->module())};
+  if (wide.pairs != nullptr) computations.push_back(Reachable(wide.pairs->module()));
+  HLO_ASSIGN_OR_RETURN(DeviceRunner runner, DeviceRunner::Make(module.module(), computations));
   std::vector<ShadowReport> reports(arguments.size());
   HLO_RETURN_IF_ERROR(
       runner.Run(options, devices, [&](int64_t device, const EvaluateOptions& own) -> absl::Status {

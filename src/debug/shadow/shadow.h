@@ -17,7 +17,9 @@
 
 namespace hlo::debug {
 
-// The errors of an instruction in ULPs of its type, the largest over all elements and executions.
+// The errors of an instruction in ULPs of its type, the largest over all elements and executions. The ULP of
+// an element is that of its declared or its wide value, the larger one, or that of the root mean square of
+// the array if it is larger and the bound of the element exceeds its value.
 struct InstructionError {
   const Instruction* instruction = nullptr;
   int64_t executions = 0;
@@ -26,6 +28,7 @@ struct InstructionError {
   double added = 0;                // The part of the error from the instruction's own rounding.
   double bound = 0;                // The error bound for any legal evaluation.
   std::vector<int64_t> index;      // The element with the largest total.
+  double bound_there = 0;          // The bound of that element.
   std::vector<RunningLoop> loops;  // The enclosing loops in that execution.
   std::string operands;            // The operands of that element.
   // The largest relative bound of a result, and the factor by which the instruction has raised it.
@@ -35,14 +38,16 @@ struct InstructionError {
   bool is_estimated = false;  // The bound is an estimate.
 };
 
-// A comparison, index, conversion to integers or loop condition whose outcome differs in the wide precision.
+// A comparison, index, conversion to integers or loop condition whose outcome differs in the wide precision,
+// or a choice that may differ in a legal evaluation.
 struct ShadowDecision {
   const Instruction* instruction = nullptr;
   std::vector<int64_t> index;
   std::string declared, operands;
   std::vector<RunningLoop> loops;
   int64_t count = 0;        // The number of such elements over all executions.
-  bool is_control = false;  // It chooses a branch or ends a loop.
+  bool is_control = false;  // It chooses a branch or ends a loop, and may differ.
+  bool is_index = false;    // The instruction moves elements by an index that may differ.
 };
 
 struct ShadowReport {

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <complex>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
+#include "debug/shadow/extended_pairs.h"
 #include "debug/shadow/linear_rules.h"
 #include "reference/apply.h"
 #include "reference/program.h"
@@ -91,6 +93,7 @@ class Exchanger {
                     [](const ShadowValue& operand) { return HasFloats(Declared(operand).shape()); });
     AddDeclared();
     if (has_floats) HLO_RETURN_IF_ERROR(folding == Folding::kNone ? AddMoved() : AddFolded(folding));
+    if (has_floats && folding != Folding::kNone) HLO_RETURN_IF_ERROR(AddPairs());
     HLO_RETURN_IF_ERROR(Evaluate());
     HLO_ASSIGN_OR_RETURN(exchanged_.value, ExactShadow(results_[0]));
     HLO_RETURN_IF_ERROR(EachLeaf(exchanged_.value, results_,
@@ -166,6 +169,34 @@ class Exchanger {
     return absl::OkStatus();
   }
 
+  // Adds the layers of double-doubles, for the operands and for their declared values.
+  absl::Status AddPairs() {
+    if (context_.pairs == nullptr || !HaveExtendedFunctions(context_.instruction)) return absl::OkStatus();
+    for (const ShadowValue& operand : context_.operands) {
+      ShadowValue copy = operand;
+      const std::vector<ShadowValue*> leaves = ShadowLeaves(copy);
+      const bool are_f64 = std::all_of(leaves.begin(), leaves.end(), [](const ShadowValue* leaf) {
+        return leaf->declared.shape().IsArray(ElementType::kF64) && !leaf->declared.has_dynamic_sizes();
+      });
+      if (!are_f64) return absl::OkStatus();
+    }
+    pair_caller_.emplace(context_.instruction, *context_.pairs, context_.link);
+    first_pairs_ = layers_.size();
+    for (const bool is_declared : {false, true}) {
+      Layer layer{*context_.pairs, *pair_caller_, {}};
+      for (const ShadowValue& operand : context_.operands) {
+        HLO_ASSIGN_OR_RETURN(layer.operands.emplace_back(),
+                             InLayer(operand, [&](const ShadowValue& leaf) -> absl::StatusOr<Literal> {
+                               if (!is_declared) return Paired(leaf);
+                               HLO_ASSIGN_OR_RETURN(const ShadowValue exact, ExactShadow(leaf.declared));
+                               return Paired(exact);
+                             }));
+      }
+      layers_.push_back(std::move(layer));
+    }
+    return absl::OkStatus();
+  }
+
   // The factor of an epsilon in the error of a sum over the members, in any order.
   double SumFactor() const {
     if (context_.link == nullptr) return 1;
@@ -226,10 +257,18 @@ class Exchanger {
     ExchangedLeaf& errors = exchanged_.leaves.emplace_back();
     leaf.wide = layers[kWide];
     errors.local = layers[kLocal];
+    if (first_pairs_ > 0) {
+      HLO_ASSIGN_OR_RETURN(ExtendedValue value, Unpaired(layers[first_pairs_]));
+      HLO_ASSIGN_OR_RETURN(ExtendedValue local, Unpaired(layers[first_pairs_ + 1]));
+      leaf.wide = std::move(value.high);
+      if (!IsZero(value.low)) leaf.low = std::move(value.low);
+      errors.local = std::move(local.high);
+      errors.local_low = std::move(local.low);
+    }
     SetTrials(leaf, layers);
     if (folding == Folding::kOther) {
       exchanged_.is_estimated = true;
-      return EstimateBound(leaf, absl::MakeConstSpan(layers).subspan(kFirstPerturbed));
+      return EstimateBound(leaf, absl::MakeConstSpan(layers).subspan(kFirstPerturbed, kPerturbations));
     }
     HLO_ASSIGN_OR_RETURN(leaf.bound, ToF64(layers[kBound]));
     HLO_RETURN_IF_ERROR(leaf.bound.MakeUnique());
@@ -251,6 +290,8 @@ class Exchanger {
   std::vector<Layer> layers_;
   std::vector<Literal> results_;  // By layer.
   bool flag_ = false;             // An integer of a device is uncertain.
+  std::optional<PairCaller> pair_caller_;
+  size_t first_pairs_ = 0;  // The number of the first layer of pairs; 0 if there are none.
   ExchangedValue exchanged_;
 };
 

@@ -17,6 +17,7 @@ bool IsExchange(const Instruction& instruction);
 struct ExchangedLeaf {
   Literal own_error;  // As in RuleContext; invalid if the exchange only moves values.
   Literal local;      // The wide result for the declared operands.
+  Literal local_low;  // Its low part in double-double; invalid if there is none.
   IllCondition ill_condition;
 };
 struct ExchangedValue {
@@ -29,6 +30,8 @@ struct ExchangedValue {
 struct ExchangeContext {
   const Instruction& instruction;
   const Instruction& wide;
+  const Instruction*
+      pairs;  // The same instruction on pairs of f64; null unless it applies a computation to f64.
   absl::Span<const ShadowValue> operands;
   reference::Caller& declared_caller;
   reference::Caller& wide_caller;

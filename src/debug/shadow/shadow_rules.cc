@@ -184,7 +184,7 @@ class ElementwiseRule {
            PrecisionOf(from).least_normal < precision_.least_normal;
   }
   void NoteCondition(const std::array<Bounded, 3>& x, double inherited, double result, int64_t position) {
-    if (inherited == 0 || result == 0 || !std::isfinite(result)) return;
+    if (inherited == 0 || result == 0 || !std::isfinite(result) || !std::isfinite(inherited)) return;
     const double relative = inherited / std::fabs(result);
     if (relative <= context_.ill_condition.relative) return;
     double before = 0;
@@ -280,6 +280,7 @@ constexpr OpcodeRule kOpcodeRules[] = {
     {Opcode::kSelectAndScatter, RuleScope::kAll, SelectAndScatterRule},
     {Opcode::kSort, RuleScope::kAll, SortRule},
     {Opcode::kTopk, RuleScope::kAll, TopkRule},
+    {Opcode::kBatchNormTraining, RuleScope::kFloats, BatchNormTrainingRule},
     {Opcode::kConvolution, RuleScope::kFloats, ContractionRule},
     {Opcode::kCustomCall, RuleScope::kFloats, AnchoredPerturbationRule},
     {Opcode::kDot, RuleScope::kFloats, ContractionRule},
@@ -330,7 +331,30 @@ bool MovesValues(const Instruction& instruction) {
   return root.opcode() == Opcode::kParameter && root.Get<attr::number>() == 1;
 }
 
-// Moves the bounds as it moves the values. If an index is uncertain, all elements are.
+absl::StatusOr<Literal> BoundOfAnyElement(absl::Span<const ShadowValue> operands, const Literal& wide) {
+  double low = kInfinity, high = -kInfinity;
+  bool is_finite = wide.type() == ElementType::kF64;
+  for (const ShadowValue& operand : operands) {
+    if (operand.is_tuple || !operand.is_float() || !is_finite) continue;
+    const Literal& values = WideOrDeclared(operand);
+    const double* bounds = operand.is_exact() ? nullptr : Doubles(operand.bound).data();
+    const LoadFn<double> load = Loader<double>(values.type());
+    for (int64_t i = 0; i < values.element_count(); ++i) {
+      const double value = load(values.data(), i), bound = bounds == nullptr ? 0 : bounds[i];
+      is_finite = is_finite && std::isfinite(value) && std::isfinite(bound);
+      low = std::min(low, value - bound);
+      high = std::max(high, value + bound);
+    }
+  }
+  HLO_ASSIGN_OR_RETURN(Literal bound, F64Array(wide.dims(), kInfinity));
+  if (!is_finite) return bound;
+  const double* results = Doubles(wide).data();
+  double* out = MutableDoubles(bound).data();
+  for (int64_t i = 0; i < bound.element_count(); ++i) out[i] = std::max(results[i] - low, high - results[i]);
+  return bound;
+}
+
+// Moves the bounds as it moves the values. If an index is uncertain, elements may be any of the operands.
 absl::StatusOr<ShadowValue> MovementRule(RuleContext& context) {
   if (!IsFloatResult(context.declared)) return AnchoredRule(context);
   ShadowValue result;
@@ -340,13 +364,11 @@ absl::StatusOr<ShadowValue> MovementRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> bounds, BoundOperands(context));
   HLO_ASSIGN_OR_RETURN(const Literal moved, ApplyWide(context, std::move(bounds)));
   HLO_ASSIGN_OR_RETURN(result.bound, AsWideType(moved, ElementType::kF64));
-  const bool has_uncertain_index =
-      context.instruction.opcode() != Opcode::kSelect &&
-      std::any_of(context.operands.begin(), context.operands.end(),
-                  [](const ShadowValue& x) { return !x.is_tuple && !x.is_float() && !x.is_exact(); });
-  if (has_uncertain_index) {
-    HLO_ASSIGN_OR_RETURN(result.bound, F64Array(result.declared.dims(), kInfinity));
-  }
+  if (context.instruction.opcode() == Opcode::kSelect) return result;
+  const auto index = std::find_if(context.operands.begin(), context.operands.end(), IsUncertainIndex);
+  if (index == context.operands.end()) return result;
+  context.uncertain_index = index - context.operands.begin();
+  HLO_ASSIGN_OR_RETURN(result.bound, BoundOfAnyElement(context.operands, result.wide));
   return result;
 }
 
@@ -364,6 +386,10 @@ void BoundSpecials(ShadowValue& leaf) {
     const bool are_nan = std::isnan(x) && std::isnan(value);
     bound[i] = are_nan || (x == value && bound[i] == 0) ? 0 : kInfinity;
   }
+}
+
+bool IsUncertainIndex(const ShadowValue& operand) {
+  return !operand.is_tuple && !operand.is_float() && !operand.is_exact();
 }
 
 std::vector<Literal> WideOperandsOf(const RuleContext& context) { return WideOperands(context); }

@@ -40,12 +40,14 @@ struct RuleContext {
   // f64: the error that the instruction may add by itself; invalid: none, or that of one rounding for
   // instructions that have no bound of their own.
   Literal own_error;
-  bool has_trials = false;  // True if the rule has set the trials.
+  std::vector<Literal> own_errors;  // Those of the leaves of a tuple; empty if there are none.
+  bool has_trials = false;          // True if the rule has set the trials.
   // True if a comparison, an order or a conversion to integers may have another outcome in a legal
   // evaluation.
   bool is_uncertain = false;
   IllCondition ill_condition;
   Decision decision;
+  int64_t uncertain_index = -1;  // The number of an index operand that may have another value.
   // True if the wide value restarts from the declared one, because the instruction has no wide form.
   bool is_anchored = false;
   // True if the bound is an estimate by perturbed operands.
@@ -61,6 +63,11 @@ absl::StatusOr<Literal> ApplyWide(const RuleContext& context, std::vector<Litera
 // Sets the bound of elements that are special or may overflow; another evaluation must give the same special
 // value.
 void BoundSpecials(ShadowValue& leaf);
+
+// True for an operand of a discrete type whose value may differ.
+bool IsUncertainIndex(const ShadowValue& operand);
+// Returns the bound of a result that may be any element of the operands instead of `wide`.
+absl::StatusOr<Literal> BoundOfAnyElement(absl::Span<const ShadowValue> operands, const Literal& wide);
 
 // True for instructions that only move values, so they add no error, such as scatters that overwrite.
 bool MovesValues(const Instruction& instruction);

@@ -1,5 +1,7 @@
 // Prints the reports of shadow runs.
 
+#include <cmath>
+
 #include "debug/loops.h"
 #include "debug/shadow/shadow.h"
 #include "fmt/format.h"
@@ -11,10 +13,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string BoundText(double bound) { return std::isfinite(bound) ? fmt::format("{:.4g}", bound) : "none"; }
+
 std::string ErrorLine(const InstructionError& error) {
   std::string text =
-      fmt::format("{:>12.4g} {:>12.4g} {:>12.4g} {:>12.4g}  %{} {} at {{{}}}{}\n", error.total,
-                  error.inherited, error.added, error.bound, error.instruction->name(),
+      fmt::format("{:>12.4g} {:>12.4g} {:>12.4g} {:>12}  %{} {} at {{{}}}{}\n", error.total, error.inherited,
+                  error.added, BoundText(error.bound_there), error.instruction->name(),
                   Name(error.instruction->opcode()), fmt::join(error.index, ","), LoopsText(error.loops));
   if (!error.operands.empty()) text += fmt::format("{:>54}{}\n", "", error.operands);
   return text;
@@ -44,6 +48,12 @@ std::string ConditionLine(const InstructionError& error) {
 }
 
 std::string DecisionLine(const ShadowDecision& decision) {
+  if (decision.is_index)
+    return fmt::format(
+        "  %{} {} moves elements by {}{}, which within the error bound may be another index: "
+        "any element may come instead, so later bounds say nothing about rounding\n",
+        decision.instruction->name(), Name(decision.instruction->opcode()), decision.operands,
+        LoopsText(decision.loops));
   if (decision.is_control)
     return fmt::format("  %{} {} takes {}{}, but within the error bound another choice is possible\n",
                        decision.instruction->name(), Name(decision.instruction->opcode()), decision.declared,
@@ -62,6 +72,7 @@ Json ErrorJson(const InstructionError& error) {
               {"inherited_ulp", error.inherited},
               {"added_ulp", error.added},
               {"bound_ulp", error.bound},
+              {"bound_there_ulp", error.bound_there},
               {"index", error.index},
               {"operands", error.operands},
               {"condition", error.condition},
@@ -102,7 +113,8 @@ nlohmann::ordered_json ToJson(const ShadowReport& report) {
                                      {"declared", decision.declared},
                                      {"operands", decision.operands},
                                      {"count", decision.count},
-                                     {"control", decision.is_control}});
+                                     {"control", decision.is_control},
+                                     {"index_uncertain", decision.is_index}});
   return json;
 }
 

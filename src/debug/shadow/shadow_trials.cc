@@ -13,11 +13,12 @@ namespace hlo::debug {
 namespace {
 
 // Moves each element of a trial by the instruction's own error, up or down.
-absl::Status Perturb(const RuleContext& context, TrialSigns& signs, const ShadowValue& leaf, Literal& trial) {
+absl::Status Perturb(const RuleContext& context, TrialSigns& signs, const ShadowValue& leaf,
+                     const Literal& own_error, Literal& trial) {
   HLO_RETURN_IF_ERROR(trial.MakeUnique());
   const FloatPrecision precision = PrecisionOf(leaf.declared.type());
-  const bool has_error = context.own_error.shape().IsValid();
-  const Literal& error = context.is_anchored ? leaf.bound : context.own_error;
+  const bool has_error = own_error.shape().IsValid();
+  const Literal& error = context.is_anchored ? leaf.bound : own_error;
   const ElementView wide(leaf.wide);
   const double* errors = has_error || context.is_anchored ? Doubles(error).data() : nullptr;
   const auto step_at = [&](int64_t i) {
@@ -90,7 +91,8 @@ absl::Status SetTrials(const RuleContext& context, TrialSigns& signs, ShadowValu
     for (size_t k = 0; k < leaves.size() && k < trial_leaves.size(); ++k) {
       if (!leaves[k]->is_float()) continue;
       Literal trial = trial_leaves[k]->wide;
-      if (errs) HLO_RETURN_IF_ERROR(Perturb(context, signs, *leaves[k], trial));
+      const Literal& error = context.own_errors.empty() ? context.own_error : context.own_errors[k];
+      if (errs) HLO_RETURN_IF_ERROR(Perturb(context, signs, *leaves[k], error, trial));
       leaves[k]->trials.push_back(std::move(trial));
     }
   }
@@ -99,7 +101,8 @@ absl::Status SetTrials(const RuleContext& context, TrialSigns& signs, ShadowValu
 
 absl::Status PerturbTrials(const RuleContext& context, TrialSigns& signs, ShadowValue& leaf) {
   if (leaf.trials.empty()) leaf.trials.assign(kTrialCount, leaf.wide);
-  for (Literal& trial : leaf.trials) HLO_RETURN_IF_ERROR(Perturb(context, signs, leaf, trial));
+  for (Literal& trial : leaf.trials)
+    HLO_RETURN_IF_ERROR(Perturb(context, signs, leaf, context.own_error, trial));
   return absl::OkStatus();
 }
 

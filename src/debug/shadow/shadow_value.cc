@@ -132,6 +132,24 @@ double UlpAt(const FloatPrecision& precision, double value) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) & kExponent) * precision.epsilon;
 }
 
+double ReportedUlp(const FloatPrecision& precision, double value) {
+  return std::fabs(value) < precision.least_normal ? precision.least_normal : UlpAt(precision, value);
+}
+
+double RootMeanSquare(absl::Span<const double> values) {
+  double largest = 0, sum = 0;
+  for (const double value : values)
+    largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;
+  if (largest == 0) return 0;
+  int64_t count = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    sum += (value / largest) * (value / largest);  // Squares of large values overflow.
+    ++count;
+  }
+  return largest * std::sqrt(sum / static_cast<double>(count));
+}
+
 bool IsFloatOrComplex(ElementType type) { return IsFloat(type) || IsComplex(type); }
 
 absl::StatusOr<Literal> F64Array(absl::Span<const int64_t> dims, double fill) {

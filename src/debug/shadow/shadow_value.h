@@ -63,6 +63,11 @@ FloatPrecision PrecisionOf(ElementType type);
 // Returns the distance between representable numbers at a value.
 double UlpAt(const FloatPrecision& precision, double value);
 
+// Returns the unit in which reports give errors of a value: a subnormal number and 0 differ by at most 1.
+double ReportedUlp(const FloatPrecision& precision, double value);
+// Returns the root mean square of the finite values.
+double RootMeanSquare(absl::Span<const double> values);
+
 bool IsFloatOrComplex(ElementType type);
 // Returns arrays of f64.
 absl::StatusOr<Literal> F64Array(absl::Span<const int64_t> dims, double fill = 0);

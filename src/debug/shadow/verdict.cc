@@ -18,10 +18,17 @@ namespace {
 // One element of an output: the distance to the wide value and the bound of it.
 struct Distance {
   double error = 0, bound = 0, ulp = 1;
+  double unit = 1;  // In which reports give errors.
   bool is_outside = false;
 };
 
 bool SameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
+
+// Returns the ULP of the larger value, so that a wrong value beside 0 has an error of some millions of ULP.
+double UnitOf(const FloatPrecision& precision, double a, double b) {
+  const double magnitude = std::max(std::isfinite(a) ? std::fabs(a) : 0, std::isfinite(b) ? std::fabs(b) : 0);
+  return ReportedUlp(precision, magnitude);
+}
 
 Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const Literal& got_wide, int64_t i) {
   Distance distance{.bound = leaf.is_exact() ? 0 : Doubles(leaf.bound)[i]};
@@ -40,12 +47,14 @@ Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const Literal& 
     if (std::isnan(distance.error))
       distance.error = std::isnan(std::abs(a)) == std::isnan(std::abs(b)) ? 0 : kInfinity;
     distance.ulp = UlpAt(precision, std::abs(b));
+    distance.unit = UnitOf(precision, std::abs(a), std::abs(b));
   } else {
     const double a = Doubles(got_wide)[i], b = Doubles(leaf.wide)[i];
     const double low = leaf.low.shape().IsValid() ? Doubles(leaf.low)[i] : 0;
     distance.error = SameSpecial(a, b) ? std::fabs(low) : std::fabs((a - b) - low);
     if (std::isnan(distance.error)) distance.error = kInfinity;
     distance.ulp = std::isfinite(b) ? UlpAt(precision, b) : 1;
+    distance.unit = UnitOf(precision, a, b);
   }
   // The wide value itself is rounded, and subnormal numbers may be flushed.
   distance.bound += distance.ulp / 2 + precision.least_normal;
@@ -73,8 +82,8 @@ void Fill(OutputVerdict& verdict, const ShadowValue& leaf, const Literal& got, c
   verdict.declared = ElementText(leaf.declared, i);
   verdict.is_discrete = !leaf.is_float();
   verdict.wide = WideAt(leaf, i);
-  verdict.error_ulp = distance.error / distance.ulp;
-  verdict.bound_ulp = distance.bound / distance.ulp;
+  verdict.error_ulp = distance.error / distance.unit;
+  verdict.bound_ulp = distance.bound / distance.unit;
 }
 
 // True if an element is farther from the wide value than other implementations are allowed to be.
@@ -123,6 +132,7 @@ OutputVerdict JudgeArray(const ShadowValue& leaf, const Literal& got) {
   for (int64_t i = 0; i < got.element_count(); ++i) {
     if (!IsWithinSizes(leaf.declared, i)) continue;
     const Distance distance = DistanceAt(leaf, got, *wide, i);
+    verdict.unbounded += std::isinf(distance.bound) || (!leaf.is_float() && distance.bound > 0) ? 1 : 0;
     verdict.outside += distance.is_outside ? 1 : 0;
     const double ratio = distance.error == 0          ? 0
                          : std::isinf(distance.bound) ? 0.5
@@ -163,13 +173,17 @@ std::string ToString(const OutputVerdict& verdict) {
   if (!verdict.problem.empty()) return text + ": " + verdict.problem + "\n";
   if (verdict.outside > 0)
     text += fmt::format("; {} element{} beyond the bound", verdict.outside, verdict.outside == 1 ? "" : "s");
+  if (verdict.unbounded > 0)
+    text += fmt::format("; {} element{} {}", verdict.unbounded, verdict.unbounded == 1 ? "" : "s",
+                        verdict.is_discrete ? "may differ" : "without a bound");
   if (verdict.is_discrete)
     return text + fmt::format("\n  at {{{}}}: {}, here {}\n", fmt::join(verdict.index, ","), verdict.got,
                               verdict.declared);
-  return text + fmt::format(
-                    "\n  at {{{}}}: {}, here {}, exactly {:.17g}: an error of {:.3g} ULP, bound {:.3g} ULP\n",
-                    fmt::join(verdict.index, ","), verdict.got, verdict.declared, verdict.wide,
-                    verdict.error_ulp, verdict.bound_ulp);
+  const std::string bound =
+      std::isfinite(verdict.bound_ulp) ? fmt::format("bound {:.3g} ULP", verdict.bound_ulp) : "no bound";
+  return text + fmt::format("\n  at {{{}}}: {}, here {}, exactly {:.17g}: an error of {:.3g} ULP, {}\n",
+                            fmt::join(verdict.index, ","), verdict.got, verdict.declared, verdict.wide,
+                            verdict.error_ulp, bound);
 }
 
 nlohmann::ordered_json ToJson(const OutputVerdict& verdict) {
@@ -177,7 +191,7 @@ nlohmann::ordered_json ToJson(const OutputVerdict& verdict) {
                                  {"index", verdict.index},         {"got", verdict.got},
                                  {"declared", verdict.declared},   {"exact", verdict.wide},
                                  {"error_ulp", verdict.error_ulp}, {"bound_ulp", verdict.bound_ulp},
-                                 {"outside", verdict.outside}};
+                                 {"outside", verdict.outside},     {"unbounded", verdict.unbounded}};
   if (!verdict.problem.empty()) json["problem"] = verdict.problem;
   if (verdict.cause != nullptr)
     json.update(

@@ -29,6 +29,7 @@ struct OutputVerdict {
   double wide = 0;
   double error_ulp = 0, bound_ulp = 0;      // The error and the bound of that element.
   int64_t outside = 0;                      // The number of elements beyond their bounds.
+  int64_t unbounded = 0;                    // The number of elements that may have any value.
   const InstructionError* cause = nullptr;  // kIllConditioned: the worst instruction.
 };
 

@@ -78,6 +78,40 @@ ENTRY e {
   }
 }
 
+// x is 1 + 2^-60, which an f64 rounds to 1. The low part of each result is a multiple of 2^-60.
+TEST_F(ShadowOnDevices, ReducesDoubleDoubles) {
+  const std::vector<ShadowReport> reports = RunOn(R"(HloModule m
+sum { a = f64[] parameter(0) b = f64[] parameter(1) ROOT s = f64[] add(a, b) }
+product { a = f64[] parameter(0) b = f64[] parameter(1) ROOT s = f64[] multiply(a, b) }
+largest { a = f64[] parameter(0) b = f64[] parameter(1) ROOT s = f64[] maximum(a, b) }
+ENTRY e {
+  n = f32[2] parameter(0)
+  one = f64[2] convert(n)
+  e = f64[] constant(8.6736173798840355e-19)
+  small = f64[2] broadcast(e), dimensions={}
+  x = f64[2] add(one, small)
+  s = f64[2] all-reduce(x), to_apply=sum
+  p = f64[2] all-reduce(x), to_apply=product
+  m = f64[2] all-reduce(x), to_apply=largest
+  r = f64[1] reduce-scatter(x), to_apply=sum, dimensions={0}
+  ROOT t = (f64[2], f64[2], f64[2], f64[1]) tuple(s, p, m, r)
+}
+)",
+                                                  {{1, 1}, {1, 1}});
+  for (const ShadowReport& report : reports) {
+    const double highs[] = {2, 1, 1, 2}, lows[] = {2, 2, 1, 2};
+    for (size_t k = 0; k < 4; ++k) {
+      const ShadowValue& value = report.result.elements[k];
+      EXPECT_EQ(WideAt(value, 0), highs[k]) << k;
+      ASSERT_TRUE(value.low.shape().IsValid()) << k;
+      EXPECT_NEAR(value.low.span<double>()[0], lows[k] * 0x1p-60, 0x1p-110) << k;
+      EXPECT_EQ(value.declared.span<double>()[0], highs[k]) << k;
+    }
+    EXPECT_EQ(ErrorOf(report, "s").added, 0);
+    EXPECT_DOUBLE_EQ(ErrorOf(report, "s").inherited, 0x2p-60 / 0x1p-51);
+  }
+}
+
 constexpr char kHalfAnUlp[] = R"(  x = f32[2] parameter(0)
   tiny = f32[2] constant({5.9604644775390625e-8, 0})
   y = f32[2] add(x, tiny)

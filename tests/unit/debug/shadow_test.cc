@@ -283,6 +283,72 @@ ENTRY e {
   expect(8, std::vector<double>(16, 1));
 }
 
+// x - 1 is 0 in f32 and 2^-30 exactly, so the conversion of a sum to an index is uncertain.
+constexpr char kUncertainIndex[] = R"(HloModule m
+ENTRY e {
+  table = f32[4] parameter(0)
+  x = f32[1] parameter(1)
+  small = f32[1] parameter(2)
+  s = f32[1] add(x, small)
+  i = s32[1] convert(s)
+  g = f32[1] gather(table, i), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+  ROOT d = f32[1] add(g, g)
+}
+)";
+
+TEST(Shadow, AnUncertainIndexSelectsAnyElement) {
+  const CheckedModule& module = Checked(kUncertainIndex);
+  const ShadowReport report = *RunShadow(module, {F32({-3, 5, 1, 2}), F32({1}), F32({-0x1p-30f})}, {});
+  // The declared index is 1. The others give -3 to 5.
+  EXPECT_EQ(report.result.wide.span<double>()[0], 10);
+  EXPECT_GE(report.result.bound.span<double>()[0], 16);
+  EXPECT_LE(report.result.bound.span<double>()[0], 16.1);
+  ASSERT_EQ(report.decisions.size(), 2u);
+  EXPECT_EQ(report.decisions[0].instruction->name(), "i") << "the wide index is 0";
+  EXPECT_EQ(report.decisions[1].instruction->name(), "g");
+  EXPECT_TRUE(report.decisions[1].is_index);
+  EXPECT_NE(ToString(report).find("%g gather moves elements by %i = 1, which"), std::string::npos);
+  const auto judge = [&](float value) { return Judge(report, module.module(), F32({value}))[0].verdict; };
+  EXPECT_EQ(judge(-6), RoundingVerdict::kExplained);
+  EXPECT_EQ(judge(27), RoundingVerdict::kBug) << "no index gives it";
+}
+
+// d is 2^-30 instead of 0: of two numbers, the error is relative to the larger one, and without a certain
+// digit to the root mean square of the array, sqrt(1/2) for {1, 0}, whose ULP is 2^-24.
+TEST(Shadow, ErrorsOfValuesNearZeroAreRelativeToTheArray) {
+  const ShadowReport report = *RunShadow(Checked(R"(HloModule m
+ENTRY e {
+  a = f32[2] parameter(0)
+  b = f32[2] parameter(1)
+  c = f32[2] parameter(2)
+  s = f32[2] add(a, b)
+  d = f32[2] subtract(s, c)
+  ROOT p = f32[2] multiply(d, d)
+}
+)"),
+                                         {F32({2, 1}), F32({0, 0x1p-30f}), F32({1, 1})}, {});
+  const InstructionError &difference = ErrorOf(report, "d"), &square = ErrorOf(report, "p");
+  EXPECT_DOUBLE_EQ(difference.total, 0x1p-30 / 0x1p-24);
+  EXPECT_DOUBLE_EQ(difference.inherited, 0x1p-30 / 0x1p-24);
+  EXPECT_GT(difference.bound_there, 1);
+  EXPECT_DOUBLE_EQ(square.total, 0x1p-60 / 0x1p-24);
+}
+
+// A subnormal number that another evaluation flushes to 0.
+TEST(Shadow, SubnormalNumbersAreWithinOneUnitOfZero) {
+  const CheckedModule& module = Checked(R"(HloModule m
+ENTRY e {
+  a = f32[1] parameter(0)
+  b = f32[1] parameter(1)
+  ROOT p = f32[1] multiply(a, b)
+}
+)");
+  const ShadowReport report = *RunShadow(module, {F32({0x1p-70f}), F32({0x1p-60f})}, {});
+  const OutputVerdict verdict = Judge(report, module.module(), F32({0}))[0];
+  EXPECT_EQ(verdict.verdict, RoundingVerdict::kExplained);
+  EXPECT_EQ(verdict.error_ulp, 0x1p-130 / 0x1p-126);
+}
+
 // Both outputs are off by a percent; only the first depends on the cancellation.
 TEST(Shadow, ReportsOnlyCausesThatAnOutputDependsOn) {
   const CheckedModule module = Checked(R"(HloModule m

@@ -1,0 +1,54 @@
+#include "debug/shadow/extended_pairs.h"
+
+#include <algorithm>
+#include <complex>
+
+#include "base/status.h"
+#include "debug/shadow/extended_array.h"
+#include "debug/shadow/extended_function.h"
+
+namespace hlo::debug {
+
+absl::StatusOr<Literal> PairCaller::Call(const Computation& /*computation*/,
+                                         absl::Span<Literal> /*arguments*/) {
+  return absl::UnimplementedError("the computation has no form in double-double");
+}
+
+std::unique_ptr<reference::ScalarFunction> PairCaller::ScalarFunctionOf(const Computation& computation) {
+  const auto pairs = pairs_.called_computations(), declared = instruction_.called_computations();
+  const auto found = std::find(pairs.begin(), pairs.end(), &computation);
+  return found == pairs.end() ? nullptr
+                              : ExtendedFunction(*declared[static_cast<size_t>(found - pairs.begin())]);
+}
+
+absl::StatusOr<Literal> Paired(const ShadowValue& value) {
+  if (!value.is_float()) return value.declared;
+  HLO_ASSIGN_OR_RETURN(Literal pairs,
+                       Literal::Create(Shape::Array(ElementType::kC128, value.declared.dims())));
+  const double *high = Doubles(value.wide).data(),
+               *low = value.low.shape().IsValid() ? Doubles(value.low).data() : nullptr;
+  auto* out = pairs.mutable_span<std::complex<double>>().data();
+  for (int64_t i = 0; i < pairs.element_count(); ++i) out[i] = {high[i], low == nullptr ? 0 : low[i]};
+  return pairs;
+}
+
+absl::StatusOr<ExtendedValue> Unpaired(const Literal& pairs) {
+  if (pairs.type() != ElementType::kC128) return ExtendedValue();
+  HLO_ASSIGN_OR_RETURN(ExtendedValue value, NewValue(pairs.dims()));
+  const auto* in = pairs.span<std::complex<double>>().data();
+  double *high = MutableDoubles(value.high).data(), *low = MutableDoubles(value.low).data();
+  for (int64_t i = 0; i < pairs.element_count(); ++i) {
+    high[i] = in[i].real();
+    low[i] = in[i].imag();
+  }
+  return value;
+}
+
+bool HaveExtendedFunctions(const Instruction& instruction) {
+  const auto computations = instruction.called_computations();
+  return std::all_of(computations.begin(), computations.end(), [](const Computation* computation) {
+    return ExtendedFunction(*computation) != nullptr;
+  });
+}
+
+}  // namespace hlo::debug
