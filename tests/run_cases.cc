@@ -184,6 +184,8 @@ bool SetMode(std::string_view mode) {
       plan_options.disabled_passes.emplace_back(pass);
   } else if (mode == "no-in-place") {
     plan_options.disabled_passes.emplace_back("in_place_aliasing");
+  } else if (mode == "native-code") {
+    cpu::SetNativeCodeDelay(0);
   } else if (mode == "check-passes") {
     plan_options.check_passes = true;
   } else {

@@ -15,11 +15,22 @@ CpuStep CompileStep(const Plan& plan, const Step& step) {
     };
     std::vector<cpu::TileProgram> programs;
     programs.reserve(tiles->programs.size());
-    for (const loops::LoopProgram& program : tiles->programs) programs.emplace_back(program, may_alias);
+    for (const loops::LoopProgram& program : tiles->programs) {
+      programs.emplace_back(program, may_alias);
+      if (plan.native_code) programs.back().AllowNativeCode(may_alias);
+    }
     return programs;
   }
-  if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) return cpu::ReduceProgram(reduce->program);
-  if (const auto* rows = std::get_if<RowsStep>(&step.what)) return cpu::RowProgram(rows->program);
+  if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
+    cpu::ReduceProgram compiled(reduce->program);
+    if (plan.native_code) compiled.body.AllowNativeCode();
+    return compiled;
+  }
+  if (const auto* rows = std::get_if<RowsStep>(&step.what)) {
+    cpu::RowProgram compiled(rows->program);
+    if (plan.native_code) compiled.AllowNativeCode();
+    return compiled;
+  }
   if (std::holds_alternative<KernelStep>(step.what)) return FindLibraryKernel(*step.instruction).run;
   if (const auto* product = std::get_if<ProductStep>(&step.what)) {
     CpuProduct compiled{FindProductKernel(*step.instruction).run, {}};

@@ -129,6 +129,21 @@ void ChainFold::Add(const float* values, int64_t n) {
   });
 }
 
+void ChainFold::AddTile(const float* values, int64_t n) {
+  const ChainStep steps[] = {{function(), operand()}, {ChainEnd()}};
+  const auto at = [&](int64_t i, int64_t k) { return LoadVector(values + i + k * kLane); };
+  const Floats none{};
+  int64_t i = 0;
+  for (; i + kStrip <= n; i += kStrip)
+    steps[0].function.strip(steps, i, at(i, 0), at(i, 1), at(i, 2), at(i, 3), at(i, 4), at(i, 5), at(i, 6),
+                            at(i, 7));
+  if (n - i >= kHalfStrip) {
+    steps[0].function.half(steps, i, at(i, 0), at(i, 1), at(i, 2), at(i, 3), none, none, none, none);
+    i += kHalfStrip;
+  }
+  Add(values + i, n - i);
+}
+
 void ChainFold::BeginTile(int64_t n) {
   if (kind_ == FoldKind::kSumBF16 && taken_ + n > kLongest) {
     const auto [low, high] = SumOfBF16();

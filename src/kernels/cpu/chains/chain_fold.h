@@ -23,6 +23,8 @@ class ChainFold {
   void* operand() { return kind_ == Kind::kSum ? static_cast<void*>(wide_) : partial_; }
   // Adds the tail that is shorter than a strip, after all strips.
   void Add(const float* values, int64_t n);
+  // Adds a tile in the same order as a chain that ends with function(), and Add.
+  void AddTile(const float* values, int64_t n);
   // Must be called before each tile of n <= kLongest elements.
   static constexpr int64_t kLongest =
       64 * kLanes<float>;  // Sixteen bf16 values per lane leave bits for carries.

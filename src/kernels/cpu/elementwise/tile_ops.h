@@ -41,6 +41,10 @@ TileCall FindTileCompare(ComparisonDirection direction, bool total_order, Elemen
 TileCall FindTileSelect(ElementType type);  // Inputs: predicate, on true, on false.
 TileCall FindTileConvert(ElementType from, ElementType to);
 
+// Returns the function on one or two AVX-512 vectors that FindTileOp calls for an opcode on f32 or f64, or
+// null.
+const void* VectorFunctionOf(Opcode opcode, Lane lane);
+
 // Rounds or truncates a lane to the type; no function if that is the identity.
 TileCall RoundTile(ElementType type);
 

@@ -48,6 +48,32 @@ TileFn OwnTileOp(Opcode opcode, Lane lane) {
   return nullptr;
 }
 
+#if defined(HLO_AVX512_VECTORS)
+template <Vector<float> (*kFunction)(Vector<float>)>
+Vector<float> CallOf(Vector<float> x) {
+  return kFunction(x);
+}
+const void* OwnVectorFunction(Opcode opcode) {
+  const auto address = [](Vector<float> (*function)(Vector<float>)) {
+    return reinterpret_cast<const void*>(function);
+  };
+  switch (opcode) {
+    case Opcode::kExponential:
+      return address(&CallOf<ExpF32>);
+    case Opcode::kLogistic:
+      return address(&CallOf<LogisticF32>);
+    case Opcode::kTanh:
+      return address(&CallOf<TanhF32>);
+    case Opcode::kCosine:
+      return address(&CallOf<CosF32>);
+    case Opcode::kSine:
+      return address(&CallOf<SinF32>);
+    default:
+      return nullptr;
+  }
+}
+#endif
+
 }  // namespace
 }  // namespace hlo::cpu
 
@@ -211,12 +237,38 @@ TileFn VectorTileOp(Opcode opcode, Lane lane) {
   }
 }
 
+const void* VectorFunctionOf([[maybe_unused]] Opcode opcode, [[maybe_unused]] Lane lane) {
+#if defined(HLO_AVX512_VECTORS)
+  const bool single = lane == Lane::kF32;
+  if (!single && lane != Lane::kF64) return nullptr;
+  if (const void* own = single ? OwnVectorFunction(opcode) : nullptr) return own;
+  switch (opcode) {
+#define HLO_CASE(name, function)                                          \
+  case Opcode::k##name:                                                   \
+    return single ? reinterpret_cast<const void*>(&HLO_ONE_F32(function)) \
+                  : reinterpret_cast<const void*>(&HLO_ONE(function));
+    HLO_LIBMVEC_UNARY(HLO_CASE)
+#undef HLO_CASE
+#define HLO_CASE(name, function)                                          \
+  case Opcode::k##name:                                                   \
+    return single ? reinterpret_cast<const void*>(&HLO_TWO_F32(function)) \
+                  : reinterpret_cast<const void*>(&HLO_TWO(function));
+    HLO_LIBMVEC_BINARY(HLO_CASE)
+#undef HLO_CASE
+    default:
+      break;
+  }
+#endif
+  return nullptr;
+}
+
 }  // namespace hlo::cpu
 
 #else
 
 namespace hlo::cpu {
 TileFn VectorTileOp(Opcode opcode, Lane lane) { return OwnTileOp(opcode, lane); }
+const void* VectorFunctionOf(Opcode /*opcode*/, Lane /*lane*/) { return nullptr; }
 }  // namespace hlo::cpu
 
 #endif

@@ -410,6 +410,8 @@ bool ReducesInChain(const loops::ReduceProgram& program) {
 }
 
 void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
+  body.PrepareNativeCode(body.nanoseconds_per_element() * static_cast<double>(end - begin) *
+                         static_cast<double>(reduced_count()));
   RowReducer reducer(*this, arguments);
   Accumulators results(*this, end - begin);
   CachedVector<int64_t> with_nans;
@@ -424,6 +426,8 @@ void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) 
 
 void ReduceProgram::Run(void* const* arguments) const {
   if (kept_count() == 0) return;
+  body.PrepareNativeCode(body.nanoseconds_per_element() * static_cast<double>(kept_count()) *
+                         static_cast<double>(reduced_count()));
   if (reduced_count() == 0) {
     Accumulators acc(*this, 1);
     acc.FillWithInit(arguments, 0, 1);

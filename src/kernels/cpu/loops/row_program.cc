@@ -27,6 +27,15 @@ RowProgram::RowProgram(loops::RowProgram source)
   }
 }
 
+void RowProgram::AllowNativeCode() {
+  for (auto& part : parts_) {
+    if (auto* loop = std::get_if<TileProgram>(&part))
+      loop->AllowNativeCode();
+    else
+      std::get<ReduceProgram>(part).body.AllowNativeCode();
+  }
+}
+
 double RowProgram::nanoseconds() const {
   double sum = 0;
   for (const auto& part : parts_) {

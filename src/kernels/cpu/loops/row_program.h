@@ -15,6 +15,7 @@ class RowProgram {
   // Reductions require SupportsRowRanges().
   explicit RowProgram(loops::RowProgram source);
 
+  void AllowNativeCode();
   // Computes the same bits as running the parts one after the other.
   void Run(void* const* arguments) const;
 

@@ -191,7 +191,7 @@ void TileProgram::Runner::SetRegisters() {
 }
 
 void TileProgram::Runner::BeginRows() {
-  if (!program_.moves_by_rows_) return;
+  if (!program_.moves_by_rows_ || native_ != nullptr) return;
   for (const Chain& chain : program_.chains_) {
     for (const DirectPointer& pointer : chain.direct) {
       const Access& access = program_.access(pointer.access);
@@ -281,6 +281,7 @@ void TileProgram::Runner::SwapFold() {
 }
 
 void TileProgram::Runner::RunFolding(int64_t begin, int64_t end, ChainFold& fold) {
+  if (native_ != nullptr) return FoldNative(begin, end, fold);
   fold_ = fold.function();
   leave_ = ChainPass();
   fold.Begin();

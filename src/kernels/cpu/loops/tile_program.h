@@ -3,7 +3,9 @@
 // chains of operations in vector registers, are selected once.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "absl/types/span.h"
 #include "kernels/cpu/chains/tile_chain.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
+#include "kernels/cpu/loops/native_loop.h"
 #include "kernels/cpu/loops/small_program.h"
 #include "loops/loop_program.h"
 
@@ -29,6 +32,7 @@ using TileValue = loops::Value;
 class TileProgram {
  private:
   struct DirectPointer;
+  struct Native;
 
  public:
   // Returns true if the memory of two arguments may overlap. A store may then overwrite elements of a load if
@@ -38,6 +42,12 @@ class TileProgram {
 
   // Compiles a finished program.
   explicit TileProgram(loops::LoopProgram source, MayAlias may_alias = IsSameArgument);
+
+  // Lets runs compile the program to native code once that is worthwhile. `may_alias` as above.
+  void AllowNativeCode(MayAlias may_alias = IsSameArgument);
+  // Compiles the program if native code is allowed, and if it saves more time than compilation takes. The
+  // next computations are expected to take `nanoseconds`.
+  void PrepareNativeCode(double nanoseconds) const;
 
   const loops::LoopProgram& source() const { return source_; }
   absl::Span<const int64_t> inner_dims() const { return source_.inner_dims(); }
@@ -98,6 +108,8 @@ class TileProgram {
     Runner(const TileProgram& program, void* const* arguments);
     // Moves to the outer position with this row-major index.
     void SetOuter(int64_t outer);
+    // Returns the longest tile without yields.
+    int64_t tile() const;
     // Computes inner positions [begin, begin + n), n <= tile(), and performs the stores.
     void RunTile(int64_t begin, int64_t n);
     // Runs inner positions [begin, end), tile by tile.
@@ -126,6 +138,10 @@ class TileProgram {
 
    private:
     friend class TileProgram;
+    void RunNative(int64_t begin, int64_t n);
+    void FoldNative(int64_t begin, int64_t end, ChainFold& fold);
+    const std::byte* NativePointer(size_t number, int64_t begin, int64_t n);
+    std::byte* NativeSlot(int32_t slot) const;
     void RunDirect(int64_t begin, int64_t n);
     void RunOnRow(int64_t begin, int64_t n);
     void SwapFold();
@@ -165,6 +181,9 @@ class TileProgram {
     // The two steps for a yielded value, of which one is inactive: `fold_` accumulates it, `leave_` stores it
     // in its register.
     ChainFn fold_, leave_;
+    const Native* native_;  // Null if there is no native code.
+    absl::InlinedVector<void*, 16> native_pointers_;
+    int64_t native_phase_ = 0, native_periodic_count_ = 0;  // The periodic values that the tiles hold.
   };
 
  private:
@@ -192,6 +211,37 @@ class TileProgram {
     int64_t width = 0;  // Bytes of an element in memory.
     int32_t row = -1;   // Index of a row's access among the irregular ones.
     TileCall widen = {};
+  };
+  // The native code of the program, and how a tile's accesses become its pointers.
+  struct Native {
+    struct Read {
+      // An address that is constant or affine in a tile, an irregular row, the start of an iota, a gathered
+      // tile.
+      enum class Kind : uint8_t { kMemory, kRow, kIota, kTile };
+      Kind kind;
+      NativeLoop::Form form;
+      int32_t access;
+      TileValue value;
+      bool is_periodic = false;
+      int32_t slot = -1, wide_slot = -1;  // Tiles for gathered and for widened elements.
+      TileCall widen = {};
+      DirectPointer row = {};
+    };
+    struct Write {
+      TileValue value;
+      int32_t access;                       // -1 for a yielded value.
+      int32_t slot = -1, narrow_slot = -1;  // Tiles for elements that are scattered or narrowed.
+      TileCall narrow = {};
+    };
+    std::vector<int32_t> overwritten;  // Loads of arguments that a store may overwrite.
+    std::vector<bool> early;           // Stores that overwrite no loaded argument.
+    std::vector<Read> reads;
+    std::vector<Write> writes;
+    int32_t slot_count = 0;
+    int64_t slot_bytes = 0, tile = 0;
+    std::unique_ptr<const NativeLoop> code;
+    std::atomic<int64_t> nanoseconds = 0;  // The expected time of all computations.
+    std::atomic<bool> started = false, is_ready = false;
   };
   // Steps [first, last] whose values stay in vector registers.
   struct Chain {
@@ -244,6 +294,9 @@ class TileProgram {
   static bool HasStartsPerRow(const Access& access);
   void FindDirectPointers();
   void FindFold();
+  Native::Read NativeReadOf(const Step& step, Native& native) const;
+  bool CompileNative(Native& native) const;
+  const Native* ReadyNative() const;
   bool FindsBF16() const;
   DirectPointer DirectStore(TileValue number) const;
   DirectPointer DirectRead(TileValue number) const;
@@ -281,12 +334,17 @@ class TileProgram {
   int64_t period_ = 1;                 // The length of a row if there are periodic values.
   bool periodics_vary_ = false;        // True if periodic values depend on the outer index.
   bool by_rows_ = false;               // True if tiles end with the innermost dimension.
+  std::shared_ptr<Native> native_;     // Null if native code is not allowed.
 };
 
 // Sets the maximum tile size of programs without yields that are finished from now on; the default is 1024.
 // This is for tests: results never depend on it.
 void SetLargestTile(int64_t elements);
 int64_t LargestTile();
+
+// Sets the expected time after which programs are compiled to native code; the default is about the time that
+// compilation takes. This is for tests: 0 also compiles small programs. Returns the one before.
+int64_t SetNativeCodeDelay(int64_t nanoseconds);
 
 // Returns the length of tiles whose registers take `byte_count` bytes per element: `largest`, halved until
 // they fit the L1 cache.

@@ -46,8 +46,14 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
       pointers_(program.values_.size()),
       start_(program.accesses().size()),
       base_(program.base_count_),
-      scratch_(Scratch(program.register_bytes_ * program.register_count_)),
-      ahead_(program.irregular_.size()) {
+      ahead_(program.irregular_.size()),
+      native_(program.ReadyNative()) {
+  int64_t bytes = program.register_bytes_ * program.register_count_;
+  if (native_ != nullptr) {
+    native_pointers_.resize(native_->reads.size() + native_->writes.size());
+    bytes += native_->slot_bytes * native_->slot_count;
+  }
+  scratch_ = Scratch(bytes);
   for (size_t a = 0; a < start_.size(); ++a) {
     const Access& access = program.access(a);
     start_[a] = base_[a] = Start(access, arguments);
@@ -64,7 +70,7 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
 void TileProgram::Runner::SetOuter(int64_t outer) {
   // RunFirst skips steps that later values need.
   fresh_ |= program_.scalars_vary_ || !program_.yields().empty();
-  if (program_.periodics_vary_) periodic_count_ = 0;
+  if (program_.periodics_vary_) periodic_count_ = native_periodic_count_ = 0;
   for (Ahead& ahead : ahead_) ahead.position = -1;
   for (const auto& [a, first] : program_.irregular_) {
     int64_t* base = base_.data() + first;
@@ -242,6 +248,7 @@ const void* TileProgram::Runner::stored(int64_t begin) const {
 }
 
 void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
+  if (native_ != nullptr) return RunNative(begin, n);
   if (program_.is_direct_) return RunDirect(begin, n);
   RunSteps(program_.steps_.size(), begin, n);
   program_.RunStores(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_,
@@ -249,9 +256,9 @@ void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
 }
 
 void TileProgram::Runner::RunTiles(int64_t begin, int64_t end) {
-  const int64_t length = program_.row();
+  const int64_t length = program_.row(), longest = tile();
   for (int64_t t = begin; t < end;) {
-    const int64_t n = std::min({program_.tile_, end - t, length - t % length});
+    const int64_t n = std::min({longest, end - t, length - t % length});
     RunTile(t, n);
     t += n;
   }
@@ -311,10 +318,13 @@ void TileProgram::RunCopy(void* const* arguments) const {
 }
 
 void TileProgram::RunPositions(void* const* arguments, int64_t begin, int64_t end) const {
-  if (begin < end) Runner(*this, arguments).RunTiles(begin, end);
+  if (begin == end) return;
+  PrepareNativeCode(nanoseconds_ * static_cast<double>(end - begin));
+  Runner(*this, arguments).RunTiles(begin, end);
 }
 
 void TileProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
+  PrepareNativeCode(nanoseconds_ * static_cast<double>(inner_count()) * static_cast<double>(end - begin));
   Runner runner(*this, arguments);
   runner.BeginRows();
   runner.RunRows(begin, end);
@@ -334,9 +344,12 @@ bool TileProgram::SkipsStore(void* const* arguments) const {
 
 void TileProgram::Run(void* const* arguments) const {
   if (SkipsStore(arguments)) return;
-  if (small_.has_value()) return small_->Run(arguments);
+  if (small_.has_value() && native_ == nullptr) return small_->Run(arguments);
   if (inner_count() == 0 || outer_count() == 0) return;
   if (is_copy_) return RunCopy(arguments);
+  const double nanoseconds =
+      nanoseconds_ * static_cast<double>(inner_count()) * static_cast<double>(outer_count());
+  PrepareNativeCode(nanoseconds);
   if (outer_count() == 1 && inner_count() <= tile_ && (!by_rows_ || inner_dims().size() <= 1)) {
     Runner runner(*this, arguments);
     runner.RunTile(0, inner_count());
@@ -350,8 +363,6 @@ void TileProgram::Run(void* const* arguments) const {
   const int64_t pieces = (row + chunk_size - 1) / chunk_size;  // Pieces of a long row.
   const int64_t rows_per_chunk = std::max<int64_t>(1, chunk_size / row);
   const int64_t row_chunks = (rows + rows_per_chunk - 1) / rows_per_chunk;
-  const double nanoseconds =
-      nanoseconds_ * static_cast<double>(inner_count()) * static_cast<double>(outer_count());
   ParallelFor(row_chunks * pieces, nanoseconds, [&](int64_t chunk) {
     const int64_t first = chunk / pieces * rows_per_chunk, piece = chunk % pieces;
     Runner runner(*this, arguments);
@@ -359,9 +370,9 @@ void TileProgram::Run(void* const* arguments) const {
     for (int64_t r = first; r < std::min(rows, first + rows_per_chunk); ++r) {
       if (r / rows_per_outer != outer) runner.SetOuter(outer = r / rows_per_outer);
       const int64_t origin = r % rows_per_outer * row;
-      const int64_t end = std::min(row, (piece + 1) * chunk_size);
-      for (int64_t t = piece * chunk_size; t < end; t += tile_)
-        runner.RunTile(origin + t, std::min(tile_, end - t));
+      const int64_t end = std::min(row, (piece + 1) * chunk_size), tile = runner.tile();
+      for (int64_t t = piece * chunk_size; t < end; t += tile)
+        runner.RunTile(origin + t, std::min(tile, end - t));
     }
   });
 }

@@ -1,0 +1,613 @@
+#include "kernels/cpu/loops/native_emitter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hlo::cpu {
+namespace {
+
+using loops::Value;
+using Xbyak::Zmm;
+
+constexpr int kMaxSlots = 512;
+constexpr int kSlotBytes = 64;
+
+Xbyak::Opmask TailMask() { return Xbyak::Opmask(7); }
+
+}  // namespace
+
+NativeEmitter::NativeEmitter(const loops::LoopProgram& program, const std::vector<NativeLoop::Input>& inputs,
+                             const std::vector<NativeLoop::Output>& outputs)
+    : program_(program), inputs_(inputs), outputs_(outputs), vectors_(kVectors, -1), masks_(kMasks, -1) {}
+
+// --- Analysis.
+
+bool NativeEmitter::Analyse() {
+  const auto steps = program_.steps();
+  for (size_t s = 0; s < steps.size(); ++s) {
+    const Lane lane = steps[s].lane;
+    if (lane == Lane::kC64 || lane == Lane::kC128) return false;
+    nodes_.push_back({lane, static_cast<int>(LaneBytes(lane)), static_cast<Value>(s)});
+  }
+  for (size_t k = 0; k < inputs_.size(); ++k) nodes_[inputs_[k].value].input = static_cast<int>(k);
+  std::vector<bool> needed(steps.size(), false);
+  for (const NativeLoop::Output& output : outputs_) needed[output.value] = true;
+  for (size_t s = steps.size(); s-- > 0;) {
+    for (const Value in : steps[s].operands()) needed[in] = needed[in] || needed[s];
+  }
+  int widest = 1;
+  for (size_t s = 0; s < steps.size(); ++s) {
+    if (!needed[s]) continue;
+    const Step& step = steps[s];
+    widest = std::max(widest, nodes_[s].width);
+    if (step.IsLoad()) {
+      if (nodes_[s].input < 0) return false;
+      continue;
+    }
+    Op op{static_cast<Value>(s), step.in, step.operand_count, &step.operation};
+    if (!Choose(op)) return false;
+    if (nodes_[s].root != static_cast<Value>(s)) continue;
+    has_calls_ |= op.function != nullptr || op.call.function != nullptr;
+    ops_.push_back(op);
+  }
+  lanes_ = kSlotBytes / widest;
+  FindUses();
+  return !ops_.empty();
+}
+
+void NativeEmitter::FindUses() {
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    const int at = static_cast<int>(2 * i);
+    for (int k = 0; k < ops_[i].operand_count; ++k) node(ops_[i].in[k]).uses.push_back(at);
+    for (const NativeLoop::Output& output : outputs_) {
+      if (output.early && nodes_[output.value].root == ops_[i].out) node(output.value).uses.push_back(at + 1);
+    }
+  }
+  for (size_t k = 0; k < outputs_.size(); ++k) {
+    Node& stored = node(outputs_[k].value);
+    if (!outputs_[k].early || stored.input >= 0) stored.uses.push_back(static_cast<int>(2 * ops_.size() + k));
+  }
+}
+
+// Keeps the scalars with the most uses in the registers that no other value needs.
+void NativeEmitter::ChoosePinned() {
+  if (has_calls_) return;
+  std::vector<int> live(2 * ops_.size() + outputs_.size() + 1, 0);
+  std::vector<Value> scalars;
+  for (size_t v = 0; v < nodes_.size(); ++v) {
+    const Node& each = nodes_[v];
+    if (each.uses.empty() || each.is_mask()) continue;
+    if (each.input >= 0 && inputs_[each.input].form == NativeLoop::Form::kScalar) {
+      scalars.push_back(static_cast<Value>(v));
+      continue;
+    }
+    int from = each.uses.front();
+    for (size_t i = 0; i < ops_.size(); ++i) {
+      if (ops_[i].out == static_cast<Value>(v)) from = static_cast<int>(2 * i);
+    }
+    for (int p = from; p <= each.uses.back(); ++p) ++live[p];
+  }
+  const int most = *std::max_element(live.begin(), live.end());
+  std::stable_sort(scalars.begin(), scalars.end(),
+                   [&](Value a, Value b) { return nodes_[a].uses.size() > nodes_[b].uses.size(); });
+  const auto count = std::clamp<int64_t>(kVectors - most - 2, 0, static_cast<int64_t>(scalars.size()));
+  for (int k = 0; k < count; ++k) {
+    nodes_[scalars[k]].reg = kVectors - 1 - k;
+    vectors_[kVectors - 1 - k] = scalars[k];
+  }
+}
+
+// --- Registers and slots.
+
+NativeEmitter::Xmm NativeEmitter::Register(int number, int width) const {
+  const int bytes = lanes_ * width;
+  if (bytes >= 64) return Zmm(number);
+  if (bytes == 32) return Xbyak::Ymm(number);
+  return Xmm(number);
+}
+
+int NativeEmitter::NewSlot() {
+  if (free_slots_.empty()) return slot_count_++;
+  const int slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+int NativeEmitter::NextUse(const Node& node) const {
+  const auto next = std::lower_bound(node.uses.begin(), node.uses.end(), position_);
+  return next == node.uses.end() ? kNever : *next;
+}
+
+// Returns a free register; if there is none, spills the value whose next use is furthest.
+int NativeEmitter::Allocate(std::vector<Value>& owners, int first) {
+  const uint32_t locked = &owners == &vectors_ ? locked_ : locked_masks_;
+  int best = -1, furthest = -1;
+  for (int r = first; r < static_cast<int>(owners.size()); ++r) {
+    if (owners[r] < 0) return r;
+    const Node& owner = nodes_[owners[r]];
+    if ((locked >> r & 1) != 0) continue;
+    const int next = NextUse(owner);
+    if (next > furthest) best = r, furthest = next;
+  }
+  Spill(owners[best]);
+  return best;
+}
+
+void NativeEmitter::Spill(Value value) {
+  Node& spilled = nodes_[value];
+  const bool is_read_again = spilled.input >= 0 && inputs_[spilled.input].reloads;
+  if (spilled.slot < 0 && !is_read_again && NextUse(spilled) != kNever) {
+    spilled.slot = NewSlot();
+    if (spilled.is_mask())
+      kmovq(Slot(spilled.slot), Opmask(spilled.reg));
+    else
+      vmovdqu32(Slot(spilled.slot), Register(spilled.reg, spilled.width));
+  }
+  (spilled.is_mask() ? masks_ : vectors_)[spilled.reg] = -1;
+  spilled.reg = -1;
+}
+
+NativeEmitter::Address NativeEmitter::Memory(int pointer, int width) {
+  const Reg64 index = has_calls_ ? r12 : rcx;
+  Reg64 base = rax;
+  if (pointer < static_cast<int>(pointer_registers_.size()))
+    base = pointer_registers_[pointer];
+  else
+    mov(rax, ptr[(has_calls_ ? rbx : rdi) + 8 * pointer]);
+  return ptr[base + index * width];
+}
+
+void NativeEmitter::LoadElements(const Xmm& to, const Address& from, int width) {
+  if (!masked_) {
+    if (lanes_ * width == 8)
+      vmovq(to, from);
+    else
+      vmovdqu32(to, from);
+    return;
+  }
+  const Xmm masked = to | TailMask() | T_z;
+  switch (width) {
+    case 1:
+      return vmovdqu8(masked, from);
+    case 2:
+      return vmovdqu16(masked, from);
+    case 4:
+      return vmovdqu32(masked, from);
+    default:
+      return vmovdqu64(masked, from);
+  }
+}
+
+void NativeEmitter::StoreElements(const Address& to, const Xmm& from, int width) {
+  if (!masked_) {
+    if (lanes_ * width == 8)
+      vmovq(to, from);
+    else
+      vmovdqu32(to, from);
+    return;
+  }
+  const Address masked = to | TailMask();
+  switch (width) {
+    case 1:
+      return vmovdqu8(masked, from);
+    case 2:
+      return vmovdqu16(masked, from);
+    case 4:
+      return vmovdqu32(masked, from);
+    default:
+      return vmovdqu64(masked, from);
+  }
+}
+
+// Loads an input, or a value from its slot, to the node's register.
+void NativeEmitter::LoadNode(Node& node) {
+  using Form = NativeLoop::Form;
+  const Form form = node.input >= 0 ? inputs_[node.input].form : Form::kScalar;
+  if (node.is_mask()) {
+    if (node.slot >= 0) return kmovq(Opmask(node.reg), Slot(node.slot));
+    const Xmm bytes = Temporary(0, 1);
+    LoadElements(bytes, Memory(node.input, 1), 1);
+    return vptestmb(Opmask(node.reg), bytes, bytes);
+  }
+  const Xmm to = Register(node.reg, node.width);
+  if (form == Form::kCount) {
+    const Reg64 index = has_calls_ ? r12 : rcx;
+    if (node.width == 4) {
+      vpbroadcastd(to, index.cvt32());
+      vpaddd(to, to, Slot(node.slot));
+    } else {
+      vpbroadcastq(to, index);
+      vpaddq(to, to, Slot(node.slot));
+    }
+    return;
+  }
+  if (node.slot >= 0) return vmovdqu32(to, Slot(node.slot));
+  const ElementType type = inputs_[node.input].type;
+  const Xmm loaded = masked_ ? to | TailMask() | T_z : to;
+  if (type == ElementType::kBF16) {
+    vpmovzxwd(loaded, Memory(node.input, 2));
+    vpslld(to, to, 16);
+  } else if (type == ElementType::kF16) {
+    vcvtph2ps(loaded, Memory(node.input, 2));
+  } else {
+    LoadElements(to, Memory(node.input, node.width), node.width);
+  }
+}
+
+NativeEmitter::Xmm NativeEmitter::Use(Value value) {
+  Node& used = node(value);
+  if (used.reg < 0) {
+    const int reg = Allocate(vectors_, 0);
+    used.reg = reg;
+    vectors_[reg] = nodes_[value].root;
+    LoadNode(used);
+  }
+  locked_ |= 1u << used.reg;
+  return Register(used.reg, used.width);
+}
+
+const NativeEmitter::Operand& NativeEmitter::Any(Value value) {
+  Node& used = node(value);
+  const bool is_array = used.input >= 0 && inputs_[used.input].form == NativeLoop::Form::kArray;
+  const bool is_count = used.input >= 0 && inputs_[used.input].form == NativeLoop::Form::kCount;
+  if (used.reg < 0 && used.slot >= 0 && !is_count) {
+    memory_ = Slot(used.slot);
+    return memory_;
+  }
+  if (used.reg < 0 && is_array && !masked_ && used.uses.back() == position_ &&
+      IsStoredAsLane(inputs_[used.input].type) && lanes_ * used.width >= 16) {
+    memory_ = Memory(used.input, used.width);
+    return memory_;
+  }
+  register_ = Use(value);
+  return register_;
+}
+
+NativeEmitter::Opmask NativeEmitter::UseMask(Value value) {
+  Node& used = node(value);
+  if (used.reg < 0) {
+    const int reg = Allocate(masks_, kFirstMask);
+    used.reg = reg;
+    masks_[reg] = nodes_[value].root;
+    LoadNode(used);
+  }
+  locked_masks_ |= 1u << used.reg;
+  return Opmask(used.reg);
+}
+
+NativeEmitter::Xmm NativeEmitter::Define(Value value) {
+  Node& defined = nodes_[value];
+  const int reg = Allocate(vectors_, 0);
+  defined.reg = reg;
+  vectors_[reg] = value;
+  locked_ |= 1u << reg;
+  return Register(reg, defined.width);
+}
+
+NativeEmitter::Opmask NativeEmitter::DefineMask(Value value) {
+  Node& defined = nodes_[value];
+  const int reg = Allocate(masks_, kFirstMask);
+  defined.reg = reg;
+  masks_[reg] = value;
+  locked_masks_ |= 1u << reg;
+  return Opmask(reg);
+}
+
+// Frees the register and the slot of a value without later uses.
+void NativeEmitter::Release(Value value) {
+  Node& released = node(value);
+  if (!released.uses.empty() && released.uses.back() > position_) return;
+  const bool stays = released.input >= 0 && inputs_[released.input].form != NativeLoop::Form::kArray;
+  if (stays) return;
+  if (released.reg >= 0) (released.is_mask() ? masks_ : vectors_)[released.reg] = -1;
+  released.reg = -1;
+  if (released.slot >= 0) free_slots_.push_back(released.slot);
+  released.slot = -1;
+}
+
+void NativeEmitter::EndOperation(const Op& op) {
+  for (int k = 0; k < op.operand_count; ++k) Release(op.in[k]);
+  Release(op.out);
+  locked_ = locked_masks_ = 0;
+}
+
+// --- Constants.
+
+NativeEmitter::Address NativeEmitter::Constant(int width, uint64_t bits) {
+  Xbyak::Label& label = constants_[{width, bits}];
+  return width == kSlotBytes ? ptr[rip + label] : ptr_b[rip + label];
+}
+
+NativeEmitter::Address NativeEmitter::OnesInBytes() { return Constant(kSlotBytes, 0); }
+
+void NativeEmitter::EmitConstants() {
+  align(kSlotBytes);
+  // Blocks are ones in bytes, or an iota of elements of a width.
+  for (auto& [key, label] : constants_) {
+    const auto& [width, bits] = key;
+    if (width != kSlotBytes) continue;
+    L(label);
+    for (uint32_t i = 0; bits == 0 && i < kSlotBytes; ++i) db(1);
+    for (uint32_t i = 0; bits == 4 && i < 16; ++i) dd(i);
+    for (uint32_t i = 0; bits == 8 && i < 8; ++i) dq(i);
+  }
+  for (auto& [key, label] : constants_) {
+    const auto& [width, bits] = key;
+    if (width == kSlotBytes) continue;
+    L(label);
+    if (width == 4)
+      dd(static_cast<uint32_t>(bits));
+    else
+      dq(bits);
+  }
+}
+
+// --- Code.
+
+// Writes a scalar to all lanes of its register or slot, or the first values of an iota to its slot.
+void NativeEmitter::SplatInput(const NativeLoop::Input& input, Node& node) {
+  const bool counts = input.form == NativeLoop::Form::kCount;
+  const int reg = node.reg >= 0 ? node.reg : kVectors;
+  if (node.reg < 0) node.slot = NewSlot();
+  mov(rax, ptr[(has_calls_ ? rbx : rdi) + 8 * nodes_[input.value].input]);
+  const Zmm to(reg);
+  if (node.is_mask()) {
+    movzx(eax, byte[rax]);
+    neg(rax);
+    mov(Slot(node.slot), rax);
+    return;
+  }
+  if (input.type == ElementType::kBF16) {
+    movzx(eax, word[rax]);
+    shl(eax, 16);
+    vpbroadcastd(to, eax);
+  } else if (input.type == ElementType::kF16) {
+    movzx(eax, word[rax]);
+    vmovd(Xmm(reg), eax);
+    vcvtph2ps(Xmm(reg), Xmm(reg));
+    vpbroadcastd(to, Xmm(reg));
+  } else if (node.width == 1) {
+    vpbroadcastb(to, byte[rax]);
+  } else if (node.width == 2) {
+    vpbroadcastw(to, word[rax]);
+  } else if (node.width == 4) {
+    vpbroadcastd(to, dword[rax]);
+    if (counts) vpaddd(to, to, Constant(kSlotBytes, 4));
+  } else {
+    vpbroadcastq(to, qword[rax]);
+    if (counts) vpaddq(to, to, Constant(kSlotBytes, 8));
+  }
+  if (node.slot >= 0) vmovdqu32(Slot(node.slot), to);
+}
+
+void NativeEmitter::StoreOutput(size_t output) {
+  const auto& [value, type, early] = outputs_[output];
+  const int pointer = static_cast<int>(inputs_.size() + output);
+  if (node(value).is_mask()) {
+    const Opmask mask = UseMask(value);
+    const Xmm bytes = Temporary(0, 1);
+    vmovdqu8(bytes | mask | T_z, OnesInBytes());
+    StoreElements(Memory(pointer, 1), bytes, 1);
+  } else {
+    const Xmm from = Use(value);
+    if (type == ElementType::kBF16) {
+      vpsrld(Temporary(0, 4), from, 16);
+      vpmovdw(Temporary(1, 2), Temporary(0, 4));
+      StoreElements(Memory(pointer, 2), Temporary(1, 2), 2);
+    } else if (type == ElementType::kF16) {
+      vcvtps2ph(Temporary(0, 2), from, 0);
+      StoreElements(Memory(pointer, 2), Temporary(0, 2), 2);
+    } else {
+      StoreElements(Memory(pointer, node(value).width), from, node(value).width);
+    }
+  }
+  Release(value);
+  locked_ = locked_masks_ = 0;
+}
+
+void NativeEmitter::Emit(const Op& op) {
+  if (op.function != nullptr)
+    EmitFunction(op);
+  else if (op.call.function != nullptr)
+    EmitCall(op);
+  else
+    (this->*op.emitter)(op);
+  EndOperation(op);
+}
+
+// Moves all values that are needed later to slots, because functions may change every vector register.
+void NativeEmitter::SpillAll() {
+  for (const Value value : vectors_) {
+    if (value >= 0) Spill(value);
+  }
+  for (const Value value : masks_) {
+    if (value >= 0) Spill(value);
+  }
+}
+
+// Calls a function on tiles, with operands and results on the stack.
+void NativeEmitter::EmitCall(const Op& op) {
+  std::vector<int> own;
+  std::array<int, 3> slots{};
+  for (int k = 0; k < op.operand_count; ++k) {
+    Node& used = node(op.in[k]);
+    const bool is_count = used.input >= 0 && inputs_[used.input].form == NativeLoop::Form::kCount;
+    if (!used.is_mask() && used.slot >= 0 && !is_count) {
+      slots[k] = used.slot;
+      continue;
+    }
+    own.push_back(slots[k] = NewSlot());
+    if (used.is_mask()) {
+      const Opmask mask = UseMask(op.in[k]);
+      vmovdqu8(Temporary(0, 1) | mask | T_z, OnesInBytes());
+      vmovdqu32(Slot(slots[k]), Temporary(0, 1));
+    } else {
+      const Xmm from = Use(op.in[k]);
+      vmovdqu32(Slot(slots[k]), from);
+    }
+  }
+  ++position_;  // Operands without later uses need no slot.
+  SpillAll();
+  --position_;
+  if (arguments_ < 0) arguments_ = slot_count_++;
+  for (int k = 0; k < op.operand_count; ++k) {
+    lea(rax, Slot(slots[k]));
+    mov(ptr[rsp + (64 * arguments_ + 8 * k)], rax);
+  }
+  const int result = NewSlot();
+  if (masked_) {
+    mov(rdi, r13);
+    sub(rdi, r12);
+  } else {
+    mov(edi, lanes_);
+  }
+  lea(rsi, Slot(result));
+  lea(rdx, Slot(arguments_));
+  mov(rcx, op.call.parameter);
+  CallFunction(op.call.function);
+  if (masked_) SetTailMask();
+  for (const int slot : own) free_slots_.push_back(slot);
+  Node& out = nodes_[op.out];
+  if (!out.is_mask()) {
+    out.slot = result;
+    return;
+  }
+  const Opmask mask = DefineMask(op.out);
+  const Xmm bytes = Temporary(0, 1);
+  vmovdqu32(bytes, Slot(result));
+  vptestmb(mask, bytes, bytes);
+  free_slots_.push_back(result);
+}
+
+// Calls a function on one or two vectors, which are padded with ones.
+void NativeEmitter::EmitFunction(const Op& op) {
+  const int width = nodes_[op.out].width;
+  const bool pads = masked_ || lanes_ * width < kSlotBytes;
+  const Opmask mask = masked_ ? TailMask() : k1;
+  if (pads && !masked_) {
+    mov(eax, (1 << lanes_) - 1);
+    kmovq(k1, rax);
+  }
+  std::array<Zmm, 2> in{Zmm(0), Zmm(0)};
+  for (int k = 0; k < op.operand_count; ++k) in[k] = Zmm(Use(op.in[k]).getIdx());
+  ++position_;
+  SpillAll();
+  --position_;
+  // The operands are moved by way of temporary registers, because their own may be in the other order.
+  const Zmm ones(kVectors + 2);
+  if (pads) {
+    if (width == 4)
+      vpbroadcastd(ones, dword[rip + constants_[{4, 0x3f800000u}]]);
+    else
+      vpbroadcastq(ones, qword[rip + constants_[{8, 0x3ff0000000000000u}]]);
+  }
+  const auto pass = [&](const Zmm& to, const Zmm& from) {
+    if (!pads)
+      vmovdqa32(to, from);
+    else if (width == 4)
+      vpblendmd(to | mask, ones, from);
+    else
+      vpblendmq(to | mask, ones, from);
+  };
+  if (op.operand_count == 2) {
+    pass(Zmm(kVectors), in[1]);
+    pass(Zmm(0), in[0]);
+    vmovdqa32(Zmm(1), Zmm(kVectors));
+  } else if (pads || in[0].getIdx() != 0) {
+    pass(Zmm(0), in[0]);
+  }
+  mov(rax, reinterpret_cast<uint64_t>(op.function));
+  call(rax);
+  if (masked_) SetTailMask();
+  locked_ = 0;
+  Define(op.out);  // All registers are free, so that this is the first.
+}
+
+void NativeEmitter::EmitBody(bool masked) {
+  masked_ = masked;
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    position_ = static_cast<int>(2 * i);
+    Emit(ops_[i]);
+    ++position_;
+    for (size_t k = 0; k < outputs_.size(); ++k) {
+      if (outputs_[k].early && nodes_[outputs_[k].value].root == ops_[i].out) StoreOutput(k);
+    }
+  }
+  for (size_t k = 0; k < outputs_.size(); ++k) {
+    position_ = static_cast<int>(2 * ops_.size() + k);
+    if (!outputs_[k].early || node(outputs_[k].value).input >= 0) StoreOutput(k);
+  }
+  // Scalars may be in registers that are not theirs in the next iteration.
+  for (size_t r = 0; r < vectors_.size(); ++r) {
+    if (vectors_[r] < 0 || nodes_[vectors_[r]].slot < 0) continue;
+    nodes_[vectors_[r]].reg = -1;
+    vectors_[r] = -1;
+  }
+  for (Value& value : masks_) {
+    if (value >= 0) nodes_[value].reg = -1;
+    value = -1;
+  }
+}
+
+// Sets the mask of the elements of the last iteration, which is not full.
+void NativeEmitter::SetTailMask() {
+  mov(rax, has_calls_ ? r13 : rsi);
+  sub(rax, has_calls_ ? r12 : rcx);
+  bzhi(rax, qword[rip + constants_[{8, ~uint64_t{0}}]], rax);
+  kmovq(TailMask(), rax);
+}
+
+std::unique_ptr<const MachineCode> NativeEmitter::Make() {
+  if (!Analyse()) return nullptr;
+  ChoosePinned();
+  const Reg64 table = has_calls_ ? rbx : rdi, index = has_calls_ ? r12 : rcx, count = has_calls_ ? r13 : rsi;
+  push(rbp);
+  mov(rbp, rsp);
+  for (const Reg64& saved : {rbx, r12, r13, r14, r15}) push(saved);
+  const size_t frame = getSize() + 3;
+  sub(rsp, 0x7fffffff);
+  and_(rsp, -kSlotBytes);
+  if (has_calls_) {
+    mov(table, rdi);
+    mov(count, rsi);
+  }
+  const size_t pointers = inputs_.size() + outputs_.size();
+  for (const Reg64& reg : has_calls_ ? std::vector<Reg64>{r14, r15}
+                                     : std::vector<Reg64>{rdx, r8, r9, r10, r11, rbx, r12, r13, r14, r15}) {
+    if (pointer_registers_.size() == pointers) break;
+    mov(reg, ptr[table + 8 * static_cast<int>(pointer_registers_.size())]);
+    pointer_registers_.push_back(reg);
+  }
+  for (const NativeLoop::Input& input : inputs_) {
+    if (input.form != NativeLoop::Form::kArray && !node(input.value).uses.empty())
+      SplatInput(input, nodes_[input.value]);
+  }
+  Xbyak::Label loop, tail, end;
+  xor_(index.cvt32(), index.cvt32());
+  cmp(count, lanes_);
+  jl(tail, T_NEAR);
+  align(32);
+  L(loop);
+  EmitBody(false);
+  add(index, lanes_);
+  lea(rax, ptr[index + lanes_]);
+  cmp(rax, count);
+  jle(loop, T_NEAR);
+  L(tail);
+  cmp(index, count);
+  je(end, T_NEAR);
+  SetTailMask();
+  EmitBody(true);
+  L(end);
+  vzeroupper();
+  lea(rsp, ptr[rbp - 40]);
+  for (const Reg64& saved : {r15, r14, r13, r12, rbx}) pop(saved);
+  pop(rbp);
+  ret();
+  EmitConstants();
+  if (slot_count_ > kMaxSlots) return nullptr;
+  rewrite(frame, static_cast<uint64_t>(slot_count_) * kSlotBytes, 4);
+  return Assembler::Finish();
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,143 @@
+#pragma once
+// This file emits the code of one loop: it assigns the values of a loop program to vector and mask registers
+// and to slots on the stack. native_operations.cc emits the operations.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "kernels/cpu/elementwise/tile_ops.h"
+#include "kernels/cpu/loops/native_loop.h"
+#include "kernels/cpu/native/assembler.h"
+
+namespace hlo::cpu {
+
+class NativeEmitter : private Assembler {
+ public:
+  NativeEmitter(const loops::LoopProgram& program, const std::vector<NativeLoop::Input>& inputs,
+                const std::vector<NativeLoop::Output>& outputs);
+
+  // Returns the function, or null if the program is not supported.
+  std::unique_ptr<const MachineCode> Make();
+
+ private:
+  using Xmm = Xbyak::Xmm;
+  using Opmask = Xbyak::Opmask;
+  using Operand = Xbyak::Operand;
+  using Reg64 = Xbyak::Reg64;
+  using Address = Xbyak::Address;
+  using Value = loops::Value;
+  using Step = loops::LoopProgram::Step;
+
+  struct Op;
+  // Emits an operation whose operands are in registers or, the last one, in memory.
+  using Simple = void (*)(Xbyak::CodeGenerator& to, const Xmm& out, const Xmm& a, const Operand& b);
+  using Emitter = void (NativeEmitter::*)(const Op& op);
+  struct Op {
+    Value out;
+    std::array<Value, 3> in;
+    int operand_count;
+    const loops::Operation* operation;
+    // One of these: code in place, a function on vectors, or a function on tiles.
+    Emitter emitter = nullptr;
+    Simple simple = nullptr;
+    const void* function = nullptr;
+    TileCall call = {};
+  };
+  struct Node {
+    Lane lane;
+    int width;              // Bytes of a lane.
+    Value root;             // The value with the same bits, or itself.
+    int input = -1;         // The index of the input.
+    std::vector<int> uses;  // Positions in the code, ascending.
+    // Where the value is: in a register, in a slot of the stack.
+    int reg = -1, slot = -1;
+    bool is_mask() const { return lane == Lane::kPred; }
+  };
+  // Registers that values may use; the others are temporary.
+  static constexpr int kVectors = 29, kFirstMask = 3, kMasks = 7;
+  static constexpr int kNever = 1 << 30;
+
+  // --- native_emitter.cc
+  bool Analyse();
+  void FindUses();
+  void ChoosePinned();
+  void EmitBody(bool masked);
+  void EmitConstants();
+  void SplatInput(const NativeLoop::Input& input, Node& node);
+  void StoreOutput(size_t output);
+  void Emit(const Op& op);
+  void EmitCall(const Op& op);
+  void EmitFunction(const Op& op);
+  void SpillAll();
+  void SetTailMask();
+
+  // Returns the register of a number for a value whose lanes have `width` bytes.
+  Xmm Register(int number, int width) const;
+  Xmm Temporary(int number, int width) const { return Register(kVectors + number, width); }
+  Address Slot(int slot) { return ptr[rsp + 64 * slot]; }
+  Address Memory(int pointer, int width);
+  int NewSlot();
+  int NextUse(const Node& node) const;
+  int Allocate(std::vector<Value>& owners, int first);
+  void Spill(Value value);
+  void LoadNode(Node& node);
+  Xmm Use(Value value);
+  // Returns an operand in memory or in a register.
+  const Operand& Any(Value value);
+  Opmask UseMask(Value value);
+  Xmm Define(Value value);
+  Opmask DefineMask(Value value);
+  void Release(Value value);
+  void EndOperation(const Op& op);
+  void LoadElements(const Xmm& to, const Address& from, int width);
+  void StoreElements(const Address& to, const Xmm& from, int width);
+  Node& node(Value value) { return nodes_[nodes_[value].root]; }
+
+  // Constants in memory; vectors of words are read by broadcasting operands.
+  Address Constant(int width, uint64_t bits);
+  Address OnesInBytes();
+
+  // --- native_operations.cc
+  bool Choose(Op& op);
+  bool ChooseScalar(Op& op);
+  bool ChooseConvert(Op& op);
+  void EmitSimple(const Op& op);
+  void EmitMask(const Op& op);
+  void EmitCompare(const Op& op);
+  void EmitSelect(const Op& op);
+  void EmitExtreme(const Op& op);
+  void EmitSigns(const Op& op);
+  void EmitIntegral(const Op& op);
+  void EmitIsFinite(const Op& op);
+  void EmitRound(const Op& op);
+  void EmitBitsOfBF16(const Op& op);
+  void EmitConvert(const Op& op);
+  void EmitFloatToInteger(const Op& op);
+  void EmitToPred(const Op& op);
+  void EmitFromPred(const Op& op);
+  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, Lane lane);
+  void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed);
+  void RoundToBF16(const Xmm& value);
+
+  const loops::LoopProgram& program_;
+  const std::vector<NativeLoop::Input>& inputs_;
+  const std::vector<NativeLoop::Output>& outputs_;
+  std::vector<Node> nodes_;
+  std::vector<Op> ops_;
+  std::vector<Value> vectors_, masks_;  // The value in each register, or -1.
+  std::vector<int> free_slots_;
+  std::vector<Reg64> pointer_registers_;
+  std::map<std::pair<int, uint64_t>, Xbyak::Label> constants_;
+  int lanes_ = 0;  // Elements of an iteration.
+  int slot_count_ = 0;
+  int position_ = 0;
+  uint32_t locked_ = 0, locked_masks_ = 0;
+  bool has_calls_ = false, masked_ = false;
+  int arguments_ = -1;                         // The slot of a call's operand pointers.
+  Address memory_{0, false, Xbyak::RegExp()};  // The results of Any.
+  Xmm register_;
+};
+
+}  // namespace hlo::cpu

@@ -1,0 +1,57 @@
+#pragma once
+// This file compiles loop programs to native code (x86-64 with AVX-512): one loop whose values stay in vector
+// registers.
+//
+// A vector iteration computes as many consecutive elements as a register holds of the widest lane. It reads
+// all elements at its positions before it stores to an argument that a load may alias, and iterations run in
+// order. A program may overwrite elements that it loads only at the same position (LoopProgram::LastUse), so
+// that the results are those of tile programs. Accesses that are not contiguous are gathered before the code
+// runs, and scattered after it, a tile at a time.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/native/machine_code.h"
+#include "loops/loop_program.h"
+
+namespace hlo::cpu {
+
+class NativeLoop {
+ public:
+  // How a load reads its elements through a pointer: contiguous ones, the same one at all positions, or an
+  // iota that starts with the element.
+  enum class Form : uint8_t { kArray, kScalar, kCount };
+  struct Input {
+    loops::Value value;
+    Form form;
+    ElementType type;  // Stored as lanes, bf16 or f16.
+    bool reloads;      // True if no store overwrites the elements, so that they may be read again later.
+  };
+  struct Output {
+    loops::Value value;
+    ElementType type;  // Stored as lanes, bf16 or f16.
+    bool early;        // True if the value may be stored as soon as it is computed.
+  };
+
+  // Returns true if inputs and outputs may have this type.
+  static bool Supports(ElementType type);
+  // Returns nullptr if the machine or an operation is not supported. The program is only read during the
+  // call.
+  static std::unique_ptr<const NativeLoop> Compile(const loops::LoopProgram& program,
+                                                   const std::vector<Input>& inputs,
+                                                   const std::vector<Output>& outputs);
+  // Computes n elements. The pointers are those of the inputs, then those of the outputs.
+  void Run(void* const* pointers, int64_t n) const { function_(pointers, n); }
+
+ private:
+  using Function = void(void* const* pointers, int64_t n);
+  explicit NativeLoop(std::unique_ptr<const MachineCode> code)
+      : code_(std::move(code)), function_(code_->At<Function>()) {}
+
+  std::unique_ptr<const MachineCode> code_;
+  Function* function_;
+};
+
+}  // namespace hlo::cpu

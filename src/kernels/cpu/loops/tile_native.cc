@@ -1,0 +1,241 @@
+// This file runs tile programs as native code: it resolves accesses to pointers, gathers elements that are
+// not contiguous, and scatters results.
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/chains/chain_fold.h"
+#include "kernels/cpu/loops/tile_program.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Compilation takes about as long.
+constexpr int64_t kCompileNanoseconds = 100'000;
+std::atomic<int64_t> delay = kCompileNanoseconds;
+constexpr int64_t kLongestTile = 16 << 10;
+constexpr int64_t kSlotAlignment = 64;
+
+}  // namespace
+
+int64_t SetNativeCodeDelay(int64_t nanoseconds) { return delay.exchange(nanoseconds); }
+
+void TileProgram::AllowNativeCode(MayAlias may_alias) {
+  if (FindNativeIsa() < NativeIsa::kAvx512 || is_copy_ || (small_.has_value() && delay > 0)) return;
+  // Chains round to bf16 faster.
+  const auto rounds = [&](const Step& step) {
+    const ChainOperation operation = step.access < 0 ? ChainOperationOf(step.call) : ChainOperation{};
+    return operation.rounds || operation.kind == ChainOperation::Kind::kRound;
+  };
+  if (delay > 0 && is_direct_ && std::any_of(steps_.begin(), steps_.end(), rounds)) return;
+  auto native = std::make_shared<Native>();
+  for (const Stored& stored : stored_) {
+    bool early = true;
+    for (const Step& step : steps_) {
+      for (int32_t a = step.access; a >= 0; a = accesses()[a].next) {
+        if (!accesses()[a].IsArray() ||
+            !may_alias(accesses()[a].argument, accesses()[stored.access].argument))
+          continue;
+        early = false;
+        native->overwritten.push_back(a);
+      }
+    }
+    native->early.push_back(early);
+  }
+  native_ = std::move(native);
+}
+
+void TileProgram::PrepareNativeCode(double nanoseconds) const {
+  Native* native = native_.get();
+  if (native == nullptr || native->started.load(std::memory_order_relaxed)) return;
+  const int64_t spent = native->nanoseconds.fetch_add(static_cast<int64_t>(nanoseconds));
+  if (static_cast<double>(spent) + nanoseconds < static_cast<double>(delay) || native->started.exchange(true))
+    return;
+  if (CompileNative(*native)) native->is_ready.store(true, std::memory_order_release);
+}
+
+const TileProgram::Native* TileProgram::ReadyNative() const {
+  return native_ != nullptr && native_->is_ready.load(std::memory_order_acquire) ? native_.get() : nullptr;
+}
+
+// Chooses how a load reaches the code.
+TileProgram::Native::Read TileProgram::NativeReadOf(const Step& step, Native& native) const {
+  using Kind = Native::Read::Kind;
+  const Access& access = accesses()[step.access];
+  const bool in_row = by_rows_ && yields().empty() && access.IsRegular();
+  const bool widens = step.call.function != nullptr && !NativeLoop::Supports(access.type);
+  Native::Read read{Kind::kTile, NativeLoop::Form::kArray, step.access, step.out};
+  if (widens) read.widen = step.call;
+  if (!access.IsArray()) {
+    const bool counts = access.argument == Access::kIota && LaneBytes(lane(step.out)) >= 4 &&
+                        lane(step.out) != Lane::kF32 && lane(step.out) != Lane::kF64;
+    if (access.argument == Access::kIota && patterns_[step.access] == Pattern::kScalar) {
+      read.kind = Kind::kIota;
+      read.form = NativeLoop::Form::kScalar;
+    } else if (counts && !access.inner.empty() && access.inner.back() == 1 &&
+               (inner_dims().size() == 1 || in_row)) {
+      read.kind = Kind::kIota;
+      read.form = NativeLoop::Form::kCount;
+    }
+  } else if (patterns_[step.access] == Pattern::kScalar ||
+             (patterns_[step.access] == Pattern::kStrided && in_row && access.inner.back() == 0)) {
+    if (access.IsRegular()) {
+      read.kind = Kind::kMemory;
+      read.form = NativeLoop::Form::kScalar;
+    }
+  } else if (!widens && patterns_[step.access] == Pattern::kDense && access.IsRegular()) {
+    read.kind = Kind::kMemory;
+  } else if (!widens && in_row && access.inner.back() == 1) {
+    read.kind = Kind::kMemory;
+  } else if (!widens && IsDenseInTile(step.access)) {
+    read.kind = Kind::kRow;
+    read.row = DirectRead(step.out);
+  }
+  if (read.kind == Kind::kTile) read.is_periodic = IsPeriodic(step.access);
+  if (read.kind == Kind::kTile || read.kind == Kind::kIota) read.slot = native.slot_count++;
+  if (widens) read.wide_slot = native.slot_count++;
+  return read;
+}
+
+bool TileProgram::CompileNative(Native& native) const {
+  std::vector<NativeLoop::Input> inputs;
+  std::vector<NativeLoop::Output> outputs;
+  std::vector<ElementType> lane_types;
+  int64_t widest = 1;
+  // An unsigned type or float of the lane, for tiles in lane types.
+  const auto lane_type = [&](TileValue value) {
+    switch (lane(value)) {
+      case Lane::kPred:
+        return ElementType::kPred;
+      case Lane::kF32:
+        return ElementType::kF32;
+      case Lane::kF64:
+        return ElementType::kF64;
+      default:
+        return LaneBytes(lane(value)) == 1   ? ElementType::kU8
+               : LaneBytes(lane(value)) == 2 ? ElementType::kU16
+               : LaneBytes(lane(value)) == 4 ? ElementType::kU32
+                                             : ElementType::kU64;
+    }
+  };
+  for (const Step& step : steps_) {
+    widest = std::max(widest, LaneBytes(lane(step.out)));
+    if (step.access < 0) continue;
+    const Native::Read read = NativeReadOf(step, native);
+    const auto& overwritten = native.overwritten;
+    const bool reloads = read.kind == Native::Read::Kind::kTile ||
+                         std::find(overwritten.begin(), overwritten.end(), step.access) == overwritten.end();
+    const bool is_lane = read.widen.function != nullptr || !accesses()[step.access].IsArray();
+    inputs.push_back(
+        {step.out, read.form, is_lane ? lane_type(step.out) : accesses()[step.access].type, reloads});
+    native.reads.push_back(read);
+  }
+  for (size_t k = 0; k < stored_.size(); ++k) {
+    const Stored& stored = stored_[k];
+    const ElementType type = accesses()[stored.access].type;
+    const bool narrows = !NativeLoop::Supports(type), dense = patterns_[stored.access] == Pattern::kDense;
+    Native::Write write{stored.value, stored.access};
+    if (narrows) write.narrow = stored.narrow;
+    if (narrows || !dense) write.slot = native.slot_count++;
+    if (narrows && !dense) write.narrow_slot = native.slot_count++;
+    outputs.push_back(
+        {stored.value, narrows ? lane_type(stored.value) : type, native.early[k] || write.slot >= 0});
+    native.writes.push_back(write);
+  }
+  for (const TileValue value : yields()) {
+    native.writes.push_back({value, -1, native.slot_count++});
+    outputs.push_back({value, lane_type(value), true});
+  }
+  native.tile = tile_;
+  if (yields().empty() && LargestTile() >= tile_) {
+    const int64_t largest =
+        LargestTile() < kLongestTile / 16 ? tile_ : TileLength(kLongestTile, native.slot_count * widest);
+    native.tile = std::max(tile_, largest);
+    if (native.tile > period_) native.tile -= native.tile % period_;
+  }
+  native.slot_bytes = (native.tile * widest + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
+  native.code = NativeLoop::Compile(source_, inputs, outputs);
+  return native.code != nullptr;
+}
+
+int64_t TileProgram::Runner::tile() const { return native_ != nullptr ? native_->tile : program_.tile_; }
+
+std::byte* TileProgram::Runner::NativeSlot(int32_t slot) const {
+  return scratch_ + program_.register_bytes_ * program_.register_count_ + native_->slot_bytes * slot;
+}
+
+// Returns the pointer through which the code reads an input.
+const std::byte* TileProgram::Runner::NativePointer(size_t number, int64_t begin, int64_t n) {
+  using Kind = Native::Read::Kind;
+  const Native::Read& read = native_->reads[number];
+  const Access& access = program_.access(read.access);
+  if (read.kind == Kind::kRow) return RowOf(read.row, begin, n);
+  const std::byte* at = nullptr;
+  if (read.kind == Kind::kTile) {
+    const int64_t phase = begin % program_.period_;
+    if (read.is_periodic && phase == native_phase_ && n <= native_periodic_count_)
+      return static_cast<const std::byte*>(native_pointers_[number]);
+    at = program_.Read(read.access, arguments_, base_.data(), begin, n, NativeSlot(read.slot));
+  } else {
+    const int64_t place = program_.PlaceOf(read.access, base_.data(), begin);
+    if (read.kind == Kind::kIota) {
+      FillIota(program_.lane(read.value), 1, NativeSlot(read.slot), place, 0);
+      return NativeSlot(read.slot);
+    }
+    at = static_cast<const std::byte*>(arguments_[access.argument]) + place * ByteCount(access.type);
+  }
+  if (read.widen.function == nullptr) return at;
+  const void* in[] = {at};
+  std::byte* wide = NativeSlot(read.wide_slot);
+  read.widen.function(read.form == NativeLoop::Form::kScalar ? 1 : n, wide, in, read.widen.parameter);
+  return wide;
+}
+
+void TileProgram::Runner::RunNative(int64_t begin, int64_t n) {
+  const Native& native = *native_;
+  size_t k = 0;
+  for (; k < native.reads.size(); ++k)
+    native_pointers_[k] = const_cast<std::byte*>(NativePointer(k, begin, n));
+  if (program_.period_ > 1 && (n > native_periodic_count_ || begin % program_.period_ != native_phase_)) {
+    native_phase_ = begin % program_.period_;
+    native_periodic_count_ = n;
+  }
+  for (const Native::Write& write : native.writes) {
+    if (write.slot >= 0) {
+      native_pointers_[k++] = NativeSlot(write.slot);
+      if (write.access < 0) pointers_[write.value] = NativeSlot(write.slot);
+      continue;
+    }
+    const Access& access = program_.access(write.access);
+    native_pointers_[k++] = static_cast<std::byte*>(arguments_[access.argument]) +
+                            (base_[write.access] + begin) * ByteCount(access.type);
+  }
+  native.code->Run(native_pointers_.data(), n);
+  for (const Native::Write& write : native.writes) {
+    if (write.slot < 0 || write.access < 0) continue;
+    const Access& access = program_.access(write.access);
+    const std::byte* from = NativeSlot(write.slot);
+    if (write.narrow.function != nullptr) {
+      const void* in[] = {from};
+      std::byte* to = write.narrow_slot >= 0 ? NativeSlot(write.narrow_slot)
+                                             : static_cast<std::byte*>(arguments_[access.argument]) +
+                                                   (base_[write.access] + begin) * ByteCount(access.type);
+      write.narrow.function(n, to, in, write.narrow.parameter);
+      from = to;
+      if (write.narrow_slot < 0) continue;
+    }
+    program_.Write(access, false, arguments_, base_[write.access], begin, n, from);
+  }
+}
+
+void TileProgram::Runner::FoldNative(int64_t begin, int64_t end, ChainFold& fold) {
+  fold.Begin();
+  for (const int64_t tile = std::min(program_.tile_, ChainFold::kLongest); begin < end; begin += tile) {
+    const int64_t n = std::min(tile, end - begin);
+    RunNative(begin, n);
+    fold.BeginTile(n);
+    fold.AddTile(static_cast<const float*>(yielded(0)), n);
+  }
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,416 @@
+// Tests native loops against tile functions: the same bits for every operation and type, no access beyond the
+// elements, and random programs with all kinds of accesses.
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/cpu/loops/native_loop.h"
+#include "kernels/cpu/loops/tile_program.h"
+#include "types/dispatch.h"
+
+namespace hlo::native_loops_test {
+namespace {
+
+using cpu::NativeLoop;
+using loops::Access;
+using loops::Lane;
+using loops::LoopProgram;
+using loops::Operation;
+using loops::Value;
+
+constexpr int64_t kMost = 70, kGuard = 64;
+constexpr std::byte kGuardByte{0xa5};
+constexpr ElementType kTypes[] = {ElementType::kPred, ElementType::kS4,  ElementType::kU4,  ElementType::kS8,
+                                  ElementType::kU8,   ElementType::kS16, ElementType::kU16, ElementType::kS32,
+                                  ElementType::kU32,  ElementType::kS64, ElementType::kU64, ElementType::kF16,
+                                  ElementType::kBF16, ElementType::kF32, ElementType::kF64};
+
+using Bytes = std::vector<std::byte>;
+
+// Returns random elements, half of which are special: near zero, near the ends of the range, near powers of
+// two, infinities and NaNs.
+Bytes RandomElements(ElementType type, int64_t count, std::mt19937& random) {
+  return DispatchType(type, [&]<ElementType kType>() {
+    using T = Native<kType>;
+    Bytes bytes(static_cast<size_t>(count) * sizeof(T));
+    const int64_t bits = BitWidth(type);
+    for (size_t i = 0; i < bytes.size(); i += sizeof(T)) {
+      T element{};
+      uint64_t word = random() | uint64_t{random()} << 32;
+      const int64_t shift = static_cast<int64_t>(random() % static_cast<uint32_t>(bits));
+      switch (random() % 6) {
+        case 0:
+          word = random() % 4 - 2;
+          break;
+        case 1:
+          word = (uint64_t{1} << shift) + random() % 3 - 1;
+          break;
+        case 2:
+          word = ~word >> (64 - bits) << shift;
+          break;
+        default:
+          break;
+      }
+      if constexpr (std::is_same_v<T, bool>) {
+        element = (word & 1) != 0;
+      } else if constexpr (std::is_integral_v<T>) {
+        const int unused = static_cast<int>(8 * sizeof(T) - bits);
+        element = static_cast<T>(static_cast<T>(static_cast<T>(word) << unused) >> unused);
+      } else if constexpr (std::is_floating_point_v<T>) {
+        const double numbers[] = {0.0,          -0.0,         0.5,           -0.5,         1.5,     2.5,
+                                  -3.7,         127.5,        -128.9,        255.9,        32767.5, 65536.0,
+                                  2147483520.0, 2147483647.0, -2147483649.0, 4294967295.5, 9.3e18,  -9.3e18,
+                                  1.9e19,       1e-310,       -1e-40,        3e38,         1e300,   HUGE_VAL,
+                                  -HUGE_VAL,    NAN,          -NAN};
+        if (random() % 2 == 0)
+          element = static_cast<T>(numbers[random() % std::size(numbers)]);
+        else
+          std::memcpy(&element, &word, sizeof element);
+        // Instructions make NaNs quiet at different times.
+        if (element != element) element += element;
+      } else if constexpr (requires { T::format(); }) {
+        element = T::FromFloat(std::bit_cast<float>(static_cast<uint32_t>(word)));
+        if (random() % 2 == 0)
+          element = T::FromFloat(static_cast<float>(static_cast<int>(random() % 600) - 300) / 4);
+      }
+      std::memcpy(bytes.data() + i, &element, sizeof(T));
+    }
+    return bytes;
+  });
+}
+
+// Copies the first bytes to the end of a guarded area.
+struct Guarded {
+  Guarded(int64_t bytes, const Bytes* from)
+      : all(static_cast<size_t>(bytes + 2 * kGuard), kGuardByte), count(bytes) {
+    if (from != nullptr) std::memcpy(at(), from->data(), static_cast<size_t>(bytes));
+  }
+  std::byte* at() { return all.data() + kGuard; }
+  bool IsIntact() const {
+    const auto is_guard = [](std::byte b) { return b == kGuardByte; };
+    return std::all_of(all.begin(), all.begin() + kGuard, is_guard) &&
+           std::all_of(all.begin() + kGuard + count, all.end(), is_guard);
+  }
+  Bytes all;
+  int64_t count;
+};
+
+std::string Describe(const Operation& operation) {
+  std::string text = std::to_string(static_cast<int>(operation.kind)) + " opcode " +
+                     std::string(Name(operation.opcode)) + " " + std::string(Name(operation.from)) + " to " +
+                     std::string(Name(operation.to));
+  if (operation.kind == Operation::Kind::kCompare)
+    text += " direction " + std::to_string(static_cast<int>(operation.direction)) +
+            (operation.total_order ? " total" : "");
+  return text;
+}
+
+// Compares an operation on arrays of these types with its tile function.
+void Compare(const Operation& operation, const std::vector<ElementType>& from, Lane result) {
+  SCOPED_TRACE(Describe(operation));
+  const int64_t dims[] = {kMost};
+  LoopProgram program({}, dims);
+  std::vector<Value> values;
+  std::vector<NativeLoop::Input> inputs;
+  std::mt19937 random(static_cast<uint32_t>(from.size()));
+  std::vector<Bytes> elements, lanes;
+  for (size_t k = 0; k < from.size(); ++k) {
+    values.push_back(program.Load({.argument = static_cast<int32_t>(k), .type = from[k], .inner = {1}}));
+    inputs.push_back({values.back(), NativeLoop::Form::kArray, from[k], k % 2 == 0});
+    elements.push_back(RandomElements(from[k], kMost, random));
+    lanes.push_back(elements.back());
+    if (const cpu::TileCall widen = cpu::LoadTile(from[k]); widen.function != nullptr) {
+      lanes.back().resize(kMost * 4);
+      const void* in[] = {elements.back().data()};
+      widen.function(kMost, lanes.back().data(), in, widen.parameter);
+    }
+  }
+  const Value out = program.Apply(operation, result, values);
+  constexpr ElementType kStored[] = {ElementType::kPred, ElementType::kS8,  ElementType::kS16,
+                                     ElementType::kS32,  ElementType::kS64, ElementType::kU8,
+                                     ElementType::kU16,  ElementType::kU32, ElementType::kU64,
+                                     ElementType::kF32,  ElementType::kF64};
+  const ElementType stored = kStored[static_cast<int>(result)];
+  program.Store(out, {.argument = static_cast<int32_t>(from.size()), .type = stored, .inner = {1}});
+  program.Finish();
+  const auto native = NativeLoop::Compile(program, inputs, {{out, stored, true}});
+  const cpu::TileCall call = cpu::FindTileCall(operation);
+  // Operations that do not change bits have no code.
+  if (native == nullptr) {
+    EXPECT_TRUE(operation.kind == Operation::Kind::kBits || operation.kind == Operation::Kind::kConvert);
+    return;
+  }
+  ASSERT_NE(call.function, nullptr);
+  for (int64_t n = 1; n <= kMost; ++n) {
+    std::vector<Guarded> arrays;
+    for (size_t k = 0; k < from.size(); ++k) arrays.emplace_back(n * ByteCount(from[k]), &elements[k]);
+    arrays.emplace_back(n * ByteCount(stored), nullptr);
+    Bytes expected(static_cast<size_t>(n * ByteCount(stored)));
+    std::vector<void*> pointers;
+    for (Guarded& array : arrays) pointers.push_back(array.at());
+    const void* in[3] = {};
+    for (size_t k = 0; k < from.size(); ++k) in[k] = lanes[k].data();
+    native->Run(pointers.data(), n);
+    call.function(n, expected.data(), in, call.parameter);
+    for (const Guarded& array : arrays) EXPECT_TRUE(array.IsIntact());
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t width = ByteCount(stored);
+      ASSERT_EQ(std::memcmp(arrays.back().at() + i * width, expected.data() + i * width,
+                            static_cast<size_t>(width)),
+                0)
+          << "element " << i << " of " << n;
+    }
+  }
+}
+
+Lane ResultOf(Opcode opcode, Lane lane) { return opcode == Opcode::kIsFinite ? Lane::kPred : lane; }
+
+class NativeLoops : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cpu::FindNativeIsa() < cpu::NativeIsa::kAvx512) GTEST_SKIP() << "no AVX-512";
+  }
+};
+
+TEST_F(NativeLoops, ScalarOperationsHaveTheBitsOfTiles) {
+  struct {
+    Opcode opcode;
+    size_t operands;
+  } constexpr kOperations[] = {
+#define HLO_SCALAR_OP(name, text, operands, ...) {Opcode::k##name, operands},
+#include "hlo_run/opcodes.def"
+  };
+  for (const auto& [opcode, operands] : kOperations) {
+    for (const ElementType type : kTypes) {
+      if (opcode == Opcode::kComplex) continue;
+      const std::vector<ElementType> from(operands, type);
+      const Lane lane = loops::LaneOf(type);
+      if (const auto operation = loops::FindScalarOperation(opcode, type))
+        Compare(*operation, from, ResultOf(opcode, lane));
+      if (const auto operation = loops::FindRoundedOperation(opcode, type))
+        Compare(*operation, from, ResultOf(opcode, lane));
+    }
+  }
+}
+
+TEST_F(NativeLoops, ComparisonsAndSelectionsHaveTheBitsOfTiles) {
+  for (const ElementType type : kTypes) {
+    for (int direction = 0; direction < 6; ++direction) {
+      for (const bool total : {false, true}) {
+        const auto operation = loops::FindCompare(static_cast<ComparisonDirection>(direction), total, type);
+        Compare(*operation, {type, type}, Lane::kPred);
+      }
+    }
+    Compare(loops::SelectOf(type), {ElementType::kPred, type, type}, loops::LaneOf(type));
+    if (const auto round = loops::FindRounding(type)) {
+      const ElementType wide = IsFloat(type)    ? ElementType::kF32
+                               : IsSigned(type) ? ElementType::kS8
+                                                : ElementType::kU8;
+      Compare(*round, {wide}, loops::LaneOf(type));
+    }
+  }
+}
+
+TEST_F(NativeLoops, ConversionsHaveTheBitsOfTiles) {
+  for (const ElementType from : kTypes) {
+    for (const ElementType to : kTypes) {
+      if (const auto operation = loops::FindConvert(from, to)) Compare(*operation, {from}, loops::LaneOf(to));
+      if (from == to || BitWidth(from) < 8) continue;
+      if (const auto operation = loops::FindBitcast(from, to)) Compare(*operation, {from}, loops::LaneOf(to));
+    }
+  }
+}
+
+// --- Random programs.
+
+class RandomProgram {
+ public:
+  RandomProgram(uint32_t seed, std::vector<int64_t> dims)
+      : random(seed), dims_(std::move(dims)), program({}, dims_) {}
+
+  uint32_t Pick(uint32_t count) { return random() % count; }
+  ElementType AnyType() { return kTypes[Pick(std::size(kTypes))]; }
+
+  void Load(ElementType type) { Keep(program.Load(AnyAccess(type, Pick(7))), type); }
+  void Iota() {
+    constexpr ElementType kIotas[] = {ElementType::kS32, ElementType::kU32, ElementType::kS64,
+                                      ElementType::kF32, ElementType::kU8};
+    Access access = AnyAccess(kIotas[Pick(5)], Pick(6));
+    access.argument = Access::kIota;
+    const ElementType type = access.type;
+    Keep(program.Load(std::move(access)), type);
+  }
+  void Operate(ElementType type) {
+    const Lane lane = loops::LaneOf(type);
+    const uint32_t kind = Pick(10);
+    std::optional<Operation> operation;
+    if (kind == 0) {
+      operation = loops::FindCompare(static_cast<ComparisonDirection>(Pick(6)), Pick(4) == 0, type);
+      return Keep(program.Apply(*operation, Lane::kPred, {Any(type), Any(type)}), ElementType::kPred);
+    }
+    if (kind == 1) {
+      const Value predicate = Any(ElementType::kPred);
+      return Keep(program.Apply(loops::SelectOf(type), lane, {predicate, Any(type), Any(type)}), type);
+    }
+    if (kind == 2) {
+      const ElementType to = AnyType();
+      operation = loops::FindConvert(type, to);
+      if (operation.has_value()) Round(program.Apply(*operation, loops::LaneOf(to), {Any(type)}), to);
+      return;
+    }
+    constexpr std::pair<Opcode, int> kOperations[] = {
+        {Opcode::kAdd, 2},       {Opcode::kSubtract, 2}, {Opcode::kMultiply, 2},
+        {Opcode::kMaximum, 2},   {Opcode::kMinimum, 2},  {Opcode::kAnd, 2},
+        {Opcode::kOr, 2},        {Opcode::kXor, 2},      {Opcode::kShiftLeft, 2},
+        {Opcode::kDivide, 2},    {Opcode::kNot, 1},      {Opcode::kShiftRightLogical, 2},
+        {Opcode::kRemainder, 2}, {Opcode::kNegate, 1},   {Opcode::kShiftRightArithmetic, 2},
+        {Opcode::kAbs, 1},       {Opcode::kSign, 1},     {Opcode::kExponential, 1},
+        {Opcode::kFloor, 1},     {Opcode::kSqrt, 1},     {Opcode::kClamp, 3},
+        {Opcode::kTanh, 1},      {Opcode::kPower, 2},    {Opcode::kPopcnt, 1},
+        {Opcode::kMulhi, 2},     {Opcode::kIsFinite, 1}, {Opcode::kLogPlusOne, 1}};
+    const auto [opcode, count] = kOperations[Pick(std::size(kOperations))];
+    operation = loops::FindScalarOperation(opcode, type);
+    if (!operation.has_value()) return;
+    std::vector<Value> operands;
+    for (int k = 0; k < count; ++k) operands.push_back(Any(type));
+    if (opcode == Opcode::kIsFinite)
+      return Keep(program.Apply(*operation, Lane::kPred, operands), ElementType::kPred);
+    Round(program.Apply(*operation, lane, operands), type);
+  }
+  void Store(size_t k) {
+    Access access = AnyAccess(types[k], Pick(2) == 0 ? 0 : 4 + Pick(2));
+    outputs.push_back(access.argument);
+    program.Store(values[k], std::move(access));
+  }
+
+  std::mt19937 random;
+
+ private:
+  std::vector<int64_t> dims_;
+
+ public:
+  LoopProgram program;
+  std::vector<Bytes> arrays;
+  std::vector<ElementType> argument_types, types;
+  std::vector<Value> values;
+  std::vector<int32_t> outputs;
+
+ private:
+  void Keep(Value value, ElementType type) {
+    values.push_back(value);
+    types.push_back(type);
+  }
+  void Round(Value value, ElementType type) {
+    if (const auto round = loops::FindRounding(type))
+      value = program.Apply(*round, loops::LaneOf(type), {value});
+    Keep(value, type);
+  }
+  Value Any(ElementType type) {
+    std::vector<Value> found;
+    for (size_t k = 0; k < values.size(); ++k) {
+      if (types[k] == type) found.push_back(values[k]);
+    }
+    if (found.empty() || Pick(5) == 0) {
+      Load(type);
+      return values.back();
+    }
+    return found[Pick(2) == 0 ? found.size() - 1 : Pick(static_cast<uint32_t>(found.size()))];
+  }
+  // Dense, scalar, along the last dimension or all others, rows of longer rows, transposed, run-time starts.
+  Access AnyAccess(ElementType type, uint32_t kind) {
+    const auto rank = static_cast<int>(dims_.size());
+    loops::Strides strides(static_cast<size_t>(rank), 0);
+    int64_t extent = 1, next = 1;
+    const auto spread = [&](int d, int64_t stride) {
+      strides[static_cast<size_t>(d)] = stride;
+      extent += (dims_[static_cast<size_t>(d)] - 1) * stride;
+      next = stride * dims_[static_cast<size_t>(d)];
+    };
+    if (kind == 2 || kind == 4) spread(rank - 1, 1);
+    if (kind == 4) next += 3;
+    if (kind == 5) {
+      for (int d = 0; d < rank; ++d) spread(d, next);
+    } else if (kind != 1 && kind != 2) {
+      const int last = kind == 3 || kind == 4 ? rank - 2 : rank - 1;
+      for (int d = last; d >= 0; --d) spread(d, next);
+    }
+    const int64_t offset = Pick(3) == 0 ? Pick(4) : 0, room = kind == 6 ? 9 : 0;
+    Access access{
+        .argument = static_cast<int32_t>(arrays.size()), .type = type, .offset = offset, .inner = strides};
+    arrays.push_back(RandomElements(type, extent + offset + room, random));
+    argument_types.push_back(type);
+    if (kind == 6) {
+      Bytes start(sizeof(int32_t));
+      const auto value = static_cast<int32_t>(Pick(12)) - 2;
+      std::memcpy(start.data(), &value, sizeof value);
+      access.starts.push_back({.argument = static_cast<int32_t>(arrays.size()),
+                               .type = ElementType::kS32,
+                               .max = room,
+                               .stride = 1});
+      arrays.push_back(start);
+      argument_types.push_back(ElementType::kS32);
+    }
+    return access;
+  }
+};
+
+// NaNs have any sign and payload, because operations may be chained.
+bool AreSame(ElementType type, const Bytes& a, const Bytes& b) {
+  return DispatchType(type, [&]<ElementType kType>() {
+    using T = Native<kType>;
+    for (size_t i = 0; i < a.size(); i += sizeof(T)) {
+      if (std::memcmp(a.data() + i, b.data() + i, sizeof(T)) == 0) continue;
+      T x, y;
+      std::memcpy(&x, a.data() + i, sizeof x);
+      std::memcpy(&y, b.data() + i, sizeof y);
+      if constexpr (std::is_floating_point_v<T>) {
+        if (x != x && y != y) continue;
+      } else if constexpr (requires { T::format(); }) {
+        if (std::isnan(x.ToFloat()) && std::isnan(y.ToFloat())) continue;
+      }
+      return false;
+    }
+    return true;
+  });
+}
+
+TEST_F(NativeLoops, RandomProgramsHaveTheBitsOfTiles) {
+  const std::vector<std::vector<int64_t>> shapes = {{100}, {2500}, {7, 33}, {3, 700}, {130, 20}, {4, 6, 90}};
+  uint32_t seed = 0;
+  const int64_t delay = cpu::SetNativeCodeDelay(0);
+  for (int round = 0; round < 150; ++round) {
+    for (const std::vector<int64_t>& dims : shapes) {
+      RandomProgram made(++seed, dims);
+      SCOPED_TRACE(testing::Message() << "seed " << seed);
+      const ElementType type = made.AnyType();
+      for (int k = 0; k < 3; ++k) made.Load(type);
+      if (made.Pick(3) == 0) made.Iota();
+      const uint32_t operations = 2 + made.Pick(made.Pick(4) == 0 ? 120 : 15);
+      for (uint32_t k = 0; k < operations; ++k)
+        made.Operate(made.types[made.values.size() - 1 - made.Pick(3)]);
+      made.Store(made.values.size() - 1);
+      for (uint32_t k = made.Pick(3); k > 0; --k)
+        made.Store(made.Pick(static_cast<uint32_t>(made.values.size())));
+      made.program.Finish();
+      const auto run = [&](bool native) {
+        cpu::TileProgram program(made.program);
+        if (native) program.AllowNativeCode();
+        std::vector<Bytes> arrays = made.arrays;
+        std::vector<void*> pointers;
+        for (Bytes& array : arrays) pointers.push_back(array.data());
+        program.Run(pointers.data());
+        return arrays;
+      };
+      const std::vector<Bytes> expected = run(false), got = run(true);
+      for (size_t k = 0; k < expected.size(); ++k)
+        ASSERT_TRUE(AreSame(made.argument_types[k], expected[k], got[k])) << "argument " << k;
+    }
+  }
+  cpu::SetNativeCodeDelay(delay);
+}
+
+}  // namespace
+}  // namespace hlo::native_loops_test
