@@ -183,18 +183,50 @@ class Program {
     if (kind.code <= kSelect8 && Below(6) == 0 && IsRoom(op, kind, 3)) op.count = 2 + Below(2);
     Add(op);
   }
+  // The operation on an array.
+  void Vector(const Kind& kind) {
+    StepCode single;
+    StepCodeParts::Ops(single).push_back({.code = kind.code});
+    const TileCall call = Decode(single, 0).call;
+    if (call.function == nullptr) return;
+    const auto widest = std::max({kind.out.bytes, kind.in[0].bytes, kind.in[1].bytes});
+    const int count = 7 + Below(kArea / widest - 6);
+    const auto place = [&](const Kind::Operand& operand) {
+      return operand.bytes == 0 ? 0 : operand.area + operand.bytes * Below(kArea / operand.bytes - count + 1);
+    };
+    const FramePlace in[] = {place(kind.in[0]), place(kind.in[1]), place(kind.in[2])};
+    FramePlace out = place(kind.out);
+    // A result does not overlap an operand partially.
+    for (int k = 0; k < 3; ++k) {
+      if (kind.in[k].bytes == 0 || kind.in[k].area != kind.out.area) continue;
+      out = in[k];
+      for (int other = 0; other < 3; ++other) {
+        const bool apart =
+            kind.in[other].bytes == 0 || kind.in[other].area != kind.out.area || in[other] == out;
+        if (!apart) return;
+      }
+    }
+    StepCodeParts::Tiles(code).push_back(
+        {call, count, {kind.out.bytes, {kind.in[0].bytes, kind.in[1].bytes, kind.in[2].bytes}}});
+    Add({.code = kCall,
+         .out = out,
+         .a = in[0],
+         .b = in[1],
+         .c = in[2],
+         .number = static_cast<int64_t>(StepCodeParts::Tiles(code).size()) - 1});
+  }
   void Move() {
     // Integers that become floats could be other NaNs.
     const FramePlace areas[] = {kIntegers, kLongs, kFloats, kDoubles};
     const int from = Below(4), to = from < 2 || Below(2) == 0 ? Below(2) : from;
     const FramePlace out = areas[to] + 4 * Below(8), in = areas[from] + 4 * Below(8);
-    const int bytes = 1 + Below(40);
+    const int bytes = 1 + Below(Below(3) == 0 ? 90 : 40);
     switch (Below(4)) {
       case 0:
         if (out + bytes <= in || in + bytes <= out) code.Copy(out, in, bytes);
         break;
       case 1:
-        Add({.code = kSplat4, .out = out, .a = in, .number = 1 + Below(20)});
+        Add({.code = kSplat4, .out = out, .a = in, .number = 1 + Below(24)});
         break;
       case 2:
         Add({.code = kDotF32,
@@ -248,7 +280,7 @@ class Program {
     const bool makes_nan = (any.code >= kCosineF32 && any.code <= kTanhF32 && any.code != kExponentialF32) ||
                            any.name.starts_with("Negate") || any.name.starts_with("Abs") ||
                            (is_float && any.name.starts_with("Copy") && any.in[0].area != any.out.area);
-    if (!makes_nan) Operation(any);
+    if (!makes_nan) Below(6) == 0 ? Vector(any) : Operation(any);
   }
   // A comparison whose result is selected by.
   void Compared() {
@@ -371,7 +403,7 @@ TEST(NativeCode, EachOperationHasTheBitsOfTheInterpreter) {
       // The loop runs the operation more than once.
       const StepCode::Label body = program.code.NewLabel();
       program.code.Bind(body);
-      program.Operation(kind);
+      seed % 4 == 3 ? program.Vector(kind) : program.Operation(kind);
       program.Add({.code = kAddS32, .out = kCounters, .a = kCounters, .b = kOne});
       program.Add({.code = kLtS32, .out = kCounters + 16, .a = kCounters, .b = kLimit});
       program.code.Repeat(kCounters + 16, body);

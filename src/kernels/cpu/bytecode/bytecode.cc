@@ -8,9 +8,7 @@
 #include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::cpu {
-namespace {
 
-// Returns the opcode of a tile operation, if there is one.
 std::optional<Code> CodeOfTile(TileFn function) {
   static const auto& codes = *[] {
     auto* all = new absl::flat_hash_map<TileFn, Code>;
@@ -42,6 +40,8 @@ std::optional<Code> CodeOfTile(TileFn function) {
   const auto found = codes.find(function);
   return found == codes.end() ? std::nullopt : std::optional(found->second);
 }
+
+namespace {
 
 bool IsFunction(uint16_t code) {
   switch (code) {

@@ -214,6 +214,7 @@ void FrameCache::BeforeCall() {
     if (entry.is_dirty && entry.is_valid && !SurvivesCalls(entry.reg)) StoreScalar(entry.piece, entry.reg);
   }
   std::erase_if(entries_, [](const Entry& entry) { return !entry.is_pinned && !SurvivesCalls(entry.reg); });
+  LeaveWideVectors();
 }
 
 void FrameCache::AfterCall() {

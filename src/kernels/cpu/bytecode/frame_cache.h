@@ -79,6 +79,12 @@ class FrameCache : public Assembler {
   // Keep registers that a function may overwrite in memory, and restore them.
   void BeforeCall();
   void AfterCall();
+  // The code uses 32-byte vectors, whose upper parts must be zero when a function that may use older
+  // instructions runs.
+  void UseWideVectors() { has_wide_vectors_ = true; }
+  void LeaveWideVectors() {
+    if (has_wide_vectors_) vzeroupper();
+  }
 
   // A list of all values in registers, for code out of line.
   struct Entry {
@@ -103,6 +109,7 @@ class FrameCache : public Assembler {
 
   std::vector<Entry> entries_;  // The least recently used first, but pinned ones.
   std::vector<Register> locked_;
+  bool has_wide_vectors_ = false;
   // A pinned result in the other bank's registers: its destination and source.
   std::optional<std::pair<Register, Register>> move_at_end_;
 };

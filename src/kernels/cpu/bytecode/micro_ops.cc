@@ -10,8 +10,8 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kMaxMovedBytes = 64;
-constexpr int64_t kMaxSplat = 16;
+constexpr int64_t kMaxMovedBytes = 32;
+constexpr int64_t kMaxSplat = 8;
 constexpr StepCode::Bytes kWholeFrame = {0, std::numeric_limits<FramePlace>::max()};
 
 template <class T>
@@ -99,6 +99,63 @@ OperandKinds KindsOf(uint16_t code) {
       return {{}, {kInt}};
     default:
       return {};
+  }
+}
+
+std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
+  constexpr int64_t kMaxCount = 64;
+  const std::optional<Code> code = count <= kMaxCount ? CodeOfTile(function) : std::nullopt;
+  if (!code.has_value()) return std::nullopt;
+  const bool has_avx512 = FindNativeIsa() == NativeIsa::kAvx512;
+  switch (*code) {
+    case kAddF32:
+    case kSubtractF32:
+    case kMultiplyF32:
+    case kDivideF32:
+    case kNegateF32:
+    case kAbsF32:
+    case kSqrtF32:
+    case kAddF64:
+    case kSubtractF64:
+    case kMultiplyF64:
+    case kDivideF64:
+    case kNegateF64:
+    case kAbsF64:
+    case kSqrtF64:
+    case kConvertS32F32:
+      return code;
+#define HLO_INTEGER_CASES(Kind) \
+  case kAdd##Kind:              \
+  case kSubtract##Kind:         \
+  case kAnd##Kind:              \
+  case kOr##Kind:               \
+  case kXor##Kind:              \
+  case kShiftLeft##Kind:        \
+  case kShiftRightLogical##Kind:
+      HLO_INTEGER_CASES(S32)
+      HLO_INTEGER_CASES(U32)
+      HLO_INTEGER_CASES(S64)
+      HLO_INTEGER_CASES(U64)
+#undef HLO_INTEGER_CASES
+    case kMultiplyS32:
+    case kMultiplyU32:
+    case kMaximumS32:
+    case kMaximumU32:
+    case kMinimumS32:
+    case kMinimumU32:
+      return code;
+    case kMaximumF32:
+    case kMinimumF32:
+    case kMaximumF64:
+    case kMinimumF64:
+    case kSelect4:
+    case kSelect8:
+#define HLO_ROW(name, Kind, type) case k##name##Kind:
+      HLO_COMPARISONS(HLO_ROW)
+#undef HLO_ROW
+      return has_avx512 ? std::optional<uint16_t>(*code) : std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -218,14 +275,14 @@ Effects MicroCode::EffectsOf(const MicroOp& op) const {
     case kCopyBytes:
       effects.reads[0] = range(op.a, op.number);
       effects.writes = range(op.out, op.number);
-      effects.calls = true;
+      effects.calls = op.number > kMaxVectorBytes;
       break;
     case kSplat4:
     case kSplat8: {
       const int64_t width = op.code == kSplat4 ? 4 : 8;
       effects.reads[0] = range(op.a, width);
       effects.writes = range(op.out, op.number * width);
-      effects.calls = true;
+      effects.calls = op.number * width > kMaxVectorBytes;
       break;
     }
     case kDotF32:
@@ -248,7 +305,7 @@ Effects MicroCode::EffectsOf(const MicroOp& op) const {
       effects.reads[1] = range(op.b, count * widths.in[1]);
       effects.reads[2] = range(op.c, count * widths.in[2]);
       effects.writes = range(op.out, count * widths.out);
-      effects.calls = true;
+      effects.calls = !VectorCodeOf(call.function, count).has_value();
       break;
     }
     case kAddAddressS32:
@@ -276,8 +333,7 @@ Effects MicroCode::EffectsOf(const MicroOp& op) const {
         (loads ? effects.out : effects.in[1]) = {op.out, op.c};
         effects.is_removable = loads;
       } else {
-        // The bytes at an argument and those in the frame may both be written then.
-        effects.calls = true;
+        effects.calls = op.c > kMaxVectorBytes;
         if (loads) {
           effects.writes = range(op.out, op.c);
         } else {

@@ -59,6 +59,11 @@ struct OperandKinds {
 };
 OperandKinds KindsOf(uint16_t code);
 
+// Returns the opcode of a tile operation if vector instructions compute it for this many elements.
+std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count);
+// Moves of up to this many bytes do not call a function.
+inline constexpr int64_t kMaxVectorBytes = 512;
+
 class MicroCode {
  public:
   struct Block {

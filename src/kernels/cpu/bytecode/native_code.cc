@@ -14,7 +14,7 @@
 #include "kernels/cpu/bytecode/opcodes.h"
 
 #ifdef HLO_RUN_HAS_NATIVE_CODE
-#include "kernels/cpu/bytecode/scalar_emitter.h"
+#include "kernels/cpu/bytecode/vector_emitter.h"
 #endif
 
 namespace hlo::cpu {
@@ -40,21 +40,23 @@ struct Region {
   std::vector<Pin> pins;
 };
 
-class Compiler : public ScalarEmitter {
+class Compiler : public VectorEmitter {
  public:
-  using ScalarEmitter::ScalarEmitter;
+  using VectorEmitter::VectorEmitter;
 
-  // Returns null if there is no loop or an operation that cannot be compiled.
+  // Returns null if there is an operation that cannot be compiled.
   std::unique_ptr<const MachineCode> Run() {
     FindRegions();
-    if (regions_.empty()) return nullptr;
     labels_.resize(code_.blocks().size());
+    if (std::any_of(code_.ops().begin(), code_.ops().end(), [&](const MicroOp& op) { return IsVector(op); }))
+      UseWideVectors();
     Prologue();
     for (size_t k = 0; k < code_.blocks().size(); ++k) EmitBlock(static_cast<int32_t>(k));
     for (size_t k = 0; k < stubs_.size(); ++k) EmitStub(stubs_[k]);
     L(stopped_);
     xor_(eax, eax);
     jmp(return_, T_NEAR);
+    EmitConstants();
     if (unsupported_) return nullptr;
     return Finish();
   }
@@ -62,6 +64,15 @@ class Compiler : public ScalarEmitter {
  private:
   static constexpr int kMaxGeneralPins = 6, kMaxVectorPins = 10;
   using Block = MicroCode::Block;
+
+  // Returns true if the operation is one on an array that calls no function.
+  bool IsVector(const MicroOp& op) const {
+    const Effects effects = code_.EffectsOf(op);
+    const bool moves =
+        op.code >= kLoad && op.code <= kStoreAt8 && effects.out.bytes + effects.in[1].bytes == 0;
+    return !effects.calls &&
+           (moves || op.code == kCopyBytes || op.code == kSplat4 || op.code == kSplat8 || op.code == kCall);
+  }
 
   // --- Loops.
   void FindRegions() {
@@ -170,6 +181,7 @@ class Compiler : public ScalarEmitter {
   void Epilogue() {
     mov(eax, 1);
     L(return_);
+    LeaveWideVectors();
     add(rsp, kStackBytes);
     for (const Xbyak::Reg64& reg : {r15, r14, r13, r12, rbp, rbx}) pop(reg);
     ret();
@@ -242,6 +254,7 @@ class Compiler : public ScalarEmitter {
         for (const auto& each : stub.entries) {
           if (each.is_dirty && each.is_valid) StoreScalar(each.piece, each.reg);
         }
+        LeaveWideVectors();
         mov(rdi, r13);
         mov(esi, StepCode::kPolled);
         CallFunction(&CallHost);
@@ -453,6 +466,12 @@ class Compiler : public ScalarEmitter {
   void MoveMany(const MicroOp& op, const Effects& effects, bool loads) {
     FlushOperands(effects);
     BeforeWrite(effects.writes);
+    if (!effects.calls) {
+      LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : StepCode::kNoAddress);
+      const Xbyak::RegExp place = rbx + op.out;
+      loads ? CopyVector(place, rax, op.c) : CopyVector(rax, place, op.c);
+      return AfterWrite(effects.writes);
+    }
     BeforeCall();
     LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : StepCode::kNoAddress);
     mov(loads ? rsi : rdi, rax);
@@ -464,12 +483,27 @@ class Compiler : public ScalarEmitter {
   }
 
   void InMemory(const MicroOp& op, const Effects& effects) {
-    if (!effects.calls) {
-      unsupported_ = true;
-      return;
-    }
     FlushOperands(effects);
     if (effects.writes.count > 0) BeforeWrite(effects.writes);
+    if (!effects.calls) {
+      switch (op.code) {
+        case kCopyBytes:
+          CopyVector(rbx + op.out, rbx + op.a, op.number);
+          break;
+        case kSplat4:
+          SplatVector(op.out, op.a, 4 * op.number, 4);
+          break;
+        case kSplat8:
+          SplatVector(op.out, op.a, 8 * op.number, 8);
+          break;
+        case kCall:
+          EmitVector(op);
+          break;
+        default:
+          unsupported_ = true;
+      }
+      return AfterWrite(effects.writes);
+    }
     const bool jumps = op.code == kCheckedAddress || op.code == kAddCheckedAddress;
     if (jumps) WriteLive();
     BeforeCall();

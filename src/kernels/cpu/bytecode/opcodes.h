@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/vector_functions.h"
@@ -134,6 +135,9 @@ enum Code : uint16_t {
   kJumpTo,
   kEnd,
 };
+
+// Returns the opcode of a tile operation, if there is one.
+std::optional<Code> CodeOfTile(TileFn function);
 
 template <class T>
 T Get(const std::byte* at) {

@@ -1,0 +1,271 @@
+#ifdef HLO_RUN_HAS_NATIVE_CODE
+#include "kernels/cpu/bytecode/vector_emitter.h"
+
+#include <array>
+
+#include "base/check.h"
+#include "kernels/cpu/bytecode/decode.h"
+#include "kernels/cpu/bytecode/opcodes.h"
+
+namespace hlo::cpu {
+
+template <class F>
+void VectorEmitter::Pieces(int64_t bytes, int32_t width, F&& f) {
+  for (int64_t done = 0; done < bytes;) {
+    const int64_t left = bytes - done;
+    const int32_t size = left >= 32 ? 32 : left >= 16 ? 16 : width;
+    f(static_cast<FramePlace>(done), size);
+    done += size;
+  }
+}
+
+Xbyak::Xmm VectorEmitter::Wide(int number, int32_t size) const {
+  return size == 32 ? Xbyak::Ymm(number) : Xbyak::Xmm(number);
+}
+
+void VectorEmitter::LoadPiece(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size) {
+  switch (size) {
+    case 4:
+      return vmovss(to, dword[from]);
+    case 8:
+      return vmovsd(to, qword[from]);
+    default:
+      return vmovups(to, ptr[from]);
+  }
+}
+void VectorEmitter::StorePiece(const Xbyak::RegExp& to, const Xbyak::Xmm& from, int32_t size) {
+  switch (size) {
+    case 4:
+      return vmovss(dword[to], from);
+    case 8:
+      return vmovsd(qword[to], from);
+    default:
+      return vmovups(ptr[to], from);
+  }
+}
+
+void VectorEmitter::CopyVector(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int64_t bytes) {
+  const int64_t rest = bytes % 4;
+  Pieces(bytes - rest, 4, [&](FramePlace at, int32_t size) {
+    const auto offset = static_cast<size_t>(at);
+    LoadPiece(Wide(15, size), from + offset, size);
+    StorePiece(to + offset, Wide(15, size), size);
+  });
+  for (int64_t k = bytes - rest; k < bytes; ++k) {
+    vpinsrb(xmm15, xmm15, byte[from + static_cast<size_t>(k)], 0);
+    vpextrb(byte[to + static_cast<size_t>(k)], xmm15, 0);
+  }
+}
+
+void VectorEmitter::SplatVector(FramePlace to, FramePlace from, int64_t bytes, int32_t width) {
+  width == 8 ? vbroadcastsd(ymm15, qword[rbx + from]) : vbroadcastss(ymm15, dword[rbx + from]);
+  Pieces(bytes, width,
+         [&](FramePlace at, int32_t size) { StorePiece(rbx + (to + at), Wide(15, size), size); });
+}
+
+void VectorEmitter::EmitVector(const MicroOp& op) {
+  const auto& [call, count, widths] = StepCodeParts::Tiles(code_.code())[op.number];
+  const uint16_t code = *VectorCodeOf(call.function, count);
+  const OperandKinds kinds = KindsOf(code);
+  const int32_t width = kinds.in[1].bytes > 0 ? kinds.in[1].bytes : kinds.in[0].bytes;
+  const auto comparison = ComparisonOf(code);
+  Pieces(count * width, width, [&](FramePlace at, int32_t size) {
+    if (code == kSelect4 || code == kSelect8)
+      return SelectPiece(op.a + at / width, op.b + at, op.c + at, op.out + at, width, size);
+    LoadPiece(Wide(14, size), rbx + (op.a + at), size);
+    if (kinds.in[1].bytes > 0) LoadPiece(Wide(15, size), rbx + (op.b + at), size);
+    if (comparison.has_value()) return ComparePiece(*comparison, op.out + at / width, size);
+    Combine(code, size);
+    StorePiece(rbx + (op.out + at), Wide(14, size), size);
+  });
+}
+
+void VectorEmitter::Combine(uint16_t code, int32_t size) {
+  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size);
+  switch (code) {
+    case kAddF32:
+      return vaddps(a, a, b);
+    case kSubtractF32:
+      return vsubps(a, a, b);
+    case kMultiplyF32:
+      return vmulps(a, a, b);
+    case kDivideF32:
+      return vdivps(a, a, b);
+    case kSqrtF32:
+      return vsqrtps(a, a);
+    case kAddF64:
+      return vaddpd(a, a, b);
+    case kSubtractF64:
+      return vsubpd(a, a, b);
+    case kMultiplyF64:
+      return vmulpd(a, a, b);
+    case kDivideF64:
+      return vdivpd(a, a, b);
+    case kSqrtF64:
+      return vsqrtpd(a, a);
+    case kNegateF32:
+      vpcmpeqd(b, b, b);
+      vpslld(b, b, 31);
+      return vxorps(a, a, b);
+    case kNegateF64:
+      vpcmpeqd(b, b, b);
+      vpsllq(b, b, 63);
+      return vxorps(a, a, b);
+    case kAbsF32:
+      vpcmpeqd(b, b, b);
+      vpsrld(b, b, 1);
+      return vandps(a, a, b);
+    case kAbsF64:
+      vpcmpeqd(b, b, b);
+      vpsrlq(b, b, 1);
+      return vandps(a, a, b);
+    case kMaximumF32:
+      return LimitFloats(false, true, size);
+    case kMinimumF32:
+      return LimitFloats(false, false, size);
+    case kMaximumF64:
+      return LimitFloats(true, true, size);
+    case kMinimumF64:
+      return LimitFloats(true, false, size);
+    case kAddS32:
+    case kAddU32:
+      return vpaddd(a, a, b);
+    case kSubtractS32:
+    case kSubtractU32:
+      return vpsubd(a, a, b);
+    case kMultiplyS32:
+    case kMultiplyU32:
+      return vpmulld(a, a, b);
+    case kMaximumS32:
+      return vpmaxsd(a, a, b);
+    case kMinimumS32:
+      return vpminsd(a, a, b);
+    case kMaximumU32:
+      return vpmaxud(a, a, b);
+    case kMinimumU32:
+      return vpminud(a, a, b);
+    // Counts of the width and more give 0.
+    case kShiftLeftS32:
+    case kShiftLeftU32:
+      return vpsllvd(a, a, b);
+    case kShiftRightLogicalS32:
+    case kShiftRightLogicalU32:
+      return vpsrlvd(a, a, b);
+    case kAddS64:
+    case kAddU64:
+      return vpaddq(a, a, b);
+    case kSubtractS64:
+    case kSubtractU64:
+      return vpsubq(a, a, b);
+    case kShiftLeftS64:
+    case kShiftLeftU64:
+      return vpsllvq(a, a, b);
+    case kShiftRightLogicalS64:
+    case kShiftRightLogicalU64:
+      return vpsrlvq(a, a, b);
+    case kAndS32:
+    case kAndU32:
+    case kAndS64:
+    case kAndU64:
+      return vandps(a, a, b);
+    case kOrS32:
+    case kOrU32:
+    case kOrS64:
+    case kOrU64:
+      return vorps(a, a, b);
+    case kXorS32:
+    case kXorU32:
+    case kXorS64:
+    case kXorU64:
+      return vxorps(a, a, b);
+    case kConvertS32F32:
+      return vcvtdq2ps(a, a);
+    case kCopy4:
+    case kCopy8:
+      return;
+    default:
+      HLO_CHECK(false);
+  }
+}
+
+void VectorEmitter::LimitFloats(bool is_double, bool is_max, int32_t size) {
+  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size), t = Wide(16, size), u = Wide(17, size);
+  // As for scalars: the instructions return the second operand for NaNs and for zeros of either sign.
+  if (is_double) {
+    is_max ? vmaxpd(t, b, a) : vminpd(t, b, a);
+    is_max ? vmaxpd(u, a, b) : vminpd(u, a, b);
+  } else {
+    is_max ? vmaxps(t, b, a) : vminps(t, b, a);
+    is_max ? vmaxps(u, a, b) : vminps(u, a, b);
+  }
+  is_max ? vandps(t, t, u) : vorps(t, t, u);
+  constexpr uint8_t kUnordered = 3;
+  is_double ? vcmppd(k1, b, b, kUnordered) : vcmpps(k1, b, b, kUnordered);
+  is_double ? vmovapd(t | k1, b) : vmovaps(t | k1, b);
+  // The first NaN of the two.
+  is_double ? vcmppd(k1, a, a, kUnordered) : vcmpps(k1, a, a, kUnordered);
+  is_double ? vmovapd(t | k1, a) : vmovaps(t | k1, a);
+  vmovaps(a, t);
+}
+
+void VectorEmitter::ComparePiece(const Comparison& comparison, FramePlace to, int32_t size) {
+  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size);
+  const auto direction = static_cast<size_t>(comparison.direction);
+  const bool is_long = comparison.bytes == 8;
+  if (comparison.is_float) {
+    constexpr std::array<uint8_t, 6> kPredicates = {0, 4, 0x1d, 0x1e, 0x12, 0x11};  // By direction.
+    is_long ? vcmppd(k1, a, b, kPredicates[direction]) : vcmpps(k1, a, b, kPredicates[direction]);
+  } else {
+    constexpr std::array<uint8_t, 6> kPredicates = {0, 4, 5, 6, 2, 1};
+    const uint8_t predicate = kPredicates[direction];
+    if (comparison.is_signed)
+      is_long ? vpcmpq(k1, a, b, predicate) : vpcmpd(k1, a, b, predicate);
+    else
+      is_long ? vpcmpuq(k1, a, b, predicate) : vpcmpud(k1, a, b, predicate);
+  }
+  kmovd(eax, k1);
+  if (size == comparison.bytes) {
+    and_(eax, 1);
+    return mov(byte[rbx + to], al);
+  }
+  // Each bit becomes a byte.
+  pdep(rax, rax, qword[rip + ones_]);
+  switch (size / comparison.bytes) {
+    case 8:
+      return mov(qword[rbx + to], rax);
+    case 4:
+      return mov(dword[rbx + to], eax);
+    default:
+      return mov(word[rbx + to], ax);
+  }
+}
+
+void VectorEmitter::SelectPiece(FramePlace predicates, FramePlace on_true, FramePlace on_false, FramePlace to,
+                                int32_t width, int32_t size) {
+  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size), flags = Wide(16, size);
+  LoadPiece(a, rbx + on_false, size);
+  LoadPiece(b, rbx + on_true, size);
+  if (size == width) {
+    movzx(eax, byte[rbx + predicates]);
+    vmovd(flags, eax);
+  } else {
+    width == 8 ? vpmovzxbq(flags, ptr[rbx + predicates]) : vpmovzxbd(flags, ptr[rbx + predicates]);
+  }
+  if (width == 8) {
+    vptestmq(k1, flags, flags);
+    vmovdqa64(a | k1, b);
+  } else {
+    vptestmd(k1, flags, flags);
+    vmovdqa32(a | k1, b);
+  }
+  StorePiece(rbx + to, a, size);
+}
+
+void VectorEmitter::EmitConstants() {
+  align(8);
+  L(ones_);
+  dq(0x0101010101010101);
+}
+
+}  // namespace hlo::cpu
+#endif

@@ -1,0 +1,43 @@
+#pragma once
+// This file emits machine code for elementwise operations on arrays in the frame. Only code generators
+// include it, if HLO_RUN_HAS_NATIVE_CODE is defined.
+
+#include <cstdint>
+
+#include "kernels/cpu/bytecode/scalar_emitter.h"
+
+namespace hlo::cpu {
+
+class VectorEmitter : public ScalarEmitter {
+ public:
+  using ScalarEmitter::ScalarEmitter;
+
+ protected:
+  // Emits a call for which VectorCodeOf has a code. Scalars that overlap its operands must be in memory.
+  void EmitVector(const MicroOp& op);
+  // Copies bytes; the operands do not overlap.
+  void CopyVector(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int64_t bytes);
+  // Stores the scalar at `from` many times.
+  void SplatVector(FramePlace to, FramePlace from, int64_t bytes, int32_t width);
+  // Emits the constants, after all other code.
+  void EmitConstants();
+
+ private:
+  // Emits f(offset, register size) for pieces of an array of scalars: 32 or 16 bytes, or one scalar.
+  template <class F>
+  void Pieces(int64_t bytes, int32_t width, F&& f);
+  Xbyak::Xmm Wide(int number, int32_t size) const;
+  void LoadPiece(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size);
+  void StorePiece(const Xbyak::RegExp& to, const Xbyak::Xmm& from, int32_t size);
+  // Combines v14 and v15 into v14.
+  void Combine(uint16_t code, int32_t size);
+  void LimitFloats(bool is_double, bool is_max, int32_t size);
+  // Compares v14 with v15 and stores predicates.
+  void ComparePiece(const Comparison& comparison, FramePlace to, int32_t size);
+  void SelectPiece(FramePlace predicates, FramePlace on_true, FramePlace on_false, FramePlace to,
+                   int32_t width, int32_t size);
+
+  Xbyak::Label ones_;
+};
+
+}  // namespace hlo::cpu
