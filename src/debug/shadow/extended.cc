@@ -10,6 +10,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "debug/shadow/extended_array.h"
+#include "debug/shadow/extended_complex.h"
 #include "debug/shadow/extended_function.h"
 #include "debug/shadow/extended_linalg.h"
 #include "debug/shadow/extended_pairs.h"
@@ -250,7 +251,22 @@ bool AreF64OrDiscrete(absl::Span<const ShadowValue> operands) {
   });
 }
 
-// Returns the result of an instruction whose result is one f64 array.
+bool IsExtended(ElementType type) { return type == ElementType::kF64 || type == ElementType::kC128; }
+
+// True if a float of the instruction is a c128, and all of them are f64 or c128.
+bool HasComplex(const RuleContext& context, absl::Span<const ShadowValue> operands) {
+  const auto is_extended = [](const ShadowValue& operand) {
+    return operand.declared.shape().IsArray() && !operand.declared.has_dynamic_sizes() &&
+           IsExtended(operand.declared.type());
+  };
+  return std::all_of(operands.begin(), operands.end(), is_extended) &&
+         (context.declared.type() == ElementType::kC128 ||
+          std::any_of(operands.begin(), operands.end(), [](const ShadowValue& operand) {
+            return operand.declared.type() == ElementType::kC128;
+          }));
+}
+
+// Returns the result of an instruction whose result is one array.
 absl::StatusOr<std::optional<ExtendedValue>> ArrayResult(const RuleContext& context,
                                                          absl::Span<const ShadowValue> operands) {
   const Opcode opcode = context.instruction.opcode();
@@ -260,6 +276,7 @@ absl::StatusOr<std::optional<ExtendedValue>> ArrayResult(const RuleContext& cont
     });
     return has_low ? Moved(context, operands) : std::nullopt;
   }
+  if (HasComplex(context, operands)) return ExtendedComplexResult(context, operands);
   if (opcode == Opcode::kRaggedDot && AreF64(operands.first(2))) return RaggedDot(context, operands);
   if (!AreF64(operands)) return std::nullopt;
   if (opcode == Opcode::kDot) return Dot(context, operands);
@@ -273,9 +290,10 @@ absl::StatusOr<std::optional<ExtendedValue>> ArrayResult(const RuleContext& cont
   return Elementwise(context, operands);
 }
 
-bool HasF64(const Literal& value) {
-  if (!value.shape().IsTuple()) return value.shape().IsArray(ElementType::kF64) && !value.has_dynamic_sizes();
-  return std::any_of(value.elements().begin(), value.elements().end(), HasF64);
+bool HasExtended(const Literal& value) {
+  if (!value.shape().IsTuple())
+    return value.shape().IsArray() && IsExtended(value.type()) && !value.has_dynamic_sizes();
+  return std::any_of(value.elements().begin(), value.elements().end(), HasExtended);
 }
 
 }  // namespace
@@ -295,7 +313,7 @@ bool AppliesScalarComputations(const Instruction& instruction) {
 
 absl::StatusOr<std::optional<ExtendedValues>> ExtendedResult(const RuleContext& context,
                                                              absl::Span<const ShadowValue> operands) {
-  if (!HasF64(context.declared)) return std::nullopt;
+  if (!HasExtended(context.declared)) return std::nullopt;
   if (!context.declared.shape().IsTuple()) {
     HLO_ASSIGN_OR_RETURN(std::optional<ExtendedValue> array, ArrayResult(context, operands));
     if (array) return ExtendedValues{*std::move(array)};

@@ -16,8 +16,10 @@
 #include "debug/contributions.h"
 #include "debug/loops.h"
 #include "debug/shadow/device_run.h"
+#include "debug/shadow/discrete_rules.h"
 #include "debug/shadow/extended.h"
 #include "debug/shadow/linear_rules.h"
+#include "debug/shadow/measure.h"
 #include "debug/shadow/shadow_exchange.h"
 #include "debug/shadow/shadow_rules.h"
 #include "debug/shadow/shadow_trials.h"
@@ -50,12 +52,6 @@ absl::StatusOr<ShadowValue> Handle(const Instruction& start, std::vector<ShadowV
   }
   return handle;
 }
-
-// An invalid array is 0 everywhere.
-const double* DoublesOrNull(const Literal& array) {
-  return array.shape().IsValid() ? Doubles(array).data() : nullptr;
-}
-double ElementOrZero(const double* array, int64_t i) { return array == nullptr ? 0 : array[i]; }
 
 std::vector<const Computation*> Reachable(const Module& module) {
   int64_t depth = 0;
@@ -423,7 +419,7 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::MoveExact(const Instruction& instru
   ShadowValue result = NarrowShadow(declared);
   if (!is_certain) {
     HLO_RETURN_IF_ERROR(Materialize(result));
-    HLO_ASSIGN_OR_RETURN(result.bound, BoundOfAnyElement(operands, result.wide));
+    HLO_RETURN_IF_ERROR(BoundUncertainMove(instruction, operands, result));
     const auto index = std::find_if(operands.begin(), operands.end(), IsUncertainIndex);
     RecordIndex(instruction, index - operands.begin(), index->declared);
   }
@@ -565,39 +561,15 @@ absl::Status ShadowEvaluator::Measure(const RuleContext& context, ShadowValue& r
 
 absl::Status ShadowEvaluator::MeasureLeaf(const RuleContext& context, const ShadowValue& leaf,
                                           const ExtendedValue& local) {
-  if (leaf.wide.type() != ElementType::kF64) return absl::OkStatus();
-  const FloatPrecision precision = PrecisionOf(leaf.declared.type());
-  HLO_ASSIGN_OR_RETURN(const Literal declared, ToWide(leaf.declared));
+  HLO_ASSIGN_OR_RETURN(const ArrayError measured, MeasureArray(leaf, local));
   InstructionError& error = ErrorOf(context.instruction);
-  const double *wides = Doubles(leaf.wide).data(), *values = Doubles(declared).data(),
-               *owns = Doubles(local.high).data(), *bounds = DoublesOrNull(leaf.bound),
-               *lows = DoublesOrNull(leaf.low), *own_lows = DoublesOrNull(local.low);
-  std::optional<double> scale;  // The root mean square of the wide values.
-  int64_t worst = -1;
-  for (int64_t i = 0; i < declared.element_count(); ++i) {
-    const double wide = wides[i], value = values[i], own = owns[i];
-    const double low = ElementOrZero(lows, i), own_low = ElementOrZero(own_lows, i),
-                 bound = ElementOrZero(bounds, i);
-    if (value == wide && own == wide && low == own_low && low == 0 && bound == 0) continue;
-    if (!std::isfinite(wide) || !std::isfinite(value) || !std::isfinite(own)) continue;
-    // If no digit of an element is known, errors are relative to the other elements.
-    double magnitude = std::max(std::fabs(wide), std::fabs(value));
-    if (bound >= magnitude) {
-      if (!scale) scale = RootMeanSquare(Doubles(leaf.wide));
-      magnitude = std::max(magnitude, *scale);
-    }
-    const double ulp = ReportedUlp(precision, magnitude);
-    error.inherited = std::max(error.inherited, std::fabs((own - wide) + (own_low - low)) / ulp);
-    error.added = std::max(error.added, std::fabs((value - own) - own_low) / ulp);
-    error.bound = std::max(error.bound, bound / ulp);
-    const double total = std::fabs((value - wide) - low) / ulp;
-    if (total <= error.total) continue;
-    error.total = total;
-    error.bound_there = bound / ulp;
-    worst = i;
-  }
-  if (worst < 0) return absl::OkStatus();
-  error.index = IndexOf(leaf.declared, worst);
+  error.inherited = std::max(error.inherited, measured.inherited);
+  error.added = std::max(error.added, measured.added);
+  error.bound = std::max(error.bound, measured.bound);
+  if (measured.total <= error.total) return absl::OkStatus();
+  error.total = measured.total;
+  error.bound_there = measured.bound_there;
+  error.index = IndexOf(leaf.declared, measured.worst);
   error.loops = loops_;
   error.operands.clear();
   for (size_t k = 0; k < context.operands.size(); ++k) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/status.h"
+#include "debug/shadow/discrete_rules.h"
 #include "debug/shadow/element_bounds.h"
 #include "debug/shadow/linear_rules.h"
 #include "debug/shadow/wide_elementwise.h"
@@ -42,14 +43,6 @@ absl::StatusOr<std::vector<Literal>> BoundOperands(const RuleContext& context) {
     operands.push_back(std::move(bound));
   }
   return operands;
-}
-
-// Values of other types are exact unless an operand is not; then all elements may differ.
-absl::StatusOr<ShadowValue> DiscreteResult(const RuleContext& context) {
-  HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
-  if (AllExact(context) || result.is_tuple || !result.declared.shape().IsArray()) return result;
-  HLO_ASSIGN_OR_RETURN(result.bound, F64Array(result.declared.dims(), kInfinity));
-  return result;
 }
 
 // Counts the elements that differ between the declared and the wide result of a discrete type.
@@ -331,29 +324,6 @@ bool MovesValues(const Instruction& instruction) {
   return root.opcode() == Opcode::kParameter && root.Get<attr::number>() == 1;
 }
 
-absl::StatusOr<Literal> BoundOfAnyElement(absl::Span<const ShadowValue> operands, const Literal& wide) {
-  double low = kInfinity, high = -kInfinity;
-  bool is_finite = wide.type() == ElementType::kF64;
-  for (const ShadowValue& operand : operands) {
-    if (operand.is_tuple || !operand.is_float() || !is_finite) continue;
-    const Literal& values = WideOrDeclared(operand);
-    const double* bounds = operand.is_exact() ? nullptr : Doubles(operand.bound).data();
-    const LoadFn<double> load = Loader<double>(values.type());
-    for (int64_t i = 0; i < values.element_count(); ++i) {
-      const double value = load(values.data(), i), bound = bounds == nullptr ? 0 : bounds[i];
-      is_finite = is_finite && std::isfinite(value) && std::isfinite(bound);
-      low = std::min(low, value - bound);
-      high = std::max(high, value + bound);
-    }
-  }
-  HLO_ASSIGN_OR_RETURN(Literal bound, F64Array(wide.dims(), kInfinity));
-  if (!is_finite) return bound;
-  const double* results = Doubles(wide).data();
-  double* out = MutableDoubles(bound).data();
-  for (int64_t i = 0; i < bound.element_count(); ++i) out[i] = std::max(results[i] - low, high - results[i]);
-  return bound;
-}
-
 // Moves the bounds as it moves the values. If an index is uncertain, elements may be any of the operands.
 absl::StatusOr<ShadowValue> MovementRule(RuleContext& context) {
   if (!IsFloatResult(context.declared)) return AnchoredRule(context);
@@ -368,7 +338,7 @@ absl::StatusOr<ShadowValue> MovementRule(RuleContext& context) {
   const auto index = std::find_if(context.operands.begin(), context.operands.end(), IsUncertainIndex);
   if (index == context.operands.end()) return result;
   context.uncertain_index = index - context.operands.begin();
-  HLO_ASSIGN_OR_RETURN(result.bound, BoundOfAnyElement(context.operands, result.wide));
+  HLO_RETURN_IF_ERROR(BoundUncertainMove(context.instruction, context.operands, result));
   return result;
 }
 
@@ -386,10 +356,6 @@ void BoundSpecials(ShadowValue& leaf) {
     const bool are_nan = std::isnan(x) && std::isnan(value);
     bound[i] = are_nan || (x == value && bound[i] == 0) ? 0 : kInfinity;
   }
-}
-
-bool IsUncertainIndex(const ShadowValue& operand) {
-  return !operand.is_tuple && !operand.is_float() && !operand.is_exact();
 }
 
 std::vector<Literal> WideOperandsOf(const RuleContext& context) { return WideOperands(context); }

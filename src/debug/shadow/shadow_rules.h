@@ -64,11 +64,6 @@ absl::StatusOr<Literal> ApplyWide(const RuleContext& context, std::vector<Litera
 // value.
 void BoundSpecials(ShadowValue& leaf);
 
-// True for an operand of a discrete type whose value may differ.
-bool IsUncertainIndex(const ShadowValue& operand);
-// Returns the bound of a result that may be any element of the operands instead of `wide`.
-absl::StatusOr<Literal> BoundOfAnyElement(absl::Span<const ShadowValue> operands, const Literal& wide);
-
 // True for instructions that only move values, so they add no error, such as scatters that overwrite.
 bool MovesValues(const Instruction& instruction);
 

@@ -54,16 +54,6 @@ std::vector<double> SpreadOf(const ShadowValue& leaf) {
   return spread;
 }
 
-double RootMeanSquare(const std::vector<double>& values) {
-  double squares = 0, count = 0;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    squares += value * value;
-    ++count;
-  }
-  return count == 0 ? 0 : std::sqrt(squares / count);
-}
-
 }  // namespace
 
 absl::Status SetTrials(const RuleContext& context, TrialSigns& signs, ShadowValue& result) {

@@ -181,7 +181,8 @@ absl::StatusOr<Literal> BoundOf(const ShadowValue& value) {
 
 absl::StatusOr<Literal> LowOf(const ShadowValue& value) {
   if (value.low.shape().IsValid()) return value.low;
-  return F64Array(value.declared.dims());
+  return Literal::CreateZeros(Shape::Array(
+      IsComplex(value.declared.type()) ? ElementType::kC128 : ElementType::kF64, value.declared.dims()));
 }
 
 }  // namespace hlo::debug

@@ -19,7 +19,7 @@ struct ShadowValue {
   // The value of floats in f64, of complex numbers in c128; invalid for other types, and for exact floats
   // whose wide value is not needed at present, because it is the declared one.
   Literal wide;
-  Literal low;  // f64: the low part of the double-double value of an f64; invalid if it is 0.
+  Literal low;  // The low part of the double-double value of an f64 or c128; invalid if it is 0.
   // f64: the largest distance of the result of a legal evaluation from `wide`, for complex numbers by
   // modulus. For other types it is not 0 if a legal evaluation may give another value. Invalid if it is 0
   // everywhere.

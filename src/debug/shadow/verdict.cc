@@ -43,7 +43,9 @@ Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const Literal& 
   if (leaf.wide.type() == ElementType::kC128) {
     const std::complex<double> a = got_wide.span<std::complex<double>>()[i],
                                b = leaf.wide.span<std::complex<double>>()[i];
-    distance.error = std::abs(a - b);
+    const std::complex<double> low =
+        leaf.low.shape().IsValid() ? leaf.low.span<std::complex<double>>()[i] : 0;
+    distance.error = std::abs((a - b) - low);
     if (std::isnan(distance.error))
       distance.error = std::isnan(std::abs(a)) == std::isnan(std::abs(b)) ? 0 : kInfinity;
     distance.ulp = UlpAt(precision, std::abs(b));

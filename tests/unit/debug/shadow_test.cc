@@ -31,6 +31,12 @@ Literal F32(const std::vector<float>& values) {
   return literal;
 }
 
+Literal C64(const std::vector<std::complex<float>>& values) {
+  Literal literal = *Literal::Create(Shape::Array(ElementType::kC64, {static_cast<int64_t>(values.size())}));
+  std::copy(values.begin(), values.end(), literal.mutable_span<std::complex<float>>().begin());
+  return literal;
+}
+
 const InstructionError& ErrorOf(const ShadowReport& report, std::string_view name) {
   for (const InstructionError& error : report.errors) {
     if (error.instruction->name() == name) return error;
@@ -311,6 +317,61 @@ TEST(Shadow, AnUncertainIndexSelectsAnyElement) {
   const auto judge = [&](float value) { return Judge(report, module.module(), F32({value}))[0].verdict; };
   EXPECT_EQ(judge(-6), RoundingVerdict::kExplained);
   EXPECT_EQ(judge(27), RoundingVerdict::kBug) << "no index gives it";
+}
+
+// Only the token that comes from the uncertain index may differ, and only what it selects has a wide bound.
+TEST(Shadow, UncertainIntegersMoveAlone) {
+  const CheckedModule& module = Checked(R"(HloModule m
+ENTRY e {
+  table = f32[4,1] parameter(0)
+  x = f32[1] parameter(1)
+  small = f32[1] parameter(2)
+  s = f32[1] add(x, small)
+  i = s32[1] convert(s)
+  given = s32[3] constant({3, 2, 3})
+  at = s32[] constant(1)
+  tokens = s32[3] dynamic-update-slice(given, i, at)
+  one = s32[] constant(1)
+  ones = s32[3] broadcast(one), dimensions={}
+  next = s32[3] subtract(tokens, ones)
+  column = s32[3,1] reshape(tokens)
+  rows = f32[3,1] gather(table, column), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,1}
+  sum = f32[3,1] add(rows, rows)
+  ROOT t = (s32[3], s32[3], f32[3,1]) tuple(tokens, next, sum)
+}
+)");
+  Literal table = *Literal::Create(Shape::Array(ElementType::kF32, {4, 1}));
+  const float values[] = {-3, 5, 1, 2};
+  std::copy(std::begin(values), std::end(values), table.mutable_span<float>().begin());
+  const ShadowReport report = *RunShadow(module, {table, F32({1}), F32({-0x1p-30f})}, {});
+  for (const size_t output : {0, 1}) {
+    const absl::Span<const double> bound = report.result.elements[output].bound.span<double>();
+    EXPECT_EQ(bound[0], 0);
+    EXPECT_NE(bound[1], 0);
+    EXPECT_EQ(bound[2], 0);
+  }
+  const absl::Span<const double> bound = report.result.elements[2].bound.span<double>();
+  EXPECT_LT(bound[0], 1e-5);
+  EXPECT_GE(bound[1], 16);
+  EXPECT_LE(bound[1], 16.1);
+  EXPECT_LT(bound[2], 1e-5);
+}
+
+// An element of c64 is off by half a ULP of its real part, 2^-24; its modulus is 1.
+TEST(Shadow, MeasuresComplexNumbersByTheirModulus) {
+  const ShadowReport report = *RunShadow(Checked(R"(HloModule m
+ENTRY e {
+  a = c64[1] parameter(0)
+  b = c64[1] parameter(1)
+  s = c64[1] add(a, b)
+  ROOT n = c64[1] negate(s)
+}
+)"),
+                                         {C64({1}), C64({0x1p-24f})}, {});
+  EXPECT_NEAR(ErrorOf(report, "s").added, 0.5, 1e-6);
+  EXPECT_EQ(ErrorOf(report, "s").inherited, 0);
+  EXPECT_NEAR(ErrorOf(report, "n").inherited, 0.5, 1e-6);
+  EXPECT_EQ(ErrorOf(report, "n").added, 0);
 }
 
 // d is 2^-30 instead of 0: of two numbers, the error is relative to the larger one, and without a certain

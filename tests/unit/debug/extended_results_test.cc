@@ -11,7 +11,7 @@
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 
-namespace hlo::debug::extended_linalg_test {
+namespace hlo::debug::extended_results_test {
 namespace {
 
 constexpr char kText[] = R"(HloModule m
@@ -300,6 +300,230 @@ const std::vector<Expected> kExpected = {
       {0x1.96c7b05db0c05p-2, 0x1.a99fe56aed280p-56}}},
 };
 
+constexpr char kComplexText[] = R"(HloModule m
+ENTRY e {
+  ar = f64[6] parameter(0)
+  ai = f64[6] parameter(1)
+  br = f64[6] parameter(2)
+  bi = f64[6] parameter(3)
+  z = f64[2,5] parameter(4)
+  a = c128[6] complex(ar, ai)
+  b = c128[6] complex(br, bi)
+  s = c128[6] add(a, b)
+  sr = f64[6] real(s)
+  si = f64[6] imag(s)
+  d = c128[6] subtract(a, b)
+  dr = f64[6] real(d)
+  di = f64[6] imag(d)
+  p = c128[6] multiply(a, b)
+  pr = f64[6] real(p)
+  pi = f64[6] imag(p)
+  q = c128[6] divide(a, b)
+  qr = f64[6] real(q)
+  qi = f64[6] imag(q)
+  n = c128[6] negate(p)
+  nr = f64[6] real(n)
+  ni = f64[6] imag(n)
+  x = c128[6] exponential(a)
+  xr = f64[6] real(x)
+  xi = f64[6] imag(x)
+  v = c128[6] reverse(p), dimensions={0}
+  vr = f64[6] real(v)
+  vi = f64[6] imag(v)
+  m = f64[6] abs(p)
+  f = c128[6] fft(a), fft_type=FFT, fft_length={6}
+  fr = f64[6] real(f)
+  fi = f64[6] imag(f)
+  g = c128[6] fft(a), fft_type=IFFT, fft_length={6}
+  gr = f64[6] real(g)
+  gi = f64[6] imag(g)
+  h = c128[2,3] fft(z), fft_type=RFFT, fft_length={2,5}
+  hr = f64[2,3] real(h)
+  hi = f64[2,3] imag(h)
+  a4 = c128[4] slice(a), slice={[0:4]}
+  i6 = f64[6] fft(a4), fft_type=IRFFT, fft_length={6}
+  i7 = f64[7] fft(a4), fft_type=IRFFT, fft_length={7}
+  ROOT out = (f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[6], f64[2,3], f64[2,3], f64[6], f64[7]) tuple(sr, si, dr, di, pr, pi, qr, qi, nr, ni, xr, xi, vr, vi, m, fr, fi, gr, gi, hr, hi, i6, i7)
+}
+)";
+const std::vector<std::vector<double>> kComplexParameters = {
+    {-0x1.861b50897adb0p-3, 0x1.e9a7c76d6d7e0p-3, 0x1.b2644263fef40p+0, -0x1.1965063152df0p-3,
+     0x1.00f15dae44540p-5, 0x1.65eda2613ad68p-2},
+    {-0x1.42e8661919cb8p+0, 0x1.8638e79cb9e80p-5, 0x1.09fff39d2c67cp-1, 0x1.2c022117d48a0p+0,
+     -0x1.9f9e19c6d6092p+0, -0x1.92a25bdbb3508p-1},
+    {-0x1.a327433b0c176p+0, 0x1.3d1374f1f7fcep+0, 0x1.8c2979a26b7f4p-1, -0x1.d51d5233c8bcap+0,
+     0x1.edc41cb2b55eap+0, 0x1.dbe976b9fbbc4p+0},
+    {0x1.3b3bbcbd29974p-1, 0x1.d958474cd61a0p-2, -0x1.5eb9de303d53cp+0, -0x1.f0a3a5958acd2p+0,
+     0x1.d0ffa8815c9c0p-4, -0x1.c30508fb6fbaep+0},
+    {-0x1.3d3a0b8f6a6a4p+0, -0x1.084017333fb70p+0, -0x1.e132079c66f1ap+0, -0x1.2772eab1e0280p-3,
+     -0x1.e72b49a2db880p-3, 0x1.5ea53799004a6p+0, 0x1.395459de819a0p-4, 0x1.1f51424b4d844p-1,
+     -0x1.dbbbfb4bc6000p-11, 0x1.4cb25715c1d2cp-1},
+};
+const std::vector<Expected> kComplexExpected = {
+    {"sr",
+     {{-0x1.d3eaad4c3b72cp+0, 0x0.0p+0},
+      {0x1.7a486ddfa5acap+0, 0x0.0p+0},
+      {0x1.3c3c7f9a9a59dp+1, 0x0.0p+0},
+      {-0x1.f849f2f9f3188p+0, 0x0.0p+0},
+      {0x1.f5cba7a027814p+0, 0x0.0p+0},
+      {0x1.1ab26fa92538fp+1, 0x0.0p+0}}},
+    {"si",
+     {{-0x1.4a950f7509ffcp-1, 0x0.0p+0},
+      {0x1.050fb22036ab8p-1, 0x0.0p+0},
+      {-0x1.b373c8c34e3fcp-1, 0x0.0p+0},
+      {-0x1.894308fb6c864p-1, 0x0.0p+0},
+      {-0x1.828e1f3ec03f6p+0, 0x0.0p+0},
+      {-0x1.462b1b74a4b19p+1, 0x0.0p+0}}},
+    {"dr",
+     {{0x1.7263d929dcbc0p+0, 0x0.0p+0},
+      {-0x1.ffbcf808949a4p-1, 0x0.0p+0},
+      {0x1.d89f0b259268cp-1, 0x0.0p+0},
+      {0x1.b1f0b16d9e60cp+0, 0x0.0p+0},
+      {-0x1.e5bc91c5433c0p+0, 0x0.0p+0},
+      {-0x1.826e0e21ad06ap+0, 0x0.0p+0}}},
+    {"di",
+     {{-0x1.e0864477ae972p+0, 0x0.0p+0},
+      {-0x1.a8912a593edd0p-2, 0x0.0p+0},
+      {0x1.e3b9d7fed387ap+0, 0x0.0p+0},
+      {0x1.8e52e356afab9p+1, 0x0.0p+0},
+      {-0x1.bcae144eebd2ep+0, 0x0.0p+0},
+      {0x1.f367b61b2c254p-1, 0x0.0p+0}}},
+    {"pr",
+     {{0x1.16a6f8ce84ff6p+0, 0x1.cecf04b97d650p-54},
+      {0x1.18b0cee919e5bp-2, 0x1.25a5aadd97a80p-56},
+      {0x1.0329a1c314791p+1, 0x1.7ddd0c0ecf420p-54},
+      {0x1.433c58b5441c2p+1, 0x1.7b24227702960p-55},
+      {0x1.f55c3923713f2p-3, 0x1.bec9f0fab8000p-65},
+      {-0x1.78a8c756fde02p-1, 0x1.fcc5d59e7d300p-56}}},
+    {"pi",
+     {{0x1.f2adfb0fdfeadp+0, -0x1.901e7ca6665b0p-54},
+      {0x1.5b2c7e33c77aep-3, -0x1.49eb8f248a400p-59},
+      {-0x1.ec37b4ef8498fp+0, -0x1.94b40802f3a00p-59},
+      {-0x1.e1854f89266e5p+0, -0x1.7127413290640p-56},
+      {-0x1.905c401eb3b5ap+1, -0x1.cdc92a41b5770p-54},
+      {-0x1.09f3b224f48c3p+1, -0x1.265402267b8f0p-54}}},
+    {"qr",
+     {{-0x1.370b6dbccf96fp-3, 0x1.9d0d550f794b1p-59},
+      {0x1.74ce3c157ccbbp-3, -0x1.624b12ba9cb4ap-59},
+      {0x1.f151c77f77c0ap-3, -0x1.51c14a0a82656p-59},
+      {-0x1.22b3158cfaeafp-2, 0x1.72445fa895647p-57},
+      {-0x1.0fb33cde6b74ap-5, 0x1.c497d0734acc6p-61},
+      {0x1.3db46d247425fp-2, 0x1.f2700785aab4ep-56}}},
+    {"qi",
+     {{0x1.6d31b13e009b2p-1, 0x1.3b6e5dd1aeae6p-55},
+      {-0x1.e2f7aea21fbbap-6, 0x1.5911510a1482ap-61},
+      {0x1.19f5a6bd155c3p+0, 0x1.58fde54b9f794p-55},
+      {-0x1.5b1ce7e3df819p-2, 0x1.589e3f70c87cap-57},
+      {-0x1.adf754878e281p-1, 0x1.ade615c5d0983p-58},
+      {-0x1.08280d3e25e02p-3, -0x1.8a43d099ffe27p-58}}},
+    {"nr",
+     {{-0x1.16a6f8ce84ff6p+0, -0x1.cecf04b97d650p-54},
+      {-0x1.18b0cee919e5bp-2, -0x1.25a5aadd97a80p-56},
+      {-0x1.0329a1c314791p+1, -0x1.7ddd0c0ecf420p-54},
+      {-0x1.433c58b5441c2p+1, -0x1.7b24227702960p-55},
+      {-0x1.f55c3923713f2p-3, -0x1.bec9f0fab8000p-65},
+      {0x1.78a8c756fde02p-1, -0x1.fcc5d59e7d300p-56}}},
+    {"ni",
+     {{-0x1.f2adfb0fdfeadp+0, 0x1.901e7ca6665b0p-54},
+      {-0x1.5b2c7e33c77aep-3, 0x1.49eb8f248a400p-59},
+      {0x1.ec37b4ef8498fp+0, 0x1.94b40802f3a00p-59},
+      {0x1.e1854f89266e5p+0, 0x1.7127413290640p-56},
+      {0x1.905c401eb3b5ap+1, 0x1.cdc92a41b5770p-54},
+      {0x1.09f3b224f48c3p+1, 0x1.265402267b8f0p-54}}},
+    {"xr",
+     {{0x1.01bf711fd3e21p-2, -0x1.17f4d44b8f1f5p-57},
+      {0x1.44c6599c6c391p+0, -0x1.617f149f667a9p-54},
+      {0x1.2f25f3e3b40b5p+2, 0x1.d9eebf3325d3fp-52},
+      {0x1.5aa8745aa217dp-2, 0x1.0e65bb10fbb1cp-57},
+      {-0x1.bd59d0a336630p-5, 0x1.d8b0ede2a1f28p-59},
+      {0x1.00811924ae9c1p+0, -0x1.d1bdb9f2b5b7dp-54}}},
+    {"xi",
+     {{-0x1.931969f8afebfp-1, -0x1.dec9fcc8791d8p-55},
+      {0x1.ef6e4f0fc0c3cp-5, 0x1.4b4c3de2353cfp-59},
+      {0x1.5ac3c173f4dbcp+1, -0x1.6b5067b182af7p-53},
+      {0x1.9b3c2c4ced582p-1, -0x1.ad5f7def1dab9p-55},
+      {-0x1.07ca330370055p+0, -0x1.dcf0af62e3778p-55},
+      {-0x1.01042311e6bbfp+0, 0x1.88a5b61b7da82p-54}}},
+    {"vr",
+     {{-0x1.78a8c756fde02p-1, 0x1.fcc5d59e7d300p-56},
+      {0x1.f55c3923713f2p-3, 0x1.bec9f0fab8000p-65},
+      {0x1.433c58b5441c2p+1, 0x1.7b24227702960p-55},
+      {0x1.0329a1c314791p+1, 0x1.7ddd0c0ecf420p-54},
+      {0x1.18b0cee919e5bp-2, 0x1.25a5aadd97a80p-56},
+      {0x1.16a6f8ce84ff6p+0, 0x1.cecf04b97d650p-54}}},
+    {"vi",
+     {{-0x1.09f3b224f48c3p+1, -0x1.265402267b8f0p-54},
+      {-0x1.905c401eb3b5ap+1, -0x1.cdc92a41b5770p-54},
+      {-0x1.e1854f89266e5p+0, -0x1.7127413290640p-56},
+      {-0x1.ec37b4ef8498fp+0, -0x1.94b40802f3a00p-59},
+      {0x1.5b2c7e33c77aep-3, -0x1.49eb8f248a400p-59},
+      {0x1.f2adfb0fdfeadp+0, -0x1.901e7ca6665b0p-54}}},
+    {"m",
+     {{0x1.1da0355cfdf7bp+1, -0x1.ff20099dd752dp-54},
+      {0x1.4a079fcb391c8p-2, 0x1.91dcba6eb7a17p-56},
+      {0x1.65666ad97df7ep+1, 0x1.cd15c2f3fa3d0p-53},
+      {0x1.930c08eb8849cp+1, 0x1.ffd38c1905755p-53},
+      {0x1.9195b0e5af8c0p+1, 0x1.7395ccc9c4cdep-53},
+      {0x1.1a21546e26687p+1, -0x1.64999d4e6ff63p-53}}},
+    {"fr",
+     {{0x1.fd2c240013c4cp+0, 0x0.0p+0},
+      {0x1.f4916b4ec259ap+0, -0x1.dcaf875d88798p-54},
+      {-0x1.4f59faa14b199p+1, -0x1.8cd9dfc424bdap-53},
+      {0x1.1624a2806fb1cp+0, 0x0.0p+0},
+      {-0x1.69213d0e2add5p-2, 0x1.9b3bf88497b32p-58},
+      {-0x1.99bd34d82084fp+1, 0x1.dcaf875d88798p-54}}},
+    {"fi",
+     {{-0x1.eea3cbaa78efcp+0, 0x0.0p+0},
+      {-0x1.cc76076c86689p+1, -0x1.67940d9e10bd4p-54},
+      {0x1.2f595cbc75420p+1, 0x1.4a752c9f9ad6ep-53},
+      {-0x1.6634a03c1d28ep+1, 0x0.0p+0},
+      {-0x1.698379a482b19p-1, -0x1.29d4b27e6b5b7p-55},
+      {-0x1.ced48c8307bb3p-1, -0x1.30d7e4c3de858p-55}}},
+    {"gr",
+     {{0x1.5372c2aab7d88p-2, 0x0.0p+0},
+      {-0x1.1128cde56b035p-1, 0x1.f43a827482d33p-55},
+      {-0x1.e181a6bd8e7c7p-5, 0x1.de6952d6dd3bbp-59},
+      {0x1.72db8355ea425p-3, 0x1.5555555555555p-57},
+      {-0x1.bf22a381b9777p-2, -0x1.779a54b5b74efp-57},
+      {0x1.4db64789d6e66p-2, 0x1.6ce0506c4faf0p-56}}},
+    {"gi",
+     {{-0x1.49c287c6fb4a8p-2, 0x0.0p+0},
+      {-0x1.348db30205278p-3, 0x1.df7012281651bp-57},
+      {-0x1.e204a230ae422p-4, 0x1.1d8f12021b862p-58},
+      {-0x1.dd9b805026e13p-2, 0x1.5555555555555p-56},
+      {0x1.947726509c580p-2, 0x1.b89c3b7f791e8p-56},
+      {-0x1.32f95a48599b1p-1, 0x1.baf2a1969f81dp-56}}},
+    {"hr",
+     {{-0x1.e07f1e81a1f22p+0, 0x0.0p+0},
+      {0x1.25899f1ade05dp+0, 0x1.06924e1784e33p-54},
+      {0x1.e41de3de9a38cp-4, -0x1.a49385e138ccap-60},
+      {-0x1.cc2030d46bc7ep+2, -0x1.0000000000000p-51},
+      {-0x1.2298a68fbbea0p+0, -0x1.adbfa54978c35p-55},
+      {-0x1.cad51fac7749cp+0, 0x1.adbfa54978c35p-55}}},
+    {"hi",
+     {{0x0.0p+0, 0x0.0p+0},
+      {0x1.fd89d39171de0p+0, -0x1.0ff454b6e86f0p-56},
+      {-0x1.3f82000c58170p-2, 0x1.39abd50d9c8fdp-56},
+      {0x0.0p+0, 0x0.0p+0},
+      {0x1.8f8741f176d1dp+0, -0x1.8dad2f5fdd8d6p-55},
+      {-0x1.070daac38b552p+1, 0x1.cdf6010aecdb7p-55}}},
+    {"i6",
+     {{0x1.2e6b7943ffdacp-1, 0x0.0p+0},
+      {-0x1.a98151359de7dp-2, -0x1.16c780dbf46c5p-56},
+      {-0x1.edba09c7371cep-3, 0x1.b2485409f23b1p-60},
+      {0x1.e885311669060p-2, 0x0.0p+0},
+      {-0x1.06ed01a98bcadp-1, 0x1.f26dbd5fb06e2p-55},
+      {-0x1.68c5c9db5474bp-4, 0x1.6c780dbf46c51p-60}}},
+    {"i7",
+     {{0x1.f25598959e671p-2, 0x1.2492492492492p-57},
+      {-0x1.6e5a2334e7014p-2, -0x1.7f125dbfed9d2p-56},
+      {-0x1.86b3990b7518fp-3, 0x1.cf3550d665f85p-58},
+      {0x1.86ec10223933bp-8, -0x1.8f6c5b4ea4bf5p-62},
+      {0x1.c110d43850898p-2, -0x1.57c5c2542cd98p-57},
+      {-0x1.a21a3e93e2521p-1, -0x1.94258d0e9e53ep-57},
+      {0x1.f2b14f1e61de0p-3, 0x1.14bcf85aac90bp-58}}},
+};
+
 CheckedModule Checked(const std::string& text) {
   Diagnostics diagnostics;
   std::shared_ptr<Module> module = Parse(std::make_shared<const SourceText>("m.hlo", text), diagnostics,
@@ -308,33 +532,40 @@ CheckedModule Checked(const std::string& text) {
   return *Check(std::move(module), diagnostics);
 }
 
-TEST(ExtendedLinalg, AgreesWithMpmath) {
-  const CheckedModule module = Checked(kText);
+void ExpectValues(const std::string& text, const std::vector<std::vector<double>>& parameters,
+                  const std::vector<Expected>& expected) {
+  const CheckedModule module = Checked(text);
   std::vector<Literal> arguments;
-  for (size_t i = 0; i < kParameters.size(); ++i) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
     const Shape& shape = module.module().entry()->parameter(static_cast<int64_t>(i))->shape();
     Literal& argument = arguments.emplace_back(*Literal::Create(shape));
-    ASSERT_EQ(argument.element_count(), static_cast<int64_t>(kParameters[i].size()));
-    std::copy(kParameters[i].begin(), kParameters[i].end(), argument.mutable_span<double>().begin());
+    ASSERT_EQ(argument.element_count(), static_cast<int64_t>(parameters[i].size()));
+    std::copy(parameters[i].begin(), parameters[i].end(), argument.mutable_span<double>().begin());
   }
   const ShadowReport report = *RunShadow(module, arguments, {});
-  for (size_t k = 0; k < kExpected.size(); ++k) {
+  for (size_t k = 0; k < expected.size(); ++k) {
     const ShadowValue& value = report.result.elements[k];
     const Literal low = *LowOf(value);
-    for (size_t i = 0; i < kExpected[k].elements.size(); ++i) {
-      const auto& [want, want_low] = kExpected[k].elements[i];
+    for (size_t i = 0; i < expected[k].elements.size(); ++i) {
+      const auto& [want, want_low] = expected[k].elements[i];
       const auto at = static_cast<int64_t>(i);
       const double error = (value.wide.span<double>()[at] - want) + (low.span<double>()[at] - want_low);
-      EXPECT_LE(std::fabs(error), 0x1p-98 * std::max(1.0, std::fabs(want))) << kExpected[k].name << ": " << i;
+      EXPECT_LE(std::fabs(error), 0x1p-98 * std::max(1.0, std::fabs(want))) << expected[k].name << ": " << i;
       // The declared value is within its bound.
       EXPECT_LE(std::fabs(value.declared.span<double>()[at] - want), value.bound.span<double>()[at] + 0x1p-52)
-          << kExpected[k].name << ": " << i;
+          << expected[k].name << ": " << i;
     }
   }
 }
 
+TEST(ExtendedResults, OfFactorisationsAndNormalisations) { ExpectValues(kText, kParameters, kExpected); }
+
+TEST(ExtendedResults, OfComplexNumbersAndTransforms) {
+  ExpectValues(kComplexText, kComplexParameters, kComplexExpected);
+}
+
 // 1 + 2^-30 is halfway between two numbers of 29 mantissa bits; the low part of x, 2^-70, decides.
-TEST(ExtendedLinalg, TheLowPartDecidesTiesOfReducedPrecision) {
+TEST(ExtendedResults, TheLowPartDecidesTiesOfReducedPrecision) {
   const CheckedModule module = Checked(R"(
 ENTRY e {
   a = f64[3] parameter(0)
@@ -358,4 +589,4 @@ ENTRY e {
 }
 
 }  // namespace
-}  // namespace hlo::debug::extended_linalg_test
+}  // namespace hlo::debug::extended_results_test
