@@ -38,6 +38,7 @@ struct PatchDim {
 
 // Element (p, k) is the input under kernel position k at output position p, or 0 on padding and in dilation
 // holes. Input features are the fastest part of k if they are contiguous in memory, otherwise the slowest.
+// Packing transposes runs of contiguous elements along k, or copies elements of adjacent positions.
 template <class T, int kWidth>
 class PatchSource final : public PanelSource<T, kWidth> {
  public:
@@ -46,17 +47,20 @@ class PatchSource final : public PanelSource<T, kWidth> {
       : input_(input), layout_(layout), dims_(dims) {
     const int64_t last = layout.rank() - 1;
     is_feature_last_ = layout.input_feature_stride == 1;
-    // The last dimension of the window is then contiguous with the features.
-    joins_ = is_feature_last_ && last >= 0 && layout.window_dilation[last] == 1 &&
-             layout.base_dilation[last] == 1 && layout.input_strides[last] == layout.group_inputs &&
-             layout.window[last] > 1;
+    unit_ = is_feature_last_ ? layout.group_inputs : 1;
+    // The last dimension of the window is contiguous, with the features if these are the fastest part of k.
+    joins_ = last >= 0 && layout.window_dilation[last] == 1 && layout.base_dilation[last] == 1 &&
+             layout.input_strides[last] == unit_ && layout.window[last] > 1;
+    has_runs_ = is_feature_last_ || (joins_ && layout.window[last] >= kMinRun &&
+                                     (dims.empty() || dims.back().size < kWidth));
     outer_rank_ = joins_ ? last : layout.rank();
-    inner_ = layout.group_inputs * (joins_ ? layout.window[last] : 1);
+    inner_ = unit_ * (joins_ ? layout.window[last] : 1);
+    for (int64_t d = 0; d < outer_rank_; ++d) outer_taps_ *= layout.window[d];
   }
 
   void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override {
-    if (is_feature_last_)
-      PackFeatures(first, count, k_first, k_count, panel);
+    if (has_runs_)
+      PackRuns(first, count, k_first, k_count, panel);
     else
       PackPositions(first, count, k_first, k_count, panel);
   }
@@ -142,18 +146,19 @@ class PatchSource final : public PanelSource<T, kWidth> {
     return *low == *high ? std::nullopt : std::optional(p * layout_.input_strides[d]);
   }
 
-  void PackFeatures(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
+  void PackRuns(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
     alignas(64) T edges[kWidth * kPanelDepth];
     Group groups[kWidth];
     const int64_t group_count = GroupsOf(first, count, groups);
     for (int64_t k = 0; k < k_count;) {
       const int64_t w = (k_first + k) / inner_, r = (k_first + k) % inner_;
       const Run run{r, std::min(inner_ - r, k_count - k)};
+      const int64_t feature = w / outer_taps_ * layout_.input_feature_stride;
       const Index window = WindowIndex(w, outer_rank_);
       const T* rows[kWidth];
       for (int64_t g = 0; g < group_count; ++g) {
         const int64_t at = groups[g].first;
-        FindRows(groups[g], window, run, rows + at, edges + at * kPanelDepth);
+        FindRows(groups[g], window, feature, run, rows + at, edges + at * kPanelDepth);
       }
       PackRows<T, kWidth>(rows, count, run.count, panel + k * kWidth);
       k += run.count;
@@ -166,10 +171,11 @@ class PatchSource final : public PanelSource<T, kWidth> {
   };
 
   // Finds the run of each position of the group; runs that are partly padding are copied to `edges`.
-  void FindRows(const Group& group, const Index& window, Run run, const T** rows, T* edges) const {
+  void FindRows(const Group& group, const Index& window, int64_t feature, Run run, const T** rows,
+                T* edges) const {
     alignas(64) static constexpr T kZeros[kPanelDepth] = {};
     std::fill_n(rows, group.count, kZeros);
-    int64_t place = group.position.batch_offset + run.first, low = 0, high = group.count;
+    int64_t place = group.position.batch_offset + feature + run.first, low = 0, high = group.count;
     for (int64_t d = 0; d < outer_rank_; ++d) {
       const std::optional<int64_t> offset = OffsetAlong(group, d, window[d], &low, &high);
       if (!offset.has_value()) return;
@@ -181,7 +187,7 @@ class PatchSource final : public PanelSource<T, kWidth> {
     }
     const int64_t last = layout_.rank() - 1, step = group.spatial == last ? layout_.stride[last] : 0;
     const int64_t first_origin = group.position.origin[last];
-    place += first_origin * layout_.group_inputs;
+    place += first_origin * unit_;
     for (int64_t i = low; i < high; ++i) {
       const int64_t origin = first_origin + i * step;
       if (origin >= 0 && origin + layout_.window[last] <= layout_.input[last])
@@ -195,7 +201,7 @@ class PatchSource final : public PanelSource<T, kWidth> {
   bool CopyInside(int64_t origin, int64_t place, Run run, T* to) const {
     const int64_t last = layout_.rank() - 1, size = layout_.window[last];
     const auto at = [&](int64_t position) {
-      return std::clamp(std::clamp(position, int64_t{0}, size) * layout_.group_inputs - run.first, int64_t{0},
+      return std::clamp(std::clamp(position, int64_t{0}, size) * unit_ - run.first, int64_t{0},
                         run.count);
     };
     const int64_t low = at(-origin), high = std::max(at(layout_.input[last] - origin), low);
@@ -208,46 +214,69 @@ class PatchSource final : public PanelSource<T, kWidth> {
   void PackPositions(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
     Group groups[kWidth];
     const int64_t group_count = GroupsOf(first, count, groups);
-    const int64_t taps = layout_.taps();
-    int64_t r = k_first / taps;
-    Index window = WindowIndex(k_first % taps, layout_.rank());
-    for (int64_t k = 0; k < k_count; ++k) {
-      T* row = panel + k * kWidth;
+    const int64_t last = layout_.rank() - 1, length = last < 0 ? 1 : layout_.window[last];
+    const int64_t outer_taps = layout_.taps() / length;
+    for (int64_t k = 0; k < k_count;) {
+      const int64_t w = (k_first + k) / length, begin = (k_first + k) % length;
+      const Run run{begin, std::min(length - begin, k_count - k)};
+      const Index window = WindowIndex(w, std::max<int64_t>(last, 0));
       for (int64_t g = 0; g < group_count; ++g)
-        PackGroup(groups[g], window, r * layout_.input_feature_stride, row + groups[g].first);
-      std::fill(row + count, row + kWidth, T{});
-      int64_t d = layout_.rank() - 1;
-      while (d >= 0 && ++window[d] == layout_.window[d]) window[d--] = 0;
-      if (d < 0) ++r;
+        PackGroup(groups[g], window, w / outer_taps * layout_.input_feature_stride, run,
+                  panel + k * kWidth + groups[g].first);
+      for (int64_t i = 0; i < run.count && count < kWidth; ++i)
+        std::fill_n(panel + (k + i) * kWidth + count, kWidth - count, T{});
+      k += run.count;
     }
   }
 
-  void PackGroup(const Group& group, const Index& window, int64_t offset, T* to) const {
+  // Packs a run along the last window dimension for the positions of a group.
+  void PackGroup(const Group& group, const Index& window, int64_t offset, Run run, T* to) const {
     offset += group.position.batch_offset;
+    const int64_t last = layout_.rank() - 1;
     int64_t low = 0, high = group.count;
-    for (int64_t d = 0; d < layout_.rank(); ++d) {
+    for (int64_t d = 0; d < last; ++d) {
       const std::optional<int64_t> along = OffsetAlong(group, d, window[d], &low, &high);
       if (!along.has_value()) {
-        std::fill_n(to, group.count, T{});
+        for (int64_t i = 0; i < run.count; ++i) std::fill_n(to + i * kWidth, group.count, T{});
         return;
       }
       offset += *along;
     }
-    const T* from = input_ + offset;  // Elements before `low` are not read.
+    for (int64_t i = 0; i < run.count; ++i, to += kWidth) {
+      int64_t from = low, end = high;
+      const std::optional<int64_t> along =
+          last < 0 ? 0 : OffsetAlong(group, last, run.first + i, &from, &end);
+      if (along.has_value())
+        CopyGroup(group, input_ + (offset + *along), from, end, to);
+      else
+        std::fill_n(to, group.count, T{});
+    }
+  }
+
+  // Copies the elements of positions [low, high) of a group; `origin` belongs to its first position.
+  static void CopyGroup(const Group& group, const T* origin, int64_t low, int64_t high, T* to) {
     if (group.step == 1 && low == 0 && high == kWidth) {
-      std::memcpy(to, from, kWidth * sizeof(T));
+      std::memcpy(to, origin, kWidth * sizeof(T));
       return;
     }
-    std::fill_n(to, low, T{});
-    for (int64_t j = low; j < high; ++j) to[j] = from[j * group.step];
-    std::fill_n(to + high, group.count - high, T{});
+    for (int64_t j = 0; j < low; ++j) to[j] = T{};
+    int64_t j = low;
+    if (group.step == 1) {
+      constexpr int64_t kAtOnce = 4;
+      for (; j + kAtOnce <= high; j += kAtOnce) std::memcpy(to + j, origin + j, kAtOnce * sizeof(T));
+    }
+    for (; j < high; ++j) to[j] = origin[j * group.step];
+    for (; j < group.count; ++j) to[j] = T{};
   }
+
+  static constexpr int64_t kMinRun = 8;
 
   const T* input_;
   const ConvolutionLayout& layout_;
   absl::Span<const PatchDim> dims_;
-  bool is_feature_last_, joins_;
-  int64_t outer_rank_, inner_;
+  bool is_feature_last_, joins_, has_runs_;
+  int64_t unit_;  // Elements per position of the last window dimension.
+  int64_t outer_rank_, outer_taps_ = 1, inner_;
 };
 
 }  // namespace hlo::cpu
