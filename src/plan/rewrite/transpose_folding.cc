@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "plan/analysis/uses.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -36,23 +37,62 @@ class TransposeFolder {
       : module_(module), graph_(graph), changes_(changes) {}
 
   void Fold(Node& node) {
+    if (!IsPlainDot(node)) return;
     const Instruction& dot = *node.instruction;
-    if (dot.opcode() != Opcode::kDot || dot.operand_count() != 2 || node.needs_reference) return;
-    std::array<DotSide, 2> sides = {DotSide{node.operands[0], dot.operand(0), dot.Get<attr::lhs_batch_dims>(),
-                                            dot.Get<attr::lhs_contracting_dims>()},
-                                    DotSide{node.operands[1], dot.operand(1), dot.Get<attr::rhs_batch_dims>(),
-                                            dot.Get<attr::rhs_contracting_dims>()}};
+    std::array<DotSide, 2> sides = SidesOf(node);
     bool folds = false;
     for (DotSide& side : sides) {
       while (FoldTranspose(&side)) folds = true;
     }
     if (!folds || !changes_.Allow("transpose_folding", dot.name())) return;
     node.operands = {sides[0].value, sides[1].value};
-    node.instruction = WithSides(dot, sides);
+    node.instruction = WithSides(dot, dot, sides);
     if (node.shown == &dot) node.shown = node.instruction;
   }
 
+  // Replaces a transpose that exchanges the free dimensions of a dot by the dot of the exchanged operands.
+  void FoldIntoResult(Node& node, const Uses& uses) {
+    const Instruction& transpose = *node.instruction;
+    if (transpose.opcode() != Opcode::kTranspose || node.needs_reference) return;
+    const Node* producer = graph_.values[node.operands[0]].node;
+    if (producer == nullptr || !IsPlainDot(*producer)) return;
+    const auto is_other_use = [&](const Uses::Use& use) {
+      return use.node != &node && (use.node == nullptr || !IsUnused(*use.node, uses));
+    };
+    if (std::ranges::any_of(uses.of(node.operands[0]), is_other_use)) return;
+    const auto [lhs, rhs] = SidesOf(*producer);
+    const auto batch = static_cast<int64_t>(lhs.batch.size()), rank = transpose.shape().rank();
+    const int64_t rows =
+        lhs.instruction->shape().rank() - batch - static_cast<int64_t>(lhs.contracting.size());
+    const IntList permutation = transpose.Get<attr::dimensions>();
+    for (int64_t d = 0; d < rank; ++d) {
+      const int64_t from = d < batch ? d : d < rank - rows ? d + rows : d - (rank - rows - batch);
+      if (permutation[d] != from) return;
+    }
+    if (!changes_.Allow("transpose_folding", transpose.name())) return;
+    const std::array<DotSide, 2> exchanged = {rhs, lhs};
+    node.operands = {rhs.value, lhs.value};
+    node.instruction = WithSides(*producer->instruction, transpose, exchanged);
+    if (node.shown == &transpose) node.shown = node.instruction;
+  }
+
  private:
+  static bool IsPlainDot(const Node& node) {
+    return node.kind == Node::Kind::kOp && !node.needs_reference &&
+           node.instruction->opcode() == Opcode::kDot && node.instruction->operand_count() == 2;
+  }
+  static bool IsUnused(const Node& node, const Uses& uses) {
+    return !node.has_effect &&
+           std::ranges::all_of(node.results, [&](ValueId v) { return v != kNoValue && uses.of(v).empty(); });
+  }
+  static std::array<DotSide, 2> SidesOf(const Node& node) {
+    const Instruction& dot = *node.instruction;
+    return {DotSide{node.operands[0], dot.operand(0), dot.Get<attr::lhs_batch_dims>(),
+                    dot.Get<attr::lhs_contracting_dims>()},
+            DotSide{node.operands[1], dot.operand(1), dot.Get<attr::rhs_batch_dims>(),
+                    dot.Get<attr::rhs_contracting_dims>()}};
+  }
+
   // Replaces the operand by the operand of its transpose.
   bool FoldTranspose(DotSide* side) const {
     const Node* producer = graph_.values[graph_.Resolve(side->value)].node;
@@ -70,11 +110,13 @@ class TransposeFolder {
     return true;
   }
 
-  const Instruction* WithSides(const Instruction& dot, const std::array<DotSide, 2>& sides) {
+  // Returns a dot with other operands, and with the name and the shape of an instruction.
+  const Instruction* WithSides(const Instruction& dot, const Instruction& like,
+                               const std::array<DotSide, 2>& sides) {
     Module& module = RewrittenModule(graph_, module_);
     if (computation_ == nullptr) computation_ = module.NewComputation("folded_transposes");
     Instruction* const operands[] = {sides[0].instruction, sides[1].instruction};
-    Instruction* copy = module.AddInstruction(computation_, dot.opcode(), dot.name(), dot.shape(), operands,
+    Instruction* copy = module.AddInstruction(computation_, dot.opcode(), like.name(), like.shape(), operands,
                                               dot.attributes());
     const auto set = [&](AttrId id, const Index& dims) {
       if (!dims.empty())
@@ -85,7 +127,7 @@ class TransposeFolder {
     set(attr::lhs_contracting_dims::kId, sides[0].contracting);
     set(attr::rhs_batch_dims::kId, sides[1].batch);
     set(attr::rhs_contracting_dims::kId, sides[1].contracting);
-    InstructionEditor::SetRanges(*copy, dot.name_range(), dot.shape_range(), dot.opcode_range(), {});
+    InstructionEditor::SetRanges(*copy, like.name_range(), like.shape_range(), like.opcode_range(), {});
     return copy;
   }
 
@@ -101,6 +143,10 @@ void FoldTransposes(const Module& module, Graph& graph, ChangeCounter& changes) 
   TransposeFolder folder(module, graph, changes);
   for (Node& node : graph.nodes) {
     if (node.kind == Node::Kind::kOp) folder.Fold(node);
+  }
+  const Uses uses(graph);
+  for (Node& node : graph.nodes) {
+    if (node.kind == Node::Kind::kOp) folder.FoldIntoResult(node, uses);
   }
 }
 

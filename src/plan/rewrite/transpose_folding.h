@@ -8,7 +8,8 @@
 namespace hlo::plan {
 
 // Replaces transposed operands of dots by the transposes' operands if the dimensions of the result keep their
-// order. The new instructions keep their names and are owned by graph.rewritten.
+// order. Replaces a transpose that exchanges the free dimensions of a dot, as in gradients of weights, by the
+// dot of the exchanged operands. The new instructions keep their names and are owned by graph.rewritten.
 void FoldTransposes(const Module& module, Graph& graph, ChangeCounter& changes);
 
 }  // namespace hlo::plan

@@ -51,8 +51,8 @@ class PatchSource final : public PanelSource<T, kWidth> {
     // The last dimension of the window is contiguous, with the features if these are the fastest part of k.
     joins_ = last >= 0 && layout.window_dilation[last] == 1 && layout.base_dilation[last] == 1 &&
              layout.input_strides[last] == unit_ && layout.window[last] > 1;
-    has_runs_ = is_feature_last_ || (joins_ && layout.window[last] >= kMinRun &&
-                                     (dims.empty() || dims.back().size < kWidth));
+    has_runs_ = is_feature_last_ ||
+                (joins_ && layout.window[last] >= kMinRun && (dims.empty() || dims.back().size < kWidth));
     outer_rank_ = joins_ ? last : layout.rank();
     inner_ = unit_ * (joins_ ? layout.window[last] : 1);
     for (int64_t d = 0; d < outer_rank_; ++d) outer_taps_ *= layout.window[d];
@@ -201,8 +201,7 @@ class PatchSource final : public PanelSource<T, kWidth> {
   bool CopyInside(int64_t origin, int64_t place, Run run, T* to) const {
     const int64_t last = layout_.rank() - 1, size = layout_.window[last];
     const auto at = [&](int64_t position) {
-      return std::clamp(std::clamp(position, int64_t{0}, size) * unit_ - run.first, int64_t{0},
-                        run.count);
+      return std::clamp(std::clamp(position, int64_t{0}, size) * unit_ - run.first, int64_t{0}, run.count);
     };
     const int64_t low = at(-origin), high = std::max(at(layout_.input[last] - origin), low);
     if (low == high) return false;

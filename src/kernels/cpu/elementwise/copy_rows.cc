@@ -77,7 +77,18 @@ void ReadRowsAs(const RowStrides& from, const T* array, T* to) {
     for (int64_t r = 0; r < rows; ++r, to += length, array += row_stride) std::fill_n(to, length, *array);
     return;
   }
-  for (int64_t r = 0; r < rows; ++r, to += length, array += row_stride) {
+  int64_t r = 0;
+  if (row_stride == 1) {
+    // Each cache line of the array holds elements of several rows.
+    constexpr int64_t kRows = 4;
+    for (; r + kRows <= rows; r += kRows, to += kRows * length, array += kRows) {
+      for (int64_t i = 0; i < length; ++i) {
+        const T* column = array + i * stride;
+        for (int64_t k = 0; k < kRows; ++k) to[k * length + i] = column[k];
+      }
+    }
+  }
+  for (; r < rows; ++r, to += length, array += row_stride) {
     for (int64_t i = 0; i < length; ++i) to[i] = array[i * stride];
   }
 }

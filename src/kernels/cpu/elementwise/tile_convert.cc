@@ -58,6 +58,22 @@ void F32ToS32(int64_t n, void* out, const void* const* in, int64_t) {
   }
 }
 
+// The bounds are exact in f32.
+template <class To>
+void F32ToNarrow(int64_t n, void* out, const void* const* in, int64_t bits) {
+  const float* a = static_cast<const float*>(in[0]);
+  To* o = static_cast<To*>(out);
+  const int32_t range = (int32_t{1} << (std::is_signed_v<To> ? bits - 1 : bits)) - 1;
+  const auto high = static_cast<float>(range), low = std::is_signed_v<To> ? -high - 1 : 0.0F;
+  HLO_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < n; ++i) {
+    float x = a[i] == a[i] ? a[i] : 0.0F;
+    x = x > low ? x : low;
+    x = x < high ? x : high;
+    o[i] = static_cast<To>(static_cast<int32_t>(x));
+  }
+}
+
 // Conversions from f64 to floats of at most 8 bits round once.
 template <ElementType kType>
 void RoundFromF64(int64_t n, void* out, const void* const* in, int64_t) {
@@ -88,8 +104,11 @@ TileCall FindTileConvert(ElementType from, ElementType to) {
   if (a == Lane::kF32 && to == ElementType::kS32) return {&F32ToS32};
   const TileFn f = DispatchLane(a, [&]<class From>() -> TileFn {
     return DispatchLane(b, []<class To>() -> TileFn {
+      constexpr bool is_narrow = std::is_integral_v<To> && sizeof(To) <= 2 && !std::is_same_v<To, bool>;
       if constexpr (kIsComplex<From> && !kIsComplex<To> && !std::is_same_v<To, bool>)
         return nullptr;
+      else if constexpr (std::is_same_v<From, float> && is_narrow)
+        return &F32ToNarrow<To>;
       else
         return &ConvertLoop<From, To>;
     });
