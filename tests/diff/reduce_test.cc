@@ -57,7 +57,7 @@ TEST(ReduceTest, SumsAreWithinTheirBound) {
 
 // Computes the maximum and its index; `first` breaks ties.
 std::string ArgMax(const char* type, const char* dims, const char* kept, const char* first,
-                   const char* compare) {
+                   const char* compare, std::string_view indices) {
   return fmt::format(
       "c {{ x = {0}[] parameter(0)\n i = s32[] parameter(1)\n y = {0}[] parameter(2)\n j = s32[] "
       "parameter(3)\n"
@@ -66,11 +66,10 @@ std::string ArgMax(const char* type, const char* dims, const char* kept, const c
       " first = pred[] compare(i, j), direction={3}\n tie = pred[] and(equal, first)\n p = pred[] or(o, "
       "tie)\n"
       " v = {0}[] select(o, x, y)\n k = s32[] select(p, i, j)\n ROOT r = ({0}[], s32[]) tuple(v, k) }}\n"
-      "ENTRY e {{ a = {0}[{1}] parameter(0)\n n = s32[{1}] iota(), iota_dimension=1\n m = {0}[] "
-      "parameter(1)\n"
+      "ENTRY e {{ a = {0}[{1}] parameter(0)\n{5} m = {0}[] parameter(1)\n"
       " z = s32[] constant(0)\n"
       " ROOT r = ({0}[{2}], s32[{2}]) reduce(a, n, m, z), dimensions={{1}}, to_apply=c }}",
-      type, dims, kept, first, compare);
+      type, dims, kept, first, compare, indices);
 }
 
 TEST(ReduceTest, ArgMaxAndArgMin) {
@@ -81,9 +80,25 @@ TEST(ReduceTest, ArgMaxAndArgMin) {
              {std::pair("5,4096", "5"), std::pair("3,97", "3"), std::pair("300,36", "300"),
               std::pair("2,1000,3", "2,3"), std::pair("1,20000", "1"), std::pair("4,1", "4"),
               std::pair("2,70001", "2")})
-          test::ExpectEnginesAgree(ArgMax(type, dims, kept, first, compare), {.specials = true});
+          test::ExpectEnginesAgree(ArgMax(type, dims, kept, first, compare,
+                                          fmt::format(" n = s32[{}] iota(), iota_dimension=1\n", dims)),
+                                   {.specials = true});
       }
     }
+  }
+}
+
+TEST(ReduceTest, ArgMaxOverBroadcastIndices) {
+  for (const char* indices : {" i = s32[97] iota(), iota_dimension=0\n"
+                              " n = s32[3,97] broadcast(i), dimensions={1}\n",
+                              " i = s32[5,97] iota(), iota_dimension=1\n"
+                              " j = s32[5,3,97] broadcast(i), dimensions={0,2}\n"
+                              " k = s32[1,3,97] slice(j), slice={[2:3], [0:3], [0:97]}\n"
+                              " n = s32[3,97] reshape(k)\n",
+                              " i = s32[3] iota(), iota_dimension=0\n"
+                              " n = s32[3,97] broadcast(i), dimensions={0}\n"}) {
+    for (const char* compare : {"GT", "LT"})
+      test::ExpectEnginesAgree(ArgMax("f32", "3,97", "3", "LT", compare, indices), {.specials = true});
   }
 }
 

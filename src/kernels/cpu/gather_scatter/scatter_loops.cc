@@ -17,6 +17,7 @@ void ByPlace(int64_t n, void* result, const int64_t* at, const void* update, con
   const F f;
   T* r = static_cast<T*>(result);
   const T* u = static_cast<const T*>(update);
+#pragma GCC unroll 4
   for (int64_t i = 0; i < n; ++i) {
     if (at[i] >= 0) r[at[i]] = f(r[at[i]], u[from[i]]);
   }
@@ -28,6 +29,7 @@ void ByIndex(int64_t n, void* result, int64_t count, const int32_t* index, const
   T* r = static_cast<T*>(result);
   const T* u = static_cast<const T*>(update);
   const auto most = static_cast<uint64_t>(count);
+#pragma GCC unroll 4
   for (int64_t i = 0; i < n; ++i) {
     const auto at = static_cast<uint64_t>(index[i]);
     if (at < most) r[at] = f(r[at], u[i]);

@@ -22,6 +22,16 @@ WindowStarts::WindowStarts(const DenseArray& indices, const StartDims& dims,
   dims_ = Pick(indices.dims, positions);
   strides_ = Pick(strides, positions);
   vector_stride_ = dims.index_vector_dim < rank ? strides[dims.index_vector_dim] : 0;
+  // Dimensions are walked as one where their entries have a common stride. Batches depend on each dimension.
+  for (int64_t d = 0; d < dims_.rank(); ++d) {
+    if (d > 0 && dims.operand_batching_dims.empty() && walked_strides_.back() == dims_[d] * strides_[d]) {
+      walked_.back() *= dims_[d];
+      walked_strides_.back() = strides_[d];
+    } else {
+      walked_.push_back(dims_[d]);
+      walked_strides_.push_back(strides_[d]);
+    }
+  }
 }
 
 std::optional<int64_t> WindowStarts::IndexLimit() const {
@@ -34,7 +44,7 @@ std::optional<int64_t> WindowStarts::IndexLimit() const {
 
 template <class T>
 void WindowStarts::ComputeRun(const Odometer& position, int64_t n, int64_t* starts) const {
-  const int64_t step = strides_.empty() ? 0 : strides_.back();
+  const int64_t step = walked_strides_.empty() ? 0 : walked_strides_.back();
   const bool clamps = clamps_;
   for (size_t k = 0; k < start_dims_.start_index_map.size(); ++k) {
     const T* entries =
@@ -70,7 +80,7 @@ void WindowStarts::AddBatches(const Odometer& position, int64_t n, int64_t* star
 
 void WindowStarts::Compute(int64_t begin, int64_t n, int64_t* starts) const {
   std::fill_n(starts, n, 0);
-  Odometer position(dims_, strides_, begin);
+  Odometer position(walked_, walked_strides_, begin);
   while (n > 0) {
     const int64_t length = std::min(n, position.left());
     DispatchLane(LaneOf(indices_.type), [&]<class T>() {

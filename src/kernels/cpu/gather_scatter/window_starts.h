@@ -42,6 +42,7 @@ class WindowStarts {
   DenseArray indices_;
   StartDims start_dims_;
   Index dims_, strides_, operand_strides_, last_start_;
+  Index walked_, walked_strides_;
   int64_t vector_stride_;
   bool clamps_;
 };
