@@ -6,6 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
+#include "exec/without_loops.h"
 #include "fmt/format.h"
 #include "kernels/cpu/loops/block_loop.h"
 #include "plan/cpu/plan_code.h"
@@ -171,8 +172,9 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
                 import.byte_count);
   absl::Status status;
   const bool is_observed = options_->observer != nullptr;
-  if (is_observed && !counting_.has_value()) counting_ = code.code.WithCounts();
-  std::vector<int64_t> iterations(is_observed ? code.loops.size() : 0);
+  const bool counts = is_observed && dynamic_cast<const WithoutLoops*>(options_->observer) == nullptr;
+  if (counts && !counting_.has_value()) counting_ = code.code.WithCounts();
+  std::vector<int64_t> iterations(counts ? code.loops.size() : 0);
   const auto loops = [&] { return LoopsOf(code, iterations); };
   const plan::Step* last = &plan_.steps.front();  // The last step outside the bytecode.
   // Deadlines and observers are checked when the bytecode interpreter returns to the executor.
@@ -209,7 +211,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
     }
     return status.ok();
   };
-  if (is_observed)
+  if (counts)
     counting_->Run(frame, pointers_.data(), ask, iterations.data());
   else if (const cpu::NativeCode* native = steps_->Native())
     native->Run(frame, pointers_.data(), ask);

@@ -177,7 +177,11 @@ class ElementwiseRule {
            PrecisionOf(from).least_normal < precision_.least_normal;
   }
   void NoteCondition(const std::array<Bounded, 3>& x, double inherited, double result, int64_t position) {
-    if (inherited == 0 || result == 0 || !std::isfinite(result) || !std::isfinite(inherited)) return;
+    if (inherited == 0 || result == 0 || !std::isfinite(result)) return;
+    // An unbounded error is noted at the instruction that makes it.
+    if (std::any_of(x.begin(), x.begin() + values_.size(),
+                    [](const Bounded& b) { return std::isinf(b.bound); }))
+      return;
     const double relative = inherited / std::fabs(result);
     if (relative <= context_.ill_condition.relative) return;
     double before = 0;

@@ -41,10 +41,14 @@ bool Cancels(Opcode opcode) {
 }
 
 std::string ConditionLine(const InstructionError& error) {
-  return fmt::format("  %{} {} {} at {{{}}}: condition number {:.3g}, relative error up to {:.3g}\n",
-                     error.instruction->name(), Name(error.instruction->opcode()),
-                     Cancels(error.instruction->opcode()) ? "cancels" : "is ill-conditioned",
-                     fmt::join(error.condition_index, ","), error.condition, error.relative_bound);
+  const std::string place =
+      fmt::format("%{} {} {} at {{{}}}", error.instruction->name(), Name(error.instruction->opcode()),
+                  Cancels(error.instruction->opcode()) ? "cancels" : "is ill-conditioned",
+                  fmt::join(error.condition_index, ","));
+  if (!std::isfinite(error.relative_bound))
+    return fmt::format("  {}: within the bounds of its operands, the result has no bound\n", place);
+  return fmt::format("  {}: condition number {:.3g}, relative error up to {:.3g}\n", place, error.condition,
+                     error.relative_bound);
 }
 
 std::string DecisionLine(const ShadowDecision& decision) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -72,9 +73,14 @@ absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments
       if (HoldsSpecial(*leaf.value, births.nans, births.infinities)) return false;
     }
   }
-  SpecialDetector detector(births, options.observer);
+  SpecialDetector alone(births);
+  std::optional<WatchedSpecialDetector> both;
+  if (options.observer != nullptr) both.emplace(births, *options.observer);
   EvaluateOptions watched = options;
-  watched.observer = &detector;
+  if (both)
+    watched.observer = &*both;
+  else
+    watched.observer = &alone;
   HLO_ASSIGN_OR_RETURN(Executable executable,
                        Executable::Make(module, engine, options, {}, {.replan_if_refused = true}));
   seconds = std::numeric_limits<double>::infinity();
@@ -83,7 +89,7 @@ absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments
     const absl::StatusOr<Literal> result = RunWatched(executable, arguments, watched);
     seconds =
         std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    if (detector.found()) return false;
+    if (both ? both->found() : alone.found()) return false;
     HLO_RETURN_IF_ERROR(result.status());
     for (const Leaf& leaf : LeavesOf(*result)) {
       if (HoldsSpecial(*leaf.value, births.nans, births.infinities)) return false;

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/status.h"
 #include "debug/exposed_run.h"
+#include "exec/without_loops.h"
 #include "hlo_run/execute.h"
 #include "nlohmann/json_fwd.hpp"
 
@@ -76,25 +78,34 @@ nlohmann::ordered_json ToJson(const BirthReport& report);
 
 // Checks the arrays that steps write, and stops the run at the first NaN or infinity. Values that the fast
 // engine computes in bytecode are checked only when larger steps compute with them, or in results.
-class SpecialDetector : public Observer {
+class SpecialDetector : public Observer, public exec::WithoutLoops {
  public:
-  // `other` also sees the steps; it may be null.
-  explicit SpecialDetector(const BirthOptions& options, Observer* other = nullptr)
-      : options_(options), other_(other) {}
+  explicit SpecialDetector(const BirthOptions& options) : options_(options) {}
   bool needs_inner_steps() const override { return false; }
-  absl::Status BeforeStep(const StepView& step) override {
-    return other_ == nullptr ? absl::OkStatus() : other_->BeforeStep(step);
-  }
-  void Finish(const absl::Status& outcome) override {
-    if (other_ != nullptr) other_->Finish(outcome);
-  }
   absl::Status AfterStep(const StepView& step) override;
   bool found() const { return found_; }
 
  private:
   BirthOptions options_;
-  Observer* other_;
   bool found_ = false;
+};
+
+// Does the same, and passes all steps on to another observer.
+class WatchedSpecialDetector : public Observer {
+ public:
+  WatchedSpecialDetector(const BirthOptions& options, Observer& other) : detector_(options), other_(other) {}
+  bool needs_inner_steps() const override { return false; }
+  absl::Status BeforeStep(const StepView& step) override { return other_.BeforeStep(step); }
+  absl::Status AfterStep(const StepView& step) override {
+    HLO_RETURN_IF_ERROR(detector_.AfterStep(step));
+    return other_.AfterStep(step);
+  }
+  void Finish(const absl::Status& outcome) override { other_.Finish(outcome); }
+  bool found() const { return detector_.found(); }
+
+ private:
+  SpecialDetector detector_;
+  Observer& other_;
 };
 
 }  // namespace hlo::debug
