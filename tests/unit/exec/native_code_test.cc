@@ -4,6 +4,8 @@
 #include "kernels/cpu/bytecode/native_code.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -410,6 +412,50 @@ TEST(NativeCode, EachOperationHasTheBitsOfTheInterpreter) {
       program.code.Finish();
       Compare(program.code, use, seed, {{0, kFrameBytes}}, kind.name + ", seed " + std::to_string(seed));
       if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(NativeCode, FunctionsHaveTheBitsOfTheInterpreterForFloatsOfAllMagnitudes) {
+  if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
+  std::mt19937 random(1);
+  for (const Kind& kind : Kinds()) {
+    if (kind.code < kCosineF32 || kind.code > kTanhF32) continue;
+    // The code computes an array and a scalar.
+    constexpr int kCount = 31;
+    Program program(0);
+    StepCodeParts::Tiles(program.code)
+        .push_back({FindTileOp(kind.code == kExponentialF32 ? Opcode::kExponential
+                               : kind.code == kLogisticF32  ? Opcode::kLogistic
+                               : kind.code == kTanhF32      ? Opcode::kTanh
+                               : kind.code == kSineF32      ? Opcode::kSine
+                                                            : Opcode::kCosine,
+                               ElementType::kF32),
+                    kCount,
+                    {4, {4, 4, 4}}});
+    program.Add({.code = kCall, .out = kIntegers, .a = kFloats, .b = kFloats, .c = kFloats});
+    program.Add({.code = kind.code, .out = kIntegers + 4 * kCount, .a = kFloats + 4 * kCount});
+    const StepCode::Label body = program.code.NewLabel();
+    program.code.Bind(body);
+    program.code.Repeat(kPreds, body);
+    program.code.Finish();
+    const auto native = NativeCode::Make(program.code, {});
+    ASSERT_NE(native, nullptr);
+    for (int run = 0; run < 20000; ++run) {
+      Frame want(kFrameBytes), got(kFrameBytes);
+      for (int k = 0; k <= kCount; ++k) {
+        float x = std::bit_cast<float>(static_cast<uint32_t>(random()));
+        if (run % 2 == 0) x = std::fmod(x, 100.0f);
+        Put(want.data() + kFloats + 4 * k, x != x ? 1.0f : x);
+      }
+      got = want;
+      ASSERT_TRUE(program.code.Run(want.data(), nullptr, [](int32_t) { return true; }));
+      ASSERT_TRUE(native->Run(got.data(), nullptr, [](int32_t) { return true; }));
+      for (int k = 0; k <= kCount; ++k) {
+        ASSERT_EQ(Get<uint32_t>(got.data() + kIntegers + 4 * k),
+                  Get<uint32_t>(want.data() + kIntegers + 4 * k))
+            << kind.name << " of " << Get<float>(want.data() + kFloats + 4 * k);
+      }
     }
   }
 }

@@ -102,6 +102,11 @@ OperandKinds KindsOf(uint16_t code) {
   }
 }
 
+bool IsInline(uint16_t code) {
+  // Their bits depend on fused multiply-add.
+  return CallsFunction(code) && kFusesMulAdd && FindNativeIsa() == NativeIsa::kAvx512;
+}
+
 std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
   constexpr int64_t kMaxCount = 64;
   const std::optional<Code> code = count <= kMaxCount ? CodeOfTile(function) : std::nullopt;
@@ -137,6 +142,10 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
       HLO_INTEGER_CASES(S64)
       HLO_INTEGER_CASES(U64)
 #undef HLO_INTEGER_CASES
+    case kExponentialF32:
+    case kLogisticF32:
+    case kTanhF32:
+      return IsInline(*code) ? std::optional<uint16_t>(*code) : std::nullopt;
     case kMultiplyS32:
     case kMultiplyU32:
     case kMaximumS32:
@@ -269,7 +278,7 @@ Effects MicroCode::EffectsOf(const MicroOp& op) const {
   effects.out = {op.out, kinds.out.bytes};
   effects.in = {Piece{op.a, kinds.in[0].bytes}, {op.b, kinds.in[1].bytes}, {op.c, kinds.in[2].bytes}};
   effects.is_removable = kinds.out.bytes > 0;
-  effects.calls = CallsFunction(op.code);
+  effects.calls = CallsFunction(op.code) && !IsInline(op.code);
   const auto range = [](FramePlace at, int64_t bytes) { return Range{at, bytes}; };
   switch (op.code) {
     case kCopyBytes:

@@ -61,6 +61,8 @@ OperandKinds KindsOf(uint16_t code);
 
 // Returns the opcode of a tile operation if vector instructions compute it for this many elements.
 std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count);
+// Returns true if the function of one float does not call a function, except for large angles.
+bool IsInline(uint16_t code);
 // Moves of up to this many bytes do not call a function.
 inline constexpr int64_t kMaxVectorBytes = 512;
 

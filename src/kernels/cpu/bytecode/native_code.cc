@@ -228,13 +228,14 @@ class Compiler : public VectorEmitter {
     }
   }
 
-  // Code out of line: a transition to a block, a poll, or a fix of an index.
+  // Code out of line: a transition to a block, a poll, a fix of an index, or a function.
   struct Stub {
-    enum class Kind : uint8_t { kTransition, kPoll, kClamp } kind;
+    enum class Kind : uint8_t { kTransition, kPoll, kClamp, kFunction } kind;
     Xbyak::Label begin, end;
     int32_t from = 0, to = 0;
     std::vector<FrameCache::Entry> entries;
     int32_t max = 0;
+    uint16_t code = 0;
   };
   // Returns the label for a jump from this block to the operation of the bytecode.
   const Xbyak::Label& LabelOf(int64_t target) {
@@ -242,6 +243,18 @@ class Compiler : public VectorEmitter {
     if (!NeedsTransition(block_, to)) return labels_[to];
     stubs_.push_back({.kind = Stub::Kind::kTransition, .from = block_, .to = to});
     return stubs_.back().begin;
+  }
+  // Keep all scalars in memory while a function runs.
+  void StoreAll(const Stub& stub) {
+    for (const auto& each : stub.entries) {
+      if (each.is_dirty && each.is_valid) StoreScalar(each.piece, each.reg);
+    }
+    LeaveWideVectors();
+  }
+  void LoadAll(const Stub& stub) {
+    for (const auto& each : stub.entries) {
+      if (each.is_valid) LoadScalar(each.piece, each.reg);
+    }
   }
   void EmitStub(Stub& stub) {
     L(stub.begin);
@@ -251,19 +264,23 @@ class Compiler : public VectorEmitter {
         jmp(labels_[stub.to], T_NEAR);
         break;
       case Stub::Kind::kPoll:
-        for (const auto& each : stub.entries) {
-          if (each.is_dirty && each.is_valid) StoreScalar(each.piece, each.reg);
-        }
-        LeaveWideVectors();
+        StoreAll(stub);
         mov(rdi, r13);
         mov(esi, StepCode::kPolled);
         CallFunction(&CallHost);
         test(al, al);
         jz(stopped_, T_NEAR);
         mov(r15d, kPollEvery);
-        for (const auto& each : stub.entries) {
-          if (each.is_valid) LoadScalar(each.piece, each.reg);
-        }
+        LoadAll(stub);
+        jmp(stub.end, T_NEAR);
+        break;
+      case Stub::Kind::kFunction:
+        // The argument and the result are in xmm14.
+        StoreAll(stub);
+        vmovaps(xmm0, xmm14);
+        CallFunction(native::FindFunction(stub.code));
+        vmovaps(xmm14, xmm0);
+        LoadAll(stub);
         jmp(stub.end, T_NEAR);
         break;
       case Stub::Kind::kClamp:
@@ -276,10 +293,34 @@ class Compiler : public VectorEmitter {
     }
   }
 
+  void Function(const MicroOp& op, const Effects& effects) {
+    vmovaps(xmm14, Vector(Use(effects.in[0], Bank::kVector)));
+    ReleaseDying(op, effects);
+    EndOperation();
+    if (!effects.calls) {
+      const bool is_periodic = op.code == kSineF32 || op.code == kCosineF32;
+      if (is_periodic) {
+        stubs_.push_back({.kind = Stub::Kind::kFunction, .entries = entries(), .code = op.code});
+        JumpIfLargeAngle(stubs_.back().begin);
+      }
+      Xbyak::Label* end = is_periodic ? &stubs_.back().end : nullptr;
+      EmitFunction(op.code, 16);
+      if (end != nullptr) L(*end);
+    } else {
+      BeforeCall();
+      vmovaps(xmm0, xmm14);
+      CallFunction(native::FindFunction(op.code));
+      vmovaps(xmm14, xmm0);
+      AfterCall();
+    }
+    vmovaps(Vector(Define(effects.out, Bank::kVector)), xmm14);
+  }
+
   // --- Operations.
   void Emit(const MicroOp& op) {
     const Effects effects = code_.EffectsOf(op);
     if (ComparisonOf(op.code).has_value()) return Compare(op, effects);
+    if (native::FindFunction(op.code) != nullptr) return Function(op, effects);
     switch (op.code) {
       case kAddressS32:
       case kAddAddressS32:

@@ -4,7 +4,6 @@
 #include <array>
 #include <type_traits>
 
-#include "kernels/cpu/bytecode/native_functions.h"
 #include "kernels/cpu/bytecode/opcodes.h"
 
 namespace hlo::cpu {
@@ -102,13 +101,6 @@ bool ScalarEmitter::EmitScalar(const MicroOp& op, const Effects& effects) {
     case kCopy4:
     case kCopy8:
       Copy(op, effects);
-      return true;
-    case kCosineF32:
-    case kSineF32:
-    case kExponentialF32:
-    case kLogisticF32:
-    case kTanhF32:
-      Function(op, effects);
       return true;
     default:
       if (!IsConversion(op.code)) return false;
@@ -572,19 +564,6 @@ void ScalarEmitter::Copy(const MicroOp& op, const Effects& effects) {
   const Register reg = Use(from, bank);
   ReleaseDying(op, effects);
   DefineCopy(effects.out, reg);
-}
-
-void ScalarEmitter::Function(const MicroOp& op, const Effects& effects) {
-  const Register a = Use(effects.in[0], Bank::kVector);
-  vmovaps(xmm15, Vector(a));
-  ReleaseDying(op, effects);
-  EndOperation();
-  BeforeCall();
-  vmovaps(xmm0, xmm15);
-  CallFunction(native::FindFunction(op.code));
-  vmovaps(xmm15, xmm0);
-  AfterCall();
-  vmovaps(Vector(Define(effects.out, Bank::kVector)), xmm15);
 }
 
 }  // namespace hlo::cpu

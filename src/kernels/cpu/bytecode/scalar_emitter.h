@@ -93,7 +93,6 @@ class ScalarEmitter : public FrameCache {
   void CompareToMask(const Comparison& comparison, const Xbyak::Xmm& to, const Xbyak::Xmm& a,
                      const Xbyak::Xmm& b);
   void Copy(const MicroOp& op, const Effects& effects);
-  void Function(const MicroOp& op, const Effects& effects);
 };
 
 }  // namespace hlo::cpu

@@ -1,5 +1,9 @@
 #include "kernels/cpu/bytecode/small_dot.h"
 
+#include <cstring>
+
+#include "kernels/cpu/simd/simd.h"
+
 namespace hlo::cpu {
 namespace {
 
@@ -50,7 +54,40 @@ std::optional<SmallDot> SmallDot::Make(const loops::GemmProblem& p) {
   dot.column_terms_ = Places(p.k, p.b.row_stride, p.b.row_sizes, p.b.row_strides);
   const std::vector<int32_t> neighbours = Places(p.k, 1, {}, {});
   dot.in_order_ = dot.row_terms_ == neighbours && dot.column_terms_ == neighbours;
+  dot.has_contiguous_columns_ = true;
+  for (size_t j = 0; j + 1 < dot.columns_.size(); ++j) {
+    const bool is_last = (j + 1) % static_cast<size_t>(p.n) == 0;
+    dot.has_contiguous_columns_ &= is_last || dot.columns_[j + 1] == dot.columns_[j] + 1;
+  }
   return dot;
+}
+
+// Each lane has the sums of SumOfTerms.
+template <class T>
+int64_t SmallDot::RunVectors(const T* x, const T* b, const int32_t* columns, T* c) const {
+  constexpr int kCount = kLanes<double>;
+  using Wide = Vector<double>;
+  using Narrow = typename VectorOf<T, kCount* static_cast<int>(sizeof(T))>::type;
+  const auto terms = static_cast<int64_t>(row_terms_.size());
+  int64_t j = 0;
+  for (; j + kCount <= n_; j += kCount) {
+    const T* y = b + columns[j];
+    const auto term = [&](int64_t k) {
+      Narrow column;
+      std::memcpy(&column, y + column_terms_[k], sizeof column);
+      return static_cast<double>(x[row_terms_[k]]) * __builtin_convertvector(column, Wide);
+    };
+    Wide even = {}, odd = {};
+    int64_t k = 0;
+    for (; k + 1 < terms; k += 2) {
+      even += term(k);
+      odd += term(k + 1);
+    }
+    if (k < terms) even += term(k);
+    const Narrow sums = __builtin_convertvector(even + odd, Narrow);
+    std::memcpy(c + j, &sums, sizeof sums);
+  }
+  return j;
 }
 
 template <class T>
@@ -60,7 +97,9 @@ void SmallDot::RunAs(const T* a, const T* b, T* c) const {
   for (int64_t begin = 0; begin < rows; begin += m_, columns += n_) {
     for (int64_t row = begin; row < begin + m_; ++row) {
       const T* x = a + rows_[row];
-      for (int64_t j = 0; j < n_; ++j) {
+      const int64_t first = has_contiguous_columns_ ? RunVectors(x, b, columns, c) : 0;
+      c += first;
+      for (int64_t j = first; j < n_; ++j) {
         const T* y = b + columns[j];
         const auto product = [](T left, T right) {
           return static_cast<double>(left) * static_cast<double>(right);

@@ -41,6 +41,9 @@ class SmallDot {
   }
 
  private:
+  // Computes the products of a row with the first columns, as many as fill vectors, and returns their number.
+  template <class T>
+  int64_t RunVectors(const T* x, const T* b, const int32_t* columns, T* c) const;
   template <class T>
   void RunAs(const T* a, const T* b, T* c) const;
 
@@ -49,6 +52,7 @@ class SmallDot {
   std::vector<int32_t> rows_, row_terms_, columns_, column_terms_;
   int64_t m_ = 0, n_ = 0;
   bool in_order_ = false;  // Terms are contiguous in both operands.
+  bool has_contiguous_columns_ = false;
 };
 
 }  // namespace hlo::cpu

@@ -10,17 +10,15 @@
 namespace hlo::cpu {
 
 template <class F>
-void VectorEmitter::Pieces(int64_t bytes, int32_t width, F&& f) {
+void VectorEmitter::Pieces(int64_t bytes, int32_t width, int32_t widest, F&& f) {
   for (int64_t done = 0; done < bytes;) {
     const int64_t left = bytes - done;
-    const int32_t size = left >= 32 ? 32 : left >= 16 ? 16 : width;
+    int32_t size = widest;
+    while (size > left && size > 8) size /= 2;
+    if (size < 16) size = width;
     f(static_cast<FramePlace>(done), size);
     done += size;
   }
-}
-
-Xbyak::Xmm VectorEmitter::Wide(int number, int32_t size) const {
-  return size == 32 ? Xbyak::Ymm(number) : Xbyak::Xmm(number);
 }
 
 void VectorEmitter::LoadPiece(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size) {
@@ -46,7 +44,7 @@ void VectorEmitter::StorePiece(const Xbyak::RegExp& to, const Xbyak::Xmm& from, 
 
 void VectorEmitter::CopyVector(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int64_t bytes) {
   const int64_t rest = bytes % 4;
-  Pieces(bytes - rest, 4, [&](FramePlace at, int32_t size) {
+  Pieces(bytes - rest, 4, 32, [&](FramePlace at, int32_t size) {
     const auto offset = static_cast<size_t>(at);
     LoadPiece(Wide(15, size), from + offset, size);
     StorePiece(to + offset, Wide(15, size), size);
@@ -59,7 +57,7 @@ void VectorEmitter::CopyVector(const Xbyak::RegExp& to, const Xbyak::RegExp& fro
 
 void VectorEmitter::SplatVector(FramePlace to, FramePlace from, int64_t bytes, int32_t width) {
   width == 8 ? vbroadcastsd(ymm15, qword[rbx + from]) : vbroadcastss(ymm15, dword[rbx + from]);
-  Pieces(bytes, width,
+  Pieces(bytes, width, 32,
          [&](FramePlace at, int32_t size) { StorePiece(rbx + (to + at), Wide(15, size), size); });
 }
 
@@ -69,7 +67,8 @@ void VectorEmitter::EmitVector(const MicroOp& op) {
   const OperandKinds kinds = KindsOf(code);
   const int32_t width = kinds.in[1].bytes > 0 ? kinds.in[1].bytes : kinds.in[0].bytes;
   const auto comparison = ComparisonOf(code);
-  Pieces(count * width, width, [&](FramePlace at, int32_t size) {
+  const int32_t widest = IsInline(code) ? 64 : 32;
+  Pieces(count * width, width, widest, [&](FramePlace at, int32_t size) {
     if (code == kSelect4 || code == kSelect8)
       return SelectPiece(op.a + at / width, op.b + at, op.c + at, op.out + at, width, size);
     LoadPiece(Wide(14, size), rbx + (op.a + at), size);
@@ -183,6 +182,10 @@ void VectorEmitter::Combine(uint16_t code, int32_t size) {
     case kCopy4:
     case kCopy8:
       return;
+    case kExponentialF32:
+    case kLogisticF32:
+    case kTanhF32:
+      return EmitFunction(code, size);
     default:
       HLO_CHECK(false);
   }
@@ -229,7 +232,7 @@ void VectorEmitter::ComparePiece(const Comparison& comparison, FramePlace to, in
     return mov(byte[rbx + to], al);
   }
   // Each bit becomes a byte.
-  pdep(rax, rax, qword[rip + ones_]);
+  pdep(rax, rax, ptr[rip + ones_]);
   switch (size / comparison.bytes) {
     case 8:
       return mov(qword[rbx + to], rax);
@@ -262,6 +265,7 @@ void VectorEmitter::SelectPiece(FramePlace predicates, FramePlace on_true, Frame
 }
 
 void VectorEmitter::EmitConstants() {
+  FunctionEmitter::EmitConstants();
   align(8);
   L(ones_);
   dq(0x0101010101010101);

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/bytecode/scalar_emitter.h"
+#include "kernels/cpu/bytecode/function_emitter.h"
 
 namespace hlo::cpu {
 
-class VectorEmitter : public ScalarEmitter {
+class VectorEmitter : public FunctionEmitter {
  public:
-  using ScalarEmitter::ScalarEmitter;
+  using FunctionEmitter::FunctionEmitter;
 
  protected:
   // Emits a call for which VectorCodeOf has a code. Scalars that overlap its operands must be in memory.
@@ -23,10 +23,9 @@ class VectorEmitter : public ScalarEmitter {
   void EmitConstants();
 
  private:
-  // Emits f(offset, register size) for pieces of an array of scalars: 32 or 16 bytes, or one scalar.
+  // Emits f(offset, register size) for pieces of an array of scalars: up to `widest` bytes, or one scalar.
   template <class F>
-  void Pieces(int64_t bytes, int32_t width, F&& f);
-  Xbyak::Xmm Wide(int number, int32_t size) const;
+  void Pieces(int64_t bytes, int32_t width, int32_t widest, F&& f);
   void LoadPiece(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size);
   void StorePiece(const Xbyak::RegExp& to, const Xbyak::Xmm& from, int32_t size);
   // Combines v14 and v15 into v14.

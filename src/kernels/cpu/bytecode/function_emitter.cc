@@ -1,0 +1,153 @@
+#ifdef HLO_RUN_HAS_NATIVE_CODE
+#include "kernels/cpu/bytecode/function_emitter.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "kernels/cpu/bytecode/opcodes.h"
+
+namespace hlo::cpu {
+
+Xbyak::Label& FunctionEmitter::ConstantOf(uint32_t bits) {
+  auto found = std::find_if(constants_.begin(), constants_.end(),
+                            [&](const auto& constant) { return constant.first == bits; });
+  if (found == constants_.end()) {
+    constants_.emplace_back(bits, Xbyak::Label());
+    found = std::prev(constants_.end());
+  }
+  return found->second;
+}
+
+void FunctionEmitter::EmitConstants() {
+  align(8);
+  for (auto& [bits, label] : constants_) {
+    L(label);
+    dd(bits);
+  }
+}
+
+void FunctionEmitter::EmitFunction(uint16_t code, int32_t size) {
+  switch (code) {
+    case kExponentialF32:
+      return Exponential(size);
+    case kLogisticF32:
+      return Logistic(size);
+    case kTanhF32:
+      return Tanh(size);
+    case kSineF32:
+      return SineOrCosine(false, size);
+    case kCosineF32:
+      return SineOrCosine(true, size);
+    default:
+      HLO_CHECK(false);
+  }
+}
+
+void FunctionEmitter::SplitExp(int32_t size) {
+  const Xbyak::Xmm x = Wide(16, size), shifted = Wide(17, size), n = Wide(18, size), r = Wide(19, size),
+                   q = Wide(20, size), t = Wide(21, size), integer = Wide(22, size);
+  Broadcast(integer, 12582912.0f);
+  vmovaps(shifted, x);
+  vfmadd132ps(shifted, integer, All(1.44269504f));
+  vsubps(n, shifted, integer);
+  vmovaps(r, x);
+  vfmadd231ps(r, n, All(-0.693359375f));
+  vfmadd231ps(r, n, All(2.12194440e-4f));
+  Broadcast(q, 1.381422160193324e-3f);
+  for (const float coefficient :
+       {8.36889911442995e-3f, 4.166840389370918e-2f, 0.1666651964187622f, 0.4999999403953552f})
+    vfmadd213ps(q, r, All(coefficient));
+  vmulps(t, r, r);
+  vfmadd213ps(t, q, r);
+  vpsubd(shifted, shifted, All(0x4b400000u));
+}
+
+void FunctionEmitter::PowerOfTwo(const Xbyak::Xmm& n) {
+  vpaddd(n, n, All(127u));
+  vpslld(n, n, 23);
+}
+
+void FunctionEmitter::Exponential(int32_t size) {
+  const Xbyak::Xmm x = Wide(14, size), clamped = Wide(16, size), rest = Wide(17, size), half = Wide(18, size),
+                   t = Wide(21, size);
+  // The instructions return the second operand, the argument, if it is a NaN.
+  Broadcast(clamped, 89.0f);
+  vminps(clamped, clamped, x);
+  Broadcast(half, -104.0f);
+  vmaxps(clamped, half, clamped);
+  SplitExp(size);
+  vpsrad(half, rest, 1);
+  vpsubd(rest, rest, half);
+  PowerOfTwo(half);
+  PowerOfTwo(rest);
+  vaddps(t, t, All(1.0f));
+  vmulps(t, t, half);
+  vmulps(t, t, rest);
+  vmovaps(x, t);
+}
+
+void FunctionEmitter::Logistic(int32_t size) {
+  const Xbyak::Xmm x = Wide(14, size), one = Wide(16, size);
+  vxorps(x, x, All(0x80000000u));
+  Exponential(size);
+  Broadcast(one, 1.0f);
+  vaddps(x, one, x);
+  vdivps(x, one, x);
+}
+
+void FunctionEmitter::Tanh(int32_t size) {
+  const Xbyak::Xmm x = Wide(14, size), magnitude = Wide(16, size), power = Wide(17, size),
+                   sum = Wide(18, size), t = Wide(21, size);
+  vandps(sum, x, All(0x7fffffffu));
+  Broadcast(magnitude, 10.0f);
+  vminps(magnitude, magnitude, sum);
+  vmulps(magnitude, magnitude, All(-2.0f));
+  SplitExp(size);
+  PowerOfTwo(power);
+  vsubps(sum, power, All(1.0f));
+  vfmadd213ps(t, power, sum);
+  vaddps(sum, t, All(2.0f));
+  vdivps(t, t, sum);
+  vandps(t, t, All(0x7fffffffu));
+  vandps(x, x, All(0x80000000u));
+  vorps(x, x, t);
+}
+
+void FunctionEmitter::SineOrCosine(bool is_cosine, int32_t size) {
+  constexpr float kToInteger = 12582912.0f;
+  const Xbyak::Xmm x = Wide(14, size), shifted = Wide(16, size), halves = Wide(17, size), r = Wide(18, size),
+                   square = Wide(19, size), q = Wide(20, size), result = Wide(21, size);
+  Broadcast(halves, is_cosine ? 0.5f : kToInteger);
+  vmovaps(shifted, x);
+  vfmadd132ps(shifted, halves, All(0.318309886f));
+  if (is_cosine) vaddps(shifted, shifted, All(kToInteger));
+  vsubps(halves, shifted, All(kToInteger));
+  if (is_cosine) vsubps(halves, halves, All(0.5f));
+  vxorps(halves, halves, All(0x80000000u));
+  vmovaps(r, x);
+  for (const float part : {3.14159274f, -8.74227766e-8f, -3.43024902e-15f}) vfmadd231ps(r, halves, All(part));
+  vmulps(square, r, r);
+  Broadcast(q, 2.6057207378471503e-6f);
+  for (const float coefficient : {-1.9809577497653663e-4f, 8.333065547049046e-3f, -0.16666659712791443f})
+    vfmadd213ps(q, square, All(coefficient));
+  vmulps(result, r, square);
+  vfmadd213ps(result, q, r);
+  vpslld(shifted, shifted, 31);
+  vxorps(result, result, shifted);
+  if (is_cosine) return vmovaps(x, result);
+  // Zeros keep their sign.
+  constexpr uint8_t kUnequal = 4;
+  vxorps(r, r, r);
+  vcmpps(k1, x, r, kUnequal);
+  vmovaps(x | k1, result);
+}
+
+void FunctionEmitter::JumpIfLargeAngle(const Xbyak::Label& to) {
+  vandps(xmm16, xmm14, All(0x7fffffffu));
+  Broadcast(xmm17, internal::kLargestAngle);
+  vucomiss(xmm16, xmm17);
+  ja(to, T_NEAR);
+}
+
+}  // namespace hlo::cpu
+#endif
