@@ -102,6 +102,33 @@ TEST(ReduceTest, ArgMaxOverBroadcastIndices) {
   }
 }
 
+// Results with a short minor dimension are reduced in two steps. Sums of small integers are exact.
+TEST(ReduceTest, ShortColumns) {
+  for (const auto& [dims, reduced, kept] :
+       {std::tuple("2000,3", "0", "3"), std::tuple("8,16,16,3", "1,2", "8,3"),
+        std::tuple("128,2,5", "0", "2,5"), std::tuple("97,3", "0", "3"),
+        std::tuple("2,3,1024,15", "2,1", "2,15")}) {
+    const auto text = [&, dims = dims, reduced = reduced, kept = kept](const char* type, const char* opcode) {
+      return fmt::format(
+          "op {{ x = {0}[] parameter(0)\n y = {0}[] parameter(1)\n ROOT r = {0}[] {4}(x, y) }}\n"
+          "ENTRY e {{ n = s8[{1}] parameter(0)\n a = {0}[{1}] convert(n)\n b = {0}[] parameter(1)\n"
+          " f = {0}[{1}] parameter(2)\n p = {0}[{2}] reduce(a, b), dimensions={{{3}}}, to_apply=op\n"
+          " q = {0}[{2}] reduce(f, b), dimensions={{{3}}}, to_apply=op\n"
+          " ROOT r = ({0}[{2}], {0}[{2}]) tuple(p, q) }}",
+          type, dims, kept, reduced, opcode);
+    };
+    for (const char* type : {"f32", "f64", "s32", "u8", "bf16"}) {
+      for (const char* opcode : {"maximum", "minimum"})
+        test::ExpectEnginesAgree(text(type, opcode), {.specials = true});
+    }
+    for (const char* type : {"s32", "u64", "u8"}) {
+      for (const char* opcode : {"add", "multiply"}) test::ExpectEnginesAgree(text(type, opcode));
+    }
+    test::ExpectEnginesAgree(text("f64", "add"), {.rule = CompareRule::Close(1e-10, 1e-10)});
+    test::ExpectEnginesAgree(text("f32", "add"), {.rule = CompareRule::Close(1e-2, 1e-5)});
+  }
+}
+
 // Ties between zeros of both signs, and combiners for which NaN is unordered.
 TEST(ReduceTest, ArgMaxWithTiesAndNaN) {
   constexpr const char* kCombiners[] = {

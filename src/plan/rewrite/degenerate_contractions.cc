@@ -160,6 +160,52 @@ std::optional<double> NeutralOf(Opcode opcode, ElementType type) {
 
 }  // namespace
 
+namespace {
+
+// Returns the number of rows that are added at the same time, a divisor of `count`: the steps of both
+// reductions are few, and a row of them fits a tile. Returns 1 if there is no suitable divisor.
+int64_t PartsOfColumns(int64_t count, int64_t columns) {
+  constexpr int64_t kMinWidth = 32, kMaxWidth = 1024;
+  int64_t best = 1;
+  for (int64_t parts = 2; parts * columns <= kMaxWidth && parts * parts <= count; ++parts) {
+    if (count % parts == 0 && parts * columns >= kMinWidth) best = parts;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<CheckedModule> ReplaceNarrowReduce(const Instruction& reduce) {
+  constexpr int64_t kWide = 128, kMinReduced = 64;
+  if (!ReducesInOneType(reduce)) return std::nullopt;
+  const Shape& elements = reduce.operand(0)->shape();
+  const ElementType type = elements.type();
+  const Instruction& root = *reduce.Get<attr::to_apply>()->root();
+  const std::optional<double> neutral = NeutralOf(root.opcode(), type);
+  // Reductions of small floats round only their results.
+  if (IsComplex(type) || BitWidth(type) < 32 || !neutral.has_value() || !IsReassociable(root))
+    return std::nullopt;
+  // The dimensions are those before the reduced ones, the reduced ones, and those after them.
+  const IntList dimensions = reduce.Get<attr::dimensions>();
+  if (dimensions.empty()) return std::nullopt;
+  const auto [first, last] = std::minmax_element(dimensions.begin(), dimensions.end());
+  if (*last - *first + 1 != static_cast<int64_t>(dimensions.size())) return std::nullopt;
+  const int64_t before = Product(elements.dims().first(*first)), count = CountOf(elements, dimensions),
+                after = Product(elements.dims().subspan(*last + 1));
+  if (before == 0 || after < 2 || after >= kWide || count < kMinReduced) return std::nullopt;
+  const int64_t parts = PartsOfColumns(count, after);
+  if (parts == 1) return std::nullopt;
+  build::Builder builder(reduce.name());
+  const Op values = builder.Parameter(0, elements.WithoutLayouts()),
+           init = builder.Parameter(1, reduce.operand(1)->shape().WithoutLayouts());
+  const Op rows = build::Reshape(values, {before, count / parts, parts * after}),
+           sums = build::Reduce(rows, build::ScalarLike(values, *neutral),
+                                builder.Scalar(root.opcode(), type), {1}),
+           result = build::Reduce(build::Reshape(sums, {before, parts, after}), init,
+                                  builder.Scalar(root.opcode(), type), {1});
+  return BuildReplacement(builder, build::Reshape(result, ToVector(reduce.shape().dims())), reduce);
+}
+
 std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_window) {
   // Short windows have a kernel of their own.
   constexpr int64_t kMinElements = 16;

@@ -18,6 +18,11 @@ std::optional<CheckedModule> ReplaceSingleElements(const Instruction& reduce);
 // then of that result and the next term, remains. Returns no modules for others.
 std::vector<CheckedModule> ReplaceSmallReduce(const Instruction& reduce);
 
+// Rewrites a reduction of many elements whose results have a short minor dimension, such as the mean of
+// points: returns a module of the operand and the initial value that reduces longer rows first. Returns
+// nullopt for others.
+std::optional<CheckedModule> ReplaceNarrowReduce(const Instruction& reduce);
+
 // Rewrites a reduction of long windows that do not overlap: returns a module of the operand and the initial
 // value that reduces the dimensions of a reshape. Returns nullopt for others.
 std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_window);

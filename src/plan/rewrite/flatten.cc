@@ -167,6 +167,14 @@ class Flattener {
     return std::nullopt;
   }
 
+  // True if an operand of a reduction is in memory anyway, or is small.
+  bool MayBeStored(ValueId v) const {
+    constexpr int64_t kMaxBytes = 4 << 20;
+    const Value& value = graph_.values[graph_.Resolve(v)];
+    return value.node == nullptr || !IsElementwise(graph_, *value.node) ||
+           *DenseByteCount(value.shape) <= kMaxBytes;
+  }
+
   // Rewrites products, reductions and batch norms in the same way.
   absl::StatusOr<std::optional<Leaves>> RewriteContraction(const Instruction& instruction,
                                                            const std::vector<Leaves>& operands,
@@ -190,6 +198,11 @@ class Flattener {
             HLO_ASSIGN_OR_RETURN(result, Map(instruction, {result, element}, block));
           }
           if (SameDimensions(graph_.values[result[0]].shape, instruction.shape())) return result;
+        }
+        if (options_.rewrite_narrow_reductions && MayBeStored(operands[0][0])) {
+          if (std::optional<CheckedModule> reduction = ReplaceNarrowReduce(instruction);
+              reduction.has_value() && changes_.Allow("degenerate_contractions", instruction.name()))
+            return InlineReplacement(*std::move(reduction), operands, block);
         }
         break;
       case Opcode::kReduceWindow:

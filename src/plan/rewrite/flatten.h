@@ -13,6 +13,7 @@ namespace hlo::plan {
 struct FlattenOptions {
   bool expand_library_calls = true;
   bool rewrite_degenerate_contractions = true;
+  bool rewrite_narrow_reductions = true;
   bool expand_scaled_dots = true;
   bool expand_batch_norms = true;
 };
