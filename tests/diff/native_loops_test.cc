@@ -21,7 +21,7 @@ using loops::LoopProgram;
 using loops::Operation;
 using loops::Value;
 
-constexpr int64_t kMost = 70, kGuard = 64;
+constexpr int64_t kMost = 1000, kShort = 70, kGuard = 64;
 constexpr std::byte kGuardByte{0xa5};
 constexpr ElementType kTypes[] = {ElementType::kPred, ElementType::kS4,  ElementType::kU4,  ElementType::kS8,
                                   ElementType::kU8,   ElementType::kS16, ElementType::kU16, ElementType::kS32,
@@ -108,6 +108,26 @@ std::string Describe(const Operation& operation) {
   return text;
 }
 
+// Returns true if all elements have the same bits or are NaNs.
+bool AreSame(ElementType type, const Bytes& a, const Bytes& b) {
+  return DispatchType(type, [&]<ElementType kType>() {
+    using T = Native<kType>;
+    for (size_t i = 0; i < a.size(); i += sizeof(T)) {
+      if (std::memcmp(a.data() + i, b.data() + i, sizeof(T)) == 0) continue;
+      T x, y;
+      std::memcpy(&x, a.data() + i, sizeof x);
+      std::memcpy(&y, b.data() + i, sizeof y);
+      if constexpr (std::is_floating_point_v<T>) {
+        if (x != x && y != y) continue;
+      } else if constexpr (requires { T::format(); }) {
+        if (std::isnan(x.ToFloat()) && std::isnan(y.ToFloat())) continue;
+      }
+      return false;
+    }
+    return true;
+  });
+}
+
 // Compares an operation on arrays of these types with its tile function.
 void Compare(const Operation& operation, const std::vector<ElementType>& from, Lane result) {
   SCOPED_TRACE(Describe(operation));
@@ -144,7 +164,7 @@ void Compare(const Operation& operation, const std::vector<ElementType>& from, L
     return;
   }
   ASSERT_NE(call.function, nullptr);
-  for (int64_t n = 1; n <= kMost; ++n) {
+  for (int64_t n = 1; n <= kMost; n += n < kShort ? 1 : 93) {
     std::vector<Guarded> arrays;
     for (size_t k = 0; k < from.size(); ++k) arrays.emplace_back(n * ByteCount(from[k]), &elements[k]);
     arrays.emplace_back(n * ByteCount(stored), nullptr);
@@ -158,6 +178,13 @@ void Compare(const Operation& operation, const std::vector<ElementType>& from, L
     for (const Guarded& array : arrays) EXPECT_TRUE(array.IsIntact());
     for (int64_t i = 0; i < n; ++i) {
       const int64_t width = ByteCount(stored);
+      // The NaN of two operands that commute depends on the code of the tile function. Roundings to bf16 that
+      // are a part of another operation keep payloads.
+      const bool commutes = operation.opcode == Opcode::kAdd || operation.opcode == Opcode::kMultiply;
+      if (commutes || operation.kind == Operation::Kind::kRoundedScalar) {
+        const std::byte *a = arrays.back().at() + i * width, *b = expected.data() + i * width;
+        if (AreSame(stored, {a, a + width}, {b, b + width})) continue;
+      }
       ASSERT_EQ(std::memcmp(arrays.back().at() + i * width, expected.data() + i * width,
                             static_cast<size_t>(width)),
                 0)
@@ -356,26 +383,6 @@ class RandomProgram {
     return access;
   }
 };
-
-// NaNs have any sign and payload, because operations may be chained.
-bool AreSame(ElementType type, const Bytes& a, const Bytes& b) {
-  return DispatchType(type, [&]<ElementType kType>() {
-    using T = Native<kType>;
-    for (size_t i = 0; i < a.size(); i += sizeof(T)) {
-      if (std::memcmp(a.data() + i, b.data() + i, sizeof(T)) == 0) continue;
-      T x, y;
-      std::memcpy(&x, a.data() + i, sizeof x);
-      std::memcpy(&y, b.data() + i, sizeof y);
-      if constexpr (std::is_floating_point_v<T>) {
-        if (x != x && y != y) continue;
-      } else if constexpr (requires { T::format(); }) {
-        if (std::isnan(x.ToFloat()) && std::isnan(y.ToFloat())) continue;
-      }
-      return false;
-    }
-    return true;
-  });
-}
 
 TEST_F(NativeLoops, RandomProgramsHaveTheBitsOfTiles) {
   const std::vector<std::vector<int64_t>> shapes = {{100}, {2500}, {7, 33}, {3, 700}, {130, 20}, {4, 6, 90}};

@@ -11,6 +11,8 @@ using Xbyak::Zmm;
 
 constexpr int kMaxSlots = 512;
 constexpr int kSlotBytes = 64;
+// Longer code is not interleaved, because it would not fit the cache of decoded instructions.
+constexpr int kMostInterleaved = 400;
 
 Xbyak::Opmask TailMask() { return Xbyak::Opmask(7); }
 
@@ -37,9 +39,12 @@ bool NativeEmitter::Analyse() {
   }
   int widest = 1;
   for (size_t s = 0; s < steps.size(); ++s) {
+    if (needed[s]) widest = std::max(widest, nodes_[s].width);
+  }
+  lanes_ = kSlotBytes / widest;
+  for (size_t s = 0; s < steps.size(); ++s) {
     if (!needed[s]) continue;
     const Step& step = steps[s];
-    widest = std::max(widest, nodes_[s].width);
     if (step.IsLoad()) {
       if (nodes_[s].input < 0) return false;
       continue;
@@ -50,7 +55,6 @@ bool NativeEmitter::Analyse() {
     has_calls_ |= op.function != nullptr || op.call.function != nullptr;
     ops_.push_back(op);
   }
-  lanes_ = kSlotBytes / widest;
   FindUses();
   return !ops_.empty();
 }
@@ -69,35 +73,53 @@ void NativeEmitter::FindUses() {
   }
 }
 
-// Keeps the scalars with the most uses in the registers that no other value needs.
-void NativeEmitter::ChoosePinned() {
-  if (has_calls_) return;
-  std::vector<int> live(2 * ops_.size() + outputs_.size() + 1, 0);
+// Interleaves as many iterations as the registers can hold.
+void NativeEmitter::ChooseParts() {
+  std::vector<int> vectors(2 * ops_.size() + outputs_.size() + 1, 0), masks = vectors;
+  std::vector<int> defined(nodes_.size(), -1);
+  for (size_t i = 0; i < ops_.size(); ++i) defined[ops_[i].out] = static_cast<int>(2 * i);
   std::vector<Value> scalars;
   for (size_t v = 0; v < nodes_.size(); ++v) {
     const Node& each = nodes_[v];
-    if (each.uses.empty() || each.is_mask()) continue;
+    if (each.uses.empty()) continue;
     if (each.input >= 0 && inputs_[each.input].form == NativeLoop::Form::kScalar) {
-      scalars.push_back(static_cast<Value>(v));
+      if (!each.is_mask()) scalars.push_back(static_cast<Value>(v));
       continue;
     }
-    int from = each.uses.front();
-    for (size_t i = 0; i < ops_.size(); ++i) {
-      if (ops_[i].out == static_cast<Value>(v)) from = static_cast<int>(2 * i);
-    }
-    for (int p = from; p <= each.uses.back(); ++p) ++live[p];
+    for (int p = defined[v] >= 0 ? defined[v] : each.uses.front(); p <= each.uses.back(); ++p)
+      ++(each.is_mask() ? masks : vectors)[p];
   }
-  const int most = *std::max_element(live.begin(), live.end());
+  const int live = *std::max_element(vectors.begin(), vectors.end());
+  const int live_masks = *std::max_element(masks.begin(), masks.end());
+  const auto fits = [&](int parts) {
+    return live * parts <= kVectors - 3 && live_masks * parts <= kMasks - kFirstMask &&
+           parts * static_cast<int>(ops_.size()) <= kMostInterleaved;
+  };
+  parts_ = has_calls_ ? 1 : fits(4) ? 4 : fits(2) ? 2 : 1;
+  const size_t count = nodes_.size();
+  for (int part = 1; part < parts_; ++part) {
+    for (size_t v = 0; v < count; ++v) nodes_.push_back(nodes_[v]);
+  }
+  // The scalars with the most uses stay in the other registers.
+  if (has_calls_) return;
   std::stable_sort(scalars.begin(), scalars.end(),
                    [&](Value a, Value b) { return nodes_[a].uses.size() > nodes_[b].uses.size(); });
-  const auto count = std::clamp<int64_t>(kVectors - most - 2, 0, static_cast<int64_t>(scalars.size()));
-  for (int k = 0; k < count; ++k) {
+  const auto pinned =
+      std::clamp<int64_t>(kVectors - live * parts_ - 2, 0, static_cast<int64_t>(scalars.size()));
+  for (int k = 0; k < pinned; ++k) {
     nodes_[scalars[k]].reg = kVectors - 1 - k;
     vectors_[kVectors - 1 - k] = scalars[k];
   }
 }
 
 // --- Registers and slots.
+
+Value NativeEmitter::IndexOf(Value value) const {
+  const Value root = nodes_[value].root;
+  const int input = nodes_[root].input;
+  const bool shares = input >= 0 && inputs_[input].form == NativeLoop::Form::kScalar;
+  return shares ? root : root + part_ * static_cast<Value>(program_.steps().size());
+}
 
 NativeEmitter::Xmm NativeEmitter::Register(int number, int width) const {
   const int bytes = lanes_ * width;
@@ -154,7 +176,7 @@ NativeEmitter::Address NativeEmitter::Memory(int pointer, int width) {
     base = pointer_registers_[pointer];
   else
     mov(rax, ptr[(has_calls_ ? rbx : rdi) + 8 * pointer]);
-  return ptr[base + index * width];
+  return ptr[base + index * width + part_ * lanes_ * width];
 }
 
 void NativeEmitter::LoadElements(const Xmm& to, const Address& from, int width) {
@@ -211,7 +233,11 @@ void NativeEmitter::LoadNode(Node& node) {
   }
   const Xmm to = Register(node.reg, node.width);
   if (form == Form::kCount) {
-    const Reg64 index = has_calls_ ? r12 : rcx;
+    Reg64 index = has_calls_ ? r12 : rcx;
+    if (part_ > 0) {
+      lea(rax, ptr[index + part_ * lanes_]);
+      index = rax;
+    }
     if (node.width == 4) {
       vpbroadcastd(to, index.cvt32());
       vpaddd(to, to, Slot(node.slot));
@@ -239,7 +265,7 @@ NativeEmitter::Xmm NativeEmitter::Use(Value value) {
   if (used.reg < 0) {
     const int reg = Allocate(vectors_, 0);
     used.reg = reg;
-    vectors_[reg] = nodes_[value].root;
+    vectors_[reg] = IndexOf(value);
     LoadNode(used);
   }
   locked_ |= 1u << used.reg;
@@ -268,7 +294,7 @@ NativeEmitter::Opmask NativeEmitter::UseMask(Value value) {
   if (used.reg < 0) {
     const int reg = Allocate(masks_, kFirstMask);
     used.reg = reg;
-    masks_[reg] = nodes_[value].root;
+    masks_[reg] = IndexOf(value);
     LoadNode(used);
   }
   locked_masks_ |= 1u << used.reg;
@@ -276,19 +302,19 @@ NativeEmitter::Opmask NativeEmitter::UseMask(Value value) {
 }
 
 NativeEmitter::Xmm NativeEmitter::Define(Value value) {
-  Node& defined = nodes_[value];
+  Node& defined = node(value);
   const int reg = Allocate(vectors_, 0);
   defined.reg = reg;
-  vectors_[reg] = value;
+  vectors_[reg] = IndexOf(value);
   locked_ |= 1u << reg;
   return Register(reg, defined.width);
 }
 
 NativeEmitter::Opmask NativeEmitter::DefineMask(Value value) {
-  Node& defined = nodes_[value];
+  Node& defined = node(value);
   const int reg = Allocate(masks_, kFirstMask);
   defined.reg = reg;
-  masks_[reg] = value;
+  masks_[reg] = IndexOf(value);
   locked_masks_ |= 1u << reg;
   return Opmask(reg);
 }
@@ -467,7 +493,7 @@ void NativeEmitter::EmitCall(const Op& op) {
   CallFunction(op.call.function);
   if (masked_) SetTailMask();
   for (const int slot : own) free_slots_.push_back(slot);
-  Node& out = nodes_[op.out];
+  Node& out = node(op.out);
   if (!out.is_mask()) {
     out.slot = result;
     return;
@@ -523,20 +549,24 @@ void NativeEmitter::EmitFunction(const Op& op) {
   Define(op.out);  // All registers are free, so that this is the first.
 }
 
-void NativeEmitter::EmitBody(bool masked) {
+void NativeEmitter::EmitBody(int parts, bool masked) {
   masked_ = masked;
   for (size_t i = 0; i < ops_.size(); ++i) {
-    position_ = static_cast<int>(2 * i);
-    Emit(ops_[i]);
-    ++position_;
-    for (size_t k = 0; k < outputs_.size(); ++k) {
-      if (outputs_[k].early && nodes_[outputs_[k].value].root == ops_[i].out) StoreOutput(k);
+    for (part_ = 0; part_ < parts; ++part_) {
+      position_ = static_cast<int>(2 * i);
+      Emit(ops_[i]);
+      ++position_;
+      for (size_t k = 0; k < outputs_.size(); ++k) {
+        if (outputs_[k].early && nodes_[outputs_[k].value].root == ops_[i].out) StoreOutput(k);
+      }
     }
   }
   for (size_t k = 0; k < outputs_.size(); ++k) {
     position_ = static_cast<int>(2 * ops_.size() + k);
-    if (!outputs_[k].early || node(outputs_[k].value).input >= 0) StoreOutput(k);
+    if (outputs_[k].early && nodes_[nodes_[outputs_[k].value].root].input < 0) continue;
+    for (part_ = 0; part_ < parts; ++part_) StoreOutput(k);
   }
+  part_ = 0;
   // Scalars may be in registers that are not theirs in the next iteration.
   for (size_t r = 0; r < vectors_.size(); ++r) {
     if (vectors_[r] < 0 || nodes_[vectors_[r]].slot < 0) continue;
@@ -549,6 +579,23 @@ void NativeEmitter::EmitBody(bool masked) {
   }
 }
 
+// Emits a loop over full vectors.
+void NativeEmitter::EmitLoop(int parts) {
+  const Reg64 index = has_calls_ ? r12 : rcx, count = has_calls_ ? r13 : rsi;
+  Xbyak::Label loop, end;
+  lea(rax, ptr[index + parts * lanes_]);
+  cmp(rax, count);
+  jg(end, T_NEAR);
+  align(32);
+  L(loop);
+  EmitBody(parts, false);
+  add(index, parts * lanes_);
+  lea(rax, ptr[index + parts * lanes_]);
+  cmp(rax, count);
+  jle(loop, T_NEAR);
+  L(end);
+}
+
 // Sets the mask of the elements of the last iteration, which is not full.
 void NativeEmitter::SetTailMask() {
   mov(rax, has_calls_ ? r13 : rsi);
@@ -559,7 +606,7 @@ void NativeEmitter::SetTailMask() {
 
 std::unique_ptr<const MachineCode> NativeEmitter::Make() {
   if (!Analyse()) return nullptr;
-  ChoosePinned();
+  ChooseParts();
   const Reg64 table = has_calls_ ? rbx : rdi, index = has_calls_ ? r12 : rcx, count = has_calls_ ? r13 : rsi;
   push(rbp);
   mov(rbp, rsp);
@@ -581,23 +628,18 @@ std::unique_ptr<const MachineCode> NativeEmitter::Make() {
   for (const NativeLoop::Input& input : inputs_) {
     if (input.form != NativeLoop::Form::kArray && !node(input.value).uses.empty())
       SplatInput(input, nodes_[input.value]);
+    for (int part = 1; part < parts_; ++part)
+      nodes_[input.value + part * static_cast<Value>(program_.steps().size())].slot =
+          nodes_[input.value].slot;
   }
-  Xbyak::Label loop, tail, end;
   xor_(index.cvt32(), index.cvt32());
-  cmp(count, lanes_);
-  jl(tail, T_NEAR);
-  align(32);
-  L(loop);
-  EmitBody(false);
-  add(index, lanes_);
-  lea(rax, ptr[index + lanes_]);
-  cmp(rax, count);
-  jle(loop, T_NEAR);
-  L(tail);
+  if (parts_ > 1) EmitLoop(parts_);
+  EmitLoop(1);
+  Xbyak::Label end;
   cmp(index, count);
   je(end, T_NEAR);
   SetTailMask();
-  EmitBody(true);
+  EmitBody(1, true);
   L(end);
   vzeroupper();
   lea(rsp, ptr[rbp - 40]);

@@ -51,7 +51,7 @@ class NativeEmitter : private Assembler {
     Value root;             // The value with the same bits, or itself.
     int input = -1;         // The index of the input.
     std::vector<int> uses;  // Positions in the code, ascending.
-    // Where the value is: in a register, in a slot of the stack.
+    // The register and the slot of the stack that hold the value, or -1.
     int reg = -1, slot = -1;
     bool is_mask() const { return lane == Lane::kPred; }
   };
@@ -62,8 +62,9 @@ class NativeEmitter : private Assembler {
   // --- native_emitter.cc
   bool Analyse();
   void FindUses();
-  void ChoosePinned();
-  void EmitBody(bool masked);
+  void EmitBody(int parts, bool masked);
+  void EmitLoop(int parts);
+  void ChooseParts();
   void EmitConstants();
   void SplatInput(const NativeLoop::Input& input, Node& node);
   void StoreOutput(size_t output);
@@ -93,7 +94,9 @@ class NativeEmitter : private Assembler {
   void EndOperation(const Op& op);
   void LoadElements(const Xmm& to, const Address& from, int width);
   void StoreElements(const Address& to, const Xmm& from, int width);
-  Node& node(Value value) { return nodes_[nodes_[value].root]; }
+  // Returns the index of the node that holds a value of the current part. Parts share scalars.
+  Value IndexOf(Value value) const;
+  Node& node(Value value) { return nodes_[IndexOf(value)]; }
 
   // Constants in memory; vectors of words are read by broadcasting operands.
   Address Constant(int width, uint64_t bits);
@@ -108,10 +111,13 @@ class NativeEmitter : private Assembler {
   void EmitCompare(const Op& op);
   void EmitSelect(const Op& op);
   void EmitExtreme(const Op& op);
+  void EmitDivide(const Op& op);
   void EmitSigns(const Op& op);
   void EmitIntegral(const Op& op);
   void EmitIsFinite(const Op& op);
   void EmitRound(const Op& op);
+  void EmitExponential(const Op& op);
+  void ReduceExponent(const Xmm& x, const Xmm& square);
   void EmitBitsOfBF16(const Op& op);
   void EmitConvert(const Op& op);
   void EmitFloatToInteger(const Op& op);
@@ -119,7 +125,7 @@ class NativeEmitter : private Assembler {
   void EmitFromPred(const Op& op);
   void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, Lane lane);
   void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed);
-  void RoundToBF16(const Xmm& value);
+  void RoundToBF16(const Xmm& value, bool keeps_nans);
 
   const loops::LoopProgram& program_;
   const std::vector<NativeLoop::Input>& inputs_;
@@ -130,7 +136,9 @@ class NativeEmitter : private Assembler {
   std::vector<int> free_slots_;
   std::vector<Reg64> pointer_registers_;
   std::map<std::pair<int, uint64_t>, Xbyak::Label> constants_;
-  int lanes_ = 0;  // Elements of an iteration.
+  int lanes_ = 0;  // Elements of a vector iteration.
+  // Iterations that are interleaved, so that they run in parallel, and the one that is being emitted.
+  int parts_ = 1, part_ = 0;
   int slot_count_ = 0;
   int position_ = 0;
   uint32_t locked_ = 0, locked_masks_ = 0;

@@ -80,7 +80,8 @@ static_assert(static_cast<int>(ComparisonDirection::kEq) == 0 &&
               static_cast<int>(ComparisonDirection::kLe) == 4 &&
               static_cast<int>(ComparisonDirection::kLt) == 5);
 
-constexpr int kUnordered = 3, kOrdered = 7;
+constexpr int kUnordered = 3, kOrdered = 7;  // Comparison predicates.
+constexpr int kRegisterBytes = 64;
 
 }  // namespace
 
@@ -148,6 +149,11 @@ bool NativeEmitter::ChooseScalar(Op& op) {
         return false;
     }
   }
+  if (!IsFloatLane(lane) && LaneBytes(lane) <= 4 && lanes_ * 4 <= kRegisterBytes &&
+      (opcode == Opcode::kDivide || opcode == Opcode::kRemainder)) {
+    op.emitter = &NativeEmitter::EmitDivide;
+    return true;
+  }
   const auto use = [&](Emitter emitter, Simple simple) {
     op.emitter = emitter;
     op.simple = simple;
@@ -188,6 +194,15 @@ bool NativeEmitter::ChooseScalar(Op& op) {
     case Opcode::kIsFinite:
       op.emitter = &NativeEmitter::EmitIsFinite;
       return true;
+    case Opcode::kExponential:
+    case Opcode::kLogistic:
+    case Opcode::kTanh:
+      // Other targets compute f32 without fused multiply-add.
+      if (lane == Lane::kF32 && VectorFunctionOf(opcode, lane) != nullptr) {
+        op.emitter = &NativeEmitter::EmitExponential;
+        return true;
+      }
+      [[fallthrough]];
     default:
       op.function = VectorFunctionOf(opcode, lane);
       return op.function != nullptr;
@@ -223,7 +238,8 @@ void NativeEmitter::EmitSimple(const Op& op) {
   const Operand& b = Any(op.in[last]);
   const bool rounds = op.operation->kind == loops::Operation::Kind::kRoundedScalar;
   op.simple(*this, Define(op.out), a, b);
-  if (rounds) RoundToBF16(Register(nodes_[op.out].reg, 4));
+  // The operands are exact in bf16, and so are the NaNs.
+  if (rounds) RoundToBF16(Register(node(op.out).reg, 4), true);
 }
 
 // Emits operations on predicates.
@@ -349,6 +365,76 @@ void NativeEmitter::EmitExtreme(const Op& op) {
   Extreme(out, larger, high, false, lane);
 }
 
+// Divides integers of up to 32 bits as floats of twice the width. The quotient of two integers that is no
+// integer is further from one than the rounding error. Conversions of quotients beyond the range give the
+// minimum, or all ones if unsigned, as does division by zero.
+void NativeEmitter::EmitDivide(const Op& op) {
+  const Lane lane = program_.lane(op.out);
+  const int width = node(op.out).width;
+  const bool is_signed = IsSignedLane(lane);
+  const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
+  const Xmm out = Define(op.out);
+  const Xmm words[] = {Temporary(0, 4), Temporary(1, 4), Temporary(2, 4)};
+  // Returns the elements as words, extended to `to` if they are narrower.
+  const auto extend = [&](const Xmm& from, const Xmm& to) {
+    if (width == 4) return from;
+    Resize(to, 4, from, width, is_signed);
+    return to;
+  };
+  const Xmm dividend = extend(a, words[0]), divisor = extend(b, words[1]);
+  if (width < 4) {
+    vptestnmd(k1, divisor, divisor);
+    vcvtdq2ps(words[0], dividend);
+    vcvtdq2ps(words[1], divisor);
+    vdivps(words[0], words[0], words[1]);
+    vcvttps2dq(words[0], words[0]);
+    vpternlogd(words[0] | k1, words[0], words[0], 0xff);
+    if (op.operation->opcode == Opcode::kRemainder) {
+      Resize(words[1], 4, b, width, is_signed);
+      vpmulld(words[0], words[0], words[1]);
+      Resize(words[1], 4, a, width, is_signed);
+      vpsubd(words[0], words[1], words[0]);
+    }
+    return Resize(out, width, words[0], 4, is_signed);
+  }
+  const auto widen = [&](const Xmm& to, const Xmm& from) {
+    is_signed ? vcvtdq2pd(to, from) : vcvtudq2pd(to, from);
+  };
+  const auto narrow = [&](const Xmm& to, const Xmm& from) {
+    is_signed ? vcvttpd2dq(to, from) : vcvttpd2udq(to, from);
+  };
+  const int halves = lanes_ * 8 / kRegisterBytes;
+  if (halves < 2) {
+    const Xmm wide[] = {Temporary(0, 8), Temporary(1, 8)};
+    widen(wide[0], a);
+    widen(wide[1], b);
+    vdivpd(wide[0], wide[0], wide[1]);
+    narrow(out, wide[0]);
+  } else {
+    using Xbyak::Ymm;
+    const Xbyak::Zmm x(words[0].getIdx()), y(words[1].getIdx());
+    const Ymm part(words[2].getIdx());
+    widen(x, Ymm(a.getIdx()));
+    widen(y, Ymm(b.getIdx()));
+    vdivpd(x, x, y);
+    narrow(Ymm(out.getIdx()), x);
+    vextracti64x4(part, Xbyak::Zmm(a.getIdx()), 1);
+    widen(x, part);
+    vextracti64x4(part, Xbyak::Zmm(b.getIdx()), 1);
+    widen(y, part);
+    vdivpd(x, x, y);
+    narrow(part, x);
+    vinserti64x4(Xbyak::Zmm(out.getIdx()), Xbyak::Zmm(out.getIdx()), part, 1);
+  }
+  if (is_signed) {
+    vptestnmd(k1, b, b);
+    vpternlogd(out | k1, out, out, 0xff);
+  }
+  if (op.operation->opcode != Opcode::kRemainder) return;
+  vpmulld(out, out, b);
+  vpsubd(out, a, out);
+}
+
 // `out` differs from the operands.
 void NativeEmitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, Lane lane) {
   if (!IsFloatLane(lane))
@@ -459,16 +545,17 @@ void NativeEmitter::EmitIsFinite(const Op& op) {
 
 // --- Conversions.
 
-void NativeEmitter::RoundToBF16(const Xmm& value) {
+// Rounds in place. A NaN whose lower half is zero stays as it is if `keeps_nans`.
+void NativeEmitter::RoundToBF16(const Xmm& value, bool keeps_nans) {
   const Xmm sum = Temporary(0, 4);
   vptestmd(k1, value, Constant(4, 0x10000));
-  vcmpps(k2, value, value, kUnordered);
   vpaddd(sum, value, Constant(4, 0x7fff));
   vpaddd(sum | k1, value, Constant(4, 0x8000));
-  vpandd(sum, sum, Constant(4, 0xffff0000u));
-  vpandd(sum | k2, value, Constant(4, 0x80000000u));
-  vpord(sum | k2, sum, Constant(4, 0x7fc00000u));
-  vmovdqa32(value, sum);
+  if (keeps_nans) return vpandd(value, sum, Constant(4, 0xffff0000u));
+  vcmpps(k2, value, value, kOrdered);
+  vpandd(value, value, Constant(4, 0x80000000u));
+  vpord(value, value, Constant(4, 0x7fc00000u));
+  vpandd(value | k2, sum, Constant(4, 0xffff0000u));
 }
 
 void NativeEmitter::EmitRound(const Op& op) {
@@ -479,7 +566,67 @@ void NativeEmitter::EmitRound(const Op& op) {
     return vcvtph2ps(out, Temporary(0, 2));
   }
   vmovdqa32(out, a);
-  RoundToBF16(out);
+  RoundToBF16(out, false);
+}
+
+// Emits internal::SplitExp of vector_functions.h: replaces x by t, with k in temporary register 0, plus a
+// constant, and in register 1, as a float. The function may use `square`, which is one of the two.
+void NativeEmitter::ReduceExponent(const Xmm& x, const Xmm& square) {
+  const auto number = [&](float value) { return Constant(4, std::bit_cast<uint32_t>(value)); };
+  const auto splat = [&](const Xmm& to, float value) {
+    vpbroadcastd(to, dword[rip + constants_[{4, std::bit_cast<uint32_t>(value)}]]);
+  };
+  const Xmm shifted = Temporary(0, 4), n = Temporary(1, 4), q = Temporary(2, 4);
+  splat(shifted, 12582912.0f);
+  vfmadd231ps(shifted, x, number(1.44269504f));
+  vsubps(n, shifted, number(12582912.0f));
+  vfmadd231ps(x, n, number(-0.693359375f));
+  vfmadd231ps(x, n, number(2.12194440e-4f));
+  splat(q, 1.381422160193324e-3f);
+  for (const float next :
+       {8.36889911442995e-3f, 4.166840389370918e-2f, 0.1666651964187622f, 0.4999999403953552f})
+    vfmadd213ps(q, x, number(next));
+  vmulps(square, x, x);
+  vfmadd231ps(x, square, q);
+}
+
+// Emits ExpF32, LogisticF32 and TanhF32 of vector_functions.h.
+void NativeEmitter::EmitExponential(const Op& op) {
+  const auto number = [&](float value) { return Constant(4, std::bit_cast<uint32_t>(value)); };
+  const auto splat = [&](const Xmm& to, float value) {
+    vpbroadcastd(to, dword[rip + constants_[{4, std::bit_cast<uint32_t>(value)}]]);
+  };
+  const Xmm a = Use(op.in[0]);
+  const Xmm out = Define(op.out);
+  const Xmm first = Temporary(0, 4), second = Temporary(1, 4);
+  // The instructions for extremes return the second operand for NaN.
+  if (op.operation->opcode == Opcode::kTanh) {
+    vpandd(out, a, Constant(4, 0x7fffffff));
+    splat(first, 10.0f);
+    vminps(out, first, out);
+    vmulps(out, out, number(-2.0f));
+    ReduceExponent(out, second);
+    vpsubd(first, first, Constant(4, 0x4b400000 - 127));
+    vpslld(first, first, 23);
+    vsubps(second, first, number(1.0f));
+    vfmadd213ps(out, first, second);
+    vaddps(first, out, number(2.0f));
+    vdivps(out, out, first);
+    return vpternlogd(out, a, Constant(4, 0x80000000u), 0xd8);  // The sign of the operand.
+  }
+  const bool is_logistic = op.operation->opcode == Opcode::kLogistic;
+  if (is_logistic) vpxord(out, a, Constant(4, 0x80000000u));
+  splat(first, 89.0f);
+  vminps(out, first, is_logistic ? out : a);
+  splat(first, -104.0f);
+  vmaxps(out, first, out);
+  ReduceExponent(out, first);
+  vaddps(out, out, number(1.0f));
+  vscalefps(out, out, second);
+  if (!is_logistic) return;
+  vaddps(out, out, number(1.0f));
+  splat(first, 1.0f);
+  vdivps(out, first, out);
 }
 
 void NativeEmitter::EmitBitsOfBF16(const Op& op) {

@@ -191,7 +191,8 @@ void TileProgram::Runner::SetRegisters() {
 }
 
 void TileProgram::Runner::BeginRows() {
-  if (!program_.moves_by_rows_ || native_ != nullptr) return;
+  if (native_ != nullptr) return BeginNativeRows();
+  if (!program_.moves_by_rows_) return;
   for (const Chain& chain : program_.chains_) {
     for (const DirectPointer& pointer : chain.direct) {
       const Access& access = program_.access(pointer.access);
@@ -235,7 +236,7 @@ void TileProgram::Runner::RunRows(int64_t begin, int64_t end) {
   const bool is_tile = row_ >= 0 && n <= std::min(program_.tile_, program_.row());
   for (int64_t row = begin; row < end; ++row) {
     SetRow(row);
-    if (is_tile)
+    if (is_tile && native_ == nullptr)
       RunOnRow(0, n);
     else
       RunTiles(0, n);
@@ -304,7 +305,8 @@ void TileProgram::Runner::RunFolding(int64_t begin, int64_t end, ChainFold& fold
 
 void TileProgram::Runner::RunFoldingRows(int64_t first, absl::Span<ChainFold> folds) {
   const int64_t n = program_.inner_count();
-  const bool is_tile = row_ >= 0 && n % kHalfStrip == 0 && n <= std::min(program_.tile_, ChainFold::kLongest);
+  const bool is_tile = row_ >= 0 && native_ == nullptr && n % kHalfStrip == 0 &&
+                       n <= std::min(program_.tile_, ChainFold::kLongest);
   if (!is_tile) {
     for (ChainFold& fold : folds) {
       SetRow(first++);

@@ -139,6 +139,7 @@ class TileProgram {
    private:
     friend class TileProgram;
     void RunNative(int64_t begin, int64_t n);
+    void BeginNativeRows();
     void FoldNative(int64_t begin, int64_t end, ChainFold& fold);
     const std::byte* NativePointer(size_t number, int64_t begin, int64_t n);
     std::byte* NativeSlot(int32_t slot) const;
@@ -183,6 +184,13 @@ class TileProgram {
     ChainFn fold_, leave_;
     const Native* native_;  // Null if there is no native code.
     absl::InlinedVector<void*, 16> native_pointers_;
+    // The pointers of the code after BeginRows: the address at the first position of a row, with its byte
+    // strides between rows and positions.
+    struct NativeMoving {
+      std::byte* at;
+      int64_t row, position;
+    };
+    absl::InlinedVector<NativeMoving, 8> native_moving_;
     int64_t native_phase_ = 0, native_periodic_count_ = 0;  // The periodic values that the tiles hold.
   };
 
@@ -296,6 +304,7 @@ class TileProgram {
   void FindFold();
   Native::Read NativeReadOf(const Step& step, Native& native) const;
   bool CompileNative(Native& native) const;
+  bool IsBestAsChains() const;
   const Native* ReadyNative() const;
   bool FindsBF16() const;
   DirectPointer DirectStore(TileValue number) const;
