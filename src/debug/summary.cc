@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -52,7 +53,7 @@ bool AnyFrom(const std::byte* data, int64_t count, Bits infinity, bool nans, boo
   const auto* words = reinterpret_cast<const Bits*>(data);
   if (count <= kBlock) return AnyInBlock(words, count, infinity, nans, infinities);
   std::atomic<bool> found = false;
-  const int64_t blocks = (count + kBlock - 1) / kBlock;
+  const int64_t blocks = CeilDiv(count, kBlock);
   ParallelFor(blocks, kNanosecondsABlock * static_cast<double>(blocks), [&](int64_t block) {
     const int64_t begin = block * kBlock;
     if (AnyInBlock(words + begin, std::min(kBlock, count - begin), infinity, nans, infinities)) found = true;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "device/copy.h"
@@ -267,7 +268,7 @@ absl::Status GpuExchange::AllReduce(const Call& call, const Members& members, si
                                     [&](const GpuExchange* m) { return m->results_[k] != nullptr; });
   const bool in_parts = all_read && count > 1 && elements * element_bytes > kMaxWholeFoldBytes;
   const int64_t part =
-      in_parts ? device::Aligned((elements + count - 1) / count * element_bytes) / element_bytes : elements;
+      in_parts ? device::Aligned(CeilDiv(elements, count) * element_bytes) / element_bytes : elements;
   const auto first = [&](int64_t position) { return std::min(elements, in_parts ? position * part : 0); };
   const auto length = [&](int64_t position) { return std::min(part, elements - first(position)); };
   for (int64_t position = 0; position < count; ++position) {

@@ -44,6 +44,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "exec/plan_run.h"
 #include "exec/step_view.h"
@@ -143,8 +144,7 @@ class StepRunner {
     }
     const auto copies = [&](const plan::Move& move) { return !engine().Exchanges(move) && !IsInPlace(move); };
     const auto staged_bytes = [&](const plan::Move& move) {
-      return (plan_.buffers[move.to].byte_count + Engine::kStagingAlignment - 1) / Engine::kStagingAlignment *
-             Engine::kStagingAlignment;
+      return RoundUp(plan_.buffers[move.to].byte_count, Engine::kStagingAlignment);
     };
     int64_t bytes = 0;
     for (const plan::Move& move : moves) bytes += copies(move) ? staged_bytes(move) : 0;

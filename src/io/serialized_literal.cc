@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/proto_text.h"
@@ -53,7 +54,7 @@ absl::StatusOr<Literal> TakeArray(const Shape& shape, ByteReader& bytes) {
     return InRowMajorOrder(array);
   }
   HLO_ASSIGN_OR_RETURN(const std::string_view taken,
-                       bytes.Take(static_cast<uint64_t>((*count + per_byte - 1) / per_byte)));
+                       bytes.Take(static_cast<uint64_t>(CeilDiv(*count, per_byte))));
   for (int64_t i = 0; i < *count; ++i) {
     const auto shift = static_cast<int>(i % per_byte * bits);
     const auto element =

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/arithmetic.h"
+
 namespace hlo::ffi {
 
 struct Error {
@@ -56,7 +58,7 @@ Error* Allocate(MemoryAllocate* args) {
       args->alignment < alignof(std::max_align_t) ? alignof(std::max_align_t) : args->alignment;
   if (args->size > PTRDIFF_MAX - alignment || (alignment & (alignment - 1)) != 0)
     return MakeError(absl::StatusCode::kInvalidArgument, "no such block of memory");
-  args->data = std::aligned_alloc(alignment, (args->size + alignment - 1) / alignment * alignment);
+  args->data = std::aligned_alloc(alignment, RoundUp(args->size, alignment));
   return args->data == nullptr ? MakeError(absl::StatusCode::kResourceExhausted, "there is no memory")
                                : nullptr;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/deadline.h"
 #include "base/parallel.h"
 #include "base/status.h"
@@ -117,7 +118,7 @@ absl::StatusOr<Literal> FoldBinary(const BinaryReducer& reducer, const ScalarSte
   const ScalarLoad load = ScalarLoader(result.type());
   const ScalarStore store = ScalarStorer(result.type());
   constexpr int64_t kChunk = 16384;
-  const int64_t count = result.element_count(), chunks = (count + kChunk - 1) / kChunk;
+  const int64_t count = result.element_count(), chunks = CeilDiv(count, kChunk);
   const double nanoseconds = 8.0 * static_cast<double>(count) * static_cast<double>(members.size());
   ParallelFor(chunks, nanoseconds, [&](int64_t chunk) {
     for (int64_t i = chunk * kChunk; i < std::min(count, (chunk + 1) * kChunk); ++i) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/arrays.h"
@@ -194,7 +195,7 @@ absl::StatusOr<Literal> Pad(OpContext& context) {
     const PaddingDim& padding = context.instruction.Get<attr::padding>()[d];
     if (operand.dim(d) == 0 || result.dim(d) == 0) return result;
     const int64_t step = padding.interior + 1;
-    first.push_back(padding.low < 0 ? (-padding.low + step - 1) / step : 0);
+    first.push_back(padding.low < 0 ? CeilDiv(-padding.low, step) : 0);
     target.push_back(padding.low + first[d] * step);
     const int64_t fit = target[d] < result.dim(d) ? (result.dim(d) - 1 - target[d]) / step + 1 : 0;
     count.push_back(std::max<int64_t>(0, std::min(operand.dim(d) - first[d], fit)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/device_groups.h"
@@ -132,7 +133,7 @@ DeviceGrid SmallestGrid(const Module& module) {
       }
     }
   }
-  grid.partitions = std::max(grid.partitions, (flattened + grid.replicas - 1) / grid.replicas);
+  grid.partitions = std::max(grid.partitions, CeilDiv(flattened, grid.replicas));
   return grid;
 }
 

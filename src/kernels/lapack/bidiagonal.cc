@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/lapack/reflectors.h"
 #include "kernels/lapack/scratch.h"
@@ -19,7 +20,7 @@ template <class T>
 BlockPart<T> PartOf(int64_t block, int64_t first_column, int64_t columns) {
   constexpr int64_t kWidth = ColumnBlocks<T>::kWidth, kCount = kElements<T>;
   const int64_t from = std::max<int64_t>(first_column - block * kWidth, 0) / kCount;
-  const int64_t to = (std::min(columns - block * kWidth, kWidth) + kCount - 1) / kCount;
+  const int64_t to = CeilDiv(std::min(columns - block * kWidth, kWidth), kCount);
   return {block, static_cast<int>(from), static_cast<int>(to - from)};
 }
 

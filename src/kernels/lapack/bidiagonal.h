@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/arithmetic.h"
 #include "kernels/lapack/lanes.h"
 
 namespace hlo::lapack {
@@ -13,7 +14,7 @@ template <class T>
 struct ColumnBlocks {
   static constexpr int kVectors = 4;
   static constexpr int64_t kWidth = kVectors * kElements<T>;
-  static int64_t BlockCount(int64_t columns) { return (columns + kWidth - 1) / kWidth; }
+  static int64_t BlockCount(int64_t columns) { return CeilDiv(columns, kWidth); }
   static int64_t ElementCount(int64_t rows, int64_t columns) { return BlockCount(columns) * rows * kWidth; }
 
   T& operator()(int64_t i, int64_t j) const { return Row(j / kWidth, i)[j % kWidth]; }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/lapack/lanes.h"
 #include "kernels/lapack/merge.h"
@@ -130,7 +131,7 @@ class SvdMerge {
                         int64_t stride) const {
     constexpr int64_t kRows = 16;
     const int64_t n = grouping.count();
-    ParallelFor((n + kRows - 1) / kRows, 2 * static_cast<double>(n * n), [&](int64_t block) {
+    ParallelFor(CeilDiv(n, kRows), 2 * static_cast<double>(n * n), [&](int64_t block) {
       cpu::CachedVector<double> right(n), left(n);
       for (int64_t i = block * kRows; i < std::min(n, (block + 1) * kRows); ++i) {
         double *to_right = b_.distances + i * stride, *to_left = b_.coefficients + i * stride;

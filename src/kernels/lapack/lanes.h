@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "kernels/cpu/simd/simd.h"
 #include "types/matrix.h"
 
@@ -152,7 +153,7 @@ struct Rest {
 template <class T, class F>
 [[gnu::always_inline]] inline void EachVector(int64_t begin, int64_t end, F&& f) {
   constexpr int64_t n = kElements<T>;
-  const int64_t aligned = std::min(end, (begin + n - 1) / n * n);
+  const int64_t aligned = std::min(end, RoundUp(begin, n));
   if (begin < aligned) f(begin, First<T>{static_cast<int>(aligned - begin)});
   int64_t i = aligned;
   for (; i + n <= end; i += n) f(i, Whole<T>{});

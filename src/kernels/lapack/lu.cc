@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "kernels/lapack/divisor.h"
 #include "kernels/lapack/scratch.h"
 #include "kernels/lapack/triangular.h"
@@ -87,7 +88,7 @@ int64_t Lu(const Matrix<T>& a, absl::Span<int64_t> pivots) {
   const int64_t m = a.rows, n = a.columns, k = std::min(m, n);
   if (k == 0) return 0;
   if (n <= kPanel) return FactorLuPanel(a, pivots);
-  const int64_t h = m < n ? std::min(m, n - 1) : (n / 2 + kPanel - 1) / kPanel * kPanel;
+  const int64_t h = m < n ? std::min(m, n - 1) : RoundUp(n / 2, kPanel);
   const Matrix<T> left = a.Block(0, 0, m, h), right = a.Block(0, h, m, n - h);
   const int64_t first = Lu(left, pivots.first(h));
   ExchangeRows(right, absl::Span<const int64_t>(pivots.first(h)));

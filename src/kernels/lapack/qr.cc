@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "kernels/lapack/reflector_blocks.h"
 #include "kernels/lapack/reflectors.h"
 
@@ -158,7 +159,7 @@ void Ormqr(Matrix<const T> reflectors, absl::Span<const T> taus, Matrix<T> c, bo
     return MultiplyNear(reflectors, taus.first(k), c, left, adjoint, block.Lines(k + others, rows));
   // q c applies the last reflectors first, q^H c the first ones. From the right, the order is reversed.
   const bool forwards = left == adjoint;
-  const int64_t blocks = (k + step - 1) / step;
+  const int64_t blocks = CeilDiv(k, step);
   for (int64_t i = 0; i < blocks; ++i) {
     const int64_t j = (forwards ? i : blocks - 1 - i) * step, count = std::min(step, k - j);
     block.Read(reflectors.Block(j, j, rows - j, count), taus.data() + j);

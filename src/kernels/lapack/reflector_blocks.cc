@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/lapack/reflectors.h"
 
@@ -166,7 +167,7 @@ void ApplyReflectors(const Reflectors<T>& h, const Matrix<T>& x, bool adjoint) {
   if (h.count <= 0 || x.columns == 0) return;
   if (x.rows * x.columns <= kFewElements) return ApplyEach(h, x, adjoint);
   ReflectorBlock<T> block(BlockCounts::For(h.length, h.count, x.columns, sizeof(T)));
-  const int64_t size = BlockCounts::SizeOf(h.count), blocks = (h.count + size - 1) / size;
+  const int64_t size = BlockCounts::SizeOf(h.count), blocks = CeilDiv(h.count, size);
   for (int64_t i = 0; i < blocks; ++i) {
     const int64_t from = (adjoint ? i : blocks - 1 - i) * size, first = h.shift + from;
     block.Read(h, from, std::min(size, h.count - from));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/lapack/dense_copy.h"
@@ -129,7 +130,7 @@ void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines)
     if ((count & 2) != 0) some.template operator()<2>();
     if ((count & 1) != 0) some.template operator()<1>();
   };
-  const int64_t groups = (lines.rows + kMax - 1) / kMax;
+  const int64_t groups = CeilDiv(lines.rows, kMax);
   const double nanoseconds = 0.1 * static_cast<double>(lines.rows * (lines.columns - first) * kWords<T>);
   constexpr double kShort = 5'000;
   if (nanoseconds >= kShort) return ParallelFor(groups, nanoseconds, apply);

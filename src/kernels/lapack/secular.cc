@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/lapack/lanes.h"
 
@@ -173,7 +174,7 @@ void SolveSecularEquation(const SecularEquation& equation, double* roots, double
   double sum = 0;
   for (int64_t j = 0; j < n; ++j) sum += weights[j];
   const auto squared = static_cast<double>(n * n);
-  ParallelFor((n + kRoots - 1) / kRoots, 15 * squared, [&](int64_t block) {
+  ParallelFor(CeilDiv(n, kRoots), 15 * squared, [&](int64_t block) {
     for (int64_t i = block * kRoots; i < std::min(n, (block + 1) * kRoots); ++i) {
       double* row = distances + i * row_stride;
       const Root root = SolveOne(equation, weights.data(), sum, i, row);
@@ -181,7 +182,7 @@ void SolveSecularEquation(const SecularEquation& equation, double* roots, double
       for (int64_t j = 0; j < n; ++j) row[j] -= root.offset;
     }
   });
-  ParallelFor((n + kColumns - 1) / kColumns, squared, [&](int64_t block) {
+  ParallelFor(CeilDiv(n, kColumns), squared, [&](int64_t block) {
     ExactWeights(equation, distances, row_stride, block * kColumns, std::min(n, (block + 1) * kColumns),
                  exact_weights);
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/simd/widen.h"
 #include "kernels/lapack/divisor.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr int64_t kBlock = 64;
 
 // Returns the size of the first half of the rows, a multiple of the block size.
-int64_t LeadingRows(int64_t rows) { return (rows / 2 + kBlock - 1) / kBlock * kBlock; }
+int64_t LeadingRows(int64_t rows) { return RoundUp(rows / 2, kBlock); }
 
 // --- Positive definite matrices
 
@@ -172,7 +173,7 @@ template <class T>
 void SubstituteBlock(const Source<T>& a, bool lower, bool unit_diagonal, const Matrix<T>& x) {
   constexpr int kWide = 256 / sizeof(T), kNarrow = 8;
   const Triangle<T> triangle(a, lower);
-  const int64_t n = x.rows, groups = (x.columns + kWide - 1) / kWide;
+  const int64_t n = x.rows, groups = CeilDiv(x.columns, kWide);
   const double each = 100 + static_cast<double>(n * n * kWide) * 0.05 * sizeof(T) / sizeof(double);
   ParallelFor(groups, each * static_cast<double>(groups), [&](int64_t group) {
     const int64_t begin = group * kWide, columns = std::min<int64_t>(kWide, x.columns - begin);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/lapack/lanes.h"
 #include "kernels/lapack/merge.h"
@@ -72,7 +73,7 @@ void MakeCoefficients(const Grouping& grouping, const cpu::CachedVector<double>&
                       int64_t stride) {
   constexpr int64_t kRows = 16;
   const int64_t n = grouping.count();
-  ParallelFor((n + kRows - 1) / kRows, static_cast<double>(n * n), [&](int64_t block) {
+  ParallelFor(CeilDiv(n, kRows), static_cast<double>(n * n), [&](int64_t block) {
     cpu::CachedVector<double> vector(n);
     for (int64_t i = block * kRows; i < std::min(n, (block + 1) * kRows); ++i) {
       double* row = distances + i * stride;

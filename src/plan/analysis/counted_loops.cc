@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "loops/lane.h"
 
 namespace hlo::plan {
@@ -102,7 +103,7 @@ std::optional<int64_t> TripCount(const CountedLoop& loop, int64_t first, int64_t
     case ComparisonDirection::kLt:
     case ComparisonDirection::kGt:
       if ((loop.direction == ComparisonDirection::kLt) != up) return std::nullopt;
-      trip_count = distance <= 0 ? 0 : (distance + size - 1) / size;
+      trip_count = distance <= 0 ? 0 : CeilDiv(distance, size);
       break;
     case ComparisonDirection::kLe:
     case ComparisonDirection::kGe:

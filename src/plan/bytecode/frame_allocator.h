@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/arithmetic.h"
 #include "kernels/cpu/bytecode/bytecode.h"
 
 namespace hlo::plan {
@@ -22,7 +23,7 @@ class FrameAllocator {
   cpu::FramePlace Allocate(int64_t byte_count) {
     constexpr int64_t kAlignment = 16;
     const int64_t alignment = byte_count >= kAlignment ? kAlignment : byte_count > 4 ? 8 : 4;
-    const int64_t place = (end_ + alignment - 1) / alignment * alignment;
+    const int64_t place = RoundUp(end_, alignment);
     end_ = place + byte_count;
     return static_cast<cpu::FramePlace>(place);
   }

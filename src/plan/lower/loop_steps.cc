@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -157,7 +158,7 @@ TileStep LoopSteps::Pad(const Node& node) {
   IndexMap read = IndexMap::Identity(from.rank()), write = read;
   for (int64_t d = 0; d < from.rank(); ++d) {
     const int64_t spacing = padding[d].interior + 1;
-    const int64_t first = padding[d].low >= 0 ? 0 : (-padding[d].low + spacing - 1) / spacing;
+    const int64_t first = padding[d].low >= 0 ? 0 : CeilDiv(-padding[d].low, spacing);
     const int64_t room = to.dim(d) - 1 - padding[d].low;
     const int64_t last = room < 0 ? -1 : std::min(from.dim(d) - 1, room / spacing);
     is_spaced |= spacing > 1;

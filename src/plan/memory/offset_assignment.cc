@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/check.h"
 
 namespace hlo::plan {
@@ -20,9 +21,6 @@ int64_t AlignmentOf(int64_t byte_count) {
   if (byte_count >= kAlignment) return kAlignment;
   return std::max<int64_t>(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(byte_count))),
                            kMinAlignment);
-}
-int64_t RoundUp(int64_t byte_count, int64_t alignment) {
-  return (byte_count + alignment - 1) / alignment * alignment;
 }
 int64_t AlignedSize(int64_t byte_count) {
   return std::max(RoundUp(byte_count, AlignmentOf(byte_count)), kMinAlignment);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/functional/function_ref.h"
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "base/status.h"
 #include "kernels/cpu/elementwise/lane_array.h"
@@ -207,7 +208,7 @@ absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
   const double nanoseconds = 30.0 * static_cast<double>(lines.count * lines.length);
   const bool are_shared = cpu::Pieces::AreShared(lines.count, lines.length);
   const cpu::Pieces pieces(lines.length, are_shared);
-  ForLines((lines.count + chunk - 1) / chunk, are_shared, nanoseconds, [&](int64_t c) {
+  ForLines(CeilDiv(lines.count, chunk), are_shared, nanoseconds, [&](int64_t c) {
     KeySorter sorter(keys, pieces);
     cpu::CachedVector<std::byte> scratch;
     for (int64_t line = c * chunk; line < std::min(lines.count, (c + 1) * chunk); ++line) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "base/status.h"
 #include "fmt/format.h"
@@ -105,7 +106,7 @@ class Widened {
     data_ = to;
     const WidenBlock<T> widen = WidenBlockOf<T>(array.type);
     constexpr int64_t kChunk = 16384;
-    ParallelFor((count + kChunk - 1) / kChunk, static_cast<double>(count) * 0.3, [&](int64_t chunk) {
+    ParallelFor(CeilDiv(count, kChunk), static_cast<double>(count) * 0.3, [&](int64_t chunk) {
       const int64_t first = chunk * kChunk, n = std::min(kChunk, count - first);
       widen(static_cast<const std::byte*>(array.data) + first * ByteCount(array.type), n, 1, 1, n, to + first,
             n);
@@ -304,11 +305,10 @@ CachedVector<std::byte> FeaturesLast(const T* input, ConvolutionLayout* layout) 
 void RunEpilogue(const BlockFunction& epilogue, void* out, int64_t width, int64_t count) {
   if (epilogue.run == nullptr) return;
   constexpr int64_t kChunk = 16 << 10;
-  ParallelFor(
-      (count + kChunk - 1) / kChunk, static_cast<double>(count) * epilogue.nanoseconds, [&](int64_t chunk) {
-        const int64_t first = chunk * kChunk, n = std::min(kChunk, count - first);
-        epilogue.run(epilogue.context, {first, 1, n, n, static_cast<std::byte*>(out) + first * width, n});
-      });
+  ParallelFor(CeilDiv(count, kChunk), static_cast<double>(count) * epilogue.nanoseconds, [&](int64_t chunk) {
+    const int64_t first = chunk * kChunk, n = std::min(kChunk, count - first);
+    epilogue.run(epilogue.context, {first, 1, n, n, static_cast<std::byte*>(out) + first * width, n});
+  });
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 #include "kernels/cpu/convolution/depthwise.h"
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 
@@ -61,7 +62,7 @@ void PadRow(const T* row, const ConvolutionLayout& c, const PaddedRows& padded, 
   const int64_t last = c.rank() - 1, padding = c.padding[last], dilation = c.base_dilation[last];
   std::fill_n(to, padded.row_size, T{});
   // Input element p has padded position p * dilation + padding.
-  const int64_t first = padding >= 0 ? 0 : (-padding + dilation - 1) / dilation;
+  const int64_t first = padding >= 0 ? 0 : CeilDiv(-padding, dilation);
   int64_t x = first * dilation + padding;
   if (padded.stride == 1 && dilation == 1) {
     const int64_t count = std::min(c.input[last] - first, padded.row_size - x);

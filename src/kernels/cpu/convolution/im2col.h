@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/arithmetic.h"
 #include "hlo_run/attribute.h"
 #include "kernels/cpu/gemm/gemm_core.h"
 
@@ -141,8 +142,8 @@ class PatchSource final : public PanelSource<T, kWidth> {
     }
     const int64_t p = group.position.origin[d] + w * layout_.window_dilation[d];
     const int64_t stride = layout_.stride[d], room = layout_.input[d] - p;
-    *low = std::clamp(p >= 0 ? 0 : (-p + stride - 1) / stride, *low, *high);
-    *high = std::clamp(room <= 0 ? 0 : (room + stride - 1) / stride, *low, *high);
+    *low = std::clamp(p >= 0 ? 0 : CeilDiv(-p, stride), *low, *high);
+    *high = std::clamp(room <= 0 ? 0 : CeilDiv(room, stride), *low, *high);
     return *low == *high ? std::nullopt : std::optional(p * layout_.input_strides[d]);
   }
 

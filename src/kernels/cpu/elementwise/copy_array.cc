@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/simd.h"
@@ -121,7 +122,7 @@ void Copy(const Walk& walk, const T* from, T* to) {
   const double nanoseconds =
       kNanosecondsEach * static_cast<double>(rows) * static_cast<double>(inner.size * across.size);
   if (walk.transposes) {
-    const int64_t blocks = (across.size + kBlock - 1) / kBlock;
+    const int64_t blocks = CeilDiv(across.size, kBlock);
     ParallelFor(rows * blocks, nanoseconds, [&](int64_t i) {
       const Place place = PlaceOf(i / blocks, walk.outer);
       const int64_t begin = i % blocks * kBlock;
@@ -131,9 +132,9 @@ void Copy(const Walk& walk, const T* from, T* to) {
     });
     return;
   }
-  const int64_t pieces = (inner.size + kChunk - 1) / kChunk;
+  const int64_t pieces = CeilDiv(inner.size, kChunk);
   const int64_t rows_per_chunk = std::max<int64_t>(1, kChunk / inner.size);
-  ParallelFor((rows + rows_per_chunk - 1) / rows_per_chunk * pieces, nanoseconds, [&](int64_t i) {
+  ParallelFor(CeilDiv(rows, rows_per_chunk) * pieces, nanoseconds, [&](int64_t i) {
     const int64_t begin = i % pieces * kChunk, n = std::min(kChunk, inner.size - begin);
     const int64_t first = i / pieces * rows_per_chunk;
     for (int64_t r = first; r < std::min(rows, first + rows_per_chunk); ++r) {

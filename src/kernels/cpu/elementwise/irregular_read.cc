@@ -6,6 +6,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "base/arithmetic.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/memory/row_walk.h"
 
@@ -37,7 +38,7 @@ void PickMultiples(int64_t spacing, int64_t at, int64_t change, Picked* picked) 
     return;
   }
   picked->first += skipped * picked->step;
-  picked->count = (picked->count - skipped + period - 1) / period;
+  picked->count = CeilDiv(picked->count - skipped, period);
   picked->step *= period;
 }
 
@@ -57,8 +58,8 @@ void PickInside(const Edge& edge, int64_t at, int64_t change, Picked* picked) {
     low = std::max<int64_t>(-first, 0);
     high = edge.size - first;
   } else if (each > 0) {
-    if (first < 0) low = (-first + each - 1) / each;
-    high = first < edge.size ? (edge.size - first + each - 1) / each : 0;
+    if (first < 0) low = CeilDiv(-first, each);
+    high = first < edge.size ? CeilDiv(edge.size - first, each) : 0;
   } else {
     if (first >= edge.size) low = (first - edge.size) / -each + 1;
     high = first >= 0 ? first / -each + 1 : 0;
@@ -126,7 +127,7 @@ class Reader {
     const int64_t distance = walks_[0].change(), row = read_.inner_dims.back();
     while (n > 0) {
       const int64_t whole = row - index_.back();  // A partial row if the read begins inside a row.
-      const int64_t left = std::min(read_.inner_dims[d] - index_[d], (n + row - 1) / row);
+      const int64_t left = std::min(read_.inner_dims[d] - index_[d], CeilDiv(n, row));
       const int64_t count = whole < row ? 1 : std::min(left, kPlacesAtOnce);
       for (int64_t r = 0; r < count; ++r) places[r] = walks_[0].at + r * (*walks_[0].strides)[d];
       AddStarts(count, d, places);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "kernels/cpu/memory/buffer_cache.h"
@@ -16,7 +17,7 @@ namespace internal {
 inline void Convert(const TileCall& call, int64_t n, const std::byte* from, int64_t from_width, std::byte* to,
                     int64_t to_width) {
   constexpr int64_t kPiece = 16 << 10;
-  ParallelFor((n + kPiece - 1) / kPiece, 0.5 * static_cast<double>(n), [&](int64_t i) {
+  ParallelFor(CeilDiv(n, kPiece), 0.5 * static_cast<double>(n), [&](int64_t i) {
     const void* in[] = {from + i * kPiece * from_width};
     call.function(std::min(kPiece, n - i * kPiece), to + i * kPiece * to_width, in, call.parameter);
   });

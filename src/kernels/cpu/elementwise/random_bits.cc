@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/memory/odometer.h"
@@ -75,7 +76,7 @@ void WithElements(ElementType type, void* data, F&& f) {
 // Calls body(begin, n) for chunks [begin, begin + n) of `count` blocks.
 template <class Body>
 void EachChunk(int64_t count, Body&& body) {
-  ParallelFor((count + kBlocksAtOnce - 1) / kBlocksAtOnce, 5.0 * static_cast<double>(count), [&](int64_t c) {
+  ParallelFor(CeilDiv(count, kBlocksAtOnce), 5.0 * static_cast<double>(count), [&](int64_t c) {
     body(c * kBlocksAtOnce, std::min(kBlocksAtOnce, count - c * kBlocksAtOnce));
   });
 }
@@ -129,7 +130,7 @@ void ThreeFryBits(ElementType type, absl::Span<const int64_t> dims, void* bits, 
 void PhiloxBits(ElementType type, int64_t count, void* bits, absl::Span<uint64_t> state) {
   const uint64_t key = state[0], low = state[1], high = state.size() == 2 ? state[0] : state[2];
   const bool in_pairs = BitWidth(type) == 64;
-  const int64_t step = in_pairs ? 2 : 4, blocks = (count + step - 1) / step;
+  const int64_t step = in_pairs ? 2 : 4, blocks = CeilDiv(count, step);
   WithElements(type, bits, [&](const auto& elements) {
     EachChunk(blocks, [&](int64_t begin, int64_t n) {
       for (int64_t i = begin; i < begin + n; ++i) {

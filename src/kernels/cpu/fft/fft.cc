@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/fft/fft_lanes.h"
 #include "kernels/cpu/fft/line_lanes.h"
@@ -150,17 +151,16 @@ template <class R>
 void TransformLanes(const LanePlan<R>& plan, const Lines<R>& lines, bool inverse) {
   constexpr int64_t kLane = kLanes<R>;
   const R scale = inverse ? R(1) / static_cast<R>(lines.n) : R(1);
-  ParallelFor((lines.count + kLane - 1) / kLane, LineNanoseconds<R>(lines.n, lines.count),
-              [&](int64_t bunch) {
-                const int64_t first = bunch * kLane, count = std::min(kLane, lines.count - first);
-                int64_t start[kLane];
-                for (int64_t l = 0; l < count; ++l) start[l] = lines.Start(first + l);
-                Vector<R>* re = LaneSpace(plan);
-                Vector<R>*im = re + lines.n, *work = im + lines.n;
-                Gather(lines.from, start, count, lines.n, lines.inner, re, im);
-                plan.Run(inverse ? im : re, inverse ? re : im, work);
-                Scatter(re, im, start, count, lines.n, lines.inner, scale, lines.to);
-              });
+  ParallelFor(CeilDiv(lines.count, kLane), LineNanoseconds<R>(lines.n, lines.count), [&](int64_t bunch) {
+    const int64_t first = bunch * kLane, count = std::min(kLane, lines.count - first);
+    int64_t start[kLane];
+    for (int64_t l = 0; l < count; ++l) start[l] = lines.Start(first + l);
+    Vector<R>* re = LaneSpace(plan);
+    Vector<R>*im = re + lines.n, *work = im + lines.n;
+    Gather(lines.from, start, count, lines.n, lines.inner, re, im);
+    plan.Run(inverse ? im : re, inverse ? re : im, work);
+    Scatter(re, im, start, count, lines.n, lines.inner, scale, lines.to);
+  });
 }
 
 // Transforms a dense line in place, forward, with n elements of scratch space. With n = f s and x as a matrix
@@ -171,7 +171,7 @@ void TransformSplit(const LinePlan<R>& plan, std::complex<R>* line, std::complex
   constexpr int64_t kLane = kLanes<R>;
   const int64_t f = plan.first, s = plan.second;
   const LanePlan<R>&columns = *plan.first_plan->whole, &rows = *plan.second_plan->whole;
-  ParallelFor((s + kLane - 1) / kLane, LineNanoseconds<R>(f, s), [&](int64_t bunch) {
+  ParallelFor(CeilDiv(s, kLane), LineNanoseconds<R>(f, s), [&](int64_t bunch) {
     const int64_t first = bunch * kLane, count = std::min(kLane, s - first);
     int64_t start[kLane];
     for (int64_t l = 0; l < count; ++l) start[l] = first + l;
@@ -192,7 +192,7 @@ void TransformSplit(const LinePlan<R>& plan, std::complex<R>* line, std::complex
     }
     Scatter(re, im, start, count, f, s, R(1), space);
   });
-  ParallelFor((f + kLane - 1) / kLane, LineNanoseconds<R>(s, f), [&](int64_t bunch) {
+  ParallelFor(CeilDiv(f, kLane), LineNanoseconds<R>(s, f), [&](int64_t bunch) {
     const int64_t first = bunch * kLane, count = std::min(kLane, f - first);
     int64_t from[kLane], to[kLane];
     for (int64_t l = 0; l < count; ++l) {

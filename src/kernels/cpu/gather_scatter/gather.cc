@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
@@ -84,7 +85,7 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
   const bool whole = dense > 1 && dense * starts.count() == count;
   // Slices are copied as rows if they are contiguous in the result.
   const bool by_rows = !slices.window.empty() && slices.window.back().to_stride == 1;
-  const int64_t chunks = (starts.count() + kStartsAtOnce - 1) / kStartsAtOnce;
+  const int64_t chunks = CeilDiv(starts.count(), kStartsAtOnce);
   ParallelFor(chunks, static_cast<double>(count), [&](int64_t c) {
     const int64_t begin = c * kStartsAtOnce, n = std::min(kStartsAtOnce, starts.count() - begin);
     const Chunk chunk(slices, begin, n);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 
 namespace hlo::cpu {
@@ -30,16 +31,15 @@ int SmallestExponent(const BF16Matrix& matrix, int64_t count, int64_t k_count) {
   const int64_t step = by_rows ? matrix.stride : matrix.k_stride;
   std::atomic<uint16_t> smallest = 0xffff;
   const int64_t at_once = std::max<int64_t>(1, 32768 / length);
-  ParallelFor((lines + at_once - 1) / at_once, 0.02 * static_cast<double>(lines * length),
-              [&](int64_t chunk) {
-                uint16_t found = 0xffff;
-                const int64_t end = std::min(lines, (chunk + 1) * at_once);
-                for (int64_t line = chunk * at_once; line < end; ++line)
-                  found = std::min(found, SmallestLessOne(matrix.data + line * step, length));
-                uint16_t before = smallest;
-                while (found < before && !smallest.compare_exchange_weak(before, found)) {
-                }
-              });
+  ParallelFor(CeilDiv(lines, at_once), 0.02 * static_cast<double>(lines * length), [&](int64_t chunk) {
+    uint16_t found = 0xffff;
+    const int64_t end = std::min(lines, (chunk + 1) * at_once);
+    for (int64_t line = chunk * at_once; line < end; ++line)
+      found = std::min(found, SmallestLessOne(matrix.data + line * step, length));
+    uint16_t before = smallest;
+    while (found < before && !smallest.compare_exchange_weak(before, found)) {
+    }
+  });
   return smallest == 0xffff ? 255 : (smallest + 1) >> kMantissaBits;
 }
 

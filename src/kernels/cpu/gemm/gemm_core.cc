@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/arithmetic.h"
 #include "base/check.h"
 #include "base/pages.h"
 #include "base/parallel.h"
@@ -20,8 +21,6 @@ struct ScratchBuffer {
   std::unique_ptr<void, Free> data;
   int64_t byte_count = 0;
 };
-
-constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
 // --- Packing
 
@@ -63,15 +62,15 @@ struct Block {
   int64_t ld;
   T *a_panels, *b_panels;
 
-  int64_t RowPanels() const { return RoundUp(rows, kRows) / kRows; }
-  int64_t ColumnPanels() const { return RoundUp(columns, kColumns) / kColumns; }
+  int64_t RowPanels() const { return CeilDiv(rows, kRows); }
+  int64_t ColumnPanels() const { return CeilDiv(columns, kColumns); }
 
   void Pack(int64_t k_first, int64_t k_count, const PanelSource<T, kRows>& a,
             const PanelSource<T, kColumns>& b) const {
     const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
     const int64_t a_bunch = a.bunch(), b_bunch = b.bunch();
-    const int64_t row_bunches = RoundUp(row_panels, a_bunch) / a_bunch,
-                  column_bunches = RoundUp(column_panels, b_bunch) / b_bunch;
+    const int64_t row_bunches = CeilDiv(row_panels, a_bunch),
+                  column_bunches = CeilDiv(column_panels, b_bunch);
     const double nanoseconds = static_cast<double>(rows * k_count) * (0.3 + a.nanoseconds()) +
                                static_cast<double>(columns * k_count) * (0.3 + b.nanoseconds());
     ParallelFor(row_bunches + column_bunches, nanoseconds, [&](int64_t bunch) {
@@ -112,7 +111,7 @@ struct Block {
     const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
     const Piece shape = PieceOf(k_count, sink.HasEpilogue());
     const int64_t tall = shape.tall, wide = shape.wide;
-    const int64_t down = RoundUp(row_panels, tall) / tall, across = RoundUp(column_panels, wide) / wide;
+    const int64_t down = CeilDiv(row_panels, tall), across = CeilDiv(column_panels, wide);
     const auto terms =
         static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k_count);
     // Work items of a small block have short rows, and the whole block stays in the cache.

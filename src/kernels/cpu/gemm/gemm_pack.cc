@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "kernels/cpu/gemm/gemm_core.h"
 #include "types/dispatch.h"
 
@@ -47,7 +48,7 @@ template <class T, int kWidth, bool kIsWhole>
 [[gnu::always_inline]] inline void PackSquares(const T* const* rows, int64_t count, int64_t k, int n,
                                                bool is_last, T* panel) {
   constexpr int kLane = kLanes<T>;
-  constexpr int kSquares = (kWidth + kLane - 1) / kLane, kAtOnce = kWidth % kLane == 0 ? 1 : kSquares;
+  constexpr int kSquares = CeilDiv(kWidth, kLane), kAtOnce = kWidth % kLane == 0 ? 1 : kSquares;
 #pragma GCC unroll 4
   for (int first = 0; first < kSquares; first += kAtOnce) {
     Vector<T> squares[kAtOnce][kLane];

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/arithmetic.h"
 #include "hlo_run/element_type.h"
 #include "kernels/cpu/gemm/gemm.h"
 
@@ -12,9 +13,7 @@ inline constexpr int64_t kFewRows = 4;
 // The maximum number of rows if the matrix is row-major. More than kFewRows rows are processed in full chunks
 // of kFewRows, the last one padded with zeros.
 inline constexpr int64_t kMaxRows = 12;
-inline int64_t WholeChunks(int64_t rows) {
-  return rows <= kFewRows ? rows : (rows + kFewRows - 1) / kFewRows * kFewRows;
-}
+inline int64_t WholeChunks(int64_t rows) { return rows <= kFewRows ? rows : RoundUp(rows, kFewRows); }
 
 // Element (k, j) is data[k * row_stride + j * column_stride]. If `compute` is set, it is the computed element
 // with this index plus `first`, and one of the strides is 1.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/gemm/gemm_core.h"
 
@@ -37,7 +38,7 @@ void ProductSink<T>::FinishRows(int64_t row, int64_t rows, int64_t column, int64
   constexpr int64_t kChunk = 16 << 10;  // Elements.
   const int64_t step = std::max<int64_t>(1, kChunk / columns);
   const double each = 0.3 + (HasEpilogue() ? epilogue->nanoseconds : 0);
-  ParallelFor((rows + step - 1) / step, static_cast<double>(rows * columns) * each, [&](int64_t chunk) {
+  ParallelFor(CeilDiv(rows, step), static_cast<double>(rows * columns) * each, [&](int64_t chunk) {
     const int64_t first = chunk * step;
     Finish(row + first, std::min(step, rows - first), column, columns, sums + first * ld, ld);
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/gemm/gemm_core.h"
 
@@ -76,26 +77,24 @@ void MultiplyTinyBatch(const GemmProblem& p) {
   const int64_t count = Product(p.batch_dims);
   const auto terms = static_cast<double>(p.m * p.n * p.k);
   constexpr int64_t kAtOnce = 64;
-  ParallelFor((count + kAtOnce - 1) / kAtOnce, static_cast<double>(count) * (terms * 0.05 + 20),
-              [&](int64_t chunk) {
-                alignas(64) T panel[kPanelDepth * kPanelColumns<T>];
-                const int64_t end = std::min(count, (chunk + 1) * kAtOnce);
-                for (int64_t batch = chunk * kAtOnce; batch < end; ++batch) {
-                  const BatchOffsets at = OffsetsOf(p, batch);
-                  Operands<T> of{static_cast<const T*>(p.a.data) + at.a,
-                                 static_cast<const T*>(p.b.data) + at.b, static_cast<T*>(p.c) + at.c};
-                  if (packs) {
-                    const StridedSource<T, kPanelColumns<T>> columns(of.b, p.b.type, p.b.column_stride,
-                                                                     p.b.row_stride);
-                    columns.Pack(0, p.n, 0, p.k, panel);
-                    of.b = panel;
-                  }
-                  if (p.n <= kLanes<T>)
-                    MultiplyOne<T, 1>(sizes, of);
-                  else
-                    MultiplyOne<T, 2>(sizes, of);
-                }
-              });
+  ParallelFor(CeilDiv(count, kAtOnce), static_cast<double>(count) * (terms * 0.05 + 20), [&](int64_t chunk) {
+    alignas(64) T panel[kPanelDepth * kPanelColumns<T>];
+    const int64_t end = std::min(count, (chunk + 1) * kAtOnce);
+    for (int64_t batch = chunk * kAtOnce; batch < end; ++batch) {
+      const BatchOffsets at = OffsetsOf(p, batch);
+      Operands<T> of{static_cast<const T*>(p.a.data) + at.a, static_cast<const T*>(p.b.data) + at.b,
+                     static_cast<T*>(p.c) + at.c};
+      if (packs) {
+        const StridedSource<T, kPanelColumns<T>> columns(of.b, p.b.type, p.b.column_stride, p.b.row_stride);
+        columns.Pack(0, p.n, 0, p.k, panel);
+        of.b = panel;
+      }
+      if (p.n <= kLanes<T>)
+        MultiplyOne<T, 1>(sizes, of);
+      else
+        MultiplyOne<T, 2>(sizes, of);
+    }
+  });
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 
 namespace hlo::cpu {
@@ -20,7 +21,7 @@ class Pieces {
   }
 
   int64_t length() const { return length_; }
-  int64_t count() const { return each_ == length_ ? 1 : (length_ + each_ - 1) / each_; }
+  int64_t count() const { return each_ == length_ ? 1 : CeilDiv(length_, each_); }
   int64_t begin(int64_t p) const { return p * each_; }
   int64_t end(int64_t p) const { return std::min(length_, (p + 1) * each_); }
 

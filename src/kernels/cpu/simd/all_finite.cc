@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "types/dispatch.h"
 
@@ -15,7 +16,7 @@ template <class Bits>
 bool AnyTopExponent(const Bits* bits, int64_t count, Bits exponent) {
   constexpr int64_t kChunk = 1 << 16;
   std::atomic<bool> found = false;
-  ParallelFor((count + kChunk - 1) / kChunk, static_cast<double>(count) * 0.1, [&](int64_t chunk) {
+  ParallelFor(CeilDiv(count, kChunk), static_cast<double>(count) * 0.1, [&](int64_t chunk) {
     const int64_t end = std::min(count, (chunk + 1) * kChunk);
     const Bits* const from = bits;  // Captures by reference would prevent vectorisation.
     const Bits mask = exponent;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/elementwise/lane_array.h"
@@ -104,8 +105,7 @@ class Line {
   // Returns the part of a tap that is inside [begin_, end_), with outputs relative to begin_.
   TapRun Within(TapRun tap) const {
     const auto steps_to = [&](int64_t o) {
-      return std::clamp<int64_t>((o - tap.first_output + tap.output_step - 1) / tap.output_step, 0,
-                                 tap.count);
+      return std::clamp<int64_t>(CeilDiv(o - tap.first_output, tap.output_step), 0, tap.count);
     };
     const int64_t skipped = steps_to(begin_), end = steps_to(end_);
     tap.first_output += skipped * tap.output_step - begin_;
@@ -156,9 +156,9 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
   double taps_each = static_cast<double>(taps.size());
   for (const WindowDim& dim : walk.outer) taps_each *= static_cast<double>(dim.size);
   const int64_t lines = Product(walk.outer_result), length = walk.part();
-  const int64_t per_line = (walk.last_result + length - 1) / length, parts = lines * per_line;
+  const int64_t per_line = CeilDiv(walk.last_result, length), parts = lines * per_line;
   const int64_t chunk = std::max<int64_t>(1, kElementsAtOnce / (length * walk.run));
-  ParallelFor((parts + chunk - 1) / chunk, taps_each * static_cast<double>(count), [&](int64_t c) {
+  ParallelFor(CeilDiv(parts, chunk), taps_each * static_cast<double>(count), [&](int64_t c) {
     Line line(arrays, bases, walk, combiner);
     CachedVector<int64_t> under;
     const Index zeros = Zeros(walk.outer_result.rank());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/lane_array.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
@@ -134,7 +135,7 @@ void InParts(const ScanDims& dims, const TileCode& code, ScanPart&& scan) {
   const int64_t lanes = dims.outer * dims.inner;
   const double nanoseconds =
       2.0 * static_cast<double>(code.step_count() + 1) * static_cast<double>(lanes * dims.length);
-  ParallelFor((lanes + kScannedLanes - 1) / kScannedLanes, nanoseconds, [&](int64_t part) {
+  ParallelFor(CeilDiv(lanes, kScannedLanes), nanoseconds, [&](int64_t part) {
     scan(part * kScannedLanes, std::min(kScannedLanes, lanes - part * kScannedLanes));
   });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "base/vectorize.h"
 #include "kernels/cpu/elementwise/fold_ops.h"
@@ -90,7 +91,7 @@ struct Loops {
   template <bool kBackwards>
   [[gnu::noinline]] static void RunLongLine(const T* x, T* y, int64_t n, const T* start = nullptr) {
     const F f;
-    const int64_t pieces = (n + kPiece - 1) / kPiece;
+    const int64_t pieces = CeilDiv(n, kPiece);
     const auto size = [&](int64_t p) { return std::min(kPiece, n - p * kPiece); };
     const auto nanoseconds = static_cast<double>(n);
     CachedVector<T> carry(pieces);
@@ -136,7 +137,7 @@ struct Loops {
         continue;
       }
       // The outputs up to the end of the block.
-      const int64_t count = std::min(end - o, (next_block - first + places.stride - 1) / places.stride);
+      const int64_t count = std::min(end - o, CeilDiv(next_block - first, places.stride));
       if (places.stride == 1) {
         const int64_t whole = std::clamp<int64_t>(n - size - first + 1, 0, count);
         const T* from = after + (first - origin);
@@ -164,14 +165,14 @@ class LineSlider {
     const double nanoseconds = 2.0 * static_cast<double>(arrays_.outer * (n + results));
     // The number of outputs per part is large compared with the number of elements that two adjacent parts
     // share.
-    const int64_t per_line = (kLinePieces + arrays_.outer - 1) / arrays_.outer;
+    const int64_t per_line = CeilDiv(kLinePieces, arrays_.outer);
     const int64_t length =
         std::max({results / per_line + 1, 8 * std::min(size, n) / places_.stride + 1, kPiece / 8});
     if (size >= n || length >= results) {
       ParallelFor(arrays_.outer, nanoseconds, [&](int64_t line) { WholeLine(line); });
       return;
     }
-    const int64_t parts = (results + length - 1) / length;
+    const int64_t parts = CeilDiv(results, length);
     ParallelFor(arrays_.outer * parts, nanoseconds, [&](int64_t i) {
       const int64_t begin = i % parts * length;
       Part(i / parts, begin, std::min(results, begin + length));
@@ -208,7 +209,7 @@ class LineSlider {
     };
     if (needs_before) run.template operator()<false>(before);
     if (needs_after) run.template operator()<true>(after);
-    const int64_t pieces = (results + kPiece - 1) / kPiece;
+    const int64_t pieces = CeilDiv(results, kPiece);
     ParallelFor(pieces, 0.5 * static_cast<double>(results), [&](int64_t p) {
       Finish(line, p * kPiece, std::min(results, (p + 1) * kPiece), 0, before.data(), after.data());
     });

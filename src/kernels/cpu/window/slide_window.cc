@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/elementwise/lane_array.h"
@@ -31,10 +32,10 @@ class ColumnSlider {
     const int64_t n = arrays_.base_size, results = arrays_.result_size, size = std::min(places_.size, n);
     const int64_t fitting = kBlockBytes / (size * width_);
     const int64_t lanes = std::min(arrays_.inner, std::clamp<int64_t>(fitting, 64 / width_, 512));
-    const int64_t tiles = (arrays_.inner + lanes - 1) / lanes, all = arrays_.outer * tiles;
-    const int64_t per_tile = size < n ? (kColumnPieces + all - 1) / all : 1;
+    const int64_t tiles = CeilDiv(arrays_.inner, lanes), all = arrays_.outer * tiles;
+    const int64_t per_tile = size < n ? CeilDiv(kColumnPieces, all) : 1;
     const int64_t length = std::max(results / per_tile + 1, 8 * size / places_.stride + 1);
-    const int64_t parts = (results + length - 1) / length;
+    const int64_t parts = CeilDiv(results, length);
     const double nanoseconds = static_cast<double>(arrays_.outer * arrays_.inner * (n + results));
     ParallelFor(all * parts, nanoseconds, [&](int64_t i) {
       const int64_t tile = i / parts, begin = i % parts * length, column = tile % tiles * lanes;
@@ -106,7 +107,7 @@ class ColumnSlider {
 void SlideTransposed(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays) {
   constexpr int64_t kLines = 64;
   const int64_t n = arrays.base_size, results = arrays.result_size, width = slide.width;
-  const int64_t batches = (arrays.outer + kLines - 1) / kLines;
+  const int64_t batches = CeilDiv(arrays.outer, kLines);
   ParallelFor(batches, 10.0 * static_cast<double>(arrays.outer * (n + results)), [&](int64_t b) {
     const int64_t begin = b * kLines, lines = std::min(kLines, arrays.outer - begin);
     static thread_local ThreadMemory memory;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "kernels/cuda/combiner/custom_combiner_kernels.h"
@@ -46,7 +47,7 @@ class LineOrder {
                                           Stream stream) const {
     CombinerArgs args = ArgsOf(*code_, CombinerTask::kSortRuns, Arguments(operands, {}));
     args.lines = lines_;
-    args.pieces = (lines_.length + kCombinerRun - 1) / kCombinerRun;
+    args.pieces = CeilDiv(lines_.length, kCombinerRun);
     auto* words = static_cast<uint32_t*>(workspace);
     const int64_t order_words = device::Aligned(4 * count_) / 4;
     args.order = words;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "ir/result_shapes.h"
 #include "kernels/cuda/launch/launch.h"
@@ -80,8 +81,7 @@ CombinerArgs ArgsOf(const Code& code, CombinerTask task, absl::Span<void* const>
 
 absl::Status LaunchCombiner(const Code& code, int64_t count, const CombinerArgs& args, Stream stream) {
   if (count == 0) return absl::OkStatus();
-  const LaunchShape shape{
-      {static_cast<uint32_t>((count + kVmThreads - 1) / kVmThreads)}, kVmThreads, code.shared_bytes};
+  const LaunchShape shape{{static_cast<uint32_t>(CeilDiv(count, kVmThreads))}, kVmThreads, code.shared_bytes};
   return code.made.words <= 2 ? Launch<CustomCombiner<2>>(shape, args, stream)
                               : Launch<CustomCombiner<4>>(shape, args, stream);
 }

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "hlo_run/module.h"
 
 namespace hlo::cuda {
@@ -43,7 +44,7 @@ struct Part {
 
 Part Whole(const Spatial& s);
 
-inline int64_t Ceil(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
+inline int64_t Ceil(int64_t a, int64_t b) { return a <= 0 ? 0 : CeilDiv(a, b); }
 
 // Splits a dimension with base dilation into residue classes: outputs c, c + P, ... use only every R-th tap,
 // those that read multiples of the base dilation.

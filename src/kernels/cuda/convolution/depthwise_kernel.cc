@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "fmt/format.h"
 #include "kernels/cuda/convolution/depthwise_body.h"
 #include "kernels/cuda/launch/launch.h"
@@ -63,7 +64,7 @@ void SetTile(DepthwiseDim& dim, uint32_t tile) {
   dim.tile = tile;
   dim.reach = (tile - 1) * static_cast<uint32_t>(dim.stride) +
               static_cast<uint32_t>((dim.taps - 1) * dim.dilation) + 1;
-  dim.tiles = FastDiv((static_cast<uint32_t>(dim.output) + tile - 1) / tile);
+  dim.tiles = FastDiv(CeilDiv(static_cast<uint32_t>(dim.output), tile));
 }
 
 using LaunchVectors = absl::Status (*)(const LaunchShape&, const DepthwiseVectorArgs&, device::Stream);
@@ -117,13 +118,13 @@ std::optional<DepthwiseVectorLaunch> FindVectors(const DepthwiseArgs& args, int6
   constexpr uint32_t kOutputs = 4, kThreads = 256;
   DepthwiseVectorLaunch found{launch, {}, {.convolution = args}};
   found.args.vectors = FastDiv(args.features / static_cast<uint32_t>(width));
-  found.args.groups = FastDiv((static_cast<uint32_t>(args.columns.output) + kOutputs - 1) / kOutputs);
+  found.args.groups = FastDiv(CeilDiv(static_cast<uint32_t>(args.columns.output), kOutputs));
   found.args.rows = FastDiv(static_cast<uint32_t>(args.rows.output));
   const double count = double{1} * found.args.vectors.divisor * found.args.groups.divisor *
                        found.args.rows.divisor * static_cast<double>(batch);
   if (count >= (1u << 31) - kThreads) return std::nullopt;
   found.args.count = static_cast<uint32_t>(count);
-  found.shape = {{(found.args.count + kThreads - 1) / kThreads}, kThreads};
+  found.shape = {{CeilDiv(found.args.count, kThreads)}, kThreads};
   return found;
 }
 
@@ -161,7 +162,7 @@ std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution) {
   args.feature_tile = features_last ? 32 : 1;
   SetTile(args.columns, features_last ? 8 : 32);
   SetTile(args.rows, features_last ? 1 : 8);
-  args.feature_tiles = FastDiv((args.features + args.feature_tile - 1) / args.feature_tile);
+  args.feature_tiles = FastDiv(CeilDiv(args.features, args.feature_tile));
   const int64_t shared = int64_t{4} * args.rows.reach * args.columns.reach * args.feature_tile;
   const int64_t blocks = int64_t{args.columns.tiles.divisor} * args.rows.tiles.divisor *
                          args.feature_tiles.divisor * result.dim(labels.output_batch);

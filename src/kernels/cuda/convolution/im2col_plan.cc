@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/arithmetic.h"
 #include "fmt/format.h"
 #include "kernels/cuda/gemm/f32_tma_plan.h"
 #include "kernels/cuda/gemm/gemm_kernels.h"
@@ -15,7 +16,7 @@ constexpr int64_t kMultiprocessors = 132;  // Tiles are tuned for it; does not a
 // Smaller extents leave most of a tile empty.
 constexpr int64_t kMinChannels = 16, kMinPackedChannels = 8, kMinOutputs = 8, kMinPixels = 64;
 
-int64_t Blocks(int64_t count, int64_t each) { return (count + each - 1) / each; }
+int64_t Blocks(int64_t count, int64_t each) { return CeilDiv(count, each); }
 
 int64_t TapsOf(const Im2colProblem& problem) { return problem.dims[0].taps * problem.dims[1].taps; }
 int64_t PixelsOf(const Im2colProblem& problem) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "fmt/format.h"
 #include "kernels/cuda/copy/copy_body.h"
 #include "kernels/cuda/launch/launch.h"
@@ -88,7 +89,7 @@ bool SetWords(std::vector<PlainDim> dims, int64_t byte_count, CopyPlan& plan) {
   args.walk = *walk;
   args.count = static_cast<uint32_t>(count);
   plan.word_bytes = joined * byte_count;
-  plan.shape = {{(args.count + kEach - 1) / kEach}, kCopyThreads};
+  plan.shape = {{CeilDiv(args.count, kEach)}, kCopyThreads};
   return true;
 }
 
@@ -105,7 +106,7 @@ bool SetTiles(std::vector<PlainDim> dims, int64_t byte_count, CopyPlan& plan) {
   if (!walk.has_value()) return false;
   CopyArgs& args = plan.args;
   const int64_t side = byte_count <= 2 ? kCopyTile<uint8_t> : kCopyTile<uint32_t>;
-  const auto tiles = [&](int64_t size) { return (size + side - 1) / side; };
+  const auto tiles = [&](int64_t size) { return CeilDiv(size, side); };
   int64_t blocks = tiles(across.size) * tiles(inner.size);
   for (const PlainDim& dim : dims) blocks *= dim.size;
   if (blocks > INT32_MAX || across.size > INT32_MAX || inner.size > INT32_MAX) return false;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/arithmetic.h"
+
 namespace hlo::cuda {
 namespace {
 
@@ -21,7 +23,7 @@ void SetLinesAndThreads(FftStep& step, const Factors& factors, bool is_double) {
   const bool lines_first = args.load_lines_first || args.store_lines_first;
   // The padding offsets adjacent lines by a few banks to avoid bank conflicts.
   if (lines_first) args.line_stride = (args.line_stride + 31) / 32 * 32 + (args.length < 32 ? 1 : 4);
-  const uint32_t line_threads = (args.length + factors.points_each - 1) / factors.points_each;
+  const uint32_t line_threads = CeilDiv(args.length, factors.points_each);
   const uint32_t line_bytes = 2 * part_bytes * args.line_stride + sizeof(FftLine);
   uint32_t wanted = std::max(1u, kUsualThreads / line_threads);
   if (lines_first) wanted = std::max(wanted, is_double ? 8u : 16u);
@@ -31,13 +33,13 @@ void SetLinesAndThreads(FftStep& step, const Factors& factors, bool is_double) {
   args.block_lines_divisor = FastDiv(args.block_lines);
   // The minimum of points per thread over all radices; the block needs enough threads for the butterflies of
   // every radix.
-  const uint32_t threads = (args.block_lines * args.length + factors.points_each - 1) / factors.points_each;
+  const uint32_t threads = CeilDiv(args.block_lines * args.length, factors.points_each);
   uint32_t needed = threads;
   for (uint32_t radix : factors.radices) {
     const uint32_t count = std::max(1u, kFftValues / radix);
-    needed = std::max(needed, (args.block_lines * (args.length / radix) + count - 1) / count);
+    needed = std::max(needed, CeilDiv(args.block_lines * (args.length / radix), count));
   }
-  step.shape = {{(args.lines + args.block_lines - 1) / args.block_lines},
+  step.shape = {{CeilDiv(args.lines, args.block_lines)},
                 std::max(32u, (needed + 31) / 32 * 32),
                 args.block_lines * line_bytes};
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "base/arithmetic.h"
 #include "device/align.h"
 #include "kernels/cuda/fft/fft_blocks.h"
 
@@ -170,7 +171,7 @@ bool FftPlanner::ChooseOwnKernel(FftStep& step, int64_t n, int64_t lines) const 
   own.fine_bits = args.fine_bits;
   own.flags = args.flags | (by_lines && loads_points && !loads_lines ? kFftStagedLoad : 0u);
   own.scale = static_cast<float>(args.scale);
-  step.shape = {{static_cast<uint32_t>((lines + kernel->block_lines - 1) / kernel->block_lines)},
+  step.shape = {{static_cast<uint32_t>(CeilDiv(lines, kernel->block_lines))},
                 kernel->threads,
                 static_cast<size_t>(kernel->shared_bytes)};
   return true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/arithmetic.h"
 #include "device/copy.h"
 #include "fmt/format.h"
 #include "ir/window_indexing.h"
@@ -60,7 +61,7 @@ std::optional<CudaKernel> FindGatherKernel(const Instruction& gather, const Devi
   args.walk = *walk;
   args.count = static_cast<uint32_t>(bytes / word);
   constexpr uint32_t kEach = kGatherThreads * kGatherWords;
-  const LaunchShape shape{{(args.count + kEach - 1) / kEach}, kGatherThreads};
+  const LaunchShape shape{{CeilDiv(args.count, kEach)}, kGatherThreads};
   return CudaKernel{
       fmt::format("gather of {} bytes", word), 0,
       [=](absl::Span<const void* const> operands, absl::Span<void* const> results, void*,

@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/gather_scatter/scatter_kernel.h"
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/copy.h"
 #include "kernels/cuda/gather_scatter/scatter_plan.h"
@@ -66,8 +67,7 @@ absl::Status RunScatter(const ScatterPlan& plan, const ScatterArgs& args, void* 
   return WithElement(plan.type, [&]<class E>() {
     if (plan.method == ScatterMethod::kUnique)
       return Launch<ScatterOnce<E>>(EachPosition(args.position_count), args, stream);
-    const LaunchShape shape{
-        {(args.window_count + kFewWindow - 1) / kFewWindow}, kScatterThreads, sizeof(FewPositions)};
+    const LaunchShape shape{{CeilDiv(args.window_count, kFewWindow)}, kScatterThreads, sizeof(FewPositions)};
     return Launch<ScatterFew<E>>(shape, args, stream);
   });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "ir/window_indexing.h"
@@ -91,7 +92,7 @@ std::optional<ScatterPositions> PlanPositions(const Instruction& scatter) {
 }
 
 LaunchShape EachPosition(int64_t count) {
-  return {{static_cast<uint32_t>((count + kScatterThreads - 1) / kScatterThreads)}, kScatterThreads};
+  return {{static_cast<uint32_t>(CeilDiv(count, kScatterThreads))}, kScatterThreads};
 }
 
 int64_t SortedPositionsBytes(const ScatterArgs& args) {

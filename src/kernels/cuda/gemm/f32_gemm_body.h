@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/gemm/f32_tile.h"
 #include "kernels/cuda/gemm/gemm_args.h"
 #include "kernels/cuda/gemm/tile_reader.h"
@@ -64,7 +65,7 @@ HLO_DEVICE void F32Gemm<Tile, kAxes>::Run(Env& env, const GemmArgs& args) {
   b.FillTable(env, block.batch);
   env.sync();
 
-  const uint32_t tiles = (block.k_end - block.k_begin + Tile::kDepth - 1) / Tile::kDepth;
+  const uint32_t tiles = CeilDiv(block.k_end - block.k_begin, Tile::kDepth);
   const auto start = [&](uint32_t t, uint32_t stage) {
     if (t < tiles) {
       float* tile = stages + stage * Tile::kStageFloats;

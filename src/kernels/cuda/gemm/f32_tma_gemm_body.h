@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/gemm/epilogue.h"
 #include "kernels/cuda/gemm/tma_gemm_args.h"
 
@@ -192,7 +193,7 @@ HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::Run(Env& env, const TmaGemmArg
   const GemmBlock block = BlockOf(args.gemm, env.block().x);
   std::byte* stages = env.shared();
   auto* full = reinterpret_cast<uint64_t*>(stages + Tile::kStages * Tile::kStageBytes);
-  const uint32_t tiles = (block.k_end - block.k_begin + Tile::kDepth - 1) / Tile::kDepth;
+  const uint32_t tiles = CeilDiv(block.k_end - block.k_begin, Tile::kDepth);
   const bool copies = env.thread() == 0;
   PixelPlace first;
   if (copies) {

@@ -4,6 +4,7 @@
 // pipeline of asynchronous copies with one barrier per stage. Every element is one chain of fused
 // multiply-adds in ascending k.
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/gemm/f64_gemm_body.h"
 
 namespace hlo::cuda {
@@ -92,7 +93,7 @@ struct F64DenseGemm {
                   env.thread());
     const TileB b(args.gemm.b, args.b, block.batch, block.column_tile * kColumns, args.gemm.n, block.k_end,
                   env.thread());
-    const uint32_t count = (block.k_end - block.k_begin + kDepth - 1) / kDepth;
+    const uint32_t count = CeilDiv(block.k_end - block.k_begin, kDepth);
     const auto start = [&](uint32_t step) {
       if (step < count) {
         double* tile = stages + step % kStages * kStageDoubles;

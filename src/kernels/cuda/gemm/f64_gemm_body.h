@@ -2,6 +2,7 @@
 // GEMM of f64 on tensor cores: thread block tiles of 128 x 128 x 16, eight warps with tiles of 64 x 32, and a
 // three-stage pipeline of asynchronous copies.
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/gemm/gemm_body.h"
 #include "kernels/cuda/gemm/tile_reader.h"
 #include "kernels/cuda/intrinsics/tensor_core.h"
@@ -73,7 +74,7 @@ struct F64Gemm {
     a.FillTable(env, block.batch);
     b.FillTable(env, block.batch);
     env.sync();
-    const uint32_t tiles = (block.k_end - block.k_begin + kDepth - 1) / kDepth;
+    const uint32_t tiles = CeilDiv(block.k_end - block.k_begin, kDepth);
     double sums[4][4][4] = {};
     HLO_ROLLED
     for (uint32_t step = 0; step < tiles + kStages - 1; ++step) {

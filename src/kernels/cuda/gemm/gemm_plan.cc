@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "device/copy.h"
@@ -218,9 +219,9 @@ Chunks CutTerms(uint32_t k, int64_t blocks, int64_t max_blocks, uint32_t least, 
   int64_t count = 1;
   while (blocks * count * 2 <= max_blocks && k / (count * 2) >= least) count *= 2;
   if (count == 1) return {};
-  const auto each = static_cast<uint32_t>((k + count - 1) / count);
-  const uint32_t length = (each + unit - 1) / unit * unit;
-  return {(k + length - 1) / length, length};
+  const auto each = static_cast<uint32_t>(CeilDiv(k, count));
+  const uint32_t length = RoundUp(each, unit);
+  return {CeilDiv(k, length), length};
 }
 
 namespace {
@@ -236,8 +237,8 @@ struct Tiling {
 // of small ones and takes less than three times as long.
 bool PrefersLargeTile(const Gemm& p) {
   const auto waves = [&](int64_t tile) {
-    const int64_t tiles = (p.m + tile - 1) / tile * ((p.n + tile - 1) / tile) * p.batch;
-    return static_cast<double>((tiles + kMultiprocessors - 1) / kMultiprocessors);
+    const int64_t tiles = CeilDiv(p.m, tile) * CeilDiv(p.n, tile) * p.batch;
+    return static_cast<double>(CeilDiv(tiles, kMultiprocessors));
   };
   return waves(128) * 4 <= waves(64) * 1.5;
 }
@@ -285,7 +286,7 @@ LaunchShape Linear(int64_t blocks, uint32_t threads, size_t shared_bytes = 0) {
   return {Dim3{static_cast<uint32_t>(blocks), 1, 1}, threads, shared_bytes};
 }
 
-int64_t Blocks(int64_t count, int64_t each) { return (count + each - 1) / each; }
+int64_t Blocks(int64_t count, int64_t each) { return CeilDiv(count, each); }
 
 struct GemmLaunch {
   LaunchGemm launch;

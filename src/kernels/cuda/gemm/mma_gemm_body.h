@@ -3,6 +3,7 @@
 // by 64 bytes of terms, eight warps with tiles of 64 x 32, and a four-stage pipeline of asynchronous copies.
 // Operands, K-major or MN-major, are loaded 16 bytes at a time.
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/gemm/gemm_body.h"
 #include "kernels/cuda/intrinsics/tensor_core.h"
 
@@ -182,7 +183,7 @@ struct MmaGemm {
     env.sync();
 
     const uint32_t depth = MmaTile::kDepthBytes / args.element_bytes;
-    const uint32_t tiles = (block.k_end - block.k_begin + depth - 1) / depth;
+    const uint32_t tiles = CeilDiv(block.k_end - block.k_begin, depth);
     MmaD sums[4][4] = {};
     HLO_ROLLED
     for (uint32_t step = 0; step < tiles + kStages - 1; ++step) {

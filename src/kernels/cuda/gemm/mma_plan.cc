@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "kernels/cuda/gemm/gemm_kernels.h"
@@ -107,7 +108,7 @@ std::optional<Source> SourceOf(const Operand& operand, uint32_t mn, const Gemm& 
   }
   if (operand.axis_count > 0) return std::nullopt;
   source.packed = true;
-  const uint32_t chunk = ChunkElements(form), pitch = (p.k + chunk - 1) / chunk * chunk;
+  const uint32_t chunk = ChunkElements(form), pitch = RoundUp(p.k, chunk);
   source.pack = {.operand = operand,
                  .mn = mn,
                  .k = p.k,
@@ -144,8 +145,8 @@ uint32_t WgmmaColumns(const Gemm& p, MmaKind kind) {
   constexpr int64_t kWaveTiles =
       119;  // 0.9 of 132 multiprocessors, so that results do not depend on the device.
   for (const uint32_t columns : {256u, 128u}) {
-    const int64_t rows = (p.m + WgmmaTile::kRows - 1) / WgmmaTile::kRows;
-    if (rows * ((p.n + columns - 1) / columns) * p.batch >= kWaveTiles) return columns;
+    const int64_t rows = CeilDiv(p.m, WgmmaTile::kRows);
+    if (rows * CeilDiv(p.n, columns) * p.batch >= kWaveTiles) return columns;
   }
   return 64;
 }
@@ -247,8 +248,8 @@ std::optional<TensorProduct> TensorProductOf(const Gemm& p, const TensorForm& fo
 // Sets the tiles and, if they alone do not fill the device, the chunks of the terms. Returns false if there
 // are too many thread blocks.
 bool SetTiles(const Gemm& p, bool may_cut, TensorProduct* product, GemmArgs* args) {
-  args->tile_rows = (p.m + product->rows - 1) / product->rows;
-  args->tile_columns = (p.n + product->columns - 1) / product->columns;
+  args->tile_rows = CeilDiv(p.m, product->rows);
+  args->tile_columns = CeilDiv(p.n, product->columns);
   const int64_t tiles = int64_t{args->tile_rows} * args->tile_columns * p.batch;
   Chunks chunks;
   if (tiles < 132 && may_cut)
@@ -289,8 +290,7 @@ ElementType StoredType(PackedType packed, ElementType type) {
 }
 
 LaunchShape ShapeOf(const PackArgs& args) {
-  const uint32_t blocks =
-      (args.mn + Pack::kTile - 1) / Pack::kTile * ((args.pitch + Pack::kTile - 1) / Pack::kTile) * args.batch;
+  const uint32_t blocks = CeilDiv(args.mn, Pack::kTile) * CeilDiv(args.pitch, Pack::kTile) * args.batch;
   return {Dim3{blocks}, Pack::kThreads, Pack::kSharedBytes};
 }
 

@@ -2,6 +2,7 @@
 // Packs an operand for tensor cores: rows of contiguous terms in a type that they support; f32 may be split
 // into pieces of fewer bits (semantics 6.1).
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/intrinsics/tensor_core.h"
 #include "kernels/cuda/memory/element_io.h"
@@ -27,7 +28,7 @@ struct Pack {
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const PackArgs& args) {
-    const uint32_t rows = (args.mn + kTile - 1) / kTile, columns = (args.pitch + kTile - 1) / kTile;
+    const uint32_t rows = CeilDiv(args.mn, kTile), columns = CeilDiv(args.pitch, kTile);
     const uint32_t rest = env.block().x / columns, batch = rest / rows;
     const uint32_t first_k = (env.block().x - rest * columns) * kTile,
                    first_mn = (rest - batch * rows) * kTile;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "kernels/cuda/gemm/gemm_plan.h"
 #include "kernels/cuda/gemm/ragged_dot_body.h"
@@ -139,7 +140,7 @@ class RaggedPlan {
 };
 
 LaunchShape EachOf(int64_t count) {
-  return {{static_cast<uint32_t>((count + kRaggedThreads - 1) / kRaggedThreads)}, kRaggedThreads};
+  return {{static_cast<uint32_t>(CeilDiv(count, kRaggedThreads))}, kRaggedThreads};
 }
 
 absl::Status LaunchRagged(ElementType compute, const RaggedArgs& args, int64_t count, Stream stream) {

@@ -6,6 +6,7 @@
 // stage are added in f32, with tiles of 128 x 128. Results pass through shared memory, so that a warp stores
 // whole lines. The patches of convolutions are copied in im2col mode.
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/gemm/mma_gemm_body.h"
 #include "kernels/cuda/gemm/tma_gemm_args.h"
 
@@ -68,7 +69,7 @@ struct WgmmaGemm {
 
  private:
   static HLO_DEVICE uint32_t Steps(const GemmBlock& block) {
-    return (block.k_end - block.k_begin + kDepth - 1) / kDepth;
+    return CeilDiv(block.k_end - block.k_begin, kDepth);
   }
 
   // A position in the circular pipeline: the parity of the barriers alternates with each cycle.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/intrinsics/number.h"
 #include "kernels/cuda/vm/vm_complex.h"
 
@@ -119,7 +120,7 @@ struct SolveBlock {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     T* a = reinterpret_cast<T*>(env.shared());
     T* x = a + kBlock * kBlock;
-    const uint32_t tiles = (args.columns + kThreads - 1) / kThreads, size = args.size;
+    const uint32_t tiles = CeilDiv(args.columns, kThreads), size = args.size;
     const uint32_t batch = env.block().x / tiles, first = (env.block().x - batch * tiles) * kThreads;
     for (uint32_t e = env.thread(); e < size * kBlock; e += kThreads) {
       if (e % kBlock < size) a[e] = args.a.Read(batch, e / kBlock, e % kBlock);
@@ -173,7 +174,7 @@ struct SubtractGemm {
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    const uint32_t down = (args.rows + kTile - 1) / kTile, across = (args.columns + kTile - 1) / kTile;
+    const uint32_t down = CeilDiv(args.rows, kTile), across = CeilDiv(args.columns, kTile);
     const uint32_t rest = env.block().x / across, batch = rest / down;
     const uint32_t row = (rest - batch * down) * kTile, column = (env.block().x - rest * across) * kTile;
     if (args.lower_only && row + kTile <= column) return;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "device/copy.h"
@@ -60,7 +61,7 @@ absl::Status LaunchBlocks(int64_t blocks, size_t shared_bytes, const typename Ke
   return Launch<Kernel>({{static_cast<uint32_t>(blocks)}, Kernel::kThreads, shared_bytes}, args, stream);
 }
 
-int64_t Tiles(int64_t count, int64_t tile) { return (count + tile - 1) / tile; }
+int64_t Tiles(int64_t count, int64_t tile) { return CeilDiv(count, tile); }
 
 template <class T>
 absl::Status Subtract(const SubtractArgs<T>& args, int64_t batch, Stream stream) {

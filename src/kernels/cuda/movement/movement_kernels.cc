@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "device/copy.h"
@@ -106,7 +107,7 @@ std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const De
                                 after = by_layout && bytes > 0 ? MemoryOf(to) : std::nullopt;
   if (before.has_value() && !add_copy(from.type(), *before, true)) return std::nullopt;
   if (repack.has_value() && bytes > 0) {
-    const int64_t blocks = (bytes + RepackKernel::kThreads - 1) / RepackKernel::kThreads;
+    const int64_t blocks = CeilDiv(bytes, RepackKernel::kThreads);
     if (blocks > INT32_MAX) return std::nullopt;
     steps.push_back([=, args = *repack](void* source, void* target, Stream stream) mutable {
       args.from = static_cast<const uint8_t*>(source);

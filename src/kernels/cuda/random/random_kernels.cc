@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/random/random_body.h"
@@ -55,7 +56,7 @@ std::optional<CudaKernel> FindRandomBitsKernel(const Instruction& instruction,
   if (!fits || !bits.IsArray() || IsPred(bits.type()) || IsComplex(bits.type())) return std::nullopt;
   RandomBitsArgs args = ArgsOf(bits, three_fry);
   args.state_words = static_cast<uint32_t>(state.dim(0));
-  const uint64_t grid = std::max<uint64_t>(1, (args.blocks + kThreads - 1) / kThreads);
+  const uint64_t grid = std::max<uint64_t>(1, CeilDiv(args.blocks, kThreads));
   if (grid >> 31 != 0) return std::nullopt;
   const LaunchShape launch{{static_cast<uint32_t>(grid)}, kThreads};
   const bool has_state = shape.IsTuple();
@@ -73,7 +74,7 @@ std::optional<CudaKernel> FindRandomBitsKernel(const Instruction& instruction,
 std::optional<CudaKernel> FindDrawKernel(const Instruction& rng, const DeviceProperties& /*device*/) {
   const Shape& shape = rng.shape();
   const int64_t count = hlo::Product(shape.dims());
-  const int64_t blocks = (count + DrawKernel::kThreads - 1) / DrawKernel::kThreads;
+  const int64_t blocks = CeilDiv(count, DrawKernel::kThreads);
   if (!(IsFloat(shape.type()) || IsIntegral(shape.type())) || blocks > INT32_MAX ||
       rng.operand(0)->shape().type() != shape.type() || rng.operand(1)->shape().type() != shape.type())
     return std::nullopt;

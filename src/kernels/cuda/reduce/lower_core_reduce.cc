@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch/launch.h"
@@ -64,7 +65,7 @@ void ChooseCoreGroups(CoreReduceArgs& args) {
   constexpr uint32_t kPiece = 32 << 10, kFewRows = 1024, kLongRow = 8 << 10;
   const bool cuts = args.kept < kFewRows && args.reduced >= 2 * kPiece;
   args.piece_length = cuts ? kPiece : args.reduced;
-  args.pieces = (args.reduced + args.piece_length - 1) / args.piece_length;
+  args.pieces = CeilDiv(args.reduced, args.piece_length);
   args.group = args.piece_length >= kLongRow || (args.kept < kFewRows && args.reduced >= 1024) ? kCoreThreads
                                                                                                : kWarpSize;
 }
@@ -82,8 +83,8 @@ struct CoreReduction {
 template <class Kernel>
 absl::Status LaunchRows(const CoreReduceArgs& args, size_t shared_bytes, device::Stream stream) {
   const uint32_t rows = Kernel::kThreads / args.group, units = args.kept * args.pieces;
-  return Launch<Kernel>({{(units + rows - 1) / rows}, Kernel::kThreads, Kernel::kWarpsBytes + shared_bytes},
-                        args, stream);
+  return Launch<Kernel>({{CeilDiv(units, rows)}, Kernel::kThreads, Kernel::kWarpsBytes + shared_bytes}, args,
+                        stream);
 }
 
 absl::Status RunReduction(const CoreReduction& reduction, const CoreReduceArgs& args, device::Stream stream) {

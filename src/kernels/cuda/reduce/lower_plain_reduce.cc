@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "fmt/format.h"
@@ -66,24 +67,23 @@ uint32_t GroupOf(uint32_t reduced, uint32_t vector) {
 void CutRows(ReduceArgs* args, uint32_t vector) {
   const bool cuts = args->kept_count < 1024 && args->reduced_count >= 2 * kPiece;
   args->piece_length = cuts ? kPiece : args->reduced_count;
-  args->pieces = (args->reduced_count + args->piece_length - 1) / args->piece_length;
+  args->pieces = CeilDiv(args->reduced_count, args->piece_length);
   args->group = GroupOf(args->piece_length, vector);
 }
 
 void CutColumns(ReduceArgs* args, uint32_t vector) {
-  const uint32_t vectors = (args->kept_count + vector - 1) / vector;
+  const uint32_t vectors = CeilDiv(args->kept_count, vector);
   args->group = std::min(std::bit_ceil(vectors), kWarpSize);
   const uint32_t rows = kReduceThreads / args->group;
-  const Chunks chunks =
-      CutTerms(args->reduced_count, (vectors + args->group - 1) / args->group, 2112, 8 * rows, rows);
+  const Chunks chunks = CutTerms(args->reduced_count, CeilDiv(vectors, args->group), 2112, 8 * rows, rows);
   args->pieces = chunks.count;
   args->piece_length = std::min(chunks.length, args->reduced_count);
 }
 
 int64_t BlocksOf(const ReduceArgs& args, bool rows, uint32_t vector) {
   const int64_t each = rows ? kReduceThreads / args.group : int64_t{args.group} * vector;
-  if (rows) return (int64_t{args.kept_count} * args.pieces + each - 1) / each;
-  return (args.kept_count + each - 1) / each * args.pieces;
+  if (rows) return CeilDiv(int64_t{args.kept_count} * args.pieces, each);
+  return CeilDiv(args.kept_count, each) * args.pieces;
 }
 
 using LaunchPlainReduce = absl::Status (*)(const LaunchShape&, const ReduceArgs&, device::Stream);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <memory>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch/launch.h"
@@ -75,18 +76,18 @@ void ChooseGroups(const ReduceProgram& program, ReduceVmArgs& args) {
     args.group = kVmThreads / static_cast<uint32_t>(std::min<uint64_t>(std::bit_floor(kept), kWarpSize));
     const int64_t pieces = std::min({kMaxJoined, (int64_t{1} << 16) / static_cast<int64_t>(kept),
                                      args.reduced / (kMinElements * args.group)});
-    if (pieces > 1) args.piece_length = (args.reduced + pieces - 1) / pieces;
+    if (pieces > 1) args.piece_length = CeilDiv(args.reduced, pieces);
   }
-  args.pieces = (args.reduced + args.piece_length - 1) / args.piece_length;
+  args.pieces = CeilDiv(args.reduced, args.piece_length);
 }
 
 template <int kWords>
 absl::Status LaunchReduce(const ReduceVmArgs& args, size_t shared_bytes, device::Stream stream) {
   const int64_t units = args.kept * args.pieces, per_block = kVmThreads / args.group;
-  const auto blocks = static_cast<uint32_t>((units + per_block - 1) / per_block);
+  const auto blocks = static_cast<uint32_t>(CeilDiv(units, per_block));
   HLO_RETURN_IF_ERROR(Launch<ReduceVm<kWords>>({{blocks}, kVmThreads, shared_bytes}, args, stream));
   if (args.pieces == 1) return absl::OkStatus();
-  const auto output_blocks = static_cast<uint32_t>((args.kept + kVmThreads - 1) / kVmThreads);
+  const auto output_blocks = static_cast<uint32_t>(CeilDiv(args.kept, kVmThreads));
   ReduceVmArgs join = args;
   join.joins_pieces = true;
   return Launch<ReduceVm<kWords>>({{output_blocks}, kVmThreads, shared_bytes}, join, stream);

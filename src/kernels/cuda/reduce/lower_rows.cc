@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/arithmetic.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/reduce/lower_core_reduce.h"
@@ -439,7 +440,7 @@ class RowsLowering {
 template <class Kernel>
 absl::Status LaunchRows(const RowsArgs& args, size_t shared_bytes, device::Stream stream) {
   const uint32_t rows = Kernel::kThreads / args.group;
-  return Launch<Kernel>({{(args.rows + rows - 1) / rows}, Kernel::kThreads, shared_bytes}, args, stream);
+  return Launch<Kernel>({{CeilDiv(args.rows, rows)}, Kernel::kThreads, shared_bytes}, args, stream);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // shape only: a group of threads computes each output, or a piece of a long one; each thread folds its
 // elements in order, then the group combines its threads pairwise, and the pieces are combined in order.
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/vm/vm_body.h"
 
 namespace hlo::cuda {
@@ -101,13 +102,13 @@ struct ReduceVm {
       for (int64_t r = 0; r < n; ++r) Take(args, slots, threads, output, r, false);
       return StoreResult(args, slots, threads, output);
     }
-    const int64_t each = (n + group - 1) / group;  // Elements per thread, in order.
+    const int64_t each = CeilDiv(n, group);  // Elements per thread, in order.
     const int64_t first = args.in_order ? lane * each : lane, step = args.in_order ? 1 : group;
     const int64_t end = args.in_order ? (first + each < n ? first + each : n) : n;
     if (works) {
       for (int64_t r = first; r < end; r += step) Take(args, slots, threads, output, begin + r, r == first);
     }
-    const int64_t active = args.in_order ? (each == 0 ? 0 : (n + each - 1) / each) : (n < group ? n : group);
+    const int64_t active = args.in_order ? (each == 0 ? 0 : CeilDiv(n, each)) : (n < group ? n : group);
     for (uint32_t distance = 1; distance < group; distance *= 2) {
       env.sync();
       const bool folds = works && lane % (2 * distance) == 0 && lane + distance < active;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/sort/radix_sort.h"
 #include "kernels/cuda/sort/sort_keys.h"
@@ -72,7 +73,7 @@ absl::Status SortByNetwork(const SortKeysArgs& keys, const LineResults& results,
   args.padded = std::max(2u, std::bit_ceil(keys.lines.length));
   args.padded_bits = static_cast<uint32_t>(std::bit_width(args.padded) - 1);
   args.block_lines = std::max(1u, 2 * kSortThreads / args.padded);
-  const uint32_t blocks = (keys.lines.count + args.block_lines - 1) / args.block_lines;
+  const uint32_t blocks = CeilDiv(keys.lines.count, args.block_lines);
   return Launch<NetworkSort>({{blocks}, kSortThreads, size_t{12} * args.padded * args.block_lines}, args,
                              stream);
 }

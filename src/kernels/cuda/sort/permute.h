@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "base/arithmetic.h"
 #include "device/stream.h"
 #include "kernels/cuda/sort/permute_body.h"
 
@@ -19,7 +20,7 @@ absl::Status TakeFirst(const SortLines& lines, const uint32_t* order, int64_t ke
                        const void* operand, absl::Span<void* const> results, device::Stream stream);
 
 inline LaunchShape OneThreadEach(int64_t count) {
-  return {{static_cast<uint32_t>((count + kSortThreads - 1) / kSortThreads)}, kSortThreads};
+  return {{static_cast<uint32_t>(CeilDiv(count, kSortThreads))}, kSortThreads};
 }
 
 }  // namespace hlo::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "device/copy.h"
@@ -17,7 +18,7 @@ static_assert(kSmallestTile <= RadixSweep<uint16_t, NoValue, true>::kTile &&
               kSmallestTile <= RadixSweep<uint32_t, NoValue, true>::kTile &&
               kSmallestTile <= RadixSweep<uint64_t, uint32_t, true>::kTile);
 
-uint32_t TilesOf(uint32_t length, int64_t tile) { return static_cast<uint32_t>((length + tile - 1) / tile); }
+uint32_t TilesOf(uint32_t length, int64_t tile) { return static_cast<uint32_t>(CeilDiv(length, tile)); }
 
 // Parts of the workspace: counters, histograms and the statuses of the first sweep are zeros at first.
 struct RadixWorkspace {

@@ -2,12 +2,13 @@
 // Launches the radix sort.
 
 #include "absl/status/status.h"
+#include "base/arithmetic.h"
 #include "device/stream.h"
 #include "kernels/cuda/sort/radix_sweep_body.h"
 
 namespace hlo::cuda {
 
-inline uint32_t RadixPasses(uint32_t bits) { return (bits + kRadixBits - 1) / kRadixBits; }
+inline uint32_t RadixPasses(uint32_t bits) { return CeilDiv(bits, kRadixBits); }
 
 // A stable sort of lines by the lowest `bits` bits of their keys. The last pass writes keys_out[0] and
 // values_out[0], and the pass before it keys_out[1] and values_out[1]; the input may be the array that the

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/reduce/lower_core_reduce.h"
@@ -30,8 +31,6 @@ constexpr int64_t kMaxBlocks = 1024;
 constexpr int64_t kMaxMovedBytes = 32 << 10;
 // The maximal number of labels that a number selects from.
 constexpr size_t kMaxLabels = 64;
-
-int64_t RoundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 }  // namespace
 
@@ -78,7 +77,7 @@ bool StepsBuilder::AddLargeLoop(const loops::LoopProgram& program) { return AddL
 
 bool StepsBuilder::AddLoop(const loops::LoopProgram& program, bool is_large) {
   const int64_t positions = program.outer_count() * program.inner_count(),
-                passes = (positions + kPerPass - 1) / kPerPass;
+                passes = CeilDiv(positions, kPerPass);
   if (is_large ? loops_.size() == StepsArgs::kLoops : passes * kPassCycles > kLaunchCycles) return false;
   VmBuilder builder;
   if (!LowerSteps(program, builder).ok()) return false;
@@ -97,7 +96,7 @@ bool StepsBuilder::AddLoop(const loops::LoopProgram& program, bool is_large) {
 
 bool StepsBuilder::AddReduction(const loops::ReduceProgram& program) {
   const int64_t rows = program.kept_count(), length = program.reduced_count();
-  const int64_t passes = RoundUp(rows, kWarps) / kWarps * (RoundUp(length, kPerWarp) / kPerWarp);
+  const int64_t passes = CeilDiv(rows, kWarps) * CeilDiv(length, kPerWarp);
   if (passes * kPassCycles > kLaunchCycles) return false;
   const std::optional<CoreReduceBody> body = LowerReduceBody(program);
   if (!body.has_value() ||
@@ -222,7 +221,7 @@ std::shared_ptr<const StepsBuilder::Program> StepsBuilder::TakeProgram(uint32_t 
 
 LoweredProgram StepsBuilder::Finish() {
   const auto threads = static_cast<uint32_t>(std::clamp<int64_t>(
-      RoundUp((positions_ + kCoreWidth - 1) / kCoreWidth, kWarpSize), kWarpSize, StepsKernel::kThreads));
+      RoundUp(CeilDiv(positions_, kCoreWidth), kWarpSize), kWarpSize, StepsKernel::kThreads));
   return LoweredProgram{
       fmt::format("steps: {} loops, {} threads", loop_count_, threads),
       [program = TakeProgram(threads)](void* const* arguments, void*, device::Stream stream) {
@@ -274,7 +273,7 @@ absl::Status StepsBuilder::Program::RunConcurrent(absl::Span<const uint32_t> loo
   std::copy(loops.begin(), loops.end(), args.loops);
   args.loops[loops.size()] = static_cast<uint16_t>(args.end);
   const int64_t per_block = int64_t{threads} * kCoreWidth;
-  const auto blocks = static_cast<uint32_t>(std::min((positions + per_block - 1) / per_block, kMaxBlocks));
+  const auto blocks = static_cast<uint32_t>(std::min(CeilDiv(positions, per_block), kMaxBlocks));
   return Launch<StepsKernel>({{blocks, static_cast<uint32_t>(loops.size())},
                               threads,
                               args.byte_count + static_cast<size_t>(scratch_bytes)},

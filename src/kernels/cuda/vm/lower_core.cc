@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/vm/core_vm_body.h"
 
@@ -410,7 +411,7 @@ class CoreLowering {
 
 template <class Kernel>
 absl::Status LaunchOf(const CoreProgram& program, size_t shared_bytes, device::Stream stream) {
-  const uint32_t blocks = (program.position_count + Kernel::kPerBlock - 1) / Kernel::kPerBlock;
+  const uint32_t blocks = CeilDiv(program.position_count, Kernel::kPerBlock);
   return Launch<Kernel>({{blocks}, Kernel::kThreads, shared_bytes}, program, stream);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "kernels/cuda/copy/lower_copy.h"
@@ -17,7 +18,7 @@ namespace {
 template <class Kernel>
 absl::Status LaunchTile(const VmProgram& program, size_t shared_bytes, device::Stream stream) {
   constexpr uint64_t kPerBlock = uint64_t{kVmThreads} * Kernel::kValues;
-  const uint64_t blocks = (program.position_count + kPerBlock - 1) / kPerBlock;
+  const uint64_t blocks = CeilDiv(program.position_count, kPerBlock);
   return Launch<Kernel>({{static_cast<uint32_t>(blocks)}, kVmThreads, shared_bytes}, program, stream);
 }
 

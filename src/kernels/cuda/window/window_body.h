@@ -1,6 +1,7 @@
 #pragma once
 // reduce-window and select-and-scatter: one thread per output iterates over the elements under its window.
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/intrinsics/fast_div.h"
 #include "kernels/cuda/intrinsics/portable.h"
 #include "kernels/cuda/reduce/reduce_op.h"
@@ -60,7 +61,7 @@ struct TapRange {
 HLO_DEVICE TapRange TapsOf(const WindowSlot& slot, int32_t output) {
   const int32_t origin = output * slot.step - slot.padding,
                 last = (slot.other_size - 1) * slot.holes - origin;
-  const int32_t begin = origin >= 0 ? 0 : (-origin + slot.dilation - 1) / slot.dilation;
+  const int32_t begin = origin >= 0 ? 0 : CeilDiv(-origin, slot.dilation);
   const int32_t end = last < 0 ? 0 : last / slot.dilation + 1;
   return {origin, begin, end < slot.window ? end : slot.window};
 }
@@ -191,7 +192,7 @@ struct Covering {
 };
 HLO_DEVICE Covering CoveringOf(const WindowSlot& slot, int32_t place) {
   const int32_t at = place + slot.padding, reach = (slot.window - 1) * slot.dilation;
-  const int32_t begin = at - reach <= 0 ? 0 : (at - reach + slot.step - 1) / slot.step;
+  const int32_t begin = at - reach <= 0 ? 0 : CeilDiv(at - reach, slot.step);
   const int32_t end = at < 0 ? 0 : at / slot.step + 1;
   return {begin, end < slot.other_size ? end : slot.other_size};
 }

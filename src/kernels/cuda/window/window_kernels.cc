@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "device/constants.h"
@@ -52,7 +53,7 @@ absl::Status LaunchOf(ElementType type, const LaunchShape& shape,
 absl::Status RunScan(ElementType type, bool in_rows, ScanArgs args, Stream stream) {
   const uint32_t warps = kScanThreads / kWarpSize;
   const LaunchShape rows{{args.lines * args.chunks}, kScanThreads, 16 * (warps + 1)};
-  const LaunchShape columns{{(args.lines + kScanThreads - 1) / kScanThreads, args.chunks}, kScanThreads};
+  const LaunchShape columns{{CeilDiv(args.lines, kScanThreads), args.chunks}, kScanThreads};
   const auto run_chunks = [&](bool apply) {
     args.apply = apply;
     return in_rows ? LaunchOf<ScanChunk>(type, rows, args, stream)
@@ -86,8 +87,8 @@ OnePass MakeOnePassOf(const ScanArgs& scan) {
   made.words = Kernel::kWords;
   made.args.length = scan.length;
   made.args.lines = scan.lines;
-  made.args.tiles = static_cast<uint32_t>((scan.length + Kernel::kTile - 1) / Kernel::kTile);
-  made.args.groups = (made.args.tiles + kScanGroup - 1) / kScanGroup;
+  made.args.tiles = static_cast<uint32_t>(CeilDiv(scan.length, Kernel::kTile));
+  made.args.groups = CeilDiv(made.args.tiles, kScanGroup);
   made.args.tiles_divisor = FastDiv(made.args.tiles);
   made.args.reversed = scan.reversed;
   made.args.fold = scan.fold;
@@ -144,7 +145,7 @@ std::optional<CudaKernel> CumulativeKernel(const Shape& base, const Cumulative& 
   const int64_t lines = hlo::Product(base.dims().first(at)) * args.inner;
   const bool in_rows = args.inner == 1 && args.length > 64;
   args.chunk = in_rows ? kScanChunk : kColumnChunk;
-  const int64_t chunks = (args.length + args.chunk - 1) / args.chunk;
+  const int64_t chunks = CeilDiv(args.length, args.chunk);
   if (lines * chunks > kMaxWindowLines || lines > kMaxWindowLines || (!in_rows && chunks > 65535))
     return std::nullopt;
   args.lines = static_cast<uint32_t>(lines);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "base/arithmetic.h"
 #include "hlo_run/attribute.h"
 #include "kernels/cuda/window/window_body.h"
 
@@ -31,7 +32,7 @@ inline std::optional<WindowGeometry> MakeGeometry(absl::Span<const int64_t> dims
 int64_t MaxTaps(absl::Span<const int64_t> base_dims, Window window);
 
 inline LaunchShape EachElement(const WindowGeometry& geometry) {
-  return {{(geometry.count + kWindowThreads - 1) / kWindowThreads}, kWindowThreads};
+  return {{CeilDiv(geometry.count, kWindowThreads)}, kWindowThreads};
 }
 
 }  // namespace hlo::cuda
