@@ -25,11 +25,11 @@ class Host {
  public:
   virtual ~Host() = default;
   /// False if the host has no values for the module to read; called before the run.
-  virtual bool gives_values() const { return true; }
+  virtual bool has_values() const { return true; }
   /// Returns the next value for `reader`, an infeed or recv-done. It must have this shape.
-  virtual absl::StatusOr<Literal> Take(const Instruction& reader, const Shape& shape) = 0;
+  virtual absl::StatusOr<Literal> Read(const Instruction& reader, const Shape& shape) = 0;
   /// Receives a value from `writer`, an outfeed or send.
-  virtual absl::Status Give(const Instruction& writer, Literal value) = 0;
+  virtual absl::Status Write(const Instruction& writer, Literal value) = 0;
 };
 
 /// Limits and hooks of a run.

@@ -35,16 +35,16 @@ class Pace {
   // Accounts for this many nanoseconds of work. Returns the status of Deadline::Check when it is due.
   absl::Status Spend(int64_t nanoseconds) {
     left_ -= nanoseconds;
-    return left_ > 0 ? absl::OkStatus() : Look();
+    return left_ > 0 ? absl::OkStatus() : CheckClock();
   }
 
  private:
-  static constexpr int64_t kBetweenLooks = 1 << 20;
-  absl::Status Look() {
-    left_ = kBetweenLooks;
+  static constexpr int64_t kCheckInterval = 1 << 20;
+  absl::Status CheckClock() {
+    left_ = kCheckInterval;
     return Deadline::Check();
   }
-  int64_t left_ = kBetweenLooks;
+  int64_t left_ = kCheckInterval;
 };
 
 }  // namespace hlo

@@ -67,7 +67,7 @@ absl::StatusOr<Literal> FileHost::TakeFromArchive(const Shape& shape) {
   return value;
 }
 
-absl::StatusOr<Literal> FileHost::Take(const Instruction&, const Shape& shape) {
+absl::StatusOr<Literal> FileHost::Read(const Instruction&, const Shape& shape) {
   if (source_ == options_.infeed.size()) {
     if (options_.remove) return Literal::CreateZeros(shape);
     return absl::FailedPreconditionError(
@@ -81,7 +81,7 @@ absl::StatusOr<Literal> FileHost::Take(const Instruction&, const Shape& shape) {
   return ReadValue(source, shape);
 }
 
-absl::Status FileHost::Give(const Instruction&, Literal value) {
+absl::Status FileHost::Write(const Instruction&, Literal value) {
   if (!options_.outfeed.empty()) given_.push_back(std::move(value));
   return absl::OkStatus();
 }

@@ -24,10 +24,10 @@ class FileHost : public Host {
  public:
   explicit FileHost(const HostOptions& options) : options_(options) {}
 
-  bool gives_values() const override { return options_.remove || !options_.infeed.empty(); }
+  bool has_values() const override { return options_.remove || !options_.infeed.empty(); }
   // Returns the next value: that of a literal or file, or those under the keys 0, 1, ... of an archive.
-  absl::StatusOr<Literal> Take(const Instruction& reader, const Shape& shape) override;
-  absl::Status Give(const Instruction& writer, Literal value) override;
+  absl::StatusOr<Literal> Read(const Instruction& reader, const Shape& shape) override;
+  absl::Status Write(const Instruction& writer, Literal value) override;
   // Writes the received values to the file of the options, if any.
   absl::Status Finish() const;
   const std::vector<Literal>& given() const { return given_; }

@@ -156,8 +156,8 @@ class CaseHost : public Host {
  public:
   explicit CaseHost(const CaseText& text) : text_(text) {}
 
-  bool gives_values() const override { return !text_.infeed.empty(); }
-  absl::StatusOr<Literal> Take(const Instruction& reader, const Shape& shape) override {
+  bool has_values() const override { return !text_.infeed.empty(); }
+  absl::StatusOr<Literal> Read(const Instruction& reader, const Shape& shape) override {
     if (!shape.IsTuple()) {
       if (next_ == text_.infeed.size()) return WrongCase("there are too few lines `// infeed`");
       const std::string_view value = ValueOf(text_.lines[text_.infeed[next_++]]);
@@ -165,12 +165,12 @@ class CaseHost : public Host {
     }
     std::vector<Literal> elements;
     for (const Shape& element : shape.elements()) {
-      HLO_ASSIGN_OR_RETURN(Literal value, Take(reader, element));
+      HLO_ASSIGN_OR_RETURN(Literal value, Read(reader, element));
       elements.push_back(std::move(value));
     }
     return Literal::Tuple(std::move(elements));
   }
-  absl::Status Give(const Instruction& /*writer*/, Literal value) override {
+  absl::Status Write(const Instruction& /*writer*/, Literal value) override {
     given_.push_back(std::move(value));
     return absl::OkStatus();
   }

@@ -23,7 +23,7 @@ std::vector<const Literal*> Leaves(absl::Span<const Literal> values) {
   return leaves;
 }
 
-absl::Status StepLimits::Take() {
+absl::Status StepLimits::CountStep() {
   if (max_steps_ > 0 && ++taken_ > max_steps_) {
     return absl::ResourceExhaustedError(
         fmt::format("the limit of {} steps is reached (see --max-steps)", max_steps_));

@@ -27,7 +27,7 @@ class StepLimits {
   bool has_any() const { return max_steps_ > 0 || has_deadline_; }
   // Called before each step if there is a limit. Returns ResourceExhausted if the step limit is exceeded,
   // DeadlineExceeded after the deadline.
-  absl::Status Take();
+  absl::Status CountStep();
 
  private:
   int64_t max_steps_ = 0, taken_ = 0;

@@ -91,7 +91,7 @@ class StepRunner {
     };
     const ReadSlot read(view_of_slot);
     for (const plan::Step& step : steps) {
-      if (limits_.has_any()) HLO_RETURN_IF_ERROR(WithoutStep(limits_.Take()));
+      if (limits_.has_any()) HLO_RETURN_IF_ERROR(WithoutStep(limits_.CountStep()));
       if (observer == nullptr) {
         if (absl::Status status = RunStep(step); !status.ok()) return WithStep(std::move(status), step);
         continue;
@@ -234,7 +234,7 @@ class StepRunner {
     }
     for (int64_t iteration = 0;; ++iteration) {
       // An iteration counts as a step, because the body and the condition may have none.
-      if (limits_.has_any()) HLO_RETURN_IF_ERROR(WithoutStep(limits_.Take()));
+      if (limits_.has_any()) HLO_RETURN_IF_ERROR(WithoutStep(limits_.CountStep()));
       bool goes_on = iteration < trip_count.value_or(0);
       if (!trip_count.has_value()) {
         HLO_RETURN_IF_ERROR(RunSteps(loop.condition));

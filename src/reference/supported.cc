@@ -96,7 +96,7 @@ std::string CannotRunReason(const Instruction& instruction, const EvaluateOption
   if (!NeedsHost(instruction)) return "";
   const Opcode opcode = instruction.opcode();
   const bool receives = opcode == Opcode::kInfeed || opcode == Opcode::kRecv || opcode == Opcode::kRecvDone;
-  if (receives && (options.host == nullptr || !options.host->gives_values()))
+  if (receives && (options.host == nullptr || !options.host->has_values()))
     return "takes a value from the host, but there are none (see --infeed)";
   return options.host == nullptr ? "gives a value to the host, but there is none" : "";
 }

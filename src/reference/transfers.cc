@@ -34,7 +34,7 @@ bool Participates(const Instruction& transfer) {
 
 // Takes a value of this shape from the host.
 absl::StatusOr<Literal> Taken(OpContext& context, const Shape& shape) {
-  HLO_ASSIGN_OR_RETURN(Literal value, context.caller.host()->Take(context.instruction, shape));
+  HLO_ASSIGN_OR_RETURN(Literal value, context.caller.host()->Read(context.instruction, shape));
   if (Compatible(value.shape(), shape)) return value;
   return absl::FailedPreconditionError(
       fmt::format("the host gives {}, expected {}", ToString(value.shape()), ToString(shape)));
@@ -128,7 +128,7 @@ absl::StatusOr<Literal> Infeed(OpContext& context) {
 }
 
 absl::StatusOr<Literal> Outfeed(OpContext& context) {
-  HLO_RETURN_IF_ERROR(context.caller.host()->Give(context.instruction, std::move(context.operands[0])));
+  HLO_RETURN_IF_ERROR(context.caller.host()->Write(context.instruction, std::move(context.operands[0])));
   return Literal::Token();
 }
 
@@ -137,7 +137,7 @@ absl::StatusOr<Literal> Send(OpContext& context) {
   if (IsBetweenDevices(context)) {
     HLO_RETURN_IF_ERROR(SendToPeer(context));
   } else if (context.instruction.Get<attr::is_host_transfer>()) {
-    HLO_RETURN_IF_ERROR(context.caller.host()->Give(context.instruction, context.operands[0]));
+    HLO_RETURN_IF_ERROR(context.caller.host()->Write(context.instruction, context.operands[0]));
   } else if (Participates(context.instruction)) {
     context.caller.Channel(context.instruction.Get<attr::channel_id>()).push_back(context.operands[0]);
   }

@@ -115,7 +115,7 @@ void LiteralReader::Skip(bool commas) {
   }
 }
 
-bool LiteralReader::Take(char c, std::string_view what) {
+bool LiteralReader::Expect(char c, std::string_view what) {
   if (base_[at_] != c) return FailHere(what);
   ++at_;
   return true;
@@ -134,7 +134,7 @@ bool LiteralReader::Read(uint32_t begin) {
 bool LiteralReader::ReadLevel(int64_t dim) {
   Skip(false);
   const uint32_t open = at_;
-  if (!Take('{', fmt::format("'{{' for dimension {} of {}", dim, ToString(shape_)))) return false;
+  if (!Expect('{', fmt::format("'{{' for dimension {} of {}", dim, ToString(shape_)))) return false;
   const int64_t count = shape_.dim(dim);
   const bool innermost = dim + 1 == shape_.rank();
   const int64_t first = next_;
@@ -171,7 +171,7 @@ bool LiteralReader::ReadElided() {
     Skip(true);
   } while (base_[at_] == '.');
   elided_ = true;
-  return Take('}', "'}' after '...'");
+  return Expect('}', "'}' after '...'");
 }
 
 // Reads up to `count` elements, or up to `}` or `...`.
@@ -213,14 +213,14 @@ bool LiteralReader::ReadElement() {
     using Part = typename T::value_type;
     constexpr ElementType kPart = kType == ElementType::kC64 ? ElementType::kF32 : ElementType::kF64;
     Part parts[2];
-    if (!Take('(', "a complex value such as (1, 2)")) return false;
+    if (!Expect('(', "a complex value such as (1, 2)")) return false;
     for (int k = 0; k < 2; ++k) {
       Number number;
       Skip(false);
       if (!ReadNumber(&number) || !ToFloat(number, kPart, &parts[k])) return false;
       Skip(false);
-      if (!Take(k == 0 ? ',' : ')',
-                k == 0 ? "',' between the parts of a complex value" : "')' after a complex value")) {
+      if (!Expect(k == 0 ? ',' : ')',
+                  k == 0 ? "',' between the parts of a complex value" : "')' after a complex value")) {
         return false;
       }
     }

@@ -55,7 +55,7 @@ class LiteralReader {
   template <class T>
   bool ToFloat(const Number& number, ElementType type, T* value);
   void Skip(bool commas);
-  bool Take(char c, std::string_view what);
+  bool Expect(char c, std::string_view what);
   bool Fail(SourceRange at, std::string message);
   bool FailHere(std::string_view expected);
 

@@ -37,8 +37,7 @@ class CommandRun {
 
   absl::StatusOr<Literal> Run(const CheckedModule& module, const std::vector<Literal>& arguments,
                               Host* host) {
-    if (host != nullptr && host->gives_values())
-      return absl::UnimplementedError("the case reads from a host");
+    if (host != nullptr && host->has_values()) return absl::UnimplementedError("the case reads from a host");
     HLO_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
     PrintOptions print;
     print.own_order = true;

@@ -150,7 +150,7 @@ class Minimizer {
       }
       for (size_t i = 0; i < accepted.size(); ++i) {
         if (accepted[i] == nullptr) continue;
-        HLO_RETURN_IF_ERROR(Take(reduction, accepted[i]));
+        HLO_RETURN_IF_ERROR(Apply(reduction, accepted[i]));
         return begin + i;
       }
     }
@@ -172,7 +172,7 @@ class Minimizer {
     return nullptr;
   }
 
-  absl::Status Take(const Reduction& reduction, SharedCase candidate) {
+  absl::Status Apply(const Reduction& reduction, SharedCase candidate) {
     accepted_hashes_.insert(HashOf(*test_));
     test_ = std::move(candidate);
     ++accepted_;

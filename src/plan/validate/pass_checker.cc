@@ -24,10 +24,10 @@ constexpr double kMaxSeconds = 10;
 // A host whose infeed supplies zeros and which discards outfeeds.
 class NullHost : public Host {
  public:
-  absl::StatusOr<Literal> Take(const Instruction&, const Shape& shape) override {
+  absl::StatusOr<Literal> Read(const Instruction&, const Shape& shape) override {
     return Literal::CreateZeros(shape);
   }
-  absl::Status Give(const Instruction&, Literal) override { return absl::OkStatus(); }
+  absl::Status Write(const Instruction&, Literal) override { return absl::OkStatus(); }
 };
 
 // Returns the largest finite magnitude.

@@ -29,7 +29,7 @@ class DictionaryReader {
   void SkipSpace() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
   }
-  bool Take(char c) {
+  bool Consume(char c) {
     SkipSpace();
     if (at_ >= text_.size() || text_[at_] != c) return false;
     ++at_;
@@ -55,28 +55,28 @@ class DictionaryReader {
       if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
       result += text_[at_++];
     }
-    if (!Take('"')) Fail();
+    if (!Consume('"')) Fail();
     return result;
   }
 
   Json Dictionary(int depth) {
     Json result = Json::object();
-    while (!failed_ && !Take('}')) {
+    while (!failed_ && !Consume('}')) {
       SkipSpace();
-      const std::string name = Take('"') ? Quoted() : Word();
+      const std::string name = Consume('"') ? Quoted() : Word();
       if (name.empty()) Fail();
       if (failed_) break;
-      result[name] = Take('=') ? Value(depth + 1) : Json(true);  // A name without a value is a flag.
-      Take(',');
+      result[name] = Consume('=') ? Value(depth + 1) : Json(true);  // A name without a value is a flag.
+      Consume(',');
     }
     return result;
   }
 
   Json Array(int depth) {
     Json result = Json::array();
-    while (!failed_ && !Take(']')) {
+    while (!failed_ && !Consume(']')) {
       result.push_back(Value(depth + 1));
-      Take(',');
+      Consume(',');
     }
     return result;
   }
@@ -85,10 +85,10 @@ class DictionaryReader {
   Json TypedArray() {
     Json result = Json::array();
     Word();
-    Take(':');
-    while (!failed_ && !Take('>')) {
+    Consume(':');
+    while (!failed_ && !Consume('>')) {
       result.push_back(Plain(Word()));
-      Take(',');
+      Consume(',');
     }
     return result;
   }
@@ -106,13 +106,13 @@ class DictionaryReader {
   Json Value(int depth) {
     if (depth > kDeepest) Fail();
     if (failed_) return Json();
-    if (Take('{')) return Dictionary(depth);
-    if (Take('[')) return Array(depth);
-    if (Take('"')) return Quoted();
+    if (Consume('{')) return Dictionary(depth);
+    if (Consume('[')) return Array(depth);
+    if (Consume('"')) return Quoted();
     const std::string word = Word();
-    if (word == "array" && Take('<')) return TypedArray();
+    if (word == "array" && Consume('<')) return TypedArray();
     Json value = Plain(word);
-    if (Take(':')) Word();
+    if (Consume(':')) Word();
     return value;
   }
 

@@ -101,9 +101,9 @@ TEST_F(Conform, MalformedCasesAreErrors) {
 // An engine that sends what it receives from the host back to it.
 absl::StatusOr<Literal> ForwardInfeed(const CheckedModule& module, std::vector<Literal>, Host* host) {
   const Instruction& infeed = *module.module().entry()->root()->operand(0);
-  absl::StatusOr<Literal> value = host->Take(infeed, infeed.shape().element(0));
+  absl::StatusOr<Literal> value = host->Read(infeed, infeed.shape().element(0));
   if (!value.ok()) return value;
-  const absl::Status given = host->Give(infeed, *value);
+  const absl::Status given = host->Write(infeed, *value);
   if (!given.ok()) return given;
   return value;
 }

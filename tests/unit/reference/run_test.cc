@@ -408,11 +408,11 @@ TEST(RunTest, ModulesThatCallEachOtherAreRejected) {
 // Provides 1, 2, ... and records what it receives.
 class Counter : public Host {
  public:
-  absl::StatusOr<Literal> Take(const Instruction& reader, const Shape&) override {
+  absl::StatusOr<Literal> Read(const Instruction& reader, const Shape&) override {
     lines.push_back("take " + std::string(reader.name()));
     return Value("f32[] " + std::to_string(++count_));
   }
-  absl::Status Give(const Instruction& writer, Literal value) override {
+  absl::Status Write(const Instruction& writer, Literal value) override {
     lines.push_back("give " + std::string(writer.name()) + " " + ToString(value));
     return absl::OkStatus();
   }

@@ -80,14 +80,14 @@ struct CombinerThread {
 
   // --- Folds.
   HLO_DEVICE void Init(int64_t element) const { Run(args.end[1], args.end[2], element); }
-  HLO_DEVICE void Take(int64_t element) const { Run(0, args.end[1], element); }
+  HLO_DEVICE void Accumulate(int64_t element) const { Run(0, args.end[1], element); }
   HLO_DEVICE void Store(int64_t element) const { Run(args.end[2], args.program.code_count, element); }
 
   // Computes one result: folds the elements under its window in the reference's order.
   HLO_DEVICE void Window() const {
     if (number >= args.geometry.count) return;
     Init(0);
-    EachTap(args.geometry, static_cast<uint32_t>(number), [&](int32_t place) { Take(place); });
+    EachTap(args.geometry, static_cast<uint32_t>(number), [&](int32_t place) { Accumulate(place); });
     Store(static_cast<int64_t>(number));
   }
   // Applies the updates of one target in order, for one element of the window. The thread at the first
@@ -102,7 +102,7 @@ struct CombinerThread {
     const WalkPlace within = scatter.window.At(w);
     Init(target + within.operand);
     for (uint32_t k = at; k < scatter.position_count && scatter.keys[k] == target; ++k)
-      Take(scatter.positions.At(scatter.order[k]).update + within.update);
+      Accumulate(scatter.positions.At(scatter.order[k]).update + within.update);
     Store(target + within.operand);
   }
   // Computes one element of a select-and-scatter from the sources of the windows that selected it.
@@ -110,7 +110,7 @@ struct CombinerThread {
     if (number >= args.geometry.count) return;
     Init(0);
     EachWinner(args.geometry, args.winners, static_cast<uint32_t>(number),
-               [&](int32_t source) { Take(source); });
+               [&](int32_t source) { Accumulate(source); });
     Store(static_cast<int64_t>(number));
   }
 

@@ -39,7 +39,7 @@ struct Pack {
       const uint32_t mn = along_k ? slow : fast, k = along_k ? fast : slow;
       uint32_t bits = 0;
       if (first_mn + mn < args.mn && first_k + k < args.k)
-        bits = Take(args, batch, first_mn + mn, first_k + k);
+        bits = ReadElement(args, batch, first_mn + mn, first_k + k);
       tile[mn * (kTile + 1) + k] = bits;
     }
     env.sync();
@@ -53,7 +53,7 @@ struct Pack {
   }
 
  private:
-  static HLO_DEVICE uint32_t Take(const PackArgs& args, uint32_t batch, uint32_t mn, uint32_t k) {
+  static HLO_DEVICE uint32_t ReadElement(const PackArgs& args, uint32_t batch, uint32_t mn, uint32_t k) {
     const Operand& operand = args.operand;
     const int64_t place =
         operand.origin + operand.batch.Offset(batch) + operand.mn.Offset(mn) + operand.k.Offset(k);

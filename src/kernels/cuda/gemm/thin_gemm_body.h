@@ -112,7 +112,7 @@ struct ThinAlongK {
   }
 
   // Returns x[i] = element k + i of a row; zero from k_end on.
-  static HLO_DEVICE Vector Take(const Operand& operand, const Stored* row, uint32_t k, uint32_t k_end) {
+  static HLO_DEVICE Vector LoadVector(const Operand& operand, const Stored* row, uint32_t k, uint32_t k_end) {
     if (operand.k_vectors && k + kStep <= k_end) return *reinterpret_cast<const Vector*>(row + k);
     Vector result = {};
     HLO_UNROLL
@@ -126,10 +126,10 @@ struct ThinAlongK {
                                   T (&sums)[kWarpRows][kColumns]) {
     Vector left[kWarpRows];
     HLO_UNROLL
-    for (uint32_t r = 0; r < kWarpRows; ++r) left[r] = Take(p.a, a[r], k, k_end);
+    for (uint32_t r = 0; r < kWarpRows; ++r) left[r] = LoadVector(p.a, a[r], k, k_end);
     HLO_UNROLL
     for (uint32_t j = 0; j < kColumns; ++j) {
-      const Vector right = Take(p.b, b[j], k, k_end);
+      const Vector right = LoadVector(p.b, b[j], k, k_end);
       HLO_UNROLL
       for (uint32_t r = 0; r < kWarpRows; ++r) Add(left[r], right, sums[r][j]);
     }

@@ -127,7 +127,7 @@ class RowsLowering {
     return space_.has_value();
   }
 
-  bool IsOnce(const RowsPartProgram& part) const {
+  bool IsPerRow(const RowsPartProgram& part) const {
     return part.reduction == nullptr && part.body->outer_count() * part.body->inner_count() == rows_;
   }
 
@@ -174,7 +174,7 @@ class RowsLowering {
         if (!access.IsRegular() || !access.starts.empty() || access.drops) return false;
         Reference& store = Add(p, common(access), true);
         store.value = stored.value;
-        if (store.is_per_row && !IsOnce(parts_[p])) return false;
+        if (store.is_per_row && !IsPerRow(parts_[p])) return false;
       }
       if (parts_[p].reduction == nullptr) continue;
       const loops::Reduction::Result& result = parts_[p].reduction->results[0];
@@ -385,7 +385,7 @@ class RowsLowering {
   bool Describe(size_t p, int code_end) {
     RowsPart& part = made_.args.parts[made_.args.part_count++];
     part.code_end = static_cast<int16_t>(code_end);
-    part.kind = IsOnce(parts_[p]) ? RowsPart::Kind::kOnce : RowsPart::Kind::kLoop;
+    part.kind = IsPerRow(parts_[p]) ? RowsPart::Kind::kPerRow : RowsPart::Kind::kLoop;
     made_.inits.push_back(-1);
     made_.outputs.push_back(-1);
     if (parts_[p].reduction == nullptr) return true;

@@ -111,10 +111,10 @@ struct ReduceBody {
     return identity;
   }
   HLO_DEVICE Sum Combine(Sum a, Sum b) const { return F::Combine(kReduceOp, a, b, args.kind); }
-  HLO_DEVICE void Take(uint32_t j, Stored x) { sums[j] = Combine(sums[j], F::Load(x, args.kind)); }
-  HLO_DEVICE void Take(const Vector& v) {
+  HLO_DEVICE void Accumulate(uint32_t j, Stored x) { sums[j] = Combine(sums[j], F::Load(x, args.kind)); }
+  HLO_DEVICE void Accumulate(const Vector& v) {
     HLO_UNROLL
-    for (uint32_t j = 0; j < kVector; ++j) Take(j, v.x[j]);
+    for (uint32_t j = 0; j < kVector; ++j) Accumulate(j, v.x[j]);
   }
   HLO_DEVICE const Stored* At(int64_t offset) const {
     return static_cast<const Stored*>(args.in) + args.offset + offset;
@@ -122,7 +122,7 @@ struct ReduceBody {
   HLO_DEVICE const Vector& VectorAt(int64_t offset) const {
     return *reinterpret_cast<const Vector*>(At(offset));
   }
-  HLO_DEVICE void Give(uint32_t output, uint32_t piece, Sum sum) const {
+  HLO_DEVICE void StoreSum(uint32_t output, uint32_t piece, Sum sum) const {
     if (args.partials != nullptr) {
       static_cast<Sum*>(args.partials)[static_cast<int64_t>(output) * args.pieces + piece] = sum;
       return;
@@ -143,7 +143,7 @@ struct ReduceBody {
     HLO_UNROLL
     for (uint32_t u = 0; u < kAhead; ++u) vectors[u] = VectorAt(place(u));
     HLO_UNROLL
-    for (uint32_t u = 0; u < kAhead; ++u) Take(vectors[u]);
+    for (uint32_t u = 0; u < kAhead; ++u) Accumulate(vectors[u]);
   }
 
   template <class Env>
@@ -162,12 +162,12 @@ struct ReduceBody {
       }
       for (uint32_t at = first; at < end && at - first < kAhead * step; at += step) {
         if (args.vectors && end - at >= kVector) {
-          Take(VectorAt(row + args.reduced.Offset(at)));
+          Accumulate(VectorAt(row + args.reduced.Offset(at)));
           continue;
         }
         HLO_UNROLL
         for (uint32_t j = 0; j < kVector; ++j) {
-          if (at + j < end) Take(j, *At(row + args.reduced.Offset(at + j)));
+          if (at + j < end) Accumulate(j, *At(row + args.reduced.Offset(at + j)));
         }
       }
     }
@@ -180,7 +180,7 @@ struct ReduceBody {
       env.sync();
       for (uint32_t w = 1; lane == 0 && w < kReduceThreads / kWarpSize; ++w) sum = Combine(sum, warps[w]);
     }
-    if (works && lane == 0) Give(output, piece, sum);
+    if (works && lane == 0) StoreSum(output, piece, sum);
   }
   HLO_DEVICE Sum OfVector() {
     HLO_UNROLL
@@ -205,13 +205,13 @@ struct ReduceBody {
       const int64_t column = args.kept.Offset(output);
       for (; r < end && end - r > (kAhead - 1) * rows; r += kAhead * rows)
         FoldPrefetched([&](uint32_t u) { return column + args.reduced.Offset(r + u * rows); });
-      for (; r < end; r += rows) Take(VectorAt(column + args.reduced.Offset(r)));
+      for (; r < end; r += rows) Accumulate(VectorAt(column + args.reduced.Offset(r)));
     }
     for (; r < end; r += rows) {
       const int64_t start = args.reduced.Offset(r);
       HLO_UNROLL
       for (uint32_t j = 0; j < kVector; ++j) {
-        if (output + j < args.kept_count) Take(j, *At(start + args.kept.Offset(output + j)));
+        if (output + j < args.kept_count) Accumulate(j, *At(start + args.kept.Offset(output + j)));
       }
     }
     auto* shared = reinterpret_cast<Sum*>(env.shared());
@@ -230,7 +230,7 @@ struct ReduceBody {
     }
     HLO_UNROLL
     for (uint32_t j = 0; j < kVector; ++j) {
-      if (row == 0 && output + j < args.kept_count) Give(output + j, piece, sums[j]);
+      if (row == 0 && output + j < args.kept_count) StoreSum(output + j, piece, sums[j]);
     }
   }
 };

@@ -58,8 +58,8 @@ struct ReduceVm {
     return static_cast<uint64_t>(outer * args.inner_count + r / args.part_length);
   }
   // Loads element r into the accumulators or combines it with them.
-  static HLO_DEVICE void Take(const Args& args, V* slots, uint32_t threads, int64_t output, int64_t r,
-                              bool first) {
+  static HLO_DEVICE void Accumulate(const Args& args, V* slots, uint32_t threads, int64_t output, int64_t r,
+                                    bool first) {
     RunPart(args, 0, args.body_end, slots, threads, Position(args, output, r));
     if (!first) return Combine(args, slots, threads);
     for (int k = 0; k < args.count; ++k) slots[k * threads] = slots[(args.count + k) * threads];
@@ -99,14 +99,15 @@ struct ReduceVm {
     if (group == 1 && args.pieces == 1) {
       if (!works) return;
       LoadInit(args, slots, threads);
-      for (int64_t r = 0; r < n; ++r) Take(args, slots, threads, output, r, false);
+      for (int64_t r = 0; r < n; ++r) Accumulate(args, slots, threads, output, r, false);
       return StoreResult(args, slots, threads, output);
     }
     const int64_t each = CeilDiv(n, group);  // Elements per thread, in order.
     const int64_t first = args.in_order ? lane * each : lane, step = args.in_order ? 1 : group;
     const int64_t end = args.in_order ? (first + each < n ? first + each : n) : n;
     if (works) {
-      for (int64_t r = first; r < end; r += step) Take(args, slots, threads, output, begin + r, r == first);
+      for (int64_t r = first; r < end; r += step)
+        Accumulate(args, slots, threads, output, begin + r, r == first);
     }
     const int64_t active = args.in_order ? (each == 0 ? 0 : CeilDiv(n, each)) : (n < group ? n : group);
     for (uint32_t distance = 1; distance < group; distance *= 2) {

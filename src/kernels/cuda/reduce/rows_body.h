@@ -13,7 +13,7 @@ namespace hlo::cuda {
 struct RowsPart {
   enum class Kind : uint8_t {
     kLoop,      // At all positions of the row.
-    kOnce,      // At the first position, by every thread; one thread stores.
+    kPerRow,    // At the first position, by every thread; one thread stores.
     kReduction  // At all positions; the last result is reduced.
   };
   static constexpr uint8_t kNone = 255;
@@ -104,18 +104,20 @@ struct RowsVm {
     HLO_ROLLED
     for (int p = 0; p < args.part_count; ++p) {
       const RowsPart& part = args.parts[p];
-      const bool once = part.kind == RowsPart::Kind::kOnce, reduces = part.kind == RowsPart::Kind::kReduction;
+      const bool per_row = part.kind == RowsPart::Kind::kPerRow,
+                 reduces = part.kind == RowsPart::Kind::kReduction;
       const bool in_f64 = part.fold == CoreFold::kAddF;
       RowsFold<CoreSum> sums(part.fold);
       RowsFold<CoreWord> words(part.fold);
       row.vectors = vectors;
-      row.stores = !once || lane == 0;
+      row.stores = !per_row || lane == 0;
       HLO_ROLLED
-      for (uint32_t first = once ? begin : begin + lane * kCoreWidth; first < end; first += step * kVectors) {
-        const CorePositions positions{first, once ? begin + 1 : end, step};
+      for (uint32_t first = per_row ? begin : begin + lane * kCoreWidth; first < end;
+           first += step * kVectors) {
+        const CorePositions positions{first, per_row ? begin + 1 : end, step};
         CoreVector values[kVectors] = {};
         Vm::RunRange(args.program, code_begin, part.code_end, positions, slots, values, row);
-        if (once) break;
+        if (per_row) break;
         if (reduces && in_f64) sums.Add(part.fold, positions, values);
         if (reduces && !in_f64) words.Add(part.fold, positions, values);
         row.vectors += kVectors * kThreads;
@@ -133,7 +135,7 @@ struct RowsVm {
           row.scalars[part.scalar] = kept[0].x[0];
         }
       }
-      if (reduces || once) env.sync_warp();  // Scalars are visible.
+      if (reduces || per_row) env.sync_warp();  // Scalars are visible.
     }
   }
 };
