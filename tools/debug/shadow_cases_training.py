@@ -304,9 +304,36 @@ CASES = [
       zero = f32[] constant(0)
       <<t = f32[256] copy(q)|t = f32[256] copy(q)|t = f32[256] reverse(q), dimensions={0}>>
       ROOT r = f32[] reduce(t, zero), dimensions={0}, to_apply=add_f32""", "--range 200:300"),
+    Case("greedy decoding", "embedding of the next token", ["f32[4,32]", "f32[100,32]"], """
+      <<h = f32[4,32] copy(p0)\\n e = f32[100,32] copy(p1)|h = f32[4,32] copy(p0)\\n e = f32[100,32] copy(p1)
+      |h = f32[4,32] reverse(p0), dimensions={1}\\n e = f32[100,32] reverse(p1), dimensions={1}>>
+      l = f32[4,100] dot(h, e), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+      i = s32[4,100] iota(), iota_dimension=1
+      low = f32[] constant(-inf)
+      none = s32[] constant(0)
+      a = (f32[4], s32[4]) reduce(l, i, low, none), dimensions={1}, to_apply=argmax_f32
+      m = f32[4] get-tuple-element(a), index=0
+      k = s32[4] get-tuple-element(a), index=1
+      one = s32[] constant(<<0|1|0>>)
+      ones = s32[4] broadcast(one), dimensions={}
+      n = s32[4] add(k, ones)
+      g = f32[4,32] gather(p1, n), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,32}
+      mb = f32[4,32] broadcast(m), dimensions={0}
+      ROOT r = f32[4,32] multiply(g, mb)"""),
 ]
 for case in CASES:
     case.lines = case.lines.replace("DOT", DOT)
+shadow_cases.COMPUTATIONS += """argmax_f32 {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  more = pred[] compare(a, b), direction=GE
+  x = f32[] select(more, a, b)
+  k = s32[] select(more, i, j)
+  ROOT t = (f32[], s32[]) tuple(x, k)
+}
+"""
 shadow_cases.COMPUTATIONS += "".join(
     f"{name} {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = pred[] compare(a, b), direction={direction}\n}}\n"
     for name, direction in (("greater_equal", "GE"), ("less_equal", "LE")))

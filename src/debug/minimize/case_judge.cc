@@ -37,6 +37,20 @@ bool HasPlaceholder(const std::string& command) {
   return absl::StrContains(command, "{}") || absl::StrContains(command, "{hlo}");
 }
 
+absl::StatusOr<CommandOutcome> RunOn(const std::string& command, const TestCase& test,
+                                     const JudgeOptions& options, const TemporaryFolder& folder) {
+  HLO_ASSIGN_OR_RETURN(const std::string words, CommandFor(command, test, folder));
+  return RunCommand(words, options.max_seconds, options.cancel);
+}
+
+absl::Status CheckCommand(const std::string& command, const TestCase& test, const JudgeOptions& options) {
+  HLO_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
+  HLO_ASSIGN_OR_RETURN(const CommandOutcome outcome, RunOn(command, test, options, folder));
+  if (!outcome.cannot_run()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("the judge cannot run: {}\n{}", Describe(outcome), outcome.output));
+}
+
 class CommandJudge : public CaseJudge {
  public:
   CommandJudge(std::string command, const JudgeOptions& options)
@@ -44,11 +58,11 @@ class CommandJudge : public CaseJudge {
   bool Accepts(const TestCase& test) const override {
     const absl::StatusOr<TemporaryFolder> folder = TemporaryFolder::Make();
     if (!folder.ok()) return false;
-    const absl::StatusOr<std::string> command = CommandFor(command_, test, *folder);
-    if (!command.ok()) return false;
-    const absl::StatusOr<CommandOutcome> outcome =
-        RunCommand(*command, options_.max_seconds, options_.cancel);
+    const absl::StatusOr<CommandOutcome> outcome = RunOn(command_, test, options_, *folder);
     return outcome.ok() && outcome->ok();
+  }
+  absl::Status CheckRuns(const TestCase& test) const override {
+    return CheckCommand(command_, test, options_);
   }
   std::string description() const override { return "--judge " + command_; }
 
@@ -194,13 +208,13 @@ class AgainstJudge : public CaseJudge {
   std::optional<Literal> Expected(const TestCase& test) const override {
     const absl::StatusOr<TemporaryFolder> folder = TemporaryFolder::Make();
     if (!folder.ok()) return std::nullopt;
-    const absl::StatusOr<std::string> command = CommandFor(command_, test, *folder);
-    if (!command.ok()) return std::nullopt;
-    const absl::StatusOr<CommandOutcome> outcome =
-        RunCommand(*command, options_.max_seconds, options_.cancel);
+    const absl::StatusOr<CommandOutcome> outcome = RunOn(command_, test, options_, *folder);
     if (!outcome.ok() || !outcome->ok()) return std::nullopt;
     absl::StatusOr<Literal> value = ReadOutputs(folder->File("outputs.npz"), test.module.module());
     return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
+  }
+  absl::Status CheckRuns(const TestCase& test) const override {
+    return CheckCommand(command_, test, options_);
   }
   std::string description() const override { return "--judge-against " + command_; }
 

@@ -17,6 +17,8 @@ class CaseJudge {
   // Returns true if the case still has the property; false if it cannot be judged. Called from several
   // threads.
   virtual bool Accepts(const TestCase& test) const = 0;
+  // Returns an error if the judge is a command that the shell cannot run.
+  virtual absl::Status CheckRuns(const TestCase& /*test*/) const { return absl::OkStatus(); }
   // Returns the expected results of the accepted case, for the golden folder; nullopt if there are none.
   virtual std::optional<Literal> Expected(const TestCase& test) const;
   // True if the judge knows the expected values only for the original inputs. Then no instruction may change

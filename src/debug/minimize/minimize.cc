@@ -79,8 +79,10 @@ class Minimizer {
     HLO_ASSIGN_OR_RETURN(result.is_resumed, Resume());
     if (!result.is_resumed) {
       ++judged_;
-      if (!judge_.Accepts(*test_))
+      if (!judge_.Accepts(*test_)) {
+        HLO_RETURN_IF_ERROR(judge_.CheckRuns(*test_));
         return absl::FailedPreconditionError("the judge does not accept the given module");
+      }
       HLO_RETURN_IF_ERROR(Save());
     }
     for (bool progress = true; progress && !IsPastDeadline();) {

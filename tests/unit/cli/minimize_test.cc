@@ -131,6 +131,10 @@ TEST_F(Cli, MinimizeRejectsACaseThatTheJudgeDoesNotAccept) {
       Run("minimize --judge-nan " + Write("m.hlo", kAdd) + " --random 1 -o " + Path("small"));
   EXPECT_EQ(outcome.status, 2);
   EXPECT_HAS(outcome.err, "the judge does not accept the given module");
+  const Outcome missing =
+      Run("minimize " + Path("m.hlo") + " --random 1 --judge 'no-such-judge {}' -o " + Path("none"));
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_HAS(missing.err, "the judge cannot run: exit status 127");
   EXPECT_EQ(Run("minimize " + Path("m.hlo") + " --random 1 -o " + Path("small")).status, 2);
 }
 
