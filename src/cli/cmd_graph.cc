@@ -64,7 +64,7 @@ absl::Status AddTimes(const CheckedModule& module, const debug::WatchedArguments
   HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, Engine::kFast));
   HLO_RETURN_IF_ERROR(RunWatched(executable, arguments, evaluate).status());
   Profile profile;
-  const absl::Status status =
+  absl::Status status =
       RunWatched(executable, arguments, {.cancel = evaluate.cancel, .observer = &profile}).status();
   for (const Profile::Row& row : profile.ByInstruction()) facts[row.instruction].seconds += row.seconds;
   return status;

@@ -215,7 +215,7 @@ class Measurement {
       return &profiles[static_cast<size_t>(device)];
     };
     const auto start = Clock::now();
-    const absl::Status status =
+    absl::Status status =
         executable_.RunDevices(devices_.arguments, {.cancel = &interrupt_flag}, observed).status();
     last_ = std::chrono::duration<double>(Clock::now() - start).count();
     if (profiles_.empty() || (status.ok() && last_ < seconds_)) {

@@ -43,9 +43,10 @@ absl::Status CompareWithPrevious(const Previous& before, const Previous& after, 
   DiffResult known;
   absl::StatusOr<DiffResult> diff =
       Diff(before.dump.module, after.dump.module, before.dump.arguments, options, &known);
-  if (!diff.ok() && !absl::IsCancelled(diff.status())) return diff.status();
-  all.changes.push_back({before.file, after.file, diff.ok() ? *std::move(diff) : std::move(known)});
-  return diff.status();
+  absl::Status status = diff.status();
+  if (!status.ok() && !absl::IsCancelled(status)) return status;
+  all.changes.push_back({before.file, after.file, status.ok() ? *std::move(diff) : std::move(known)});
+  return status;
 }
 
 }  // namespace

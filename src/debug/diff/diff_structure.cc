@@ -17,9 +17,10 @@ bool IsEqualConstant(const Instruction& a, const Instruction& b) {
 }
 
 // True if both have the same opcode and attributes and aligned operands. Operands without a partner differ
-// already by themselves.
-bool IsSame(const Alignment& alignment, const Instruction& a, const Instruction& b) {
-  if (Signature(a) != Signature(b)) return false;
+// already by themselves, also in their types.
+bool IsSame(const Alignment& alignment, const FlatModule& flat_a, const Instruction& a,
+            const FlatModule& flat_b, const Instruction& b) {
+  if (Signature(a) != Signature(b) && StructureText(flat_a, a) != StructureText(flat_b, b)) return false;
   if (a.opcode() == Opcode::kConstant && a.shape().IsArray()) return IsEqualConstant(a, b);
   for (int64_t i = 0; i < a.operand_count(); ++i) {
     const Instruction* partner = alignment.PartnerOfA(a.operand(i));
@@ -36,7 +37,7 @@ StructuralDiff DiffStructure(const CheckedModule& a, const CheckedModule& b) {
   const Alignment alignment(flat_a, flat_b);
   StructuralDiff diff;
   for (const AlignedPair& pair : alignment.pairs()) {
-    if (IsSame(alignment, *pair.a, *pair.b)) {
+    if (IsSame(alignment, flat_a, *pair.a, flat_b, *pair.b)) {
       ++diff.same;
       continue;
     }

@@ -140,8 +140,10 @@ std::string OpcodeWords(const Instruction& instruction) {
 
 std::string ExplainInstruction(const CheckedModule& module, const Instruction& instruction) {
   const Computation& parent = *instruction.parent();
+  const std::string_view opcode = Name(instruction.opcode());
+  const bool has_vowel = std::string_view("aeiou").find(opcode[0]) != std::string_view::npos;
   std::string text = fmt::format(
-      "%{}: a {} in the {} {}.\nIt is {}.\n", instruction.name(), Name(instruction.opcode()),
+      "%{}: {} {} in the {} {}.\nIt is {}.\n", instruction.name(), has_vowel ? "an" : "a", opcode,
       parent.IsEntry() ? "entry computation" : "computation", parent.name(), OpcodeWords(instruction));
   text += fmt::format("Its value is {}{}.\n", ToString(instruction.shape()),
                       parent.root() == &instruction ? ", which the computation returns" : "");

@@ -215,6 +215,25 @@ TEST_F(Cli, DiffComparesStructuresWithoutRunning) {
             "all 6 instructions are equal\n");
 }
 
+// Only t has another type; x, which reads an element of it, is the same.
+TEST_F(Cli, DiffIgnoresTypesOfOperandsThatDifferThemselves) {
+  const std::string text = R"(ENTRY e {
+  a = s32[2] parameter(0)
+  b = f32[2] parameter(1)
+  c = f32[2] negate(b)
+  t = (s32[2], f32[2]) tuple(a, c)
+  o = (s32[2], f32[2]) opt-barrier(t)
+  x = s32[2] get-tuple-element(o), index=0
+  ROOT y = s32[2] negate(x)
+}
+)";
+  std::string wide = text;
+  for (size_t at = 0; (at = wide.find("f32", at)) != std::string::npos;) wide.replace(at, 3, "f64");
+  const Outcome diff = Run("diff --structural " + Write("f32.hlo", text) + " " + Write("f64.hlo", wide));
+  EXPECT_EQ(diff.status, 1) << diff.err;
+  EXPECT_EQ(diff.out.find("x: %x"), std::string::npos) << diff.out;
+}
+
 TEST_F(Cli, DiffRejectsModulesWithOtherInputs) {
   const Outcome diff = Run("diff " + Write("a.hlo", kBefore) + " " +
                            Write("b.hlo", "ENTRY e {\n  ROOT x = f32[3] parameter(0)\n}\n") + " --random 1");

@@ -11,7 +11,8 @@ ENTRY e {
   x = f32[2,3] parameter(0)
   y = f32[3,4] parameter(1)
   d = f32[2,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(f)/dot" source_file="f.py" source_line=7}
-  ROOT t = f32[2,4] tanh(d)
+  e = f32[2,4] exponential(d)
+  ROOT t = f32[2,4] tanh(e)
 }
 )");
   const Outcome outcome = Run("explain " + file + " %d");
@@ -23,6 +24,7 @@ ENTRY e {
   EXPECT_HAS(outcome.out, "  jit(f)/dot\n  f.py:7\n");
   // Each of the 8 elements is a sum of 3 products.
   EXPECT_HAS(outcome.out, "  48 floating-point operations\n  72 bytes read, 32 bytes written\n");
+  EXPECT_HAS(Run("explain " + file + " %e").out, "%e: an exponential in the entry computation e.\n");
   EXPECT_EQ(Run("explain " + file + " %dd").status, 2);
   EXPECT_HAS(Run("explain " + file + " %dd").err, "there is no instruction 'dd'; did you mean 'd'?");
 }

@@ -493,7 +493,8 @@ ENTRY e {
 })";
   const Outcome outcome = Run(text, 2, {}, {.seed = 5}), again = Run(text, 2, {}, {.seed = 5}),
                 one = Run(text, 2, {}, {.seed = 6});
-  EXPECT_EQ(outcome.error, "");
+  ASSERT_EQ(outcome.error, "");
+  ASSERT_EQ(one.error, "");
   EXPECT_EQ(outcome.results, again.results);
   EXPECT_NE(outcome.results[0], outcome.results[1]);
   EXPECT_EQ(outcome.results[1], one.results[0]);
