@@ -10,6 +10,18 @@
 namespace hlo::cpu {
 namespace {
 
+// Returns the first n elements in type T, n <= kLanes<T>; other lanes are 0.
+template <class T, class S>
+Vector<T> LoadFirstAs(const S* from, int64_t n) {
+  if constexpr (std::is_same_v<T, S>) {
+    return LoadFirst(from, static_cast<int>(n));
+  } else {
+    S elements[kLanes<T>] = {};
+    std::copy_n(from, n, elements);
+    return LoadAs<T>(static_cast<const S*>(elements));
+  }
+}
+
 // Adds kDepth terms of the sums for all full vectors of columns.
 template <class T, class S, int kRows, int kDepth>
 void AddRows(int64_t whole, const T* a, int64_t a_ld, const S* b, int64_t b_ld, T* out, int64_t out_ld) {
@@ -52,21 +64,16 @@ void AddRowByRow(int64_t chunks, int64_t n, int64_t k_count, const T* a, int64_t
       AddRows<T, S, kRows, 1>(whole, a + i * a_ld + k, a_ld, b + k * b_ld, b_ld, out + i * out_ld, out_ld);
   }
   if (whole == n) return;
-  // The tail columns are copied into a full vector.
-  S tail[kLane] = {};
-  T sums[kRows * kLane] = {};
   const int64_t rest = n - whole;
   for (int64_t first = 0; first < chunks * kRows; first += kRows) {
     T* to = out + first * out_ld + whole;
-    for (int i = 0; i < kRows; ++i) std::copy_n(to + i * out_ld, rest, sums + i * kLane);
+    Vector<T> sums[kRows];
+    for (int i = 0; i < kRows; ++i) sums[i] = LoadFirst(to + i * out_ld, static_cast<int>(rest));
     for (k = 0; k < k_count; ++k) {
-      std::copy_n(b + k * b_ld + whole, rest, tail);
-      const Vector<T> row = LoadAs<T>(static_cast<const S*>(tail));
-      for (int i = 0; i < kRows; ++i)
-        StoreVector(sums + i * kLane,
-                    LoadVector(sums + i * kLane) + Broadcast(a[(first + i) * a_ld + k]) * row);
+      const Vector<T> row = LoadFirstAs<T>(b + k * b_ld + whole, rest);
+      for (int i = 0; i < kRows; ++i) sums[i] += Broadcast(a[(first + i) * a_ld + k]) * row;
     }
-    for (int i = 0; i < kRows; ++i) std::copy_n(sums + i * kLane, rest, to + i * out_ld);
+    for (int i = 0; i < kRows; ++i) StoreFirst(to + i * out_ld, sums[i], static_cast<int>(rest));
   }
 }
 
@@ -94,14 +101,11 @@ void AddDots(int64_t k_count, const T* a, int64_t a_ld, const S* b, int64_t b_ld
   const int64_t rest = k_count - k;
   for (int64_t done = 0; done < rest; done += kLane) {
     const int64_t count = std::min<int64_t>(kLane, rest - done);
-    T left[kLane] = {};
-    S right[kLane] = {};
-    for (int i = 0; i < kRows; ++i) {
-      std::copy_n(a + i * a_ld + k + done, count, left);
-      for (int j = 0; j < kColumns; ++j) {
-        std::copy_n(b + j * b_ld + k + done, count, right);
-        sums[0][i][j] += LoadVector<T>(left) * LoadAs<T>(static_cast<const S*>(right));
-      }
+    Vector<T> left[kRows];
+    for (int i = 0; i < kRows; ++i) left[i] = LoadFirst(a + i * a_ld + k + done, static_cast<int>(count));
+    for (int j = 0; j < kColumns; ++j) {
+      const Vector<T> right = LoadFirstAs<T>(b + j * b_ld + k + done, count);
+      for (int i = 0; i < kRows; ++i) sums[0][i][j] += left[i] * right;
     }
   }
   for (int i = 0; i < kRows; ++i) {
