@@ -221,25 +221,52 @@ class Program {
     // Integers that become floats could be other NaNs.
     const FramePlace areas[] = {kIntegers, kLongs, kFloats, kDoubles};
     const int from = Below(4), to = from < 2 || Below(2) == 0 ? Below(2) : from;
-    const FramePlace out = areas[to] + 4 * Below(8), in = areas[from] + 4 * Below(8);
-    const int bytes = 1 + Below(Below(3) == 0 ? 90 : 40);
+    // Parts of floats could be other NaNs.
+    const int step = to < 2 ? 1 : 8;
+    const FramePlace out = areas[to] + (to < 2 ? 4 * Below(8) : 8 * Below(4)),
+                     in = areas[from] + (to < 2 ? 4 * Below(8) : 8 * Below(4));
+    const int bytes = (Below(Below(3) == 0 ? 90 : 40) / step + 1) * step;
     switch (Below(4)) {
       case 0:
         if (out + bytes <= in || in + bytes <= out) code.Copy(out, in, bytes);
         break;
       case 1:
-        Add({.code = kSplat4, .out = out, .a = in, .number = 1 + Below(24)});
+        Add({.code = static_cast<uint16_t>(to < 2 ? kSplat4 : kSplat8),
+             .out = out,
+             .a = in,
+             .number = 1 + Below(to < 2 ? 24 : 12)});
         break;
       case 2:
-        Add({.code = kDotF32,
-             .out = kFloats + 4 * Below(8),
-             .a = kFloats + 64,
-             .b = kFloats + 80,
-             .number = 1 + Below(8)});
+        Dot();
         break;
       default:
         Far(out, 4 * (1 + Below(6)), Below(2));
     }
+  }
+  // Products of matrices, and of vectors.
+  void Dot() {
+    loops::GemmProblem problem;
+    problem.m = 1 + Below(3);
+    problem.n = 1 + Below(3);
+    problem.k = 1 + Below(9);
+    const bool is_double = Below(3) == 0;
+    const int width = is_double ? 8 : 4, bytes = width * 16;
+    problem.a.type = problem.b.type = problem.c_type = is_double ? ElementType::kF64 : ElementType::kF32;
+    // Operands of up to 16 numbers.
+    if (problem.m * problem.k > 16 || problem.n * problem.k > 16) problem.m = problem.n = 1;
+    problem.a.row_stride = Below(2) == 0 ? problem.k : 1;
+    problem.a.column_stride = problem.a.row_stride == 1 ? problem.m : 1;
+    problem.b.row_stride = Below(2) == 0 ? problem.n : 1;
+    problem.b.column_stride = problem.b.row_stride == 1 ? problem.k : 1;
+    const FramePlace area = is_double ? kDoubles : kFloats;
+    if (is_double && problem.m * problem.k + problem.n * problem.k > 12) return;
+    const FramePlace a = area,
+                     b = is_double ? area + 8 * static_cast<int>(problem.m * problem.k) : area + bytes;
+    const FramePlace out = is_double ? area + kArea - 8 * 4 : kLongs + 4 * Below(8);
+    if (is_double && problem.m * problem.n > 4) return;
+    code.Dot(*SmallDot::Make(problem),
+             {width * problem.m * problem.n, width * problem.m * problem.k, width * problem.n * problem.k},
+             out, a, b);
   }
   // Moves from and to memory outside of the frame (argument 0) and in the area of integers (argument 1).
   void Far(FramePlace place, int bytes, int argument) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-
 namespace hlo::cpu {
 namespace {
 
@@ -95,8 +93,8 @@ Register FrameCache::Allocate(Bank bank, bool may_be_locked) {
     std::erase_if(entries_, [&](const Entry& each) { return each.reg == reg; });
     return reg;
   }
-  HLO_CHECK(false);  // Pins leave registers for all operands.
-  return {};
+  has_failed_ = true;
+  return {bank, bank == Bank::kVector ? 0 : kGeneral[0]};
 }
 
 void FrameCache::DropOverlaps(const Piece& piece, bool overwrites) {

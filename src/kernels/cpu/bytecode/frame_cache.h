@@ -86,6 +86,9 @@ class FrameCache : public Assembler {
     if (has_wide_vectors_) vzeroupper();
   }
 
+  // True if the registers did not suffice for an operation, so that the code is wrong.
+  bool has_failed() const { return has_failed_; }
+
   // A list of all values in registers, for code out of line.
   struct Entry {
     Piece piece;
@@ -109,7 +112,7 @@ class FrameCache : public Assembler {
 
   std::vector<Entry> entries_;  // The least recently used first, but pinned ones.
   std::vector<Register> locked_;
-  bool has_wide_vectors_ = false;
+  bool has_wide_vectors_ = false, has_failed_ = false;
   // A pinned result in the other bank's registers: its destination and source.
   std::optional<std::pair<Register, Register>> move_at_end_;
 };

@@ -107,6 +107,15 @@ bool IsInline(uint16_t code) {
   return CallsFunction(code) && kFusesMulAdd && FindNativeIsa() == NativeIsa::kAvx512;
 }
 
+bool IsInline(const SmallDot& dot) {
+  constexpr int64_t kMaxProducts = 64;
+  const SmallDot::Offsets offsets = dot.offsets();
+  const auto terms = static_cast<int64_t>(offsets.row_terms.size());
+  const int64_t results = static_cast<int64_t>(offsets.rows.size()) * offsets.n;
+  return terms <= kMaxInlineTerms && results * std::max<int64_t>(terms, 1) <= kMaxProducts &&
+         FindNativeIsa() == NativeIsa::kAvx512;
+}
+
 std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
   constexpr int64_t kMaxCount = 64;
   const std::optional<Code> code = count <= kMaxCount ? CodeOfTile(function) : std::nullopt;
@@ -298,14 +307,14 @@ Effects MicroCode::EffectsOf(const MicroOp& op) const {
     case kDotF64:
       effects.reads[0] = range(op.a, op.number * kinds.out.bytes);
       effects.reads[1] = range(op.b, op.number * kinds.out.bytes);
-      effects.calls = true;
+      effects.calls = op.number > kMaxInlineTerms || FindNativeIsa() != NativeIsa::kAvx512;
       break;
     case kDot: {
       const auto& [dot, bytes] = StepCodeParts::Products(code_)[op.number];
       effects.reads[0] = range(op.a, bytes.a);
       effects.reads[1] = range(op.b, bytes.b);
       effects.writes = range(op.out, bytes.out);
-      effects.calls = true;
+      effects.calls = !IsInline(dot);
       break;
     }
     case kCall: {

@@ -63,6 +63,9 @@ OperandKinds KindsOf(uint16_t code);
 std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count);
 // Returns true if the function of one float does not call a function, except for large angles.
 bool IsInline(uint16_t code);
+// Returns true if a product of so many terms is computed without a call.
+bool IsInline(const SmallDot& dot);
+inline constexpr int64_t kMaxInlineTerms = 8;
 // Moves of up to this many bytes do not call a function.
 inline constexpr int64_t kMaxVectorBytes = 512;
 

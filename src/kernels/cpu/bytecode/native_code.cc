@@ -57,12 +57,13 @@ class Compiler : public VectorEmitter {
     xor_(eax, eax);
     jmp(return_, T_NEAR);
     EmitConstants();
-    if (unsupported_) return nullptr;
+    if (unsupported_ || has_failed()) return nullptr;
     return Finish();
   }
 
  private:
-  static constexpr int kMaxGeneralPins = 6, kMaxVectorPins = 10;
+  // A select by a comparison uses five other general registers.
+  static constexpr int kMaxGeneralPins = 5, kMaxVectorPins = 10;
   using Block = MicroCode::Block;
 
   // Returns true if the operation is one on an array that calls no function.
@@ -540,6 +541,13 @@ class Compiler : public VectorEmitter {
         case kCall:
           EmitVector(op);
           break;
+        case kDot:
+          EmitDot(StepCodeParts::Products(code_.code())[op.number].dot, op.out, op.a, op.b);
+          break;
+        case kDotF32:
+        case kDotF64:
+          EmitLine(op.code == kDotF32 ? ElementType::kF32 : ElementType::kF64, op.number, op.a, op.b);
+          return vmovaps(Vector(Define(effects.out, Bank::kVector)), xmm14);
         default:
           unsupported_ = true;
       }

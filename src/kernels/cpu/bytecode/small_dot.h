@@ -35,6 +35,13 @@ class SmallDot {
   bool operator==(const SmallDot&) const = default;
 
   ElementType type() const { return type_; }
+  // The rows and columns of each matrix of the batch as offsets of their first elements, and the offsets of
+  // the terms of a row and of a column. Results are in row-major order.
+  struct Offsets {
+    const std::vector<int32_t>&rows, &row_terms, &columns, &column_terms;
+    int64_t m, n;  // The rows and columns of one matrix.
+  };
+  Offsets offsets() const { return {rows_, row_terms_, columns_, column_terms_, m_, n_}; }
   // Returns the length if the product is a single dot product of contiguous vectors, otherwise 0.
   int64_t line() const {
     return in_order_ && rows_.size() == 1 && n_ == 1 ? static_cast<int64_t>(row_terms_.size()) : 0;

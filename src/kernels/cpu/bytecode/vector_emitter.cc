@@ -264,6 +264,58 @@ void VectorEmitter::SelectPiece(FramePlace predicates, FramePlace on_true, Frame
   StorePiece(rbx + to, a, size);
 }
 
+void VectorEmitter::LoadDouble(const Xbyak::Xmm& to, FramePlace at, bool is_double) {
+  if (is_double) return vmovsd(to, qword[rbx + at]);
+  vxorps(to, to, to);  // The conversion keeps the upper part of its first operand.
+  vcvtss2sd(to, to, dword[rbx + at]);
+}
+
+template <class PlaceOf>
+void VectorEmitter::SumTerms(int64_t terms, bool is_double, PlaceOf&& place_of) {
+  const Xbyak::Xmm sums[] = {xmm14, xmm15}, term = xmm16;  // Of even and odd terms.
+  vxorps(sums[0], sums[0], sums[0]);
+  vxorps(sums[1], sums[1], sums[1]);
+  for (int64_t k = 0; k < terms; ++k) {
+    const Xbyak::Xmm factor(18 + static_cast<int>(k));
+    if (is_double) {
+      vmulsd(term, factor, qword[rbx + place_of(k)]);
+    } else {
+      LoadDouble(term, place_of(k), false);
+      vmulsd(term, factor, term);
+    }
+    vaddsd(sums[k % 2], sums[k % 2], term);
+  }
+  vaddsd(xmm14, xmm14, xmm15);
+  if (!is_double) vcvtsd2ss(xmm14, xmm14, xmm14);
+}
+
+void VectorEmitter::EmitDot(const SmallDot& dot, FramePlace out, FramePlace a, FramePlace b) {
+  const bool is_double = dot.type() == ElementType::kF64;
+  const int32_t width = is_double ? 8 : 4;
+  const auto [rows, row_terms, columns, column_terms, m, n] = dot.offsets();
+  const auto terms = static_cast<int64_t>(row_terms.size());
+  for (size_t matrix = 0; matrix * m < rows.size(); ++matrix) {
+    for (int64_t j = 0; j < n; ++j) {
+      const int32_t column = columns[matrix * n + j];
+      for (int64_t k = 0; k < terms; ++k)
+        LoadDouble(Xbyak::Xmm(18 + static_cast<int>(k)), b + width * (column + column_terms[k]), is_double);
+      for (int64_t i = 0; i < m; ++i) {
+        const int32_t row = rows[matrix * m + i];
+        SumTerms(terms, is_double, [&](int64_t k) { return a + width * (row + row_terms[k]); });
+        const auto to = static_cast<FramePlace>(out + width * ((matrix * m + i) * n + j));
+        is_double ? vmovsd(qword[rbx + to], xmm14) : vmovss(dword[rbx + to], xmm14);
+      }
+    }
+  }
+}
+
+void VectorEmitter::EmitLine(ElementType type, int64_t terms, FramePlace a, FramePlace b) {
+  const bool is_double = type == ElementType::kF64;
+  const int32_t width = is_double ? 8 : 4;
+  for (int32_t k = 0; k < terms; ++k) LoadDouble(Xbyak::Xmm(18 + k), b + width * k, is_double);
+  SumTerms(terms, is_double, [&](int64_t k) { return static_cast<FramePlace>(a + width * k); });
+}
+
 void VectorEmitter::EmitConstants() {
   FunctionEmitter::EmitConstants();
   align(8);

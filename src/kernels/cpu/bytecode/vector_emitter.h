@@ -19,6 +19,10 @@ class VectorEmitter : public FunctionEmitter {
   void CopyVector(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int64_t bytes);
   // Stores the scalar at `from` many times.
   void SplatVector(FramePlace to, FramePlace from, int64_t bytes, int32_t width);
+  // Emits a small product with sums in f64, in the order of SumOfTerms.
+  void EmitDot(const SmallDot& dot, FramePlace out, FramePlace a, FramePlace b);
+  // Emits the product of two contiguous vectors; the result is in xmm14.
+  void EmitLine(ElementType type, int64_t terms, FramePlace a, FramePlace b);
   // Emits the constants, after all other code.
   void EmitConstants();
 
@@ -33,6 +37,11 @@ class VectorEmitter : public FunctionEmitter {
   void LimitFloats(bool is_double, bool is_max, int32_t size);
   // Compares v14 with v15 and stores predicates.
   void ComparePiece(const Comparison& comparison, FramePlace to, int32_t size);
+  // Loads a float or double at byte `at` of the frame as a double.
+  void LoadDouble(const Xbyak::Xmm& to, FramePlace at, bool is_double);
+  // Sums the products of xmm18 + k with the numbers at these places; the result is in xmm14.
+  template <class PlaceOf>
+  void SumTerms(int64_t terms, bool is_double, PlaceOf&& place_of);
   void SelectPiece(FramePlace predicates, FramePlace on_true, FramePlace on_false, FramePlace to,
                    int32_t width, int32_t size);
 
