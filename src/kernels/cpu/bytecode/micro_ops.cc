@@ -48,7 +48,8 @@ bool IsScalarWidth(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 
 }  // namespace
 
 OperandKinds KindsOf(uint16_t code) {
-  constexpr OperandKind kFlag = {1, Bank::kGeneral}, kInt = {4, Bank::kGeneral}, kLong = {8, Bank::kGeneral};
+  constexpr OperandKind kFlag = {1, Bank::kGeneral}, kShort = {2, Bank::kGeneral}, kInt = {4, Bank::kGeneral},
+                        kLong = {8, Bank::kGeneral}, kWord = {4}, kDouble = {8};
   switch (code) {
 #define HLO_ROW(name, opcode, F, Kind, type) \
   case k##name##Kind:                        \
@@ -69,19 +70,19 @@ OperandKinds KindsOf(uint16_t code) {
     case kSelect1:
       return {kFlag, {kFlag, kFlag, kFlag}};
     case kSelect2:
-      return {{2, Bank::kGeneral}, {kFlag, {2, Bank::kGeneral}, {2, Bank::kGeneral}}};
+      return {kShort, {kFlag, kShort, kShort}};
     case kSelect4:
-      return {{4}, {kFlag, {4}, {4}}};
+      return {kWord, {kFlag, kWord, kWord}};
     case kSelect8:
-      return {{8}, {kFlag, {8}, {8}}};
+      return {kDouble, {kFlag, kDouble, kDouble}};
     case kCopy1:
       return {kFlag, {kFlag}};
     case kCopy2:
-      return {{2, Bank::kGeneral}, {{2, Bank::kGeneral}}};
+      return {kShort, {kShort}};
     case kCopy4:
-      return {{4}, {{4}}};
+      return {kWord, {kWord}};
     case kCopy8:
-      return {{8}, {{8}}};
+      return {kDouble, {kDouble}};
     case kDotF32:
       return {{4, Bank::kVector}, {}};
     case kDotF64:
