@@ -1,4 +1,3 @@
-#ifdef HLO_RUN_HAS_NATIVE_CODE
 #include "kernels/cpu/bytecode/frame_cache.h"
 
 #include <algorithm>
@@ -222,4 +221,3 @@ void FrameCache::AfterCall() {
 }
 
 }  // namespace hlo::cpu
-#endif

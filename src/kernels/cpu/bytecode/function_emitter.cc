@@ -1,4 +1,3 @@
-#ifdef HLO_RUN_HAS_NATIVE_CODE
 #include "kernels/cpu/bytecode/function_emitter.h"
 
 #include <algorithm>
@@ -150,4 +149,3 @@ void FunctionEmitter::JumpIfLargeAngle(const Xbyak::Label& to) {
 }
 
 }  // namespace hlo::cpu
-#endif

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <deque>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
-#include "kernels/cpu/bytecode/decode.h"
-#include "kernels/cpu/bytecode/micro_ops.h"
-#include "kernels/cpu/bytecode/native_functions.h"
-#include "kernels/cpu/bytecode/opcodes.h"
-
 #ifdef HLO_RUN_HAS_NATIVE_CODE
-#include "kernels/cpu/bytecode/vector_emitter.h"
+#include "kernels/cpu/bytecode/decode.h"
+#include "kernels/cpu/bytecode/memory_emitter.h"
+#include "kernels/cpu/bytecode/native_functions.h"
+#include "kernels/cpu/bytecode/native_regions.h"
+#include "kernels/cpu/bytecode/opcodes.h"
 #endif
 
 namespace hlo::cpu {
@@ -32,21 +29,12 @@ bool CallHost(NativeContext* context, int32_t number) { return context->escape(n
 
 using Entry = bool(std::byte* frame, void* const* arguments, NativeContext* context);
 
-bool FitsS32(int64_t value) { return value == static_cast<int32_t>(value); }
-
-// Loops whose values stay in registers: blocks [first, last].
-struct Region {
-  int32_t first, last;
-  std::vector<Pin> pins;
-};
-
-class Compiler : public VectorEmitter {
+class Compiler : public MemoryEmitter {
  public:
-  using VectorEmitter::VectorEmitter;
+  explicit Compiler(const MicroCode& code) : MemoryEmitter(code), regions_(code) {}
 
   // Returns null if there is an operation that cannot be compiled.
   std::unique_ptr<const MachineCode> Run() {
-    FindRegions();
     labels_.resize(code_.blocks().size());
     if (std::any_of(code_.ops().begin(), code_.ops().end(), [&](const MicroOp& op) { return IsVector(op); }))
       UseWideVectors();
@@ -57,13 +45,11 @@ class Compiler : public VectorEmitter {
     xor_(eax, eax);
     jmp(return_, T_NEAR);
     EmitConstants();
-    if (unsupported_ || has_failed()) return nullptr;
+    if (is_unsupported_ || has_failed()) return nullptr;
     return Finish();
   }
 
  private:
-  // A select by a comparison uses five other general registers.
-  static constexpr int kMaxGeneralPins = 5, kMaxVectorPins = 10;
   using Block = MicroCode::Block;
 
   // Returns true if the operation is one on an array that calls no function.
@@ -75,98 +61,6 @@ class Compiler : public VectorEmitter {
            (moves || op.code == kCopyBytes || op.code == kSplat4 || op.code == kSplat8 || op.code == kCall);
   }
 
-  // --- Loops.
-  void FindRegions() {
-    const std::vector<Block>& blocks = code_.blocks();
-    region_of_.assign(blocks.size(), -1);
-    for (size_t k = 0; k < blocks.size(); ++k) {
-      const MicroOp& last = code_.ops()[blocks[k].end - 1];
-      if (last.code != kRepeat) continue;
-      const auto end = static_cast<int32_t>(k);
-      const int32_t begin = code_.BlockOf(code_.TargetsOf(last)[0]);
-      if (begin > end) continue;
-      const bool is_innermost =
-          std::all_of(region_of_.begin() + begin, region_of_.begin() + end + 1, [](int r) { return r < 0; });
-      if (!is_innermost) continue;
-      Region region{begin, end, {}};
-      if (!FindPins(region)) continue;
-      for (int32_t b = begin; b <= end; ++b) region_of_[b] = static_cast<int32_t>(regions_.size());
-      regions_.push_back(std::move(region));
-    }
-  }
-
-  // Returns false if the host runs in the loop.
-  bool FindPins(Region& region) const {
-    struct Candidate {
-      Piece piece;
-      int uses = 0, in_vectors = 0;
-      bool is_written = false, is_excluded = false, is_live = false;
-    };
-    std::vector<Candidate> candidates;
-    bool calls = false;
-    std::vector<StepCode::Bytes> in_memory;
-    const auto note = [&](const Piece& piece, const OperandKind& kind, bool writes) {
-      if (piece.bytes == 0) return;
-      auto found = std::find_if(candidates.begin(), candidates.end(),
-                                [&](const Candidate& each) { return each.piece == piece; });
-      if (found == candidates.end()) found = candidates.insert(found, {piece});
-      ++found->uses;
-      found->is_written |= writes;
-      if (kind.bank.has_value()) found->in_vectors += *kind.bank == Bank::kVector ? 1 : -1;
-    };
-    const int64_t first = code_.blocks()[region.first].begin, end = code_.blocks()[region.last].end;
-    for (int64_t k = first; k < end; ++k) {
-      const MicroOp& op = code_.ops()[k];
-      if (op.is_dead) continue;
-      const Effects effects = code_.EffectsOf(op);
-      if (effects.escapes) return false;
-      const OperandKinds kinds = KindsOf(op.code);
-      for (size_t in = 0; in < 3; ++in) note(effects.in[in], kinds.in[in], false);
-      note(effects.out, kinds.out, true);
-      calls = calls || effects.calls;
-      for (const auto& range : effects.reads) {
-        if (range.count > 0) in_memory.push_back(range);
-      }
-      if (effects.writes.count > 0) in_memory.push_back(effects.writes);
-    }
-    for (Candidate& each : candidates) {
-      const auto overlaps = [&](int64_t begin, int64_t bytes) {
-        return each.piece.at < begin + bytes && begin < int64_t{each.piece.at} + each.piece.bytes;
-      };
-      for (const StepCode::Bytes& range : in_memory) each.is_excluded |= overlaps(range.begin, range.count);
-      for (const Candidate& other : candidates)
-        each.is_excluded |= other.piece != each.piece && overlaps(other.piece.at, other.piece.bytes);
-      for (int32_t b = region.first; b <= region.last; ++b)
-        each.is_live = each.is_live || code_.IsLiveIn(b, each.piece);
-    }
-    std::erase_if(candidates, [](const Candidate& each) { return each.is_excluded || !each.is_live; });
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-      return a.is_written != b.is_written ? a.is_written : a.uses > b.uses;
-    });
-    int general = 0, vectors = 0;
-    for (const Candidate& each : candidates) {
-      const Bank bank = each.in_vectors > 0                           ? Bank::kVector
-                        : each.in_vectors < 0 || each.piece.bytes < 4 ? Bank::kGeneral
-                                                                      : code_.BankOf(each.piece);
-      if (bank == Bank::kGeneral) {
-        // Most constants are immediate operands.
-        if (!each.is_written && code_.ConstantAt(each.piece).has_value()) continue;
-        // Functions preserve the last two registers.
-        const int last = static_cast<int>(kGeneral.size()) - 1;
-        if (general >= (calls ? 2 : kMaxGeneralPins)) continue;
-        region.pins.push_back({each.piece, {bank, kGeneral[last - general++]}, each.is_written});
-      } else if (!calls && vectors < kMaxVectorPins) {
-        region.pins.push_back({each.piece, {bank, vectors++}, each.is_written});
-      }
-    }
-    return true;
-  }
-
-  const std::vector<Pin>& PinsOf(int32_t block) const {
-    static const std::vector<Pin> none;
-    return region_of_[block] < 0 ? none : regions_[region_of_[block]].pins;
-  }
-
   // --- Blocks and jumps.
   void Prologue() {
     for (const Xbyak::Reg64& reg : {rbx, rbp, r12, r13, r14, r15}) push(reg);
@@ -175,7 +69,7 @@ class Compiler : public VectorEmitter {
     mov(r12, rsi);
     mov(r13, rdx);
     mov(r15d, kPollEvery);
-    for (const Pin& pin : PinsOf(0)) {
+    for (const Pin& pin : regions_.PinsOf(0)) {
       if (code_.IsLiveIn(0, pin.piece)) LoadScalar(pin.piece, pin.reg);
     }
   }
@@ -191,9 +85,9 @@ class Compiler : public VectorEmitter {
   void EmitBlock(int32_t number) {
     block_ = number;
     const Block& block = code_.blocks()[number];
-    if (region_of_[number] >= 0 && regions_[region_of_[number]].first == number) align(16);
+    if (regions_.StartsAt(number)) align(16);
     L(labels_[number]);
-    StartBlock(PinsOf(number), [&](const Piece& piece) { return code_.IsLiveIn(number, piece); });
+    StartBlock(regions_.PinsOf(number), [&](const Piece& piece) { return code_.IsLiveIn(number, piece); });
     for (next_ = block.begin; next_ < block.end;) {
       const MicroOp& op = code_.ops()[next_++];
       if (op.is_dead) continue;
@@ -213,18 +107,18 @@ class Compiler : public VectorEmitter {
 
   // Moves values between pins and memory where the loop changes.
   bool NeedsTransition(int32_t from, int32_t to) const {
-    if (region_of_[from] == region_of_[to]) return false;
+    if (regions_.AreInOneRegion(from, to)) return false;
     const auto is_live = [&](const Pin& pin) { return code_.IsLiveIn(to, pin.piece); };
-    return std::any_of(PinsOf(from).begin(), PinsOf(from).end(),
+    return std::any_of(regions_.PinsOf(from).begin(), regions_.PinsOf(from).end(),
                        [&](const Pin& pin) { return pin.is_written && is_live(pin); }) ||
-           std::any_of(PinsOf(to).begin(), PinsOf(to).end(), is_live);
+           std::any_of(regions_.PinsOf(to).begin(), regions_.PinsOf(to).end(), is_live);
   }
   void Transition(int32_t from, int32_t to) {
-    if (region_of_[from] == region_of_[to]) return;
-    for (const Pin& pin : PinsOf(from)) {
+    if (regions_.AreInOneRegion(from, to)) return;
+    for (const Pin& pin : regions_.PinsOf(from)) {
       if (pin.is_written && code_.IsLiveIn(to, pin.piece)) StoreScalar(pin.piece, pin.reg);
     }
-    for (const Pin& pin : PinsOf(to)) {
+    for (const Pin& pin : regions_.PinsOf(to)) {
       if (code_.IsLiveIn(to, pin.piece)) LoadScalar(pin.piece, pin.reg);
     }
   }
@@ -328,10 +222,10 @@ class Compiler : public VectorEmitter {
         return Address(op, effects);
       case kLoad:
       case kLoadAt:
-        return effects.out.bytes > 0 ? Load(op, effects) : MoveMany(op, effects, true);
+        return EmitLoad(op, effects);
       case kStore:
       case kStoreAt:
-        return effects.in[1].bytes > 0 ? Store(op, effects) : MoveMany(op, effects, false);
+        return EmitStore(op, effects);
       case kRepeat:
       case kJumpUnless: {
         Poll(op);
@@ -349,11 +243,16 @@ class Compiler : public VectorEmitter {
         return JumpTo(op, effects);
       case kCheckedAddressS32:
         return CheckIndex(op, effects);
+      case kCheckedAddress:
+      case kAddCheckedAddress:
+        return CheckIndexInMemory(op, effects);
+      case kEscape:
+        return Escape(op, effects);
       case kEnd:
         Flush({0, std::numeric_limits<FramePlace>::max()});
         return Epilogue();
       default:
-        if (!EmitScalar(op, effects)) InMemory(op, effects);
+        if (!EmitScalar(op, effects)) EmitInMemory(op, effects);
     }
   }
 
@@ -383,7 +282,7 @@ class Compiler : public VectorEmitter {
   // Multiplies rax by the stride.
   void Scale(int64_t stride) {
     if (!FitsS32(stride)) {
-      unsupported_ = true;
+      is_unsupported_ = true;
     } else if (stride > 0 && std::has_single_bit(static_cast<uint64_t>(stride))) {
       if (stride > 1) shl(rax, std::countr_zero(static_cast<uint64_t>(stride)));
     } else {
@@ -419,46 +318,15 @@ class Compiler : public VectorEmitter {
     cmp(Word(index), op.b);
     ja(outside, T_NEAR);
   }
-
-  // Returns the address of a scalar of an argument.
-  Xbyak::RegExp ArgumentAddress(const MicroOp& op, const Effects& effects) {
-    if (!FitsS32(op.number) || op.b > (1 << 24)) unsupported_ = true;
-    const auto offset = static_cast<size_t>(op.number);
-    if (effects.in[0].bytes == 0) {
-      mov(rax, ptr[r12 + 8 * op.b]);
-      return rax + offset;
-    }
-    const Register address = Use(effects.in[0], Bank::kGeneral);
-    mov(rax, ptr[r12 + 8 * op.b]);
-    return rax + Long(address) + offset;
-  }
-  void Load(const MicroOp& op, const Effects& effects) {
-    Flush(effects.reads[1]);
-    const Xbyak::RegExp from = ArgumentAddress(op, effects);
-    ReleaseDying(op, effects);
-    const Register out = Define(effects.out, PreferredBank(effects.out));
-    if (out.bank == Bank::kVector) {
-      op.c == 8 ? vmovsd(Vector(out), ptr[from]) : vmovss(Vector(out), ptr[from]);
-    } else if (op.c >= 4) {
-      mov(General(out, op.c), ptr[from]);
-    } else {
-      op.c == 1 ? movzx(Word(out), byte[from]) : movzx(Word(out), word[from]);
-    }
-  }
-  void Store(const MicroOp& op, const Effects& effects) {
-    const Piece& piece = effects.in[1];
-    const Register value = Use(piece, IsCached(piece) ? BankOfCached(piece) : PreferredBank(piece));
-    const Xbyak::RegExp to = ArgumentAddress(op, effects);
-    ReleaseDying(op, effects);
-    BeforeWrite(effects.writes);
-    if (value.bank == Bank::kVector) {
-      op.c == 8 ? vmovsd(ptr[to], Vector(value)) : vmovss(ptr[to], Vector(value));
-    } else if (op.c >= 4) {
-      mov(ptr[to], General(value, op.c));
-    } else {
-      op.c == 1 ? mov(ptr[to], Long(value).cvt8()) : mov(ptr[to], Long(value).cvt16());
-    }
-    AfterWrite(effects.writes);
+  // Jumps if the index, which is not a 32-bit scalar, is out of range.
+  void CheckIndexInMemory(const MicroOp& op, const Effects& effects) {
+    FlushOperands(effects);
+    WriteLive();
+    BeforeCall();
+    CallOnRange(op, &native::IsInside);
+    AfterCall();
+    test(al, al);
+    jz(LabelOf(code_.TargetsOf(op)[0]), T_NEAR);
   }
 
   // --- Control.
@@ -484,195 +352,25 @@ class Compiler : public VectorEmitter {
     }
     jmp(LabelOf(targets.back()), T_NEAR);
   }
-
-  // --- Operations in memory.
-  // Loads the address of an operand on an argument into rax.
-  void LoadAddress(int32_t argument, int64_t offset, FramePlace address) {
-    if (!FitsS32(offset) || argument > (1 << 24)) unsupported_ = true;
-    mov(rax, ptr[r12 + 8 * argument]);
-    if (address != StepCode::kNoAddress) add(rax, InFrame(address));
-    if (offset != 0) add(rax, static_cast<uint32_t>(offset));
-  }
-  void SetInteger(const Xbyak::Reg64& reg, int64_t value) { mov(reg, static_cast<uint64_t>(value)); }
-
-  void FlushOperands(const Effects& effects) {
-    for (const StepCode::Bytes& range : effects.reads) {
-      if (range.count > 0) Flush(range);
-    }
-    for (const Piece& piece : effects.in) {
-      if (piece.bytes > 0) Flush({piece.at, piece.bytes});
-    }
-  }
-
-  // Moves many bytes between the frame and an argument.
-  void MoveMany(const MicroOp& op, const Effects& effects, bool loads) {
+  void Escape(const MicroOp& op, const Effects& effects) {
     FlushOperands(effects);
     BeforeWrite(effects.writes);
-    if (!effects.calls) {
-      LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : StepCode::kNoAddress);
-      const Xbyak::RegExp place = rbx + op.out;
-      loads ? CopyVector(place, rax, op.c) : CopyVector(rax, place, op.c);
-      return AfterWrite(effects.writes);
-    }
     BeforeCall();
-    LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : StepCode::kNoAddress);
-    mov(loads ? rsi : rdi, rax);
-    lea(loads ? rdi : rsi, InFrame(op.out));
-    SetInteger(rdx, op.c);
-    CallFunction(&std::memcpy);
+    mov(rdi, r13);
+    mov(esi, static_cast<uint32_t>(op.number));
+    CallFunction(&CallHost);
+    test(al, al);
+    jz(stopped_, T_NEAR);
     AfterCall();
     AfterWrite(effects.writes);
   }
 
-  void InMemory(const MicroOp& op, const Effects& effects) {
-    FlushOperands(effects);
-    if (effects.writes.count > 0) BeforeWrite(effects.writes);
-    if (!effects.calls) {
-      switch (op.code) {
-        case kCopyBytes:
-          CopyVector(rbx + op.out, rbx + op.a, op.number);
-          break;
-        case kSplat4:
-          SplatVector(op.out, op.a, 4 * op.number, 4);
-          break;
-        case kSplat8:
-          SplatVector(op.out, op.a, 8 * op.number, 8);
-          break;
-        case kCall:
-          EmitVector(op);
-          break;
-        case kDot:
-          EmitDot(StepCodeParts::Products(code_.code())[op.number].dot, op.out, op.a, op.b);
-          break;
-        case kDotF32:
-        case kDotF64:
-          EmitLine(op.code == kDotF32 ? ElementType::kF32 : ElementType::kF64, op.number, op.a, op.b);
-          return vmovaps(Vector(Define(effects.out, Bank::kVector)), xmm14);
-        default:
-          unsupported_ = true;
-      }
-      return AfterWrite(effects.writes);
-    }
-    const bool jumps = op.code == kCheckedAddress || op.code == kAddCheckedAddress;
-    if (jumps) WriteLive();
-    BeforeCall();
-    switch (op.code) {
-      case kCopyBytes:
-        lea(rdi, InFrame(op.out));
-        lea(rsi, InFrame(op.a));
-        SetInteger(rdx, op.number);
-        CallFunction(&std::memcpy);
-        break;
-      case kSplat4:
-      case kSplat8:
-        lea(rdi, InFrame(op.out));
-        lea(rsi, InFrame(op.a));
-        SetInteger(rdx, op.number);
-        CallFunction(op.code == kSplat4 ? &native::Splat4 : &native::Splat8);
-        break;
-      case kDotF32:
-      case kDotF64:
-        lea(rdi, InFrame(op.a));
-        lea(rsi, InFrame(op.b));
-        SetInteger(rdx, op.number);
-        if (op.code == kDotF32)
-          CallFunction(&native::DotF32);
-        else
-          CallFunction(&native::DotF64);
-        vmovaps(xmm15, xmm0);
-        break;
-      case kDot:
-        SetInteger(rdi, reinterpret_cast<int64_t>(&StepCodeParts::Products(code_.code())[op.number].dot));
-        lea(rsi, InFrame(op.a));
-        lea(rdx, InFrame(op.b));
-        lea(rcx, InFrame(op.out));
-        CallFunction(&native::RunDot);
-        break;
-      case kCall: {
-        const auto& [call, count, widths] = StepCodeParts::Tiles(code_.code())[op.number];
-        const FramePlace in[] = {op.a, op.b, op.c};
-        for (int k = 0; k < 3; ++k) {
-          lea(rax, InFrame(in[k]));
-          mov(ptr[rsp + 8 * k], rax);
-        }
-        lea(rsi, InFrame(op.out));
-        CallTile(call, count);
-        break;
-      }
-      case kCallOnMemory: {
-        const StepCode::MemoryCall& call = StepCodeParts::MemoryCalls(code_.code())[op.number];
-        const auto load = [&](const StepCode::MemoryPlace& place) {
-          place.argument < 0 ? mov(rax, rbx) : LoadAddress(place.argument, place.offset, place.address);
-        };
-        for (int k = 0; k < 3; ++k) {
-          load(call.in[k]);
-          mov(ptr[rsp + 8 * k], rax);
-        }
-        load(call.out);
-        mov(rsi, rax);
-        CallTile(call.call, call.count);
-        break;
-      }
-      case kAddress:
-      case kAddAddress:
-      case kCheckedAddress:
-      case kAddCheckedAddress:
-        SetInteger(rdi, reinterpret_cast<int64_t>(&StepCodeParts::Ranges(code_.code())[op.number]));
-        lea(rsi, InFrame(op.a));
-        if (jumps)
-          CallFunction(&native::IsInside);
-        else
-          CallFunction(&native::ClampedAddress);
-        break;
-      case kEscape:
-        mov(rdi, r13);
-        mov(esi, static_cast<uint32_t>(op.number));
-        CallFunction(&CallHost);
-        test(al, al);
-        jz(stopped_, T_NEAR);
-        break;
-      default:
-        unsupported_ = true;
-    }
-    AfterCall();
-    if (effects.writes.count > 0) AfterWrite(effects.writes);
-    switch (op.code) {
-      case kDotF32:
-      case kDotF64:
-        return vmovaps(Vector(Define(effects.out, Bank::kVector)), xmm15);
-      case kAddress:
-        return mov(Long(Define(effects.out, Bank::kGeneral)), rax);
-      case kAddAddress: {
-        const Register base = Use(effects.in[1], Bank::kGeneral);
-        ReleaseDying(op, effects);
-        return lea(Long(Define(effects.out, Bank::kGeneral)), ptr[Long(base) + rax]);
-      }
-      case kCheckedAddress:
-      case kAddCheckedAddress:
-        test(al, al);
-        return jz(LabelOf(code_.TargetsOf(op)[0]), T_NEAR);
-      default:
-        return;
-    }
-  }
-  // Calls a tile function with operands on the stack and the result at rsi.
-  void CallTile(const TileCall& call, int64_t count) {
-    SetInteger(rdi, count);
-    mov(rdx, rsp);
-    SetInteger(rcx, call.parameter);
-    CallFunction(call.function);
-  }
-
-  static constexpr int kStackBytes = 40;  // The operands of a tile function; calls keep the stack aligned.
-
-  std::vector<Region> regions_;
-  std::vector<int32_t> region_of_;  // Indexed by block; -1: none.
+  const NativeRegions regions_;
   std::vector<Xbyak::Label> labels_;
   std::deque<Stub> stubs_;
   Xbyak::Label stopped_, return_;
   int32_t block_ = 0;
   int64_t next_ = 0;  // The next operation.
-  bool unsupported_ = false;
 };
 
 }  // namespace

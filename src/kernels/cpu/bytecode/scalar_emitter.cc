@@ -1,4 +1,3 @@
-#ifdef HLO_RUN_HAS_NATIVE_CODE
 #include "kernels/cpu/bytecode/scalar_emitter.h"
 
 #include <array>
@@ -567,4 +566,3 @@ void ScalarEmitter::Copy(const MicroOp& op, const Effects& effects) {
 }
 
 }  // namespace hlo::cpu
-#endif

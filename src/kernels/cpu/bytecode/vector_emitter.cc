@@ -1,4 +1,3 @@
-#ifdef HLO_RUN_HAS_NATIVE_CODE
 #include "kernels/cpu/bytecode/vector_emitter.h"
 
 #include <array>
@@ -301,7 +300,8 @@ void VectorEmitter::EmitDot(const SmallDot& dot, FramePlace out, FramePlace a, F
         LoadDouble(Xbyak::Xmm(18 + static_cast<int>(k)), b + width * (column + column_terms[k]), is_double);
       for (int64_t i = 0; i < m; ++i) {
         const int32_t row = rows[matrix * m + i];
-        SumTerms(terms, is_double, [&, &row_terms = row_terms](int64_t k) { return a + width * (row + row_terms[k]); });
+        SumTerms(terms, is_double,
+                 [&, &row_terms = row_terms](int64_t k) { return a + width * (row + row_terms[k]); });
         const auto to = static_cast<FramePlace>(out + width * ((matrix * m + i) * n + j));
         is_double ? vmovsd(qword[rbx + to], xmm14) : vmovss(dword[rbx + to], xmm14);
       }
@@ -324,4 +324,3 @@ void VectorEmitter::EmitConstants() {
 }
 
 }  // namespace hlo::cpu
-#endif

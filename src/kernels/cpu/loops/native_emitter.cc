@@ -187,17 +187,7 @@ void NativeEmitter::LoadElements(const Xmm& to, const Address& from, int width) 
       vmovdqu32(to, from);
     return;
   }
-  const Xmm masked = to | TailMask() | T_z;
-  switch (width) {
-    case 1:
-      return vmovdqu8(masked, from);
-    case 2:
-      return vmovdqu16(masked, from);
-    case 4:
-      return vmovdqu32(masked, from);
-    default:
-      return vmovdqu64(masked, from);
-  }
+  MoveMasked(to | TailMask() | T_z, from, width);
 }
 
 void NativeEmitter::StoreElements(const Address& to, const Xmm& from, int width) {
@@ -208,16 +198,20 @@ void NativeEmitter::StoreElements(const Address& to, const Xmm& from, int width)
       vmovdqu32(to, from);
     return;
   }
-  const Address masked = to | TailMask();
+  MoveMasked(to | TailMask(), from, width);
+}
+
+template <class To, class From>
+void NativeEmitter::MoveMasked(const To& to, const From& from, int width) {
   switch (width) {
     case 1:
-      return vmovdqu8(masked, from);
+      return vmovdqu8(to, from);
     case 2:
-      return vmovdqu16(masked, from);
+      return vmovdqu16(to, from);
     case 4:
-      return vmovdqu32(masked, from);
+      return vmovdqu32(to, from);
     default:
-      return vmovdqu64(masked, from);
+      return vmovdqu64(to, from);
   }
 }
 

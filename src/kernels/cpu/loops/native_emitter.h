@@ -1,6 +1,6 @@
 #pragma once
 // This file emits the code of one loop: it assigns the values of a loop program to vector and mask registers
-// and to slots on the stack. native_operations.cc emits the operations.
+// and to slots on the stack.
 
 #include <array>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu/elementwise/tile_ops.h"
+#include "kernels/cpu/loops/native_instructions.h"
 #include "kernels/cpu/loops/native_loop.h"
 #include "kernels/cpu/native/assembler.h"
 
@@ -31,8 +32,6 @@ class NativeEmitter : private Assembler {
   using Step = loops::LoopProgram::Step;
 
   struct Op;
-  // Emits an operation whose operands are in registers or, the last one, in memory.
-  using Simple = void (*)(Xbyak::CodeGenerator& to, const Xmm& out, const Xmm& a, const Operand& b);
   using Emitter = void (NativeEmitter::*)(const Op& op);
   struct Op {
     Value out;
@@ -41,7 +40,7 @@ class NativeEmitter : private Assembler {
     const loops::Operation* operation;
     // One of these: code in place, a function on vectors, or a function on tiles.
     Emitter emitter = nullptr;
-    Simple simple = nullptr;
+    native::Simple simple = nullptr;
     const void* function = nullptr;
     TileCall call = {};
   };
@@ -94,6 +93,9 @@ class NativeEmitter : private Assembler {
   void EndOperation(const Op& op);
   void LoadElements(const Xmm& to, const Address& from, int width);
   void StoreElements(const Address& to, const Xmm& from, int width);
+  // Moves elements of `width` bytes; one of the operands has a mask.
+  template <class To, class From>
+  void MoveMasked(const To& to, const From& from, int width);
   // Returns the index of the node that holds a value of the current part. Parts share scalars.
   Value IndexOf(Value value) const;
   Node& node(Value value) { return nodes_[IndexOf(value)]; }
@@ -102,10 +104,12 @@ class NativeEmitter : private Assembler {
   Address Constant(int width, uint64_t bits);
   Address OnesInBytes();
 
-  // --- native_operations.cc
+  // --- native_choice.cc
   bool Choose(Op& op);
   bool ChooseScalar(Op& op);
   bool ChooseConvert(Op& op);
+
+  // --- native_arithmetic.cc
   void EmitSimple(const Op& op);
   void EmitMask(const Op& op);
   void EmitCompare(const Op& op);
@@ -115,17 +119,23 @@ class NativeEmitter : private Assembler {
   void EmitSigns(const Op& op);
   void EmitIntegral(const Op& op);
   void EmitIsFinite(const Op& op);
+  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, Lane lane);
+  void DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed, bool is_remainder);
+  void DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool is_signed);
+
+  // --- native_conversion.cc
   void EmitRound(const Op& op);
-  void EmitExponential(const Op& op);
-  void ReduceExponent(const Xmm& x, const Xmm& square);
   void EmitBitsOfBF16(const Op& op);
   void EmitConvert(const Op& op);
   void EmitFloatToInteger(const Op& op);
   void EmitToPred(const Op& op);
   void EmitFromPred(const Op& op);
-  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, Lane lane);
   void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed);
   void RoundToBF16(const Xmm& value, bool keeps_nans);
+
+  // --- native_exponential.cc
+  void EmitExponential(const Op& op);
+  void ReduceExponent(const Xmm& x, const Xmm& square);
 
   const loops::LoopProgram& program_;
   const std::vector<NativeLoop::Input>& inputs_;

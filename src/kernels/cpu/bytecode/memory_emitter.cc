@@ -1,0 +1,214 @@
+#include "kernels/cpu/bytecode/memory_emitter.h"
+
+#include <cstring>
+
+#include "kernels/cpu/bytecode/native_functions.h"
+#include "kernels/cpu/bytecode/opcodes.h"
+
+namespace hlo::cpu {
+
+// --- Arguments.
+
+Xbyak::RegExp MemoryEmitter::ArgumentAddress(const MicroOp& op, const Effects& effects) {
+  if (!FitsS32(op.number) || op.b > (1 << 24)) is_unsupported_ = true;
+  const auto offset = static_cast<size_t>(op.number);
+  if (effects.in[0].bytes == 0) {
+    mov(rax, ptr[r12 + 8 * op.b]);
+    return rax + offset;
+  }
+  const Register address = Use(effects.in[0], Bank::kGeneral);
+  mov(rax, ptr[r12 + 8 * op.b]);
+  return rax + Long(address) + offset;
+}
+
+void MemoryEmitter::LoadAddress(int32_t argument, int64_t offset, FramePlace address) {
+  if (!FitsS32(offset) || argument > (1 << 24)) is_unsupported_ = true;
+  mov(rax, ptr[r12 + 8 * argument]);
+  if (address != StepCode::kNoAddress) add(rax, InFrame(address));
+  if (offset != 0) add(rax, static_cast<uint32_t>(offset));
+}
+
+void MemoryEmitter::EmitLoad(const MicroOp& op, const Effects& effects) {
+  if (effects.out.bytes == 0) return MoveMany(op, effects, true);
+  Flush(effects.reads[1]);
+  const Xbyak::RegExp from = ArgumentAddress(op, effects);
+  ReleaseDying(op, effects);
+  const Register out = Define(effects.out, PreferredBank(effects.out));
+  if (out.bank == Bank::kVector) {
+    op.c == 8 ? vmovsd(Vector(out), ptr[from]) : vmovss(Vector(out), ptr[from]);
+  } else if (op.c >= 4) {
+    mov(General(out, op.c), ptr[from]);
+  } else {
+    op.c == 1 ? movzx(Word(out), byte[from]) : movzx(Word(out), word[from]);
+  }
+}
+
+void MemoryEmitter::EmitStore(const MicroOp& op, const Effects& effects) {
+  const Piece& piece = effects.in[1];
+  if (piece.bytes == 0) return MoveMany(op, effects, false);
+  const Register value = Use(piece, IsCached(piece) ? BankOfCached(piece) : PreferredBank(piece));
+  const Xbyak::RegExp to = ArgumentAddress(op, effects);
+  ReleaseDying(op, effects);
+  BeforeWrite(effects.writes);
+  if (value.bank == Bank::kVector) {
+    op.c == 8 ? vmovsd(ptr[to], Vector(value)) : vmovss(ptr[to], Vector(value));
+  } else if (op.c >= 4) {
+    mov(ptr[to], General(value, op.c));
+  } else {
+    op.c == 1 ? mov(ptr[to], Long(value).cvt8()) : mov(ptr[to], Long(value).cvt16());
+  }
+  AfterWrite(effects.writes);
+}
+
+void MemoryEmitter::MoveMany(const MicroOp& op, const Effects& effects, bool loads) {
+  FlushOperands(effects);
+  BeforeWrite(effects.writes);
+  if (!effects.calls) {
+    LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : StepCode::kNoAddress);
+    const Xbyak::RegExp place = rbx + op.out;
+    loads ? CopyVector(place, rax, op.c) : CopyVector(rax, place, op.c);
+    return AfterWrite(effects.writes);
+  }
+  BeforeCall();
+  LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : StepCode::kNoAddress);
+  mov(loads ? rsi : rdi, rax);
+  lea(loads ? rdi : rsi, InFrame(op.out));
+  SetInteger(rdx, op.c);
+  CallFunction(&std::memcpy);
+  AfterCall();
+  AfterWrite(effects.writes);
+}
+
+// --- The frame.
+
+void MemoryEmitter::FlushOperands(const Effects& effects) {
+  for (const StepCode::Bytes& range : effects.reads) {
+    if (range.count > 0) Flush(range);
+  }
+  for (const Piece& piece : effects.in) {
+    if (piece.bytes > 0) Flush({piece.at, piece.bytes});
+  }
+}
+
+void MemoryEmitter::EmitInMemory(const MicroOp& op, const Effects& effects) {
+  FlushOperands(effects);
+  if (effects.writes.count > 0) BeforeWrite(effects.writes);
+  if (effects.calls) {
+    BeforeCall();
+    EmitCall(op);
+    AfterCall();
+  } else {
+    EmitInline(op);
+  }
+  if (effects.writes.count > 0) AfterWrite(effects.writes);
+  DefineResult(op, effects, effects.calls ? xmm15 : xmm14);
+}
+
+void MemoryEmitter::EmitInline(const MicroOp& op) {
+  switch (op.code) {
+    case kCopyBytes:
+      return CopyVector(rbx + op.out, rbx + op.a, op.number);
+    case kSplat4:
+      return SplatVector(op.out, op.a, 4 * op.number, 4);
+    case kSplat8:
+      return SplatVector(op.out, op.a, 8 * op.number, 8);
+    case kCall:
+      return EmitVector(op);
+    case kDot:
+      return EmitDot(StepCodeParts::Products(code_.code())[op.number].dot, op.out, op.a, op.b);
+    case kDotF32:
+    case kDotF64:
+      return EmitLine(op.code == kDotF32 ? ElementType::kF32 : ElementType::kF64, op.number, op.a, op.b);
+    default:
+      is_unsupported_ = true;
+  }
+}
+
+void MemoryEmitter::EmitCall(const MicroOp& op) {
+  switch (op.code) {
+    case kCopyBytes:
+    case kSplat4:
+    case kSplat8:
+      lea(rdi, InFrame(op.out));
+      lea(rsi, InFrame(op.a));
+      SetInteger(rdx, op.number);
+      if (op.code == kCopyBytes) return CallFunction(&std::memcpy);
+      return CallFunction(op.code == kSplat4 ? &native::Splat4 : &native::Splat8);
+    case kDotF32:
+    case kDotF64:
+      lea(rdi, InFrame(op.a));
+      lea(rsi, InFrame(op.b));
+      SetInteger(rdx, op.number);
+      if (op.code == kDotF32)
+        CallFunction(&native::DotF32);
+      else
+        CallFunction(&native::DotF64);
+      return vmovaps(xmm15, xmm0);
+    case kDot:
+      SetInteger(rdi, reinterpret_cast<int64_t>(&StepCodeParts::Products(code_.code())[op.number].dot));
+      lea(rsi, InFrame(op.a));
+      lea(rdx, InFrame(op.b));
+      lea(rcx, InFrame(op.out));
+      return CallFunction(&native::RunDot);
+    case kCall:
+      return CallOnFrame(op);
+    case kCallOnMemory:
+      return CallOnMemory(op);
+    case kAddress:
+    case kAddAddress:
+      return CallOnRange(op, &native::ClampedAddress);
+    default:
+      is_unsupported_ = true;
+  }
+}
+
+void MemoryEmitter::CallOnFrame(const MicroOp& op) {
+  const auto& [call, count, widths] = StepCodeParts::Tiles(code_.code())[op.number];
+  const FramePlace in[] = {op.a, op.b, op.c};
+  for (int k = 0; k < 3; ++k) {
+    lea(rax, InFrame(in[k]));
+    mov(ptr[rsp + 8 * k], rax);
+  }
+  lea(rsi, InFrame(op.out));
+  CallTile(call, count);
+}
+
+void MemoryEmitter::CallOnMemory(const MicroOp& op) {
+  const StepCode::MemoryCall& call = StepCodeParts::MemoryCalls(code_.code())[op.number];
+  const auto load = [&](const StepCode::MemoryPlace& place) {
+    place.argument < 0 ? mov(rax, rbx) : LoadAddress(place.argument, place.offset, place.address);
+  };
+  for (int k = 0; k < 3; ++k) {
+    load(call.in[k]);
+    mov(ptr[rsp + 8 * k], rax);
+  }
+  load(call.out);
+  mov(rsi, rax);
+  CallTile(call.call, call.count);
+}
+
+void MemoryEmitter::CallTile(const TileCall& call, int64_t count) {
+  SetInteger(rdi, count);
+  mov(rdx, rsp);
+  SetInteger(rcx, call.parameter);
+  CallFunction(call.function);
+}
+
+void MemoryEmitter::DefineResult(const MicroOp& op, const Effects& effects, const Xbyak::Xmm& number) {
+  switch (op.code) {
+    case kDotF32:
+    case kDotF64:
+      return vmovaps(Vector(Define(effects.out, Bank::kVector)), number);
+    case kAddress:
+      return mov(Long(Define(effects.out, Bank::kGeneral)), rax);
+    case kAddAddress: {
+      const Register base = Use(effects.in[1], Bank::kGeneral);
+      ReleaseDying(op, effects);
+      return lea(Long(Define(effects.out, Bank::kGeneral)), ptr[Long(base) + rax]);
+    }
+    default:
+      return;
+  }
+}
+
+}  // namespace hlo::cpu

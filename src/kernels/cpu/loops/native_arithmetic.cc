@@ -1,0 +1,350 @@
+// This file emits arithmetic, comparisons and selects of native loops. Results have the same bits as those of
+// tile_ops.h.
+
+#include <bit>
+
+#include "kernels/cpu/loops/native_emitter.h"
+#include "kernels/cpu/loops/native_instructions.h"
+
+namespace hlo::cpu {
+namespace {
+
+using native::IsFloatLane;
+using native::IsSignedLane;
+using native::kMaximum;
+using native::kMinimum;
+
+// The comparison predicates of integers and, ordered except for kNe, of floats.
+int IntegerPredicate(ComparisonDirection direction) {
+  constexpr int kPredicates[] = {0, 4, 5, 6, 2, 1};
+  return kPredicates[static_cast<int>(direction)];
+}
+int FloatPredicate(ComparisonDirection direction) {
+  constexpr int kPredicates[] = {0x00, 0x04, 0x1d, 0x1e, 0x12, 0x11};
+  return kPredicates[static_cast<int>(direction)];
+}
+static_assert(static_cast<int>(ComparisonDirection::kEq) == 0 &&
+              static_cast<int>(ComparisonDirection::kNe) == 1 &&
+              static_cast<int>(ComparisonDirection::kGe) == 2 &&
+              static_cast<int>(ComparisonDirection::kGt) == 3 &&
+              static_cast<int>(ComparisonDirection::kLe) == 4 &&
+              static_cast<int>(ComparisonDirection::kLt) == 5);
+
+}  // namespace
+
+void NativeEmitter::EmitSimple(const Op& op) {
+  const Xmm a = Use(op.in[0]);
+  const int last = op.operand_count - 1;
+  const Operand& b = Any(op.in[last]);
+  const bool rounds = op.operation->kind == loops::Operation::Kind::kRoundedScalar;
+  op.simple(*this, Define(op.out), a, b);
+  // The operands are exact in bf16, and so are the NaNs.
+  if (rounds) RoundToBF16(Register(node(op.out).reg, 4), true);
+}
+
+// Emits operations on predicates.
+void NativeEmitter::EmitMask(const Op& op) {
+  const Opmask a = UseMask(op.in[0]), b = op.operand_count > 1 ? UseMask(op.in[1]) : a;
+  const Opmask out = DefineMask(op.out);
+  if (op.operation->kind == loops::Operation::Kind::kCompare) {
+    switch (op.operation->direction) {
+      case ComparisonDirection::kEq:
+        return kxnorq(out, a, b);
+      case ComparisonDirection::kNe:
+        return kxorq(out, a, b);
+      case ComparisonDirection::kGt:
+        return kandnq(out, b, a);
+      case ComparisonDirection::kLt:
+        return kandnq(out, a, b);
+      case ComparisonDirection::kGe:
+        kandnq(out, a, b);
+        return knotq(out, out);
+      case ComparisonDirection::kLe:
+        kandnq(out, b, a);
+        return knotq(out, out);
+    }
+  }
+  switch (op.operation->opcode) {
+    case Opcode::kAdd:
+    case Opcode::kOr:
+    case Opcode::kMaximum:
+      return korq(out, a, b);
+    case Opcode::kXor:
+      return kxorq(out, a, b);
+    case Opcode::kNot:
+      return knotq(out, a);
+    default:
+      return kandq(out, a, b);
+  }
+}
+
+void NativeEmitter::EmitCompare(const Op& op) {
+  const Lane lane = program_.lane(op.in[0]);
+  Xmm a = Use(op.in[0]);
+  const Operand* b = nullptr;
+  int predicate = IntegerPredicate(op.operation->direction);
+  const bool is_total = IsFloatLane(lane) && op.operation->total_order;
+  if (is_total) {
+    // Flips the bits of negative numbers except the sign, to compare them as integers.
+    const Xmm second = Use(op.in[1]);
+    const int width = nodes_[op.in[0]].width;
+    const Xmm keys[] = {Temporary(0, width), Temporary(1, width)};
+    const Xmm from[] = {a, second};
+    for (int k = 0; k < 2; ++k) {
+      if (width == 4) {
+        vpsrad(keys[k], from[k], 31);
+        vpsrld(keys[k], keys[k], 1);
+      } else {
+        vpsraq(keys[k], from[k], 63);
+        vpsrlq(keys[k], keys[k], 1);
+      }
+      vpxord(keys[k], keys[k], from[k]);
+    }
+    const Opmask out = DefineMask(op.out);
+    return width == 4 ? vpcmpd(out, keys[0], keys[1], predicate) : vpcmpq(out, keys[0], keys[1], predicate);
+  }
+  b = &Any(op.in[1]);
+  const Opmask out = DefineMask(op.out);
+  switch (lane) {
+    case Lane::kF32:
+      return vcmpps(out, a, *b, FloatPredicate(op.operation->direction));
+    case Lane::kF64:
+      return vcmppd(out, a, *b, FloatPredicate(op.operation->direction));
+    case Lane::kS8:
+      return vpcmpb(out, a, *b, predicate);
+    case Lane::kS16:
+      return vpcmpw(out, a, *b, predicate);
+    case Lane::kS32:
+      return vpcmpd(out, a, *b, predicate);
+    case Lane::kS64:
+      return vpcmpq(out, a, *b, predicate);
+    case Lane::kU8:
+      return vpcmpub(out, a, *b, predicate);
+    case Lane::kU16:
+      return vpcmpuw(out, a, *b, predicate);
+    case Lane::kU32:
+      return vpcmpud(out, a, *b, predicate);
+    default:
+      return vpcmpuq(out, a, *b, predicate);
+  }
+}
+
+void NativeEmitter::EmitSelect(const Op& op) {
+  const Opmask mask = UseMask(op.in[0]);
+  if (program_.lane(op.out) == Lane::kPred) {
+    const Opmask a = UseMask(op.in[1]), b = UseMask(op.in[2]);
+    const Opmask out = DefineMask(op.out);
+    kandnq(k1, mask, b);
+    kandq(out, mask, a);
+    return korq(out, out, k1);
+  }
+  const Xmm b = Use(op.in[2]);
+  const Operand& a = Any(op.in[1]);
+  const Xmm out = Define(op.out) | mask;
+  switch (nodes_[op.out].width) {
+    case 1:
+      return vpblendmb(out, b, a);
+    case 2:
+      return vpblendmw(out, b, a);
+    case 4:
+      return vpblendmd(out, b, a);
+    default:
+      return vpblendmq(out, b, a);
+  }
+}
+
+// Emits maximum, minimum and clamp.
+void NativeEmitter::EmitExtreme(const Op& op) {
+  const Lane lane = program_.lane(op.out);
+  const bool clamps = op.operation->opcode == Opcode::kClamp;
+  const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
+  if (!clamps) return Extreme(Define(op.out), a, b, op.operation->opcode == Opcode::kMaximum, lane);
+  const Xmm high = Use(op.in[2]);
+  const Xmm out = Define(op.out), larger = Temporary(0, nodes_[op.out].width);
+  Extreme(larger, a, b, true, lane);
+  Extreme(out, larger, high, false, lane);
+}
+
+// Divides integers of up to 32 bits as floats of twice the width. The quotient of two integers that is no
+// integer is further from one than the rounding error. Conversions of quotients beyond the range give the
+// minimum, or all ones if unsigned, as does division by zero.
+void NativeEmitter::EmitDivide(const Op& op) {
+  const bool is_signed = IsSignedLane(program_.lane(op.out));
+  const bool is_remainder = op.operation->opcode == Opcode::kRemainder;
+  const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
+  const Xmm out = Define(op.out);
+  if (const int width = node(op.out).width; width < 4)
+    return DivideNarrow(out, a, b, width, is_signed, is_remainder);
+  DivideWords(out, a, b, is_signed);
+  if (is_signed) {
+    vptestnmd(k1, b, b);
+    vpternlogd(out | k1, out, out, 0xff);
+  }
+  if (!is_remainder) return;
+  vpmulld(out, out, b);
+  vpsubd(out, a, out);
+}
+
+// Divides integers of 8 or 16 bits as f32.
+void NativeEmitter::DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed,
+                                 bool is_remainder) {
+  const Xmm dividend = Temporary(0, 4), divisor = Temporary(1, 4);
+  Resize(dividend, 4, a, width, is_signed);
+  Resize(divisor, 4, b, width, is_signed);
+  vptestnmd(k1, divisor, divisor);
+  vcvtdq2ps(dividend, dividend);
+  vcvtdq2ps(divisor, divisor);
+  const Xmm& quotient = dividend;
+  vdivps(quotient, dividend, divisor);
+  vcvttps2dq(quotient, quotient);
+  vpternlogd(quotient | k1, quotient, quotient, 0xff);
+  if (is_remainder) {
+    Resize(divisor, 4, b, width, is_signed);
+    vpmulld(quotient, quotient, divisor);
+    Resize(divisor, 4, a, width, is_signed);
+    vpsubd(quotient, divisor, quotient);
+  }
+  Resize(out, width, quotient, 4, is_signed);
+}
+
+// Divides integers of 32 bits as f64, in two halves if one does not fit a register.
+void NativeEmitter::DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool is_signed) {
+  const auto widen = [&](const Xmm& to, const Xmm& from) {
+    is_signed ? vcvtdq2pd(to, from) : vcvtudq2pd(to, from);
+  };
+  const auto narrow = [&](const Xmm& to, const Xmm& from) {
+    is_signed ? vcvttpd2dq(to, from) : vcvttpd2udq(to, from);
+  };
+  if (lanes_ * 8 <= native::kRegisterBytes) {
+    const Xmm x = Temporary(0, 8), y = Temporary(1, 8);
+    widen(x, a);
+    widen(y, b);
+    vdivpd(x, x, y);
+    return narrow(out, x);
+  }
+  using Xbyak::Ymm;
+  using Xbyak::Zmm;
+  const Zmm x(Temporary(0, 4).getIdx()), y(Temporary(1, 4).getIdx());
+  const Ymm part(Temporary(2, 4).getIdx());
+  widen(x, Ymm(a.getIdx()));
+  widen(y, Ymm(b.getIdx()));
+  vdivpd(x, x, y);
+  narrow(Ymm(out.getIdx()), x);
+  vextracti64x4(part, Zmm(a.getIdx()), 1);
+  widen(x, part);
+  vextracti64x4(part, Zmm(b.getIdx()), 1);
+  widen(y, part);
+  vdivpd(x, x, y);
+  narrow(part, x);
+  vinserti64x4(Zmm(out.getIdx()), Zmm(out.getIdx()), part, 1);
+}
+
+// `out` differs from the operands.
+void NativeEmitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, Lane lane) {
+  if (!IsFloatLane(lane))
+    return (is_maximum ? kMaximum : kMinimum)[IsSignedLane(lane)][native::ColumnOf(lane)](*this, out, a, b);
+  // The instructions return their second operand for equal numbers and for NaNs.
+  if (lane == Lane::kF32) {
+    vcmpps(k1, a, b, 0);
+    vcmpps(k2, a, a, native::kUnordered);
+    is_maximum ? vmaxps(out, a, b) : vminps(out, a, b);
+    is_maximum ? vandps(out | k1, a, b) : vorps(out | k1, a, b);
+    vmovdqa32(out | k2, a);
+  } else {
+    vcmppd(k1, a, b, 0);
+    vcmppd(k2, a, a, native::kUnordered);
+    is_maximum ? vmaxpd(out, a, b) : vminpd(out, a, b);
+    is_maximum ? vandpd(out | k1, a, b) : vorpd(out | k1, a, b);
+    vmovdqa64(out | k2, a);
+  }
+}
+
+// Emits abs and sign of floats, sign of integers, negate and not.
+void NativeEmitter::EmitSigns(const Op& op) {
+  const Lane lane = program_.lane(op.out);
+  const Opcode opcode = op.operation->opcode;
+  const int width = nodes_[op.out].width;
+  const Xmm a = Use(op.in[0]);
+  const Xmm out = Define(op.out);
+  const Xmm zero = Temporary(0, width);
+  if (opcode == Opcode::kNot) return vpternlogd(out, a, a, 0x55);
+  if (!IsFloatLane(lane)) {
+    vpxord(zero, zero, zero);
+    if (opcode == Opcode::kNegate) {
+      switch (width) {
+        case 1:
+          return vpsubb(out, zero, a);
+        case 2:
+          return vpsubw(out, zero, a);
+        case 4:
+          return vpsubd(out, zero, a);
+        default:
+          return vpsubq(out, zero, a);
+      }
+    }
+    if (opcode == Opcode::kAbs) return vmovdqa32(out, a);
+    const Xmm one = Temporary(1, width);
+    vpternlogd(one, one, one, 0xff);
+    kMaximum[1][native::ColumnOf(lane)](*this, out, a, one);
+    width == 1   ? vpabsb(one, one)
+    : width == 2 ? vpabsw(one, one)
+    : width == 4 ? vpabsd(one, one)
+                 : vpabsq(one, one);
+    return kMinimum[1][native::ColumnOf(lane)](*this, out, out, one);
+  }
+  const bool wide = width == 8;
+  const uint64_t sign = wide ? uint64_t{1} << 63 : uint64_t{1} << 31;
+  const Address sign_bit = Constant(width, sign);
+  if (opcode == Opcode::kNegate) return wide ? vpxorq(out, a, sign_bit) : vpxord(out, a, sign_bit);
+  if (opcode == Opcode::kAbs) {
+    const Address rest = Constant(width, sign - 1);
+    return wide ? vpandq(out, a, rest) : vpandd(out, a, rest);
+  }
+  vpxord(zero, zero, zero);
+  vmovdqa32(out, a);
+  constexpr int kNotEqualOrdered = 0x0c;
+  if (wide) {
+    vcmppd(k1, a, zero, kNotEqualOrdered);
+    vpandq(out | k1, a, sign_bit);
+    vporq(out | k1, out, Constant(8, std::bit_cast<uint64_t>(1.0)));
+  } else {
+    vcmpps(k1, a, zero, kNotEqualOrdered);
+    vpandd(out | k1, a, sign_bit);
+    vpord(out | k1, out, Constant(4, std::bit_cast<uint32_t>(1.0f)));
+  }
+}
+
+// Emits roundings to integers.
+void NativeEmitter::EmitIntegral(const Op& op) {
+  const Opcode opcode = op.operation->opcode;
+  const bool wide = program_.lane(op.out) == Lane::kF64;
+  const Xmm a = Use(op.in[0]);
+  const Xmm out = Define(op.out);
+  if (opcode != Opcode::kRoundNearestAfz) {
+    const uint8_t mode = opcode == Opcode::kFloor ? 9 : opcode == Opcode::kCeil ? 10 : 8;
+    return wide ? vrndscalepd(out, a, mode) : vrndscaleps(out, a, mode);
+  }
+  // Truncates the sum with the largest number below one half, of the same sign.
+  if (wide) {
+    vpandq(out, a, Constant(8, uint64_t{1} << 63));
+    vporq(out, out, Constant(8, std::bit_cast<uint64_t>(0x1.fffffffffffffp-2)));
+    vaddpd(out, a, out);
+    vrndscalepd(out, out, 11);
+  } else {
+    vpandd(out, a, Constant(4, 0x80000000u));
+    vpord(out, out, Constant(4, std::bit_cast<uint32_t>(0x1.fffffep-2f)));
+    vaddps(out, a, out);
+    vrndscaleps(out, out, 11);
+  }
+}
+
+void NativeEmitter::EmitIsFinite(const Op& op) {
+  constexpr int kInfiniteOrNaN = 0x99;
+  const Xmm a = Use(op.in[0]);
+  const Opmask out = DefineMask(op.out);
+  program_.lane(op.in[0]) == Lane::kF64 ? vfpclasspd(out, a, kInfiniteOrNaN)
+                                        : vfpclassps(out, a, kInfiniteOrNaN);
+  knotq(out, out);
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,47 @@
+#pragma once
+// This file has properties of lanes and of vector instructions that several parts of NativeEmitter use.
+
+#include <bit>
+#include <cstdint>
+
+#include "kernels/cpu/elementwise/tile_ops.h"
+#include "kernels/cpu/native/assembler.h"
+
+namespace hlo::cpu::native {
+
+inline constexpr int kUnordered = 3, kOrdered = 7;  // Comparison predicates.
+inline constexpr int kRegisterBytes = 64;
+
+inline bool IsFloatLane(Lane lane) { return lane == Lane::kF32 || lane == Lane::kF64; }
+inline bool IsSignedLane(Lane lane) {
+  return lane == Lane::kS8 || lane == Lane::kS16 || lane == Lane::kS32 || lane == Lane::kS64;
+}
+
+// Emits an instruction whose last operand may be in memory.
+using Simple = void (*)(Xbyak::CodeGenerator& to, const Xbyak::Xmm& out, const Xbyak::Xmm& a,
+                        const Xbyak::Operand& b);
+#define HLO_THREE(name)                                                                             \
+  [](Xbyak::CodeGenerator& to, const Xbyak::Xmm& o, const Xbyak::Xmm& a, const Xbyak::Operand& b) { \
+    to.name(o, a, b);                                                                               \
+  }
+#define HLO_TWO(name)                                                                             \
+  [](Xbyak::CodeGenerator& to, const Xbyak::Xmm& o, const Xbyak::Xmm&, const Xbyak::Operand& a) { \
+    to.name(o, a);                                                                                \
+  }
+
+// Instructions for unsigned and signed integers of 8, 16, 32 and 64 bits.
+inline constexpr Simple kMaximum[2][4] = {
+    {HLO_THREE(vpmaxub), HLO_THREE(vpmaxuw), HLO_THREE(vpmaxud), HLO_THREE(vpmaxuq)},
+    {HLO_THREE(vpmaxsb), HLO_THREE(vpmaxsw), HLO_THREE(vpmaxsd), HLO_THREE(vpmaxsq)}};
+inline constexpr Simple kMinimum[2][4] = {
+    {HLO_THREE(vpminub), HLO_THREE(vpminuw), HLO_THREE(vpminud), HLO_THREE(vpminuq)},
+    {HLO_THREE(vpminsb), HLO_THREE(vpminsw), HLO_THREE(vpminsd), HLO_THREE(vpminsq)}};
+
+// Returns the column of a lane in tables of instructions: integers of 8, 16, 32 and 64 bits, f32 and f64.
+inline int ColumnOf(Lane lane) {
+  if (lane == Lane::kF32) return 4;
+  if (lane == Lane::kF64) return 5;
+  return std::countr_zero(static_cast<uint64_t>(LaneBytes(lane)));
+}
+
+}  // namespace hlo::cpu::native
