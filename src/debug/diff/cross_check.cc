@@ -118,7 +118,7 @@ class EngineComparison {
   std::vector<Literal> operands_;  // The operands of the step that differs first.
 };
 
-// Keeps the instruction alone as the part if it differs on the fast engine by itself.
+// Sets the part to the instruction alone if that also differs on the fast engine.
 absl::Status FindPart(const CheckedModule& module, const std::vector<Literal>& operands,
                       const CrossCheckOptions& options, CrossCheck& check) {
   const Instruction* instruction = check.first->instruction;

@@ -53,7 +53,7 @@ struct DiffResult {
   int64_t drifting = 0;  // The number of them that agree if they are computed from equal operands.
   std::vector<ComparedValue> results;  // The results that differ.
   std::optional<Divergence> first;
-  // How far the comparison has come.
+  // The progress of the comparison.
   bool has_results = false, is_complete = false;
   int64_t compared = 0;         // The number of aligned values whose values were compared.
   std::string first_differing;  // The path of the first of them that differs.

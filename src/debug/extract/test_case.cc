@@ -19,7 +19,7 @@ std::shared_ptr<Module> ParseText(const std::string& text, Diagnostics& diagnost
                {.infer_shape = InferMissingShape});
 }
 
-// Keeps what the root of a computation depends on, its parameters and side effects.
+// Removes the instructions of a computation on which neither its root nor a side effect depends.
 void DropUnused(Computation& computation) {
   absl::flat_hash_set<const Instruction*> used;
   std::vector<const Instruction*> work = {computation.root()};

@@ -64,7 +64,7 @@ absl::StatusOr<Literal> ApplyWide(const RuleContext& context, std::vector<Litera
 // value.
 void BoundSpecials(ShadowValue& leaf);
 
-// True for instructions that only move values, so they add no error, such as scatters that overwrite.
+// True for instructions that only move values and add no error, such as scatters that overwrite.
 bool MovesValues(const Instruction& instruction);
 
 }  // namespace hlo::debug

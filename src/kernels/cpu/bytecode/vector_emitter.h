@@ -27,7 +27,7 @@ class VectorEmitter : public FunctionEmitter {
   void EmitConstants();
 
  private:
-  // Emits f(offset, register size) for pieces of an array of scalars: up to `widest` bytes, or one scalar.
+  // Calls f(offset, size) for each piece of an array of scalars: up to `widest` bytes, or one scalar.
   template <class F>
   void Pieces(int64_t bytes, int32_t width, int32_t widest, F&& f);
   void LoadPiece(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size);
@@ -39,7 +39,7 @@ class VectorEmitter : public FunctionEmitter {
   void ComparePiece(const Comparison& comparison, FramePlace to, int32_t size);
   // Loads a float or double at byte `at` of the frame as a double.
   void LoadDouble(const Xbyak::Xmm& to, FramePlace at, bool is_double);
-  // Sums the products of xmm18 + k with the numbers at these places; the result is in xmm14.
+  // Sums the products of the numbers in xmm18 + k and at place_of(k); the result is in xmm14.
   template <class PlaceOf>
   void SumTerms(int64_t terms, bool is_double, PlaceOf&& place_of);
   void SelectPiece(FramePlace predicates, FramePlace on_true, FramePlace on_false, FramePlace to,

@@ -20,7 +20,7 @@ namespace hlo::cpu {
 
 class NativeLoop {
  public:
-  // How a load reads its elements through a pointer: contiguous ones, the same one at all positions, or an
+  // The elements that a load reads through a pointer: contiguous ones, the same one at all positions, or an
   // iota that starts with the element.
   enum class Form : uint8_t { kArray, kScalar, kCount };
   struct Input {

@@ -13,10 +13,11 @@ namespace hlo::cuda {
 
 // Returns the fold of a combiner that is one operation on its two operands.
 std::optional<CoreFold> CoreFoldOf(const loops::Reduction& reduction);
-// Returns how the initial value or a result of such a fold is stored; nullopt: not by these kernels.
+// Returns how the initial value or a result of such a fold is stored; nullopt if the kernels do not support
+// the type.
 std::optional<VmMemory> CoreScalarMemory(ElementType type);
 
-// The program that computes the values of a reduction of rows; they are its last result.
+// The program that computes the values of a reduction of rows, as its last result.
 struct CoreReduceBody {
   VmTemplate vm;
   CoreTemplate core;
