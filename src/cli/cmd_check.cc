@@ -96,6 +96,53 @@ bool Matches(const Case& one, const std::string& text) {
   return one.path.find(text) != std::string::npos || one.name.find(text) != std::string::npos;
 }
 
+CaseEvaluator EvaluatorOf(const CheckCommandOptions& options) {
+  const EvaluateFn evaluate = [&options](const CheckedModule& module, std::vector<Literal> arguments,
+                                         Host* host) {
+    EvaluateOptions evaluate_options = options.evaluate;
+    if (host != nullptr) evaluate_options.host = host;
+    return Run(options.engine, module, std::move(arguments), evaluate_options);
+  };
+  const EvaluateDevicesFn evaluate_devices =
+      [&options](const CheckedModule& module, std::vector<std::vector<Literal>> arguments,
+                 bool emulate_xla_cpu) -> absl::StatusOr<std::vector<Literal>> {
+    const EngineOptions& engine = options.engine;
+    HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine.engine, options.evaluate,
+                                                                 engine.device, engine.plan));
+    return executable.RunDevices(std::move(arguments), options.evaluate,
+                                 {.emulate_xla_cpu = emulate_xla_cpu, .ranks = LaunchedRanks()});
+  };
+  return {evaluate, evaluate_devices};
+}
+
+void Print(const CaseResult& result) {
+  const std::string place = result.line > 0 ? fmt::format(":{}", result.line) : "";
+  fmt::print("{}: {}{}: {}\n{}", hlo::Name(result.verdict), result.path, place, result.name,
+             result.report.empty() || result.report.ends_with('\n') ? result.report : result.report + "\n");
+}
+
+// Runs the cases until Ctrl-C, and prints those that did not pass.
+std::vector<CaseResult> RunCases(absl::Span<const Case> cases, const CheckCommandOptions& options) {
+  const CaseEvaluator evaluator = EvaluatorOf(options);
+  std::vector<CaseResult> results;
+  TerminalProgress progress;
+  for (const Case& one : cases) {
+    Report({.what = "checking " + one.path,
+            .done = static_cast<int64_t>(results.size()),
+            .total = static_cast<int64_t>(cases.size()),
+            .unit = "cases"});
+    CaseResult result = RunCase(one, evaluator, options.elided);
+    if (IsInterrupted()) break;
+    if ((options.verbose || result.verdict != Verdict::kPassed) && !options.json) {
+      progress.Erase();
+      Print(result);
+    }
+    results.push_back(std::move(result));
+  }
+  progress.End();
+  return results;
+}
+
 int RunCheck(const CheckCommandOptions& options) {
   if (options.max_memory > 0) SetMemoryLimit(static_cast<int64_t>(options.max_memory));
   if (!options.against.options.command.empty()) return RunCheckAgainst(options);
@@ -114,51 +161,14 @@ int RunCheck(const CheckCommandOptions& options) {
     const auto gpus = device::ListGpus();
     if (!gpus.ok()) return Fail(gpus.status());
   }
-  const EvaluateFn evaluate = [&](const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
-    EvaluateOptions evaluate_options = options.evaluate;
-    if (host != nullptr) evaluate_options.host = host;
-    return Run(options.engine, module, std::move(arguments), evaluate_options);
-  };
-  const EvaluateDevicesFn evaluate_devices =
-      [&](const CheckedModule& module, std::vector<std::vector<Literal>> arguments,
-          bool emulate_xla_cpu) -> absl::StatusOr<std::vector<Literal>> {
-    const EngineOptions& engine = options.engine;
-    HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine.engine, options.evaluate,
-                                                                 engine.device, engine.plan));
-    return executable.RunDevices(std::move(arguments), options.evaluate,
-                                 {.emulate_xla_cpu = emulate_xla_cpu, .ranks = LaunchedRanks()});
-  };
-  std::vector<CaseResult> results;
-  Exit worst = Exit::kOk;
-  TerminalProgress progress;
-  for (const Case& one : *cases) {
-    Report({.what = "checking " + one.path,
-            .done = static_cast<int64_t>(results.size()),
-            .total = static_cast<int64_t>(cases->size()),
-            .unit = "cases"});
-    CaseResult checked = RunCase(one, CaseEvaluator{evaluate, evaluate_devices}, options.elided);
-    if (IsInterrupted()) break;
-    results.push_back(std::move(checked));
-    const CaseResult& result = results.back();
-    worst = std::max(worst, ExitForCase(result, options.require_all));
-    const bool shown = options.verbose || result.verdict != Verdict::kPassed;
-    if (shown && !options.json) {
-      progress.Erase();
-      const std::string place = result.line > 0 ? fmt::format(":{}", result.line) : "";
-      fmt::print(
-          "{}: {}{}: {}\n{}", hlo::Name(result.verdict), result.path, place, result.name,
-          result.report.empty() || result.report.ends_with('\n') ? result.report : result.report + "\n");
-    }
-  }
-  progress.End();
-  if (options.json)
-    fmt::print("{}\n", ConformJson(results));
-  else
-    fmt::print("{}\n", ToString(Summarize(results)));
+  const std::vector<CaseResult> results = RunCases(*cases, options);
+  fmt::print("{}\n", options.json ? ConformJson(results) : ToString(Summarize(results)));
   if (!options.junit.empty()) {
     const absl::Status written = WriteOutput(options.junit, ConformJUnit(results));
     if (!written.ok()) return Fail(written);
   }
+  Exit worst = Exit::kOk;
+  for (const CaseResult& result : results) worst = std::max(worst, ExitForCase(result, options.require_all));
   return static_cast<int>(worst);
 }
 

@@ -106,6 +106,47 @@ void ExtractFile(const ExtractFlags& flags, const std::string& file, FileResult&
     result.Accept(WriteOutput(flags.output, *text), flags.output);
 }
 
+void AddPartFlags(CLI::App& command, ExtractFlags& flags) {
+  CLI::Option* instruction =
+      command
+          .add_option("--instruction", flags.instruction,
+                      "Extract this instruction and the instructions that it is computed from")
+          ->type_name("NAME");
+  command.add_option("--computation", flags.computation, "Extract this computation and those that it calls")
+      ->type_name("NAME")
+      ->excludes(instruction);
+  command
+      .add_option("--height", flags.extract.height,
+                  "Levels of operands to include above the instruction; operands above them become "
+                  "parameters. Default: all")
+      ->needs(instruction)
+      ->check(CLI::NonNegativeNumber);
+}
+
+void AddValueFlags(CLI::App& command, ExtractFlags& flags) {
+  command
+      .add_option("--record", flags.record,
+                  "Run the module, and store the values of the part's parameters: .npz, .safetensors, .json")
+      ->type_name("FILE");
+  command.add_flag("--constants", flags.constants,
+                   "Run the module, and replace the part's parameters by constants with their values");
+  command
+      .add_option("--execution", flags.execution,
+                  "Inside loops and called computations, record the values of this execution")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+// Reports flags that exclude each other, or that are missing.
+void CheckFlags(const ExtractFlags& flags) {
+  if (!flags.wants_part() && flags.resize.empty())
+    throw CLI::ValidationError("extract", "give --instruction NAME, --computation NAME or --resize FROM=TO");
+  if (flags.wants_values() && !flags.resize.empty())
+    throw CLI::ValidationError("--resize", "excludes --record and --constants");
+  if (!(flags.output + flags.record).empty() && flags.common.files.size() > 1)
+    throw CLI::ValidationError("--output", "takes a single input file");
+}
+
 }  // namespace
 
 void AddExtract(CLI::App& program, int& exit_status) {
@@ -116,35 +157,12 @@ void AddExtract(CLI::App& program, int& exit_status) {
                                              "instruction or a computation; or make its dimensions "
                                              "smaller");
   AddCommonFlags(*command, flags->common);
-  CLI::Option* instruction =
-      command
-          ->add_option("--instruction", flags->instruction,
-                       "Extract this instruction and the instructions that it is computed from")
-          ->type_name("NAME");
-  command->add_option("--computation", flags->computation, "Extract this computation and those that it calls")
-      ->type_name("NAME")
-      ->excludes(instruction);
-  command
-      ->add_option("--height", flags->extract.height,
-                   "Levels of operands to include above the instruction; operands above them become "
-                   "parameters. Default: all")
-      ->needs(instruction)
-      ->check(CLI::NonNegativeNumber);
+  AddPartFlags(*command, *flags);
   AddInputFlags(*command, flags->inputs);
   AddDevicesFlags(*command, flags->common, flags->devices);
   AddForDeviceFlag(*command, flags->devices);
   AddElidedFlag(*command, flags->common.elided);
-  command
-      ->add_option("--record", flags->record,
-                   "Run the module, and store the values of the part's parameters: .npz, .safetensors, .json")
-      ->type_name("FILE");
-  command->add_flag("--constants", flags->constants,
-                    "Run the module, and replace the part's parameters by constants with their values");
-  command
-      ->add_option("--execution", flags->execution,
-                   "Inside loops and called computations, record the values of this execution")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  AddValueFlags(*command, *flags);
   command
       ->add_option(
           "--resize", flags->resize,
@@ -162,13 +180,7 @@ void AddExtract(CLI::App& program, int& exit_status) {
       "  hlo-run extract m.hlo --computation body.7 --random 1 --execution 10 --constants\n"
       "  hlo-run extract train_step.hlo --resize 128=8,32=2 -o small.hlo");
   command->callback([flags, &exit_status] {
-    if (!flags->wants_part() && flags->resize.empty())
-      throw CLI::ValidationError("extract",
-                                 "give --instruction NAME, --computation NAME or --resize FROM=TO");
-    if (flags->wants_values() && !flags->resize.empty())
-      throw CLI::ValidationError("--resize", "excludes --record and --constants");
-    if (!(flags->output + flags->record).empty() && flags->common.files.size() > 1)
-      throw CLI::ValidationError("--output", "takes a single input file");
+    CheckFlags(*flags);
     flags->common.single_output = flags->output.empty() ? flags->record : flags->output;
     exit_status = ForEachFile(flags->common, [&](const std::string& file, FileResult& result) {
       ExtractFile(*flags, file, result);

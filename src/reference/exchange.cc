@@ -90,6 +90,27 @@ bool IsMember(const OpContext& context) {
   return groups == nullptr || groups->places[collectives.device()].group >= 0;
 }
 
+// Adds a value to the results of each member.
+absl::Status GiveAll(Literal value, std::vector<Values>& results) {
+  for (size_t j = 1; j < results.size(); ++j) {
+    HLO_ASSIGN_OR_RETURN(Literal copy, OwnCopy(value));
+    results[j].push_back(std::move(copy));
+  }
+  results[0].push_back(std::move(value));
+  return absl::OkStatus();
+}
+
+// Returns the dimensions of one of `count` equal parts.
+absl::StatusOr<Index> PartDims(const Shape& shape, int64_t dimension, int64_t count) {
+  if (shape.dim(dimension) % count != 0) {
+    return absl::FailedPreconditionError(
+        fmt::format("dimension {} of {} has no {} equal parts", dimension, ToString(shape), count));
+  }
+  Index sizes(shape.dims());
+  sizes[dimension] /= count;
+  return sizes;
+}
+
 absl::StatusOr<Values> Meet(OpContext& context, spmd::Collectives::Combine combine) {
   return context.caller.collectives()->Meet(context.instruction, Operands(context), combine);
 }
@@ -102,11 +123,7 @@ absl::StatusOr<Values> ReduceGroup(OpContext& context) {
     std::vector<Values> results(members.size());
     for (size_t k = 0; k < members[0].size(); ++k) {
       HLO_ASSIGN_OR_RETURN(Literal sum, FoldOperand(context, members, k));
-      for (size_t j = 1; j < members.size(); ++j) {
-        HLO_ASSIGN_OR_RETURN(Literal copy, OwnCopy(sum));
-        results[j].push_back(std::move(copy));
-      }
-      results[0].push_back(std::move(sum));
+      HLO_RETURN_IF_ERROR(GiveAll(std::move(sum), results));
     }
     return results;
   });
@@ -138,12 +155,7 @@ absl::StatusOr<Values> ReduceAndScatter(OpContext& context) {
     std::vector<Values> results(members.size());
     for (size_t k = 0; k < members[0].size(); ++k) {
       HLO_ASSIGN_OR_RETURN(const Literal sum, FoldOperand(context, members, k));
-      if (sum.dim(dimension) % count != 0) {
-        return absl::FailedPreconditionError(
-            fmt::format("dimension {} of {} has no {} equal parts", dimension, ToString(sum.shape()), count));
-      }
-      Index sizes(sum.dims());
-      sizes[dimension] /= count;
+      HLO_ASSIGN_OR_RETURN(const Index sizes, PartDims(sum.shape(), dimension, count));
       for (int64_t j = 0; j < count; ++j) {
         HLO_ASSIGN_OR_RETURN(Literal part, Literal::Create(Shape::Array(sum.type(), sizes)));
         CopyBox(sum, StartOf(sum.rank(), dimension, j * sizes[dimension]), part, Zeros(sum.rank()), sizes);
@@ -169,11 +181,7 @@ absl::StatusOr<Values> GatherGroup(OpContext& context) {
       for (int64_t j = 0; j < count; ++j)
         CopyBox(members[j][k], Zeros(first.rank()), gathered,
                 StartOf(first.rank(), dimension, j * sizes[dimension]), sizes);
-      for (size_t j = 1; j < members.size(); ++j) {
-        HLO_ASSIGN_OR_RETURN(Literal copy, OwnCopy(gathered));
-        results[j].push_back(std::move(copy));
-      }
-      results[0].push_back(std::move(gathered));
+      HLO_RETURN_IF_ERROR(GiveAll(std::move(gathered), results));
     }
     return results;
   });
@@ -201,12 +209,7 @@ absl::StatusOr<Values> ExchangeParts(OpContext& context) {
     }
     const int64_t d = dimensions[0];
     const Literal& first = members[0][0];
-    if (first.dim(d) % count != 0) {
-      return absl::FailedPreconditionError(
-          fmt::format("dimension {} of {} has no {} equal parts", d, ToString(first.shape()), count));
-    }
-    Index sizes(first.dims());
-    sizes[d] /= count;
+    HLO_ASSIGN_OR_RETURN(const Index sizes, PartDims(first.shape(), d, count));
     for (int64_t j = 0; j < count; ++j) {
       HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(Shape::Array(first.type(), first.dims())));
       for (int64_t i = 0; i < count; ++i)

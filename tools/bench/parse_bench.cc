@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 
+#include "base/arithmetic.h"
 #include "fmt/format.h"
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
@@ -37,7 +38,7 @@ void Uncounted(void* p) {
 void* operator new(size_t size) { return Counted(std::malloc(size)); }
 void* operator new(size_t size, std::align_val_t alignment) {
   const auto a = static_cast<size_t>(alignment);
-  return Counted(std::aligned_alloc(a, (size + a - 1) / a * a));
+  return Counted(std::aligned_alloc(a, hlo::RoundUp(size, a)));
 }
 void operator delete(void* p) noexcept { Uncounted(p); }
 void operator delete(void* p, size_t) noexcept { Uncounted(p); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/arithmetic.h"
 #include "fmt/format.h"
 #include "program.h"
 
@@ -24,7 +25,7 @@ Value Body::Slice(const Value& x, const Dims& starts, const Dims& limits, const 
   std::string ranges;
   for (size_t d = 0; d < starts.size(); ++d) {
     const int64_t stride = strides.empty() ? 1 : strides[d];
-    dims.push_back((limits[d] - starts[d] + stride - 1) / stride);
+    dims.push_back(CeilDiv(limits[d] - starts[d], stride));
     ranges += fmt::format("{}[{}:{}{}]", d > 0 ? ", " : "", starts[d], limits[d],
                           stride == 1 ? "" : fmt::format(":{}", stride));
   }

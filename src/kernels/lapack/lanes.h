@@ -28,7 +28,7 @@ inline constexpr int64_t kElements = cpu::kLanes<double> / kWords<T>;
 // Returns a leading dimension that aligns lines of n elements to 64 bytes. It is an odd number of cache
 // lines, because power-of-two strides cause cache conflicts.
 constexpr int64_t PaddedLength(int64_t n, int64_t element_bytes) {
-  return ((n * element_bytes + 63) / 64 | 1) * 64 / element_bytes;
+  return (CeilDiv(n * element_bytes, 64) | 1) * 64 / element_bytes;
 }
 template <class T>
 constexpr int64_t PaddedLength(int64_t n) {

@@ -19,11 +19,43 @@ IndexMap IndexMap::Identity(int64_t rank) {
 
 namespace {
 
+// Returns the map of the operand of a bitcast that moves no element.
+IndexMap BitcastMap(const Instruction& bitcast, const IndexMap& map, size_t loop_rank) {
+  const int64_t rank = bitcast.operand(0)->shape().rank();
+  IndexMap mapped{.offset = std::vector<int64_t>(rank, 0),
+                  .coefficients = std::vector(rank, std::vector<int64_t>(loop_rank, 0)),
+                  .edges = map.edges};
+  const Index from = *NonUnitDimsInMemoryOrder(bitcast.operand(0)->shape());
+  const Index to = *NonUnitDimsInMemoryOrder(bitcast.shape());
+  for (size_t i = 0; i < from.size(); ++i) {
+    mapped.offset[from[i]] = map.offset[to[i]];
+    mapped.coefficients[from[i]] = map.coefficients[to[i]];
+  }
+  return mapped;
+}
+
+// Returns the map of the operand of a reshape that adds or removes dimensions of size 1.
+IndexMap ReshapeMap(const Shape& operand, const Shape& result, const IndexMap& map, size_t loop_rank) {
+  IndexMap mapped{.offset = {}, .coefficients = {}, .edges = map.edges};
+  int64_t from = 0;
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    if (operand.dim(d) == 1) {
+      mapped.offset.push_back(0);
+      mapped.coefficients.emplace_back(loop_rank, 0);
+      continue;
+    }
+    while (result.dim(from) == 1) ++from;
+    mapped.offset.push_back(map.offset[from]);
+    mapped.coefficients.push_back(map.coefficients[from]);
+    ++from;
+  }
+  return mapped;
+}
+
 // Returns the map of the operand of a node with affine indexing, given the map of its result.
 IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, size_t loop_rank) {
   const Instruction& instruction = *node.instruction;
   const Shape& operand = OperandShape(graph, node, 0);
-  const Shape& result = ResultShape(graph, node);
   IndexMap mapped;
   mapped.edges = map.edges;
   auto take = [&](int64_t d) {
@@ -60,29 +92,10 @@ IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, s
       }
       break;
     }
-    case Opcode::kBitcast: {
-      mapped.offset.assign(operand.rank(), 0);
-      mapped.coefficients.assign(operand.rank(), std::vector<int64_t>(loop_rank, 0));
-      const Index from = *NonUnitDimsInMemoryOrder(instruction.operand(0)->shape());
-      const Index to = *NonUnitDimsInMemoryOrder(instruction.shape());
-      for (size_t i = 0; i < from.size(); ++i) {
-        mapped.offset[from[i]] = map.offset[to[i]];
-        mapped.coefficients[from[i]] = map.coefficients[to[i]];
-      }
-      break;
-    }
-    default: {  // A reshape that adds or removes dimensions of size 1.
-      int64_t from = 0;
-      for (int64_t d = 0; d < operand.rank(); ++d) {
-        if (operand.dim(d) == 1) {
-          mapped.offset.push_back(0);
-          mapped.coefficients.emplace_back(loop_rank, 0);
-          continue;
-        }
-        while (result.dim(from) == 1) ++from;
-        take(from++);
-      }
-    }
+    case Opcode::kBitcast:
+      return BitcastMap(instruction, map, loop_rank);
+    default:
+      return ReshapeMap(operand, ResultShape(graph, node), map, loop_rank);
   }
   return mapped;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "plan/analysis/associativity.h"
+#include "plan/analysis/reduce_dims.h"
 #include "plan/lower/loop_steps.h"
 #include "types/index.h"
 
@@ -27,27 +28,6 @@ int64_t PartCount(int64_t length) {
   return 1;
 }
 
-// The dimensions of a reduction's operands.
-struct ReduceDims {
-  std::vector<int64_t> kept, reduced;
-  int64_t kept_count = 1;
-  int64_t last = 0;            // The most minor dimension that is larger than 1.
-  bool minor_reduced = false;  // It is reduced, so that reduced elements are contiguous.
-  bool has_long_rows = false;  // Likewise, and a row is long enough for a loop of its own.
-
-  ReduceDims(const Shape& shape, IntList dimensions) {
-    const auto is_reduced = [&](int64_t d) { return Contains(dimensions, d); };
-    for (int64_t d = 0; d < shape.rank(); ++d) {
-      (is_reduced(d) ? reduced : kept).push_back(d);
-      if (!is_reduced(d)) kept_count *= shape.dim(d);
-    }
-    last = shape.rank() - 1;
-    while (last > 0 && shape.dim(last) == 1) --last;
-    minor_reduced = last >= 0 && is_reduced(last);
-    has_long_rows = minor_reduced && (shape.dim(last) >= 32 || kept_count < 256);
-  }
-};
-
 }  // namespace
 
 std::vector<loops::Reduction::Result> LoopSteps::ReductionResults(const Node& node) const {
@@ -65,7 +45,7 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   const Shape& shape = ShapeOf(node.operands[0]);
   const ReduceDims dims(shape, reduce.Get<attr::dimensions>());
   // The reduction runs by rows if the reduced elements are contiguous.
-  bool rows = code.grouping == loops::Grouping::kAny && (dims.has_long_rows || dims.kept_count == 1);
+  bool rows = code.grouping == loops::Grouping::kAny && dims.IsByRows();
   int64_t parts = 1;
   const ValueSet values_in =
       code.grouping != loops::Grouping::kNone || IsAssociative(reduce, code, ValueSet::kAll)

@@ -9,6 +9,7 @@
 #include "hlo_run/builder.h"
 #include "ir/result_shapes.h"
 #include "ir/single_terms.h"
+#include "plan/analysis/reduce_dims.h"
 #include "plan/codegen/operations.h"
 #include "plan/rewrite/replacement.h"
 #include "types/index.h"
@@ -93,18 +94,11 @@ std::optional<CheckedModule> ReplaceSingleElements(const Instruction& reduce) {
 
 namespace {
 
-// True for a sum in f32 whose terms are contiguous. Such sums are rounded once, unless there are many of
-// them.
+// True for a sum in f32 that is rounded once.
 bool IsRowSum(const Instruction& reduce) {
-  constexpr int64_t kMany = 256;
   const Instruction& root = *reduce.Get<attr::to_apply>()->root();
-  if (!reduce.shape().IsArray(ElementType::kF32) || root.opcode() != Opcode::kAdd || !IsReassociable(root))
-    return false;
-  const Shape& elements = reduce.operand(0)->shape();
-  int64_t last = elements.rank() - 1;
-  while (last > 0 && elements.dim(last) == 1) --last;
-  const int64_t results = *reduce.shape().ElementCount();
-  return results == 1 || (results < kMany && Contains(reduce.Get<attr::dimensions>(), last));
+  return reduce.shape().IsArray(ElementType::kF32) && root.opcode() == Opcode::kAdd && IsReassociable(root) &&
+         ReduceDims(reduce.operand(0)->shape(), reduce.Get<attr::dimensions>()).IsByRows();
 }
 
 }  // namespace

@@ -175,6 +175,14 @@ class Flattener {
            *DenseByteCount(value.shape) <= kMaxBytes;
   }
 
+  // Inlines the replacement of an instruction, if there is one and the pass may change it.
+  absl::StatusOr<std::optional<Leaves>> Inline(std::string_view pass, const Instruction& instruction,
+                                               std::optional<CheckedModule> replacement,
+                                               const std::vector<Leaves>& operands, Block* block) {
+    if (!replacement.has_value() || !changes_.Allow(pass, instruction.name())) return std::nullopt;
+    return InlineReplacement(*std::move(replacement), operands, block);
+  }
+
   // Rewrites products, reductions and batch norms in the same way.
   absl::StatusOr<std::optional<Leaves>> RewriteContraction(const Instruction& instruction,
                                                            const std::vector<Leaves>& operands,
@@ -182,65 +190,62 @@ class Flattener {
     if (HasDynamic(Concatenated(operands))) return std::nullopt;
     switch (instruction.opcode()) {
       case Opcode::kReduce:
-        if (std::optional<CheckedModule> elements = ReplaceSingleElements(instruction)) {
-          const auto count = static_cast<std::ptrdiff_t>(operands.size() / 2);
-          return InlineReplacement(*std::move(elements), {operands.begin(), operands.begin() + count}, block);
-        }
-        if (!options_.rewrite_degenerate_contractions) break;
-        if (std::vector<CheckedModule> terms = ReplaceSmallReduce(instruction);
-            !terms.empty() && changes_.Allow("degenerate_contractions", instruction.name())) {
-          Leaves result = operands[1];
-          for (CheckedModule& term : terms) {
-            HLO_ASSIGN_OR_RETURN(Leaves element, InlineReplacement(std::move(term), {operands[0]}, block));
-            // Only the last node has the name.
-            if (Node* node = graph_.values[result[0]].node; result != operands[1] && node != nullptr)
-              node->shown = nullptr;
-            HLO_ASSIGN_OR_RETURN(result, Map(instruction, {result, element}, block));
-          }
-          if (SameDimensions(graph_.values[result[0]].shape, instruction.shape())) return result;
-        }
-        if (options_.rewrite_narrow_reductions && MayBeStored(operands[0][0])) {
-          if (std::optional<CheckedModule> reduction = ReplaceNarrowReduce(instruction);
-              reduction.has_value() && changes_.Allow("degenerate_contractions", instruction.name()))
-            return InlineReplacement(*std::move(reduction), operands, block);
-        }
-        break;
+        return RewriteReduce(instruction, operands, block);
       case Opcode::kReduceWindow:
-        if (!options_.rewrite_degenerate_contractions) break;
-        if (std::optional<CheckedModule> reduction = ReplaceTiledWindows(instruction);
-            reduction.has_value() && changes_.Allow("degenerate_contractions", instruction.name()))
-          return InlineReplacement(*std::move(reduction), operands, block);
-        break;
+        if (!options_.rewrite_degenerate_contractions) return std::nullopt;
+        return Inline("degenerate_contractions", instruction, ReplaceTiledWindows(instruction), operands,
+                      block);
       case Opcode::kDot:
-        if (std::optional<CheckedModule> product = ReplaceSingleProduct(instruction))
-          return InlineReplacement(*std::move(product), operands, block);
-        if (options_.rewrite_degenerate_contractions) {
-          if (std::optional<CheckedModule> product = ReplaceThinDot(instruction);
-              product.has_value() && changes_.Allow("degenerate_contractions", instruction.name()))
-            return InlineReplacement(*std::move(product), operands, block);
-        }
-        return Product(instruction, Concatenated(operands), block);
+        return RewriteDot(instruction, operands, block);
       case Opcode::kConvolution:
       case Opcode::kRaggedDot:
         return Product(instruction, Concatenated(operands), block);
       case Opcode::kScaledDot:
-        if (!options_.expand_scaled_dots) break;
-        if (std::optional<CheckedModule> product = ExpandScaledDot(instruction);
-            product.has_value() && changes_.Allow("scaled_dot", instruction.name()))
-          return InlineReplacement(*std::move(product), operands, block);
-        break;
+        if (!options_.expand_scaled_dots) return std::nullopt;
+        return Inline("scaled_dot", instruction, ExpandScaledDot(instruction), operands, block);
       case Opcode::kBatchNormGrad:
       case Opcode::kBatchNormInference:
       case Opcode::kBatchNormTraining:
-        if (!options_.expand_batch_norms) break;
-        if (std::optional<CheckedModule> replacement = ExpandBatchNorm(instruction);
-            replacement.has_value() && changes_.Allow("batch_norm", instruction.name()))
-          return InlineReplacement(*std::move(replacement), operands, block);
-        break;
+        if (!options_.expand_batch_norms) return std::nullopt;
+        return Inline("batch_norm", instruction, ExpandBatchNorm(instruction), operands, block);
       default:
-        break;
+        return std::nullopt;
     }
-    return std::nullopt;
+  }
+
+  absl::StatusOr<std::optional<Leaves>> RewriteReduce(const Instruction& reduce,
+                                                      const std::vector<Leaves>& operands, Block* block) {
+    if (std::optional<CheckedModule> elements = ReplaceSingleElements(reduce)) {
+      const auto count = static_cast<std::ptrdiff_t>(operands.size() / 2);
+      return InlineReplacement(*std::move(elements), {operands.begin(), operands.begin() + count}, block);
+    }
+    if (!options_.rewrite_degenerate_contractions) return std::nullopt;
+    if (std::vector<CheckedModule> terms = ReplaceSmallReduce(reduce);
+        !terms.empty() && changes_.Allow("degenerate_contractions", reduce.name())) {
+      Leaves result = operands[1];
+      for (CheckedModule& term : terms) {
+        HLO_ASSIGN_OR_RETURN(Leaves element, InlineReplacement(std::move(term), {operands[0]}, block));
+        // Only the last node has the name.
+        if (Node* node = graph_.values[result[0]].node; result != operands[1] && node != nullptr)
+          node->shown = nullptr;
+        HLO_ASSIGN_OR_RETURN(result, Map(reduce, {result, element}, block));
+      }
+      if (SameDimensions(graph_.values[result[0]].shape, reduce.shape())) return result;
+    }
+    if (!options_.rewrite_narrow_reductions || !MayBeStored(operands[0][0])) return std::nullopt;
+    return Inline("degenerate_contractions", reduce, ReplaceNarrowReduce(reduce), operands, block);
+  }
+
+  absl::StatusOr<std::optional<Leaves>> RewriteDot(const Instruction& dot,
+                                                   const std::vector<Leaves>& operands, Block* block) {
+    if (std::optional<CheckedModule> product = ReplaceSingleProduct(dot))
+      return InlineReplacement(*std::move(product), operands, block);
+    if (options_.rewrite_degenerate_contractions) {
+      HLO_ASSIGN_OR_RETURN(std::optional<Leaves> result,
+                           Inline("degenerate_contractions", dot, ReplaceThinDot(dot), operands, block));
+      if (result.has_value()) return result;
+    }
+    return Product(dot, Concatenated(operands), block);
   }
 
   absl::StatusOr<Leaves> AddInstruction(const Instruction& instruction, const std::vector<Leaves>& operands,

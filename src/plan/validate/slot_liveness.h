@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/arithmetic.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
@@ -13,7 +14,7 @@ namespace hlo::plan {
 class SlotSet {
  public:
   SlotSet() = default;
-  explicit SlotSet(size_t slots) : words_((slots + 63) / 64) {}
+  explicit SlotSet(size_t slots) : words_(CeilDiv(slots, 64)) {}
   void Add(Slot slot) { words_[slot / 64] |= uint64_t{1} << (slot % 64); }
   void Remove(Slot slot) { words_[slot / 64] &= ~(uint64_t{1} << (slot % 64)); }
   bool Contains(Slot slot) const { return (words_[slot / 64] >> (slot % 64) & 1) != 0; }

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 
 namespace hlo::bench {
@@ -48,7 +49,7 @@ inline float NormalAt(uint64_t seed, int64_t i) {
 template <class T, class Function>
 void Fill(T* out, int64_t count, Function function) {
   constexpr int64_t kChunk = 1 << 16;
-  ParallelFor((count + kChunk - 1) / kChunk, 3.0 * kChunk, [&](int64_t chunk) {
+  ParallelFor(CeilDiv(count, kChunk), 3.0 * kChunk, [&](int64_t chunk) {
     const int64_t end = std::min(count, (chunk + 1) * kChunk);
     for (int64_t i = chunk * kChunk; i < end; ++i) out[i] = function(i);
   });

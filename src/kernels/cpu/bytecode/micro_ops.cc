@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/arithmetic.h"
 #include "kernels/cpu/bytecode/decode.h"
 #include "kernels/cpu/bytecode/opcodes.h"
 
@@ -487,7 +488,7 @@ void MicroCode::StepBack(const MicroOp& op, const Effects& effects, Bits& live) 
 }
 
 void MicroCode::FindLiveness() {
-  const size_t words = (bounds_.size() + 63) / 64;
+  const size_t words = CeilDiv(bounds_.size(), 64);
   live_in_.assign(blocks_.size(), Bits(words));
   live_out_ = live_in_;
   std::vector<Effects> effects;

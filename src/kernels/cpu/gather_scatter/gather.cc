@@ -186,6 +186,34 @@ class RowCombiner {
   CachedVector<std::byte> lanes_;
 };
 
+// A window of a scatter: rows along its last dimensions of more than one element, and the dimensions of the
+// rows' starts.
+struct UpdateWindow {
+  Index outer_dims, outer_to, outer_from;
+  CopyDim row{1, 1, 1};
+
+  void AddDim(int64_t size, int64_t from_stride, int64_t to_stride) {
+    if (size == 1) return;
+    if (row.size > 1 && row.from_stride == size * from_stride && row.to_stride == size * to_stride) {
+      row = {row.size * size, from_stride, to_stride};
+      return;
+    }
+    if (row.size > 1) {
+      outer_dims.push_back(row.size);
+      outer_to.push_back(row.to_stride);
+      outer_from.push_back(row.from_stride);
+    }
+    row = {size, from_stride, to_stride};
+  }
+
+  // Combines a window of the updates at `from` with that of the operand at `to`.
+  void Run(RowCombiner& combiner, int64_t to, int64_t from) const {
+    Odometer to_row(outer_dims, outer_to, 0), from_row(outer_dims, outer_from, 0);
+    for (int64_t r = 0, rows = Product(outer_dims); r < rows; ++r, to_row.Next(), from_row.Next())
+      combiner.Run(row.size, to + to_row.place(), row.to_stride, from + from_row.place(), row.from_stride);
+  }
+};
+
 }  // namespace
 
 void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> operand_dims,
@@ -198,37 +226,25 @@ void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> op
   const Index window_dims = OtherDims(rank, dims.inserted_window_dims, dims.starts.operand_batching_dims);
   Index last_start(operand_dims);
   for (int64_t& last : last_start) --last;
-  // The window consists of rows along its last dimensions of more than one element.
-  Index outer_dims, outer_to, outer_from;
-  CopyDim row{1, 1, 1};
+  UpdateWindow window;
   for (size_t k = 0; k < window_dims.size(); ++k) {
     const int64_t d = window_dims[k], u = dims.update_window_dims[k], size = update_dims[u];
     last_start[d] -= size - 1;
-    if (size == 1) continue;
-    if (row.size > 1 && row.from_stride == size * from_strides[u] && row.to_stride == size * to_strides[d]) {
-      row = {row.size * size, from_strides[u], to_strides[d]};
-      continue;
-    }
-    if (row.size > 1) {
-      outer_dims.push_back(row.size);
-      outer_to.push_back(row.to_stride);
-      outer_from.push_back(row.from_stride);
-    }
-    row = {size, from_strides[u], to_strides[d]};
+    window.AddDim(size, from_strides[u], to_strides[d]);
   }
   const WindowStarts starts(indices, dims.starts, operand_dims, last_start, false);
   const Index position_strides = Pick(from_strides, OtherDims(update_rank, dims.update_window_dims));
-  const int64_t rows = Product(outer_dims);
-  const bool by_element = rows == 1 && row.size == 1 && elementwise.by_place != nullptr;
-  const bool by_row =
-      rows == 1 && row.to_stride == 1 && row.from_stride == 1 && elementwise.by_row != nullptr;
+  const CopyDim& row = window.row;
+  const bool is_row = window.outer_dims.empty();
+  const bool by_element = is_row && row.size == 1 && elementwise.by_place != nullptr;
+  const bool by_row = is_row && row.to_stride == 1 && row.from_stride == 1 && elementwise.by_row != nullptr;
   const std::optional<int64_t> limit = starts.IndexLimit();
   if (by_element && limit.has_value() && position_strides == RowMajorStrides(starts.dims())) {
     elementwise.by_index(starts.count(), arrays[0].result, *limit, static_cast<const int32_t*>(indices.data),
                          arrays[0].update);
     return;
   }
-  RowCombiner rows_of(arrays, combiner);
+  RowCombiner row_combiner(arrays, combiner);
   std::array<int64_t, kStartsAtOnce> at, update;
   for (int64_t begin = 0; begin < starts.count(); begin += kStartsAtOnce) {
     const int64_t n = std::min(kStartsAtOnce, starts.count() - begin);
@@ -243,10 +259,7 @@ void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> op
       continue;
     }
     for (int64_t i = 0; i < n; ++i) {
-      if (at[i] < 0) continue;
-      Odometer to(outer_dims, outer_to, 0), from(outer_dims, outer_from, 0);
-      for (int64_t r = 0; r < rows; ++r, to.Next(), from.Next())
-        rows_of.Run(row.size, at[i] + to.place(), row.to_stride, update[i] + from.place(), row.from_stride);
+      if (at[i] >= 0) window.Run(row_combiner, at[i], update[i]);
     }
   }
 }

@@ -26,7 +26,7 @@ struct MatrixView {
 };
 
 // Returns a leading dimension for rows of this length that avoids cache set conflicts.
-inline int64_t RowDistance(int64_t length) { return (length + 15) / 16 * 16 + 16; }
+inline int64_t RowDistance(int64_t length) { return RoundUp(length, 16) + 16; }
 
 // Sets out[i * out_ld + j] = sum over k of a[i * a_ld + k] * b(k, j) for 1 <= rows <= kMaxRows, in full
 // chunks. The padding between rows of out is clobbered. T is float, double, uint32_t or uint64_t.

@@ -100,7 +100,7 @@ class NativeEmitter : private Assembler {
   Value IndexOf(Value value) const;
   Node& node(Value value) { return nodes_[IndexOf(value)]; }
 
-  // Constants in memory; vectors of words are read by broadcasting operands.
+  // Return constants in memory. Those of 4 and 8 bytes are operands that the instruction broadcasts.
   Address Constant(int width, uint64_t bits);
   Address OnesInBytes();
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/arithmetic.h"
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/chains/chain_fold.h"
@@ -207,7 +208,7 @@ void ReduceRows(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count();
   const int64_t chunk = std::clamp(kept * reduced / 16, kReduceChunk, kLargestChunk);
   const int64_t per_chunk = std::max<int64_t>(1, chunk / reduced);
-  ParallelFor((kept + per_chunk - 1) / per_chunk, program.nanoseconds(), [&](int64_t chunk) {
+  ParallelFor(CeilDiv(kept, per_chunk), program.nanoseconds(), [&](int64_t chunk) {
     program.RunRows(arguments, chunk * per_chunk, std::min(kept, (chunk + 1) * per_chunk));
   });
 }
@@ -235,7 +236,7 @@ void ReduceParts(const ReduceProgram& program, void* const* arguments) {
 // Reduces a few long rows in parallel pieces of a fixed size.
 void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count();
-  const int64_t pieces = (reduced + kPiece - 1) / kPiece;
+  const int64_t pieces = CeilDiv(reduced, kPiece);
   Accumulators partial(program, kept * pieces);
   ParallelFor(kept * pieces, program.nanoseconds(), [&](int64_t i) {
     RowReducer reducer(program, arguments);
@@ -258,7 +259,7 @@ struct Strips {
     row = body.row();
     const bool wide = program.grouping != Grouping::kNone || body.inner_count() >= 8 * kLongest;
     length = std::min(row, wide ? kLongest : body.tile());
-    per_row = (row + length - 1) / length;
+    per_row = CeilDiv(row, length);
     count = body.inner_count() / row * per_row;
   }
   int64_t begin(int64_t i) const { return i / per_row * row + i % per_row * length; }
@@ -281,11 +282,11 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   // Long columns are split as well if the combiner is associative.
   constexpr int64_t kMaxPieces = 16;
   const int64_t rows_per_piece =
-      std::max({int64_t{64}, kPiece * 4 / strips.length, (reduced + kMaxPieces - 1) / kMaxPieces});
+      std::max({int64_t{64}, kPiece * 4 / strips.length, CeilDiv(reduced, kMaxPieces)});
   const int64_t pieces = program.grouping != Grouping::kNone && strips.count < 8
-                             ? std::max<int64_t>(1, (reduced + rows_per_piece - 1) / rows_per_piece)
+                             ? std::max<int64_t>(1, CeilDiv(reduced, rows_per_piece))
                              : 1;
-  const int64_t piece_rows = (reduced + pieces - 1) / pieces;
+  const int64_t piece_rows = CeilDiv(reduced, pieces);
   Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
   const StoredFolds folds = ColumnFolds(program);
   ParallelFor(strips.count * pieces, program.nanoseconds(), [&](int64_t i) {

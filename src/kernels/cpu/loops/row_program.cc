@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/memory/thread_memory.h"
 
 namespace hlo::cpu {
 namespace {
 
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+int64_t Aligned(int64_t bytes) { return RoundUp(bytes, 64); }
 
 }  // namespace
 
@@ -51,7 +52,7 @@ double RowProgram::nanoseconds() const {
 void RowProgram::Run(void* const* arguments) const {
   int64_t bytes = 0;
   for (const int64_t each : kept_bytes_) bytes += Aligned(each * block_);
-  ParallelFor((rows_ + block_ - 1) / block_, nanoseconds(), [&](int64_t number) {
+  ParallelFor(CeilDiv(rows_, block_), nanoseconds(), [&](int64_t number) {
     thread_local ThreadMemory memory;
     const int64_t begin = number * block_, end = std::min(rows_, begin + block_);
     absl::InlinedVector<void*, 16> all(arguments, arguments + argument_count_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::cpu {
@@ -29,7 +30,7 @@ class SmallCompiler {
     int64_t widest = 1;
     for (const LoopProgram::Step& step : program_.steps()) widest = std::max(widest, LaneBytes(step.lane));
     if (small_.count > TileLength(LargestTile(), widest * register_count_)) return std::nullopt;
-    register_bytes_ = (widest * small_.count + 15) / 16 * 16;
+    register_bytes_ = RoundUp(widest * small_.count, 16);
     if (!is_long_ && register_bytes_ * register_count_ > SmallProgram::kScratchBytes) return std::nullopt;
     for (size_t s = 0; s < program_.steps().size(); ++s) {
       if (!(program_.steps()[s].IsLoad() ? AddLoad(s) : AddOperation(s))) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "kernels/cpu/chains/chain_fold.h"
 #include "kernels/cpu/loops/tile_program.h"
 
@@ -161,7 +162,7 @@ bool TileProgram::CompileNative(Native& native) const {
     native.tile = std::max(tile_, largest);
     if (native.tile > period_) native.tile -= native.tile % period_;
   }
-  native.slot_bytes = (native.tile * widest + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
+  native.slot_bytes = RoundUp(native.tile * widest, kSlotAlignment);
   native.code = NativeLoop::Compile(source_, inputs, outputs);
   return native.code != nullptr;
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <limits>
 
+#include "base/arithmetic.h"
 #include "base/check.h"
 #include "types/index.h"
 
@@ -85,7 +86,7 @@ void TileProgram::AssignRegisters() {
   tile_ = TileLength(yields().empty() ? LargestTile() : kTile, widest * register_count_);
   // Tiles that begin at the same position of a row share periodic values.
   if (yields().empty() && tile_ > period_) tile_ -= tile_ % period_;
-  register_bytes_ = (tile_ * widest + 63) / 64 * 64;
+  register_bytes_ = RoundUp(tile_ * widest, 64);
 }
 
 TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias)

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/copy_array.h"
@@ -360,9 +361,9 @@ void TileProgram::Run(void* const* arguments) const {
   const int64_t rows = outer_count() * (inner_count() / row);
   const int64_t rows_per_outer = inner_count() / row;
   const int64_t chunk_size = std::max(tile_, kChunk - kChunk % tile_);
-  const int64_t pieces = (row + chunk_size - 1) / chunk_size;  // Pieces of a long row.
+  const int64_t pieces = CeilDiv(row, chunk_size);  // Pieces of a long row.
   const int64_t rows_per_chunk = std::max<int64_t>(1, chunk_size / row);
-  const int64_t row_chunks = (rows + rows_per_chunk - 1) / rows_per_chunk;
+  const int64_t row_chunks = CeilDiv(rows, rows_per_chunk);
   ParallelFor(row_chunks * pieces, nanoseconds, [&](int64_t chunk) {
     const int64_t first = chunk / pieces * rows_per_chunk, piece = chunk % pieces;
     Runner runner(*this, arguments);

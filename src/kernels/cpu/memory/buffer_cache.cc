@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "base/arithmetic.h"
 #include "base/check.h"
 
 namespace hlo::cpu {
@@ -68,7 +69,7 @@ void* AllocateBlock(size_t bytes) {
       return block;
     bytes = size_t{1} << size_class;
   }
-  void* block = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  void* block = std::aligned_alloc(64, RoundUp(bytes, 64));
   HLO_CHECK(block != nullptr);
   return block;
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/arithmetic.h"
 #include "base/check.h"
 
 namespace hlo::cpu {
@@ -15,7 +16,7 @@ class ThreadMemory {
   // Returns uninitialised memory, aligned to 64 bytes and valid until the next call.
   std::byte* Reserve(int64_t bytes) {
     if (size_ < bytes) {
-      size_ = (bytes + 4095) / 4096 * 4096;
+      size_ = RoundUp(bytes, 4096);
       memory_.reset(static_cast<std::byte*>(std::aligned_alloc(64, size_)));
       HLO_CHECK(memory_ != nullptr);
     }

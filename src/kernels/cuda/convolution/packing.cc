@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "device/align.h"
 #include "kernels/cuda/launch/launch.h"
 
@@ -14,7 +15,7 @@ using LaunchPacking = absl::Status (*)(const LaunchShape&, const Args&, device::
 // Appends the copy of an operand to an offset of the workspace.
 template <class Args>
 void AddPacking(LaunchPacking<Args> launch, const Args& args, bool is_input, int64_t offset, StepList* list) {
-  const LaunchShape shape{Dim3{(args.count + 255) / 256}, 256};
+  const LaunchShape shape{Dim3{CeilDiv(args.count, 256)}, 256};
   list->steps.push_back([=](const StepArrays& arrays) {
     Args now = args;
     now.from = is_input ? arrays.a : arrays.b;

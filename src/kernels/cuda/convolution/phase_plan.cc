@@ -74,6 +74,29 @@ std::optional<Gemm> GemmOfPhases(const ConvolutionTask& task, const ConvolutionL
   return gemm;
 }
 
+Im2colProblem ProblemOfPhases(const ConvolutionLayout& layout, const Plane& plane, const Phases& columns,
+                              const Phases& rows) {
+  Im2colProblem problem{.channels = layout.inputs,
+                        .images = layout.batch,
+                        .image_stride = layout.input_batch_stride,
+                        .other_output_stride = rows.taps * columns.taps * layout.inputs,
+                        .other_stride = 1};
+  problem.dims[0] = {.input = plane.columns.input,
+                     .input_stride = plane.columns.input_stride,
+                     .pixels = columns.parts[0].outputs,
+                     .origin = columns.origin,
+                     .taps = columns.taps,
+                     .other_stride = layout.inputs};
+  problem.dims[1] = {
+      .input = plane.rows.input,
+      .input_stride = layout.spatial.size() == 1 ? layout.input_batch_stride : plane.rows.input_stride,
+      .pixels = rows.parts[0].outputs,
+      .origin = rows.origin,
+      .taps = rows.taps,
+      .other_stride = columns.taps * layout.inputs};
+  return problem;
+}
+
 }  // namespace
 
 bool AddPhaseColumns(const ConvolutionTask& task, StepList* list) {
@@ -95,25 +118,7 @@ bool AddPhaseColumns(const ConvolutionTask& task, StepList* list) {
   const std::optional<Gemm> gemm = GemmOfPhases(task, layout, *plane, *columns, *rows);
   if (!gemm.has_value()) return false;
 
-  Im2colProblem problem{.channels = layout.inputs,
-                        .images = layout.batch,
-                        .image_stride = layout.input_batch_stride,
-                        .other_output_stride = rows->taps * columns->taps * layout.inputs,
-                        .other_stride = 1};
-  problem.dims[0] = {.input = plane->columns.input,
-                     .input_stride = plane->columns.input_stride,
-                     .pixels = columns->parts[0].outputs,
-                     .origin = columns->origin,
-                     .taps = columns->taps,
-                     .other_stride = layout.inputs};
-  problem.dims[1] = {
-      .input = plane->rows.input,
-      .input_stride = layout.spatial.size() == 1 ? layout.input_batch_stride : plane->rows.input_stride,
-      .pixels = rows->parts[0].outputs,
-      .origin = rows->origin,
-      .taps = rows->taps,
-      .other_stride = columns->taps * layout.inputs};
-
+  Im2colProblem problem = ProblemOfPhases(layout, *plane, *columns, *rows);
   StepList packed = *list;
   const Shape &input = task.convolution.operand(0)->shape(), &filter = task.convolution.operand(1)->shape();
   // Zeros of the packed filter meet the input, and padding meets the filter.

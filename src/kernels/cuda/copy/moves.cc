@@ -1,5 +1,6 @@
 #include "kernels/cuda/copy/moves.h"
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/copy/moves_body.h"
 #include "kernels/cuda/launch/launch.h"
 
@@ -16,7 +17,7 @@ absl::Status MoveInOneLaunch(absl::Span<const BufferMove> moves, device::Stream 
     if (move.byte_count == 0 || move.to == move.from) continue;
     const auto byte_count = static_cast<uint32_t>(move.byte_count);
     args.moves[args.count++] = {move.to, move.from, byte_count, staged};
-    staged += (byte_count + 15) / 16 * 16;
+    staged += RoundUp(byte_count, 16);
   }
   if (args.count == 0) return absl::OkStatus();
   return Launch<MovesKernel>({{1}, MovesKernel::kThreads, staged}, args, stream);

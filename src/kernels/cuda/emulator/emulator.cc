@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "base/arithmetic.h"
 #include "base/check.h"
 #include "fmt/format.h"
 
@@ -262,7 +263,7 @@ void Machine::PrepareResidents(size_t count) {
       resident.fibers.push_back(std::make_unique<Fiber>());
       MakeFiber(*resident.fibers.back(), resident, static_cast<uint32_t>(resident.fibers.size() - 1));
     }
-    const size_t bytes = (shared_bytes_ + kCanaryBytes + 1023) / 1024 * 1024;
+    const size_t bytes = RoundUp(shared_bytes_ + kCanaryBytes, 1024);
     resident.memory.reset(static_cast<std::byte*>(std::aligned_alloc(1024, bytes)));
     std::fill_n(resident.shared() + shared_bytes_, kCanaryBytes, kCanary);
   }

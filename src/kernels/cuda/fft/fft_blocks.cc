@@ -22,7 +22,7 @@ void SetLinesAndThreads(FftStep& step, const Factors& factors, bool is_double) {
   args.line_stride = padded(args.length - 1) + 1;
   const bool lines_first = args.load_lines_first || args.store_lines_first;
   // The padding offsets adjacent lines by a few banks to avoid bank conflicts.
-  if (lines_first) args.line_stride = (args.line_stride + 31) / 32 * 32 + (args.length < 32 ? 1 : 4);
+  if (lines_first) args.line_stride = RoundUp(args.line_stride, 32) + (args.length < 32 ? 1 : 4);
   const uint32_t line_threads = CeilDiv(args.length, factors.points_each);
   const uint32_t line_bytes = 2 * part_bytes * args.line_stride + sizeof(FftLine);
   uint32_t wanted = std::max(1u, kUsualThreads / line_threads);
@@ -40,7 +40,7 @@ void SetLinesAndThreads(FftStep& step, const Factors& factors, bool is_double) {
     needed = std::max(needed, CeilDiv(args.block_lines * (args.length / radix), count));
   }
   step.shape = {{CeilDiv(args.lines, args.block_lines)},
-                std::max(32u, (needed + 31) / 32 * 32),
+                std::max(32u, RoundUp(needed, 32)),
                 args.block_lines * line_bytes};
 }
 

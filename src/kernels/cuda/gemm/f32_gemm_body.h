@@ -47,6 +47,21 @@ struct F32Gemm {
     }
   }
 
+  static HLO_DEVICE void Clear(float (&sums)[kR][kC]) {
+    HLO_UNROLL
+    for (int r = 0; r < kR; ++r) {
+      HLO_UNROLL
+      for (int c = 0; c < kC; ++c) sums[r][c] = 0;
+    }
+  }
+  static HLO_DEVICE void MultiplyAdd(const Fragment& now, float (&sums)[kR][kC]) {
+    HLO_UNROLL
+    for (int r = 0; r < kR; ++r) {
+      HLO_UNROLL
+      for (int c = 0; c < kC; ++c) sums[r][c] = fmaf(now.a[r], now.b[c], sums[r][c]);
+    }
+  }
+
   static HLO_DEVICE void Store(const GemmArgs& args, const GemmBlock& block, uint32_t thread,
                                const float (&sums)[kR][kC]);
 };
@@ -75,11 +90,7 @@ HLO_DEVICE void F32Gemm<Tile, kAxes>::Run(Env& env, const GemmArgs& args) {
     env.commit();
   };
   float sums[kR][kC];
-  HLO_UNROLL
-  for (int r = 0; r < kR; ++r) {
-    HLO_UNROLL
-    for (int c = 0; c < kC; ++c) sums[r][c] = 0;
-  }
+  Clear(sums);
   HLO_ROLLED
   for (uint32_t t = 0; t < Tile::kStages - 1; ++t) start(t, t);
   env.template wait<1>();
@@ -103,12 +114,7 @@ HLO_DEVICE void F32Gemm<Tile, kAxes>::Run(Env& env, const GemmArgs& args) {
         env.sync();
         if (t + 1 < tiles) Read(stages + next * Tile::kStageFloats, env.thread(), 0, &ahead);
       }
-      const Fragment& now = fragments[k % 2];
-      HLO_UNROLL
-      for (int r = 0; r < kR; ++r) {
-        HLO_UNROLL
-        for (int c = 0; c < kC; ++c) sums[r][c] = fmaf(now.a[r], now.b[c], sums[r][c]);
-      }
+      MultiplyAdd(fragments[k % 2], sums);
     }
     stage = next;
   }

@@ -267,6 +267,39 @@ struct WgmmaGemm {
     }
   }
 
+  // Store kEach elements of a row at `place`, of which the last may be outside of the result.
+  static HLO_DEVICE void StoreEpilogue(const GemmArgs& args, const std::byte* from, int64_t place,
+                                       uint32_t j) {
+    const Gemm& p = args.gemm;
+    const bool is_whole = j + 8 <= p.n && place % 8 == 0 && IsAligned16(args.result);
+    EightFloats values;
+    HLO_UNROLL
+    for (uint32_t v = 0; v < 8; ++v) values.x[v] = reinterpret_cast<const float*>(from)[v];
+    if (is_whole) return StoreEightFinished(p.epilogue, args.result, place, values);
+    HLO_UNROLL
+    for (uint32_t v = 0; v < 8; ++v) {
+      if (j + v < p.n) StoreFinished(p.epilogue, args.result, place + v, values.x[v]);
+    }
+  }
+  template <Form kForm, uint32_t kEach>
+  static HLO_DEVICE void StoreUnchanged(const GemmArgs& args, const std::byte* from, std::byte* to,
+                                        uint32_t j) {
+    const Gemm& p = args.gemm;
+    if (j + kEach <= p.n && IsAligned16(to)) {
+      *reinterpret_cast<EightHalves*>(to) = *reinterpret_cast<const EightHalves*>(from);
+      return;
+    }
+    // Pairs are aligned to their size.
+    HLO_UNROLL
+    for (uint32_t v = 0; v < kEach; v += 2) {
+      if (j + v >= p.n) break;
+      if constexpr (kForm == Form::kHalves)
+        reinterpret_cast<uint32_t*>(to)[v / 2] = reinterpret_cast<const uint32_t*>(from)[v / 2];
+      else
+        reinterpret_cast<TwoWords*>(to)[v / 2] = reinterpret_cast<const TwoWords*>(from)[v / 2];
+    }
+  }
+
   template <Form kForm, uint32_t kPass, uint32_t kPitch>
   static HLO_DEVICE void StoreStaged(const TmaGemmArgs& wgmma, const GemmBlock& block,
                                      const std::byte* staging, uint32_t first_row, uint32_t first_column,
@@ -299,33 +332,10 @@ struct WgmmaGemm {
         continue;
       }
       if constexpr (kForm == Form::kEpilogue) {
-        const bool is_whole = j + kEach <= p.n && place % 8 == 0 && IsAligned16(args.result);
-        EightFloats values;
-        HLO_UNROLL
-        for (uint32_t v = 0; v < 8; ++v) values.x[v] = reinterpret_cast<const float*>(from)[v];
-        if (is_whole) {
-          StoreEightFinished(p.epilogue, args.result, place, values);
-          continue;
-        }
-        HLO_UNROLL
-        for (uint32_t v = 0; v < 8; ++v) {
-          if (j + v < p.n) StoreFinished(p.epilogue, args.result, place + v, values.x[v]);
-        }
+        StoreEpilogue(args, from, place, j);
       } else {
         std::byte* to = static_cast<std::byte*>(to_parts ? args.parts : args.result) + place * kBytes;
-        if (j + kEach <= p.n && IsAligned16(to)) {
-          *reinterpret_cast<EightHalves*>(to) = *reinterpret_cast<const EightHalves*>(from);
-          continue;
-        }
-        // Pairs are aligned to their size.
-        HLO_UNROLL
-        for (uint32_t v = 0; v < kEach; v += 2) {
-          if (j + v >= p.n) break;
-          if constexpr (kForm == Form::kHalves)
-            reinterpret_cast<uint32_t*>(to)[v / 2] = reinterpret_cast<const uint32_t*>(from)[v / 2];
-          else
-            reinterpret_cast<TwoWords*>(to)[v / 2] = reinterpret_cast<const TwoWords*>(from)[v / 2];
-        }
+        StoreUnchanged<kForm, kEach>(args, from, to, j);
       }
     }
   }

@@ -32,14 +32,14 @@ RandomBitsArgs ArgsOf(const Shape& bits, bool three_fry) {
   args.is_signed = IsSigned(bits.type());
   const bool in_pairs = args.byte_count == 8;
   if (!three_fry) {
-    args.blocks = in_pairs ? (args.count + 1) / 2 : (args.count + 3) / 4;
+    args.blocks = in_pairs ? CeilDiv(args.count, 2) : CeilDiv(args.count, 4);
   } else if (in_pairs || bits.rank() == 0) {
     args.blocks = args.count;
   } else {
     const size_t split = SplitDimension(bits.dims());
     args.size = static_cast<uint64_t>(bits.dims()[split]);
     args.inner = static_cast<uint64_t>(hlo::Product(bits.dims().subspan(split + 1)));
-    args.blocks = args.size == 0 ? 0 : args.count / args.size * ((args.size + 1) / 2);
+    args.blocks = args.size == 0 ? 0 : args.count / args.size * CeilDiv(args.size, 2);
   }
   return args;
 }
