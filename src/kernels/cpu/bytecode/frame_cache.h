@@ -59,7 +59,7 @@ class FrameCache : public Assembler {
   Register Use(const Piece& piece, Bank bank);
   // Returns true if the scalar is in a register.
   bool IsCached(const Piece& piece) const { return Find(piece) != nullptr; }
-  // Returns the registers of the bank that a cached scalar is in.
+  // Returns the bank of a cached scalar's register.
   Bank BankOfCached(const Piece& piece) const { return Find(piece)->reg.bank; }
   // The values of these operands are not used any more after the operation.
   void Release(const Piece& piece);
@@ -110,7 +110,7 @@ class FrameCache : public Assembler {
   // Forgets scalars of another position or size that overlap the piece; writes them if they are not covered.
   void DropOverlaps(const Piece& piece, bool overwrites);
 
-  std::vector<Entry> entries_;  // The least recently used first, but pinned ones.
+  std::vector<Entry> entries_;  // The least recently used first, except pinned ones.
   std::vector<Register> locked_;
   bool has_wide_vectors_ = false, has_failed_ = false;
   // A pinned result in the other bank's registers: its destination and source.

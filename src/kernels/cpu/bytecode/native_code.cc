@@ -52,7 +52,7 @@ class Compiler : public MemoryEmitter {
  private:
   using Block = MicroCode::Block;
 
-  // Returns true if the operation is one on an array that calls no function.
+  // True for operations on arrays that call no function.
   bool IsVector(const MicroOp& op) const {
     const Effects effects = code_.EffectsOf(op);
     const bool moves =
@@ -100,7 +100,7 @@ class Compiler : public MemoryEmitter {
     if (!has_ended) WriteLive();
     if (last != kJump && last != kJumpTo && last != kEnd) Transition(number, number + 1);
   }
-  // Writes values that later blocks read, but pinned ones.
+  // Writes the values that later blocks read, except pinned ones.
   void WriteLive() {
     EndBlock([&](const Piece& piece) { return code_.IsLiveOut(block_, piece); });
   }
@@ -123,7 +123,7 @@ class Compiler : public MemoryEmitter {
     }
   }
 
-  // Code out of line: a transition to a block, a poll, a fix of an index, or a function.
+  // Code out of line: a transition to a block, a poll, the clamping of an index, or a function.
   struct Stub {
     enum class Kind : uint8_t { kTransition, kPoll, kClamp, kFunction } kind;
     Xbyak::Label begin, end;
