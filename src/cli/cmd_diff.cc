@@ -376,10 +376,11 @@ void AddDiff(CLI::App& program, int& exit_status) {
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
   AddElidedFlag(*command, flags->common.elided);
-  command->add_flag(
-      "--replicas-agree", flags->replicas_agree,
-      "Run one module on its devices, and show where those that must hold equal results begin to "
-      "differ: all replicas, or partitions that hold copies (--shard), else all partitions");
+  command
+      ->add_flag("--replicas-agree", flags->replicas_agree,
+                 "Run one module on its devices, and show where those that must hold equal results begin to "
+                 "differ: all replicas, or partitions that hold copies (--shard), else all partitions")
+      ->each([&common = flags->common](const std::string&) { common.keeps_devices = true; });
   AddDevicesFlags(*command, flags->common, flags->devices);
   AddMatchFlag(*command, flags->devices);
   command->add_flag("--structural", flags->structural,

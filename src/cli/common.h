@@ -45,6 +45,8 @@ struct CommonOptions {
   // Commands that run modules on several devices set `runs_devices`; Load then sets the counts in the
   // module's header to those of the run (devices.h).
   bool runs_devices = false, shards = false;
+  // The devices of the header run even if no instruction depends on them, because their arguments may differ.
+  bool keeps_devices = false;
   std::optional<int64_t> replicas, partitions;
 };
 

@@ -65,6 +65,7 @@ void AddShardFlags(CLI::App& app, CommonOptions& options, DevicesFlags& flags, c
   app.add_option("--per-device", flags.per_device,
                  "Draw other random values for this parameter on each device; all for all parameters; "
                  "repeatable")
+      ->each([&options](const std::string&) { options.keeps_devices = true; })
       ->type_name("PARAM")
       ->expected(1)
       ->allow_extra_args(false)

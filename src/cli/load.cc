@@ -23,8 +23,14 @@ void AddDiagnostics(const Diagnostics& diagnostics, const SourceText& source, Fi
 
 // Sets the counts of replicas and partitions to those of the run.
 absl::Status SetGrid(const CommonOptions& options, Module& module) {
+  std::optional<int64_t> replicas = options.replicas, partitions = options.partitions;
+  if (options.keeps_devices && spmd::HasSeveralDevices(module)) {
+    const spmd::DeviceGrid header = spmd::GridOf(module);
+    if (!replicas.has_value()) replicas = header.replicas;
+    if (!partitions.has_value()) partitions = header.partitions;
+  }
   HLO_ASSIGN_OR_RETURN(const spmd::DeviceGrid grid,
-                       spmd::ChooseGrid(module, options.replicas, options.partitions, options.shards));
+                       spmd::ChooseGrid(module, replicas, partitions, options.shards));
   module.mutable_header().replica_count = grid.replicas;
   module.mutable_header().num_partitions = grid.partitions;
   return absl::OkStatus();

@@ -643,6 +643,21 @@ TEST_F(SeveralDevices, DiffFindsAMissingAllReduce) {
   EXPECT_EQ(json[0]["path"], (std::vector<std::string>{"batch", "grad.w", "new.w", "t"}));
 }
 
+TEST_F(SeveralDevices, DevicesOfAModuleWithoutCollectivesAreDistinguishedIfTheirArgumentsDiffer) {
+  const std::string file = Write("m.hlo", R"(HloModule m, replica_count=2
+ENTRY e {
+  w = f32[2] parameter(0)
+  batch = f32[2] parameter(1)
+  ROOT new.w = f32[2] subtract(w, batch)
+})");
+  EXPECT_EQ(Run(file + " --random 1").out.find("r1"), std::string::npos);
+  EXPECT_HAS(Run(file + " --random 1 --per-device batch").out, "r1");
+  const std::string inputs = " -i '{1,1}' -i '{1,2}' -i 'r1/batch={1,3}'";
+  const Outcome outcome = Run("diff --replicas-agree " + file + inputs);
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_HAS(outcome.out, "values that agree meet values that differ in %new.w");
+}
+
 TEST_F(SeveralDevices, DiffNamesTheFirstDifference) {
   const std::string file = Write("m.hlo", "HloModule m, replica_count=2\n" + std::string(kAddTwo) + R"(
 ENTRY e {
