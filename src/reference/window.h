@@ -20,9 +20,11 @@ struct Tap {
 
 class WindowTaps {
  public:
-  // `base_strides` and `window_strides` have one entry per window dimension.
+  // `base_strides` and `window_strides` have one entry per window dimension. `peeled` is the dimension whose
+  // last window elements come after all others (PeeledDimension), or -1.
   static absl::StatusOr<WindowTaps> Make(Window window, absl::Span<const int64_t> base_dims,
-                                         const Index& base_strides, const Index& window_strides) {
+                                         const Index& base_strides, const Index& window_strides,
+                                         int64_t peeled = -1) {
     for (size_t d = 0; d < window.size(); ++d) {
       const WindowDim& dim = window[d];
       const bool small = WithinReach(dim.padding_low) && WithinReach(dim.padding_high) &&
@@ -30,38 +32,52 @@ class WindowTaps {
                          WithinReach((dim.size - 1) * dim.window_dilation);
       if (!small) return absl::UnimplementedError("windows that reach over 2^60 positions are not evaluated");
     }
-    return WindowTaps(window, base_dims, base_strides, window_strides);
+    return WindowTaps(window, base_dims, base_strides, window_strides, peeled);
   }
 
-  // Returns the taps of the window at output position o, row-major over the window. Taps in padding or in
-  // holes of the base dilation are omitted:
+  // Returns the taps of the window at output position o, row-major over the window but for the peeled ones.
+  // Taps in padding or in holes of the base dilation are omitted:
   //   p[d] = o[d] * stride + w[d] * window_dilation - padding_low, a multiple of base_dilation;
   //   the base element is p / base_dilation.
   // If the window is reversed, the tap of position w has the window element size - 1 - w.
   absl::Span<const Tap> At(const Index& o) {
-    taps_.assign(1, Tap{0, 0});
-    for (size_t d = 0; d < window_.size(); ++d) {
-      line_.clear();
-      AppendLine(window_[d], base_dims_[d], o[d]);
-      next_.clear();
-      for (const Tap& outer : taps_) {
-        for (const Tap& tap : line_) {
-          next_.push_back(
-              {outer.base + tap.base * base_strides_[d], outer.window + tap.window * window_strides_[d]});
-        }
-      }
-      std::swap(taps_, next_);
-    }
+    taps_.clear();
+    AppendTaps(o, false);
+    if (peeled_ >= 0) AppendTaps(o, true);
     return taps_;
   }
 
  private:
   WindowTaps(Window window, absl::Span<const int64_t> base_dims, const Index& base_strides,
-             const Index& window_strides)
+             const Index& window_strides, int64_t peeled)
       : window_(window),
         base_dims_(base_dims),
         base_strides_(base_strides),
-        window_strides_(window_strides) {}
+        window_strides_(window_strides),
+        peeled_(peeled) {}
+
+  // Appends the peeled taps, or all others.
+  void AppendTaps(const Index& o, bool peeled) {
+    product_.assign(1, Tap{0, 0});
+    for (size_t d = 0; d < window_.size(); ++d) {
+      const WindowDim& dim = window_[d];
+      line_.clear();
+      AppendLine(dim, base_dims_[d], o[d]);
+      if (static_cast<int64_t>(d) == peeled_) {
+        const int64_t last = dim.reversed ? 0 : dim.size - 1;
+        std::erase_if(line_, [&](const Tap& tap) { return (tap.window == last) != peeled; });
+      }
+      next_.clear();
+      for (const Tap& outer : product_) {
+        for (const Tap& tap : line_) {
+          next_.push_back(
+              {outer.base + tap.base * base_strides_[d], outer.window + tap.window * window_strides_[d]});
+        }
+      }
+      std::swap(product_, next_);
+    }
+    taps_.insert(taps_.end(), product_.begin(), product_.end());
+  }
 
   // Appends the taps along one dimension. The loop steps through the window or the base, whichever has the
   // larger dilation; there are at most as many taps as base elements.
@@ -92,7 +108,8 @@ class WindowTaps {
 
   Window window_;
   Index base_dims_, base_strides_, window_strides_;
-  std::vector<Tap> taps_, next_, line_;
+  int64_t peeled_;
+  std::vector<Tap> taps_, product_, next_, line_;
 };
 
 }  // namespace hlo::reference

@@ -4,6 +4,7 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
+#include "ir/window_order.h"
 #include "reference/arrays.h"
 #include "reference/op.h"
 #include "reference/scalar_function.h"
@@ -14,8 +15,9 @@ namespace {
 
 constexpr int64_t kNanosecondsATap = 4;
 
-absl::StatusOr<WindowTaps> TapsOver(Window window, const Literal& base) {
-  return WindowTaps::Make(window, base.dims(), RowMajorStrides(base.dims()), Zeros(base.rank()));
+absl::StatusOr<WindowTaps> TapsOver(Window window, const Literal& base, const Index& result_dims) {
+  return WindowTaps::Make(window, base.dims(), RowMajorStrides(base.dims()), Zeros(base.rank()),
+                          PeeledDimension(window, base.dims(), result_dims));
 }
 
 absl::StatusOr<std::vector<Literal>> CreateEach(const Shape& shape) {
@@ -28,8 +30,8 @@ absl::StatusOr<std::vector<Literal>> CreateEach(const Shape& shape) {
 
 }  // namespace
 
-// acc = init; for each w over the window, row-major: acc = to_apply(acc, x[element under w]); result[o] =
-// acc. Padding and holes are skipped.
+// acc = init; for each w over the window, in the order of semantics 5.3: acc = to_apply(acc, x[element under
+// w]); result[o] = acc. Padding and holes are skipped.
 absl::StatusOr<Literal> ReduceWindow(OpContext& context) {
   const int64_t count = context.instruction.operand_count() / 2;
   const absl::Span<const Literal> inputs = context.operands.subspan(0, count),
@@ -40,7 +42,8 @@ absl::StatusOr<Literal> ReduceWindow(OpContext& context) {
   std::vector<WideScalar> initial(count), arguments(2 * count), accumulated(count);
   for (int64_t k = 0; k < count; ++k) initial[k] = LoadScalar(inits[k], 0);
 
-  HLO_ASSIGN_OR_RETURN(WindowTaps taps, TapsOver(context.instruction.Get<attr::window>(), inputs[0]));
+  HLO_ASSIGN_OR_RETURN(WindowTaps taps,
+                       TapsOver(context.instruction.Get<attr::window>(), inputs[0], results[0].dims()));
   Pace pace;
   int64_t place = 0;
   for (const Index& o : EachIndex(results[0].dims())) {
@@ -72,7 +75,8 @@ absl::StatusOr<Literal> SelectAndScatter(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal init, WithType(context.operands[2], result.type()));
   FillElements(ByteCount(result.type()), init.data(), result.mutable_data(), View::Dense(result.dims()));
 
-  HLO_ASSIGN_OR_RETURN(WindowTaps taps, TapsOver(context.instruction.Get<attr::window>(), operand));
+  HLO_ASSIGN_OR_RETURN(WindowTaps taps,
+                       TapsOver(context.instruction.Get<attr::window>(), operand, source.dims()));
   Pace pace;
   int64_t place = 0;
   for (const Index& o : EachIndex(source.dims())) {

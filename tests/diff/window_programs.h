@@ -22,6 +22,9 @@ inline constexpr WindowCase kFew[] = {
     {"5,3", "5,3", "size=1x1"},
     {"3", "9", "size=2 pad=4_3"},
     {"1300", "1298", "size=3"},
+    // Elements of the last and of another dimension come last.
+    {"6,9", "6,9", "size=3x2 pad=1_1x0_1"},
+    {"4,6,7", "4,6,3", "size=2x2x3 stride=1x1x2 pad=0_1x0_1x0_0"},
 };
 // Windows of many elements, computed as sliding windows.
 inline constexpr WindowCase kMany[] = {

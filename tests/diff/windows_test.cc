@@ -63,8 +63,9 @@ TYPED_TEST(SelectAndScatterTest, EveryDirection) {
            {std::tuple("2,9,11,5", "2,4,5,5", "size=1x3x3x1 stride=1x2x2x1"),
             std::tuple("3,2,8,8", "3,2,4,4", "size=1x1x2x2 stride=1x1x2x2"),
             std::tuple("8,9", "4,9", "size=3x3 stride=2x1 pad=1_0x1_1"),
-            std::tuple("11", "4", "size=3 stride=2 rhs_dilate=2"),
-            std::tuple("257", "257", "size=5 pad=2_2")})
+            std::tuple("11", "4", "size=3 stride=2 rhs_dilate=2"), std::tuple("257", "257", "size=5 pad=2_2"),
+            std::tuple("6,9", "6,9", "size=2x2 pad=0_1x0_1"),
+            std::tuple("3,6,9", "3,6,5", "size=1x3x2 stride=1x1x2 pad=0_0x1_1x0_1")})
         this->ExpectAgrees(text(operand, source, window), "select-and-scatter", {.specials = true});
     }
   }

@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
+#include "ir/window_order.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/elementwise/lane_array.h"
 #include "kernels/cpu/memory/buffer_cache.h"
@@ -148,12 +149,15 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
     bases.emplace_back(array.type, array.base, base_count);
     results.emplace_back(array.type, array.result, count);
   }
-  CachedVector<TapRun> taps;
+  const int64_t peeled = PeeledDimension(window, base_dims, result_dims),
+                last = static_cast<int64_t>(walk.outer.size());
+  // The taps of the last dimension that come first, and those that come after all others.
+  CachedVector<TapRun> taps, late;
   for (int64_t w = 0; w < walk.last.size; ++w) {
-    taps.push_back(RunOfTap(walk.last, walk.last_base, walk.last_result, w));
-    if (taps.back().count == 0) taps.pop_back();
+    const TapRun run = RunOfTap(walk.last, walk.last_base, walk.last_result, w);
+    if (run.count > 0) (peeled == last && w == walk.last.size - 1 ? late : taps).push_back(run);
   }
-  double taps_each = static_cast<double>(taps.size());
+  double taps_each = static_cast<double>(taps.size() + late.size());
   for (const WindowDim& dim : walk.outer) taps_each *= static_cast<double>(dim.size);
   const int64_t lines = Product(walk.outer_result), length = walk.part();
   const int64_t per_line = CeilDiv(walk.last_result, length), parts = lines * per_line;
@@ -165,10 +169,13 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
     Odometer o(walk.outer_result, zeros, c * chunk / per_line);
     for (int64_t p = c * chunk; p < std::min(parts, (c + 1) * chunk); ++p) {
       const int64_t begin = p % per_line * length, end = std::min(begin + length, walk.last_result);
-      PlacesUnder(walk.outer, walk.outer_base, walk.outer_strides, o.digits(), &under);
+      PlacesUnder(walk.outer, walk.outer_base, walk.outer_strides, o.digits(), peeled < last ? peeled : -1,
+                  &under);
       line.Begin(begin, end);
-      for (int64_t first : under) {
-        for (const TapRun& tap : taps) line.Combine(first, tap);
+      for (const auto* part : {&taps, &late}) {
+        for (int64_t first : under) {
+          for (const TapRun& tap : *part) line.Combine(first, tap);
+        }
       }
       const int64_t at = (p / per_line * walk.last_result + begin) * walk.run;
       for (size_t k = 0; k < results.size(); ++k) {

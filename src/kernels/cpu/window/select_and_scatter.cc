@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "ir/window_order.h"
 #include "kernels/cpu/elementwise/lane_array.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/memory/odometer.h"
@@ -16,6 +17,7 @@ struct Planes {
   int64_t count = 1, run = 1;
   Index operand_dims, source_dims, strides;  // Dimensions with a window; strides in the operand.
   Window window;
+  int64_t peeled = -1;
 };
 
 Planes Split(absl::Span<const int64_t> operand_dims, Window window, absl::Span<const int64_t> source_dims) {
@@ -26,6 +28,7 @@ Planes Split(absl::Span<const int64_t> operand_dims, Window window, absl::Span<c
   planes.window = window.subspan(first, last - first);
   planes.operand_dims = operand_dims.subspan(first, last - first);
   planes.source_dims = source_dims.subspan(first, last - first);
+  planes.peeled = PeeledDimension(planes.window, planes.operand_dims, planes.source_dims);
   planes.strides = RowMajorStrides(planes.operand_dims);
   for (int64_t& stride : planes.strides) stride *= planes.run;
   return planes;
@@ -38,7 +41,7 @@ void RunPlane(const Planes& planes, const T* operand, const T* source, T* result
   CachedVector<int64_t> taps;
   const Select select;
   for (int64_t i = 0; i < Product(planes.source_dims); ++i, o.Next(), source += planes.run) {
-    PlacesUnder(planes.window, planes.operand_dims, planes.strides, o.digits(), &taps);
+    PlacesUnder(planes.window, planes.operand_dims, planes.strides, o.digits(), planes.peeled, &taps);
     if (taps.empty()) continue;
     for (int64_t c = 0; c < planes.run; ++c) {
       int64_t chosen = taps[0];

@@ -39,7 +39,7 @@ inline TapRun RunOfTap(const WindowDim& dim, int64_t base_size, int64_t output_s
   return run;
 }
 
-// Calls visit(base) for the elements under the window at output o, ascending.
+// Calls visit(base, w) for the elements under the window at output o, ascending.
 template <class Visit>
 void EachTap(const WindowDim& dim, int64_t base_size, int64_t o, Visit&& visit) {
   const int64_t origin = o * dim.stride - dim.padding_low;
@@ -47,22 +47,35 @@ void EachTap(const WindowDim& dim, int64_t base_size, int64_t o, Visit&& visit) 
   for (; w < dim.size; ++w) {
     const int64_t position = origin + w * dim.window_dilation;
     if (position / dim.base_dilation >= base_size) return;
-    if (position % dim.base_dilation == 0) visit(position / dim.base_dilation);
+    if (position % dim.base_dilation == 0) visit(position / dim.base_dilation, w);
   }
 }
 
-// Collects the row-major offsets of the elements under a multi-dimensional window at output o.
-inline void PlacesUnder(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
-                        const Index& o, CachedVector<int64_t>* places) {
-  CachedVector<int64_t> next;
-  places->assign(1, 0);
+// Appends the row-major offsets of the elements under a multi-dimensional window at output o: of those at the
+// last index of dimension `peeled`, or of all others.
+inline void AppendPlaces(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
+                         const Index& o, int64_t peeled, bool is_last, CachedVector<int64_t>* places) {
+  CachedVector<int64_t> product, next;
+  product.assign(1, 0);
   for (size_t d = 0; d < window.size(); ++d) {
+    const bool is_peeled = static_cast<int64_t>(d) == peeled;
     next.clear();
-    for (int64_t place : *places)
-      EachTap(window[d], base_dims[d], o[d],
-              [&](int64_t base) { next.push_back(place + base * strides[d]); });
-    std::swap(*places, next);
+    for (int64_t place : product) {
+      EachTap(window[d], base_dims[d], o[d], [&](int64_t base, int64_t w) {
+        if (!is_peeled || (w == window[d].size - 1) == is_last) next.push_back(place + base * strides[d]);
+      });
+    }
+    std::swap(product, next);
   }
+  places->insert(places->end(), product.begin(), product.end());
+}
+// Collects the offsets of the elements under a window in the order of semantics 5.3. `peeled` is the
+// PeeledDimension.
+inline void PlacesUnder(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
+                        const Index& o, int64_t peeled, CachedVector<int64_t>* places) {
+  places->clear();
+  AppendPlaces(window, base_dims, strides, o, peeled, false, places);
+  if (peeled >= 0) AppendPlaces(window, base_dims, strides, o, peeled, true, places);
 }
 
 inline bool IsTrivial(const WindowDim& dim) {

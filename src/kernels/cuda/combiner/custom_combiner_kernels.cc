@@ -50,8 +50,8 @@ std::optional<CudaKernel> FindCustomReduceWindowKernel(const Instruction& reduce
                                                        const DeviceProperties& device) {
   const Shape& base = reduce_window.operand(0)->shape();
   const absl::Span<const int64_t> result_dims = ResultShapes(reduce_window)[0].dims();
-  const std::vector<WindowDim> window = Clipped(reduce_window.Get<attr::window>(), base.dims(), result_dims);
-  const std::optional<WideGeometry> geometry = MakeGeometryOf<WideGeometry>(result_dims, base.dims(), window);
+  const std::optional<WideGeometry> geometry =
+      MakeWindowsOf<WideGeometry>(result_dims, base.dims(), reduce_window.Get<attr::window>());
   if (!geometry.has_value()) return std::nullopt;
   return ReduceWindows(reduce_window, *geometry, combiner, device);
 }

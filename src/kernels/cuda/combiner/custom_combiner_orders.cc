@@ -128,7 +128,7 @@ std::optional<CudaKernel> FindCustomSelectAndScatterKernel(const Instruction& in
   const Shape &operand = instruction.operand(0)->shape(), &source = instruction.operand(1)->shape();
   const Window window = instruction.Get<attr::window>();
   const std::optional<WideGeometry> windows =
-                                        MakeGeometryOf<WideGeometry>(source.dims(), operand.dims(), window),
+                                        MakeWindowsOf<WideGeometry>(source.dims(), operand.dims(), window),
                                     covering =
                                         MakeGeometryOf<WideGeometry>(operand.dims(), source.dims(), window);
   if (!windows.has_value() || !covering.has_value() ||

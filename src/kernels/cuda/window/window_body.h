@@ -31,6 +31,8 @@ struct WindowsOf {
   // Runs of dimensions between and around the windowed ones.
   static constexpr int kMaxSlots = kMax, kMaxRuns = kMax + 1;
   uint32_t count = 0, slot_count = 0, run_count = 0;
+  // The elements from this index on in this slot come after all others; -1 if there are none.
+  int32_t peeled = -1, peeled_from = 0;
   WindowSlot slots[kMax];
   WindowRun runs[kMaxRuns];
 
@@ -72,33 +74,57 @@ HLO_DEVICE int32_t BaseAt(const WindowSlot& slot, const TapRange& taps, int32_t 
   return at % slot.holes == 0 ? at / slot.holes : -1;
 }
 
-// Calls visit(index in the other array) for the elements under the window of output i, in row-major order.
+// Calls visit(ranges) with the ranges of all elements in row-major order, or with those before the peeled
+// ones and then with the peeled ones.
+template <int kCount, class Geometry, class Visit>
+HLO_DEVICE void EachPart(const Geometry& g, TapRange (&taps)[kCount], Visit&& visit) {
+  const int32_t from = g.peeled_from;
+  TapRange whole = {};
+  for (int part = 0; part < (g.peeled < 0 ? 1 : 2); ++part) {
+    HLO_UNROLL
+    for (int k = 0; k < kCount; ++k) {
+      if (k != g.peeled) continue;
+      if (part == 0) {
+        whole = taps[k];
+        taps[k].end = whole.end < from ? whole.end : from;
+      } else {
+        taps[k] = {whole.origin, whole.begin > from ? whole.begin : from, whole.end};
+      }
+    }
+    visit(taps);
+  }
+}
+
+// Calls visit(index in the other array) for the elements under the window of output i, in the order of
+// semantics 5.3.
 template <class Visit>
 HLO_DEVICE void EachTap(const WindowGeometry& g, uint32_t i, Visit&& visit) {
   static_assert(kMaxWindows == 4);
-  TapRange taps[kMaxWindows];
+  TapRange all[kMaxWindows];
   HLO_UNROLL
   for (int k = 0; k < kMaxWindows; ++k)
-    taps[k] = k < static_cast<int>(g.slot_count) ? TapsOf(g.slots[k], g.Digit(k, i)) : TapRange{0, 0, 1};
+    all[k] = k < static_cast<int>(g.slot_count) ? TapsOf(g.slots[k], g.Digit(k, i)) : TapRange{0, 0, 1};
   const int32_t first = g.RunPlace(i);
-  for (int32_t a = taps[0].begin; a < taps[0].end; ++a) {
-    const int32_t at_a = BaseAt(g.slots[0], taps[0], a);
-    if (at_a < 0) continue;
-    for (int32_t b = taps[1].begin; b < taps[1].end; ++b) {
-      const int32_t at_b = BaseAt(g.slots[1], taps[1], b);
-      if (at_b < 0) continue;
-      for (int32_t c = taps[2].begin; c < taps[2].end; ++c) {
-        const int32_t at_c = BaseAt(g.slots[2], taps[2], c);
-        if (at_c < 0) continue;
-        const int32_t line = first + at_a * g.slots[0].other_stride + at_b * g.slots[1].other_stride +
-                             at_c * g.slots[2].other_stride;
-        for (int32_t d = taps[3].begin; d < taps[3].end; ++d) {
-          const int32_t at_d = BaseAt(g.slots[3], taps[3], d);
-          if (at_d >= 0) visit(line + at_d * g.slots[3].other_stride);
+  EachPart(g, all, [&](const TapRange(&taps)[kMaxWindows]) {
+    for (int32_t a = taps[0].begin; a < taps[0].end; ++a) {
+      const int32_t at_a = BaseAt(g.slots[0], taps[0], a);
+      if (at_a < 0) continue;
+      for (int32_t b = taps[1].begin; b < taps[1].end; ++b) {
+        const int32_t at_b = BaseAt(g.slots[1], taps[1], b);
+        if (at_b < 0) continue;
+        for (int32_t c = taps[2].begin; c < taps[2].end; ++c) {
+          const int32_t at_c = BaseAt(g.slots[2], taps[2], c);
+          if (at_c < 0) continue;
+          const int32_t line = first + at_a * g.slots[0].other_stride + at_b * g.slots[1].other_stride +
+                               at_c * g.slots[2].other_stride;
+          for (int32_t d = taps[3].begin; d < taps[3].end; ++d) {
+            const int32_t at_d = BaseAt(g.slots[3], taps[3], d);
+            if (at_d >= 0) visit(line + at_d * g.slots[3].other_stride);
+          }
         }
       }
     }
-  }
+  });
 }
 
 // Calls visit(digits) for digits[k] in [ranges[k].begin, ranges[k].end); the last one varies fastest.
@@ -123,14 +149,16 @@ HLO_DEVICE void EachTap(const WideGeometry& g, uint32_t i, Visit&& visit) {
   const auto count = static_cast<int>(g.slot_count);
   for (int k = 0; k < count; ++k) taps[k] = TapsOf(g.slots[k], g.Digit(k, i));
   const int32_t first = g.RunPlace(i);
-  EachDigits(taps, count, [&](const int32_t* w) {
-    int32_t place = first;
-    for (int k = 0; k < count; ++k) {
-      const int32_t at = BaseAt(g.slots[k], taps[k], w[k]);
-      if (at < 0) return;
-      place += at * g.slots[k].other_stride;
-    }
-    visit(place);
+  EachPart(g, taps, [&](const TapRange* ranges) {
+    EachDigits(ranges, count, [&](const int32_t* w) {
+      int32_t place = first;
+      for (int k = 0; k < count; ++k) {
+        const int32_t at = BaseAt(g.slots[k], ranges[k], w[k]);
+        if (at < 0) return;
+        place += at * g.slots[k].other_stride;
+      }
+      visit(place);
+    });
   });
 }
 

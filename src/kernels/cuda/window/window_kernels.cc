@@ -276,7 +276,8 @@ std::optional<CudaKernel> FindReduceWindowKernel(const Instruction& reduce_windo
   const bool stored_as_computed = type != ElementType::kF16 && type != ElementType::kBF16;
   if (windows > 1 && taps > kManyTaps && stored_as_computed)
     return SeparateKernel(base, result.dims(), window, *fold);
-  const std::optional<WindowGeometry> geometry = MakeGeometry(result.dims(), base.dims(), window);
+  const std::optional<WindowGeometry> geometry =
+      MakeWindowsOf<WindowGeometry>(result.dims(), base.dims(), reduce_window.Get<attr::window>());
   if (!geometry.has_value() || taps > kMaxDirectTaps) return std::nullopt;
   ReduceWindowArgs args{*geometry, nullptr, nullptr, nullptr, *fold, KindOf(type)};
   return CudaKernel{"reduce-window", 0,
@@ -301,7 +302,8 @@ std::optional<CudaKernel> FindSelectAndScatterKernel(const Instruction& instruct
     return std::nullopt;
   const std::optional<Order> select = FindOrder(*instruction.Get<attr::select>(), type);
   const std::optional<ReduceOp> scatter = MatchReduceOp(*instruction.Get<attr::scatter>(), type);
-  const std::optional<WindowGeometry> windows = MakeGeometry(source.dims(), operand.dims(), window),
+  const std::optional<WindowGeometry> windows = MakeWindowsOf<WindowGeometry>(source.dims(), operand.dims(),
+                                                                              window),
                                       covering = MakeGeometry(operand.dims(), source.dims(), window);
   if (!select.has_value() || !scatter.has_value() || !windows.has_value() || !covering.has_value())
     return std::nullopt;

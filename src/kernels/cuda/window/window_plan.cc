@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/window_order.h"
 #include "types/index.h"
 
 namespace hlo::cuda {
@@ -88,6 +89,27 @@ template std::optional<WindowGeometry> MakeGeometryOf<WindowGeometry>(absl::Span
                                                                       absl::Span<const int64_t>, Window);
 template std::optional<WideGeometry> MakeGeometryOf<WideGeometry>(absl::Span<const int64_t>,
                                                                   absl::Span<const int64_t>, Window);
+
+template <class Geometry>
+std::optional<Geometry> MakeWindowsOf(absl::Span<const int64_t> result_dims,
+                                      absl::Span<const int64_t> base_dims, Window window) {
+  const std::vector<WindowDim> clipped = Clipped(window, base_dims, result_dims);
+  std::optional<Geometry> geometry = MakeGeometryOf<Geometry>(result_dims, base_dims, clipped);
+  if (!geometry.has_value() || geometry->count == 0) return geometry;
+  const int64_t peeled = PeeledDimension(window, base_dims, result_dims);
+  if (peeled < 0 || HasNoWindow(clipped[peeled])) return geometry;
+  const WindowDim &whole = window[peeled], &dim = clipped[peeled];
+  geometry->peeled = static_cast<int32_t>(std::count_if(clipped.begin(), clipped.begin() + peeled,
+                                                        [](const WindowDim& d) { return !HasNoWindow(d); }));
+  const int64_t left_out = (whole.padding_low - dim.padding_low) / dim.window_dilation;
+  geometry->peeled_from = static_cast<int32_t>(std::min(whole.size - 1 - left_out, kFarthest));
+  return geometry;
+}
+
+template std::optional<WindowGeometry> MakeWindowsOf<WindowGeometry>(absl::Span<const int64_t>,
+                                                                     absl::Span<const int64_t>, Window);
+template std::optional<WideGeometry> MakeWindowsOf<WideGeometry>(absl::Span<const int64_t>,
+                                                                 absl::Span<const int64_t>, Window);
 
 int64_t MaxTaps(absl::Span<const int64_t> base_dims, Window window) {
   int64_t taps = 1;

@@ -28,6 +28,12 @@ inline std::optional<WindowGeometry> MakeGeometry(absl::Span<const int64_t> dims
   return MakeGeometryOf<WindowGeometry>(dims, other_dims, window);
 }
 
+// Does the same for the windows of the results over the base, which are visited in the order of
+// semantics 5.3.
+template <class Geometry>
+std::optional<Geometry> MakeWindowsOf(absl::Span<const int64_t> result_dims,
+                                      absl::Span<const int64_t> base_dims, Window window);
+
 // Returns the maximum number of base elements under one window.
 int64_t MaxTaps(absl::Span<const int64_t> base_dims, Window window);
 
