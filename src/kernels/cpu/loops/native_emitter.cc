@@ -11,6 +11,7 @@ using Xbyak::Zmm;
 
 constexpr int kMaxSlots = 512;
 constexpr int kSlotBytes = 64;
+constexpr int kMostOperands = 3;
 // Longer code is not interleaved, because it would not fit the cache of decoded instructions.
 constexpr int kMostInterleaved = 400;
 
@@ -92,7 +93,7 @@ void NativeEmitter::ChooseParts() {
   const int live = *std::max_element(vectors.begin(), vectors.end());
   const int live_masks = *std::max_element(masks.begin(), masks.end());
   const auto fits = [&](int parts) {
-    return live * parts <= kVectors - 3 && live_masks * parts <= kMasks - kFirstMask &&
+    return live * parts <= kVectors - kMostOperands && live_masks * parts <= kMasks - kFirstMask &&
            parts * static_cast<int>(ops_.size()) <= kMostInterleaved;
   };
   parts_ = has_calls_ ? 1 : fits(4) ? 4 : fits(2) ? 2 : 1;
@@ -105,9 +106,10 @@ void NativeEmitter::ChooseParts() {
   std::stable_sort(scalars.begin(), scalars.end(),
                    [&](Value a, Value b) { return nodes_[a].uses.size() > nodes_[b].uses.size(); });
   const auto pinned =
-      std::clamp<int64_t>(kVectors - live * parts_ - 2, 0, static_cast<int64_t>(scalars.size()));
+      std::clamp<int64_t>(kVectors - live * parts_ - kMostOperands, 0, static_cast<int64_t>(scalars.size()));
   for (int k = 0; k < pinned; ++k) {
     nodes_[scalars[k]].reg = kVectors - 1 - k;
+    nodes_[scalars[k]].is_pinned = true;
     vectors_[kVectors - 1 - k] = scalars[k];
   }
 }
@@ -147,9 +149,13 @@ int NativeEmitter::Allocate(std::vector<Value>& owners, int first) {
   for (int r = first; r < static_cast<int>(owners.size()); ++r) {
     if (owners[r] < 0) return r;
     const Node& owner = nodes_[owners[r]];
-    if ((locked >> r & 1) != 0) continue;
+    if ((locked >> r & 1) != 0 || owner.is_pinned) continue;
     const int next = NextUse(owner);
     if (next > furthest) best = r, furthest = next;
+  }
+  if (best < 0) {
+    has_failed_ = true;
+    return first;
   }
   Spill(owners[best]);
   return best;
@@ -421,7 +427,6 @@ void NativeEmitter::StoreOutput(size_t output) {
       StoreElements(Memory(pointer, node(value).width), from, node(value).width);
     }
   }
-  Release(value);
   locked_ = locked_masks_ = 0;
 }
 
@@ -553,12 +558,16 @@ void NativeEmitter::EmitBody(int parts, bool masked) {
       for (size_t k = 0; k < outputs_.size(); ++k) {
         if (outputs_[k].early && nodes_[outputs_[k].value].root == ops_[i].out) StoreOutput(k);
       }
+      Release(ops_[i].out);  // Several outputs may have stored it.
     }
   }
   for (size_t k = 0; k < outputs_.size(); ++k) {
     position_ = static_cast<int>(2 * ops_.size() + k);
     if (outputs_[k].early && nodes_[nodes_[outputs_[k].value].root].input < 0) continue;
-    for (part_ = 0; part_ < parts; ++part_) StoreOutput(k);
+    for (part_ = 0; part_ < parts; ++part_) {
+      StoreOutput(k);
+      Release(outputs_[k].value);
+    }
   }
   part_ = 0;
   // Scalars may be in registers that are not theirs in the next iteration.
@@ -641,7 +650,7 @@ std::unique_ptr<const MachineCode> NativeEmitter::Make() {
   pop(rbp);
   ret();
   EmitConstants();
-  if (slot_count_ > kMaxSlots) return nullptr;
+  if (slot_count_ > kMaxSlots || has_failed_) return nullptr;
   rewrite(frame, static_cast<uint64_t>(slot_count_) * kSlotBytes, 4);
   return Assembler::Finish();
 }

@@ -52,6 +52,7 @@ class NativeEmitter : private Assembler {
     std::vector<int> uses;  // Positions in the code, ascending.
     // The register and the slot of the stack that hold the value, or -1.
     int reg = -1, slot = -1;
+    bool is_pinned = false;  // A scalar that stays in its register throughout the loop.
     bool is_mask() const { return lane == Lane::kPred; }
   };
   // Registers that values may use; the others are temporary.
@@ -153,6 +154,7 @@ class NativeEmitter : private Assembler {
   int position_ = 0;
   uint32_t locked_ = 0, locked_masks_ = 0;
   bool has_calls_ = false, masked_ = false;
+  bool has_failed_ = false;                    // True if the registers did not suffice for an operation.
   int arguments_ = -1;                         // The slot of a call's operand pointers.
   Address memory_{0, false, Xbyak::RegExp()};  // The results of Any.
   Xmm register_;
