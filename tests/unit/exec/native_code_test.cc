@@ -284,7 +284,9 @@ class Program {
     if (Below(3) == 0) code.Address(address, true, index, ElementType::kS32, max - max / 2, 4);
     const FramePlace at = Below(2) == 0 ? StepCode::kNoAddress : address;
     const bool loads = place < kFloats || place >= kLongs ? Below(2) == 0 : false;
-    loads ? code.Load(place, argument, 0, at, bytes) : code.Store(place, argument, 0, at, bytes);
+    // Some loads overwrite their own address.
+    const FramePlace to = at != StepCode::kNoAddress && Below(4) == 0 ? at : place;
+    loads ? code.Load(to, argument, 0, at, bytes) : code.Store(place, argument, 0, at, bytes);
   }
   void CallTile() {
     const bool on_memory = Below(3) == 0;

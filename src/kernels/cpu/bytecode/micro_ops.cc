@@ -238,9 +238,14 @@ void MicroCode::Expand(int64_t number) {
     case kLoad:
     case kLoadAt:
     case kStore:
-    case kStoreAt:
-      if (op.byte_count() <= kMaxMovedBytes) return ExpandMove(op, number, op.byte_count());
+    case kStoreAt: {
+      // Later parts of a load need its address.
+      const bool overwrites_address =
+          op.code == kLoadAt && op.a < op.out + op.byte_count() && op.out < op.a + int32_t{sizeof(int64_t)};
+      if (op.byte_count() <= kMaxMovedBytes && !overwrites_address)
+        return ExpandMove(op, number, op.byte_count());
       break;
+    }
     case kSplat4:
     case kSplat8: {
       if (op.number > kMaxSplat) break;
