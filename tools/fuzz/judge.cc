@@ -23,6 +23,8 @@ void Apply(const Config& config) {
   SetThreadCount(config.threads);
   SetMinParallelNanoseconds(config.threads > 1 ? 0 : 20'000);
   cpu::SetLargestTile(config.tile);
+  static const int64_t usual_delay = cpu::SetNativeCodeDelay(0);
+  cpu::SetNativeCodeDelay(config.compiles_loops ? 0 : usual_delay);
   const absl::Status isa = ChooseIsa(config.isa.empty() ? IsaNames().front() : config.isa);
   HLO_CHECK(isa.ok());
 }
@@ -138,6 +140,8 @@ const std::vector<Config>& AllConfigs() {
         {.name = "tile=1", .threads = 1, .tile = 1},
         {.name = "tile=7", .tile = 7},
         {.name = "tile=64", .tile = 64},
+        {.name = "native-loops", .compiles_loops = true},
+        {.name = "native-loops,threads=3,tile=7", .threads = 3, .tile = 7, .compiles_loops = true},
         {.name = "product-loops", .plan = {.min_fused_product_bytes = 0}},
         {.name = "donated", .donates = true},
         {.name = "donated,threads=3,tile=7", .threads = 3, .tile = 7, .donates = true},

@@ -23,8 +23,9 @@ struct Config {
   PlanOptions plan;
   bool donates = false;  // The arguments may be overwritten.
   bool is_emulated = false;
-  int schedule = 0;  // The thread schedule of the emulated GPU.
-  std::string isa;   // The instruction set level of the kernels; the processor's best if empty.
+  int schedule = 0;             // The thread schedule of the emulated GPU.
+  std::string isa;              // The instruction set level of the kernels; the processor's best if empty.
+  bool compiles_loops = false;  // All loops are compiled to native code, not only those that run for long.
 };
 const std::vector<Config>& AllConfigs();
 // Returns the default configuration and some others.
