@@ -492,7 +492,9 @@ TEST(NativeCode, FunctionsHaveTheBitsOfTheInterpreterForFloatsOfAllMagnitudes) {
 TEST(NativeCode, RandomProgramsHaveTheBitsOfTheInterpreter) {
   if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
   const Frame constants = RandomFrame(0);
-  for (uint32_t seed = 0; seed < 3000; ++seed) {
+  // --gtest_random_seed=N gives other programs.
+  const auto first = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 3000;
+  for (uint32_t seed = first; seed < first + 3000; ++seed) {
     Program program(seed);
     program.escapes = seed % 4 == 0;
     program.Many(0, 6);

@@ -202,6 +202,17 @@ MicroCode::MicroCode(const StepCode& code, const FrameUse& frame) : code_(code),
 }
 
 void MicroCode::ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes) {
+  // A load that overwrites its own address has no parts, because later ones would need the address.
+  if (op.code == kLoadAt && op.a < op.out + bytes && op.out < op.a + int64_t{sizeof(int64_t)}) {
+    ops_.push_back({.code = op.code,
+                    .out = op.out,
+                    .a = op.a,
+                    .b = op.b,
+                    .c = static_cast<FramePlace>(bytes),
+                    .number = op.number,
+                    .op = number});
+    return;
+  }
   for (int64_t done = 0; done < bytes;) {
     const int64_t left = bytes - done;
     const auto at = static_cast<FramePlace>(done);
@@ -238,14 +249,9 @@ void MicroCode::Expand(int64_t number) {
     case kLoad:
     case kLoadAt:
     case kStore:
-    case kStoreAt: {
-      // Later parts of a load need its address.
-      const bool overwrites_address =
-          op.code == kLoadAt && op.a < op.out + op.byte_count() && op.out < op.a + int32_t{sizeof(int64_t)};
-      if (op.byte_count() <= kMaxMovedBytes && !overwrites_address)
-        return ExpandMove(op, number, op.byte_count());
+    case kStoreAt:
+      if (op.byte_count() <= kMaxMovedBytes) return ExpandMove(op, number, op.byte_count());
       break;
-    }
     case kSplat4:
     case kSplat8: {
       if (op.number > kMaxSplat) break;
