@@ -158,67 +158,83 @@ double Terms(const Instruction& i) {
   return std::min(most, 1e5);
 }
 
+// Lines that define names with a common prefix.
+struct Lines {
+  std::string name, text;
+  void Add(std::string_view suffix, std::string_view definition) {
+    text += fmt::format("  {}.{} = {}\n", name, suffix, definition);
+  }
+};
+
+std::string SizedAs(const Shape& shape, std::string_view type) {
+  return fmt::format("{}[{}]", type, fmt::join(shape.dims(), ","));
+}
+
+// Returns a call of a linear instruction on the magnitudes of its operands: the same sums over magnitudes.
+std::string CallOnMagnitudes(const Instruction& i, Lines& lines) {
+  std::string call = Print(i, {.form = PrintForm::kShort, .own_order = true});
+  call = call.substr(call.find(" = ") + 3);
+  std::string names;
+  for (int64_t k = 0; k < i.operand_count(); ++k) {
+    const Instruction& operand = *i.operand(k);
+    const bool is_float = operand.shape().IsArray() && IsFloat(operand.shape().type());
+    if (is_float)
+      lines.Add(fmt::format("a{}", k), fmt::format("{} abs(%{})", ToString(operand.shape()), operand.name()));
+    names +=
+        fmt::format("{}{}", k > 0 ? ", " : "",
+                    is_float ? fmt::format("{}.a{}", lines.name, k) : fmt::format("%{}", operand.name()));
+  }
+  const size_t open = call.find('(', call.find(std::string(Name(i.opcode())) + "("));
+  return fmt::format("{}({}{}", Name(i.opcode()), names, call.substr(call.find(')', open)));
+}
+
+// Adds the definition of `up`, a hash of the indices and the salt: whether an element has a positive error.
+void AddSigns(const Shape& shape, uint64_t salt, Lines& lines) {
+  const std::string words = SizedAs(shape, "u32");
+  const std::string& name = lines.name;
+  lines.Add("seed", fmt::format("u32[] constant({})", static_cast<uint32_t>(salt)));
+  lines.Add("hash", fmt::format("{} broadcast({}.seed), dimensions={{}}", words, name));
+  std::string hash = name + ".hash";
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    lines.Add(fmt::format("i{}", d), fmt::format("{} iota(), iota_dimension={}", words, d));
+    lines.Add(fmt::format("x{}", d), fmt::format("{} xor({}, {}.i{})", words, hash, name, d));
+    lines.Add(fmt::format("k{}", d), "u32[] constant(2654435769)");
+    lines.Add(fmt::format("b{}", d), fmt::format("{} broadcast({}.k{}), dimensions={{}}", words, name, d));
+    lines.Add(fmt::format("m{}", d), fmt::format("{0} multiply({1}.x{2}, {1}.b{2})", words, name, d));
+    lines.Add(fmt::format("t{}", d), "u32[] constant(15)");
+    lines.Add(fmt::format("u{}", d), fmt::format("{} broadcast({}.t{}), dimensions={{}}", words, name, d));
+    lines.Add(fmt::format("r{}", d),
+              fmt::format("{0} shift-right-logical({1}.m{2}, {1}.u{2})", words, name, d));
+    hash = fmt::format("{}.r{}", name, d);
+  }
+  lines.Add("one", "u32[] constant(1)");
+  lines.Add("ones", fmt::format("{} broadcast({}.one), dimensions={{}}", words, name));
+  lines.Add("bit", fmt::format("{} and({}, {}.ones)", words, hash, name));
+  lines.Add("up", fmt::format("{0} compare({1}.bit, {1}.ones), direction=EQ", SizedAs(shape, "pred"), name));
+}
+
 // Returns the lines after an instruction named `raw`, which define `name` as its result with an error.
 std::string WithError(const Instruction& i, const std::string& name, const std::string& raw, uint64_t salt,
                       double scale) {
   const Shape& shape = i.shape();
   const std::string array = ToString(shape), type(Name(shape.type()));
-  const auto sized = [&](std::string_view t) {
-    return fmt::format("{}[{}]", t, fmt::join(shape.dims(), ","));
-  };
-  std::string text;
-  const auto line = [&](std::string_view suffix, std::string_view definition) {
-    text += fmt::format("  {}.{} = {}\n", name, suffix, definition);
-  };
+  Lines lines{name, ""};
   std::string size = fmt::format("abs({})", raw);
   double bound = (ErrorOf(i) == Error::kNone ? 1 : 4) * Epsilon(shape.type());
-  std::string operands = fmt::format("{}", raw);
   if (ErrorOf(i) == Error::kLinear) {
-    // The same sums over magnitudes.
-    std::string call = Print(i, {.form = PrintForm::kShort, .own_order = true});
-    call = call.substr(call.find(" = ") + 3);
-    std::string names;
-    for (int64_t k = 0; k < i.operand_count(); ++k) {
-      const Instruction& operand = *i.operand(k);
-      const bool is_float = operand.shape().IsArray() && IsFloat(operand.shape().type());
-      if (is_float)
-        line(fmt::format("a{}", k), fmt::format("{} abs(%{})", ToString(operand.shape()), operand.name()));
-      names += fmt::format("{}{}", k > 0 ? ", " : "",
-                           is_float ? fmt::format("{}.a{}", name, k) : fmt::format("%{}", operand.name()));
-    }
-    const size_t open = call.find('(', call.find(std::string(Name(i.opcode())) + "("));
-    const size_t close = call.find(')', open);
-    size = fmt::format("{}({}{}", Name(i.opcode()), names, call.substr(close));
+    size = CallOnMagnitudes(i, lines);
     const double accumulated = shape.type() == ElementType::kF64 ? 0x1p-53 : 0x1p-24;
     bound = Epsilon(shape.type()) + Terms(i) * accumulated;
   }
-  line("size", array + " " + size);
-  line("seed", fmt::format("u32[] constant({})", static_cast<uint32_t>(salt)));
-  line("hash", fmt::format("{} broadcast({}.seed), dimensions={{}}", sized("u32"), name));
-  std::string hash = name + ".hash";
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    line(fmt::format("i{}", d), fmt::format("{} iota(), iota_dimension={}", sized("u32"), d));
-    line(fmt::format("x{}", d), fmt::format("{} xor({}, {}.i{})", sized("u32"), hash, name, d));
-    line(fmt::format("k{}", d), "u32[] constant(2654435769)");
-    line(fmt::format("b{}", d), fmt::format("{} broadcast({}.k{}), dimensions={{}}", sized("u32"), name, d));
-    line(fmt::format("m{}", d), fmt::format("{} multiply({}.x{}, {}.b{})", sized("u32"), name, d, name, d));
-    line(fmt::format("t{}", d), "u32[] constant(15)");
-    line(fmt::format("u{}", d), fmt::format("{} broadcast({}.t{}), dimensions={{}}", sized("u32"), name, d));
-    line(fmt::format("r{}", d),
-         fmt::format("{0} shift-right-logical({1}.m{2}, {1}.u{2})", sized("u32"), name, d));
-    hash = fmt::format("{}.r{}", name, d);
-  }
-  line("one", "u32[] constant(1)");
-  line("ones", fmt::format("{} broadcast({}.one), dimensions={{}}", sized("u32"), name));
-  line("bit", fmt::format("{} and({}, {}.ones)", sized("u32"), hash, name));
-  line("up", fmt::format("{} compare({}.bit, {}.ones), direction=EQ", sized("pred"), name, name));
-  line("bound", fmt::format("{}[] constant({})", type, bound * scale));
-  line("bounds", fmt::format("{} broadcast({}.bound), dimensions={{}}", array, name));
-  line("error", fmt::format("{0} multiply({1}.size, {1}.bounds)", array, name));
-  line("less", fmt::format("{0} negate({1}.error)", array, name));
-  line("signed", fmt::format("{0} select({1}.up, {1}.error, {1}.less)", array, name));
+  lines.Add("size", array + " " + size);
+  AddSigns(shape, salt, lines);
+  lines.Add("bound", fmt::format("{}[] constant({})", type, bound * scale));
+  lines.Add("bounds", fmt::format("{} broadcast({}.bound), dimensions={{}}", array, name));
+  lines.Add("error", fmt::format("{0} multiply({1}.size, {1}.bounds)", array, name));
+  lines.Add("less", fmt::format("{0} negate({1}.error)", array, name));
+  lines.Add("signed", fmt::format("{0} select({1}.up, {1}.error, {1}.less)", array, name));
   const bool is_root = i.parent()->root() == &i;
-  return text +
+  return lines.text +
          fmt::format("  {}{} = {} add({}, {}.signed)\n", is_root ? "ROOT " : "", name, array, raw, name);
 }
 
