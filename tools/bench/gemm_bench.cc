@@ -104,12 +104,54 @@ bool IsRight(const Case& c, const std::vector<S>& a, const std::vector<S>& b, co
   return true;
 }
 
+struct Contender {
+  std::string name;
+  std::function<void()> run;
+};
+
+// Returns the other libraries that support the types; each computes the product `repeat` times.
+template <class S, class O>
+std::vector<Contender> Libraries(const Case& c, int repeat, const std::vector<S>& a, const std::vector<S>& b,
+                                 std::vector<O>& out) {
+  std::vector<Contender> libraries;
+  if constexpr (std::is_same_v<S, O> &&
+                (std::is_floating_point_v<S> || std::is_same_v<S, std::complex<float>>)) {
+    libraries.push_back({"Eigen", [&, repeat] {
+                           using RowMajor = Eigen::Matrix<S, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+                           using ColumnMajor = Eigen::Matrix<S, Eigen::Dynamic, Eigen::Dynamic>;
+                           Eigen::Map<RowMajor> to(out.data(), c.m, c.n);
+                           const Eigen::Map<const RowMajor> ar(a.data(), c.m, c.k), br(b.data(), c.k, c.n);
+                           const Eigen::Map<const ColumnMajor> ac(a.data(), c.m, c.k), bc(b.data(), c.k, c.n);
+                           for (int r = 0; r < repeat; ++r) {
+                             if (c.a_transposed)
+                               to.noalias() = ac * br;
+                             else if (c.b_transposed)
+                               to.noalias() = ar * bc;
+                             else
+                               to.noalias() = ar * br;
+                           }
+                         }});
+  }
+#if defined(HLO_BENCH_ONEDNN)
+  if constexpr (std::is_same_v<S, float> && std::is_same_v<O, float>) {
+    libraries.push_back({"oneDNN", [&, repeat] {
+                           for (int r = 0; r < repeat; ++r) {
+                             dnnl_sgemm(c.a_transposed ? 'T' : 'N', c.b_transposed ? 'T' : 'N', c.m, c.n, c.k,
+                                        1.0f, a.data(), c.a_transposed ? c.m : c.k, b.data(),
+                                        c.b_transposed ? c.k : c.n, 0.0f, out.data(), c.n);
+                           }
+                         }});
+  }
+#endif
+  return libraries;
+}
+
 template <class S, class O>
 void Run(const Case& c, double seconds, double peak, const char* name) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(-1, 1);
   std::vector<S> a(c.m * c.k), b(c.k * c.n);
-  std::vector<O> out(c.m * c.n);
+  std::vector<O> out(c.m * c.n), other(out.size());
   for (S& x : a) x = FromDouble<S>(uniform(random));
   for (S& x : b) x = FromDouble<S>(uniform(random));
   const auto a_rows = c.a_transposed ? 1 : c.k, a_columns = c.a_transposed ? c.m : 1;
@@ -128,38 +170,10 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
   std::vector<std::function<void()>> contenders = {[&] {
     for (int r = 0; r < repeat; ++r) Gemm(problem);
   }};
-  std::vector<O> other(out.size());
-  if constexpr (std::is_same_v<S, O>) {
-    if constexpr (std::is_floating_point_v<S> || std::is_same_v<S, std::complex<float>>) {
-      names.push_back("Eigen");
-      contenders.push_back([&] {
-        using RowMajor = Eigen::Matrix<S, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-        using ColumnMajor = Eigen::Matrix<S, Eigen::Dynamic, Eigen::Dynamic>;
-        Eigen::Map<RowMajor> to(other.data(), c.m, c.n);
-        const Eigen::Map<const RowMajor> ar(a.data(), c.m, c.k), br(b.data(), c.k, c.n);
-        const Eigen::Map<const ColumnMajor> ac(a.data(), c.m, c.k), bc(b.data(), c.k, c.n);
-        for (int r = 0; r < repeat; ++r) {
-          if (c.a_transposed)
-            to.noalias() = ac * br;
-          else if (c.b_transposed)
-            to.noalias() = ar * bc;
-          else
-            to.noalias() = ar * br;
-        }
-      });
-    }
+  for (Contender& library : Libraries<S, O>(c, repeat, a, b, other)) {
+    names.push_back(std::move(library.name));
+    contenders.push_back(std::move(library.run));
   }
-#if defined(HLO_BENCH_ONEDNN)
-  if constexpr (std::is_same_v<S, float> && std::is_same_v<O, float>) {
-    names.push_back("oneDNN");
-    contenders.push_back([&] {
-      for (int r = 0; r < repeat; ++r) {
-        dnnl_sgemm(c.a_transposed ? 'T' : 'N', c.b_transposed ? 'T' : 'N', c.m, c.n, c.k, 1.0f, a.data(),
-                   c.a_transposed ? c.m : c.k, b.data(), c.b_transposed ? c.k : c.n, 0.0f, other.data(), c.n);
-      }
-    });
-  }
-#endif
   contenders[0]();
   const double epsilon = std::is_same_v<O, double> ? 0x1p-53 : std::is_integral_v<O> ? 0 : 0x1p-24;
   if (!IsRight(c, a, b, out, epsilon)) {
