@@ -3,11 +3,13 @@
 /// Defines the hook that sees each instruction as it runs, in every engine. Traces, NaN checks and profiles
 /// are observers.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hlo_run/cost.h"
@@ -57,6 +59,10 @@ class StepView {
   /// within a fusion are not in memory. Arguments and constants may be missing from the reads.
   virtual std::vector<StepValue> Reads() const { return {}; }
   virtual std::vector<StepValue> Writes() const { return {}; }
+  /// Calls visit(type, elements, count) for each array of floats or complex numbers among Writes(), which
+  /// takes less time. Returns false, without a call, if only Writes() has the values.
+  using VisitElements = absl::FunctionRef<void(ElementType type, const std::byte* elements, int64_t count)>;
+  virtual bool VisitWrittenFloats(VisitElements /*visit*/) const { return false; }
 };
 
 /// Receives the steps of a run.
@@ -68,6 +74,12 @@ class Observer {
   /// If true, the observer sees every step in a loop. Otherwise an engine may report the loop as one step,
   /// repeatedly while it runs.
   virtual bool needs_inner_steps() const { return true; }
+  /// If false, the observer only samples the run: an engine on a device neither waits for each step nor
+  /// reports all of them.
+  virtual bool needs_all_steps() const { return true; }
+  /// If false, the observer calls neither loops() nor depth() of a step, and engines need not count
+  /// iterations.
+  virtual bool needs_loops() const { return true; }
   /// If true, the reference reports the instructions of computations that it applies to scalars, such as a
   /// reduce's, for every element. Otherwise they are part of their caller's step, as in other engines.
   virtual bool needs_scalar_steps() const { return false; }

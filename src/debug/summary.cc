@@ -61,12 +61,8 @@ bool AnyFrom(const std::byte* data, int64_t count, Bits infinity, bool nans, boo
   return found;
 }
 
-bool AnySpecial(const Literal& array, bool nans, bool infinities) {
-  bool found = false;
-  EachModulus(array, [&](double x, int64_t) {
-    found = found || (nans && std::isnan(x)) || (infinities && std::isinf(x));
-  });
-  return found;
+bool IsSpecial(double x, bool nans, bool infinities) {
+  return (nans && std::isnan(x)) || (infinities && std::isinf(x));
 }
 
 FloatFormat FormatOf(ElementType type) {
@@ -177,24 +173,34 @@ nlohmann::ordered_json ToJson(const Summary& summary, const Literal& array) {
 
 bool HoldsSpecial(const Literal& array, bool nans, bool infinities) {
   if (!array.shape().IsArray() || !HasSpecials(array.type()) || array.data() == nullptr) return false;
-  const int64_t count = array.element_count();
-  if (array.has_dynamic_sizes()) return AnySpecial(array, nans, infinities);
-  switch (array.type()) {
+  if (!array.has_dynamic_sizes())
+    return HoldsSpecial(array.type(), array.data(), array.element_count(), nans, infinities);
+  bool found = false;
+  EachModulus(array, [&](double x, int64_t) { found = found || IsSpecial(x, nans, infinities); });
+  return found;
+}
+
+bool HoldsSpecial(ElementType type, const std::byte* elements, int64_t count, bool nans, bool infinities) {
+  switch (type) {
     case ElementType::kF32:
-      return AnyFrom<uint32_t>(array.data(), count, 0x7f800000u, nans, infinities);
+      return AnyFrom<uint32_t>(elements, count, 0x7f800000u, nans, infinities);
     case ElementType::kC64:
-      return AnyFrom<uint32_t>(array.data(), 2 * count, 0x7f800000u, nans, infinities);
+      return AnyFrom<uint32_t>(elements, 2 * count, 0x7f800000u, nans, infinities);
     case ElementType::kF64:
-      return AnyFrom<uint64_t>(array.data(), count, uint64_t{0x7ff} << 52, nans, infinities);
+      return AnyFrom<uint64_t>(elements, count, uint64_t{0x7ff} << 52, nans, infinities);
     case ElementType::kC128:
-      return AnyFrom<uint64_t>(array.data(), 2 * count, uint64_t{0x7ff} << 52, nans, infinities);
+      return AnyFrom<uint64_t>(elements, 2 * count, uint64_t{0x7ff} << 52, nans, infinities);
     case ElementType::kF16:
-      return AnyFrom<uint16_t>(array.data(), count, 0x7c00, nans, infinities);
+      return AnyFrom<uint16_t>(elements, count, 0x7c00, nans, infinities);
     case ElementType::kBF16:
-      return AnyFrom<uint16_t>(array.data(), count, 0x7f80, nans, infinities);
+      return AnyFrom<uint16_t>(elements, count, 0x7f80, nans, infinities);
     default:
-      return AnySpecial(array, nans, infinities);
+      break;
   }
+  const LoadFn<double> load = Loader<double>(type);
+  bool found = false;
+  for (int64_t i = 0; i < count; ++i) found = found || IsSpecial(load(elements, i), nans, infinities);
+  return found;
 }
 
 std::vector<NarrowRange> NarrowRanges(const Literal& array) {

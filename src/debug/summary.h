@@ -27,6 +27,7 @@ nlohmann::ordered_json ToJson(const Summary& summary, const Literal& array);
 
 // True if an array contains a NaN or an infinity, as selected. Fast for types of 16 bits and more.
 bool HoldsSpecial(const Literal& array, bool nans, bool infinities);
+bool HoldsSpecial(ElementType type, const std::byte* elements, int64_t count, bool nans, bool infinities);
 
 // Visits the positions of elements within the run-time sizes of an array.
 bool IsWithinSizes(const Literal& array, int64_t position);

@@ -19,11 +19,13 @@ const CompiledSteps::ByStep& CompiledSteps::Escapes() {
   return escapes_;
 }
 
-const cpu::NativeCode* CompiledSteps::Native() {
-  std::call_once(native_once_, [&] {
-    if (plan_.native_code) native_ = cpu::NativeCode::Make(plan_.code->code, plan_.code->frame_use);
+const cpu::NativeCode* CompiledSteps::Native(bool counts) {
+  MachineCode& native = counts ? counting_ : native_;
+  std::call_once(native.once, [&] {
+    if (plan_.native_code)
+      native.code = cpu::NativeCode::Make(plan_.code->code, plan_.code->frame_use, counts);
   });
-  return native_.get();
+  return native.code.get();
 }
 
 const CompiledSteps::ByStep& CompiledSteps::All() {

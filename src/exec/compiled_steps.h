@@ -21,14 +21,19 @@ class CompiledSteps {
   // on the first call, from any thread.
   const ByStep& Escapes();
   const ByStep& All();
-  // Returns the plan's bytecode, which must exist, as machine code; null if there is none.
-  const cpu::NativeCode* Native();
+  // Returns the plan's bytecode, which must exist, as machine code that may count iterations; null if there
+  // is none.
+  const cpu::NativeCode* Native(bool counts);
 
  private:
   const plan::Plan& plan_;
-  std::once_flag escapes_once_, all_once_, native_once_;
+  struct MachineCode {
+    std::once_flag once;
+    std::unique_ptr<const cpu::NativeCode> code;
+  };
+  std::once_flag escapes_once_, all_once_;
   ByStep escapes_, all_;
-  std::unique_ptr<const cpu::NativeCode> native_;
+  MachineCode native_, counting_;
 };
 
 }  // namespace hlo::exec

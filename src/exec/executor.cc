@@ -6,7 +6,6 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
-#include "exec/without_loops.h"
 #include "fmt/format.h"
 #include "kernels/cpu/loops/block_loop.h"
 #include "plan/cpu/plan_code.h"
@@ -165,6 +164,12 @@ std::vector<RunningLoop> Executor::LoopsOf(const plan::PlanCode& code,
   return loops;
 }
 
+const StepFacts& Executor::FactsOf(const plan::Step& step) {
+  const auto [found, is_new] = facts_.try_emplace(&step);
+  if (is_new) found->second = exec::FactsOf(plan_, step);
+  return found->second;
+}
+
 absl::Status Executor::RunCode(const plan::PlanCode& code) {
   std::byte* frame = arena_->data();
   for (const plan::PlanCode::Import& import : code.imports)
@@ -172,8 +177,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
                 import.byte_count);
   absl::Status status;
   const bool is_observed = options_->observer != nullptr;
-  const bool counts = is_observed && dynamic_cast<const WithoutLoops*>(options_->observer) == nullptr;
-  if (counts && !counting_.has_value()) counting_ = code.code.WithCounts();
+  const bool counts = is_observed && options_->observer->needs_loops();
   std::vector<int64_t> iterations(counts ? code.loops.size() : 0);
   const auto loops = [&] { return LoopsOf(code, iterations); };
   const plan::Step* last = &plan_.steps.front();  // The last step outside the bytecode.
@@ -183,14 +187,14 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
     if (!is_observed) return absl::OkStatus();
     const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
     return options_->observer->BeforeStep(
-        PlanStepView(plan_, *last, plan::KernelName(*last), depth, loops, nullptr, DeviceId()));
+        PlanStepView(plan_, *last, FactsOf(*last), pointers_.data(), depth, loops, nullptr, DeviceId()));
   };
   const auto view_of_slot = [this](Slot slot, const Shape& shape) { return ViewOf(slot, shape); };
   const ReadSlot read(view_of_slot);
   const auto show = [&](const plan::Step& step) {
     const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
     return options_->observer->AfterStep(
-        PlanStepView(plan_, step, plan::KernelName(step), depth, loops, &read, DeviceId()));
+        PlanStepView(plan_, step, FactsOf(step), pointers_.data(), depth, loops, &read, DeviceId()));
   };
   const auto ask = [&](int32_t number) {
     if (number == cpu::StepCode::kPolled) {
@@ -211,12 +215,14 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
     }
     return status.ok();
   };
-  if (counts)
+  if (const cpu::NativeCode* native = steps_->Native(counts)) {
+    native->Run(frame, pointers_.data(), ask, iterations.data());
+  } else if (counts) {
+    if (!counting_.has_value()) counting_ = code.code.WithCounts();
     counting_->Run(frame, pointers_.data(), ask, iterations.data());
-  else if (const cpu::NativeCode* native = steps_->Native())
-    native->Run(frame, pointers_.data(), ask);
-  else
+  } else {
     code.code.Run(frame, pointers_.data(), ask);
+  }
   return status;
 }
 

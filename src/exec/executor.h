@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/node_hash_map.h"
 #include "absl/status/statusor.h"
 #include "exec/compiled_steps.h"
 #include "exec/step_runner.h"
@@ -81,6 +82,7 @@ class Executor : StepRunner<Executor> {
   // Returns the loop's trip count if it is known; `is_at_start`: the counter has its initial value.
   std::optional<int64_t> TripCount(const plan::LoopStep& loop, bool is_at_start) const;
   std::vector<RunningLoop> LoopsOf(const plan::PlanCode& code, absl::Span<const int64_t> iterations) const;
+  const StepFacts& FactsOf(const plan::Step& step);
   bool IsLiteral(Slot slot) const { return plan_.buffers[slot].kind == plan::Buffer::Kind::kLiteral; }
 
   std::shared_ptr<CompiledSteps> steps_;
@@ -89,8 +91,9 @@ class Executor : StepRunner<Executor> {
   std::vector<std::shared_ptr<Buffer>> owners_;  // Indexed by slot; null in the arena.
   std::vector<Literal> literals_;                // Indexed by slot; empty if the buffer is not a literal.
   std::vector<std::byte> staged_;
-  // The plan's bytecode with iteration counters, for observers; created on first use.
+  // For observers; created on first use. The plan's bytecode with iteration counters, and facts of its steps.
   std::optional<cpu::StepCode> counting_;
+  absl::node_hash_map<const plan::Step*, StepFacts> facts_;
 };
 
 }  // namespace hlo::exec

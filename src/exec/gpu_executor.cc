@@ -175,7 +175,7 @@ bool GpuExecutor::CanRunKernel(StepState& state) const {
 bool GpuExecutor::IsLimited() const { return options_->max_steps > 0 || options_->max_seconds > 0; }
 
 // True if observers or limits need the host between steps, also within loops.
-bool GpuExecutor::IsWatched() const { return IsLimited() || options_->observer != nullptr; }
+bool GpuExecutor::IsWatched() const { return IsLimited() || IsObserved(); }
 
 std::optional<absl::Status> GpuExecutor::RunTogether(const plan::Step& step) {
   const plan::FusedSteps* fused = states_.at(&step).gpu->together.get();

@@ -79,6 +79,8 @@ class StepRunner {
     is_located_ = false;
   }
 
+  // True if an observer must see all steps.
+  bool IsObserved() const { return options_->observer != nullptr && options_->observer->needs_all_steps(); }
   // The number of the device in a run on several.
   int64_t DeviceId() const { return options_->collectives == nullptr ? 0 : options_->collectives->device(); }
 
@@ -101,8 +103,8 @@ class StepRunner {
       HLO_RETURN_IF_ERROR(WithoutStep(observer->BeforeStep(view)));
       ++depth_;
       HLO_RETURN_IF_ERROR(WithStep(RunStep(step), step));
-      // Observers wait, so that time is attributed to the step.
-      HLO_RETURN_IF_ERROR(WithStep(engine().Wait(), step));
+      // Time is attributed to the step.
+      if (IsObserved()) HLO_RETURN_IF_ERROR(WithStep(engine().Wait(), step));
       --depth_;
       HLO_RETURN_IF_ERROR(WithoutStep(observer->AfterStep(view)));
     }
@@ -229,7 +231,7 @@ class StepRunner {
     const absl::Cleanup leave = [this] { loops_.pop_back(); };
     // Observers and step limits see the condition of every iteration.
     std::optional<int64_t> trip_count;
-    if (options_->max_steps == 0 && options_->observer == nullptr) {
+    if (options_->max_steps == 0 && !IsObserved()) {
       HLO_ASSIGN_OR_RETURN(trip_count, engine().FindTripCount(loop));
     }
     for (int64_t iteration = 0;; ++iteration) {

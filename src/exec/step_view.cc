@@ -57,7 +57,35 @@ std::vector<StepValue> PlanStepView::Values(bool written) const {
   return values;
 }
 
+bool PlanStepView::VisitWrittenFloats(VisitElements visit) const {
+  if (facts_ == nullptr || !facts_->written_floats.has_value()) return false;
+  for (const StepFacts::FloatArray& array : *facts_->written_floats)
+    visit(array.type, static_cast<const std::byte*>(pointers_[array.slot]), array.element_count);
+  return true;
+}
+
+StepFacts FactsOf(const plan::Plan& plan, const plan::Step& step) {
+  StepFacts facts;
+  facts.kernel = plan::KernelName(step);
+  const auto no_loops = [] { return std::vector<RunningLoop>(); };
+  facts.only_moves = PlanStepView(plan, step, facts.kernel, 0, no_loops).only_moves();
+  std::vector<StepFacts::FloatArray> arrays;
+  bool are_in_buffers = true;
+  size_t number = 0;
+  plan::VisitSlots(step, [&](plan::Slot slot, bool is_write) {
+    const ValueId value = step.values[number++];
+    if (!is_write || value == plan::kNoValue) return;
+    const Shape& shape = plan.graph.values[value].shape;
+    if (!shape.IsArray() || !(IsFloat(shape.type()) || IsComplex(shape.type()))) return;
+    are_in_buffers = are_in_buffers && plan.buffers[slot].kind != plan::Buffer::Kind::kLiteral;
+    arrays.push_back({slot, shape.type(), shape.ElementCount().value_or(0)});
+  });
+  if (are_in_buffers) facts.written_floats = std::move(arrays);
+  return facts;
+}
+
 bool PlanStepView::only_moves() const {
+  if (facts_ != nullptr) return facts_->only_moves;
   const bool is_single = std::holds_alternative<plan::KernelStep>(step_.what) ||
                          std::holds_alternative<plan::ReferenceStep>(step_.what);
   if (is_single) return StepView::only_moves();

@@ -1,6 +1,7 @@
 #pragma once
 // Observer's view of a plan step, represented by its last instruction.
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,19 @@ namespace hlo::exec {
 
 // Returns a literal that views the memory of a slot.
 using ReadSlot = absl::FunctionRef<Literal(plan::Slot slot, const Shape& shape)>;
+
+// The properties of a step that are the same in all of its executions.
+struct StepFacts {
+  struct FloatArray {
+    plan::Slot slot;
+    ElementType type;
+    int64_t element_count;
+  };
+  std::string_view kernel;
+  bool only_moves = false;
+  std::optional<std::vector<FloatArray>> written_floats;  // Nullopt if some are not in buffers.
+};
+StepFacts FactsOf(const plan::Plan& plan, const plan::Step& step);
 
 class PlanStepView : public StepView {
  public:
@@ -27,6 +41,14 @@ class PlanStepView : public StepView {
         loops_(loops),
         read_(read),
         device_(device) {}
+  // `pointers` are those of the slots.
+  PlanStepView(const plan::Plan& plan, const plan::Step& step, const StepFacts& facts, void* const* pointers,
+               int64_t depth, absl::FunctionRef<std::vector<RunningLoop>()> loops, const ReadSlot* read,
+               int64_t device)
+      : PlanStepView(plan, step, facts.kernel, depth, loops, read, device) {
+    facts_ = &facts;
+    pointers_ = pointers;
+  }
   const Instruction& instruction() const override { return *step_.instruction; }
   std::string_view kernel() const override { return kernel_; }
   bool only_moves() const override;
@@ -38,6 +60,7 @@ class PlanStepView : public StepView {
   absl::StatusOr<Literal> Result() const override;
   std::vector<StepValue> Reads() const override { return Values(/*written=*/false); }
   std::vector<StepValue> Writes() const override { return Values(/*written=*/true); }
+  bool VisitWrittenFloats(VisitElements visit) const override;
 
  private:
   std::vector<StepValue> Values(bool written) const;
@@ -53,6 +76,8 @@ class PlanStepView : public StepView {
   absl::FunctionRef<std::vector<RunningLoop>()> loops_;
   const ReadSlot* read_;
   int64_t device_;
+  const StepFacts* facts_ = nullptr;
+  void* const* pointers_ = nullptr;
 };
 
 }  // namespace hlo::exec

@@ -28,6 +28,7 @@ class Progress : public Observer, public ActivityListener {
   ~Progress() override;
 
   bool needs_inner_steps() const override { return false; }
+  bool needs_all_steps() const override { return false; }
   absl::Status BeforeStep(const StepView& step) override;
   absl::Status AfterStep(const StepView& step) override;
   void Finish(const absl::Status& outcome) override;

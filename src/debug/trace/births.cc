@@ -112,12 +112,15 @@ absl::Status SpecialDetector::AfterStep(const StepView& step) {
   const Opcode opcode = step.instruction().opcode();
   if (is_reference && !CanMakeSpecials(opcode) && opcode != Opcode::kConstant) return absl::OkStatus();
   if (!is_reference && step.only_moves()) return absl::OkStatus();
-  for (const StepValue& write : step.Writes()) {
-    if (!HoldsSpecial(write.value, options_.nans, options_.infinities)) continue;
-    found_ = true;
-    return absl::CancelledError("found");
+  const bool is_visited =
+      step.VisitWrittenFloats([&](ElementType type, const std::byte* elements, int64_t count) {
+        found_ = found_ || HoldsSpecial(type, elements, count, options_.nans, options_.infinities);
+      });
+  if (!is_visited) {
+    for (const StepValue& write : step.Writes())
+      found_ = found_ || HoldsSpecial(write.value, options_.nans, options_.infinities);
   }
-  return absl::OkStatus();
+  return found_ ? absl::CancelledError("found") : absl::OkStatus();
 }
 
 absl::StatusOr<BirthReport> FindBirths(const CheckedModule& module, const WatchedArguments& arguments,

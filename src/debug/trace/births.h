@@ -8,7 +8,6 @@
 #include "absl/status/statusor.h"
 #include "base/status.h"
 #include "debug/exposed_run.h"
-#include "exec/without_loops.h"
 #include "hlo_run/execute.h"
 #include "nlohmann/json_fwd.hpp"
 
@@ -78,10 +77,11 @@ nlohmann::ordered_json ToJson(const BirthReport& report);
 
 // Checks the arrays that steps write, and stops the run at the first NaN or infinity. Values that the fast
 // engine computes in bytecode are checked only when larger steps compute with them, or in results.
-class SpecialDetector : public Observer, public exec::WithoutLoops {
+class SpecialDetector : public Observer {
  public:
   explicit SpecialDetector(const BirthOptions& options) : options_(options) {}
   bool needs_inner_steps() const override { return false; }
+  bool needs_loops() const override { return false; }
   absl::Status AfterStep(const StepView& step) override;
   bool found() const { return found_; }
 

@@ -390,27 +390,44 @@ struct Memory {
   void* arguments[2];
 };
 
-// Runs the code in both ways.
+// The host's view of a run.
+struct HostLog {
+  explicit HostLog(size_t loop_count) : iterations(loop_count) {}
+  int calls = 0;
+  std::vector<int64_t> iterations;
+  std::vector<std::vector<int64_t>> seen;  // The iterations at each call.
+};
+
+// Runs the code in both ways, with iteration counters for half of the seeds.
 void Compare(const StepCode& code, const FrameUse& use, uint32_t seed, const std::vector<Bytes>& results,
              const std::string& what) {
-  const auto native = NativeCode::Make(code, use);
+  const bool counts = seed / 4 % 2 == 1;
+  const auto native = NativeCode::Make(code, use, counts);
   ASSERT_NE(native, nullptr) << what;
+  const StepCode interpreted = counts ? code.WithCounts() : code;
+  const auto& ops = StepCodeParts::Ops(code);
+  const auto loop_count =
+      std::count_if(ops.begin(), ops.end(), [](const auto& op) { return op.code == kRepeat; });
   Memory want(seed), got(seed);
-  const auto host = [](Memory& memory, int& calls) {
+  HostLog want_log(loop_count), got_log(loop_count);
+  const auto host = [](Memory& memory, HostLog& log) {
     return [&](int32_t number) {
       if (number == StepCode::kPolled) return true;
-      ++calls;
+      log.seen.push_back(log.iterations);
+      const int calls = ++log.calls;
       Put(memory.frame.data() + kFloats + 4 * number, static_cast<float>(calls));
       Put(memory.frame.data() + kIntegers + 4 * number,
           Get<int32_t>(memory.frame.data() + kIntegers) + calls);
       return calls < 20;
     };
   };
-  int want_calls = 0, got_calls = 0;
-  const bool want_end = code.Run(want.frame.data(), want.arguments, host(want, want_calls));
-  const bool got_end = native->Run(got.frame.data(), got.arguments, host(got, got_calls));
+  const bool want_end =
+      interpreted.Run(want.frame.data(), want.arguments, host(want, want_log), want_log.iterations.data());
+  const bool got_end =
+      native->Run(got.frame.data(), got.arguments, host(got, got_log), got_log.iterations.data());
   ASSERT_EQ(got_end, want_end) << what;
-  ASSERT_EQ(got_calls, want_calls) << what;
+  ASSERT_EQ(got_log.seen, want_log.seen) << what;
+  ASSERT_EQ(got_log.iterations, want_log.iterations) << what;
   ASSERT_EQ(got.far, want.far) << what;
   if (!want_end) return;
   for (const Bytes& range : results) {
@@ -517,6 +534,46 @@ TEST(NativeCode, RandomProgramsHaveTheBitsOfTheInterpreter) {
     Compare(program.code, use, seed, results, "seed " + std::to_string(seed));
     if (testing::Test::HasFatalFailure()) return;
   }
+}
+
+// The inner loop runs 700 times in each of 10 iterations of the outer one.
+TEST(NativeCode, PollsSeeTheIterationsOfTheInterpreter) {
+  if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
+  constexpr FramePlace kOuter = 0, kInner = 4, kZero = 8, kOnes = 12, kOuterLimit = 16, kInnerLimit = 20,
+                       kGoesOn = 24, kBytes = 32;
+  StepCode code;
+  const auto add = [&](const StepCode::Op& op) { StepCodeParts::Ops(code).push_back(op); };
+  const StepCode::Label outer = code.NewLabel(), inner = code.NewLabel();
+  code.Bind(outer);
+  add({.code = kCopy4, .out = kInner, .a = kZero});
+  code.Bind(inner);
+  add({.code = kAddS32, .out = kInner, .a = kInner, .b = kOnes});
+  add({.code = kLtS32, .out = kGoesOn, .a = kInner, .b = kInnerLimit});
+  code.Repeat(kGoesOn, inner);
+  add({.code = kAddS32, .out = kOuter, .a = kOuter, .b = kOnes});
+  add({.code = kLtS32, .out = kGoesOn, .a = kOuter, .b = kOuterLimit});
+  code.Repeat(kGoesOn, outer);
+  code.Finish();
+  const StepCode interpreted = code.WithCounts();
+  const auto native = NativeCode::Make(code, {}, /*counts=*/true);
+  ASSERT_NE(native, nullptr);
+  const auto polls_of = [&](const auto& runnable) {
+    Frame frame(kBytes);
+    Put(frame.data() + kOnes, int32_t{1});
+    Put(frame.data() + kOuterLimit, int32_t{10});
+    Put(frame.data() + kInnerLimit, int32_t{700});
+    HostLog log(2);
+    const auto host = [&](int32_t) {
+      log.seen.push_back(log.iterations);
+      return true;
+    };
+    EXPECT_TRUE(runnable.Run(frame.data(), nullptr, host, log.iterations.data()));
+    EXPECT_EQ(log.iterations, std::vector<int64_t>(2));
+    return log.seen;
+  };
+  const auto polls = polls_of(*native);
+  EXPECT_EQ(polls.size(), 6u);
+  EXPECT_EQ(polls, polls_of(interpreted));
 }
 
 }  // namespace

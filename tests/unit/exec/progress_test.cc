@@ -113,6 +113,34 @@ TEST(Loops, StepsCountIterations) {
   EXPECT_TRUE(gpu.trip_counts_are_known);
 }
 
+// Counts the steps that it sees.
+class Sampler : public Observer {
+ public:
+  explicit Sampler(bool needs_all_steps) : needs_all_steps_(needs_all_steps) {}
+  bool needs_all_steps() const override { return needs_all_steps_; }
+  absl::Status BeforeStep(const StepView&) override {
+    ++count;
+    return absl::OkStatus();
+  }
+  int64_t count = 0;
+
+ private:
+  const bool needs_all_steps_;
+};
+
+TEST(Loops, GpusRunLoopsWithoutTheHostIfAnObserverOnlySamples) {
+  const CheckedModule module = Load(Nested(kSort, 500));
+  for (const bool needs_all_steps : {true, false}) {
+    Sampler seen(needs_all_steps);
+    const EvaluateOptions options = {.observer = &seen};
+    const absl::StatusOr<Literal> value =
+        Execute(module, *MakeInputs(module.module(), InputFill::kUniform, 1), Engine::kFast, options,
+                {.kind = Device::Kind::kEmulatedGpu});
+    EXPECT_TRUE(value.ok()) << value.status();
+    EXPECT_EQ(seen.count > 1000, needs_all_steps) << seen.count;
+  }
+}
+
 // Returns what is written to a terminal during `work`.
 template <class Work>
 std::string Shown(Work work) {

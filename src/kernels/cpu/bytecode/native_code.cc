@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <deque>
 #include <limits>
 #include <utility>
@@ -24,6 +25,7 @@ constexpr size_t kMaxOps = 20000;
 
 struct NativeContext {
   absl::FunctionRef<bool(int32_t)> escape;
+  int64_t* iterations;  // Indexed by loop number.
 };
 bool CallHost(NativeContext* context, int32_t number) { return context->escape(number); }
 
@@ -31,7 +33,7 @@ using Entry = bool(std::byte* frame, void* const* arguments, NativeContext* cont
 
 class Compiler : public MemoryEmitter {
  public:
-  explicit Compiler(const MicroCode& code) : MemoryEmitter(code), regions_(code) {}
+  Compiler(const MicroCode& code, bool counts) : MemoryEmitter(code), regions_(code), counts_(counts) {}
 
   // Returns null if there is an operation that cannot be compiled.
   std::unique_ptr<const MachineCode> Run() {
@@ -69,9 +71,7 @@ class Compiler : public MemoryEmitter {
     mov(r12, rsi);
     mov(r13, rdx);
     mov(r15d, kPollEvery);
-    for (const Pin& pin : regions_.PinsOf(0)) {
-      if (code_.IsLiveIn(0, pin.piece)) LoadScalar(pin.piece, pin.reg);
-    }
+    EnterRegion(0);
   }
   void Epilogue() {
     mov(eax, 1);
@@ -108,6 +108,7 @@ class Compiler : public MemoryEmitter {
   // Moves values between pins and memory where the loop changes.
   bool NeedsTransition(int32_t from, int32_t to) const {
     if (regions_.AreInOneRegion(from, to)) return false;
+    if (counts_ && regions_.LoopOf(to) >= 0) return true;
     const auto is_live = [&](const Pin& pin) { return code_.IsLiveIn(to, pin.piece); };
     return std::any_of(regions_.PinsOf(from).begin(), regions_.PinsOf(from).end(),
                        [&](const Pin& pin) { return pin.is_written && is_live(pin); }) ||
@@ -118,9 +119,25 @@ class Compiler : public MemoryEmitter {
     for (const Pin& pin : regions_.PinsOf(from)) {
       if (pin.is_written && code_.IsLiveIn(to, pin.piece)) StoreScalar(pin.piece, pin.reg);
     }
-    for (const Pin& pin : regions_.PinsOf(to)) {
-      if (code_.IsLiveIn(to, pin.piece)) LoadScalar(pin.piece, pin.reg);
+    EnterRegion(to);
+  }
+  void EnterRegion(int32_t block) {
+    for (const Pin& pin : regions_.PinsOf(block)) {
+      if (code_.IsLiveIn(block, pin.piece)) LoadScalar(pin.piece, pin.reg);
     }
+    if (counts_ && regions_.LoopOf(block) >= 0) StartCounting(regions_.LoopOf(block));
+  }
+
+  // --- Iteration counters. The host sees those of regions only in polls, so their iterations are the
+  // decrements of r15d, which a poll adds.
+  Xbyak::Address Iterations(int32_t loop) {
+    mov(rax, ptr[r13 + offsetof(NativeContext, iterations)]);
+    return qword[rax + 8 * loop];
+  }
+  void StartCounting(int32_t loop) {
+    const Xbyak::Address iterations = Iterations(loop);
+    mov(iterations, r15);
+    sub(iterations, kPollEvery);
   }
 
   // Code out of line: a transition to a block, a poll, the clamping of an index, or a function.
@@ -128,6 +145,7 @@ class Compiler : public MemoryEmitter {
     enum class Kind : uint8_t { kTransition, kPoll, kClamp, kFunction } kind;
     Xbyak::Label begin, end;
     int32_t from = 0, to = 0;
+    int32_t loop = -1;  // kPoll: the loop whose iterations are counted here.
     std::vector<FrameCache::Entry> entries;
     int32_t max = 0;
     uint16_t code = 0;
@@ -160,6 +178,7 @@ class Compiler : public MemoryEmitter {
         break;
       case Stub::Kind::kPoll:
         StoreAll(stub);
+        if (stub.loop >= 0) add(Iterations(stub.loop), kPollEvery);
         mov(rdi, r13);
         mov(esi, StepCode::kPolled);
         CallFunction(&CallHost);
@@ -332,7 +351,9 @@ class Compiler : public MemoryEmitter {
   // --- Control.
   void Poll(const MicroOp& op) {
     if (op.code != kRepeat) return;
-    stubs_.push_back({.kind = Stub::Kind::kPoll, .entries = entries()});
+    const int32_t loop = counts_ ? regions_.LoopOf(block_) : -1;
+    if (counts_ && loop < 0) inc(Iterations(op.c));
+    stubs_.push_back({.kind = Stub::Kind::kPoll, .loop = loop, .entries = entries()});
     sub(r15d, 1);
     jz(stubs_.back().begin, T_NEAR);
     L(stubs_.back().end);
@@ -341,6 +362,7 @@ class Compiler : public MemoryEmitter {
   void Branch(const MicroOp& op, Condition condition) {
     const Xbyak::Label& to = LabelOf(op.op + op.number);
     JumpIf(op.code == kRepeat ? condition : Negated(condition), to);
+    if (op.code == kRepeat && counts_) mov(Iterations(op.c), 0);
   }
   void JumpTo(const MicroOp& op, const Effects& effects) {
     const Register number = Use(effects.in[0], Bank::kGeneral);
@@ -370,35 +392,37 @@ class Compiler : public MemoryEmitter {
   std::deque<Stub> stubs_;
   Xbyak::Label stopped_, return_;
   int32_t block_ = 0;
-  int64_t next_ = 0;  // The next operation.
+  int64_t next_ = 0;   // The next operation.
+  const bool counts_;  // Loops count their iterations.
 };
 
 }  // namespace
 
-std::unique_ptr<const NativeCode> NativeCode::Make(const StepCode& code, const FrameUse& frame) {
+std::unique_ptr<const NativeCode> NativeCode::Make(const StepCode& code, const FrameUse& frame, bool counts) {
   if (FindNativeIsa() == NativeIsa::kNone) return nullptr;
   const std::vector<StepCode::Op>& ops = StepCodeParts::Ops(code);
   const bool loops = std::any_of(ops.begin(), ops.end(), [](const auto& op) { return op.code == kRepeat; });
   if (!loops || ops.size() > kMaxOps) return nullptr;
   const MicroCode micro(code, frame);
-  std::unique_ptr<const MachineCode> machine = Compiler(micro).Run();
+  std::unique_ptr<const MachineCode> machine = Compiler(micro, counts).Run();
   if (machine == nullptr) return nullptr;
   return std::unique_ptr<const NativeCode>(new NativeCode(std::move(machine)));
 }
 
-bool NativeCode::Run(std::byte* frame, void* const* arguments,
-                     absl::FunctionRef<bool(int32_t)> escape) const {
-  NativeContext context{escape};
+bool NativeCode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
+                     int64_t* iterations) const {
+  NativeContext context{escape, iterations};
   return code_->At<Entry>()(frame, arguments, &context);
 }
 
 #else
 
-std::unique_ptr<const NativeCode> NativeCode::Make(const StepCode& /*code*/, const FrameUse& /*frame*/) {
+std::unique_ptr<const NativeCode> NativeCode::Make(const StepCode& /*code*/, const FrameUse& /*frame*/,
+                                                   bool /*counts*/) {
   return nullptr;
 }
 bool NativeCode::Run(std::byte* /*frame*/, void* const* /*arguments*/,
-                     absl::FunctionRef<bool(int32_t)> /*escape*/) const {
+                     absl::FunctionRef<bool(int32_t)> /*escape*/, int64_t* /*iterations*/) const {
   return false;
 }
 

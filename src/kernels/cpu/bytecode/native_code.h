@@ -34,11 +34,13 @@ struct FrameUse {
 class NativeCode {
  public:
   // Compiles finished code, which must outlive the result. Returns null if no machine code can be made or if
-  // it would not be faster.
-  static std::unique_ptr<const NativeCode> Make(const StepCode& code, const FrameUse& frame);
+  // it would not be faster. `counts`: with iteration counters, as those of StepCode::WithCounts.
+  static std::unique_ptr<const NativeCode> Make(const StepCode& code, const FrameUse& frame,
+                                                bool counts = false);
 
-  // As StepCode::Run, without counters.
-  bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const;
+  // As StepCode::Run. `iterations` are the counters, if the code has them.
+  bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
+           int64_t* iterations = nullptr) const;
 
   int64_t byte_count() const { return code_->byte_count(); }
 

@@ -31,7 +31,7 @@ NativeRegions::NativeRegions(const MicroCode& code) : code_(code) {
     const bool is_innermost =
         std::all_of(region_of_.begin() + begin, region_of_.begin() + end + 1, [](int r) { return r < 0; });
     if (!is_innermost) continue;
-    Region region{begin, end, {}};
+    Region region{begin, end, last.c, {}};
     Accesses accesses = AccessesOf(region);
     if (accesses.escapes) continue;
     EraseUnsuitable(region, accesses);

@@ -20,13 +20,17 @@ class NativeRegions {
   bool StartsAt(int32_t block) const {
     return region_of_[block] >= 0 && regions_[region_of_[block]].first == block;
   }
+  // Returns the number of the loop of the block's region; -1: none.
+  int32_t LoopOf(int32_t block) const {
+    return region_of_[block] < 0 ? -1 : regions_[region_of_[block]].loop;
+  }
   // Returns the pins of the block's region, or none.
   const std::vector<Pin>& PinsOf(int32_t block) const;
 
  private:
   // Blocks [first, last].
   struct Region {
-    int32_t first, last;
+    int32_t first, last, loop;
     std::vector<Pin> pins;
   };
   // A scalar of a region.
