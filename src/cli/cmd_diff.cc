@@ -180,8 +180,13 @@ void DiffWithRecorded(const DiffFlags& flags, FileResult& result) {
   if (!result.Accept(recorded.status(), archive)) return;
   const absl::StatusOr<std::vector<Literal>> arguments = ArgumentsOrRecorded(flags, loaded, **recorded);
   if (!result.Accept(arguments.status(), file)) return;
+  debug::RecordedDiffResult known;
   const absl::StatusOr<debug::RecordedDiffResult> diff =
-      debug::DiffRecorded(loaded.checked.front(), **recorded, *arguments, flags.diff);
+      debug::DiffRecorded(loaded.checked.front(), **recorded, *arguments, flags.diff, &known);
+  if (absl::IsCancelled(diff.status())) {
+    result.text = ToText(known, SideNamesOf(file, archive));
+    result.extra["diff"] = ToJson(known);
+  }
   if (!result.Accept(diff.status(), file)) return;
   result.text = ToText(*diff, SideNamesOf(file, archive));
   result.extra["diff"] = ToJson(*diff);

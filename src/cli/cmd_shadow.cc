@@ -60,6 +60,15 @@ absl::Status JudgeFile(const ShadowFlags& flags, const DeviceRun& run,
   return absl::OkStatus();
 }
 
+void AddReport(const debug::ShadowReport& report, const DeviceRun& run, size_t device, FileResult& result) {
+  if (run.has_several()) {
+    result.text += fmt::format("errors on {}\n", NamesOfDevices(run.grid).names[device]);
+    result.extra["device"] = NamesOfDevices(run.grid).names[device];
+  }
+  result.text += debug::ToString(report);
+  result.extra["shadow"] = debug::ToJson(report);
+}
+
 void Shadow(const ShadowFlags& flags, const std::string& file, FileResult& result) {
   const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
@@ -71,26 +80,19 @@ void Shadow(const ShadowFlags& flags, const std::string& file, FileResult& resul
   DevicesOptions devices = OptionsOf(flags.devices);
   devices.warn = [&result](const std::string& warning) { AddWarningOnce(warning, result); };
   const auto start = std::chrono::steady_clock::now();
-  debug::ShadowReport partial;
+  std::vector<debug::ShadowReport> partial;
   const absl::StatusOr<std::vector<debug::ShadowReport>> reports = debug::RunShadowOnDevices(
       loaded.checked.front(), run->arguments, flags.evaluate, devices, {}, &partial);
   // A run that ends early has errors, too.
-  if (!reports.ok() && !partial.errors.empty()) {
-    result.text += debug::ToString(partial);
-    result.extra["shadow"] = debug::ToJson(partial);
-  }
+  const auto number = static_cast<size_t>(*shown);
+  if (!reports.ok() && number < partial.size() && !partial[number].errors.empty())
+    AddReport(partial[number], *run, number, result);
   if (!result.Accept(reports.status(), file)) return;
   result.extra["shadow_s"] = SecondsSince(start);
   if (!flags.against.empty() &&
       !result.Accept(JudgeFile(flags, *run, *reports, *loaded.module, result), flags.against))
     return;
-  const auto number = static_cast<size_t>(*shown);
-  if (run->has_several()) {
-    result.text += fmt::format("errors on {}\n", NamesOfDevices(run->grid).names[number]);
-    result.extra["device"] = NamesOfDevices(run->grid).names[number];
-  }
-  result.text += debug::ToString((*reports)[number]);
-  result.extra["shadow"] = debug::ToJson((*reports)[number]);
+  AddReport((*reports)[number], *run, number, result);
 }
 
 }  // namespace

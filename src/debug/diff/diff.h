@@ -68,13 +68,17 @@ absl::StatusOr<DiffResult> Diff(const CheckedModule& a, const CheckedModule& b,
 // Compares the module's values with recorded ones, keyed by instruction name. Keys of other instructions are
 // counted in `unknown_keys`.
 struct RecordedDiffResult {
-  int64_t compared = 0, differing = 0, unknown_keys = 0;
+  int64_t recorded = 0, compared = 0, differing = 0, unknown_keys = 0;
   std::vector<std::string> unreadable;  // Keys whose arrays have another shape or type.
   std::optional<Divergence> first;
+  // If false, only those values differ that do not follow from the recorded ones above them.
+  bool is_complete = false;
 };
+// If the comparison fails, `partial`, which may be null, has what is known so far.
 absl::StatusOr<RecordedDiffResult> DiffRecorded(const CheckedModule& module, Archive& recorded,
                                                 const std::vector<Literal>& arguments,
-                                                const DiffOptions& options = {});
+                                                const DiffOptions& options = {},
+                                                RecordedDiffResult* partial = nullptr);
 
 // Compares without running.
 struct StructuralChange {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/functional/function_ref.h"
+#include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
 #include "debug/statistics.h"
@@ -15,22 +17,26 @@ class RecordedDiff {
   RecordedDiff(const CheckedModule& module, const DiffOptions& options)
       : flat_(module.shared(), *module.module().entry()), options_(options) {}
 
-  absl::StatusOr<RecordedDiffResult> Run(Archive& recorded, const std::vector<Literal>& arguments) {
-    ReadAll(recorded);
-    NodeValues known = ParameterValues(flat_, arguments);
+  // `result` has what is known so far, also after a failure.
+  absl::Status Run(Archive& recorded, const std::vector<Literal>& arguments, RecordedDiffResult& result) {
+    ReadAll(recorded, result);
+    const NodeValues known = ParameterValues(flat_, arguments);
+    HLO_RETURN_IF_ERROR(CompareLocally(known, result));
+    hlo::Report({.what = "computing the recorded values from the arguments"});
     HLO_ASSIGN_OR_RETURN(const std::vector<Literal> computed, ComputeValues(flat_, nodes_, known, options_));
-    HLO_ASSIGN_OR_RETURN(const std::vector<Literal> local, ComputeLocally(known));
-    result_.compared = static_cast<int64_t>(nodes_.size());
+    result.differing = 0;
+    result.first.reset();
     std::optional<size_t> first, first_local;
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (!CompareValues(computed[i], recorded_.at(nodes_[i]), options_)) continue;
-      ++result_.differing;
+      ++result.differing;
       if (!first) first = i;
-      const bool is_local = CompareValues(local[i], recorded_.at(nodes_[i]), options_).has_value();
-      if (is_local && !first_local) first_local = i;
+      if (local_.contains(nodes_[i]) && !first_local) first_local = i;
     }
-    if (first) Report(first_local ? *first_local : *first, first_local.has_value(), computed);
-    return std::move(result_);
+    const auto value_of = [&](size_t i) { return computed[i]; };
+    if (first) result.first = DivergenceOf(first_local.value_or(*first), first_local.has_value(), value_of);
+    result.is_complete = true;
+    return absl::OkStatus();
   }
 
  private:
@@ -46,37 +52,62 @@ class RecordedDiff {
     return by_name;
   }
 
-  void ReadAll(Archive& recorded) {
+  void ReadAll(Archive& recorded, RecordedDiffResult& result) {
     const auto by_name = ByName();
     for (const std::string& key : recorded.keys()) {
       const auto found = by_name.find(key.starts_with('%') ? key.substr(1) : key);
       if (found == by_name.end()) {
-        ++result_.unknown_keys;
+        ++result.unknown_keys;
         continue;
       }
       absl::StatusOr<Literal> value = recorded.Read(key, found->second->shape());
       if (value.ok())
         recorded_[found->second] = *std::move(value);
       else
-        result_.unreadable.emplace_back(Message(value.status()));
+        result.unreadable.emplace_back(Message(value.status()));
     }
     for (const Instruction* i : flat_.instructions()) {
       if (recorded_.contains(i)) nodes_.push_back(i);
     }
+    result.recorded = static_cast<int64_t>(nodes_.size());
   }
 
-  // Computes each node from the recorded values above it.
-  absl::StatusOr<std::vector<Literal>> ComputeLocally(NodeValues known) const {
+  // Compares each node with the value that follows from the recorded ones above it, in chunks of limited
+  // size.
+  absl::Status CompareLocally(NodeValues known, RecordedDiffResult& result) {
+    constexpr size_t kChunk = 64;
     absl::flat_hash_set<const Instruction*> edges;
     for (const auto& [node, value] : recorded_) known[node] = value;
     for (const auto& [node, value] : known) edges.insert(node);
-    return RunCone(flat_, nodes_, edges, known, options_);
+    for (size_t begin = 0; begin < nodes_.size();) {
+      hlo::Report({.what = "comparing recorded values",
+                   .done = static_cast<int64_t>(begin),
+                   .total = result.recorded,
+                   .unit = "values"});
+      int64_t bytes = 0;
+      size_t end = begin;
+      while (end < nodes_.size() && end - begin < kChunk && (end == begin || bytes < options_.max_bytes))
+        bytes += DenseByteCount(nodes_[end++]->shape()).value_or(0);
+      const auto chunk = absl::MakeConstSpan(nodes_).subspan(begin, end - begin);
+      HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values, RunCone(flat_, chunk, edges, known, options_));
+      for (size_t i = begin; i < end; ++i) {
+        if (!CompareValues(values[i - begin], recorded_.at(nodes_[i]), options_)) continue;
+        local_.insert(nodes_[i]);
+        const auto value_of = [&](size_t k) { return k == i ? values[i - begin] : recorded_.at(nodes_[k]); };
+        if (!result.first) result.first = DivergenceOf(i, true, value_of);
+      }
+      result.compared = static_cast<int64_t>(end);
+      result.differing = static_cast<int64_t>(local_.size());
+      begin = end;
+    }
+    return absl::OkStatus();
   }
 
-  void Report(size_t which, bool is_local, const std::vector<Literal>& computed) {
+  // `value_of` returns the computed value of a node.
+  Divergence DivergenceOf(size_t which, bool is_local, absl::FunctionRef<Literal(size_t)> value_of) const {
     Divergence divergence;
     const AlignedPair pair = {nodes_[which], nodes_[which], AlignedBy::kName};
-    divergence.value = Describe(flat_, flat_, pair, computed[which], recorded_.at(nodes_[which]), options_);
+    divergence.value = Describe(flat_, flat_, pair, value_of(which), recorded_.at(nodes_[which]), options_);
     divergence.confirmed = is_local;
     absl::flat_hash_set<const Instruction*> seen;
     std::vector<const Instruction*> work(pair.a->operands().begin(), pair.a->operands().end());
@@ -90,25 +121,29 @@ class RecordedDiff {
         continue;
       }
       divergence.operands.push_back(Describe(flat_, flat_, {instruction, instruction, AlignedBy::kName},
-                                             computed[static_cast<size_t>(found - nodes_.begin())],
+                                             value_of(static_cast<size_t>(found - nodes_.begin())),
                                              recorded_.at(instruction), options_));
     }
-    result_.first = std::move(divergence);
+    return divergence;
   }
 
   FlatModule flat_;
   const DiffOptions& options_;
   NodeValues recorded_;
-  std::vector<const Instruction*> nodes_;  // Those with recorded values, in dependency order.
-  RecordedDiffResult result_;
+  std::vector<const Instruction*> nodes_;          // Those with recorded values, in dependency order.
+  absl::flat_hash_set<const Instruction*> local_;  // Those that differ if their operands are equal.
 };
 
 }  // namespace
 
 absl::StatusOr<RecordedDiffResult> DiffRecorded(const CheckedModule& module, Archive& recorded,
                                                 const std::vector<Literal>& arguments,
-                                                const DiffOptions& options) {
-  return RecordedDiff(module, options).Run(recorded, arguments);
+                                                const DiffOptions& options, RecordedDiffResult* partial) {
+  RecordedDiffResult result;
+  const absl::Status status = RecordedDiff(module, options).Run(recorded, arguments, result);
+  if (status.ok()) return result;
+  if (partial != nullptr) *partial = std::move(result);
+  return status;
 }
 
 }  // namespace hlo::debug

@@ -156,8 +156,14 @@ std::string ToText(const DiffResult& result, const SideNames& names) {
 }
 
 std::string ToText(const RecordedDiffResult& result, const SideNames& names) {
-  std::string text = fmt::format("{} recorded values of {} compared with {}: {} differ\n", result.compared,
-                                 names.b, names.a, result.differing);
+  std::string text =
+      result.is_complete
+          ? fmt::format("{} recorded values of {} compared with {}: {} differ\n", result.compared, names.b,
+                        names.a, result.differing)
+          : fmt::format(
+                "{} of {} recorded values of {} were compared with what {} computes from those above "
+                "them: {} differ\n",
+                result.compared, result.recorded, names.b, names.a, result.differing);
   if (result.unknown_keys > 0) text += fmt::format("{} keys name no instruction\n", result.unknown_keys);
   for (const std::string& problem : result.unreadable) text += fmt::format("skipped: {}\n", problem);
   return text + (result.first ? Text(*result.first, names) : "");
@@ -187,10 +193,9 @@ Json ToJson(const DiffResult& result) {
 }
 
 Json ToJson(const RecordedDiffResult& result) {
-  return {{"compared", result.compared},
-          {"differing", result.differing},
-          {"unknown_keys", result.unknown_keys},
-          {"unreadable", result.unreadable},
+  return {{"recorded", result.recorded},          {"compared", result.compared},
+          {"complete", result.is_complete},       {"differing", result.differing},
+          {"unknown_keys", result.unknown_keys},  {"unreadable", result.unreadable},
           {"first", DivergenceJson(result.first)}};
 }
 

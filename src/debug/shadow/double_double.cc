@@ -6,7 +6,8 @@ namespace hlo::debug {
 namespace {
 
 constexpr int kMaxTerms = 400;
-const DoubleDouble kLn2(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
+// The inverse hyperbolic functions of larger numbers x are log(2x).
+constexpr double kLarge = 0x1p60;
 const DoubleDouble kHalfPi(0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54);
 constexpr double kHalfPiRest = -0x1.f1976b7ed8fbcp-110;
 // 2 / sqrt(pi).
@@ -14,10 +15,6 @@ const DoubleDouble kErfFactor(0x1.20dd750429b6dp+0, 0x1.1ae3a914fed80p-56);
 
 bool IsNegligible(const DoubleDouble& term, const DoubleDouble& sum) {
   return std::fabs(term.high) <= std::fabs(sum.high) * 0x1p-108;
-}
-
-DoubleDouble Scaled(const DoubleDouble& x, int exponent) {
-  return {std::ldexp(x.high, exponent), std::ldexp(x.low, exponent)};
 }
 
 // Returns sum of x^(2k + first) / (2k + first)! with these signs, for small x.
@@ -191,15 +188,18 @@ DoubleDouble Acos(const DoubleDouble& x) {
 
 // The terms of these logarithms are small for arguments near 0, so log1p cancels nothing.
 DoubleDouble Asinh(const DoubleDouble& x) {
-  constexpr double kLarge = 0x1p500;  // The square of a larger number may overflow.
-  if (x.high == 0 || !(std::fabs(x.high) < kLarge)) return std::asinh(x.high);
-  const DoubleDouble size = x.high < 0 ? -x : x, square = size * size;
-  const DoubleDouble result = Log1p(size + square / (DoubleDouble(1) + Sqrt(DoubleDouble(1) + square)));
+  if (x.high == 0 || !std::isfinite(x.high)) return std::asinh(x.high);
+  const DoubleDouble size = x.high < 0 ? -x : x;
+  DoubleDouble result = Log(size) + kLn2;
+  if (size.high < kLarge) {
+    const DoubleDouble square = size * size;
+    result = Log1p(size + square / (DoubleDouble(1) + Sqrt(DoubleDouble(1) + square)));
+  }
   return x.high < 0 ? -result : result;
 }
 DoubleDouble Acosh(const DoubleDouble& x) {
-  constexpr double kLarge = 0x1p500;
-  if (!(x.high > 1 && x.high < kLarge)) return std::acosh(x.high);
+  if (!(x.high > 1 && std::isfinite(x.high))) return std::acosh(x.high);
+  if (x.high >= kLarge) return Log(x) + kLn2;
   const DoubleDouble rest = x - 1.0;
   return Log1p(rest + Sqrt(rest * (rest + 2.0)));
 }

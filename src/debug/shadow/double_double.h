@@ -49,9 +49,15 @@ inline DoubleDouble operator/(const DoubleDouble& a, const DoubleDouble& b) {
   rest = rest - b * second;
   return QuickTwoSum(first, second) + rest.high / b.high;
 }
+// Returns a * 2^exponent.
+inline DoubleDouble Scaled(const DoubleDouble& a, int exponent) {
+  return {std::ldexp(a.high, exponent), std::ldexp(a.low, exponent)};
+}
 inline bool operator<(const DoubleDouble& a, const DoubleDouble& b) {
   return a.high < b.high || (a.high == b.high && a.low < b.low);
 }
+
+inline const DoubleDouble kLn2(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
 
 // Elementary functions, to about 100 bits. Where a double gives NaN or an infinity, so do they.
 DoubleDouble Sqrt(const DoubleDouble& x);

@@ -1,6 +1,8 @@
 #include "debug/shadow/extended_function.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -33,16 +35,19 @@ WideScalar AsScalar(const DoubleDouble& x) {
 
 // An operand, a constant or the result of an instruction.
 struct Node {
-  enum Kind { kParameter, kConstant, kExtended, kCompare, kSelect, kClamp, kStep } kind = kStep;
+  enum Kind { kParameter, kConstant, kExtended, kComplex, kCompare, kSelect, kClamp, kStep } kind = kStep;
   Opcode opcode = Opcode::kTuple;
   size_t number = 0;  // The number of a parameter.
   WideScalar constant;
   reference::ScalarStep step;
   std::array<size_t, 3> operands = {};
+  std::array<bool, 2> is_complex = {};  // The operands that are numbers in the table.
+  bool gives_complex = false;
 };
 
 class Function : public reference::ScalarFunction {
  public:
+  explicit Function(ComplexTable& table) : table_(table) {}
   // Returns false if an instruction is not supported.
   bool Compile(const Computation& computation);
   absl::Status Run(absl::Span<const WideScalar> arguments, absl::Span<WideScalar> results) override;
@@ -50,14 +55,20 @@ class Function : public reference::ScalarFunction {
  private:
   std::optional<Node> NodeOf(const Instruction& instruction,
                              const absl::flat_hash_map<const Instruction*, size_t>& numbers) const;
+  // Returns nullopt if the instruction has no form in double-double.
+  std::optional<Node> ComplexNode(const Instruction& instruction, Node node) const;
   WideScalar ValueOf(const Node& node, absl::Span<const WideScalar> arguments) const;
+  ComplexDoubleDouble ComplexOperand(const Node& node, size_t number) const;
+  WideScalar ComplexValue(const Node& node) const;
 
+  ComplexTable& table_;
   std::vector<Node> nodes_;
   std::vector<WideScalar> values_;
   std::vector<size_t> results_;
 };
 
 bool IsF64(const Instruction& instruction) { return instruction.shape().type() == ElementType::kF64; }
+bool IsC128(const Instruction& instruction) { return instruction.shape().type() == ElementType::kC128; }
 
 bool Function::Compile(const Computation& computation) {
   absl::flat_hash_map<const Instruction*, size_t> numbers;
@@ -83,7 +94,7 @@ std::optional<Node> Function::NodeOf(const Instruction& instruction,
   const Shape& shape = instruction.shape();
   // The other floats and complex numbers have other wide values.
   const bool is_float = shape.IsScalar() && (IsFloat(shape.type()) || IsComplex(shape.type()));
-  if (!shape.IsScalar() || (is_float && !IsF64(instruction))) return std::nullopt;
+  if (!shape.IsScalar() || (is_float && !IsF64(instruction) && !IsC128(instruction))) return std::nullopt;
   Node node;
   node.opcode = instruction.opcode();
   if (node.opcode == Opcode::kParameter) {
@@ -95,6 +106,8 @@ std::optional<Node> Function::NodeOf(const Instruction& instruction,
     if (instruction.is_elided()) return std::nullopt;
     node.kind = Node::kConstant;
     node.constant = reference::LoadScalar(*instruction.Get<attr::literal>(), 0);
+    if (IsC128(instruction))
+      node.constant.u = table_.Add({DoubleDouble(node.constant.f), DoubleDouble(node.constant.imag)});
     return node;
   }
   if (!reference::IsElementwise(node.opcode) || instruction.operand_count() > 3) return std::nullopt;
@@ -108,6 +121,8 @@ std::optional<Node> Function::NodeOf(const Instruction& instruction,
     node.kind = Node::kClamp;
     return node;
   }
+  if (IsC128(instruction) || (instruction.operand_count() > 0 && IsC128(*instruction.operand(0))))
+    return ComplexNode(instruction, node);
   const bool takes_f64 = instruction.operand_count() > 0 && IsF64(*instruction.operand(0));
   if (takes_f64 && IsF64(instruction)) {
     node.kind = Node::kExtended;
@@ -121,6 +136,33 @@ std::optional<Node> Function::NodeOf(const Instruction& instruction,
   return node;
 }
 
+std::optional<Node> Function::ComplexNode(const Instruction& instruction, Node node) const {
+  const absl::Span<Instruction* const> operands = instruction.operands();
+  const bool are_extended = std::all_of(operands.begin(), operands.end(), [](const Instruction* operand) {
+    return IsF64(*operand) || IsC128(*operand);
+  });
+  if (!are_extended || operands.size() > 2) return std::nullopt;
+  for (size_t k = 0; k < operands.size(); ++k) node.is_complex[k] = IsC128(*operands[k]);
+  node.gives_complex = IsC128(instruction);
+  node.kind = Node::kComplex;
+  if (!EvaluateComplex(node.opcode, {}, {})) return std::nullopt;
+  return node;
+}
+
+ComplexDoubleDouble Function::ComplexOperand(const Node& node, size_t number) const {
+  const WideScalar& value = values_[node.operands[number]];
+  return node.is_complex[number] ? table_[value.u] : ComplexDoubleDouble(Extended(value));
+}
+
+WideScalar Function::ComplexValue(const Node& node) const {
+  const ComplexDoubleDouble a = ComplexOperand(node, 0), b = ComplexOperand(node, 1);
+  const ComplexDoubleDouble result = *EvaluateComplex(node.opcode, a, b);
+  if (!node.gives_complex) return AsScalar(result.real);
+  WideScalar value;
+  value.u = table_.Add(result);
+  return value;
+}
+
 WideScalar Function::ValueOf(const Node& node, absl::Span<const WideScalar> arguments) const {
   const WideScalar &a = values_[node.operands[0]], &b = values_[node.operands[1]],
                    &c = values_[node.operands[2]];
@@ -131,6 +173,8 @@ WideScalar Function::ValueOf(const Node& node, absl::Span<const WideScalar> argu
       return node.constant;
     case Node::kExtended:
       return AsScalar(*EvaluateExtended(node.opcode, Extended(a), Extended(b)));
+    case Node::kComplex:
+      return ComplexValue(node);
     case Node::kSelect:
       return a.u != 0 ? b : c;
     case Node::kClamp: {
@@ -162,8 +206,9 @@ std::optional<DoubleDouble> EvaluateExtended(Opcode opcode, const DoubleDouble& 
   return function == nullptr ? std::nullopt : function(a, b);
 }
 
-std::unique_ptr<reference::ScalarFunction> ExtendedFunction(const Computation& computation) {
-  auto function = std::make_unique<Function>();
+std::unique_ptr<reference::ScalarFunction> ExtendedFunction(const Computation& computation,
+                                                            ComplexTable& table) {
+  auto function = std::make_unique<Function>(table);
   if (!function->Compile(computation)) return nullptr;
   return function;
 }

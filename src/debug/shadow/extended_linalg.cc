@@ -8,27 +8,40 @@
 #include "base/status.h"
 #include "debug/shadow/extended_array.h"
 #include "debug/shadow/features.h"
+#include "reference/custom/matrix_calls.h"
 
 namespace hlo::debug {
 namespace {
 
-bool IsRegular(const DoubleDouble& x) { return std::isfinite(x.high) && x.high != 0; }
+template <class T>
+bool IsRegular(const T& x) {
+  return IsFinite(x) && !IsZero(x);
+}
 
 // The elements of one matrix of a batch, of which a triangle is read: element (i, j) of the lower triangle of
-// the matrix or of its transpose.
+// the matrix, its transpose or its adjoint.
+template <class T>
 class Triangle {
  public:
-  Triangle(const ExtendedView& elements, int64_t start, int64_t order, bool is_transposed)
-      : elements_(elements), start_(start), order_(order), is_transposed_(is_transposed) {}
+  Triangle(const ExtendedViewOf<T>& elements, int64_t start, int64_t order, bool is_transposed,
+           bool is_conjugate = false)
+      : elements_(elements),
+        start_(start),
+        order_(order),
+        is_transposed_(is_transposed),
+        is_conjugate_(is_conjugate) {}
   int64_t At(int64_t i, int64_t j) const {
     return start_ + (is_transposed_ ? j * order_ + i : i * order_ + j);
   }
-  DoubleDouble operator()(int64_t i, int64_t j) const { return elements_[At(i, j)]; }
+  T operator()(int64_t i, int64_t j) const {
+    const T element = elements_[At(i, j)];
+    return is_conjugate_ ? Conjugate(element) : element;
+  }
 
  private:
-  const ExtendedView& elements_;
+  const ExtendedViewOf<T>& elements_;
   int64_t start_, order_;
-  bool is_transposed_;
+  bool is_transposed_, is_conjugate_;
 };
 
 // Reads element i of a vector within an array: start + i * stride.
@@ -46,64 +59,124 @@ double EpsilonOf(const RuleContext& context) {
   return static_cast<float>(context.instruction.Get<attr::epsilon>());
 }
 
-}  // namespace
-
-// The factor of A = L L^T by columns; an upper factor is the transpose of that of the upper triangle.
-absl::StatusOr<std::optional<ExtendedValue>> ExtendedCholesky(const RuleContext& context,
-                                                              absl::Span<const ShadowValue> operands) {
-  const bool is_upper = !context.instruction.Get<attr::lower>();
-  HLO_ASSIGN_OR_RETURN(ExtendedValue result, NewValue(context.declared.dims()));
-  const int64_t order = context.declared.dim(context.declared.rank() - 1), size = order * order;
-  const ExtendedView elements(operands[0]), factors(result.high, result.low);
-  for (int64_t start = 0; size > 0 && start < context.declared.element_count(); start += size) {
-    const Triangle a(elements, start, order, is_upper), l(factors, start, order, is_upper);
+// The factor of A = L L^H by columns; an upper factor is the adjoint of that of the upper triangle, so its
+// transpose has the same formulas. The other triangle of `result` is not changed.
+template <class T>
+absl::StatusOr<bool> Factor(const ShadowValue& matrices, bool is_lower, ExtendedValue& result) {
+  const int64_t order = result.high.dim(result.high.rank() - 1), size = order * order;
+  const ExtendedViewOf<T> elements(matrices), factors(result.high, result.low);
+  for (int64_t start = 0; size > 0 && start < result.high.element_count(); start += size) {
+    const Triangle<T> a(elements, start, order, !is_lower), l(factors, start, order, !is_lower);
     for (int64_t j = 0; j < order; ++j) {
       HLO_RETURN_IF_ERROR(Deadline::Check());
       for (int64_t i = j; i < order; ++i) {
-        DoubleDouble rest = a(i, j);
-        for (int64_t k = 0; k < j; ++k) rest = rest - l(i, k) * l(j, k);
-        if (i == j && !(rest.high > 0 && std::isfinite(rest.high))) return std::nullopt;
-        Store(result, l.At(i, j), i == j ? Sqrt(rest) : rest / l(j, j));
+        T rest = i == j ? T(RealPart(a(i, j))) : a(i, j);
+        for (int64_t k = 0; k < j; ++k) rest = rest - l(i, k) * Conjugate(l(j, k));
+        const DoubleDouble pivot = RealPart(rest);
+        if (i == j && !(pivot.high > 0 && std::isfinite(pivot.high))) return false;
+        Store(result, l.At(i, j), i == j ? T(Sqrt(pivot)) : rest / RealPart(l(j, j)));
+      }
+    }
+  }
+  return true;
+}
+
+// Solves op(A) x = b for each column of B, or for each row, where X op(A) = B is op(A)^T X^T = B^T.
+template <class T>
+absl::StatusOr<std::optional<ExtendedValue>> Solution(const ShadowValue& matrices,
+                                                      const ShadowValue& right_sides, T scale,
+                                                      const TriangleOptions& options) {
+  // op(A) or its transpose reads A by rows or by columns; the other order of the triangle solves from the
+  // end.
+  const bool by_columns = (options.op != MatrixOp::kNone) == options.left;
+  const bool is_forward = options.lower != by_columns;
+  const Literal &a_array = matrices.wide, &b_array = right_sides.wide;
+  const int64_t rank = a_array.rank(), order = a_array.dim(rank - 1);
+  const int64_t rows = b_array.dim(rank - 2), columns = b_array.dim(rank - 1);
+  HLO_ASSIGN_OR_RETURN(ExtendedValue result, NewValue<T>(b_array.dims()));
+  const ExtendedViewOf<T> elements(matrices), b(right_sides), x(result.high, result.low);
+  const int64_t count = rows * columns > 0 ? b_array.element_count() / (rows * columns) : 0;
+  for (int64_t batch = 0; batch < count; ++batch) {
+    const Triangle<T> a(elements, batch * order * order, order, by_columns, options.op == MatrixOp::kAdjoint);
+    for (int64_t vector = 0; vector < (options.left ? columns : rows); ++vector) {
+      HLO_RETURN_IF_ERROR(Deadline::Check());
+      const int64_t start = batch * rows * columns;
+      const Line line = options.left ? Line{start + vector, columns} : Line{start + vector * columns, 1};
+      for (int64_t step = 0; step < order; ++step) {
+        const int64_t i = is_forward ? step : order - 1 - step;
+        T rest = scale * b[line[i]];
+        for (int64_t k = is_forward ? 0 : i + 1; k < (is_forward ? i : order); ++k)
+          rest = rest - a(i, k) * x[line[k]];
+        if (!options.unit_diagonal && !IsRegular(a(i, i))) return std::nullopt;
+        Store(result, line[i], options.unit_diagonal ? rest : rest / a(i, i));
       }
     }
   }
   return result;
 }
 
-// Solves op(A) x = b for each column of B, or for each row, where X op(A) = B is op(A)^T X^T = B^T.
-absl::StatusOr<std::optional<ExtendedValue>> ExtendedTriangularSolve(const RuleContext& context,
-                                                                     absl::Span<const ShadowValue> operands) {
-  const Instruction& solve = context.instruction;
-  const bool is_left = solve.Get<attr::left_side>(), is_unit = solve.Get<attr::unit_diagonal>();
-  const bool transposes = solve.Get<attr::transpose_a>() != TransposeA::kNoTranspose;
-  // op(A) or its transpose reads A by rows or by columns; the other order of the triangle solves from the
-  // end.
-  const bool by_columns = transposes == is_left;
-  const bool is_forward = solve.Get<attr::lower>() != by_columns;
-  const Literal& a_array = operands[0].wide;
-  const int64_t rank = a_array.rank(), order = a_array.dim(rank - 1);
-  const int64_t rows = context.declared.dim(rank - 2), columns = context.declared.dim(rank - 1);
-  HLO_ASSIGN_OR_RETURN(ExtendedValue result, NewValue(context.declared.dims()));
-  const ExtendedView elements(operands[0]), b(operands[1]), x(result.high, result.low);
-  const int64_t count = rows * columns > 0 ? context.declared.element_count() / (rows * columns) : 0;
-  for (int64_t batch = 0; batch < count; ++batch) {
-    const Triangle a(elements, batch * order * order, order, by_columns);
-    for (int64_t vector = 0; vector < (is_left ? columns : rows); ++vector) {
-      HLO_RETURN_IF_ERROR(Deadline::Check());
-      const int64_t start = batch * rows * columns;
-      const Line line = is_left ? Line{start + vector, columns} : Line{start + vector * columns, 1};
-      for (int64_t step = 0; step < order; ++step) {
-        const int64_t i = is_forward ? step : order - 1 - step;
-        DoubleDouble rest = b[line[i]];
-        for (int64_t k = is_forward ? 0 : i + 1; k < (is_forward ? i : order); ++k)
-          rest = rest - a(i, k) * x[line[k]];
-        if (!is_unit && !IsRegular(a(i, i))) return std::nullopt;
-        Store(result, line[i], is_unit ? rest : rest / a(i, i));
-      }
-    }
-  }
+}  // namespace
+
+template <class T>
+absl::StatusOr<std::optional<ExtendedValue>> ExtendedCholesky(const RuleContext& context,
+                                                              absl::Span<const ShadowValue> operands) {
+  HLO_ASSIGN_OR_RETURN(ExtendedValue result, NewValue<T>(context.declared.dims()));
+  HLO_ASSIGN_OR_RETURN(const bool is_regular,
+                       Factor<T>(operands[0], context.instruction.Get<attr::lower>(), result));
+  if (!is_regular) return std::nullopt;
   return result;
 }
+
+template <class T>
+absl::StatusOr<std::optional<ExtendedValue>> ExtendedTriangularSolve(const RuleContext& context,
+                                                                     absl::Span<const ShadowValue> operands) {
+  return Solution<T>(operands[0], operands[1], T(1.0), reference::custom::TriangleOf(context.instruction));
+}
+
+template <class T>
+absl::StatusOr<std::optional<ExtendedValues>> ExtendedMatrixCall(const RuleContext& context,
+                                                                 absl::Span<const ShadowValue> operands) {
+  using reference::custom::MatrixCall;
+  const std::optional<MatrixCall> call = reference::custom::MatrixCallOf(context.instruction);
+  const ShadowValue& matrices = operands[static_cast<size_t>(call->array)];
+  if (call->function == MatrixCall::Function::kTrsm) {
+    const T scale =
+        call->is_scaled ? ExtendedViewOf<T>(operands[static_cast<size_t>(call->array) - 1])[0] : T(1.0);
+    HLO_ASSIGN_OR_RETURN(
+        std::optional<ExtendedValue> solution,
+        Solution<T>(matrices, operands[static_cast<size_t>(call->array) + 1], scale, call->triangle));
+    if (!solution) return std::nullopt;
+    return ExtendedValues{*std::move(solution)};
+  }
+  // The other triangle keeps the elements of the operand. Further results are integers.
+  ExtendedValues values(context.declared.shape().elements().size());
+  values[0].high = matrices.wide;
+  HLO_ASSIGN_OR_RETURN(values[0].low, LowOf(matrices));
+  HLO_RETURN_IF_ERROR(values[0].high.MakeUnique());
+  HLO_RETURN_IF_ERROR(values[0].low.MakeUnique());
+  HLO_ASSIGN_OR_RETURN(const bool is_regular, Factor<T>(matrices, call->lower, values[0]));
+  if (!is_regular) return std::nullopt;
+  return values;
+}
+
+bool IsContinuousMatrixCall(const RuleContext& context) {
+  using Function = reference::custom::MatrixCall::Function;
+  // The target may have been replaced.
+  if (context.declared_caller.custom_calls() != nullptr) return false;
+  const auto call = reference::custom::MatrixCallOf(context.instruction);
+  return call.has_value() && (call->function == Function::kPotrf || call->function == Function::kTrsm);
+}
+
+#define HLO_INSTANTIATE(T)                                                                                  \
+  template absl::StatusOr<std::optional<ExtendedValue>> ExtendedCholesky<T>(const RuleContext&,             \
+                                                                            absl::Span<const ShadowValue>); \
+  template absl::StatusOr<std::optional<ExtendedValue>> ExtendedTriangularSolve<T>(                         \
+      const RuleContext&, absl::Span<const ShadowValue>);                                                   \
+  template absl::StatusOr<std::optional<ExtendedValues>> ExtendedMatrixCall<T>(                             \
+      const RuleContext&, absl::Span<const ShadowValue>);
+HLO_INSTANTIATE(DoubleDouble)
+HLO_INSTANTIATE(ComplexDoubleDouble)
+#undef HLO_INSTANTIATE
 
 // y = (x - mean) * scale / sqrt(variance + epsilon) + offset
 absl::StatusOr<std::optional<ExtendedValue>> ExtendedBatchNormInference(

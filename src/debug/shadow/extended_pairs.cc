@@ -17,12 +17,21 @@ absl::StatusOr<Literal> PairCaller::Call(const Computation& /*computation*/,
 std::unique_ptr<reference::ScalarFunction> PairCaller::ScalarFunctionOf(const Computation& computation) {
   const auto pairs = pairs_.called_computations(), declared = instruction_.called_computations();
   const auto found = std::find(pairs.begin(), pairs.end(), &computation);
-  return found == pairs.end() ? nullptr
-                              : ExtendedFunction(*declared[static_cast<size_t>(found - pairs.begin())]);
+  return found == pairs.end()
+             ? nullptr
+             : ExtendedFunction(*declared[static_cast<size_t>(found - pairs.begin())], table_);
 }
 
-absl::StatusOr<Literal> Paired(const ShadowValue& value) {
+absl::StatusOr<Literal> Paired(const ShadowValue& value, ComplexTable& table) {
   if (!value.is_float()) return value.declared;
+  if (value.declared.type() == ElementType::kC128) {
+    HLO_ASSIGN_OR_RETURN(Literal numbers,
+                         Literal::Create(Shape::Array(ElementType::kU64, value.declared.dims())));
+    const ComplexView elements(value);
+    int64_t at = 0;
+    for (uint64_t& number : numbers.mutable_span<uint64_t>()) number = table.Add(elements[at++]);
+    return numbers;
+  }
   HLO_ASSIGN_OR_RETURN(Literal pairs,
                        Literal::Create(Shape::Array(ElementType::kC128, value.declared.dims())));
   const double *high = Doubles(value.wide).data(),
@@ -32,8 +41,14 @@ absl::StatusOr<Literal> Paired(const ShadowValue& value) {
   return pairs;
 }
 
-absl::StatusOr<ExtendedValue> Unpaired(const Literal& pairs) {
-  if (pairs.type() != ElementType::kC128) return ExtendedValue();
+absl::StatusOr<ExtendedValue> Unpaired(const Literal& pairs, ElementType declared,
+                                       const ComplexTable& table) {
+  if (declared == ElementType::kC128) {
+    HLO_ASSIGN_OR_RETURN(ExtendedValue value, NewValue<ComplexDoubleDouble>(pairs.dims()));
+    for (int64_t i = 0; i < pairs.element_count(); ++i) Store(value, i, table[pairs.span<uint64_t>()[i]]);
+    return value;
+  }
+  if (declared != ElementType::kF64) return ExtendedValue();
   HLO_ASSIGN_OR_RETURN(ExtendedValue value, NewValue(pairs.dims()));
   const auto* in = pairs.span<std::complex<double>>().data();
   double *high = MutableDoubles(value.high).data(), *low = MutableDoubles(value.low).data();
@@ -46,8 +61,9 @@ absl::StatusOr<ExtendedValue> Unpaired(const Literal& pairs) {
 
 bool HaveExtendedFunctions(const Instruction& instruction) {
   const auto computations = instruction.called_computations();
-  return std::all_of(computations.begin(), computations.end(), [](const Computation* computation) {
-    return ExtendedFunction(*computation) != nullptr;
+  ComplexTable constants;
+  return std::all_of(computations.begin(), computations.end(), [&](const Computation* computation) {
+    return ExtendedFunction(*computation, constants) != nullptr;
   });
 }
 

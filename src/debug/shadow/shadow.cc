@@ -61,12 +61,12 @@ std::vector<const Computation*> Reachable(const Module& module) {
 // The copies of a module with other types.
 struct WideModules {
   std::unique_ptr<WideModule> wide;
-  std::unique_ptr<WideModule> pairs;  // Null if no instruction applies a computation to f64 scalars.
+  std::unique_ptr<WideModule> pairs;  // Null if no instruction applies a computation to f64 or c128.
 };
 
-bool HoldsF64(const Shape& shape) {
-  if (!shape.IsTuple()) return shape.IsArray(ElementType::kF64);
-  return std::any_of(shape.elements().begin(), shape.elements().end(), HoldsF64);
+bool HoldsExtended(const Shape& shape) {
+  if (!shape.IsTuple()) return shape.IsArray(ElementType::kF64) || shape.IsArray(ElementType::kC128);
+  return std::any_of(shape.elements().begin(), shape.elements().end(), HoldsExtended);
 }
 
 absl::StatusOr<WideModules> MakeWideModules(const Module& module) {
@@ -74,7 +74,7 @@ absl::StatusOr<WideModules> MakeWideModules(const Module& module) {
   HLO_ASSIGN_OR_RETURN(modules.wide, WideModule::Make(module));
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
-      if (!AppliesScalarComputations(*instruction) || !HoldsF64(instruction->shape())) continue;
+      if (!AppliesScalarComputations(*instruction) || !HoldsExtended(instruction->shape())) continue;
       HLO_ASSIGN_OR_RETURN(modules.pairs, WideModule::MakePairs(module));
       return modules;
     }
@@ -679,13 +679,17 @@ absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::v
 absl::StatusOr<std::vector<ShadowReport>> RunShadowOnDevices(
     const CheckedModule& module, const std::vector<std::vector<Literal>>& arguments,
     const EvaluateOptions& options, const DevicesOptions& devices, const DeviceShadowHook& hook,
-    ShadowReport* partial) {
+    std::vector<ShadowReport>* partial) {
+  std::vector<ShadowReport> unused;
+  std::vector<ShadowReport>& known = partial != nullptr ? *partial : unused;
+  known.resize(arguments.size());
   const auto hook_of = [&](int64_t device) -> ShadowHook {
     if (!hook) return {};
     return [&hook, device](const ShadowStep& step) { return hook(device, step); };
   };
   if (arguments.size() == 1) {
-    HLO_ASSIGN_OR_RETURN(ShadowReport report, RunShadow(module, arguments[0], options, hook_of(0), partial));
+    HLO_ASSIGN_OR_RETURN(ShadowReport report,
+                         RunShadow(module, arguments[0], options, hook_of(0), known.data()));
     return std::vector<ShadowReport>{std::move(report)};
   }
   HLO_RETURN_IF_ERROR(CheckSupported(module, options));
@@ -698,11 +702,14 @@ absl::StatusOr<std::vector<ShadowReport>> RunShadowOnDevices(
   if (wide.pairs != nullptr) computations.push_back(Reachable(wide.pairs->module()));
   HLO_ASSIGN_OR_RETURN(DeviceRunner runner, DeviceRunner::Make(module.module(), computations));
   std::vector<ShadowReport> reports(arguments.size());
+  ActivityListener* const listener = CurrentActivityListener();
   HLO_RETURN_IF_ERROR(
       runner.Run(options, devices, [&](int64_t device, const EvaluateOptions& own) -> absl::Status {
+        // All devices are about as far as the first one.
+        const ActivityScope scope(device == 0 ? listener : nullptr);
         const auto number = static_cast<size_t>(device);
-        HLO_ASSIGN_OR_RETURN(reports[number],
-                             RunShadowOf(module, wide, arguments[number], own, hook_of(device)));
+        HLO_ASSIGN_OR_RETURN(reports[number], RunShadowOf(module, wide, arguments[number], own,
+                                                          hook_of(device), &known[number]));
         return absl::OkStatus();
       }));
   // Trials of one device depend on the choices of the others.

@@ -75,12 +75,13 @@ absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::v
                                        ShadowReport* partial = nullptr);
 
 // The same for all devices of a run, by device. Collectives exchange wide values, bounds and trials like the
-// declared values. Threads of the devices call `hook`.
+// declared values. Threads of the devices call `hook`. If the evaluation fails, `partial`, which may be null,
+// has the errors of each device so far.
 using DeviceShadowHook = std::function<absl::Status(int64_t device, const ShadowStep&)>;
 absl::StatusOr<std::vector<ShadowReport>> RunShadowOnDevices(
     const CheckedModule& module, const std::vector<std::vector<Literal>>& arguments,
     const EvaluateOptions& options, const DevicesOptions& devices, const DeviceShadowHook& hook = {},
-    ShadowReport* partial = nullptr);  // `partial` is set in a run of one device.
+    std::vector<ShadowReport>* partial = nullptr);
 
 // Return the instructions with the largest added error, total error and amplification, in decreasing order.
 std::vector<const InstructionError*> WorstByAddedError(const ShadowReport& report, size_t count);

@@ -180,16 +180,16 @@ class Exchanger {
       });
       if (!are_f64) return absl::OkStatus();
     }
-    pair_caller_.emplace(context_.instruction, *context_.pairs, context_.link);
+    pair_caller_.emplace(context_.instruction, *context_.pairs, table_, context_.link);
     first_pairs_ = layers_.size();
     for (const bool is_declared : {false, true}) {
       Layer layer{*context_.pairs, *pair_caller_, {}};
       for (const ShadowValue& operand : context_.operands) {
         HLO_ASSIGN_OR_RETURN(layer.operands.emplace_back(),
                              InLayer(operand, [&](const ShadowValue& leaf) -> absl::StatusOr<Literal> {
-                               if (!is_declared) return Paired(leaf);
+                               if (!is_declared) return Paired(leaf, table_);
                                HLO_ASSIGN_OR_RETURN(const ShadowValue exact, ExactShadow(leaf.declared));
-                               return Paired(exact);
+                               return Paired(exact, table_);
                              }));
       }
       layers_.push_back(std::move(layer));
@@ -258,8 +258,9 @@ class Exchanger {
     leaf.wide = layers[kWide];
     errors.local = layers[kLocal];
     if (first_pairs_ > 0) {
-      HLO_ASSIGN_OR_RETURN(ExtendedValue value, Unpaired(layers[first_pairs_]));
-      HLO_ASSIGN_OR_RETURN(ExtendedValue local, Unpaired(layers[first_pairs_ + 1]));
+      HLO_ASSIGN_OR_RETURN(ExtendedValue value, Unpaired(layers[first_pairs_], ElementType::kF64, table_));
+      HLO_ASSIGN_OR_RETURN(ExtendedValue local,
+                           Unpaired(layers[first_pairs_ + 1], ElementType::kF64, table_));
       leaf.wide = std::move(value.high);
       if (!IsZero(value.low)) leaf.low = std::move(value.low);
       errors.local = std::move(local.high);
@@ -290,6 +291,7 @@ class Exchanger {
   std::vector<Layer> layers_;
   std::vector<Literal> results_;  // By layer.
   bool flag_ = false;             // An integer of a device is uncertain.
+  ComplexTable table_;            // Is empty: other devices have no access to it.
   std::optional<PairCaller> pair_caller_;
   size_t first_pairs_ = 0;  // The number of the first layer of pairs; 0 if there are none.
   ExchangedValue exchanged_;

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "debug/shadow/discrete_rules.h"
 #include "debug/shadow/element_bounds.h"
+#include "debug/shadow/extended_linalg.h"
 #include "debug/shadow/linear_rules.h"
 #include "debug/shadow/wide_elementwise.h"
 #include "reference/apply.h"
@@ -244,6 +245,10 @@ absl::StatusOr<ShadowValue> AnchoredRule(RuleContext& context) {
 // Floats that a generator draws are the same in every evaluation with its seed.
 absl::StatusOr<ShadowValue> GivenRule(RuleContext& context) { return ExactShadow(context.declared); }
 
+absl::StatusOr<ShadowValue> CustomCallRule(RuleContext& context) {
+  return IsContinuousMatrixCall(context) ? PerturbationRule(context) : AnchoredPerturbationRule(context);
+}
+
 bool IsFloatResult(const Literal& declared) {
   return declared.shape().IsArray() && IsFloatOrComplex(declared.type());
 }
@@ -279,7 +284,7 @@ constexpr OpcodeRule kOpcodeRules[] = {
     {Opcode::kTopk, RuleScope::kAll, TopkRule},
     {Opcode::kBatchNormTraining, RuleScope::kFloats, BatchNormTrainingRule},
     {Opcode::kConvolution, RuleScope::kFloats, ContractionRule},
-    {Opcode::kCustomCall, RuleScope::kFloats, AnchoredPerturbationRule},
+    {Opcode::kCustomCall, RuleScope::kFloats, CustomCallRule},
     {Opcode::kDot, RuleScope::kFloats, ContractionRule},
     {Opcode::kFft, RuleScope::kFloats, FftRule},
     {Opcode::kRaggedDot, RuleScope::kFloats, ContractionRule},

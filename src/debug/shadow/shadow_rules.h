@@ -30,7 +30,7 @@ struct Decision {
 struct RuleContext {
   const Instruction& instruction;
   const Instruction& wide;  // The same instruction on f64 and c128.
-  // The same instruction on pairs of f64; null unless it applies computations to scalars.
+  // The same instruction on pairs (WideModule::MakePairs); null unless it applies computations to scalars.
   const Instruction* pairs;
   absl::Span<const ShadowValue> operands;
   const Literal& declared;  // The result in the declared precision.

@@ -28,9 +28,9 @@ Shape Widened(const Shape& array) {
 }
 
 Shape Paired(const Shape& array) {
-  if (array.type() != ElementType::kF64) return array;
   Shape pair = array;
-  pair.set_type(ElementType::kC128);
+  if (array.type() == ElementType::kF64) pair.set_type(ElementType::kC128);
+  if (array.type() == ElementType::kC128) pair.set_type(ElementType::kU64);
   return pair;
 }
 

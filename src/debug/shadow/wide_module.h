@@ -13,7 +13,8 @@ class WideModule {
  public:
   // Floats are f64, and complex numbers c128.
   static absl::StatusOr<std::unique_ptr<WideModule>> Make(const Module& module);
-  // Every f64 is a c128, whose parts are those of a double-double.
+  // Every f64 is a c128, whose parts are those of a double-double. Every c128 is a u64, its number in a
+  // ComplexTable.
   static absl::StatusOr<std::unique_ptr<WideModule>> MakePairs(const Module& module);
 
   const Module& module() const { return *module_; }

@@ -64,9 +64,12 @@ TEST_F(Interrupt, KeepsTheValuesOfATrace) {
 }
 
 TEST_F(Interrupt, KeepsTheErrorsOfAShadowRun) {
-  const Outcome run = Interrupted("shadow " + Write("m.hlo", kLoop) + " --random 1");
-  EXPECT_EQ(run.status, kInterrupted) << run.err;
-  EXPECT_HAS(run.out, "%y sine");
+  const std::string file = Write("m.hlo", kLoop);
+  for (const std::string devices : {"", " --replicas 2"}) {
+    const Outcome run = Interrupted("shadow " + file + " --random 1" + devices);
+    EXPECT_EQ(run.status, kInterrupted) << run.err;
+    EXPECT_HAS(run.out, "%y sine");
+  }
 }
 
 TEST_F(Interrupt, KeepsTheProfileOfTheSteps) {
@@ -98,6 +101,11 @@ TEST_F(Interrupt, KeepsTheAlignmentAndTheChangesOfADiff) {
   Write("dump/module_0001.m.before_optimizations.txt", kSum);
   Write("dump/module_0001.m.0001.p.after_one.before_two.txt", kSquare);
   Write("dump/module_0001.m.0002.p.after_two.before_three.txt", kLoop);
+  // Recorded values: the comparison waits for the loop.
+  const Outcome recorded = Interrupted(
+      "diff " + file + " " + Write("values.json", R"({"r": [0, 0, 0, 0, 0, 0, 0, 0]})") + " --random 1");
+  EXPECT_EQ(recorded.status, kInterrupted) << recorded.err;
+  EXPECT_HAS(recorded.out, "0 of 1 recorded values of values.json were compared");
   const Outcome passes = Interrupted("diff " + Path("dump") + " --random 1");
   EXPECT_EQ(passes.status, kInterrupted) << passes.err;
   EXPECT_HAS(passes.out, "the results change from before_optimizations");

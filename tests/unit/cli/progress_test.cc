@@ -74,9 +74,11 @@ TEST_F(ProgressLine, ShowsTheRemainingTimeOfRuns) {
     EXPECT_TRUE(HasRemainingTime(shown)) << shown;
     EXPECT_HAS(shown, " of 20000000, at ");
   }
-  const std::string shadow = Shown("shadow " + file + " --random 1 --max-seconds 3", 4);
-  EXPECT_HAS(shadow, " of %w: 0 %, ");
-  EXPECT_TRUE(HasRemainingTime(shadow)) << shadow;
+  for (const std::string devices : {"", " --replicas 2"}) {
+    const std::string shadow = Shown("shadow " + file + " --random 1 --max-seconds 3" + devices, 4);
+    EXPECT_HAS(shadow, " of %w: 0 %, ");
+    EXPECT_TRUE(HasRemainingTime(shadow)) << shadow;
+  }
 }
 
 TEST_F(ProgressLine, ShowsTheRemainingTimeOfCases) {
