@@ -58,7 +58,8 @@ void CustomCalls::Add(std::string target, CheckedModule module) {
 absl::Status CustomCalls::AddLibrary(const std::string& path) {
   // dlopen would search the system's folders for a name without a slash.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Threads of handlers that finish later may still run its code after it is closed.
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     return absl::InvalidArgumentError(fmt::format("cannot load the library '{}': {}", path, dlerror()));
   }
