@@ -165,6 +165,10 @@ BUGS = [
      "  void Bind(cpu::StepCode::Label label) {\n    cse_.InvalidateAll();", "  void Bind(cpu::StepCode::Label label) {"),
     ("next states are computed where other states are read", "bytecode/compiler.cc",
      "const bool alone = sources == 1 && stable_", "const bool alone = sources >= 1 && stable_"),
+    ("machine code ignores that arguments alias its frame", "bytecode/compiler.cc",
+     "arguments.push_back(ExtentOf(static_cast<Slot>(slot)));", "arguments.push_back({0, 0});"),
+    ("machine code ignores that the host accesses its frame", "bytecode/compiler.cc",
+     "cpu::FrameUse use{.private_begin = plan_.arena_bytes};", "cpu::FrameUse use{.private_begin = 0};"),
 ]
 
 
