@@ -288,6 +288,84 @@ ENTRY e { one = s32[] constant(1) none = s32[] constant(0) alpha = f64[] constan
   EXPECT_NE(result.status().message().find("does not solve for"), std::string::npos) << result.status();
 }
 
+// --- Batches of small matrices, of which a vector computes several.
+
+TEST(SmallBatches, Cholesky) {
+  for (const char* type : {"f64", "f32"}) {
+    for (const int64_t n : {1, 2, 3, 5, 8, 16, 17}) {
+      for (const int64_t count : {4, 8, 70}) {
+        ExpectAgrees(test::Factors(type, {count, n, n}, n % 2 == 0));
+        ExpectAgrees(test::Factors(type, {2, count, n, n}, n % 2 != 0, n / 2));
+      }
+    }
+  }
+}
+
+TEST(SmallBatches, Potrf) {
+  for (const char* type : {"f64", "f32"}) {
+    for (const int64_t n : {1, 4, 7, 16}) {
+      for (const bool lower : {true, false}) {
+        for (const int64_t negative_at : {-1L, n - 1}) {
+          const std::string shape = fmt::format("{}[70,{},{}]", type, n, n);
+          ExpectAgrees(Call(fmt::format("lapack_{}potrf_ffi", LetterOf(type)).c_str(),
+                            lower ? "uplo = 76 : ui8" : "uplo = 85 : ui8",
+                            fmt::format("({}, s32[70])", shape),
+                            test::Factors(type, {70, n, n}, lower, negative_at)));
+        }
+      }
+    }
+  }
+}
+
+TEST(SmallBatches, TriangularSolve) {
+  for (const test::Sides& sides : test::AllSides()) {
+    ExpectAgrees(test::Solves("f64", {13}, 7, 6, sides));
+    ExpectAgrees(test::Solves("f32", {3, 4}, 16, 32, sides));
+    ExpectAgrees(test::Solves("f32", {9}, 3, 1, sides));
+    ExpectAgrees(test::Solves("f32", {9}, 3, 200, sides));
+  }
+}
+
+// Calls getrf on a batch, whose element x becomes value(x, element).
+template <class Value>
+void ExpectSmallLu(const char* type, int64_t count, int64_t m, int64_t n, Value&& value) {
+  test::Program operands;
+  operands.arguments = {test::RandomArray(*ParseElementType(type), {count, m, n}, 7)};
+  int64_t x = 0;
+  test::Change(operands.arguments[0],
+               [&](int64_t, int64_t, std::complex<double> element) { return value(x++, element); });
+  ExpectAgrees(
+      Call(fmt::format("lapack_{}getrf_ffi", LetterOf(type)).c_str(), "",
+           fmt::format("({0}[{1},{2},{3}], s32[{1},{4}], s32[{1}])", type, count, m, n, std::min(m, n)),
+           operands));
+}
+
+TEST(SmallBatches, Getrf) {
+  const std::pair<int64_t, int64_t> sizes[] = {{1, 1}, {2, 2}, {3, 3}, {8, 8}, {16, 16}, {5, 9}, {16, 3}};
+  for (const char* type : {"f64", "f32"}) {
+    for (const auto& size : sizes) {
+      for (const int64_t count : {4, 16, 37}) {
+        ExpectSmallLu(type, count, size.first, size.second, [](int64_t, auto element) { return element; });
+        // Small integers have equal magnitudes and zero pivots.
+        ExpectSmallLu(type, count, size.first, size.second, [](int64_t x, auto) -> std::complex<double> {
+          return static_cast<double>(x * x % 7 % 3) - 1;
+        });
+      }
+    }
+    ExpectSmallLu(type, 9, 4, 4, [](int64_t x, auto element) -> std::complex<double> {
+      return x % 31 == 5 ? std::numeric_limits<double>::quiet_NaN() : x % 16 < 4 ? 0 : element;
+    });
+  }
+}
+
+// A matrix of zeros or with an infinite element does not change its neighbours.
+TEST(SmallBatches, MatricesAreIndependent) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  ExpectSmallLu("f32", 12, 3, 3, [](int64_t x, auto element) -> std::complex<double> {
+    return x / 9 == 3 ? 0 : x / 9 == 5 ? kInfinity : element;
+  });
+}
+
 TEST(TriangularSolve, InfinitiesWithAUnitDiagonal) {
   absl::StatusOr<Literal> b = Literal::CreateZeros(Shape::Array(ElementType::kC64, {2, 9}));
   for (std::complex<float>& x : b->mutable_span<std::complex<float>>())

@@ -14,18 +14,32 @@ namespace {
 absl::Status RunCholesky(const Instruction& cholesky, absl::Span<const void* const> operands,
                          absl::Span<void* const> results) {
   const bool lower = cholesky.Get<attr::lower>();
-  return ForEachMatrix(cholesky, operands, results, 0, [&]<class T>(const BatchEntry& entry) {
+  const auto one = [&]<class T>(const BatchEntry& entry) {
     WideMatrix<T> array = entry.Copy<T>(0, 0);
     // The upper factor is the transposed lower factor of the transpose.
     const Matrix<T> a = lower ? array.matrix() : array.matrix().Transposed();
     reference::lapack::FinishCholesky(a, lapack::Cholesky(a));
     array.Store();
-  });
+  };
+  const Shape& shape = cholesky.shape();
+  if (!IsSmallBatch(shape)) return ForEachMatrix(cholesky, operands, results, 0, one);
+  const EntryBytes bytes(cholesky, BatchOf(shape));
+  lapack::SmallCholesky(
+      SmallBatchOf(shape, operands[0]), lower, true, results[0], nullptr, [&](int64_t number) {
+        one.operator()<double>({cholesky, operands, results, number, bytes.operands, bytes.results});
+      });
+  return absl::OkStatus();
 }
 
 absl::Status RunTriangularSolve(const Instruction& solve, absl::Span<const void* const> operands,
                                 absl::Span<void* const> results) {
   const TriangleOptions options = reference::custom::TriangleOf(solve);
+  const Shape &triangles = solve.operand(0)->shape(), &sides = solve.operand(1)->shape();
+  if (AreSmallSystems(triangles, sides)) {
+    lapack::SmallSolve(SmallBatchOf(triangles, operands[0]), SmallBatchOf(sides, operands[1]), options,
+                       results[0]);
+    return absl::OkStatus();
+  }
   return ForEachMatrix(solve, operands, results, 0, [&]<class T>(const BatchEntry& entry) {
     WideMatrix<T> x = entry.Copy<T>(1, 0);
     lapack::SolveTriangular(entry.Source<T>(0), x.matrix(), options);

@@ -9,6 +9,7 @@
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/simd/widen.h"
 #include "kernels/lapack/product.h"
+#include "kernels/lapack/small_batches.h"
 #include "plan/select/kernel.h"
 #include "plan/select/library_kernels.h"
 #include "types/index.h"
@@ -140,21 +141,29 @@ inline int64_t ConcurrentMatrices(const Shape& matrices) {
   return UsesAllThreads(matrices) ? 1 : std::min<int64_t>(ThreadCount(), BatchOf(matrices));
 }
 
+// The bytes of an entry of a batch in each operand and result.
+struct EntryBytes {
+  cpu::CachedVector<int64_t> operands, results;
+
+  EntryBytes(const Instruction& instruction, int64_t batch) {
+    const auto bytes_each = [&](const Shape& whole) {
+      return whole.IsTuple() || batch == 0 ? 0 : *DenseByteCount(whole) / batch;
+    };
+    for (const Instruction* operand : instruction.operands())
+      operands.push_back(bytes_each(operand->shape()));
+    for (const Shape& result : ResultShapes(instruction)) results.push_back(bytes_each(result));
+  }
+};
+
 // Calls body.operator()<T>(entry) for each matrix of operand `array`, with T double or complex.
 template <class Body>
 absl::Status ForEachMatrix(const Instruction& instruction, absl::Span<const void* const> operands,
                            absl::Span<void* const> results, int array, Body&& body) {
   const Shape& shape = instruction.operand(array)->shape();
   const int64_t batch = BatchOf(shape);
-  const auto bytes_each = [&](const Shape& whole) {
-    return whole.IsTuple() || batch == 0 ? 0 : *DenseByteCount(whole) / batch;
-  };
-  cpu::CachedVector<int64_t> operand_bytes, result_bytes;
-  for (const Instruction* operand : instruction.operands())
-    operand_bytes.push_back(bytes_each(operand->shape()));
-  for (const Shape& result : ResultShapes(instruction)) result_bytes.push_back(bytes_each(result));
+  const EntryBytes bytes(instruction, batch);
   const auto one = [&](int64_t number) {
-    const BatchEntry entry{instruction, operands, results, number, operand_bytes, result_bytes};
+    const BatchEntry entry{instruction, operands, results, number, bytes.operands, bytes.results};
     if (IsComplex(shape.type()))
       body.template operator()<Complex>(entry);
     else
@@ -166,6 +175,22 @@ absl::Status ForEachMatrix(const Instruction& instruction, absl::Span<const void
     ParallelFor(batch, Nanoseconds(shape) * static_cast<double>(batch), one);
   }
   return absl::OkStatus();
+}
+
+// --- Batches of small matrices
+
+inline bool IsSmallBatch(const Shape& matrices) {
+  return lapack::IsSmallBatch(matrices.type(), BatchOf(matrices), BatchEntry::Rows(matrices),
+                              BatchEntry::Columns(matrices));
+}
+// Returns true if both operands of a triangular solve are small.
+inline bool AreSmallSystems(const Shape& triangles, const Shape& sides) {
+  return IsSmallBatch(triangles) && sides.type() == triangles.type() &&
+         lapack::AreSmallRightSides(BatchEntry::Rows(sides), BatchEntry::Columns(sides));
+}
+inline lapack::SmallBatch SmallBatchOf(const Shape& matrices, const void* data) {
+  return {matrices.type(), BatchOf(matrices), BatchEntry::Rows(matrices), BatchEntry::Columns(matrices),
+          data};
 }
 
 // Returns the bytes of the copy that WideMatrix makes.

@@ -130,6 +130,47 @@ void Gesdd(const MatrixCall& call, const BatchEntry& entry) {
   entry.StoreInteger(4, info);
 }
 
+// --- Calls on batches of small matrices
+
+struct SmallArguments {
+  const Instruction& instruction;
+  absl::Span<const void* const> operands;
+  absl::Span<void* const> results;
+
+  lapack::SmallBatch Operand(int k) const {
+    return SmallBatchOf(instruction.operand(k)->shape(), operands[k]);
+  }
+  // Null if the result is unused or does not exist.
+  void* Result(size_t k) const { return k < results.size() ? results[k] : nullptr; }
+  int32_t* Integers(size_t k) const { return static_cast<int32_t*>(Result(k)); }
+};
+
+void SmallPotrf(const MatrixCall& call, const SmallArguments& arguments) {
+  const lapack::SmallBatch batch = arguments.Operand(call.array);
+  const EntryBytes bytes(arguments.instruction, batch.count);
+  lapack::SmallCholesky(batch, call.lower, false, arguments.Result(0), arguments.Integers(1),
+                        [&](int64_t number) {
+                          Potrf<double>(call, {arguments.instruction, arguments.operands, arguments.results,
+                                               number, bytes.operands, bytes.results});
+                        });
+}
+
+void SmallGetrf(const MatrixCall& call, const SmallArguments& arguments) {
+  lapack::SmallLu(arguments.Operand(call.array), arguments.Result(0), arguments.Integers(1),
+                  arguments.Integers(2));
+}
+
+void SmallTrsm(const MatrixCall& call, const SmallArguments& arguments) {
+  lapack::SmallSolve(arguments.Operand(call.array), arguments.Operand(call.array + 1), call.triangle,
+                     arguments.Result(0));
+}
+
+bool HasSmallMatrices(const MatrixCall& call, const Instruction& instruction) {
+  const Shape& shape = instruction.operand(call.array)->shape();
+  if (call.function != MatrixCall::Function::kTrsm) return IsSmallBatch(shape);
+  return !call.is_scaled && AreSmallSystems(shape, instruction.operand(call.array + 1)->shape());
+}
+
 // --- The scratch memory that they need for one matrix, in bytes
 
 using NeedsResult = absl::FunctionRef<bool(int)>;  // True if the result is used.
@@ -180,13 +221,14 @@ struct CallKernel {
   void (*complex)(const MatrixCall& call, const BatchEntry& entry);
   int64_t (*bytes)(const MatrixCall& call, const Instruction& instruction, NeedsResult needs);
   InPlace in_place;
+  void (*small)(const MatrixCall& call, const SmallArguments& arguments) = nullptr;
 };
 using Function = MatrixCall::Function;
 constexpr CallKernel kCallKernels[] = {
-    {Function::kPotrf, "potrf", Potrf<double>, Potrf<Complex>, CopyOfMatrix, InPlace::kCopied},
+    {Function::kPotrf, "potrf", Potrf<double>, Potrf<Complex>, CopyOfMatrix, InPlace::kCopied, SmallPotrf},
     {Function::kGetrf, "getrf", Getrf<double>, Getrf<Complex>, CopyAndScratch<lapack::LuScratchBytes>,
-     InPlace::kYes},
-    {Function::kTrsm, "trsm", Trsm<double>, Trsm<Complex>, CopyOfRightSides, InPlace::kNo},
+     InPlace::kYes, SmallGetrf},
+    {Function::kTrsm, "trsm", Trsm<double>, Trsm<Complex>, CopyOfRightSides, InPlace::kNo, SmallTrsm},
     {Function::kGeqrf, "geqrf", Geqrf<double>, Geqrf<Complex>, CopyAndScratch<lapack::QrScratchBytes>,
      InPlace::kYes},
     {Function::kGeqp3, "geqp3", Geqp3<double>, Geqp3<Complex>, CopyAndScratch<lapack::Geqp3ScratchBytes>,
@@ -235,8 +277,14 @@ LibraryKernel FindMatrixCallKernel(const Instruction& instruction) {
   const std::optional<MatrixCall> call = reference::custom::MatrixCallOf(instruction);
   const CallKernel* kernel = call.has_value() ? FindCallKernel(call->function) : nullptr;
   if (kernel == nullptr) return {};
-  const auto run = [call = *call, kernel](const Instruction& instruction, auto operands, auto results) {
+  const bool is_small = kernel->small != nullptr && HasSmallMatrices(*call, instruction);
+  const auto run = [call = *call, kernel, is_small](const Instruction& instruction, auto operands,
+                                                    auto results) {
     ClearResults(instruction, results, kernel->function == Function::kGesdd);
+    if (is_small) {
+      kernel->small(call, {instruction, operands, results});
+      return absl::OkStatus();
+    }
     return ForEachMatrix(instruction, operands, results, call.array, [&]<class T>(const BatchEntry& entry) {
       (std::is_same_v<T, double> ? kernel->real : kernel->complex)(call, entry);
     });
