@@ -56,15 +56,30 @@ int SavedState() {
   return (low & 0xe6) == 0xe6 ? 2 : (low & 0x06) == 0x06 ? 1 : 0;
 }
 
+// The registers of a leaf of CPUID; zero if the processor does not have the leaf.
+struct Leaf {
+  unsigned leaf = 0, subleaf = 0;
+  unsigned registers[4] = {};
+};
+
+// Reads each leaf once, because virtual machines trap the instruction.
 uint64_t FindFeatures() {
+  constexpr int kMostLeaves = 8;
   const int saved = SavedState();
+  Leaf leaves[kMostLeaves];
+  int count = 0;
   uint64_t mask = 0;
   for (int i = 0; kFeatures[i].name != nullptr; ++i) {
     const Feature& feature = kFeatures[i];
-    unsigned r[4] = {};
-    if (__get_cpuid_count(feature.leaf, feature.subleaf, &r[0], &r[1], &r[2], &r[3]) &&
-        (r[feature.reg] >> feature.bit & 1) != 0 && feature.state <= saved)
-      mask |= uint64_t{1} << i;
+    int k = 0;
+    while (k < count && (leaves[k].leaf != feature.leaf || leaves[k].subleaf != feature.subleaf)) ++k;
+    if (k == kMostLeaves) k = count = 0;
+    unsigned* const r = leaves[k].registers;
+    if (k == count) {
+      leaves[count++] = {feature.leaf, feature.subleaf};
+      __get_cpuid_count(feature.leaf, feature.subleaf, &r[0], &r[1], &r[2], &r[3]);
+    }
+    if ((r[feature.reg] >> feature.bit & 1) != 0 && feature.state <= saved) mask |= uint64_t{1} << i;
   }
   return mask;
 }
@@ -136,6 +151,13 @@ bool IsSupported(const Level& level) { return (*level.features & ~g_features) ==
 void Choose(const Level& level) {
   g_level = &level;
   hlo_isa_functions = level.functions;
+}
+
+bool HasFeature(const char* name) {
+  for (int i = 0; kFeatures[i].name != nullptr; ++i) {
+    if (strcmp(kFeatures[i].name, name) == 0) return (g_features >> i & 1) != 0;
+  }
+  return false;
 }
 
 const char* Name() { return g_level != nullptr ? g_level->name : HLO_ISA_NAME; }

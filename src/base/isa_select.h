@@ -21,6 +21,9 @@ const Level* Levels();
 // Returns true if the processor has all extensions that `level` may use.
 bool IsSupported(const Level& level);
 
+// Returns true if the processor and the system support an extension of cpu_features.def.
+bool HasFeature(const char* name);
+
 // Selects `level`.
 void Choose(const Level& level);
 

@@ -310,6 +310,7 @@ absl::Status Executor::RunProduct(const plan::Step& step, const plan::ProductSte
   cpu::BlockFunction functions[3];
   for (int block = 0; block < 3; ++block) {
     if (!programs[block].has_value()) continue;
+    programs[block]->PrepareNativeCode();
     const bool is_product = block == ProductStep::kProduct;
     const Shape& shape = is_product ? instruction.shape() : instruction.operand(block)->shape();
     loops[block].emplace(*programs[block], pointers, product.NumberOf(block), ByteCount(shape.type()),

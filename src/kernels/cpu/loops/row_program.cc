@@ -41,8 +41,7 @@ double RowProgram::nanoseconds() const {
   double sum = 0;
   for (const auto& part : parts_) {
     if (const auto* loop = std::get_if<TileProgram>(&part))
-      sum += loop->nanoseconds_per_element() * static_cast<double>(loop->inner_count()) *
-             static_cast<double>(loop->outer_count());
+      sum += loop->nanoseconds();
     else
       sum += std::get<ReduceProgram>(part).nanoseconds();
   }

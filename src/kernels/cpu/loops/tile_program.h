@@ -48,6 +48,8 @@ class TileProgram {
   // Compiles the program if native code is allowed, and if it saves more time than compilation takes. The
   // next computations are expected to take `nanoseconds`.
   void PrepareNativeCode(double nanoseconds) const;
+  // Does so before a run over all positions.
+  void PrepareNativeCode() const { PrepareNativeCode(nanoseconds()); }
 
   const loops::LoopProgram& source() const { return source_; }
   absl::Span<const int64_t> inner_dims() const { return source_.inner_dims(); }
@@ -59,6 +61,10 @@ class TileProgram {
   int64_t row() const { return by_rows_ ? inner_dims().back() : inner_count(); }
   Lane lane(TileValue value) const { return values_[value].lane; }
   double nanoseconds_per_element() const { return nanoseconds_; }
+  // The expected time of a run over all positions.
+  double nanoseconds() const {
+    return nanoseconds_ * static_cast<double>(inner_count()) * static_cast<double>(outer_count());
+  }
 
   // Returns the byte stride between outer indices of the elements that the program yields as they are stored
   // (YieldedAsStored), if it is constant.

@@ -348,9 +348,7 @@ void TileProgram::Run(void* const* arguments) const {
   if (small_.has_value() && native_ == nullptr) return small_->Run(arguments);
   if (inner_count() == 0 || outer_count() == 0) return;
   if (is_copy_) return RunCopy(arguments);
-  const double nanoseconds =
-      nanoseconds_ * static_cast<double>(inner_count()) * static_cast<double>(outer_count());
-  PrepareNativeCode(nanoseconds);
+  PrepareNativeCode();
   if (outer_count() == 1 && inner_count() <= tile_ && (!by_rows_ || inner_dims().size() <= 1)) {
     Runner runner(*this, arguments);
     runner.RunTile(0, inner_count());
@@ -364,7 +362,7 @@ void TileProgram::Run(void* const* arguments) const {
   const int64_t pieces = CeilDiv(row, chunk_size);  // Pieces of a long row.
   const int64_t rows_per_chunk = std::max<int64_t>(1, chunk_size / row);
   const int64_t row_chunks = CeilDiv(rows, rows_per_chunk);
-  ParallelFor(row_chunks * pieces, nanoseconds, [&](int64_t chunk) {
+  ParallelFor(row_chunks * pieces, nanoseconds(), [&](int64_t chunk) {
     const int64_t first = chunk / pieces * rows_per_chunk, piece = chunk % pieces;
     Runner runner(*this, arguments);
     int64_t outer = 0;

@@ -1,13 +1,15 @@
 #include "kernels/cpu/native/machine_code.h"
 
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
 
 #include "base/isa.h"
+#include "base/isa_select.h"
 
 #ifdef HLO_RUN_HAS_NATIVE_CODE
 #include <sys/mman.h>
-#include <xbyak/xbyak_util.h>
 #endif
 
 namespace hlo::cpu {
@@ -17,16 +19,14 @@ namespace {
 
 NativeIsa IsaOfProcessor() {
   static const NativeIsa isa = [] {
-    using Cpu = Xbyak::util::Cpu;
-    const Cpu cpu;
-    const bool has_avx2 = cpu.has(Cpu::tAVX2) && cpu.has(Cpu::tFMA) && cpu.has(Cpu::tBMI1) &&
-                          cpu.has(Cpu::tBMI2) && cpu.has(Cpu::tLZCNT);
-    if (!has_avx2) return NativeIsa::kNone;
+    const auto has_all = [](std::initializer_list<const char*> features) {
+      return std::all_of(features.begin(), features.end(), isa::HasFeature);
+    };
+    if (!has_all({"avx2", "fma", "bmi1", "bmi2", "lzcnt"})) return NativeIsa::kNone;
     // A system that refuses one function of one byte refuses all.
     const uint8_t ret = 0xc3;
     if (MachineCode::Load({&ret, 1}) == nullptr) return NativeIsa::kNone;
-    const bool has_avx512 = cpu.has(Cpu::tAVX512F) && cpu.has(Cpu::tAVX512BW) && cpu.has(Cpu::tAVX512CD) &&
-                            cpu.has(Cpu::tAVX512DQ) && cpu.has(Cpu::tAVX512VL);
+    const bool has_avx512 = has_all({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
     return has_avx512 ? NativeIsa::kAvx512 : NativeIsa::kAvx2;
   }();
   return isa;
