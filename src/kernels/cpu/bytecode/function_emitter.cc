@@ -74,7 +74,10 @@ void FunctionEmitter::Exponential(int32_t size) {
   vminps(clamped, clamped, x);
   Broadcast(half, -104.0f);
   vmaxps(clamped, half, clamped);
+  constexpr uint8_t kLess = 1;
+  vcmpps(k1, clamped, All(-87.0f), kLess);
   SplitExp(size);
+  vpaddd(rest | k1, rest, All(static_cast<uint32_t>(internal::kSubnormalShift)));
   vpsrad(half, rest, 1);
   vpsubd(rest, rest, half);
   PowerOfTwo(half);
@@ -82,6 +85,7 @@ void FunctionEmitter::Exponential(int32_t size) {
   vaddps(t, t, All(1.0f));
   vmulps(t, t, half);
   vmulps(t, t, rest);
+  vcvtps2dq(t | k1, t);
   vmovaps(x, t);
 }
 

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "kernels/cpu/loops/native_emitter.h"
+#include "kernels/cpu/simd/vector_functions.h"
 
 namespace hlo::cpu {
 
@@ -57,9 +58,14 @@ void NativeEmitter::EmitExponential(const Op& op) {
   vminps(out, first, is_logistic ? out : a);
   splat(first, -104.0f);
   vmaxps(out, first, out);
+  const Opmask may_be_subnormal = k1;
+  constexpr uint8_t kLess = 1;
+  vcmpps(may_be_subnormal, out, number(-87.0f), kLess);
   ReduceExponent(out, first);
   vaddps(out, out, number(1.0f));
+  vaddps(second | may_be_subnormal, second, number(static_cast<float>(internal::kSubnormalShift)));
   vscalefps(out, out, second);
+  vcvtps2dq(out | may_be_subnormal, out);
   if (!is_logistic) return;
   vaddps(out, out, number(1.0f));
   splat(first, 1.0f);

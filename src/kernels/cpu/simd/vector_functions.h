@@ -60,15 +60,41 @@ struct ExpParts {
 }
 }  // namespace internal
 
+namespace internal {
+// Instructions are slow for results below the normal numbers. This exponent makes integers of such results,
+// whose bits they are.
+inline constexpr int32_t kSubnormalShift = 149;
+#if defined(HLO_AVX512_VECTORS)
+#define HLO_ROUNDS_TO_INTEGER 1
+[[gnu::always_inline]] inline Vector<int32_t> RoundedToInteger(Vector<float> v) {
+  return BitsOf<Vector<int32_t>>(_mm512_cvtps_epi32(v));
+}
+#elif defined(HLO_AVX2_VECTORS)
+#define HLO_ROUNDS_TO_INTEGER 1
+[[gnu::always_inline]] inline Vector<int32_t> RoundedToInteger(Vector<float> v) {
+  return BitsOf<Vector<int32_t>>(_mm256_cvtps_epi32(v));
+}
+#endif
+}  // namespace internal
+
 [[gnu::always_inline]] inline Vector<float> ExpF32(Vector<float> x) {
   using F = Vector<float>;
   // The result is 0 or infinite outside this range; NaNs propagate.
   const F most = Broadcast(89.0f), least = Broadcast(-104.0f);
   F clamped = x > most ? most : x;
   clamped = clamped < least ? least : clamped;
-  const auto [t, k] = internal::SplitExp(clamped);
+  auto [t, k] = internal::SplitExp(clamped);
+#if defined(HLO_ROUNDS_TO_INTEGER)
+  const Vector<int32_t> may_be_subnormal = clamped < -87.0f;
+  k += may_be_subnormal & internal::kSubnormalShift;
+#endif
   const Vector<int32_t> half = k >> 1;
-  return (t + 1.0f) * internal::PowerOfTwo(half) * internal::PowerOfTwo(k - half);
+  const F result = (t + 1.0f) * internal::PowerOfTwo(half) * internal::PowerOfTwo(k - half);
+#if defined(HLO_ROUNDS_TO_INTEGER)
+  return may_be_subnormal ? BitsOf<F>(internal::RoundedToInteger(result)) : result;
+#else
+  return result;
+#endif
 }
 
 [[gnu::always_inline]] inline Vector<float> TanhF32(Vector<float> x) {
