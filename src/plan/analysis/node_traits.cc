@@ -147,6 +147,15 @@ bool IsConcatenate(const Node& node) {
   return IsStaticOp(node) && node.instruction->opcode() == Opcode::kConcatenate;
 }
 
+bool IsConcatenationOfIndices(const Graph& graph, const Node& node, const Node& gather) {
+  if (!IsConcatenate(node)) return false;
+  const int64_t dimension = node.instruction->Get<attr::dimensions>()[0];
+  bool fits = dimension == gather.instruction->Get<attr::index_vector_dim>();
+  for (size_t k = 0; fits && k < node.operands.size(); ++k)
+    fits = OperandShape(graph, node, static_cast<int32_t>(k)).dim(dimension) == 1;
+  return fits;
+}
+
 bool IsPad(const Node& node) { return IsStaticOp(node) && node.instruction->opcode() == Opcode::kPad; }
 
 bool HasInteriorPadding(const Node& pad) {

@@ -30,6 +30,8 @@ bool IsNoOpReshape(const Node& node);
 bool IsDynamicSlice(const Node& node);
 // True for a gather of at least one element whose users can read the elements directly from its operand.
 bool IsFusibleGather(const Graph& graph, const Node& node);
+// True for a concatenation whose operands are the components of the gather's index vectors.
+bool IsConcatenationOfIndices(const Graph& graph, const Node& node, const Node& gather);
 bool HasSingleIndexVector(const Node& gather);  // The gather is then a slice at a run-time position.
 bool IsConcatenate(const Node& node);
 bool IsPad(const Node& node);

@@ -143,9 +143,25 @@ LoopFusion::Traits LoopFusion::TraitsOf(const Node& node) const {
   return traits;
 }
 
+// True if a fused gather can read its indices from the operands of this concatenation.
+bool LoopFusion::IsReadAsIndices(const Node& node, const Uses::Use& use) const {
+  return use.node != nullptr && use.operand == 1 && use.node->block == node.block &&
+         fused_.contains(use.node) && IsStaticOp(*use.node) &&
+         use.node->instruction->opcode() == Opcode::kGather &&
+         IsConcatenationOfIndices(graph_, node, *use.node);
+}
+
 bool LoopFusion::AddPaths(const Node& node, const Traits& traits, const Uses::Use& use,
                           std::vector<Path>* paths) const {
   constexpr size_t kMaxPaths = 64;
+  if (IsReadAsIndices(node, use)) {
+    for (Path path : paths_.at(use.node)) {
+      path.identity = false;
+      path.index = true;
+      paths->push_back(path);
+    }
+    return paths->size() <= kMaxPaths;
+  }
   if (use.node == nullptr || use.node->block != node.block || !CanFuseOperand(graph_, *use.node, use.operand))
     return false;
   const Node& user = *use.node;
@@ -177,6 +193,13 @@ bool LoopFusion::AddPaths(const Node& node, const Traits& traits, const Uses::Us
 }
 
 bool LoopFusion::ShouldFuse(const Node& node, const Traits& traits, const std::vector<Path>& paths) const {
+  const auto is_index = [](const Path& path) { return path.index; };
+  if (std::any_of(paths.begin(), paths.end(), is_index)) {
+    const bool is_affine = traits.affine && node.instruction->opcode() != Opcode::kIota;
+    return is_affine ||
+           (IsConcatenate(node) && std::all_of(paths.begin(), paths.end(), is_index) &&
+            std::none_of(paths.begin(), paths.end(), [](const Path& path) { return path.piece; }));
+  }
   const bool computes = !traits.window && !(traits.affine && node.instruction->opcode() != Opcode::kIota);
   if (computes && std::any_of(paths.begin(), paths.end(), [](const Path& p) { return p.piece; }))
     return false;

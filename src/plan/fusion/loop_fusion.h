@@ -38,6 +38,7 @@ class LoopFusion {
     bool identity = true;     // No index is changed.
     bool broadcasts = false;  // The path contains a broadcast.
     bool piece = false;       // The path contains a concatenation, whose operands must be in memory.
+    bool index = false;       // The path leads to the indices of a gather.
     bool operator==(const Path&) const = default;
   };
   // The ways in which a loop can compute a node. If all are false, no loop can.
@@ -54,6 +55,7 @@ class LoopFusion {
   static bool IsComputedOnce(const std::vector<Path>& paths);
   bool IsCheaperFused(const Node& node, const std::vector<Path>& paths) const;
   bool HasStoredOperands(const Node& concatenate) const;
+  bool IsReadAsIndices(const Node& node, const Uses::Use& use) const;
   bool IsMostlyPadding(const Node& pad) const;
   // True if the loop that computes a window reads the updated array at other positions than it writes.
   bool ReadsOutsideWindow(const Node& update, ValueId window) const;

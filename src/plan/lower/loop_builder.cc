@@ -221,7 +221,7 @@ loops::Access LoopBuilder::DynamicSliceAccess(const Node& node, const IndexMap& 
   return access;
 }
 
-loops::Access LoopBuilder::GatherAccess(const Node& node, const IndexMap& map) const {
+loops::Access LoopBuilder::GatherAccess(const Node& node, const IndexMap& map) {
   const Instruction& gather = *node.instruction;
   const ValueId indices = node.operands[1];
   const Shape &operand = OperandShape(graph_, node, 0), &index_shape = graph_.values[indices].shape;
@@ -253,12 +253,16 @@ loops::Access LoopBuilder::GatherAccess(const Node& node, const IndexMap& map) c
     set(&of_operand, batches[k], position_of(gather.Get<attr::start_indices_batching_dims>()[k]));
   loops::Access access = AccessOf(node.operands[0], of_operand);
   const Index strides = RowMajorStrides(operand.dims());
+  const Node* concatenation = graph_.values[indices].node;
+  const bool has_pieces = concatenation != nullptr && fusion_.IsFused(*concatenation);
   for (size_t k = 0; k < start_map.size(); ++k) {
     const int64_t d = start_map[k];
-    if (vector_dim < index_shape.rank()) of_indices.offset[vector_dim] = static_cast<int64_t>(k);
-    loops::Affine place = PlaceOf(indices, of_indices);
-    loops::RuntimeStart start{indices, index_shape.type(), operand.dim(d) - std::max<int64_t>(1, sizes[d]),
-                              strides[d], place.offset};
+    if (vector_dim < index_shape.rank())
+      of_indices.offset[vector_dim] = has_pieces ? 0 : static_cast<int64_t>(k);
+    const loops::Access index = OperandAccess(has_pieces ? concatenation->operands[k] : indices, of_indices);
+    loops::Affine place{index.offset, index.outer, index.inner};
+    loops::RuntimeStart start{index.argument, index_shape.type(),
+                              operand.dim(d) - std::max<int64_t>(1, sizes[d]), strides[d], place.offset};
     const auto moves = [](const loops::Strides& s) {
       return std::any_of(s.begin(), s.end(), [](int64_t stride) { return stride != 0; });
     };

@@ -54,7 +54,7 @@ class LoopBuilder {
   loops::Affine PlaceOf(ValueId v, const IndexMap& map) const;
   void AddEdges(const IndexMap& map, loops::Access* access) const;
   bool CanExceed(const IndexMap::Edge& edge) const;
-  loops::Access GatherAccess(const Node& gather, const IndexMap& map) const;
+  loops::Access GatherAccess(const Node& gather, const IndexMap& map);
   loops::Access DynamicSliceAccess(const Node& dynamic_slice, const IndexMap& map) const;
   loops::Access OperandAccess(ValueId v, const IndexMap& map);
   loops::Value Padded(const Node& pad, const IndexMap& map);

@@ -131,7 +131,11 @@ class Reader {
       const int64_t count = whole < row ? 1 : std::min(left, kPlacesAtOnce);
       for (int64_t r = 0; r < count; ++r) places[r] = walks_[0].at + r * (*walks_[0].strides)[d];
       AddStarts(count, d, places);
-      for (int64_t r = 0; r < count; ++r) {
+      const bool are_whole = whole == row && n >= count * row && distance == 1;
+      const int64_t copied = are_whole ? CopyShortRows(data, places, count, row, to) : 0;
+      to += copied * row;
+      n -= copied * row;
+      for (int64_t r = copied; r < count; ++r) {
         const int64_t length = std::min(n, whole);
         const T* from = data + places[r];
         if (distance == 1) {
@@ -145,6 +149,31 @@ class Reader {
       index_[d] += count - 1;
       for (Walk& walk : walks_) walk.at += (count - 1) * (*walk.strides)[d];
       if (n > 0) NextRow();
+    }
+  }
+
+  // Copies rows of a few contiguous elements. Returns the number of rows, or 0 for longer ones.
+  template <class T>
+  static int64_t CopyShortRows(const T* data, const int64_t* places, int64_t count, int64_t row, T* to) {
+    const auto copy = [&]<int kRow>(std::integral_constant<int, kRow>) {
+      for (int64_t r = 0; r < count; ++r) std::memcpy(to + r * kRow, data + places[r], kRow * sizeof(T));
+      return count;
+    };
+    switch (row) {
+      case 1:
+        return copy(std::integral_constant<int, 1>());
+      case 2:
+        return copy(std::integral_constant<int, 2>());
+      case 3:
+        return copy(std::integral_constant<int, 3>());
+      case 4:
+        return copy(std::integral_constant<int, 4>());
+      case 8:
+        return copy(std::integral_constant<int, 8>());
+      case 16:
+        return copy(std::integral_constant<int, 16>());
+      default:
+        return 0;
     }
   }
 
@@ -284,6 +313,8 @@ class Reader {
     };
     if (change == 1 && start.stride == 1)
       add(1, 1);
+    else if (change == 1)
+      add(1, start.stride);
     else
       add(change, start.stride);
   }
