@@ -153,10 +153,6 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
       HLO_INTEGER_CASES(S64)
       HLO_INTEGER_CASES(U64)
 #undef HLO_INTEGER_CASES
-    case kExponentialF32:
-    case kLogisticF32:
-    case kTanhF32:
-      return IsInline(*code) ? std::optional<uint16_t>(*code) : std::nullopt;
     case kMultiplyS32:
     case kMultiplyU32:
     case kMaximumS32:
@@ -164,6 +160,10 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
     case kMinimumS32:
     case kMinimumU32:
       return code;
+    case kExponentialF32:
+    case kLogisticF32:
+    case kTanhF32:
+      return IsInline(*code) ? std::optional<uint16_t>(*code) : std::nullopt;
     case kMaximumF32:
     case kMinimumF32:
     case kMaximumF64:
