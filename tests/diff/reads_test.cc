@@ -1,6 +1,10 @@
 // Tests loops that read through pads, gathers and other index transformations, through both engines.
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "engines.h"
 #include "fmt/format.h"
 #include "kernels/cpu/loops/tile_program.h"
@@ -213,6 +217,56 @@ class ReadWriter {
 constexpr const char* kTypes[] = {"f32", "s32", "bf16", "f64", "u8", "f8e4m3fn", "s4", "f16", "s64"};
 
 std::string Program(uint32_t seed) { return ReadWriter(seed, kTypes[seed % std::size(kTypes)]).Write(); }
+
+// Moves the entry computation to a loop that runs once, so that small loops become bytecode.
+std::string InLoop(const std::string& program) {
+  const std::vector<std::string> parts = absl::StrSplit(program, absl::MaxSplits("ENTRY main {\n", 1));
+  std::string parameters, types = "s32[]", names = "zero", body;
+  int count = 1;
+  for (const absl::string_view line : absl::StrSplit(parts[1], '\n')) {
+    // A line is "  NAME = TYPE OPERATION".
+    const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (!absl::StrContains(line, " parameter(")) {
+      absl::StrAppend(&body, line, "\n");
+      continue;
+    }
+    absl::StrAppend(&parameters, line, "\n");
+    absl::StrAppend(&types, ", ", words[2]);
+    absl::StrAppend(&names, ", ", words[0]);
+    body += fmt::format("  {} = {} get-tuple-element(state), index={}\n", words[0], words[2], count++);
+  }
+  const size_t root = body.find("ROOT r = ") + 9, end = body.find(" tuple(", root);
+  const std::string results = body.substr(root, end - root);
+  body = absl::StrReplaceAll(body.substr(0, body.rfind("}\n")), {{"ROOT r =", "r ="}});
+  const std::string state = fmt::format("({}, {})", types, results);
+  std::string kept = "next";
+  for (int k = 1; k < count; ++k) {
+    body += fmt::format("  kept{0} = {1} get-tuple-element(state), index={0}\n", k,
+                        std::vector<std::string>(absl::StrSplit(types, ", "))[static_cast<size_t>(k)]);
+    kept += fmt::format(", kept{}", k);
+  }
+  std::string nothing;
+  const std::vector<std::string> leaves = absl::StrSplit(results.substr(1, results.size() - 2), ", ");
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    parameters += fmt::format("  none{} = {} parameter({})\n", k, leaves[k], count - 1 + static_cast<int>(k));
+    nothing += fmt::format("{}none{}", k == 0 ? "" : ", ", k);
+  }
+  return fmt::format(
+      "{0}body {{\n  state = {1} parameter(0)\n{2}"
+      "  counter = s32[] get-tuple-element(state), index=0\n  one = s32[] constant(1)\n"
+      "  next = s32[] add(counter, one)\n  ROOT all = {1} tuple({3}, r)\n}}\n"
+      "condition {{\n  state = {1} parameter(0)\n  counter = s32[] get-tuple-element(state), index=0\n"
+      "  one = s32[] constant(1)\n  ROOT less = pred[] compare(counter, one), direction=LT\n}}\n"
+      "ENTRY main {{\n{4}  zero = s32[] constant(0)\n  none = {5} tuple({6})\n"
+      "  state = {1} tuple({7}, none)\n  loop = {1} while(state), condition=condition, body=body\n"
+      "  ROOT results = {5} get-tuple-element(loop), index={8}\n}}\n",
+      parts[0], state, body, kept, parameters, results, nothing, names, count);
+}
+
+TEST(ReadsTest, RandomReadsInLoops) {
+  for (uint32_t seed = 7001; seed <= 9000 && !testing::Test::HasFailure(); ++seed)
+    test::ExpectEnginesAgree(InLoop(Program(seed)), {.specials = true, .index_range = 30});
+}
 
 TEST(ReadsTest, RandomReads) {
   for (uint32_t seed = 1; seed <= 4000 && !testing::Test::HasFailure(); ++seed)

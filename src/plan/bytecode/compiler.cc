@@ -25,7 +25,9 @@ using cpu::FramePlace;
 using cpu::SmallProgram;
 
 constexpr int64_t kMaxWindowBytes = 256;
-constexpr int64_t kMaxDotBytes = 128;  // The limit for each array.
+// The limit for each array of a dot. Larger ones must be in the frame, and the dot in a loop.
+constexpr int64_t kMaxDotBytes = 128;
+constexpr int64_t kMaxDotBytesInFrame = 4096;
 
 class Compiler {
  public:
@@ -96,12 +98,16 @@ class Compiler {
     int64_t bytes = 0;
     VisitStepLists(plan_.steps, [&](const std::vector<Step>& steps) {
       for (const Step& step : steps) {
-        const auto* tiles = std::get_if<TileStep>(&step.what);
-        if (tiles == nullptr) continue;
-        auto& programs = small_[&step];
-        for (const loops::LoopProgram& program : tiles->programs) {
-          programs.push_back(cpu::CompileSmall(program));
-          if (programs.back().has_value()) bytes = std::max(bytes, ScratchBytes(*programs.back()));
+        const auto add = [&](std::optional<SmallProgram> program) {
+          if (program.has_value() && program->is_for_loops && &steps == &plan_.steps) program.reset();
+          if (program.has_value()) bytes = std::max(bytes, ScratchBytes(*program));
+          small_[&step].push_back(std::move(program));
+        };
+        if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
+          small_[&step];
+          for (const loops::LoopProgram& program : tiles->programs) add(cpu::CompileSmall(program));
+        } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
+          add(cpu::CompileSmall(reduce->program));
         }
       }
     });
@@ -110,7 +116,7 @@ class Compiler {
   static int64_t ScratchBytes(const SmallProgram& program) {
     int64_t bytes = 0;
     for (const SmallProgram::Call& call : program.calls) {
-      if (call.out.argument < 0) bytes = std::max(bytes, call.out.offset + program.count * call.out.width);
+      if (call.out.argument < 0) bytes = std::max(bytes, call.out.offset + call.count * call.out.width);
     }
     return IsInFrame(program) ? bytes : 0;
   }
@@ -297,9 +303,13 @@ class Compiler {
     const auto* kernel = std::get_if<KernelStep>(&step.what);
     if (kernel == nullptr || kernel->kernel.name != "small dot") return false;
     const Slot a = kernel->operands[0], b = kernel->operands[1], result = kernel->results[0];
-    const int64_t byte_count = std::max({Bytes(a), Bytes(b), Bytes(result)});
+    const auto is_small = [&](Slot slot) {
+      const bool is_in_frame = stable_.Contains(slot) || stable_.IsInput(slot);
+      return Bytes(slot) <= (in_loop_ && is_in_frame ? kMaxDotBytesInFrame : kMaxDotBytes);
+    };
     const std::optional<cpu::SmallDot> dot = FindSmallDot(*step.instruction);
-    if (!dot.has_value() || byte_count > kMaxDotBytes || !stable_.Contains(result)) return false;
+    if (!dot.has_value() || !is_small(a) || !is_small(b) || !is_small(result) || !stable_.Contains(result))
+      return false;
     const FramePlace left = Read(a, 0, Bytes(a)), right = Read(b, 0, Bytes(b));
     result_.code.Dot(*dot, {Bytes(result), Bytes(a), Bytes(b)},
                      static_cast<FramePlace>(plan_.buffers[result].offset), left, right);
@@ -367,10 +377,8 @@ class Compiler {
       return {where.argument, where.offset + address.offset, address.place, where.width};
     };
     const SmallProgram::Call& call = program.calls[0];
-    result_.code.CallOnMemory({call.call,
-                               program.count,
-                               place(call.out),
-                               {place(call.in[0]), place(call.in[1]), place(call.in[2])}});
+    result_.code.CallOnMemory(
+        {call.call, call.count, place(call.out), {place(call.in[0]), place(call.in[1]), place(call.in[2])}});
     cse_.InvalidateLoads(call.out.argument);
   }
 
@@ -402,24 +410,24 @@ class Compiler {
           out.argument >= 0 && (out.start != 0 || !stable_.Contains(out.argument));
       FramePlace to = scratch_ + static_cast<FramePlace>(out.offset);
       if (stores_outside_frame)
-        to = places_.AllocateTemporary(program.count * out.width);
+        to = places_.AllocateTemporary(call.count * out.width);
       else if (out.argument >= 0)
         to = static_cast<FramePlace>(plan_.buffers[out.argument].offset + out.offset);
       // A splat reads a single element; other operands have as many elements as the result.
       const bool spreads = call.call.function == cpu::SplatTile(loops::Lane::kF32).function;
       const bool copies = call.call.function == cpu::CopyTile(loops::Lane::kF32).function;
       if (copies && !stores_outside_frame && is_outside_frame(call.in[0])) {
-        load(to, piece(call.in[0], program.count));
+        load(to, piece(call.in[0], call.count));
         continue;
       }
-      const int64_t count = spreads ? 1 : program.count;
+      const int64_t count = spreads ? 1 : call.count;
       const FramePlace in[3] = {read(call.in[0], count), read(call.in[1], count), read(call.in[2], count)};
-      result_.code.Call(call.call, program.count,
+      result_.code.Call(call.call, call.count,
                         {out.width, {call.in[0].width, call.in[1].width, call.in[2].width}}, to, in);
       if (stores_outside_frame) {
         const Address& address = addresses[out.start];
         result_.code.Store(to, out.argument, out.offset + address.offset, address.place,
-                           program.count * out.width);
+                           call.count * out.width);
         cse_.InvalidateLoads(out.argument);
       }
     }

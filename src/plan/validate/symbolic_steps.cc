@@ -22,18 +22,6 @@ constexpr int64_t kMaxConstantBytes = 4096;
 
 int64_t Number(const void* pointer) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(pointer)); }
 
-// Returns the first bytes of the pieces.
-Pieces Prefix(Pieces pieces, int64_t bytes) {
-  Pieces prefix;
-  for (Piece& piece : pieces) {
-    piece.bytes = std::min(piece.bytes, bytes);
-    bytes -= piece.bytes;
-    if (piece.bytes > 0) prefix.push_back(piece);
-  }
-  if (bytes > 0) prefix.push_back({kUndefined, 0, bytes});
-  return prefix;
-}
-
 template <class Visit>
 void VisitMoves(const std::vector<Step>& steps, Visit&& visit) {
   const auto all = [&](const std::vector<Move>& moves) {
@@ -287,6 +275,10 @@ void SymbolicState::Run(const Step& step) {
     for (const SmallProgram& program : small) RunSmall(program);
     return;
   }
+  if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
+    const std::optional<SmallProgram> compiled = cpu::CompileSmall(reduce->program);
+    return compiled.has_value() ? RunSmall(*compiled) : RunOpaque(step);
+  }
   const auto* kernel = std::get_if<KernelStep>(&step.what);
   if (kernel != nullptr && (RunScatter(step, *kernel) || RunDot(step, *kernel))) return;
   RunOpaque(step);
@@ -311,13 +303,9 @@ SymbolicState::Addresses SymbolicState::AddressesOf(const SmallProgram& program)
 
 void SymbolicState::RunSmall(const SmallProgram& program) {
   const Addresses addresses = AddressesOf(program);
-  absl::InlinedVector<std::pair<int64_t, Pieces>, 8> scratch;  // Registers, keyed by offset.
+  SymbolicMemory scratch(1);  // The registers.
   const auto read = [&](const SmallProgram::Place& place, int64_t bytes) -> Pieces {
-    if (place.argument < 0) {
-      const auto held = std::find_if(scratch.rbegin(), scratch.rend(),
-                                     [&](const auto& each) { return each.first == place.offset; });
-      return held == scratch.rend() ? Pieces{{kUndefined, 0, bytes}} : Prefix(held->second, bytes);
-    }
+    if (place.argument < 0) return scratch.Read(0, place.offset, bytes);
     const auto& [address, offset] = addresses[place.start];
     if (address == kUndefined && IsWithin(place.argument, address, place.offset + offset, bytes))
       return ReadSlot(place.argument, place.offset + offset, bytes);
@@ -326,20 +314,20 @@ void SymbolicState::RunSmall(const SmallProgram& program) {
   for (const SmallProgram::Call& call : program.calls) {
     const cpu::TileFn function = call.call.function;
     const bool spreads = cpu::IsSplatTile(function);
-    const int64_t bytes = program.count * call.out.width;
+    const int64_t bytes = call.count * call.out.width;
     Pieces value;
-    if (cpu::IsCopyTile(function) || (spreads && program.count == 1)) {
-      value = read(call.in[0], program.count * call.call.parameter);
+    if (cpu::IsCopyTile(function) || (spreads && call.count == 1)) {
+      value = read(call.in[0], call.count * call.call.parameter);
     } else {
       absl::InlinedVector<Term, 3> operands;
       for (const SmallProgram::Place& in : call.in) {
         if (in.width > 0)
-          operands.push_back(Combine(terms_, read(in, (spreads ? 1 : program.count) * in.width)));
+          operands.push_back(Combine(terms_, read(in, (spreads ? 1 : call.count) * in.width)));
       }
-      value = One(ApplyTerm(terms_, call.call, program.count, operands, bytes), bytes);
+      value = One(ApplyTerm(terms_, call.call, call.count, operands, bytes), bytes);
     }
     if (call.out.argument < 0) {
-      scratch.emplace_back(call.out.offset, std::move(value));
+      scratch.Write(0, call.out.offset, value);
     } else {
       const auto& [address, offset] = addresses[call.out.start];
       Store(call.out.argument, address, call.out.offset + offset, std::move(value));

@@ -137,11 +137,8 @@ template <class T>
 struct MultiplyLines {
   using Value = T;
   static T Make(const Op* op, std::byte* frame, Context&) {
-    const std::byte *a = frame + op->a, *b = frame + op->b;
-    return SumOfTerms<T>(op->number, [&](int64_t k) {
-      const int64_t at = k * static_cast<int64_t>(sizeof(T));
-      return static_cast<double>(Get<T>(a + at)) * static_cast<double>(Get<T>(b + at));
-    });
+    return DotOfLines(reinterpret_cast<const T*>(frame + op->a), reinterpret_cast<const T*>(frame + op->b),
+                      op->number);
   }
   static void Do(const Op* op, std::byte* frame, Context& context) {
     Put(frame + op->out, Make(op, frame, context));

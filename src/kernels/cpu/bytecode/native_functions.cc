@@ -8,14 +8,6 @@ namespace hlo::cpu::native {
 namespace {
 
 template <class T>
-T DotOf(const std::byte* a, const std::byte* b, int64_t terms) {
-  return SumOfTerms<T>(terms, [&](int64_t k) {
-    const int64_t at = k * static_cast<int64_t>(sizeof(T));
-    return static_cast<double>(Get<T>(a + at)) * static_cast<double>(Get<T>(b + at));
-  });
-}
-
-template <class T>
 void SplatOf(std::byte* out, const std::byte* from, int64_t count) {
   const T value = Get<T>(from);
   for (int64_t k = 0; k < count; ++k) Put(out + k * static_cast<int64_t>(sizeof(T)), value);
@@ -42,8 +34,12 @@ void RunDot(const SmallDot& dot, const std::byte* a, const std::byte* b, std::by
   dot.Run(a, b, out);
 }
 
-float DotF32(const std::byte* a, const std::byte* b, int64_t terms) { return DotOf<float>(a, b, terms); }
-double DotF64(const std::byte* a, const std::byte* b, int64_t terms) { return DotOf<double>(a, b, terms); }
+float DotF32(const std::byte* a, const std::byte* b, int64_t terms) {
+  return DotOfLines(reinterpret_cast<const float*>(a), reinterpret_cast<const float*>(b), terms);
+}
+double DotF64(const std::byte* a, const std::byte* b, int64_t terms) {
+  return DotOfLines(reinterpret_cast<const double*>(a), reinterpret_cast<const double*>(b), terms);
+}
 
 void Splat4(std::byte* out, const std::byte* value, int64_t count) { SplatOf<uint32_t>(out, value, count); }
 void Splat8(std::byte* out, const std::byte* value, int64_t count) { SplatOf<uint64_t>(out, value, count); }

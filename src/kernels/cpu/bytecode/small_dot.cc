@@ -1,7 +1,9 @@
 #include "kernels/cpu/bytecode/small_dot.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/bytecode/micro_ops.h"
 #include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
@@ -31,7 +33,53 @@ std::vector<int32_t> InBatch(const std::vector<int32_t>& places, const Index& ba
   return all;
 }
 
+// Returns true if the places of each matrix are neighbours.
+bool AreContiguous(const std::vector<int32_t>& places, int64_t per_matrix) {
+  for (size_t j = 0; j + 1 < places.size(); ++j) {
+    const bool is_last = (j + 1) % static_cast<size_t>(per_matrix) == 0;
+    if (!is_last && places[j + 1] != places[j] + 1) return false;
+  }
+  return true;
+}
+
+// Below, sums are scalar.
+constexpr int64_t kMinVectorTerms = 12;
+static_assert(kMinVectorTerms > kMaxInlineTerms);
+
+// Adds the products of one vector of elements, of which the first n exist.
+template <class T>
+[[gnu::always_inline]] inline void AddProducts(Vector<T> x, Vector<T> y, Vector<double>& even,
+                                               Vector<double>& odd) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    even += x * y;
+  } else {
+    const auto [x0, x1] = AsDoubles(x);
+    const auto [y0, y1] = AsDoubles(y);
+    even += x0 * y0;
+    odd += x1 * y1;
+  }
+}
+
 }  // namespace
+
+template <class T>
+T DotOfLines(const T* x, const T* y, int64_t terms) {
+  if (terms < kMinVectorTerms) {
+    return SumOfTerms<T>(terms,
+                         [&](int64_t k) { return static_cast<double>(x[k]) * static_cast<double>(y[k]); });
+  }
+  Vector<double> even = {}, odd = {};
+  int64_t k = 0;
+  for (; k + kLanes<T> <= terms; k += kLanes<T>)
+    AddProducts<T>(LoadVector(x + k), LoadVector(y + k), even, odd);
+  if (k < terms) {
+    const auto rest = static_cast<int>(terms - k);
+    AddProducts<T>(LoadFirst(x + k, rest), LoadFirst(y + k, rest), even, odd);
+  }
+  return static_cast<T>(SumOfLanes<double>(even + odd));
+}
+template float DotOfLines(const float*, const float*, int64_t);
+template double DotOfLines(const double*, const double*, int64_t);
 
 std::optional<SmallDot> SmallDot::Make(const loops::GemmProblem& p) {
   const ElementType type = p.c_type;
@@ -54,28 +102,27 @@ std::optional<SmallDot> SmallDot::Make(const loops::GemmProblem& p) {
   dot.column_terms_ = Places(p.k, p.b.row_stride, p.b.row_sizes, p.b.row_strides);
   const std::vector<int32_t> neighbours = Places(p.k, 1, {}, {});
   dot.in_order_ = dot.row_terms_ == neighbours && dot.column_terms_ == neighbours;
-  dot.has_contiguous_columns_ = true;
-  for (size_t j = 0; j + 1 < dot.columns_.size(); ++j) {
-    const bool is_last = (j + 1) % static_cast<size_t>(p.n) == 0;
-    dot.has_contiguous_columns_ &= is_last || dot.columns_[j + 1] == dot.columns_[j] + 1;
-  }
+  dot.has_contiguous_columns_ = AreContiguous(dot.columns_, p.n);
+  dot.is_column_ = p.n == 1 && AreContiguous(dot.rows_, p.m);
   return dot;
 }
 
 // Each lane has the sums of SumOfTerms.
 template <class T>
-int64_t SmallDot::RunVectors(const T* x, const T* b, const int32_t* columns, T* c) const {
+int64_t SmallDot::RunVectors(const T* x, const Terms& row_terms, const T* b, const Terms& column_terms,
+                             const int32_t* columns, int64_t n, T* c) {
   constexpr int kCount = kLanes<double>;
   using Wide = Vector<double>;
   using Narrow = typename VectorOf<T, kCount* static_cast<int>(sizeof(T))>::type;
-  const auto terms = static_cast<int64_t>(row_terms_.size());
-  int64_t j = 0;
-  for (; j + kCount <= n_; j += kCount) {
+  const auto terms = static_cast<int64_t>(row_terms.size());
+  if (n < kCount) return 0;
+  for (int64_t begin = 0; begin < n; begin += kCount) {
+    const int64_t j = std::min(begin, n - kCount);  // The last vector may overlap its predecessor.
     const T* y = b + columns[j];
     const auto term = [&](int64_t k) {
       Narrow column;
-      std::memcpy(&column, y + column_terms_[k], sizeof column);
-      return static_cast<double>(x[row_terms_[k]]) * __builtin_convertvector(column, Wide);
+      std::memcpy(&column, y + column_terms[k], sizeof column);
+      return static_cast<double>(x[row_terms[k]]) * __builtin_convertvector(column, Wide);
     };
     Wide even = {}, odd = {};
     int64_t k = 0;
@@ -87,29 +134,31 @@ int64_t SmallDot::RunVectors(const T* x, const T* b, const int32_t* columns, T* 
     const Narrow sums = __builtin_convertvector(even + odd, Narrow);
     std::memcpy(c + j, &sums, sizeof sums);
   }
-  return j;
+  return n;
+}
+
+template <class T>
+void SmallDot::RunRow(const T* x, const T* b, const int32_t* columns, T* c) const {
+  const auto terms = static_cast<int64_t>(row_terms_.size());
+  int64_t j = has_contiguous_columns_ ? RunVectors(x, row_terms_, b, column_terms_, columns, n_, c) : 0;
+  for (; j < n_; ++j) {
+    const T* y = b + columns[j];
+    c[j] = in_order_ ? DotOfLines(x, y, terms) : SumOfTerms<T>(terms, [&](int64_t k) {
+      return static_cast<double>(x[row_terms_[k]]) * static_cast<double>(y[column_terms_[k]]);
+    });
+  }
 }
 
 template <class T>
 void SmallDot::RunAs(const T* a, const T* b, T* c) const {
-  const auto rows = static_cast<int64_t>(rows_.size()), terms = static_cast<int64_t>(row_terms_.size());
+  const auto rows = static_cast<int64_t>(rows_.size());
   const int32_t* columns = columns_.data();
   for (int64_t begin = 0; begin < rows; begin += m_, columns += n_) {
-    for (int64_t row = begin; row < begin + m_; ++row) {
-      const T* x = a + rows_[row];
-      const int64_t first = has_contiguous_columns_ ? RunVectors(x, b, columns, c) : 0;
-      c += first;
-      for (int64_t j = first; j < n_; ++j) {
-        const T* y = b + columns[j];
-        const auto product = [](T left, T right) {
-          return static_cast<double>(left) * static_cast<double>(right);
-        };
-        *c++ = in_order_ ? SumOfTerms<T>(terms, [&](int64_t k) { return product(x[k], y[k]); })
-                         : SumOfTerms<T>(terms, [&](int64_t k) {
-                             return product(x[row_terms_[k]], y[column_terms_[k]]);
-                           });
-      }
-    }
+    int64_t row = begin;
+    // The result is a column: its rows take the place of columns.
+    if (is_column_)
+      row += RunVectors(b + *columns, column_terms_, a, row_terms_, &rows_[begin], m_, c + begin);
+    for (; row < begin + m_; ++row) RunRow(a + rows_[row], b, columns, c + row * n_);
   }
 }
 

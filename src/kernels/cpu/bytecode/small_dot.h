@@ -23,6 +23,10 @@ template <class T, class Term>
   return static_cast<T>(even + odd);
 }
 
+// Returns the dot product of contiguous vectors. Short ones have the sums of SumOfTerms.
+template <class T>
+T DotOfLines(const T* x, const T* y, int64_t terms);
+
 class SmallDot {
  public:
   // Returns nullopt if the product is too large or its type is neither f32 nor f64.
@@ -48,11 +52,17 @@ class SmallDot {
   }
 
  private:
-  // Computes the products of a row with the first columns, as many as fill vectors, and returns their number.
+  using Terms = std::vector<int32_t>;
+
+  // Computes the products of a row with all columns if they fill a vector, and returns their number. The
+  // terms are those of the row, and those of a column.
   template <class T>
-  int64_t RunVectors(const T* x, const T* b, const int32_t* columns, T* c) const;
+  static int64_t RunVectors(const T* x, const Terms& row_terms, const T* b, const Terms& column_terms,
+                            const int32_t* columns, int64_t n, T* c);
   template <class T>
   void RunAs(const T* a, const T* b, T* c) const;
+  template <class T>
+  void RunRow(const T* x, const T* b, const int32_t* columns, T* c) const;
 
   ElementType type_ = ElementType::kF32;
   // Offsets of each row of each matrix of the batch and of the terms of a row; the same for columns.
@@ -60,6 +70,7 @@ class SmallDot {
   int64_t m_ = 0, n_ = 0;
   bool in_order_ = false;  // Terms are contiguous in both operands.
   bool has_contiguous_columns_ = false;
+  bool is_column_ = false;  // n is 1, and rows are contiguous.
 };
 
 }  // namespace hlo::cpu

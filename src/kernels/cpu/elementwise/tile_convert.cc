@@ -144,18 +144,37 @@ TileCall FindTileStochasticConvert(ElementType from, ElementType to, int64_t ran
   return {f, BitWidth(to) << 8 | random_bits};
 }
 
+namespace {
+
+template <class T>
+void FillIotaOf(int64_t n, T* out, int64_t start, int64_t step) {
+  // Positions fit into 32 bits except in very large arrays; 32-bit conversions vectorise.
+  constexpr int64_t kHalf = std::numeric_limits<int32_t>::max() / 2;
+  if (std::abs(start) <= kHalf && std::abs(n * step) <= kHalf) {
+    const auto first = static_cast<int32_t>(start), by = static_cast<int32_t>(step);
+    for (int32_t i = 0; i < static_cast<int32_t>(n); ++i) out[i] = ConvertOne<int32_t, T>(first + i * by, 64);
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = ConvertOne<int64_t, T>(start + i * step, 64);
+  }
+}
+
+constexpr int kStartBits = 32;
+template <class T>
+void IotaLoop(int64_t n, void* out, const void* const* /*in*/, int64_t parameter) {
+  FillIotaOf(n, static_cast<T*>(out), parameter >> kStartBits, static_cast<int32_t>(parameter));
+}
+
+}  // namespace
+
 void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step) {
-  DispatchLane(lane, [&]<class T>() {
-    T* o = static_cast<T*>(out);
-    // Positions fit into 32 bits except in very large arrays; 32-bit conversions vectorise.
-    constexpr int64_t kHalf = std::numeric_limits<int32_t>::max() / 2;
-    if (std::abs(start) <= kHalf && std::abs(n * step) <= kHalf) {
-      const auto first = static_cast<int32_t>(start), by = static_cast<int32_t>(step);
-      for (int32_t i = 0; i < static_cast<int32_t>(n); ++i) o[i] = ConvertOne<int32_t, T>(first + i * by, 64);
-    } else {
-      for (int64_t i = 0; i < n; ++i) o[i] = ConvertOne<int64_t, T>(start + i * step, 64);
-    }
-  });
+  DispatchLane(lane, [&]<class T>() { FillIotaOf(n, static_cast<T*>(out), start, step); });
+}
+
+TileCall IotaTile(Lane lane, int32_t start, int32_t step) {
+  const TileFn function = DispatchLane(lane, []<class T>() -> TileFn { return &IotaLoop<T>; });
+  const uint64_t parameter =
+      uint64_t{static_cast<uint32_t>(start)} << kStartBits | static_cast<uint32_t>(step);
+  return {function, static_cast<int64_t>(parameter)};
 }
 
 }  // namespace hlo::cpu

@@ -65,6 +65,8 @@ TileCall StoreRoundedTile(ElementType type);
 // Set out[i] = in[0][i] and out[i] = in[0][0].
 TileCall CopyTile(Lane lane);
 TileCall SplatTile(Lane lane);
+// Sets out[i] = start + i * step, without inputs.
+TileCall IotaTile(Lane lane, int32_t start, int32_t step);
 
 // Sets out[i * out_stride] = in[i * in_stride], strides in elements of `width` bytes (1, 2, 4, 8 or 16).
 void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride);

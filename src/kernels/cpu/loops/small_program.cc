@@ -1,8 +1,11 @@
 #include "kernels/cpu/loops/small_program.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/arithmetic.h"
+#include "kernels/cpu/loops/access_runs.h"
 #include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::cpu {
@@ -13,6 +16,16 @@ using loops::LoopProgram;
 using loops::RuntimeStart;
 
 constexpr int64_t kMaxLoads = 3;
+// The copies of an access that is not contiguous, and the calls of a program with copies.
+constexpr int64_t kMaxRuns = 16;
+constexpr size_t kMaxCalls = 128;
+
+// Returns an operation that sets out[i] = start + i * step; nullopt if it has no room for the parameters.
+std::optional<TileCall> IotaTile(loops::Lane lane, int64_t start, int64_t step) {
+  const auto fits = [](int64_t value) { return value == static_cast<int32_t>(value); };
+  if (!fits(start) || !fits(step)) return std::nullopt;
+  return cpu::IotaTile(lane, static_cast<int32_t>(start), static_cast<int32_t>(step));
+}
 
 class SmallCompiler {
  public:
@@ -23,28 +36,61 @@ class SmallCompiler {
         places_(program.steps().size()),
         small_{.count = program.inner_count()} {}
 
-  std::optional<SmallProgram> Compile() {
+  // Compiles the program, and the reduction of the value that it yields.
+  std::optional<SmallProgram> Compile(const loops::ReduceProgram* reduction) {
     // The row of a long program must be a single call from memory to memory.
-    if (is_long_ && program_.steps().size() > kMaxLoads + 1) return std::nullopt;
+    if (is_long_ && (reduction != nullptr || program_.steps().size() > kMaxLoads + 1)) return std::nullopt;
     AssignRegisters();
+    if (reduction != nullptr) register_count_ += kReductionRegisters;
     int64_t widest = 1;
     for (const LoopProgram::Step& step : program_.steps()) widest = std::max(widest, LaneBytes(step.lane));
     if (small_.count > TileLength(LargestTile(), widest * register_count_)) return std::nullopt;
     register_bytes_ = RoundUp(widest * small_.count, 16);
     if (!is_long_ && register_bytes_ * register_count_ > SmallProgram::kScratchBytes) return std::nullopt;
-    for (size_t s = 0; s < program_.steps().size(); ++s) {
-      if (!(program_.steps()[s].IsLoad() ? AddLoad(s) : AddOperation(s))) return std::nullopt;
-    }
-    for (const LoopProgram::Stored& stored : program_.stores()) {
-      if (!AddStore(stored)) return std::nullopt;
-    }
+    if (!AddSteps()) return std::nullopt;
+    if (reduction != nullptr) AddReduction(*reduction);
     if (start_count_ > SmallProgram::kMaxStarts) return std::nullopt;
+    if (small_.is_for_loops && small_.calls.size() > kMaxCalls) return std::nullopt;
     if (is_long_ && !IsOneCallInMemory()) return std::nullopt;
     return std::move(small_);
   }
 
  private:
   using Place = SmallProgram::Place;
+  static constexpr int32_t kReductionRegisters = 2;
+
+  bool AddSteps() {
+    for (size_t s = 0; s < program_.steps().size(); ++s) {
+      if (!(program_.steps()[s].IsLoad() ? AddLoad(s) : AddOperation(s))) return false;
+    }
+    const auto stores = program_.stores();
+    return std::all_of(stores.begin(), stores.end(), [&](const auto& stored) { return AddStore(stored); });
+  }
+
+  // Folds the yielded value, combines the sum with the initial value, and stores it.
+  void AddReduction(const loops::ReduceProgram& reduction) {
+    const loops::Value value = program_.yields()[0];
+    const loops::Reduction::Result& result = reduction.results[0];
+    const auto width = static_cast<int32_t>(LaneBytes(LaneOf(result.init_type)));
+    const auto reserved = [&](int32_t number) {
+      return Place{Place::kScratch, 0, (register_count_ - 1 - number) * register_bytes_, width};
+    };
+    const Place sum = reserved(0);
+    small_.is_for_loops = true;
+    AddCall(FindTileFold(*reduction.fold, result.init_type), sum, places_[value]);
+    Place init{result.init, 0, 0, static_cast<int32_t>(ByteCount(result.init_type))};
+    if (const TileCall widen = LoadTile(result.init_type); widen.function != nullptr) {
+      small_.calls.push_back({widen, 1, reserved(1), {init}});
+      init = reserved(1);
+    }
+    const TileCall narrow = StoreTile(result.output_type);
+    const Place memory{result.output, 0, 0, static_cast<int32_t>(ByteCount(result.output_type))};
+    small_.calls.push_back({FindTileCall(*reduction.BinaryOperation()),
+                            1,
+                            narrow.function == nullptr ? memory : sum,
+                            {init, sum}});
+    if (narrow.function != nullptr) small_.calls.push_back({narrow, 1, memory, {sum}});
+  }
 
   bool IsScalar(const Access& access) const { return small_.count > 1 && LoopProgram::IsInvariant(access); }
   bool IsDense(const Access& access) const {
@@ -59,6 +105,7 @@ class SmallCompiler {
       for (const loops::Value operand : steps[s].operands()) last_use[operand] = s;
     }
     for (const LoopProgram::Stored& stored : program_.stores()) last_use[stored.value] = steps.size();
+    for (const loops::Value value : program_.yields()) last_use[value] = steps.size();
     std::vector<int32_t> free_registers;
     for (size_t s = 0; s < steps.size(); ++s) {
       const auto value = static_cast<loops::Value>(s);
@@ -88,12 +135,19 @@ class SmallCompiler {
   Place InMemory(const Access& access) {
     const int64_t width = ByteCount(access.type);
     Place place{access.argument, 0, access.offset * width, static_cast<int32_t>(width)};
-    if (access.starts.empty()) return place;
-    place.start = ++start_count_;
-    for (const RuntimeStart& s : access.starts)
-      small_.starts.push_back(
-          {s.argument, s.type, s.element * ByteCount(s.type), s.max, s.stride * width, place.start});
+    if (!access.starts.empty()) place.start = AddStarts(access, 0);
     return place;
+  }
+  // Returns the number of the starts of an access at a position.
+  int32_t AddStarts(const Access& access, int64_t position) {
+    ++start_count_;
+    for (const RuntimeStart& s : access.starts) {
+      const int64_t element =
+          s.place.has_value() ? ValueAt(*s.place, program_.inner_dims(), position) : s.element;
+      small_.starts.push_back({s.argument, s.type, element * ByteCount(s.type), s.max,
+                               s.stride * ByteCount(access.type), start_count_});
+    }
+    return start_count_;
   }
 
   // Each function returns false if the program is not small.
@@ -101,20 +155,65 @@ class SmallCompiler {
   bool AddLoad(size_t value) {
     const LoopProgram::Step& step = program_.steps()[value];
     const Access& access = program_.access(step.access);
-    if (!access.IsArray() || !(IsScalar(access) || IsDense(access))) return false;
-    const TileCall widen = LoadTile(access.type);
-    // A scalar that needs a conversion is not supported, because it would have to be widened before it is
-    // splat.
-    if (IsScalar(access) && widen.function != nullptr) return false;
+    const TileCall widen = access.IsArray() ? LoadTile(access.type) : TileCall();
+    const bool is_simple = access.IsArray() && (IsScalar(access) || IsDense(access));
     places_[value] = InRegister(value);
+    // A scalar that needs a conversion would have to be widened before it is splat.
+    if (!is_simple || (IsScalar(access) && widen.function != nullptr)) return AddRuns(value, access, widen);
     const Place memory = InMemory(access);
     if (IsScalar(access))
-      small_.calls.push_back({SplatTile(step.lane), places_[value], {memory}});
+      AddCall(SplatTile(step.lane), places_[value], memory);
     else if (widen.function != nullptr)
-      small_.calls.push_back({widen, places_[value], {memory}});
+      AddCall(widen, places_[value], memory);
     else
       places_[value] = memory;
     return true;
+  }
+
+  void AddCall(const TileCall& call, const Place& out, const Place& in) {
+    small_.calls.push_back({call, small_.count, out, {in}});
+  }
+
+  // Copies the elements run by run.
+  bool AddRuns(size_t value, const Access& access, const TileCall& widen) {
+    if (is_long_) return false;
+    const std::optional<std::vector<AccessRun>> runs =
+        RunsOf(program_, access, kMaxRuns, widen.function == nullptr);
+    if (!runs.has_value()) return false;
+    small_.is_for_loops = true;
+    const Lane lane = program_.steps()[value].lane;
+    for (const AccessRun& run : *runs) {
+      const Place out = Shifted(places_[value], run.first);
+      if (run.argument != AccessRun::kNumbers) {
+        const TileCall copy = run.count > 1 && run.stride == 0 ? SplatTile(lane) : CopyTile(lane);
+        small_.calls.push_back(
+            {widen.function != nullptr ? widen : copy, run.count, out, {InMemory(run, access.type)}});
+      } else if (const std::optional<TileCall> iota = IotaTile(lane, run.element, run.stride)) {
+        small_.calls.push_back({*iota, run.count, out, {}});
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static Place Shifted(Place place, int64_t elements) {
+    place.offset += elements * place.width;
+    return place;
+  }
+
+  Place InMemory(const AccessRun& run, ElementType type) {
+    const int64_t width = ByteCount(type);
+    Place place{run.argument, 0, run.element * width, static_cast<int32_t>(width)};
+    if (run.moved_by == nullptr) return place;
+    if (run.has_own_starts()) {
+      place.start = AddStarts(*run.moved_by, run.first);
+    } else {
+      const auto [known, is_new] = starts_of_.try_emplace(run.moved_by, 0);
+      if (is_new) known->second = AddStarts(*run.moved_by, run.first);
+      place.start = known->second;
+    }
+    return place;
   }
 
   // Returns the access through which an operation stores its value while it computes it, or null: the first
@@ -131,7 +230,7 @@ class SmallCompiler {
     const LoopProgram::Step& step = program_.steps()[value];
     const Access* stored_as = StoredAs(value);
     places_[value] = stored_as != nullptr && IsDense(*stored_as) ? InMemory(*stored_as) : InRegister(value);
-    SmallProgram::Call call{FindTileCall(step.operation), places_[value], {}};
+    SmallProgram::Call call{FindTileCall(step.operation), small_.count, places_[value], {}};
     for (int k = 0; k < step.operand_count; ++k) call.in[k] = places_[step.in[k]];
     small_.calls.push_back(call);
     return true;
@@ -140,12 +239,21 @@ class SmallCompiler {
   bool AddStore(const LoopProgram::Stored& stored) {
     const LoopProgram::Step& step = program_.steps()[stored.value];
     const Access& access = program_.access(stored.access);
-    if (!IsDense(access) || access.drops) return false;
-    if (!step.IsLoad() && StoredAs(stored.value) == &access) return true;
+    if (access.drops) return false;
     const TileCall narrow = StoreRoundedTile(access.type);
-    small_.calls.push_back({narrow.function != nullptr ? narrow : CopyTile(step.lane),
-                            InMemory(access),
-                            {places_[stored.value]}});
+    const TileCall copy = narrow.function != nullptr ? narrow : CopyTile(step.lane);
+    if (IsDense(access)) {
+      if (step.IsLoad() || StoredAs(stored.value) != &access)
+        AddCall(copy, InMemory(access), places_[stored.value]);
+      return true;
+    }
+    if (is_long_ || !access.edges.empty()) return false;
+    const std::optional<std::vector<AccessRun>> runs = RunsOf(program_, access, kMaxRuns, false);
+    if (!runs.has_value()) return false;
+    small_.is_for_loops = true;
+    for (const AccessRun& run : *runs)
+      small_.calls.push_back(
+          {copy, run.count, InMemory(run, access.type), {Shifted(places_[stored.value], run.first)}});
     return true;
   }
 
@@ -163,6 +271,7 @@ class SmallCompiler {
   std::vector<Place> places_;       // Indexed by value.
   int32_t register_count_ = 0, start_count_ = 0;
   int64_t register_bytes_ = 0;
+  absl::flat_hash_map<const Access*, int32_t> starts_of_;  // The numbers of starts that all runs share.
   SmallProgram small_;
 };
 
@@ -172,7 +281,18 @@ std::optional<SmallProgram> CompileSmall(const LoopProgram& program) {
   if (program.outer_count() != 1 || program.inner_count() == 0 || program.inner_count() > LargestTile() ||
       !program.yields().empty() || (program.IsCopy() && program.inner_count() > SmallProgram::kMaxInFrame))
     return std::nullopt;
-  return SmallCompiler(program).Compile();
+  return SmallCompiler(program).Compile(nullptr);
+}
+
+std::optional<SmallProgram> CompileSmall(const loops::ReduceProgram& reduction) {
+  const LoopProgram& body = reduction.body;
+  const bool folds = reduction.rows && reduction.fold.has_value() && reduction.part_length == 1 &&
+                     reduction.pick == loops::Reduction::Pick::kNone &&
+                     reduction.BinaryOperation() != nullptr && reduction.results.size() == 1;
+  if (!folds || body.outer_count() != 1 || body.inner_count() == 0 || body.yields().size() != 1 ||
+      FindTileFold(*reduction.fold, reduction.results[0].init_type).function == nullptr)
+    return std::nullopt;
+  return SmallCompiler(body).Compile(&reduction);
 }
 
 void SmallProgram::Run(void* const* arguments) const {
@@ -192,7 +312,7 @@ void SmallProgram::Run(void* const* arguments) const {
   };
   for (const Call& call : calls) {
     const void* in[3] = {at(call.in[0]), at(call.in[1]), at(call.in[2])};
-    call.call.function(count, at(call.out), in, call.call.parameter);
+    call.call.function(call.count, at(call.out), in, call.call.parameter);
   }
 }
 

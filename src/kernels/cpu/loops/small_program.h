@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "loops/loop_program.h"
+#include "loops/reduction.h"
 
 namespace hlo::cpu {
 
@@ -24,8 +25,11 @@ struct SmallProgram {
     int64_t offset = 0;
     int32_t width = 0;  // Size of an element in bytes.
   };
+  // Computes `count` elements, which are the loop's or, in copies and splats, some of them. A fold computes
+  // one element, but may overwrite as many.
   struct Call {
     TileCall call;
+    int64_t count;
     Place out;
     std::array<Place, 3> in;
   };
@@ -44,12 +48,17 @@ struct SmallProgram {
   std::vector<Call> calls;
   std::vector<Start> starts;
   static constexpr int32_t kMaxStarts = 16;
+  // True for reductions and programs with copies of single elements, which a tile program replaces at the
+  // same cost unless they run often.
+  bool is_for_loops = false;
 
   void Run(void* const* arguments) const;
 };
 
-// Returns the program as a list of calls; nullopt if it is too long or reads elements that are not
-// contiguous.
+// Returns the program as a list of calls; nullopt if it is too long, or if elements that are not contiguous
+// take too many copies.
 std::optional<SmallProgram> CompileSmall(const loops::LoopProgram& program);
+// Does the same for a reduction of a few values to one element by an associative operation.
+std::optional<SmallProgram> CompileSmall(const loops::ReduceProgram& program);
 
 }  // namespace hlo::cpu

@@ -1,0 +1,91 @@
+#include "kernels/cpu/loops/access_runs.h"
+
+#include <algorithm>
+
+namespace hlo::cpu {
+namespace {
+
+using loops::Access;
+using loops::Affine;
+using loops::Edge;
+using loops::LoopProgram;
+
+int64_t InnerOffset(const loops::Strides& strides, absl::Span<const int64_t> dims, int64_t position) {
+  int64_t offset = 0;
+  for (size_t d = dims.size(); d-- > 0;) {
+    offset += position % dims[d] * strides[d];
+    position /= dims[d];
+  }
+  return offset;
+}
+
+// Returns the multiple of the spacing at a value inside the edge, or nullopt for values outside.
+std::optional<int64_t> MultipleAt(const Edge& edge, int64_t at) {
+  if (at < 0 || at % edge.spacing != 0 || at / edge.spacing >= edge.size) return std::nullopt;
+  return at / edge.spacing;
+}
+
+// Returns the access at one position.
+AccessRun ElementAt(const LoopProgram& program, const Access& access, int64_t position) {
+  AccessRun run{.first = position, .count = 1};
+  int64_t element = access.offset + InnerOffset(access.inner, program.inner_dims(), position);
+  bool is_inside = true;
+  for (const Edge& edge : access.edges) {
+    const std::optional<int64_t> multiple =
+        MultipleAt(edge, ValueAt(edge.at, program.inner_dims(), position));
+    is_inside = is_inside && multiple.has_value();
+    element += multiple.value_or(0) * edge.stride;
+  }
+  if (access.argument == Access::kInside) {
+    run.element = is_inside ? 1 : 0;
+    return run;
+  }
+  if (!is_inside && access.next >= 0) return ElementAt(program, program.access(access.next), position);
+  if (!is_inside) {
+    run.argument = access.outside == Access::kZeros ? AccessRun::kNumbers : access.outside;
+    return run;
+  }
+  run.argument = access.argument == Access::kIota ? AccessRun::kNumbers : access.argument;
+  run.element = element;
+  if (!access.starts.empty()) run.moved_by = &access;
+  return run;
+}
+
+// Appends an element to a run. Returns false if the run cannot contain it.
+bool Extend(AccessRun& run, const AccessRun& element, bool may_repeat) {
+  if (run.argument != element.argument || run.moved_by != element.moved_by || run.has_own_starts())
+    return false;
+  const int64_t stride = element.element - (run.element + (run.count - 1) * run.stride);
+  const bool is_simple = stride == 1 || (stride == 0 && may_repeat);
+  if (run.count > 1 ? stride != run.stride : run.argument != AccessRun::kNumbers && !is_simple) return false;
+  run.stride = stride;
+  ++run.count;
+  return true;
+}
+
+}  // namespace
+
+bool AccessRun::has_own_starts() const {
+  return moved_by != nullptr &&
+         std::any_of(moved_by->starts.begin(), moved_by->starts.end(),
+                     [](const loops::RuntimeStart& start) { return start.place.has_value(); });
+}
+
+int64_t ValueAt(const Affine& affine, absl::Span<const int64_t> inner_dims, int64_t position) {
+  return affine.offset + InnerOffset(affine.inner, inner_dims, position);
+}
+
+std::optional<std::vector<AccessRun>> RunsOf(const LoopProgram& program, const Access& access, int64_t most,
+                                             bool may_repeat) {
+  std::vector<AccessRun> runs;
+  for (int64_t position = 0; position < program.inner_count(); ++position) {
+    const AccessRun element = ElementAt(program, access, position);
+    if (element.argument == AccessRun::kNumbers && element.moved_by != nullptr) return std::nullopt;
+    if (!runs.empty() && Extend(runs.back(), element, may_repeat)) continue;
+    if (static_cast<int64_t>(runs.size()) == most) return std::nullopt;
+    runs.push_back(element);
+  }
+  return runs;
+}
+
+}  // namespace hlo::cpu
