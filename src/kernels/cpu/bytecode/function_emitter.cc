@@ -75,7 +75,7 @@ void FunctionEmitter::Exponential(int32_t size) {
   Broadcast(half, -104.0f);
   vmaxps(clamped, half, clamped);
   constexpr uint8_t kLess = 1;
-  vcmpps(k1, clamped, All(-87.0f), kLess);
+  vcmpps(k1, clamped, All(internal::kSubnormalFrom), kLess);
   SplitExp(size);
   vpaddd(rest | k1, rest, All(static_cast<uint32_t>(internal::kSubnormalShift)));
   vpsrad(half, rest, 1);

@@ -60,7 +60,7 @@ void NativeEmitter::EmitExponential(const Op& op) {
   vmaxps(out, first, out);
   const Opmask may_be_subnormal = k1;
   constexpr uint8_t kLess = 1;
-  vcmpps(may_be_subnormal, out, number(-87.0f), kLess);
+  vcmpps(may_be_subnormal, out, number(internal::kSubnormalFrom), kLess);
   ReduceExponent(out, first);
   vaddps(out, out, number(1.0f));
   vaddps(second | may_be_subnormal, second, number(static_cast<float>(internal::kSubnormalShift)));

@@ -38,9 +38,10 @@ namespace internal {
 [[gnu::always_inline]] inline Vector<float> PowerOfTwo(Vector<int32_t> n) {
   return BitsOf<Vector<float>>((n + 127) << 23);
 }
-// exp(x) = (1 + t) * 2^k with t near 0, for arguments whose result is not far outside the range of f32.
+// exp(x) = (1 + t) * 2^k with t near 0, for arguments whose result is not far outside the range of f32; n is
+// k as a float.
 struct ExpParts {
-  Vector<float> t;
+  Vector<float> t, n;
   Vector<int32_t> k;
 };
 [[gnu::always_inline]] inline ExpParts SplitExp(Vector<float> x) {
@@ -56,43 +57,48 @@ struct ExpParts {
   q = MulAdd(q, r, all(4.166840389370918e-2f));
   q = MulAdd(q, r, all(0.1666651964187622f));
   q = MulAdd(q, r, all(0.4999999403953552f));
-  return {MulAdd(r * r, q, r), BitsOf<Vector<int32_t>>(shifted) - 0x4b400000};
+  return {MulAdd(r * r, q, r), n, BitsOf<Vector<int32_t>>(shifted) - 0x4b400000};
 }
 }  // namespace internal
 
 namespace internal {
-// Instructions are slow for results below the normal numbers. This exponent makes integers of such results,
-// whose bits they are.
+// Instructions are slow for results below the normal numbers, which occur below kSubnormalFrom. This exponent
+// makes integers of such results, whose bits they are.
 inline constexpr int32_t kSubnormalShift = 149;
-#if defined(HLO_AVX512_VECTORS)
-#define HLO_ROUNDS_TO_INTEGER 1
-[[gnu::always_inline]] inline Vector<int32_t> RoundedToInteger(Vector<float> v) {
-  return BitsOf<Vector<int32_t>>(_mm512_cvtps_epi32(v));
-}
-#elif defined(HLO_AVX2_VECTORS)
-#define HLO_ROUNDS_TO_INTEGER 1
-[[gnu::always_inline]] inline Vector<int32_t> RoundedToInteger(Vector<float> v) {
-  return BitsOf<Vector<int32_t>>(_mm256_cvtps_epi32(v));
-}
-#endif
+inline constexpr float kSubnormalFrom = -87.0f;
+// The result is 0 or infinite outside this range.
+inline constexpr float kLeastExponent = -104.0f, kMostExponent = 89.0f;
 }  // namespace internal
 
+// NaNs propagate.
 [[gnu::always_inline]] inline Vector<float> ExpF32(Vector<float> x) {
+#if defined(HLO_AVX512_VECTORS)
+  // The instructions return the second operand, the argument, if it is a NaN.
+  const __m512 clamped = _mm512_max_ps(_mm512_set1_ps(internal::kLeastExponent),
+                                       _mm512_min_ps(_mm512_set1_ps(internal::kMostExponent), x));
+  const __mmask16 may_be_subnormal =
+      _mm512_cmp_ps_mask(clamped, _mm512_set1_ps(internal::kSubnormalFrom), _CMP_LT_OQ);
+  const internal::ExpParts parts = internal::SplitExp(clamped);
+  const __m512 n =
+      _mm512_mask_add_ps(parts.n, may_be_subnormal, parts.n, _mm512_set1_ps(internal::kSubnormalShift));
+  const __m512 result = _mm512_scalef_ps(parts.t + 1.0f, n);
+  return _mm512_mask_mov_ps(result, may_be_subnormal, _mm512_castsi512_ps(_mm512_cvtps_epi32(result)));
+#else
   using F = Vector<float>;
-  // The result is 0 or infinite outside this range; NaNs propagate.
-  const F most = Broadcast(89.0f), least = Broadcast(-104.0f);
+  const F most = Broadcast(internal::kMostExponent), least = Broadcast(internal::kLeastExponent);
   F clamped = x > most ? most : x;
   clamped = clamped < least ? least : clamped;
-  auto [t, k] = internal::SplitExp(clamped);
-#if defined(HLO_ROUNDS_TO_INTEGER)
-  const Vector<int32_t> may_be_subnormal = clamped < -87.0f;
-  k += may_be_subnormal & internal::kSubnormalShift;
+  internal::ExpParts parts = internal::SplitExp(clamped);
+#if defined(HLO_AVX2_VECTORS)
+  const Vector<int32_t> may_be_subnormal = clamped < internal::kSubnormalFrom;
+  const bool has_subnormals = _mm256_movemask_ps(BitsOf<__m256>(may_be_subnormal)) != 0;
+  if (has_subnormals) parts.k += may_be_subnormal & internal::kSubnormalShift;
 #endif
-  const Vector<int32_t> half = k >> 1;
-  const F result = (t + 1.0f) * internal::PowerOfTwo(half) * internal::PowerOfTwo(k - half);
-#if defined(HLO_ROUNDS_TO_INTEGER)
-  return may_be_subnormal ? BitsOf<F>(internal::RoundedToInteger(result)) : result;
-#else
+  const Vector<int32_t> half = parts.k >> 1;
+  const F result = (parts.t + 1.0f) * internal::PowerOfTwo(half) * internal::PowerOfTwo(parts.k - half);
+#if defined(HLO_AVX2_VECTORS)
+  if (has_subnormals) return may_be_subnormal ? BitsOf<F>(_mm256_cvtps_epi32(result)) : result;
+#endif
   return result;
 #endif
 }
@@ -104,7 +110,7 @@ inline constexpr int32_t kSubnormalShift = 149;
   const F magnitude = BitsOf<F>(bits & 0x7fffffffu);
   // The result for abs(x) with d = exp(-2 abs(x)) - 1 is -d / (2 + d), which is 1 from 10 on.
   const F most = Broadcast(10.0f);
-  const auto [t, k] = internal::SplitExp((magnitude > most ? most : magnitude) * -2.0f);
+  const auto [t, n, k] = internal::SplitExp((magnitude > most ? most : magnitude) * -2.0f);
   const F power = internal::PowerOfTwo(k), d = internal::MulAdd(power, t, power - 1.0f);
   const Words result = BitsOf<Words>(d / (d + 2.0f));
   return BitsOf<F>((result & 0x7fffffffu) | (bits & 0x80000000u));
