@@ -42,8 +42,9 @@ bool AreContiguous(const std::vector<int32_t>& places, int64_t per_matrix) {
   return true;
 }
 
-// Below, sums are scalar.
-constexpr int64_t kMinVectorTerms = 12;
+// Shorter dots have scalar sums. A single dot does more often, because its operands were often stored as
+// scalars just before, and vectors cannot be loaded from several pending stores.
+constexpr int64_t kMinVectorTerms = 12, kMinTermsOfLine = 33;
 static_assert(kMinVectorTerms > kMaxInlineTerms);
 
 // Adds the products of one vector of elements, of which the first n exist.
@@ -60,14 +61,8 @@ template <class T>
   }
 }
 
-}  // namespace
-
 template <class T>
-T DotOfLines(const T* x, const T* y, int64_t terms) {
-  if (terms < kMinVectorTerms) {
-    return SumOfTerms<T>(terms,
-                         [&](int64_t k) { return static_cast<double>(x[k]) * static_cast<double>(y[k]); });
-  }
+T VectorDot(const T* x, const T* y, int64_t terms) {
   Vector<double> even = {}, odd = {};
   int64_t k = 0;
   for (; k + kLanes<T> <= terms; k += kLanes<T>)
@@ -77,6 +72,15 @@ T DotOfLines(const T* x, const T* y, int64_t terms) {
     AddProducts<T>(LoadFirst(x + k, rest), LoadFirst(y + k, rest), even, odd);
   }
   return static_cast<T>(SumOfLanes<double>(even + odd));
+}
+
+}  // namespace
+
+template <class T>
+T DotOfLines(const T* x, const T* y, int64_t terms) {
+  if (terms >= kMinTermsOfLine) return VectorDot(x, y, terms);
+  return SumOfTerms<T>(terms,
+                       [&](int64_t k) { return static_cast<double>(x[k]) * static_cast<double>(y[k]); });
 }
 template float DotOfLines(const float*, const float*, int64_t);
 template double DotOfLines(const double*, const double*, int64_t);
@@ -141,11 +145,15 @@ template <class T>
 void SmallDot::RunRow(const T* x, const T* b, const int32_t* columns, T* c) const {
   const auto terms = static_cast<int64_t>(row_terms_.size());
   int64_t j = has_contiguous_columns_ ? RunVectors(x, row_terms_, b, column_terms_, columns, n_, c) : 0;
+  const bool uses_vectors = in_order_ && terms >= kMinVectorTerms && rows_.size() > 1;
   for (; j < n_; ++j) {
     const T* y = b + columns[j];
-    c[j] = in_order_ ? DotOfLines(x, y, terms) : SumOfTerms<T>(terms, [&](int64_t k) {
-      return static_cast<double>(x[row_terms_[k]]) * static_cast<double>(y[column_terms_[k]]);
-    });
+    if (uses_vectors)
+      c[j] = VectorDot(x, y, terms);
+    else
+      c[j] = in_order_ ? DotOfLines(x, y, terms) : SumOfTerms<T>(terms, [&](int64_t k) {
+        return static_cast<double>(x[row_terms_[k]]) * static_cast<double>(y[column_terms_[k]]);
+      });
   }
 }
 
