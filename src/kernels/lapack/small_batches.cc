@@ -164,7 +164,7 @@ Integers FactorLu(const LaneMatrix& a, int64_t rows, int64_t columns, Integers* 
     pivots[j] = p;
     SwapRows(a, rows, columns, j, p);
     const Integers is_zero = a(j, j) == 0;
-    first_zero = is_zero & (first_zero == 0) ? Integers{} + (j + 1) : first_zero;
+    first_zero = (is_zero & (first_zero == 0)) ? Integers{} + (j + 1) : first_zero;
     Eliminate(a, rows, columns, j, is_zero);
   }
   return first_zero;
