@@ -158,7 +158,7 @@ TEST(ComplexDoubleDouble, FunctionsHave94Bits) {
   }
 }
 
-// Where a double-double would overflow, or be on the other side of a branch cut, the value is that of f64.
+// The value is that of f64 if a double-double would overflow, or be on the other side of a branch cut.
 TEST(ComplexDoubleDouble, SpecialValuesAreThoseOfF64) {
   const double infinity = std::numeric_limits<double>::infinity();
   const auto expect = [](Opcode opcode, const ComplexDoubleDouble& a, const std::complex<double>& want) {

@@ -70,9 +70,9 @@ void FunctionEmitter::Exponential(int32_t size) {
   const Xbyak::Xmm x = Wide(14, size), clamped = Wide(16, size), rest = Wide(17, size), half = Wide(18, size),
                    t = Wide(21, size);
   // The instructions return the second operand, the argument, if it is a NaN.
-  Broadcast(clamped, 89.0f);
+  Broadcast(clamped, internal::kMostExponent);
   vminps(clamped, clamped, x);
-  Broadcast(half, -104.0f);
+  Broadcast(half, internal::kLeastExponent);
   vmaxps(clamped, half, clamped);
   constexpr uint8_t kLess = 1;
   vcmpps(k1, clamped, All(internal::kSubnormalFrom), kLess);

@@ -141,11 +141,11 @@ void NativeEmitter::EmitFloatToInteger(const Op& op) {
   if (to_width == 4) {
     wide ? vcvttpd2dq(out, a) : vcvttps2dq(out, a);
     compare(number(2147483647.0), kAtLeast);
-    vpbroadcastd(out | k1, dword[rip + constants_[{4, 0x7fffffff}]]);
+    Splat(out | k1, 4, 0x7fffffff);
   } else {
     wide ? vcvttpd2qq(out, a) : vcvttps2qq(out, a);
     compare(number(0x1p63), kAtLeast);
-    vpbroadcastq(out | k1, qword[rip + constants_[{8, ~uint64_t{0} >> 1}]]);
+    Splat(out | k1, 8, ~uint64_t{0} >> 1);
   }
   compare(a, native::kOrdered);
   to_width == 4 ? vmovdqa32(out | k1 | T_z, out) : vmovdqa64(out | k1 | T_z, out);
@@ -178,9 +178,9 @@ void NativeEmitter::EmitFromPred(const Op& op) {
   const Xmm out = Define(op.out) | mask | T_z;
   switch (program_.lane(op.out)) {
     case Lane::kF32:
-      return vpbroadcastd(out, dword[rip + constants_[{4, std::bit_cast<uint32_t>(1.0f)}]]);
+      return Splat(out, 1.0f);
     case Lane::kF64:
-      return vpbroadcastq(out, qword[rip + constants_[{8, std::bit_cast<uint64_t>(1.0)}]]);
+      return Splat(out, 8, std::bit_cast<uint64_t>(1.0));
     default:
       break;
   }
@@ -190,9 +190,9 @@ void NativeEmitter::EmitFromPred(const Op& op) {
     case 2:
       return vpbroadcastw(out, word[rip + constants_[{8, 1}]]);
     case 4:
-      return vpbroadcastd(out, dword[rip + constants_[{4, 1}]]);
+      return Splat(out, 4, 1);
     default:
-      return vpbroadcastq(out, qword[rip + constants_[{8, 1}]]);
+      return Splat(out, 8, 1);
   }
 }
 

@@ -344,6 +344,11 @@ NativeEmitter::Address NativeEmitter::Constant(int width, uint64_t bits) {
   return width == kSlotBytes ? ptr[rip + label] : ptr_b[rip + label];
 }
 
+void NativeEmitter::Splat(const Xmm& to, int width, uint64_t bits) {
+  Xbyak::Label& label = constants_[{width, bits}];
+  width == 4 ? vpbroadcastd(to, dword[rip + label]) : vpbroadcastq(to, qword[rip + label]);
+}
+
 NativeEmitter::Address NativeEmitter::OnesInBytes() { return Constant(kSlotBytes, 0); }
 
 void NativeEmitter::EmitConstants() {
@@ -520,12 +525,7 @@ void NativeEmitter::EmitFunction(const Op& op) {
   --position_;
   // The operands are moved by way of temporary registers, because their own may be in the other order.
   const Zmm ones(kVectors + 2);
-  if (pads) {
-    if (width == 4)
-      vpbroadcastd(ones, dword[rip + constants_[{4, 0x3f800000u}]]);
-    else
-      vpbroadcastq(ones, qword[rip + constants_[{8, 0x3ff0000000000000u}]]);
-  }
+  if (pads) Splat(ones, width, width == 4 ? 0x3f800000u : 0x3ff0000000000000u);
   const auto pass = [&](const Zmm& to, const Zmm& from) {
     if (!pads)
       vmovdqa32(to, from);

@@ -3,6 +3,7 @@
 // and to slots on the stack.
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -103,6 +104,10 @@ class NativeEmitter : private Assembler {
 
   // Return constants in memory. Those of 4 and 8 bytes are operands that the instruction broadcasts.
   Address Constant(int width, uint64_t bits);
+  Address Constant(float value) { return Constant(4, std::bit_cast<uint32_t>(value)); }
+  // Sets all elements of 4 or 8 bytes to a constant.
+  void Splat(const Xmm& to, int width, uint64_t bits);
+  void Splat(const Xmm& to, float value) { Splat(to, 4, std::bit_cast<uint32_t>(value)); }
   Address OnesInBytes();
 
   // --- native_choice.cc
