@@ -22,7 +22,10 @@ class Printer {
 
   std::string Print() {
     Buffers();
-    text_ += "steps\n";
+    text_ += "steps";
+    if (plan_.code != nullptr) text_ += ", run by bytecode";
+    if (plan_.code != nullptr && plan_.native_code) text_ += " or by native code made from it";
+    text_ += "\n";
     Steps(plan_.steps, 1);
     text_ += fmt::format("result {}\n", SlotList(plan_.results));
     return std::move(text_);
