@@ -83,11 +83,12 @@ class Assembler {
   absl::Status Add(std::string_view text) {
     rank_ = 0;
     if (IsLiteral(text)) return AddLiteral(text);
-    if (const io::DeviceKey key = KeyOfText(text, options_.device.has_value()); key.rank() > 0) {
-      names_devices_ = true;
-      if (const absl::Status status = io::CheckDeviceKey(key, *options_.device); !status.ok())
+    if (const io::DeviceKey key = KeyOfText(text); key.rank() > 0) {
+      const DevicePlace device = options_.device.value_or(DevicePlace{});
+      names_devices_ = options_.device.has_value();
+      if (const absl::Status status = io::CheckDeviceKey(key, device); !status.ok())
         return absl::Status(status.code(), fmt::format("--input {}: {}", text, Message(status)));
-      if (!key.Includes(*options_.device)) return absl::OkStatus();
+      if (!key.Includes(device)) return absl::OkStatus();
       rank_ = key.rank();
       return AddUnprefixed(key.name[0] == '=' ? key.name.substr(1) : key.name);
     }
@@ -109,14 +110,18 @@ class Assembler {
     return AddFile(std::string(text));
   }
 
-  // Returns the device key at the beginning of `r1/x=...` and `r1/=...`; paths of files have none.
-  static io::DeviceKey KeyOfText(std::string_view text, bool has_devices) {
+  // Returns the device key at the beginning of `r1/x=...` and `r1/=...`; paths of files have none. A text in
+  // a run of one device may also be the path of a file.
+  io::DeviceKey KeyOfText(std::string_view text) const {
     const size_t equals = text.find('=');
     io::DeviceKey key = io::ParseDeviceKey(text);
     const bool is_name =
         equals != std::string_view::npos &&
         text.substr(0, equals).rfind('/') == static_cast<size_t>(key.name.data() - text.data()) - 1;
-    return has_devices && key.rank() > 0 && is_name ? key : io::DeviceKey{.name = text};
+    std::error_code error;
+    const bool is_key =
+        key.rank() > 0 && is_name && (options_.device || !std::filesystem::exists(text, error));
+    return is_key ? key : io::DeviceKey{.name = text};
   }
 
   absl::StatusOr<std::vector<Literal>> Finish() {

@@ -107,6 +107,21 @@ ENTRY e { x = s32[1] parameter(0) ROOT g = s32[4] all-gather(x), dimensions={0},
   EXPECT_HAS(unknown.err, "names partition 2, but the run has 2 replicas and 2 partitions");
 }
 
+TEST_F(SeveralDevices, KeysInARunOfOneDeviceNameThatDevice) {
+  const std::string file = Write("m.hlo", "ENTRY e { x = s32[] parameter(0) ROOT n = s32[] negate(x) }");
+  EXPECT_EQ(Run(file + " -i r0/x=3").out, "s32[] -3\n");
+  for (const std::string inputs : {" -i 1 -i r1/x=2", " -i r1/x=2"}) {
+    const Outcome other = Run(file + inputs);
+    EXPECT_EQ(other.status, 2);
+    EXPECT_HAS(other.err, "--input r1/x=2: names replica 1, but the run has 1 replica and 1 partition");
+  }
+  // A file in a folder of this name is a file.
+  fs::create_directories(Path("r1"));
+  Write("r1/x=2.txt", "s32[] 5");
+  EXPECT_EQ(RunIn(folder_, "m.hlo -i r1/x=2.txt").status, 0);
+  EXPECT_EQ(ReadFile(Path("stdout")), "s32[] -5\n");
+}
+
 TEST_F(SeveralDevices, ShardSplitsArgumentsAndJoinsResults) {
   const std::string file = Write("m.hlo", kPartitioned);
   const std::string whole = " -i '{{1,2},{3,4},{5,6},{7,8}}' -i '{100,200}'";
