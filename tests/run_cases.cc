@@ -2,7 +2,7 @@
 //   run_cases [--engine=fast] [--device=gpu|emulated[:SCHEDULE]] [--mode=MODE] [--fallbacks=FILE]
 //   [--update | --update-values] [--gtest_filter=...] path...
 // Modes change how the fast engine works and nothing that it computes: tile=N, threads=N, no-fusion,
-// no-in-place.
+// no-in-place, native-code, check-passes.
 // --fallbacks compares the file with the list of what the CPU computed in place of the GPU; with --update it
 // is written.
 // --update rewrites the diagnostics and prints that the files expect; review the difference.
@@ -230,8 +230,10 @@ int main(int argc, char** argv) {
       return 2;
     } else if (argument.starts_with("--mode=")) {
       if (hlo::SetMode(argument.substr(7))) continue;
-      std::fprintf(stderr, "%s: the modes are tile=N, threads=N, no-fusion, no-in-place and check-passes\n",
-                   argument.c_str());
+      std::fprintf(
+          stderr,
+          "%s: the modes are tile=N, threads=N, no-fusion, no-in-place, native-code and check-passes\n",
+          argument.c_str());
       return 2;
     } else
       paths.push_back(argument);
