@@ -2,6 +2,8 @@
 
 #include "hlo_run/run.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -403,6 +405,20 @@ TEST(RunTest, ModulesThatCallEachOtherAreRejected) {
   const absl::StatusOr<Literal> result =
       Evaluate(Load(kCustomCall), {Value("f32[2] {1,2}")}, {.custom_calls = &calls});
   EXPECT_EQ(Text(result), "modules that compute custom calls call each other in a circle");
+}
+
+TEST(RunTest, LibrariesStayInMemoryForThreadsOfTheirHandlers) {
+  const auto is_loaded = [] {
+    void* const library = dlopen(HLO_RUN_TEST_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+    if (library != nullptr) dlclose(library);
+    return library != nullptr;
+  };
+  EXPECT_FALSE(is_loaded());
+  {
+    CustomCalls calls;
+    ASSERT_TRUE(calls.AddLibrary(HLO_RUN_TEST_LIBRARY).ok());
+  }
+  EXPECT_TRUE(is_loaded());
 }
 
 // Provides 1, 2, ... and records what it receives.
