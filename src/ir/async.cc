@@ -3,16 +3,6 @@
 #include <algorithm>
 
 namespace hlo {
-namespace {
-
-bool PassesThrough(const Instruction& i) {
-  const Opcode opcode = i.opcode();
-  return opcode == Opcode::kAsyncUpdate || opcode == Opcode::kOptBarrier || opcode == Opcode::kCopy ||
-         opcode == Opcode::kWhile || IsAnnotation(i);
-}
-
-}  // namespace
-
 bool IsAnnotation(const Instruction& instruction) {
   constexpr std::string_view kTargets[] = {"Sharding",
                                            "LocalToGlobalShape",
@@ -23,6 +13,12 @@ bool IsAnnotation(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kCustomCall || instruction.operand_count() == 0) return false;
   const std::string_view target = instruction.Get<attr::custom_call_target>();
   return std::find(std::begin(kTargets), std::end(kTargets), target) != std::end(kTargets);
+}
+
+bool ForwardsAsync(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  return opcode == Opcode::kAsyncUpdate || opcode == Opcode::kOptBarrier || opcode == Opcode::kCopy ||
+         opcode == Opcode::kWhile || IsAnnotation(instruction);
 }
 
 const Instruction* AsyncChains::LoopOf(const Computation* computation) {
@@ -66,7 +62,7 @@ const Instruction* AsyncChains::Walk(const Instruction& link) {
       at = at->operand(path.back());
       path.pop_back();
       continue;
-    } else if (!PassesThrough(*at)) {
+    } else if (!ForwardsAsync(*at)) {
       return nullptr;
     }
     at = at->operand_count() > 0 ? at->operand(0) : nullptr;

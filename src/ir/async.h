@@ -26,6 +26,10 @@ class AsyncChains {
 // True for custom calls that only annotate their operand.
 bool IsAnnotation(const Instruction& instruction);
 
+// True if chains of asynchronous instructions continue from the value to its first operand: updates,
+// barriers, copies, loops and annotations.
+bool ForwardsAsync(const Instruction& instruction);
+
 // True if parameters and results of the two computations have compatible shapes.
 bool SameSignature(const Computation& a, const Computation& b);
 

@@ -175,13 +175,10 @@ std::string CollectiveUnsupportedReason(const Instruction& instruction) {
   for (IntList pair : instruction.Get<attr::source_target_pairs>()) {
     if (pair[0] != 0 || pair[1] != 0) return "its pairs name several devices; the run has one";
   }
-  if (instruction.opcode() == Opcode::kCollectivePermute ||
-      instruction.opcode() == Opcode::kCollectivePermuteStart) {
-    if (instruction.operand_count() > 1)
-      return "permutes of slices within arrays are not evaluated by this build";
-  }
   const Opcode opcode = instruction.opcode();
-  if (opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId || IsDone(opcode)) return "";
+  if (spmd::IsPermute(opcode) && instruction.operand_count() > 1)
+    return "permutes of slices within arrays are not evaluated by this build";
+  if (spmd::IsDeviceId(opcode) || IsDone(opcode)) return "";
   return GroupSizeUnsupportedReason(instruction);
 }
 

@@ -41,13 +41,6 @@ absl::Status EachOffset(const Index& dims, const Index& strides, int64_t offset,
   return absl::OkStatus();
 }
 
-bool IsSumOfParameters(const Computation& computation) {
-  const Instruction& root = *computation.root();
-  return root.opcode() == Opcode::kAdd && computation.parameters().size() == 2 &&
-         root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
-         root.operand(0) != root.operand(1);
-}
-
 // Float sums accumulate in f64, in runs of 512 elements that start from -0 (0 would lose the sign of a sum of
 // -0s). The total is rounded once.
 absl::StatusOr<WideScalar> Sum(const Literal& array, const Reduced& reduced, int64_t offset, WideScalar init,

@@ -192,4 +192,11 @@ absl::StatusOr<std::unique_ptr<ScalarFunction>> ScalarFunction::Make(const Compu
   return std::make_unique<CalledFunction>(computation, caller);
 }
 
+bool IsSumOfParameters(const Computation& computation) {
+  const Instruction& root = *computation.root();
+  return root.opcode() == Opcode::kAdd && computation.parameters().size() == 2 &&
+         root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
+         root.operand(0) != root.operand(1);
+}
+
 }  // namespace hlo::reference

@@ -28,6 +28,9 @@ struct WideScalar {
 WideScalar LoadScalar(const Literal& literal, int64_t i);
 void StoreScalar(Literal& literal, int64_t i, const WideScalar& value);
 
+// True if a computation adds its two parameters.
+bool IsSumOfParameters(const Computation& computation);
+
 class ScalarFunction {
  public:
   virtual ~ScalarFunction() = default;

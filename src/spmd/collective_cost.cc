@@ -203,8 +203,8 @@ absl::StatusOr<std::vector<CollectiveCost>> CollectiveCosts(const Module& module
     for (const Instruction* instruction : computation->instructions()) {
       // A receive has the pairs of its send, which counts.
       const Opcode opcode = instruction->opcode();
-      if (!DependsOnDevices(*instruction) || opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId ||
-          opcode == Opcode::kRecv || opcode == Opcode::kRecvDone)
+      if (!DependsOnDevices(*instruction) || IsDeviceId(opcode) || opcode == Opcode::kRecv ||
+          opcode == Opcode::kRecvDone)
         continue;
       if (const absl::Status status = table.Add(*instruction); !status.ok()) {
         return absl::Status(status.code(), fmt::format("{}{}: {}", PlaceOf(*instruction),

@@ -32,6 +32,15 @@ inline bool HasSeveralDevices(const Module& module) {
   return module.header().replica_count != 1 || module.header().num_partitions != 1;
 }
 
+// True for partition-id and replica-id.
+inline bool IsDeviceId(Opcode opcode) {
+  return opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId;
+}
+// True for collective-permute and its asynchronous start.
+inline bool IsPermute(Opcode opcode) {
+  return opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart;
+}
+
 // True if the instruction's value depends on the device or on other devices: collectives, partition-id,
 // replica-id, and sends and receives between devices. Instructions that complete a collective are not.
 bool DependsOnDevices(const Instruction& instruction);

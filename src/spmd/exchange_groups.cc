@@ -191,10 +191,8 @@ absl::StatusOr<std::vector<std::pair<int64_t, int64_t>>> TransferPairs(const Ins
 }
 
 absl::StatusOr<Routes> ExpandPairs(const Instruction& instruction, const DeviceGrid& grid) {
-  const bool is_permute = instruction.opcode() == Opcode::kCollectivePermute ||
-                          instruction.opcode() == Opcode::kCollectivePermuteStart;
   std::vector<std::pair<int64_t, int64_t>> pairs;
-  if (is_permute) {
+  if (IsPermute(instruction.opcode())) {
     for (const IntList pair : instruction.Get<attr::source_target_pairs>()) {
       if (pair.size() != 2) return Wrong("source_target_pairs has an entry that is not a pair");
       pairs.emplace_back(pair[0], pair[1]);
@@ -228,22 +226,13 @@ absl::StatusOr<Routes> ExpandPairs(const Instruction& instruction, const DeviceG
 }
 
 absl::Status ExchangeTable::Add(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kPartitionId:
-    case Opcode::kReplicaId:
-      return absl::OkStatus();
-    case Opcode::kRecv:
-      receives_.push_back(&instruction);
-      numbers_[&instruction] = static_cast<uint32_t>(receives_.size());
-      break;
-    case Opcode::kRecvDone:
-      return absl::OkStatus();
-    default:
-      break;
+  if (IsDeviceId(instruction.opcode()) || instruction.opcode() == Opcode::kRecvDone) return absl::OkStatus();
+  if (instruction.opcode() == Opcode::kRecv) {
+    receives_.push_back(&instruction);
+    numbers_[&instruction] = static_cast<uint32_t>(receives_.size());
   }
   const bool has_pairs = instruction.opcode() == Opcode::kSend || instruction.opcode() == Opcode::kRecv ||
-                         instruction.opcode() == Opcode::kCollectivePermute ||
-                         instruction.opcode() == Opcode::kCollectivePermuteStart;
+                         IsPermute(instruction.opcode());
   if (has_pairs) {
     HLO_ASSIGN_OR_RETURN(Routes routes, ExpandPairs(instruction, grid_));
     routes_[&instruction] = std::make_unique<Routes>(std::move(routes));

@@ -11,11 +11,6 @@ namespace {
 // none does.
 Instruction* Before(Instruction* value, std::vector<int64_t>* path) {
   switch (value->opcode()) {
-    case Opcode::kAsyncUpdate:
-    case Opcode::kOptBarrier:
-    case Opcode::kCopy:
-    case Opcode::kWhile:
-      return value->operand(0);
     case Opcode::kGetTupleElement:
       path->push_back(value->Get<attr::index>());
       return value->operand(0);
@@ -26,7 +21,7 @@ Instruction* Before(Instruction* value, std::vector<int64_t>* path) {
       return value->operand(element);
     }
     default:
-      return value->operand_count() == 1 && IsAnnotation(*value) ? value->operand(0) : nullptr;
+      return ForwardsAsync(*value) ? value->operand(0) : nullptr;
   }
 }
 

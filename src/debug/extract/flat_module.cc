@@ -10,11 +10,11 @@ namespace {
 
 constexpr int64_t kMaxInlined = 10'000'000;
 
-bool IsCall(const Instruction& instruction) {
+}  // namespace
+
+bool IsCallOrFusion(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kFusion || instruction.opcode() == Opcode::kCall;
 }
-
-}  // namespace
 
 FlatModule::FlatModule(std::shared_ptr<const Module> source, const Computation& computation,
                        Inlining inlining)
@@ -66,14 +66,15 @@ int64_t FlatModule::FlatSize(const Computation& computation) {
   if (const auto found = sizes_.find(&computation); found != sizes_.end()) return found->second;
   int64_t size = 0;
   for (const Instruction* instruction : computation.instructions()) {
-    size += IsCall(*instruction) ? FlatSize(*instruction->called_computations().front()) : 1;
+    size += IsCallOrFusion(*instruction) ? FlatSize(*instruction->called_computations().front()) : 1;
     size = std::min(size, kMaxInlined + 1);
   }
   return sizes_[&computation] = size;
 }
 
 bool FlatModule::IsInlined(const Instruction& instruction) {
-  if (inlining_ == Inlining::kNone || !IsCall(instruction) || instruction.called_computations().size() != 1)
+  if (inlining_ == Inlining::kNone || !IsCallOrFusion(instruction) ||
+      instruction.called_computations().size() != 1)
     return false;
   const Computation& callee = *instruction.called_computations().front();
   return static_cast<int64_t>(origins_.size()) + FlatSize(callee) <= kMaxInlined &&

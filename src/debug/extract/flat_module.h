@@ -18,6 +18,8 @@ namespace hlo::debug {
 // Selects the calls that are inlined into the flat computation.
 enum class Inlining : uint8_t { kNone, kAll };
 
+bool IsCallOrFusion(const Instruction& instruction);
+
 class FlatModule {
  public:
   // Flattens a computation of the module, which stays alive with the result. Calls beyond ten million

@@ -15,9 +15,8 @@ constexpr int64_t kMaxIterations = 100'000;
 constexpr EvaluateOptions kLimits = {.max_seconds = 60};
 
 bool HasCalls(const FlatModule& flat) {
-  return std::any_of(flat.instructions().begin(), flat.instructions().end(), [](const Instruction* i) {
-    return i->opcode() == Opcode::kFusion || i->opcode() == Opcode::kCall;
-  });
+  return std::any_of(flat.instructions().begin(), flat.instructions().end(),
+                     [](const Instruction* i) { return IsCallOrFusion(*i); });
 }
 
 absl::StatusOr<SharedCase> Inlined(const TestCase& test) {

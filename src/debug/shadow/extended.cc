@@ -14,6 +14,7 @@
 #include "debug/shadow/extended_pairs.h"
 #include "reference/apply.h"
 #include "reference/program.h"
+#include "reference/scalar_function.h"
 
 namespace hlo::debug {
 namespace {
@@ -98,12 +99,6 @@ absl::StatusOr<std::optional<ExtendedValues>> Applied(const RuleContext& context
   return values;
 }
 
-bool IsSum(const Computation& computation) {
-  const Instruction& root = *computation.root();
-  return root.opcode() == Opcode::kAdd && root.operand(0)->opcode() == Opcode::kParameter &&
-         root.operand(1)->opcode() == Opcode::kParameter && root.operand(0) != root.operand(1);
-}
-
 // Operands of other floats have wide values without low parts.
 bool AreExtendedOrDiscrete(absl::Span<const ShadowValue> operands) {
   return std::all_of(operands.begin(), operands.end(), [](const ShadowValue& operand) {
@@ -137,7 +132,7 @@ absl::StatusOr<std::optional<ExtendedValue>> LinearResult(const RuleContext& con
     case Opcode::kTriangularSolve:
       return ExtendedTriangularSolve<T>(context, operands);
     case Opcode::kReduce:
-      if (operands.size() == 2 && IsSum(*context.instruction.Get<attr::to_apply>()))
+      if (operands.size() == 2 && reference::IsSumOfParameters(*context.instruction.Get<attr::to_apply>()))
         return ExtendedSum<T>(context, operands);
       return std::nullopt;
     default:

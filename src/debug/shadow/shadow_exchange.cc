@@ -300,8 +300,7 @@ class Exchanger {
 }  // namespace
 
 bool IsExchange(const Instruction& instruction) {
-  return spmd::DependsOnDevices(instruction) && instruction.opcode() != Opcode::kPartitionId &&
-         instruction.opcode() != Opcode::kReplicaId;
+  return spmd::DependsOnDevices(instruction) && !spmd::IsDeviceId(instruction.opcode());
 }
 
 absl::StatusOr<ExchangedValue> ApplyExchange(const ExchangeContext& context) {
