@@ -83,11 +83,60 @@ ENTRY e {
 }
 )";
 
+// A loop of scalars and a short vector, which is compiled to native code if the processor allows it.
+constexpr char kLoop[] = R"(HloModule m
+condition {
+  s = (s32[], s64[], f64[], f32[8], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(2000)
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], s64[], f64[], f32[8], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = s64[] get-tuple-element(s), index=1
+  y = f64[] get-tuple-element(s), index=2
+  v = f32[8] get-tuple-element(s), index=3
+  z = f32[] get-tuple-element(s), index=4
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  k = s64[] convert(j)
+  seven = s64[] constant(7)
+  xk = s64[] multiply(x, seven)
+  xs = s64[] xor(xk, k)
+  f = f64[] convert(i)
+  m = f64[] maximum(y, f)
+  half = f32[] constant(0.5)
+  halves = f32[8] broadcast(half), dimensions={}
+  w = f32[8] multiply(v, halves)
+  c = f32[] convert(i)
+  cs = f32[8] broadcast(c), dimensions={}
+  u = f32[8] add(w, cs)
+  e = f32[] floor(z)
+  five = s32[] constant(5)
+  rest = s32[] remainder(i, five)
+  q = f32[] convert(rest)
+  g = f32[] add(e, q)
+  ROOT t = (s32[], s64[], f64[], f32[8], f32[]) tuple(j, xs, m, u, g)
+}
+ENTRY e {
+  i = s32[] constant(0)
+  x = s64[] constant(3)
+  y = f64[] constant(-1)
+  z = f32[] constant(0)
+  v = f32[8] iota(), iota_dimension=0
+  s = (s32[], s64[], f64[], f32[8], f32[]) tuple(i, x, y, v, z)
+  ROOT r = (s32[], s64[], f64[], f32[8], f32[]) while(s), condition=condition, body=body
+}
+)";
+
 TEST_F(EmulatedIsa, PortableProgramsChooseTheProcessorsLevel) {
   if (IsaName() == "native") GTEST_SKIP() << "this build is native";
-  const std::string module = Write("m.hlo", kIntegers);
+  const std::string module = Write("m.hlo", kIntegers), loop = Write("loop.hlo", kLoop);
   const std::string want = Run("run --full --engine=reference " + module).out;
   EXPECT_HAS(want, "f32[24,24]");
+  const std::string want_of_loop = Run("run --full --engine=reference " + loop).out;
+  EXPECT_HAS(want_of_loop, "s32[] 2000");
   for (const auto& [processor, level] :
        {std::pair("Nehalem", "x86-64-v2"), std::pair("Haswell", "x86-64-v3")}) {
     const Outcome devices = RunOn(processor, "devices --format=json");
@@ -96,6 +145,9 @@ TEST_F(EmulatedIsa, PortableProgramsChooseTheProcessorsLevel) {
     const Outcome outcome = RunOn(processor, "run --full " + module);
     EXPECT_EQ(outcome.status, 0) << processor << outcome.err;
     EXPECT_EQ(outcome.out, want) << processor;
+    const Outcome looped = RunOn(processor, "run --full " + loop);
+    EXPECT_EQ(looped.status, 0) << processor << looped.err;
+    EXPECT_EQ(looped.out, want_of_loop) << processor;
   }
   Choose("x86-64-v4");
   const Outcome newer = RunOn("Haswell", "devices");
