@@ -33,9 +33,9 @@ struct CompareRule {
 /// Prints a rule as `exact`, `within 2ulp` or `within abs 1e-6 rel 2e-6`; ParseCompareRule reads this form.
 std::string ToString(const CompareRule& rule);
 absl::StatusOr<CompareRule> ParseCompareRule(std::string_view text);
-/// Returns the rule for results of another implementation, whose order of additions is unknown: integers must
-/// be equal, f64 may differ by 1e-9, other floats by 1e-4 or four epsilons of their type (absolute and
-/// relative).
+/// Returns the rule for results of another implementation, whose order of additions is unknown. Integers must
+/// be equal. f64 may differ by 1e-9, and other floats by the larger of 1e-4 and four epsilons of their type,
+/// each as an absolute and a relative error.
 CompareRule DefaultCompareRule(ElementType type);
 
 /// The error of one element.

@@ -53,7 +53,7 @@ struct Fallback {
   int64_t runs, bytes;
 };
 
-/// A run on several devices.
+/// The options of a run on several devices.
 struct DevicesOptions {
   /// If true, only executions of the same instruction exchange values. Otherwise devices that would wait for
   /// each other forever at different collectives of one kind are paired in the order of arrival, with a
@@ -62,13 +62,13 @@ struct DevicesOptions {
   /// The longest time in seconds that a device waits for others in a collective; 0 means no limit. Devices
   /// that wait for each other are reported at once.
   double collective_timeout = 0;
-  /// If true, reductions over devices give the bits of XLA:CPU: they start from an identity, accumulate types
-  /// of 8 bits and fewer in f16 and bf16 in f32, and minimum and maximum drop NaNs.
+  /// If true, reductions over devices give the bits of XLA:CPU. They start from an identity, and minimum and
+  /// maximum drop NaNs. Types of 8 bits and fewer accumulate in f16, and bf16 accumulates in f32.
   bool emulate_xla_cpu = false;
   /// Returns the host of a device; may be empty if the module neither reads from nor writes to a host.
   std::function<Host*(int64_t device)> host;
-  /// Returns the observer of a device, which its thread calls; empty: EvaluateOptions::observer sees device
-  /// 0.
+  /// Returns the observer of a device, which its thread calls. If this is empty, EvaluateOptions::observer
+  /// observes device 0.
   std::function<Observer*(int64_t device)> observer;
   /// Receives the warnings of a run, after the run.
   std::function<void(const std::string& message)> warn;
@@ -95,10 +95,10 @@ class Executable {
   absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options = {});
 
   /// Runs the module on all devices of its header (ModuleHeader: replica_count, num_partitions), each on a
-  /// thread of its own; at most as many run at a time as there are cores, and all if they run on GPUs. Takes
-  /// the arguments of each device and returns their results, replica by replica. Results do not depend on the
-  /// order in which devices run. Device d draws its random numbers from seed + d. Errors: those of Run, with
-  /// the device that failed first by number; FailedPrecondition for devices that wait for each other.
+  /// thread of its own. On GPUs all devices run concurrently, otherwise at most one per core. Takes the
+  /// arguments of each device and returns the results, replica by replica. Results do not depend on the order
+  /// in which devices run. Device d draws its random numbers from seed + d. Errors: those of Run for the
+  /// failed device with the lowest number; FailedPrecondition for devices that wait for each other.
   absl::StatusOr<std::vector<Literal>> RunDevices(std::vector<std::vector<Literal>> arguments,
                                                   const EvaluateOptions& options = {},
                                                   const DevicesOptions& devices = {});

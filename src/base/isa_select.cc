@@ -1,7 +1,7 @@
 // Ends programs that the processor cannot run, and chooses the kernels of those that have several levels,
 // before any static initialiser. The file is compiled for the oldest processors of its architecture and
-// includes no header of the C++ library: the linker may choose another file's copy of an inlined function,
-// which may have been compiled for a newer processor.
+// includes no header of the C++ library. Otherwise the linker might choose another file's copy of an inline
+// function, which may have been compiled for a newer processor.
 
 #include "base/isa_select.h"
 

@@ -134,7 +134,7 @@ int64_t ShardCount(RuleContext& c, int64_t whole, int64_t shard, int64_t subgrou
 // Sets the dimension, groups and shard count of an all-gather (`gather`) or a reduce-scatter with the
 // declared result `result`.
 bool ShardingOf(RuleContext& c, const Shape& result, bool gather, Sharding1D* sharding) {
-  if (!OneDimension(c, kCollectiveRule, &sharding->dim)) return false;
+  if (!RequireOneDimension(c, kCollectiveRule, &sharding->dim)) return false;
   const GroupMode mode = ModeOf(c);
   if (!CheckReplicaGroups(c, mode, GroupSizes::kUniform)) return false;
   if (c.operand_count() == 0) {
@@ -262,7 +262,7 @@ bool TupleAllToAll(RuleContext& c, int64_t subgroup) {
 // Checks the form with one operand that is split along a dimension.
 bool SplitAllToAll(RuleContext& c, int64_t subgroup) {
   int64_t dim = 0;
-  if (!OneDimension(c, kCollectiveRule, &dim)) return false;
+  if (!RequireOneDimension(c, kCollectiveRule, &dim)) return false;
   if (c.operand_count() != 1) {
     c.Error({}, kCollectiveRule, "all-to-all with dimensions takes one operand, but it has {}",
             c.operand_count());

@@ -31,8 +31,8 @@ bool ReadGroups(RuleContext& c, Groups* groups) {
 bool IsPermutation(RuleContext& c, std::string_view what, int64_t a, int64_t b, IntList spatial) {
   absl::InlinedVector<int64_t, 6> numbers = {a, b};
   numbers.insert(numbers.end(), spatial.begin(), spatial.end());
-  return DistinctDimensions(c, c.range_of<attr::dim_labels>(), kConvolutionRule, what, numbers,
-                            static_cast<int64_t>(numbers.size()));
+  return RequireDistinctDimensions(c, c.range_of<attr::dim_labels>(), kConvolutionRule, what, numbers,
+                                   static_cast<int64_t>(numbers.size()));
 }
 
 bool CheckLabels(RuleContext& c, const DimLabels& labels) {

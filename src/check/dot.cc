@@ -106,7 +106,7 @@ bool AppendDotResult(RuleContext& c, std::string_view rule, const DotDimensions&
 }  // namespace
 
 ElementType ContractionType(RuleContext& c) {
-  const ElementType type = Higher(c, c.operand(0).type(), c.operand(1).type(), "1.2");
+  const ElementType type = WiderType(c, c.operand(0).type(), c.operand(1).type(), "1.2");
   return c.declared().IsArray() ? c.declared().type() : type;
 }
 

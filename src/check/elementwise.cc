@@ -66,7 +66,8 @@ Inferred BinaryOf(RuleContext& c, TypeSet set) {
   if (!BinaryOperands(c)) return Failed();
   if (set != kAllTypes && !(RequireType(c, 0, set, kBinary) && RequireType(c, 1, set, kBinary)))
     return Failed();
-  return JoinedShapes(c.operand(0), c.operand(1), Higher(c, c.operand(0).type(), c.operand(1).type(), "1.2"));
+  return JoinedShapes(c.operand(0), c.operand(1),
+                      WiderType(c, c.operand(0).type(), c.operand(1).type(), "1.2"));
 }
 
 // Returns the operand's dimensions with the declared element type.
@@ -145,7 +146,8 @@ Inferred Shuffle(RuleContext& c) {
             shifts.size());
     return Failed();
   }
-  if (!DistinctDimensions(c, at, kUnary, "dimensions", dimensions, c.operand(0).rank())) return Failed();
+  if (!RequireDistinctDimensions(c, at, kUnary, "dimensions", dimensions, c.operand(0).rank()))
+    return Failed();
   return Like(c.operand(0));
 }
 
@@ -300,7 +302,7 @@ Inferred Select(RuleContext& c) {
     ok = false;
   }
   if (!ok) return Failed();
-  const ElementType type = Higher(c, t.type(), f.type(), "1.2");
+  const ElementType type = WiderType(c, t.type(), f.type(), "1.2");
   if (p.HasDynamicDim() || t.HasDynamicDim() || f.HasDynamicDim()) return SelectShape(p, t, f, type);
   return Like(p.IsScalar() ? t : p, type);
 }

@@ -58,11 +58,11 @@ bool CheckIndexedDims(RuleContext& c, const IndexedDims& d, const IndexShape& in
             d.map_name, Text(d.index_map), indices.vector_size());
     ok = false;
   }
-  ok &= DistinctDimensions(c, d.map_at, kGatherScatterRule, d.map_name, d.index_map, rank);
-  ok &= AscendingDimensions(c, d.absent_at, kGatherScatterRule, d.absent_name, d.absent, rank);
-  ok &= AscendingDimensions(c, d.batching_at, kGatherScatterRule, d.batching_name, d.batching, rank);
-  ok &= DistinctDimensions(c, d.index_batching_at, kGatherScatterRule, d.index_batching_name,
-                           d.index_batching, indices.expanded_rank());
+  ok &= RequireDistinctDimensions(c, d.map_at, kGatherScatterRule, d.map_name, d.index_map, rank);
+  ok &= RequireAscendingDimensions(c, d.absent_at, kGatherScatterRule, d.absent_name, d.absent, rank);
+  ok &= RequireAscendingDimensions(c, d.batching_at, kGatherScatterRule, d.batching_name, d.batching, rank);
+  ok &= RequireDistinctDimensions(c, d.index_batching_at, kGatherScatterRule, d.index_batching_name,
+                                  d.index_batching, indices.expanded_rank());
   if (d.batching.size() != d.index_batching.size()) {
     c.Error(d.batching_at, kGatherScatterRule, "{} {} and {} {} pair up", d.batching_name, Text(d.batching),
             d.index_batching_name, Text(d.index_batching));
@@ -144,8 +144,8 @@ Inferred Gather(RuleContext& c) {
   const IntList sizes = c.Get<attr::slice_sizes>();
   const int64_t rank = static_cast<int64_t>(offsets.size()) + indices.batch_rank();
   bool ok = CheckIndexedDims(c, dims, indices);
-  ok &= AscendingDimensions(c, c.range_of<attr::offset_dims>(), kGatherScatterRule, "offset_dims", offsets,
-                            rank);
+  ok &= RequireAscendingDimensions(c, c.range_of<attr::offset_dims>(), kGatherScatterRule, "offset_dims",
+                                   offsets, rank);
   ok &= CheckSliceSizes(c, x, sizes, dims.absent, dims.batching);
   if (ok && offsets.size() + dims.absent.size() + dims.batching.size() != sizes.size()) {
     c.Error(c.range_of<attr::offset_dims>(), kGatherScatterRule,
@@ -235,7 +235,8 @@ bool CheckScattered(RuleContext& c, int64_t j, int64_t count, int64_t vector_dim
                    indices.batch_rank(), window.size(), Text(update));
     return false;
   }
-  bool ok = AscendingDimensions(c, at, kGatherScatterRule, "update_window_dims", window, update.rank());
+  bool ok =
+      RequireAscendingDimensions(c, at, kGatherScatterRule, "update_window_dims", window, update.rank());
   ok &= CheckIndexedDims(c, dims, indices);
   if (!ok) return false;
   const size_t named = window.size() + dims.absent.size() + dims.batching.size();

@@ -91,7 +91,7 @@ Inferred Rng(RuleContext& c) {
       distribution == RandomDistribution::kNormal ? kFloatSet : kFloatSet | kIntegralSet | kPredSet;
   if (!Contains(types, type)) {
     c.Error(c.range_of<attr::distribution>(), kRule, "{} needs {} operands, but they are {}",
-            Word(distribution), Words(types), Name(type));
+            Word(distribution), DescribeTypes(types), Name(type));
     ok = false;
   }
   const Shape& result = c.declared();
@@ -134,7 +134,7 @@ namespace {
 constexpr std::string_view kDynamicSize = "3.24";
 
 bool SizedDimension(RuleContext& c, int64_t* d) {
-  if (!RequireArray(c, 0, kDynamicSize) || !OneDimension(c, kDynamicSize, d)) return false;
+  if (!RequireArray(c, 0, kDynamicSize) || !RequireOneDimension(c, kDynamicSize, d)) return false;
   const Shape& x = c.operand(0);
   if (!InRange(*d, x.rank())) {
     c.NoteOperand(c.Error(c.range_of<attr::dimensions>(), kDynamicSize, "dimension {} does not exist in {}",

@@ -46,8 +46,8 @@ Inferred Reduce(RuleContext& c) {
   const IntList dimensions = c.Get<attr::dimensions>();
   if (!c.operand_count() || !c.operand(0).IsArray()) return Failed();
   const Shape& x = c.operand(0);
-  ok &=
-      DistinctDimensions(c, c.range_of<attr::dimensions>(), kReduceRule, "dimensions", dimensions, x.rank());
+  ok &= RequireDistinctDimensions(c, c.range_of<attr::dimensions>(), kReduceRule, "dimensions", dimensions,
+                                  x.rank());
   if (!ok) return Failed();
   CheckParameterPrecision(c, at, reducer);
   std::bitset<Shape::kMaxRank> reduced;

@@ -170,7 +170,7 @@ Inferred Transpose(RuleContext& c) {
                   0);
     return Failed();
   }
-  if (!DistinctDimensions(c, at, kShapeOpsRule, "dimensions", permutation, x.rank())) return Failed();
+  if (!RequireDistinctDimensions(c, at, kShapeOpsRule, "dimensions", permutation, x.rank())) return Failed();
   Shape result = Shape::Scalar(x.type());
   for (int64_t d : permutation) result.AppendDim(x.dim(d), x.IsDynamic(d));
   if (!c.declared().IsValid()) {
@@ -185,8 +185,8 @@ Inferred Transpose(RuleContext& c) {
 
 Inferred Reverse(RuleContext& c) {
   if (!RequireArray(c, 0, kShapeOpsRule)) return Failed();
-  if (!DistinctDimensions(c, c.range_of<attr::dimensions>(), kShapeOpsRule, "dimensions",
-                          c.Get<attr::dimensions>(), c.operand(0).rank())) {
+  if (!RequireDistinctDimensions(c, c.range_of<attr::dimensions>(), kShapeOpsRule, "dimensions",
+                                 c.Get<attr::dimensions>(), c.operand(0).rank())) {
     return Failed();
   }
   return Like(c.operand(0));

@@ -68,7 +68,7 @@ bool ConcatenateOperandFits(RuleContext& c, int64_t i, int64_t d, Shape* result)
 
 Inferred Concatenate(RuleContext& c) {
   int64_t d = 0;
-  if (!RequireArrays(c, kConcatenate) || !OneDimension(c, kConcatenate, &d)) return Failed();
+  if (!RequireArrays(c, kConcatenate) || !RequireOneDimension(c, kConcatenate, &d)) return Failed();
   const Shape& first = c.operand(0);
   if (!InRange(d, first.rank())) {
     c.NoteOperand(c.Error(c.range_of<attr::dimensions>(), kConcatenate, "dimension {} does not exist in {}",
@@ -81,7 +81,7 @@ Inferred Concatenate(RuleContext& c) {
   bool ok = true;
   for (int64_t i = 1; i < c.operand_count(); ++i) ok &= ConcatenateOperandFits(c, i, d, &result);
   if (!ok) return Failed();
-  result.set_type(Higher(c, c.operand(c.operand_count() - 1).type(), first.type(), "1.2"));
+  result.set_type(WiderType(c, c.operand(c.operand_count() - 1).type(), first.type(), "1.2"));
   return result;
 }
 
@@ -237,7 +237,7 @@ Inferred Pad(RuleContext& c) {
     return Failed();
   }
   if (!ok) return Failed();
-  Shape result = Shape::Scalar(Higher(c, x.type(), value.type(), "1.2"));
+  Shape result = Shape::Scalar(WiderType(c, x.type(), value.type(), "1.2"));
   for (int64_t d = 0; d < x.rank(); ++d) {
     const PaddingDim& p = padding[d];
     int64_t size = Shape::kUnbounded;

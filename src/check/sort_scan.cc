@@ -89,7 +89,7 @@ Inferred Map(RuleContext& c) {
 
 Inferred Sort(RuleContext& c) {
   int64_t d = 0;
-  if (!RequireArrays(c, kSortScanRule) || !OneDimension(c, kSortScanRule, &d)) return Failed();
+  if (!RequireArrays(c, kSortScanRule) || !RequireOneDimension(c, kSortScanRule, &d)) return Failed();
   const Shape& first = c.operand(0);
   bool ok = true;
   for (int64_t i = 1; i < c.operand_count(); ++i) {
@@ -179,7 +179,7 @@ struct ScanForm {
 };
 
 bool ReadScan(RuleContext& c, ScanForm* scan) {
-  if (!OneDimension(c, kSortScanRule, &scan->dimension)) return false;
+  if (!RequireOneDimension(c, kSortScanRule, &scan->dimension)) return false;
   scan->body = c.Get<attr::to_apply>();
   scan->carries = c.Get<attr::num_carries>();
   const int64_t results = Arity(scan->body->root()->shape());

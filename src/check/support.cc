@@ -33,7 +33,7 @@ Diagnostic& RuleContext::Report(Severity severity, SourceRange at, std::string_v
   return diagnostic.Rule(fmt::format("shape-rules {}", rule));
 }
 
-std::string Words(TypeSet set) {
+std::string DescribeTypes(TypeSet set) {
   absl::InlinedVector<std::string_view, 5> words;
   if (set & kPredSet) words.push_back("pred");
   if ((set & kIntegralSet) == kIntegralSet)
@@ -52,7 +52,7 @@ std::string Words(TypeSet set) {
   return text;
 }
 
-ElementType Higher(RuleContext& context, ElementType a, ElementType b, std::string_view rule) {
+ElementType WiderType(RuleContext& context, ElementType a, ElementType b, std::string_view rule) {
   if (a == b) return a;
   const int order = ComparePrecedence(a, b);
   if (order == 0) {
@@ -75,8 +75,8 @@ bool BoundProduct(const Shape& shape, int64_t* product) {
   return !overflow;
 }
 
-bool DistinctDimensions(RuleContext& context, SourceRange at, std::string_view rule, std::string_view what,
-                        IntList numbers, int64_t rank) {
+bool RequireDistinctDimensions(RuleContext& context, SourceRange at, std::string_view rule,
+                               std::string_view what, IntList numbers, int64_t rank) {
   // Ranks are at most 64, and index tuples are little longer.
   std::bitset<Shape::kMaxRank + 64> seen;
   for (int64_t d : numbers) {
@@ -94,15 +94,15 @@ bool DistinctDimensions(RuleContext& context, SourceRange at, std::string_view r
   return true;
 }
 
-bool AscendingDimensions(RuleContext& context, SourceRange at, std::string_view rule, std::string_view what,
-                         IntList numbers, int64_t rank) {
+bool RequireAscendingDimensions(RuleContext& context, SourceRange at, std::string_view rule,
+                                std::string_view what, IntList numbers, int64_t rank) {
   for (size_t i = 1; i < numbers.size(); ++i) {
     if (numbers[i] < numbers[i - 1]) {
       context.Error(at, rule, "{} {} must be in ascending order", what, Text(numbers));
       return false;
     }
   }
-  return DistinctDimensions(context, at, rule, what, numbers, rank);
+  return RequireDistinctDimensions(context, at, rule, what, numbers, rank);
 }
 
 bool RequireArray(RuleContext& context, int64_t i, std::string_view rule) {
@@ -123,7 +123,7 @@ bool RequireType(RuleContext& context, int64_t i, TypeSet set, std::string_view 
   if (Contains(set, context.operand(i).type())) [[likely]]
     return true;
   context.OperandError(i, rule, "{} takes {} elements, but operand {} is {}",
-                       Name(context.instruction().opcode()), Words(set), i, Text(context.operand(i)));
+                       Name(context.instruction().opcode()), DescribeTypes(set), i, Text(context.operand(i)));
   return false;
 }
 
@@ -131,7 +131,7 @@ std::string Text(IntList numbers) { return "{" + absl::StrJoin(numbers, ",") + "
 
 std::string SizeText(int64_t size) { return size == Shape::kUnbounded ? "?" : std::to_string(size); }
 
-bool OneDimension(RuleContext& context, std::string_view rule, int64_t* dimension) {
+bool RequireOneDimension(RuleContext& context, std::string_view rule, int64_t* dimension) {
   const IntList dimensions = context.Get<attr::dimensions>();
   if (dimensions.size() == 1) [[likely]] {
     *dimension = dimensions[0];

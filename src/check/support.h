@@ -26,12 +26,12 @@ inline constexpr TypeSet kComplexSet = SetOf(TypeClass::kComplex);
 inline constexpr TypeSet kAllTypes = kPredSet | kIntegralSet | kFloatSet | kComplexSet;
 inline bool Contains(TypeSet set, ElementType type) { return (set & SetOf(Info(type).type_class)) != 0; }
 // Returns text such as "floating or complex".
-std::string Words(TypeSet set);
+std::string DescribeTypes(TypeSet set);
 
 // True if the types are equal or both are floats.
 inline bool SameFp(ElementType a, ElementType b) { return a == b || (IsFloat(a) && IsFloat(b)); }
 // Returns the type that represents both: the wider float, complex over real, float over integer.
-ElementType Higher(RuleContext& context, ElementType a, ElementType b, std::string_view rule);
+ElementType WiderType(RuleContext& context, ElementType a, ElementType b, std::string_view rule);
 
 // Sizes.
 
@@ -50,11 +50,11 @@ inline int64_t MemorySpace(const Shape& shape) { return shape.layout() ? shape.l
 bool BoundProduct(const Shape& shape, int64_t* product);
 
 // Checks that all numbers are in [0, rank) and distinct; reports the first violation at `at`.
-bool DistinctDimensions(RuleContext& context, SourceRange at, std::string_view rule, std::string_view what,
-                        IntList numbers, int64_t rank);
+bool RequireDistinctDimensions(RuleContext& context, SourceRange at, std::string_view rule,
+                               std::string_view what, IntList numbers, int64_t rank);
 // Requires ascending order in addition.
-bool AscendingDimensions(RuleContext& context, SourceRange at, std::string_view rule, std::string_view what,
-                         IntList numbers, int64_t rank);
+bool RequireAscendingDimensions(RuleContext& context, SourceRange at, std::string_view rule,
+                                std::string_view what, IntList numbers, int64_t rank);
 
 // Operands.
 
@@ -72,6 +72,6 @@ std::string Text(IntList numbers);
 std::string SizeText(int64_t size);  // `?` if unbounded.
 
 // Sets the only number in `dimensions`; reports an error unless there is exactly one.
-bool OneDimension(RuleContext& context, std::string_view rule, int64_t* dimension);
+bool RequireOneDimension(RuleContext& context, std::string_view rule, int64_t* dimension);
 
 }  // namespace hlo::check

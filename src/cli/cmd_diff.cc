@@ -296,8 +296,8 @@ void DiffDumps(const DiffFlags& flags, FileResult& result) {
   }
 }
 
-// Returns the devices that must hold equal values, for each leaf of the result: all replicas of a partition,
-// or without replicas the partitions that hold copies by the sharding of the result.
+// Returns the devices that must hold equal values, for each leaf of the result. They are all replicas of a
+// partition. Without replicas, they are the partitions that hold copies by the sharding of the result.
 std::vector<std::vector<std::vector<int64_t>>> GroupsOfEqualDevices(const DeviceRun& run, int64_t leaves) {
   std::vector<std::vector<int64_t>> by_partition(static_cast<size_t>(run.grid.partitions));
   for (int64_t d = 0; d < run.grid.count(); ++d)

@@ -169,7 +169,7 @@ absl::StatusOr<CaseText> ParseCaseText(std::string_view text) {
       } else {
         HLO_RETURN_IF_ERROR(ReadDirective(comment, &result));
       }
-    } else if (IsDrawn(result.lines[i])) {
+    } else if (IsDrawnDiagnostic(result.lines[i])) {
       result.drawn.push_back(i);
     } else if (StartsWithWord(comment, "in")) {
       result.in.push_back(i);

@@ -37,11 +37,11 @@ std::string_view SkipColumn(std::string_view body) {
 
 }  // namespace
 
-bool IsDrawn(std::string_view line) { return IsMessage(SkipColumn(SkipCarets(Body(line)))); }
+bool IsDrawnDiagnostic(std::string_view line) { return IsMessage(SkipColumn(SkipCarets(Body(line)))); }
 
-Drawing ReadDrawing(std::string_view text, int64_t line) {
+DrawnDiagnostic ReadDrawnDiagnostic(std::string_view text, int64_t line) {
   const std::string_view body = Body(text);
-  Drawing drawing{.text = std::string(SkipColumn(SkipCarets(body)))};
+  DrawnDiagnostic drawing{.text = std::string(SkipColumn(SkipCarets(body)))};
   if (body[0] == '^') {
     drawing.line = line;
     drawing.column = body.data() - text.data() + 1;
@@ -54,14 +54,14 @@ Drawing ReadDrawing(std::string_view text, int64_t line) {
   return drawing;
 }
 
-std::string Draw(const Drawing& drawing) {
+std::string Draw(const DrawnDiagnostic& drawing) {
   if (drawing.line == 0) return "// " + drawing.text;
   if (drawing.length == 0) return fmt::format("// {}{}: {}", kColumn, drawing.column, drawing.text);
   return fmt::format("//{:{}}^{:~<{}} {}", "", drawing.column - 3, "", drawing.length - 1, drawing.text);
 }
 
-Drawing DrawingOf(const Diagnostic& diagnostic, const SourceText& source) {
-  Drawing drawing;
+DrawnDiagnostic DrawnDiagnosticOf(const Diagnostic& diagnostic, const SourceText& source) {
+  DrawnDiagnostic drawing;
   drawing.text = fmt::format("{}: {}", diagnostic.severity == Severity::kError ? "error" : "warning",
                              diagnostic.message);
   if (!diagnostic.rule.empty()) drawing.text += fmt::format("  [{}]", diagnostic.rule);
@@ -77,7 +77,7 @@ Drawing DrawingOf(const Diagnostic& diagnostic, const SourceText& source) {
   return drawing;
 }
 
-bool Shows(const Drawing& drawn, const Drawing& found) {
+bool Matches(const DrawnDiagnostic& drawn, const DrawnDiagnostic& found) {
   if (drawn.line != found.line || drawn.column != found.column || drawn.length != found.length) return false;
   if (drawn.text == found.text) return true;
   const size_t rule = found.text.rfind("  [");

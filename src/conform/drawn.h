@@ -15,20 +15,22 @@
 
 namespace hlo::conform {
 
-struct Drawing {
+// An expected or found diagnostic in this form.
+struct DrawnDiagnostic {
   int64_t line = 0;    // 1-based; 0 without a location.
   int64_t column = 0;  // 1-based.
   int64_t length = 0;  // The number of carets; 0 if they are not drawn.
   std::string text;    // `error: message`, optionally with the rule in brackets.
 };
 
-bool IsDrawn(std::string_view line);
-// Parses a drawing. `line` is the number of the line above it.
-Drawing ReadDrawing(std::string_view text, int64_t line);
-std::string Draw(const Drawing& drawing);
-Drawing DrawingOf(const Diagnostic& diagnostic, const SourceText& source);
+// True if the line of a case is a drawn diagnostic.
+bool IsDrawnDiagnostic(std::string_view line);
+// Parses a drawn diagnostic. `line` is the number of the line above it.
+DrawnDiagnostic ReadDrawnDiagnostic(std::string_view text, int64_t line);
+std::string Draw(const DrawnDiagnostic& drawing);
+DrawnDiagnostic DrawnDiagnosticOf(const Diagnostic& diagnostic, const SourceText& source);
 
-// True if `drawn` matches `found`; it may omit the rule.
-bool Shows(const Drawing& drawn, const Drawing& found);
+// True if the drawn diagnostic matches the found one; the drawn one may omit the rule.
+bool Matches(const DrawnDiagnostic& drawn, const DrawnDiagnostic& found);
 
 }  // namespace hlo::conform

@@ -259,15 +259,16 @@ Outcome RunRun(const CaseText& text, const LoadedCase& loaded, const CaseEvaluat
 }
 
 Outcome RunCheck(const CaseText& text, const LoadedCase& loaded, int64_t first_line) {
-  std::vector<Drawing> found = FoundDrawings(loaded);
+  std::vector<DrawnDiagnostic> found = FoundDiagnostics(loaded);
   Outcome outcome;
   for (const size_t position : text.drawn) {
-    // Skips the drawings between a drawing and its line.
+    // Several diagnostics may be drawn under one line.
     size_t above = position;
     while (above > 0 && std::binary_search(text.drawn.begin(), text.drawn.end(), above)) --above;
-    const Drawing drawn = ReadDrawing(text.lines[position], first_line + static_cast<int64_t>(above));
+    const DrawnDiagnostic drawn =
+        ReadDrawnDiagnostic(text.lines[position], first_line + static_cast<int64_t>(above));
     const auto match =
-        std::find_if(found.begin(), found.end(), [&](const Drawing& f) { return Shows(drawn, f); });
+        std::find_if(found.begin(), found.end(), [&](const DrawnDiagnostic& f) { return Matches(drawn, f); });
     if (match != found.end()) {
       found.erase(match);
       continue;
@@ -276,7 +277,7 @@ Outcome RunCheck(const CaseText& text, const LoadedCase& loaded, int64_t first_l
     outcome.report += fmt::format("line {}: expected, but not reported:\n  {}\n", first_line + position,
                                   text.lines[position]);
   }
-  for (const Drawing& drawing : found) {
+  for (const DrawnDiagnostic& drawing : found) {
     outcome.verdict = Verdict::kFailed;
     outcome.report +=
         fmt::format("line {}: reported, but not expected:\n  {}\n", drawing.line, Draw(drawing));
@@ -330,10 +331,10 @@ void Load(const CaseText& text, const std::string& path, int64_t first_line, Loa
   if (checked.ok()) out->checked.push_back(*std::move(checked));
 }
 
-std::vector<Drawing> FoundDrawings(const LoadedCase& loaded) {
-  std::vector<Drawing> found;
+std::vector<DrawnDiagnostic> FoundDiagnostics(const LoadedCase& loaded) {
+  std::vector<DrawnDiagnostic> found;
   for (const Diagnostic& diagnostic : loaded.diagnostics.all())
-    found.push_back(DrawingOf(diagnostic, *loaded.source));
+    found.push_back(DrawnDiagnosticOf(diagnostic, *loaded.source));
   return found;
 }
 

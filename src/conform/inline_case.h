@@ -25,7 +25,7 @@ struct LoadedCase {
 };
 void Load(const CaseText& text, const std::string& path, int64_t first_line, LoadedCase* out);
 
-std::vector<Drawing> FoundDrawings(const LoadedCase& loaded);
+std::vector<DrawnDiagnostic> FoundDiagnostics(const LoadedCase& loaded);
 // Returns the printed module or plan.
 absl::StatusOr<std::string> PrintOf(const CaseText& text, const LoadedCase& loaded);
 // Evaluates the module on the values of the `// in` and `// infeed` lines. Compares the values that the host

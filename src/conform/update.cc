@@ -22,17 +22,17 @@ bool Contains(const std::vector<size_t>& sorted, size_t i) {
 }
 
 // Returns the lines with the found diagnostics drawn under them.
-std::vector<std::string> Redrawn(const CaseText& text, const conform::LoadedCase& loaded,
-                                 int64_t first_line) {
-  const std::vector<conform::Drawing> found = conform::FoundDrawings(loaded);
+std::vector<std::string> WithDrawnDiagnostics(const CaseText& text, const conform::LoadedCase& loaded,
+                                              int64_t first_line) {
+  const std::vector<conform::DrawnDiagnostic> found = conform::FoundDiagnostics(loaded);
   std::vector<std::string> lines;
   for (size_t i = 0; i < text.lines.size(); ++i) {
     if (!Contains(text.drawn, i)) lines.push_back(text.lines[i]);
-    for (const conform::Drawing& drawing : found) {
+    for (const conform::DrawnDiagnostic& drawing : found) {
       if (drawing.line == first_line + static_cast<int64_t>(i)) lines.push_back(conform::Draw(drawing));
     }
   }
-  for (const conform::Drawing& drawing : found) {
+  for (const conform::DrawnDiagnostic& drawing : found) {
     if (drawing.line == 0) lines.push_back(conform::Draw(drawing));
   }
   return lines;
@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<std::string>> Updated(const std::string& path, const 
   conform::Load(text, path, block.begin, &loaded);
   switch (text.verb) {
     case conform::Verb::kCheck:
-      return Redrawn(text, loaded, block.begin);
+      return WithDrawnDiagnostics(text, loaded, block.begin);
     case conform::Verb::kPrint:
     case conform::Verb::kPlan: {
       HLO_ASSIGN_OR_RETURN(std::string printed, conform::PrintOf(text, loaded));

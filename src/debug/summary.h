@@ -29,7 +29,7 @@ nlohmann::ordered_json ToJson(const Summary& summary, const Literal& array);
 bool HoldsSpecial(const Literal& array, bool nans, bool infinities);
 bool HoldsSpecial(ElementType type, const std::byte* elements, int64_t count, bool nans, bool infinities);
 
-// Visits the positions of elements within the run-time sizes of an array.
+// True if the element at a position is within the run-time sizes of an array.
 bool IsWithinSizes(const Literal& array, int64_t position);
 // Returns the index of a position; empty for scalars.
 std::vector<int64_t> IndexOf(const Literal& array, int64_t position);

@@ -246,7 +246,7 @@ absl::Status Executable::State::PrepareRuns(int64_t device_count) {
 }
 
 spmd::RendezvousOptions Executable::State::RendezvousOptionsOf(const DevicesOptions& devices) const {
-  // Devices on GPUs need little CPU time, so all of them run at a time.
+  // Devices on GPUs need little CPU time, so all of them run concurrently.
   const bool runs_on_gpus = gpu_engine != nullptr && device.kind == Device::Kind::kGpu;
   return {.strict_match = devices.strict_match,
           .timeout_seconds = devices.collective_timeout,

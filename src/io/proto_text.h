@@ -16,9 +16,9 @@ absl::StatusOr<Shape> ShapeOf(const proto::ShapeProto& shape);
 absl::StatusOr<Literal> LiteralOf(const proto::LiteralProto& literal);
 // Returns a literal in row-major order whose elements are in the order of its layout.
 absl::StatusOr<Literal> InRowMajorOrder(const Literal& in_memory);
-// Reads a literal as XLA writes it outside of messages: the 8-byte length of a ShapeProto, the ShapeProto,
-// and for each array the s32 sizes of its dynamic dimensions and its bytes in memory. Elements narrower than
-// a byte, including pred, are packed.
+// Reads a literal as XLA writes it outside of messages. It begins with the 8-byte length of a ShapeProto and
+// the ShapeProto. Each array follows as the s32 sizes of its dynamic dimensions and its bytes in memory.
+// Elements narrower than a byte, including pred, are packed.
 absl::StatusOr<Literal> LiteralOfBytes(std::string_view bytes);
 // Returns the module as text. Characters that text does not allow in names become underscores.
 absl::StatusOr<std::string> TextOf(const proto::HloModuleProto& module);

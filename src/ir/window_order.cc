@@ -6,7 +6,7 @@ namespace hlo {
 namespace {
 
 // Returns true if the first `size` elements of each window along a dimension need no bounds checks of their
-// own: XLA can show that they are inside the array, or that windows which leave it leave it as a whole.
+// own. Then XLA can show that they are inside the array, or that a window is either inside or outside it.
 bool IsUnconstrained(const WindowDim& dim, int64_t size, int64_t base_size, int64_t result_size) {
   using Wide = __int128;
   if (size <= 1) return true;

@@ -13,7 +13,7 @@
 namespace hlo::plan {
 
 using ValueId = int32_t;
-inline constexpr ValueId kNoValue = -1;  // A token.
+inline constexpr ValueId kNoValue = -1;  // Stands for a token, which has no elements.
 
 struct Block;
 
@@ -40,7 +40,7 @@ struct Node {
 
 struct Block {
   Block* parent = nullptr;
-  Node* owner = nullptr;  // nullptr: the entry block.
+  Node* owner = nullptr;  // The loop or conditional; nullptr for the entry block.
   std::vector<Node*> nodes;
 };
 

@@ -18,8 +18,8 @@ absl::StatusOr<Literal> Fusion(OpContext& context) {
 }
 
 namespace {
-// Releases its reference to the state, so that the body can update it in place.
-absl::StatusOr<bool> Holds(Caller& caller, const Computation& condition, Literal state) {
+// The reference to the state ends with this call, so that the body can update the state in place.
+absl::StatusOr<bool> EvaluateCondition(Caller& caller, const Computation& condition, Literal state) {
   HLO_ASSIGN_OR_RETURN(const Literal holds, caller.Call(condition, absl::MakeSpan(&state, 1)));
   return holds.span<bool>()[0];
 }
@@ -31,14 +31,14 @@ absl::StatusOr<Literal> While(OpContext& context) {
   const Computation& body = *context.instruction.Get<attr::body>();
   Literal state = std::move(context.operands[0]);
   while (true) {
-    HLO_ASSIGN_OR_RETURN(const bool proceed, Holds(context.caller, condition, state));
+    HLO_ASSIGN_OR_RETURN(const bool proceed, EvaluateCondition(context.caller, condition, state));
     if (!proceed) return state;
     HLO_ASSIGN_OR_RETURN(state, context.caller.Call(body, absl::MakeSpan(&state, 1)));
   }
 }
 
-// A pred selects the first branch if true and the second if false; an s32 selects by index, and out of range
-// the last branch.
+// A pred selects the first branch if true and the second if false. An s32 selects by index; an index out of
+// range selects the last branch.
 absl::StatusOr<Literal> Conditional(OpContext& context) {
   const auto branches = context.instruction.called_computations();
   const Literal& choice = context.operands[0];

@@ -34,7 +34,7 @@ std::string UnsupportedReason(const Instruction& instruction, const CustomCalls*
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kTopk && IsComplex(instruction.operand(0)->shape().type()))
     return fmt::format("has no meaning for {}", Name(instruction.operand(0)->shape().type()));
-  // XLA's verifier accepts it too.
+  // XLA's verifier accepts a negative dimension, so the checker only warns about it.
   if (opcode == Opcode::kSort && instruction.Get<attr::dimensions>()[0] < 0)
     return fmt::format("sorts along dimension {}", instruction.Get<attr::dimensions>()[0]);
   if (opcode == Opcode::kRngBitGenerator || opcode == Opcode::kRng)
@@ -101,7 +101,7 @@ std::string CannotRunReason(const Instruction& instruction, const EvaluateOption
   return options.host == nullptr ? "gives a value to the host, but there is none" : "";
 }
 
-// Returns FailedPrecondition for the first live instruction with a reason.
+// Returns FailedPrecondition for the first live instruction whose reason is not empty.
 absl::Status CheckLive(const std::vector<const Computation*>& computations, const CustomCalls* custom_calls,
                        absl::FunctionRef<std::string(const Instruction&)> reason_of) {
   const Effects effects(computations, custom_calls);

@@ -44,7 +44,7 @@ inline bool IsPermute(Opcode opcode) {
 // True if the instruction's value depends on the device or on other devices: collectives, partition-id,
 // replica-id, and sends and receives between devices. Instructions that complete a collective are not.
 bool DependsOnDevices(const Instruction& instruction);
-// True if an instruction of the module does.
+// True if an instruction of the module depends on devices.
 bool DependsOnDevices(const Module& module);
 
 // Returns the smallest grid whose ids include those of all groups and pairs of the module.
@@ -53,13 +53,13 @@ DeviceGrid SmallestGrid(const Module& module);
 // Returns InvalidArgument for counts below 1, ResourceExhausted for more than 65536 devices.
 absl::Status CheckSize(const DeviceGrid& grid);
 
-// True if an instruction depends on the partition, or on other partitions.
+// True if an instruction of the module depends on the partition, or on other partitions.
 bool DependsOnPartitions(const Module& module);
 
 // Returns the grid of a run: counts that are given, else those of the header, else the smallest that the
-// module's groups and manual regions need. A module that depends on no devices gets one device, and one that
-// depends on no partitions gets one partition, unless counts are given or `is_sharded`, the arguments of a
-// partitioned module are whole arrays. Errors: those of CheckSize.
+// module's groups and manual regions need. Without given counts, a module that depends on no devices gets one
+// device, and a module that depends on no partitions gets one partition. The counts of a partitioned module
+// also hold if `is_sharded`, which means that its arguments are whole arrays. Errors: those of CheckSize.
 absl::StatusOr<DeviceGrid> ChooseGrid(const Module& module, std::optional<int64_t> replicas,
                                       std::optional<int64_t> partitions, bool is_sharded = false);
 

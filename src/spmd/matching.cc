@@ -17,7 +17,7 @@ constexpr size_t kMaxListed = 20;
 
 std::string_view Times(int64_t count) { return count == 1 ? "time" : "times"; }
 
-// True if values of one instruction obviously have the same signature.
+// True if all values are arrays of equal, static shapes; then their signatures are equal.
 bool HaveSameShapes(const Values& a, const Values& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Literal& x, const Literal& y) {
     return x.shape().IsArray() && !x.has_dynamic_sizes() && !y.has_dynamic_sizes() && x.shape() == y.shape();
@@ -37,7 +37,7 @@ struct Matching::Call {
   int64_t device = 0;
   const Instruction* instruction = nullptr;
   int64_t execution = 0;  // Counts the executions of the instruction on this device from 1.
-  const std::vector<int64_t>* group = nullptr;  // Null: it waits for a message.
+  const std::vector<int64_t>* group = nullptr;  // Null if it waits for a message.
   EventKey event;
   size_t position = 0;
   RouteKey route;
@@ -72,7 +72,7 @@ Matching::Matching(const ExchangeTable& table, bool strict_match)
 
 Matching::~Matching() = default;
 
-// --- What devices do
+// --- Calls of devices
 
 void Matching::Arrive(int64_t id, const Instruction& collective, Operands operands) {
   Device& device = *devices_[id];
@@ -170,9 +170,9 @@ void Matching::Warn(const std::string& warning) {
   if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end()) warnings_.push_back(warning);
 }
 
-// --- Decisions. Each ends the waits that it concerns.
+// --- Decisions, which end waits
 
-// Lets a member compute the results of all, if their values fit together.
+// Decides that one member computes the results of all members, or fails all if their signatures differ.
 void Matching::Combine(Device& leader, const std::vector<Call*>& calls) {
   absl::Status status;
   const Call& one = *calls[0];
@@ -238,7 +238,7 @@ void Matching::FailPeers(const Device& failed) {
 
 // --- Devices that wait for each other
 
-// No device can run: some wait for others that will not come.
+// No device can run: each waits for another one or has ended.
 void Matching::Resolve() {
   if (!strict_match_ && PairByArrival()) return;
   const absl::Status status = absl::FailedPreconditionError(Report());
@@ -247,8 +247,8 @@ void Matching::Resolve() {
   }
 }
 
-// Completes groups all of whose members wait at collectives of one kind, though not at the same instruction
-// or execution, and gives permutes the messages of others of their kind.
+// Completes a group if all its members wait at collectives with equal signatures, though at different
+// instructions or executions. A receiver takes the message of another instruction of its kind.
 bool Matching::PairByArrival() {
   std::map<std::string, std::vector<Call*>> alike;
   std::vector<std::pair<Call*, RouteKey>> receipts;
@@ -360,7 +360,7 @@ std::string Matching::Report() const {
     text += "\n  " + DescribeWait(*waiting[i]);
   if (waiting.size() > kMaxListed)
     text += fmt::format("\n  and {} more devices wait", waiting.size() - kMaxListed);
-  // A group whose members all wait, but at different collectives.
+  // Two members of one group may wait at collectives that do not match.
   for (const Call* call : waiting) {
     if (call->group == nullptr) continue;
     for (const Call* other : waiting) {

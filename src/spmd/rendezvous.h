@@ -1,6 +1,6 @@
 #pragma once
 // Exchanges values between devices that are threads of this process, or of several processes (spmd 4). It
-// also schedules the threads: only some of them run at a time, and if no device of the run can run, that is a
+// also schedules the threads, of which only some run at a time. If no device of the run can run, that is a
 // deadlock, which is detected without a time limit.
 
 #include <atomic>

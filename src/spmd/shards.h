@@ -30,8 +30,8 @@ struct JoinedArray {
   Literal value;
   std::vector<Disagreement> disagreements;  // At most one for each position in the replicated subgroups.
 };
-// Returns the array of `shape` that the partitions hold together: copies are taken from the first of their
-// subgroup and compared bit by bit, and terms of a reduction are folded in the order of their positions.
+// Returns the array of `shape` that the partitions hold together. Copies are taken from the first of their
+// subgroup and compared bit by bit. Terms of a reduction are folded in the order of their positions.
 // Returns FailedPrecondition for manual values, which are unrelated arrays.
 absl::StatusOr<JoinedArray> JoinTiles(absl::Span<const Literal> tiles, const TileMap& map,
                                       const Shape& shape);

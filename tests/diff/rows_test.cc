@@ -125,7 +125,7 @@ TEST(RowsTest, BitsDependNeitherOnThreadsNorOnBlocks) {
   EXPECT_GT(blocked, 20);
 }
 
-// Arithmetic, comparisons and selections on 32-bit types: exact for any remainder of the vector length.
+// Arithmetic, comparisons and selections on 32-bit types are exact for any remainder of the vector length.
 TEST(ChainsTest, AreExact) {
   const char* const floats[] = {
       "s = T[N] add(a, b)\n p = T[N] multiply(s, a)\n d = T[N] divide(p, b)\n ROOT r = T[N] subtract(d, s)",
@@ -164,7 +164,7 @@ TEST(ChainsTest, AreExact) {
   }
 }
 
-// Mostly bf16, whose lanes have another order in registers, mixed with f32, predicates and integers.
+// Tests chains of bf16, whose lanes have another order in registers, with f32, predicates and integers.
 TEST(ChainsTest, MixTypes) {
   for (const int n : {1, 31, 64, 128, 1021, 1024, 70001}) {
     for (const bool keeps_floats : {false, true}) {
@@ -184,7 +184,7 @@ TEST(ChainsTest, MixTypes) {
   }
 }
 
-// Row-wise scalars, scalars and arrays in one chain.
+// Tests chains that read arrays, scalars, and one scalar per row.
 TEST(ChainsTest, ReadScalarsOfRows) {
   for (const char* type : {"f32", "bf16"}) {
     for (const char* dims : {"3,130", "257,129", "2,5,128"}) {
@@ -201,7 +201,7 @@ TEST(ChainsTest, ReadScalarsOfRows) {
   }
 }
 
-// Rows that are read through pads, concatenations and gathers.
+// Tests rows that are read through pads and gathers.
 TEST(RowsTest, RowsReadThroughDataMovement) {
   for (const auto& [rows, columns] : {std::pair(200, 300), std::pair(1500, 40), std::pair(32, 2053)}) {
     const std::string text = fmt::format(

@@ -1,5 +1,5 @@
-// Benchmarks parsing. For each file: MB/s of parsing, and of parsing and checking, as the best of several
-// runs in processor time of one core; and the peak memory of parsing in multiples of the text size.
+// Benchmarks parsing. Prints for each file the MB/s of parsing, and of parsing and checking; each is the best
+// of several runs in processor time of one core. The peak memory of parsing is in multiples of the text size.
 //   parse_bench [--repeat=N] [--json] FILE...
 
 #include <malloc.h>

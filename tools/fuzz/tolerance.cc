@@ -1,5 +1,5 @@
-// Error bounds of whole modules, derived from those of their instructions: the reference evaluates variants
-// of the module in which each inexact instruction is perturbed by its bound, up or down per element.
+// Derives the error bounds of whole modules from those of their instructions. The reference evaluates
+// variants of the module in which each inexact instruction is perturbed by its bound, up or down per element.
 
 #include <algorithm>
 #include <cmath>

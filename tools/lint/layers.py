@@ -37,7 +37,7 @@ LEVELS = {
     "debug/diff": 8.2, "debug/against": 8.3, "debug/minimize": 8.3, "debug/graph": 8.3,
     "cli": 9, "python": 9,
 }
-# Layers that a folder and its subfolders never use, whatever their levels, nor their subfolders: kernels are compared with the
+# Layers that a folder never uses, whatever their levels, including the subfolders of both. Kernels are compared with the
 # reference, each device compiles the loops of src/loops by itself, and plans are plain data.
 APART = {"kernels": ("reference", "build", "io"), "kernels/cuda": ("kernels/cpu", "kernels/lapack"),
          "plan/graph": ("kernels",), "plan/plan": ("kernels",), "plan/codegen": ("kernels",), "plan/rewrite": ("kernels",),

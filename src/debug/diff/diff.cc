@@ -135,7 +135,7 @@ absl::Status DiffRun::CompareChunk(absl::Span<const AlignedPair> pairs) {
   return absl::OkStatus();
 }
 
-// Compares all pairs in chunks, so that few values are in memory at a time.
+// Compares all pairs in chunks, so that few values are in memory at the same time.
 absl::Status DiffRun::CompareAll(DiffResult& result) {
   const std::vector<AlignedPair>& pairs = alignment_.pairs();
   for (size_t begin = 0; begin < pairs.size();) {

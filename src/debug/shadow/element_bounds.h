@@ -16,8 +16,8 @@ struct Bounded {
 double InheritedBound(Opcode opcode, const Bounded* operands, double result);
 
 // Returns the error that a legal implementation of the operation may add, in epsilons of the result type
-// relative to `scale`: |result|, and the sum of the magnitudes of the operands for additions, which may be
-// associated otherwise. 0 for operations that do not round.
+// relative to `scale`. The scale is |result|; for additions, which may be associated otherwise, it is the sum
+// of the magnitudes of the operands. The error of operations that do not round is 0.
 struct OwnError {
   double epsilons = 0;
   double scale = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Double-doubles as pairs, which are complex numbers or numbers of a table, to which the reference applies
-// computations on scalars.
+// Stores double-doubles in elements of ordinary types, so that the reference's functions can move them and
+// apply computations to them. A real one is a c128, and a complex one an index into a ComplexTable.
 
 #include <array>
 #include <memory>
@@ -34,13 +34,13 @@ class PairCaller : public reference::Caller {
   spmd::Collectives* const collectives_;
 };
 
-// True if all computations of the instruction have a form in double-double.
+// True if all computations of the instruction can be evaluated in double-double.
 bool HaveExtendedFunctions(const Instruction& instruction);
 
-// Returns a c128 whose parts are those of an f64, or a u64 with the numbers of a c128 in the table; values of
-// other types as they are.
+// Returns the pairs of an f64 as a c128, or adds those of a c128 to the table and returns their indices as a
+// u64. Returns values of other types unchanged.
 absl::StatusOr<Literal> Paired(const ShadowValue& value, ComplexTable& table);
-// Returns the double-doubles of a value of the declared type; an invalid value of other types.
+// Returns the double-doubles of a value that was declared as an f64 or a c128; otherwise an invalid value.
 absl::StatusOr<ExtendedValue> Unpaired(const Literal& pairs, ElementType declared, const ComplexTable& table);
 
 }  // namespace hlo::debug

@@ -18,8 +18,8 @@
 namespace hlo::debug {
 
 // The errors of an instruction in ULPs of its type, the largest over all elements and executions. The ULP of
-// an element is that of its declared or its wide value, the larger one, or that of the root mean square of
-// the array if it is larger and the bound of the element exceeds its value.
+// an element is the larger one of those of its declared and its wide value. If the bound of the element
+// exceeds its value, the ULP is at least that of the root mean square of the array.
 struct InstructionError {
   const Instruction* instruction = nullptr;
   int64_t executions = 0;

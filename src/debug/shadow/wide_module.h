@@ -11,10 +11,10 @@ namespace hlo::debug {
 
 class WideModule {
  public:
-  // Floats are f64, and complex numbers c128.
+  // Returns a copy in which floats are f64, and complex numbers are c128.
   static absl::StatusOr<std::unique_ptr<WideModule>> Make(const Module& module);
-  // Every f64 is a c128, whose parts are those of a double-double. Every c128 is a u64, its number in a
-  // ComplexTable.
+  // Returns a copy in which an f64 becomes a c128 with the parts of a double-double, and a c128 becomes a
+  // u64, which is its index in a ComplexTable.
   static absl::StatusOr<std::unique_ptr<WideModule>> MakePairs(const Module& module);
 
   const Module& module() const { return *module_; }

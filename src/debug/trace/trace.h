@@ -25,9 +25,9 @@ struct TraceRecord {
   std::string_view kernel;
   Literal value;
 };
-// Returns the name of a record in archives: `add.3`, `add.3.1` for leaf 1 of a tuple, `add.3@2` for iteration
-// 2 of a loop, `add.3@4.2` for iteration 2 in iteration 4 of the outer one, and `add.3#5` for the fifth
-// execution in the same iteration.
+// Returns the name of a record in archives, such as `add.3`. `add.3.1` is leaf 1 of a tuple, and `add.3@2` is
+// iteration 2 of a loop. `add.3@4.2` is iteration 2 in iteration 4 of the outer loop, and `add.3#5` is the
+// fifth execution in the same iteration.
 std::string KeyOf(const TraceRecord& record);
 // Prints the first line of a record, without its value.
 std::string HeadingOf(const TraceRecord& record);

@@ -35,14 +35,14 @@ struct SvdBlock {
 // diagonal except for row `middle`, whose elements are z.
 class SvdMerge {
  public:
-  SvdMerge(const SvdBlock& block, int64_t middle, double diagonal, double beside, double norm)
+  SvdMerge(const SvdBlock& block, int64_t middle, double diagonal, double off_diagonal, double norm)
       : b_(block), middle_(middle), selection_(block.n), z_(block.columns()) {
-    double largest = std::max({std::abs(diagonal), std::abs(beside), norm * kTolerance});
+    double largest = std::max({std::abs(diagonal), std::abs(off_diagonal), norm * kTolerance});
     b_.diagonal[middle] = 0;
     for (int64_t i = 0; i < b_.n; ++i) largest = std::max(largest, b_.diagonal[i]);
     tolerance_ = kTolerance * largest;
     for (int64_t i = 0; i <= middle; ++i) z_[i] = diagonal * b_.right(i, middle);
-    for (int64_t i = middle + 1; i < b_.columns(); ++i) z_[i] = beside * b_.right(i, middle + 1);
+    for (int64_t i = middle + 1; i < b_.columns(); ++i) z_[i] = off_diagonal * b_.right(i, middle + 1);
   }
 
   void Run() {

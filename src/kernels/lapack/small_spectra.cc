@@ -9,10 +9,10 @@
 
 namespace hlo::lapack {
 
-double LargestElement(int64_t n, const double* diagonal, const double* beside) {
+double LargestElement(int64_t n, const double* diagonal, const double* off_diagonal) {
   double largest = 0;
   for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(diagonal[i]));
-  for (int64_t i = 0; i + 1 < n; ++i) largest = std::max(largest, std::abs(beside[i]));
+  for (int64_t i = 0; i + 1 < n; ++i) largest = std::max(largest, std::abs(off_diagonal[i]));
   return largest;
 }
 
@@ -102,9 +102,9 @@ TwoSided MakeTwoSided(double f, double g, double square) {
 
 // Performs an implicit QL step with Wilkinson's shift on rows first, ..., last.
 void QlStep(int64_t first, int64_t last, double* d, double* e, Sweep& sweep) {
-  const double half = 0.5 * (d[first + 1] - d[first]), beside = e[first];
-  const double root = std::copysign(std::hypot(half, beside), half);
-  const double shift = d[first] - beside * (beside / (half + root));
+  const double half = 0.5 * (d[first + 1] - d[first]), off_diagonal = e[first];
+  const double root = std::copysign(std::hypot(half, off_diagonal), half);
+  const double shift = d[first] - off_diagonal * (off_diagonal / (half + root));
   // The bulge is chased upwards; x is the element with which the next rotation zeroes y.
   double x = d[last] - shift, y = e[last - 1], yy = y * y;
   for (int64_t i = last - 1; i >= first; --i) {

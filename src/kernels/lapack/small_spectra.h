@@ -1,13 +1,14 @@
 #pragma once
-// This file computes eigenvalues of tridiagonal and singular values of bidiagonal matrices by shifted QR
-// steps, for small matrices, and for large ones without vectors. The norm of a matrix is about 1.
+// This file computes eigenvalues of tridiagonal matrices and singular values of bidiagonal matrices by
+// shifted QR steps. It serves small matrices, and large ones whose vectors are not needed. The norm of a
+// matrix is about 1.
 
 #include <cstdint>
 
 namespace hlo::lapack {
 
-// Returns the largest magnitude of the diagonal and the n - 1 elements beside it.
-double LargestElement(int64_t n, const double* diagonal, const double* beside);
+// Returns the largest magnitude of the diagonal and of the n - 1 off-diagonal elements.
+double LargestElement(int64_t n, const double* diagonal, const double* off_diagonal);
 
 // lartg: (c s; -s c) (f; g) = (r; 0).
 struct Rotation {
@@ -22,9 +23,10 @@ struct VectorRows {
   double* Row(int64_t i) const { return data + i * row_stride; }
 };
 
-// steqr: replaces the diagonal by the eigenvalues, unsorted. `beside` has n - 1 elements and room for n.
+// steqr: replaces the diagonal by the eigenvalues, unsorted. `off_diagonal` has n - 1 elements and room
+// for n.
 // Returns 0, or the number of eigenvalues that were not found.
-int64_t TridiagonalQr(int64_t n, double* diagonal, double* beside, VectorRows vectors);
+int64_t TridiagonalQr(int64_t n, double* diagonal, double* off_diagonal, VectorRows vectors);
 
 // bdsqr: replaces the diagonal by the singular values, unsorted and of either sign, of a bidiagonal matrix
 // with the n - 1 elements `above` its diagonal.

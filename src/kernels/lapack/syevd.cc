@@ -56,10 +56,10 @@ int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors) {
   const Scratch<T> matrix(n * stride), taus(n);
   const double scale = CopyTriangle(a, lower, matrix.data(), stride);
   if (std::isnan(scale)) return NoEigenvalues(a, w, vectors);
-  cpu::CachedVector<double> diagonal(n), beside(n);
-  Tridiagonalise(matrix.data(), stride, n, diagonal.data(), beside.data(), taus.data());
+  cpu::CachedVector<double> diagonal(n), off_diagonal(n);
+  Tridiagonalise(matrix.data(), stride, n, diagonal.data(), off_diagonal.data(), taus.data());
   if (!vectors) {
-    if (TridiagonalQr(n, diagonal.data(), beside.data(), {}) != 0) return NoEigenvalues(a, w, vectors);
+    if (TridiagonalQr(n, diagonal.data(), off_diagonal.data(), {}) != 0) return NoEigenvalues(a, w, vectors);
     std::sort(diagonal.begin(), diagonal.end());
     for (int64_t i = 0; i < n; ++i) w[i] = diagonal[i] / scale;
     return 0;
@@ -68,7 +68,7 @@ int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors) {
   const Scratch<double> rows(n * row_stride);
   cpu::CachedVector<int64_t> order(n);
   const Matrix<double> eigenvectors{rows.data(), n, n, row_stride, 1};
-  if (TridiagonalEigen(n, diagonal.data(), beside.data(), eigenvectors, order.data()) != 0)
+  if (TridiagonalEigen(n, diagonal.data(), off_diagonal.data(), eigenvectors, order.data()) != 0)
     return NoEigenvalues(a, w, vectors);
   for (int64_t i = 0; i < n; ++i) w[i] = diagonal[order[i]] / scale;
   Eigenvectors<T>(eigenvectors.AsConst(), order.data(), {matrix.data(), stride, n - 1, n, 1, taus.data()}, a);

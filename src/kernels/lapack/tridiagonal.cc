@@ -13,8 +13,8 @@ namespace {
 // Returns the number of parallel work items for a remaining triangle with this number of rows.
 int64_t TrianglePieces(int64_t rows) { return PieceCount(rows * rows / 2); }
 
-// One pass over the columns of the remaining matrix from `first` on: applies the previous reflector's rank-2
-// update a -= v w^H + w v^H and computes the product of the updated a with x.
+// One pass over the columns of the remaining matrix from `first` on. It applies the previous reflector's
+// rank-2 update a -= v w^H + w v^H, and computes the product of the updated a with x.
 template <class T>
 struct Pass {
   T* a;
@@ -102,7 +102,7 @@ struct Pass {
 }  // namespace
 
 template <class T>
-void Tridiagonalise(T* a, int64_t stride, int64_t n, double* diagonal, double* beside, T* taus) {
+void Tridiagonalise(T* a, int64_t stride, int64_t n, double* diagonal, double* off_diagonal, T* taus) {
   const int64_t line = PaddedLength<T>(n);
   cpu::CachedVector<T> lines(line * 4), parts((TrianglePieces(n) - 1) * stride);
   std::fill(lines.begin(), lines.end(), T(0));
@@ -114,7 +114,7 @@ void Tridiagonalise(T* a, int64_t stride, int64_t n, double* diagonal, double* b
     diagonal[j] = RealOf(column[j]);
     if (j + 1 == n) break;
     const auto [beta, tau] = ReflectScaled(column, j + 1, n);
-    beside[j] = beta;
+    off_diagonal[j] = beta;
     taus[j] = tau;
     std::copy(column + j + 1, column + n, x + j + 1);
     Pass<T>{a, stride, n, j + 1, v, w, x}.Run(y, parts.data());

@@ -102,20 +102,20 @@ void SolveKept(const EigenBlock& b, const Selection& selection, double weight, c
   std::copy(roots.begin(), roots.end(), b.diagonal);
 }
 
-// Merges the solved halves, the first `split` rows and the others, which `beside` connects.
-void MergeHalves(const EigenBlock& b, int64_t split, double beside) {
-  const double weight = std::abs(beside);
+// Merges the solved halves, the first `split` rows and the others, which `off_diagonal` connects.
+void MergeHalves(const EigenBlock& b, int64_t split, double off_diagonal) {
+  const double weight = std::abs(off_diagonal);
   cpu::CachedVector<double> z(b.n);
   for (int64_t i = 0; i < split; ++i) z[i] = b.rows(i, split - 1);
-  for (int64_t i = split; i < b.n; ++i) z[i] = std::copysign(1.0, beside) * b.rows(i, split);
+  for (int64_t i = split; i < b.n; ++i) z[i] = std::copysign(1.0, off_diagonal) * b.rows(i, split);
   const Selection selection = Select(b, split, weight, z.data());
   SolveKept(b, selection, weight, z.data(), split);
   SortByValue(b.diagonal, b.n, b.order);
 }
 
-int64_t SolveEigenLeaf(const EigenBlock& b, double* beside) {
+int64_t SolveEigenLeaf(const EigenBlock& b, double* off_diagonal) {
   for (int64_t i = 0; i < b.n; ++i) b.rows(i, i) = 1;
-  const int64_t info = TridiagonalQr(b.n, b.diagonal, beside, {b.rows.data, b.rows.row_stride, b.n});
+  const int64_t info = TridiagonalQr(b.n, b.diagonal, off_diagonal, {b.rows.data, b.rows.row_stride, b.n});
   SortByValue(b.diagonal, b.n, b.order);
   return info;
 }
@@ -128,12 +128,12 @@ int64_t EigenLevelCount(int64_t n) {
 
 }  // namespace
 
-int64_t TridiagonalEigen(int64_t n, double* diagonal, double* beside, const Matrix<double>& rows,
+int64_t TridiagonalEigen(int64_t n, double* diagonal, double* off_diagonal, const Matrix<double>& rows,
                          int64_t* order) {
   const int64_t levels = EigenLevelCount(n), stride = PaddedLength<double>(n);
   for (int64_t i = 0; i < n; ++i) std::fill_n(&rows(i, 0), n, 0.0);
   const Scratch<double> scratch(levels == 0 ? 0 : 2 * n * stride);
-  const double norm = LargestElement(n, diagonal, beside);
+  const double norm = LargestElement(n, diagonal, off_diagonal);
   const auto begin = [&](int64_t i, int64_t level) { return (n * i) >> level; };
   const auto block = [&](int64_t i, int64_t level) {
     const int64_t first = begin(i, level), count = begin(i + 1, level) - first;
@@ -148,18 +148,18 @@ int64_t TridiagonalEigen(int64_t n, double* diagonal, double* beside, const Matr
   };
   for (int64_t i = 1; i < int64_t{1} << levels; ++i) {
     const int64_t row = begin(i, levels);
-    diagonal[row - 1] -= std::abs(beside[row - 1]);
-    diagonal[row] -= std::abs(beside[row - 1]);
+    diagonal[row - 1] -= std::abs(off_diagonal[row - 1]);
+    diagonal[row] -= std::abs(off_diagonal[row - 1]);
   }
   std::atomic<bool> fails = false;
   ParallelFor(int64_t{1} << levels, static_cast<double>(n * kLeaf * kLeaf), [&](int64_t i) {
-    if (SolveEigenLeaf(block(i, levels), beside + begin(i, levels)) != 0) fails = true;
+    if (SolveEigenLeaf(block(i, levels), off_diagonal + begin(i, levels)) != 0) fails = true;
   });
   for (int64_t level = levels - 1; level >= 0; --level) {
     const auto size = static_cast<double>(n >> level);
     EachMerge(int64_t{1} << level, size * size * (20 + 0.05 * size), [&](int64_t i) {
       const int64_t first = begin(i, level), middle = begin(2 * i + 1, level + 1);
-      MergeHalves(block(i, level), middle - first, beside[middle - 1]);
+      MergeHalves(block(i, level), middle - first, off_diagonal[middle - 1]);
     });
   }
   return fails ? 1 : 0;

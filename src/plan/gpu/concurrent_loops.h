@@ -9,7 +9,8 @@
 
 namespace hlo::plan {
 
-// Returns the launches of a step whose loops can run at a time; empty if each loop takes its own.
+// Returns the launches of a step whose loops can run concurrently; empty if each loop needs a launch
+// of its own.
 std::vector<cuda::LoweredProgram> LowerConcurrentLoops(const Plan& plan, const Step& step,
                                                        const device::DeviceProperties& device);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The part of a plan that only a GPU needs and that is known before data arrives: the kernels of its steps,
-// the loops that can run as captured graphs, and the offsets of buffers.
+// The part of a plan that only a GPU needs: the kernels of its steps, the loops that can run as captured
+// graphs, and the offsets of buffers.
 
 #include <cstdint>
 #include <memory>

@@ -28,8 +28,8 @@ struct PeerCollective {
   bool returns_operands = false;
 };
 
-// Returns nullopt if the devices exchange the values through the host: with roots or slices that are known at
-// run time only, dynamic sizes, or a to_apply other than one operation in the type of the arrays. The answer
+// Returns nullopt if the devices exchange the values through the host. They do if a root, a slice or a size
+// is known only at run time, or if to_apply is not one operation in the type of the arrays. The answer
 // depends only on the opcode, the reducer and the operand shapes, because all devices of a collective must
 // agree.
 std::optional<PeerCollective> FindPeerCollective(const Instruction& instruction);

@@ -16,7 +16,7 @@ namespace {
 
 using cuda::StepsBuilder;
 
-// More loops that can run at a time are faster in a launch of their own.
+// More loops that can run concurrently are faster in a launch of their own.
 constexpr size_t kMaxPieces = 8;
 
 // Returns the loop that writes the window of a scatter into a copy of the operand.

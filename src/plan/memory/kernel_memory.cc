@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "kernels/cpu/memory/buffer_cache.h"
-#include "kernels/cpu/memory/pieces.h"
+#include "kernels/cpu/memory/line_chunks.h"
 #include "plan/select/library_kernels.h"
 #include "plan/select/sort_keys.h"
 #include "types/index.h"
@@ -70,7 +70,8 @@ int64_t SortBytes(const Instruction& sort) {
   for (const Instruction* operand : sort.operands())
     widest = std::max(widest, ByteCount(operand->shape().type()));
   const int64_t lines = *shape.ElementCount() / length;
-  const int64_t at_once = cpu::Pieces::AreShared(lines, length) ? 1 : std::min<int64_t>(ThreadCount(), lines);
+  const int64_t at_once =
+      cpu::LineChunks::ShouldSplit(lines, length) ? 1 : std::min<int64_t>(ThreadCount(), lines);
   return at_once * (line + length * widest);
 }
 

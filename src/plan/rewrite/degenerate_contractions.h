@@ -9,30 +9,29 @@
 
 namespace hlo::plan {
 
-// Rewrites a reduction that combines no elements: returns a module that reshapes the operands to the results.
-// Returns nullopt for others.
+// Each function replaces instructions of one kind, and returns nullopt for others.
+
+// Returns a module that reshapes the operands of a reduction that combines no elements to the results.
 std::optional<CheckedModule> ReplaceSingleElements(const Instruction& reduce);
 
-// Rewrites an elementwise reduction of a small array over a few elements each: returns modules of the operand
-// that compute terms, one after the other for all results. To_apply of the initial value and the first term,
-// then of that result and the next term, remains. Returns no modules for others.
+// Returns modules for a reduction of a small array over a few elements each. Each computes one term of
+// all results from the operand. The caller applies to_apply to the initial value and each term in turn.
+// Returns no modules for other reductions.
 std::vector<CheckedModule> ReplaceSmallReduce(const Instruction& reduce);
 
-// Rewrites a reduction of many elements whose results have a short minor dimension, such as the mean of
-// points: returns a module of the operand and the initial value that reduces longer rows first. Returns
-// nullopt for others.
+// Returns a module of the operand and the initial value that reduces longer rows first. It replaces a
+// reduction of many elements whose results have a short minor dimension, such as the mean of points.
 std::optional<CheckedModule> ReplaceNarrowReduce(const Instruction& reduce);
 
-// Rewrites a reduction of long windows that do not overlap: returns a module of the operand and the initial
-// value that reduces the dimensions of a reshape. Returns nullopt for others.
+// Returns a module of the operand and the initial value that reduces the dimensions of a reshape. It replaces
+// a reduction of long windows that do not overlap.
 std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_window);
 
-// Rewrites a dot of floats that contracts one pair for each result: returns a module that multiplies its two
-// operands. Returns nullopt for others.
+// Returns a module that multiplies the two operands of a dot of floats with one term for each result.
 std::optional<CheckedModule> ReplaceSingleProduct(const Instruction& dot);
 
-// Rewrites a dot of integers that contracts one pair, or one that contracts a few pairs for few rows or
-// columns: returns a module of its two operands that adds the products to 0. Returns nullopt for others.
+// Returns a module that adds the products of the two operands of a dot of integers to 0. The dot has one term
+// for each result, or a few terms and few rows or columns.
 std::optional<CheckedModule> ReplaceThinDot(const Instruction& dot);
 
 }  // namespace hlo::plan

@@ -21,7 +21,8 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-bool IsInteger(const Shape& shape) {
+// True for one integer or pred.
+bool IsSingleInteger(const Shape& shape) {
   return shape.IsArray() && *shape.ElementCount() == 1 &&
          (IsPred(shape.type()) || (IsIntegral(shape.type()) && !IsSubByte(shape.type())));
 }
@@ -67,7 +68,7 @@ class RangeAnalysis {
     for (const Node& node : graph.nodes) {
       if (node.kind != Node::Kind::kWhile) continue;
       for (const ValueId state : node.results) {
-        if (IsInteger(graph.values[state].shape)) non_negative_.insert(state);
+        if (IsSingleInteger(graph.values[state].shape)) non_negative_.insert(state);
       }
     }
     for (int round = 0; round < kMaxRounds; ++round) {
@@ -82,7 +83,7 @@ class RangeAnalysis {
   Range RangeAt(ValueId v, const Block* block) {
     v = graph_.Resolve(v);
     const Value& value = graph_.values[v];
-    if (!IsInteger(value.shape))
+    if (!IsSingleInteger(value.shape))
       return {std::numeric_limits<int64_t>::min(), std::numeric_limits<uint64_t>::max()};
     const Range all = RangeOf(value.shape.type());
     if (value.constant != nullptr) return RangeOfConstant(*value.constant, all);
@@ -101,7 +102,7 @@ class RangeAnalysis {
     for (const Node& node : graph_.nodes) {
       if (!IsStaticOp(node) || node.results.size() != 1 || node.results[0] == kNoValue) continue;
       const Shape& shape = graph_.values[node.results[0]].shape;
-      if (IsInteger(shape)) ranges_[node.results[0]] = RangeOfOp(node, RangeOf(shape.type()));
+      if (IsSingleInteger(shape)) ranges_[node.results[0]] = RangeOfOp(node, RangeOf(shape.type()));
     }
   }
   bool EraseMaybeNegative() {
@@ -144,7 +145,8 @@ class RangeAnalysis {
     const bool rises = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
     const bool falls = direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe;
     const ValueId counter = node->operands[rises ? 0 : 1], limit = node->operands[rises ? 1 : 0];
-    if ((!rises && !falls) || graph_.Resolve(counter) != state || !IsInteger(graph_.values[counter].shape))
+    if ((!rises && !falls) || graph_.Resolve(counter) != state ||
+        !IsSingleInteger(graph_.values[counter].shape))
       return kNone;
     const bool excludes = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kGt;
     return RangeAt(limit, loop.blocks[0]).high - (excludes ? 1 : 0);
@@ -179,7 +181,7 @@ class RangeAnalysis {
       case Opcode::kMaximum:
         return most();
       case Opcode::kCompare:
-        if (!IsInteger(graph_.values[node.operands[0]].shape) || node.instruction->Has<attr::type>())
+        if (!IsSingleInteger(graph_.values[node.operands[0]].shape) || node.instruction->Has<attr::type>())
           return all;
         return Compared(node.instruction->Get<attr::direction>(), of(0), of(1));
       case Opcode::kAnd:
@@ -192,7 +194,8 @@ class RangeAnalysis {
         return JoinedRange(of(1), of(2));
       }
       case Opcode::kConvert:
-        return IsInteger(graph_.values[node.operands[0]].shape) && !is_pred ? unless_wrapped(of(0)) : all;
+        return IsSingleInteger(graph_.values[node.operands[0]].shape) && !is_pred ? unless_wrapped(of(0))
+                                                                                  : all;
       case Opcode::kReshape:
         return of(0);
       default:

@@ -48,14 +48,14 @@ const std::byte* LanesOf(ElementType type, const std::byte* elements, int64_t st
 class LineLanes {
  public:
   const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line,
-                        const cpu::Pieces& pieces) {
+                        const cpu::LineChunks& chunks) {
     const int64_t width = ByteCount(type), lane = loops::LaneBytes(loops::LaneOf(type));
     const std::byte* elements = static_cast<const std::byte*>(data) + lines.Start(line) * width;
     const bool is_strided = lines.stride != 1, widens = cpu::LoadTile(type).function != nullptr;
     if (!is_strided && !widens) return elements;
     if (is_strided) stored_.resize(lines.length * width);
     if (widens) lanes_.resize(lines.length * lane);
-    pieces.ForEach(1.5, [&](int64_t, int64_t begin, int64_t end) {
+    chunks.ForEach(1.5, [&](int64_t, int64_t begin, int64_t end) {
       LanesOf(type, elements + begin * lines.stride * width, lines.stride, end - begin,
               is_strided ? stored_.data() + begin * width : nullptr,
               widens ? lanes_.data() + begin * lane : nullptr);
@@ -82,7 +82,7 @@ class BlockLanes {
 };
 
 // A result may alias its operand, or be null if it is unused.
-void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cpu::Pieces& pieces,
+void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cpu::LineChunks& chunks,
              const uint32_t* order, absl::Span<const void* const> operands, absl::Span<void* const> results,
              cpu::CachedVector<std::byte>* scratch) {
   for (size_t k = 0; k < operands.size(); ++k) {
@@ -93,7 +93,7 @@ void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cp
     int64_t stride = lines.stride;
     if (results[k] == operands[k]) {
       scratch->resize(lines.length * width);
-      pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
+      chunks.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
         cpu::CopyStrided(end - begin, width, scratch->data() + begin * width, 1,
                          from + begin * stride * width, stride);
       });
@@ -101,7 +101,7 @@ void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cp
       stride = 1;
     }
     std::byte* to = static_cast<std::byte*>(results[k]) + start;
-    pieces.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
+    chunks.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
       cpu::GatherStrided(end - begin, width, to + begin * lines.stride * width, lines.stride, from, stride,
                          order + begin);
     });
@@ -109,15 +109,15 @@ void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cp
 }
 
 // Calls body(i) for every i of [0, count): in parallel, or sequentially if all threads work on one line.
-void ForLines(int64_t count, bool are_shared, double nanoseconds, absl::FunctionRef<void(int64_t)> body) {
-  if (!are_shared) return ParallelFor(count, nanoseconds, body);
+void ForLines(int64_t count, bool should_split, double nanoseconds, absl::FunctionRef<void(int64_t)> body) {
+  if (!should_split) return ParallelFor(count, nanoseconds, body);
   for (int64_t i = 0; i < count; ++i) body(i);
 }
 
 // Sorts lines by keys, the last one first; keys that fit into 64 bits together are one key.
 class KeySorter {
  public:
-  KeySorter(absl::Span<const SortKey> keys, const cpu::Pieces& pieces) : keys_(keys), pieces_(pieces) {}
+  KeySorter(absl::Span<const SortKey> keys, const cpu::LineChunks& chunks) : keys_(keys), chunks_(chunks) {}
 
   // Returns an empty order if an element is unordered (NaN).
   absl::Span<const uint32_t> Order(const Instruction& sort, const Lines& lines, int64_t line,
@@ -135,7 +135,7 @@ class KeySorter {
         }
       };
       const auto key_bits = static_cast<int>(bits);
-      order = order.empty() ? cpu::StableOrder(n, key_bits, read, pieces_, scratch_)
+      order = order.empty() ? cpu::StableOrder(n, key_bits, read, chunks_, scratch_)
                             : OrderAfter(order, key_bits, read);
       if (!all) return {};
       end = begin;
@@ -157,7 +157,7 @@ class KeySorter {
     const auto n = static_cast<int64_t>(order.size());
     order_.assign(order.begin(), order.end());
     joined_.resize(n);
-    pieces_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
+    chunks_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
       for (; begin < end; begin += cpu::kKeyBlock)
         read(begin, std::min(cpu::kKeyBlock, end - begin), joined_.data() + begin);
     });
@@ -166,10 +166,10 @@ class KeySorter {
         [&](int64_t from, int64_t count, uint64_t* keys) {
           for (int64_t i = 0; i < count; ++i) keys[i] = joined_[order_[from + i]];
         },
-        pieces_, scratch_);
+        chunks_, scratch_);
     // The joined keys are dead.
     auto* both = reinterpret_cast<uint32_t*>(joined_.data());
-    pieces_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
+    chunks_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) both[i] = order_[next[i]];
     });
     return {both, static_cast<size_t>(n)};
@@ -192,7 +192,7 @@ class KeySorter {
   }
 
   absl::Span<const SortKey> keys_;
-  const cpu::Pieces& pieces_;
+  const cpu::LineChunks& chunks_;
   // For keys of more than 64 bits.
   cpu::CachedVector<uint64_t> joined_;
   cpu::CachedVector<uint32_t> order_;
@@ -204,19 +204,19 @@ absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
   const Lines lines(sort.operand(0)->shape(), sort.Get<attr::dimensions>()[0]);
   std::atomic<bool> all = true;
   // The estimate is a few nanoseconds for every digit of every element.
-  const int64_t chunk = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, lines.length));
+  const int64_t lines_per_task = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, lines.length));
   const double nanoseconds = 30.0 * static_cast<double>(lines.count * lines.length);
-  const bool are_shared = cpu::Pieces::AreShared(lines.count, lines.length);
-  const cpu::Pieces pieces(lines.length, are_shared);
-  ForLines(CeilDiv(lines.count, chunk), are_shared, nanoseconds, [&](int64_t c) {
-    KeySorter sorter(keys, pieces);
+  const bool should_split = cpu::LineChunks::ShouldSplit(lines.count, lines.length);
+  const cpu::LineChunks chunks(lines.length, should_split);
+  ForLines(CeilDiv(lines.count, lines_per_task), should_split, nanoseconds, [&](int64_t c) {
+    KeySorter sorter(keys, chunks);
     cpu::CachedVector<std::byte> scratch;
-    for (int64_t line = c * chunk; line < std::min(lines.count, (c + 1) * chunk); ++line) {
+    for (int64_t line = c * lines_per_task; line < std::min(lines.count, (c + 1) * lines_per_task); ++line) {
       const absl::Span<const uint32_t> order = sorter.Order(sort, lines, line, operands);
       if (order.empty())
         all = false;
       else
-        Permute(sort, lines, line, pieces, order.data(), operands, results, &scratch);
+        Permute(sort, lines, line, chunks, order.data(), operands, results, &scratch);
     }
   });
   // If an element is NaN, the comparator itself must be called.
@@ -229,21 +229,21 @@ absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& befo
   absl::Status status;
   cpu::CachedVector<absl::Status> statuses(lines.count);
   const double nanoseconds = 500.0 * static_cast<double>(lines.count * lines.length);
-  const bool are_shared = cpu::Pieces::AreShared(lines.count, lines.length);
-  const cpu::Pieces pieces(lines.length, are_shared);
-  ForLines(lines.count, are_shared, nanoseconds, [&](int64_t line) {
+  const bool should_split = cpu::LineChunks::ShouldSplit(lines.count, lines.length);
+  const cpu::LineChunks chunks(lines.length, should_split);
+  ForLines(lines.count, should_split, nanoseconds, [&](int64_t line) {
     cpu::CachedVector<LineLanes> lanes(operands.size());
     cpu::CachedVector<const std::byte*> elements;
     cpu::CachedVector<int64_t> widths;
     for (size_t k = 0; k < operands.size(); ++k) {
       const ElementType type = sort.operand(static_cast<int64_t>(k))->shape().type();
-      elements.push_back(lanes[k].Load(type, operands[k], lines, line, pieces));
+      elements.push_back(lanes[k].Load(type, operands[k], lines, line, chunks));
       widths.push_back(loops::LaneBytes(loops::LaneOf(type)));
     }
     cpu::CachedVector<uint32_t> order(lines.length);
-    statuses[line] = cpu::MergeOrder(before, elements, widths, pieces, &order);
+    statuses[line] = cpu::MergeOrder(before, elements, widths, chunks, &order);
     cpu::CachedVector<std::byte> scratch;
-    if (statuses[line].ok()) Permute(sort, lines, line, pieces, order.data(), operands, results, &scratch);
+    if (statuses[line].ok()) Permute(sort, lines, line, chunks, order.data(), operands, results, &scratch);
   });
   for (absl::Status& each : statuses) {
     if (!each.ok()) return std::move(each);

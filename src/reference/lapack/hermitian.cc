@@ -20,36 +20,36 @@ constexpr double kMinOffDiagonal = 1e-200;
 // A tridiagonal matrix. The rotations of its rows and columns are applied to the rows of `vectors`.
 template <class T>
 struct Tridiagonal {
-  std::vector<double> diagonal, beside;
+  std::vector<double> diagonal, off_diagonal;
   Matrix<T> vectors;
 
   bool IsNegligible(int64_t k) const {
     const double size = std::abs(diagonal[k]) + std::abs(diagonal[k + 1]);
-    return std::abs(beside[k]) <=
+    return std::abs(off_diagonal[k]) <=
            std::max(kMinOffDiagonal, std::numeric_limits<double>::epsilon() / 2 * size);
   }
 
   // Returns the eigenvalue of the last 2 x 2 block that is nearer to its last element (Wilkinson's shift).
   double Shift(int64_t end) const {
-    const double b = beside[end - 1], half = (diagonal[end - 1] - diagonal[end]) / 2;
+    const double b = off_diagonal[end - 1], half = (diagonal[end - 1] - diagonal[end]) / 2;
     return diagonal[end] - b / (half + std::copysign(std::hypot(half, b), half)) * b;
   }
 
   // Performs a QR step on rows begin to end, whose off-diagonal elements are not negligible.
   void Step(int64_t begin, int64_t end) {
-    double x = diagonal[begin] - Shift(end), bulge = beside[begin];
+    double x = diagonal[begin] - Shift(end), bulge = off_diagonal[begin];
     for (int64_t k = begin; k < end; ++k) {
       const double norm = std::hypot(x, bulge), c = norm == 0 ? 1 : x / norm,
                    s = norm == 0 ? 0 : bulge / norm;
-      if (k > begin) beside[k - 1] = norm;
-      const double first = diagonal[k], second = diagonal[k + 1], b = beside[k];
+      if (k > begin) off_diagonal[k - 1] = norm;
+      const double first = diagonal[k], second = diagonal[k + 1], b = off_diagonal[k];
       const double moved = s * (s * (second - first) + 2 * c * b);
       diagonal[k] = first + moved;
       diagonal[k + 1] = second - moved;
-      x = beside[k] = c * s * (second - first) + (c - s) * (c + s) * b;
+      x = off_diagonal[k] = c * s * (second - first) + (c - s) * (c + s) * b;
       if (k + 1 < end) {
-        bulge = s * beside[k + 1];
-        beside[k + 1] *= c;
+        bulge = s * off_diagonal[k + 1];
+        off_diagonal[k + 1] *= c;
       }
       T *row = &vectors(k, 0), *next = &vectors(k + 1, 0);
       for (int64_t j = 0; j < vectors.columns; ++j) {
@@ -84,7 +84,8 @@ Tridiagonal<T> TridiagonalForm(const Matrix<T>& a, const Matrix<T>& transposed) 
   const int64_t n = a.rows;
   Tridiagonal<T> form{std::vector<double>(n), std::vector<double>(n - 1), transposed};
   std::vector<T> taus(n - 1);
-  Sytrd(a, /*lower=*/true, absl::MakeSpan(form.diagonal), absl::MakeSpan(form.beside), absl::MakeSpan(taus));
+  Sytrd(a, /*lower=*/true, absl::MakeSpan(form.diagonal), absl::MakeSpan(form.off_diagonal),
+        absl::MakeSpan(taus));
   Fill<T>(transposed, 0, 1);
   const Matrix<T> q = transposed.Transposed().Block(1, 1, n - 1, n - 1);
   EachElement(q, [&](int64_t i, int64_t j) {

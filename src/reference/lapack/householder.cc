@@ -196,12 +196,13 @@ void ApplyBoth(const std::vector<T>& v, T tau, const Matrix<T>& a) {
 }
 
 template <class T>
-void SytrdLower(Matrix<T> a, absl::Span<double> diagonal, absl::Span<double> beside, absl::Span<T> taus) {
+void SytrdLower(Matrix<T> a, absl::Span<double> diagonal, absl::Span<double> off_diagonal,
+                absl::Span<T> taus) {
   const int64_t n = a.rows;
   for (int64_t j = 0; j < n; ++j) a(j, j) = std::real(a(j, j));
   for (int64_t j = 0; j + 1 < n; ++j) {
     taus[j] = MakeReflector(Tail(a, j + 1, j));
-    beside[j] = std::real(a(j + 1, j));
+    off_diagonal[j] = std::real(a(j + 1, j));
     ApplyBoth(WithOne(Tail(a, j + 2, j)), taus[j], a.Block(j + 1, j + 1, n - j - 1, n - j - 1));
   }
   for (int64_t j = 0; j < n; ++j) diagonal[j] = std::real(a(j, j));
@@ -210,17 +211,17 @@ void SytrdLower(Matrix<T> a, absl::Span<double> diagonal, absl::Span<double> bes
 }  // namespace
 
 template <class T>
-void Sytrd(Matrix<T> a, bool lower, absl::Span<double> diagonal, absl::Span<double> beside,
+void Sytrd(Matrix<T> a, bool lower, absl::Span<double> diagonal, absl::Span<double> off_diagonal,
            absl::Span<T> taus) {
-  if (lower) return SytrdLower(a, diagonal, beside, taus);
+  if (lower) return SytrdLower(a, diagonal, off_diagonal, taus);
   // The upper form processes columns from the last to the first. It is the lower form of the matrix with both
   // dimensions reversed.
   const int64_t n = a.rows;
   if (n == 0) return;
   const Matrix<T> turned{&a(n - 1, n - 1), n, n, -a.row_stride, -a.column_stride};
-  SytrdLower(turned, diagonal, beside, taus);
+  SytrdLower(turned, diagonal, off_diagonal, taus);
   std::reverse(diagonal.begin(), diagonal.end());
-  std::reverse(beside.begin(), beside.end());
+  std::reverse(off_diagonal.begin(), off_diagonal.end());
   std::reverse(taus.begin(), taus.end());
 }
 

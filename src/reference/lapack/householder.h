@@ -35,7 +35,7 @@ void Gehrd(Matrix<T> a, int64_t low, int64_t high, absl::Span<T> taus);
 
 // sytrd, hetrd: reduces a to tridiagonal form q^H a q, from one triangle of a.
 template <class T>
-void Sytrd(Matrix<T> a, bool lower, absl::Span<double> diagonal, absl::Span<double> beside,
+void Sytrd(Matrix<T> a, bool lower, absl::Span<double> diagonal, absl::Span<double> off_diagonal,
            absl::Span<T> taus);
 
 }  // namespace hlo::reference::lapack

@@ -62,8 +62,8 @@ bool Orthogonalise(const Matrix<T>& x, const Matrix<T>& w) {
   return false;
 }
 
-// The singular values and vectors of a matrix with at least as many rows as columns: a p = q r, r^H w = x
-// with orthogonal columns, x = z s, and so a = (q w) s (p z)^H.
+// Computes the singular values and vectors of a matrix with at least as many rows as columns, by Jacobi
+// rotations w of the columns of r^H: a p = q r, r^H w = x = z s, and so a = (q w) s (p z)^H.
 template <class T>
 bool Decompose(const Matrix<const T>& a, double scale, absl::Span<double> s, const Matrix<T>& u,
                const Matrix<T>& v) {

@@ -18,7 +18,8 @@ ENTRY e {
   ROOT r = f32[4] subtract(root, y)
 }
 )";
-// The same after a pass that has fused and renamed, and writes a wrong sign.
+// The same module after a pass that fuses and renames instructions, with a bug: it adds instead of
+// subtracting.
 constexpr char kFused[] = R"(HloModule m
 fused {
   p = f32[4] parameter(0)
@@ -61,7 +62,7 @@ TEST_F(Cli, EqualModulesHaveNoDifference) {
 }
 
 // Partial sums of a reordered sum have the same names but other operands.
-TEST_F(Cli, AReorderedSumIsNoDifferenceOfItsPartialSums) {
+TEST_F(Cli, PartialSumsOfAReorderedSumAreNotCompared) {
   constexpr char kLeft[] = R"(HloModule m
 ENTRY e {
   a = f32[2] parameter(0)
@@ -90,7 +91,8 @@ ENTRY e {
   EXPECT_EQ(first["confirmed"], true);
 }
 
-// 1e4 + 1 - 1e4 and its like: the operands agree, and both compute the same from the same values.
+// Cancellation, as in 1e4 + 1 - 1e4, amplifies a rounding error. Both modules compute the same value from the
+// same operands, so neither has a bug.
 TEST_F(Cli, AmplifiedRoundingErrorsAreNotReportedAsBugs) {
   constexpr char kText[] = R"(HloModule m
 ENTRY e {

@@ -845,8 +845,9 @@ TEST(Convolution, EveryElementType) {
 
 #ifndef HLO_TEST_ON_GPU
 
-// Every code of the type up to 16 bits, or some of wider types, alone at the start, within and at the end of
-// arrays that are aligned or not: it is found if the reference's value is not finite.
+// Arrays hold one code that may be special, at the start, within and at the end, aligned or not. All codes of
+// types of up to 16 bits are tested, and some of wider types. It is found if the reference's value is not
+// finite.
 TEST(Search, FindsNonFiniteElements) {
   struct Case {
     ElementType type;

@@ -69,7 +69,7 @@ void Pipeline(Env& env, const float* in, float* out, int count) {
   }
 }
 
-TEST(Emulator, AsynchronousCopiesArriveWithTheirWait) {
+TEST(Emulator, AWaitCompletesAsynchronousCopies) {
   std::vector<float> in(5 * 32), wanted(5 * 32);
   std::iota(in.begin(), in.end(), 0.0f);
   for (size_t i = 0; i < in.size(); ++i) wanted[i] = in[i ^ 1];
@@ -89,7 +89,7 @@ TEST(Emulator, AWaitForTooFewCopiesIsDetected) {
   EXPECT_TRUE(std::isnan(out[0]));
 }
 
-TEST(Emulator, InvalidBytesAreZeros) {
+TEST(Emulator, CopiesFillInvalidBytesWithZeros) {
   alignas(16) const uint8_t in[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   uint8_t out[16] = {};
   ASSERT_TRUE(Emulate({1}, 32, 16, {}, [&](HostEnv& env) {
@@ -191,7 +191,7 @@ TEST(Emulator, WaitsForAFlagOfTheSameBlockAndReportsAFlagThatIsNeverSet) {
                       }
                     })
                 .message(),
-            "thread 0 of block (0,0,0): looks for a flag that nobody sets");
+            "thread 0 of block (0,0,0): waits for a flag that no thread sets");
 }
 
 // Blocks take numbers from a counter and wait for the block before them, which may be about to start.
@@ -205,7 +205,7 @@ TEST(Emulator, BlocksWaitForEarlierOnes) {
       if (env.thread() == 0) *number = env.atomic_add(&next, 1);
       env.sync();
       const uint32_t mine = *number;
-      // The block after it starts before this one has an end.
+      // The next block starts before this one ends.
       for (int k = 0; k < 5; ++k) env.sync();
       if (env.thread() != 0) return;
       uint32_t before = mine == 0 ? 1 : env.load_volatile(&sums[mine - 1]);

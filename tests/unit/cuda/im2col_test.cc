@@ -355,7 +355,7 @@ TEST(TmaEmulation, ReportsViolationsOfHardwareLimits) {
   EXPECT_NE(error_of(image.map, {-1, -1, 0}, 256, 2048).find("offset is out of range"), std::string::npos);
   EXPECT_NE(error_of(image.map, {0, -1, 0}, 2, 2048).find("starts outside"), std::string::npos);
   EXPECT_NE(error_of(image.map, {-1, 3, 0}, 2, 2048).find("starts outside"), std::string::npos);
-  EXPECT_NE(error_of(image.map, {-1, -1, 0}, 2, 1024).find("nobody sets"), std::string::npos);
+  EXPECT_NE(error_of(image.map, {-1, -1, 0}, 2, 1024).find("no thread sets"), std::string::npos);
   TensorMap map = image.map;
   map.source.lower_corner[0] = -129;
   EXPECT_NE(error_of(map, {-1, -1, 0}, 0, 2048).find("corner"), std::string::npos);

@@ -1,5 +1,5 @@
-// Sorts by networks, in thread blocks and in sweeps, in the emulator: the bits of all results are those of a
-// stable sort with the comparator, also where elements with different bits are equal.
+// Tests sorts by networks, in thread blocks and in sweeps, in the emulator. The bits of all results are those
+// of a stable sort with the comparator, also where elements with different bits are equal.
 
 #include <algorithm>
 #include <cmath>

@@ -374,8 +374,8 @@ ENTRY e {
   EXPECT_EQ(ErrorOf(report, "n").added, 0);
 }
 
-// d is 2^-30 instead of 0: of two numbers, the error is relative to the larger one, and without a certain
-// digit to the root mean square of the array, sqrt(1/2) for {1, 0}, whose ULP is 2^-24.
+// d is 2^-30 instead of 0. The error of two numbers is relative to the larger one. If no digit is certain, it
+// is relative to the root mean square of the array: sqrt(1/2) for {1, 0}, whose ULP is 2^-24.
 TEST(Shadow, ErrorsOfValuesNearZeroAreRelativeToTheArray) {
   const ShadowReport report = *RunShadow(Checked(R"(HloModule m
 ENTRY e {

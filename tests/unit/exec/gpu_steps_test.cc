@@ -47,7 +47,7 @@ Launches CountLaunches(const CheckedModule& module, bool limits_kernel_time = fa
   return launches;
 }
 
-// Returns the launches of loops that run at a time.
+// Returns the launches of loops that run concurrently.
 int CountConcurrent(const CheckedModule& module) {
   const absl::StatusOr<plan::Plan> plan = plan::MakePlan(module, nullptr, plan::Target::kGpu, {});
   EXPECT_TRUE(plan.ok()) << plan.status();

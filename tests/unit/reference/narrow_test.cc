@@ -1,5 +1,5 @@
 // Tests conversions of every value of every type of up to 16 bits to every real type, and arithmetic of all
-// pairs of values of types of up to 8 bits (integers: 4), by hashes of the results from
+// pairs of values of floats of up to 8 bits and integers of up to 4. The hashes of the results come from
 // make_narrow_hashes.py.
 
 #include <gtest/gtest.h>

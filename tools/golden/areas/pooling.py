@@ -32,14 +32,14 @@ area.add('sum_integers', lambda x: window(x, lax.add, 0, (3,), (1,), 'SAME'), [b
 area.add('product', lambda x: window(x, lax.mul, 1, (2, 2), (1, 1)), [ints(-9, 10, (5, 5))], 'A product of integers over windows.', rule=exact())
 area.add('non_neutral_init', lambda x: (window(x, lax.add, 100, (3,), (2,), 'SAME'), window(x, lax.max, 5, (2,), (1,), [(2, 3)])), [ints(0, 10, (9,))],
          'An initial value that is not neutral takes part once for each window.', rule=exact())
-area.add('outside', lambda x: window(x, lax.max, -1, (2,), (1,), [(4, 4)]), [ints(0, 10, (3,))], 'Windows that lie wholly in the padding give the initial value.', rule=exact())
+area.add('outside', lambda x: window(x, lax.max, -1, (2,), (1,), [(4, 4)]), [ints(0, 10, (3,))], 'Windows that are entirely in the padding give the initial value.', rule=exact())
 area.add('bf16_max', lambda x: window(x, lax.max, -np.inf, (2, 2), (2, 2)), [normal(6, 6, t='bf16')], 'Maximum of bf16 over windows.', rule=exact())
 area.add('rank_3', lambda x: window(x, lax.max, -np.inf, (2, 3, 2), (1, 1, 2)), [normal(4, 5, 6)], 'Windows of three dimensions.', rule=exact())
 
 
 @area.case(ints(-20, 20, (10,)), ints(0, 99, (10,)), rule=exact())
 def variadic(x, y):
-    """Two arrays reduced together: the place of the greatest value of each window."""
+    """Reduces two arrays together: the greatest value of each window and its position."""
     def pick(a, b):
         keep = (a[0] > b[0]) | ((a[0] == b[0]) & (a[1] <= b[1]))
         return jnp.where(keep, a[0], b[0]), jnp.where(keep, a[1], b[1])

@@ -22,7 +22,8 @@ HLO_OF_ONE(LogisticOfOne, LogisticF32)
 HLO_OF_ONE(TanhOfOne, TanhF32)
 #undef HLO_OF_ONE
 
-// The native operations: name, opcode, implementation, element type. They match the tile loops.
+// The operations on elements, with name, opcode, implementation and element type. Their results equal those
+// of the tile loops.
 #define HLO_ARITHMETIC(X, Kind, type)                 \
   X(Add, Add, scalar::Add, Kind, type)                \
   X(Subtract, Subtract, scalar::Subtract, Kind, type) \
@@ -70,7 +71,7 @@ HLO_OF_ONE(TanhOfOne, TanhF32)
   HLO_COMPARISONS_OF(X, S32, int32_t) \
   HLO_COMPARISONS_OF(X, S64, int64_t) \
   HLO_COMPARISONS_OF(X, U32, uint32_t)
-// Conversions that are exact or rounded for every value.
+// Conversions that never saturate.
 #define HLO_CONVERSIONS(X)       \
   X(S32, int32_t, F32, float)    \
   X(S32, int32_t, F64, double)   \

@@ -1,7 +1,7 @@
 #pragma once
-// This file implements convolutions that are not matrix products: depthwise ones, vectorised along rows or
-// features, and a plain loop over taps for kernels with infinities or NaN, whose products with zero padding
-// would be NaN.
+// This file implements convolutions that are not matrix products. Depthwise ones are vectorised along rows or
+// features. Kernels with infinities or NaN, whose products with zero padding would be NaN, take a plain loop
+// over taps.
 
 #include "kernels/cpu/convolution/im2col.h"
 

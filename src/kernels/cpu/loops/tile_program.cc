@@ -151,8 +151,8 @@ std::optional<int64_t> TileProgram::StoredStep() const {
   return accesses()[0].outer[0] * Width(0);
 }
 
-// Returns true if the value may be stored as soon as it is computed: no operation that precedes it in the
-// source and was moved behind it uses an element that the store may overwrite.
+// Returns true if the value may be stored as soon as it is computed. Operations that precede it in the source
+// but were moved behind it must not use an element that the store may overwrite.
 bool TileProgram::MayStoreEarly(const Stored& stored, MayAlias may_alias) const {
   const int32_t to = accesses()[stored.access].argument;
   const auto reads = [&](TileValue value) {

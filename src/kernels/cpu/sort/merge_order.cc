@@ -72,20 +72,20 @@ int64_t Merge(int64_t left, int64_t at, int64_t end, const Runs& runs, const uin
 }  // namespace
 
 absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* const> elements,
-                        absl::Span<const int64_t> widths, const Pieces& pieces,
+                        absl::Span<const int64_t> widths, const LineChunks& chunks,
                         CachedVector<uint32_t>* order) {
-  const int64_t n = pieces.length();
+  const int64_t n = chunks.length();
   CachedVector<uint32_t> merged(n);
-  // The positions in the left runs at which merges enter and leave a piece.
+  // The positions in the left runs at which merges enter and leave a chunk.
   struct Lefts {
     int64_t in, out;
   };
-  CachedVector<Lefts> lefts(pieces.count());
+  CachedVector<Lefts> lefts(chunks.count());
   for (int64_t i = 0; i < n; ++i) (*order)[i] = static_cast<uint32_t>(i);
   Comparator compare(before, elements, widths);
   for (int64_t run = 1; run < n; run *= 2) {
     HLO_RETURN_IF_ERROR(Deadline::Check());
-    const auto merge_piece = [&](Comparator& comparator, int64_t p, int64_t begin, int64_t end) {
+    const auto merge_chunk = [&](Comparator& comparator, int64_t p, int64_t begin, int64_t end) {
       int64_t left = 0;
       for (int64_t at = begin; at < end;) {
         const Runs runs(at, run, n);
@@ -97,22 +97,22 @@ absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* cons
       }
       lefts[p].out = left;
     };
-    if (pieces.count() == 1) {
-      merge_piece(compare, 0, 0, n);
+    if (chunks.count() == 1) {
+      merge_chunk(compare, 0, 0, n);
     } else {
-      pieces.ForEach(30, [&](int64_t p, int64_t begin, int64_t end) {
+      chunks.ForEach(30, [&](int64_t p, int64_t begin, int64_t end) {
         Comparator own(before, elements, widths);
-        merge_piece(own, p, begin, end);
+        merge_chunk(own, p, begin, end);
       });
     }
-    // A piece whose guessed entry point was wrong is merged again.
-    for (int64_t p = 1; p < pieces.count(); ++p) {
-      const int64_t begin = pieces.begin(p);
+    // A chunk whose guessed entry point was wrong is merged again.
+    for (int64_t p = 1; p < chunks.count(); ++p) {
+      const int64_t begin = chunks.begin(p);
       const Runs runs(begin, run, n);
       if (begin == runs.begin || lefts[p].in == lefts[p - 1].out) continue;
       HLO_RETURN_IF_ERROR(Deadline::Check());
       lefts[p].out =
-          Merge(lefts[p - 1].out, begin, pieces.end(p), runs, order->data(), merged.data(), compare);
+          Merge(lefts[p - 1].out, begin, chunks.end(p), runs, order->data(), merged.data(), compare);
     }
     std::swap(*order, merged);
   }

@@ -60,18 +60,18 @@ namespace {
 
 using Buckets = std::array<uint32_t, kBuckets>;
 
-// Replaces the histograms of the pieces by the offsets of their buckets (an exclusive prefix sum).
-void CountsToPlaces(absl::Span<Buckets> pieces) {
+// Replaces the histograms of the chunks by the offsets of their buckets (an exclusive prefix sum).
+void CountsToPlaces(absl::Span<Buckets> chunks) {
   uint32_t sum = 0;
   for (size_t b = 0; b < kBuckets; ++b) {
-    for (Buckets& piece : pieces) sum += std::exchange(piece[b], sum);
+    for (Buckets& chunk : chunks) sum += std::exchange(chunk[b], sum);
   }
 }
 
 // Sorts by the digits in which keys differ, alternating between `from` and `to`, and returns the buffer with
 // the result. T contains a key and its position.
 template <class T, class Key>
-T* SortByDigits(int64_t n, T* from, T* to, uint64_t differing, const Pieces& pieces, Key&& key_of) {
+T* SortByDigits(int64_t n, T* from, T* to, uint64_t differing, const LineChunks& chunks, Key&& key_of) {
   constexpr int kDigits = 64 / kDigitBits;
   absl::InlinedVector<int, kDigits> shifts;  // Digits that are equal in all keys are skipped.
   for (int shift = 0; shift < 64; shift += kDigitBits) {
@@ -80,11 +80,11 @@ T* SortByDigits(int64_t n, T* from, T* to, uint64_t differing, const Pieces& pie
   const auto bucket = [&key_of](const T& element, int shift) {
     return key_of(element) >> shift & (kBuckets - 1);
   };
-  // A single piece keeps its elements, so that all histograms are computed in one pass.
-  const bool is_cut = pieces.count() > 1;
+  // A single chunk keeps its elements, so that all histograms are computed in one pass.
+  const bool is_split = chunks.count() > 1;
   std::array<Buckets, kDigits> whole;
-  CachedVector<Buckets> cut(is_cut ? pieces.count() : 0);
-  if (!is_cut) {
+  CachedVector<Buckets> cut(is_split ? chunks.count() : 0);
+  if (!is_split) {
     for (size_t k = 0; k < shifts.size(); ++k) whole[k].fill(0);
     for (int64_t i = 0; i < n; ++i) {
       for (size_t k = 0; k < shifts.size(); ++k) ++whole[k][bucket(from[i], shifts[k])];
@@ -92,16 +92,16 @@ T* SortByDigits(int64_t n, T* from, T* to, uint64_t differing, const Pieces& pie
   }
   for (size_t k = 0; k < shifts.size(); ++k) {
     const int shift = shifts[k];
-    const absl::Span<Buckets> places = is_cut ? absl::MakeSpan(cut) : absl::MakeSpan(&whole[k], 1);
-    if (is_cut) {
-      pieces.ForEach(1, [=](int64_t p, int64_t begin, int64_t end) {
+    const absl::Span<Buckets> places = is_split ? absl::MakeSpan(cut) : absl::MakeSpan(&whole[k], 1);
+    if (is_split) {
+      chunks.ForEach(1, [=](int64_t p, int64_t begin, int64_t end) {
         Buckets count{};
         for (int64_t i = begin; i < end; ++i) ++count[bucket(from[i], shift)];
         places[p] = count;
       });
     }
     CountsToPlaces(places);
-    pieces.ForEach(3, [=](int64_t p, int64_t begin, int64_t end) {
+    chunks.ForEach(3, [=](int64_t p, int64_t begin, int64_t end) {
       Buckets next = places[p];
       for (int64_t i = begin; i < end; ++i) to[next[bucket(from[i], shift)]++] = from[i];
     });
@@ -122,11 +122,11 @@ void EachKey(ReadKeys read, int64_t begin, int64_t end, Visit&& visit) {
 }
 
 // Returns the bits in which keys differ from the first one.
-uint64_t DifferingBits(ReadKeys read, const Pieces& pieces) {
+uint64_t DifferingBits(ReadKeys read, const LineChunks& chunks) {
   uint64_t first;
   read(0, 1, &first);
   std::atomic<uint64_t> all = 0;
-  pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
+  chunks.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
     uint64_t differing = 0;
     EachKey(read, begin, end, [&](int64_t, uint64_t key) { differing |= key ^ first; });
     all |= differing;
@@ -136,7 +136,7 @@ uint64_t DifferingBits(ReadKeys read, const Pieces& pieces) {
 
 // Sorts elements that make(key, position) packs; place_of(T) unpacks the position.
 template <class T, class Make, class Key, class Place>
-absl::Span<const uint32_t> OrderOf(int64_t n, int key_shift, ReadKeys read, const Pieces& pieces,
+absl::Span<const uint32_t> OrderOf(int64_t n, int key_shift, ReadKeys read, const LineChunks& chunks,
                                    SortScratch& scratch, Make&& make, Key&& key_of, Place&& place_of) {
   const auto bytes = static_cast<size_t>(n) * sizeof(T);
   scratch.elements.resize(bytes);
@@ -146,7 +146,7 @@ absl::Span<const uint32_t> OrderOf(int64_t n, int key_shift, ReadKeys read, cons
   uint64_t first;
   read(0, 1, &first);
   std::atomic<uint64_t> all = 0;
-  pieces.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
+  chunks.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
     uint64_t differing = 0;
     EachKey(read, begin, end, [&](int64_t i, uint64_t key) {
       differing |= key ^ first;
@@ -154,9 +154,9 @@ absl::Span<const uint32_t> OrderOf(int64_t n, int key_shift, ReadKeys read, cons
     });
     all |= differing;
   });
-  const T* sorted = SortByDigits(n, elements, others, all << key_shift, pieces, key_of);
+  const T* sorted = SortByDigits(n, elements, others, all << key_shift, chunks, key_of);
   auto* order = reinterpret_cast<uint32_t*>(sorted == elements ? others : elements);
-  pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
+  chunks.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) order[i] = place_of(sorted[i]);
   });
   return {order, static_cast<size_t>(n)};
@@ -181,16 +181,16 @@ int64_t SortScratchBytes(int64_t n, int key_bits) {
   return 2 * n * static_cast<int64_t>(key_bits <= 32 ? sizeof(uint64_t) : sizeof(KeyAndPlace));
 }
 
-absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, const Pieces& pieces,
+absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, const LineChunks& chunks,
                                        SortScratch& scratch) {
   if (n < kShort) return ShortOrder(n, read, scratch);
-  if (key_bits <= 32 || DifferingBits(read, pieces) >> 32 == 0) {  // Key and position fit in one word.
+  if (key_bits <= 32 || DifferingBits(read, chunks) >> 32 == 0) {  // Key and position fit in one word.
     return OrderOf<uint64_t>(
-        n, 32, read, pieces, scratch, [](uint64_t key, uint32_t place) { return key << 32 | place; },
+        n, 32, read, chunks, scratch, [](uint64_t key, uint32_t place) { return key << 32 | place; },
         [](uint64_t word) { return word; }, [](uint64_t word) { return static_cast<uint32_t>(word); });
   }
   return OrderOf<KeyAndPlace>(
-      n, 0, read, pieces, scratch,
+      n, 0, read, chunks, scratch,
       [](uint64_t key, uint32_t place) {
         return KeyAndPlace{key, place};
       },
@@ -202,7 +202,7 @@ CachedVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int6
   CachedVector<uint32_t> first;
   if (count == 0) return first;
   if (count * 8 >= n) {
-    const absl::Span<const uint32_t> all = StableOrder(n, key_bits, read, Pieces(n, false), scratch);
+    const absl::Span<const uint32_t> all = StableOrder(n, key_bits, read, LineChunks(n, false), scratch);
     first.assign(all.begin(), all.begin() + count);
     return first;
   }

@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "kernels/cpu/memory/buffer_cache.h"
-#include "kernels/cpu/memory/pieces.h"
+#include "kernels/cpu/memory/line_chunks.h"
 
 namespace hlo::cpu {
 
@@ -40,8 +40,8 @@ struct SortScratch {
 int64_t SortScratchBytes(int64_t n, int key_bits);
 
 // Returns the positions of n elements in ascending order of their keys, equal ones in their original order.
-// The result is stored in `scratch`. `pieces` are those of the elements. Keys are less than 2^key_bits.
-absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, const Pieces& pieces,
+// The result is stored in `scratch`. `chunks` are those of the elements. Keys are less than 2^key_bits.
+absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, const LineChunks& chunks,
                                        SortScratch& scratch);
 // Returns the first `count` positions of that order.
 CachedVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_t count,

@@ -164,17 +164,17 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
   const int64_t chunk = std::max<int64_t>(1, kElementsAtOnce / (length * walk.run));
   ParallelFor(CeilDiv(parts, chunk), taps_each * static_cast<double>(count), [&](int64_t c) {
     Line line(arrays, bases, walk, combiner);
-    CachedVector<int64_t> under;
+    CachedVector<int64_t> offsets;
     const Index zeros = Zeros(walk.outer_result.rank());
     Odometer o(walk.outer_result, zeros, c * chunk / per_line);
     for (int64_t p = c * chunk; p < std::min(parts, (c + 1) * chunk); ++p) {
       const int64_t begin = p % per_line * length, end = std::min(begin + length, walk.last_result);
-      PlacesUnder(walk.outer, walk.outer_base, walk.outer_strides, o.digits(), peeled < last ? peeled : -1,
-                  &under);
+      OffsetsUnderWindow(walk.outer, walk.outer_base, walk.outer_strides, o.digits(),
+                         peeled < last ? peeled : -1, &offsets);
       line.Begin(begin, end);
       for (const auto* part : {&taps, &late}) {
-        for (int64_t first : under) {
-          for (const TapRun& tap : *part) line.Combine(first, tap);
+        for (int64_t offset : offsets) {
+          for (const TapRun& tap : *part) line.Combine(offset, tap);
         }
       }
       const int64_t at = (p / per_line * walk.last_result + begin) * walk.run;

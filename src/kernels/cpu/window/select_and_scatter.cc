@@ -41,7 +41,7 @@ void RunPlane(const Planes& planes, const T* operand, const T* source, T* result
   CachedVector<int64_t> taps;
   const Select select;
   for (int64_t i = 0; i < Product(planes.source_dims); ++i, o.Next(), source += planes.run) {
-    PlacesUnder(planes.window, planes.operand_dims, planes.strides, o.digits(), planes.peeled, &taps);
+    OffsetsUnderWindow(planes.window, planes.operand_dims, planes.strides, o.digits(), planes.peeled, &taps);
     if (taps.empty()) continue;
     for (int64_t c = 0; c < planes.run; ++c) {
       int64_t chosen = taps[0];

@@ -1,6 +1,6 @@
 #pragma once
 // This file slides windows along one dimension with prefix and suffix scans of blocks of the window's size
-// (van Herk's algorithm): a window is a suffix of one block and a prefix of the next.
+// (van Herk's algorithm). A window is a suffix of one block and a prefix of the next.
 
 #include <algorithm>
 #include <cstdint>

@@ -53,29 +53,30 @@ void EachTap(const WindowDim& dim, int64_t base_size, int64_t o, Visit&& visit) 
 
 // Appends the row-major offsets of the elements under a multi-dimensional window at output o: of those at the
 // last index of dimension `peeled`, or of all others.
-inline void AppendPlaces(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
-                         const Index& o, int64_t peeled, bool is_last, CachedVector<int64_t>* places) {
+inline void AppendOffsets(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
+                          const Index& o, int64_t peeled, bool is_last, CachedVector<int64_t>* offsets) {
   CachedVector<int64_t> product, next;
   product.assign(1, 0);
   for (size_t d = 0; d < window.size(); ++d) {
     const bool is_peeled = static_cast<int64_t>(d) == peeled;
     next.clear();
-    for (int64_t place : product) {
+    for (int64_t offset : product) {
       EachTap(window[d], base_dims[d], o[d], [&](int64_t base, int64_t w) {
-        if (!is_peeled || (w == window[d].size - 1) == is_last) next.push_back(place + base * strides[d]);
+        if (!is_peeled || (w == window[d].size - 1) == is_last) next.push_back(offset + base * strides[d]);
       });
     }
     std::swap(product, next);
   }
-  places->insert(places->end(), product.begin(), product.end());
+  offsets->insert(offsets->end(), product.begin(), product.end());
 }
 // Collects the offsets of the elements under a window in the order of semantics 5.3. `peeled` is the
 // PeeledDimension.
-inline void PlacesUnder(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
-                        const Index& o, int64_t peeled, CachedVector<int64_t>* places) {
-  places->clear();
-  AppendPlaces(window, base_dims, strides, o, peeled, false, places);
-  if (peeled >= 0) AppendPlaces(window, base_dims, strides, o, peeled, true, places);
+inline void OffsetsUnderWindow(absl::Span<const WindowDim> window, const Index& base_dims,
+                               const Index& strides, const Index& o, int64_t peeled,
+                               CachedVector<int64_t>* offsets) {
+  offsets->clear();
+  AppendOffsets(window, base_dims, strides, o, peeled, false, offsets);
+  if (peeled >= 0) AppendOffsets(window, base_dims, strides, o, peeled, true, offsets);
 }
 
 inline bool IsTrivial(const WindowDim& dim) {

@@ -450,7 +450,7 @@ void Wait(Fiber& fiber, int newest) {
 }
 
 void Spin(Fiber& fiber) {
-  if (++fiber.machine->spins_ > kMaxSpins) fiber.machine->Fail(fiber, "looks for a flag that nobody sets");
+  if (++fiber.machine->spins_ > kMaxSpins) fiber.machine->Fail(fiber, "waits for a flag that no thread sets");
   fiber.machine->SwitchToScheduler(fiber);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // GEMM of f32 in full single precision on the CUDA cores (SIMT). Every element of the result, or of a split-K
-// partial sum, is one chain of fused multiply-adds in ascending k regardless of the tile, so the bits equal
-// those of a scalar loop.
+// partial sum, is one chain of fused multiply-adds in ascending k, whatever the tile. So the bits equal those
+// of a scalar loop.
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 #pragma once
-// GEMM of f64 matrices on tensor cores, for operands of which the rows or the columns are contiguous: thread
-// block tiles of 128 x 64 or 64 x 64, 16 terms deep, four warps of half the tile's rows by 32 columns, and a
-// pipeline of asynchronous copies with one barrier per stage. Every element is one chain of fused
-// multiply-adds in ascending k.
+// GEMM of f64 matrices on tensor cores, for operands of which the rows or the columns are contiguous. Thread
+// block tiles are 128 x 64 or 64 x 64, and 16 terms deep. Each of four warps computes half the tile's rows by
+// 32 columns. Asynchronous copies form a pipeline with one barrier per stage. Every element is one chain of
+// fused multiply-adds in ascending k.
 
 #include "base/arithmetic.h"
 #include "kernels/cuda/gemm/f64_gemm_body.h"

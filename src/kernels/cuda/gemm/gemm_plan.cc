@@ -233,8 +233,8 @@ struct Tiling {
   LaunchGemm launch;
 };
 
-// True if the large tile is estimated to be faster: a wave of large tiles does four times the work of a wave
-// of small ones and takes less than three times as long.
+// True if the large tile is estimated to be faster. A wave of large tiles does four times the work of a wave
+// of small ones, and takes less than three times as long.
 bool PrefersLargeTile(const Gemm& p) {
   const auto waves = [&](int64_t tile) {
     const int64_t tiles = CeilDiv(p.m, tile) * CeilDiv(p.n, tile) * p.batch;

@@ -9,7 +9,7 @@
 
 namespace hlo::cuda {
 
-// Dimensions, outermost first, which refine the dimensions of all parts.
+// The dimensions of the space, outermost first. They refine the dimensions of all parts.
 class RowSpace {
  public:
   // `parts` are the dimensions of each part, whose product is rows * length, or rows. Returns nullopt if
@@ -18,8 +18,8 @@ class RowSpace {
                                     int64_t length);
 
   absl::Span<const int64_t> dims() const { return dims_; }
-  // Returns the strides over dims() of an access with these strides over the dimensions of a part. Those of
-  // parts with an element per row are 0 within rows.
+  // Returns the strides over dims() of an access with these strides over the dimensions of a part. They are
+  // 0 within rows if the part has one element per row.
   std::vector<int64_t> Strides(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides) const;
   // Returns the strides of a dense array with an element per row.
   std::vector<int64_t> RowStrides() const;

@@ -1,7 +1,7 @@
 #pragma once
 // Cumulative reductions of rows in one pass over memory. A thread block scans a tile and computes its start
 // from earlier tiles. Tiles are in groups of 32. A tile combines the sums of the tiles before it in its group
-// by a fixed tree, and adds the start of the group, which the last tile of the previous group publishes. The
+// by a fixed tree. It adds the start of the group, which the last tile of the previous group publishes. The
 // order of all combinations depends on the shape alone, so results do not depend on timing.
 //
 // Blocks take numbers from a counter, so a tile waits only for tiles whose blocks have started. A value and

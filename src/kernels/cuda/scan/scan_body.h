@@ -1,7 +1,7 @@
 #pragma once
 // Cumulative reductions of lines [outer, length, inner] along the middle dimension, for associative
-// operations: chunks of a fixed length are reduced, the partial results are scanned in order, and each chunk
-// is scanned from its prefix.
+// operations. Chunks of a fixed length are reduced, and the partial results are scanned in order. Then each
+// chunk is scanned from its prefix.
 
 #include <type_traits>
 

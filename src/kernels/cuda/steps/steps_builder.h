@@ -49,7 +49,7 @@ class StepsBuilder {
   // The number of launches that the loops and moves would take otherwise.
   int launch_count() const { return launch_count_; }
   LoweredProgram Finish();
-  // Returns a launch that runs all tasks at a time; they are large loops that do not depend on each other.
+  // Returns a launch that runs all tasks concurrently; they are large loops that do not depend on each other.
   LoweredProgram FinishConcurrent();
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// This file splits a line of elements into pieces for all threads, or into a single piece.
+// This file splits a line of elements into chunks for all threads, or keeps it whole.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace hlo::cpu {
 
-class Pieces {
+class LineChunks {
  public:
-  static constexpr int64_t kLength = 16 << 10;  // A power of two.
+  static constexpr int64_t kLength = 16 << 10;  // Elements per chunk; a power of two.
 
-  Pieces(int64_t length, bool is_cut) : length_(length), each_(is_cut ? kLength : length) {}
+  LineChunks(int64_t length, bool is_split) : length_(length), each_(is_split ? kLength : length) {}
 
-  // Returns true if lines should be processed one after the other, each by all threads.
-  static bool AreShared(int64_t lines, int64_t length) {
+  // True if all threads should share each line, one line after the other.
+  static bool ShouldSplit(int64_t lines, int64_t length) {
     return lines < ThreadCount() && length >= 4 * kLength;
   }
 
@@ -25,7 +25,7 @@ class Pieces {
   int64_t begin(int64_t p) const { return p * each_; }
   int64_t end(int64_t p) const { return std::min(length_, (p + 1) * each_); }
 
-  // Calls body(p, begin(p), end(p)) for every piece; `nanoseconds` is the time per element.
+  // Calls body(p, begin(p), end(p)) for every chunk; `nanoseconds` is the time per element.
   template <class Body>
   void ForEach(double nanoseconds, const Body& body) const {
     if (each_ == length_) return body(0, 0, length_);
