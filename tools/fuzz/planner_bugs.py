@@ -190,7 +190,7 @@ def judge(tree, build, seconds, folders):
     text = check.stdout + check.stderr
     if check.returncode != 0:
         failures = len(re.findall(r"^(?:failed|error):", text, re.M))
-        detail = f"{failures} cases" if failures else f"exit {check.returncode}"
+        detail = f"{failures} case{'s' if failures > 1 else ''}" if failures else f"exit {check.returncode}"
         return ("validation" if is_rejected(text) else "cases"), detail
     plans = run([build / "tests/cases/run_cases", "--gtest_brief=1", "tests/cases/plan"], 90, cwd=tree)
     if plans.returncode != 0:
