@@ -29,11 +29,11 @@ void RunSteps(const FftPlan& plan, const void* input, void* output, Schedule sch
             WithFftPowerOfTwo(step.access, step.power_of_two,
                               [&]<class Kernel>() { Kernel::Run(env, step.power_args); });
           else if (step.is_half)
-            FftHalfBody<T>(env, step.half);
+            FftHalfKernel<T>::Run(env, step.half);
           else if (step.wide)
-            FftBody<T, true>(env, step.args);
+            FftKernel<T, true>::Run(env, step.args);
           else
-            FftBody<T, false>(env, step.args);
+            FftKernel<T, false>::Run(env, step.args);
         });
     ASSERT_TRUE(status.ok()) << status.ToString();
   }

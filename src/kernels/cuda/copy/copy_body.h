@@ -50,27 +50,32 @@ HLO_DEVICE CopyOffsets OffsetsOf(const CopyArgs& args) {
   return offsets;
 }
 
-template <class Word, class Env>
-HLO_DEVICE void CopyBody(Env& env, const CopyArgs& args) {
-  const CopyOffsets offsets = OffsetsOf(args);
-  const Word* from = static_cast<const Word*>(args.from) + offsets.from;
-  Word* to = static_cast<Word*>(args.to) + offsets.to;
-  const uint32_t first = env.block().x * kCopyThreads * kCopyWords + env.thread();
-  Word words[kCopyWords] = {};
-  int64_t places[kCopyWords] = {};
-  HLO_UNROLL
-  for (uint32_t k = 0; k < kCopyWords; ++k) {
-    const uint32_t i = first + k * kCopyThreads;
-    if (i >= args.count) continue;
-    const WalkPlace place = args.walk.At(i);
-    words[k] = from[place.operand];
-    places[k] = place.update;
+template <class Word>
+struct CopyKernel {
+  using Args = CopyArgs;
+  static constexpr uint32_t kThreads = kCopyThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const CopyOffsets offsets = OffsetsOf(args);
+    const Word* from = static_cast<const Word*>(args.from) + offsets.from;
+    Word* to = static_cast<Word*>(args.to) + offsets.to;
+    const uint32_t first = env.block().x * kCopyThreads * kCopyWords + env.thread();
+    Word words[kCopyWords] = {};
+    int64_t places[kCopyWords] = {};
+    HLO_UNROLL
+    for (uint32_t k = 0; k < kCopyWords; ++k) {
+      const uint32_t i = first + k * kCopyThreads;
+      if (i >= args.count) continue;
+      const WalkPlace place = args.walk.At(i);
+      words[k] = from[place.operand];
+      places[k] = place.update;
+    }
+    HLO_UNROLL
+    for (uint32_t k = 0; k < kCopyWords; ++k) {
+      if (first + k * kCopyThreads < args.count) to[places[k]] = words[k];
+    }
   }
-  HLO_UNROLL
-  for (uint32_t k = 0; k < kCopyWords; ++k) {
-    if (first + k * kCopyThreads < args.count) to[places[k]] = words[k];
-  }
-}
+};
 
 // Side of a tile in elements, so that rows of narrow elements fill whole memory sectors.
 template <class Word>
@@ -80,50 +85,36 @@ constexpr uint32_t CopyTileBytes() {
   return kCopyTile<Word> * (kCopyTile<Word> + 1) * sizeof(Word);
 }
 
-template <class Word, class Env>
-HLO_DEVICE void CopyTilesBody(Env& env, const CopyArgs& args) {
-  constexpr uint32_t kSide = kCopyTile<Word>, kRows = kCopyThreads / kSide;
-  auto* tile = reinterpret_cast<Word*>(env.shared());
-  const CopyOffsets offsets = OffsetsOf(args);
-  const uint32_t block = env.block().x, rest = args.across.tiles.Quotient(block);
-  const uint32_t batch = args.along.tiles.Quotient(rest);
-  const uint32_t a = (block - rest * args.across.tiles.divisor) * kSide,
-                 b = (rest - batch * args.along.tiles.divisor) * kSide;
-  const WalkPlace place = args.walk.At(batch);
-  const Word* from = static_cast<const Word*>(args.from) + offsets.from + place.operand;
-  Word* to = static_cast<Word*>(args.to) + offsets.to + place.update;
-  const uint32_t column = env.thread() % kSide, row = env.thread() / kSide;
-  HLO_UNROLL
-  for (uint32_t r = 0; r < kSide; r += kRows) {
-    const uint32_t i = a + row + r, j = b + column;
-    if (i < args.across.size && j < args.along.size)
-      tile[(row + r) * (kSide + 1) + column] = from[i * args.across.stride + j];
-  }
-  env.sync();
-  HLO_UNROLL
-  for (uint32_t r = 0; r < kSide; r += kRows) {
-    const uint32_t i = a + column, j = b + row + r;
-    if (i < args.across.size && j < args.along.size)
-      to[j * args.along.stride + i] = tile[column * (kSide + 1) + row + r];
-  }
-}
-
-template <class Word>
-struct CopyKernel {
-  using Args = CopyArgs;
-  static constexpr uint32_t kThreads = kCopyThreads;
-  template <class Env>
-  static HLO_DEVICE void Run(Env& env, const Args& args) {
-    CopyBody<Word>(env, args);
-  }
-};
 template <class Word>
 struct CopyTilesKernel {
   using Args = CopyArgs;
   static constexpr uint32_t kThreads = kCopyThreads;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    CopyTilesBody<Word>(env, args);
+    constexpr uint32_t kSide = kCopyTile<Word>, kRows = kCopyThreads / kSide;
+    auto* tile = reinterpret_cast<Word*>(env.shared());
+    const CopyOffsets offsets = OffsetsOf(args);
+    const uint32_t block = env.block().x, rest = args.across.tiles.Quotient(block);
+    const uint32_t batch = args.along.tiles.Quotient(rest);
+    const uint32_t a = (block - rest * args.across.tiles.divisor) * kSide,
+                   b = (rest - batch * args.along.tiles.divisor) * kSide;
+    const WalkPlace place = args.walk.At(batch);
+    const Word* from = static_cast<const Word*>(args.from) + offsets.from + place.operand;
+    Word* to = static_cast<Word*>(args.to) + offsets.to + place.update;
+    const uint32_t column = env.thread() % kSide, row = env.thread() / kSide;
+    HLO_UNROLL
+    for (uint32_t r = 0; r < kSide; r += kRows) {
+      const uint32_t i = a + row + r, j = b + column;
+      if (i < args.across.size && j < args.along.size)
+        tile[(row + r) * (kSide + 1) + column] = from[i * args.across.stride + j];
+    }
+    env.sync();
+    HLO_UNROLL
+    for (uint32_t r = 0; r < kSide; r += kRows) {
+      const uint32_t i = a + column, j = b + row + r;
+      if (i < args.across.size && j < args.along.size)
+        to[j * args.along.stride + i] = tile[column * (kSide + 1) + row + r];
+    }
   }
 };
 

@@ -31,7 +31,7 @@ struct FftStep {
   FftPlace from = FftPlace::kInput, to = FftPlace::kOutput;
   LaunchShape shape;
   bool wide = false;     // Uses the radices 11 and 13.
-  bool is_half = false;  // The step runs FftHalfBody.
+  bool is_half = false;  // The step runs FftHalfKernel.
   // The length of the lines if a kernel of fft_power_of_two_body.h transforms them; otherwise 0.
   uint32_t power_of_two = 0;
   FftAccess access = FftAccess::kPoints;  // The memory accesses of that kernel.

@@ -15,31 +15,26 @@ struct GatherArgs {
   uint32_t count = 0;
 };
 
-template <class Word, class Env>
-HLO_DEVICE void GatherBody(Env& env, const GatherArgs& args) {
-  const uint32_t first = env.block().x * kGatherThreads * kGatherWords + env.thread();
-  Word words[kGatherWords] = {};
-  HLO_UNROLL
-  for (uint32_t k = 0; k < kGatherWords; ++k) {
-    const uint32_t i = first + k * kGatherThreads;
-    if (i >= args.count) continue;
-    const WalkPlace place = args.walk.At(i);
-    words[k] = static_cast<const Word*>(args.operand)[place.operand + args.starts.Start(place.index)];
-  }
-  HLO_UNROLL
-  for (uint32_t k = 0; k < kGatherWords; ++k) {
-    const uint32_t i = first + k * kGatherThreads;
-    if (i < args.count) static_cast<Word*>(args.result)[i] = words[k];
-  }
-}
-
 template <class Word>
 struct GatherKernel {
   using Args = GatherArgs;
   static constexpr uint32_t kThreads = kGatherThreads;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    GatherBody<Word>(env, args);
+    const uint32_t first = env.block().x * kGatherThreads * kGatherWords + env.thread();
+    Word words[kGatherWords] = {};
+    HLO_UNROLL
+    for (uint32_t k = 0; k < kGatherWords; ++k) {
+      const uint32_t i = first + k * kGatherThreads;
+      if (i >= args.count) continue;
+      const WalkPlace place = args.walk.At(i);
+      words[k] = static_cast<const Word*>(args.operand)[place.operand + args.starts.Start(place.index)];
+    }
+    HLO_UNROLL
+    for (uint32_t k = 0; k < kGatherWords; ++k) {
+      const uint32_t i = first + k * kGatherThreads;
+      if (i < args.count) static_cast<Word*>(args.result)[i] = words[k];
+    }
   }
 };
 

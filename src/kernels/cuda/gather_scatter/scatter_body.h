@@ -43,16 +43,21 @@ HLO_DEVICE typename E::Lane UpdateAt(const ScatterArgs& args, int64_t i) {
 }
 
 // Indices are unique: one thread per update.
-template <class E, class Env>
-HLO_DEVICE void ScatterOnceBody(Env& env, const ScatterArgs& args) {
-  const uint32_t i = env.block().x * env.threads() + env.thread();
-  if (i >= args.position_count) return;
-  const Target target = TargetOf(args, i);
-  if (target.operand < 0) return;
-  auto* element = static_cast<typename E::Stored*>(args.result) + target.operand;
-  const typename E::Lane update = UpdateAt<E>(args, target.update);
-  *element = E::Store(E::Combine(args.fold, E::Load(*element, args.kind), update, args.kind), args.kind);
-}
+template <class E>
+struct ScatterOnce {
+  using Args = ScatterArgs;
+  static constexpr uint32_t kThreads = kScatterThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint32_t i = env.block().x * env.threads() + env.thread();
+    if (i >= args.position_count) return;
+    const Target target = TargetOf(args, i);
+    if (target.operand < 0) return;
+    auto* element = static_cast<typename E::Stored*>(args.result) + target.operand;
+    const typename E::Lane update = UpdateAt<E>(args, target.update);
+    *element = E::Store(E::Combine(args.fold, E::Load(*element, args.kind), update, args.kind), args.kind);
+  }
+};
 
 // Few positions: each finds the next one with the same target.
 struct FewPositions {
@@ -61,100 +66,78 @@ struct FewPositions {
   bool is_first[kFewPositions];
 };
 
-template <class E, class Env>
-HLO_DEVICE void ScatterFewBody(Env& env, const ScatterArgs& args) {
-  auto& few = *reinterpret_cast<FewPositions*>(env.shared());
-  const uint32_t n = args.position_count;
-  for (uint32_t p = env.thread(); p < n; p += env.threads()) {
-    const Target target = TargetOf(args, p);
-    few.target[p] = target.operand;
-    few.update[p] = target.update;
-  }
-  env.sync();
-  for (uint32_t p = env.thread(); p < n; p += env.threads()) {
-    const int64_t target = few.target[p];
-    uint32_t next = p + 1, before = 0;
-    while (next < n && few.target[next] != target) ++next;
-    while (before < p && few.target[before] != target) ++before;
-    few.next[p] = next;
-    few.is_first[p] = before == p && target >= 0;
-  }
-  env.sync();
-  const uint32_t begin = env.block().x * kFewWindow, rest = args.window_count - begin,
-                 width = rest < kFewWindow ? rest : kFewWindow;
-  for (uint32_t i = env.thread(); i < n * width; i += env.threads()) {
-    const uint32_t p = i / width;
-    if (!few.is_first[p]) continue;
-    const WalkPlace within = args.window.At(begin + i % width);
-    auto* element = static_cast<typename E::Stored*>(args.result) + few.target[p] + within.operand;
-    typename E::Lane value = E::Load(*element, args.kind);
-    for (uint32_t q = p; q < n; q = few.next[q])
-      value =
-          CombineRounded<E>(args.fold, value, UpdateAt<E>(args, few.update[q] + within.update), args.kind);
-    *element = E::Store(value, args.kind);
-  }
-}
-
-template <class Env>
-HLO_DEVICE void ScatterTargetsBody(Env& env, const ScatterArgs& args) {
-  const uint32_t i = env.block().x * env.threads() + env.thread();
-  if (i >= args.position_count) return;
-  const int64_t target = TargetOf(args, i).operand;
-  args.keys[i] = target < 0 ? args.nowhere : static_cast<uint32_t>(target);
-}
-
-// One thread per run of equal targets and window element.
-template <class E, class Env>
-HLO_DEVICE void ScatterRunsBody(Env& env, const ScatterArgs& args) {
-  const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
-  if (i >= static_cast<uint64_t>(args.position_count) * args.window_count) return;
-  const auto at = static_cast<uint32_t>(i / args.window_count),
-             w = static_cast<uint32_t>(i % args.window_count);
-  const uint32_t target = args.keys[at];
-  if (target == args.nowhere || (at > 0 && args.keys[at - 1] == target)) return;
-  const WalkPlace within = args.window.At(w);
-  auto* element = static_cast<typename E::Stored*>(args.result) + target + within.operand;
-  typename E::Lane value = E::Load(*element, args.kind);
-  for (uint32_t k = at; k < args.position_count && args.keys[k] == target; ++k) {
-    const int64_t update = args.positions.At(args.order[k]).update + within.update;
-    value = CombineRounded<E>(args.fold, value, UpdateAt<E>(args, update), args.kind);
-  }
-  *element = E::Store(value, args.kind);
-}
-
-template <class E>
-struct ScatterOnce {
-  using Args = ScatterArgs;
-  static constexpr uint32_t kThreads = kScatterThreads;
-  template <class Env>
-  static HLO_DEVICE void Run(Env& env, const Args& args) {
-    ScatterOnceBody<E>(env, args);
-  }
-};
 template <class E>
 struct ScatterFew {
   using Args = ScatterArgs;
   static constexpr uint32_t kThreads = kScatterThreads;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    ScatterFewBody<E>(env, args);
+    auto& few = *reinterpret_cast<FewPositions*>(env.shared());
+    const uint32_t n = args.position_count;
+    for (uint32_t p = env.thread(); p < n; p += env.threads()) {
+      const Target target = TargetOf(args, p);
+      few.target[p] = target.operand;
+      few.update[p] = target.update;
+    }
+    env.sync();
+    for (uint32_t p = env.thread(); p < n; p += env.threads()) {
+      const int64_t target = few.target[p];
+      uint32_t next = p + 1, before = 0;
+      while (next < n && few.target[next] != target) ++next;
+      while (before < p && few.target[before] != target) ++before;
+      few.next[p] = next;
+      few.is_first[p] = before == p && target >= 0;
+    }
+    env.sync();
+    const uint32_t begin = env.block().x * kFewWindow, rest = args.window_count - begin,
+                   width = rest < kFewWindow ? rest : kFewWindow;
+    for (uint32_t i = env.thread(); i < n * width; i += env.threads()) {
+      const uint32_t p = i / width;
+      if (!few.is_first[p]) continue;
+      const WalkPlace within = args.window.At(begin + i % width);
+      auto* element = static_cast<typename E::Stored*>(args.result) + few.target[p] + within.operand;
+      typename E::Lane value = E::Load(*element, args.kind);
+      for (uint32_t q = p; q < n; q = few.next[q])
+        value =
+            CombineRounded<E>(args.fold, value, UpdateAt<E>(args, few.update[q] + within.update), args.kind);
+      *element = E::Store(value, args.kind);
+    }
   }
 };
+
 struct ScatterTargets {
   using Args = ScatterArgs;
   static constexpr uint32_t kThreads = kScatterThreads;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    ScatterTargetsBody(env, args);
+    const uint32_t i = env.block().x * env.threads() + env.thread();
+    if (i >= args.position_count) return;
+    const int64_t target = TargetOf(args, i).operand;
+    args.keys[i] = target < 0 ? args.nowhere : static_cast<uint32_t>(target);
   }
 };
+
+// One thread per run of equal targets and window element.
 template <class E>
 struct ScatterRuns {
   using Args = ScatterArgs;
   static constexpr uint32_t kThreads = kScatterThreads;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    ScatterRunsBody<E>(env, args);
+    const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
+    if (i >= static_cast<uint64_t>(args.position_count) * args.window_count) return;
+    const auto at = static_cast<uint32_t>(i / args.window_count),
+               w = static_cast<uint32_t>(i % args.window_count);
+    const uint32_t target = args.keys[at];
+    if (target == args.nowhere || (at > 0 && args.keys[at - 1] == target)) return;
+    const WalkPlace within = args.window.At(w);
+    auto* element = static_cast<typename E::Stored*>(args.result) + target + within.operand;
+    typename E::Lane value = E::Load(*element, args.kind);
+    for (uint32_t k = at; k < args.position_count && args.keys[k] == target; ++k) {
+      const int64_t update = args.positions.At(args.order[k]).update + within.update;
+      value = CombineRounded<E>(args.fold, value, UpdateAt<E>(args, update), args.kind);
+    }
+    *element = E::Store(value, args.kind);
   }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// Portability macros that let a kernel body compile for the device and for the host. A body is
-//   template <class Env> HLO_DEVICE void SomethingBody(Env& env, const SomethingArgs& args);
-// parameterised by an environment: DeviceEnv (env.h) or HostEnv (emulator.h). It uses no CUDA built-ins.
+// Portability macros that let a kernel body compile for the device and for the host. A body is a template
+//   template <class Env> static HLO_DEVICE void Run(Env& env, const Args& args);
+// over an environment: DeviceEnv (env.h) or HostEnv (emulator.h). It uses no CUDA built-ins.
 
 #include <cstddef>
 #include <cstdint>

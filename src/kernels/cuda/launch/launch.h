@@ -4,8 +4,7 @@
 //     using Args = SomethingArgs;               // Plain data, at most 32,764 bytes.
 //     static constexpr uint32_t kThreads = 256; // Maximum block size.
 //     static constexpr uint32_t kMinBlocks = 4; // Per multiprocessor; optional.
-//     template <class Env> static HLO_DEVICE void Run(Env& env, const Args& args) { SomethingBody(env, args);
-//     }
+//     template <class Env> static HLO_DEVICE void Run(Env& env, const Args& args);  // The body.
 //   };
 // Its .cu file contains HLO_CUDA_KERNEL(Something) (launch.cuh), and plain C++ calls Launch<Something>(...).
 

@@ -38,42 +38,51 @@ HLO_DEVICE void SetBits(const RandomBitsArgs& args, uint64_t i, uint64_t value) 
   }
 }
 
-template <class Env>
-HLO_DEVICE void ThreeFryBody(Env& env, const RandomBitsArgs& args) {
-  const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
-  if (i == 0 && args.next_state != nullptr) {
-    args.next_state[0] = args.state[0];
-    args.next_state[1] = args.state[1] + args.blocks;
+struct ThreeFryKernel {
+  using Args = RandomBitsArgs;
+  static constexpr uint32_t kThreads = 256;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
+    if (i == 0 && args.next_state != nullptr) {
+      args.next_state[0] = args.state[0];
+      args.next_state[1] = args.state[1] + args.blocks;
+    }
+    if (i >= args.blocks) return;
+    const uint64_t counter = args.state[1] + i;
+    const auto words = ThreeFry<uint32_t>(args.state[0], {LowWord(counter), HighWord(counter)});
+    if (args.byte_count == 8) return SetBits(args, i, JoinWords(words.low, words.high));
+    const uint64_t half = (args.size + 1) / 2, k = i % args.inner, j = i / args.inner % half;
+    const uint64_t place = (i / args.inner / half * args.size + 2 * j) * args.inner + k;
+    SetBits(args, place, words.low);
+    if (2 * j + 1 < args.size) SetBits(args, place + args.inner, words.high);
   }
-  if (i >= args.blocks) return;
-  const uint64_t counter = args.state[1] + i;
-  const auto words = ThreeFry<uint32_t>(args.state[0], {LowWord(counter), HighWord(counter)});
-  if (args.byte_count == 8) return SetBits(args, i, JoinWords(words.low, words.high));
-  const uint64_t half = (args.size + 1) / 2, k = i % args.inner, j = i / args.inner % half;
-  const uint64_t place = (i / args.inner / half * args.size + 2 * j) * args.inner + k;
-  SetBits(args, place, words.low);
-  if (2 * j + 1 < args.size) SetBits(args, place + args.inner, words.high);
-}
+};
 
-template <class Env>
-HLO_DEVICE void PhiloxBody(Env& env, const RandomBitsArgs& args) {
-  const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
-  const uint64_t key = args.state[0], low = args.state[1], high = args.state_words == 2 ? key : args.state[2];
-  if (i == 0 && args.next_state != nullptr) {
-    args.next_state[0] = key;
-    args.next_state[1] = low + args.blocks;
-    if (args.state_words == 3) args.next_state[2] = high + (low + args.blocks < low ? 1 : 0);
+struct PhiloxKernel {
+  using Args = RandomBitsArgs;
+  static constexpr uint32_t kThreads = 256;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
+    const uint64_t key = args.state[0], low = args.state[1],
+                   high = args.state_words == 2 ? key : args.state[2];
+    if (i == 0 && args.next_state != nullptr) {
+      args.next_state[0] = key;
+      args.next_state[1] = low + args.blocks;
+      if (args.state_words == 3) args.next_state[2] = high + (low + args.blocks < low ? 1 : 0);
+    }
+    if (i >= args.blocks) return;
+    const uint64_t l = low + i, h = high + (l < low ? 1 : 0);
+    const FourWords words = Philox(l, h, key);
+    const uint64_t step = args.byte_count == 8 ? 2 : 4;
+    HLO_UNROLL
+    for (uint64_t k = 0; k < 4; ++k) {
+      if (k >= step || i * step + k >= args.count) break;
+      SetBits(args, i * step + k, step == 4 ? words.word[k] : words.Pair(static_cast<int>(k & 1)));
+    }
   }
-  if (i >= args.blocks) return;
-  const uint64_t l = low + i, h = high + (l < low ? 1 : 0);
-  const FourWords words = Philox(l, h, key);
-  const uint64_t step = args.byte_count == 8 ? 2 : 4;
-  HLO_UNROLL
-  for (uint64_t k = 0; k < 4; ++k) {
-    if (k >= step || i * step + k >= args.count) break;
-    SetBits(args, i * step + k, step == 4 ? words.word[k] : words.Pair(static_cast<int>(k & 1)));
-  }
-}
+};
 
 // The random state of a run: seed and 128-bit counter.
 struct RandomState {
@@ -91,39 +100,43 @@ struct DrawArgs {
 };
 
 // rng (semantics 7.7), identical to the reference: one element per thread, from one counter block.
-template <class Env>
-HLO_DEVICE void DrawBody(Env& env, const DrawArgs& args) {
-  const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
-  if (i >= args.count) return;
-  const uint64_t low = args.state->low + i, high = args.state->high + (low < i ? 1 : 0);
-  const FourWords block = Philox(low, high, args.state->seed);
-  const uint64_t words[2] = {block.Pair(0), block.Pair(1)};
-  if (!args.is_float) {
-    const auto a = LoadRealElement<uint64_t>(args.type, args.a, 0),
-               b = LoadRealElement<uint64_t>(args.type, args.b, 0);
-    const uint64_t span = (b - a) & (~uint64_t{0} >> (64 - args.bits));
-    return StoreRealElement(args.type, args.result, static_cast<int64_t>(i),
-                            span == 0 ? a : a + words[0] % span);
-  }
-  const auto a = LoadRealElement<double>(args.type, args.a, 0),
-             b = LoadRealElement<double>(args.type, args.b, 0);
-  const auto rounded = [&](double x) {
-    return args.type == ElementType::kF64 ? x : static_cast<double>(static_cast<float>(x));
-  };
-  double value = a;
-  if (args.normal) {
-    value = rounded(NormalNumber(words[0], words[1], a, b));
-  } else {
-    // Rounding must not reach b.
-    for (int k = 0; k < 2; ++k) {
-      const double x = rounded(RandomFraction(words[k]) * (b - a) + a);
-      if (!(x < b) && a < b) continue;
-      value = x;
-      break;
+struct DrawKernel {
+  using Args = DrawArgs;
+  static constexpr uint32_t kThreads = 256;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
+    if (i >= args.count) return;
+    const uint64_t low = args.state->low + i, high = args.state->high + (low < i ? 1 : 0);
+    const FourWords block = Philox(low, high, args.state->seed);
+    const uint64_t words[2] = {block.Pair(0), block.Pair(1)};
+    if (!args.is_float) {
+      const auto a = LoadRealElement<uint64_t>(args.type, args.a, 0),
+                 b = LoadRealElement<uint64_t>(args.type, args.b, 0);
+      const uint64_t span = (b - a) & (~uint64_t{0} >> (64 - args.bits));
+      return StoreRealElement(args.type, args.result, static_cast<int64_t>(i),
+                              span == 0 ? a : a + words[0] % span);
     }
+    const auto a = LoadRealElement<double>(args.type, args.a, 0),
+               b = LoadRealElement<double>(args.type, args.b, 0);
+    const auto rounded = [&](double x) {
+      return args.type == ElementType::kF64 ? x : static_cast<double>(static_cast<float>(x));
+    };
+    double value = a;
+    if (args.normal) {
+      value = rounded(NormalNumber(words[0], words[1], a, b));
+    } else {
+      // Rounding must not reach b.
+      for (int k = 0; k < 2; ++k) {
+        const double x = rounded(RandomFraction(words[k]) * (b - a) + a);
+        if (!(x < b) && a < b) continue;
+        value = x;
+        break;
+      }
+    }
+    StoreRealElement(args.type, args.result, static_cast<int64_t>(i), value);
   }
-  StoreRealElement(args.type, args.result, static_cast<int64_t>(i), value);
-}
+};
 
 struct AdvanceArgs {
   RandomState* state = nullptr;
@@ -144,31 +157,6 @@ struct AdvanceKernel {
     const uint64_t low = state.low + static_cast<uint64_t>(args.delta);
     args.state->low = low;
     args.state->high = state.high + (args.delta < 0 ? ~uint64_t{0} : 0) + (low < state.low ? 1 : 0);
-  }
-};
-
-struct DrawKernel {
-  using Args = DrawArgs;
-  static constexpr uint32_t kThreads = 256;
-  template <class Env>
-  static HLO_DEVICE void Run(Env& env, const Args& args) {
-    DrawBody(env, args);
-  }
-};
-struct ThreeFryKernel {
-  using Args = RandomBitsArgs;
-  static constexpr uint32_t kThreads = 256;
-  template <class Env>
-  static HLO_DEVICE void Run(Env& env, const Args& args) {
-    ThreeFryBody(env, args);
-  }
-};
-struct PhiloxKernel {
-  using Args = RandomBitsArgs;
-  static constexpr uint32_t kThreads = 256;
-  template <class Env>
-  static HLO_DEVICE void Run(Env& env, const Args& args) {
-    PhiloxBody(env, args);
   }
 };
 

@@ -64,92 +64,79 @@ struct ScanOf {
 };
 
 // Reduces or scans one chunk per thread block.
-template <class E, class Env>
-HLO_DEVICE void ScanChunkBody(Env& env, const ScanArgs& args) {
-  const ScanOf<E> scan{args};
-  using Wide = typename ScanOf<E>::Wide;
-  auto* scratch = reinterpret_cast<Wide*>(env.shared());
-  const uint32_t block = env.block().x, line = args.chunks_divisor.Quotient(block);
-  const int64_t first = int64_t{block - line * args.chunks} * kScanChunk + env.thread() * kScanItems;
-  Wide items[kScanItems];
-  Wide sum = scan.Identity();
-  for (uint32_t k = 0; k < kScanItems; ++k) {
-    items[k] = first + k < args.length ? scan.At(line, first + k) : scan.Identity();
-    sum = scan.Combine(sum, items[k]);
-  }
-  Wide before = args.chunks == 1 ? scan.Init() : args.apply ? scan.Partials()[block] : scan.Identity();
-  before = ExclusiveScan(env, sum, before, scratch, [&](Wide a, Wide b) { return scan.Combine(a, b); });
-  if (args.apply) {
-    for (uint32_t k = 0; k < kScanItems; ++k) {
-      before = scan.Combine(before, items[k]);
-      if (first + k < args.length) scan.Set(line, first + k, before);
-    }
-  } else if (env.thread() == 0) {
-    scan.Partials()[block] = scratch[kScanThreads / kWarpSize];
-  }
-}
-
-// The same for adjacent lines, with one thread per line of a chunk.
-template <class E, class Env>
-HLO_DEVICE void ScanColumnBody(Env& env, const ScanArgs& args) {
-  const ScanOf<E> scan{args};
-  const uint32_t i = env.block().x * env.threads() + env.thread(), chunk = env.block().y;
-  if (i >= args.lines) return;
-  const int64_t first = int64_t{chunk} * args.chunk,
-                last = args.length - first < args.chunk ? args.length : first + args.chunk;
-  auto* partial = scan.Partials() + static_cast<int64_t>(i) * args.chunks + chunk;
-  auto value = args.chunks == 1 ? scan.Init() : args.apply ? *partial : scan.Identity();
-  for (int64_t t = first; t < last; ++t) {
-    value = scan.Combine(value, scan.At(i, t));
-    if (args.apply) scan.Set(i, t, value);
-  }
-  if (!args.apply) *partial = value;
-}
-
-// Scans the partial results of one line per thread block into prefixes.
-template <class E, class Env>
-HLO_DEVICE void ScanPartialsBody(Env& env, const ScanArgs& args) {
-  const ScanOf<E> scan{args};
-  using Wide = typename ScanOf<E>::Wide;
-  auto* scratch = reinterpret_cast<Wide*>(env.shared());
-  Wide* partials = scan.Partials() + static_cast<int64_t>(env.block().x) * args.chunks;
-  Wide before = scan.Init();
-  for (uint32_t first = 0; first < args.chunks; first += env.threads()) {
-    const uint32_t i = first + env.thread();
-    const Wide sum = i < args.chunks ? partials[i] : scan.Identity();
-    const Wide mine =
-        ExclusiveScan(env, sum, before, scratch, [&](Wide a, Wide b) { return scan.Combine(a, b); });
-    if (i < args.chunks) partials[i] = mine;
-    before = scratch[env.threads() / kWarpSize];
-    env.sync();
-  }
-}
-
 template <class E>
 struct ScanChunk {
   using Args = ScanArgs;
   static constexpr uint32_t kThreads = kScanThreads;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    ScanChunkBody<E>(env, args);
+    const ScanOf<E> scan{args};
+    using Wide = typename ScanOf<E>::Wide;
+    auto* scratch = reinterpret_cast<Wide*>(env.shared());
+    const uint32_t block = env.block().x, line = args.chunks_divisor.Quotient(block);
+    const int64_t first = int64_t{block - line * args.chunks} * kScanChunk + env.thread() * kScanItems;
+    Wide items[kScanItems];
+    Wide sum = scan.Identity();
+    for (uint32_t k = 0; k < kScanItems; ++k) {
+      items[k] = first + k < args.length ? scan.At(line, first + k) : scan.Identity();
+      sum = scan.Combine(sum, items[k]);
+    }
+    Wide before = args.chunks == 1 ? scan.Init() : args.apply ? scan.Partials()[block] : scan.Identity();
+    before = ExclusiveScan(env, sum, before, scratch, [&](Wide a, Wide b) { return scan.Combine(a, b); });
+    if (args.apply) {
+      for (uint32_t k = 0; k < kScanItems; ++k) {
+        before = scan.Combine(before, items[k]);
+        if (first + k < args.length) scan.Set(line, first + k, before);
+      }
+    } else if (env.thread() == 0) {
+      scan.Partials()[block] = scratch[kScanThreads / kWarpSize];
+    }
   }
 };
+
+// The same for adjacent lines, with one thread per line of a chunk.
 template <class E>
 struct ScanColumn {
   using Args = ScanArgs;
   static constexpr uint32_t kThreads = kScanThreads;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    ScanColumnBody<E>(env, args);
+    const ScanOf<E> scan{args};
+    const uint32_t i = env.block().x * env.threads() + env.thread(), chunk = env.block().y;
+    if (i >= args.lines) return;
+    const int64_t first = int64_t{chunk} * args.chunk,
+                  last = args.length - first < args.chunk ? args.length : first + args.chunk;
+    auto* partial = scan.Partials() + static_cast<int64_t>(i) * args.chunks + chunk;
+    auto value = args.chunks == 1 ? scan.Init() : args.apply ? *partial : scan.Identity();
+    for (int64_t t = first; t < last; ++t) {
+      value = scan.Combine(value, scan.At(i, t));
+      if (args.apply) scan.Set(i, t, value);
+    }
+    if (!args.apply) *partial = value;
   }
 };
+
+// Scans the partial results of one line per thread block into prefixes.
 template <class E>
 struct ScanPartials {
   using Args = ScanArgs;
   static constexpr uint32_t kThreads = kScanThreads;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    ScanPartialsBody<E>(env, args);
+    const ScanOf<E> scan{args};
+    using Wide = typename ScanOf<E>::Wide;
+    auto* scratch = reinterpret_cast<Wide*>(env.shared());
+    Wide* partials = scan.Partials() + static_cast<int64_t>(env.block().x) * args.chunks;
+    Wide before = scan.Init();
+    for (uint32_t first = 0; first < args.chunks; first += env.threads()) {
+      const uint32_t i = first + env.thread();
+      const Wide sum = i < args.chunks ? partials[i] : scan.Identity();
+      const Wide mine =
+          ExclusiveScan(env, sum, before, scratch, [&](Wide a, Wide b) { return scan.Combine(a, b); });
+      if (i < args.chunks) partials[i] = mine;
+      before = scratch[env.threads() / kWarpSize];
+      env.sync();
+    }
   }
 };
 

@@ -13,17 +13,22 @@ struct PermuteArgs {
   const void* in = nullptr;
   void* out = nullptr;
 };
-template <class Word, class Env>
-HLO_DEVICE void PermuteBody(Env& env, const PermuteArgs& args) {
-  if (args.only_if != nullptr && *args.only_if == 0) return;
-  const uint32_t count = args.lines.count * args.lines.length;
-  for (uint64_t i = uint64_t{env.block().x} * kSortThreads + env.thread(); i < count;
-       i += uint64_t{env.grid().x} * kSortThreads) {
-    const auto e = static_cast<uint32_t>(i);
-    static_cast<Word*>(args.out)[args.lines.Address(e)] =
-        static_cast<const Word*>(args.in)[args.lines.Address(args.order[e])];
+template <class Word>
+struct PermuteKernel {
+  using Args = PermuteArgs;
+  static constexpr uint32_t kThreads = kSortThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    if (args.only_if != nullptr && *args.only_if == 0) return;
+    const uint32_t count = args.lines.count * args.lines.length;
+    for (uint64_t i = uint64_t{env.block().x} * kSortThreads + env.thread(); i < count;
+         i += uint64_t{env.grid().x} * kSortThreads) {
+      const auto e = static_cast<uint32_t>(i);
+      static_cast<Word*>(args.out)[args.lines.Address(e)] =
+          static_cast<const Word*>(args.in)[args.lines.Address(args.order[e])];
+    }
   }
-}
+};
 
 // Stores the first k elements of each line and their original positions.
 struct TopkArgs {
@@ -35,32 +40,18 @@ struct TopkArgs {
   uint32_t kept = 0;
   FastDiv kept_divisor;
 };
-template <class Word, class Env>
-HLO_DEVICE void TopkBody(Env& env, const TopkArgs& args) {
-  const uint32_t i = env.block().x * env.threads() + env.thread();
-  if (i >= args.lines.count * args.kept) return;
-  const uint32_t line = args.kept_divisor.Quotient(i), t = i - line * args.kept;
-  const uint32_t from = args.order[line * args.lines.length + t];
-  static_cast<Word*>(args.values)[i] = static_cast<const Word*>(args.in)[from];
-  args.places[i] = static_cast<int32_t>(from - line * args.lines.length);
-}
-
-template <class Word>
-struct PermuteKernel {
-  using Args = PermuteArgs;
-  static constexpr uint32_t kThreads = kSortThreads;
-  template <class Env>
-  static HLO_DEVICE void Run(Env& env, const Args& args) {
-    PermuteBody<Word>(env, args);
-  }
-};
 template <class Word>
 struct TopkKernel {
   using Args = TopkArgs;
   static constexpr uint32_t kThreads = kSortThreads;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    TopkBody<Word>(env, args);
+    const uint32_t i = env.block().x * env.threads() + env.thread();
+    if (i >= args.lines.count * args.kept) return;
+    const uint32_t line = args.kept_divisor.Quotient(i), t = i - line * args.kept;
+    const uint32_t from = args.order[line * args.lines.length + t];
+    static_cast<Word*>(args.values)[i] = static_cast<const Word*>(args.in)[from];
+    args.places[i] = static_cast<int32_t>(from - line * args.lines.length);
   }
 };
 

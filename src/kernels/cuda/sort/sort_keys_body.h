@@ -63,24 +63,19 @@ HLO_DEVICE uint64_t JoinedKey(const SortKeysArgs& args, int64_t address, bool* u
   return key;
 }
 
-template <class Key, class Env>
-HLO_DEVICE void SortKeysBody(Env& env, const SortKeysArgs& args) {
-  const uint32_t i = env.block().x * env.threads() + env.thread();
-  if (i >= args.lines.count * args.lines.length) return;
-  bool unordered = false;
-  const uint64_t key =
-      JoinedKey(args, args.lines.Address(args.order != nullptr ? args.order[i] : i), &unordered);
-  static_cast<Key*>(args.keys)[i] = static_cast<Key>(key);
-  if (unordered) env.atomic_or(args.unordered, 1);
-}
-
 template <class Key>
 struct SortKeysKernel {
   using Args = SortKeysArgs;
   static constexpr uint32_t kThreads = kSortThreads;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    SortKeysBody<Key>(env, args);
+    const uint32_t i = env.block().x * env.threads() + env.thread();
+    if (i >= args.lines.count * args.lines.length) return;
+    bool unordered = false;
+    const uint64_t key =
+        JoinedKey(args, args.lines.Address(args.order != nullptr ? args.order[i] : i), &unordered);
+    static_cast<Key*>(args.keys)[i] = static_cast<Key>(key);
+    if (unordered) env.atomic_or(args.unordered, 1);
   }
 };
 

@@ -171,18 +171,23 @@ struct ReduceWindowArgs {
 };
 
 // Computes acc = init, then acc = fold(acc, x) in the reference's order, rounded after every step.
-template <class E, class Env>
-HLO_DEVICE void ReduceWindowBody(Env& env, const ReduceWindowArgs& args) {
-  using Stored = typename E::Stored;
-  const uint32_t i = env.block().x * env.threads() + env.thread();
-  if (i >= args.geometry.count) return;
-  typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
-  EachTap(args.geometry, i, [&](int32_t place) {
-    value = CombineRounded<E>(args.fold, value,
-                              E::Load(static_cast<const Stored*>(args.base)[place], args.kind), args.kind);
-  });
-  static_cast<Stored*>(args.result)[i] = E::Store(value, args.kind);
-}
+template <class E>
+struct ReduceWindowKernel {
+  using Args = ReduceWindowArgs;
+  static constexpr uint32_t kThreads = kWindowThreads, kMinBlocks = 4;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    using Stored = typename E::Stored;
+    const uint32_t i = env.block().x * env.threads() + env.thread();
+    if (i >= args.geometry.count) return;
+    typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
+    EachTap(args.geometry, i, [&](int32_t place) {
+      value = CombineRounded<E>(args.fold, value,
+                                E::Load(static_cast<const Stored*>(args.base)[place], args.kind), args.kind);
+    });
+    static_cast<Stored*>(args.result)[i] = E::Store(value, args.kind);
+  }
+};
 
 constexpr uint32_t kNoWinner = 0xffffffffu;
 
@@ -198,21 +203,26 @@ struct SelectArgs {
 };
 
 // Selects the element that no later one beats.
-template <class E, class Env>
-HLO_DEVICE void SelectWinnersBody(Env& env, const SelectArgs& args) {
-  using Stored = typename E::Stored;
-  const uint32_t i = env.block().x * env.threads() + env.thread();
-  if (i >= args.windows.count) return;
-  uint32_t chosen = kNoWinner;
-  typename E::Lane best = {};
-  EachTap(args.windows, i, [&](int32_t place) {
-    const typename E::Lane x = E::Load(static_cast<const Stored*>(args.operand)[place], args.kind);
-    if (chosen != kNoWinner && E::Holds(args.select, best, x, args.kind)) return;
-    chosen = static_cast<uint32_t>(place);
-    best = x;
-  });
-  args.winners[i] = chosen;
-}
+template <class E>
+struct SelectWinners {
+  using Args = SelectArgs;
+  static constexpr uint32_t kThreads = kWindowThreads, kMinBlocks = 4;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    using Stored = typename E::Stored;
+    const uint32_t i = env.block().x * env.threads() + env.thread();
+    if (i >= args.windows.count) return;
+    uint32_t chosen = kNoWinner;
+    typename E::Lane best = {};
+    EachTap(args.windows, i, [&](int32_t place) {
+      const typename E::Lane x = E::Load(static_cast<const Stored*>(args.operand)[place], args.kind);
+      if (chosen != kNoWinner && E::Holds(args.select, best, x, args.kind)) return;
+      chosen = static_cast<uint32_t>(place);
+      best = x;
+    });
+    args.winners[i] = chosen;
+  }
+};
 
 // Outputs [begin, end) whose window covers the element at `place`.
 struct Covering {
@@ -261,44 +271,22 @@ HLO_DEVICE void EachWinner(const WideGeometry& g, const uint32_t* winners, uint3
 }
 
 // Accumulates the sources of the windows that selected an element.
-template <class E, class Env>
-HLO_DEVICE void ScatterWinnersBody(Env& env, const SelectArgs& args) {
-  using Stored = typename E::Stored;
-  const uint32_t i = env.block().x * env.threads() + env.thread();
-  if (i >= args.covering.count) return;
-  typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
-  EachWinner(args.covering, args.winners, i, [&](int32_t source) {
-    value = CombineRounded<E>(args.scatter, value,
-                              E::Load(static_cast<const Stored*>(args.source)[source], args.kind), args.kind);
-  });
-  static_cast<Stored*>(args.result)[i] = E::Store(value, args.kind);
-}
-
-template <class E>
-struct ReduceWindowKernel {
-  using Args = ReduceWindowArgs;
-  static constexpr uint32_t kThreads = kWindowThreads, kMinBlocks = 4;
-  template <class Env>
-  static HLO_DEVICE void Run(Env& env, const Args& args) {
-    ReduceWindowBody<E>(env, args);
-  }
-};
-template <class E>
-struct SelectWinners {
-  using Args = SelectArgs;
-  static constexpr uint32_t kThreads = kWindowThreads, kMinBlocks = 4;
-  template <class Env>
-  static HLO_DEVICE void Run(Env& env, const Args& args) {
-    SelectWinnersBody<E>(env, args);
-  }
-};
 template <class E>
 struct ScatterWinners {
   using Args = SelectArgs;
   static constexpr uint32_t kThreads = kWindowThreads, kMinBlocks = 4;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    ScatterWinnersBody<E>(env, args);
+    using Stored = typename E::Stored;
+    const uint32_t i = env.block().x * env.threads() + env.thread();
+    if (i >= args.covering.count) return;
+    typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
+    EachWinner(args.covering, args.winners, i, [&](int32_t source) {
+      value =
+          CombineRounded<E>(args.scatter, value,
+                            E::Load(static_cast<const Stored*>(args.source)[source], args.kind), args.kind);
+    });
+    static_cast<Stored*>(args.result)[i] = E::Store(value, args.kind);
   }
 };
 
