@@ -264,17 +264,17 @@ bool Parser::ParseBool(bool* value) {
 bool Parser::ParseBools(BoolList* values) {
   if (!Expect(Tok::kLBrace, "'{' and a list of true and false")) return false;
   std::vector<char> list;
-  if (!At(Tok::kRBrace)) {
-    do {
-      bool value = false;
-      if (!ParseBool(&value)) return false;
-      list.push_back(value);
-    } while (Accept(Tok::kComma));
-  }
+  if (!ReadList(Tok::kRBrace, "',' or '}' in a list of true and false", [&] {
+        bool value = false;
+        if (!ParseBool(&value)) return false;
+        list.push_back(value);
+        return true;
+      }))
+    return false;
   bool* kept = static_cast<bool*>(arena().Allocate(list.size(), 1));
   std::copy(list.begin(), list.end(), kept);
   *values = BoolList(kept, list.size());
-  return Expect(Tok::kRBrace, "',' or '}' in a list of true and false");
+  return true;
 }
 
 // int: a 64-bit integer.
@@ -379,28 +379,14 @@ bool Parser::ParseIntList(IntList* list) {
 
 // int-lists: `{{0,1},{2,3}}`.
 bool Parser::ParseIntLists(IntLists* lists) {
-  if (!Expect(Tok::kLBrace, "'{' and lists of integers")) return false;
-  std::vector<IntList> all;
-  if (!At(Tok::kRBrace)) {
-    do {
-      if (!ParseIntList(&all.emplace_back())) return false;
-    } while (Accept(Tok::kComma));
-  }
-  *lists = Keep(all);
-  return Expect(Tok::kRBrace, "',' or '}' in a list of lists");
+  return ReadBracedList(lists, "'{' and lists of integers", "',' or '}' in a list of lists",
+                        [&](IntList* list) { return ParseIntList(list); });
 }
 
 // computation-list: `{f, %g, { body }}`.
 bool Parser::ParseComputationList(attr_kind::ComputationList* list) {
-  if (!Expect(Tok::kLBrace, "'{' and a list of computations")) return false;
-  std::vector<Computation*> all;
-  if (!At(Tok::kRBrace)) {
-    do {
-      if (!ParseComputationRef(&all.emplace_back())) return false;
-    } while (Accept(Tok::kComma));
-  }
-  *list = Keep(all);
-  return Expect(Tok::kRBrace, "',' or '}' in a list of computations");
+  return ReadBracedList(list, "'{' and a list of computations", "',' or '}' in a list of computations",
+                        [&](Computation** computation) { return ParseComputationRef(computation); });
 }
 
 // instruction-list: `{%a, b}`, at least one.
@@ -421,17 +407,12 @@ bool Parser::ParseInstructionList(Scope& scope, attr_kind::InstructionList* list
 
 // shape-list: `{f32[2]{0}, s32[]}`.
 bool Parser::ParseShapeList(attr_kind::ShapeList* list) {
-  if (!Expect(Tok::kLBrace, "'{' and a list of shapes")) return false;
-  std::vector<const Shape*> all;
-  if (!At(Tok::kRBrace)) {
-    do {
-      Shape* shape = arena().New<Shape>();
-      if (!ParseShape(shape)) return false;
-      all.push_back(shape);
-    } while (Accept(Tok::kComma));
-  }
-  *list = Keep(all);
-  return Expect(Tok::kRBrace, "',' or '}' in a list of shapes");
+  return ReadBracedList(list, "'{' and a list of shapes", "',' or '}' in a list of shapes",
+                        [&](const Shape** element) {
+                          Shape* shape = arena().New<Shape>();
+                          *element = shape;
+                          return ParseShape(shape);
+                        });
 }
 
 }  // namespace hlo::text

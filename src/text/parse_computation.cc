@@ -77,15 +77,13 @@ bool Parser::SkipComputation(std::string_view name, uint32_t begin) {
 // signature: `(name: shape, ...) -> shape`. Only the result is used; XLA parses and drops the parameters.
 bool Parser::ParseSignature(Shape* result, SourceRange* range) {
   Next();
-  if (!At(Tok::kRParen)) {
-    do {
-      if (!token().IsId()) return Unexpected("the name of a parameter");
-      Next();
-      Shape ignored;
-      if (!ParseShape(&ignored)) return false;
-    } while (Accept(Tok::kComma));
-  }
-  if (!Expect(Tok::kRParen, "',' or ')' in the signature")) return false;
+  if (!ReadList(Tok::kRParen, "',' or ')' in the signature", [&] {
+        if (!token().IsId()) return Unexpected("the name of a parameter");
+        Next();
+        Shape ignored;
+        return ParseShape(&ignored);
+      }))
+    return false;
   if (!Expect(Tok::kArrow, "'->' and the shape of the result")) return false;
   const uint32_t begin = token().begin;
   if (!ParseShape(result)) return false;

@@ -99,11 +99,7 @@ bool Parser::ParseEntryLayout() {
 bool Parser::ParseAliasMap() {
   const uint32_t begin = token().begin;
   if (!Expect(Tok::kLBrace, "'{' and pairs of output and parameter")) return false;
-  while (!At(Tok::kRBrace)) {
-    if (!ParseAlias()) return false;
-    if (!At(Tok::kRBrace) && !Expect(Tok::kComma, "',' or '}' in the alias map")) return false;
-  }
-  Next();
+  if (!ReadTerminatedList("',' or '}' in the alias map", [&] { return ParseAlias(); })) return false;
   module_->mutable_header().alias_range = From(begin);
   return true;
 }
@@ -140,11 +136,7 @@ bool Parser::ParseAlias() {
 bool Parser::ParseDonors() {
   const uint32_t begin = token().begin;
   if (!Expect(Tok::kLBrace, "'{' and donated buffers")) return false;
-  while (!At(Tok::kRBrace)) {
-    if (!ParseDonor()) return false;
-    if (!At(Tok::kRBrace) && !Expect(Tok::kComma, "',' or '}' in the list of donors")) return false;
-  }
-  Next();
+  if (!ReadTerminatedList("',' or '}' in the list of donors", [&] { return ParseDonor(); })) return false;
   module_->mutable_header().donor_range = From(begin);
   return true;
 }
@@ -213,12 +205,7 @@ bool Parser::ParseRecoveryEntry() {
 // debug-attributes: `{ {"a"}:({log_mode=default},{op_id=3}), {"b"}:{callback_id=1} }`.
 bool Parser::ParseDebugAttributes() {
   if (!Expect(Tok::kLBrace, "'{' and debug attributes")) return false;
-  if (!At(Tok::kRBrace)) {
-    do {
-      if (!ParseDebugEntry()) return false;
-    } while (Accept(Tok::kComma));
-  }
-  return Expect(Tok::kRBrace, "',' or '}' in debug attributes");
+  return ReadList(Tok::kRBrace, "',' or '}' in debug attributes", [&] { return ParseDebugEntry(); });
 }
 
 // debug-entry: an array-ref, `:` and one debug-set or several in parentheses.

@@ -198,13 +198,11 @@ bool Parser::ParseShapedLiteral(Literal* literal, bool* elided) {
   if (!nested) return false;
   Next();
   std::vector<Literal> elements;
-  if (!At(Tok::kRParen)) {
-    do {
-      if (!ParseShapedLiteral(&elements.emplace_back(), elided)) return false;
-    } while (Accept(Tok::kComma));
-  }
+  if (!ReadList(Tok::kRParen, "',' or ')' in a tuple of literals",
+                [&] { return ParseShapedLiteral(&elements.emplace_back(), elided); }))
+    return false;
   *literal = Literal::Tuple(std::move(elements));
-  return Expect(Tok::kRParen, "',' or ')' in a tuple of literals");
+  return true;
 }
 
 }  // namespace hlo::text

@@ -35,19 +35,18 @@ bool Parser::ParseMesh(const Mesh** mesh) {
     return ParseInt(&result->device_id) && Expect(Tok::kRSquare, "']' after the device");
   }
   std::vector<MeshAxis> axes;
-  if (!At(Tok::kRSquare)) {
-    do {
-      if (axes.size() == kMaxAxes) return Error(token().range(), "a mesh of more than {} axes", kMaxAxes);
-      MeshAxis& axis = axes.emplace_back();
-      const SourceRange range = token().range();
-      if (!ParseString(&axis.name)) return false;
-      if (!Expect(Tok::kEqual, "'=' after the name of an axis") || !ParseInt(&axis.size)) return false;
-      for (size_t i = 0; i + 1 < axes.size(); ++i) {
-        if (axes[i].name == axis.name) return Error(range, "a second axis with the name '{}'", axis.name);
-      }
-    } while (Accept(Tok::kComma));
-  }
-  if (!Expect(Tok::kRSquare, "',' or ']' in a mesh")) return false;
+  if (!ReadList(Tok::kRSquare, "',' or ']' in a mesh", [&] {
+        if (axes.size() == kMaxAxes) return Error(token().range(), "a mesh of more than {} axes", kMaxAxes);
+        MeshAxis& axis = axes.emplace_back();
+        const SourceRange range = token().range();
+        if (!ParseString(&axis.name)) return false;
+        if (!Expect(Tok::kEqual, "'=' after the name of an axis") || !ParseInt(&axis.size)) return false;
+        for (size_t i = 0; i + 1 < axes.size(); ++i) {
+          if (axes[i].name == axis.name) return Error(range, "a second axis with the name '{}'", axis.name);
+        }
+        return true;
+      }))
+    return false;
   result->axes = Keep(axes);
   return ParseMeshDevices(*result, From(begin));
 }
@@ -80,12 +79,9 @@ bool Parser::ParseMeshDevices(Mesh& mesh, SourceRange mesh_range) {
     return Expect(Tok::kRParen, "')' after the devices of the mesh");
   }
   std::vector<int64_t> ids;
-  if (!At(Tok::kRParen)) {
-    do {
-      if (!ParseInt(&ids.emplace_back())) return false;
-    } while (Accept(Tok::kComma));
-  }
-  if (!Expect(Tok::kRParen, "',' or ')' in a list of devices")) return false;
+  if (!ReadList(Tok::kRParen, "',' or ')' in a list of devices",
+                [&] { return ParseInt(&ids.emplace_back()); }))
+    return false;
   if (ids.empty()) return true;
   if (static_cast<int64_t>(ids.size()) != *devices) {
     return Error(From(begin), "{} devices for a mesh of {}", ids.size(), *devices);
@@ -99,15 +95,8 @@ bool Parser::ParseMeshDevices(Mesh& mesh, SourceRange mesh_range) {
 
 // axes: `{'x', 'y':(1)2}`.
 bool Parser::ParseAxes(const Mesh& mesh, absl::Span<const AxisRef>* axes) {
-  if (!Expect(Tok::kLBrace, "'{' and axes of the mesh")) return false;
-  std::vector<AxisRef> all;
-  if (!At(Tok::kRBrace)) {
-    do {
-      if (!ParseAxis(mesh, &all.emplace_back())) return false;
-    } while (Accept(Tok::kComma));
-  }
-  *axes = Keep(all);
-  return Expect(Tok::kRBrace, "',' or '}' in a list of axes");
+  return ReadBracedList(axes, "'{' and axes of the mesh", "',' or '}' in a list of axes",
+                        [&](AxisRef* axis) { return ParseAxis(mesh, axis); });
 }
 
 // axis: `'x'` or a sub-axis, `'x':(2)4`.
@@ -190,13 +179,10 @@ bool Parser::ParseNamedTail(Sharding& sharding) {
     sharding.tail = Tail::kDims;
     if (!Expect(Tok::kLSquare, "replicated, manual, unreduced or '[' and the dimensions")) return false;
     std::vector<DimSharding> dims;
-    if (!At(Tok::kRSquare)) {
-      do {
-        if (!ParseDimSharding(*sharding.mesh, &dims.emplace_back())) return false;
-      } while (Accept(Tok::kComma));
-    }
+    if (!ReadList(Tok::kRSquare, "',' or ']' in a list of dimensions",
+                  [&] { return ParseDimSharding(*sharding.mesh, &dims.emplace_back()); }))
+      return false;
     sharding.dims = Keep(dims);
-    if (!Expect(Tok::kRSquare, "',' or ']' in a list of dimensions")) return false;
   }
   while (Accept(Tok::kComma)) {
     if (!ParseNamedAxes(sharding)) return false;

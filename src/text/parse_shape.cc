@@ -91,16 +91,12 @@ bool Parser::ReadShapeUncached(Shape* shape) {
 bool Parser::ParseTupleShape(Shape* shape) {
   Next();
   std::vector<Shape> elements;
-  if (!At(Tok::kRParen)) {
-    do {
-      // Arrays come from the cache. Nested tuples do not, since each level would scan their text.
-      if (!(At(Tok::kType) ? ParseShape(&elements.emplace_back())
-                           : ReadShapeUncached(&elements.emplace_back()))) {
-        return false;
-      }
-    } while (Accept(Tok::kComma));
-  }
-  if (!Expect(Tok::kRParen, "',' or ')' in a tuple shape")) return false;
+  if (!ReadList(Tok::kRParen, "',' or ')' in a tuple shape", [&] {
+        // Arrays come from the cache. Nested tuples do not, since each level would scan their text.
+        Shape* element = &elements.emplace_back();
+        return At(Tok::kType) ? ParseShape(element) : ReadShapeUncached(element);
+      }))
+    return false;
   *shape = Shape::Tuple(std::move(elements));
   return true;
 }

@@ -184,15 +184,8 @@ bool Parser::ParsePadding(absl::Span<const PaddingDim>* padding) {
 
 // slices: `{[0:4], [1:9:2]}`.
 bool Parser::ParseSlices(absl::Span<const SliceRange>* slices) {
-  if (!Expect(Tok::kLBrace, "'{' and the ranges of a slice")) return false;
-  std::vector<SliceRange> all;
-  if (!At(Tok::kRBrace)) {
-    do {
-      if (!ParseSlice(&all.emplace_back())) return false;
-    } while (Accept(Tok::kComma));
-  }
-  *slices = Keep(all);
-  return Expect(Tok::kRBrace, "',' or '}' in a list of ranges");
+  return ReadBracedList(slices, "'{' and the ranges of a slice", "',' or '}' in a list of ranges",
+                        [&](SliceRange* slice) { return ParseSlice(slice); });
 }
 
 // slice: `[start:limit:stride]`.
@@ -211,26 +204,17 @@ bool Parser::ParseSlice(SliceRange* slice) {
 
 // precisions: `{default, highest}`.
 bool Parser::ParsePrecisions(absl::Span<const Precision>* precisions) {
-  if (!Expect(Tok::kLBrace, "'{' and a list of precisions")) return false;
-  std::vector<Precision> all;
-  if (!At(Tok::kRBrace)) {
-    do {
-      if (!ParseWord(&all.emplace_back())) return false;
-    } while (Accept(Tok::kComma));
-  }
-  *precisions = Keep(all);
-  return Expect(Tok::kRBrace, "',' or '}' in a list of precisions");
+  return ReadBracedList(precisions, "'{' and a list of precisions", "',' or '}' in a list of precisions",
+                        [&](Precision* precision) { return ParseWord(precision); });
 }
 
 // operand-aliases: `{{0}: (1, {})}`; a trailing comma is allowed.
 bool Parser::ParseOperandAliases(attr_kind::AliasList* aliases) {
   if (!Expect(Tok::kLBrace, "'{' and pairs of output and operand")) return false;
   std::vector<OutputOperandAlias> all;
-  while (!At(Tok::kRBrace)) {
-    if (!ParseOperandAlias(&all.emplace_back())) return false;
-    if (!At(Tok::kRBrace) && !Expect(Tok::kComma, "',' or '}' in a list of aliases")) return false;
-  }
-  Next();
+  if (!ReadTerminatedList("',' or '}' in a list of aliases",
+                          [&] { return ParseOperandAlias(&all.emplace_back()); }))
+    return false;
   *aliases = Keep(all);
   return true;
 }
@@ -247,22 +231,21 @@ bool Parser::ParseOperandAlias(OutputOperandAlias* alias) {
 bool Parser::ParseFrontendAttributes(const FrontendAttributes** attributes) {
   if (!Expect(Tok::kLBrace, "'{' and pairs of key and value")) return false;
   std::vector<KeyValue> entries;
-  if (!At(Tok::kRBrace)) {
-    do {
-      if (!At(Tok::kAttr)) return Unexpected("a key such as name=");
-      KeyValue& entry = entries.emplace_back();
-      entry.key = lex_.Word(token());
-      Next();
-      if (At(Tok::kIdent) || At(Tok::kTrue) || At(Tok::kFalse) || At(Tok::kInt)) {
-        if (!Tolerate(token().range(), "a value without quotes is spelling of an old dump")) return false;
-        entry.value = lex_.Bytes(token());
+  if (!ReadList(Tok::kRBrace, "',' or '}' after a value", [&] {
+        if (!At(Tok::kAttr)) return Unexpected("a key such as name=");
+        KeyValue& entry = entries.emplace_back();
+        entry.key = lex_.Word(token());
         Next();
-      } else if (!ParseJson(&entry.value)) {
-        return false;
-      }
-    } while (Accept(Tok::kComma));
-  }
-  if (!Expect(Tok::kRBrace, "',' or '}' after a value")) return false;
+        if (At(Tok::kIdent) || At(Tok::kTrue) || At(Tok::kFalse) || At(Tok::kInt)) {
+          if (!Tolerate(token().range(), "a value without quotes is spelling of an old dump")) return false;
+          entry.value = lex_.Bytes(token());
+          Next();
+        } else if (!ParseJson(&entry.value)) {
+          return false;
+        }
+        return true;
+      }))
+    return false;
   std::stable_sort(entries.begin(), entries.end(),
                    [](const KeyValue& a, const KeyValue& b) { return a.key < b.key; });
   size_t kept = 0;
@@ -476,19 +459,25 @@ bool Parser::ParseTolerance(ResultAccuracy* accuracy) {
   return Expect(Tok::kRBrace, "',' or '}' after a tolerance");
 }
 
-// sparsity-config: `{lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}`.
-bool Parser::ParseSparsityConfig(const SparsityConfig** config) {
+// Reads `{lhs=SIDE rhs=SIDE}`.
+template <class Config, class Side>
+bool Parser::ReadSides(const Config** config, Side&& read_side) {
   if (!Expect(Tok::kLBrace, "'{' and lhs= or rhs=")) return false;
-  auto* result = arena().New<SparsityConfig>();
+  auto* result = arena().New<Config>();
   *config = result;
   while (!At(Tok::kRBrace)) {
     const std::string_view side = At(Tok::kAttr) ? lex_.Word(token()) : std::string_view();
     if (side != "lhs" && side != "rhs") return Unexpected("lhs=, rhs= or '}'");
     Next();
-    if (!ParseSparsitySide(side == "lhs" ? &result->lhs : &result->rhs)) return false;
+    if (!read_side(side == "lhs" ? &result->lhs : &result->rhs)) return false;
   }
   Next();
   return true;
+}
+
+// sparsity-config: `{lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}`.
+bool Parser::ParseSparsityConfig(const SparsityConfig** config) {
+  return ReadSides(config, [&](SparsitySide* side) { return ParseSparsitySide(side); });
 }
 
 // sparsity-side: `{sparsity=2x4 dimension=1 stride=1 idx=2}`.
@@ -522,17 +511,7 @@ bool Parser::ParseSparsitySide(SparsitySide* side) {
 
 // block-scaling-config: `{lhs={scale_idx=2} rhs={scale_idx=3}}`.
 bool Parser::ParseBlockScalingConfig(const BlockScalingConfig** config) {
-  if (!Expect(Tok::kLBrace, "'{' and lhs= or rhs=")) return false;
-  auto* result = arena().New<BlockScalingConfig>();
-  *config = result;
-  while (!At(Tok::kRBrace)) {
-    const std::string_view side = At(Tok::kAttr) ? lex_.Word(token()) : std::string_view();
-    if (side != "lhs" && side != "rhs") return Unexpected("lhs=, rhs= or '}'");
-    Next();
-    if (!ParseBlockScalingSide(side == "lhs" ? &result->lhs : &result->rhs)) return false;
-  }
-  Next();
-  return true;
+  return ReadSides(config, [&](BlockScalingSide* side) { return ParseBlockScalingSide(side); });
 }
 
 // block-scaling-side: `{scale_idx=2}`.

@@ -253,6 +253,8 @@ class Parser {
   bool ParseMetadataField(Metadata& metadata, uint32_t* seen);
   bool ParseResultAccuracy(const ResultAccuracy** accuracy);
   bool ParseTolerance(ResultAccuracy* accuracy);
+  template <class Config, class Side>
+  bool ReadSides(const Config** config, Side&& read_side);
   bool ParseSparsityConfig(const SparsityConfig** config);
   bool ParseSparsitySide(SparsitySide* side);
   bool ParseBlockScalingConfig(const BlockScalingConfig** config);
@@ -336,6 +338,35 @@ class Parser {
       return true;
     }
     return Unexpected(what);
+  }
+  // Parses elements that commas separate, and the token that ends the list. `element` returns false on
+  // failure.
+  template <class Element>
+  bool ReadList(Tok end, std::string_view expected, Element&& element) {
+    if (Accept(end)) return true;
+    do {
+      if (!element()) return false;
+    } while (Accept(Tok::kComma));
+    return Expect(end, expected);
+  }
+  // The same up to '}', where a comma may also follow the last element.
+  template <class Element>
+  bool ReadTerminatedList(std::string_view expected, Element&& element) {
+    while (!Accept(Tok::kRBrace)) {
+      if (!element()) return false;
+      if (!At(Tok::kRBrace) && !Expect(Tok::kComma, expected)) return false;
+    }
+    return true;
+  }
+  // Parses a list in braces into the arena.
+  template <class T, class Element>
+  bool ReadBracedList(absl::Span<const T>* list, std::string_view opening, std::string_view expected,
+                      Element&& element) {
+    if (!Expect(Tok::kLBrace, opening)) return false;
+    std::vector<T> all;
+    if (!ReadList(Tok::kRBrace, expected, [&] { return element(&all.emplace_back()); })) return false;
+    *list = Keep(all);
+    return true;
   }
   // Returns the range from `begin` to the end of the last token.
   SourceRange From(uint32_t begin) const { return {begin, lex_.last_end()}; }
