@@ -395,8 +395,7 @@ void AddDiff(CLI::App& program, int& exit_status) {
   command->add_option("--top", flags->top, "With --structural, the number of listed changes of each kind")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--max-seconds", flags->diff.evaluate.max_seconds, "Time limit for a run, in seconds")
-      ->check(CLI::PositiveNumber);
+  AddMaxSecondsFlag(*command, flags->diff.evaluate.max_seconds);
   command->footer(
       "Instructions are aligned by name, by metadata, and by structure. The second file may be an archive "
       "of\n"

@@ -158,10 +158,7 @@ void AddExtract(CLI::App& program, int& exit_status) {
                                              "smaller");
   AddCommonFlags(*command, flags->common);
   AddPartFlags(*command, *flags);
-  AddInputFlags(*command, flags->inputs);
-  AddDevicesFlags(*command, flags->common, flags->devices);
-  AddForDeviceFlag(*command, flags->devices);
-  AddElidedFlag(*command, flags->common.elided);
+  AddWatchedRunFlags(*command, flags->common, flags->inputs, flags->devices);
   AddValueFlags(*command, *flags);
   command
       ->add_option(

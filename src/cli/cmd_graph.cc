@@ -151,10 +151,7 @@ void AddGraph(CLI::App& program, int& exit_status) {
   flags->output = "-";
   CLI::App* command = program.add_subcommand("graph", "Draw a module as an HTML page, DOT, or SVG");
   AddCommonFlags(*command, flags->common);
-  AddInputFlags(*command, flags->inputs);
-  AddDevicesFlags(*command, flags->common, flags->devices);
-  AddForDeviceFlag(*command, flags->devices);
-  AddElidedFlag(*command, flags->common.elided);
+  AddWatchedRunFlags(*command, flags->common, flags->inputs, flags->devices);
   command
       ->add_option("--against", flags->recorded,
                    "Values that another system recorded (.npz, .safetensors, .json), keyed by instruction "

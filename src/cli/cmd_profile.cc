@@ -305,11 +305,8 @@ void AddProfile(CLI::App& program, int& exit_status) {
   CLI::App* command =
       program.add_subcommand("profile", "Measure time, FLOPs and bytes of each opcode and instruction");
   AddCommonFlags(*command, options->common);
-  AddInputFlags(*command, options->inputs);
-  AddDevicesFlags(*command, options->common, options->devices);
+  AddWatchedRunFlags(*command, options->common, options->inputs, options->devices);
   AddMatchFlag(*command, options->devices);
-  AddForDeviceFlag(*command, options->devices);
-  AddElidedFlag(*command, options->common.elided);
   AddEngineFlags(*command, options->engine);
   command
       ->add_option("--repeat", options->repeat,

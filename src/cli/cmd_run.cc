@@ -370,8 +370,7 @@ void AddEvaluationFlags(CLI::App& command, const SharedOptions& options) {
       ->type_name("N");
   command.add_option("--max-steps", options->evaluate.max_steps, "Maximum number of executed instructions")
       ->check(CLI::PositiveNumber);
-  command.add_option("--max-seconds", options->evaluate.max_seconds, "Time limit for a run, in seconds")
-      ->check(CLI::PositiveNumber);
+  AddMaxSecondsFlag(command, options->evaluate.max_seconds);
   command.add_option("--max-call-depth", options->evaluate.max_call_depth, "Maximum depth of nested calls")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

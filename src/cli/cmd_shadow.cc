@@ -103,17 +103,13 @@ void AddShadow(CLI::App& program, int& exit_status) {
                                              "Measure the rounding errors of each instruction; tell whether "
                                              "they explain the result of another implementation");
   AddCommonFlags(*command, flags->common);
-  AddInputFlags(*command, flags->inputs);
-  AddDevicesFlags(*command, flags->common, flags->devices);
-  AddForDeviceFlag(*command, flags->devices);
-  AddElidedFlag(*command, flags->common.elided);
+  AddWatchedRunFlags(*command, flags->common, flags->inputs, flags->devices);
   command
       ->add_option("--against", flags->against,
                    "Classify this result of another implementation: explained by rounding, ill-conditioned, "
                    "or a bug (exit status 1)")
       ->type_name("FILE");
-  command->add_option("--max-seconds", flags->evaluate.max_seconds, "Time limit for a run, in seconds")
-      ->check(CLI::PositiveNumber);
+  AddMaxSecondsFlag(*command, flags->evaluate.max_seconds);
   command->footer(
       "Every value is computed in its declared type and in a wider one, with a bound of the error that a "
       "legal\n"

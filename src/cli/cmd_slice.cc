@@ -72,10 +72,7 @@ void AddSlice(CLI::App& program, int& exit_status) {
   CLI::App* command =
       program.add_subcommand("slice", "Write a golden case that computes one instruction from its operands");
   AddCommonFlags(*command, flags->common);
-  AddInputFlags(*command, flags->inputs);
-  AddDevicesFlags(*command, flags->common, flags->devices);
-  AddForDeviceFlag(*command, flags->devices);
-  AddElidedFlag(*command, flags->common.elided);
+  AddWatchedRunFlags(*command, flags->common, flags->inputs, flags->devices);
   command->add_option("--root", flags->root, "The instruction whose value the case computes")
       ->type_name("NAME")
       ->required();

@@ -195,14 +195,9 @@ void AddTrace(CLI::App& program, int& exit_status) {
   CLI::App* command = program.add_subcommand(
       "trace", "Print the values of instructions during a run; find the origin of NaNs and infinities");
   AddCommonFlags(*command, flags->common);
-  AddInputFlags(*command, flags->inputs);
-  AddDevicesFlags(*command, flags->common, flags->devices);
-  AddForDeviceFlag(*command, flags->devices);
-  AddElidedFlag(*command, flags->common.elided);
+  AddWatchedRunFlags(*command, flags->common, flags->inputs, flags->devices);
   AddCustomCallFlags(*command, flags->custom_calls);
-  command->add_option("--engine", flags->engine.engine, "The engine: reference or fast")
-      ->transform(OneOf<Engine>({{"reference", Engine::kReference}, {"fast", Engine::kFast}}))
-      ->default_str("fast");
+  AddEngineFlag(*command, flags->engine.engine);
   AddSelectionFlags(*command, flags->selection);
   command
       ->add_option("--iteration", flags->iteration,
@@ -230,8 +225,7 @@ void AddTrace(CLI::App& program, int& exit_status) {
       ->capture_default_str();
   command->add_flag("--range", flags->range,
                     "Print which values would overflow or underflow if they were stored as bf16, f16 or f8");
-  command->add_option("--max-seconds", flags->evaluate.max_seconds, "Time limit for a run, in seconds")
-      ->check(CLI::PositiveNumber);
+  AddMaxSecondsFlag(*command, flags->evaluate.max_seconds);
   command->footer(
       "An instruction is traced if it satisfies all criteria; without criteria, all instructions are "
       "traced.\n"

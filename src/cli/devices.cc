@@ -72,10 +72,13 @@ void AddShardFlags(CLI::App& app, CommonOptions& options, DevicesFlags& flags, c
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-void AddForDeviceFlag(CLI::App& app, DevicesFlags& flags) {
+void AddWatchedRunFlags(CLI::App& app, CommonOptions& options, InputOptions& inputs, DevicesFlags& flags) {
+  AddInputFlags(app, inputs);
+  AddDevicesFlags(app, options, flags);
   app.add_option("--for-device", flags.for_device,
                  "The device to show, by its number or as r1, p2 or r1p2; default: the first")
       ->type_name("DEVICE");
+  AddElidedFlag(app, options.elided);
 }
 
 DevicesOptions OptionsOf(const DevicesFlags& flags) {

@@ -32,8 +32,9 @@ void AddMatchFlag(CLI::App& app, DevicesFlags& flags);
 // Adds the flags of AddGridFlags, --collective-timeout and those of AddShardFlags.
 void AddDevicesFlags(CLI::App& app, CommonOptions& options, DevicesFlags& flags);
 
-// Adds --for-device, the device that an observer sees.
-void AddForDeviceFlag(CLI::App& app, DevicesFlags& flags);
+// Adds the flags of a run whose device --for-device an observer watches: those of AddInputFlags and
+// AddDevicesFlags, --for-device and --elided.
+void AddWatchedRunFlags(CLI::App& app, CommonOptions& options, InputOptions& inputs, DevicesFlags& flags);
 
 DevicesOptions OptionsOf(const DevicesFlags& flags);
 

@@ -206,6 +206,11 @@ void AddEngineFlag(CLI::App& app, Engine& engine) {
       ->default_str(engine == Engine::kFast ? "fast" : "reference");
 }
 
+void AddMaxSecondsFlag(CLI::App& app, double& max_seconds) {
+  app.add_option("--max-seconds", max_seconds, "Time limit for a run, in seconds")
+      ->check(CLI::PositiveNumber);
+}
+
 void AddEngineFlags(CLI::App& app, EngineOptions& options) {
   static const std::map<std::string, Device::Kind> kDevices = {
       {"cpu", Device::Kind::kCpu}, {"gpu", Device::Kind::kGpu}, {"emulated-gpu", Device::Kind::kEmulatedGpu}};

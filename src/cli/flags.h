@@ -47,6 +47,8 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options);
 void AddToleranceFlag(CLI::App& app, std::optional<CompareRule>& rule);
 // Adds --engine alone.
 void AddEngineFlag(CLI::App& app, Engine& engine);
+// Adds --max-seconds, the time limit of a run.
+void AddMaxSecondsFlag(CLI::App& app, double& max_seconds);
 // Adds --custom-call-library and --custom-call.
 void AddCustomCallFlags(CLI::App& app, CustomCallOptions& options);
 

@@ -12,6 +12,7 @@
 #include "hlo_run/run.h"
 #include "plan/make_plan.h"
 #include "plan/plan.h"
+#include "plan/visit.h"
 
 namespace hlo::conform {
 namespace {
@@ -161,13 +162,10 @@ bool HasNoSemantics(const absl::Status& status) {
 bool UsesReference(const std::vector<plan::Step>& steps, Opcode opcode) {
   return std::any_of(steps.begin(), steps.end(), [&](const plan::Step& step) {
     if (std::holds_alternative<plan::ReferenceStep>(step.what)) return step.instruction->opcode() == opcode;
-    if (const auto* loop = std::get_if<plan::LoopStep>(&step.what))
-      return UsesReference(loop->condition, opcode) || UsesReference(loop->body, opcode);
-    if (const auto* choice = std::get_if<plan::BranchStep>(&step.what)) {
-      return std::any_of(choice->branches.begin(), choice->branches.end(),
-                         [&](const auto& branch) { return UsesReference(branch.steps, opcode); });
-    }
-    return false;
+    bool found = false;
+    plan::VisitNestedSteps(
+        step, [&](const std::vector<plan::Step>& nested) { found = found || UsesReference(nested, opcode); });
+    return found;
   });
 }
 

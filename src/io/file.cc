@@ -37,7 +37,8 @@ absl::Status Failure(const std::string& path, const char* what, int error) {
 
 class FileStream final : public ByteStream {
  public:
-  explicit FileStream(const InputFile& file) : ByteStream(file.byte_count()), file_(file) {}
+  FileStream(const InputFile& file, int64_t begin, int64_t end)
+      : ByteStream(end - begin), file_(file), offset_(begin) {}
 
  private:
   absl::Status DoRead(void* to, int64_t count) override {
@@ -46,7 +47,7 @@ class FileStream final : public ByteStream {
     return absl::OkStatus();
   }
   const InputFile& file_;
-  int64_t offset_ = 0;
+  int64_t offset_;
 };
 
 }  // namespace
@@ -94,7 +95,10 @@ absl::Status ByteStream::Read(void* to, int64_t count) {
   return absl::OkStatus();
 }
 
-std::unique_ptr<ByteStream> StreamOf(const InputFile& file) { return std::make_unique<FileStream>(file); }
+std::unique_ptr<ByteStream> StreamOf(const InputFile& file) { return StreamOf(file, 0, file.byte_count()); }
+std::unique_ptr<ByteStream> StreamOf(const InputFile& file, int64_t begin, int64_t end) {
+  return std::make_unique<FileStream>(file, begin, end);
+}
 
 absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) {
   struct stat info;

@@ -48,7 +48,9 @@ class ByteStream {
  private:
   int64_t remaining_;
 };
+// Streams a file, or its bytes from `begin` to `end`.
 std::unique_ptr<ByteStream> StreamOf(const InputFile& file);
+std::unique_ptr<ByteStream> StreamOf(const InputFile& file, int64_t begin, int64_t end);
 
 // Returns the status for a failed write, from errno.
 absl::Status WriteError(const std::string& path, int error);

@@ -99,21 +99,6 @@ absl::StatusOr<Literal> PackedBytes(const Literal& value) {
   return packed;
 }
 
-class RangeStream final : public ByteStream {
- public:
-  RangeStream(const InputFile& file, int64_t begin, int64_t end)
-      : ByteStream(end - begin), file_(file), offset_(begin) {}
-
- private:
-  absl::Status DoRead(void* to, int64_t count) override {
-    HLO_RETURN_IF_ERROR(file_.ReadAt(offset_, to, count));
-    offset_ += count;
-    return absl::OkStatus();
-  }
-  const InputFile& file_;
-  int64_t offset_;
-};
-
 struct Entry {
   StoredArray array;
   int64_t begin = 0, end = 0;  // Offsets in the file.
@@ -164,10 +149,10 @@ class SafetensorsArchive final : public Archive {
       return absl::NotFoundError(fmt::format("{}: has no tensor '{}'", file_->path(), key));
     }
     const Entry& entry = found->second;
-    RangeStream stream(*file_, entry.begin, entry.end);
+    const std::unique_ptr<ByteStream> stream = StreamOf(*file_, entry.begin, entry.end);
     absl::StatusOr<Literal> value = IsPacked(entry.array.type)
-                                        ? ReadPacked(entry.array, expected, stream, options)
-                                        : ReadElements(entry.array, expected, stream, options);
+                                        ? ReadPacked(entry.array, expected, *stream, options)
+                                        : ReadElements(entry.array, expected, *stream, options);
     if (!value.ok()) {
       return absl::Status(value.status().code(),
                           fmt::format("{}: tensor '{}': {}", file_->path(), key, Message(value.status())));

@@ -76,18 +76,24 @@ void VisitAllSlots(const std::vector<Step>& steps, Visit&& visit) {
   }
 }
 
+// Calls visit(steps) for the condition and the body of a loop, or for each branch of a conditional. The step
+// may be const.
+template <class AnyStep, class Visit>
+void VisitNestedSteps(AnyStep& step, Visit&& visit) {
+  if (auto* loop = std::get_if<LoopStep>(&step.what)) {
+    visit(loop->condition);
+    visit(loop->body);
+  } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
+    for (auto& each : branch->branches) visit(each.steps);
+  }
+}
+
 // Calls visit(steps) for every list of steps, from the outside inwards.
 template <class Visit>
 void VisitStepLists(const std::vector<Step>& steps, Visit&& visit) {
   visit(steps);
-  for (const Step& step : steps) {
-    if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
-      VisitStepLists(loop->condition, visit);
-      VisitStepLists(loop->body, visit);
-    } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (const BranchStep::Branch& each : branch->branches) VisitStepLists(each.steps, visit);
-    }
-  }
+  for (const Step& step : steps)
+    VisitNestedSteps(step, [&](const std::vector<Step>& nested) { VisitStepLists(nested, visit); });
 }
 
 // Calls visit(moves) for every list of moves of control flow, nested steps included.

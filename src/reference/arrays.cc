@@ -73,6 +73,16 @@ absl::StatusOr<Literal> Widened(const Literal& array, ElementType wide_type) {
   return result;
 }
 
+absl::StatusOr<Literal> WithZeroedRest(const Shape& shape, Literal first) {
+  if (!shape.IsTuple()) return first;
+  std::vector<Literal> results = {std::move(first)};
+  for (const Shape& element : shape.elements().subspan(1)) {
+    HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(element));
+    results.push_back(std::move(zeros));
+  }
+  return Literal::Tuple(std::move(results));
+}
+
 absl::StatusOr<Literal> Rounded(const Literal& wide, const Shape& shape) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(shape));
   DispatchWide(wide.type(), [&]<class From>() {

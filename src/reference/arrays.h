@@ -35,6 +35,10 @@ void LoadWide(const Literal& array, int64_t first, int64_t count, W* out);
 // Rounds an array of a wide type of any class to an array of this shape.
 absl::StatusOr<Literal> Rounded(const Literal& wide, const Shape& shape);
 
+// Returns the result of a call that computes only its first element, such as one with a workspace: the others
+// are zeros. Returns `first` if the shape is an array.
+absl::StatusOr<Literal> WithZeroedRest(const Shape& shape, Literal first);
+
 // Returns the array if it has this type, otherwise its converted elements.
 absl::StatusOr<Literal> WithType(const Literal& array, ElementType type);
 

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/element_type.h"
+#include "reference/text_scanner.h"
 #include "types/wide.h"
 
 namespace hlo::reference {
@@ -45,14 +46,14 @@ struct FfiAttributes::Storage {
   std::list<ffi::Array> arrays;
 };
 
-class FfiAttributeReader {
+class FfiAttributeReader : private TextScanner {
  public:
   using Storage = FfiAttributes::Storage;
-  FfiAttributeReader(std::string_view text, Storage& storage) : text_(text), storage_(storage) {}
+  FfiAttributeReader(std::string_view text, Storage& storage) : TextScanner(text), storage_(storage) {}
 
   absl::StatusOr<const ffi::Attributes*> ReadAll() {
     Storage::Dictionary& dictionary = storage_.dictionaries.emplace_back();
-    if (!SkipTo('{')) return Unexpected("a dictionary in braces");
+    if (!Consume('{')) return Unexpected("a dictionary in braces");
     HLO_RETURN_IF_ERROR(ReadEntries(dictionary, 0));
     SkipSpace();
     if (at_ != text_.size()) return Unexpected("the end");
@@ -62,27 +63,11 @@ class FfiAttributeReader {
  private:
   using Attribute = std::pair<int32_t, void*>;
   static constexpr int kDeepest = 32;
+  static constexpr std::string_view kWordCharacters = "_.+-$";
 
   absl::Status Unexpected(std::string_view expected) const {
     return absl::InvalidArgumentError(fmt::format("at byte {} of its backend_config: expected {}, found '{}'",
                                                   at_, expected, text_.substr(at_, 20)));
-  }
-  void SkipSpace() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
-  }
-  bool SkipTo(char c) {
-    SkipSpace();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  std::string Word() {
-    SkipSpace();
-    const size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
-                                  std::string_view("_.+-$").find(text_[at_]) != std::string_view::npos))
-      ++at_;
-    return std::string(text_.substr(begin, at_ - begin));
   }
 
   // Parses the rest of a string after the opening quote. \\HH is a byte.
@@ -103,25 +88,25 @@ class FfiAttributeReader {
       }
       result += c;
     }
-    if (!SkipTo('"')) return Unexpected("a closing quote");
+    if (!Consume('"')) return Unexpected("a closing quote");
     return result;
   }
 
   absl::Status ReadEntries(Storage::Dictionary& dictionary, int depth) {
     if (depth > kDeepest) return Unexpected("fewer levels of dictionaries");
-    while (!SkipTo('}')) {
+    while (!Consume('}')) {
       std::string name;
-      if (SkipTo('"')) {
+      if (Consume('"')) {
         HLO_ASSIGN_OR_RETURN(name, Quoted());
       } else {
-        name = Word();
+        name = Word(kWordCharacters);
       }
       if (name.empty()) return Unexpected("the name of an attribute");
-      if (!SkipTo('=')) return Unexpected(fmt::format("= behind the attribute '{}'", name));
+      if (!Consume('=')) return Unexpected(fmt::format("= behind the attribute '{}'", name));
       HLO_ASSIGN_OR_RETURN(const Attribute value, ReadValue(depth));
       if (!dictionary.entries.emplace(name, value).second) return Unexpected(fmt::format("'{}' once", name));
       SkipSpace();
-      if (!SkipTo(',') && (at_ >= text_.size() || text_[at_] != '}')) return Unexpected(", or }");
+      if (!Consume(',') && (at_ >= text_.size() || text_[at_] != '}')) return Unexpected(", or }");
     }
     Finish(dictionary);
     return absl::OkStatus();
@@ -143,29 +128,29 @@ class FfiAttributeReader {
   }
 
   absl::StatusOr<Attribute> ReadValue(int depth) {
-    if (SkipTo('{')) {
+    if (Consume('{')) {
       Storage::Dictionary& dictionary = storage_.dictionaries.emplace_back();
       HLO_RETURN_IF_ERROR(ReadEntries(dictionary, depth + 1));
       return Attribute{ffi::kDictionary, &dictionary.view};
     }
-    if (SkipTo('"')) {
+    if (Consume('"')) {
       HLO_ASSIGN_OR_RETURN(std::string text, Quoted());
       const std::string& kept = storage_.strings.emplace_back(std::move(text));
       return Attribute{ffi::kString, &storage_.texts.emplace_back(ffi::Text{kept.data(), kept.size()})};
     }
-    const std::string word = Word();
-    if (word == "array" && SkipTo('<')) return ReadArray();
+    const std::string word = Word(kWordCharacters);
+    if (word == "array" && Consume('<')) return ReadArray();
     if (word == "true" || word == "false") return MakeScalar(word, ElementType::kPred);
     const bool is_real = word.find_first_of(".einE") != std::string::npos && word.substr(0, 2) != "0x";
     ElementType type = is_real ? ElementType::kF64 : ElementType::kS64;
-    if (SkipTo(':')) {
+    if (Consume(':')) {
       HLO_ASSIGN_OR_RETURN(type, ReadType());
     }
     return MakeScalar(word, type);
   }
 
   absl::StatusOr<ElementType> ReadType() {
-    const std::string name = Word();
+    const std::string name = Word(kWordCharacters);
     const std::optional<ElementType> type = name.empty() ? std::nullopt : TypeOf(name);
     if (!type) return Unexpected("an element type such as i32 or f32");
     return *type;
@@ -176,13 +161,13 @@ class FfiAttributeReader {
     HLO_ASSIGN_OR_RETURN(const ElementType type, ReadType());
     std::vector<std::byte> bytes;
     size_t count = 0;
-    if (SkipTo(':')) {
+    if (Consume(':')) {
       do {
-        HLO_RETURN_IF_ERROR(AppendNumber(Word(), type, &bytes));
+        HLO_RETURN_IF_ERROR(AppendNumber(Word(kWordCharacters), type, &bytes));
         ++count;
-      } while (SkipTo(','));
+      } while (Consume(','));
     }
-    if (!SkipTo('>')) return Unexpected(", or >");
+    if (!Consume('>')) return Unexpected(", or >");
     std::vector<std::byte>& kept = storage_.bytes.emplace_back(std::move(bytes));
     return Attribute{ffi::kArray,
                      &storage_.arrays.emplace_back(ffi::Array{Info(type).proto_number, count, kept.data()})};
@@ -221,9 +206,7 @@ class FfiAttributeReader {
     return Unexpected(fmt::format("a {}, but there is '{}' before it", Name(type), word));
   }
 
-  std::string_view text_;
   Storage& storage_;
-  size_t at_ = 0;
 };
 
 absl::StatusOr<FfiAttributes> FfiAttributes::Parse(std::string_view text) {

@@ -119,18 +119,22 @@ std::vector<AlignedPair> DiffRun::ResultPairs() const {
   return pairs;
 }
 
-absl::Status DiffRun::CompareChunk(absl::Span<const AlignedPair> pairs) {
+absl::StatusOr<DiffRun::PairValues> DiffRun::ComputePairs(absl::Span<const AlignedPair> pairs) const {
   std::vector<const Instruction*> a, b;
   for (const AlignedPair& pair : pairs) {
     a.push_back(pair.a);
     b.push_back(pair.b);
   }
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_a,
-                       ComputeValues(flat_a_, a, arguments_a_, options_));
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_b,
-                       ComputeValues(flat_b_, b, arguments_b_, options_));
+  PairValues values;
+  HLO_ASSIGN_OR_RETURN(values.a, ComputeValues(flat_a_, a, arguments_a_, options_));
+  HLO_ASSIGN_OR_RETURN(values.b, ComputeValues(flat_b_, b, arguments_b_, options_));
+  return values;
+}
+
+absl::Status DiffRun::CompareChunk(absl::Span<const AlignedPair> pairs) {
+  HLO_ASSIGN_OR_RETURN(const PairValues values, ComputePairs(pairs));
   for (size_t i = 0; i < pairs.size(); ++i) {
-    if (CompareValues(values_a[i], values_b[i], options_)) differing_.insert(pairs[i].a);
+    if (CompareValues(values.a[i], values.b[i], options_)) differing_.insert(pairs[i].a);
   }
   return absl::OkStatus();
 }

@@ -48,7 +48,12 @@ class DiffRun {
     bool is_comparable = true;  // False if both sides are computed from different values.
   };
 
+  struct PairValues {
+    std::vector<Literal> a, b;
+  };
+
   absl::Status CheckInterfaces() const;
+  absl::StatusOr<PairValues> ComputePairs(absl::Span<const AlignedPair> pairs) const;
   std::vector<AlignedPair> ResultPairs() const;
   absl::Status CompareAll(DiffResult& result);
   absl::Status CompareChunk(absl::Span<const AlignedPair> pairs);

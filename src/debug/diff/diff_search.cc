@@ -142,22 +142,16 @@ absl::Status DiffRun::Descend(const AlignedPair& pair, const NodeValues& known_a
 }
 
 absl::StatusOr<Divergence> DiffRun::Report(const AlignedPair& pair, const Cut& cut) {
-  std::vector<const Instruction*> a = {pair.a}, b = {pair.b};
-  for (const AlignedPair& edge : cut.edges) {
-    a.push_back(edge.a);
-    b.push_back(edge.b);
-  }
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_a,
-                       ComputeValues(flat_a_, a, arguments_a_, options_));
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_b,
-                       ComputeValues(flat_b_, b, arguments_b_, options_));
+  std::vector<AlignedPair> pairs = {pair};
+  pairs.insert(pairs.end(), cut.edges.begin(), cut.edges.end());
+  HLO_ASSIGN_OR_RETURN(const PairValues values, ComputePairs(pairs));
   Divergence divergence;
-  divergence.value = Describe(flat_a_, flat_b_, pair, values_a[0], values_b[0], options_);
+  divergence.value = Describe(flat_a_, flat_b_, pair, values.a[0], values.b[0], options_);
   NodeValues known_a = arguments_a_;
   for (size_t i = 0; i < cut.edges.size(); ++i) {
     divergence.operands.push_back(
-        Describe(flat_a_, flat_b_, cut.edges[i], values_a[i + 1], values_b[i + 1], options_));
-    known_a[cut.edges[i].a] = values_a[i + 1];
+        Describe(flat_a_, flat_b_, cut.edges[i], values.a[i + 1], values.b[i + 1], options_));
+    known_a[cut.edges[i].a] = values.a[i + 1];
   }
   divergence.confirmed = local_.contains(pair.a);
   if (divergence.confirmed) HLO_RETURN_IF_ERROR(Descend(pair, known_a, divergence));

@@ -10,6 +10,7 @@
 #include "hlo_run/print.h"
 #include "plan/make_plan.h"
 #include "plan/step_cost.h"
+#include "plan/visit.h"
 
 namespace hlo::debug {
 namespace {
@@ -99,14 +100,9 @@ const plan::Step* FindStep(const std::vector<plan::Step>& steps, const Instructi
         std::find(step.fused.begin(), step.fused.end(), &instruction) != step.fused.end())
       return &step;
     const plan::Step* inner = nullptr;
-    if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) {
-      inner = FindStep(loop->condition, instruction);
-      if (inner == nullptr) inner = FindStep(loop->body, instruction);
-    } else if (const auto* branches = std::get_if<plan::BranchStep>(&step.what)) {
-      for (const plan::BranchStep::Branch& branch : branches->branches) {
-        if (inner == nullptr) inner = FindStep(branch.steps, instruction);
-      }
-    }
+    plan::VisitNestedSteps(step, [&](const std::vector<plan::Step>& nested) {
+      if (inner == nullptr) inner = FindStep(nested, instruction);
+    });
     if (inner != nullptr) return inner;
   }
   return nullptr;

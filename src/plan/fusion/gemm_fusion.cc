@@ -213,13 +213,8 @@ class GemmFuser {
 void FuseInSteps(Plan& plan, const std::vector<int64_t>& read_count, int64_t min_bytes,
                  ChangeCounter& changes, std::vector<Step>& steps) {
   for (Step& step : steps) {
-    if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-      FuseInSteps(plan, read_count, min_bytes, changes, loop->condition);
-      FuseInSteps(plan, read_count, min_bytes, changes, loop->body);
-    } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (BranchStep::Branch& each : branch->branches)
-        FuseInSteps(plan, read_count, min_bytes, changes, each.steps);
-    }
+    VisitNestedSteps(
+        step, [&](std::vector<Step>& nested) { FuseInSteps(plan, read_count, min_bytes, changes, nested); });
   }
   GemmFuser(plan, read_count, min_bytes, changes, steps).Run();
 }

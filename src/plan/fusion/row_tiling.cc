@@ -98,14 +98,7 @@ class RowTiler {
       : plan_(plan), cse_(cse), changes_(changes), read_count_(CountReads(plan)) {}
 
   void Run(std::vector<Step>& steps) {
-    for (Step& step : steps) {
-      if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-        Run(loop->condition);
-        Run(loop->body);
-      } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-        for (BranchStep::Branch& each : branch->branches) Run(each.steps);
-      }
-    }
+    for (Step& step : steps) VisitNestedSteps(step, [&](std::vector<Step>& nested) { Run(nested); });
     std::vector<Step> joined;
     for (size_t i = 0; i < steps.size();) {
       const Group group = FindGroup(steps, i);

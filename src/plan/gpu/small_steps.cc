@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "kernels/cuda/steps/steps_builder.h"
 #include "plan/analysis/window_update.h"
+#include "plan/visit.h"
 
 namespace hlo::plan {
 namespace {
@@ -48,7 +49,7 @@ class SmallSteps {
   void Run(const std::vector<Step>& steps) {
     for (size_t first = 0; first < steps.size();) {
       const size_t end = FuseFrom(steps, first);
-      if (end == first) RunWithin(steps[first]);
+      if (end == first) VisitNestedSteps(steps[first], [&](const std::vector<Step>& nested) { Run(nested); });
       first = std::max(end, first + 1);
     }
   }
@@ -70,15 +71,6 @@ class SmallSteps {
         std::make_shared<const FusedSteps>(FusedSteps{std::move(builder).Finish(), &steps[first]});
     for (size_t i = first; i < end; ++i) gpu_->steps.at(&steps[i]).together = together;
     return end;
-  }
-
-  void RunWithin(const Step& step) {
-    if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
-      Run(loop->condition);
-      Run(loop->body);
-    } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (const BranchStep::Branch& each : branch->branches) Run(each.steps);
-    }
   }
 
   static bool IsControlFlow(const Step& step) {

@@ -208,13 +208,9 @@ std::vector<Step> MakeSteps(Graph& graph, const LoopFusion& fusion, const Siblin
 
 void EliminateDeadKernelResults(const LoopFusion& fusion, std::vector<Step>& steps, ChangeCounter& changes) {
   for (Step& step : steps) {
-    if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-      EliminateDeadKernelResults(fusion, loop->condition, changes);
-      EliminateDeadKernelResults(fusion, loop->body, changes);
-    } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (BranchStep::Branch& each : branch->branches)
-        EliminateDeadKernelResults(fusion, each.steps, changes);
-    } else if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
+    VisitNestedSteps(step,
+                     [&](std::vector<Step>& nested) { EliminateDeadKernelResults(fusion, nested, changes); });
+    if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
       const auto is_unused = [&](Slot result) {
         return kernel->kernel.skips_unused && result != kNoValue && !fusion.IsLive(result);
       };

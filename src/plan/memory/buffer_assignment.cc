@@ -56,12 +56,8 @@ class BufferAssigner {
   // Operands and results of reference functions are separate allocations.
   void AssignReferenceValues(std::vector<Step>& steps) {
     for (Step& step : steps) {
-      if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-        AssignReferenceValues(loop->condition);
-        AssignReferenceValues(loop->body);
-      } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-        for (BranchStep::Branch& each : branch->branches) AssignReferenceValues(each.steps);
-      } else if (std::holds_alternative<ReferenceStep>(step.what)) {
+      VisitNestedSteps(step, [&](std::vector<Step>& nested) { AssignReferenceValues(nested); });
+      if (std::holds_alternative<ReferenceStep>(step.what)) {
         VisitSlots(step, [&](int32_t& v, bool) {
           const int32_t storage = StorageOf(v);
           if (storages_[storage].is_arena && storages_[storage].slot < 0)

@@ -9,6 +9,7 @@
 #include "kernels/cpu/memory/line_chunks.h"
 #include "plan/select/library_kernels.h"
 #include "plan/select/sort_keys.h"
+#include "plan/visit.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -189,12 +190,9 @@ int64_t KernelMemory(const std::vector<Step>& steps) {
       if (step.instruction->opcode() == Opcode::kConvolution)
         bytes =
             ConvolutionBytes(*step.instruction, product->in_place || !product->loops[ProductStep::kProduct]);
-    } else if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
-      bytes = std::max(KernelMemory(loop->condition), KernelMemory(loop->body));
-    } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (const BranchStep::Branch& each : branch->branches)
-        bytes = std::max(bytes, KernelMemory(each.steps));
     }
+    VisitNestedSteps(step,
+                     [&](const std::vector<Step>& nested) { bytes = std::max(bytes, KernelMemory(nested)); });
     if (bytes > static_cast<int64_t>(cpu::kMaxCachedBytes)) most = std::max(most, bytes);
   }
   return most;

@@ -133,13 +133,7 @@ absl::StatusOr<Literal> Convolved(OpContext& context, Part result) {
 // Returns (result, workspace), or the result alone.
 absl::StatusOr<Literal> FinishedConvolution(const OpContext& context, const Literal& sum) {
   HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(sum, Result(context.instruction)));
-  if (!context.shape().IsTuple()) return rounded;
-  std::vector<Literal> results = {std::move(rounded)};
-  for (const Shape& shape : context.shape().elements().subspan(1)) {
-    HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(shape));
-    results.push_back(std::move(zeros));
-  }
-  return Literal::Tuple(std::move(results));
+  return WithZeroedRest(context.shape(), std::move(rounded));
 }
 
 absl::StatusOr<Literal> ConvolutionOf(OpContext& context, Part result) {

@@ -120,15 +120,8 @@ absl::StatusOr<Literal> OnednnMatmul(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal b, WithType(context.operands[1], ElementType::kF64));
   HLO_ASSIGN_OR_RETURN(Literal sum, DotSum(a, form.l, b, form.r, ElementType::kF64));
   HLO_RETURN_IF_ERROR(ApplyFused(context, MatmulOptions(context.instruction), sum.rank() - 1, sum));
-  const absl::Span<const Shape> shapes = ResultShapes(context.instruction);
-  HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(sum, shapes[0]));
-  if (!context.shape().IsTuple()) return rounded;
-  std::vector<Literal> results = {std::move(rounded)};
-  for (const Shape& shape : shapes.subspan(1)) {
-    HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(shape));
-    results.push_back(std::move(zeros));
-  }
-  return Literal::Tuple(std::move(results));
+  HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(sum, ResultShapes(context.instruction)[0]));
+  return WithZeroedRest(context.shape(), std::move(rounded));
 }
 
 }  // namespace hlo::reference::custom

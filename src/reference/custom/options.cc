@@ -1,12 +1,12 @@
 #include "reference/custom/options.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "fmt/format.h"
+#include "reference/text_scanner.h"
 
 namespace hlo::reference::custom {
 namespace {
@@ -14,9 +14,9 @@ namespace {
 using Json = nlohmann::json;
 
 // Parses a dictionary of attributes: name = value, where numbers may have a type after a colon.
-class DictionaryReader {
+class DictionaryReader : private TextScanner {
  public:
-  explicit DictionaryReader(std::string_view text) : text_(text) {}
+  using TextScanner::TextScanner;
 
   Json Read() {
     Json value = Value(0);
@@ -25,28 +25,11 @@ class DictionaryReader {
 
  private:
   static constexpr int kDeepest = 32;
+  static constexpr std::string_view kWordCharacters = "_.+-#@";
 
-  void SkipSpace() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
-  }
-  bool Consume(char c) {
-    SkipSpace();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
   bool Fail() {
     failed_ = true;
     return false;
-  }
-
-  std::string Word() {
-    SkipSpace();
-    const size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
-                                  std::string_view("_.+-#@").find(text_[at_]) != std::string_view::npos))
-      ++at_;
-    return std::string(text_.substr(begin, at_ - begin));
   }
 
   std::string Quoted() {
@@ -63,7 +46,7 @@ class DictionaryReader {
     Json result = Json::object();
     while (!failed_ && !Consume('}')) {
       SkipSpace();
-      const std::string name = Consume('"') ? Quoted() : Word();
+      const std::string name = Consume('"') ? Quoted() : Word(kWordCharacters);
       if (name.empty()) Fail();
       if (failed_) break;
       result[name] = Consume('=') ? Value(depth + 1) : Json(true);  // A name without a value is a flag.
@@ -84,10 +67,10 @@ class DictionaryReader {
   // Parses `array<i64: 1, 2>` as a list.
   Json TypedArray() {
     Json result = Json::array();
-    Word();
+    Word(kWordCharacters);
     Consume(':');
     while (!failed_ && !Consume('>')) {
-      result.push_back(Plain(Word()));
+      result.push_back(Plain(Word(kWordCharacters)));
       Consume(',');
     }
     return result;
@@ -109,15 +92,13 @@ class DictionaryReader {
     if (Consume('{')) return Dictionary(depth);
     if (Consume('[')) return Array(depth);
     if (Consume('"')) return Quoted();
-    const std::string word = Word();
+    const std::string word = Word(kWordCharacters);
     if (word == "array" && Consume('<')) return TypedArray();
     Json value = Plain(word);
-    if (Consume(':')) Word();
+    if (Consume(':')) Word(kWordCharacters);
     return value;
   }
 
-  std::string_view text_;
-  size_t at_ = 0;
   bool failed_ = false;
 };
 

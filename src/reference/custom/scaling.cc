@@ -125,16 +125,9 @@ absl::StatusOr<Literal> BlockScaledDot(OpContext& context) {
     operands.push_back(std::move(none));
   }
   const ProductForm form = ProductFormOf(context.instruction);
-  const absl::Span<const Shape> shapes = ResultShapes(context.instruction);
-  HLO_ASSIGN_OR_RETURN(Literal product,
-                       RunForm(context, ScaledDotForm(form, shapes[0]), std::move(operands)));
-  if (!context.shape().IsTuple()) return product;
-  std::vector<Literal> results = {std::move(product)};
-  for (const Shape& shape : shapes.subspan(1)) {
-    HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(shape));
-    results.push_back(std::move(zeros));
-  }
-  return Literal::Tuple(std::move(results));
+  const Shape& shape = ResultShapes(context.instruction)[0];
+  HLO_ASSIGN_OR_RETURN(Literal product, RunForm(context, ScaledDotForm(form, shape), std::move(operands)));
+  return WithZeroedRest(context.shape(), std::move(product));
 }
 
 }  // namespace hlo::reference::custom

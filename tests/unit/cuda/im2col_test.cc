@@ -22,6 +22,16 @@ std::string Convolve(const std::string& type, const std::string& result, const s
   return ExpectIm2col({type + result, "convolution", {type + input, type + filter}, attributes}, schedules);
 }
 
+// Runs convolutions and expects a kernel whose name contains `kernel`.
+struct ConvolveBy {
+  std::string type, kernel;
+  void operator()(const std::string& result, const std::string& input, const std::string& filter,
+                  const std::string& attributes) const {
+    const std::string name = Convolve(type, result, input, filter, attributes);
+    EXPECT_NE(name.find(kernel), std::string::npos) << name;
+  }
+};
+
 TEST(Im2col, FiltersInBothOrders) {
   const std::string window = "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_";
   for (const std::string type : {"bf16", "f16"}) {
@@ -156,11 +166,7 @@ TEST(Im2col, F32FilterGradients) {
 // First layers: the columns of a row of the window are packed as channels.
 TEST(Im2col, RowWindows) {
   for (const std::string type : {"bf16", "f16", "f32"}) {
-    const auto convolve = [&](const std::string& result, const std::string& input, const std::string& filter,
-                              const std::string& attributes) {
-      const std::string name = Convolve(type, result, input, filter, attributes);
-      EXPECT_NE(name.find("rows of the window"), std::string::npos) << name;
-    };
+    const ConvolveBy convolve{type, "rows of the window"};
     convolve("[2,8,9,40]", "[2,16,17,3]", "[40,7,7,3]",
              "window={size=7x7 stride=2x2 pad=3_2x3_3}, dim_labels=b01f_o01i->b01f");
     convolve("[2,8,9,40]", "[2,16,17,3]", "[7,7,3,40]",
@@ -188,11 +194,7 @@ TEST(Im2col, EmptyConvolutions) {
 
 TEST(Im2col, RowWindowGradients) {
   for (const std::string type : {"bf16", "f16"}) {
-    const auto convolve = [&](const std::string& result, const std::string& input,
-                              const std::string& gradient, const std::string& attributes) {
-      const std::string name = Convolve(type, result, input, gradient, attributes);
-      EXPECT_NE(name.find("rows of the window"), std::string::npos) << name;
-    };
+    const ConvolveBy convolve{type, "rows of the window"};
     convolve("[7,7,3,40]", "[2,16,17,3]", "[2,8,9,40]",
              "window={size=8x9 pad=3_2x3_3 rhs_dilate=2x2}, dim_labels=f01b_i01o->01bf");
     convolve("[40,7,7,3]", "[20,16,17,3]", "[20,8,9,40]",
@@ -206,11 +208,7 @@ TEST(Im2col, RowWindowGradients) {
 // Input gradients of first layers: the classes of positions are columns of one product.
 TEST(Im2col, PhaseColumns) {
   for (const std::string type : {"bf16", "f16", "f32"}) {
-    const auto convolve = [&](const std::string& result, const std::string& input, const std::string& filter,
-                              const std::string& attributes) {
-      const std::string name = Convolve(type, result, input, filter, attributes);
-      EXPECT_NE(name.find("phases as columns"), std::string::npos) << name;
-    };
+    const ConvolveBy convolve{type, "phases as columns"};
     convolve("[2,14,12,3]", "[2,7,6,24]", "[24,7,7,3]",
              "window={size=7x7 pad=3_4x3_4 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_i01o->b01f");
     convolve("[2,14,12,3]", "[2,7,6,72]", "[7,7,3,72]",

@@ -5,14 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <list>
 
-#include "hlo_run/check.h"
 #include "hlo_run/custom_calls.h"
-#include "hlo_run/parse.h"
+#include "shadow_helpers.h"
 
 namespace hlo::debug::cross_check_test {
 namespace {
+
+using test::Checked;
 
 constexpr char kModule[] = R"(HloModule m
 ENTRY e {
@@ -23,21 +23,7 @@ ENTRY e {
 }
 )";
 
-// Reports refer to the instructions of the module, which is therefore kept.
-const CheckedModule& Checked(const std::string& text) {
-  const auto source = std::make_shared<const SourceText>("m.hlo", text);
-  Diagnostics diagnostics;
-  std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
-  EXPECT_NE(module, nullptr);
-  static std::list<CheckedModule> kept;
-  return kept.emplace_back(*Check(module, diagnostics));
-}
-
-Literal Argument() {
-  Literal literal = *Literal::Create(Shape::Array(ElementType::kF32, {3}));
-  std::copy_n(std::vector<float>{1, 2, 3}.begin(), 3, literal.mutable_span<float>().begin());
-  return literal;
-}
+Literal Argument() { return test::F32({1, 2, 3}); }
 
 TEST(CrossCheck, NamesTheFirstStepThatDiffers) {
   int calls = 0;

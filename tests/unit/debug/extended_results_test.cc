@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "debug/shadow/shadow.h"
-#include "hlo_run/check.h"
-#include "hlo_run/parse.h"
+#include "shadow_helpers.h"
 
 namespace hlo::debug::extended_results_test {
 namespace {
+
+using test::Checked;
 
 constexpr char kText[] = R"(HloModule m
 ENTRY e {
@@ -524,17 +524,9 @@ const std::vector<Expected> kComplexExpected = {
       {0x1.f2b14f1e61de0p-3, 0x1.14bcf85aac90bp-58}}},
 };
 
-CheckedModule Checked(const std::string& text) {
-  Diagnostics diagnostics;
-  std::shared_ptr<Module> module = Parse(std::make_shared<const SourceText>("m.hlo", text), diagnostics,
-                                         {.infer_shape = InferMissingShape});
-  EXPECT_NE(module, nullptr);
-  return *Check(std::move(module), diagnostics);
-}
-
 void ExpectValues(const std::string& text, const std::vector<std::vector<double>>& parameters,
                   const std::vector<Expected>& expected) {
-  const CheckedModule module = Checked(text);
+  const CheckedModule& module = Checked(text);
   std::vector<Literal> arguments;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Shape& shape = module.module().entry()->parameter(static_cast<int64_t>(i))->shape();
@@ -566,7 +558,7 @@ TEST(ExtendedResults, OfComplexNumbersAndTransforms) {
 
 // 1 + 2^-30 is halfway between two numbers of 29 mantissa bits; the low part of x, 2^-70, decides.
 TEST(ExtendedResults, TheLowPartDecidesTiesOfReducedPrecision) {
-  const CheckedModule module = Checked(R"(
+  const CheckedModule& module = Checked(R"(
 ENTRY e {
   a = f64[3] parameter(0)
   b = f64[3] parameter(1)

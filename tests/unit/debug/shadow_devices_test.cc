@@ -7,24 +7,13 @@
 #include "debug/shadow/shadow.h"
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
+#include "shadow_helpers.h"
 
 namespace hlo::debug::shadow_devices_test {
 namespace {
 
-Literal F32(const std::vector<float>& values) {
-  Literal literal = *Literal::Create(Shape::Array(ElementType::kF32, {static_cast<int64_t>(values.size())}));
-  std::copy(values.begin(), values.end(), literal.mutable_span<float>().begin());
-  return literal;
-}
-
-const InstructionError& ErrorOf(const ShadowReport& report, std::string_view name) {
-  for (const InstructionError& error : report.errors) {
-    if (error.instruction->name() == name) return error;
-  }
-  ADD_FAILURE() << "no error of " << name;
-  static const InstructionError none;
-  return none;
-}
+using test::ErrorOf;
+using test::F32;
 
 class ShadowOnDevices : public testing::Test {
  protected:

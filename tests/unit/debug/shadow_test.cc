@@ -6,43 +6,21 @@
 
 #include <cmath>
 #include <complex>
-#include <list>
 
 #include "debug/shadow/verdict.h"
-#include "hlo_run/check.h"
-#include "hlo_run/parse.h"
+#include "shadow_helpers.h"
 
 namespace hlo::debug::shadow_test {
 namespace {
 
-// Reports refer to the instructions of the module, which is therefore kept.
-const CheckedModule& Checked(const std::string& text) {
-  const auto source = std::make_shared<const SourceText>("m.hlo", text);
-  Diagnostics diagnostics;
-  std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
-  EXPECT_NE(module, nullptr);
-  static std::list<CheckedModule> kept;
-  return kept.emplace_back(*Check(module, diagnostics));
-}
-
-Literal F32(const std::vector<float>& values) {
-  Literal literal = *Literal::Create(Shape::Array(ElementType::kF32, {static_cast<int64_t>(values.size())}));
-  std::copy(values.begin(), values.end(), literal.mutable_span<float>().begin());
-  return literal;
-}
+using test::Checked;
+using test::ErrorOf;
+using test::F32;
 
 Literal C64(const std::vector<std::complex<float>>& values) {
   Literal literal = *Literal::Create(Shape::Array(ElementType::kC64, {static_cast<int64_t>(values.size())}));
   std::copy(values.begin(), values.end(), literal.mutable_span<std::complex<float>>().begin());
   return literal;
-}
-
-const InstructionError& ErrorOf(const ShadowReport& report, std::string_view name) {
-  for (const InstructionError& error : report.errors) {
-    if (error.instruction->name() == name) return error;
-  }
-  ADD_FAILURE() << "no error of " << name;
-  return report.errors.front();
 }
 
 constexpr char kCancel[] = R"(HloModule m

@@ -3,6 +3,7 @@
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/cpu/simd/widen.h"
 
 namespace hlo::cpu {
 namespace {
@@ -285,16 +286,8 @@ void DirectConvolution(const T* input, const T* kernel, const ConvolutionLayout&
 #define HLO_COMPUTE_TYPE(T)                                                                               \
   template void DirectConvolution<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, \
                                      void*);
-HLO_REAL_TYPE(float)
-HLO_REAL_TYPE(double)
-HLO_REAL_TYPE(uint32_t)
-HLO_REAL_TYPE(uint64_t)
-HLO_COMPUTE_TYPE(float)
-HLO_COMPUTE_TYPE(double)
-HLO_COMPUTE_TYPE(uint32_t)
-HLO_COMPUTE_TYPE(uint64_t)
-HLO_COMPUTE_TYPE(std::complex<float>)
-HLO_COMPUTE_TYPE(std::complex<double>)
+HLO_REAL_COMPUTE_TYPES(HLO_REAL_TYPE)
+HLO_COMPUTE_TYPES(HLO_COMPUTE_TYPE)
 #undef HLO_REAL_TYPE
 #undef HLO_COMPUTE_TYPE
 

@@ -219,12 +219,7 @@ void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanel
 #define HLO_COMPUTE_TYPE(T)                                                                        \
   template void MultiplyPanels<T>(int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&, \
                                   const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
-HLO_COMPUTE_TYPE(float)
-HLO_COMPUTE_TYPE(double)
-HLO_COMPUTE_TYPE(uint32_t)
-HLO_COMPUTE_TYPE(uint64_t)
-HLO_COMPUTE_TYPE(std::complex<float>)
-HLO_COMPUTE_TYPE(std::complex<double>)
+HLO_COMPUTE_TYPES(HLO_COMPUTE_TYPE)
 #undef HLO_COMPUTE_TYPE
 
 #define HLO_PAIRS(T)                                                   \

@@ -271,12 +271,7 @@ void PairSource<kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int
   template class ComputedSource<T, kPanelColumns<T>>;                              \
   template void PackRows<T, kPanelRows<T>>(const T* const*, int64_t, int64_t, T*); \
   template void PackRows<T, kPanelColumns<T>>(const T* const*, int64_t, int64_t, T*);
-HLO_COMPUTE_TYPE(float)
-HLO_COMPUTE_TYPE(double)
-HLO_COMPUTE_TYPE(uint32_t)
-HLO_COMPUTE_TYPE(uint64_t)
-HLO_COMPUTE_TYPE(std::complex<float>)
-HLO_COMPUTE_TYPE(std::complex<double>)
+HLO_COMPUTE_TYPES(HLO_COMPUTE_TYPE)
 #undef HLO_COMPUTE_TYPE
 template class PairSource<kPanelRows<uint32_t>>;
 template class PairSource<kPanelColumns<uint32_t>>;

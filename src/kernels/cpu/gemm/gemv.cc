@@ -259,10 +259,7 @@ void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, int64_t 
 
 #define HLO_COMPUTE_TYPE(T) \
   template void MultiplyRows<T>(int64_t, int64_t, int64_t, const T*, int64_t, const MatrixView&, T*, int64_t);
-HLO_COMPUTE_TYPE(float)
-HLO_COMPUTE_TYPE(double)
-HLO_COMPUTE_TYPE(uint32_t)
-HLO_COMPUTE_TYPE(uint64_t)
+HLO_REAL_COMPUTE_TYPES(HLO_COMPUTE_TYPE)
 #undef HLO_COMPUTE_TYPE
 
 }  // namespace hlo::cpu

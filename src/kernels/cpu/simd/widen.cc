@@ -174,12 +174,7 @@ NarrowRow<T> NarrowRowOf(ElementType type) {
 #define HLO_COMPUTE_TYPE(T)                            \
   template WidenBlock<T> WidenBlockOf<T>(ElementType); \
   template NarrowRow<T> NarrowRowOf<T>(ElementType);
-HLO_COMPUTE_TYPE(float)
-HLO_COMPUTE_TYPE(double)
-HLO_COMPUTE_TYPE(uint32_t)
-HLO_COMPUTE_TYPE(uint64_t)
-HLO_COMPUTE_TYPE(std::complex<float>)
-HLO_COMPUTE_TYPE(std::complex<double>)
+HLO_COMPUTE_TYPES(HLO_COMPUTE_TYPE)
 #undef HLO_COMPUTE_TYPE
 template WidenBlock<int16_t> WidenBlockOf<int16_t>(ElementType);
 

@@ -9,6 +9,10 @@
 
 namespace hlo::cpu {
 
+// Apply X to the compute types.
+#define HLO_REAL_COMPUTE_TYPES(X) X(float) X(double) X(uint32_t) X(uint64_t)
+#define HLO_COMPUTE_TYPES(X) HLO_REAL_COMPUTE_TYPES(X) X(std::complex<float>) X(std::complex<double>)
+
 // Sets to[r * ld + c] = from[r * row_stride + c * column_stride] for a block of elements; integers wrap.
 template <class T>
 using WidenBlock = void (*)(const void* from, int64_t row_stride, int64_t column_stride, int64_t rows,
