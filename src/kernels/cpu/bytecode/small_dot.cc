@@ -1,7 +1,11 @@
 #include "kernels/cpu/bytecode/small_dot.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/cpu/bytecode/micro_ops.h"
 #include "kernels/cpu/simd/simd.h"
@@ -9,7 +13,8 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kMaxTerms = 1024;  // Maximum products of two elements.
+// Maximum products of two elements, also for a matrix and a vector.
+constexpr int64_t kMaxTerms = 1024, kMaxTermsWithVector = 16 << 10;
 constexpr int64_t kMaxPositions = 4096;
 
 // Returns the offsets of `count` elements with one stride, or of all indices of several dimensions.
@@ -47,38 +52,130 @@ bool AreContiguous(const std::vector<int32_t>& places, int64_t per_matrix) {
 constexpr int64_t kMinVectorTerms = 12, kMinTermsOfLine = 33;
 static_assert(kMinVectorTerms > kMaxInlineTerms);
 
-// Adds the products of one vector of elements, of which the first n exist.
+// Widens elements at these offsets, so that loops need not.
 template <class T>
-[[gnu::always_inline]] inline void AddProducts(Vector<T> x, Vector<T> y, Vector<double>& even,
-                                               Vector<double>& odd) {
-  if constexpr (sizeof(T) == sizeof(double)) {
-    even += x * y;
-  } else {
-    const auto [x0, x1] = AsDoubles(x);
-    const auto [y0, y1] = AsDoubles(y);
-    even += x0 * y0;
-    odd += x1 * y1;
-  }
+void Widen(const T* x, const std::vector<int32_t>& places, double* to) {
+  for (const int32_t place : places) *to++ = static_cast<double>(x[place]);
 }
 
+// The elements of a vector as one or two vectors of doubles; those that do not exist are 0.
 template <class T>
-T VectorDot(const T* x, const T* y, int64_t terms) {
-  Vector<double> even = {}, odd = {};
+struct Doubles {
+  [[gnu::always_inline]] explicit Doubles(Vector<T> v) {
+    if constexpr (sizeof(T) == sizeof(double))
+      even = v;
+    else
+      std::tie(even, odd) = AsDoubles(v);
+  }
+  Vector<double> even, odd = {};
+};
+
+// Adds the products of elements of type T. Those of f32 are exact, so that fusing changes no bits.
+template <class T>
+[[gnu::always_inline]] inline void AddProducts(Vector<double> a, Vector<double> b, Vector<double>& sums) {
+#if defined(HLO_AVX512_VECTORS)
+  if constexpr (std::is_same_v<T, float>) {
+    sums = _mm512_fmadd_pd(a, b, sums);
+    return;
+  }
+#endif
+  sums += a * b;
+}
+
+// Sets out[i] to the sum of the lanes of sums[i].
+template <class T, int kCount>
+[[gnu::always_inline]] inline void StoreSums(const Vector<double> (&sums)[kCount], T* out) {
+#if defined(HLO_AVX512_VECTORS)
+  // Halves the vectors together, in the order of SumOfLanes.
+  if constexpr (kCount == 4) {
+    const auto halves = [](__m512d a, __m512d b) {
+      return _mm512_shuffle_f64x2(a, b, 0x44) + _mm512_shuffle_f64x2(a, b, 0xee);
+    };
+    const __m512d low = halves(sums[0], sums[1]), high = halves(sums[2], sums[3]);
+    const __m512d pairs = _mm512_shuffle_f64x2(low, high, 0x88) + _mm512_shuffle_f64x2(low, high, 0xdd);
+    const __m512d all = pairs + _mm512_permute_pd(pairs, 0x55);
+    const __m256d four = _mm512_castpd512_pd256(_mm512_maskz_compress_pd(0x55, all));
+    if constexpr (sizeof(T) == sizeof(double))
+      _mm256_storeu_pd(out, four);
+    else
+      _mm_storeu_ps(out, _mm256_cvtpd_ps(four));
+    return;
+  }
+#endif
+  for (int i = 0; i < kCount; ++i) out[i] = static_cast<T>(SumOfLanes<double>(sums[i]));
+}
+
+// Computes the dot products of x with kCount vectors y.
+template <class T, int kCount>
+[[gnu::always_inline]] inline void VectorDots(const T* x, const std::array<const T*, kCount>& y,
+                                              int64_t terms, T* out) {
+  Vector<double> even[kCount] = {}, odd[kCount] = {};
+  const auto add = [&](const auto& load) __attribute__((always_inline)) {
+    const Doubles<T> left(load(x));
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) {
+      const Doubles<T> right(load(y[i]));
+      AddProducts<T>(left.even, right.even, even[i]);
+      if constexpr (sizeof(T) < sizeof(double)) AddProducts<T>(left.odd, right.odd, odd[i]);
+    }
+  };
   int64_t k = 0;
   for (; k + kLanes<T> <= terms; k += kLanes<T>)
-    AddProducts<T>(LoadVector(x + k), LoadVector(y + k), even, odd);
-  if (k < terms) {
-    const auto rest = static_cast<int>(terms - k);
-    AddProducts<T>(LoadFirst(x + k, rest), LoadFirst(y + k, rest), even, odd);
+    add([&](const T* from) __attribute__((always_inline)) { return LoadVector(from + k); });
+  const auto rest = static_cast<int>(terms - k);
+  if (rest > 0) add([&](const T* from) __attribute__((always_inline)) { return LoadFirst(from + k, rest); });
+#pragma GCC unroll 4
+  for (int i = 0; i < kCount; ++i) even[i] += odd[i];
+  StoreSums<T, kCount>(even, out);
+}
+
+// Computes the dot products of x with the vectors at these places.
+template <class T>
+void DotsOfLines(const T* x, const T* y, const int32_t* places, int64_t count, int64_t terms, T* out) {
+  constexpr int kAtOnce = 4;
+  int64_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce)
+    VectorDots<T, kAtOnce>(x, {y + places[i], y + places[i + 1], y + places[i + 2], y + places[i + 3]}, terms,
+                           out + i);
+  for (; i < count; ++i) VectorDots<T, 1>(x, {y + places[i]}, terms, out + i);
+}
+
+// Computes the products of a row with kCount vectors of columns, which begin at these offsets. Each lane has
+// the sums of SumOfTerms.
+template <class T, int kCount>
+void ColumnSums(const double* factors, const T* y, const std::vector<int32_t>& terms,
+                const std::array<int64_t, kCount>& columns, const std::array<T*, kCount>& c) {
+  using Wide = Vector<double>;
+  using Narrow = typename VectorOf<T, kLanes<double>* static_cast<int>(sizeof(T))>::type;
+  Wide even[kCount] = {}, odd[kCount] = {};
+  const auto add = [&](size_t k, Wide * sums) __attribute__((always_inline)) {
+    const Wide factor = Broadcast(factors[k]);
+    const T* row = y + terms[k];
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) AddProducts<T>(factor, LoadAs<double>(row + columns[i]), sums[i]);
+  };
+  size_t k = 0;
+  for (; k + 1 < terms.size(); k += 2) {
+    add(k, even);
+    add(k + 1, odd);
   }
-  return static_cast<T>(SumOfLanes<double>(even + odd));
+  if (k < terms.size()) add(k, even);
+#pragma GCC unroll 4
+  for (int i = 0; i < kCount; ++i) {
+    const Narrow sums = __builtin_convertvector(even[i] + odd[i], Narrow);
+    std::memcpy(c[i], &sums, sizeof sums);
+  }
 }
 
 }  // namespace
 
 template <class T>
 T DotOfLines(const T* x, const T* y, int64_t terms) {
-  if (terms >= kMinTermsOfLine) return VectorDot(x, y, terms);
+  if (terms >= kMinTermsOfLine) {
+    T result;
+    VectorDots<T, 1>(x, {y}, terms, &result);
+    return result;
+  }
   return SumOfTerms<T>(terms,
                        [&](int64_t k) { return static_cast<double>(x[k]) * static_cast<double>(y[k]); });
 }
@@ -93,7 +190,10 @@ std::optional<SmallDot> SmallDot::Make(const loops::GemmProblem& p) {
   for (const int64_t size : {batch, p.m, p.n, p.k, batch * (p.m + p.n)}) {
     if (size > kMaxPositions) return std::nullopt;
   }
-  if (batch * p.m * p.n > kMaxTerms || batch * p.m * p.n * p.k > kMaxTerms) return std::nullopt;
+  const bool has_vector = batch == 1 && std::min(p.m, p.n) == 1;
+  if (batch * p.m * p.n > kMaxTerms ||
+      batch * p.m * p.n * p.k > (has_vector ? kMaxTermsWithVector : kMaxTerms))
+    return std::nullopt;
   SmallDot dot;
   dot.type_ = type;
   dot.m_ = p.m;
@@ -111,49 +211,52 @@ std::optional<SmallDot> SmallDot::Make(const loops::GemmProblem& p) {
   return dot;
 }
 
-// Each lane has the sums of SumOfTerms.
 template <class T>
 int64_t SmallDot::RunVectors(const T* x, const Terms& row_terms, const T* b, const Terms& column_terms,
                              const int32_t* columns, int64_t n, T* c) {
-  constexpr int kCount = kLanes<double>;
-  using Wide = Vector<double>;
-  using Narrow = typename VectorOf<T, kCount* static_cast<int>(sizeof(T))>::type;
-  const auto terms = static_cast<int64_t>(row_terms.size());
-  if (n < kCount) return 0;
-  for (int64_t begin = 0; begin < n; begin += kCount) {
-    const int64_t j = std::min(begin, n - kCount);  // The last vector may overlap its predecessor.
-    const T* y = b + columns[j];
-    const auto term = [&](int64_t k) {
-      Narrow column;
-      std::memcpy(&column, y + column_terms[k], sizeof column);
-      return static_cast<double>(x[row_terms[k]]) * __builtin_convertvector(column, Wide);
-    };
-    Wide even = {}, odd = {};
-    int64_t k = 0;
-    for (; k + 1 < terms; k += 2) {
-      even += term(k);
-      odd += term(k + 1);
+  constexpr int64_t kWidth = kLanes<double>, kAtOnce = 4;
+  if (n < kWidth) return 0;
+  double factors[kMaxPositions];
+  Widen(x, row_terms, factors);
+  const auto run = [&]<size_t... kIndex>(int64_t begin, std::index_sequence<kIndex...>) {
+    // The last vector may overlap its predecessor.
+    const auto at = [&](size_t k) { return std::min(begin + static_cast<int64_t>(k) * kWidth, n - kWidth); };
+    ColumnSums<T, sizeof...(kIndex)>(factors, b, column_terms, {columns[at(kIndex)]...},
+                                     {(c + at(kIndex))...});
+  };
+  for (int64_t j = 0; j < n; j += kAtOnce * kWidth) {
+    switch (std::min(kAtOnce, (n - j + kWidth - 1) / kWidth)) {
+      case 1:
+        run(j, std::make_index_sequence<1>());
+        break;
+      case 2:
+        run(j, std::make_index_sequence<2>());
+        break;
+      case 3:
+        run(j, std::make_index_sequence<3>());
+        break;
+      default:
+        run(j, std::make_index_sequence<4>());
     }
-    if (k < terms) even += term(k);
-    const Narrow sums = __builtin_convertvector(even + odd, Narrow);
-    std::memcpy(c + j, &sums, sizeof sums);
   }
   return n;
+}
+
+// Returns true if each dot product is computed in vectors of its terms.
+bool SmallDot::UsesLines() const {
+  return in_order_ && static_cast<int64_t>(row_terms_.size()) >= kMinVectorTerms && rows_.size() > 1;
 }
 
 template <class T>
 void SmallDot::RunRow(const T* x, const T* b, const int32_t* columns, T* c) const {
   const auto terms = static_cast<int64_t>(row_terms_.size());
   int64_t j = has_contiguous_columns_ ? RunVectors(x, row_terms_, b, column_terms_, columns, n_, c) : 0;
-  const bool uses_vectors = in_order_ && terms >= kMinVectorTerms && rows_.size() > 1;
+  if (UsesLines()) return DotsOfLines(x, b, columns + j, n_ - j, terms, c + j);
   for (; j < n_; ++j) {
     const T* y = b + columns[j];
-    if (uses_vectors)
-      c[j] = VectorDot(x, y, terms);
-    else
-      c[j] = in_order_ ? DotOfLines(x, y, terms) : SumOfTerms<T>(terms, [&](int64_t k) {
-        return static_cast<double>(x[row_terms_[k]]) * static_cast<double>(y[column_terms_[k]]);
-      });
+    c[j] = in_order_ ? DotOfLines(x, y, terms) : SumOfTerms<T>(terms, [&](int64_t k) {
+      return static_cast<double>(x[row_terms_[k]]) * static_cast<double>(y[column_terms_[k]]);
+    });
   }
 }
 
@@ -166,6 +269,10 @@ void SmallDot::RunAs(const T* a, const T* b, T* c) const {
     // The result is a column: its rows take the place of columns.
     if (is_column_)
       row += RunVectors(b + *columns, column_terms_, a, row_terms_, &rows_[begin], m_, c + begin);
+    if (row == begin && n_ == 1 && UsesLines()) {
+      DotsOfLines(b + *columns, a, &rows_[begin], m_, static_cast<int64_t>(row_terms_.size()), c + begin);
+      continue;
+    }
     for (; row < begin + m_; ++row) RunRow(a + rows_[row], b, columns, c + row * n_);
   }
 }

@@ -63,6 +63,7 @@ class SmallDot {
   void RunAs(const T* a, const T* b, T* c) const;
   template <class T>
   void RunRow(const T* x, const T* b, const int32_t* columns, T* c) const;
+  bool UsesLines() const;
 
   ElementType type_ = ElementType::kF32;
   // Offsets of each row of each matrix of the batch and of the terms of a row; the same for columns.

@@ -450,6 +450,7 @@ template <class T>
 [[gnu::always_inline]] inline T SumOfLanes(Vector<T> v) {
 #if defined(HLO_AVX512_VECTORS)
   if constexpr (std::is_same_v<T, double>) return _mm512_reduce_add_pd(v);
+  if constexpr (std::is_same_v<T, float>) return _mm512_reduce_add_ps(v);
 #endif
   T lanes[kLanes<T>];
   std::memcpy(lanes, &v, sizeof v);
