@@ -42,23 +42,26 @@ void FunctionEmitter::EmitFunction(uint16_t code, int32_t size) {
   }
 }
 
+// Sets `value` to the value of a polynomial of x.
+void FunctionEmitter::Polynomial(const Xbyak::Xmm& value, const Xbyak::Xmm& x,
+                                 absl::Span<const float> terms) {
+  Broadcast(value, terms[0]);
+  for (const float term : terms.subspan(1)) vfmadd213ps(value, x, All(term));
+}
+
 void FunctionEmitter::SplitExp(int32_t size) {
   const Xbyak::Xmm x = Wide(16, size), shifted = Wide(17, size), n = Wide(18, size), r = Wide(19, size),
                    q = Wide(20, size), t = Wide(21, size), integer = Wide(22, size);
-  Broadcast(integer, 12582912.0f);
+  Broadcast(integer, internal::kToInteger);
   vmovaps(shifted, x);
-  vfmadd132ps(shifted, integer, All(1.44269504f));
+  vfmadd132ps(shifted, integer, All(internal::kLog2OfE));
   vsubps(n, shifted, integer);
   vmovaps(r, x);
-  vfmadd231ps(r, n, All(-0.693359375f));
-  vfmadd231ps(r, n, All(2.12194440e-4f));
-  Broadcast(q, 1.381422160193324e-3f);
-  for (const float coefficient :
-       {8.36889911442995e-3f, 4.166840389370918e-2f, 0.1666651964187622f, 0.4999999403953552f})
-    vfmadd213ps(q, r, All(coefficient));
+  for (const float part : internal::kNegatedLn2) vfmadd231ps(r, n, All(part));
+  Polynomial(q, r, internal::kExpTerms);
   vmulps(t, r, r);
   vfmadd213ps(t, q, r);
-  vpsubd(shifted, shifted, All(0x4b400000u));
+  vpsubd(shifted, shifted, All(static_cast<uint32_t>(internal::kBitsOfToInteger)));
 }
 
 void FunctionEmitter::PowerOfTwo(const Xbyak::Xmm& n) {
@@ -117,22 +120,19 @@ void FunctionEmitter::Tanh(int32_t size) {
 }
 
 void FunctionEmitter::SineOrCosine(bool is_cosine, int32_t size) {
-  constexpr float kToInteger = 12582912.0f;
   const Xbyak::Xmm x = Wide(14, size), shifted = Wide(16, size), halves = Wide(17, size), r = Wide(18, size),
                    square = Wide(19, size), q = Wide(20, size), result = Wide(21, size);
-  Broadcast(halves, is_cosine ? 0.5f : kToInteger);
+  Broadcast(halves, is_cosine ? 0.5f : internal::kToInteger);
   vmovaps(shifted, x);
-  vfmadd132ps(shifted, halves, All(0.318309886f));
-  if (is_cosine) vaddps(shifted, shifted, All(kToInteger));
-  vsubps(halves, shifted, All(kToInteger));
+  vfmadd132ps(shifted, halves, All(internal::kInverseOfPi));
+  if (is_cosine) vaddps(shifted, shifted, All(internal::kToInteger));
+  vsubps(halves, shifted, All(internal::kToInteger));
   if (is_cosine) vsubps(halves, halves, All(0.5f));
   vxorps(halves, halves, All(0x80000000u));
   vmovaps(r, x);
-  for (const float part : {3.14159274f, -8.74227766e-8f, -3.43024902e-15f}) vfmadd231ps(r, halves, All(part));
+  for (const float part : internal::kPi) vfmadd231ps(r, halves, All(part));
   vmulps(square, r, r);
-  Broadcast(q, 2.6057207378471503e-6f);
-  for (const float coefficient : {-1.9809577497653663e-4f, 8.333065547049046e-3f, -0.16666659712791443f})
-    vfmadd213ps(q, square, All(coefficient));
+  Polynomial(q, square, internal::kSineTerms);
   vmulps(result, r, square);
   vfmadd213ps(result, q, r);
   vpslld(shifted, shifted, 31);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "kernels/cpu/bytecode/scalar_emitter.h"
 
 namespace hlo::cpu {
@@ -37,6 +38,7 @@ class FunctionEmitter : public ScalarEmitter {
 
  private:
   Xbyak::Label& ConstantOf(uint32_t bits);
+  void Polynomial(const Xbyak::Xmm& value, const Xbyak::Xmm& x, absl::Span<const float> terms);
   // Emits internal::SplitExp of v16: t is in v21, k in v17.
   void SplitExp(int32_t size);
   // Replaces integers n by 2^n.

@@ -1,5 +1,6 @@
 // This file emits functions of native loops. Results have the same bits as those of vector_functions.h.
 
+#include "absl/types/span.h"
 #include "kernels/cpu/loops/native_emitter.h"
 #include "kernels/cpu/simd/vector_functions.h"
 
@@ -9,15 +10,13 @@ namespace hlo::cpu {
 // constant, and in register 1, as a float. The function may use `square`, which is one of the two.
 void NativeEmitter::ReduceExponent(const Xmm& x, const Xmm& square) {
   const Xmm shifted = Temporary(0, 4), n = Temporary(1, 4), q = Temporary(2, 4);
-  Splat(shifted, 12582912.0f);
-  vfmadd231ps(shifted, x, Constant(1.44269504f));
-  vsubps(n, shifted, Constant(12582912.0f));
-  vfmadd231ps(x, n, Constant(-0.693359375f));
-  vfmadd231ps(x, n, Constant(2.12194440e-4f));
-  Splat(q, 1.381422160193324e-3f);
-  for (const float next :
-       {8.36889911442995e-3f, 4.166840389370918e-2f, 0.1666651964187622f, 0.4999999403953552f})
-    vfmadd213ps(q, x, Constant(next));
+  Splat(shifted, internal::kToInteger);
+  vfmadd231ps(shifted, x, Constant(internal::kLog2OfE));
+  vsubps(n, shifted, Constant(internal::kToInteger));
+  for (const float part : internal::kNegatedLn2) vfmadd231ps(x, n, Constant(part));
+  Splat(q, internal::kExpTerms[0]);
+  for (const float term : absl::MakeConstSpan(internal::kExpTerms).subspan(1))
+    vfmadd213ps(q, x, Constant(term));
   vmulps(square, x, x);
   vfmadd231ps(x, square, q);
 }
@@ -34,7 +33,7 @@ void NativeEmitter::EmitExponential(const Op& op) {
     vminps(out, first, out);
     vmulps(out, out, Constant(-2.0f));
     ReduceExponent(out, second);
-    vpsubd(first, first, Constant(4, 0x4b400000 - 127));
+    vpsubd(first, first, Constant(4, internal::kBitsOfToInteger - 127));
     vpslld(first, first, 23);
     vsubps(second, first, Constant(1.0f));
     vfmadd213ps(out, first, second);

@@ -3,6 +3,7 @@
 // reduction and minimax polynomials for the relative error.
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -35,6 +36,27 @@ namespace internal {
   return a * b + c;
 #endif
 }
+// The numbers of the functions below, which machine code shares. The first coefficients of polynomials are
+// those of the highest power.
+inline constexpr float kToInteger = 12582912.0f;  // Floats of this magnitude are integers.
+inline constexpr int32_t kBitsOfToInteger = 0x4b400000;
+inline constexpr float kLog2OfE = 1.44269504f;
+inline constexpr float kNegatedLn2[] = {-0.693359375f, 2.12194440e-4f};  // The sum of these parts.
+inline constexpr float kExpTerms[] = {1.381422160193324e-3f, 8.36889911442995e-3f, 4.166840389370918e-2f,
+                                      0.1666651964187622f, 0.4999999403953552f};
+inline constexpr float kInverseOfPi = 0.318309886f;
+inline constexpr float kPi[] = {3.14159274f, -8.74227766e-8f, -3.43024902e-15f};  // The sum of these parts.
+inline constexpr float kSineTerms[] = {2.6057207378471503e-6f, -1.9809577497653663e-4f, 8.333065547049046e-3f,
+                                       -0.16666659712791443f};
+
+// Returns the value of the polynomial.
+template <size_t kCount>
+[[gnu::always_inline]] inline Vector<float> Polynomial(const float (&terms)[kCount], Vector<float> x) {
+  Vector<float> value = Broadcast(terms[0]);
+#pragma GCC unroll 8
+  for (size_t k = 1; k < kCount; ++k) value = MulAdd(value, x, Broadcast(terms[k]));
+  return value;
+}
 [[gnu::always_inline]] inline Vector<float> PowerOfTwo(Vector<int32_t> n) {
   return BitsOf<Vector<float>>((n + 127) << 23);
 }
@@ -48,16 +70,11 @@ struct ExpParts {
   using F = Vector<float>;
   const auto all = [](float value) { return Broadcast(value); };
   // The low bits of the sum hold the nearest integer.
-  const F shifted = MulAdd(x, all(1.44269504f), all(12582912.0f));
-  const F n = shifted - 12582912.0f;
-  F r = MulAdd(n, all(-0.693359375f), x);
-  r = MulAdd(n, all(2.12194440e-4f), r);
-  F q = all(1.381422160193324e-3f);
-  q = MulAdd(q, r, all(8.36889911442995e-3f));
-  q = MulAdd(q, r, all(4.166840389370918e-2f));
-  q = MulAdd(q, r, all(0.1666651964187622f));
-  q = MulAdd(q, r, all(0.4999999403953552f));
-  return {MulAdd(r * r, q, r), n, BitsOf<Vector<int32_t>>(shifted) - 0x4b400000};
+  const F shifted = MulAdd(x, all(kLog2OfE), all(kToInteger));
+  const F n = shifted - kToInteger;
+  F r = MulAdd(n, all(kNegatedLn2[0]), x);
+  r = MulAdd(n, all(kNegatedLn2[1]), r);
+  return {MulAdd(r * r, Polynomial(kExpTerms, r), r), n, BitsOf<Vector<int32_t>>(shifted) - kBitsOfToInteger};
 }
 }  // namespace internal
 
@@ -150,18 +167,13 @@ template <bool kCosine>
   using F = Vector<float>;
   using Words = Vector<uint32_t>;
   const auto all = [](float value) { return Broadcast(value); };
-  constexpr float kToInteger = 12582912.0f;  // Floats of this magnitude are integers.
-  const F shifted = kCosine ? MulAdd(x, all(0.318309886f), all(0.5f)) + kToInteger
-                            : MulAdd(x, all(0.318309886f), all(kToInteger));
+  const F shifted = kCosine ? MulAdd(x, all(kInverseOfPi), all(0.5f)) + kToInteger
+                            : MulAdd(x, all(kInverseOfPi), all(kToInteger));
   const F n = shifted - kToInteger, halves = -(kCosine ? n - 0.5f : n);
-  F r = MulAdd(halves, all(3.14159274f), x);
-  r = MulAdd(halves, all(-8.74227766e-8f), r);
-  r = MulAdd(halves, all(-3.43024902e-15f), r);
-  const F square = r * r;
-  F q = all(2.6057207378471503e-6f);
-  q = MulAdd(q, square, all(-1.9809577497653663e-4f));
-  q = MulAdd(q, square, all(8.333065547049046e-3f));
-  q = MulAdd(q, square, all(-0.16666659712791443f));
+  F r = x;
+#pragma GCC unroll 4
+  for (const float part : kPi) r = MulAdd(halves, all(part), r);
+  const F square = r * r, q = Polynomial(kSineTerms, square);
   const Words sign = BitsOf<Words>(shifted) << 31;
   F result = BitsOf<F>(BitsOf<Words>(MulAdd(r * square, q, r)) ^ sign);
   // The reduction loses the sign of a zero.
