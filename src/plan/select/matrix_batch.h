@@ -155,15 +155,32 @@ struct EntryBytes {
   }
 };
 
+// The entries of the batches that an instruction reads and writes.
+class BatchEntries {
+ public:
+  BatchEntries(const Instruction& instruction, absl::Span<const void* const> operands,
+               absl::Span<void* const> results, int64_t batch)
+      : instruction_(instruction), operands_(operands), results_(results), bytes_(instruction, batch) {}
+  BatchEntry operator[](int64_t number) const {
+    return {instruction_, operands_, results_, number, bytes_.operands, bytes_.results};
+  }
+
+ private:
+  const Instruction& instruction_;
+  absl::Span<const void* const> operands_;
+  absl::Span<void* const> results_;
+  EntryBytes bytes_;
+};
+
 // Calls body.operator()<T>(entry) for each matrix of operand `array`, with T double or complex.
 template <class Body>
 absl::Status ForEachMatrix(const Instruction& instruction, absl::Span<const void* const> operands,
                            absl::Span<void* const> results, int array, Body&& body) {
   const Shape& shape = instruction.operand(array)->shape();
   const int64_t batch = BatchOf(shape);
-  const EntryBytes bytes(instruction, batch);
+  const BatchEntries entries(instruction, operands, results, batch);
   const auto one = [&](int64_t number) {
-    const BatchEntry entry{instruction, operands, results, number, bytes.operands, bytes.results};
+    const BatchEntry entry = entries[number];
     if (IsComplex(shape.type()))
       body.template operator()<Complex>(entry);
     else

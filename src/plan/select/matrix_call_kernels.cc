@@ -147,12 +147,9 @@ struct SmallArguments {
 
 void SmallPotrf(const MatrixCall& call, const SmallArguments& arguments) {
   const lapack::SmallBatch batch = arguments.Operand(call.array);
-  const EntryBytes bytes(arguments.instruction, batch.count);
+  const BatchEntries entries(arguments.instruction, arguments.operands, arguments.results, batch.count);
   lapack::SmallCholesky(batch, call.lower, false, arguments.Result(0), arguments.Integers(1),
-                        [&](int64_t number) {
-                          Potrf<double>(call, {arguments.instruction, arguments.operands, arguments.results,
-                                               number, bytes.operands, bytes.results});
-                        });
+                        [&](int64_t number) { Potrf<double>(call, entries[number]); });
 }
 
 void SmallGetrf(const MatrixCall& call, const SmallArguments& arguments) {

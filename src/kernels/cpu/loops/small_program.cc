@@ -20,12 +20,7 @@ constexpr int64_t kMaxLoads = 3;
 constexpr int64_t kMaxRuns = 16;
 constexpr size_t kMaxCalls = 128;
 
-// Returns an operation that sets out[i] = start + i * step; nullopt if it has no room for the parameters.
-std::optional<TileCall> IotaTile(loops::Lane lane, int64_t start, int64_t step) {
-  const auto fits = [](int64_t value) { return value == static_cast<int32_t>(value); };
-  if (!fits(start) || !fits(step)) return std::nullopt;
-  return cpu::IotaTile(lane, static_cast<int32_t>(start), static_cast<int32_t>(step));
-}
+bool FitsParameter(int64_t value) { return value == static_cast<int32_t>(value); }
 
 class SmallCompiler {
  public:
@@ -188,8 +183,10 @@ class SmallCompiler {
         const TileCall copy = run.count > 1 && run.stride == 0 ? SplatTile(lane) : CopyTile(lane);
         small_.calls.push_back(
             {widen.function != nullptr ? widen : copy, run.count, out, {InMemory(run, access.type)}});
-      } else if (const std::optional<TileCall> iota = IotaTile(lane, run.element, run.stride)) {
-        small_.calls.push_back({*iota, run.count, out, {}});
+      } else if (FitsParameter(run.element) && FitsParameter(run.stride)) {
+        const TileCall iota =
+            IotaTile(lane, static_cast<int32_t>(run.element), static_cast<int32_t>(run.stride));
+        small_.calls.push_back({iota, run.count, out, {}});
       } else {
         return false;
       }
