@@ -9,6 +9,7 @@
 #include "base/arithmetic.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/memory/row_walk.h"
+#include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
 namespace {
@@ -129,7 +130,8 @@ class Reader {
       const int64_t whole = row - index_.back();  // A partial row if the read begins inside a row.
       const int64_t left = std::min(read_.inner_dims[d] - index_[d], CeilDiv(n, row));
       const int64_t count = whole < row ? 1 : std::min(left, kPlacesAtOnce);
-      for (int64_t r = 0; r < count; ++r) places[r] = walks_[0].at + r * (*walks_[0].strides)[d];
+      const int64_t first = walks_[0].at, step = (*walks_[0].strides)[d];
+      for (int64_t r = 0; r < count; ++r) places[r] = first + r * step;
       AddStarts(count, d, places);
       const bool are_whole = whole == row && n >= count * row && distance == 1;
       const int64_t copied = are_whole ? CopyShortRows(data, places, count, row, to) : 0;
@@ -152,9 +154,26 @@ class Reader {
     }
   }
 
+#if defined(HLO_AVX512_VECTORS)
+  // Copies rows of three elements with single loads. Each store but the last writes an element too many,
+  // which the next one overwrites.
+  template <class T>
+  static int64_t CopyTriples(const T* data, const int64_t* places, int64_t count, T* to) {
+    constexpr __mmask8 kTriple = 7;
+    const auto load = [&](int64_t r) { return _mm_maskz_loadu_epi32(kTriple, data + places[r]); };
+    for (int64_t r = 0; r + 1 < count; ++r) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 3 * r), load(r));
+    _mm_mask_storeu_epi32(to + 3 * (count - 1), kTriple, load(count - 1));
+    return count;
+  }
+#endif
   // Copies rows of a few contiguous elements. Returns the number of rows, or 0 for longer ones.
   template <class T>
   static int64_t CopyShortRows(const T* data, const int64_t* places, int64_t count, int64_t row, T* to) {
+#if defined(HLO_AVX512_VECTORS)
+    if constexpr (sizeof(T) == 4) {
+      if (row == 3) return CopyTriples(data, places, count, to);
+    }
+#endif
     const auto copy = [&]<int kRow>(std::integral_constant<int, kRow>) {
       for (int64_t r = 0; r < count; ++r) std::memcpy(to + r * kRow, data + places[r], kRow * sizeof(T));
       return count;
