@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/cpu/loops/native_loop.h"
+#include "kernels/cpu/loops/tile_code.h"
 #include "kernels/cpu/loops/tile_program.h"
 #include "types/dispatch.h"
 
@@ -23,16 +24,18 @@ using loops::Value;
 
 constexpr int64_t kMost = 1000, kShort = 70, kGuard = 64;
 constexpr std::byte kGuardByte{0xa5};
-constexpr ElementType kTypes[] = {ElementType::kPred, ElementType::kS4,  ElementType::kU4,  ElementType::kS8,
-                                  ElementType::kU8,   ElementType::kS16, ElementType::kU16, ElementType::kS32,
-                                  ElementType::kU32,  ElementType::kS64, ElementType::kU64, ElementType::kF16,
-                                  ElementType::kBF16, ElementType::kF32, ElementType::kF64};
+constexpr ElementType kTypes[] = {
+    ElementType::kPred, ElementType::kS4,  ElementType::kU4,  ElementType::kS8,
+    ElementType::kU8,   ElementType::kS16, ElementType::kU16, ElementType::kS32,
+    ElementType::kU32,  ElementType::kS64, ElementType::kU64, ElementType::kF16,
+    ElementType::kBF16, ElementType::kF32, ElementType::kF64, ElementType::kC64};
 
 using Bytes = std::vector<std::byte>;
 
 // Returns random elements, half of which are special: near zero, near the ends of the range, near powers of
 // two, infinities and NaNs.
 Bytes RandomElements(ElementType type, int64_t count, std::mt19937& random) {
+  if (type == ElementType::kC64) return RandomElements(ElementType::kF32, 2 * count, random);
   return DispatchType(type, [&]<ElementType kType>() {
     using T = Native<kType>;
     Bytes bytes(static_cast<size_t>(count) * sizeof(T));
@@ -110,6 +113,7 @@ std::string Describe(const Operation& operation) {
 
 // Returns true if all elements have the same bits or are NaNs.
 bool AreSame(ElementType type, const Bytes& a, const Bytes& b) {
+  if (type == ElementType::kC64) return AreSame(ElementType::kF32, a, b);
   return DispatchType(type, [&]<ElementType kType>() {
     using T = Native<kType>;
     for (size_t i = 0; i < a.size(); i += sizeof(T)) {
@@ -152,7 +156,7 @@ void Compare(const Operation& operation, const std::vector<ElementType>& from, L
   constexpr ElementType kStored[] = {ElementType::kPred, ElementType::kS8,  ElementType::kS16,
                                      ElementType::kS32,  ElementType::kS64, ElementType::kU8,
                                      ElementType::kU16,  ElementType::kU32, ElementType::kU64,
-                                     ElementType::kF32,  ElementType::kF64};
+                                     ElementType::kF32,  ElementType::kF64, ElementType::kC64};
   const ElementType stored = kStored[static_cast<int>(result)];
   program.Store(out, {.argument = static_cast<int32_t>(from.size()), .type = stored, .inner = {1}});
   program.Finish();
@@ -160,7 +164,10 @@ void Compare(const Operation& operation, const std::vector<ElementType>& from, L
   const cpu::TileCall call = cpu::FindTileCall(operation);
   // Operations that do not change bits have no code.
   if (native == nullptr) {
-    EXPECT_TRUE(operation.kind == Operation::Kind::kBits || operation.kind == Operation::Kind::kConvert);
+    const bool moves = operation.opcode == Opcode::kReal || operation.opcode == Opcode::kImag ||
+                       operation.opcode == Opcode::kComplex;
+    EXPECT_TRUE(moves || operation.kind == Operation::Kind::kBits ||
+                operation.kind == Operation::Kind::kConvert);
     return;
   }
   ASSERT_NE(call.function, nullptr);
@@ -180,7 +187,8 @@ void Compare(const Operation& operation, const std::vector<ElementType>& from, L
       const int64_t width = ByteCount(stored);
       // The NaN of two operands that commute depends on the code of the tile function. Roundings to bf16 that
       // are a part of another operation keep payloads.
-      const bool commutes = operation.opcode == Opcode::kAdd || operation.opcode == Opcode::kMultiply;
+      const bool commutes = operation.opcode == Opcode::kAdd || operation.opcode == Opcode::kMultiply ||
+                            operation.from == ElementType::kC64;
       if (commutes || operation.kind == Operation::Kind::kRoundedScalar) {
         const std::byte *a = arrays.back().at() + i * width, *b = expected.data() + i * width;
         if (AreSame(stored, {a, a + width}, {b, b + width})) continue;
@@ -193,7 +201,13 @@ void Compare(const Operation& operation, const std::vector<ElementType>& from, L
   }
 }
 
-Lane ResultOf(Opcode opcode, Lane lane) { return opcode == Opcode::kIsFinite ? Lane::kPred : lane; }
+// Returns the type of an opcode's result.
+ElementType ResultOf(Opcode opcode, ElementType type) {
+  if (opcode == Opcode::kIsFinite) return ElementType::kPred;
+  if (opcode == Opcode::kComplex) return ElementType::kC64;
+  const bool takes_part = opcode == Opcode::kAbs || opcode == Opcode::kReal || opcode == Opcode::kImag;
+  return takes_part && type == ElementType::kC64 ? ElementType::kF32 : type;
+}
 
 class NativeLoops : public testing::Test {
  protected:
@@ -212,13 +226,11 @@ TEST_F(NativeLoops, ScalarOperationsHaveTheBitsOfTiles) {
   };
   for (const auto& [opcode, operands] : kOperations) {
     for (const ElementType type : kTypes) {
-      if (opcode == Opcode::kComplex) continue;
+      if (opcode == Opcode::kComplex && type != ElementType::kF32) continue;
       const std::vector<ElementType> from(operands, type);
-      const Lane lane = loops::LaneOf(type);
-      if (const auto operation = loops::FindScalarOperation(opcode, type))
-        Compare(*operation, from, ResultOf(opcode, lane));
-      if (const auto operation = loops::FindRoundedOperation(opcode, type))
-        Compare(*operation, from, ResultOf(opcode, lane));
+      const Lane result = loops::LaneOf(ResultOf(opcode, type));
+      if (const auto operation = loops::FindScalarOperation(opcode, type)) Compare(*operation, from, result);
+      if (const auto operation = loops::FindRoundedOperation(opcode, type)) Compare(*operation, from, result);
     }
   }
 }
@@ -228,7 +240,7 @@ TEST_F(NativeLoops, ComparisonsAndSelectionsHaveTheBitsOfTiles) {
     for (int direction = 0; direction < 6; ++direction) {
       for (const bool total : {false, true}) {
         const auto operation = loops::FindCompare(static_cast<ComparisonDirection>(direction), total, type);
-        Compare(*operation, {type, type}, Lane::kPred);
+        if (operation.has_value()) Compare(*operation, {type, type}, Lane::kPred);
       }
     }
     Compare(loops::SelectOf(type), {ElementType::kPred, type, type}, loops::LaneOf(type));
@@ -331,6 +343,35 @@ TEST_F(NativeLoops, ValuesMayBeStoredTwice) {
   }
 }
 
+TEST_F(NativeLoops, OverwrittenInputsAreStored) {
+  const int64_t dims[] = {kMost};
+  LoopProgram program({}, dims);
+  const auto apply = [&](Opcode opcode, ElementType from, Lane lane, const std::vector<Value>& operands) {
+    return program.Apply(*loops::FindScalarOperation(opcode, from), lane, operands);
+  };
+  const Value x = program.Load({.argument = 0, .type = ElementType::kC64, .inner = {1}});
+  const Value imaginary = apply(Opcode::kImag, ElementType::kC64, Lane::kF32, {x});
+  const Value real = apply(Opcode::kReal, ElementType::kC64, Lane::kF32, {x});
+  const Value sum = apply(Opcode::kAdd, ElementType::kF32, Lane::kF32, {real, real});
+  const Value both = apply(Opcode::kComplex, ElementType::kF32, Lane::kC64, {sum, sum});
+  program.Store(both, {.argument = 0, .type = ElementType::kC64, .inner = {1}});
+  program.Store(imaginary, {.argument = 1, .type = ElementType::kF32, .inner = {1}});
+  program.Finish();
+  const auto native =
+      NativeLoop::Compile(program, {{x, NativeLoop::Form::kArray, ElementType::kC64, false}},
+                          {{both, ElementType::kC64, false}, {imaginary, ElementType::kF32, false}});
+  ASSERT_NE(native, nullptr);
+  std::vector<float> numbers(2 * kMost), imaginaries(kMost);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  void* pointers[] = {numbers.data(), numbers.data(), imaginaries.data()};
+  native->Run(pointers, kMost);
+  for (size_t i = 0; i < imaginaries.size(); ++i) {
+    ASSERT_EQ(imaginaries[i], static_cast<float>(2 * i + 1));
+    ASSERT_EQ(numbers[2 * i], static_cast<float>(4 * i));
+    ASSERT_EQ(numbers[2 * i + 1], static_cast<float>(4 * i));
+  }
+}
+
 // --- Random programs.
 
 class RandomProgram {
@@ -359,6 +400,7 @@ class RandomProgram {
       // The sign of a NaN that is the extreme of two numbers depends on the code of tiles.
       const bool total = Pick(4) == 0 && !IsFloat(type);
       operation = loops::FindCompare(static_cast<ComparisonDirection>(Pick(6)), total, type);
+      if (!operation.has_value()) return;
       return Keep(program.Apply(*operation, Lane::kPred, {Any(type), Any(type)}), ElementType::kPred);
     }
     if (kind == 1) {
@@ -380,15 +422,16 @@ class RandomProgram {
         {Opcode::kAbs, 1},       {Opcode::kSign, 1},     {Opcode::kExponential, 1},
         {Opcode::kFloor, 1},     {Opcode::kSqrt, 1},     {Opcode::kClamp, 3},
         {Opcode::kTanh, 1},      {Opcode::kPower, 2},    {Opcode::kPopcnt, 1},
-        {Opcode::kMulhi, 2},     {Opcode::kIsFinite, 1}, {Opcode::kLogPlusOne, 1}};
+        {Opcode::kMulhi, 2},     {Opcode::kIsFinite, 1}, {Opcode::kLogPlusOne, 1},
+        {Opcode::kReal, 1},      {Opcode::kImag, 1},     {Opcode::kComplex, 2}};
     const auto [opcode, count] = kOperations[Pick(std::size(kOperations))];
+    if (opcode == Opcode::kComplex && type != ElementType::kF32) return;
     operation = loops::FindScalarOperation(opcode, type);
     if (!operation.has_value()) return;
     std::vector<Value> operands;
     for (int k = 0; k < count; ++k) operands.push_back(Any(type));
-    if (opcode == Opcode::kIsFinite)
-      return Keep(program.Apply(*operation, Lane::kPred, operands), ElementType::kPred);
-    Round(program.Apply(*operation, lane, operands), type);
+    const ElementType result = ResultOf(opcode, type);
+    Round(program.Apply(*operation, loops::LaneOf(result), operands), result);
   }
   void Store(size_t k) {
     Access access = AnyAccess(types[k], Pick(2) == 0 ? 0 : 4 + Pick(2));
@@ -492,6 +535,99 @@ TEST_F(NativeLoops, RandomProgramsHaveTheBitsOfTiles) {
       const auto [expected, got] = RunBoth(made.program, made.arrays);
       for (size_t k = 0; k < expected.size(); ++k)
         ASSERT_TRUE(AreSame(made.argument_types[k], expected[k], got[k])) << "argument " << k;
+    }
+  }
+  cpu::SetNativeCodeDelay(delay);
+}
+
+// --- Random functions, such as combiners of reductions.
+
+class RandomFunction {
+ public:
+  RandomFunction(uint32_t seed, std::vector<ElementType> inputs)
+      : random_(seed), types_(std::move(inputs)), function(LanesOf(types_)) {}
+
+  uint32_t Pick(size_t count) { return random_() % static_cast<uint32_t>(count); }
+  void Operate() {
+    const ElementType type = types_[Pick(types_.size())];
+    constexpr std::pair<Opcode, int> kOperations[] = {
+        {Opcode::kAdd, 2}, {Opcode::kMultiply, 2}, {Opcode::kMaximum, 2}, {Opcode::kAnd, 2},
+        {Opcode::kOr, 2},  {Opcode::kSubtract, 2}, {Opcode::kNegate, 1},  {Opcode::kExponential, 1}};
+    const auto [opcode, count] = kOperations[Pick(std::size(kOperations))];
+    const uint32_t kind = Pick(5);
+    if (kind == 0) {
+      const Bytes constant = RandomElements(type, 1, random_);
+      function.Constant(loops::LaneOf(type), constant.data());
+      return types_.push_back(type);
+    }
+    if (kind == 1) {
+      const auto compare = loops::FindCompare(static_cast<ComparisonDirection>(Pick(6)), false, type);
+      if (compare.has_value()) Apply(*compare, {Any(type), Any(type)}, ElementType::kPred);
+    } else if (kind == 2) {
+      Apply(loops::SelectOf(type), {Any(ElementType::kPred), Any(type), Any(type)}, type);
+    } else if (const auto operation = loops::FindScalarOperation(opcode, type)) {
+      std::vector<Value> operands;
+      for (int k = 0; k < count; ++k) operands.push_back(Any(type));
+      Apply(*operation, operands, type);
+    }
+  }
+  // Returns the last value of a type, or an earlier one; there must be one.
+  Value Any(ElementType type) {
+    std::vector<Value> found;
+    for (size_t k = 0; k < types_.size(); ++k) {
+      if (types_[k] == type) found.push_back(static_cast<Value>(k));
+    }
+    return Pick(2) == 0 ? found.back() : found[Pick(found.size())];
+  }
+  Bytes Elements(ElementType type, int64_t count) { return RandomElements(type, count, random_); }
+
+ private:
+  static std::vector<Lane> LanesOf(const std::vector<ElementType>& types) {
+    std::vector<Lane> lanes;
+    for (const ElementType type : types) lanes.push_back(loops::LaneOf(type));
+    return lanes;
+  }
+  void Apply(const Operation& operation, const std::vector<Value>& operands, ElementType type) {
+    function.Apply(operation, loops::LaneOf(type), operands);
+    types_.push_back(type);
+  }
+
+  std::mt19937 random_;
+  std::vector<ElementType> types_;
+
+ public:
+  loops::ScalarFunction function;
+};
+
+TEST_F(NativeLoops, RandomFunctionsHaveTheBitsOfTiles) {
+  constexpr ElementType kStored[] = {ElementType::kF32, ElementType::kS32, ElementType::kU8,
+                                     ElementType::kF64, ElementType::kS64, ElementType::kC64};
+  const int64_t delay = cpu::SetNativeCodeDelay(0);
+  uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
+  for (int round = 0; round < 500; ++round) {
+    SCOPED_TRACE(testing::Message() << "seed " << ++seed);
+    const ElementType a = kStored[seed % 6], b = kStored[seed / 6 % 6];
+    const std::vector<ElementType> types = {a, b, ElementType::kPred, a, b, ElementType::kPred};
+    RandomFunction made(seed, types);
+    for (uint32_t k = 2 + made.Pick(20); k > 0; --k) made.Operate();
+    for (size_t k = 0; k < 3; ++k) made.function.Yield(made.Any(types[k]));
+    const cpu::TileCode tiles(made.function);
+    cpu::TileCode native(made.function);
+    native.AllowNativeCode(made.function);
+    for (const int64_t n : {1, 15, 64, 333}) {
+      std::vector<Bytes> arrays, copies;
+      for (const ElementType type : types) arrays.push_back(made.Elements(type, n));
+      copies = arrays;
+      // The results overwrite the first operands, as those of combiners do.
+      const auto run = [&](const cpu::TileCode& code, std::vector<Bytes>& operands) {
+        std::vector<void*> pointers;
+        for (Bytes& array : operands) pointers.push_back(array.data());
+        code.Run(n, pointers.data(), pointers.data());
+      };
+      run(tiles, arrays);
+      run(native, copies);
+      for (size_t k = 0; k < types.size(); ++k)
+        ASSERT_TRUE(AreSame(types[k], arrays[k], copies[k])) << "operand " << k << " of " << n;
     }
   }
   cpu::SetNativeCodeDelay(delay);

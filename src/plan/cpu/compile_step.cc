@@ -49,7 +49,7 @@ CpuStep CompileStep(const Plan& plan, const Step& step) {
   }
   if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
     cpu::ReduceProgram compiled(reduce->program);
-    if (plan.native_code) compiled.body.AllowNativeCode();
+    if (plan.native_code) compiled.AllowNativeCode();
     return compiled;
   }
   if (const auto* rows = std::get_if<RowsStep>(&step.what)) {

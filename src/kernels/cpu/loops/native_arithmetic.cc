@@ -79,7 +79,7 @@ void NativeEmitter::EmitMask(const Op& op) {
 }
 
 void NativeEmitter::EmitCompare(const Op& op) {
-  const Lane lane = program_.lane(op.in[0]);
+  const Lane lane = nodes_[op.in[0]].lane;
   Xmm a = Use(op.in[0]);
   const Operand* b = nullptr;
   int predicate = IntegerPredicate(op.operation->direction);
@@ -131,7 +131,7 @@ void NativeEmitter::EmitCompare(const Op& op) {
 
 void NativeEmitter::EmitSelect(const Op& op) {
   const Opmask mask = UseMask(op.in[0]);
-  if (program_.lane(op.out) == Lane::kPred) {
+  if (lane(op.out) == Lane::kPred) {
     const Opmask a = UseMask(op.in[1]), b = UseMask(op.in[2]);
     const Opmask out = DefineMask(op.out);
     kandnq(k1, mask, b);
@@ -155,7 +155,7 @@ void NativeEmitter::EmitSelect(const Op& op) {
 
 // Emits maximum, minimum and clamp.
 void NativeEmitter::EmitExtreme(const Op& op) {
-  const Lane lane = program_.lane(op.out);
+  const Lane lane = nodes_[op.out].lane;
   const bool clamps = op.operation->opcode == Opcode::kClamp;
   const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
   if (!clamps) return Extreme(Define(op.out), a, b, op.operation->opcode == Opcode::kMaximum, lane);
@@ -169,7 +169,7 @@ void NativeEmitter::EmitExtreme(const Op& op) {
 // integer is further from one than the rounding error. Conversions of quotients beyond the range give the
 // minimum, or all ones if unsigned, as does division by zero.
 void NativeEmitter::EmitDivide(const Op& op) {
-  const bool is_signed = IsSignedLane(program_.lane(op.out));
+  const bool is_signed = IsSignedLane(lane(op.out));
   const bool is_remainder = op.operation->opcode == Opcode::kRemainder;
   const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
   const Xmm out = Define(op.out);
@@ -261,7 +261,7 @@ void NativeEmitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_
 
 // Emits abs and sign of floats, sign of integers, negate and not.
 void NativeEmitter::EmitSigns(const Op& op) {
-  const Lane lane = program_.lane(op.out);
+  const Lane lane = nodes_[op.out].lane;
   const Opcode opcode = op.operation->opcode;
   const int width = nodes_[op.out].width;
   const Xmm a = Use(op.in[0]);
@@ -310,14 +310,14 @@ void NativeEmitter::EmitSigns(const Op& op) {
   } else {
     vcmpps(k1, a, zero, kNotEqualOrdered);
     vpandd(out | k1, a, sign_bit);
-    vpord(out | k1, out, Constant(4, std::bit_cast<uint32_t>(1.0f)));
+    vpord(out | k1, out, Constant(1.0f));
   }
 }
 
 // Emits roundings to integers.
 void NativeEmitter::EmitIntegral(const Op& op) {
   const Opcode opcode = op.operation->opcode;
-  const bool wide = program_.lane(op.out) == Lane::kF64;
+  const bool wide = lane(op.out) == Lane::kF64;
   const Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
   if (opcode != Opcode::kRoundNearestAfz) {
@@ -332,7 +332,7 @@ void NativeEmitter::EmitIntegral(const Op& op) {
     vrndscalepd(out, out, 11);
   } else {
     vpandd(out, a, Constant(4, 0x80000000u));
-    vpord(out, out, Constant(4, std::bit_cast<uint32_t>(0x1.fffffep-2f)));
+    vpord(out, out, Constant(0x1.fffffep-2f));
     vaddps(out, a, out);
     vrndscaleps(out, out, 11);
   }
@@ -342,8 +342,7 @@ void NativeEmitter::EmitIsFinite(const Op& op) {
   constexpr int kInfiniteOrNaN = 0x99;
   const Xmm a = Use(op.in[0]);
   const Opmask out = DefineMask(op.out);
-  program_.lane(op.in[0]) == Lane::kF64 ? vfpclasspd(out, a, kInfiniteOrNaN)
-                                        : vfpclassps(out, a, kInfiniteOrNaN);
+  lane(op.in[0]) == Lane::kF64 ? vfpclasspd(out, a, kInfiniteOrNaN) : vfpclassps(out, a, kInfiniteOrNaN);
   knotq(out, out);
 }
 

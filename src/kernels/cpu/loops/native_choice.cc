@@ -83,8 +83,7 @@ bool NativeEmitter::Choose(Op& op) {
       found = ChooseScalar(op);
       break;
     case Kind::kCompare:
-      op.emitter =
-          program_.lane(op.in[0]) == Lane::kPred ? &NativeEmitter::EmitMask : &NativeEmitter::EmitCompare;
+      op.emitter = lane(op.in[0]) == Lane::kPred ? &NativeEmitter::EmitMask : &NativeEmitter::EmitCompare;
       found = true;
       break;
     case Kind::kSelect:
@@ -115,7 +114,7 @@ bool NativeEmitter::Choose(Op& op) {
 }
 
 bool NativeEmitter::ChooseScalar(Op& op) {
-  const Lane lane = program_.lane(op.in[0]);
+  const Lane lane = nodes_[op.in[0]].lane;
   const Opcode opcode = op.operation->opcode;
   const auto use = [&](Emitter emitter) {
     op.emitter = emitter;
@@ -161,7 +160,7 @@ bool NativeEmitter::ChooseScalar(Op& op) {
 }
 
 bool NativeEmitter::ChooseConvert(Op& op) {
-  const Lane from = program_.lane(op.in[0]), to = program_.lane(op.out);
+  const Lane from = lane(op.in[0]), to = lane(op.out);
   const ElementType type = op.operation->to;
   // Conversions from f64 to small floats round once.
   if (from == Lane::kF64 && to == Lane::kF32 && type != ElementType::kF32 && BitWidth(type) <= 8)

@@ -76,7 +76,7 @@ void NativeEmitter::Resize(const Xmm& out, int to_width, const Xmm& from, int fr
 
 // Emits conversions between integers, between floats, and from integers to floats.
 void NativeEmitter::EmitConvert(const Op& op) {
-  const Lane from = program_.lane(op.in[0]), to = program_.lane(op.out);
+  const Lane from = lane(op.in[0]), to = lane(op.out);
   const int from_width = nodes_[op.in[0]].width, to_width = nodes_[op.out].width;
   const bool is_signed = native::IsSignedLane(from);
   Xmm a = Use(op.in[0]);
@@ -101,8 +101,8 @@ void NativeEmitter::EmitConvert(const Op& op) {
 // Emits conversions that truncate and saturate; NaN gives 0.
 void NativeEmitter::EmitFloatToInteger(const Op& op) {
   constexpr int kAtLeast = 0x1d;
-  const bool wide = program_.lane(op.in[0]) == Lane::kF64;
-  const Lane to = program_.lane(op.out);
+  const bool wide = lane(op.in[0]) == Lane::kF64;
+  const Lane to = lane(op.out);
   const int from_width = wide ? 8 : 4, to_width = nodes_[op.out].width;
   const int bits = static_cast<int>(BitWidth(op.operation->to));
   const auto number = [&](double value) {
@@ -152,7 +152,7 @@ void NativeEmitter::EmitFloatToInteger(const Op& op) {
 }
 
 void NativeEmitter::EmitToPred(const Op& op) {
-  const Lane lane = program_.lane(op.in[0]);
+  const Lane lane = nodes_[op.in[0]].lane;
   const Xmm a = Use(op.in[0]);
   const Opmask out = DefineMask(op.out);
   const Xmm zero = Temporary(0, nodes_[op.in[0]].width);
@@ -176,7 +176,7 @@ void NativeEmitter::EmitToPred(const Op& op) {
 void NativeEmitter::EmitFromPred(const Op& op) {
   const Opmask mask = UseMask(op.in[0]);
   const Xmm out = Define(op.out) | mask | T_z;
-  switch (program_.lane(op.out)) {
+  switch (lane(op.out)) {
     case Lane::kF32:
       return Splat(out, 1.0f);
     case Lane::kF64:

@@ -27,12 +27,24 @@ NativeEmitter::NativeEmitter(const loops::LoopProgram& program, const std::vecto
 
 bool NativeEmitter::Analyse() {
   const auto steps = program_.steps();
+  bool has_complex = false;
   for (size_t s = 0; s < steps.size(); ++s) {
-    const Lane lane = steps[s].lane;
-    if (lane == Lane::kC64 || lane == Lane::kC128) return false;
+    if (steps[s].lane == Lane::kC128) return false;
+    const bool is_complex = IsComplex(static_cast<Value>(s));
+    const Lane lane = is_complex ? Lane::kF32 : steps[s].lane;
+    has_complex |= is_complex;
     nodes_.push_back({lane, static_cast<int>(LaneBytes(lane)), static_cast<Value>(s)});
   }
-  for (size_t k = 0; k < inputs_.size(); ++k) nodes_[inputs_[k].value].input = static_cast<int>(k);
+  for (size_t s = 0; has_complex && s < steps.size(); ++s)
+    nodes_.push_back({Lane::kF32, 4, Imaginary(static_cast<Value>(s))});
+  part_stride_ = static_cast<Value>(nodes_.size());
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    int component = 0;
+    for (const Value value : Components(inputs_[k].value)) {
+      nodes_[value].input = static_cast<int>(k);
+      if (IsComplex(inputs_[k].value)) nodes_[value].component = component++;
+    }
+  }
   std::vector<bool> needed(steps.size(), false);
   for (const NativeLoop::Output& output : outputs_) needed[output.value] = true;
   for (size_t s = steps.size(); s-- > 0;) {
@@ -43,42 +55,64 @@ bool NativeEmitter::Analyse() {
     if (needed[s]) widest = std::max(widest, nodes_[s].width);
   }
   lanes_ = kSlotBytes / widest;
+  if (has_complex && widest != 4) return false;
   for (size_t s = 0; s < steps.size(); ++s) {
     if (!needed[s]) continue;
-    const Step& step = steps[s];
-    if (step.IsLoad()) {
-      if (nodes_[s].input < 0) return false;
-      continue;
-    }
-    Op op{static_cast<Value>(s), step.in, step.operand_count, &step.operation};
-    if (!Choose(op)) return false;
-    if (nodes_[s].root != static_cast<Value>(s)) continue;
-    has_calls_ |= op.function != nullptr || op.call.function != nullptr;
-    ops_.push_back(op);
+    if (steps[s].IsLoad() ? nodes_[s].input < 0 : !AddOperation(s)) return false;
   }
+  for (const Op& op : ops_) has_calls_ |= op.function != nullptr || op.call.function != nullptr;
   FindUses();
   return !ops_.empty();
 }
 
+bool NativeEmitter::AddOperation(size_t number) {
+  const auto value = static_cast<Value>(number);
+  const Step& step = program_.steps()[number];
+  const auto operands = step.operands();
+  if (IsComplex(value) ||
+      std::any_of(operands.begin(), operands.end(), [&](Value in) { return IsComplex(in); }))
+    return AddComplexOperation(value, step);
+  Op op{&step, &step.operation, value};
+  op.operand_count = step.operand_count;
+  std::copy(operands.begin(), operands.end(), op.in.begin());
+  if (!Choose(op)) return false;
+  if (nodes_[value].root == value) ops_.push_back(op);
+  return true;
+}
+
+absl::InlinedVector<Value, 2> NativeEmitter::Components(Value value) const {
+  if (IsComplex(value)) return {value, Imaginary(value)};
+  return {value};
+}
+
 void NativeEmitter::FindUses() {
+  ready_.assign(outputs_.size(), -1);
   for (size_t i = 0; i < ops_.size(); ++i) {
-    const int at = static_cast<int>(2 * i);
-    for (int k = 0; k < ops_[i].operand_count; ++k) node(ops_[i].in[k]).uses.push_back(at);
-    for (const NativeLoop::Output& output : outputs_) {
-      if (output.early && nodes_[output.value].root == ops_[i].out) node(output.value).uses.push_back(at + 1);
+    for (int k = 0; k < ops_[i].operand_count; ++k)
+      node(ops_[i].in[k]).uses.push_back(static_cast<int>(2 * i));
+    for (size_t k = 0; k < outputs_.size(); ++k) {
+      for (const Value value : Components(outputs_[k].value)) {
+        const Value root = nodes_[value].root;
+        if (root == ops_[i].out || root == ops_[i].imaginary) ready_[k] = static_cast<int>(i);
+      }
     }
   }
   for (size_t k = 0; k < outputs_.size(); ++k) {
-    Node& stored = node(outputs_[k].value);
-    if (!outputs_[k].early || stored.input >= 0) stored.uses.push_back(static_cast<int>(2 * ops_.size() + k));
+    if (!outputs_[k].early) ready_[k] = -1;
+    const int at = ready_[k] >= 0 ? 2 * ready_[k] + 1 : static_cast<int>(2 * ops_.size() + k);
+    for (const Value value : Components(outputs_[k].value)) node(value).uses.push_back(at);
   }
+  for (Node& each : nodes_) std::sort(each.uses.begin(), each.uses.end());
 }
 
 // Interleaves as many iterations as the registers can hold.
 void NativeEmitter::ChooseParts() {
   std::vector<int> vectors(2 * ops_.size() + outputs_.size() + 1, 0), masks = vectors;
   std::vector<int> defined(nodes_.size(), -1);
-  for (size_t i = 0; i < ops_.size(); ++i) defined[ops_[i].out] = static_cast<int>(2 * i);
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    defined[ops_[i].out] = static_cast<int>(2 * i);
+    if (ops_[i].imaginary >= 0) defined[ops_[i].imaginary] = static_cast<int>(2 * i);
+  }
   std::vector<Value> scalars;
   for (size_t v = 0; v < nodes_.size(); ++v) {
     const Node& each = nodes_[v];
@@ -120,7 +154,7 @@ Value NativeEmitter::IndexOf(Value value) const {
   const Value root = nodes_[value].root;
   const int input = nodes_[root].input;
   const bool shares = input >= 0 && inputs_[input].form == NativeLoop::Form::kScalar;
-  return shares ? root : root + part_ * static_cast<Value>(program_.steps().size());
+  return shares ? root : root + part_ * part_stride_;
 }
 
 NativeEmitter::Xmm NativeEmitter::Register(int number, int width) const {
@@ -175,14 +209,14 @@ void NativeEmitter::Spill(Value value) {
   spilled.reg = -1;
 }
 
-NativeEmitter::Address NativeEmitter::Memory(int pointer, int width) {
+NativeEmitter::Address NativeEmitter::Memory(int pointer, int width, int displacement) {
   const Reg64 index = has_calls_ ? r12 : rcx;
   Reg64 base = rax;
   if (pointer < static_cast<int>(pointer_registers_.size()))
     base = pointer_registers_[pointer];
   else
     mov(rax, ptr[(has_calls_ ? rbx : rdi) + 8 * pointer]);
-  return ptr[base + index * width + part_ * lanes_ * width];
+  return ptr[base + index * width + (part_ * lanes_ * width + displacement)];
 }
 
 void NativeEmitter::LoadElements(const Xmm& to, const Address& from, int width) {
@@ -248,6 +282,7 @@ void NativeEmitter::LoadNode(Node& node) {
     return;
   }
   if (node.slot >= 0) return vmovdqu32(to, Slot(node.slot));
+  if (node.component >= 0) return LoadComponent(to, node);
   const ElementType type = inputs_[node.input].type;
   const Xmm loaded = masked_ ? to | TailMask() | T_z : to;
   if (type == ElementType::kBF16) {
@@ -280,7 +315,7 @@ const NativeEmitter::Operand& NativeEmitter::Any(Value value) {
     memory_ = Slot(used.slot);
     return memory_;
   }
-  if (used.reg < 0 && is_array && !masked_ && used.uses.back() == position_ &&
+  if (used.reg < 0 && is_array && used.component < 0 && !masked_ && used.uses.back() == position_ &&
       IsStoredAsLane(inputs_[used.input].type) && lanes_ * used.width >= 16) {
     memory_ = Memory(used.input, used.width);
     return memory_;
@@ -334,6 +369,7 @@ void NativeEmitter::Release(Value value) {
 void NativeEmitter::EndOperation(const Op& op) {
   for (int k = 0; k < op.operand_count; ++k) Release(op.in[k]);
   Release(op.out);
+  if (op.imaginary >= 0) Release(op.imaginary);
   locked_ = locked_masks_ = 0;
 }
 
@@ -349,18 +385,18 @@ void NativeEmitter::Splat(const Xmm& to, int width, uint64_t bits) {
   width == 4 ? vpbroadcastd(to, dword[rip + label]) : vpbroadcastq(to, qword[rip + label]);
 }
 
-NativeEmitter::Address NativeEmitter::OnesInBytes() { return Constant(kSlotBytes, 0); }
-
 void NativeEmitter::EmitConstants() {
   align(kSlotBytes);
-  // Blocks are ones in bytes, or an iota of elements of a width.
   for (auto& [key, label] : constants_) {
     const auto& [width, bits] = key;
     if (width != kSlotBytes) continue;
     L(label);
-    for (uint32_t i = 0; bits == 0 && i < kSlotBytes; ++i) db(1);
-    for (uint32_t i = 0; bits == 4 && i < 16; ++i) dd(i);
-    for (uint32_t i = 0; bits == 8 && i < 8; ++i) dq(i);
+    for (uint32_t i = 0; i < 16; ++i) {
+      // The index of an element of the second vector has the bit 16.
+      const uint32_t of_both = i / 2 + i % 2 * 16;
+      const uint32_t words[] = {0x01010101, 2 * i, 2 * i + 1, of_both, i, of_both + 8};
+      bits == kIota64 ? dd(i % 2 == 0 ? i / 2 : 0) : dd(words[bits]);
+    }
   }
   for (auto& [key, label] : constants_) {
     const auto& [width, bits] = key;
@@ -380,7 +416,7 @@ void NativeEmitter::SplatInput(const NativeLoop::Input& input, Node& node) {
   const bool counts = input.form == NativeLoop::Form::kCount;
   const int reg = node.reg >= 0 ? node.reg : kVectors;
   if (node.reg < 0) node.slot = NewSlot();
-  mov(rax, ptr[(has_calls_ ? rbx : rdi) + 8 * nodes_[input.value].input]);
+  mov(rax, ptr[(has_calls_ ? rbx : rdi) + 8 * node.input]);
   const Zmm to(reg);
   if (node.is_mask()) {
     movzx(eax, byte[rax]);
@@ -402,19 +438,31 @@ void NativeEmitter::SplatInput(const NativeLoop::Input& input, Node& node) {
   } else if (node.width == 2) {
     vpbroadcastw(to, word[rax]);
   } else if (node.width == 4) {
-    vpbroadcastd(to, dword[rax]);
-    if (counts) vpaddd(to, to, Constant(kSlotBytes, 4));
+    vpbroadcastd(to, dword[rax + 4 * std::max(node.component, 0)]);
+    if (counts) vpaddd(to, to, BlockAddress(kIota32));
   } else {
     vpbroadcastq(to, qword[rax]);
-    if (counts) vpaddq(to, to, Constant(kSlotBytes, 8));
+    if (counts) vpaddq(to, to, BlockAddress(kIota64));
   }
   if (node.slot >= 0) vmovdqu32(Slot(node.slot), to);
+}
+
+void NativeEmitter::SplatInputs() {
+  for (const NativeLoop::Input& input : inputs_) {
+    for (const Value value : Components(input.value)) {
+      if (input.form != NativeLoop::Form::kArray && !nodes_[value].uses.empty())
+        SplatInput(input, nodes_[value]);
+      for (int part = 1; part < parts_; ++part) nodes_[value + part * part_stride_].slot = nodes_[value].slot;
+    }
+  }
 }
 
 void NativeEmitter::StoreOutput(size_t output) {
   const auto& [value, type, early] = outputs_[output];
   const int pointer = static_cast<int>(inputs_.size() + output);
-  if (node(value).is_mask()) {
+  if (IsComplex(value)) {
+    StorePair(pointer, value);
+  } else if (node(value).is_mask()) {
     const Opmask mask = UseMask(value);
     const Xmm bytes = Temporary(0, 1);
     vmovdqu8(bytes | mask | T_z, OnesInBytes());
@@ -438,7 +486,7 @@ void NativeEmitter::StoreOutput(size_t output) {
 void NativeEmitter::Emit(const Op& op) {
   if (op.function != nullptr)
     EmitFunction(op);
-  else if (op.call.function != nullptr)
+  else if (op.call.function != nullptr && op.emitter == nullptr)
     EmitCall(op);
   else
     (this->*op.emitter)(op);
@@ -494,6 +542,7 @@ void NativeEmitter::EmitCall(const Op& op) {
   lea(rsi, Slot(result));
   lea(rdx, Slot(arguments_));
   mov(rcx, op.call.parameter);
+  vzeroupper();  // Functions of the C library may have instructions that are slow otherwise.
   CallFunction(op.call.function);
   if (masked_) SetTailMask();
   for (const int slot : own) free_slots_.push_back(slot);
@@ -548,6 +597,19 @@ void NativeEmitter::EmitFunction(const Op& op) {
   Define(op.out);  // All registers are free, so that this is the first.
 }
 
+// Loads the inputs that are stored unchanged and that another store may overwrite.
+void NativeEmitter::LoadOutputs() {
+  position_ = static_cast<int>(2 * ops_.size());
+  for (const NativeLoop::Output& output : outputs_) {
+    for (const Value value : Components(output.value)) {
+      const Node& stored = node(value);
+      if (stored.input < 0 || inputs_[stored.input].reloads || stored.reg >= 0 || stored.slot >= 0) continue;
+      stored.is_mask() ? static_cast<void>(UseMask(value)) : static_cast<void>(Use(value));
+      locked_ = locked_masks_ = 0;
+    }
+  }
+}
+
 void NativeEmitter::EmitBody(int parts, bool masked) {
   masked_ = masked;
   for (size_t i = 0; i < ops_.size(); ++i) {
@@ -556,17 +618,22 @@ void NativeEmitter::EmitBody(int parts, bool masked) {
       Emit(ops_[i]);
       ++position_;
       for (size_t k = 0; k < outputs_.size(); ++k) {
-        if (outputs_[k].early && nodes_[outputs_[k].value].root == ops_[i].out) StoreOutput(k);
+        if (ready_[k] == static_cast<int>(i)) StoreOutput(k);
       }
-      Release(ops_[i].out);  // Several outputs may have stored it.
+      // Several outputs may have stored a value.
+      for (size_t k = 0; k < outputs_.size(); ++k) {
+        if (ready_[k] != static_cast<int>(i)) continue;
+        for (const Value value : Components(outputs_[k].value)) Release(value);
+      }
     }
   }
+  for (part_ = 0; part_ < parts; ++part_) LoadOutputs();
   for (size_t k = 0; k < outputs_.size(); ++k) {
     position_ = static_cast<int>(2 * ops_.size() + k);
-    if (outputs_[k].early && nodes_[nodes_[outputs_[k].value].root].input < 0) continue;
+    if (ready_[k] >= 0) continue;
     for (part_ = 0; part_ < parts; ++part_) {
       StoreOutput(k);
-      Release(outputs_[k].value);
+      for (const Value value : Components(outputs_[k].value)) Release(value);
     }
   }
   part_ = 0;
@@ -628,13 +695,7 @@ std::unique_ptr<const MachineCode> NativeEmitter::Make() {
     mov(reg, ptr[table + 8 * static_cast<int>(pointer_registers_.size())]);
     pointer_registers_.push_back(reg);
   }
-  for (const NativeLoop::Input& input : inputs_) {
-    if (input.form != NativeLoop::Form::kArray && !node(input.value).uses.empty())
-      SplatInput(input, nodes_[input.value]);
-    for (int part = 1; part < parts_; ++part)
-      nodes_[input.value + part * static_cast<Value>(program_.steps().size())].slot =
-          nodes_[input.value].slot;
-  }
+  SplatInputs();
   xor_(index.cvt32(), index.cvt32());
   if (parts_ > 1) EmitLoop(parts_);
   EmitLoop(1);
@@ -649,6 +710,7 @@ std::unique_ptr<const MachineCode> NativeEmitter::Make() {
   for (const Reg64& saved : {r15, r14, r13, r12, rbx}) pop(saved);
   pop(rbp);
   ret();
+  EmitRecoveries();
   EmitConstants();
   if (slot_count_ > kMaxSlots || has_failed_) return nullptr;
   rewrite(frame, static_cast<uint64_t>(slot_count_) * kSlotBytes, 4);

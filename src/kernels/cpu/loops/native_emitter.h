@@ -5,9 +5,11 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "kernels/cpu/loops/native_instructions.h"
 #include "kernels/cpu/loops/native_loop.h"
@@ -34,11 +36,13 @@ class NativeEmitter : private Assembler {
 
   struct Op;
   using Emitter = void (NativeEmitter::*)(const Op& op);
+  // An operation on vectors. Operands and results that are complex are two vectors, their components.
   struct Op {
-    Value out;
-    std::array<Value, 3> in;
-    int operand_count;
+    const Step* step;
     const loops::Operation* operation;
+    Value out, imaginary = -1;  // The result, or the components of a complex one.
+    std::array<Value, 6> in{};
+    int operand_count = 0;
     // One of these: code in place, a function on vectors, or a function on tiles.
     Emitter emitter = nullptr;
     native::Simple simple = nullptr;
@@ -50,6 +54,7 @@ class NativeEmitter : private Assembler {
     int width;              // Bytes of a lane.
     Value root;             // The value with the same bits, or itself.
     int input = -1;         // The index of the input.
+    int component = -1;     // 0 or 1 for components of a complex input.
     std::vector<int> uses;  // Positions in the code, ascending.
     // The register and the slot of the stack that hold the value, or -1.
     int reg = -1, slot = -1;
@@ -62,12 +67,15 @@ class NativeEmitter : private Assembler {
 
   // --- native_emitter.cc
   bool Analyse();
+  bool AddOperation(size_t number);
   void FindUses();
+  void LoadOutputs();
   void EmitBody(int parts, bool masked);
   void EmitLoop(int parts);
   void ChooseParts();
   void EmitConstants();
   void SplatInput(const NativeLoop::Input& input, Node& node);
+  void SplatInputs();
   void StoreOutput(size_t output);
   void Emit(const Op& op);
   void EmitCall(const Op& op);
@@ -79,7 +87,7 @@ class NativeEmitter : private Assembler {
   Xmm Register(int number, int width) const;
   Xmm Temporary(int number, int width) const { return Register(kVectors + number, width); }
   Address Slot(int slot) { return ptr[rsp + 64 * slot]; }
-  Address Memory(int pointer, int width);
+  Address Memory(int pointer, int width, int displacement = 0);
   int NewSlot();
   int NextUse(const Node& node) const;
   int Allocate(std::vector<Value>& owners, int first);
@@ -98,6 +106,11 @@ class NativeEmitter : private Assembler {
   // Moves elements of `width` bytes; one of the operands has a mask.
   template <class To, class From>
   void MoveMasked(const To& to, const From& from, int width);
+  Lane lane(Value value) const { return nodes_[value].lane; }
+  // Complex values are two nodes. The number of the first is that of the value, which other values share.
+  bool IsComplex(Value value) const { return program_.lane(value) == Lane::kC64; }
+  Value Imaginary(Value value) const { return value + static_cast<Value>(program_.steps().size()); }
+  absl::InlinedVector<Value, 2> Components(Value value) const;
   // Returns the index of the node that holds a value of the current part. Parts share scalars.
   Value IndexOf(Value value) const;
   Node& node(Value value) { return nodes_[IndexOf(value)]; }
@@ -108,7 +121,22 @@ class NativeEmitter : private Assembler {
   // Sets all elements of 4 or 8 bytes to a constant.
   void Splat(const Xmm& to, int width, uint64_t bits);
   void Splat(const Xmm& to, float value) { Splat(to, 4, std::bit_cast<uint32_t>(value)); }
-  Address OnesInBytes();
+  // The blocks of 64 bytes among the constants: ones in bytes, iotas of 32 and 64 bits, and the sources of
+  // even and odd elements of two vectors, and of their lower and upper elements in turn.
+  enum Block : uint64_t { kOnes = 0, kEven = 1, kOdd = 2, kLower = 3, kIota32 = 4, kUpper = 5, kIota64 = 8 };
+  Address BlockAddress(Block block) { return Constant(64, block); }
+  Address OnesInBytes() { return BlockAddress(kOnes); }
+
+  // --- native_complex.cc
+  bool AddComplexOperation(Value value, const Step& step);
+  void AddToBoth(Value value, const Step& step, const Op& op);
+  void SetPairMasks();
+  void LoadComponent(const Xmm& to, const Node& node);
+  void StorePair(int pointer, Value value);
+  void Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper);
+  void EmitProduct(const Op& op);
+  void EmitPairCall(const Op& op);
+  void EmitRecoveries();
 
   // --- native_choice.cc
   bool Choose(Op& op);
@@ -152,7 +180,15 @@ class NativeEmitter : private Assembler {
   std::vector<int> free_slots_;
   std::vector<Reg64> pointer_registers_;
   std::map<std::pair<int, uint64_t>, Xbyak::Label> constants_;
-  int lanes_ = 0;  // Elements of a vector iteration.
+  // Code that is rarely needed: it recovers infinite products of complex numbers.
+  struct Recovery {
+    Xbyak::Label begin, end;
+    uint32_t registers;
+  };
+  std::deque<Recovery> recoveries_;
+  std::vector<int> ready_;  // The operation that completes each output, or -1.
+  Value part_stride_ = 0;   // The number of nodes of a part.
+  int lanes_ = 0;           // Elements of a vector iteration.
   // Iterations that are interleaved, so that they run in parallel, and the one that is being emitted.
   int parts_ = 1, part_ = 0;
   int slot_count_ = 0;
@@ -161,6 +197,7 @@ class NativeEmitter : private Assembler {
   bool has_calls_ = false, masked_ = false;
   bool has_failed_ = false;                    // True if the registers did not suffice for an operation.
   int arguments_ = -1;                         // The slot of a call's operand pointers.
+  int pairs_ = -1;                             // The slots of complex operands and results of calls.
   Address memory_{0, false, Xbyak::RegExp()};  // The results of Any.
   Xmm register_;
 };

@@ -12,6 +12,14 @@ bool NativeLoop::Supports(ElementType type) {
   return loops::IsStoredAsLane(type) || type == ElementType::kBF16 || type == ElementType::kF16;
 }
 
+ElementType NativeLoop::TypeOf(loops::Lane lane) {
+  constexpr ElementType kTypes[] = {
+      ElementType::kPred, ElementType::kS8,  ElementType::kS16, ElementType::kS32, ElementType::kS64,
+      ElementType::kU8,   ElementType::kU16, ElementType::kU32, ElementType::kU64, ElementType::kF32,
+      ElementType::kF64,  ElementType::kC64, ElementType::kC128};
+  return kTypes[static_cast<int>(lane)];
+}
+
 std::unique_ptr<const NativeLoop> NativeLoop::Compile([[maybe_unused]] const loops::LoopProgram& program,
                                                       [[maybe_unused]] const std::vector<Input>& inputs,
                                                       [[maybe_unused]] const std::vector<Output>& outputs) {

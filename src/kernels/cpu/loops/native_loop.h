@@ -37,6 +37,8 @@ class NativeLoop {
 
   // Returns true if inputs and outputs may have this type.
   static bool Supports(ElementType type);
+  // Returns the type of elements that are stored as such lanes.
+  static ElementType TypeOf(loops::Lane lane);
   // Returns nullptr if the machine or an operation is not supported. The program is only read during the
   // call.
   static std::unique_ptr<const NativeLoop> Compile(const loops::LoopProgram& program,

@@ -254,18 +254,19 @@ void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
 // Strips of columns that are processed row by row: long enough for sequential memory access, short enough for
 // their accumulators to stay in the L1 cache. A strip is within one row of the body's innermost dimension.
 struct Strips {
-  explicit Strips(const ReduceProgram& program) {
+  explicit Strips(const ReduceProgram& program, int64_t longest = kLongest) {
     const TileProgram& body = program.body;
     row = body.row();
     const bool wide = program.grouping != Grouping::kNone || body.inner_count() >= 8 * kLongest;
-    length = std::min(row, wide ? kLongest : body.tile());
+    length = std::min({row, wide ? kLongest : body.tile(), longest});
     per_row = CeilDiv(row, length);
     count = body.inner_count() / row * per_row;
   }
   int64_t begin(int64_t i) const { return i / per_row * row + i % per_row * length; }
   int64_t size(int64_t i) const { return std::min(length, row - i % per_row * length); }
 
-  static constexpr int64_t kLongest = 4096;
+  // The cache lines of as many strided elements stay in the L1 cache from row to row.
+  static constexpr int64_t kLongest = 4096, kLongestStrided = 512;
   int64_t row, length, per_row, count;
 };
 
@@ -278,14 +279,15 @@ StoredFolds ColumnFolds(const ReduceProgram& program) {
 
 void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count(), tile = program.body.tile();
-  const Strips strips(program);
+  const Strips longest(program);
   // Long columns are split as well if the combiner is associative.
   constexpr int64_t kMaxPieces = 16;
   const int64_t rows_per_piece =
-      std::max({int64_t{64}, kPiece * 4 / strips.length, CeilDiv(reduced, kMaxPieces)});
-  const int64_t pieces = program.grouping != Grouping::kNone && strips.count < 8
+      std::max({int64_t{64}, kPiece * 4 / longest.length, CeilDiv(reduced, kMaxPieces)});
+  const int64_t pieces = program.grouping != Grouping::kNone && longest.count < 8
                              ? std::max<int64_t>(1, CeilDiv(reduced, rows_per_piece))
                              : 1;
+  const Strips strips(program, program.body.ReadsStrided() ? Strips::kLongestStrided : Strips::kLongest);
   const int64_t piece_rows = CeilDiv(reduced, pieces);
   Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
   const StoredFolds folds = ColumnFolds(program);
@@ -336,62 +338,16 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
 
 }  // namespace
 
-TileCode::TileCode(const loops::ScalarFunction& function)
-    : lanes_(function.lanes().begin(), function.lanes().end()),
-      inputs_(function.input_count()),
-      results_(function.yields().begin(), function.yields().end()) {
-  HLO_CHECK(!function.has_loops());
-  for (const loops::ScalarFunction::Step& step : function.steps())
-    steps_.push_back({FindTileCall(step.operation), step.out, step.in, step.constant});
-}
-
-void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
-  // This is the common case: the combiner is a single operation.
-  if (steps_.size() == 1 && results_.size() == 1 && steps_[0].call.function != nullptr &&
-      results_[0] == steps_[0].out) {
-    const Step& step = steps_[0];
-    const void* operands[] = {in[step.in[0]], in[step.in[1]], in[step.in[2]]};
-    step.call.function(n, out[0], operands, step.call.parameter);
-    return;
-  }
-  constexpr int64_t kPart = 128;
-  constexpr size_t kMax = 64;
-  HLO_CHECK(lanes_.size() <= kMax);
-  alignas(64) std::byte scratch[kMax][kPart * 16];
-  const void* at[kMax];
-  for (int64_t begin = 0; begin < n; begin += kPart) {
-    const int64_t length = std::min(kPart, n - begin);
-    for (size_t i = 0; i < inputs_; ++i)
-      at[i] = static_cast<const std::byte*>(in[i]) + begin * LaneBytes(lanes_[i]);
-    for (const Step& step : steps_) {
-      std::byte* to = scratch[step.out];
-      if (step.call.function == nullptr) {
-        CopyStrided(length, LaneBytes(lanes_[step.out]), to, 1, step.constant.data(), 0);
-      } else {
-        const void* operands[] = {at[step.in[0]], at[step.in[1]], at[step.in[2]]};
-        step.call.function(length, to, operands, step.call.parameter);
-      }
-      at[step.out] = to;
-    }
-    // All results are computed before the first is written, because outputs may alias inputs.
-    for (size_t k = 0; k < results_.size(); ++k) {
-      const TileValue value = results_[k];
-      const int64_t width = LaneBytes(lanes_[value]);
-      if (static_cast<size_t>(value) < inputs_) std::memcpy(scratch[value], at[value], length * width);
-    }
-    for (size_t k = 0; k < results_.size(); ++k) {
-      const TileValue value = results_[k];
-      const int64_t width = LaneBytes(lanes_[value]);
-      std::memcpy(static_cast<std::byte*>(out[k]) + begin * width, scratch[value], length * width);
-    }
-  }
-}
-
 ReduceProgram::ReduceProgram(loops::ReduceProgram source)
     : loops::Reduction(std::move(static_cast<loops::Reduction&>(source))),
       body(std::move(source.body)),
       combiner_code(combiner) {
   if (fold.has_value()) fold_call = FindTileFold(*fold, results[0].init_type);
+}
+
+void ReduceProgram::AllowNativeCode() {
+  body.AllowNativeCode();
+  combiner_code.AllowNativeCode(combiner);
 }
 
 double ReduceProgram::nanoseconds() const {

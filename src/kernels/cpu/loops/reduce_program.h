@@ -1,39 +1,15 @@
 #pragma once
 // This file compiles reductions of the values that a loop program yields.
 
-#include <array>
 #include <cstdint>
-#include <vector>
 
+#include "kernels/cpu/loops/tile_code.h"
 #include "kernels/cpu/loops/tile_program.h"
 #include "loops/reduction.h"
 
 namespace hlo::cpu {
 
 using loops::Grouping;
-
-// A compiled scalar function, which is applied elementwise to tiles of arguments. It has no loops.
-class TileCode {
- public:
-  TileCode() = default;
-  explicit TileCode(const loops::ScalarFunction& function);
-  int64_t step_count() const { return static_cast<int64_t>(steps_.size()); }
-
-  // Computes out[k][0, n) from in[i][0, n); `out` may alias `in`.
-  void Run(int64_t n, const void* const* in, void* const* out) const;
-
- private:
-  struct Step {
-    TileCall call;  // If null, the step is a constant.
-    TileValue out;
-    std::array<TileValue, 3> in;
-    std::array<std::byte, 16> constant;
-  };
-  std::vector<Lane> lanes_;
-  size_t inputs_ = 0;
-  std::vector<Step> steps_;
-  std::vector<TileValue> results_;
-};
 
 // A compiled reduction of the values that `body` yields.
 struct ReduceProgram : loops::Reduction {
@@ -46,6 +22,8 @@ struct ReduceProgram : loops::Reduction {
   int64_t kept_count() const { return KeptCount(body); }
   int64_t reduced_count() const { return ReducedCount(body); }
   double nanoseconds() const;
+  // Lets runs compile the body and the combiner to native code once that is worthwhile.
+  void AllowNativeCode();
   void Run(void* const* arguments) const;
 
   // Reduces rows [begin, end) on this thread, with the same bits as a whole run. Requires

@@ -33,7 +33,7 @@ void RowProgram::AllowNativeCode() {
     if (auto* loop = std::get_if<TileProgram>(&part))
       loop->AllowNativeCode();
     else
-      std::get<ReduceProgram>(part).body.AllowNativeCode();
+      std::get<ReduceProgram>(part).AllowNativeCode();
   }
 }
 

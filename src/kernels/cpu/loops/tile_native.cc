@@ -15,17 +15,21 @@ namespace {
 constexpr int64_t kCompileNanoseconds = 100'000;
 std::atomic<int64_t> delay = kCompileNanoseconds;
 constexpr int64_t kLongestTile = 16 << 10;
+// In longer rows the tail takes little time.
+constexpr int64_t kLongestWithTail = 1024;
 constexpr int64_t kSlotAlignment = 64;
 
 }  // namespace
 
 int64_t SetNativeCodeDelay(int64_t nanoseconds) { return delay.exchange(nanoseconds); }
+int64_t NativeCodeDelay() { return delay; }
 
 // Returns true if chains are faster than native code: they convert bf16 with fewer instructions, prefetch
-// rows that begin anywhere, and reduce the last value as they compute it.
+// rows that begin anywhere, and reduce the last value as they compute it, except for the tail of a row.
 bool TileProgram::IsBestAsChains() const {
   if (!is_direct_) return false;
-  return (Folds() && chains_.size() == 1) ||
+  const bool has_tails = inner_count() % kHalfStrip != 0 && inner_count() < kLongestWithTail;
+  return (Folds() && chains_.size() == 1 && !has_tails) ||
          std::any_of(chains_.begin(), chains_.end(), [](const Chain& chain) {
            return chain.layout == ChainLayout::kBlocks ||
                   std::any_of(chain.direct.begin(), chain.direct.end(), [](const DirectPointer& pointer) {
@@ -76,8 +80,8 @@ TileProgram::Native::Read TileProgram::NativeReadOf(const Step& step, Native& na
   Native::Read read{Kind::kTile, NativeLoop::Form::kArray, step.access, step.out};
   if (widens) read.widen = step.call;
   if (!access.IsArray()) {
-    const bool counts = access.argument == Access::kIota && LaneBytes(lane(step.out)) >= 4 &&
-                        lane(step.out) != Lane::kF32 && lane(step.out) != Lane::kF64;
+    const Lane of_step = lane(step.out);
+    const bool counts = access.argument == Access::kIota && LaneBytes(of_step) >= 4 && of_step < Lane::kF32;
     if (access.argument == Access::kIota && patterns_[step.access] == Pattern::kScalar) {
       read.kind = Kind::kIota;
       read.form = NativeLoop::Form::kScalar;
@@ -109,24 +113,8 @@ TileProgram::Native::Read TileProgram::NativeReadOf(const Step& step, Native& na
 bool TileProgram::CompileNative(Native& native) const {
   std::vector<NativeLoop::Input> inputs;
   std::vector<NativeLoop::Output> outputs;
-  std::vector<ElementType> lane_types;
   int64_t widest = 1;
-  // An unsigned type or float of the lane, for tiles in lane types.
-  const auto lane_type = [&](TileValue value) {
-    switch (lane(value)) {
-      case Lane::kPred:
-        return ElementType::kPred;
-      case Lane::kF32:
-        return ElementType::kF32;
-      case Lane::kF64:
-        return ElementType::kF64;
-      default:
-        return LaneBytes(lane(value)) == 1   ? ElementType::kU8
-               : LaneBytes(lane(value)) == 2 ? ElementType::kU16
-               : LaneBytes(lane(value)) == 4 ? ElementType::kU32
-                                             : ElementType::kU64;
-    }
-  };
+  const auto lane_type = [&](TileValue value) { return NativeLoop::TypeOf(lane(value)); };
   for (const Step& step : steps_) {
     widest = std::max(widest, LaneBytes(lane(step.out)));
     if (step.access < 0) continue;

@@ -146,6 +146,15 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias)
   small_ = CompileSmall(source_);
 }
 
+bool TileProgram::ReadsStrided() const {
+  return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+    if (step.access < 0) return false;
+    const Access& access = accesses()[step.access];
+    return access.IsArray() && patterns_[step.access] == Pattern::kStrided && !access.inner.empty() &&
+           access.inner.back() > 1;
+  });
+}
+
 std::optional<int64_t> TileProgram::StoredStep() const {
   if (!source_.YieldedAsStored().has_value() || outer_dims().size() != 1) return std::nullopt;
   return accesses()[0].outer[0] * Width(0);

@@ -70,6 +70,9 @@ class TileProgram {
   // (YieldedAsStored), if it is constant.
   std::optional<int64_t> StoredStep() const;
 
+  // Returns true if the elements of a load are neither contiguous nor the same.
+  bool ReadsStrided() const;
+
   // The same program as a list of calls, if there is one.
   const std::optional<SmallProgram>& small() const { return small_; }
 
@@ -360,6 +363,7 @@ int64_t LargestTile();
 // Sets the expected time after which programs are compiled to native code; the default is about the time that
 // compilation takes. This is for tests: 0 also compiles small programs. Returns the one before.
 int64_t SetNativeCodeDelay(int64_t nanoseconds);
+int64_t NativeCodeDelay();
 
 // Returns the length of tiles whose registers take `byte_count` bytes per element: `largest`, halved until
 // they fit the L1 cache.

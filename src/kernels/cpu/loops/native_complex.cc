@@ -1,0 +1,235 @@
+// This file emits operations on complex numbers of native loops. Their real and imaginary parts are in two
+// vectors; arrays, and operands of functions, have them in turn.
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "kernels/cpu/loops/native_emitter.h"
+#include "kernels/cpu/loops/native_instructions.h"
+
+namespace hlo::cpu {
+namespace {
+
+using Xbyak::Zmm;
+
+constexpr int kVectorCount = 32, kMaskCount = 8, kRegisterBits = 5;
+constexpr int kComplexBytes = 8;
+const Xbyak::Opmask kLowerMask(1), kUpperMask(2);
+
+// Replaces products whose components are both NaN by those of the C library, which may be infinite. Operands
+// and products are in these registers, of which there are six numbers of five bits.
+void RecoverProducts(float (*registers)[native::kRegisterBytes / sizeof(float)], uint32_t numbers) {
+  float* at[6];
+  for (float*& vector : at) {
+    vector = registers[numbers % kVectorCount];
+    numbers >>= kRegisterBits;
+  }
+  for (size_t i = 0; i < native::kRegisterBytes / sizeof(float); ++i) {
+    if (!std::isnan(at[4][i]) || !std::isnan(at[5][i])) continue;
+    const std::complex<float> product =
+        std::complex<float>(at[0][i], at[1][i]) * std::complex<float>(at[2][i], at[3][i]);
+    at[4][i] = product.real();
+    at[5][i] = product.imag();
+  }
+}
+
+}  // namespace
+
+// Adds the operations of a step with complex operands or results.
+bool NativeEmitter::AddComplexOperation(Value value, const Step& step) {
+  using Kind = loops::Operation::Kind;
+  const bool is_scalar = step.operation.kind == Kind::kScalar;
+  const Opcode opcode = step.operation.opcode;
+  Op op{&step, &step.operation, value};
+  if (step.operation.kind == Kind::kSelect) {
+    op.emitter = &NativeEmitter::EmitSelect;
+    AddToBoth(value, step, op);
+    return true;
+  }
+  if (is_scalar && (opcode == Opcode::kAdd || opcode == Opcode::kSubtract || opcode == Opcode::kNegate)) {
+    op.in[0] = step.in[0];
+    if (!ChooseScalar(op)) return false;
+    AddToBoth(value, step, op);
+    return true;
+  }
+  if (is_scalar && (opcode == Opcode::kReal || opcode == Opcode::kImag)) {
+    nodes_[value].root = nodes_[opcode == Opcode::kReal ? step.in[0] : Imaginary(step.in[0])].root;
+    return true;
+  }
+  if (is_scalar && opcode == Opcode::kComplex) {
+    nodes_[value].root = nodes_[step.in[0]].root;
+    nodes_[Imaginary(value)].root = nodes_[step.in[1]].root;
+    return true;
+  }
+  for (const Value operand : step.operands()) {
+    for (const Value component : Components(operand)) op.in[op.operand_count++] = component;
+  }
+  if (IsComplex(value)) op.imaginary = Imaginary(value);
+  if (is_scalar && opcode == Opcode::kMultiply) {
+    op.emitter = &NativeEmitter::EmitProduct;
+  } else {
+    op.call = FindTileCall(step.operation);
+    if (op.call.function == nullptr) return false;
+    op.emitter = &NativeEmitter::EmitPairCall;
+  }
+  ops_.push_back(op);
+  return true;
+}
+
+// Adds the operation for both components.
+void NativeEmitter::AddToBoth(Value value, const Step& step, const Op& op) {
+  for (const bool is_imaginary : {false, true}) {
+    Op each = op;
+    each.out = is_imaginary ? Imaginary(value) : value;
+    each.operand_count = step.operand_count;
+    for (int k = 0; k < step.operand_count; ++k)
+      each.in[k] = is_imaginary && IsComplex(step.in[k]) ? Imaginary(step.in[k]) : step.in[k];
+    ops_.push_back(each);
+  }
+}
+
+// Sets the masks of the two vectors of the last iteration's complex elements.
+void NativeEmitter::SetPairMasks() {
+  mov(rax, has_calls_ ? r13 : rsi);
+  sub(rax, has_calls_ ? r12 : rcx);
+  add(rax, rax);
+  bzhi(rax, qword[rip + constants_[{8, ~uint64_t{0}}]], rax);
+  kmovd(kLowerMask, eax);
+  kshiftrd(kUpperMask, kLowerMask, native::kRegisterBytes / sizeof(float));
+}
+
+void NativeEmitter::LoadComponent(const Xmm& to, const Node& node) {
+  const Zmm lower(Temporary(0, 4).getIdx()), upper(Temporary(1, 4).getIdx());
+  const auto at = [&](int displacement) { return Memory(node.input, kComplexBytes, displacement); };
+  vmovdqu32(to, BlockAddress(node.component == 0 ? kEven : kOdd));
+  if (masked_) {
+    SetPairMasks();
+    vmovups(lower | kLowerMask | T_z, at(0));
+    vmovups(upper | kUpperMask | T_z, at(native::kRegisterBytes));
+    return vpermi2ps(to, lower, upper);
+  }
+  vmovups(lower, at(0));
+  vpermi2ps(to, lower, at(native::kRegisterBytes));
+}
+
+void NativeEmitter::Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper) {
+  vmovdqu32(to, BlockAddress(upper ? kUpper : kLower));
+  vpermi2ps(to, real, imaginary);
+}
+
+void NativeEmitter::StorePair(int pointer, Value value) {
+  const Xmm real = Use(value), imaginary = Use(Imaginary(value));
+  if (masked_) SetPairMasks();
+  for (const bool upper : {false, true}) {
+    const Xmm vector = Temporary(0, 4);
+    Interleave(vector, real, imaginary, upper);
+    const Address to = Memory(pointer, kComplexBytes, upper ? native::kRegisterBytes : 0);
+    masked_ ? vmovups(to | (upper ? kUpperMask : kLowerMask), vector) : vmovups(to, vector);
+  }
+}
+
+// Sums and products are rounded to f32 individually.
+void NativeEmitter::EmitProduct(const Op& op) {
+  const Xmm a = Use(op.in[0]), b = Use(op.in[1]), c = Use(op.in[2]), d = Use(op.in[3]);
+  const Xmm real = Define(op.out), imaginary = Define(op.imaginary), product = Temporary(0, 4);
+  vmulps(product, b, d);
+  vmulps(real, a, c);
+  vsubps(real, real, product);
+  vmulps(product, b, c);
+  vmulps(imaginary, a, d);
+  vaddps(imaginary, imaginary, product);
+  Recovery& recovery = recoveries_.emplace_back();
+  recovery.registers = 0;
+  for (const Xmm& reg : {imaginary, real, d, c, b, a})
+    recovery.registers = recovery.registers << kRegisterBits | static_cast<uint32_t>(reg.getIdx());
+  vcmpps(k1, real, real, native::kUnordered);
+  vcmpps(k1 | k1, imaginary, imaginary, native::kUnordered);
+  kortestw(k1, k1);
+  jnz(recovery.begin, T_NEAR);
+  L(recovery.end);
+}
+
+// Emits calls of RecoverProducts, which preserve all other registers.
+void NativeEmitter::EmitRecoveries() {
+  constexpr int kMasksAt = kVectorCount * native::kRegisterBytes, kOthersAt = kMasksAt + kMaskCount * 8;
+  constexpr int kBytes = kOthersAt + 2 * native::kRegisterBytes;
+  const Reg64 others[] = {rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11};
+  const auto others_at = [&](size_t k) { return ptr[rsp + (kOthersAt + 8 * static_cast<int>(k))]; };
+  for (Recovery& recovery : recoveries_) {
+    L(recovery.begin);
+    sub(rsp, kBytes);
+    for (int k = 0; k < kVectorCount; ++k) vmovups(ptr[rsp + k * native::kRegisterBytes], Zmm(k));
+    for (int k = 1; k < kMaskCount; ++k) kmovq(ptr[rsp + (kMasksAt + 8 * k)], Opmask(k));
+    for (size_t k = 0; k < std::size(others); ++k) mov(others_at(k), others[k]);
+    mov(rdi, rsp);
+    mov(esi, recovery.registers);
+    vzeroupper();
+    CallFunction(&RecoverProducts);
+    for (size_t k = 0; k < std::size(others); ++k) mov(others[k], others_at(k));
+    for (int k = 1; k < kMaskCount; ++k) kmovq(Opmask(k), ptr[rsp + (kMasksAt + 8 * k)]);
+    for (int k = 0; k < kVectorCount; ++k) vmovups(Zmm(k), ptr[rsp + k * native::kRegisterBytes]);
+    add(rsp, kBytes);
+    jmp(recovery.end, T_NEAR);
+  }
+}
+
+// Calls a function on tiles with complex operands or a complex result.
+void NativeEmitter::EmitPairCall(const Op& op) {
+  constexpr int kOperands = 3;
+  if (pairs_ < 0) pairs_ = slot_count_, slot_count_ += 2 * (kOperands + 1);
+  if (arguments_ < 0) arguments_ = slot_count_++;
+  const auto slot_of = [&](int k) { return pairs_ + 2 * k; };
+  const Xmm vector = Temporary(0, 4);
+  for (int k = 0; k < op.step->operand_count; ++k) {
+    const Value operand = op.step->in[k];
+    if (IsComplex(operand)) {
+      const Xmm real = Use(operand), imaginary = Use(Imaginary(operand));
+      for (const bool upper : {false, true}) {
+        Interleave(vector, real, imaginary, upper);
+        vmovups(Slot(slot_of(k) + (upper ? 1 : 0)), vector);
+      }
+    } else if (node(operand).is_mask()) {
+      vmovdqu8(Temporary(0, 1) | UseMask(operand) | T_z, OnesInBytes());
+      vmovdqu32(Slot(slot_of(k)), Temporary(0, 1));
+    } else {
+      vmovdqu32(Slot(slot_of(k)), Use(operand));
+    }
+  }
+  ++position_;  // Operands without later uses need no slot.
+  SpillAll();
+  --position_;
+  for (int k = 0; k < op.step->operand_count; ++k) {
+    lea(rax, Slot(slot_of(k)));
+    mov(ptr[rsp + (64 * arguments_ + 8 * k)], rax);
+  }
+  if (masked_) {
+    mov(rdi, r13);
+    sub(rdi, r12);
+  } else {
+    mov(edi, lanes_);
+  }
+  const int result = slot_of(kOperands);
+  lea(rsi, Slot(result));
+  lea(rdx, Slot(arguments_));
+  mov(rcx, op.call.parameter);
+  vzeroupper();  // Functions of the C library may have instructions that are slow otherwise.
+  CallFunction(op.call.function);
+  if (masked_) SetTailMask();
+  locked_ = locked_masks_ = 0;
+  if (node(op.out).is_mask()) {
+    const Xmm bytes = Temporary(0, 1);
+    vmovdqu32(bytes, Slot(result));
+    return vptestmb(DefineMask(op.out), bytes, bytes);
+  }
+  const Xmm out = Define(op.out);
+  if (op.imaginary < 0) return vmovdqu32(out, Slot(result));
+  const Xmm imaginary = Define(op.imaginary);
+  vmovups(vector, Slot(result));
+  vmovdqu32(out, BlockAddress(kEven));
+  vpermi2ps(out, vector, Slot(result + 1));
+  vmovdqu32(imaginary, BlockAddress(kOdd));
+  vpermi2ps(imaginary, vector, Slot(result + 1));
+}
+
+}  // namespace hlo::cpu
