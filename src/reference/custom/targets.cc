@@ -121,7 +121,7 @@ constexpr Target kTargets[] = {
 
     // Defined in lapack.cc: linear algebra.
     {"Qr",                                    "T[*,m,n] -> T[*,m,n], T[*,k]", Geqrf},
-    {"ProductOfElementaryHouseholderReflectors", "T[*,m,n], T[*,k] -> T[*,m,n]", Orgqr},
+    {"ProductOfElementaryHouseholderReflectors", "T[*,m,n], T[*,r] -> T[*,m,n]", Orgqr},
     {"Eigh",                                  "T[*,n,n] -> T[*,n,n], R[*,n]", Eigh, EighMismatch},
     {"LuDecomposition",                       "T[*,m,n] -> T[*,m,n], s32[*,k], s32[*,m]", LuDecomposition},
     {"{lapack_?,cusolver_,hipsolver_}potrf_ffi", "T[*,n,n] -> T[*,n,n], s32[*]", Potrf, nullptr, "uplo|lower"},
