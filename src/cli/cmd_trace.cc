@@ -37,17 +37,28 @@ struct TraceFlags {
   bool finds_births() const { return births.nans || births.infinities; }
 };
 
-std::string RangeText(const Literal& value) {
+// Returns " (first at {1,2})", followed by the element if it is finite.
+std::string FirstText(const Literal& value, int64_t position) {
+  const bool finite = !debug::IsNanAt(value, position) && !debug::IsInfAt(value, position);
+  return fmt::format(" (first at {{{}}}{})", fmt::join(debug::IndexOf(value, position), ","),
+                     finite ? ": " + debug::ElementText(value, position) : "");
+}
+
+std::string RangeText(const Literal& value, const debug::Summary& summary) {
   std::string text;
+  // A value that overflowed its own type is not in the range of any other one.
+  if (summary.nans + summary.infinities > 0) {
+    text += fmt::format("  as {}, its own type:", Name(value.type()));
+    if (summary.infinities > 0) text += fmt::format(" {} Inf", summary.infinities);
+    if (summary.nans > 0) text += fmt::format(" {} NaN", summary.nans);
+    text += FirstText(value, summary.first_bad) + "\n";
+  }
   for (const debug::NarrowRange& range : debug::NarrowRanges(value)) {
     if (range.overflows + range.underflows + range.subnormals == 0) continue;
     text += fmt::format("  as {}:", Name(range.type));
     const auto add = [&](std::string_view what, int64_t count, int64_t first) {
       if (count == 0) return;
-      text += fmt::format(" {} {}", count, what);
-      if (first >= 0)
-        text += fmt::format(" (first at {{{}}}: {})", fmt::join(debug::IndexOf(value, first), ","),
-                            debug::ElementText(value, first));
+      text += fmt::format(" {} {}{}", count, what, first >= 0 ? FirstText(value, first) : "");
     };
     add("overflow", range.overflows, range.first_overflow);
     add("underflow to 0", range.underflows, range.first_underflow);
@@ -83,7 +94,7 @@ class Records {
     if (flags_.values) json["value"] = Json::parse(ToJson(record.value));
     if (flags_.range) json["range"] = RangeJson(record.value);
     json_.push_back(std::move(json));
-    const std::string range = flags_.range ? RangeText(record.value) : "";
+    const std::string range = flags_.range ? RangeText(record.value, summary) : "";
     if (flags_.range && range.empty()) return absl::OkStatus();
     text_ += debug::HeadingOf(record) + "\n";
     text_ += flags_.range ? range : fmt::format("  {}\n", debug::ToString(summary, record.value));
@@ -223,8 +234,10 @@ void AddTrace(CLI::App& program, int& exit_status) {
                    "watched_s in JSON")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_flag("--range", flags->range,
-                    "Print which values would overflow or underflow if they were stored as bf16, f16 or f8");
+  command->add_flag(
+      "--range", flags->range,
+      "Print which values would overflow or underflow if they were stored as bf16, f16 or f8, and "
+      "which are infinite or NaN already");
   AddMaxSecondsFlag(*command, flags->evaluate.max_seconds);
   command->footer(
       "An instruction is traced if it satisfies all criteria; without criteria, all instructions are "

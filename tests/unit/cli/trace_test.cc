@@ -167,6 +167,23 @@ ENTRY e {
   EXPECT_EQ(run.out.find("bf16"), std::string::npos);
 }
 
+// 1000 squared overflows f16, and 2000 is NaN in f8e4m3fn, which has no infinity.
+TEST_P(Trace, ReportsValuesThatOverflowedTheirOwnType) {
+  const std::string file = Write("own_range.hlo", R"(HloModule m
+ENTRY e {
+  a = f16[3] parameter(0)
+  q = f16[3] multiply(a, a)
+  n = f8e4m3fn[3] convert(a)
+  ROOT r = (f16[3], f8e4m3fn[3]) tuple(q, n)
+}
+)");
+  const Outcome run =
+      Run("trace " + file + " --engine " + GetParam() + " --match '^[qn]$' --range --input '{1,1000,2000}'");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out, "as f16, its own type: 2 Inf (first at {1})\n");
+  EXPECT_HAS(run.out, "as f8e4m3fn, its own type: 2 NaN (first at {1})\n");
+}
+
 TEST_F(Cli, TraceRejectsUnknownSelections) {
   const std::string file = Write("add.hlo", kAdd);
   EXPECT_HAS(Run("trace " + file + " --random 1 --opcode nonsense").err, "there is no opcode 'nonsense'");
