@@ -79,7 +79,10 @@ bool NamesAnInstruction(const std::vector<std::string>& words) {
 
 int ExplainInstruction(const std::string& file, const std::string& name) {
   return RunOnce({}, [&](FileResult& result) {
-    const LoadedModule loaded = Load(file, {}, LoadUntil::kChecked, Exit::kInvalid, result);
+    CommonOptions options;
+    // No explanation shows the elements of a constant, but the plan needs some.
+    if (!result.Accept(AddElidedValues("zeros", &options.elided), file)) return;
+    const LoadedModule loaded = Load(file, options, LoadUntil::kChecked, Exit::kInvalid, result);
     if (loaded.module == nullptr) return;
     const absl::StatusOr<const Instruction*> instruction = debug::FindInstruction(*loaded.module, name);
     if (!result.Accept(instruction.status(), file)) return;

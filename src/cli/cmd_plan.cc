@@ -42,7 +42,7 @@ void AddPlan(CLI::App& program, int& exit_status) {
   command->callback([options, plan_options, &exit_status] {
     exit_status = ForEachFile(*options, [&](const std::string& file, FileResult& result) {
       const LoadedModule loaded = Load(file, *options, LoadUntil::kChecked, Exit::kInvalid, result);
-      if (loaded.module == nullptr) return;
+      if (loaded.module == nullptr || !result.Accept(RequireElements(loaded), file)) return;
       const absl::StatusOr<plan::Plan> plan =
           plan::MakePlan(loaded.checked.front(), nullptr, plan::Target::kCpu, *plan_options);
       if (!result.Accept(plan.status(), file)) return;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "base/status.h"
 #include "debug/program_place.h"
 #include "fmt/format.h"
 #include "hlo_run/cost.h"
@@ -111,7 +112,9 @@ const plan::Step* FindStep(const std::vector<plan::Step>& steps, const Instructi
 std::string KernelLine(const CheckedModule& module, const Instruction& instruction) {
   const absl::StatusOr<plan::Plan> plan = plan::MakePlan(module);
   if (!plan.ok())
-    return "the reference function of its opcode, since the fast engine has no plan for the module";
+    return fmt::format(
+        "the reference function of its opcode, since the fast engine has no plan for the module: {}",
+        Message(plan.status()));
   const plan::Step* step = FindStep(plan->steps, instruction);
   if (step == nullptr) return "no separate step: the planner folds, shares or bypasses it";
   std::string line(plan::KernelName(*step));

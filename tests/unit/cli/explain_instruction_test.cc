@@ -29,5 +29,20 @@ ENTRY e {
   EXPECT_HAS(Run("explain " + file + " %dd").err, "there is no instruction 'dd'; did you mean 'd'?");
 }
 
+// The planner needs the elements of constants, an explanation does not.
+TEST_F(Cli, InstructionsOfModulesWithElidedConstantsAreExplained) {
+  const std::string file = Write("elided.hlo", R"(HloModule m
+ENTRY e {
+  x = f32[20] parameter(0)
+  c = f32[20] constant({...})
+  ROOT s = f32[20] add(x, c)
+}
+)");
+  const Outcome outcome = Run("explain " + file + " %s");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_HAS(outcome.out, "The fast engine runs it by\n  loop");
+  EXPECT_HAS(Run("plan " + file).err, "give --elided=zeros, random or counter");
+}
+
 }  // namespace
 }  // namespace hlo::cli_test
