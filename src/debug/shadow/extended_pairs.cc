@@ -8,6 +8,21 @@
 #include "debug/shadow/extended_function.h"
 
 namespace hlo::debug {
+namespace {
+
+class SumOfPairs : public reference::ScalarFunction {
+ public:
+  absl::Status Run(absl::Span<const reference::WideScalar> arguments,
+                   absl::Span<reference::WideScalar> results) override {
+    const DoubleDouble a(arguments[0].f, arguments[0].imag), b(arguments[1].f, arguments[1].imag);
+    const DoubleDouble sum = *EvaluateExtended(Opcode::kAdd, a, b);
+    results[0].f = sum.high;
+    results[0].imag = LowPart(sum);
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
 
 absl::StatusOr<Literal> PairCaller::Call(const Computation& /*computation*/,
                                          absl::Span<Literal> /*arguments*/) {
@@ -20,6 +35,11 @@ std::unique_ptr<reference::ScalarFunction> PairCaller::ScalarFunctionOf(const Co
   return found == pairs.end()
              ? nullptr
              : ExtendedFunction(*declared[static_cast<size_t>(found - pairs.begin())], table_);
+}
+
+std::unique_ptr<reference::ScalarFunction> PartSumCaller::ScalarFunctionOf(
+    const Computation& /*computation*/) {
+  return std::make_unique<SumOfPairs>();
 }
 
 absl::StatusOr<Literal> Paired(const ShadowValue& value, ComplexTable& table) {
@@ -55,6 +75,29 @@ absl::StatusOr<ExtendedValue> Unpaired(const Literal& pairs, ElementType declare
   for (int64_t i = 0; i < pairs.element_count(); ++i) {
     high[i] = in[i].real();
     low[i] = in[i].imag();
+  }
+  return value;
+}
+
+absl::StatusOr<Literal> PairedPart(const ShadowValue& value, ComplexPart part) {
+  HLO_ASSIGN_OR_RETURN(Literal pairs,
+                       Literal::Create(Shape::Array(ElementType::kC128, value.declared.dims())));
+  const ComplexView elements(value);
+  int64_t at = 0;
+  for (std::complex<double>& pair : pairs.mutable_span<std::complex<double>>()) {
+    const ComplexDoubleDouble element = elements[at++];
+    const DoubleDouble& number = part == ComplexPart::kReal ? element.real : element.imag;
+    pair = {number.high, number.low};
+  }
+  return pairs;
+}
+
+absl::StatusOr<ExtendedValue> FromPairedParts(const Literal& real, const Literal& imaginary) {
+  HLO_ASSIGN_OR_RETURN(ExtendedValue value, NewValue<ComplexDoubleDouble>(real.dims()));
+  const auto reals = real.span<std::complex<double>>(), imaginaries = imaginary.span<std::complex<double>>();
+  for (size_t i = 0; i < reals.size(); ++i) {
+    const DoubleDouble x(reals[i].real(), reals[i].imag()), y(imaginaries[i].real(), imaginaries[i].imag());
+    Store(value, static_cast<int64_t>(i), ComplexDoubleDouble(x, y));
   }
   return value;
 }

@@ -3,6 +3,7 @@
 // apply computations to them. A real one is a c128, and a complex one an index into a ComplexTable.
 
 #include <array>
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,14 @@ class PairCaller : public reference::Caller {
   spmd::Collectives* const collectives_;
 };
 
+// Adds double-doubles that are stored as complex numbers, where the computations of the instruction add
+// complex numbers.
+class PartSumCaller : public PairCaller {
+ public:
+  using PairCaller::PairCaller;
+  std::unique_ptr<reference::ScalarFunction> ScalarFunctionOf(const Computation& computation) override;
+};
+
 // True if all computations of the instruction can be evaluated in double-double.
 bool HaveExtendedFunctions(const Instruction& instruction);
 
@@ -42,5 +51,10 @@ bool HaveExtendedFunctions(const Instruction& instruction);
 absl::StatusOr<Literal> Paired(const ShadowValue& value, ComplexTable& table);
 // Returns the double-doubles of a value that was declared as an f64 or a c128; otherwise an invalid value.
 absl::StatusOr<ExtendedValue> Unpaired(const Literal& pairs, ElementType declared, const ComplexTable& table);
+
+// The same for one part of a c128, which needs no table.
+enum class ComplexPart : uint8_t { kReal, kImaginary };
+absl::StatusOr<Literal> PairedPart(const ShadowValue& value, ComplexPart part);
+absl::StatusOr<ExtendedValue> FromPairedParts(const Literal& real, const Literal& imaginary);
 
 }  // namespace hlo::debug

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "base/status.h"
@@ -58,9 +58,21 @@ bool HasPositionOperands(const Instruction& instruction) {
          instruction.Get<attr::has_dynamic_root>();
 }
 
+// Of f64 or c128 elements.
 bool IsZero(const Literal& array) {
-  const absl::Span<const double> elements = Doubles(array);
-  return std::all_of(elements.begin(), elements.end(), [](double x) { return x == 0; });
+  const auto* parts = reinterpret_cast<const double*>(array.data());
+  return std::all_of(parts, parts + array.byte_count() / sizeof(double), [](double x) { return x == 0; });
+}
+
+// True if all float arrays of the values have this type, and none has dynamic sizes.
+bool AllHaveType(absl::Span<const ShadowValue> values, ElementType type) {
+  return std::all_of(values.begin(), values.end(), [&](const ShadowValue& value) {
+    ShadowValue copy = value;
+    const std::vector<ShadowValue*> leaves = ShadowLeaves(copy);
+    return std::all_of(leaves.begin(), leaves.end(), [&](const ShadowValue* leaf) {
+      return leaf->declared.shape().IsArray(type) && !leaf->declared.has_dynamic_sizes();
+    });
+  });
 }
 
 bool HaveEqualBits(const Literal& a, const Literal& b) {
@@ -93,7 +105,7 @@ class Exchanger {
                     [](const ShadowValue& operand) { return HasFloats(Declared(operand).shape()); });
     AddDeclared();
     if (has_floats) HLO_RETURN_IF_ERROR(folding == Folding::kNone ? AddMoved() : AddFolded(folding));
-    if (has_floats && folding != Folding::kNone) HLO_RETURN_IF_ERROR(AddPairs());
+    if (has_floats && folding != Folding::kNone) HLO_RETURN_IF_ERROR(AddPairs(folding));
     HLO_RETURN_IF_ERROR(Evaluate());
     HLO_ASSIGN_OR_RETURN(exchanged_.value, ExactShadow(results_[0]));
     HLO_RETURN_IF_ERROR(EachLeaf(exchanged_.value, results_,
@@ -170,31 +182,57 @@ class Exchanger {
   }
 
   // Adds the layers of double-doubles, for the operands and for their declared values.
-  absl::Status AddPairs() {
-    if (context_.pairs == nullptr || !HaveExtendedFunctions(context_.instruction)) return absl::OkStatus();
-    for (const ShadowValue& operand : context_.operands) {
-      ShadowValue copy = operand;
-      const std::vector<ShadowValue*> leaves = ShadowLeaves(copy);
-      const bool are_f64 = std::all_of(leaves.begin(), leaves.end(), [](const ShadowValue* leaf) {
-        return leaf->declared.shape().IsArray(ElementType::kF64) && !leaf->declared.has_dynamic_sizes();
-      });
-      if (!are_f64) return absl::OkStatus();
-    }
-    pair_caller_.emplace(context_.instruction, *context_.pairs, table_, context_.link);
+  absl::Status AddPairs(Folding folding) {
+    if (folding == Folding::kSum && AllHaveType(context_.operands, ElementType::kC128))
+      return AddPairsOfParts();
+    if (context_.pairs == nullptr || !HaveExtendedFunctions(context_.instruction) ||
+        !AllHaveType(context_.operands, ElementType::kF64))
+      return absl::OkStatus();
+    pair_caller_ = std::make_unique<PairCaller>(context_.instruction, *context_.pairs, table_, context_.link);
     first_pairs_ = layers_.size();
     for (const bool is_declared : {false, true}) {
-      Layer layer{*context_.pairs, *pair_caller_, {}};
-      for (const ShadowValue& operand : context_.operands) {
-        HLO_ASSIGN_OR_RETURN(layer.operands.emplace_back(),
-                             InLayer(operand, [&](const ShadowValue& leaf) -> absl::StatusOr<Literal> {
-                               if (!is_declared) return Paired(leaf, table_);
-                               HLO_ASSIGN_OR_RETURN(const ShadowValue exact, ExactShadow(leaf.declared));
-                               return Paired(exact, table_);
-                             }));
-      }
-      layers_.push_back(std::move(layer));
+      HLO_RETURN_IF_ERROR(AddPairLayer(*context_.pairs, is_declared,
+                                       [this](const ShadowValue& value) { return Paired(value, table_); }));
     }
     return absl::OkStatus();
+  }
+
+  // The parts of complex numbers have separate sums. So other devices need no table of complex numbers.
+  absl::Status AddPairsOfParts() {
+    pair_caller_ =
+        std::make_unique<PartSumCaller>(context_.instruction, context_.instruction, table_, context_.link);
+    first_pairs_ = layers_.size();
+    for (const bool is_declared : {false, true}) {
+      for (const ComplexPart part : {ComplexPart::kReal, ComplexPart::kImaginary}) {
+        HLO_RETURN_IF_ERROR(AddPairLayer(context_.instruction, is_declared, [part](const ShadowValue& value) {
+          return PairedPart(value, part);
+        }));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddPairLayer(const Instruction& instruction, bool is_declared, const LayerOf& paired) {
+    Layer layer{instruction, *pair_caller_, {}};
+    const LayerOf pairs_of = [&](const ShadowValue& leaf) -> absl::StatusOr<Literal> {
+      if (!is_declared) return paired(leaf);
+      HLO_ASSIGN_OR_RETURN(const ShadowValue exact, ExactShadow(leaf.declared));
+      return paired(exact);
+    };
+    for (const ShadowValue& operand : context_.operands) {
+      HLO_ASSIGN_OR_RETURN(layer.operands.emplace_back(), InLayer(operand, pairs_of));
+    }
+    layers_.push_back(std::move(layer));
+    return absl::OkStatus();
+  }
+
+  // Returns the double-doubles of a leaf, for the operands or for their declared values.
+  absl::StatusOr<ExtendedValue> ExtendedResult(const std::vector<Literal>& layers, ElementType type,
+                                               bool is_declared) {
+    if (type != ElementType::kC128)
+      return Unpaired(layers[first_pairs_ + (is_declared ? 1 : 0)], type, table_);
+    const size_t real = first_pairs_ + (is_declared ? 2 : 0);
+    return FromPairedParts(layers[real], layers[real + 1]);
   }
 
   // The factor of an epsilon in the error of a sum over the members, in any order.
@@ -249,7 +287,9 @@ class Exchanger {
       HLO_ASSIGN_OR_RETURN(leaf.bound, F64Array(leaf.declared.dims(), kInfinity));
     }
     SetTrials(leaf, layers);
-    if (leaf.declared.type() == ElementType::kF64 && !IsZero(layers[kLow])) leaf.low = layers[kLow];
+    const bool may_have_low =
+        leaf.declared.type() == ElementType::kF64 || leaf.declared.type() == ElementType::kC128;
+    if (may_have_low && !IsZero(layers[kLow])) leaf.low = layers[kLow];
     return absl::OkStatus();
   }
 
@@ -258,9 +298,9 @@ class Exchanger {
     leaf.wide = layers[kWide];
     errors.local = layers[kLocal];
     if (first_pairs_ > 0) {
-      HLO_ASSIGN_OR_RETURN(ExtendedValue value, Unpaired(layers[first_pairs_], ElementType::kF64, table_));
-      HLO_ASSIGN_OR_RETURN(ExtendedValue local,
-                           Unpaired(layers[first_pairs_ + 1], ElementType::kF64, table_));
+      const ElementType type = leaf.declared.type();
+      HLO_ASSIGN_OR_RETURN(ExtendedValue value, ExtendedResult(layers, type, false));
+      HLO_ASSIGN_OR_RETURN(ExtendedValue local, ExtendedResult(layers, type, true));
       leaf.wide = std::move(value.high);
       if (!IsZero(value.low)) leaf.low = std::move(value.low);
       errors.local = std::move(local.high);
@@ -292,7 +332,7 @@ class Exchanger {
   std::vector<Literal> results_;  // By layer.
   bool flag_ = false;             // An integer of a device is uncertain.
   ComplexTable table_;            // Is empty: other devices have no access to it.
-  std::optional<PairCaller> pair_caller_;
+  std::unique_ptr<PairCaller> pair_caller_;
   size_t first_pairs_ = 0;  // The number of the first layer of pairs; 0 if there are none.
   ExchangedValue exchanged_;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "debug/shadow/shadow.h"
 #include "hlo_run/check.h"
@@ -98,6 +99,44 @@ ENTRY e {
     }
     EXPECT_EQ(ErrorOf(report, "s").added, 0);
     EXPECT_DOUBLE_EQ(ErrorOf(report, "s").inherited, 0x2p-60 / 0x1p-51);
+  }
+}
+
+// The real part of x is 1 + 2^-60 and the imaginary part 1 - 2^-61, whose low part is -2^-61.
+TEST_F(ShadowOnDevices, SumsComplexDoubleDoubles) {
+  const std::vector<ShadowReport> reports = RunOn(R"(HloModule m
+sum { a = c128[] parameter(0) b = c128[] parameter(1) ROOT s = c128[] add(a, b) }
+ENTRY e {
+  n = f32[2] parameter(0)
+  one = f64[2] convert(n)
+  e = f64[] constant(8.6736173798840355e-19)
+  small = f64[2] broadcast(e), dimensions={}
+  h = f64[] constant(4.3368086899420177e-19)
+  smaller = f64[2] broadcast(h), dimensions={}
+  re = f64[2] add(one, small)
+  im = f64[2] subtract(one, smaller)
+  x = c128[2] complex(re, im)
+  s = c128[2] all-reduce(x), to_apply=sum
+  r = c128[1] reduce-scatter(x), to_apply=sum, dimensions={0}
+  g = c128[4] all-gather(x), dimensions={0}
+  ROOT t = (c128[2], c128[1], c128[4]) tuple(s, r, g)
+}
+)",
+                                                  {{1, 1}, {1, 1}});
+  for (const ShadowReport& report : reports) {
+    const double factors[] = {2, 2, 1};
+    for (size_t k = 0; k < 3; ++k) {
+      const ShadowValue& value = report.result.elements[k];
+      ASSERT_TRUE(value.low.shape().IsValid()) << k;
+      for (int64_t i = 0; i < value.wide.element_count(); ++i) {
+        const auto wide = value.wide.span<std::complex<double>>()[static_cast<size_t>(i)];
+        const auto low = value.low.span<std::complex<double>>()[static_cast<size_t>(i)];
+        EXPECT_EQ(wide, std::complex<double>(factors[k], factors[k])) << k;
+        EXPECT_EQ(low, std::complex<double>(factors[k] * 0x1p-60, factors[k] * -0x1p-61)) << k;
+      }
+    }
+    EXPECT_EQ(ErrorOf(report, "s").added, 0);
+    EXPECT_EQ(ErrorOf(report, "r").added, 0);
   }
 }
 
