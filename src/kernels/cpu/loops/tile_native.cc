@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kCompileNanoseconds = 100'000;
 std::atomic<int64_t> delay = kCompileNanoseconds;
 constexpr int64_t kLongestTile = 16 << 10;
-// In longer rows the tail takes little time.
+// In longer rows the tail takes little time; in rows shorter than a half strip, the call does.
 constexpr int64_t kLongestWithTail = 1024;
 constexpr int64_t kSlotAlignment = 64;
 
@@ -28,7 +28,8 @@ int64_t NativeCodeDelay() { return delay; }
 // rows that begin anywhere, and reduce the last value as they compute it, except for the tail of a row.
 bool TileProgram::IsBestAsChains() const {
   if (!is_direct_) return false;
-  const bool has_tails = inner_count() % kHalfStrip != 0 && inner_count() < kLongestWithTail;
+  const bool has_tails =
+      inner_count() % kHalfStrip != 0 && inner_count() > kHalfStrip && inner_count() < kLongestWithTail;
   return (Folds() && chains_.size() == 1 && !has_tails) ||
          std::any_of(chains_.begin(), chains_.end(), [](const Chain& chain) {
            return chain.layout == ChainLayout::kBlocks ||
