@@ -58,7 +58,7 @@ bool HasPositionOperands(const Instruction& instruction) {
          instruction.Get<attr::has_dynamic_root>();
 }
 
-// Of f64 or c128 elements.
+// The elements are f64 or c128.
 bool IsZero(const Literal& array) {
   const auto* parts = reinterpret_cast<const double*>(array.data());
   return std::all_of(parts, parts + array.byte_count() / sizeof(double), [](double x) { return x == 0; });

@@ -17,7 +17,7 @@ namespace hlo::cpu {
 // The kind of register that holds a value.
 enum class Bank : uint8_t { kGeneral, kVector };
 
-// A scalar in the frame; no bytes: none.
+// A scalar in the frame. Its size is zero if there is none.
 struct Piece {
   FramePlace at = 0;
   int32_t bytes = 0;

@@ -17,7 +17,7 @@ namespace hlo::cpu {
 
 // The accesses to the frame that bytecode does not show. The default is the most cautious one.
 struct FrameUse {
-  // Bytes from here on are accessed by the code's operands alone, neither by the host nor through arguments.
+  // Only the code's operands access the bytes from here on; the host and arguments do not.
   int64_t private_begin = std::numeric_limits<int64_t>::max();
   // The bytes of the frame that each argument may alias; all of them if nullopt.
   std::optional<std::vector<StepCode::Bytes>> arguments;
@@ -38,7 +38,7 @@ class NativeCode {
   static std::unique_ptr<const NativeCode> Make(const StepCode& code, const FrameUse& frame,
                                                 bool counts = false);
 
-  // As StepCode::Run. `iterations` are the counters, if the code has them.
+  // Runs the code like StepCode::Run. `iterations` are the counters, if the code has them.
   bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
            int64_t* iterations = nullptr) const;
 
