@@ -2,6 +2,7 @@
 // vectors; arrays, and operands of functions, have them in turn.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 
@@ -178,8 +179,8 @@ void NativeEmitter::EmitRecoveries() {
 void NativeEmitter::EmitPairCall(const Op& op) {
   constexpr int kOperands = 3;
   if (pairs_ < 0) pairs_ = slot_count_, slot_count_ += 2 * (kOperands + 1);
-  if (arguments_ < 0) arguments_ = slot_count_++;
-  const auto slot_of = [&](int k) { return pairs_ + 2 * k; };
+  std::array<int, kOperands + 1> slots{};
+  for (int k = 0; k <= kOperands; ++k) slots[k] = pairs_ + 2 * k;
   const Xmm vector = Temporary(0, 4);
   for (int k = 0; k < op.step->operand_count; ++k) {
     const Value operand = op.step->in[k];
@@ -187,41 +188,18 @@ void NativeEmitter::EmitPairCall(const Op& op) {
       const Xmm real = Use(operand), imaginary = Use(Imaginary(operand));
       for (const bool upper : {false, true}) {
         Interleave(vector, real, imaginary, upper);
-        vmovups(Slot(slot_of(k) + (upper ? 1 : 0)), vector);
+        vmovups(Slot(slots[k] + (upper ? 1 : 0)), vector);
       }
     } else if (node(operand).is_mask()) {
-      vmovdqu8(Temporary(0, 1) | UseMask(operand) | T_z, OnesInBytes());
-      vmovdqu32(Slot(slot_of(k)), Temporary(0, 1));
+      StoreMask(slots[k], operand);
     } else {
-      vmovdqu32(Slot(slot_of(k)), Use(operand));
+      vmovdqu32(Slot(slots[k]), Use(operand));
     }
   }
-  ++position_;  // Operands without later uses need no slot.
-  SpillAll();
-  --position_;
-  for (int k = 0; k < op.step->operand_count; ++k) {
-    lea(rax, Slot(slot_of(k)));
-    mov(ptr[rsp + (64 * arguments_ + 8 * k)], rax);
-  }
-  if (masked_) {
-    mov(rdi, r13);
-    sub(rdi, r12);
-  } else {
-    mov(edi, lanes_);
-  }
-  const int result = slot_of(kOperands);
-  lea(rsi, Slot(result));
-  lea(rdx, Slot(arguments_));
-  mov(rcx, op.call.parameter);
-  vzeroupper();  // Functions of the C library may have instructions that are slow otherwise.
-  CallFunction(op.call.function);
-  if (masked_) SetTailMask();
+  const int result = slots[kOperands];
+  CallOnSlots(op.call, absl::MakeConstSpan(slots).first(op.step->operand_count), result);
   locked_ = locked_masks_ = 0;
-  if (node(op.out).is_mask()) {
-    const Xmm bytes = Temporary(0, 1);
-    vmovdqu32(bytes, Slot(result));
-    return vptestmb(DefineMask(op.out), bytes, bytes);
-  }
+  if (node(op.out).is_mask()) return LoadMask(op.out, result);
   const Xmm out = Define(op.out);
   if (op.imaginary < 0) return vmovdqu32(out, Slot(result));
   const Xmm imaginary = Define(op.imaginary);

@@ -516,23 +516,33 @@ void NativeEmitter::EmitCall(const Op& op) {
     }
     own.push_back(slots[k] = NewSlot());
     if (used.is_mask()) {
-      const Opmask mask = UseMask(op.in[k]);
-      vmovdqu8(Temporary(0, 1) | mask | T_z, OnesInBytes());
-      vmovdqu32(Slot(slots[k]), Temporary(0, 1));
+      StoreMask(slots[k], op.in[k]);
     } else {
       const Xmm from = Use(op.in[k]);
       vmovdqu32(Slot(slots[k]), from);
     }
   }
+  const int result = NewSlot();
+  CallOnSlots(op.call, absl::MakeConstSpan(slots).first(op.operand_count), result);
+  for (const int slot : own) free_slots_.push_back(slot);
+  Node& out = node(op.out);
+  if (!out.is_mask()) {
+    out.slot = result;
+    return;
+  }
+  LoadMask(op.out, result);
+  free_slots_.push_back(result);
+}
+
+void NativeEmitter::CallOnSlots(const TileCall& call, absl::Span<const int> operands, int result) {
   ++position_;  // Operands without later uses need no slot.
   SpillAll();
   --position_;
   if (arguments_ < 0) arguments_ = slot_count_++;
-  for (int k = 0; k < op.operand_count; ++k) {
-    lea(rax, Slot(slots[k]));
-    mov(ptr[rsp + (64 * arguments_ + 8 * k)], rax);
+  for (size_t k = 0; k < operands.size(); ++k) {
+    lea(rax, Slot(operands[k]));
+    mov(ptr[rsp + (64 * arguments_ + 8 * static_cast<int>(k))], rax);
   }
-  const int result = NewSlot();
   if (masked_) {
     mov(rdi, r13);
     sub(rdi, r12);
@@ -541,21 +551,22 @@ void NativeEmitter::EmitCall(const Op& op) {
   }
   lea(rsi, Slot(result));
   lea(rdx, Slot(arguments_));
-  mov(rcx, op.call.parameter);
+  mov(rcx, call.parameter);
   vzeroupper();  // Functions of the C library may have instructions that are slow otherwise.
-  CallFunction(op.call.function);
+  CallFunction(call.function);
   if (masked_) SetTailMask();
-  for (const int slot : own) free_slots_.push_back(slot);
-  Node& out = node(op.out);
-  if (!out.is_mask()) {
-    out.slot = result;
-    return;
-  }
-  const Opmask mask = DefineMask(op.out);
+}
+
+void NativeEmitter::StoreMask(int slot, Value value) {
+  vmovdqu8(Temporary(0, 1) | UseMask(value) | T_z, OnesInBytes());
+  vmovdqu32(Slot(slot), Temporary(0, 1));
+}
+
+void NativeEmitter::LoadMask(Value value, int slot) {
+  const Opmask mask = DefineMask(value);
   const Xmm bytes = Temporary(0, 1);
-  vmovdqu32(bytes, Slot(result));
+  vmovdqu32(bytes, Slot(slot));
   vptestmb(mask, bytes, bytes);
-  free_slots_.push_back(result);
 }
 
 // Calls a function on one or two vectors, which are padded with ones.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "kernels/cpu/loops/native_instructions.h"
 #include "kernels/cpu/loops/native_loop.h"
@@ -80,6 +81,11 @@ class NativeEmitter : private Assembler {
   void Emit(const Op& op);
   void EmitCall(const Op& op);
   void EmitFunction(const Op& op);
+  // Calls a function on tiles in slots. Spills the values that are used later.
+  void CallOnSlots(const TileCall& call, absl::Span<const int> operands, int result);
+  // Store a mask to a slot as predicates of a byte each, and define it by them.
+  void StoreMask(int slot, Value value);
+  void LoadMask(Value value, int slot);
   void SpillAll();
   void SetTailMask();
 

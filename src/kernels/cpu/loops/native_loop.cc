@@ -7,6 +7,26 @@
 #endif
 
 namespace hlo::cpu {
+namespace {
+
+// Compilation takes about as long.
+constexpr int64_t kCompileNanoseconds = 100'000;
+std::atomic<int64_t> delay = kCompileNanoseconds;
+
+}  // namespace
+
+int64_t SetNativeCodeDelay(int64_t nanoseconds) { return delay.exchange(nanoseconds); }
+int64_t NativeCodeDelay() { return delay; }
+
+void LazyNativeLoop::Prepare(double nanoseconds,
+                             absl::FunctionRef<std::unique_ptr<const NativeLoop>()> compile) {
+  if (started_.load(std::memory_order_relaxed)) return;
+  const int64_t spent = nanoseconds_.fetch_add(static_cast<int64_t>(nanoseconds));
+  if (static_cast<double>(spent) + nanoseconds < static_cast<double>(delay) || started_.exchange(true))
+    return;
+  code_ = compile();
+  is_ready_.store(true, std::memory_order_release);
+}
 
 bool NativeLoop::Supports(ElementType type) {
   return loops::IsStoredAsLane(type) || type == ElementType::kBF16 || type == ElementType::kF16;

@@ -8,11 +8,13 @@
 // that the results are those of tile programs. Accesses that are not contiguous are gathered before the code
 // runs, and scattered after it, a tile at a time.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "kernels/cpu/native/machine_code.h"
 #include "loops/loop_program.h"
 
@@ -55,5 +57,25 @@ class NativeLoop {
   std::unique_ptr<const MachineCode> code_;
   Function* function_;
 };
+
+// The native code of a program that is compiled during its runs, which may be in several threads.
+class LazyNativeLoop {
+ public:
+  // Adds the expected time of a run without native code. Compiles the program, in one of the threads, once
+  // the sum exceeds the delay (SetNativeCodeDelay).
+  void Prepare(double nanoseconds, absl::FunctionRef<std::unique_ptr<const NativeLoop>()> compile);
+  // Returns nullptr if there is no native code, or none yet.
+  const NativeLoop* get() const { return is_ready_.load(std::memory_order_acquire) ? code_.get() : nullptr; }
+
+ private:
+  std::unique_ptr<const NativeLoop> code_;
+  std::atomic<int64_t> nanoseconds_ = 0;  // The sum of the expected times.
+  std::atomic<bool> started_ = false, is_ready_ = false;
+};
+
+// Sets the expected time after which programs are compiled to native code; the default is about the time that
+// compilation takes. This is for tests: 0 also compiles small programs. Returns the one before.
+int64_t SetNativeCodeDelay(int64_t nanoseconds);
+int64_t NativeCodeDelay();
 
 }  // namespace hlo::cpu

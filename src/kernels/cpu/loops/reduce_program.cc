@@ -351,7 +351,7 @@ void ReduceProgram::AllowNativeCode() {
 }
 
 double ReduceProgram::nanoseconds() const {
-  return (body.nanoseconds_per_element() + 0.3 * static_cast<double>(combiner_code.step_count())) *
+  return (body.nanoseconds_per_element() + combiner_code.nanoseconds_per_element()) *
          static_cast<double>(kept_count()) * static_cast<double>(reduced_count());
 }
 

@@ -1,7 +1,6 @@
 #include "kernels/cpu/loops/tile_code.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
@@ -9,13 +8,9 @@
 #include "base/check.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/loops/native_loop.h"
-#include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::cpu {
 namespace {
-
-// The expected time of an operation on an element without native code.
-constexpr double kNanosecondsPerStep = 0.3;
 
 int OperandCount(const loops::Operation& operation) {
   using Kind = loops::Operation::Kind;
@@ -43,9 +38,7 @@ struct TileCode::Native {
   std::vector<NativeLoop::Input> inputs;  // Those of the function, then its constants.
   std::vector<NativeLoop::Output> outputs;
   std::vector<std::array<std::byte, 16>> constants;
-  std::unique_ptr<const NativeLoop> code;
-  std::atomic<int64_t> nanoseconds = 0;  // The expected time of all computations.
-  std::atomic<bool> started = false, is_ready = false;
+  LazyNativeLoop code;
 };
 
 TileCode::Native::Native(const loops::ScalarFunction& function) {
@@ -134,21 +127,15 @@ void TileCode::AllowNativeCode(const loops::ScalarFunction& function) {
 // Returns false if there is no native code yet.
 bool TileCode::RunNative(int64_t n, const void* const* in, void* const* out) const {
   Native& native = *native_;
-  if (!native.is_ready.load(std::memory_order_acquire)) {
-    if (native.started.load(std::memory_order_relaxed)) return false;
-    const auto expected = static_cast<int64_t>(kNanosecondsPerStep * static_cast<double>(n * step_count()));
-    if (native.nanoseconds.fetch_add(expected) + expected < NativeCodeDelay() ||
-        native.started.exchange(true))
-      return false;
-    native.code = NativeLoop::Compile(native.program, native.inputs, native.outputs);
-    if (native.code == nullptr) return false;
-    native.is_ready.store(true, std::memory_order_release);
-  }
+  native.code.Prepare(nanoseconds_per_element() * static_cast<double>(n),
+                      [&] { return NativeLoop::Compile(native.program, native.inputs, native.outputs); });
+  const NativeLoop* const code = native.code.get();
+  if (code == nullptr) return false;
   absl::InlinedVector<void*, 16> pointers;
   for (size_t i = 0; i < inputs_; ++i) pointers.push_back(const_cast<void*>(in[i]));
   for (auto& constant : native.constants) pointers.push_back(constant.data());
   pointers.insert(pointers.end(), out, out + results_.size());
-  native.code->Run(pointers.data(), n);
+  code->Run(pointers.data(), n);
   return true;
 }
 

@@ -17,6 +17,8 @@ class TileCode {
   TileCode() = default;
   explicit TileCode(const loops::ScalarFunction& function);
   int64_t step_count() const { return static_cast<int64_t>(steps_.size()); }
+  // Returns the expected time of a run without native code, per element.
+  double nanoseconds_per_element() const { return 0.3 * static_cast<double>(steps_.size()); }
 
   // Lets runs compile the function, from which this was made, to native code once that is worthwhile.
   void AllowNativeCode(const loops::ScalarFunction& function);

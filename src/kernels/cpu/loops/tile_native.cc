@@ -11,18 +11,12 @@
 namespace hlo::cpu {
 namespace {
 
-// Compilation takes about as long.
-constexpr int64_t kCompileNanoseconds = 100'000;
-std::atomic<int64_t> delay = kCompileNanoseconds;
 constexpr int64_t kLongestTile = 16 << 10;
 // In longer rows the tail takes little time; in rows shorter than a half strip, the call does.
 constexpr int64_t kLongestWithTail = 1024;
 constexpr int64_t kSlotAlignment = 64;
 
 }  // namespace
-
-int64_t SetNativeCodeDelay(int64_t nanoseconds) { return delay.exchange(nanoseconds); }
-int64_t NativeCodeDelay() { return delay; }
 
 // Returns true if chains are faster than native code: they convert bf16 with fewer instructions, prefetch
 // rows that begin anywhere, and reduce the last value as they compute it, except for the tail of a row.
@@ -40,8 +34,9 @@ bool TileProgram::IsBestAsChains() const {
 }
 
 void TileProgram::AllowNativeCode(MayAlias may_alias) {
-  if (FindNativeIsa() < NativeIsa::kAvx512 || is_copy_ || (small_.has_value() && delay > 0)) return;
-  if (delay > 0 && IsBestAsChains()) return;
+  const bool compiles_all = NativeCodeDelay() == 0;
+  if (FindNativeIsa() < NativeIsa::kAvx512 || is_copy_ || (small_.has_value() && !compiles_all)) return;
+  if (!compiles_all && IsBestAsChains()) return;
   auto native = std::make_shared<Native>();
   for (const Stored& stored : stored_) {
     bool early = true;
@@ -60,16 +55,11 @@ void TileProgram::AllowNativeCode(MayAlias may_alias) {
 }
 
 void TileProgram::PrepareNativeCode(double nanoseconds) const {
-  Native* native = native_.get();
-  if (native == nullptr || native->started.load(std::memory_order_relaxed)) return;
-  const int64_t spent = native->nanoseconds.fetch_add(static_cast<int64_t>(nanoseconds));
-  if (static_cast<double>(spent) + nanoseconds < static_cast<double>(delay) || native->started.exchange(true))
-    return;
-  if (CompileNative(*native)) native->is_ready.store(true, std::memory_order_release);
+  if (native_ != nullptr) native_->code.Prepare(nanoseconds, [&] { return CompileNative(*native_); });
 }
 
 const TileProgram::Native* TileProgram::ReadyNative() const {
-  return native_ != nullptr && native_->is_ready.load(std::memory_order_acquire) ? native_.get() : nullptr;
+  return native_ != nullptr && native_->code.get() != nullptr ? native_.get() : nullptr;
 }
 
 // Chooses how a load reaches the code.
@@ -111,7 +101,7 @@ TileProgram::Native::Read TileProgram::NativeReadOf(const Step& step, Native& na
   return read;
 }
 
-bool TileProgram::CompileNative(Native& native) const {
+std::unique_ptr<const NativeLoop> TileProgram::CompileNative(Native& native) const {
   std::vector<NativeLoop::Input> inputs;
   std::vector<NativeLoop::Output> outputs;
   int64_t widest = 1;
@@ -152,8 +142,7 @@ bool TileProgram::CompileNative(Native& native) const {
     if (native.tile > period_) native.tile -= native.tile % period_;
   }
   native.slot_bytes = RoundUp(native.tile * widest, kSlotAlignment);
-  native.code = NativeLoop::Compile(source_, inputs, outputs);
-  return native.code != nullptr;
+  return NativeLoop::Compile(source_, inputs, outputs);
 }
 
 int64_t TileProgram::Runner::tile() const { return native_ != nullptr ? native_->tile : program_.tile_; }
@@ -224,7 +213,7 @@ void TileProgram::Runner::RunNative(int64_t begin, int64_t n) {
   if (row_ >= 0) {
     for (const NativeMoving& moving : native_moving_)
       native_pointers_[k++] = moving.at + row_ * moving.row + begin * moving.position;
-    return native.code->Run(native_pointers_.data(), n);
+    return native.code.get()->Run(native_pointers_.data(), n);
   }
   for (; k < native.reads.size(); ++k)
     native_pointers_[k] = const_cast<std::byte*>(NativePointer(k, begin, n));
@@ -242,7 +231,7 @@ void TileProgram::Runner::RunNative(int64_t begin, int64_t n) {
     native_pointers_[k++] = static_cast<std::byte*>(arguments_[access.argument]) +
                             (base_[write.access] + begin) * ByteCount(access.type);
   }
-  native.code->Run(native_pointers_.data(), n);
+  native.code.get()->Run(native_pointers_.data(), n);
   for (const Native::Write& write : native.writes) {
     if (write.slot < 0 || write.access < 0) continue;
     const Access& access = program_.access(write.access);

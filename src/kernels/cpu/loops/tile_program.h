@@ -256,9 +256,7 @@ class TileProgram {
     std::vector<Write> writes;
     int32_t slot_count = 0;
     int64_t slot_bytes = 0, tile = 0;
-    std::unique_ptr<const NativeLoop> code;
-    std::atomic<int64_t> nanoseconds = 0;  // The expected time of all computations.
-    std::atomic<bool> started = false, is_ready = false;
+    LazyNativeLoop code;
   };
   // Steps [first, last] whose values stay in vector registers.
   struct Chain {
@@ -312,7 +310,7 @@ class TileProgram {
   void FindDirectPointers();
   void FindFold();
   Native::Read NativeReadOf(const Step& step, Native& native) const;
-  bool CompileNative(Native& native) const;
+  std::unique_ptr<const NativeLoop> CompileNative(Native& native) const;
   bool IsBestAsChains() const;
   const Native* ReadyNative() const;
   bool FindsBF16() const;
@@ -359,11 +357,6 @@ class TileProgram {
 // This is for tests: results never depend on it.
 void SetLargestTile(int64_t elements);
 int64_t LargestTile();
-
-// Sets the expected time after which programs are compiled to native code; the default is about the time that
-// compilation takes. This is for tests: 0 also compiles small programs. Returns the one before.
-int64_t SetNativeCodeDelay(int64_t nanoseconds);
-int64_t NativeCodeDelay();
 
 // Returns the length of tiles whose registers take `byte_count` bytes per element: `largest`, halved until
 // they fit the L1 cache.
