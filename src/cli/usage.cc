@@ -50,16 +50,12 @@ std::string UsageMessage(const CLI::App* program, const CLI::Error& error) {
                      command.get_name());
 }
 
-std::string MisspelledSubcommand(const CLI::App& program, const std::string& word) {
+std::string MisspelledSubcommand(const std::string& word, const std::vector<std::string_view>& subcommands) {
   std::error_code error;
   const bool may_be_file =
       word.find_first_of("./") != std::string_view::npos || std::filesystem::exists(word, error);
   if (word.empty() || word[0] == '-' || may_be_file) return "";
-  std::vector<std::string> names;
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  const std::string_view close = ClosestName(word, views);
+  const std::string_view close = ClosestName(word, subcommands);
   return close == word ? "" : std::string(close);
 }
 
