@@ -56,10 +56,11 @@ std::string OneIdiom(uint64_t seed, std::string_view name);
   X(Chain, 2) X(Masks, 2) X(Concatenations, 2) X(ReshapeChain, 2) X(Paddings, 1) X(MixedTypes, 1)          \
   X(Layouts, 1) X(RotatedLoop, 2) X(UpdatedLoop, 2) X(History, 1.5) X(EarlyExit, 1) X(NestedLoop, 1)       \
   X(StackedScan, 2) X(Branches, 2) X(Wrapped, 1.5) X(ArgExtremes, 1.5) X(TopK, 1) X(Sorted, 1)             \
-  X(Cumulative, 1.5) X(SegmentSums, 1.5) X(GatherRows, 1.5) X(ScatterRows, 1.5) X(Slices, 1.5)             \
-  X(DotChain, 2) X(ReductionChain, 2) X(SeveralReductions, 1.5) X(Softmax, 1.5) X(LayerNorm, 1.5)          \
-  X(TokensAndPositions, 1.5) X(Attention, 1) X(Convolution, 1) X(Windows, 1) X(MapCode, 0.7)               \
-  X(RandomBits, 0.7) X(TopkOpcode, 0.7) X(ScanOpcode, 0.7) X(PoolingGradient, 0.7) X(ScalarLoops, 2)
+  X(Cumulative, 1.5) X(SegmentSums, 1.5) X(GatherRows, 1.5) X(GatherPoints, 1) X(ScatterRows, 1.5)         \
+  X(Slices, 1.5) X(DotChain, 2) X(ReductionChain, 2) X(SeveralReductions, 1.5) X(Softmax, 1.5)           \
+  X(LayerNorm, 1.5) X(TokensAndPositions, 1.5) X(Attention, 1) X(Convolution, 1) X(Windows, 1)             \
+  X(MapCode, 0.7) X(RandomBits, 0.7) X(TopkOpcode, 0.7) X(ScanOpcode, 0.7) X(PoolingGradient, 0.7)         \
+  X(ScalarLoops, 2)
 // clang-format on
 #define HLO_FUZZ_DECLARE(name, weight) void name(Scene& scene);
 HLO_FUZZ_IDIOMS(HLO_FUZZ_DECLARE)

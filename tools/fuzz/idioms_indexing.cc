@@ -198,6 +198,45 @@ void GatherRows(Scene& s) {
       x));
 }
 
+// Elements or rows at points whose coordinates are separate arrays. The positions may be merged into one
+// dimension before the gather, as XLA does, and split again after it.
+void GatherPoints(Scene& s) {
+  Body& b = s.body;
+  Random& random = s.random();
+  const Value x = s.Any();
+  if (x.rank() < 2 || Count(x.dims) == 0) return;
+  const Dims positions = s.SomeDims(2);
+  Dims piece = positions, all = positions;
+  piece.push_back(1);
+  all.push_back(2);
+  const ElementType type = s.IndexType();
+  Values pieces;
+  for (int64_t d = 0; d < 2; ++d) {
+    const Value index = s.Indices(type, random.Chance(0.5) ? positions : piece, x.dims[d]);
+    pieces.push_back(b.Reshape(index, piece));
+  }
+  Value indices = b.Concatenate(pieces, 2);
+  const bool merges = random.Chance(0.7);
+  Dims dims = merges ? Dims{Count(positions)} : positions, sizes = x.dims, windows;
+  if (merges) indices = b.Reshape(indices, {dims[0], 2});
+  sizes[0] = sizes[1] = 1;
+  const bool collapses = random.Chance(0.5);
+  for (int64_t d = collapses ? 2 : 0; d < x.rank(); ++d) {
+    windows.push_back(static_cast<int64_t>(dims.size()));
+    dims.push_back(sizes[d]);
+  }
+  if (Count(dims) > 60000) return;
+  const Value points =
+      b.Op("gather", {x, indices}, x.type, dims,
+           fmt::format("offset_dims={}, collapsed_slice_dims={}, start_index_map={{0,1}}, "
+                       "index_vector_dim={}, slice_sizes={}",
+                       Braces(windows), collapses ? "{0,1}" : "{}", merges ? 1 : 2, Braces(sizes)),
+           x);
+  Dims split = positions;
+  split.insert(split.end(), x.dims.begin() + 2, x.dims.end());
+  s.Add(random.Chance(0.8) ? b.Reshape(points, split) : points);
+}
+
 void ScatterRows(Scene& s) {
   Body& b = s.body;
   Random& random = s.random();

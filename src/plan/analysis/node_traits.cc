@@ -23,6 +23,17 @@ bool HaveSameNonUnitDims(const Shape& a, const Shape& b) {
   return left == right;
 }
 
+// True if each dimension of the operand is one or several consecutive dimensions of the result.
+bool SplitsDims(const Shape& operand, const Shape& result) {
+  int64_t next = 0;
+  for (const int64_t size : operand.dims()) {
+    int64_t product = 1;
+    while (product != size && next < result.rank()) product *= result.dim(next++);
+    if (product != size) return false;
+  }
+  return true;
+}
+
 // True for a bitcast that keeps the type and number of elements; it may permute them.
 bool IsPureBitcast(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kBitcast) return false;
@@ -30,6 +41,13 @@ bool IsPureBitcast(const Instruction& instruction) {
   return from.IsArray() && to.IsArray() && from.type() == to.type() &&
          from.ElementCount() == to.ElementCount() && NonUnitDimsInMemoryOrder(from).has_value() &&
          NonUnitDimsInMemoryOrder(to).has_value();
+}
+
+// True for a reshape, or a bitcast that is one, of gathered elements that splits dimensions.
+bool SplitsGather(const Graph& graph, const Node& node) {
+  const Node* producer = graph.values[node.operands[0]].node;
+  return producer != nullptr && IsFusibleGather(graph, *producer) && IsRowMajorReshape(node) &&
+         SplitsDims(OperandShape(graph, node, 0), ResultShape(graph, node));
 }
 
 }  // namespace
@@ -72,12 +90,14 @@ bool HasAffineIndexing(const Graph& graph, const Node& node) {
       return true;
     case Opcode::kBitcast: {
       if (!IsPureBitcast(*node.instruction)) return false;
+      if (SplitsGather(graph, node)) return true;
       const Shape &from = node.instruction->operand(0)->shape(), &to = node.instruction->shape();
       return Pick(from.dims(), *NonUnitDimsInMemoryOrder(from)) ==
              Pick(to.dims(), *NonUnitDimsInMemoryOrder(to));
     }
     case Opcode::kReshape:
-      return HaveSameNonUnitDims(OperandShape(graph, node, 0), ResultShape(graph, node));
+      return HaveSameNonUnitDims(OperandShape(graph, node, 0), ResultShape(graph, node)) ||
+             SplitsGather(graph, node);
     default:
       return false;
   }
@@ -118,6 +138,14 @@ bool IsNoOpReshape(const Node& node) {
   return std::is_sorted(from.begin(), from.end()) && std::is_sorted(to.begin(), to.end());
 }
 
+bool IsRowMajorReshape(const Node& node) {
+  if (!IsStaticOp(node)) return false;
+  const Instruction& instruction = *node.instruction;
+  if (instruction.opcode() == Opcode::kReshape) return true;
+  return IsPureBitcast(instruction) && instruction.shape().layout() == nullptr &&
+         instruction.operand(0)->shape().layout() == nullptr;
+}
+
 bool IsDynamicSlice(const Node& node) {
   return IsStaticOp(node) && node.instruction->opcode() == Opcode::kDynamicSlice;
 }
@@ -147,13 +175,20 @@ bool IsConcatenate(const Node& node) {
   return IsStaticOp(node) && node.instruction->opcode() == Opcode::kConcatenate;
 }
 
-bool IsConcatenationOfIndices(const Graph& graph, const Node& node, const Node& gather) {
+bool IsConcatenationOfIndices(const Graph& graph, const Node& node, int64_t index_vector_dim) {
   if (!IsConcatenate(node)) return false;
   const int64_t dimension = node.instruction->Get<attr::dimensions>()[0];
-  bool fits = dimension == gather.instruction->Get<attr::index_vector_dim>();
+  bool fits = dimension == index_vector_dim;
   for (size_t k = 0; fits && k < node.operands.size(); ++k)
     fits = OperandShape(graph, node, static_cast<int32_t>(k)).dim(dimension) == 1;
   return fits;
+}
+
+bool KeepsIndexVectors(const Graph& graph, const Node& node, const Node& gather) {
+  const Shape &from = OperandShape(graph, node, 0), &to = ResultShape(graph, node);
+  return IsRowMajorReshape(node) && from.rank() > 0 && to.rank() > 0 &&
+         gather.instruction->Get<attr::index_vector_dim>() == to.rank() - 1 &&
+         from.dim(from.rank() - 1) == to.dim(to.rank() - 1);
 }
 
 bool IsPad(const Node& node) { return IsStaticOp(node) && node.instruction->opcode() == Opcode::kPad; }

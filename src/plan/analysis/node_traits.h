@@ -24,14 +24,18 @@ bool IsStaticOp(const Node& node);
 bool IsElementwise(const Graph& graph, const Node& node);
 bool HasAffineIndexing(const Graph& graph,
                        const Node& node);  // broadcast, transpose, slice, reverse, iota, reshape that adds or
-                                           // removes dimensions of size 1
+                                           // removes dimensions of size 1, or splits those of a gather
 // True for a reshape, or a bitcast to the same bytes: the result may alias the operand.
 bool IsNoOpReshape(const Node& node);
+// True for a reshape, or a bitcast that keeps the row-major order of the elements.
+bool IsRowMajorReshape(const Node& node);
 bool IsDynamicSlice(const Node& node);
 // True for a gather of at least one element whose users can read the elements directly from its operand.
 bool IsFusibleGather(const Graph& graph, const Node& node);
-// True for a concatenation whose operands are the components of the gather's index vectors.
-bool IsConcatenationOfIndices(const Graph& graph, const Node& node, const Node& gather);
+// True for a concatenation whose operands are the components of index vectors.
+bool IsConcatenationOfIndices(const Graph& graph, const Node& node, int64_t index_vector_dim);
+// True for a reshape to the gather's indices that keeps the components of each index vector.
+bool KeepsIndexVectors(const Graph& graph, const Node& node, const Node& gather);
 bool HasSingleIndexVector(const Node& gather);  // The gather is then a slice at a run-time position.
 bool IsConcatenate(const Node& node);
 bool IsPad(const Node& node);

@@ -143,26 +143,45 @@ LoopFusion::Traits LoopFusion::TraitsOf(const Node& node) const {
   return traits;
 }
 
-// True if a fused gather can read its indices from the operands of this concatenation.
-bool LoopFusion::IsReadAsIndices(const Node& node, const Uses::Use& use) const {
+// True if the user is a fused gather that reads the node as its indices.
+bool LoopFusion::IsIndicesOfGather(const Node& node, const Uses::Use& use) const {
   return use.node != nullptr && use.operand == 1 && use.node->block == node.block &&
          fused_.contains(use.node) && IsStaticOp(*use.node) &&
-         use.node->instruction->opcode() == Opcode::kGather &&
-         IsConcatenationOfIndices(graph_, node, *use.node);
+         use.node->instruction->opcode() == Opcode::kGather;
+}
+
+// True if a fused gather can read its indices from the operands of this concatenation.
+bool LoopFusion::IsReadAsIndices(const Node& node, const Uses::Use& use) const {
+  if (IsIndicesOfGather(node, use))
+    return IsConcatenationOfIndices(graph_, node, use.node->instruction->Get<attr::index_vector_dim>());
+  // A fused reshape that is not affine leads to indices (IsReshapeOfIndices), whose vectors are rows.
+  return use.node != nullptr && use.node->block == node.block && fused_.contains(use.node) &&
+         IsRowMajorReshape(*use.node) && !HasAffineIndexing(graph_, *use.node) &&
+         IsConcatenationOfIndices(graph_, node, ResultShape(graph_, node).rank() - 1);
+}
+
+// True if a fused gather can read its indices from the operand of this reshape.
+bool LoopFusion::IsReshapeOfIndices(const Node& node, const Uses::Use& use) const {
+  return IsIndicesOfGather(node, use) && !HasAffineIndexing(graph_, node) &&
+         KeepsIndexVectors(graph_, node, *use.node);
 }
 
 bool LoopFusion::AddPaths(const Node& node, const Traits& traits, const Uses::Use& use,
                           std::vector<Path>* paths) const {
   constexpr size_t kMaxPaths = 64;
-  if (IsReadAsIndices(node, use)) {
+  const bool reshapes = IsReshapeOfIndices(node, use);
+  if (reshapes || IsReadAsIndices(node, use)) {
     for (Path path : paths_.at(use.node)) {
       path.identity = false;
       path.index = true;
+      path.reshaped |= reshapes;
       paths->push_back(path);
     }
     return paths->size() <= kMaxPaths;
   }
-  if (use.node == nullptr || use.node->block != node.block || !CanFuseOperand(graph_, *use.node, use.operand))
+  const bool computes = traits.elementwise || traits.affine || traits.window || traits.costly_read;
+  if (!computes || use.node == nullptr || use.node->block != node.block ||
+      !CanFuseOperand(graph_, *use.node, use.operand))
     return false;
   const Node& user = *use.node;
   const bool is_fused = fused_.contains(&user);
@@ -195,10 +214,13 @@ bool LoopFusion::AddPaths(const Node& node, const Traits& traits, const Uses::Us
 bool LoopFusion::ShouldFuse(const Node& node, const Traits& traits, const std::vector<Path>& paths) const {
   const auto is_index = [](const Path& path) { return path.index; };
   if (std::any_of(paths.begin(), paths.end(), is_index)) {
-    const bool is_affine = traits.affine && node.instruction->opcode() != Opcode::kIota;
-    return is_affine ||
-           (IsConcatenate(node) && std::all_of(paths.begin(), paths.end(), is_index) &&
-            std::none_of(paths.begin(), paths.end(), [](const Path& path) { return path.piece; }));
+    const auto is_reshaped = [](const Path& path) { return path.reshaped; };
+    if (traits.affine)
+      return node.instruction->opcode() != Opcode::kIota &&
+             (IsRowMajorReshape(node) || std::none_of(paths.begin(), paths.end(), is_reshaped));
+    return (IsConcatenate(node) || IsRowMajorReshape(node)) &&
+           std::all_of(paths.begin(), paths.end(), is_index) &&
+           std::none_of(paths.begin(), paths.end(), [](const Path& path) { return path.piece; });
   }
   const bool computes = !traits.window && !(traits.affine && node.instruction->opcode() != Opcode::kIota);
   if (computes && std::any_of(paths.begin(), paths.end(), [](const Path& p) { return p.piece; }))
@@ -217,7 +239,8 @@ void LoopFusion::Visit(const Node& node) {
   if (node.kind != Node::Kind::kOp) return;
   const Traits traits = TraitsOf(node);
   bool is_live = node.has_effect;
-  bool can_fuse = traits.elementwise || traits.affine || traits.window || traits.costly_read;
+  bool can_fuse = traits.elementwise || traits.affine || traits.window || traits.costly_read ||
+                  (enabled_ && IsRowMajorReshape(node));
   std::vector<Path> paths;
   for (ValueId result : node.results) {
     if (result == kNoValue) continue;

@@ -39,6 +39,7 @@ class LoopFusion {
     bool broadcasts = false;  // The path contains a broadcast.
     bool piece = false;       // The path contains a concatenation, whose operands must be in memory.
     bool index = false;       // The path leads to the indices of a gather.
+    bool reshaped = false;    // It contains a reshape of the indices, which are read in row-major order.
     bool operator==(const Path&) const = default;
   };
   // The ways in which a loop can compute a node. If all are false, no loop can.
@@ -55,7 +56,9 @@ class LoopFusion {
   static bool IsComputedOnce(const std::vector<Path>& paths);
   bool IsCheaperFused(const Node& node, const std::vector<Path>& paths) const;
   bool HasStoredOperands(const Node& concatenate) const;
+  bool IsIndicesOfGather(const Node& node, const Uses::Use& use) const;
   bool IsReadAsIndices(const Node& node, const Uses::Use& use) const;
+  bool IsReshapeOfIndices(const Node& node, const Uses::Use& use) const;
   bool IsMostlyPadding(const Node& pad) const;
   // True if the loop that computes a window reads the updated array at other positions than it writes.
   bool ReadsOutsideWindow(const Node& update, ValueId window) const;

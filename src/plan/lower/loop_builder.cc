@@ -34,20 +34,22 @@ IndexMap BitcastMap(const Instruction& bitcast, const IndexMap& map, size_t loop
   return mapped;
 }
 
-// Returns the map of the operand of a reshape that adds or removes dimensions of size 1.
+// Returns the map of the operand of a reshape that adds or removes dimensions of size 1, or splits others.
 IndexMap ReshapeMap(const Shape& operand, const Shape& result, const IndexMap& map, size_t loop_rank) {
   IndexMap mapped{.offset = {}, .coefficients = {}, .edges = map.edges};
   int64_t from = 0;
   for (int64_t d = 0; d < operand.rank(); ++d) {
-    if (operand.dim(d) == 1) {
-      mapped.offset.push_back(0);
-      mapped.coefficients.emplace_back(loop_rank, 0);
-      continue;
+    int64_t offset = 0;
+    std::vector<int64_t> coefficients(loop_rank, 0);
+    for (int64_t product = 1; product != operand.dim(d); ++from) {
+      const int64_t size = result.dim(from);
+      product *= size;
+      offset = offset * size + map.offset[from];
+      for (size_t i = 0; i < loop_rank; ++i)
+        coefficients[i] = coefficients[i] * size + map.coefficients[from][i];
     }
-    while (result.dim(from) == 1) ++from;
-    mapped.offset.push_back(map.offset[from]);
-    mapped.coefficients.push_back(map.coefficients[from]);
-    ++from;
+    mapped.offset.push_back(offset);
+    mapped.coefficients.push_back(std::move(coefficients));
   }
   return mapped;
 }
@@ -93,7 +95,8 @@ IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, s
       break;
     }
     case Opcode::kBitcast:
-      return BitcastMap(instruction, map, loop_rank);
+      if (!IsRowMajorReshape(node)) return BitcastMap(instruction, map, loop_rank);
+      [[fallthrough]];
     default:
       return ReshapeMap(operand, ResultShape(graph, node), map, loop_rank);
   }
@@ -118,12 +121,11 @@ loops::Affine LoopBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> st
   return affine;
 }
 
-loops::Affine LoopBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
-  const Shape& shape = graph_.values[v].shape;
+loops::Affine LoopBuilder::PlaceOf(absl::Span<const int64_t> shape, const IndexMap& map) const {
   int64_t offset = 0;
   std::vector<int64_t> strides(dims_.size(), 0);
-  const Index shape_strides = RowMajorStrides(shape.dims());
-  for (int64_t d = 0; d < shape.rank(); ++d) {
+  const Index shape_strides = RowMajorStrides(shape);
+  for (size_t d = 0; d < shape.size(); ++d) {
     offset += map.offset[d] * shape_strides[d];
     for (size_t i = 0; i < dims_.size(); ++i) strides[i] += map.coefficients[d][i] * shape_strides[d];
   }
@@ -136,7 +138,7 @@ void LoopBuilder::AddEdges(const IndexMap& map, loops::Access* access) const {
 }
 
 loops::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
-  const loops::Affine place = PlaceOf(v, map);
+  const loops::Affine place = PlaceOf(graph_.values[v].shape.dims(), map);
   loops::Access access{v, graph_.values[v].shape.type(), place.offset, place.outer, place.inner, {}};
   AddEdges(map, &access);
   return access;
@@ -253,16 +255,11 @@ loops::Access LoopBuilder::GatherAccess(const Node& node, const IndexMap& map) {
     set(&of_operand, batches[k], position_of(gather.Get<attr::start_indices_batching_dims>()[k]));
   loops::Access access = AccessOf(node.operands[0], of_operand);
   const Index strides = RowMajorStrides(operand.dims());
-  const Node* concatenation = graph_.values[indices].node;
-  const bool has_pieces = concatenation != nullptr && fusion_.IsFused(*concatenation);
   for (size_t k = 0; k < start_map.size(); ++k) {
     const int64_t d = start_map[k];
-    if (vector_dim < index_shape.rank())
-      of_indices.offset[vector_dim] = has_pieces ? 0 : static_cast<int64_t>(k);
-    const loops::Access index = OperandAccess(has_pieces ? concatenation->operands[k] : indices, of_indices);
-    loops::Affine place{index.offset, index.outer, index.inner};
-    loops::RuntimeStart start{index.argument, index_shape.type(),
-                              operand.dim(d) - std::max<int64_t>(1, sizes[d]), strides[d], place.offset};
+    auto [argument, place] = IndexOf(node, k, of_indices);
+    loops::RuntimeStart start{argument, index_shape.type(), operand.dim(d) - std::max<int64_t>(1, sizes[d]),
+                              strides[d], place.offset};
     const auto moves = [](const loops::Strides& s) {
       return std::any_of(s.begin(), s.end(), [](int64_t stride) { return stride != 0; });
     };
@@ -270,6 +267,38 @@ loops::Access LoopBuilder::GatherAccess(const Node& node, const IndexMap& map) {
     access.starts.push_back(std::move(start));
   }
   return access;
+}
+
+// Returns where component k of a gather's index vectors is stored. The map leads to component 0.
+std::pair<int32_t, loops::Affine> LoopBuilder::IndexOf(const Node& gather, size_t k, IndexMap map) {
+  ValueId indices = gather.operands[1];
+  const Shape& shape = graph_.values[indices].shape;
+  const int64_t vector_dim = gather.instruction->Get<attr::index_vector_dim>();
+  const auto fused_producer = [&](ValueId v) -> const Node* {
+    const Node* node = graph_.values[v].node;
+    return node != nullptr && fusion_.IsFused(*node) ? node : nullptr;
+  };
+  const Node* reshape = fused_producer(indices);
+  if (reshape != nullptr && !IsConcatenate(*reshape) && !HasAffineIndexing(graph_, *reshape))
+    indices = reshape->operands[0];
+  else
+    reshape = nullptr;
+  const Node* concatenation = fused_producer(indices);
+  if (concatenation != nullptr && !IsConcatenate(*concatenation)) concatenation = nullptr;
+  if (concatenation != nullptr)
+    indices = concatenation->operands[k];
+  else if (vector_dim < shape.rank())
+    map.offset[vector_dim] = static_cast<int64_t>(k);
+  if (reshape == nullptr) {
+    const loops::Access index = OperandAccess(indices, map);
+    return {index.argument, {index.offset, index.outer, index.inner}};
+  }
+  // The components are stored in the order of the reshaped array.
+  for (const Node* piece = fused_producer(indices); piece != nullptr; piece = fused_producer(indices))
+    indices = piece->operands[0];
+  Index dims(shape.dims().begin(), shape.dims().end());
+  if (concatenation != nullptr) dims[vector_dim] = 1;
+  return {indices, PlaceOf(dims, map)};
 }
 
 // Returns the access to a value that is stored, or to the operand of fused data movement.

@@ -2,6 +2,7 @@
 // Builds the loop program of a loop: its loads, and the fused operations.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -51,10 +52,12 @@ class LoopBuilder {
  private:
   // Splits strides by dimension into those of outer and inner loops.
   loops::Affine AffineOf(int64_t offset, absl::Span<const int64_t> strides) const;
-  loops::Affine PlaceOf(ValueId v, const IndexMap& map) const;
+  // Returns the index of an element of a row-major array.
+  loops::Affine PlaceOf(absl::Span<const int64_t> dims, const IndexMap& map) const;
   void AddEdges(const IndexMap& map, loops::Access* access) const;
   bool CanExceed(const IndexMap::Edge& edge) const;
   loops::Access GatherAccess(const Node& gather, const IndexMap& map);
+  std::pair<int32_t, loops::Affine> IndexOf(const Node& gather, size_t k, IndexMap map);
   loops::Access DynamicSliceAccess(const Node& dynamic_slice, const IndexMap& map) const;
   loops::Access OperandAccess(ValueId v, const IndexMap& map);
   loops::Value Padded(const Node& pad, const IndexMap& map);
