@@ -1,5 +1,6 @@
 // This file implements tile operations on c64 and c128.
 
+#include "kernels/cpu/elementwise/complex_quotient.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 
 namespace hlo::cpu {
@@ -23,6 +24,7 @@ TileFn FindComplexOp(Opcode opcode) {
 TileFn ComplexTileOp(Opcode opcode, Lane lane) {
   switch (lane) {
     case Lane::kC64:
+      if (opcode == Opcode::kDivide) return LoopOf<ComplexQuotient, std::complex<float>>();
       return FindComplexOp<std::complex<float>>(opcode);
     case Lane::kC128:
       return FindComplexOp<std::complex<double>>(opcode);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 
+#include "kernels/cpu/elementwise/complex_quotient.h"
 #include "kernels/cpu/loops/native_emitter.h"
 #include "kernels/cpu/loops/native_instructions.h"
 
@@ -14,25 +15,43 @@ namespace {
 
 using Xbyak::Zmm;
 
-constexpr int kVectorCount = 32, kMaskCount = 8, kRegisterBits = 5;
+constexpr int kVectorCount = 32, kMaskCount = 8;
 constexpr int kComplexBytes = 8;
 const Xbyak::Opmask kLowerMask(1), kUpperMask(2);
 
-// Replaces products whose components are both NaN by those of the C library, which may be infinite. Operands
-// and products are in these registers, of which there are six numbers of five bits.
-void RecoverProducts(float (*registers)[native::kRegisterBytes / sizeof(float)], uint32_t numbers) {
+constexpr size_t kFloats = native::kRegisterBytes / sizeof(float);
+
+// Replaces special results by those of a function. Operands and results are in these registers, of which
+// there are six numbers of five bits.
+template <class IsSpecial, class Function>
+void Recompute(float (*registers)[kFloats], uint32_t numbers, IsSpecial&& is_special, Function&& function) {
   float* at[6];
   for (float*& vector : at) {
     vector = registers[numbers % kVectorCount];
-    numbers >>= kRegisterBits;
+    numbers >>= native::kRegisterBits;
   }
-  for (size_t i = 0; i < native::kRegisterBytes / sizeof(float); ++i) {
-    if (!std::isnan(at[4][i]) || !std::isnan(at[5][i])) continue;
-    const std::complex<float> product =
-        std::complex<float>(at[0][i], at[1][i]) * std::complex<float>(at[2][i], at[3][i]);
-    at[4][i] = product.real();
-    at[5][i] = product.imag();
+  for (size_t i = 0; i < kFloats; ++i) {
+    if (!is_special(at[4][i], at[5][i])) continue;
+    const std::complex<float> result =
+        function(std::complex<float>(at[0][i], at[1][i]), std::complex<float>(at[2][i], at[3][i]));
+    at[4][i] = result.real();
+    at[5][i] = result.imag();
   }
+}
+
+// Products of the C library may be infinite if both components are NaN.
+void RecoverProducts(float (*registers)[kFloats], uint32_t numbers) {
+  Recompute(
+      registers, numbers,
+      [](float real, float imaginary) { return std::isnan(real) && std::isnan(imaginary); },
+      [](std::complex<float> a, std::complex<float> b) { return a * b; });
+}
+
+void RecoverQuotients(float (*registers)[kFloats], uint32_t numbers) {
+  Recompute(
+      registers, numbers,
+      [](float real, float imaginary) { return std::isnan(real) || std::isnan(imaginary); },
+      ComplexQuotient());
 }
 
 }  // namespace
@@ -69,6 +88,8 @@ bool NativeEmitter::AddComplexOperation(Value value, const Step& step) {
   if (IsComplex(value)) op.imaginary = Imaginary(value);
   if (is_scalar && opcode == Opcode::kMultiply) {
     op.emitter = &NativeEmitter::EmitProduct;
+  } else if (is_scalar && opcode == Opcode::kDivide) {
+    op.emitter = &NativeEmitter::EmitQuotient;
   } else {
     op.call = FindTileCall(step.operation);
     if (op.call.function == nullptr) return false;
@@ -140,18 +161,85 @@ void NativeEmitter::EmitProduct(const Op& op) {
   vmulps(product, b, c);
   vmulps(imaginary, a, d);
   vaddps(imaginary, imaginary, product);
-  Recovery& recovery = recoveries_.emplace_back();
-  recovery.registers = 0;
-  for (const Xmm& reg : {imaginary, real, d, c, b, a})
-    recovery.registers = recovery.registers << kRegisterBits | static_cast<uint32_t>(reg.getIdx());
   vcmpps(k1, real, real, native::kUnordered);
   vcmpps(k1 | k1, imaginary, imaginary, native::kUnordered);
+  AddRecovery(op, &RecoverProducts);
+}
+
+// Emits a jump to code that calls the function if a bit of k1 is set.
+void NativeEmitter::AddRecovery(const Op& op, Recover function) {
+  Recovery& recovery = recoveries_.emplace_back();
+  recovery.function = function;
+  recovery.registers = 0;
+  for (const Value value : {op.imaginary, op.out, op.in[3], op.in[2], op.in[1], op.in[0]})
+    recovery.registers = recovery.registers << native::kRegisterBits | static_cast<uint32_t>(node(value).reg);
   kortestw(k1, k1);
   jnz(recovery.begin, T_NEAR);
   L(recovery.end);
 }
 
-// Emits calls of RecoverProducts, which preserve all other registers.
+// Emits ComplexQuotient. The two halves of the vectors are divided in f64.
+void NativeEmitter::EmitQuotient(const Op& op) {
+  Use(op.in[0]), Use(op.in[1]);
+  const Xmm c = Use(op.in[2]), d = Use(op.in[3]);
+  const Xmm real = Define(op.out), imaginary = Define(op.imaginary);
+  const uint32_t locked = locked_;
+  Xmm scratch[3];
+  for (Xmm& each : scratch) {
+    const int reg = Allocate(vectors_, 0);
+    locked_ |= 1u << reg;
+    each = Zmm(reg);
+  }
+  const Xmm size_of_c = Temporary(0, 4), size_of_d = Temporary(1, 4), larger = size_of_c;
+  constexpr uint8_t kLess = 1;
+  vpandd(size_of_c, c, Constant(4, 0x7fffffff));
+  vpandd(size_of_d, d, Constant(4, 0x7fffffff));
+  vcmpps(k1, size_of_c, size_of_d, kLess);
+  vblendmps(larger | k1, c, d);
+  vpmovd2m(k1, larger);
+  DivideHalf(op, scratch, false);
+  DivideHalf(op, scratch, true);
+  locked_ = locked;
+  for (const Xmm& part : {real, imaginary}) vpxord(part | k1, part, Constant(4, 0x80000000u));
+  masked_ ? vcmpps(k1 | TailMask(), real, imaginary, native::kUnordered)
+          : vcmpps(k1, real, imaginary, native::kUnordered);
+  AddRecovery(op, &RecoverQuotients);
+}
+
+// Computes the lower or upper half of the results. Operands and results of lanes in k1 have the other sign.
+void NativeEmitter::DivideHalf(const Op& op, const Xmm (&scratch)[3], bool upper) {
+  const Xmm c = Zmm(kVectors), d = Zmm(kVectors + 1), norm = Zmm(kVectors + 2);
+  const auto& [a, b, quotient] = scratch;
+  const auto widen = [&](const Xmm& to, Value value) {
+    const int reg = Use(value).getIdx(), half = to.getIdx();
+    if (upper) vextractf64x4(Xbyak::Ymm(half), Zmm(reg), 1);
+    vcvtps2pd(to, Xbyak::Ymm(upper ? half : reg));
+  };
+  const auto put = [&](const Xmm& out, const Xmm& wide) {
+    const Xbyak::Ymm narrow(upper ? wide.getIdx() : out.getIdx());
+    vcvtpd2ps(narrow, wide);
+    if (upper) vinsertf64x4(Zmm(out.getIdx()), Zmm(out.getIdx()), narrow, 1);
+  };
+  widen(a, op.in[0]);
+  widen(b, op.in[1]);
+  widen(c, op.in[2]);
+  widen(d, op.in[3]);
+  kshiftrw(k2, k1, upper ? kFloats / 2 : 0);
+  for (const Xmm& part : {a, b}) vpxorq(part | k2, part, Constant(8, uint64_t{1} << 63));
+  // The products are exact, also without fusing.
+  vmulpd(norm, c, c);
+  vfmadd231pd(norm, d, d);
+  vmulpd(quotient, a, c);
+  vfmadd231pd(quotient, b, d);
+  vmulpd(b, b, c);
+  vfnmadd231pd(b, a, d);
+  vdivpd(quotient, quotient, norm);
+  vdivpd(b, b, norm);
+  put(Register(node(op.out).reg, 4), quotient);
+  put(Register(node(op.imaginary).reg, 4), b);
+}
+
+// Emits the calls of recoveries, which preserve all other registers.
 void NativeEmitter::EmitRecoveries() {
   constexpr int kMasksAt = kVectorCount * native::kRegisterBytes, kOthersAt = kMasksAt + kMaskCount * 8;
   constexpr int kBytes = kOthersAt + 2 * native::kRegisterBytes;
@@ -159,6 +247,15 @@ void NativeEmitter::EmitRecoveries() {
   const auto others_at = [&](size_t k) { return ptr[rsp + (kOthersAt + 8 * static_cast<int>(k))]; };
   for (Recovery& recovery : recoveries_) {
     L(recovery.begin);
+    // Operands that are NaN in both components have such results.
+    for (int k = 0; k < 2; ++k) {
+      const Zmm real(recovery.RegisterOf(2 * k)), imaginary(recovery.RegisterOf(2 * k + 1));
+      vcmpps(k2 | k1, real, real, native::kUnordered);
+      vcmpps(k2 | k2, imaginary, imaginary, native::kUnordered);
+      kandnw(k1, k2, k1);
+    }
+    kortestw(k1, k1);
+    jz(recovery.end, T_NEAR);
     sub(rsp, kBytes);
     for (int k = 0; k < kVectorCount; ++k) vmovups(ptr[rsp + k * native::kRegisterBytes], Zmm(k));
     for (int k = 1; k < kMaskCount; ++k) kmovq(ptr[rsp + (kMasksAt + 8 * k)], Opmask(k));
@@ -166,7 +263,7 @@ void NativeEmitter::EmitRecoveries() {
     mov(rdi, rsp);
     mov(esi, recovery.registers);
     vzeroupper();
-    CallFunction(&RecoverProducts);
+    CallFunction(recovery.function);
     for (size_t k = 0; k < std::size(others); ++k) mov(others[k], others_at(k));
     for (int k = 1; k < kMaskCount; ++k) kmovq(Opmask(k), ptr[rsp + (kMasksAt + 8 * k)]);
     for (int k = 0; k < kVectorCount; ++k) vmovups(Zmm(k), ptr[rsp + k * native::kRegisterBytes]);

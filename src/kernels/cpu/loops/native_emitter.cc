@@ -11,11 +11,8 @@ using Xbyak::Zmm;
 
 constexpr int kMaxSlots = 512;
 constexpr int kSlotBytes = 64;
-constexpr int kMostOperands = 3;
 // Longer code is not interleaved, because it would not fit the cache of decoded instructions.
 constexpr int kMostInterleaved = 400;
-
-Xbyak::Opmask TailMask() { return Xbyak::Opmask(7); }
 
 }  // namespace
 
@@ -126,8 +123,13 @@ void NativeEmitter::ChooseParts() {
   }
   const int live = *std::max_element(vectors.begin(), vectors.end());
   const int live_masks = *std::max_element(masks.begin(), masks.end());
+  // Quotients of complex numbers need more registers.
+  const int reserved = std::any_of(ops_.begin(), ops_.end(),
+                                   [](const Op& op) { return op.emitter == &NativeEmitter::EmitQuotient; })
+                           ? kOfQuotient
+                           : kMostOperands;
   const auto fits = [&](int parts) {
-    return live * parts <= kVectors - kMostOperands && live_masks * parts <= kMasks - kFirstMask &&
+    return live * parts <= kVectors - reserved && live_masks * parts <= kMasks - kFirstMask &&
            parts * static_cast<int>(ops_.size()) <= kMostInterleaved;
   };
   parts_ = has_calls_ ? 1 : fits(4) ? 4 : fits(2) ? 2 : 1;
@@ -140,7 +142,7 @@ void NativeEmitter::ChooseParts() {
   std::stable_sort(scalars.begin(), scalars.end(),
                    [&](Value a, Value b) { return nodes_[a].uses.size() > nodes_[b].uses.size(); });
   const auto pinned =
-      std::clamp<int64_t>(kVectors - live * parts_ - kMostOperands, 0, static_cast<int64_t>(scalars.size()));
+      std::clamp<int64_t>(kVectors - live * parts_ - reserved, 0, static_cast<int64_t>(scalars.size()));
   for (int k = 0; k < pinned; ++k) {
     nodes_[scalars[k]].reg = kVectors - 1 - k;
     nodes_[scalars[k]].is_pinned = true;
@@ -181,9 +183,10 @@ int NativeEmitter::Allocate(std::vector<Value>& owners, int first) {
   const uint32_t locked = &owners == &vectors_ ? locked_ : locked_masks_;
   int best = -1, furthest = -1;
   for (int r = first; r < static_cast<int>(owners.size()); ++r) {
+    if ((locked >> r & 1) != 0) continue;
     if (owners[r] < 0) return r;
     const Node& owner = nodes_[owners[r]];
-    if ((locked >> r & 1) != 0 || owner.is_pinned) continue;
+    if (owner.is_pinned) continue;
     const int next = NextUse(owner);
     if (next > furthest) best = r, furthest = next;
   }

@@ -64,6 +64,8 @@ class NativeEmitter : private Assembler {
   };
   // Registers that values may use; the others are temporary.
   static constexpr int kVectors = 29, kFirstMask = 3, kMasks = 7;
+  // Registers for the operands of an operation, and for a quotient of complex numbers.
+  static constexpr int kMostOperands = 3, kOfQuotient = 9;
   static constexpr int kNever = 1 << 30;
 
   // --- native_emitter.cc
@@ -88,6 +90,7 @@ class NativeEmitter : private Assembler {
   void LoadMask(Value value, int slot);
   void SpillAll();
   void SetTailMask();
+  static Opmask TailMask() { return Opmask(7); }
 
   // Returns the register of a number for a value whose lanes have `width` bytes.
   Xmm Register(int number, int width) const;
@@ -141,6 +144,8 @@ class NativeEmitter : private Assembler {
   void StorePair(int pointer, Value value);
   void Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper);
   void EmitProduct(const Op& op);
+  void EmitQuotient(const Op& op);
+  void DivideHalf(const Op& op, const Xmm (&scratch)[3], bool upper);
   void EmitPairCall(const Op& op);
   void EmitRecoveries();
 
@@ -186,11 +191,17 @@ class NativeEmitter : private Assembler {
   std::vector<int> free_slots_;
   std::vector<Reg64> pointer_registers_;
   std::map<std::pair<int, uint64_t>, Xbyak::Label> constants_;
-  // Code that is rarely needed: it recovers infinite products of complex numbers.
+  // Code that is rarely needed: it computes special values of products or quotients of complex numbers.
+  using Recover = void (*)(float (*registers)[native::kRegisterBytes / sizeof(float)], uint32_t numbers);
   struct Recovery {
     Xbyak::Label begin, end;
+    Recover function;
     uint32_t registers;
+    int RegisterOf(int operand) const {
+      return static_cast<int>(registers >> (native::kRegisterBits * operand)) % (1 << native::kRegisterBits);
+    }
   };
+  void AddRecovery(const Op& op, Recover function);
   std::deque<Recovery> recoveries_;
   std::vector<int> ready_;  // The operation that completes each output, or -1.
   Value part_stride_ = 0;   // The number of nodes of a part.

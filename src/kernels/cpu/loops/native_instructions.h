@@ -9,8 +9,8 @@
 
 namespace hlo::cpu::native {
 
-inline constexpr int kUnordered = 3, kOrdered = 7;  // Comparison predicates.
-inline constexpr int kRegisterBytes = 64;
+inline constexpr int kUnordered = 3, kOrdered = 7;            // Comparison predicates.
+inline constexpr int kRegisterBytes = 64, kRegisterBits = 5;  // Bytes of a vector, bits of its number.
 
 inline bool IsFloatLane(Lane lane) { return lane == Lane::kF32 || lane == Lane::kF64; }
 inline bool IsSignedLane(Lane lane) {
