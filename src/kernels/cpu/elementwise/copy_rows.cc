@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
 namespace {
@@ -55,9 +56,56 @@ void SplatBlocks(const RowStrides& from, T* to, const T* array) {
   }
 }
 
+#if defined(HLO_AVX512_VECTORS)
+constexpr int64_t kVectorWords = 16;
+
+// Writes each of the words `length` times, up to a number of words that is a multiple of a vector's. Returns
+// that number.
+int64_t RepeatWords(int64_t count, int64_t length, const uint32_t* from, uint32_t* to) {
+  __m512i sources[kVectorWords];  // The words that each vector of the result takes from one of the operand.
+  alignas(64) int32_t source[kVectorWords];
+  int32_t word = 0;
+  int64_t repeats = 0;
+  for (int64_t i = 0; i < length * kVectorWords; ++i) {
+    source[i % kVectorWords] = word;
+    if (++repeats == length) ++word, repeats = 0;
+    if (i % kVectorWords == kVectorWords - 1) sources[i / kVectorWords] = _mm512_load_si512(source);
+  }
+  int64_t done = 0;
+  for (; done + kVectorWords <= count; done += kVectorWords) {
+    const __m512i words = _mm512_loadu_si512(from + done);
+    for (int64_t v = 0; v < length; ++v, to += kVectorWords)
+      _mm512_storeu_si512(to, _mm512_permutexvar_epi32(sources[v], words));
+  }
+  return done;
+}
+#endif
+
+// Splats the first rows, which are elements that are next to each other. Returns the number of rows.
 template <class T>
-void ReadRowsAs(const RowStrides& from, const T* array, T* to) {
+int64_t SplatShortRows([[maybe_unused]] const RowStrides& from, [[maybe_unused]] T* to,
+                       [[maybe_unused]] const T* array) {
+#if defined(HLO_AVX512_VECTORS)
+  if constexpr (sizeof(T) == 4) {
+    constexpr int64_t kLeast = 4 * kVectorWords;
+    if (from.row_stride == 1 && from.length <= kVectorWords && from.rows >= kLeast)
+      return RepeatWords(from.rows, from.length, reinterpret_cast<const uint32_t*>(array),
+                         reinterpret_cast<uint32_t*>(to));
+  }
+#endif
+  return 0;
+}
+
+template <class T>
+void ReadRowsAs(RowStrides from, const T* array, T* to) {
   constexpr int64_t kWidth = sizeof(T);
+  if (from.row_stride == from.length * from.stride) from = {1, from.rows * from.length, 0, from.stride};
+  if (from.stride == 0) {
+    const int64_t done = SplatShortRows<T>(from, to, array);
+    from.rows -= done;
+    array += done * from.row_stride;
+    to += done * from.length;
+  }
   const auto [rows, length, row_stride, stride] = from;
   const int64_t byte_count = length * kWidth;
   if (stride == 1) {

@@ -133,8 +133,8 @@ class Reader {
       const int64_t first = walks_[0].at, step = (*walks_[0].strides)[d];
       for (int64_t r = 0; r < count; ++r) places[r] = first + r * step;
       AddStarts(count, d, places);
-      const bool are_whole = whole == row && n >= count * row && distance == 1;
-      const int64_t copied = are_whole ? CopyShortRows(data, places, count, row, to) : 0;
+      const int64_t whole_rows = whole == row && distance == 1 ? std::min(count, n / row) : 0;
+      const int64_t copied = whole_rows > 0 ? CopyShortRows(data, places, whole_rows, row, to) : 0;
       to += copied * row;
       n -= copied * row;
       for (int64_t r = copied; r < count; ++r) {

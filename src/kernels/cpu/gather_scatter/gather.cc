@@ -33,6 +33,16 @@ struct Chunk {
   }
 };
 
+// Gathers single elements to consecutive places.
+template <class T>
+void GatherScalars(const Slices& slices, int64_t begin, int64_t n) {
+  std::array<int64_t, kStartsAtOnce> from;
+  slices.starts.Compute(begin, n, from.data());
+  const T* source = reinterpret_cast<const T*>(slices.from);
+  T* target = reinterpret_cast<T*>(slices.to) + begin;
+  for (int64_t i = 0; i < n; ++i) target[i] = source[from[i]];
+}
+
 // Gathers the window element by element, each for all starts.
 template <class T>
 void GatherElements(const Slices& slices, const Chunk& chunk, int64_t n) {
@@ -85,9 +95,14 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
   const bool whole = dense > 1 && dense * starts.count() == count;
   // Slices are copied as rows if they are contiguous in the result.
   const bool by_rows = !slices.window.empty() && slices.window.back().to_stride == 1;
+  const bool are_scalars = slices.window.empty() && slices.to_strides == RowMajorStrides(starts.dims());
   const int64_t chunks = CeilDiv(starts.count(), kStartsAtOnce);
   ParallelFor(chunks, static_cast<double>(count), [&](int64_t c) {
     const int64_t begin = c * kStartsAtOnce, n = std::min(kStartsAtOnce, starts.count() - begin);
+    if (are_scalars) {
+      DispatchWidth(width, [&]<class T>() { GatherScalars<T>(slices, begin, n); });
+      return;
+    }
     const Chunk chunk(slices, begin, n);
     if (whole) {
       for (int64_t i = 0; i < n; ++i)

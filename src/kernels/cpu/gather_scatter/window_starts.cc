@@ -45,22 +45,28 @@ std::optional<int64_t> WindowStarts::IndexLimit() const {
 template <class T>
 void WindowStarts::ComputeRun(const Odometer& position, int64_t n, int64_t* starts) const {
   const int64_t step = walked_strides_.empty() ? 0 : walked_strides_.back();
-  const bool clamps = clamps_;
   for (size_t k = 0; k < start_dims_.start_index_map.size(); ++k) {
     const T* entries =
         static_cast<const T*>(indices_.data) + position.place() + static_cast<int64_t>(k) * vector_stride_;
     const int64_t d = start_dims_.start_index_map[k];
     const int64_t last = last_start_[d], stride = operand_strides_[d];
-    for (int64_t i = 0; i < n; ++i) {
-      int64_t value;
-      if constexpr (std::is_same_v<T, uint64_t>)
-        value = static_cast<int64_t>(std::min<T>(entries[i * step], std::numeric_limits<int64_t>::max()));
-      else
-        value = static_cast<int64_t>(entries[i * step]);
-      const int64_t clamped = std::min(std::max<int64_t>(value, 0), last);
-      const bool inside = clamps | ((clamped == value) & (starts[i] >= 0));
-      starts[i] = inside ? starts[i] + clamped * stride : -1;
-    }
+    const auto add = [&](int64_t distance, bool clamps) {
+      for (int64_t i = 0; i < n; ++i) {
+        int64_t value;
+        if constexpr (std::is_same_v<T, uint64_t>)
+          value =
+              static_cast<int64_t>(std::min<T>(entries[i * distance], std::numeric_limits<int64_t>::max()));
+        else
+          value = static_cast<int64_t>(entries[i * distance]);
+        const int64_t clamped = std::min(std::max<int64_t>(value, 0), last);
+        const bool inside = clamps | ((clamped == value) & (starts[i] >= 0));
+        starts[i] = inside ? starts[i] + clamped * stride : -1;
+      }
+    };
+    if (step == 1 && clamps_)
+      add(1, true);
+    else
+      add(step, clamps_);
   }
 }
 
