@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kTile = 1024;
 std::atomic<int64_t> largest_tile = kTile;
 // Shorter rows are joined into one tile.
-constexpr int64_t kShortestRow = 512;
+constexpr int64_t kShortestRow = 192;
 constexpr int64_t kScratchBytes = 32 << 10;  // The budget that fits in the L1 cache.
 
 }  // namespace
