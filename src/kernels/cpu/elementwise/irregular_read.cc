@@ -9,6 +9,7 @@
 #include "base/arithmetic.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/memory/row_walk.h"
+#include "kernels/cpu/simd/gather_elements.h"
 #include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
@@ -317,6 +318,7 @@ class Reader {
       DispatchWidth(width_, [&]<class T>() {
         const T* from = reinterpret_cast<const T*>(Data());
         T* out = reinterpret_cast<T*>(to) + picked.first + done * picked.step;
+        if (picked.step == 1) return GatherElements(from, places, n, out);
         for (int64_t i = 0; i < n; ++i) out[i * picked.step] = from[places[i]];
       });
     }

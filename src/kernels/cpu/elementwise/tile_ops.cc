@@ -119,7 +119,16 @@ void CopyStridedAs(int64_t n, void* out, int64_t out_stride, const void* in, int
       for (int64_t i = 0; i < n; ++i) o[i * out_stride] = value;
     }
   } else if (out_stride == 1) {
-    for (int64_t i = 0; i < n; ++i) o[i] = a[i * in_stride];
+    // The compiler does not unroll the loop, whose speed would depend on its alignment.
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4, a += 4 * in_stride) {
+      const T second = a[in_stride], third = a[2 * in_stride], fourth = a[3 * in_stride];
+      o[i] = *a;
+      o[i + 1] = second;
+      o[i + 2] = third;
+      o[i + 3] = fourth;
+    }
+    for (; i < n; ++i, a += in_stride) o[i] = *a;
   } else {
     for (int64_t i = 0; i < n; ++i) o[i * out_stride] = a[i * in_stride];
   }

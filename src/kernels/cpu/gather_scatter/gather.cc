@@ -9,6 +9,7 @@
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/cpu/simd/gather_elements.h"
 
 namespace hlo::cpu {
 namespace {
@@ -38,14 +39,13 @@ template <class T>
 void GatherScalars(const Slices& slices, int64_t begin, int64_t n) {
   std::array<int64_t, kStartsAtOnce> from;
   slices.starts.Compute(begin, n, from.data());
-  const T* source = reinterpret_cast<const T*>(slices.from);
-  T* target = reinterpret_cast<T*>(slices.to) + begin;
-  for (int64_t i = 0; i < n; ++i) target[i] = source[from[i]];
+  GatherElements(reinterpret_cast<const T*>(slices.from), from.data(), n,
+                 reinterpret_cast<T*>(slices.to) + begin);
 }
 
 // Gathers the window element by element, each for all starts.
 template <class T>
-void GatherElements(const Slices& slices, const Chunk& chunk, int64_t n) {
+void GatherWindows(const Slices& slices, const Chunk& chunk, int64_t n) {
   Index dims, from_strides, to_strides;
   for (const CopyDim& d : slices.window) {
     dims.push_back(d.size);
@@ -112,7 +112,7 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
         CopyArray(slices.window, width, slices.from + chunk.from[i] * width, slices.to + chunk.to[i] * width);
       }
     } else {
-      DispatchWidth(width, [&]<class T>() { GatherElements<T>(slices, chunk, n); });
+      DispatchWidth(width, [&]<class T>() { GatherWindows<T>(slices, chunk, n); });
     }
   });
 }
