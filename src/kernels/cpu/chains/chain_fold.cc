@@ -70,14 +70,24 @@ auto OfKind(FoldKind kind, Visit&& visit) {
   __builtin_unreachable();
 }
 
+// Moves lanes down by kDistance, and zeros to the last ones.
+template <int kDistance, int... kIndex>
+Floats ShiftLanes(Floats v, std::integer_sequence<int, kIndex...>) {
+  return __builtin_shufflevector(v, Floats{}, (kIndex + kDistance)...);
+}
+
 // Reduces the lanes of one vector by halving.
+template <class Operation, int kHalf = kLane / 2>
+Floats ReduceLanes(Floats v) {
+  v = Operation()(v, ShiftLanes<kHalf>(v, std::make_integer_sequence<int, kLane>()));
+  if constexpr (kHalf == 1)
+    return v;
+  else
+    return ReduceLanes<Operation, kHalf / 2>(v);
+}
 template <class Operation>
 float ExtremeOf(Floats v) {
-  for (int half = kLane / 2; half > 0; half /= 2) {
-    float lanes[2 * kLane] = {};
-    StoreVector(lanes, v);
-    v = Operation()(v, LoadVector(lanes + half));
-  }
+  v = ReduceLanes<Operation>(v);
   // Canonicalises a NaN, whose payload depends on the other operand.
   return v[0] == v[0] ? v[0] : std::numeric_limits<float>::quiet_NaN();
 }
