@@ -210,10 +210,12 @@ void TileProgram::Runner::BeginRows() {
 }
 
 void TileProgram::Runner::SetRow(int64_t row) {
-  if (row_ >= 0)
-    row_ = row;
-  else
+  if (row_ < 0)
     SetOuter(row);
+  else if (native_ != nullptr)
+    SetNativeRow(row);
+  else
+    row_ = row;
 }
 
 [[gnu::always_inline]] inline void TileProgram::Runner::RunOnRow(int64_t begin, int64_t n) {

@@ -7,6 +7,7 @@
 #include "base/arithmetic.h"
 #include "kernels/cpu/chains/chain_fold.h"
 #include "kernels/cpu/loops/tile_program.h"
+#include "kernels/cpu/memory/row_walk.h"
 
 namespace hlo::cpu {
 namespace {
@@ -178,15 +179,15 @@ const std::byte* TileProgram::Runner::NativePointer(size_t number, int64_t begin
   return wide;
 }
 
-// Prepares to advance the pointers by rows, if each is affine in the row and the position.
+// Prepares to advance the pointers by rows, if each is affine in the digits of the row and in the position.
 void TileProgram::Runner::BeginNativeRows() {
-  if (program_.outer_dims().size() != 1) return;
+  if (program_.outer_dims().empty()) return;
   const auto add = [&](int32_t number) {
     const Access& access = program_.access(number);
     const int64_t width = ByteCount(access.type);
     native_moving_.push_back({static_cast<std::byte*>(arguments_[access.argument]) + start_[number] * width,
-                              access.outer[0] * width,
-                              program_.patterns_[number] == Pattern::kDense ? width : 0});
+                              access.outer.back() * width,
+                              program_.patterns_[number] == Pattern::kDense ? width : 0, number});
   };
   for (const Native::Read& read : native_->reads) {
     if (read.kind != Native::Read::Kind::kMemory || read.widen.function != nullptr ||
@@ -199,12 +200,28 @@ void TileProgram::Runner::BeginNativeRows() {
     if (write.access >= 0)
       add(write.access);
     else
-      native_moving_.push_back({NativeSlot(write.slot), 0, 0});
+      native_moving_.push_back({NativeSlot(write.slot), 0, 0, -1});
   }
   for (const Native::Write& write : native_->writes) {
     if (write.access < 0) pointers_[write.value] = NativeSlot(write.slot);
   }
   row_ = 0;
+  static_cast<void>(IsNextOuter(0));
+}
+
+void TileProgram::Runner::SetNativeRow(int64_t row) {
+  row_ = row;
+  if (IsNextOuter(row)) {
+    for (NativeMoving& moving : native_moving_) moving.at += moving.row;
+    return;
+  }
+  for (NativeMoving& moving : native_moving_) {
+    if (moving.access < 0) continue;
+    const Access& access = program_.access(moving.access);
+    int64_t place = start_[moving.access];
+    EachDigit(row, program_.outer_dims(), [&](int64_t d, int64_t i) { place += i * access.outer[d]; });
+    moving.at = static_cast<std::byte*>(arguments_[access.argument]) + place * ByteCount(access.type);
+  }
 }
 
 void TileProgram::Runner::RunNative(int64_t begin, int64_t n) {
@@ -212,7 +229,7 @@ void TileProgram::Runner::RunNative(int64_t begin, int64_t n) {
   size_t k = 0;
   if (row_ >= 0) {
     for (const NativeMoving& moving : native_moving_)
-      native_pointers_[k++] = moving.at + row_ * moving.row + begin * moving.position;
+      native_pointers_[k++] = moving.at + begin * moving.position;
     return native.code.get()->Run(native_pointers_.data(), n);
   }
   for (; k < native.reads.size(); ++k)

@@ -149,6 +149,8 @@ class TileProgram {
     friend class TileProgram;
     void RunNative(int64_t begin, int64_t n);
     void BeginNativeRows();
+    void SetNativeRow(int64_t row);
+    bool IsNextOuter(int64_t outer);
     void FoldNative(int64_t begin, int64_t end, ChainFold& fold);
     const std::byte* NativePointer(size_t number, int64_t begin, int64_t n);
     std::byte* NativeSlot(int32_t slot) const;
@@ -175,6 +177,8 @@ class TileProgram {
     };
     absl::InlinedVector<Ahead, 2> ahead_;
     absl::InlinedVector<ChainStep, 16> chain_steps_;  // The steps of all chains.
+    // The outer position, and the number of positions up to the last one of its last dimension.
+    int64_t outer_ = -1, outer_left_ = 0;
     bool fresh_ = true;
     // Periodic values in registers: the position in the period at which they begin, and their number.
     int64_t phase_ = 0, periodic_count_ = 0;
@@ -193,11 +197,12 @@ class TileProgram {
     ChainFn fold_, leave_;
     const Native* native_;  // Null if there is no native code.
     absl::InlinedVector<void*, 16> native_pointers_;
-    // The pointers of the code after BeginRows: the address at the first position of a row, with its byte
-    // strides between rows and positions.
+    // The pointers of the code after BeginRows: the address at the first position of the row, its byte
+    // strides between neighbouring rows and positions, and the access, or -1 for a constant address.
     struct NativeMoving {
       std::byte* at;
       int64_t row, position;
+      int32_t access;
     };
     absl::InlinedVector<NativeMoving, 8> native_moving_;
     int64_t native_phase_ = 0, native_periodic_count_ = 0;  // The periodic values that the tiles hold.

@@ -68,11 +68,30 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
   SetRegisters();
 }
 
+// Returns true if only the last digit of the outer position changes, and by one.
+bool TileProgram::Runner::IsNextOuter(int64_t outer) {
+  const bool is_next = outer == outer_ + 1 && outer_ >= 0 && outer_left_ > 0;
+  outer_ = outer;
+  if (is_next)
+    --outer_left_;
+  else if (!program_.outer_dims().empty())
+    outer_left_ = program_.outer_dims().back() - 1 - outer % program_.outer_dims().back();
+  return is_next;
+}
+
 void TileProgram::Runner::SetOuter(int64_t outer) {
   // RunFirst skips steps that later values need.
   fresh_ |= program_.scalars_vary_ || !program_.yields().empty();
   if (program_.periodics_vary_) periodic_count_ = native_periodic_count_ = 0;
   for (Ahead& ahead : ahead_) ahead.position = -1;
+  if (IsNextOuter(outer)) {
+    for (const auto& [a, first] : program_.irregular_) {
+      int64_t* base = base_.data() + first;
+      VisitExtras(program_.access(a), [&](const Affine& extra) { *base++ += extra.outer.back(); });
+    }
+    for (size_t a = 0; a < start_.size(); ++a) base_[a] += program_.access(a).outer.back();
+    return;
+  }
   for (const auto& [a, first] : program_.irregular_) {
     int64_t* base = base_.data() + first;
     VisitExtras(program_.access(a), [&](const Affine& extra) {
