@@ -303,6 +303,30 @@ TEST(ReadsTest, GatheredRows) {
   }
 }
 
+// Short rows: gathered, broadcast, reversed, and their columns. The numbers of rows are not multiples of a
+// vector's length.
+TEST(ReadsTest, ShortRows) {
+  for (const char* type : {"f32", "bf16", "f64"}) {
+    for (const int row : {1, 2, 3, 4, 5, 8, 13, 16, 17}) {
+      for (const int rows : {5, 70, 351}) {
+        const std::string out = fmt::format("{}[{},{}]", type, rows, row);
+        test::ExpectEnginesAgree(
+            fmt::format(
+                "ENTRY main {{\n  t = {0}[40,{2}] parameter(0)\n  i = s32[{1},1] parameter(1)\n"
+                "  x = {0}[{1}] parameter(2)\n  p = {3} parameter(3)\n  s = {0}[{2},{1}] parameter(4)\n"
+                "  g = {3} gather(t, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, "
+                "start_index_map={{0}}, index_vector_dim=1, slice_sizes={{1,{2}}}\n"
+                "  b = {3} broadcast(x), dimensions={{0}}\n  a = {3} add(g, b)\n"
+                "  v = {3} reverse(p), dimensions={{1}}\n  c = {3} multiply(v, b)\n"
+                "  w = {3} transpose(s), dimensions={{1,0}}\n  d = {3} add(w, b)\n"
+                "  ROOT r = ({3}, {3}, {3}) tuple(a, c, d)\n}}\n",
+                type, rows, row, out),
+            {.specials = true, .index_range = 50});
+      }
+    }
+  }
+}
+
 TEST(ReadsTest, RandomReadsInSmallTiles) {
   cpu::SetLargestTile(7);
   for (uint32_t seed = 5001; seed <= 5600 && !testing::Test::HasFailure(); ++seed)
