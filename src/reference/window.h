@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "hlo_run/attribute.h"
+#include "ir/window_order.h"
 #include "types/index.h"
 
 namespace hlo::reference {
@@ -20,11 +21,11 @@ struct Tap {
 
 class WindowTaps {
  public:
-  // `base_strides` and `window_strides` have one entry per window dimension. `peeled` is the dimension whose
-  // last window elements come after all others (PeeledDimension), or -1.
+  // `base_strides` and `window_strides` have one entry per window dimension. `peeled` are the
+  // elements that come after all others.
   static absl::StatusOr<WindowTaps> Make(Window window, absl::Span<const int64_t> base_dims,
                                          const Index& base_strides, const Index& window_strides,
-                                         int64_t peeled = -1) {
+                                         PeeledElements peeled = {}) {
     for (size_t d = 0; d < window.size(); ++d) {
       const WindowDim& dim = window[d];
       const bool small = WithinReach(dim.padding_low) && WithinReach(dim.padding_high) &&
@@ -43,13 +44,13 @@ class WindowTaps {
   absl::Span<const Tap> At(const Index& o) {
     taps_.clear();
     AppendTaps(o, false);
-    if (peeled_ >= 0) AppendTaps(o, true);
+    if (peeled_.dimension >= 0) AppendTaps(o, true);
     return taps_;
   }
 
  private:
   WindowTaps(Window window, absl::Span<const int64_t> base_dims, const Index& base_strides,
-             const Index& window_strides, int64_t peeled)
+             const Index& window_strides, PeeledElements peeled)
       : window_(window),
         base_dims_(base_dims),
         base_strides_(base_strides),
@@ -63,9 +64,11 @@ class WindowTaps {
       const WindowDim& dim = window_[d];
       line_.clear();
       AppendLine(dim, base_dims_[d], o[d]);
-      if (static_cast<int64_t>(d) == peeled_) {
-        const int64_t last = dim.reversed ? 0 : dim.size - 1;
-        std::erase_if(line_, [&](const Tap& tap) { return (tap.window == last) != peeled; });
+      if (static_cast<int64_t>(d) == peeled_.dimension) {
+        std::erase_if(line_, [&](const Tap& tap) {
+          const int64_t w = dim.reversed ? dim.size - 1 - tap.window : tap.window;
+          return (w >= peeled_.first) != peeled;
+        });
       }
       next_.clear();
       for (const Tap& outer : product_) {
@@ -108,7 +111,7 @@ class WindowTaps {
 
   Window window_;
   Index base_dims_, base_strides_, window_strides_;
-  int64_t peeled_;
+  PeeledElements peeled_;
   std::vector<Tap> taps_, product_, next_, line_;
 };
 

@@ -17,7 +17,7 @@ constexpr int64_t kNanosecondsATap = 4;
 
 absl::StatusOr<WindowTaps> TapsOver(Window window, const Literal& base, const Index& result_dims) {
   return WindowTaps::Make(window, base.dims(), RowMajorStrides(base.dims()), Zeros(base.rank()),
-                          PeeledDimension(window, base.dims(), result_dims));
+                          FindPeeledElements(window, base.dims(), result_dims));
 }
 
 absl::StatusOr<std::vector<Literal>> CreateEach(const Shape& shape) {

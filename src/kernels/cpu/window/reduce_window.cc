@@ -149,13 +149,13 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
     bases.emplace_back(array.type, array.base, base_count);
     results.emplace_back(array.type, array.result, count);
   }
-  const int64_t peeled = PeeledDimension(window, base_dims, result_dims),
-                last = static_cast<int64_t>(walk.outer.size());
+  const PeeledElements peeled = FindPeeledElements(window, base_dims, result_dims);
+  const int64_t last = static_cast<int64_t>(walk.outer.size());
   // The taps of the last dimension that come first, and those that come after all others.
   CachedVector<TapRun> taps, late;
   for (int64_t w = 0; w < walk.last.size; ++w) {
     const TapRun run = RunOfTap(walk.last, walk.last_base, walk.last_result, w);
-    if (run.count > 0) (peeled == last && w == walk.last.size - 1 ? late : taps).push_back(run);
+    if (run.count > 0) (peeled.dimension == last && w >= peeled.first ? late : taps).push_back(run);
   }
   double taps_each = static_cast<double>(taps.size() + late.size());
   for (const WindowDim& dim : walk.outer) taps_each *= static_cast<double>(dim.size);
@@ -170,7 +170,7 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
     for (int64_t p = c * chunk; p < std::min(parts, (c + 1) * chunk); ++p) {
       const int64_t begin = p % per_line * length, end = std::min(begin + length, walk.last_result);
       OffsetsUnderWindow(walk.outer, walk.outer_base, walk.outer_strides, o.digits(),
-                         peeled < last ? peeled : -1, &offsets);
+                         peeled.dimension < last ? peeled : PeeledElements(), &offsets);
       line.Begin(begin, end);
       for (const auto* part : {&taps, &late}) {
         for (int64_t offset : offsets) {

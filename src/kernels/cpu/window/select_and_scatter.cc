@@ -17,7 +17,7 @@ struct Planes {
   int64_t count = 1, run = 1;
   Index operand_dims, source_dims, strides;  // Dimensions with a window; strides in the operand.
   Window window;
-  int64_t peeled = -1;
+  PeeledElements peeled;
 };
 
 Planes Split(absl::Span<const int64_t> operand_dims, Window window, absl::Span<const int64_t> source_dims) {
@@ -28,7 +28,7 @@ Planes Split(absl::Span<const int64_t> operand_dims, Window window, absl::Span<c
   planes.window = window.subspan(first, last - first);
   planes.operand_dims = operand_dims.subspan(first, last - first);
   planes.source_dims = source_dims.subspan(first, last - first);
-  planes.peeled = PeeledDimension(planes.window, planes.operand_dims, planes.source_dims);
+  planes.peeled = FindPeeledElements(planes.window, planes.operand_dims, planes.source_dims);
   planes.strides = RowMajorStrides(planes.operand_dims);
   for (int64_t& stride : planes.strides) stride *= planes.run;
   return planes;

@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "hlo_run/attribute.h"
+#include "ir/window_order.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "types/index.h"
 
@@ -51,32 +52,32 @@ void EachTap(const WindowDim& dim, int64_t base_size, int64_t o, Visit&& visit) 
   }
 }
 
-// Appends the row-major offsets of the elements under a multi-dimensional window at output o: of those at the
-// last index of dimension `peeled`, or of all others.
+// Appends the row-major offsets of the elements under a multi-dimensional window at output o: of the peeled
+// ones, or of all others.
 inline void AppendOffsets(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
-                          const Index& o, int64_t peeled, bool is_last, CachedVector<int64_t>* offsets) {
+                          const Index& o, PeeledElements peeled, bool is_last,
+                          CachedVector<int64_t>* offsets) {
   CachedVector<int64_t> product, next;
   product.assign(1, 0);
   for (size_t d = 0; d < window.size(); ++d) {
-    const bool is_peeled = static_cast<int64_t>(d) == peeled;
+    const bool is_peeled = static_cast<int64_t>(d) == peeled.dimension;
     next.clear();
     for (int64_t offset : product) {
       EachTap(window[d], base_dims[d], o[d], [&](int64_t base, int64_t w) {
-        if (!is_peeled || (w == window[d].size - 1) == is_last) next.push_back(offset + base * strides[d]);
+        if (!is_peeled || (w >= peeled.first) == is_last) next.push_back(offset + base * strides[d]);
       });
     }
     std::swap(product, next);
   }
   offsets->insert(offsets->end(), product.begin(), product.end());
 }
-// Collects the offsets of the elements under a window in the order of semantics 5.3. `peeled` is the
-// PeeledDimension.
+// Collects the offsets of the elements under a window in the order of semantics 5.3.
 inline void OffsetsUnderWindow(absl::Span<const WindowDim> window, const Index& base_dims,
-                               const Index& strides, const Index& o, int64_t peeled,
+                               const Index& strides, const Index& o, PeeledElements peeled,
                                CachedVector<int64_t>* offsets) {
   offsets->clear();
   AppendOffsets(window, base_dims, strides, o, peeled, false, offsets);
-  if (peeled >= 0) AppendOffsets(window, base_dims, strides, o, peeled, true, offsets);
+  if (peeled.dimension >= 0) AppendOffsets(window, base_dims, strides, o, peeled, true, offsets);
 }
 
 inline bool IsTrivial(const WindowDim& dim) {

@@ -96,13 +96,13 @@ std::optional<Geometry> MakeWindowsOf(absl::Span<const int64_t> result_dims,
   const std::vector<WindowDim> clipped = Clipped(window, base_dims, result_dims);
   std::optional<Geometry> geometry = MakeGeometryOf<Geometry>(result_dims, base_dims, clipped);
   if (!geometry.has_value() || geometry->count == 0) return geometry;
-  const int64_t peeled = PeeledDimension(window, base_dims, result_dims);
+  const auto [peeled, first] = FindPeeledElements(window, base_dims, result_dims);
   if (peeled < 0 || HasNoWindow(clipped[peeled])) return geometry;
   const WindowDim &whole = window[peeled], &dim = clipped[peeled];
   geometry->peeled = static_cast<int32_t>(std::count_if(clipped.begin(), clipped.begin() + peeled,
                                                         [](const WindowDim& d) { return !HasNoWindow(d); }));
   const int64_t left_out = (whole.padding_low - dim.padding_low) / dim.window_dilation;
-  geometry->peeled_from = static_cast<int32_t>(std::min(whole.size - 1 - left_out, kFarthest));
+  geometry->peeled_from = static_cast<int32_t>(std::clamp<int64_t>(first - left_out, 0, kFarthest));
   return geometry;
 }
 
