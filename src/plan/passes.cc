@@ -35,6 +35,7 @@ namespace {
 absl::Status RunFlatten(PlanState& state) {
   const FlattenOptions options = {
       .expand_library_calls = state.passes.Contains(PassId::kLibraryCalls),
+      .for_gpu = state.target == Target::kGpu,
       .rewrite_degenerate_contractions = state.passes.Contains(PassId::kDegenerateContractions),
       .rewrite_narrow_reductions =
           state.passes.Contains(PassId::kDegenerateContractions) && state.target == Target::kCpu,
@@ -124,7 +125,7 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
     {.id = PassId::kLibraryCalls,
      .name = "library_calls",
      .stage = Stage::kGraph,
-     .summary = "Expands calls of cuBLAS and cuDNN into instructions",
+     .summary = "Expands custom calls into instructions",
      .preserves = "the call's result, up to rounding",
      .part_of = "flatten"},
     {.id = PassId::kDegenerateContractions,

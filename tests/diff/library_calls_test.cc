@@ -1,5 +1,5 @@
-// Tests cuBLAS matmul and cuDNN convolution calls, which the fast engine rewrites to instructions, against
-// the reference's functions for the calls.
+// Tests calls of cuBLAS, cuDNN and oneDNN, which the fast engine rewrites to instructions, against the
+// reference's functions for the calls.
 
 #include <string>
 
@@ -72,6 +72,85 @@ TEST(LibraryCallsTest, ConvolutionsAndTheirAdjoints) {
     expect(c.x, c.y, c.w, "convBackwardInput");
     expect(c.w, c.x, c.y, "convBackwardFilter");
   }
+}
+
+// The dimension numbers of attention on arrays [batch, row, head, width].
+constexpr const char* kForwardNumbers =
+    R"("bmm1_dot_dimension_numbers":{"lhs_contracting_dimensions":["3"],"rhs_contracting_dimensions":["3"],"lhs_batch_dimensions":["0","2"],"rhs_batch_dimensions":["0","2"]},"bmm2_dot_dimension_numbers":{"lhs_contracting_dimensions":["3"],"rhs_contracting_dimensions":["1"],"lhs_batch_dimensions":["0","1"],"rhs_batch_dimensions":["0","2"]})";
+constexpr const char* kBackwardNumbers =
+    R"("bmm1_grad_gemm1_dot_dimension_numbers":{"lhs_contracting_dimensions":["2"],"rhs_contracting_dimensions":["1"],"lhs_batch_dimensions":["0","1"],"rhs_batch_dimensions":["0","2"]},"bmm1_grad_gemm2_dot_dimension_numbers":{"lhs_contracting_dimensions":["3"],"rhs_contracting_dimensions":["1"],"lhs_batch_dimensions":["0","1"],"rhs_batch_dimensions":["0","2"]},"bmm2_grad_gemm1_dot_dimension_numbers":{"lhs_contracting_dimensions":["2"],"rhs_contracting_dimensions":["1"],"lhs_batch_dimensions":["0","1"],"rhs_batch_dimensions":["0","2"]},"bmm2_grad_gemm2_dot_dimension_numbers":{"lhs_contracting_dimensions":["3"],"rhs_contracting_dimensions":["3"],"lhs_batch_dimensions":["0","2"],"rhs_batch_dimensions":["0","2"]})";
+
+// Four heads of queries share two heads of keys.
+TEST(LibraryCallsTest, Attention) {
+  struct Mask {
+    const char *options, *name, *bias;
+  };
+  const Mask masks[] = {
+      {R"("mask_type":"NO_MASK")", "fmhaSoftmax", ""},
+      {R"("mask_type":"CAUSAL")", "fmhaScaleBiasSoftmax", ", bias"},
+      {R"("mask_type":"CAUSAL","sliding_window_length":3)", "fmhaSoftmax", ""},
+  };
+  for (const Mask& mask : masks) {
+    for (const char* type : {"f32", "bf16"}) {
+      Expect(fmt::format(R"(ENTRY e {{ q = {0}[2,9,4,16] parameter(0) k = {0}[2,11,2,16] parameter(1)
+  v = {0}[2,11,2,8] parameter(2) bias = {0}[1,4,9,11] parameter(3)
+  c = ({0}[2,4,9,8], f32[2,4,9], u8[8]) custom-call(q, k, v{1}), custom_call_target="__cudnn${2}", backend_config={{"cudnn_fmha_backend_config":{{"fmha_scale":0.25,{3},{4}}}}}
+  o = {0}[2,4,9,8] get-tuple-element(c), index=0 s = f32[2,4,9] get-tuple-element(c), index=1
+  ROOT r = ({0}[2,4,9,8], f32[2,4,9]) tuple(o, s) }})",
+                         type, mask.bias, mask.name, mask.options, kForwardNumbers),
+             type[0] == 'b' ? 1e-2 : 2e-5);
+    }
+  }
+}
+
+TEST(LibraryCallsTest, AttentionBackwards) {
+  for (const char* mask : {"NO_MASK", "CAUSAL"}) {
+    Expect(fmt::format(R"(ENTRY e {{ q = f32[2,9,4,16] parameter(0) k = f32[2,11,2,16] parameter(1)
+  v = f32[2,11,2,8] parameter(2) s = f32[2,4,9] parameter(3) g = f32[2,9,4,8] parameter(4) bias = f32[1,4,9,11] parameter(5)
+  o = f32[2,9,4,8] parameter(6)
+  c = (f32[2,9,4,16], f32[2,11,2,16], f32[2,11,2,8], f32[1,4,9,11]) custom-call(q, k, v, s, g, bias, o), custom_call_target="__cudnn$fmhaScaleBiasSoftmaxBackward", backend_config={{"cudnn_fmha_backend_config":{{"fmha_scale":0.25,"mask_type":"{0}",{1}}}}}
+  a = f32[2,9,4,16] get-tuple-element(c), index=0 b = f32[2,11,2,16] get-tuple-element(c), index=1
+  d = f32[2,11,2,8] get-tuple-element(c), index=2 f = f32[1,4,9,11] get-tuple-element(c), index=3
+  ROOT r = (f32[2,9,4,16], f32[2,11,2,16], f32[2,11,2,8], f32[1,4,9,11]) tuple(a, b, d, f) }})",
+                       mask, kBackwardNumbers),
+           5e-5);
+  }
+}
+
+TEST(LibraryCallsTest, Normalisations) {
+  for (const char* kind : {"LAYER_FWD_INFER", "LAYER_FWD_TRAIN"}) {
+    const bool trains = std::string_view(kind).ends_with("TRAIN");
+    Expect(fmt::format(
+        R"(ENTRY e {{ x = f32[6,5,7] parameter(0) a = f32[1,5,7] parameter(1) b = f32[1,5,7] parameter(2)
+  c = (f32[6,5,7], {1}u8[8]) custom-call(x, a, b), custom_call_target="__cudnn$norm", backend_config={{"cudnn_norm_backend_config":{{"epsilon":0.001,"kind":"{0}"}}}}
+  ROOT r = f32[6,5,7] get-tuple-element(c), index=0 }})",
+        kind, trains ? "f32[6,1,1], f32[6,1,1], " : ""));
+  }
+  Expect(R"(ENTRY e { x = f32[6,35] parameter(0) a = f32[35] parameter(1) g = f32[6,35] parameter(2)
+  m = f32[6] parameter(3) f = f32[6] parameter(4)
+  c = (f32[6,35], f32[35], f32[35]) custom-call(x, a, g, m, f), custom_call_target="__cudnn$norm", backend_config={"cudnn_norm_backend_config":{"epsilon":0.001,"kind":"LAYER_BWD"}}
+  d = f32[6,35] get-tuple-element(c), index=0 e = f32[35] get-tuple-element(c), index=1 h = f32[35] get-tuple-element(c), index=2
+  ROOT r = (f32[6,35], f32[35], f32[35]) tuple(d, e, h) })");
+  Expect(R"(ENTRY e { x = bf16[6,35] parameter(0)
+  ROOT r = bf16[6,35] custom-call(x), custom_call_target="__onednn$softmax", backend_config={"onednn_softmax_config":{"softmax_axis":1}} })",
+         1e-2);
+}
+
+// Sorts and blocks of random bits do not round.
+TEST(LibraryCallsTest, ExactCalls) {
+  Expect(
+      R"(ENTRY e { a = u32[37] parameter(0) b = u32[37] parameter(1) c = u32[37] parameter(2) d = u32[37] parameter(3)
+  ROOT r = (u32[37], u32[37]) custom-call(a, b, c, d), custom_call_target="cu_threefry2x32_ffi" })",
+      0);
+  Expect(R"(ENTRY e { k = f32[3,70] parameter(0) v = s16[3,70] parameter(1)
+  c = (f32[3,70], s16[3,70], u8[8]) custom-call(k, v), custom_call_target="xla.gpu.ext.cub_sort_pairs", backend_config={"descending":true}
+  a = f32[3,70] get-tuple-element(c), index=0 b = s16[3,70] get-tuple-element(c), index=1
+  ROOT r = (f32[3,70], s16[3,70]) tuple(a, b) })",
+         0);
+  Expect(R"(ENTRY e { x = s32[2,6,5] parameter(0)
+  c = (s32[2,6,5], u8[8]) custom-call(x), custom_call_target="xla.gpu.ext.cub_scan", backend_config={"row_length":6,"column_length":5,"is_reverse":true}
+  ROOT r = s32[2,6,5] get-tuple-element(c), index=0 })",
+         0);
 }
 
 }  // namespace

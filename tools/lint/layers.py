@@ -27,7 +27,7 @@ LEVELS = {
     "kernels/cuda/sort": 4.67, "kernels/cuda/lapack": 4.67, "kernels/cuda/movement": 4.67,
     "kernels/cuda/scan": 4.68, "kernels/cuda/steps": 4.68, "kernels/cuda/gather_scatter": 4.69, "kernels/cuda/window": 4.69,
     "kernels/cuda/combiner": 4.7, "kernels/cuda": 4.71,
-    "plan/graph": 4.9, "plan/plan": 4.95, "plan": 5, "plan/codegen": 5.1, "plan/analysis": 5.2,
+    "plan/graph": 4.9, "plan/plan": 4.95, "plan": 5, "plan/codegen": 5.1, "plan/analysis": 5.2, "plan/calls": 5.2,
     "plan/select": 5.3, "plan/cpu": 5.35,
     "plan/rewrite": 5.4, "plan/fusion": 5.4, "plan/memory": 5.4, "plan/validate": 5.4, "plan/gpu": 5.4,
     "plan/lower": 5.5, "plan/bytecode": 5.5,
@@ -40,7 +40,7 @@ LEVELS = {
 # Layers that a folder never uses, whatever their levels, including the subfolders of both. Kernels are compared with the
 # reference, each device compiles the loops of src/loops by itself, and plans are plain data.
 APART = {"kernels": ("reference", "build", "io"), "kernels/cuda": ("kernels/cpu", "kernels/lapack"),
-         "plan/graph": ("kernels",), "plan/plan": ("kernels",), "plan/codegen": ("kernels",), "plan/rewrite": ("kernels",),
+         "plan/graph": ("kernels",), "plan/plan": ("kernels",), "plan/codegen": ("kernels",), "plan/rewrite": ("kernels",), "plan/calls": ("kernels",),
          "plan/lower": ("kernels",)}
 # A public header belongs to the layer that implements it.
 PUBLIC = {

@@ -5,7 +5,7 @@
 
 #include "hlo_run/builder.h"
 #include "ir/result_shapes.h"
-#include "plan/rewrite/replacement.h"
+#include "plan/calls/replacement.h"
 #include "types/index.h"
 
 namespace hlo::plan {

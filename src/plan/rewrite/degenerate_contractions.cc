@@ -10,8 +10,8 @@
 #include "ir/result_shapes.h"
 #include "ir/single_terms.h"
 #include "plan/analysis/reduce_dims.h"
+#include "plan/calls/replacement.h"
 #include "plan/codegen/operations.h"
-#include "plan/rewrite/replacement.h"
 #include "types/index.h"
 #include "types/promotion.h"
 

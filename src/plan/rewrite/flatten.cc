@@ -11,13 +11,15 @@
 #include "ir/element_types.h"
 #include "ir/result_shapes.h"
 #include "plan/analysis/node_traits.h"
+#include "plan/calls/library_calls.h"
 #include "plan/codegen/operations.h"
 #include "plan/rewrite/async_calls.h"
 #include "plan/rewrite/batch_norm.h"
 #include "plan/rewrite/degenerate_contractions.h"
 #include "plan/rewrite/forwarding.h"
-#include "plan/rewrite/library_calls.h"
 #include "plan/rewrite/scaled_dot.h"
+#include "reference/custom/call_options.h"
+#include "reference/custom/functions.h"
 #include "reference/elementwise.h"
 #include "reference/program.h"
 #include "types/promotion.h"
@@ -145,8 +147,11 @@ class Flattener {
       case Opcode::kCustomCall:
         if (const Computation* own = reference::SuppliedComputation(instruction, custom_calls_))
           return Inline(*own, operands, block);
-        if (!IsUserCustomCall(instruction) && options_.expand_library_calls) {
-          if (std::optional<CheckedModule> replacement = ExpandLibraryCall(instruction);
+        if (IsUserCustomCall(instruction)) break;
+        if (reference::custom::FunctionOf(instruction) == &reference::custom::CallEmbedded)
+          return Inline(*instruction.called_computations()[0], operands, block);
+        if (options_.expand_library_calls) {
+          if (std::optional<CheckedModule> replacement = ExpandLibraryCall(instruction, options_.for_gpu);
               replacement.has_value() && changes_.Allow("library_calls", instruction.name()))
             return LibraryCall(instruction, *std::move(replacement), operands, block);
         }
@@ -406,11 +411,11 @@ class Flattener {
     return result->results;
   }
 
-  // All results but the first are scratch memory, which is zero.
+  // The results that the replacement lacks are scratch memory, which is zero.
   absl::StatusOr<Leaves> LibraryCall(const Instruction& call, CheckedModule replacement,
                                      const std::vector<Leaves>& operands, Block* block) {
     HLO_ASSIGN_OR_RETURN(Leaves leaves, InlineReplacement(std::move(replacement), operands, block));
-    for (const Shape& shape : ResultShapes(call).subspan(1)) {
+    for (const Shape& shape : ResultShapes(call).subspan(leaves.size())) {
       auto [zeros, is_new] = workspaces_.try_emplace(ToString(shape.WithoutLayouts()), kNoValue);
       if (is_new) {
         HLO_ASSIGN_OR_RETURN(zeros->second, Zeros(shape));

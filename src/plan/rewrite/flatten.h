@@ -12,6 +12,7 @@ namespace hlo::plan {
 // Rewrites that run while the graph is built.
 struct FlattenOptions {
   bool expand_library_calls = true;
+  bool for_gpu = false;  // Library calls for which only the CPU has kernels are expanded too.
   bool rewrite_degenerate_contractions = true;
   bool rewrite_narrow_reductions = true;
   bool expand_scaled_dots = true;

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "hlo_run/builder.h"
-#include "plan/rewrite/replacement.h"
+#include "plan/calls/replacement.h"
 
 namespace hlo::plan {
 namespace {

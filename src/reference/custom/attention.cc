@@ -3,6 +3,8 @@
 //   p[t, s] = softmax over s of (scale * q[t] . k[s] + bias[t, s]) for the keys s that the mask allows
 //   o[t] = sum over s of p[t, s] v[s]
 
+#include "reference/custom/attention.h"
+
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -21,24 +23,6 @@
 
 namespace hlo::reference::custom {
 namespace {
-
-// The configuration, the operand numbers and the sizes.
-struct Attention {
-  double scale = 1;
-  bool causal = false, padding = false;
-  int64_t window = 0;  // 0 means none.
-  // The dimension permutations of q, k and v to [B, N, rows, width].
-  Index q_order, k_order, v_order;
-  Index q, k, v;  // Sizes in this order.
-  int bias = -1, lengths = -1, stats = -1, gradient = -1, output = -1;
-
-  int64_t batches() const { return q[0]; }
-  int64_t heads() const { return q[1]; }
-  int64_t queries() const { return q[2]; }
-  int64_t keys() const { return k[2]; }
-  Index output_dims() const { return {q[0], q[1], q[2], v[3]}; }
-  Index score_dims() const { return {q[0], q[1], q[2], k[2]}; }
-};
 
 bool Has(const Instruction& call, std::string_view word) {
   return call.Get<attr::custom_call_target>().find(word) != std::string_view::npos;
@@ -166,7 +150,9 @@ bool IsResult(const Shape& shape, const Index& dims, const Index& order) {
           shape.dims() == absl::MakeConstSpan(Pick(dims, Inverse(order))));
 }
 
-std::string Read(const Instruction& call, Attention* a) {
+}  // namespace
+
+std::string ReadAttention(const Instruction& call, Attention* a) {
   const Options options = Options(call).Group("cudnn_fmha_backend_config");
   std::string misfit = ReadMask(options, a);
   if (misfit.empty()) misfit = ReadSizes(call, options, a);
@@ -181,6 +167,8 @@ std::string Read(const Instruction& call, Attention* a) {
               : fmt::format("attention of {} does not give {}", ToString(call.operand(0)->shape()),
                             ToString(call.shape()));
 }
+
+namespace {
 
 // Returns an array in the order [B, N, rows, width] as f64.
 absl::StatusOr<Literal> Ordered(const Literal& array, const Index& order, const Index& dims) {
@@ -281,12 +269,12 @@ double LogSum(const std::vector<double>& scores) {
 
 std::string AttentionMismatch(const Instruction& call) {
   Attention attention;
-  return Read(call, &attention);
+  return ReadAttention(call, &attention);
 }
 
 absl::StatusOr<Literal> AttentionForward(OpContext& context) {
   Attention a;
-  Read(context.instruction, &a);
+  ReadAttention(context.instruction, &a);
   HLO_ASSIGN_OR_RETURN(const Arrays arrays, Arrays::Make(context, a));
   HLO_ASSIGN_OR_RETURN(Literal o, WideZeros(a.output_dims()));
   HLO_ASSIGN_OR_RETURN(Literal stats, WideZeros({a.q[0], a.q[1], a.q[2]}));
@@ -318,7 +306,7 @@ absl::StatusOr<Literal> AttentionForward(OpContext& context) {
 //   dv = p^T do, dq = scale ds k, dk = scale ds^T q, dbias = ds.
 absl::StatusOr<Literal> AttentionBackward(OpContext& context) {
   Attention a;
-  Read(context.instruction, &a);
+  ReadAttention(context.instruction, &a);
   HLO_ASSIGN_OR_RETURN(const Arrays arrays, Arrays::Make(context, a));
   HLO_ASSIGN_OR_RETURN(const Literal stats, Widened(context.operands[a.stats], ElementType::kF64));
   HLO_ASSIGN_OR_RETURN(const Literal gradient,

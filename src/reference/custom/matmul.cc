@@ -191,11 +191,8 @@ absl::StatusOr<Literal> Gemm(OpContext& context) {
   return FinishedProduct(context, options, GemmOperandsOf(context.instruction), std::move(d));
 }
 
-namespace {
-
 Options GroupedOptions(const Instruction& call) { return Options(call).Group("grouped_gemm_backend_config"); }
 
-// The operands are a, b, group_sizes[, c][, bias].
 GemmOperands GroupedOperandsOf(const Options& options) {
   GemmOperands operands;
   operands.count = 3;
@@ -204,10 +201,6 @@ GemmOperands GroupedOperandsOf(const Options& options) {
   return operands;
 }
 
-// Storage of the ragged dot's attribute lists.
-struct RaggedDims {
-  Index l_batch, l_contracting, r_batch, r_contracting, ragged, groups;
-};
 RaggedDims RaggedDimsOf(const Instruction& call) {
   const Options options = GroupedOptions(call);
   const Options ragged =
@@ -218,6 +211,8 @@ RaggedDims RaggedDimsOf(const Instruction& call) {
           numbers.Ints("rhs_batch_dimensions"), numbers.Ints("rhs_contracting_dimensions"),
           ragged.Ints("lhs_ragged_dimensions"), ragged.Ints("rhs_group_dimensions")};
 }
+
+namespace {
 
 // Returns the equivalent ragged dot in the wide type.
 InstructionForm RaggedForm(const Instruction& call, const RaggedDims& dims) {

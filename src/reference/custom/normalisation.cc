@@ -8,11 +8,27 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/arrays.h"
+#include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/options.h"
 #include "types/index.h"
 
 namespace hlo::reference::custom {
+
+Options NormOptions(const Instruction& call) { return Options(call).Group("cudnn_norm_backend_config"); }
+
+int64_t RowWidth(const Shape& x) { return Product(x.dims().subspan(1)); }
+
+OnednnRows OnednnRowsOf(const Instruction& call) {
+  const Options norm = Options(call).Group("onednn_layer_norm_config"),
+                softmax = Options(call).Group("onednn_softmax_config");
+  // epsilon may be given as the bits of an f32.
+  return {norm.Has("epsilon_typecast")
+              ? std::bit_cast<float>(static_cast<int32_t>(norm.Int("epsilon_typecast", 0)))
+              : norm.Number("epsilon", 1e-5),
+          softmax.Int("softmax_axis", call.operand(0)->shape().rank() - 1)};
+}
+
 namespace {
 
 absl::StatusOr<Literal> Wide(const Literal& array) { return Widened(array, ElementType::kF64); }
@@ -69,10 +85,6 @@ absl::StatusOr<Literal> ArrayOf(absl::Span<const Moments> moments, double Moment
   for (size_t i = 0; i < moments.size(); ++i) list.mutable_span<double>()[i] = moments[i].*member;
   return list;
 }
-
-Options NormOptions(const Instruction& call) { return Options(call).Group("cudnn_norm_backend_config"); }
-
-int64_t RowWidth(const Shape& x) { return Product(x.dims().subspan(1)); }
 
 // With g = dy * scale and z = (x - mean) * factor: dx = factor * (g - mean(g) - z * mean(g * z)); dscale and
 // dbias are the sums over rows of dy * z and dy.
@@ -152,18 +164,14 @@ absl::StatusOr<Literal> Norm(OpContext& context) {
 absl::StatusOr<Literal> OnednnLayerNorm(OpContext& context) {
   const Literal& x = context.operands[0];
   if (x.element_count() == 0) return Literal::CreateZeros(context.shape());
-  const Options options = Options(context.instruction).Group("onednn_layer_norm_config");
-  // epsilon may be given as the bits of an f32.
-  const double epsilon = options.Has("epsilon_typecast")
-                             ? std::bit_cast<float>(static_cast<int32_t>(options.Int("epsilon_typecast", 0)))
-                             : options.Number("epsilon", 1e-5);
+  const double epsilon = OnednnRowsOf(context.instruction).epsilon;
   HLO_ASSIGN_OR_RETURN(const Normalised rows, NormaliseRows(context, x.dim(x.rank() - 1), epsilon));
   return RoundedResults(context.shape(), {rows.y});
 }
 
 std::string SoftmaxMismatch(const Instruction& call) {
   const Shape& x = call.operand(0)->shape();
-  const int64_t axis = Options(call).Group("onednn_softmax_config").Int("softmax_axis", x.rank() - 1);
+  const int64_t axis = OnednnRowsOf(call).axis;
   return axis >= 0 && axis < x.rank() ? "" : fmt::format("{} has no dimension {}", ToString(x), axis);
 }
 
@@ -171,8 +179,7 @@ std::string SoftmaxMismatch(const Instruction& call) {
 absl::StatusOr<Literal> OnednnSoftmax(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal x, Wide(context.operands[0]));
   HLO_ASSIGN_OR_RETURN(Literal y, WideZeros(x.dims()));
-  const Options options = Options(context.instruction).Group("onednn_softmax_config");
-  const int64_t axis = options.Int("softmax_axis", x.rank() - 1);
+  const int64_t axis = OnednnRowsOf(context.instruction).axis;
   const Index strides = RowMajorStrides(x.dims()), others = OtherDims(x.rank(), {axis});
   const int64_t n = x.dim(axis), step = strides[axis];
   for (const Index& i : EachIndex(Pick(x.dims(), others))) {

@@ -17,7 +17,6 @@
 #include "types/index.h"
 
 namespace hlo::reference::custom {
-namespace {
 
 std::vector<std::string> FusedOps(const Options& config) {
   std::vector<std::string> ops;
@@ -30,7 +29,6 @@ std::vector<std::string> FusedOps(const Options& config) {
 
 bool TakesOperand(std::string_view op) { return op == "BIAS" || op == "BINARY_ADD" || op == "SUM"; }
 
-// alpha may be given as the bits of an f32.
 double Alpha(const Options& config) {
   const Options fusions = config.Group("fusions");
   if (!fusions.Has("alpha_typecast")) return fusions.Number("alpha", 1);
@@ -38,6 +36,8 @@ double Alpha(const Options& config) {
 }
 
 Options MatmulOptions(const Instruction& call) { return Options(call).Group("onednn_matmul_config"); }
+
+namespace {
 
 // Returns the dimension numbers of a matrix in the last two dimensions. A right operand without batch
 // dimensions is shared.
@@ -49,9 +49,8 @@ DotDims SideOf(const Shape& shape, int64_t batch, bool sum_is_last) {
   return dims;
 }
 
-struct MatmulForm {
-  DotDims l, r;
-};
+}  // namespace
+
 MatmulForm MatmulFormOf(const Instruction& call) {
   const Options options = MatmulOptions(call);
   const Shape &a = call.operand(0)->shape(), &b = call.operand(1)->shape();
@@ -59,8 +58,6 @@ MatmulForm MatmulFormOf(const Instruction& call) {
   return {SideOf(a, batch, !options.Bool("transpose_a", false)),
           SideOf(b, batch, options.Bool("transpose_b", false))};
 }
-
-}  // namespace
 
 std::string FusedMismatch(const Instruction& call, const Options& config, absl::Span<const int64_t> dims,
                           int64_t feature) {

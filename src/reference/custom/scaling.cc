@@ -9,6 +9,7 @@
 #include "ir/result_shapes.h"
 #include "reference/arrays.h"
 #include "reference/custom/as_instruction.h"
+#include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/options.h"
 #include "reference/custom/pointwise.h"
@@ -16,6 +17,21 @@
 #include "types/index.h"
 
 namespace hlo::reference::custom {
+
+ProductForm ProductFormOf(const Instruction& call) {
+  const Options numbers = Options(call).Group("gemm_backend_config").Group("dot_dimension_numbers");
+  if (numbers.Has("lhs_contracting_dimensions")) {
+    return {numbers.Ints("lhs_batch_dimensions"), numbers.Ints("lhs_contracting_dimensions"),
+            numbers.Ints("rhs_batch_dimensions"), numbers.Ints("rhs_contracting_dimensions")};
+  }
+  ProductForm form;
+  for (int64_t d = 0; d + 2 < call.operand(0)->shape().rank(); ++d) form.l_batch.push_back(d);
+  form.r_batch = form.l_batch;
+  form.l_contracting = {call.operand(0)->shape().rank() - 1};
+  form.r_contracting = {call.operand(1)->shape().rank() - 1};
+  return form;
+}
+
 namespace {
 
 // Checks for one scale per block along the last dimension.
@@ -29,25 +45,6 @@ std::string ScaleMismatch(const Shape& x, const Shape& scale) {
 
 int64_t BlockOf(const Literal& x, const Literal& scale) {
   return x.dim(x.rank() - 1) / scale.dim(scale.rank() - 1);
-}
-
-// The contracting dimensions of a product: those of its configuration, or the last ones after equal batch
-// dimensions.
-struct ProductForm {
-  Index l_batch, l_contracting, r_batch, r_contracting;
-};
-ProductForm ProductFormOf(const Instruction& call) {
-  const Options numbers = Options(call).Group("gemm_backend_config").Group("dot_dimension_numbers");
-  if (numbers.Has("lhs_contracting_dimensions")) {
-    return {numbers.Ints("lhs_batch_dimensions"), numbers.Ints("lhs_contracting_dimensions"),
-            numbers.Ints("rhs_batch_dimensions"), numbers.Ints("rhs_contracting_dimensions")};
-  }
-  ProductForm form;
-  for (int64_t d = 0; d + 2 < call.operand(0)->shape().rank(); ++d) form.l_batch.push_back(d);
-  form.r_batch = form.l_batch;
-  form.l_contracting = {call.operand(0)->shape().rank() - 1};
-  form.r_contracting = {call.operand(1)->shape().rank() - 1};
-  return form;
 }
 
 InstructionForm ScaledDotForm(const ProductForm& form, const Shape& shape) {

@@ -11,12 +11,18 @@
 #include "ir/result_shapes.h"
 #include "reference/arrays.h"
 #include "reference/custom/as_instruction.h"
+#include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/options.h"
 #include "reference/custom/signature.h"
 #include "reference/sort.h"
 
 namespace hlo::reference::custom {
+
+Approximate ApproximateOf(const Instruction& call) {
+  return {call.operand_count() / 2, Options(call).Int("reduction_dim", -1)};
+}
+
 namespace {
 
 bool Descending(const OpContext& context) { return Options(context.instruction).Bool("descending", false); }
@@ -121,14 +127,6 @@ int64_t ApproximateSize(const Options& options, int64_t n, int64_t rank) {
   if (reduction <= 0) return n;
   reduction = std::min(reduction, CeilLog2(n / tile));
   return CeilDivide(CeilDivide(n, tile), int64_t{1} << reduction) * tile;
-}
-
-// The operands: arrays, as many initial values, and optionally a number.
-struct Approximate {
-  int64_t arrays, dimension;
-};
-Approximate ApproximateOf(const Instruction& call) {
-  return {call.operand_count() / 2, Options(call).Int("reduction_dim", -1)};
 }
 
 std::string ApproximateMismatch(const Instruction& call, bool has_count) {

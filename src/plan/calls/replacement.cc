@@ -1,4 +1,4 @@
-#include "plan/rewrite/replacement.h"
+#include "plan/calls/replacement.h"
 
 #include <utility>
 
