@@ -7,9 +7,12 @@
 #include "ir/element_types.h"
 #include "ir/result_shapes.h"
 #include "kernels/cuda/combiner/custom_combiner_kernels.h"
+#include "kernels/cuda/lapack/factorisation_kernels.h"
+#include "kernels/cuda/lapack/triangular_kernels.h"
 #include "kernels/cuda/registry.h"
 #include "plan/codegen/scalar_code.h"
 #include "plan/codegen/scan_code.h"
+#include "reference/custom/matrix_calls.h"
 
 namespace hlo::plan {
 namespace {
@@ -99,6 +102,36 @@ std::optional<CudaKernel> FindCustomScan(const Instruction& instruction, const D
 
 std::optional<CudaKernel> FindCustomTopk(const Instruction& topk, const DeviceProperties& device) {
   return cuda::FindCustomTopkKernel(topk, device);
+}
+
+// Finds the kernel of a custom call in LAPACK's terms.
+std::optional<CudaKernel> FindCustomCall(const Instruction& call, const DeviceProperties& device) {
+  using Function = cuda::FactorisationCall::Function;
+  using Read = reference::custom::MatrixCall;
+  const std::optional<Read> read = reference::custom::MatrixCallOf(call);
+  if (!read.has_value()) return std::nullopt;
+  const auto factor = [&](Function function) {
+    return cuda::FindFactorisationKernel(
+        call, {function, read->array, read->lower, read->left, read->adjoint}, device);
+  };
+  switch (read->function) {
+    case Read::Function::kPotrf:
+      return factor(Function::kPotrf);
+    case Read::Function::kGetrf:
+      return factor(Function::kGetrf);
+    case Read::Function::kGeqrf:
+      return factor(Function::kGeqrf);
+    case Read::Function::kOrgqr:
+      return factor(Function::kOrgqr);
+    case Read::Function::kOrmqr:
+      return factor(Function::kOrmqr);
+    case Read::Function::kTrsm:
+      if (read->is_scaled || ResultShapes(call).size() != 1) return std::nullopt;
+      return cuda::MakeSolveKernel(call.operand(read->array)->shape(), call.operand(read->array + 1)->shape(),
+                                   call.shape(), read->triangle, read->array, device);
+    default:
+      return std::nullopt;
+  }
 }
 
 std::optional<CudaKernel> FindCustomNone(const Instruction& /*instruction*/,

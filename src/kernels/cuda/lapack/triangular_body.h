@@ -7,47 +7,9 @@
 #include <limits>
 
 #include "base/arithmetic.h"
-#include "kernels/cuda/intrinsics/number.h"
-#include "kernels/cuda/vm/vm_complex.h"
+#include "kernels/cuda/lapack/matrix_view.h"
 
 namespace hlo::cuda {
-
-using WideComplex = ComplexNumber<double>;
-
-HLO_DEVICE double Negated(double x) { return -x; }
-HLO_DEVICE WideComplex Negated(WideComplex x) { return {-x.re, -x.im}; }
-HLO_DEVICE double Conjugated(double x) { return x; }
-HLO_DEVICE WideComplex Conjugated(WideComplex x) { return {x.re, -x.im}; }
-HLO_DEVICE double RealPart(double x) { return x; }
-HLO_DEVICE double RealPart(WideComplex x) { return x.re; }
-HLO_DEVICE double Quotient(double x, double y) { return x / y; }
-HLO_DEVICE WideComplex Quotient(WideComplex x, double y) { return {x.re / y, x.im / y}; }
-HLO_DEVICE WideComplex Quotient(WideComplex x, WideComplex y) {
-  const vm_complex::Z z = vm_complex::Divide({x.re, x.im}, {y.re, y.im});
-  return {z.re, z.im};
-}
-
-// A batch of matrices.
-template <class T>
-struct MatrixView {
-  T* data = nullptr;
-  int64_t batch_stride = 0, row_stride = 0, column_stride = 1;
-  bool conjugate = false;  // Elements are conjugated when read.
-
-  HLO_DEVICE T* At(int64_t batch, int64_t i, int64_t j) const {
-    return data + batch * batch_stride + i * row_stride + j * column_stride;
-  }
-  HLO_DEVICE T Read(int64_t batch, int64_t i, int64_t j) const {
-    return conjugate ? Conjugated(*At(batch, i, j)) : *At(batch, i, j);
-  }
-  // Returns the submatrix that starts at (i, j).
-  MatrixView From(int64_t i, int64_t j) const {
-    MatrixView view = *this;
-    view.data = At(0, i, j);
-    return view;
-  }
-  MatrixView Adjoint() const { return {data, batch_stride, column_stride, row_stride, !conjugate}; }
-};
 
 // Rows per block.
 template <class T>
@@ -59,6 +21,11 @@ struct FactorArgs {
   MatrixView<T> a;
   uint32_t size = 0;
   uint32_t* failed = nullptr;  // One flag per matrix: not positive definite.
+  // For potrf, one per matrix: the order of the first leading minor that is not positive, counted from the
+  // first row of the whole matrix, which is row `first` before this block; and its last pivot.
+  int32_t* order = nullptr;
+  double* pivot = nullptr;
+  int32_t first = 0;
 };
 
 // One thread block per matrix.
@@ -80,7 +47,7 @@ struct FactorBlock {
     for (uint32_t j = 0; j < size; ++j) {
       env.sync();
       const double d = RealPart(l[j * kPitch + j]), root = std::sqrt(d);
-      if (env.thread() == 0 && !(d >= 0)) args.failed[batch] = 1;
+      if (env.thread() == 0) Record(args, batch, j, d);
       env.sync();
       for (uint32_t i = j + env.thread(); i < size; i += kThreads)
         l[i * kPitch + j] = i == j ? T{root} : Quotient(l[i * kPitch + j], root);
@@ -98,6 +65,14 @@ struct FactorBlock {
       const uint32_t i = x / kBlock, j = x % kBlock;
       if (j <= i && i < size) *args.a.At(batch, i, j) = l[i * kPitch + j];
     }
+  }
+
+ private:
+  static HLO_DEVICE void Record(const Args& args, uint32_t batch, uint32_t j, double d) {
+    if (!(d >= 0)) args.failed[batch] = 1;
+    if (args.order == nullptr || args.order[batch] != 0 || d > 0) return;
+    args.order[batch] = args.first + static_cast<int32_t>(j) + 1;
+    args.pivot[batch] = d;
   }
 };
 
@@ -139,10 +114,8 @@ struct SolveBlock {
       column[i * kThreads] = args.unit_diagonal ? sum : Quotient(sum, a[i * kBlock + i]);
     }
     env.sync();
-    EachOfColumns(env, args, first, [&](uint32_t i, uint32_t c) {
-      const T value = x[i * kThreads + c];
-      *args.x.At(batch, i, first + c) = args.x.conjugate ? Conjugated(value) : value;
-    });
+    EachOfColumns(env, args, first,
+                  [&](uint32_t i, uint32_t c) { args.x.Write(batch, i, first + c, x[i * kThreads + c]); });
   }
 
  private:
@@ -255,6 +228,37 @@ struct FinishFactor {
       args.data[at] = T{std::numeric_limits<double>::quiet_NaN()};
     else if (args.lower ? j > i : j < i)
       args.data[at] = T{};
+  }
+};
+
+// Completes potrf: the elements that it does not define are those of the operand. These are the other
+// triangle and, if a leading minor is not positive, the columns from its last one on, except for its last
+// pivot.
+template <class T>
+struct MergeArgs {
+  T* data = nullptr;
+  const T* operand = nullptr;
+  int64_t n = 0, count = 0;
+  bool lower = true;
+  const int32_t* order = nullptr;
+  const double* pivot = nullptr;
+};
+
+template <class T>
+struct MergeFactor {
+  using Args = MergeArgs<T>;
+  static constexpr uint32_t kThreads = 256;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
+    if (at >= args.count) return;
+    const int64_t batch = at / (args.n * args.n), row = at / args.n % args.n, column = at % args.n;
+    const int64_t i = args.lower ? row : column, j = args.lower ? column : row;
+    const int64_t end = args.order[batch] == 0 ? args.n : args.order[batch] - 1;
+    if (i == end && j == end)
+      args.data[at] = T{args.pivot[batch]};
+    else if (j > i || j >= end)
+      args.data[at] = args.operand[at];
   }
 };
 

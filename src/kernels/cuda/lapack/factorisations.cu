@@ -1,0 +1,14 @@
+#include "kernels/cuda/lapack/lu_body.h"
+#include "kernels/cuda/lapack/reflectors_body.h"
+#include "kernels/cuda/launch/launch.cuh"
+
+HLO_CUDA_KERNEL(hlo::cuda::LuPanel<double>)
+HLO_CUDA_KERNEL(hlo::cuda::LuPanel<hlo::cuda::WideComplex>)
+HLO_CUDA_KERNEL(hlo::cuda::SwapRows<double>)
+HLO_CUDA_KERNEL(hlo::cuda::SwapRows<hlo::cuda::WideComplex>)
+HLO_CUDA_KERNEL(hlo::cuda::QrPanel<double>)
+HLO_CUDA_KERNEL(hlo::cuda::QrPanel<hlo::cuda::WideComplex>)
+HLO_CUDA_KERNEL(hlo::cuda::ApplyReflectors<double>)
+HLO_CUDA_KERNEL(hlo::cuda::ApplyReflectors<hlo::cuda::WideComplex>)
+HLO_CUDA_KERNEL(hlo::cuda::SetIdentity<double>)
+HLO_CUDA_KERNEL(hlo::cuda::SetIdentity<hlo::cuda::WideComplex>)

@@ -1,0 +1,58 @@
+#pragma once
+// Matrices of f64 and c128 in device memory, and the arithmetic of their elements.
+
+#include <cmath>
+
+#include "kernels/cuda/intrinsics/number.h"
+#include "kernels/cuda/vm/vm_complex.h"
+
+namespace hlo::cuda {
+
+using WideComplex = ComplexNumber<double>;
+
+HLO_DEVICE double Negated(double x) { return -x; }
+HLO_DEVICE WideComplex Negated(WideComplex x) { return {-x.re, -x.im}; }
+HLO_DEVICE double Conjugated(double x) { return x; }
+HLO_DEVICE WideComplex Conjugated(WideComplex x) { return {x.re, -x.im}; }
+HLO_DEVICE double RealPart(double x) { return x; }
+HLO_DEVICE double RealPart(WideComplex x) { return x.re; }
+HLO_DEVICE double Quotient(double x, double y) { return x / y; }
+HLO_DEVICE WideComplex Quotient(WideComplex x, double y) { return {x.re / y, x.im / y}; }
+HLO_DEVICE WideComplex Quotient(WideComplex x, WideComplex y) {
+  const vm_complex::Z z = vm_complex::Divide({x.re, x.im}, {y.re, y.im});
+  return {z.re, z.im};
+}
+HLO_DEVICE double ImaginaryPart(double) { return 0; }
+HLO_DEVICE double ImaginaryPart(WideComplex x) { return x.im; }
+HLO_DEVICE double SquaredSize(double x) { return x * x; }
+HLO_DEVICE double SquaredSize(WideComplex x) { return x.re * x.re + x.im * x.im; }
+// The size by which LAPACK selects pivots.
+HLO_DEVICE double PivotSize(double x) { return std::fabs(x); }
+HLO_DEVICE double PivotSize(WideComplex x) { return std::fabs(x.re) + std::fabs(x.im); }
+
+// A batch of matrices.
+template <class T>
+struct MatrixView {
+  T* data = nullptr;
+  int64_t batch_stride = 0, row_stride = 0, column_stride = 1;
+  bool conjugate = false;  // Elements are conjugated when read and written.
+
+  HLO_DEVICE T* At(int64_t batch, int64_t i, int64_t j) const {
+    return data + batch * batch_stride + i * row_stride + j * column_stride;
+  }
+  HLO_DEVICE T Read(int64_t batch, int64_t i, int64_t j) const {
+    return conjugate ? Conjugated(*At(batch, i, j)) : *At(batch, i, j);
+  }
+  HLO_DEVICE void Write(int64_t batch, int64_t i, int64_t j, T value) const {
+    *At(batch, i, j) = conjugate ? Conjugated(value) : value;
+  }
+  // Returns the submatrix that starts at (i, j).
+  MatrixView From(int64_t i, int64_t j) const {
+    MatrixView view = *this;
+    view.data = At(0, i, j);
+    return view;
+  }
+  MatrixView Adjoint() const { return {data, batch_stride, column_stride, row_stride, !conjugate}; }
+};
+
+}  // namespace hlo::cuda

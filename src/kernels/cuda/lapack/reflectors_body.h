@@ -1,0 +1,188 @@
+#pragma once
+// Householder reflectors H = 1 - tau v v^H in f64 and c128, with v[0] = 1 and the tail of v below the
+// diagonal of a matrix (geqrf, orgqr, ormqr). A panel of columns is eliminated by one thread block; other
+// columns take the panel's reflectors one after the other, independently of each other.
+
+#include "kernels/cuda/lapack/matrix_view.h"
+
+namespace hlo::cuda {
+
+HLO_DEVICE double Product(double x, double y) { return x * y; }
+HLO_DEVICE WideComplex Product(WideComplex x, WideComplex y) { return MultiplyAdd(x, y, WideComplex{}); }
+
+// The threads of a block as columns of a tile, and groups of rows.
+[[gnu::visibility("hidden")]] inline constexpr uint32_t kReflectedColumns = 32, kRowGroups = 8;
+
+// Computes c = (1 - tau v v^H) c for up to kReflectedColumns columns from `column` on, and rows from `begin`
+// on. v is column r of `reflectors`, and 1 in row `begin`. All threads of the block take part.
+template <class T>
+struct Reflection {
+  MatrixView<T> reflectors, c;
+  uint32_t batch, r, begin, rows, column, columns;
+  T tau;
+
+  template <class Env>
+  HLO_DEVICE void Apply(Env& env, T* parts) const {
+    if (tau == T{}) return;
+    const uint32_t x = env.thread() % kReflectedColumns, group = env.thread() / kReflectedColumns;
+    const bool is_inside = column + x < columns;
+    T sum{};
+    for (uint32_t i = begin + group; is_inside && i < rows; i += kRowGroups)
+      sum = MultiplyAdd(Conjugated(Element(i)), c.Read(batch, i, column + x), sum);
+    parts[env.thread()] = sum;
+    env.sync();
+    sum = T{};
+    for (uint32_t g = 0; g < kRowGroups; ++g) sum = Sum(sum, parts[g * kReflectedColumns + x]);
+    const T factor = Negated(Product(tau, sum));
+    for (uint32_t i = begin + group; is_inside && i < rows; i += kRowGroups)
+      c.Write(batch, i, column + x, MultiplyAdd(Element(i), factor, c.Read(batch, i, column + x)));
+    env.sync();
+  }
+
+ private:
+  HLO_DEVICE T Element(uint32_t i) const { return i == begin ? T{1} : reflectors.Read(batch, i, r); }
+};
+
+template <class T>
+struct QrPanelArgs {
+  MatrixView<T> a;
+  uint32_t rows = 0, columns = 0;
+  T* taus = nullptr;
+  uint32_t tau_stride = 0;
+};
+
+// Eliminates the elements below the diagonal of a panel of at most kReflectedColumns columns. One thread
+// block per matrix.
+template <class T>
+struct QrPanel {
+  using Args = QrPanelArgs<T>;
+  static constexpr uint32_t kThreads = kReflectedColumns * kRowGroups;
+  static constexpr size_t kSharedBytes = kThreads * sizeof(T);
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint32_t batch = env.block().x, count = args.columns < args.rows ? args.columns : args.rows;
+    HLO_ROLLED
+    for (uint32_t j = 0; j < count; ++j) {
+      const T tau = MakeReflector(env, args, batch, j);
+      if (env.thread() == 0) args.taus[batch * args.tau_stride + j] = tau;
+      const Reflection<T> reflection{args.a, args.a,       batch,          j, j, args.rows,
+                                     j + 1,  args.columns, Conjugated(tau)};
+      reflection.Apply(env, reinterpret_cast<T*>(env.shared()));
+    }
+  }
+
+ private:
+  // Replaces column j from the diagonal on by (beta, v[1], ...), and returns tau.
+  template <class Env>
+  static HLO_DEVICE T MakeReflector(Env& env, const Args& args, uint32_t batch, uint32_t j) {
+    const T alpha = *args.a.At(batch, j, j);
+    const double tail = TailNorm(env, args, batch, j);
+    if (tail == 0 && ImaginaryPart(alpha) == 0) return T{};
+    const double norm = std::hypot(std::hypot(RealPart(alpha), ImaginaryPart(alpha)), tail);
+    const double beta = std::signbit(RealPart(alpha)) ? norm : -norm;
+    const T divisor = Sum(alpha, T{-beta});
+    for (uint32_t i = j + 1 + env.thread(); i < args.rows; i += kThreads)
+      *args.a.At(batch, i, j) = Quotient(*args.a.At(batch, i, j), divisor);
+    env.sync();
+    if (env.thread() == 0) *args.a.At(batch, j, j) = T{beta};
+    env.sync();
+    return Quotient(Sum(T{beta}, Negated(alpha)), beta);
+  }
+
+  // Returns the norm of column j below the diagonal without overflow or underflow.
+  template <class Env>
+  static HLO_DEVICE double TailNorm(Env& env, const Args& args, uint32_t batch, uint32_t j) {
+    double* parts = reinterpret_cast<double*>(env.shared());
+    double squares = 0, largest = 0;
+    for (uint32_t i = j + 1 + env.thread(); i < args.rows; i += kThreads) {
+      const T x = *args.a.At(batch, i, j);
+      squares += SquaredSize(x);
+      largest = std::fmax(largest, std::fmax(std::fabs(RealPart(x)), std::fabs(ImaginaryPart(x))));
+    }
+    squares = Combined(env, parts, squares, [](double a, double b) { return a + b; });
+    largest = Combined(env, parts, largest, [](double a, double b) { return std::fmax(a, b); });
+    if ((squares > 1e-280 && squares < 1e280) || largest == 0) return std::sqrt(squares);
+    squares = 0;
+    for (uint32_t i = j + 1 + env.thread(); i < args.rows; i += kThreads)
+      squares += SquaredSize(Quotient(*args.a.At(batch, i, j), largest));
+    return largest * std::sqrt(Combined(env, parts, squares, [](double a, double b) { return a + b; }));
+  }
+
+  // Combines the values of all threads in a tree.
+  template <class Env, class Operation>
+  static HLO_DEVICE double Combined(Env& env, double* parts, double value, Operation&& operation) {
+    env.sync();
+    parts[env.thread()] = value;
+    HLO_ROLLED
+    for (uint32_t half = kThreads / 2; half > 0; half /= 2) {
+      env.sync();
+      if (env.thread() < half)
+        parts[env.thread()] = operation(parts[env.thread()], parts[env.thread() + half]);
+    }
+    env.sync();
+    const double result = parts[0];
+    env.sync();
+    return result;
+  }
+};
+
+// Applies reflectors 0, 1, ... to c, or the last one first. Reflector r begins in row r.
+template <class T>
+struct ApplyReflectorsArgs {
+  MatrixView<T> reflectors, c;
+  const T* taus = nullptr;
+  uint32_t tau_stride = 0, count = 0, rows = 0, columns = 0;
+  bool backwards = false, conjugate = false;  // With conjugate, tau is.
+};
+
+// One thread block per tile of columns.
+template <class T>
+struct ApplyReflectors {
+  using Args = ApplyReflectorsArgs<T>;
+  static constexpr uint32_t kThreads = kReflectedColumns * kRowGroups;
+  static constexpr size_t kSharedBytes = kThreads * sizeof(T);
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint32_t tiles = (args.columns + kReflectedColumns - 1) / kReflectedColumns;
+    const uint32_t batch = env.block().x / tiles,
+                   column = (env.block().x - batch * tiles) * kReflectedColumns;
+    HLO_ROLLED
+    for (uint32_t step = 0; step < args.count; ++step) {
+      const uint32_t r = args.backwards ? args.count - 1 - step : step;
+      const T tau = args.taus[batch * args.tau_stride + r];
+      const Reflection<T> reflection{args.reflectors,
+                                     args.c,
+                                     batch,
+                                     r,
+                                     r,
+                                     args.rows,
+                                     column,
+                                     args.columns,
+                                     args.conjugate ? Conjugated(tau) : tau};
+      reflection.Apply(env, reinterpret_cast<T*>(env.shared()));
+    }
+  }
+};
+
+template <class T>
+struct IdentityArgs {
+  T* data = nullptr;
+  int64_t rows = 0, columns = 0, count = 0;
+};
+
+// Sets matrices to the identity.
+template <class T>
+struct SetIdentity {
+  using Args = IdentityArgs<T>;
+  static constexpr uint32_t kThreads = 256;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
+    if (at >= args.count) return;
+    args.data[at] = at / args.columns % args.rows == at % args.columns ? T{1} : T{};
+  }
+};
+
+}  // namespace hlo::cuda
