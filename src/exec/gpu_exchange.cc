@@ -55,7 +55,8 @@ absl::Status CheckParts(const Shape& shape, int64_t dimension, int64_t count) {
 
 absl::Status GpuExchange::Run(Call call) {
   HLO_RETURN_IF_ERROR(CopyOverwrittenOperands(call));
-  return call.kind == Kind::kPermute ? Permute(call) : Meet(call);
+  if (call.kind == Kind::kPermute) return Permute(call);
+  return call.kind == Kind::kConvertShapes ? ConvertShapes(call) : Meet(call);
 }
 
 absl::StatusOr<std::byte*> GpuExchange::Scratch(device::GpuMemory& memory, int64_t& allocated,
@@ -253,6 +254,8 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
       const int64_t part = rows.elements / count;
       return Fold(call, members, k, own * part, rows.elements, part, rows.count, result);
     }
+    case Kind::kConvertShapes:
+      return ReceiveTiles(call, members, position, k);
     case Kind::kAllReduce:
     case Kind::kPermute:
       break;

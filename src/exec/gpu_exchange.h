@@ -47,6 +47,8 @@ class GpuExchange {
 
   absl::Status FillWithZeros(const Call& call);
   absl::Status Permute(const Call& call);
+  absl::Status ConvertShapes(Call& call);
+  absl::Status ReceiveTiles(const Call& call, const Members& members, size_t position, size_t k);
   absl::Status Meet(const Call& call);
   absl::Status CopyOverwrittenOperands(Call& call);
   absl::Status RunForAll(const Call& call, const Members& members);
@@ -65,8 +67,9 @@ class GpuExchange {
   bool is_waiting_ = false;
   std::vector<const void*> operands_;
   std::vector<void*> results_;
-  device::GpuMemory held_, gathered_;  // Operands that results overwrite; operands of other GPUs.
-  int64_t held_bytes_ = 0, gathered_bytes_ = 0;
+  // Operands that results overwrite; operands of other GPUs; tiles of operands.
+  device::GpuMemory held_, gathered_, tiles_;
+  int64_t held_bytes_ = 0, gathered_bytes_ = 0, tiles_bytes_ = 0;
   std::vector<std::shared_ptr<Parcel>> parcels_;
   absl::flat_hash_map<std::tuple<const Instruction*, int64_t, int64_t>, cuda::LoweredProgram> folds_;
 };

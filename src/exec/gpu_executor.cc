@@ -7,7 +7,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "device/copy.h"
-#include "kernels/cuda/random/random_body.h"
+#include "kernels/cuda/launch/run_state.h"
 #include "plan/visit.h"
 
 namespace hlo::exec {
@@ -50,10 +50,14 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
   HLO_RETURN_IF_ERROR(gpu_->MakeCurrent());
   HLO_RETURN_IF_ERROR(Allocate());
   HLO_RETURN_IF_ERROR(Bind(std::move(arguments)));
-  if (gpu_plan_.needs_random_state) {
-    const cuda::RandomState state{options.seed, reference::Evaluator::kFirstCounter[0],
-                                  reference::Evaluator::kFirstCounter[1]};
-    HLO_RETURN_IF_ERROR(gpu_->ToDevice(memory_.data() + gpu_plan_.random_state, &state, sizeof state));
+  if (gpu_plan_.needs_run_state) {
+    cuda::RunState state{options.seed, reference::Evaluator::kFirstCounter[0],
+                         reference::Evaluator::kFirstCounter[1]};
+    if (const spmd::Collectives* link = options.collectives; link != nullptr) {
+      state.replica = static_cast<uint32_t>(link->grid().replica(link->device()));
+      state.partition = static_cast<uint32_t>(link->grid().partition(link->device()));
+    }
+    HLO_RETURN_IF_ERROR(gpu_->ToDevice(memory_.data() + gpu_plan_.run_state, &state, sizeof state));
   }
   HLO_RETURN_IF_ERROR(RunPlan());
   absl::StatusOr<Literal> result = AssembleResult();
@@ -249,7 +253,7 @@ absl::Status GpuExecutor::RunKernel(absl::Span<const Slot> operands, absl::Span<
   absl::InlinedVector<void*, 8> out;
   for (const Slot slot : operands) in.push_back(slot < 0 ? nullptr : pointers_[slot]);
   for (const Slot slot : results) out.push_back(slot < 0 ? nullptr : pointers_[slot]);
-  if (kernel.needs_random_state) in.push_back(memory_.data() + gpu_plan_.random_state);
+  if (kernel.needs_run_state) in.push_back(memory_.data() + gpu_plan_.run_state);
   return kernel.run(in, absl::MakeSpan(out), memory_.data() + gpu_plan_.workspace, gpu_->stream());
 }
 

@@ -10,12 +10,6 @@
 #include "types/wide.h"
 
 namespace hlo::spmd {
-namespace {
-
-// The part of an array that a tile holds.
-struct TileExtent {
-  Index offset, size;
-};
 
 TileExtent ExtentOf(const Index& tile, absl::Span<const int64_t> dims, const Index& tile_dims) {
   TileExtent extent = {Zeros(tile.rank()), Zeros(tile.rank())};
@@ -29,6 +23,8 @@ TileExtent ExtentOf(const Index& tile, absl::Span<const int64_t> dims, const Ind
 bool HaveEqualSubgroups(const Placement& a, const Placement& b) {
   return a.manual == b.manual && a.unreduced == b.unreduced && a.replicated == b.replicated;
 }
+
+namespace {
 
 absl::Status CheckArray(const Shape& shape, const TileMap& map) {
   if (!shape.IsArray() || shape.rank() != map.tile_counts().rank())

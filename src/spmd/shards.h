@@ -11,6 +11,15 @@
 
 namespace hlo::spmd {
 
+// The part of an array that a tile holds. It is the low end of the tile.
+struct TileExtent {
+  Index offset, size;
+};
+// Returns the part of an array of sizes `dims` that the tile at position `tile` holds.
+TileExtent ExtentOf(const Index& tile, absl::Span<const int64_t> dims, const Index& tile_dims);
+// True if two partitions have the same positions in the subgroups.
+bool HaveEqualSubgroups(const Placement& a, const Placement& b);
+
 // Returns the tile of an array that a partition holds. It shares the array's elements if it is the whole
 // array; elements beyond the end of the array are zero.
 absl::StatusOr<Literal> TileOf(const Literal& array, const TileMap& map, int64_t partition);

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "device/align.h"
 #include "fmt/format.h"
-#include "kernels/cuda/random/random_body.h"
+#include "kernels/cuda/launch/run_state.h"
 #include "kernels/cuda/reduce/lower_reduce.h"
 #include "kernels/cuda/vm/lower_loop.h"
 #include "plan/gpu/concurrent_loops.h"
@@ -81,7 +81,7 @@ void AssignMemory(const Plan& plan, GpuPlan* gpu) {
       workspace = std::max(workspace, lowered.with_epilogue->kernel.workspace_bytes);
     if (!lowered.kernel.has_value()) continue;
     workspace = std::max(workspace, lowered.kernel->workspace_bytes);
-    gpu->needs_random_state |= lowered.kernel->needs_random_state;
+    gpu->needs_run_state |= lowered.kernel->needs_run_state;
   }
   VisitAllMoves(plan.steps, [&](const std::vector<Move>& moves) {
     staging = std::max(staging, StagedBytes(plan, moves));
@@ -96,7 +96,7 @@ void AssignMemory(const Plan& plan, GpuPlan* gpu) {
   }
   gpu->workspace = take(workspace);
   gpu->staging = take(staging);
-  gpu->random_state = take(sizeof(cuda::RandomState));
+  gpu->run_state = take(sizeof(cuda::RunState));
   gpu->byte_count = end;
 }
 

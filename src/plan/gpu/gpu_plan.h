@@ -70,8 +70,8 @@ struct GpuPlan {
   std::vector<int64_t> offsets;
   absl::flat_hash_set<Slot> moved;  // Buffers of the arena that have memory of their own.
   int64_t byte_count = 0;
-  int64_t workspace = 0, staging = 0, random_state = 0;  // Offsets.
-  bool needs_random_state = false;
+  int64_t workspace = 0, staging = 0, run_state = 0;  // Offsets.
+  bool needs_run_state = false;
   // True if all steps of a run can be captured as one graph, and a graph of so many launches is profitable.
   bool is_capturable = false;
 };

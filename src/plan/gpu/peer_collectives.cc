@@ -7,6 +7,7 @@
 #include "kernels/cuda/vm/lower_loop.h"
 #include "loops/loop_program.h"
 #include "plan/codegen/operations.h"
+#include "spmd/conversions.h"
 
 namespace hlo::plan {
 namespace {
@@ -29,6 +30,9 @@ std::optional<PeerCollective::Kind> KindOf(const Instruction& instruction) {
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart:
       return PeerCollective::Kind::kPermute;
+    case Opcode::kCustomCall:
+      if (spmd::IsShapeConversion(instruction)) return PeerCollective::Kind::kConvertShapes;
+      return std::nullopt;
     default:
       return std::nullopt;
   }

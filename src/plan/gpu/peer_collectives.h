@@ -21,6 +21,7 @@ struct PeerCollective {
     kAllToAllOperands,  // Exchanges whole operands.
     kBroadcast,
     kPermute,
+    kConvertShapes,  // The boundary of a manual region: tiles of whole arrays, or whole arrays of tiles.
   };
   Kind kind;
   std::string name;

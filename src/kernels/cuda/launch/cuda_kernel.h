@@ -24,8 +24,8 @@ struct CudaKernel {
   std::function<absl::Status(absl::Span<const void* const> operands, absl::Span<void* const> results,
                              void* workspace, Stream stream)>
       run;
-  // The last operand is a pointer to the run's RandomState (random/random_body.h).
-  bool needs_random_state = false;
+  // The last operand is a pointer to the run's RunState (run_state.h).
+  bool needs_run_state = false;
   int32_t updated = 0;    // Number of leading results that may alias the leading operands.
   bool may_loop = false;  // The kernel may not terminate, because it runs loops of the module.
 };

@@ -1,4 +1,4 @@
-// Implements bitcast, bitcast-convert and shuffle as strided copies.
+// Implements bitcast, bitcast-convert, shuffle and the numbers of devices as copies.
 
 #include "kernels/cuda/movement/movement_kernels.h"
 
@@ -14,6 +14,7 @@
 #include "device/copy.h"
 #include "kernels/cuda/copy/copy_body.h"
 #include "kernels/cuda/launch/launch.h"
+#include "kernels/cuda/launch/run_state.h"
 #include "kernels/cuda/vm/lower_loop.h"
 #include "types/index.h"
 #include "types/packing.h"
@@ -179,6 +180,20 @@ std::optional<CudaKernel> FindShuffleKernel(const Instruction& shuffle, const De
         for (const LoweredProgram& copy : copies) HLO_RETURN_IF_ERROR(copy.run(pointers, nullptr, stream));
         return absl::OkStatus();
       }};
+}
+
+std::optional<CudaKernel> FindDeviceIdKernel(const Instruction& id, const DeviceProperties& /*device*/) {
+  if (!id.shape().IsScalar(ElementType::kU32)) return std::nullopt;
+  const bool is_replica = id.opcode() == Opcode::kReplicaId;
+  CudaKernel kernel{.name = is_replica ? "number of the replica" : "number of the partition",
+                    .needs_run_state = true};
+  kernel.run = [is_replica](absl::Span<const void* const> operands, absl::Span<void* const> results, void*,
+                            Stream stream) {
+    const auto* state = static_cast<const RunState*>(operands.back());
+    return device::CopyOnDevice(results[0], is_replica ? &state->replica : &state->partition,
+                                sizeof(uint32_t), stream);
+  };
+  return kernel;
 }
 
 }  // namespace hlo::cuda

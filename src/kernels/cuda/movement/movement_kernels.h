@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of bitcast, bitcast-convert and shuffle.
+// The kernels of bitcast, bitcast-convert, shuffle, replica-id and partition-id.
 
 #include <optional>
 
@@ -11,5 +11,7 @@ namespace hlo::cuda {
 // Returns nullopt if no kernel supports the instruction.
 std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const DeviceProperties& device);
 std::optional<CudaKernel> FindShuffleKernel(const Instruction& shuffle, const DeviceProperties& device);
+
+std::optional<CudaKernel> FindDeviceIdKernel(const Instruction& id, const DeviceProperties& device);
 
 }  // namespace hlo::cuda

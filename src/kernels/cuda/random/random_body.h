@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/intrinsics/portable.h"
+#include "kernels/cuda/launch/run_state.h"
 #include "kernels/cuda/memory/element_io.h"
 #include "types/counter_random.h"
 #include "types/normal_random.h"
@@ -84,13 +85,8 @@ struct PhiloxKernel {
   }
 };
 
-// The random state of a run: seed and 128-bit counter.
-struct RandomState {
-  uint64_t seed, low, high;
-};
-
 struct DrawArgs {
-  const RandomState* state = nullptr;
+  const RunState* state = nullptr;
   const void *a = nullptr, *b = nullptr;
   void* result = nullptr;
   uint64_t count = 0;
@@ -139,7 +135,7 @@ struct DrawKernel {
 };
 
 struct AdvanceArgs {
-  RandomState* state = nullptr;
+  RunState* state = nullptr;
   uint64_t* before = nullptr;  // The counter before the update, low and high; nullptr: not needed.
   int64_t delta = 0;
 };
@@ -149,7 +145,7 @@ struct AdvanceKernel {
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     if (env.block().x != 0 || env.thread() != 0) return;
-    const RandomState state = *args.state;
+    const RunState state = *args.state;
     if (args.before != nullptr) {
       args.before[0] = state.low;
       args.before[1] = state.high;

@@ -84,10 +84,10 @@ std::optional<CudaKernel> FindDrawKernel(const Instruction& rng, const DevicePro
   draw.bits = static_cast<uint32_t>(BitWidth(shape.type()));
   draw.is_float = IsFloat(shape.type());
   draw.normal = rng.Get<attr::distribution>() == RandomDistribution::kNormal;
-  CudaKernel kernel{.name = draw.normal ? "normal numbers" : "uniform numbers", .needs_random_state = true};
+  CudaKernel kernel{.name = draw.normal ? "normal numbers" : "uniform numbers", .needs_run_state = true};
   kernel.run = [=](absl::Span<const void* const> operands, absl::Span<void* const> results, void*,
                    Stream stream) mutable -> absl::Status {
-    auto* state = static_cast<RandomState*>(const_cast<void*>(operands[2]));
+    auto* state = static_cast<RunState*>(const_cast<void*>(operands[2]));
     draw.state = state;
     draw.a = operands[0];
     draw.b = operands[1];
@@ -104,11 +104,11 @@ std::optional<CudaKernel> FindDrawKernel(const Instruction& rng, const DevicePro
 std::optional<CudaKernel> FindAdvanceKernel(const Instruction& instruction,
                                             const DeviceProperties& /*device*/) {
   if (!instruction.shape().IsArray(ElementType::kU64)) return std::nullopt;
-  CudaKernel kernel{.name = "random state", .needs_random_state = true};
+  CudaKernel kernel{.name = "random state", .needs_run_state = true};
   kernel.run = [delta = instruction.Get<attr::delta>()](absl::Span<const void* const> operands,
                                                         absl::Span<void* const> results, void*,
                                                         Stream stream) {
-    auto* state = static_cast<RandomState*>(const_cast<void*>(operands[0]));
+    auto* state = static_cast<RunState*>(const_cast<void*>(operands[0]));
     return Launch<AdvanceKernel>({{1}, AdvanceKernel::kThreads},
                                  {state, static_cast<uint64_t*>(results[0]), delta}, stream);
   };
