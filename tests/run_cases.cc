@@ -49,8 +49,12 @@ std::set<std::string> fallbacks;
 void RecordFallbacks(const Executable& executable) {
   if (!executable.fallback_reason().empty())
     fallbacks.insert("module: " + std::string(executable.fallback_reason()));
-  for (const Fallback& fallback : executable.fallbacks())
-    fallbacks.insert(std::string(Name(fallback.instruction->opcode())) + ": " + fallback.reason);
+  for (const Fallback& fallback : executable.fallbacks()) {
+    std::string name(Name(fallback.instruction->opcode()));
+    if (fallback.instruction->opcode() == Opcode::kCustomCall)
+      name += " " + std::string(fallback.instruction->Get<attr::custom_call_target>());
+    fallbacks.insert(name + ": " + fallback.reason);
+  }
 }
 
 absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Literal> arguments, Host* host) {

@@ -132,11 +132,7 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
   int64_t depth = 0;
   state->exchanging = reference::CalledFrom(*state->module.module().entry(), &depth, options.custom_calls);
   if (std::none_of(state->exchanging.begin(), state->exchanging.end(), &NeedsHost)) state->exchanging.clear();
-  if (engine == Engine::kFast && gpu != nullptr && !state->exchanging.empty()) {
-    state->fallback_reason = "infeed, outfeed, send and recv";
-  } else if (engine == Engine::kFast && gpu != nullptr && options.custom_calls != nullptr) {
-    state->fallback_reason = "custom calls that the caller supplies";
-  } else if (engine == Engine::kFast) {
+  if (engine == Engine::kFast) {
     const plan::Target target = gpu == nullptr ? plan::Target::kCpu : plan::Target::kGpu;
     absl::StatusOr<plan::Plan> plan =
         plan::MakePlan(state->module, options.custom_calls, target, plan_options);

@@ -54,6 +54,7 @@ absl::Status Executor::Bind(const std::vector<Literal>& arguments) {
     const std::shared_ptr<Buffer>& argument = argument_of(plan_.buffers[taken]);
     if (argument.use_count() == 1) owners_[slot] = argument;
   }
+  BindLiterals(leaves);
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
     std::shared_ptr<Buffer>& owner = owners_[slot];
@@ -76,9 +77,6 @@ absl::Status Executor::Bind(const std::vector<Literal>& arguments) {
         }
         break;
       case plan::Buffer::Kind::kLiteral:
-        literals_.resize(plan_.buffers.size());
-        if (buffer.constant != nullptr) literals_[slot] = *buffer.constant;
-        if (buffer.parameter >= 0) literals_[slot] = *leaves[buffer.parameter];
         continue;
     }
     pointers_[slot] = owner->data();
@@ -211,7 +209,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
       if (status.ok()) status = WithStep(RunStep(**step), **step);
       if (status.ok() && is_observed) status = show(**step);
     } else {
-      status = RunMoves(std::get<std::vector<Move>>(code.escapes[number]));
+      status = RunAllMoves(std::get<std::vector<Move>>(code.escapes[number]));
     }
     return status.ok();
   };
@@ -229,25 +227,6 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
 void Executor::Exchange(const Move& move) {
   std::swap(pointers_[move.to], pointers_[move.from]);
   std::swap(owners_[move.to], owners_[move.from]);
-}
-
-absl::Status Executor::RunMoves(const std::vector<Move>& moves) {
-  if (literals_.empty()) return MoveBytes(moves);
-  std::vector<Move> of_bytes;
-  std::vector<std::pair<Slot, Literal>> of_literals;
-  for (const Move& move : moves) {
-    if (!IsLiteral(move.to)) {
-      of_bytes.push_back(move);
-      continue;
-    }
-    HLO_ASSIGN_OR_RETURN(Literal value, OperandLeaf(move.from, plan_.buffers[move.from].shape));
-    // A literal must not alias a buffer that changes.
-    if (!IsLiteral(move.from)) HLO_RETURN_IF_ERROR(value.MakeUnique());
-    of_literals.emplace_back(move.to, std::move(value));
-  }
-  HLO_RETURN_IF_ERROR(MoveBytes(of_bytes));
-  for (auto& [to, value] : of_literals) literals_[to] = std::move(value);
-  return absl::OkStatus();
 }
 
 std::byte* Executor::Staging(int64_t byte_count) {
@@ -271,12 +250,7 @@ absl::StatusOr<Literal> Executor::OperandLeaf(Slot slot, const Shape& shape) {
 
 // Takes over the buffer of the value, unless others hold it or it belongs to another slot.
 absl::Status Executor::StoreLeaf(const Literal& value, Slot slot) {
-  if (IsLiteral(slot)) {
-    // The buffer of an operand, which may be written again.
-    const bool shared = value.buffer().use_count() > 1;
-    literals_[slot] = value;
-    return shared ? literals_[slot].MakeUnique() : absl::OkStatus();
-  }
+  if (IsLiteral(slot)) return StoreLiteral(value, slot);
   HLO_RETURN_IF_ERROR(CheckSize(value, plan_.buffers[slot]));
   if (owners_[slot] != nullptr && value.buffer().use_count() == 1) {
     owners_[slot] = value.buffer();

@@ -62,7 +62,7 @@ class Executor : StepRunner<Executor> {
     return absl::OkStatus();
   }
   std::byte* Staging(int64_t byte_count);
-  absl::Status RunMoves(const std::vector<plan::Move>& moves);
+  absl::Status RunMoves(const std::vector<plan::Move>& moves) { return MoveBytes(moves); }
   // Returns a literal that views the memory of a slot.
   Literal ViewOf(Slot slot, const Shape& shape) const;
   absl::StatusOr<Literal> OperandLeaf(Slot slot, const Shape& shape);
@@ -83,13 +83,11 @@ class Executor : StepRunner<Executor> {
   std::optional<int64_t> TripCount(const plan::LoopStep& loop, bool is_at_start) const;
   std::vector<RunningLoop> LoopsOf(const plan::PlanCode& code, absl::Span<const int64_t> iterations) const;
   const StepFacts& FactsOf(const plan::Step& step);
-  bool IsLiteral(Slot slot) const { return plan_.buffers[slot].kind == plan::Buffer::Kind::kLiteral; }
 
   std::shared_ptr<CompiledSteps> steps_;
   const CompiledSteps::ByStep* compiled_ = nullptr;  // The steps of the current run.
   std::shared_ptr<Buffer> arena_;
   std::vector<std::shared_ptr<Buffer>> owners_;  // Indexed by slot; null in the arena.
-  std::vector<Literal> literals_;                // Indexed by slot; empty if the buffer is not a literal.
   std::vector<std::byte> staged_;
   // For observers; created on first use. The plan's bytecode with iteration counters, and facts of its steps.
   std::optional<cpu::StepCode> counting_;

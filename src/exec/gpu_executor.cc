@@ -62,6 +62,7 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
   HLO_RETURN_IF_ERROR(RunPlan());
   absl::StatusOr<Literal> result = AssembleResult();
   given_.clear();
+  literals_.clear();
   return result;
 }
 
@@ -120,6 +121,7 @@ absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
   pointers_.resize(plan_.buffers.size());
   given_.assign(plan_.buffers.size(), nullptr);
   std::vector<bool> given_up(plan_.buffers.size());
+  BindLiterals(leaves);
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
     pointers_[slot] = gpu_plan_.offsets[slot] < 0 ? nullptr : memory_.data() + gpu_plan_.offsets[slot];
@@ -154,6 +156,7 @@ absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
 absl::StatusOr<Literal> GpuExecutor::ResultLeaf(size_t leaf) {
   const Slot slot = plan_.results[leaf];
   if (slot < 0) return Literal::Token();
+  if (IsLiteral(slot)) return literals_[slot];
   const plan::Buffer& buffer = plan_.buffers[slot];
   std::shared_ptr<Buffer> memory = std::move(given_[slot]);
   if (buffer.kind == plan::Buffer::Kind::kParameter) {

@@ -31,7 +31,7 @@
 //
 //   Copy(to, from, bytes), Staging(bytes): copies in the device's memory; its memory for simultaneous moves.
 //
-//   RunMoves(moves): runs the moves that only this engine has, then calls MoveBytes for the others.
+//   RunMoves(moves): runs moves between buffers, as MoveBytes does.
 //
 //   OperandLeaf(slot, shape), StoreLeaf(value, slot): operands and results of the reference.
 //
@@ -121,12 +121,51 @@ class StepRunner {
 
   [[gnu::always_inline]] absl::Status RunIteration(const plan::LoopStep& loop) {
     HLO_RETURN_IF_ERROR(RunSteps(loop.body));
-    return engine().RunMoves(loop.next);
+    return RunAllMoves(loop.next);
   }
 
   absl::Status RunBranchSteps(const plan::BranchStep::Branch& taken) {
     HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
-    return engine().RunMoves(taken.results);
+    return RunAllMoves(taken.results);
+  }
+
+  bool IsLiteral(Slot slot) const { return plan_.buffers[slot].kind == plan::Buffer::Kind::kLiteral; }
+
+  // Sets the slots of literals at the start of a run.
+  void BindLiterals(absl::Span<const Literal* const> leaves) {
+    for (size_t slot = 0; slot < plan_.buffers.size(); ++slot) {
+      const plan::Buffer& buffer = plan_.buffers[slot];
+      if (buffer.kind != plan::Buffer::Kind::kLiteral) continue;
+      literals_.resize(plan_.buffers.size());
+      if (buffer.constant != nullptr) literals_[slot] = *buffer.constant;
+      if (buffer.parameter >= 0) literals_[slot] = *leaves[buffer.parameter];
+    }
+  }
+
+  // Stores a literal. The buffer of an operand, which may be written again, is copied.
+  absl::Status StoreLiteral(const Literal& value, Slot slot) {
+    const bool shared = value.buffer().use_count() > 1;
+    literals_[slot] = value;
+    return shared ? literals_[slot].MakeUnique() : absl::OkStatus();
+  }
+
+  absl::Status RunAllMoves(const std::vector<plan::Move>& moves) {
+    if (literals_.empty()) return engine().RunMoves(moves);
+    std::vector<plan::Move> of_bytes;
+    std::vector<std::pair<Slot, Literal>> of_literals;
+    for (const plan::Move& move : moves) {
+      if (!IsLiteral(move.to)) {
+        of_bytes.push_back(move);
+        continue;
+      }
+      HLO_ASSIGN_OR_RETURN(Literal value, engine().OperandLeaf(move.from, plan_.buffers[move.from].shape));
+      // A literal must not alias a buffer that changes.
+      if (!IsLiteral(move.from)) HLO_RETURN_IF_ERROR(value.MakeUnique());
+      of_literals.emplace_back(move.to, std::move(value));
+    }
+    HLO_RETURN_IF_ERROR(engine().RunMoves(of_bytes));
+    for (auto& [to, value] : of_literals) literals_[to] = std::move(value);
+    return absl::OkStatus();
   }
 
   // True if the move is from an argument to the result that aliases it.
@@ -214,7 +253,8 @@ class StepRunner {
 
   const CheckedModule& module_;
   const plan::Plan& plan_;
-  std::vector<void*> pointers_;  // Indexed by slot.
+  std::vector<void*> pointers_;    // Indexed by slot.
+  std::vector<Literal> literals_;  // Indexed by slot; empty if no buffer is a literal.
   std::optional<EvaluateOptions> options_;
   StepLimits limits_;
   bool is_capturing_ = false;  // The device captures steps as a graph: pointers must not change.
@@ -224,7 +264,7 @@ class StepRunner {
   const Engine& engine() const { return static_cast<const Engine&>(*this); }
 
   absl::Status RunLoop(const plan::Step& step, const plan::LoopStep& loop) {
-    HLO_RETURN_IF_ERROR(engine().RunMoves(loop.initial));
+    HLO_RETURN_IF_ERROR(RunAllMoves(loop.initial));
     loops_.push_back(
         {.instruction = step.instruction,
          .trip_count = options_->observer == nullptr ? std::nullopt : engine().PeekTripCount(loop)});

@@ -69,9 +69,11 @@ struct ProductStep {
 
   int32_t NumberOf(int block) const { return static_cast<int32_t>(operands.size() + results.size()) + block; }
 };
-// An instruction that the reference evaluates.
+// An instruction that the reference evaluates. A device may have a kernel for it, unless it is a custom call
+// of the caller, or has literals or several types.
 struct ReferenceStep {
   std::vector<Slot> operands, results;  // The slots of the leaves; -1: a token.
+  bool is_required = false;
 };
 // to = from. A list of moves is parallel: all sources are read before any destination is written. An exchange
 // swaps the buffers instead of copying.
@@ -135,6 +137,8 @@ struct Buffer {
 
 struct PlanCode;
 struct Plan {
+  bool IsLiteral(Slot slot) const { return slot >= 0 && buffers[slot].kind == Buffer::Kind::kLiteral; }
+
   Graph graph;
   std::vector<Step> steps;
   std::vector<Buffer> buffers;  // Indexed by slot.

@@ -23,6 +23,17 @@ namespace {
 
 constexpr int64_t kMaxCopiedBytes = 1 << 20;
 
+// Returns why the reference must evaluate the instruction.
+std::string ReasonForCpu(const Plan& plan, const Step& step, const ReferenceStep& reference) {
+  const auto is_literal = [&](Slot slot) { return plan.IsLiteral(slot); };
+  if (std::any_of(reference.operands.begin(), reference.operands.end(), is_literal) ||
+      std::any_of(reference.results.begin(), reference.results.end(), is_literal))
+    return "dynamic sizes";
+  if (Info(step.instruction->opcode()).has(kCollective))
+    return "devices exchange values in the memory of the host";
+  return fmt::format("no kernel takes this {}", Name(step.instruction->opcode()));
+}
+
 GpuStep LowerStep(const Plan& plan, const Step& step, const device::DeviceProperties& device) {
   GpuStep lowered;
   const auto add = [&](absl::StatusOr<cuda::LoweredProgram> program) {
@@ -46,8 +57,10 @@ GpuStep LowerStep(const Plan& plan, const Step& step, const device::DeviceProper
     }
   } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
     add(cuda::LowerReduce(reduce->program, device));
-  } else if (std::holds_alternative<KernelStep>(step.what) ||
-             std::holds_alternative<ReferenceStep>(step.what)) {
+  } else if (const auto* reference = std::get_if<ReferenceStep>(&step.what);
+             reference != nullptr && reference->is_required) {
+    lowered.reason = ReasonForCpu(plan, step, *reference);
+  } else if (std::holds_alternative<KernelStep>(step.what) || reference != nullptr) {
     lowered.kernel = FindGpuKernel(*step.instruction, device);
     if (lowered.kernel.has_value())
       lowered.name = lowered.kernel->name;
@@ -67,7 +80,9 @@ GpuStep LowerStep(const Plan& plan, const Step& step, const device::DeviceProper
 int64_t StagedBytes(const Plan& plan, const std::vector<Move>& moves) {
   int64_t bytes = 0;
   for (const Move& move : moves)
-    bytes += ExchangesBuffers(plan, move) ? 0 : device::Aligned(plan.buffers[move.to].byte_count);
+    bytes += ExchangesBuffers(plan, move) || plan.IsLiteral(move.to)
+                 ? 0
+                 : device::Aligned(plan.buffers[move.to].byte_count);
   return bytes;
 }
 
@@ -92,7 +107,9 @@ void AssignMemory(const Plan& plan, GpuPlan* gpu) {
     const Buffer& buffer = plan.buffers[slot];
     const bool in_arena =
         buffer.kind == Buffer::Kind::kArena && !gpu->moved.contains(static_cast<Slot>(slot));
-    gpu->offsets.push_back(buffer.donor >= 0 ? -1 : in_arena ? buffer.offset : take(buffer.byte_count));
+    gpu->offsets.push_back(buffer.donor >= 0 || buffer.kind == Buffer::Kind::kLiteral ? -1
+                           : in_arena                                                 ? buffer.offset
+                                      : take(buffer.byte_count));
   }
   gpu->workspace = take(workspace);
   gpu->staging = take(staging);

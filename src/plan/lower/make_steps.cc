@@ -53,6 +53,7 @@ class StepMaker {
     }
     if (node.needs_reference) {
       steps->push_back({node.instruction, Reference(node)});
+      std::get<ReferenceStep>(steps->back().what).is_required = true;
       return;
     }
     switch (node.instruction->opcode()) {
