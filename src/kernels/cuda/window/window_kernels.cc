@@ -213,8 +213,9 @@ std::optional<CudaKernel> SeparateKernel(const Shape& base, absl::Span<const int
           args.init = last ? operands[1] : no_init;
           args.result =
               last ? results[0] : static_cast<std::byte*>(workspace) + static_cast<int64_t>(p % 2) * bytes;
-          HLO_RETURN_IF_ERROR(LaunchOf<ReduceWindowKernel>(type, EachElement(args.geometry), args, stream));
           from = args.result;
+          if (args.geometry.count == 0) continue;
+          HLO_RETURN_IF_ERROR(LaunchOf<ReduceWindowKernel>(type, EachElement(args.geometry), args, stream));
         }
         return absl::OkStatus();
       }};
