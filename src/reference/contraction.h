@@ -11,6 +11,7 @@
 #include "reference/arrays.h"
 #include "types/dispatch.h"
 #include "types/index.h"
+#include "types/scalar_ops.h"
 
 namespace hlo::reference {
 
@@ -31,7 +32,7 @@ void AddScaled(W a, const W* b, int64_t n, W* sum) {
       sum[i] = static_cast<int64_t>(static_cast<uint64_t>(sum[i]) +
                                     static_cast<uint64_t>(a) * static_cast<uint64_t>(b[i]));
     } else {
-      sum[i] += a * b[i];
+      sum[i] += scalar::Multiply()(a, b[i]);
     }
   }
 }

@@ -26,7 +26,7 @@ namespace {
 // In c64, products and differences are rounded to f32 individually.
 struct MultiplyC64 {
   std::complex<double> operator()(std::complex<double> a, std::complex<double> b) const {
-    return std::complex<double>(std::complex<float>(a) * std::complex<float>(b));
+    return std::complex<double>(scalar::Multiply()(std::complex<float>(a), std::complex<float>(b)));
   }
 };
 

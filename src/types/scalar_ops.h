@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "base/host_device.h"
+#include "types/complex_functions.h"
 
 namespace hlo::scalar {
 
@@ -34,6 +35,15 @@ template <class T>
 concept Number = Integer<T> || FloatOrComplex<T>;
 template <class T>
 concept Ordered = Pred<T> || Integer<T> || Float<T>;
+
+// Applies a function of complex_functions.h, which computes in f64.
+template <class F, ComplexNumber T, std::same_as<T>... More>
+HLO_HOST_DEVICE T ComplexValue(F function, T a, More... more) {
+  const auto parts = [](T z) { return ComplexParts<double>{z.real(), z.imag()}; };
+  const ComplexParts<double> value = function(parts(a), parts(more)...);
+  using Part = typename T::value_type;
+  return T(static_cast<Part>(value.re), static_cast<Part>(value.im));
+}
 
 // Return the low `bits` bits of an integer, zero- and sign-extended.
 template <Integer T>
@@ -85,16 +95,21 @@ struct Subtract {
   }
 };
 
-// Wraps; is `and` for pred. Complex products follow Annex G of C: a product that evaluates to (NaN, NaN) is
-// infinite if a factor is infinite.
+// Wraps; is `and` for pred.
 struct Multiply {
   template <Integer T>
   HLO_HOST_DEVICE T operator()(T a, T b) const {
     return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   }
-  template <FloatOrComplex T>
+  template <Float T>
   HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a * b;
+  }
+  template <ComplexNumber T>
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
+    using Parts = ComplexParts<typename T::value_type>;
+    const Parts product = complex_functions::Multiply(Parts{a.real(), a.imag()}, Parts{b.real(), b.imag()});
+    return T(product.re, product.im);
   }
   template <Pred T>
   HLO_HOST_DEVICE T operator()(T a, T b) const {
@@ -114,9 +129,13 @@ struct Divide {
   HLO_HOST_DEVICE T operator()(T a, T b) const {
     return b == 0 ? std::numeric_limits<T>::max() : static_cast<T>(a / b);
   }
-  template <FloatOrComplex T>
+  template <Float T>
   HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a / b;
+  }
+  template <ComplexNumber T>
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
+    return ComplexValue(complex_functions::Divide, a, b);
   }
 };
 
@@ -200,11 +219,7 @@ struct Power {
   }
   template <ComplexNumber T>
   HLO_HOST_DEVICE T operator()(T base, T exponent) const {
-    using Part = typename T::value_type;
-    if (base == T(1) || exponent == T(0)) return T(1);
-    if (base == T(std::numeric_limits<Part>::infinity()) && exponent.imag() == 0)
-      return exponent.real() > 0 ? base : T(0);
-    return std::pow(base, exponent);
+    return ComplexValue(complex_functions::Power, base, exponent);
   }
 };
 
@@ -214,11 +229,9 @@ struct Atan2 {
   HLO_HOST_DEVICE T operator()(T a, T b) const {
     return std::atan2(a, b);
   }
-  // Returns -i log((x + iy) / sqrt(x^2 + y^2)).
   template <ComplexNumber T>
   HLO_HOST_DEVICE T operator()(T y, T x) const {
-    const T i(0, 1);
-    return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+    return ComplexValue(complex_functions::Atan2, y, x);
   }
 };
 
@@ -344,7 +357,7 @@ struct Abs {
   }
   template <ComplexNumber T>
   HLO_HOST_DEVICE typename T::value_type operator()(T a) const {
-    return std::hypot(a.real(), a.imag());
+    return static_cast<typename T::value_type>(complex_functions::Abs({a.real(), a.imag()}));
   }
 };
 
@@ -371,7 +384,7 @@ struct Sign {
   }
   template <ComplexNumber T>
   HLO_HOST_DEVICE T operator()(T a) const {
-    return a == T(0) ? T(0) : a / std::hypot(a.real(), a.imag());
+    return ComplexValue(complex_functions::Sign, a);
   }
 };
 
@@ -447,16 +460,9 @@ struct Complex {
       return function(a);                              \
     }                                                  \
   };
-HLO_STD_FUNCTION(Exponential, FloatOrComplex, std::exp)
-HLO_STD_FUNCTION(Log, FloatOrComplex, std::log)
-HLO_STD_FUNCTION(Sqrt, FloatOrComplex, std::sqrt)
 HLO_STD_FUNCTION(Cbrt, Float, std::cbrt)
-HLO_STD_FUNCTION(Sine, FloatOrComplex, std::sin)
-HLO_STD_FUNCTION(Cosine, FloatOrComplex, std::cos)
-HLO_STD_FUNCTION(Tan, FloatOrComplex, std::tan)
 HLO_STD_FUNCTION(Sinh, FloatOrComplex, std::sinh)
 HLO_STD_FUNCTION(Cosh, FloatOrComplex, std::cosh)
-HLO_STD_FUNCTION(Tanh, FloatOrComplex, std::tanh)
 HLO_STD_FUNCTION(Asin, FloatOrComplex, std::asin)
 HLO_STD_FUNCTION(Acos, FloatOrComplex, std::acos)
 HLO_STD_FUNCTION(Asinh, FloatOrComplex, std::asinh)
@@ -465,61 +471,30 @@ HLO_STD_FUNCTION(Atanh, FloatOrComplex, std::atanh)
 HLO_STD_FUNCTION(Erf, Float, std::erf)
 #undef HLO_STD_FUNCTION
 
-// Returns exp(x) - 1 without cancellation near 0.
-struct ExponentialMinusOne {
-  template <Float T>
-  HLO_HOST_DEVICE T operator()(T a) const {
-    return std::expm1(a);
-  }
-  // Uses e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y/2).
-  template <ComplexNumber T>
-  HLO_HOST_DEVICE T operator()(T z) const {
-    using Part = typename T::value_type;
-    if (z.imag() == 0) return T(std::expm1(z.real()), z.imag());
-    const Part half = std::sin(z.imag() / 2);
-    return T(std::expm1(z.real()) * std::cos(z.imag()) - 2 * half * half,
-             std::exp(z.real()) * std::sin(z.imag()));
-  }
-};
-
-// Returns log(1 + x) without cancellation near 0.
-struct LogPlusOne {
-  template <Float T>
-  HLO_HOST_DEVICE T operator()(T a) const {
-    return std::log1p(a);
-  }
-  // Uses |1 + z|^2 - 1 = x(x + 2) + y^2 where that is small.
-  template <ComplexNumber T>
-  HLO_HOST_DEVICE T operator()(T z) const {
-    using Part = typename T::value_type;
-    const T shifted(z.real() + 1, z.imag());
-    if (std::abs(z.real()) > Part{0.5} || std::abs(z.imag()) > Part{0.5}) return std::log(shifted);
-    const Part excess = z.real() * (z.real() + 2) + z.imag() * z.imag();
-    return T(std::log1p(excess) / 2, std::atan2(shifted.imag(), shifted.real()));
-  }
-};
-
-// Exp2 returns 2^x and Log2 log(x) / log(2).
-struct Exp2 {
-  template <Float T>
-  HLO_HOST_DEVICE T operator()(T a) const {
-    return std::exp2(a);
-  }
-  template <ComplexNumber T>
-  HLO_HOST_DEVICE T operator()(T z) const {
-    return std::exp(z * static_cast<typename T::value_type>(0.693147180559945309417232121458));
-  }
-};
-struct Log2 {
-  template <Float T>
-  HLO_HOST_DEVICE T operator()(T a) const {
-    return std::log2(a);
-  }
-  template <ComplexNumber T>
-  HLO_HOST_DEVICE T operator()(T z) const {
-    return std::log(z) / static_cast<typename T::value_type>(0.693147180559945309417232121458);
-  }
-};
+// Elementary functions whose complex versions are in complex_functions.h.
+#define HLO_FUNCTION(name, function)                   \
+  struct name {                                        \
+    template <Float T>                                 \
+    HLO_HOST_DEVICE T operator()(T a) const {          \
+      return function(a);                              \
+    }                                                  \
+    template <ComplexNumber T>                         \
+    HLO_HOST_DEVICE T operator()(T a) const {          \
+      return ComplexValue(complex_functions::name, a); \
+    }                                                  \
+  };
+HLO_FUNCTION(Exponential, std::exp)
+HLO_FUNCTION(ExponentialMinusOne, std::expm1)
+HLO_FUNCTION(Exp2, std::exp2)
+HLO_FUNCTION(Log, std::log)
+HLO_FUNCTION(LogPlusOne, std::log1p)
+HLO_FUNCTION(Log2, std::log2)
+HLO_FUNCTION(Sqrt, std::sqrt)
+HLO_FUNCTION(Sine, std::sin)
+HLO_FUNCTION(Cosine, std::cos)
+HLO_FUNCTION(Tan, std::tan)
+HLO_FUNCTION(Tanh, std::tanh)
+#undef HLO_FUNCTION
 
 // Returns 1 / (1 + exp(-x)). exp overflows as in the arithmetic type of this width.
 struct Logistic {
@@ -531,14 +506,18 @@ struct Logistic {
   }
   template <ComplexNumber T>
   HLO_HOST_DEVICE T operator()(T z) const {
-    return T(1) / (T(1) + std::exp(-z));
+    return ComplexValue(complex_functions::Logistic, z);
   }
 };
 
 struct Rsqrt {
-  template <FloatOrComplex T>
+  template <Float T>
   HLO_HOST_DEVICE T operator()(T a) const {
     return T(1) / std::sqrt(a);
+  }
+  template <ComplexNumber T>
+  HLO_HOST_DEVICE T operator()(T a) const {
+    return ComplexValue(complex_functions::Rsqrt, a);
   }
 };
 

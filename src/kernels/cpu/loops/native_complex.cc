@@ -21,37 +21,21 @@ const Xbyak::Opmask kLowerMask(1), kUpperMask(2);
 
 constexpr size_t kFloats = native::kRegisterBytes / sizeof(float);
 
-// Replaces special results by those of a function. Operands and results are in these registers, of which
-// there are six numbers of five bits.
-template <class IsSpecial, class Function>
-void Recompute(float (*registers)[kFloats], uint32_t numbers, IsSpecial&& is_special, Function&& function) {
+// Replaces quotients with a NaN by those of ComplexQuotient. Operands and results are in these registers, of
+// which there are six numbers of five bits.
+void RecoverQuotients(float (*registers)[kFloats], uint32_t numbers) {
   float* at[6];
   for (float*& vector : at) {
     vector = registers[numbers % kVectorCount];
     numbers >>= native::kRegisterBits;
   }
   for (size_t i = 0; i < kFloats; ++i) {
-    if (!is_special(at[4][i], at[5][i])) continue;
+    if (!std::isnan(at[4][i]) && !std::isnan(at[5][i])) continue;
     const std::complex<float> result =
-        function(std::complex<float>(at[0][i], at[1][i]), std::complex<float>(at[2][i], at[3][i]));
+        ComplexQuotient()(std::complex<float>(at[0][i], at[1][i]), std::complex<float>(at[2][i], at[3][i]));
     at[4][i] = result.real();
     at[5][i] = result.imag();
   }
-}
-
-// Products of the C library may be infinite if both components are NaN.
-void RecoverProducts(float (*registers)[kFloats], uint32_t numbers) {
-  Recompute(
-      registers, numbers,
-      [](float real, float imaginary) { return std::isnan(real) && std::isnan(imaginary); },
-      [](std::complex<float> a, std::complex<float> b) { return a * b; });
-}
-
-void RecoverQuotients(float (*registers)[kFloats], uint32_t numbers) {
-  Recompute(
-      registers, numbers,
-      [](float real, float imaginary) { return std::isnan(real) || std::isnan(imaginary); },
-      ComplexQuotient());
 }
 
 }  // namespace
@@ -161,15 +145,11 @@ void NativeEmitter::EmitProduct(const Op& op) {
   vmulps(product, b, c);
   vmulps(imaginary, a, d);
   vaddps(imaginary, imaginary, product);
-  vcmpps(k1, real, real, native::kUnordered);
-  vcmpps(k1 | k1, imaginary, imaginary, native::kUnordered);
-  AddRecovery(op, &RecoverProducts);
 }
 
-// Emits a jump to code that calls the function if a bit of k1 is set.
-void NativeEmitter::AddRecovery(const Op& op, Recover function) {
+// Emits a jump to code that calls RecoverQuotients if a bit of k1 is set.
+void NativeEmitter::AddRecovery(const Op& op) {
   Recovery& recovery = recoveries_.emplace_back();
-  recovery.function = function;
   recovery.registers = 0;
   for (const Value value : {op.imaginary, op.out, op.in[3], op.in[2], op.in[1], op.in[0]})
     recovery.registers = recovery.registers << native::kRegisterBits | static_cast<uint32_t>(node(value).reg);
@@ -203,7 +183,7 @@ void NativeEmitter::EmitQuotient(const Op& op) {
   for (const Xmm& part : {real, imaginary}) vpxord(part | k1, part, Constant(4, 0x80000000u));
   masked_ ? vcmpps(k1 | TailMask(), real, imaginary, native::kUnordered)
           : vcmpps(k1, real, imaginary, native::kUnordered);
-  AddRecovery(op, &RecoverQuotients);
+  AddRecovery(op);
 }
 
 // Computes the lower or upper half of the results. Operands and results of lanes in k1 have the other sign.
@@ -263,7 +243,7 @@ void NativeEmitter::EmitRecoveries() {
     mov(rdi, rsp);
     mov(esi, recovery.registers);
     vzeroupper();
-    CallFunction(recovery.function);
+    CallFunction(&RecoverQuotients);
     for (size_t k = 0; k < std::size(others); ++k) mov(others[k], others_at(k));
     for (int k = 1; k < kMaskCount; ++k) kmovq(Opmask(k), ptr[rsp + (kMasksAt + 8 * k)]);
     for (int k = 0; k < kVectorCount; ++k) vmovups(Zmm(k), ptr[rsp + k * native::kRegisterBytes]);

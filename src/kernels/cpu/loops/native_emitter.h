@@ -191,17 +191,15 @@ class NativeEmitter : private Assembler {
   std::vector<int> free_slots_;
   std::vector<Reg64> pointer_registers_;
   std::map<std::pair<int, uint64_t>, Xbyak::Label> constants_;
-  // Code that is rarely needed: it computes special values of products or quotients of complex numbers.
-  using Recover = void (*)(float (*registers)[native::kRegisterBytes / sizeof(float)], uint32_t numbers);
+  // Code that is rarely needed: it computes special values of quotients of complex numbers.
   struct Recovery {
     Xbyak::Label begin, end;
-    Recover function;
     uint32_t registers;
     int RegisterOf(int operand) const {
       return static_cast<int>(registers >> (native::kRegisterBits * operand)) % (1 << native::kRegisterBits);
     }
   };
-  void AddRecovery(const Op& op, Recover function);
+  void AddRecovery(const Op& op);
   std::deque<Recovery> recoveries_;
   std::vector<int> ready_;  // The operation that completes each output, or -1.
   Value part_stride_ = 0;   // The number of nodes of a part.

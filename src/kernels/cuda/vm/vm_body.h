@@ -308,7 +308,7 @@ HLO_DEVICE V VmOneComplex(VmExtra extra, V a, V b) {
     case VmOp::kSubtract:
       return V::Of(C{x.re - y.re, x.im - y.im});
     case VmOp::kMultiply:
-      return V::Of(VmMultiply(x, y));
+      return V::Of(complex_functions::Multiply(x, y));
     case VmOp::kNegate:
       return V::Of(C{-x.re, -x.im});
     default:
@@ -317,7 +317,7 @@ HLO_DEVICE V VmOneComplex(VmExtra extra, V a, V b) {
   if constexpr (sizeof(V) >= 16) {
     const VmComplex<double> p{static_cast<double>(x.re), static_cast<double>(x.im)},
         q{static_cast<double>(y.re), static_cast<double>(y.im)};
-    if (extra.op == VmOp::kAbs) return V::Of(static_cast<R>(std::hypot(p.re, p.im)));
+    if (extra.op == VmOp::kAbs) return V::Of(static_cast<R>(complex_functions::Abs(p)));
     const VmComplex<double> value = VmComplexFunction(extra.op, p, q);
     return V::Of(C{static_cast<R>(value.re), static_cast<R>(value.im)});
   }
