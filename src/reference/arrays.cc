@@ -103,9 +103,6 @@ absl::StatusOr<Literal> WithType(const Literal& array, ElementType type) {
   shape.set_type(type);
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(shape));
   const ScalarStep convert = ConvertStep(array.type(), type);
-  if (convert.kernel == nullptr) {
-    return absl::InvalidArgumentError(fmt::format("{} does not become {}", Name(array.type()), Name(type)));
-  }
   const ScalarLoad load = ScalarLoader(array.type());
   const ScalarStore store = ScalarStorer(type);
   for (int64_t i = 0; i < array.element_count(); ++i)

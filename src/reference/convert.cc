@@ -13,8 +13,10 @@ template <Wide To, Wide From>
 To ConvertTo(const ScalarStep& step, From value) {
   if constexpr (std::is_same_v<To, bool>) {
     return value != From{};  // NaN converts to true.
+  } else if constexpr (std::is_same_v<From, To>) {
+    return value;
   } else if constexpr (std::is_same_v<From, std::complex<double>>) {
-    return To(value);
+    return ConvertTo<To>(step, value.real());
   } else if constexpr (std::is_same_v<To, std::complex<double>>) {
     return To(ConvertTo<double>(step, value), 0);
   } else if constexpr (std::is_same_v<From, double> && std::is_same_v<To, int64_t>) {
@@ -76,14 +78,7 @@ ScalarStep ConvertStep(ElementType from, ElementType to) {
       ConversionRound(to)};
   if (from == to) return step;
   step.kernel = DispatchWide(from, [&]<class From>() {
-    return DispatchWide(to, []<class To>() -> ScalarKernel {
-      constexpr bool drops_imaginary = std::is_same_v<From, std::complex<double>> &&
-                                       !std::is_same_v<To, From> && !std::is_same_v<To, bool>;
-      if constexpr (drops_imaginary)
-        return nullptr;
-      else
-        return &ConvertKernel<To, From>;
-    });
+    return DispatchWide(to, []<class To>() -> ScalarKernel { return &ConvertKernel<To, From>; });
   });
   return step;
 }
