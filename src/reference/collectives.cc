@@ -70,10 +70,9 @@ absl::StatusOr<Literal> FromRoot(OpContext& context) {
   return AsTuple(context.operands.first(context.operands.size() - 1));
 }
 
-absl::StatusOr<Literal> Permuted(OpContext& context, const Shape& shape) {
-  if (!SendsToItself(context.instruction)) return Literal::CreateZeros(shape);
-  std::vector<Literal> kept(context.operands.begin(), context.operands.end());
-  return AsTuple(absl::MakeSpan(kept));
+absl::StatusOr<Literal> Permuted(OpContext& context) {
+  return AsTuple(HasPeers(context) ? PermuteValues(context)
+                                   : PermuteWithinDevice(context, SendsToItself(context.instruction)));
 }
 
 // Returns why a ragged-all-to-all cannot run; "" if it can.
@@ -140,23 +139,19 @@ bool IsDone(Opcode opcode) {
          opcode == Opcode::kCollectivePermuteDone;
 }
 
+std::string PermuteUnsupportedReason(const Instruction& instruction) {
+  if (!instruction.Has<attr::permute_slice_sizes>()) return "";
+  const bool is_simple =
+      instruction.Get<attr::permute_slice_sizes>().size() == 1 && instruction.operand_count() == 4 &&
+      instruction.operand(0)->shape().IsArray() && instruction.operand(1)->shape().IsArray() &&
+      instruction.operand(2)->shape().IsTuple() && !instruction.operand(2)->shape().element(0).IsTuple();
+  return is_simple ? "" : "permutes of several slices are not evaluated by this build";
+}
+
 // Returns why a collective of several devices cannot run; "" if it can. Executable::Make checks its groups.
 std::string PeersUnsupportedReason(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kRaggedAllToAll:
-      return RaggedUnsupportedReason(instruction, true);
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart: {
-      if (!instruction.Has<attr::permute_slice_sizes>()) return "";
-      const bool is_simple =
-          instruction.Get<attr::permute_slice_sizes>().size() == 1 && instruction.operand_count() == 4 &&
-          instruction.operand(0)->shape().IsArray() && instruction.operand(1)->shape().IsArray() &&
-          instruction.operand(2)->shape().IsTuple() && !instruction.operand(2)->shape().element(0).IsTuple();
-      return is_simple ? "" : "permutes of several slices are not evaluated by this build";
-    }
-    default:
-      return "";
-  }
+  if (spmd::IsPermute(instruction.opcode())) return PermuteUnsupportedReason(instruction);
+  return instruction.opcode() == Opcode::kRaggedAllToAll ? RaggedUnsupportedReason(instruction, true) : "";
 }
 
 }  // namespace
@@ -176,8 +171,7 @@ std::string CollectiveUnsupportedReason(const Instruction& instruction) {
     if (pair[0] != 0 || pair[1] != 0) return "its pairs name several devices; the run has one";
   }
   const Opcode opcode = instruction.opcode();
-  if (spmd::IsPermute(opcode) && instruction.operand_count() > 1)
-    return "permutes of slices within arrays are not evaluated by this build";
+  if (spmd::IsPermute(opcode)) return PermuteUnsupportedReason(instruction);
   if (spmd::IsDeviceId(opcode) || IsDone(opcode)) return "";
   return GroupSizeUnsupportedReason(instruction);
 }
@@ -230,10 +224,7 @@ absl::StatusOr<Literal> CollectiveReduce(OpContext& context) {
   return HasPeers(context) ? AsTuple(ReduceToRoots(context)) : FromRoot(context);
 }
 
-// On a single device, returns the operand if it sends to itself, and zeros otherwise.
-absl::StatusOr<Literal> CollectivePermute(OpContext& context) {
-  return HasPeers(context) ? AsTuple(PermuteValues(context)) : Permuted(context, context.shape());
-}
+absl::StatusOr<Literal> CollectivePermute(OpContext& context) { return Permuted(context); }
 
 // all-reduce-start returns the result, the others the pair of operands and results.
 absl::StatusOr<Literal> AllReduceStart(OpContext& context) { return AllReduce(context); }
@@ -250,13 +241,9 @@ absl::StatusOr<Literal> AllGatherDone(OpContext& context) {
 }
 
 absl::StatusOr<Literal> CollectivePermuteStart(OpContext& context) {
-  if (HasPeers(context)) {
-    HLO_ASSIGN_OR_RETURN(Literal result, AsTuple(PermuteValues(context)));
-    // With slices the pair is that of input and output.
-    if (context.instruction.Has<attr::permute_slice_sizes>()) context.operands = context.operands.first(1);
-    return Started(context, std::move(result));
-  }
-  HLO_ASSIGN_OR_RETURN(Literal result, Permuted(context, context.shape().element(1)));
+  HLO_ASSIGN_OR_RETURN(Literal result, Permuted(context));
+  // With slices the pair is that of input and output.
+  if (context.instruction.Has<attr::permute_slice_sizes>()) context.operands = context.operands.first(1);
   return Started(context, std::move(result));
 }
 absl::StatusOr<Literal> CollectivePermuteDone(OpContext& context) {

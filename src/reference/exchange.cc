@@ -316,7 +316,63 @@ absl::StatusOr<Index> OffsetsIn(const Literal& tuple, const Literal& array, cons
   return Clamp(Zeros(array.rank()), offsets, Index(array.dims()) - sizes);
 }
 
+Index SliceSizes(const OpContext& context) {
+  return Index(context.instruction.Get<attr::permute_slice_sizes>()[0]);
+}
+
+// Returns the box of the operand `input` at its offsets.
+absl::StatusOr<Literal> SentBox(const OpContext& context) {
+  const Literal& input = context.operands[0];
+  const Index sizes = SliceSizes(context);
+  HLO_ASSIGN_OR_RETURN(const Index from, OffsetsIn(context.operands[2], input, sizes));
+  HLO_ASSIGN_OR_RETURN(Literal box, Literal::Create(Shape::Array(input.type(), sizes)));
+  CopyBox(input, from, box, Zeros(input.rank()), sizes);
+  return box;
+}
+
+// Returns the operand `output`, with the received box at its offsets.
+absl::StatusOr<Literal> OutputWith(const OpContext& context, const Literal& box) {
+  const Index sizes = SliceSizes(context);
+  HLO_ASSIGN_OR_RETURN(Literal output, OwnCopy(context.operands[1]));
+  HLO_ASSIGN_OR_RETURN(const Index to, OffsetsIn(context.operands[3], output, sizes));
+  CopyBox(box, Zeros(output.rank()), output, to, sizes);
+  return output;
+}
+
+absl::StatusOr<Values> SentValues(const OpContext& context) {
+  Values sent;
+  if (IsSliced(context.instruction)) {
+    HLO_ASSIGN_OR_RETURN(Literal box, SentBox(context));
+    sent.push_back(std::move(box));
+    return sent;
+  }
+  for (const Literal& operand : context.operands) {
+    HLO_ASSIGN_OR_RETURN(Literal copy, OwnCopy(operand));
+    sent.push_back(std::move(copy));
+  }
+  return sent;
+}
+
+// Returns the result of a device that is no target.
+absl::StatusOr<Values> UnsentResult(const OpContext& context) {
+  if (!IsSliced(context.instruction)) return ZerosOfOperands(context);
+  HLO_ASSIGN_OR_RETURN(Literal output, OwnCopy(context.operands[1]));
+  return Values{std::move(output)};
+}
+
+absl::StatusOr<Values> ReceivedResult(const OpContext& context, Values received) {
+  if (!IsSliced(context.instruction)) return received;
+  HLO_ASSIGN_OR_RETURN(Literal output, OutputWith(context, received[0]));
+  return Values{std::move(output)};
+}
+
 }  // namespace
+
+absl::StatusOr<Values> PermuteWithinDevice(OpContext& context, bool is_target) {
+  if (!is_target) return UnsentResult(context);
+  HLO_ASSIGN_OR_RETURN(Values sent, SentValues(context));
+  return ReceivedResult(context, std::move(sent));
+}
 
 // A target gets the operands of its source. Other devices get zeros; with slices they keep `output`.
 absl::StatusOr<Values> PermuteValues(OpContext& context) {
@@ -324,39 +380,13 @@ absl::StatusOr<Values> PermuteValues(OpContext& context) {
   const spmd::Routes* routes = collectives.table().routes(context.instruction);
   if (routes == nullptr) return absl::InternalError("its pairs are not known");
   const int64_t device = collectives.device(), source = routes->sources[device];
-  const bool is_sliced = IsSliced(context.instruction);
-  Index sizes;
-  if (is_sliced) sizes = Index(context.instruction.Get<attr::permute_slice_sizes>()[0]);
   for (const int64_t target : routes->targets[device]) {
-    Values sent;
-    if (is_sliced) {
-      const Literal& input = context.operands[0];
-      HLO_ASSIGN_OR_RETURN(const Index from, OffsetsIn(context.operands[2], input, sizes));
-      HLO_ASSIGN_OR_RETURN(Literal box, Literal::Create(Shape::Array(input.type(), sizes)));
-      CopyBox(input, from, box, Zeros(input.rank()), sizes);
-      sent.push_back(std::move(box));
-    } else {
-      for (const Literal& operand : context.operands) {
-        HLO_ASSIGN_OR_RETURN(Literal copy, OwnCopy(operand));
-        sent.push_back(std::move(copy));
-      }
-    }
+    HLO_ASSIGN_OR_RETURN(Values sent, SentValues(context));
     HLO_RETURN_IF_ERROR(collectives.Send({&context.instruction, "", device, target}, std::move(sent)));
   }
-  Values received;
-  if (source >= 0) {
-    HLO_ASSIGN_OR_RETURN(received, collectives.Receive({&context.instruction, "", source, device}));
-  }
-  if (is_sliced) {
-    HLO_ASSIGN_OR_RETURN(Literal output, OwnCopy(context.operands[1]));
-    if (source >= 0) {
-      HLO_ASSIGN_OR_RETURN(const Index to, OffsetsIn(context.operands[3], output, sizes));
-      CopyBox(received[0], Zeros(output.rank()), output, to, sizes);
-    }
-    return Values{std::move(output)};
-  }
-  if (source < 0) return ZerosOfOperands(context);
-  return received;
+  if (source < 0) return UnsentResult(context);
+  HLO_ASSIGN_OR_RETURN(Values received, collectives.Receive({&context.instruction, "", source, device}));
+  return ReceivedResult(context, std::move(received));
 }
 
 }  // namespace hlo::reference

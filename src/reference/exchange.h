@@ -16,6 +16,9 @@ absl::StatusOr<spmd::Values> BroadcastFromRoots(OpContext& context);  // collect
 absl::StatusOr<spmd::Values> ExchangeRows(OpContext& context);        // ragged-all-to-all
 absl::StatusOr<spmd::Values> PermuteValues(OpContext& context);       // collective-permute
 
+// Permutes on a single device, which is a target if it sends to itself.
+absl::StatusOr<spmd::Values> PermuteWithinDevice(OpContext& context, bool is_target);
+
 // Copies rows of `input` into `output` as ragged-all-to-all does for one update. Returns FailedPrecondition
 // if they are out of bounds.
 absl::Status CopyRows(const Literal& input, int64_t from, int64_t count, Literal& output, int64_t to,

@@ -91,6 +91,7 @@ std::optional<Sources> ForwardedByCollective(const Instruction& instruction) {
   if (spmd::HasSeveralDevices(*instruction.parent()->module()) && spmd::DependsOnDevices(instruction))
     return std::nullopt;
   if (!reference::CollectiveUnsupportedReason(instruction).empty()) return std::nullopt;
+  if (instruction.Has<attr::permute_slice_sizes>()) return std::nullopt;
   Collector result(instruction);
   switch (instruction.opcode()) {
     case Opcode::kAllGather:
