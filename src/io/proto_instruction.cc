@@ -278,10 +278,33 @@ class Line {
     return absl::OkStatus();
   }
 
-  bool TakesPred() const {
-    if (p_.operand_ids_size() == 0) return false;
+  // Returns the shape of the first operand; null if there is none.
+  const proto::ShapeProto* FirstOperandShape() const {
+    if (p_.operand_ids_size() == 0) return nullptr;
     const auto found = names_.instructions.find(p_.operand_ids(0));
-    return found != names_.instructions.end() && found->second->shape().element_type() == proto::PRED;
+    return found == names_.instructions.end() ? nullptr : &found->second->shape();
+  }
+  bool TakesPred() const {
+    const proto::ShapeProto* shape = FirstOperandShape();
+    return shape != nullptr && shape->element_type() == proto::PRED;
+  }
+
+  // The message joins the sizes of all slices. Each slice has a size for each dimension of the operand, or of
+  // an element of a tuple, in turn.
+  void PutPermuteSlices(AttrId id) {
+    const proto::ShapeProto* shape = FirstOperandShape();
+    const int count = p_.dynamic_slice_sizes_size();
+    if (shape == nullptr || count == 0) return;
+    std::vector<std::string> slices;
+    for (int at = 0, slice = 0; at < count; ++slice) {
+      const int elements = shape->tuple_shapes_size();
+      const int rank = (elements == 0 ? *shape : shape->tuple_shapes(slice % elements)).dimensions_size();
+      const int end = rank == 0 ? count : std::min(at + rank, count);
+      slices.push_back(fmt::format("{{{}}}", fmt::join(p_.dynamic_slice_sizes().begin() + at,
+                                                       p_.dynamic_slice_sizes().begin() + end, ",")));
+      at = end;
+    }
+    Put(id, "{" + absl::StrJoin(slices, ",") + "}");
   }
 
   void PutPrecision(AttrId id) {
@@ -457,6 +480,9 @@ class Line {
         break;
       case AttrId::slice:
         PutSlices(id);
+        break;
+      case AttrId::permute_slice_sizes:
+        PutPermuteSlices(id);
         break;
       case AttrId::source_target_pairs:
         PutPairs(id);

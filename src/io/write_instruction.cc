@@ -270,6 +270,10 @@ class InstructionWriter {
           added->set_target(pair.size() > 1 ? pair[1] : 0);
         }
         break;
+      case AttrId::permute_slice_sizes:
+        for (const IntList& sizes : Get<attr::permute_slice_sizes>())
+          out_.mutable_dynamic_slice_sizes()->Add(sizes.begin(), sizes.end());
+        break;
       case AttrId::domain:
         WriteDomain(entry.value.As<const Domain*>());
         break;

@@ -43,7 +43,7 @@ std::vector<cuda::LoweredProgram> LowerConcurrentLoops(const Plan& plan, const S
   int64_t elements = 0;
   for (const loops::LoopProgram& program : tiles->programs)
     elements += program.outer_count() * program.inner_count();
-  if (elements > kMaxElements * static_cast<int64_t>(tiles->programs.size())) return {};
+  if (elements == 0 || elements > kMaxElements * static_cast<int64_t>(tiles->programs.size())) return {};
   std::vector<cuda::LoweredProgram> launches;
   cuda::StepsBuilder builder(device);
   for (size_t p = 0, first = 0; p < tiles->programs.size();) {

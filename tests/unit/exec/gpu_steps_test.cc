@@ -411,6 +411,21 @@ TEST(GpuSteps, WatchedRuns) {
   }
 }
 
+TEST(GpuSteps, WatchedConcatenationWithoutElements) {
+  const CheckedModule module = Load(
+      "ENTRY e {\n  a = s8[0,2] parameter(0)\n  ROOT r = s8[0,6] concatenate(a, a, a), dimensions={1}\n}");
+  const absl::StatusOr<Literal> empty = Literal::Create(Shape::Array(ElementType::kS8, {0, 2}));
+  ASSERT_TRUE(empty.ok()) << empty.status();
+  for (const Device& device : TestDevices()) {
+    absl::StatusOr<Executable> executable = Executable::Make(module, Engine::kFast, {}, device);
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    EvaluateOptions options;
+    options.max_steps = 1000;
+    const absl::StatusOr<Literal> got = executable->Run({*empty}, options);
+    EXPECT_TRUE(got.ok()) << got.status();
+  }
+}
+
 }  // namespace
 }  // namespace hlo::gpu_steps_test
 
