@@ -94,7 +94,7 @@ absl::Status Executor::Bind(const std::vector<Literal>& arguments) {
 absl::StatusOr<Literal> Executor::ResultLeaf(size_t leaf) {
   const Slot slot = plan_.results[leaf];
   if (slot < 0) return Literal::Token();
-  if (IsLiteral(slot)) return literals_[slot];
+  if (plan_.IsLiteral(slot)) return literals_[slot];
   const plan::Buffer& buffer = plan_.buffers[slot];
   std::shared_ptr<Buffer> memory = owners_[slot];
   // Buffers that were exchanged with others, or that are in the arena, are copied.
@@ -145,7 +145,7 @@ std::optional<int64_t> Executor::TripCount(const plan::LoopStep& loop, bool is_a
   return exec::TripCount(loop, [&](Slot slot, ElementType type) -> std::optional<int64_t> {
     // Arguments do not change while the loop runs.
     const bool is_given = slot >= 0 && plan_.buffers[slot].kind == plan::Buffer::Kind::kParameter;
-    if (slot < 0 || IsLiteral(slot) || !(is_at_start || is_given)) return std::nullopt;
+    if (slot < 0 || plan_.IsLiteral(slot) || !(is_at_start || is_given)) return std::nullopt;
     return loops::ReadInteger(type, pointers_[slot]);
   });
 }
@@ -235,13 +235,13 @@ std::byte* Executor::Staging(int64_t byte_count) {
 }
 
 Literal Executor::ViewOf(Slot slot, const Shape& shape) const {
-  if (IsLiteral(slot)) return literals_[slot];
+  if (plan_.IsLiteral(slot)) return literals_[slot];
   return Literal::FromBuffer(shape, Buffer::Wrap(pointers_[slot], *DenseByteCount(shape), [] {}));
 }
 
 // Copies values in the arena.
 absl::StatusOr<Literal> Executor::OperandLeaf(Slot slot, const Shape& shape) {
-  if (IsLiteral(slot)) return literals_[slot];
+  if (plan_.IsLiteral(slot)) return literals_[slot];
   if (owners_[slot] != nullptr) return Literal::FromBuffer(shape, owners_[slot]);
   HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(shape));
   std::memcpy(copy.mutable_data(), pointers_[slot], copy.byte_count());
@@ -250,7 +250,7 @@ absl::StatusOr<Literal> Executor::OperandLeaf(Slot slot, const Shape& shape) {
 
 // Takes over the buffer of the value, unless others hold it or it belongs to another slot.
 absl::Status Executor::StoreLeaf(const Literal& value, Slot slot) {
-  if (IsLiteral(slot)) return StoreLiteral(value, slot);
+  if (plan_.IsLiteral(slot)) return StoreLiteral(value, slot);
   HLO_RETURN_IF_ERROR(CheckSize(value, plan_.buffers[slot]));
   if (owners_[slot] != nullptr && value.buffer().use_count() == 1) {
     owners_[slot] = value.buffer();

@@ -62,6 +62,13 @@ absl::Status CopyBox(device::Gpu& gpu, int64_t element_bytes, Place from, Place 
   return absl::OkStatus();
 }
 
+// Returns the part of an array of sizes `dims` that the partition's tile holds.
+TileExtent ExtentIn(const spmd::TileMap& map, int64_t partition, absl::Span<const int64_t> dims,
+                    const Index& tile_dims) {
+  return map.IsWhole() ? TileExtent{Zeros(tile_dims.rank()), tile_dims}
+                       : spmd::ExtentOf(map.at(partition).tile, dims, tile_dims);
+}
+
 absl::Status CheckTiles(const ShapeConversion& conversion, const Shape& operand) {
   if (operand.rank() == conversion.from.tile_counts().rank() &&
       conversion.result.rank() == conversion.to.tile_counts().rank() &&
@@ -95,10 +102,7 @@ absl::Status GpuExchange::ConvertShapes(Call& call) {
     const int64_t bytes = Product(dims) * ByteCount(operand.type());
     void* const to = is_local ? call.results[k] : tile;
     if (to != nullptr) {
-      const TileExtent extent =
-          conversions[k].from.IsWhole()
-              ? TileExtent{Zeros(dims.rank()), dims}
-              : spmd::ExtentOf(conversions[k].from.at(partition).tile, operand.dims(), dims);
+      const TileExtent extent = ExtentIn(conversions[k].from, partition, operand.dims(), dims);
       if (extent.size != dims) HLO_RETURN_IF_ERROR(device::FillOnDevice(to, 0, bytes, gpu_->stream()));
       HLO_RETURN_IF_ERROR(CopyBox(*gpu_, ByteCount(operand.type()),
                                   {*gpu_, call.operands[k], Index(operand.dims()), extent.offset},
@@ -117,8 +121,7 @@ absl::Status GpuExchange::ReceiveTiles(const Call& call, const Members& members,
   for (int64_t p = 0; p < map.partitions(); ++p) {
     if (!spmd::HaveEqualSubgroups(map.at(p), map.at(static_cast<int64_t>(position)))) continue;
     const GpuExchange& member = *members[static_cast<size_t>(p)];
-    const TileExtent extent = map.IsWhole() ? TileExtent{Zeros(dims.rank()), dims}
-                                            : spmd::ExtentOf(map.at(p).tile, conversion.result.dims(), dims);
+    const TileExtent extent = ExtentIn(map, p, conversion.result.dims(), dims);
     HLO_RETURN_IF_ERROR(CopyBox(*gpu_, ByteCount(conversion.result.type()),
                                 {*member.gpu_, member.operands_[k], dims, Zeros(dims.rank())},
                                 {*gpu_, results_[k], Index(conversion.result.dims()), extent.offset},

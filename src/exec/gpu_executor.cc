@@ -156,7 +156,7 @@ absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
 absl::StatusOr<Literal> GpuExecutor::ResultLeaf(size_t leaf) {
   const Slot slot = plan_.results[leaf];
   if (slot < 0) return Literal::Token();
-  if (IsLiteral(slot)) return literals_[slot];
+  if (plan_.IsLiteral(slot)) return literals_[slot];
   const plan::Buffer& buffer = plan_.buffers[slot];
   std::shared_ptr<Buffer> memory = std::move(given_[slot]);
   if (buffer.kind == plan::Buffer::Kind::kParameter) {

@@ -95,7 +95,7 @@ absl::Status GpuExecutor::RunKernelOnCpu(const plan::Step& step, const plan::Ker
 }
 
 absl::StatusOr<Literal> GpuExecutor::OperandLeaf(Slot slot, const Shape& shape) {
-  if (IsLiteral(slot)) return literals_[slot];
+  if (plan_.IsLiteral(slot)) return literals_[slot];
   HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(shape));
   HLO_RETURN_IF_ERROR(gpu_->ToHost(copy.mutable_data(), pointers_[slot], copy.byte_count()));
   copied_bytes_ += copy.byte_count();
@@ -103,7 +103,7 @@ absl::StatusOr<Literal> GpuExecutor::OperandLeaf(Slot slot, const Shape& shape) 
 }
 
 absl::Status GpuExecutor::StoreLeaf(const Literal& value, Slot slot) {
-  if (IsLiteral(slot)) return StoreLiteral(value, slot);
+  if (plan_.IsLiteral(slot)) return StoreLiteral(value, slot);
   HLO_RETURN_IF_ERROR(CheckSize(value, plan_.buffers[slot]));
   copied_bytes_ += value.byte_count();
   return gpu_->ToDevice(pointers_[slot], value.data(), value.byte_count());

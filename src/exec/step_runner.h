@@ -129,13 +129,11 @@ class StepRunner {
     return RunAllMoves(taken.results);
   }
 
-  bool IsLiteral(Slot slot) const { return plan_.buffers[slot].kind == plan::Buffer::Kind::kLiteral; }
-
   // Sets the slots of literals at the start of a run.
   void BindLiterals(absl::Span<const Literal* const> leaves) {
     for (size_t slot = 0; slot < plan_.buffers.size(); ++slot) {
+      if (!plan_.IsLiteral(static_cast<Slot>(slot))) continue;
       const plan::Buffer& buffer = plan_.buffers[slot];
-      if (buffer.kind != plan::Buffer::Kind::kLiteral) continue;
       literals_.resize(plan_.buffers.size());
       if (buffer.constant != nullptr) literals_[slot] = *buffer.constant;
       if (buffer.parameter >= 0) literals_[slot] = *leaves[buffer.parameter];
@@ -154,13 +152,13 @@ class StepRunner {
     std::vector<plan::Move> of_bytes;
     std::vector<std::pair<Slot, Literal>> of_literals;
     for (const plan::Move& move : moves) {
-      if (!IsLiteral(move.to)) {
+      if (!plan_.IsLiteral(move.to)) {
         of_bytes.push_back(move);
         continue;
       }
       HLO_ASSIGN_OR_RETURN(Literal value, engine().OperandLeaf(move.from, plan_.buffers[move.from].shape));
       // A literal must not alias a buffer that changes.
-      if (!IsLiteral(move.from)) HLO_RETURN_IF_ERROR(value.MakeUnique());
+      if (!plan_.IsLiteral(move.from)) HLO_RETURN_IF_ERROR(value.MakeUnique());
       of_literals.emplace_back(move.to, std::move(value));
     }
     HLO_RETURN_IF_ERROR(engine().RunMoves(of_bytes));

@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/status.h"
-#include "fmt/format.h"
 #include "reference/elementwise.h"
 #include "types/scalar_ops.h"
 #include "types/wide.h"

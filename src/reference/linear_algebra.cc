@@ -1,7 +1,7 @@
 // Cholesky factorisation and triangular solve (semantics 6.6, 6.7).
 
 #include "base/status.h"
-#include "reference/custom/matrix_calls.h"
+#include "ir/triangle_options.h"
 #include "reference/custom/slices.h"
 #include "reference/lapack/systems.h"
 #include "reference/op.h"
@@ -22,7 +22,7 @@ absl::StatusOr<Literal> Cholesky(OpContext& context) {
 
 // Solves op(A) X = B for X, or X op(A) = B if left_side is false. Only one triangle of A is read.
 absl::StatusOr<Literal> TriangularSolve(OpContext& context) {
-  const TriangleOptions options = custom::TriangleOf(context.instruction);
+  const TriangleOptions options = TriangleOf(context.instruction);
   return custom::EachMatrix(context, 0, [&]<class T>(custom::Slice<T> slice) {
     return lapack::Trsm(slice.in(0), slice.Copy(1, 0), options);
   });

@@ -8,13 +8,6 @@
 
 #include "base/host_device.h"
 
-// The device calls larger functions, because each is used in many places.
-#ifdef __CUDACC__
-#define HLO_CALLED inline __host__ __device__ __noinline__
-#else
-#define HLO_CALLED inline
-#endif
-
 namespace hlo {
 
 template <class R>
@@ -69,7 +62,7 @@ HLO_HOST_DEVICE bool IsModerateDivisor(Z y) {
   const double larger = Larger(y), smaller = std::fmin(std::fabs(y.re), std::fabs(y.im));
   return larger < 1e307 && (smaller == 0 || smaller > larger * 1e-290);
 }
-HLO_CALLED Z Divide(Z x, Z y) {
+HLO_HOST_DEVICE_CALLED Z Divide(Z x, Z y) {
   const Z quotient = SmithQuotient(x, y);
   if (IsFinite(x) && IsFinite(y) && !IsZero(y)) {
     if (IsFinite(quotient) && IsModerateDivisor(y)) return quotient;
@@ -103,7 +96,7 @@ HLO_HOST_DEVICE Z Sign(Z z) {
   return {z.re / modulus, z.im / modulus};
 }
 
-HLO_CALLED Z Sqrt(Z z) {
+HLO_HOST_DEVICE_CALLED Z Sqrt(Z z) {
   if (IsZero(z)) return {0, z.im};
   if (std::isinf(z.im)) return {kInfinity, z.im};
   if (std::isnan(z.re)) return {z.re, z.re};
@@ -131,7 +124,7 @@ HLO_HOST_DEVICE Z Polar(double modulus, double angle) {
   return {modulus * std::cos(angle), modulus * std::sin(angle)};
 }
 // An imaginary zero loses its sign. The modulus of a finite result may overflow.
-HLO_CALLED Z Exponential(Z z) {
+HLO_HOST_DEVICE_CALLED Z Exponential(Z z) {
   const double power = std::exp(z.re);
   if (z.im == 0) return {power, 0};
   if (!std::isinf(power)) return Polar(power, z.im);
@@ -170,7 +163,7 @@ HLO_HOST_DEVICE double LogOfModulus(Z z) {
   if (large < 1e-300 && large > 0) return std::log(std::hypot(a * 0x1p100, b * 0x1p100)) - 100 * kLn2;
   return std::log(std::hypot(a, b));
 }
-HLO_CALLED Z Log(Z z) { return {LogOfModulus(z), std::atan2(z.im, z.re)}; }
+HLO_HOST_DEVICE_CALLED Z Log(Z z) { return {LogOfModulus(z), std::atan2(z.im, z.re)}; }
 HLO_HOST_DEVICE Z Log2(Z z) {
   const Z log = Log(z);
   return {log.re / kLn2, log.im / kLn2};
@@ -183,7 +176,7 @@ HLO_HOST_DEVICE Z LogPlusOne(Z z) {
 
 // Computes base^exponent in polar coordinates. The logarithm of the modulus replaces the modulus if one of
 // the factors of the result's modulus overflows or underflows.
-HLO_CALLED Z PolarPower(Z base, Z exponent) {
+HLO_HOST_DEVICE_CALLED Z PolarPower(Z base, Z exponent) {
   const double log = LogOfModulus(base), angle = std::atan2(base.im, base.re);
   const double turn = exponent.re * angle + exponent.im * log;
   const double modulus = HasNan(base) ? log : Abs(base);
@@ -219,7 +212,7 @@ HLO_HOST_DEVICE Z Cosine(Z z) { return TimesHyperbolic(std::cos(z.re), std::sin(
 
 // Computes (s sqrt(1 + s^2) (1 + t^2), t) / (1 + (1 + t^2) s^2) with t = tan y, s = sinh x. An imaginary zero
 // loses its sign.
-HLO_CALLED Z Tanh(Z z) {
+HLO_HOST_DEVICE_CALLED Z Tanh(Z z) {
   if (z.im == 0) return {std::tanh(z.re), 0};
   if (!std::isfinite(z.im)) {
     const double nan = z.im - z.im;
@@ -248,5 +241,3 @@ HLO_HOST_DEVICE Z Atan2(Z y, Z x) {
 
 }  // namespace complex_functions
 }  // namespace hlo
-
-#undef HLO_CALLED

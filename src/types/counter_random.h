@@ -20,17 +20,22 @@ template <class Word>
 struct TwoWords {
   Word low, high;
 };
+// The rotation in round k of a group of four rounds, and the word that completes the key.
+HLO_HOST_DEVICE constexpr int ThreeFryRotation(uint32_t group, int k) {
+  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  return kRotations[group % 2][k];
+}
+inline constexpr uint32_t kThreeFryGroups = 5, kThreeFryParity = 0x1BD11BDA;
 // `Word` is uint32_t, or a vector of it that holds one block in each lane.
 template <class Word>
 HLO_HOST_DEVICE TwoWords<Word> ThreeFry(uint64_t key, TwoWords<Word> counter) {
-  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  const uint32_t keys[3] = {LowWord(key), HighWord(key), 0x1BD11BDAu ^ LowWord(key) ^ HighWord(key)};
+  const uint32_t keys[3] = {LowWord(key), HighWord(key), kThreeFryParity ^ LowWord(key) ^ HighWord(key)};
   Word x = counter.low + keys[0], y = counter.high + keys[1];
   HLO_UNROLL_EVERYWHERE
-  for (uint32_t group = 0; group < 5; ++group) {
+  for (uint32_t group = 0; group < kThreeFryGroups; ++group) {
     HLO_UNROLL_EVERYWHERE
     for (int k = 0; k < 4; ++k) {
-      const int rotation = kRotations[group % 2][k];
+      const int rotation = ThreeFryRotation(group, k);
       x += y;
       y = (y << rotation | y >> (32 - rotation)) ^ x;
     }

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "debug/shadow/extended_array.h"
 #include "debug/shadow/features.h"
+#include "ir/triangle_options.h"
 #include "reference/custom/matrix_calls.h"
 
 namespace hlo::debug {
@@ -130,7 +131,7 @@ absl::StatusOr<std::optional<ExtendedValue>> ExtendedCholesky(const RuleContext&
 template <class T>
 absl::StatusOr<std::optional<ExtendedValue>> ExtendedTriangularSolve(const RuleContext& context,
                                                                      absl::Span<const ShadowValue> operands) {
-  return Solution<T>(operands[0], operands[1], T(1.0), reference::custom::TriangleOf(context.instruction));
+  return Solution<T>(operands[0], operands[1], T(1.0), TriangleOf(context.instruction));
 }
 
 template <class T>

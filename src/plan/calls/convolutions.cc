@@ -36,7 +36,7 @@ class ConvolutionExpander : public CallBuilder {
     for (const WindowDim& dim : call().Get<attr::window>())
       windows.Add(dim.stride, dim.padding_low, dim.padding_low + dim.padding_high, 1, dim.window_dilation,
                   dim.reversed);
-    return Convolve(Raw(0), Raw(1), windows, CallLabels(), {.feature_group_count = LoopFusion()});
+    return Convolve(Raw(0), Raw(1), windows, CallLabels(), {.feature_group_count = GroupCount()});
   }
 
   // The gradient with respect to the input is a convolution of the output gradient, dilated by the strides,
@@ -53,7 +53,7 @@ class ConvolutionExpander : public CallBuilder {
                   dim.stride, dim.window_dilation, !dim.reversed);
     }
     return Convolve(Raw(0), FilterByGroups(), windows, {output, filter.Swapped(), input},
-                    {.feature_group_count = LoopFusion()});
+                    {.feature_group_count = GroupCount()});
   }
 
   // The gradient with respect to the filter is a convolution of the input with the output gradient as filter,
@@ -74,7 +74,7 @@ class ConvolutionExpander : public CallBuilder {
     }
     const Op gradient =
         Convolve(Raw(0), Raw(1), windows, {input.Swapped(), output.Swapped(), filter.Swapped()},
-                 {.batch_group_count = LoopFusion()});
+                 {.batch_group_count = GroupCount()});
     return reversed.empty() ? gradient : build::Rev(gradient, reversed);
   }
 
@@ -127,7 +127,7 @@ class ConvolutionExpander : public CallBuilder {
                                             .output_spatial = output.spatial},
                                            options));
   }
-  int64_t LoopFusion() const { return call().Get<attr::feature_group_count>(1); }
+  int64_t GroupCount() const { return call().Get<attr::feature_group_count>(1); }
 
   // Returns the size of spatial dimension d.
   static int64_t Size(const Shape& array, IntList dims, size_t d) { return array.dim(dims[d]); }
@@ -135,14 +135,14 @@ class ConvolutionExpander : public CallBuilder {
   // Moves the groups of the filter from its output features to its input features.
   Op FilterByGroups() {
     const Op filter = Raw(1);
-    if (LoopFusion() == 1) return filter;
+    if (GroupCount() == 1) return filter;
     const DimLabels& l = *call().Get<attr::dim_labels>();
     const Shape& shape = call().operand(1)->shape();
     std::vector<int64_t> split = ToVector(shape.dims()), joined = split, order;
-    split[l.kernel_output_feature] /= LoopFusion();
-    joined[l.kernel_output_feature] /= LoopFusion();
-    joined[l.kernel_input_feature] *= LoopFusion();
-    split.insert(split.begin() + l.kernel_output_feature, LoopFusion());
+    split[l.kernel_output_feature] /= GroupCount();
+    joined[l.kernel_output_feature] /= GroupCount();
+    joined[l.kernel_input_feature] *= GroupCount();
+    split.insert(split.begin() + l.kernel_output_feature, GroupCount());
     for (int64_t d = 0; d < shape.rank(); ++d) {
       if (d == l.kernel_input_feature) order.push_back(l.kernel_output_feature);
       order.push_back(d < l.kernel_output_feature ? d : d + 1);

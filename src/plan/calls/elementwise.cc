@@ -8,6 +8,7 @@
 #include "plan/calls/expanders.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/quantization.h"
+#include "types/counter_random.h"
 
 namespace hlo::plan::calls {
 namespace {
@@ -68,14 +69,14 @@ Expansion IsNegInf(const Instruction& call) {
 
 // The block cipher ThreeFry2x32 with key (k0, k1) of the counter (x0, x1), elementwise.
 Expansion ThreeFryBlocks(const Instruction& call) {
-  constexpr int kGroups = 5, kRounds = 4;
-  constexpr int kRotations[2][kRounds] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  constexpr int kRounds = 4;
   CallBuilder b(call);
   const auto number = [&](double value) { return b.builder().Constant(ElementType::kU32, value); };
-  const Op keys[3] = {b.Raw(0), b.Raw(1), b.Raw(0) ^ b.Raw(1) ^ number(0x1BD11BDA)};
+  const Op keys[3] = {b.Raw(0), b.Raw(1), b.Raw(0) ^ b.Raw(1) ^ number(kThreeFryParity)};
   Op x0 = b.Raw(2) + keys[0], x1 = b.Raw(3) + keys[1];
-  for (int group = 0; group < kGroups; ++group) {
-    for (const int rotation : kRotations[group % 2]) {
+  for (uint32_t group = 0; group < kThreeFryGroups; ++group) {
+    for (int k = 0; k < kRounds; ++k) {
+      const int rotation = ThreeFryRotation(group, k);
       x0 = x0 + x1;
       x1 = (x1 << number(rotation)) | (x1 >> number(32 - rotation));
       x1 = x1 ^ x0;

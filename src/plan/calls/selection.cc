@@ -11,6 +11,14 @@ namespace {
 
 using reference::custom::Options;
 
+// Sorts arrays together. All results are invalid if the comparator does not fit them.
+std::vector<Op> SortTogether(const std::vector<Op>& arrays, const build::Function& comparator,
+                             int64_t dimension) {
+  const Op sorted = build::Sort(arrays, comparator, dimension, /*is_stable=*/true);
+  if (!sorted.ok()) return std::vector<Op>(arrays.size());
+  return arrays.size() == 1 ? std::vector<Op>{sorted} : build::Elements(sorted);
+}
+
 // Sorts along the last dimension, keys first, in total order.
 std::vector<Op> Sorted(CallBuilder& b, const std::vector<Op>& arrays) {
   const bool descending = Options(b.call()).Bool("descending", false);
@@ -18,8 +26,7 @@ std::vector<Op> Sorted(CallBuilder& b, const std::vector<Op>& arrays) {
   for (const Op& array : arrays) types.push_back(array.type());
   const build::Function comparator =
       b.builder().Comparator(descending ? ComparisonDirection::kGt : ComparisonDirection::kLt, types);
-  const Op sorted = build::Sort(arrays, comparator, arrays[0].rank() - 1, /*is_stable=*/true);
-  return arrays.size() == 1 ? std::vector<Op>{sorted} : build::Elements(sorted);
+  return SortTogether(arrays, comparator, arrays[0].rank() - 1);
 }
 
 // True if a comparator of two arrays compares elements of the first.
@@ -54,8 +61,8 @@ Expansion Topk(const Instruction& call) {
   const build::Function imported = Imported(b.builder(), comparator);
   if (imported.computation == nullptr) return std::nullopt;
   const Op positions = b.builder().Iota(Shape::Array(ElementType::kS32, b.shape_of(0).dims()), last);
-  std::vector<Op> sorted =
-      build::Elements(build::Sort({b.Raw(0), positions}, imported, last, /*is_stable=*/true));
+  std::vector<Op> sorted = SortTogether({b.Raw(0), positions}, imported, last);
+  if (!sorted[0].ok()) return std::nullopt;
   for (Op& array : sorted) array = build::SliceInDim(array, 0, k, 1, last);
   return b.Finish(sorted);
 }
@@ -106,9 +113,8 @@ Expansion ApproxTopK(const Instruction& call) {
   if (comparator.computation == nullptr) return std::nullopt;
   std::vector<Op> arrays;
   for (int64_t k = 0; k < form.arrays; ++k) arrays.push_back(b.Raw(k));
-  const Op sorted = build::Sort(arrays, comparator, form.dimension, /*is_stable=*/true);
-  if (!sorted.ok()) return std::nullopt;
-  std::vector<Op> results = form.arrays == 1 ? std::vector<Op>{sorted} : build::Elements(sorted);
+  std::vector<Op> results = SortTogether(arrays, comparator, form.dimension);
+  if (!results[0].ok()) return std::nullopt;
   for (size_t k = 0; k < results.size(); ++k)
     results[k] = build::SliceInDim(results[k], 0, b.results()[k].dim(form.dimension), 1, form.dimension);
   return b.Finish(results);

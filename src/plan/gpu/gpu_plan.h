@@ -87,5 +87,7 @@ GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device,
 // True if the move exchanges its buffers instead of copying. Captured iterations cannot do that, so smaller
 // buffers are copied.
 bool ExchangesBuffers(const Plan& plan, const Move& move);
+// True if the move copies from buffer to buffer: it neither exchanges them nor moves a literal.
+bool CopiesBuffers(const Plan& plan, const Move& move);
 
 }  // namespace hlo::plan

@@ -37,9 +37,8 @@ class Capture {
  private:
   bool AddMoves(const std::vector<Move>& moves) {
     launches_ += 2 * static_cast<int64_t>(moves.size());
-    return std::none_of(moves.begin(), moves.end(), [&](const Move& move) {
-      return ExchangesBuffers(plan_, move) || plan_.IsLiteral(move.to) || plan_.IsLiteral(move.from);
-    });
+    return std::all_of(moves.begin(), moves.end(),
+                       [&](const Move& move) { return CopiesBuffers(plan_, move); });
   }
 
   bool AddSteps(const std::vector<Step>& steps) {

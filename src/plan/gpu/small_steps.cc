@@ -118,8 +118,7 @@ class SmallSteps {
   bool AddMoves(const std::vector<Move>& moves, StepsBuilder& builder) {
     std::vector<StepsBuilder::ArgumentMove> added;
     for (const Move& move : moves) {
-      if (ExchangesBuffers(plan_, move) || plan_.IsLiteral(move.to) || plan_.IsLiteral(move.from))
-        return false;
+      if (!CopiesBuffers(plan_, move)) return false;
       if (move.to != move.from) added.push_back({move.to, move.from, plan_.buffers[move.to].byte_count});
     }
     return builder.AddMoves(added);

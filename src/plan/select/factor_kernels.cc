@@ -1,11 +1,11 @@
 // Selects kernels for cholesky and triangular-solve. They compute in f64 or c128 for all types, and round
 // once.
 
+#include "ir/triangle_options.h"
 #include "kernels/lapack/triangular.h"
 #include "plan/select/conditions.h"
 #include "plan/select/library_kernels.h"
 #include "plan/select/matrix_batch.h"
-#include "reference/custom/matrix_calls.h"
 #include "reference/lapack/systems.h"
 
 namespace hlo::plan {
@@ -31,7 +31,7 @@ absl::Status RunCholesky(const Instruction& cholesky, absl::Span<const void* con
 
 absl::Status RunTriangularSolve(const Instruction& solve, absl::Span<const void* const> operands,
                                 absl::Span<void* const> results) {
-  const TriangleOptions options = reference::custom::TriangleOf(solve);
+  const TriangleOptions options = TriangleOf(solve);
   const Shape &triangles = solve.operand(0)->shape(), &sides = solve.operand(1)->shape();
   if (AreSmallSystems(triangles, sides)) {
     lapack::SmallSolve(SmallBatchOf(triangles, operands[0]), SmallBatchOf(sides, operands[1]), options,

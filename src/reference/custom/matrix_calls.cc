@@ -138,16 +138,6 @@ TriangleOptions OpcodeTriangleOf(const Options& options) {
                                   : MatrixOp::kNone};
 }
 
-TriangleOptions TriangleOf(const Instruction& solve) {
-  const TransposeA op = solve.Get<attr::transpose_a>();
-  return {.left = solve.Get<attr::left_side>(),
-          .lower = solve.Get<attr::lower>(),
-          .unit_diagonal = solve.Get<attr::unit_diagonal>(),
-          .op = op == TransposeA::kTranspose ? MatrixOp::kTranspose
-                : op == TransposeA::kAdjoint ? MatrixOp::kAdjoint
-                                             : MatrixOp::kNone};
-}
-
 MatrixOp OpOf(int64_t number) {
   return number == 0 ? MatrixOp::kNone : number == 1 ? MatrixOp::kTranspose : MatrixOp::kAdjoint;
 }

@@ -13,8 +13,6 @@ bool LowerOf(const Options& options);
 // Returns the options of a call of trsm, or of one with the attributes of the opcode triangular-solve.
 TriangleOptions TriangleOf(const Options& options);
 TriangleOptions OpcodeTriangleOf(const Options& options);
-// Returns the options of a triangular-solve instruction.
-TriangleOptions TriangleOf(const Instruction& solve);
 // Returns the transposition with this number in older targets.
 MatrixOp OpOf(int64_t number);
 // True unless LAPACK's letter is N, no vectors.

@@ -10,12 +10,8 @@
 #include "base/unroll.h"
 
 #define HLO_DEVICE HLO_HOST_DEVICE
-#ifdef __CUDACC__
 // Marks functions that are called from many places, or rarely, and must not be inlined.
-#define HLO_DEVICE_CALLED inline __host__ __device__ __noinline__
-#else
-#define HLO_DEVICE_CALLED inline
-#endif
+#define HLO_DEVICE_CALLED HLO_HOST_DEVICE_CALLED
 
 namespace hlo::cuda {
 

@@ -48,15 +48,16 @@ class Builder {
 
   ElementType wide() const { return is_complex ? ElementType::kC128 : ElementType::kF64; }
   int64_t Take(int64_t byte_count) { return std::exchange(end_, end_ + device::Aligned(byte_count)); }
-  WideArray Operand(int64_t number) { return Array(number, call_.operand(number)->shape(), true); }
-  WideArray Result(int64_t number) {
+  WideArray Operand(int64_t number) { return Array(number, call_.operand(number)->shape(), true, nullptr); }
+  // The result replaces `operand`, which has as many elements, unless it is null.
+  WideArray Result(int64_t number, const WideArray* operand = nullptr) {
     const auto k = static_cast<size_t>(number);
     if (k >= results_.size()) {
       is_valid = false;
       return {};
     }
     is_written_[k] = true;
-    return Array(number, results_[k], false);
+    return Array(number, results_[k], false, operand);
   }
   // Returns the number of a result of s32.
   size_t Integers(size_t number) {
@@ -94,7 +95,7 @@ class Builder {
   int64_t rows = 0, columns = 0, batch = 0;
 
  private:
-  WideArray Array(int64_t number, const Shape& shape, bool widen) {
+  WideArray Array(int64_t number, const Shape& shape, bool widen, const WideArray* place) {
     const int64_t count = *shape.ElementCount();
     std::optional<Conversion> conversion = widen ? Conversion::Make(shape.type(), wide(), count, device_)
                                                  : Conversion::Make(wide(), shape.type(), count, device_);
@@ -102,7 +103,8 @@ class Builder {
       is_valid = false;
       return {};
     }
-    return {number, Take(count * ByteCount(wide())), *std::move(conversion)};
+    return {number, place != nullptr ? place->offset : Take(count * ByteCount(wide())),
+            *std::move(conversion)};
   }
 
   const Instruction& call_;
@@ -151,13 +153,12 @@ std::optional<CudaKernel> Potrf(Builder b, const FactorisationCall& form) {
       });
 }
 
-// The parameters of getrf on wide matrices.
-struct LuSizes {
+struct MatrixSizes {
   int64_t rows, columns, batch;
 };
 
 template <class T>
-absl::Status FactorLu(T* data, const LuSizes& sizes, int32_t* pivots, int32_t* info, Stream stream) {
+absl::Status FactorLu(T* data, const MatrixSizes& sizes, int32_t* pivots, int32_t* info, Stream stream) {
   constexpr int64_t kBlock = kTriangleBlock<T>;
   const auto [m, n, batch] = sizes;
   const int64_t count = std::min(m, n);
@@ -194,17 +195,16 @@ absl::Status FactorLu(T* data, const LuSizes& sizes, int32_t* pivots, int32_t* i
 }
 
 std::optional<CudaKernel> Getrf(Builder b, const FactorisationCall& form) {
-  const WideArray operand = b.Operand(form.array), factor = b.Result(0);
+  const WideArray operand = b.Operand(form.array), factor = b.Result(0, &operand);
   const size_t pivots = b.Integers(1), info = b.Integers(2);
-  const LuSizes sizes{b.rows, b.columns, b.batch};
+  const MatrixSizes sizes{b.rows, b.columns, b.batch};
   return b.Finish(
       "getrf",
       [=]<class T>(Operands operands, Results results, std::byte* memory, Stream stream) -> absl::Status {
         auto *infos = static_cast<int32_t*>(results[info]), *rows = static_cast<int32_t*>(results[pivots]);
         HLO_RETURN_IF_ERROR(device::FillOnDevice(infos, 0, sizes.batch * int64_t{sizeof(int32_t)}, stream));
         if (sizes.rows * sizes.columns * sizes.batch == 0) return absl::OkStatus();
-        HLO_RETURN_IF_ERROR(operand.conversion.Run(operands[static_cast<size_t>(operand.number)],
-                                                   memory + factor.offset, stream));
+        HLO_RETURN_IF_ERROR(Widen(operand, operands, memory, stream));
         HLO_RETURN_IF_ERROR(FactorLu<T>(At<T>(memory, factor.offset), sizes, rows, infos, stream));
         return Narrow(factor, memory, results, stream);
       });
@@ -218,7 +218,7 @@ absl::Status Reflect(const ApplyReflectorsArgs<T>& args, int64_t batch, Stream s
 }
 
 template <class T>
-absl::Status FactorQr(T* data, T* taus, const LuSizes& sizes, Stream stream) {
+absl::Status FactorQr(T* data, T* taus, const MatrixSizes& sizes, Stream stream) {
   const auto [m, n, batch] = sizes;
   const int64_t count = std::min(m, n);
   const auto small = [](int64_t x) { return static_cast<uint32_t>(x); };
@@ -243,14 +243,13 @@ absl::Status FactorQr(T* data, T* taus, const LuSizes& sizes, Stream stream) {
 }
 
 std::optional<CudaKernel> Geqrf(Builder b, const FactorisationCall& form) {
-  const WideArray operand = b.Operand(form.array), factor = b.Result(0), taus = b.Result(1);
-  const LuSizes sizes{b.rows, b.columns, b.batch};
+  const WideArray operand = b.Operand(form.array), factor = b.Result(0, &operand), taus = b.Result(1);
+  const MatrixSizes sizes{b.rows, b.columns, b.batch};
   return b.Finish(
       "geqrf",
       [=]<class T>(Operands operands, Results results, std::byte* memory, Stream stream) -> absl::Status {
         if (sizes.rows * sizes.columns * sizes.batch == 0) return absl::OkStatus();
-        HLO_RETURN_IF_ERROR(operand.conversion.Run(operands[static_cast<size_t>(operand.number)],
-                                                   memory + factor.offset, stream));
+        HLO_RETURN_IF_ERROR(Widen(operand, operands, memory, stream));
         HLO_RETURN_IF_ERROR(
             FactorQr<T>(At<T>(memory, factor.offset), At<T>(memory, taus.offset), sizes, stream));
         HLO_RETURN_IF_ERROR(Narrow(factor, memory, results, stream));
@@ -258,19 +257,18 @@ std::optional<CudaKernel> Geqrf(Builder b, const FactorisationCall& form) {
       });
 }
 
-uint32_t ReflectorCount(const Builder& b, const Instruction& call, int64_t taus) {
-  const Shape& shape = call.operand(taus)->shape();
-  return static_cast<uint32_t>(std::min({shape.dim(shape.rank() - 1), b.rows, b.columns}));
-}
-uint32_t LastDimension(const Instruction& call, int64_t operand) {
+int64_t LastDimension(const Instruction& call, int64_t operand) {
   const Shape& shape = call.operand(operand)->shape();
-  return static_cast<uint32_t>(shape.dim(shape.rank() - 1));
+  return shape.dim(shape.rank() - 1);
+}
+uint32_t ReflectorCount(const Builder& b, const Instruction& call, int64_t taus) {
+  return static_cast<uint32_t>(std::min({LastDimension(call, taus), b.rows, b.columns}));
 }
 
 std::optional<CudaKernel> Orgqr(Builder b, const Instruction& call, const FactorisationCall& form) {
   const WideArray reflectors = b.Operand(form.array), taus = b.Operand(form.array + 1), q = b.Result(0);
   const uint32_t count = ReflectorCount(b, call, form.array + 1),
-                 stride = LastDimension(call, form.array + 1);
+                 stride = static_cast<uint32_t>(LastDimension(call, form.array + 1));
   const int64_t m = b.rows, n = b.columns, batch = b.batch, elements = m * n * batch;
   return b.Finish(
       "orgqr",
@@ -297,8 +295,8 @@ std::optional<CudaKernel> Orgqr(Builder b, const Instruction& call, const Factor
 // c (1 - tau v v^H) is the adjoint of (1 - conj(tau) v v^H) c^H.
 std::optional<CudaKernel> Ormqr(Builder b, const Instruction& call, const FactorisationCall& form) {
   const WideArray reflectors = b.Operand(0), taus = b.Operand(1), operand = b.Operand(2),
-                  product = b.Result(0);
-  const uint32_t count = ReflectorCount(b, call, 1), stride = LastDimension(call, 1);
+                  product = b.Result(0, &operand);
+  const uint32_t count = ReflectorCount(b, call, 1), stride = static_cast<uint32_t>(LastDimension(call, 1));
   const Shape& c = call.operand(2)->shape();
   const int64_t m = b.rows, n = b.columns, batch = b.batch, rows = c.dim(c.rank() - 2),
                 columns = c.dim(c.rank() - 1);
@@ -310,7 +308,7 @@ std::optional<CudaKernel> Ormqr(Builder b, const Instruction& call, const Factor
         if (rows * columns * batch == 0) return absl::OkStatus();
         HLO_RETURN_IF_ERROR(Widen(reflectors, operands, memory, stream));
         HLO_RETURN_IF_ERROR(Widen(taus, operands, memory, stream));
-        HLO_RETURN_IF_ERROR(operand.conversion.Run(operands[2], memory + product.offset, stream));
+        HLO_RETURN_IF_ERROR(Widen(operand, operands, memory, stream));
         const MatrixView<T> all{At<T>(memory, product.offset), rows * columns, columns, 1};
         // q c applies the last reflector first, q^H c the first one. From the right, the order is reversed.
         HLO_RETURN_IF_ERROR(Reflect<T>({.reflectors = {At<T>(memory, reflectors.offset), m * n, n, 1},

@@ -3,6 +3,7 @@
 // is factored, its exchanges of rows are applied to the other columns, and the product of its parts is
 // subtracted from the trailing rows.
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/lapack/matrix_view.h"
 
 namespace hlo::cuda {
@@ -38,7 +39,7 @@ struct LuPanel {
       }
       env.sync();
       if (is_zero) continue;
-      if (pivot != j && env.thread() < args.columns) Exchange(args, batch, env.thread(), j, pivot);
+      if (pivot != j && env.thread() < args.columns) args.a.Exchange(batch, j, pivot, env.thread());
       env.sync();
       Eliminate(env, args, batch, j);
     }
@@ -77,13 +78,6 @@ struct LuPanel {
     return rows[0];
   }
 
-  static HLO_DEVICE void Exchange(const Args& args, uint32_t batch, uint32_t column, uint32_t i, uint32_t k) {
-    T *x = args.a.At(batch, i, column), *y = args.a.At(batch, k, column);
-    const T kept = *x;
-    *x = *y;
-    *y = kept;
-  }
-
   // Divides column j below the diagonal by the pivot, and subtracts its product with row j.
   template <class Env>
   static HLO_DEVICE void Eliminate(Env& env, const Args& args, uint32_t batch, uint32_t j) {
@@ -118,8 +112,7 @@ struct SwapRows {
   static constexpr uint32_t kThreads = 128;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    const uint32_t others = args.columns - (args.right - args.left),
-                   tiles = (others + kThreads - 1) / kThreads;
+    const uint32_t others = args.columns - (args.right - args.left), tiles = CeilDiv(others, kThreads);
     const uint32_t batch = env.block().x / tiles;
     uint32_t column = (env.block().x - batch * tiles) * kThreads + env.thread();
     if (column >= others) return;
@@ -128,11 +121,7 @@ struct SwapRows {
     for (uint32_t k = 0; k < args.count; ++k) {
       const uint32_t i = args.first + k,
                      other = static_cast<uint32_t>(args.pivots[batch * args.pivot_stride + k]) - 1;
-      if (other == i) continue;
-      T *x = args.a.At(batch, i, column), *y = args.a.At(batch, other, column);
-      const T kept = *x;
-      *x = *y;
-      *y = kept;
+      if (other != i) args.a.Exchange(batch, i, other, column);
     }
   }
 };

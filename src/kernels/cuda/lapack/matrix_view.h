@@ -52,7 +52,22 @@ struct MatrixView {
     view.data = At(0, i, j);
     return view;
   }
-  MatrixView Adjoint() const { return {data, batch_stride, column_stride, row_stride, !conjugate}; }
+  HLO_DEVICE MatrixView Transposed() const {
+    return {data, batch_stride, column_stride, row_stride, conjugate};
+  }
+  MatrixView Adjoint() const {
+    MatrixView view = Transposed();
+    view.conjugate = !conjugate;
+    return view;
+  }
+
+  // Exchanges the elements of rows i and k in column j.
+  HLO_DEVICE void Exchange(int64_t batch, int64_t i, int64_t k, int64_t j) const {
+    T *x = At(batch, i, j), *y = At(batch, k, j);
+    const T kept = *x;
+    *x = *y;
+    *y = kept;
+  }
 };
 
 }  // namespace hlo::cuda

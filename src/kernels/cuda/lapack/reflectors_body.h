@@ -3,6 +3,7 @@
 // diagonal of a matrix (geqrf, orgqr, ormqr). A panel of columns is eliminated by one thread block; other
 // columns take the panel's reflectors one after the other, independently of each other.
 
+#include "base/arithmetic.h"
 #include "kernels/cuda/lapack/matrix_view.h"
 
 namespace hlo::cuda {
@@ -145,7 +146,7 @@ struct ApplyReflectors {
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    const uint32_t tiles = (args.columns + kReflectedColumns - 1) / kReflectedColumns;
+    const uint32_t tiles = CeilDiv(args.columns, kReflectedColumns);
     const uint32_t batch = env.block().x / tiles,
                    column = (env.block().x - batch * tiles) * kReflectedColumns;
     HLO_ROLLED

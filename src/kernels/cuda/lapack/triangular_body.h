@@ -163,9 +163,7 @@ struct SubtractGemm {
     for (uint32_t k = 0; k < args.depth; k += kDepth) {
       env.sync();
       CopyTile(env, args.a, batch, row, args.rows, k, args.depth, a);
-      const MatrixView<T> turned{args.b.data, args.b.batch_stride, args.b.column_stride, args.b.row_stride,
-                                 args.b.conjugate};
-      CopyTile(env, turned, batch, column, args.columns, k, args.depth, b);
+      CopyTile(env, args.b.Transposed(), batch, column, args.columns, k, args.depth, b);
       env.sync();
       HLO_ROLLED
       for (uint32_t d = 0; d < kDepth; ++d) {

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "device/align.h"
 #include "fmt/format.h"
+#include "ir/triangle_options.h"
 #include "kernels/cuda/lapack/blocked.h"
 #include "kernels/cuda/lapack/conversion.h"
 
@@ -99,15 +100,8 @@ std::optional<CudaKernel> MakeSolveKernel(const Shape& a, const Shape& b, const 
 
 std::optional<CudaKernel> FindTriangularSolveKernel(const Instruction& solve,
                                                     const DeviceProperties& device) {
-  const TransposeA op = solve.Get<attr::transpose_a>();
-  const TriangleOptions options{.left = solve.Get<attr::left_side>(),
-                                .lower = solve.Get<attr::lower>(),
-                                .unit_diagonal = solve.Get<attr::unit_diagonal>(),
-                                .op = op == TransposeA::kTranspose ? MatrixOp::kTranspose
-                                      : op == TransposeA::kAdjoint ? MatrixOp::kAdjoint
-                                                                   : MatrixOp::kNone};
-  return MakeSolveKernel(solve.operand(0)->shape(), solve.operand(1)->shape(), solve.shape(), options, 0,
-                         device);
+  return MakeSolveKernel(solve.operand(0)->shape(), solve.operand(1)->shape(), solve.shape(),
+                         TriangleOf(solve), 0, device);
 }
 
 }  // namespace hlo::cuda
