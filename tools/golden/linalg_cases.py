@@ -3,6 +3,7 @@
 
     python3 linalg_cases.py current > ../../tests/cases/semantics/lapack.hlo            # jax 0.12
     python3 linalg_cases.py older   > ../../tests/cases/semantics/lapack-older.hlo      # jax 0.4.13
+    python3 linalg_cases.py spectra > ../../tests/cases/semantics/spectra.hlo           # the results are NumPy's
 
 Factors that LAPACK defines uniquely are compared directly. The sign or phase of eigenvectors and singular vectors is
 free, so the cases compare their moduli and the equations that they must satisfy.
@@ -185,5 +186,44 @@ def older():
              (matrix(rng, (3, 3), dtype) + 4 * np.eye(3, dtype=dtype), matrix(rng, (3, 3), dtype)), double)
 
 
+def values_case(title, call, matrix, values, double):
+    bound = "1e-12" if double else "1e-5"
+    print(f"// {title}\n// within abs {bound} rel {bound}\n// run\nENTRY e {{\n  a = {shape_of(matrix)} parameter(0)")
+    print(f"  c = {call}\n  ROOT w = {shape_of(values)} get-tuple-element(c), index=1\n}}")
+    print(f"// in   {text_of(matrix)}\n// out  {text_of(values)}\n// -----")
+
+
+def shape_of(array):
+    name = next(name for name, dtype in {**TYPES, "s32": np.int32}.items() if dtype == array.dtype)
+    return f"{name}[{','.join(str(n) for n in array.shape)}]"
+
+
+def spectra():
+    """Prints cases of eigenvalues and singular values alone, which NumPy computes in f64."""
+    for name, dtype in TYPES.items():
+        rng = np.random.default_rng(9)
+        double, is_complex = dtype in (np.float64, np.complex128), name[0] == "c"
+        real = np.float64 if double else np.float32
+        letter = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}[name]
+        wide = np.complex128 if is_complex else np.float64
+        full, deficient = hermitian(matrix(rng, (18, 18), dtype)), matrix(rng, (18, 3), dtype)
+        deficient = (deficient @ np.conj(deficient.T) / 16).astype(dtype)
+        for what, a in (("full rank", full), ("rank 3", deficient), ("repeated eigenvalues", np.kron(np.eye(6), full[:2, :2]).astype(dtype))):
+            values = np.linalg.eigvalsh(a.astype(wide)).astype(real)
+            target = "cusolver_syevd_ffi" if what == "rank 3" else f"lapack_{letter}{'he' if is_complex else 'sy'}evd_ffi"
+            option = "lower = true" if what == "rank 3" else "uplo = 85 : ui8"
+            values_case(f"eigenvalues, {what}, {name}",
+                        f'({shape_of(a)}, {shape_of(values)}, s32[]) custom-call(a), custom_call_target="{target}", backend_config={{{option}}}',
+                        a, values, double)
+        for rows, columns in ((20, 13), (9, 17)):
+            a = matrix(rng, (rows, columns), dtype)
+            values = np.linalg.svd(a.astype(wide), compute_uv=False).astype(real)
+            k = min(rows, columns)
+            u, v = f"{name}[{rows},{k}]", f"{name}[{k},{columns}]"
+            values_case(f"singular values, {rows} x {columns}, {name}",
+                        f'({shape_of(a)}, {shape_of(values)}, {u}, {v}, s32[]) custom-call(a), custom_call_target="lapack_{letter}gesdd_ffi", backend_config={{mode = 83 : ui8}}',
+                        a, values, double)
+
+
 if __name__ == "__main__":
-    {"current": current, "older": older}[sys.argv[1]]()
+    {"current": current, "older": older, "spectra": spectra}[sys.argv[1]]()

@@ -19,6 +19,9 @@ Expansion Quantize(const Instruction& call);
 Expansion Dequantize(const Instruction& call);
 Expansion Syrk(const Instruction& call);
 
+// Defined in linear_algebra.cc.
+Expansion TriangularSolve(const Instruction& call);
+
 // Defined in convolutions.cc.
 Expansion ConvForward(const Instruction& call);
 Expansion ConvBackwardInput(const Instruction& call);

@@ -26,6 +26,8 @@ constexpr Row kRows[] = {
     {custom::Quantize, calls::Quantize},
     {custom::Dequantize, calls::Dequantize},
     {custom::Syrk, calls::Syrk},
+    {custom::CublasTrsm, calls::TriangularSolve, true},
+    {custom::TrsmByOperands, calls::TriangularSolve, true},
     {custom::ConvForward, calls::ConvForward},
     {custom::ConvBackwardInput, calls::ConvBackwardInput},
     {custom::ConvBackwardFilter, calls::ConvBackwardFilter},

@@ -8,7 +8,9 @@
 #include "ir/result_shapes.h"
 #include "kernels/cuda/combiner/custom_combiner_kernels.h"
 #include "kernels/cuda/lapack/factorisation_kernels.h"
+#include "kernels/cuda/lapack/spectral_kernels.h"
 #include "kernels/cuda/lapack/triangular_kernels.h"
+#include "kernels/cuda/lapack/unblocked_kernels.h"
 #include "kernels/cuda/registry.h"
 #include "plan/codegen/scalar_code.h"
 #include "plan/codegen/scan_code.h"
@@ -119,6 +121,10 @@ std::optional<CudaKernel> FindCustomCall(const Instruction& call, const DevicePr
       return factor(Function::kPotrf);
     case Read::Function::kGetrf:
       return factor(Function::kGetrf);
+    case Read::Function::kLuDecomposition:
+      return factor(Function::kLuDecomposition);
+    case Read::Function::kPivotsToPermutation:
+      return cuda::FindPermutationKernel(call);
     case Read::Function::kGeqrf:
       return factor(Function::kGeqrf);
     case Read::Function::kOrgqr:
@@ -129,9 +135,20 @@ std::optional<CudaKernel> FindCustomCall(const Instruction& call, const DevicePr
       if (read->is_scaled || ResultShapes(call).size() != 1) return std::nullopt;
       return cuda::MakeSolveKernel(call.operand(read->array)->shape(), call.operand(read->array + 1)->shape(),
                                    call.shape(), read->triangle, read->array, device);
-    default:
-      return std::nullopt;
+    case Read::Function::kSyevd:
+      return cuda::FindEigenKernel(call, read->array, read->lower, device);
+    case Read::Function::kGesdd:
+      return cuda::FindSingularValueKernel(call, {read->array, read->vectors, read->adjoint}, device);
+    case Read::Function::kGeqp3:
+      return cuda::FindPivotedQrKernel(call, device);
+    case Read::Function::kGtsv:
+      return cuda::FindTridiagonalSolveKernel(call, device);
+    case Read::Function::kGehrd:
+      return cuda::FindHessenbergKernel(call, read->array, read->low, read->high, device);
+    case Read::Function::kSytrd:
+      return cuda::FindTridiagonalKernel(call, read->array, read->lower, device);
   }
+  return std::nullopt;
 }
 
 std::optional<CudaKernel> FindCustomNone(const Instruction& /*instruction*/,

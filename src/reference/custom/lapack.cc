@@ -291,8 +291,7 @@ std::string EighMismatch(const Instruction& call) {
   return "needs its backend_config, \"lower,sort,iterations,tolerance\", which says which triangle it reads";
 }
 absl::StatusOr<Literal> Eigh(OpContext& context) {
-  const std::string_view text = Options(context.instruction).text();
-  return SyevdOf(context, 0, text[0] == '1');
+  return SyevdOf(context, 0, EighReadsLower(context.instruction));
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include "reference/custom/matrix_calls.h"
 
+#include <algorithm>
+
 #include "reference/arrays.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
@@ -21,12 +23,6 @@ std::optional<int64_t> Flag(const Instruction& call, int64_t i) {
 std::optional<MatrixCall> PotrfCall(const Instruction& call) {
   return MatrixCall{.function = Function::kPotrf, .lower = LowerOf(Options(call))};
 }
-std::optional<MatrixCall> OldPotrfCall(const Instruction& call) {
-  const std::optional<int64_t> lower = Flag(call, 0);
-  if (!lower.has_value()) return std::nullopt;
-  return MatrixCall{.function = Function::kPotrf, .array = 3, .lower = *lower != 0};
-}
-
 template <Function kFunction, int kArray>
 std::optional<MatrixCall> PlainCall(const Instruction&) {
   return MatrixCall{.function = kFunction, .array = kArray};
@@ -65,10 +61,37 @@ std::optional<MatrixCall> OldTrsmCall(const Instruction& call) {
 std::optional<MatrixCall> SyevdCall(const Instruction& call) {
   return MatrixCall{.function = Function::kSyevd, .lower = LowerOf(Options(call))};
 }
-std::optional<MatrixCall> OldSyevdCall(const Instruction& call) {
-  const std::optional<int64_t> lower = Flag(call, 0);
+std::optional<MatrixCall> EighCall(const Instruction& call) {
+  return MatrixCall{.function = Function::kSyevd, .lower = EighReadsLower(call)};
+}
+
+template <Function kFunction, int kArray, int kLower>
+std::optional<MatrixCall> OldTriangleCall(const Instruction& call) {
+  const std::optional<int64_t> lower = Flag(call, kLower);
   if (!lower.has_value()) return std::nullopt;
-  return MatrixCall{.function = Function::kSyevd, .array = 3, .lower = *lower != 0};
+  return MatrixCall{.function = kFunction, .array = kArray, .lower = *lower != 0};
+}
+
+std::optional<MatrixCall> SytrdCall(const Instruction& call) {
+  return MatrixCall{.function = Function::kSytrd, .lower = LowerOf(Options(call))};
+}
+
+// Rows count from 1. The reference reports invalid ones.
+std::optional<MatrixCall> GehrdOf(const Instruction& call, int array, std::optional<int64_t> low,
+                                  std::optional<int64_t> high) {
+  const Shape& a = call.operand(array)->shape();
+  const bool fits = low.has_value() && high.has_value() && *low >= 1 && *low <= *high &&
+                    *high <= std::max<int64_t>(a.dim(a.rank() - 1), 1);
+  if (!fits) return std::nullopt;
+  return MatrixCall{.function = Function::kGehrd, .array = array, .low = *low - 1, .high = *high - 1};
+}
+std::optional<MatrixCall> GehrdCall(const Instruction& call) {
+  const Options options(call);
+  const Shape& a = call.operand(0)->shape();
+  return GehrdOf(call, 0, options.Int("low", 1), options.Int("high", a.dim(a.rank() - 1)));
+}
+std::optional<MatrixCall> OldGehrdCall(const Instruction& call) {
+  return GehrdOf(call, 6, Flag(call, 1), Flag(call, 2));
 }
 
 std::optional<MatrixCall> GesddCall(const Instruction& call) {
@@ -92,9 +115,11 @@ struct TargetRow {
 };
 constexpr TargetRow kRows[] = {
     {Potrf, PotrfCall},
-    {PotrfByOperands, OldPotrfCall},
+    {PotrfByOperands, OldTriangleCall<Function::kPotrf, 3, 0>},
     {Getrf, PlainCall<Function::kGetrf, 0>},
     {GetrfByOperands, PlainCall<Function::kGetrf, 3>},
+    {LuDecomposition, PlainCall<Function::kLuDecomposition, 0>},
+    {PivotsToPermutation, PlainCall<Function::kPivotsToPermutation, 0>},
     {Geqrf, PlainCall<Function::kGeqrf, 0>},
     {GeqrfByOperands, PlainCall<Function::kGeqrf, 4>},
     {Geqp3, PlainCall<Function::kGeqp3, 0>},
@@ -104,12 +129,18 @@ constexpr TargetRow kRows[] = {
     {Trsm, TrsmCall},
     {CublasTrsm, CublasTrsmCall},
     {TrsmByOperands, OldTrsmCall},
+    {Gtsv, PlainCall<Function::kGtsv, 3>},
     {Syevd, SyevdCall},
-    {SyevdByOperands, OldSyevdCall},
+    {SyevdByOperands, OldTriangleCall<Function::kSyevd, 3, 0>},
+    {Eigh, EighCall},
     {Gesdd, GesddCall},
     {Gesvd, GesvdCall<true>},
     {Gesvdj, GesvdCall<false>},
     {GesddByOperands, OldGesddCall},
+    {Gehrd, GehrdCall},
+    {GehrdByOperands, OldGehrdCall},
+    {Sytrd, SytrdCall},
+    {SytrdByOperands, OldTriangleCall<Function::kSytrd, 5, 1>},
 };
 
 }  // namespace
@@ -117,6 +148,8 @@ constexpr TargetRow kRows[] = {
 bool LowerOf(const Options& options) {
   return options.Has("uplo") ? options.Letter("uplo", 'L') == 'L' : options.Bool("lower", true);
 }
+
+bool EighReadsLower(const Instruction& call) { return Options(call).text().substr(0, 1) == "1"; }
 
 TriangleOptions TriangleOf(const Options& options) {
   const char op = options.Letter("trans_x", 'N');

@@ -10,6 +10,8 @@ namespace hlo::reference::custom {
 
 // True if the lower triangle is used: `uplo` is a letter, `lower` a boolean.
 bool LowerOf(const Options& options);
+// The same for the target Eigh.
+bool EighReadsLower(const Instruction& call);
 // Returns the options of a call of trsm, or of one with the attributes of the opcode triangular-solve.
 TriangleOptions TriangleOf(const Options& options);
 TriangleOptions OpcodeTriangleOf(const Options& options);
@@ -19,14 +21,30 @@ MatrixOp OpOf(int64_t number);
 inline bool IsVectorMode(char mode) { return mode != 'N'; }
 
 struct MatrixCall {
-  enum class Function { kPotrf, kGetrf, kGeqrf, kGeqp3, kOrgqr, kOrmqr, kTrsm, kSyevd, kGesdd };
+  enum class Function {
+    kPotrf,
+    kGetrf,
+    kLuDecomposition,
+    kPivotsToPermutation,
+    kGeqrf,
+    kGeqp3,
+    kOrgqr,
+    kOrmqr,
+    kTrsm,
+    kGtsv,
+    kSyevd,
+    kGesdd,
+    kGehrd,
+    kSytrd
+  };
   Function function;
   int array = 0;                      // The operand number of the matrix.
-  bool lower = true;                  // Used by kPotrf and kSyevd.
+  bool lower = true;                  // Used by kPotrf, kSyevd and kSytrd.
   TriangleOptions triangle;           // Used by kTrsm.
   bool is_scaled = false;             // kTrsm: operand array - 1 scales b.
   bool left = true, adjoint = false;  // kOrmqr: the side and adjoint. kGesdd: v is returned as its adjoint.
   bool vectors = true;                // Used by kGesdd.
+  int64_t low = 0, high = 0;          // kGehrd: the first and last row, from 0.
 };
 // Returns nullopt for other functions and for parameters that are known only at run time.
 std::optional<MatrixCall> MatrixCallOf(const Instruction& call);

@@ -720,18 +720,20 @@ TEST_F(Cli, RunsOnAGpuOrReportsThatThereIsNone) {
 }
 
 TEST_F(Cli, TheEmulatedGpuReportsCpuFallbacks) {
-  const Outcome run = Run(
-      Write("m.hlo",
-            "ENTRY e {\n  a = f32[2,2] parameter(0)\n"
-            "  c = (f32[2,2]{0,1}, f32[2], s32[]) custom-call(a), custom_call_target=\"lapack_ssyevd_ffi\",\n"
-            "    api_version=API_VERSION_TYPED_FFI, backend_config={uplo = 76 : ui8}\n"
-            "  ROOT b = s32[] get-tuple-element(c), index=2\n}\n") +
-      " --input 'f32[2,2]{{4,0},{0,9}}' --device=emulated-gpu --explain-fallbacks");
+  const Outcome run = Run(Write("m.hlo",
+                                "ENTRY e {\n  a = f32[2,2] parameter(0)\n"
+                                "  c = (f32[2], f32[2], c64[2,2], c64[2,2], s32[]) custom-call(a), "
+                                "custom_call_target=\"lapack_sgeev_ffi\",\n"
+                                "    api_version=API_VERSION_TYPED_FFI, backend_config={compute_left = 86 : "
+                                "ui8, compute_right = 86 : "
+                                "ui8}\n"
+                                "  ROOT b = s32[] get-tuple-element(c), index=4\n}\n") +
+                          " --input 'f32[2,2]{{4,0},{0,9}}' --device=emulated-gpu --explain-fallbacks");
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(run.out, "s32[] 0\n");
   EXPECT_EQ(run.err,
             "1 of the plan's steps ran on the CPU\n"
-            "  custom-call c: no kernel takes this custom-call (1 runs, 44 bytes copied)\n");
+            "  custom-call c: no kernel takes this custom-call (1 runs, 100 bytes copied)\n");
   // Custom calls of the caller run on the CPU.
   const Outcome supplied = Run(
       Write(

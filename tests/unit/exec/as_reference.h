@@ -42,7 +42,8 @@ inline Literal Values(ElementType type, std::vector<int64_t> dims, uint32_t seed
 }
 
 // Expects the reference's values on all devices and no CPU fallback.
-inline void ExpectAsReference(const std::string& text, const std::vector<Literal>& arguments) {
+inline void ExpectAsReference(const std::string& text, const std::vector<Literal>& arguments,
+                              const CompareRule& rule = CompareRule::Exact()) {
   const CheckedModule module = Load(text);
   const absl::StatusOr<Literal> expected = Execute(module, arguments, Engine::kReference);
   ASSERT_TRUE(expected.ok()) << expected.status() << text;
@@ -55,8 +56,7 @@ inline void ExpectAsReference(const std::string& text, const std::vector<Literal
     const std::vector<LiteralLeaf> got_leaves = ArrayLeaves(*got), wanted = ArrayLeaves(*expected);
     ASSERT_EQ(got_leaves.size(), wanted.size());
     for (size_t k = 0; k < wanted.size(); ++k) {
-      const CompareReport report =
-          CompareArrays(*got_leaves[k].value, *wanted[k].value, CompareRule::Exact());
+      const CompareReport report = CompareArrays(*got_leaves[k].value, *wanted[k].value, rule);
       ASSERT_TRUE(report.ok()) << "device " << device.number << "\n" << ToString(report) << text;
     }
   }

@@ -21,6 +21,11 @@ absl::Status LaunchBlocks(int64_t blocks, size_t shared_bytes, const typename Ke
   return Launch<Kernel>({{static_cast<uint32_t>(blocks)}, Kernel::kThreads, shared_bytes}, args, stream);
 }
 
+struct MatrixSizes {
+  int64_t rows, columns, batch;
+};
+
+inline uint32_t Small(int64_t x) { return static_cast<uint32_t>(x); }
 inline int64_t Tiles(int64_t count, int64_t tile) { return CeilDiv(count, tile); }
 
 template <class T>

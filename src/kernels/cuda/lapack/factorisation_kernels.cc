@@ -1,132 +1,21 @@
-// Registers the kernels of potrf, getrf, geqrf, orgqr and ormqr. All types are widened to f64 or c128 and
-// rounded once.
+// Registers the kernels of potrf, getrf, geqrf, orgqr, ormqr and gtsv. All types are widened to f64 or c128
+// and rounded once.
 
 #include "kernels/cuda/lapack/factorisation_kernels.h"
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "device/align.h"
-#include "fmt/format.h"
-#include "ir/result_shapes.h"
-#include "kernels/cuda/lapack/blocked.h"
-#include "kernels/cuda/lapack/conversion.h"
+#include "kernels/cuda/lapack/blocked_qr.h"
+#include "kernels/cuda/lapack/factorisation_builder.h"
 #include "kernels/cuda/lapack/lu_body.h"
-#include "kernels/cuda/lapack/reflectors_body.h"
+#include "kernels/cuda/lapack/tridiagonal_body.h"
 
 namespace hlo::cuda {
 namespace {
 
 using Function = FactorisationCall::Function;
-using Operands = absl::Span<const void* const>;
-using Results = absl::Span<void* const>;
-
-// An array that is converted to or from the wide type: an operand or result, and its copy in the workspace.
-struct WideArray {
-  int64_t number = 0, offset = 0;
-  Conversion conversion;
-};
-
-// The parts of a kernel that all functions share.
-class Builder {
- public:
-  Builder(const Instruction& call, const FactorisationCall& form, const DeviceProperties& device)
-      : call_(call), device_(device), results_(ResultShapes(call)), is_written_(results_.size()) {
-    const Shape& a = call.operand(form.array)->shape();
-    is_complex = IsComplex(a.type());
-    rows = a.dim(a.rank() - 2);
-    columns = a.dim(a.rank() - 1);
-    batch = BatchOf(a);
-    Require(rows, columns);
-  }
-
-  // The launches for matrices of this size must fit the grid.
-  void Require(int64_t row_count, int64_t column_count) {
-    is_valid &= Fits(batch, row_count, column_count, device_);
-  }
-
-  ElementType wide() const { return is_complex ? ElementType::kC128 : ElementType::kF64; }
-  int64_t Take(int64_t byte_count) { return std::exchange(end_, end_ + device::Aligned(byte_count)); }
-  WideArray Operand(int64_t number) { return Array(number, call_.operand(number)->shape(), true, nullptr); }
-  // The result replaces `operand`, which has as many elements, unless it is null.
-  WideArray Result(int64_t number, const WideArray* operand = nullptr) {
-    const auto k = static_cast<size_t>(number);
-    if (k >= results_.size()) {
-      is_valid = false;
-      return {};
-    }
-    is_written_[k] = true;
-    return Array(number, results_[k], false, operand);
-  }
-  // Returns the number of a result of s32.
-  size_t Integers(size_t number) {
-    if (number >= results_.size() || !results_[number].IsArray(ElementType::kS32))
-      is_valid = false;
-    else
-      is_written_[number] = true;
-    return number;
-  }
-
-  // Returns the kernel that calls run.operator()<T>(operands, results, workspace, stream) and clears all
-  // other results.
-  template <class Run>
-  std::optional<CudaKernel> Finish(const char* name, Run&& run) {
-    if (!is_valid) return std::nullopt;
-    std::vector<std::pair<size_t, int64_t>> cleared;
-    for (size_t k = 0; k < results_.size(); ++k) {
-      if (!results_[k].IsArray()) return std::nullopt;
-      if (!is_written_[k]) cleared.emplace_back(k, *DenseByteCount(results_[k]));
-    }
-    CudaKernel kernel{.name = fmt::format("{} {}", name, is_complex ? "c128" : "f64"),
-                      .workspace_bytes = end_};
-    kernel.run = [run = std::forward<Run>(run), cleared = std::move(cleared), complex = is_complex](
-                     Operands operands, Results results, void* workspace, Stream stream) -> absl::Status {
-      for (const auto& [k, byte_count] : cleared)
-        HLO_RETURN_IF_ERROR(device::FillOnDevice(results[k], 0, byte_count, stream));
-      auto* memory = static_cast<std::byte*>(workspace);
-      return InWideType(
-          complex, [&]<class T>() { return run.template operator()<T>(operands, results, memory, stream); });
-    };
-    return kernel;
-  }
-
-  bool is_complex = false, is_valid = true;
-  int64_t rows = 0, columns = 0, batch = 0;
-
- private:
-  WideArray Array(int64_t number, const Shape& shape, bool widen, const WideArray* place) {
-    const int64_t count = *shape.ElementCount();
-    std::optional<Conversion> conversion = widen ? Conversion::Make(shape.type(), wide(), count, device_)
-                                                 : Conversion::Make(wide(), shape.type(), count, device_);
-    if (IsComplex(shape.type()) != is_complex || !conversion.has_value()) {
-      is_valid = false;
-      return {};
-    }
-    return {number, place != nullptr ? place->offset : Take(count * ByteCount(wide())),
-            *std::move(conversion)};
-  }
-
-  const Instruction& call_;
-  const DeviceProperties& device_;
-  absl::Span<const Shape> results_;
-  std::vector<bool> is_written_;
-  int64_t end_ = 0;
-};
-
-absl::Status Widen(const WideArray& array, Operands operands, std::byte* memory, Stream stream) {
-  return array.conversion.Run(operands[static_cast<size_t>(array.number)], memory + array.offset, stream);
-}
-absl::Status Narrow(const WideArray& array, std::byte* memory, Results results, Stream stream) {
-  return array.conversion.Run(memory + array.offset, results[static_cast<size_t>(array.number)], stream);
-}
-
-template <class T>
-T* At(std::byte* memory, int64_t offset) {
-  return reinterpret_cast<T*>(memory + offset);
-}
-
-std::optional<CudaKernel> Potrf(Builder b, const FactorisationCall& form) {
+std::optional<CudaKernel> Potrf(FactorisationBuilder b, const FactorisationCall& form) {
   const WideArray operand = b.Operand(form.array), factor = b.Result(0);
   const size_t order = b.Integers(1);
   const int64_t n = b.columns, batch = b.batch, count = batch * n * n;
@@ -153,48 +42,43 @@ std::optional<CudaKernel> Potrf(Builder b, const FactorisationCall& form) {
       });
 }
 
-struct MatrixSizes {
-  int64_t rows, columns, batch;
-};
-
 template <class T>
 absl::Status FactorLu(T* data, const MatrixSizes& sizes, int32_t* pivots, int32_t* info, Stream stream) {
   constexpr int64_t kBlock = kTriangleBlock<T>;
   const auto [m, n, batch] = sizes;
   const int64_t count = std::min(m, n);
   const MatrixView<T> a{data, m * n, n, 1};
-  const auto small = [](int64_t x) { return static_cast<uint32_t>(x); };
   for (int64_t first = 0; first < count; first += kBlock) {
     const int64_t size = std::min(kBlock, count - first), end = first + size;
     const MatrixView<T> panel = a.From(first, first);
     HLO_RETURN_IF_ERROR(LaunchBlocks<LuPanel<T>>(
         batch, LuPanel<T>::kSharedBytes,
-        {panel, small(m - first), small(size), small(first), pivots + first, small(count), info}, stream));
+        {panel, Small(m - first), Small(size), Small(first), pivots + first, Small(count), info}, stream));
     if (n > size) {
       const int64_t tiles = Tiles(n - size, SwapRows<T>::kThreads);
       HLO_RETURN_IF_ERROR(LaunchBlocks<SwapRows<T>>(
           tiles * batch, 0,
-          {a, small(n), small(first), small(end), small(first), small(size), pivots + first, small(count)},
+          {a, Small(n), Small(first), Small(end), Small(first), Small(size), pivots + first, Small(count)},
           stream));
     }
     if (n == end) continue;
     const MatrixView<T> right = a.From(first, end);
     HLO_RETURN_IF_ERROR(Solve<T>(
-        {.a = panel, .x = right, .size = small(size), .columns = small(n - end), .unit_diagonal = true},
+        {.a = panel, .x = right, .size = Small(size), .columns = Small(n - end), .unit_diagonal = true},
         batch, stream));
     if (m == end) continue;
     HLO_RETURN_IF_ERROR(Subtract<T>({.c = a.From(end, end),
                                      .a = a.From(end, first),
                                      .b = right,
-                                     .rows = small(m - end),
-                                     .columns = small(n - end),
-                                     .depth = small(size)},
+                                     .rows = Small(m - end),
+                                     .columns = Small(n - end),
+                                     .depth = Small(size)},
                                     batch, stream));
   }
   return absl::OkStatus();
 }
 
-std::optional<CudaKernel> Getrf(Builder b, const FactorisationCall& form) {
+std::optional<CudaKernel> Getrf(FactorisationBuilder b, const FactorisationCall& form) {
   const WideArray operand = b.Operand(form.array), factor = b.Result(0, &operand);
   const size_t pivots = b.Integers(1), info = b.Integers(2);
   const MatrixSizes sizes{b.rows, b.columns, b.batch};
@@ -210,39 +94,7 @@ std::optional<CudaKernel> Getrf(Builder b, const FactorisationCall& form) {
       });
 }
 
-template <class T>
-absl::Status Reflect(const ApplyReflectorsArgs<T>& args, int64_t batch, Stream stream) {
-  if (args.count == 0) return absl::OkStatus();
-  return LaunchBlocks<ApplyReflectors<T>>(Tiles(args.columns, kReflectedColumns) * batch,
-                                          ApplyReflectors<T>::kSharedBytes, args, stream);
-}
-
-template <class T>
-absl::Status FactorQr(T* data, T* taus, const MatrixSizes& sizes, Stream stream) {
-  const auto [m, n, batch] = sizes;
-  const int64_t count = std::min(m, n);
-  const auto small = [](int64_t x) { return static_cast<uint32_t>(x); };
-  const MatrixView<T> a{data, m * n, n, 1};
-  for (int64_t first = 0; first < count; first += kReflectedColumns) {
-    const int64_t size = std::min<int64_t>(kReflectedColumns, count - first), end = first + size;
-    const MatrixView<T> panel = a.From(first, first);
-    HLO_RETURN_IF_ERROR(
-        LaunchBlocks<QrPanel<T>>(batch, QrPanel<T>::kSharedBytes,
-                                 {panel, small(m - first), small(size), taus + first, small(count)}, stream));
-    HLO_RETURN_IF_ERROR(Reflect<T>({.reflectors = panel,
-                                    .c = a.From(first, end),
-                                    .taus = taus + first,
-                                    .tau_stride = small(count),
-                                    .count = small(size),
-                                    .rows = small(m - first),
-                                    .columns = small(n - end),
-                                    .conjugate = true},
-                                   batch, stream));
-  }
-  return absl::OkStatus();
-}
-
-std::optional<CudaKernel> Geqrf(Builder b, const FactorisationCall& form) {
+std::optional<CudaKernel> Geqrf(FactorisationBuilder b, const FactorisationCall& form) {
   const WideArray operand = b.Operand(form.array), factor = b.Result(0, &operand), taus = b.Result(1);
   const MatrixSizes sizes{b.rows, b.columns, b.batch};
   return b.Finish(
@@ -257,15 +109,53 @@ std::optional<CudaKernel> Geqrf(Builder b, const FactorisationCall& form) {
       });
 }
 
+PermutationArgs PermutationOf(const int32_t* pivots, int32_t* permutation, int64_t count, int64_t rows,
+                              int64_t batch) {
+  return {.pivots = pivots,
+          .permutation = permutation,
+          .pivot_count = Small(count),
+          .rows = Small(rows),
+          .batch = Small(batch)};
+}
+absl::Status Permute(const PermutationArgs& args, Stream stream) {
+  return LaunchBlocks<MakePermutation>(Tiles(args.batch, MakePermutation::kThreads), 0, args, stream);
+}
+
+// The results are the factors, the pivots counted from 0, and the permutation.
+std::optional<CudaKernel> LuDecomposition(FactorisationBuilder b, const FactorisationCall& form) {
+  const WideArray operand = b.Operand(form.array), factor = b.Result(0, &operand);
+  const size_t pivots = b.Integers(1), permutation = b.Integers(2);
+  const MatrixSizes sizes{b.rows, b.columns, b.batch};
+  const int64_t count = std::min(sizes.rows, sizes.columns), word = sizeof(int32_t);
+  const int64_t counted = b.Take(count * sizes.batch * word), info = b.Take(sizes.batch * word);
+  return b.Finish(
+      "getrf",
+      [=]<class T>(Operands operands, Results results, std::byte* memory, Stream stream) -> absl::Status {
+        auto* rows = At<int32_t>(memory, counted);
+        if (count * sizes.batch > 0) {
+          HLO_RETURN_IF_ERROR(Widen(operand, operands, memory, stream));
+          HLO_RETURN_IF_ERROR(
+              FactorLu<T>(At<T>(memory, factor.offset), sizes, rows, At<int32_t>(memory, info), stream));
+          HLO_RETURN_IF_ERROR(Narrow(factor, memory, results, stream));
+        }
+        PermutationArgs args =
+            PermutationOf(rows, static_cast<int32_t*>(results[permutation]), count, sizes.rows, sizes.batch);
+        args.counted = static_cast<int32_t*>(results[pivots]);
+        args.first_row = 1;
+        return Permute(args, stream);
+      });
+}
+
 int64_t LastDimension(const Instruction& call, int64_t operand) {
   const Shape& shape = call.operand(operand)->shape();
   return shape.dim(shape.rank() - 1);
 }
-uint32_t ReflectorCount(const Builder& b, const Instruction& call, int64_t taus) {
+uint32_t ReflectorCount(const FactorisationBuilder& b, const Instruction& call, int64_t taus) {
   return static_cast<uint32_t>(std::min({LastDimension(call, taus), b.rows, b.columns}));
 }
 
-std::optional<CudaKernel> Orgqr(Builder b, const Instruction& call, const FactorisationCall& form) {
+std::optional<CudaKernel> Orgqr(FactorisationBuilder b, const Instruction& call,
+                                const FactorisationCall& form) {
   const WideArray reflectors = b.Operand(form.array), taus = b.Operand(form.array + 1), q = b.Result(0);
   const uint32_t count = ReflectorCount(b, call, form.array + 1),
                  stride = static_cast<uint32_t>(LastDimension(call, form.array + 1));
@@ -284,8 +174,8 @@ std::optional<CudaKernel> Orgqr(Builder b, const Instruction& call, const Factor
                                         .taus = At<T>(memory, taus.offset),
                                         .tau_stride = stride,
                                         .count = count,
-                                        .rows = static_cast<uint32_t>(m),
-                                        .columns = static_cast<uint32_t>(n),
+                                        .rows = Small(m),
+                                        .columns = Small(n),
                                         .backwards = true},
                                        batch, stream));
         return Narrow(q, memory, results, stream);
@@ -293,7 +183,8 @@ std::optional<CudaKernel> Orgqr(Builder b, const Instruction& call, const Factor
 }
 
 // c (1 - tau v v^H) is the adjoint of (1 - conj(tau) v v^H) c^H.
-std::optional<CudaKernel> Ormqr(Builder b, const Instruction& call, const FactorisationCall& form) {
+std::optional<CudaKernel> Ormqr(FactorisationBuilder b, const Instruction& call,
+                                const FactorisationCall& form) {
   const WideArray reflectors = b.Operand(0), taus = b.Operand(1), operand = b.Operand(2),
                   product = b.Result(0, &operand);
   const uint32_t count = ReflectorCount(b, call, 1), stride = static_cast<uint32_t>(LastDimension(call, 1));
@@ -316,7 +207,7 @@ std::optional<CudaKernel> Ormqr(Builder b, const Instruction& call, const Factor
                                         .taus = At<T>(memory, taus.offset),
                                         .tau_stride = stride,
                                         .count = count,
-                                        .rows = static_cast<uint32_t>(m),
+                                        .rows = Small(m),
                                         .columns = static_cast<uint32_t>(left ? columns : rows),
                                         .backwards = left != adjoint,
                                         .conjugate = adjoint == left},
@@ -329,12 +220,14 @@ std::optional<CudaKernel> Ormqr(Builder b, const Instruction& call, const Factor
 
 std::optional<CudaKernel> FindFactorisationKernel(const Instruction& call, const FactorisationCall& form,
                                                   const DeviceProperties& device) {
-  Builder builder(call, form, device);
+  FactorisationBuilder builder(call, form.array, device);
   switch (form.function) {
     case Function::kPotrf:
       return Potrf(std::move(builder), form);
     case Function::kGetrf:
       return Getrf(std::move(builder), form);
+    case Function::kLuDecomposition:
+      return LuDecomposition(std::move(builder), form);
     case Function::kGeqrf:
       return Geqrf(std::move(builder), form);
     case Function::kOrgqr:
@@ -343,6 +236,57 @@ std::optional<CudaKernel> FindFactorisationKernel(const Instruction& call, const
       return Ormqr(std::move(builder), call, form);
   }
   return std::nullopt;
+}
+
+std::optional<CudaKernel> FindPermutationKernel(const Instruction& call) {
+  const Shape &pivots = call.operand(0)->shape(), &permutation = call.shape();
+  const int64_t count = pivots.dim(pivots.rank() - 1), rows = permutation.dim(permutation.rank() - 1);
+  const int64_t batch = hlo::Product(pivots.dims().subspan(0, static_cast<size_t>(pivots.rank() - 1)));
+  if (std::max({count, rows, batch}) >= int64_t{1} << 31) return std::nullopt;
+  CudaKernel kernel{.name = "pivots to permutation"};
+  kernel.run = [=](Operands operands, Results results, void* /*workspace*/, Stream stream) {
+    return Permute(PermutationOf(static_cast<const int32_t*>(operands[0]), static_cast<int32_t*>(results[0]),
+                                 count, rows, batch),
+                   stream);
+  };
+  return kernel;
+}
+
+std::optional<CudaKernel> FindTridiagonalSolveKernel(const Instruction& call,
+                                                     const DeviceProperties& device) {
+  FactorisationBuilder b(call, 3, device);
+  WideArray arrays[4], results_of[4];
+  for (int64_t k = 0; k < 4; ++k) {
+    arrays[k] = b.Operand(k);
+    results_of[k] = b.Result(k, &arrays[k]);
+  }
+  const size_t info = b.Integers(4);
+  const int64_t n = b.rows, columns = b.columns, batch = b.batch, element = ByteCount(b.wide());
+  const int64_t factors = b.Take(batch * n * element), exchanges = b.Take(batch * n);
+  return b.Finish(
+      "gtsv",
+      [=]<class T>(Operands operands, Results results, std::byte* memory, Stream stream) -> absl::Status {
+        auto* infos = static_cast<int32_t*>(results[info]);
+        if (batch * n == 0) return device::FillOnDevice(infos, 0, batch * int64_t{sizeof *infos}, stream);
+        for (const WideArray& array : arrays) HLO_RETURN_IF_ERROR(Widen(array, operands, memory, stream));
+        const auto data = [&](int k) { return At<T>(memory, arrays[k].offset); };
+        const TridiagonalArgs<T> args{.below = data(0),
+                                      .diagonal = data(1),
+                                      .above = data(2),
+                                      .right_sides = data(3),
+                                      .n = Small(n),
+                                      .columns = Small(columns),
+                                      .batch = Small(batch),
+                                      .factors = At<T>(memory, factors),
+                                      .exchanges = At<uint8_t>(memory, exchanges),
+                                      .info = infos};
+        HLO_RETURN_IF_ERROR(LaunchBlocks<FactorTridiagonal<T>>(Tiles(batch, FactorTridiagonal<T>::kThreads),
+                                                               0, args, stream));
+        HLO_RETURN_IF_ERROR(LaunchBlocks<SolveTridiagonal<T>>(
+            Tiles(columns, SolveTridiagonal<T>::kThreads) * batch, 0, args, stream));
+        for (const WideArray& array : results_of) HLO_RETURN_IF_ERROR(Narrow(array, memory, results, stream));
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace hlo::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of custom calls that factor matrices.
+// The kernels of custom calls that factor matrices or solve systems.
 
 #include <optional>
 
@@ -10,7 +10,7 @@ namespace hlo::cuda {
 
 // A call in LAPACK's terms. The matrix is operand `array`.
 struct FactorisationCall {
-  enum class Function : uint8_t { kPotrf, kGetrf, kGeqrf, kOrgqr, kOrmqr };
+  enum class Function : uint8_t { kPotrf, kGetrf, kLuDecomposition, kGeqrf, kOrgqr, kOrmqr };
   Function function;
   int64_t array = 0;
   bool lower = true;                  // Used by kPotrf.
@@ -20,5 +20,11 @@ struct FactorisationCall {
 // Returns nullopt if no kernel supports the call. Results that the function does not define are zero.
 std::optional<CudaKernel> FindFactorisationKernel(const Instruction& call, const FactorisationCall& form,
                                                   const DeviceProperties& device);
+
+// Converts row exchanges, counted from 0, to permutations.
+std::optional<CudaKernel> FindPermutationKernel(const Instruction& call);
+
+// gtsv. The operands are (below, diagonal, above, right sides), and so are the results, before info.
+std::optional<CudaKernel> FindTridiagonalSolveKernel(const Instruction& call, const DeviceProperties& device);
 
 }  // namespace hlo::cuda

@@ -4,6 +4,7 @@
 // subtracted from the trailing rows.
 
 #include "base/arithmetic.h"
+#include "kernels/cuda/lapack/block_reduction.h"
 #include "kernels/cuda/lapack/matrix_view.h"
 
 namespace hlo::cuda {
@@ -50,8 +51,6 @@ struct LuPanel {
   // then stays.
   template <class Env>
   static HLO_DEVICE uint32_t LargestRow(Env& env, const Args& args, uint32_t batch, uint32_t j) {
-    double* sizes = reinterpret_cast<double*>(env.shared());
-    auto* rows = reinterpret_cast<uint32_t*>(sizes + kThreads);
     double largest = -1;
     uint32_t row = j;
     for (uint32_t i = j + env.thread(); i < args.rows; i += kThreads) {
@@ -62,20 +61,7 @@ struct LuPanel {
         row = i;
       }
     }
-    sizes[env.thread()] = largest;
-    rows[env.thread()] = row;
-    HLO_ROLLED
-    for (uint32_t half = kThreads / 2; half > 0; half /= 2) {
-      env.sync();
-      if (env.thread() >= half) continue;
-      const uint32_t mine = env.thread(), other = mine + half;
-      if (sizes[other] > sizes[mine] || (sizes[other] == sizes[mine] && rows[other] < rows[mine])) {
-        sizes[mine] = sizes[other];
-        rows[mine] = rows[other];
-      }
-    }
-    env.sync();
-    return rows[0];
+    return IndexOfLargest(env, env.shared(), largest, row);
   }
 
   // Divides column j below the diagonal by the pivot, and subtracts its product with row j.
@@ -122,6 +108,36 @@ struct SwapRows {
       const uint32_t i = args.first + k,
                      other = static_cast<uint32_t>(args.pivots[batch * args.pivot_stride + k]) - 1;
       if (other != i) args.a.Exchange(batch, i, other, column);
+    }
+  }
+};
+
+// Converts pivots, which are exchanges of rows, to a permutation of the rows. One thread per matrix.
+struct PermutationArgs {
+  const int32_t* pivots = nullptr;
+  int32_t* counted = nullptr;  // Unless null, receives the pivots, counted from 0.
+  int32_t* permutation = nullptr;
+  int32_t first_row = 0;  // The number of row 0 in the pivots.
+  uint32_t pivot_count = 0, rows = 0, batch = 0;
+};
+
+struct MakePermutation {
+  using Args = PermutationArgs;
+  static constexpr uint32_t kThreads = 64;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint32_t batch = env.block().x * kThreads + env.thread();
+    if (batch >= args.batch) return;
+    int32_t* rows = args.permutation + static_cast<int64_t>(batch) * args.rows;
+    for (uint32_t i = 0; i < args.rows; ++i) rows[i] = static_cast<int32_t>(i);
+    for (uint32_t i = 0; i < args.pivot_count; ++i) {
+      const int64_t at = static_cast<int64_t>(batch) * args.pivot_count + i;
+      const int32_t other = args.pivots[at] - args.first_row;
+      if (args.counted != nullptr) args.counted[at] = other;
+      if (i >= args.rows || other < 0 || other >= static_cast<int32_t>(args.rows)) continue;
+      const int32_t kept = rows[i];
+      rows[i] = rows[other];
+      rows[other] = kept;
     }
   }
 };

@@ -2,6 +2,7 @@
 // Matrices of f64 and c128 in device memory, and the arithmetic of their elements.
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/cuda/intrinsics/number.h"
 #include "kernels/cuda/vm/vm_complex.h"
@@ -22,10 +23,23 @@ HLO_DEVICE WideComplex Quotient(WideComplex x, WideComplex y) {
   const vm_complex::Z z = vm_complex::Divide({x.re, x.im}, {y.re, y.im});
   return {z.re, z.im};
 }
+HLO_DEVICE double Product(double x, double y) { return x * y; }
+HLO_DEVICE WideComplex Product(WideComplex x, WideComplex y) { return MultiplyAdd(x, y, WideComplex{}); }
+HLO_DEVICE double Scaled(double x, double factor) { return x * factor; }
+HLO_DEVICE WideComplex Scaled(WideComplex x, double factor) { return {x.re * factor, x.im * factor}; }
 HLO_DEVICE double ImaginaryPart(double) { return 0; }
 HLO_DEVICE double ImaginaryPart(WideComplex x) { return x.im; }
 HLO_DEVICE double SquaredSize(double x) { return x * x; }
 HLO_DEVICE double SquaredSize(WideComplex x) { return x.re * x.re + x.im * x.im; }
+HLO_DEVICE double LargestPart(double x) { return std::fabs(x); }
+HLO_DEVICE double LargestPart(WideComplex x) { return std::fmax(std::fabs(x.re), std::fabs(x.im)); }
+HLO_DEVICE bool IsFinite(double x) { return std::fabs(x) <= std::numeric_limits<double>::max(); }
+HLO_DEVICE bool IsFinite(WideComplex x) { return IsFinite(x.re) && IsFinite(x.im); }
+// Returns x * 2^exponent.
+HLO_DEVICE double TimesPower(double x, int exponent) { return std::ldexp(x, exponent); }
+HLO_DEVICE WideComplex TimesPower(WideComplex x, int exponent) {
+  return {std::ldexp(x.re, exponent), std::ldexp(x.im, exponent)};
+}
 // The size by which LAPACK selects pivots.
 HLO_DEVICE double PivotSize(double x) { return std::fabs(x); }
 HLO_DEVICE double PivotSize(WideComplex x) { return std::fabs(x.re) + std::fabs(x.im); }
@@ -55,7 +69,7 @@ struct MatrixView {
   HLO_DEVICE MatrixView Transposed() const {
     return {data, batch_stride, column_stride, row_stride, conjugate};
   }
-  MatrixView Adjoint() const {
+  HLO_DEVICE MatrixView Adjoint() const {
     MatrixView view = Transposed();
     view.conjugate = !conjugate;
     return view;

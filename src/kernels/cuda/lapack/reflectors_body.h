@@ -4,12 +4,10 @@
 // columns take the panel's reflectors one after the other, independently of each other.
 
 #include "base/arithmetic.h"
+#include "kernels/cuda/lapack/block_reduction.h"
 #include "kernels/cuda/lapack/matrix_view.h"
 
 namespace hlo::cuda {
-
-HLO_DEVICE double Product(double x, double y) { return x * y; }
-HLO_DEVICE WideComplex Product(WideComplex x, WideComplex y) { return MultiplyAdd(x, y, WideComplex{}); }
 
 // The threads of a block as columns of a tile, and groups of rows.
 [[gnu::visibility("hidden")]] inline constexpr uint32_t kReflectedColumns = 32, kRowGroups = 8;
@@ -44,6 +42,48 @@ struct Reflection {
   HLO_DEVICE T Element(uint32_t i) const { return i == begin ? T{1} : reflectors.Read(batch, i, r); }
 };
 
+// Rows begin to end of a column.
+struct ColumnPart {
+  uint32_t column, begin, end;
+};
+
+// Returns the norm of a part of a column without overflow or underflow. All threads of the block take part.
+template <class Env, class T>
+HLO_DEVICE double NormInBlock(Env& env, const MatrixView<T>& a, uint32_t batch, const ColumnPart& part) {
+  double* parts = reinterpret_cast<double*>(env.shared());
+  double squares = 0, largest = 0;
+  for (uint32_t i = part.begin + env.thread(); i < part.end; i += env.threads()) {
+    const T x = *a.At(batch, i, part.column);
+    squares += SquaredSize(x);
+    largest = std::fmax(largest, LargestPart(x));
+  }
+  squares = SumInBlock(env, parts, squares);
+  largest = LargestInBlock(env, parts, largest);
+  if ((squares > 1e-280 && squares < 1e280) || largest == 0) return std::sqrt(squares);
+  squares = 0;
+  for (uint32_t i = part.begin + env.thread(); i < part.end; i += env.threads())
+    squares += SquaredSize(Quotient(*a.At(batch, i, part.column), largest));
+  return largest * std::sqrt(SumInBlock(env, parts, squares));
+}
+
+// Replaces a part of a column by (beta, v[1], ...), and returns tau (larfg).
+template <class Env, class T>
+HLO_DEVICE T MakeReflector(Env& env, const MatrixView<T>& a, uint32_t batch, const ColumnPart& part) {
+  T* first = a.At(batch, part.begin, part.column);
+  const T alpha = *first;
+  const double tail = NormInBlock(env, a, batch, {part.column, part.begin + 1, part.end});
+  if (tail == 0 && ImaginaryPart(alpha) == 0) return T{};
+  const double norm = std::hypot(std::hypot(RealPart(alpha), ImaginaryPart(alpha)), tail);
+  const double beta = std::signbit(RealPart(alpha)) ? norm : -norm;
+  const T divisor = Sum(alpha, T{-beta});
+  for (uint32_t i = part.begin + 1 + env.thread(); i < part.end; i += env.threads())
+    *a.At(batch, i, part.column) = Quotient(*a.At(batch, i, part.column), divisor);
+  env.sync();
+  if (env.thread() == 0) *first = T{beta};
+  env.sync();
+  return Quotient(Sum(T{beta}, Negated(alpha)), beta);
+}
+
 template <class T>
 struct QrPanelArgs {
   MatrixView<T> a;
@@ -65,66 +105,12 @@ struct QrPanel {
     const uint32_t batch = env.block().x, count = args.columns < args.rows ? args.columns : args.rows;
     HLO_ROLLED
     for (uint32_t j = 0; j < count; ++j) {
-      const T tau = MakeReflector(env, args, batch, j);
+      const T tau = MakeReflector(env, args.a, batch, {j, j, args.rows});
       if (env.thread() == 0) args.taus[batch * args.tau_stride + j] = tau;
       const Reflection<T> reflection{args.a, args.a,       batch,          j, j, args.rows,
                                      j + 1,  args.columns, Conjugated(tau)};
       reflection.Apply(env, reinterpret_cast<T*>(env.shared()));
     }
-  }
-
- private:
-  // Replaces column j from the diagonal on by (beta, v[1], ...), and returns tau.
-  template <class Env>
-  static HLO_DEVICE T MakeReflector(Env& env, const Args& args, uint32_t batch, uint32_t j) {
-    const T alpha = *args.a.At(batch, j, j);
-    const double tail = TailNorm(env, args, batch, j);
-    if (tail == 0 && ImaginaryPart(alpha) == 0) return T{};
-    const double norm = std::hypot(std::hypot(RealPart(alpha), ImaginaryPart(alpha)), tail);
-    const double beta = std::signbit(RealPart(alpha)) ? norm : -norm;
-    const T divisor = Sum(alpha, T{-beta});
-    for (uint32_t i = j + 1 + env.thread(); i < args.rows; i += kThreads)
-      *args.a.At(batch, i, j) = Quotient(*args.a.At(batch, i, j), divisor);
-    env.sync();
-    if (env.thread() == 0) *args.a.At(batch, j, j) = T{beta};
-    env.sync();
-    return Quotient(Sum(T{beta}, Negated(alpha)), beta);
-  }
-
-  // Returns the norm of column j below the diagonal without overflow or underflow.
-  template <class Env>
-  static HLO_DEVICE double TailNorm(Env& env, const Args& args, uint32_t batch, uint32_t j) {
-    double* parts = reinterpret_cast<double*>(env.shared());
-    double squares = 0, largest = 0;
-    for (uint32_t i = j + 1 + env.thread(); i < args.rows; i += kThreads) {
-      const T x = *args.a.At(batch, i, j);
-      squares += SquaredSize(x);
-      largest = std::fmax(largest, std::fmax(std::fabs(RealPart(x)), std::fabs(ImaginaryPart(x))));
-    }
-    squares = Combined(env, parts, squares, [](double a, double b) { return a + b; });
-    largest = Combined(env, parts, largest, [](double a, double b) { return std::fmax(a, b); });
-    if ((squares > 1e-280 && squares < 1e280) || largest == 0) return std::sqrt(squares);
-    squares = 0;
-    for (uint32_t i = j + 1 + env.thread(); i < args.rows; i += kThreads)
-      squares += SquaredSize(Quotient(*args.a.At(batch, i, j), largest));
-    return largest * std::sqrt(Combined(env, parts, squares, [](double a, double b) { return a + b; }));
-  }
-
-  // Combines the values of all threads in a tree.
-  template <class Env, class Operation>
-  static HLO_DEVICE double Combined(Env& env, double* parts, double value, Operation&& operation) {
-    env.sync();
-    parts[env.thread()] = value;
-    HLO_ROLLED
-    for (uint32_t half = kThreads / 2; half > 0; half /= 2) {
-      env.sync();
-      if (env.thread() < half)
-        parts[env.thread()] = operation(parts[env.thread()], parts[env.thread() + half]);
-    }
-    env.sync();
-    const double result = parts[0];
-    env.sync();
-    return result;
   }
 };
 

@@ -1,0 +1,39 @@
+// Replacements of calls that solve triangular systems.
+
+#include "plan/calls/call_builder.h"
+#include "plan/calls/expanders.h"
+#include "reference/custom/matrix_calls.h"
+
+namespace hlo::plan::calls {
+namespace {
+
+TransposeA TransposeOf(MatrixOp op) {
+  switch (op) {
+    case MatrixOp::kNone:
+      return TransposeA::kNoTranspose;
+    case MatrixOp::kTranspose:
+      return TransposeA::kTranspose;
+    case MatrixOp::kAdjoint:
+      return TransposeA::kAdjoint;
+  }
+  return TransposeA::kNoTranspose;
+}
+
+}  // namespace
+
+// It computes in f64 or c128, because a scaled right side would be rounded twice.
+Expansion TriangularSolve(const Instruction& call) {
+  const std::optional<reference::custom::MatrixCall> read = reference::custom::MatrixCallOf(call);
+  if (!read.has_value()) return std::nullopt;
+  CallBuilder b(call);
+  const bool is_complex = IsComplex(b.results()[0].type());
+  b.set_type(is_complex ? ElementType::kC128 : ElementType::kF64);
+  Op right_sides = b.Wide(read->array + 1);
+  if (read->is_scaled) right_sides = b.Wide(read->array - 1) * right_sides;
+  const TriangleOptions& options = read->triangle;
+  return b.Finish(
+      {b.Named(build::TriangularSolve(b.Wide(read->array), right_sides, options.left, options.lower,
+                                      options.unit_diagonal, TransposeOf(options.op)))});
+}
+
+}  // namespace hlo::plan::calls
