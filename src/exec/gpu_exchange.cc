@@ -77,6 +77,8 @@ absl::Status GpuExchange::CopyOverwrittenOperands(Call& call) {
   const auto arrays = call.kind == Kind::kAllGather && group >= 0
                           ? static_cast<int64_t>(groups->members[group].size())
                           : int64_t{1};
+  // The result of a ragged-all-to-all has the shape of the second operand.
+  const size_t shaped_as = call.kind == Kind::kRaggedAllToAll ? 1 : 0;
   std::vector<size_t> overwritten;
   int64_t byte_count = 0;
   for (size_t k = 0; k < call.operands.size(); ++k) {
@@ -85,7 +87,7 @@ absl::Status GpuExchange::CopyOverwrittenOperands(Call& call) {
       const std::byte* result = At(static_cast<const void*>(call.results[r]), 0);
       const std::byte* operand = At(call.operands[k], 0);
       if (result == nullptr || operand + bytes <= result ||
-          result + arrays * BytesOf(call.instruction, r) <= operand)
+          result + arrays * BytesOf(call.instruction, shaped_as + r) <= operand)
         continue;
       overwritten.push_back(k);
       byte_count += device::Aligned(bytes);
@@ -188,6 +190,7 @@ absl::Status GpuExchange::RunForAll(const Call& call, const Members& members) {
   for (const GpuExchange* member : members) {
     if (!member->is_waiting_) return absl::InternalError("a member of its group is on no GPU");
   }
+  if (call.kind == Kind::kRaggedAllToAll) return ExchangeRows(call, members);
   for (size_t k = 0; k < call.operands.size(); ++k) {
     if (call.kind == Kind::kAllReduce) {
       HLO_RETURN_IF_ERROR(AllReduce(call, members, k));
@@ -258,6 +261,7 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
       return ReceiveTiles(call, members, position, k);
     case Kind::kAllReduce:
     case Kind::kPermute:
+    case Kind::kRaggedAllToAll:
       break;
   }
   return absl::InternalError("not a collective of members that receive independently");

@@ -14,6 +14,7 @@
 #include "device/gpu.h"
 #include "plan/gpu/peer_collectives.h"
 #include "spmd/collectives.h"
+#include "spmd/ragged_exchange.h"
 
 namespace hlo::exec {
 
@@ -49,6 +50,8 @@ class GpuExchange {
   absl::Status Permute(const Call& call);
   absl::Status ConvertShapes(Call& call);
   absl::Status ReceiveTiles(const Call& call, const Members& members, size_t position, size_t k);
+  absl::StatusOr<spmd::RaggedMember> ReadRaggedLists(const Call& call);
+  absl::Status ExchangeRows(const Call& call, const Members& members);
   absl::Status Meet(const Call& call);
   absl::Status CopyOverwrittenOperands(Call& call);
   absl::Status RunForAll(const Call& call, const Members& members);

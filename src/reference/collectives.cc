@@ -182,20 +182,18 @@ absl::StatusOr<Literal> RaggedAllToAll(OpContext& context) {
   if (HasPeers(context)) return AsTuple(ExchangeRows(context));
   const Literal input = context.operands[0];
   Literal output = std::move(context.operands[1]);
-  std::vector<Literal> lists;
-  for (int64_t k = 2; k < 6; ++k) {
-    HLO_ASSIGN_OR_RETURN(Literal list, AsIndices(context.operands[k]));
-    lists.push_back(std::move(list));
-  }
-  const auto from = lists[0].span<int64_t>(), sizes = lists[1].span<int64_t>();
-  const auto to = lists[2].span<int64_t>(), received = lists[3].span<int64_t>();
+  HLO_ASSIGN_OR_RETURN(
+      const spmd::RaggedMember own,
+      RaggedMemberOf(absl::MakeConstSpan(context.operands).subspan(2), input.dim(0), output.dim(0)));
   HLO_RETURN_IF_ERROR(output.MakeUnique());
-  for (size_t u = 0; u < sizes.size(); ++u) {
-    if (sizes[u] != received[u]) {
-      return absl::FailedPreconditionError(
-          fmt::format("update {} sends {} rows, but its receiver expects {}", u, sizes[u], received[u]));
+  for (size_t u = 0; u < own.send_sizes.size(); ++u) {
+    const spmd::RowMove move{0, 0, own.input_offsets[u], own.send_sizes[u], own.output_offsets[u]};
+    if (move.count != own.receive_sizes[u]) {
+      return absl::FailedPreconditionError(fmt::format("update {} sends {} rows, but its receiver expects {}",
+                                                       u, move.count, own.receive_sizes[u]));
     }
-    HLO_RETURN_IF_ERROR(CopyRows(input, from[u], sizes[u], output, to[u], u));
+    HLO_RETURN_IF_ERROR(spmd::CheckRows(move, own.input_rows, own.output_rows, u));
+    CopyRows(input, move, output);
   }
   return output;
 }

@@ -237,67 +237,43 @@ absl::StatusOr<Values> BroadcastFromRoots(OpContext& context) {
   });
 }
 
-absl::Status CopyRows(const Literal& input, int64_t from, int64_t count, Literal& output, int64_t to,
-                      size_t update) {
-  const auto check = [&](std::string_view array, int64_t begin, int64_t rows) -> absl::Status {
-    if (count >= 0 && begin >= 0 && begin <= rows && count <= rows - begin) return absl::OkStatus();
-    return absl::FailedPreconditionError(fmt::format(
-        "update {} takes {} rows from row {} on, but {} has {} rows", update, count, begin, array, rows));
-  };
-  if (count == 0) return absl::OkStatus();
-  HLO_RETURN_IF_ERROR(check("input", from, input.dim(0)));
-  HLO_RETURN_IF_ERROR(check("output", to, output.dim(0)));
+void CopyRows(const Literal& input, const spmd::RowMove& move, Literal& output) {
+  if (move.count == 0) return;
   const int64_t row = output.byte_count() / output.dim(0);
-  std::copy_n(input.data() + from * row, count * row, output.mutable_data() + to * row);
-  return absl::OkStatus();
+  std::copy_n(input.data() + move.from * row, move.count * row, output.mutable_data() + move.to * row);
+}
+
+absl::StatusOr<spmd::RaggedMember> RaggedMemberOf(absl::Span<const Literal> lists, int64_t input_rows,
+                                                  int64_t output_rows) {
+  spmd::RaggedMember member{.input_rows = input_rows, .output_rows = output_rows};
+  std::vector<int64_t>* parts[] = {&member.input_offsets, &member.send_sizes, &member.output_offsets,
+                                   &member.receive_sizes};
+  for (size_t k = 0; k < 4; ++k) {
+    HLO_ASSIGN_OR_RETURN(const Literal list, AsIndices(lists[k]));
+    parts[k]->assign(list.span<int64_t>().begin(), list.span<int64_t>().end());
+  }
+  return member;
 }
 
 // Member k sends, for its peer j and update u, the rows input_offsets[j,u], ..., + send_sizes[j,u] - 1 of its
 // input to the rows from output_offsets[j,u] on of j's result, which starts as j's `output`.
 absl::StatusOr<Values> ExchangeRows(OpContext& context) {
   return Meet(context, [&](Members members) -> absl::StatusOr<std::vector<Values>> {
-    const size_t count = members.size();
-    std::vector<Values> results(count);
-    std::vector<std::vector<Literal>> lists(count);  // By member: from, sizes, to, received.
-    for (size_t j = 0; j < count; ++j) {
+    std::vector<Values> results(members.size());
+    std::vector<spmd::RaggedMember> lists;
+    for (size_t j = 0; j < members.size(); ++j) {
       HLO_ASSIGN_OR_RETURN(Literal result, OwnCopy(members[j][1]));
       results[j].push_back(std::move(result));
-      for (int k = 2; k < 6; ++k) {
-        HLO_ASSIGN_OR_RETURN(Literal list, AsIndices(members[j][k]));
-        lists[j].push_back(std::move(list));
-      }
+      HLO_ASSIGN_OR_RETURN(spmd::RaggedMember own,
+                           RaggedMemberOf(absl::MakeConstSpan(members[j]).subspan(2), members[j][0].dim(0),
+                                          members[j][1].dim(0)));
+      lists.push_back(std::move(own));
     }
-    const size_t entries = lists[0][0].span<int64_t>().size();
-    if (entries % count != 0) {
-      return absl::FailedPreconditionError(
-          fmt::format("there are {} offsets and sizes, which is not a multiple of the group's {} members",
-                      entries, count));
-    }
-    const size_t updates = entries / count;
-    std::vector<std::vector<std::pair<int64_t, int64_t>>> written(count);
-    for (size_t k = 0; k < count; ++k) {
-      for (size_t j = 0; j < count; ++j) {
-        for (size_t u = 0; u < updates; ++u) {
-          const size_t entry = j * updates + u;
-          const auto at = [&](int list) { return lists[k][list].span<int64_t>()[entry]; };
-          const int64_t size = at(1), expected = lists[j][3].span<int64_t>()[k * updates + u];
-          if (size != expected) {
-            return absl::FailedPreconditionError(
-                fmt::format("member {} sends {} rows to member {} in update {}, but the receiver expects {}",
-                            k, size, j, u, expected));
-          }
-          HLO_RETURN_IF_ERROR(CopyRows(members[k][0], at(0), size, results[j][0], at(2), entry));
-          if (size > 0) written[j].emplace_back(at(2), at(2) + size);
-        }
-      }
-    }
-    for (std::vector<std::pair<int64_t, int64_t>>& rows : written) {
-      std::sort(rows.begin(), rows.end());
-      for (size_t i = 1; i < rows.size(); ++i) {
-        if (rows[i].first < rows[i - 1].second)
-          context.caller.collectives()->Warn(context.instruction, "two updates write the same rows");
-      }
-    }
+    HLO_ASSIGN_OR_RETURN(const spmd::RaggedExchange exchange, spmd::RaggedExchangeOf(lists));
+    for (const spmd::RowMove& move : exchange.moves)
+      CopyRows(members[move.source][0], move, results[move.target][0]);
+    for (int64_t i = 0; i < exchange.overlaps; ++i)
+      context.caller.collectives()->Warn(context.instruction, "two updates write the same rows");
     return results;
   });
 }

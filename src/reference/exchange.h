@@ -4,6 +4,7 @@
 
 #include "reference/op.h"
 #include "spmd/collectives.h"
+#include "spmd/ragged_exchange.h"
 
 namespace hlo::reference {
 
@@ -19,9 +20,11 @@ absl::StatusOr<spmd::Values> PermuteValues(OpContext& context);       // collect
 // Permutes on a single device, which is a target if it sends to itself.
 absl::StatusOr<spmd::Values> PermuteWithinDevice(OpContext& context, bool is_target);
 
-// Copies rows of `input` into `output` as ragged-all-to-all does for one update. Returns FailedPrecondition
-// if they are out of bounds.
-absl::Status CopyRows(const Literal& input, int64_t from, int64_t count, Literal& output, int64_t to,
-                      size_t update);
+// Copies rows of `input` to `output`.
+void CopyRows(const Literal& input, const spmd::RowMove& move, Literal& output);
+
+// Returns a member of a ragged-all-to-all with these offsets and sizes, the last four operands.
+absl::StatusOr<spmd::RaggedMember> RaggedMemberOf(absl::Span<const Literal> lists, int64_t input_rows,
+                                                  int64_t output_rows);
 
 }  // namespace hlo::reference

@@ -27,6 +27,8 @@ std::optional<PeerCollective::Kind> KindOf(const Instruction& instruction) {
                                                          : PeerCollective::Kind::kAllToAll;
     case Opcode::kCollectiveBroadcast:
       return PeerCollective::Kind::kBroadcast;
+    case Opcode::kRaggedAllToAll:
+      return PeerCollective::Kind::kRaggedAllToAll;
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart:
       return PeerCollective::Kind::kPermute;

@@ -20,6 +20,7 @@ struct PeerCollective {
     kAllToAll,          // Exchanges parts of one operand, along a dimension.
     kAllToAllOperands,  // Exchanges whole operands.
     kBroadcast,
+    kRaggedAllToAll,
     kPermute,
     kConvertShapes,  // The boundary of a manual region: tiles of whole arrays, or whole arrays of tiles.
   };

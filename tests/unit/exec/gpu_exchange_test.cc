@@ -162,6 +162,46 @@ ENTRY e {
                              4);
 }
 
+// Devices send 2 rows to device 0 and 1 row to device 1. The result may overwrite the operand in the loop.
+TEST(GpuExchange, RaggedRows) {
+  ExpectAsReferenceOnDevices(R"(
+c {
+  s = (s32[], f32[6,3], f32[9,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+b {
+  s = (s32[], f32[6,3], f32[9,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[6,3] get-tuple-element(s), index=1
+  y = f32[9,3] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  from = s32[2] constant({0, 4})
+  sizes = s32[2] constant({2, 1})
+  id = u32[] replica-id()
+  me = s32[] convert(id)
+  mine = s32[2] broadcast(me), dimensions={}
+  two = s32[2] constant({2, 2})
+  begin = s32[2] constant({1, 1})
+  shift = s32[2] multiply(mine, two)
+  to = s32[2] add(begin, shift)
+  received = s32[2] subtract(two, mine)
+  z = f32[9,3] ragged-all-to-all(x, y, from, sizes, to, received), replica_groups={{0,1}}
+  h = f32[6,3] slice(z), slice={[1:7], [0:3]}
+  ROOT r = (s32[], f32[6,3], f32[9,3]) tuple(j, h, z)
+}
+ENTRY e {
+  x = f32[6,3] parameter(0)
+  y = f32[9,3] parameter(1)
+  zero = s32[] constant(0)
+  s = (s32[], f32[6,3], f32[9,3]) tuple(zero, x, y)
+  ROOT w = (s32[], f32[6,3], f32[9,3]) while(s), condition=c, body=b
+})",
+                             2);
+}
+
 // Device 0 runs ahead of the others: what it sends in one iteration must outlive the next.
 TEST(GpuExchange, PermutesInLoops) {
   ExpectAsReferenceOnDevices(R"(
