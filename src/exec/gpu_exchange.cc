@@ -54,6 +54,7 @@ absl::Status CheckParts(const Shape& shape, int64_t dimension, int64_t count) {
 }  // namespace
 
 absl::Status GpuExchange::Run(Call call) {
+  if (plan::IsTransfer(call.kind)) return Transfer(call);
   HLO_RETURN_IF_ERROR(CopyOverwrittenOperands(call));
   if (call.kind == Kind::kPermute) return Permute(call);
   return call.kind == Kind::kConvertShapes ? ConvertShapes(call) : Meet(call);
@@ -127,14 +128,10 @@ absl::Status GpuExchange::FillWithZeros(const Call& call) {
   return absl::OkStatus();
 }
 
-// A device sends without waiting for the receiver, so it sends a copy.
-absl::Status GpuExchange::Permute(const Call& call) {
-  const spmd::Routes* routes = call.link.table().routes(call.instruction);
-  if (routes == nullptr) return absl::InternalError("its pairs are not known");
-  const int64_t device = call.link.device(), source = routes->sources[device];
-  const absl::Span<const int64_t> targets = routes->targets[device];
+absl::Status GpuExchange::SendCopies(const Call& call, size_t count, std::string_view chain,
+                                     absl::Span<const int64_t> targets) {
   std::vector<Values> sent(targets.size());
-  for (size_t k = 0; k < call.operands.size(); ++k) {
+  for (size_t k = 0; k < count; ++k) {
     const Shape& shape = ShapeOf(call.instruction, k);
     const int64_t bytes = BytesOf(call.instruction, k);
     for (Values& values : sent) {
@@ -144,18 +141,31 @@ absl::Status GpuExchange::Permute(const Call& call) {
     }
   }
   if (!sent.empty()) HLO_RETURN_IF_ERROR(gpu_->Synchronize());
-  for (size_t t = 0; t < targets.size(); ++t)
-    HLO_RETURN_IF_ERROR(call.link.Send({&call.instruction, "", device, targets[t]}, std::move(sent[t])));
-  if (source < 0) return FillWithZeros(call);
-  HLO_ASSIGN_OR_RETURN(const Values received, call.link.Receive({&call.instruction, "", source, device}));
-  const device::Gpu& from = *call.peer(source).gpu_;
-  for (size_t k = 0; k < call.results.size(); ++k) {
-    const int64_t bytes = received[k].byte_count();
-    if (call.results[k] == nullptr) continue;
+  for (size_t t = 0; t < targets.size(); ++t) {
     HLO_RETURN_IF_ERROR(
-        gpu_->CopyRowsFrom(from, call.results[k], bytes, received[k].data(), bytes, bytes, 1));
+        call.link.Send({&call.instruction, chain, call.link.device(), targets[t]}, std::move(sent[t])));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GpuExchange::CopyReceived(const Call& call, const Values& values, int64_t source) {
+  const device::Gpu& from = *call.peer(source).gpu_;
+  for (size_t k = 0; k < values.size(); ++k) {
+    const int64_t bytes = values[k].byte_count();
+    if (call.results[k] == nullptr) continue;
+    HLO_RETURN_IF_ERROR(gpu_->CopyRowsFrom(from, call.results[k], bytes, values[k].data(), bytes, bytes, 1));
   }
   return gpu_->Synchronize();
+}
+
+absl::Status GpuExchange::Permute(const Call& call) {
+  const spmd::Routes* routes = call.link.table().routes(call.instruction);
+  if (routes == nullptr) return absl::InternalError("its pairs are not known");
+  const int64_t device = call.link.device(), source = routes->sources[device];
+  HLO_RETURN_IF_ERROR(SendCopies(call, call.operands.size(), "", routes->targets[device]));
+  if (source < 0) return FillWithZeros(call);
+  HLO_ASSIGN_OR_RETURN(const Values received, call.link.Receive({&call.instruction, "", source, device}));
+  return CopyReceived(call, received, source);
 }
 
 absl::Status GpuExchange::Meet(const Call& call) {
@@ -262,6 +272,10 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
     case Kind::kAllReduce:
     case Kind::kPermute:
     case Kind::kRaggedAllToAll:
+    case Kind::kSend:
+    case Kind::kSendDone:
+    case Kind::kRecv:
+    case Kind::kRecvDone:
       break;
   }
   return absl::InternalError("not a collective of members that receive independently");

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -27,7 +28,8 @@ class GpuExchange {
     const Instruction& instruction;
     plan::PeerCollective::Kind kind;
     spmd::Collectives& link;
-    // Device memory, one array per operand of the instruction; a result is nullptr if nobody reads it.
+    // Device memory, one array per operand of the instruction, or per leaf for a send or recv; a result is
+    // nullptr if nobody reads it.
     std::vector<const void*> operands;
     std::vector<void*> results;
     absl::FunctionRef<GpuExchange&(int64_t device)> peer;
@@ -47,7 +49,16 @@ class GpuExchange {
   };
 
   absl::Status FillWithZeros(const Call& call);
+  // Sends copies of the leading operands, because the receivers may continue later than this device.
+  absl::Status SendCopies(const Call& call, size_t count, std::string_view chain,
+                          absl::Span<const int64_t> targets);
+  absl::Status CopyReceived(const Call& call, const spmd::Values& values, int64_t source);
   absl::Status Permute(const Call& call);
+  absl::Status Transfer(const Call& call);
+  absl::Status FillResult(const Call& call, size_t leaf, int64_t byte_count);
+  absl::Status Send(const Call& call);
+  absl::Status StartReceive(const Call& call);
+  absl::Status CompleteReceive(const Call& call);
   absl::Status ConvertShapes(Call& call);
   absl::Status ReceiveTiles(const Call& call, const Members& members, size_t position, size_t k);
   absl::StatusOr<spmd::RaggedMember> ReadRaggedLists(const Call& call);

@@ -234,11 +234,16 @@ absl::Status GpuExecutor::ExchangeWithPeers(const plan::Step& step, const plan::
     return static_cast<GpuExecutor&>(*peers_[device]).exchange_;
   };
   GpuExchange::Call call = {*step.instruction, peers.kind, *options_->collectives, {}, {}, peer};
-  for (const Slot slot : collective.operands) call.operands.push_back(pointers_[slot]);
+  const auto memory_of = [&](Slot slot) { return slot < 0 ? nullptr : pointers_[slot]; };
+  for (const Slot slot : collective.operands) call.operands.push_back(memory_of(slot));
+  if (plan::IsTransfer(peers.kind)) {
+    for (const Slot slot : collective.results) call.results.push_back(memory_of(slot));
+    return exchange_.Run(std::move(call));
+  }
   for (size_t leaf = 0; leaf < collective.results.size(); ++leaf) {
     const Slot slot = collective.results[leaf];
     if (leaf >= first && leaf < first + count) {
-      call.results.push_back(slot < 0 ? nullptr : pointers_[slot]);
+      call.results.push_back(memory_of(slot));
     } else if (slot >= 0) {
       const int64_t byte_count = plan_.buffers[slot].byte_count;
       HLO_RETURN_IF_ERROR(leaf < first

@@ -32,6 +32,14 @@ std::optional<PeerCollective::Kind> KindOf(const Instruction& instruction) {
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart:
       return PeerCollective::Kind::kPermute;
+    case Opcode::kSend:
+      return PeerCollective::Kind::kSend;
+    case Opcode::kSendDone:
+      return PeerCollective::Kind::kSendDone;
+    case Opcode::kRecv:
+      return PeerCollective::Kind::kRecv;
+    case Opcode::kRecvDone:
+      return PeerCollective::Kind::kRecvDone;
     case Opcode::kCustomCall:
       if (spmd::IsShapeConversion(instruction)) return PeerCollective::Kind::kConvertShapes;
       return std::nullopt;
@@ -50,10 +58,33 @@ bool IsOperationOn(const Computation& to_apply, ElementType type) {
          });
 }
 
+bool IsStaticArray(const Shape& shape) { return shape.IsArray() && !shape.HasDynamicDim(); }
+
+// Returns the shape of the value that a send, recv or its done transfers.
+const Shape& TransferredShape(const Instruction& transfer) {
+  switch (transfer.opcode()) {
+    case Opcode::kSend:
+      return transfer.operand(0)->shape();
+    case Opcode::kSendDone:
+      return transfer.operand(0)->shape().element(0);
+    default:
+      return transfer.shape().element(0);
+  }
+}
+
+std::string NameOf(const Instruction& instruction) {
+  return fmt::format("{} between GPUs", Name(instruction.opcode()));
+}
+
 }  // namespace
 
 std::optional<PeerCollective> FindPeerCollective(const Instruction& instruction) {
   const std::optional<PeerCollective::Kind> kind = KindOf(instruction);
+  if (kind.has_value() && IsTransfer(*kind)) {
+    if (instruction.Get<attr::is_host_transfer>() || !IsStaticArray(TransferredShape(instruction)))
+      return std::nullopt;
+    return PeerCollective{*kind, NameOf(instruction)};
+  }
   if (!kind.has_value() || instruction.operand_count() == 0 || instruction.Get<attr::has_dynamic_root>() ||
       instruction.Has<attr::permute_slice_sizes>() ||
       (kind == PeerCollective::Kind::kAllToAll && instruction.operand_count() != 1))
@@ -61,13 +92,10 @@ std::optional<PeerCollective> FindPeerCollective(const Instruction& instruction)
   const Computation* to_apply = instruction.Get<attr::to_apply>();
   for (const Instruction* operand : instruction.operands()) {
     const Shape& shape = operand->shape();
-    if (!shape.IsArray()) return std::nullopt;
-    for (int64_t d = 0; d < shape.rank(); ++d) {
-      if (shape.IsDynamic(d)) return std::nullopt;
-    }
+    if (!IsStaticArray(shape)) return std::nullopt;
     if (to_apply != nullptr && !IsOperationOn(*to_apply, shape.type())) return std::nullopt;
   }
-  return PeerCollective{*kind, fmt::format("{} between GPUs", Name(instruction.opcode())),
+  return PeerCollective{*kind, NameOf(instruction),
                         instruction.opcode() == Opcode::kAllGatherStart ||
                             instruction.opcode() == Opcode::kCollectivePermuteStart};
 }

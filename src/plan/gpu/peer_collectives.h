@@ -1,5 +1,6 @@
 #pragma once
-// Collectives whose values go from GPU to GPU: which instructions these are, and the programs that reduce.
+// Collectives and transfers whose values go from GPU to GPU: which instructions these are, and the programs
+// that reduce.
 
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,10 @@ struct PeerCollective {
     kBroadcast,
     kRaggedAllToAll,
     kPermute,
+    kSend,
+    kSendDone,
+    kRecv,
+    kRecvDone,
     kConvertShapes,  // The boundary of a manual region: tiles of whole arrays, or whole arrays of tiles.
   };
   Kind kind;
@@ -30,10 +35,15 @@ struct PeerCollective {
   bool returns_operands = false;
 };
 
-// Returns nullopt if the devices exchange the values through the host. They do if a root, a slice or a size
-// is known only at run time, or if to_apply is not one operation in the type of the arrays. The answer
-// depends only on the opcode, the reducer and the operand shapes, because all devices of a collective must
-// agree.
+// True if only one device sends, and one receives.
+inline bool IsTransfer(PeerCollective::Kind kind) {
+  return kind >= PeerCollective::Kind::kSend && kind <= PeerCollective::Kind::kRecvDone;
+}
+
+// Returns nullopt if the devices exchange the values through the host. They do if a root, a slice or a
+// dimension is known only at run time, or if to_apply is not one operation in the type of the arrays. The
+// answer depends only on the opcode, the reducer and the operand shapes, because all devices of a collective
+// must agree.
 std::optional<PeerCollective> FindPeerCollective(const Instruction& instruction);
 
 // The maximal number of arrays that one launch of a fold reads.

@@ -202,6 +202,82 @@ ENTRY e {
                              2);
 }
 
+// A ring of sends and receives in a loop. Device 3 receives nothing and gets zeros.
+TEST(GpuExchange, TransfersInLoops) {
+  ExpectAsReferenceOnDevices(R"(
+c {
+  s = (s32[], f32[5,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(6)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+b {
+  s = (s32[], f32[5,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[5,3] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  k = token[] after-all()
+  v = (f32[5,3], u32[], token[]) recv(k), frontend_attributes={_xla_send_recv_source_target_pairs="{{0,1},{1,2},{2,0}}"}
+  p = (f32[5,3], u32[], token[]) send(x, k), control-predecessors={v}, frontend_attributes={_xla_send_recv_source_target_pairs="{{0,1},{1,2},{2,0}}"}
+  d = (f32[5,3], token[]) recv-done(v)
+  t = token[] send-done(p), control-predecessors={v}
+  y = f32[5,3] get-tuple-element(d), index=0
+  z = f32[5,3] add(x, y)
+  ROOT r = (s32[], f32[5,3]) tuple(j, z)
+}
+ENTRY e {
+  x = f32[5,3] parameter(0)
+  zero = s32[] constant(0)
+  s = (s32[], f32[5,3]) tuple(zero, x)
+  ROOT w = (s32[], f32[5,3]) while(s), condition=c, body=b
+})",
+                             4);
+}
+
+// A loop that is pipelined: its state has the recv that the next iteration completes.
+TEST(GpuExchange, TransfersThatTheNextIterationCompletes) {
+  ExpectAsReferenceOnDevices(R"(
+c {
+  s = (s32[], f32[7], (f32[7], u32[], token[])) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(4)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+b {
+  s = (s32[], f32[7], (f32[7], u32[], token[])) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[7] get-tuple-element(s), index=1
+  u = (f32[7], u32[], token[]) get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  k = token[] after-all()
+  p = (f32[7], u32[], token[]) send(x, k), frontend_attributes={_xla_send_recv_source_target_pairs="{{0,1},{1,0}}"}
+  t = token[] send-done(p)
+  d = (f32[7], token[]) recv-done(u), control-predecessors={p}
+  y = f32[7] get-tuple-element(d), index=0
+  v = (f32[7], u32[], token[]) recv(k), control-predecessors={d}, frontend_attributes={_xla_send_recv_source_target_pairs="{{0,1},{1,0}}"}
+  z = f32[7] subtract(x, y)
+  ROOT r = (s32[], f32[7], (f32[7], u32[], token[])) tuple(j, z, v)
+}
+ENTRY e {
+  x = f32[7] parameter(0)
+  zero = s32[] constant(0)
+  k = token[] after-all()
+  v = (f32[7], u32[], token[]) recv(k), frontend_attributes={_xla_send_recv_source_target_pairs="{{0,1},{1,0}}"}
+  s = (s32[], f32[7], (f32[7], u32[], token[])) tuple(zero, x, v)
+  w = (s32[], f32[7], (f32[7], u32[], token[])) while(s), condition=c, body=b
+  q = f32[7] get-tuple-element(w), index=1
+  p = (f32[7], u32[], token[]) send(q, k), control-predecessors={w}, frontend_attributes={_xla_send_recv_source_target_pairs="{{0,1},{1,0}}"}
+  t = token[] send-done(p)
+  o = (f32[7], u32[], token[]) get-tuple-element(w), index=2
+  d = (f32[7], token[]) recv-done(o), control-predecessors={p}
+  y = f32[7] get-tuple-element(d), index=0
+  ROOT r = (f32[7], f32[7]) tuple(q, y)
+})",
+                             2);
+}
+
 // Device 0 runs ahead of the others: what it sends in one iteration must outlive the next.
 TEST(GpuExchange, PermutesInLoops) {
   ExpectAsReferenceOnDevices(R"(
