@@ -91,7 +91,7 @@ class Compiler {
   }
 
   // True if the operands of the program fit the frame.
-  static bool IsInFrame(const SmallProgram& program) { return program.count <= SmallProgram::kMaxInFrame; }
+  static bool IsInFrame(const SmallProgram& program) { return !program.is_in_memory; }
 
   // Compiles the small loops of all steps. Returns the scratch bytes that they need besides buffers.
   int64_t CompileLoops() {
@@ -420,10 +420,11 @@ class Compiler {
         load(to, piece(call.in[0], call.count));
         continue;
       }
-      const int64_t count = spreads ? 1 : call.count;
-      const FramePlace in[3] = {read(call.in[0], count), read(call.in[1], count), read(call.in[2], count)};
+      const auto operand = [&](size_t k) { return read(call.in[k], spreads ? 1 : call.ElementsOf(k)); };
+      const FramePlace in[3] = {operand(0), operand(1), operand(2)};
       result_.code.Call(call.call, call.count,
-                        {out.width, {call.in[0].width, call.in[1].width, call.in[2].width}}, to, in);
+                        {out.width, {call.in[0].width, call.in[1].width, call.in[2].width}, call.reads}, to,
+                        in);
       if (stores_outside_frame) {
         const Address& address = addresses[out.start];
         result_.code.Store(to, out.argument, out.offset + address.offset, address.place,

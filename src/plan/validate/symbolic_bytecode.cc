@@ -161,7 +161,7 @@ void SymbolicCode::Apply(const DecodedOp& op) {
   for (const DecodedOp::Place& in : op.in) {
     if (in.bytes == 0) continue;
     operands.push_back(Value(in));
-    if (op.count > 1) CheckOverlap(op, in, true);
+    if (op.count > 1 || op.is_apart) CheckOverlap(op, in, !op.is_apart);
   }
   if (ok()) Put(op, ApplyTerm(terms_, op.call, op.count, operands, op.out.bytes));
 }

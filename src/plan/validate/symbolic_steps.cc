@@ -320,9 +320,10 @@ void SymbolicState::RunSmall(const SmallProgram& program) {
       value = read(call.in[0], call.count * call.call.parameter);
     } else {
       absl::InlinedVector<Term, 3> operands;
-      for (const SmallProgram::Place& in : call.in) {
+      for (size_t k = 0; k < call.in.size(); ++k) {
+        const SmallProgram::Place& in = call.in[k];
         if (in.width > 0)
-          operands.push_back(Combine(terms_, read(in, (spreads ? 1 : call.count) * in.width)));
+          operands.push_back(Combine(terms_, read(in, (spreads ? 1 : call.ElementsOf(k)) * in.width)));
       }
       value = One(ApplyTerm(terms_, call.call, call.count, operands, bytes), bytes);
     }

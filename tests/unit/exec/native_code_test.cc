@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "kernels/cpu/bytecode/decode.h"
 #include "kernels/cpu/bytecode/opcodes.h"
+#include "kernels/cpu/elementwise/small_tiles.h"
 
 namespace hlo::cpu::native_code_test {
 namespace {
@@ -217,6 +218,49 @@ class Program {
          .c = in[2],
          .number = static_cast<int64_t>(StepCodeParts::Tiles(code).size()) - 1});
   }
+  // Adds a call of operands at places that do not overlap.
+  void Call(const TileCall& call, int64_t count, const StepCode::CallWidths& widths, FramePlace out,
+            FramePlace a, FramePlace b = 0) {
+    StepCodeParts::Tiles(code).push_back({call, count, widths});
+    Add({.code = kCall,
+         .out = out,
+         .a = a,
+         .b = b,
+         .number = static_cast<int64_t>(StepCodeParts::Tiles(code).size()) - 1});
+  }
+  // Operations on arrays that are not elementwise.
+  void Array() {
+    const bool is_double = Below(3) == 0;
+    const int width = is_double ? 8 : 4;
+    switch (Below(3)) {
+      case 0: {
+        const TileRows rows{1 + Below(6), Below(5), Below(5)};
+        const int64_t count = 1 + Below(kArea / width);
+        // Floats and doubles are adjacent.
+        const FramePlace from = is_double ? kDoubles : kFloats;
+        if (rows.Extent(count) * width <= (is_double ? 1 : 2) * kArea)
+          Call(RowsTile(width, rows), count, {width, {width, 0, 0}, rows.Extent(count)},
+               is_double ? kLongs : kIntegers, from);
+        return;
+      }
+      case 1: {
+        const Lane lanes[] = {Lane::kPred, Lane::kS32, Lane::kF32, Lane::kF64, Lane::kU64};
+        const FramePlace areas[] = {kPreds, kIntegers, kFloats, kDoubles, kLongs};
+        const int k = Below(5);
+        const auto bytes = static_cast<int32_t>(LaneBytes(lanes[k]));
+        return Call(IotaTile(lanes[k], k == 0 ? Below(2) : Below(9) - 4, k == 0 ? 0 : Below(5) - 2),
+                    1 + Below(kArea / bytes), {bytes, {}}, areas[k], areas[k]);
+      }
+      default: {
+        const Lane lane = is_double ? Lane::kF64 : Lane::kF32;
+        const int count = 2 + Below(kArea / width - 2);
+        const FramePlace from = is_double ? kDoubles : kFloats, at = kIntegers + 4 * Below(8);
+        Call(PickTile(lane, Lane::kS32, Below(2) == 0, count), 1, {4, {width, 0, 0}, count}, at, from);
+        return Call(TakeTile(lane, Lane::kS32, Below(2) == 0, count), 1, {width, {width, 4, 0}, count},
+                    kLongs + 8 * Below(8), from, at);
+      }
+    }
+  }
   void Move() {
     // Integers that become floats could be other NaNs.
     const FramePlace areas[] = {kIntegers, kLongs, kFloats, kDoubles};
@@ -306,6 +350,7 @@ class Program {
     if (kind == 3 && escapes) return code.Escape(Below(3));
     if (kind < 8) return Move();
     if (kind < 10) return Compared();
+    if (kind < 12) return Array();
     const Kind& any = Kinds()[Below(static_cast<int>(Kinds().size()))];
     const bool is_float = any.out.area == kFloats || any.out.area == kDoubles;
     const bool makes_nan = (any.code >= kCosineF32 && any.code <= kTanhF32 && any.code != kExponentialF32) ||
@@ -459,6 +504,23 @@ TEST(NativeCode, EachOperationHasTheBitsOfTheInterpreter) {
       Compare(program.code, use, seed, {{0, kFrameBytes}}, kind.name + ", seed " + std::to_string(seed));
       if (testing::Test::HasFatalFailure()) return;
     }
+  }
+}
+
+TEST(NativeCode, OperationsOnArraysHaveTheBitsOfTheInterpreter) {
+  if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
+    Program program(seed);
+    const StepCode::Label body = program.code.NewLabel();
+    program.code.Bind(body);
+    program.Array();
+    program.Array();
+    program.Add({.code = kAddS32, .out = kCounters, .a = kCounters, .b = kOne});
+    program.Add({.code = kLtS32, .out = kCounters + 16, .a = kCounters, .b = kLimit});
+    program.code.Repeat(kCounters + 16, body);
+    program.code.Finish();
+    Compare(program.code, {}, seed, {{0, kFrameBytes}}, "seed " + std::to_string(seed));
+    if (testing::Test::HasFatalFailure()) return;
   }
 }
 

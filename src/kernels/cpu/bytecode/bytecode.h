@@ -28,6 +28,13 @@ class StepCode {
     static constexpr int32_t kMaxElementBytes = 16;
     int32_t out = kMaxElementBytes;
     std::array<int32_t, 3> in = {kMaxElementBytes, kMaxElementBytes, kMaxElementBytes};
+    // The elements of the first operand, if it has not as many as the call. The call must not be in place.
+    int64_t reads = kAll;
+    static constexpr int64_t kAll = -1;
+    // Returns the bytes of the operand in a call on `count` elements.
+    int64_t BytesOf(size_t operand, int64_t count) const {
+      return (operand == 0 && reads != kAll ? reads : count) * in[operand];
+    }
   };
   // Emits a tile operation on `count` elements, as native instructions if there are some for a small count.
   void Call(const TileCall& call, int64_t count, const CallWidths& widths, FramePlace out,

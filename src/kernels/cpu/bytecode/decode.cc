@@ -181,7 +181,8 @@ class StepDecoder {
                       .count = count};
     const FramePlace places[] = {op_.a, op_.b, op_.c};
     const int64_t read = IsSplatTile(call.function) ? 1 : count;
-    for (int k = 0; k < 3; ++k) decoded.in[k] = {places[k], read * widths.in[k]};
+    for (size_t k = 0; k < 3; ++k) decoded.in[k] = {places[k], widths.BytesOf(k, read)};
+    decoded.is_apart = widths.reads != StepCode::CallWidths::kAll;
     decoded.is_native = HasNativeOperation(call.function);
     return decoded;
   }

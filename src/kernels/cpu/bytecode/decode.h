@@ -64,6 +64,7 @@ struct DecodedOp {
   TileCall call;
   int64_t count = 1;
   bool is_native = false;  // A native operation; the call's parameter is not used.
+  bool is_apart = false;   // No operand may have the result's place.
   ElementType type{};      // The type of an address's index or of a dot.
   bool adds = false;
   int64_t max = 0, stride = 0;

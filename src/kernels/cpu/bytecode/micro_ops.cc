@@ -7,6 +7,7 @@
 #include "base/arithmetic.h"
 #include "kernels/cpu/bytecode/decode.h"
 #include "kernels/cpu/bytecode/opcodes.h"
+#include "kernels/cpu/elementwise/small_tiles.h"
 
 namespace hlo::cpu {
 namespace {
@@ -119,7 +120,7 @@ bool IsInline(const SmallDot& dot) {
 }
 
 std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
-  constexpr int64_t kMaxCount = 64;
+  constexpr int64_t kMaxCount = 128;
   const std::optional<Code> code = count <= kMaxCount ? CodeOfTile(function) : std::nullopt;
   if (!code.has_value()) return std::nullopt;
   const bool has_avx512 = FindNativeIsa() == NativeIsa::kAvx512;
@@ -170,6 +171,8 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
     case kMinimumF64:
     case kSelect4:
     case kSelect8:
+    case kConvertF32F64:
+    case kConvertF64F32:
 #define HLO_ROW(name, Kind, type) case k##name##Kind:
       HLO_COMPARISONS(HLO_ROW)
 #undef HLO_ROW
@@ -177,6 +180,14 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
     default:
       return std::nullopt;
   }
+}
+
+bool IsInline(const TileCall& call, int64_t count, int64_t width) {
+  if (IsIotaTile(call.function)) return count * width <= kMaxVectorBytes;
+  const std::optional<RowsOfTile> rows = FindRowsOfTile(call);
+  if (rows.has_value())
+    return rows->width >= 4 && count * width <= kMaxVectorBytes && FindNativeIsa() == NativeIsa::kAvx512;
+  return VectorCodeOf(call.function, count).has_value();
 }
 
 MicroCode::MicroCode(const StepCode& code, const FrameUse& frame) : code_(code), frame_(frame) {
@@ -332,11 +343,11 @@ Effects MicroCode::EffectsOf(const MicroOp& op) const {
     }
     case kCall: {
       const auto& [call, count, widths] = StepCodeParts::Tiles(code_)[op.number];
-      effects.reads[0] = range(op.a, count * widths.in[0]);
-      effects.reads[1] = range(op.b, count * widths.in[1]);
-      effects.reads[2] = range(op.c, count * widths.in[2]);
+      effects.reads[0] = range(op.a, widths.BytesOf(0, count));
+      effects.reads[1] = range(op.b, widths.BytesOf(1, count));
+      effects.reads[2] = range(op.c, widths.BytesOf(2, count));
       effects.writes = range(op.out, count * widths.out);
-      effects.calls = !VectorCodeOf(call.function, count).has_value();
+      effects.calls = !IsInline(call, count, widths.out);
       break;
     }
     case kAddAddressS32:

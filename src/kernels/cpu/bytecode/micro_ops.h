@@ -61,6 +61,8 @@ OperandKinds KindsOf(uint16_t code);
 
 // Returns the opcode of a tile operation if vector instructions compute it for this many elements.
 std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count);
+// Returns true if the call, whose results have `width` bytes, calls no function.
+bool IsInline(const TileCall& call, int64_t count, int64_t width);
 // Returns true if the function of one float does not call a function, except for large angles.
 bool IsInline(uint16_t code);
 // Returns true if a product of so many terms is computed without a call.

@@ -94,9 +94,9 @@ int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
       return at(bytes.out, bytes.a, bytes.b, bytes.b);
     }
     case kCall: {
-      const Tile& tile = tiles_[op.number];
-      const auto& [out, in] = tile.widths;
-      return tile.count * at(out, in[0], in[1], in[2]);
+      const auto& [call, count, widths] = tiles_[op.number];
+      return at(count * widths.out, widths.BytesOf(0, count), widths.BytesOf(1, count),
+                widths.BytesOf(2, count));
     }
     case kCallOnMemory:
       return op.*place == kNoAddress ? 0 : sizeof(int64_t);
@@ -200,11 +200,15 @@ bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t b
       if (Touches(op, place, source) && op.*place != from) return false;
     }
   }
-  // A call may work in place but must not overlap otherwise. A product must not work in place.
+  // A call may work in place but must not overlap otherwise. Products and calls that read another number of
+  // elements must not work in place.
   Op& definition = ops_[defined];
+  const bool is_apart =
+      definition.code == kDot ||
+      (definition.code == kCall && tiles_[definition.number].widths.reads != CallWidths::kAll);
   for (const auto place : kOperands) {
     if (!Touches(definition, place, target)) continue;
-    if (definition.code == kDot || definition.*place != to) return false;
+    if (is_apart || definition.*place != to) return false;
   }
   definition.out = to;
   for (int64_t k = defined + 1; k < op_count(); ++k) {

@@ -62,7 +62,11 @@ void VectorEmitter::SplatVector(FramePlace to, FramePlace from, int64_t bytes, i
 
 void VectorEmitter::EmitVector(const MicroOp& op) {
   const auto& [call, count, widths] = StepCodeParts::Tiles(code_.code())[op.number];
+  if (IsIotaTile(call.function)) return EmitIota(call, count, widths.out, op.out);
+  if (const auto rows = FindRowsOfTile(call)) return EmitRows(*rows, count, op.a, op.out);
   const uint16_t code = *VectorCodeOf(call.function, count);
+  if (code == kConvertF32F64 || code == kConvertF64F32)
+    return ConvertFloats(code == kConvertF32F64, count, op.a, op.out);
   const OperandKinds kinds = KindsOf(code);
   const int32_t width = kinds.in[1].bytes > 0 ? kinds.in[1].bytes : kinds.in[0].bytes;
   const auto comparison = ComparisonOf(code);
@@ -321,6 +325,11 @@ void VectorEmitter::EmitConstants() {
   align(8);
   L(ones_);
   dq(0x0101010101010101);
+  for (auto& [bytes, label] : arrays_) {
+    align(64);
+    L(label);
+    for (const std::byte byte : bytes) db(static_cast<uint8_t>(byte));
+  }
 }
 
 }  // namespace hlo::cpu

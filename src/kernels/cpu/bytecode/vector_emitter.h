@@ -2,9 +2,14 @@
 // This file emits machine code for elementwise operations on arrays in the frame. Only code generators
 // include it, if HLO_RUN_HAS_NATIVE_CODE is defined.
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
 
 #include "kernels/cpu/bytecode/function_emitter.h"
+#include "kernels/cpu/elementwise/small_tiles.h"
 
 namespace hlo::cpu {
 
@@ -13,7 +18,7 @@ class VectorEmitter : public FunctionEmitter {
   using FunctionEmitter::FunctionEmitter;
 
  protected:
-  // Emits a call for which VectorCodeOf has a code. Scalars that overlap its operands must be in memory.
+  // Emits a call that IsInline. Scalars that overlap its operands must be in memory.
   void EmitVector(const MicroOp& op);
   // Copies bytes; the operands do not overlap.
   void CopyVector(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int64_t bytes);
@@ -28,6 +33,13 @@ class VectorEmitter : public FunctionEmitter {
 
  private:
   // Calls f(offset, size) for each piece of an array of scalars: up to `widest` bytes, or one scalar.
+  // Emits the call of an iota, whose results are constants.
+  void EmitIota(const TileCall& call, int64_t count, int32_t width, FramePlace to);
+  // Emit RowsTile for elements of four bytes or more, by permutations of up to two registers or by gathers.
+  void EmitRows(const RowsOfTile& tile, int64_t count, FramePlace from, FramePlace to);
+  void PermuteWords(absl::Span<const int64_t> words, FramePlace from, FramePlace to);
+  // Emits conversions between f32 and f64.
+  void ConvertFloats(bool to_double, int64_t count, FramePlace from, FramePlace to);
   template <class F>
   void Pieces(int64_t bytes, int32_t width, int32_t widest, F&& f);
   void LoadPiece(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size);
@@ -45,7 +57,12 @@ class VectorEmitter : public FunctionEmitter {
   void SelectPiece(FramePlace predicates, FramePlace on_true, FramePlace on_false, FramePlace to,
                    int32_t width, int32_t size);
 
+  // Returns the label of a constant.
+  Xbyak::Label& ConstantOf(std::vector<std::byte> bytes);
+  void SetMask(const Xbyak::Opmask& mask, int64_t lanes);
+
   Xbyak::Label ones_;
+  std::deque<std::pair<std::vector<std::byte>, Xbyak::Label>> arrays_;  // Constants and their labels.
 };
 
 }  // namespace hlo::cpu

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "base/arithmetic.h"
+#include "kernels/cpu/elementwise/small_tiles.h"
 #include "kernels/cpu/loops/access_runs.h"
+#include "kernels/cpu/loops/operand_count.h"
 #include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::cpu {
@@ -19,34 +22,42 @@ constexpr int64_t kMaxLoads = 3;
 // The copies of an access that is not contiguous, and the calls of a program with copies.
 constexpr int64_t kMaxRuns = 16;
 constexpr size_t kMaxCalls = 128;
+// With more runs, one call that reads rows is faster than copies.
+constexpr int64_t kMaxCopiedRuns = 4;
+constexpr int64_t kMaxBytesOfRows = 1024;
+// More elements are in scratch memory only if the program is no single call on arguments.
+constexpr int64_t kMaxInFrameAlways = 64;
 
 bool FitsParameter(int64_t value) { return value == static_cast<int32_t>(value); }
 
 class SmallCompiler {
  public:
-  explicit SmallCompiler(const LoopProgram& program)
+  SmallCompiler(const LoopProgram& program, bool is_in_memory)
       : program_(program),
-        is_long_(program.inner_count() > SmallProgram::kMaxInFrame),
+        is_in_memory_(is_in_memory),
         registers_(program.steps().size()),
         places_(program.steps().size()),
-        small_{.count = program.inner_count()} {}
+        small_{.count = program.inner_count(), .is_in_memory = is_in_memory} {}
 
   // Compiles the program, and the reduction of the value that it yields.
   std::optional<SmallProgram> Compile(const loops::ReduceProgram* reduction) {
-    // The row of a long program must be a single call from memory to memory.
-    if (is_long_ && (reduction != nullptr || program_.steps().size() > kMaxLoads + 1)) return std::nullopt;
+    if (is_in_memory_ && (reduction != nullptr || program_.steps().size() > kMaxLoads + 1))
+      return std::nullopt;
     AssignRegisters();
     if (reduction != nullptr) register_count_ += kReductionRegisters;
     int64_t widest = 1;
     for (const LoopProgram::Step& step : program_.steps()) widest = std::max(widest, LaneBytes(step.lane));
     if (small_.count > TileLength(LargestTile(), widest * register_count_)) return std::nullopt;
     register_bytes_ = RoundUp(widest * small_.count, 16);
-    if (!is_long_ && register_bytes_ * register_count_ > SmallProgram::kScratchBytes) return std::nullopt;
+    if (!is_in_memory_ && register_bytes_ * register_count_ > SmallProgram::kScratchBytes)
+      return std::nullopt;
+    if (reduction != nullptr && IsPick(*reduction)) unused_ = PositionsOnlyPicked();
     if (!AddSteps()) return std::nullopt;
-    if (reduction != nullptr) AddReduction(*reduction);
+    if (reduction != nullptr && !(IsPick(*reduction) ? AddPick(*reduction) : AddFold(*reduction)))
+      return std::nullopt;
     if (start_count_ > SmallProgram::kMaxStarts) return std::nullopt;
     if (small_.is_for_loops && small_.calls.size() > kMaxCalls) return std::nullopt;
-    if (is_long_ && !IsOneCallInMemory()) return std::nullopt;
+    if (is_in_memory_ && !IsOneCallInMemory()) return std::nullopt;
     return std::move(small_);
   }
 
@@ -56,14 +67,88 @@ class SmallCompiler {
 
   bool AddSteps() {
     for (size_t s = 0; s < program_.steps().size(); ++s) {
+      if (static_cast<loops::Value>(s) == unused_) continue;
       if (!(program_.steps()[s].IsLoad() ? AddLoad(s) : AddOperation(s))) return false;
     }
     const auto stores = program_.stores();
     return std::all_of(stores.begin(), stores.end(), [&](const auto& stored) { return AddStore(stored); });
   }
 
+  static bool IsPick(const loops::Reduction& reduction) {
+    return reduction.pick != loops::Reduction::Pick::kNone;
+  }
+
+  // Returns the second yielded value, which is the position, if nothing else uses it; otherwise -1.
+  loops::Value PositionsOnlyPicked() const {
+    const loops::Value positions = program_.yields()[1];
+    const auto uses = [&](const LoopProgram::Step& step) {
+      return absl::c_linear_search(step.operands(), positions);
+    };
+    const bool is_used = !program_.steps()[positions].IsLoad() || program_.yields()[0] == positions ||
+                         absl::c_any_of(program_.steps(), uses) ||
+                         absl::c_any_of(program_.stores(), [&](const LoopProgram::Stored& stored) {
+                           return stored.value == positions;
+                         });
+    return is_used ? -1 : positions;
+  }
+
+  // Finds the pair of the reduction, combines it with the initial values, and stores the results. Returns
+  // false if a call does not exist.
+  bool AddPick(const loops::ReduceProgram& reduction) {
+    small_.is_for_loops = true;
+    const Place values = places_[program_.yields()[0]];
+    const auto lane = [&](size_t k) { return LaneOf(reduction.results[k].init_type); };
+    const bool is_largest = reduction.pick == loops::Reduction::Pick::kLargest;
+    const TileCall pick = PickTile(lane(0), lane(1), is_largest, small_.count);
+    const TileCall take = TakeTile(lane(0), lane(1), reduction.picks_last_value, small_.count);
+    if (pick.function == nullptr || take.function == nullptr || small_.count == 1) return false;
+    const Place taken = NewScalar(lane(0)), position = NewScalar(lane(1));
+    small_.calls.push_back({pick, 1, position, {values}, small_.count});
+    small_.calls.push_back({take, 1, taken, {values, position}, small_.count});
+    std::vector<Place> at;
+    for (const loops::Reduction::Result& result : reduction.results) at.push_back(AddInit(result));
+    at.push_back(taken);
+    at.push_back(position);
+    const loops::ScalarFunction& combiner = reduction.combiner;
+    at.resize(combiner.value_count());
+    for (const loops::ScalarFunction::Step& step : combiner.steps()) {
+      const TileCall call = FindTileCall(step.operation);
+      if (call.function == nullptr) return false;
+      at[step.out] = NewScalar(combiner.lane(step.out));
+      SmallProgram::Call each{call, 1, at[step.out], {}};
+      for (int k = 0; k < OperandCount(step.operation); ++k) each.in[k] = at[step.in[k]];
+      small_.calls.push_back(each);
+    }
+    for (size_t k = 0; k < reduction.results.size(); ++k)
+      AddResult(reduction.results[k], at[combiner.yields()[k]]);
+    return scalar_end_ <= SmallProgram::kScratchBytes;
+  }
+
+  // Returns a place for a scalar, behind the registers.
+  Place NewScalar(Lane lane) {
+    constexpr int64_t kBytes = 16;
+    if (scalar_end_ == 0) scalar_end_ = register_count_ * register_bytes_;
+    scalar_end_ += kBytes;
+    return {Place::kScratch, 0, scalar_end_ - kBytes, static_cast<int32_t>(LaneBytes(lane))};
+  }
+  // Returns the initial value in its lane type.
+  Place AddInit(const loops::Reduction::Result& result) {
+    const Place init{result.init, 0, 0, static_cast<int32_t>(ByteCount(result.init_type))};
+    const TileCall widen = LoadTile(result.init_type);
+    if (widen.function == nullptr) return init;
+    const Place wide = NewScalar(LaneOf(result.init_type));
+    small_.calls.push_back({widen, 1, wide, {init}});
+    return wide;
+  }
+  void AddResult(const loops::Reduction::Result& result, const Place& value) {
+    const TileCall narrow = StoreTile(result.output_type);
+    const TileCall copy = narrow.function != nullptr ? narrow : CopyTile(LaneOf(result.output_type));
+    const Place memory{result.output, 0, 0, static_cast<int32_t>(ByteCount(result.output_type))};
+    small_.calls.push_back({copy, 1, memory, {value}});
+  }
+
   // Folds the yielded value, combines the sum with the initial value, and stores it.
-  void AddReduction(const loops::ReduceProgram& reduction) {
+  bool AddFold(const loops::ReduceProgram& reduction) {
     const loops::Value value = program_.yields()[0];
     const loops::Reduction::Result& result = reduction.results[0];
     const auto width = static_cast<int32_t>(LaneBytes(LaneOf(result.init_type)));
@@ -85,6 +170,7 @@ class SmallCompiler {
                             narrow.function == nullptr ? memory : sum,
                             {init, sum}});
     if (narrow.function != nullptr) small_.calls.push_back({narrow, 1, memory, {sum}});
+    return true;
   }
 
   bool IsScalar(const Access& access) const { return small_.count > 1 && LoopProgram::IsInvariant(access); }
@@ -171,9 +257,11 @@ class SmallCompiler {
 
   // Copies the elements run by run.
   bool AddRuns(size_t value, const Access& access, const TileCall& widen) {
-    if (is_long_) return false;
-    const std::optional<std::vector<AccessRun>> runs =
-        RunsOf(program_, access, kMaxRuns, widen.function == nullptr);
+    if (is_in_memory_) return false;
+    std::optional<std::vector<AccessRun>> runs =
+        RunsOf(program_, access, kMaxCopiedRuns, widen.function == nullptr);
+    if (!runs.has_value() && widen.function == nullptr && AddRows(value, access)) return true;
+    if (!runs.has_value()) runs = RunsOf(program_, access, kMaxRuns, widen.function == nullptr);
     if (!runs.has_value()) return false;
     small_.is_for_loops = true;
     const Lane lane = program_.steps()[value].lane;
@@ -193,6 +281,31 @@ class SmallCompiler {
     }
     return true;
   }
+
+  // Reads the rows of the last two dimensions with one call each. Returns false if the access has others.
+  bool AddRows(size_t value, const Access& access) {
+    const auto dims = program_.inner_dims();
+    const size_t rank = dims.size();
+    if (!access.IsArray() || !access.IsRegular() || rank == 0 || absl::c_any_of(access.inner, IsNegative))
+      return false;
+    const bool has_rows = rank > 1;
+    const TileRows rows{dims.back(), has_rows ? access.inner[rank - 2] : 0, access.inner.back()};
+    const int64_t count = rows.length * (has_rows ? dims[rank - 2] : 1), extent = rows.Extent(count);
+    const TileCall call = RowsTile(ByteCount(access.type), rows);
+    if (call.function == nullptr || small_.count / count > kMaxRuns ||
+        extent * ByteCount(access.type) > kMaxBytesOfRows)
+      return false;
+    small_.is_for_loops = true;
+    Place from = InMemory(access);
+    const int64_t first = from.offset;
+    for (int64_t position = 0; position < small_.count; position += count) {
+      const loops::Affine affine{0, {}, access.inner};
+      from.offset = first + ValueAt(affine, dims, position) * from.width;
+      small_.calls.push_back({call, count, Shifted(places_[value], position), {from}, extent});
+    }
+    return true;
+  }
+  static bool IsNegative(int64_t value) { return value < 0; }
 
   static Place Shifted(Place place, int64_t elements) {
     place.offset += elements * place.width;
@@ -244,7 +357,7 @@ class SmallCompiler {
         AddCall(copy, InMemory(access), places_[stored.value]);
       return true;
     }
-    if (is_long_ || !access.edges.empty()) return false;
+    if (is_in_memory_ || !access.edges.empty()) return false;
     const std::optional<std::vector<AccessRun>> runs = RunsOf(program_, access, kMaxRuns, false);
     if (!runs.has_value()) return false;
     small_.is_for_loops = true;
@@ -263,11 +376,12 @@ class SmallCompiler {
   }
 
   const LoopProgram& program_;
-  const bool is_long_;
+  const bool is_in_memory_;
   std::vector<int32_t> registers_;  // Indexed by value.
   std::vector<Place> places_;       // Indexed by value.
   int32_t register_count_ = 0, start_count_ = 0;
-  int64_t register_bytes_ = 0;
+  int64_t register_bytes_ = 0, scalar_end_ = 0;
+  loops::Value unused_ = -1;                               // A value that no call needs.
   absl::flat_hash_map<const Access*, int32_t> starts_of_;  // The numbers of starts that all runs share.
   SmallProgram small_;
 };
@@ -275,21 +389,31 @@ class SmallCompiler {
 }  // namespace
 
 std::optional<SmallProgram> CompileSmall(const LoopProgram& program) {
-  if (program.outer_count() != 1 || program.inner_count() == 0 || program.inner_count() > LargestTile() ||
-      !program.yields().empty() || (program.IsCopy() && program.inner_count() > SmallProgram::kMaxInFrame))
+  const int64_t count = program.inner_count();
+  if (program.outer_count() != 1 || count == 0 || count > LargestTile() || !program.yields().empty() ||
+      (program.IsCopy() && count > kMaxInFrameAlways))
     return std::nullopt;
-  return SmallCompiler(program).Compile(nullptr);
+  if (count > kMaxInFrameAlways) {
+    std::optional<SmallProgram> in_memory = SmallCompiler(program, true).Compile(nullptr);
+    if (in_memory.has_value() || count > SmallProgram::kMaxInFrame) return in_memory;
+  }
+  return SmallCompiler(program, false).Compile(nullptr);
 }
 
 std::optional<SmallProgram> CompileSmall(const loops::ReduceProgram& reduction) {
   const LoopProgram& body = reduction.body;
-  const bool folds = reduction.rows && reduction.fold.has_value() && reduction.part_length == 1 &&
-                     reduction.pick == loops::Reduction::Pick::kNone &&
-                     reduction.BinaryOperation() != nullptr && reduction.results.size() == 1;
-  if (!folds || body.outer_count() != 1 || body.inner_count() == 0 || body.yields().size() != 1 ||
-      FindTileFold(*reduction.fold, reduction.results[0].init_type).function == nullptr)
+  const bool is_pick = reduction.pick != loops::Reduction::Pick::kNone;
+  const bool folds = !is_pick && reduction.fold.has_value() && reduction.BinaryOperation() != nullptr &&
+                     reduction.results.size() == 1 && body.yields().size() == 1 &&
+                     FindTileFold(*reduction.fold, reduction.results[0].init_type).function != nullptr;
+  const bool picks = is_pick && !reduction.picks_among_numbers && reduction.results.size() == 2 &&
+                     body.yields().size() == 2 && !reduction.combiner.has_loops();
+  // Longer folds may add in another order.
+  const int64_t most = picks ? SmallProgram::kMaxInFrame : kMaxInFrameAlways;
+  if ((!folds && !picks) || !reduction.rows || reduction.part_length != 1 || body.outer_count() != 1 ||
+      body.inner_count() == 0 || body.inner_count() > most)
     return std::nullopt;
-  return SmallCompiler(body).Compile(&reduction);
+  return SmallCompiler(body, false).Compile(&reduction);
 }
 
 void SmallProgram::Run(void* const* arguments) const {

@@ -32,6 +32,9 @@ struct SmallProgram {
     int64_t count;
     Place out;
     std::array<Place, 3> in;
+    int64_t reads = kAll;  // The elements of the first operand, if not `count`.
+    static constexpr int64_t kAll = -1;
+    int64_t ElementsOf(size_t operand) const { return operand == 0 && reads != kAll ? reads : count; }
   };
   struct Start {
     int32_t argument;
@@ -42,9 +45,10 @@ struct SmallProgram {
     int32_t number;  // Starts with the same number are contiguous and added.
   };
 
-  // Maximum elements in scratch memory; larger loops have a single call.
-  static constexpr int64_t kMaxInFrame = 64;
+  // Maximum elements in scratch memory.
+  static constexpr int64_t kMaxInFrame = 128;
   int64_t count = 0;
+  bool is_in_memory = false;  // There is a single call, on arguments.
   std::vector<Call> calls;
   std::vector<Start> starts;
   static constexpr int32_t kMaxStarts = 16;
@@ -58,7 +62,8 @@ struct SmallProgram {
 // Returns the program as a list of calls; nullopt if it is too long, or if elements that are not contiguous
 // take too many copies.
 std::optional<SmallProgram> CompileSmall(const loops::LoopProgram& program);
-// Does the same for a reduction of a few values to one element by an associative operation.
+// Does the same for a reduction of a few values to one element by an associative operation, or by argmin or
+// argmax.
 std::optional<SmallProgram> CompileSmall(const loops::ReduceProgram& program);
 
 }  // namespace hlo::cpu

@@ -8,28 +8,9 @@
 #include "base/check.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/loops/native_loop.h"
+#include "kernels/cpu/loops/operand_count.h"
 
 namespace hlo::cpu {
-namespace {
-
-int OperandCount(const loops::Operation& operation) {
-  using Kind = loops::Operation::Kind;
-  switch (operation.kind) {
-    case Kind::kScalar:
-    case Kind::kRoundedScalar:
-      return static_cast<int>(Info(operation.opcode).min_operands);
-    case Kind::kSelect:
-      return 3;
-    case Kind::kCompare:
-    case Kind::kStochastic:
-      return 2;
-    default:
-      return 1;
-  }
-}
-
-}  // namespace
-
 // The function as a loop over a tile, and its code.
 struct TileCode::Native {
   explicit Native(const loops::ScalarFunction& function);

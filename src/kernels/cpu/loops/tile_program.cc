@@ -119,7 +119,8 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias)
   }
   by_rows_ = !inner_dims().empty() && inner_dims().back() >= kShortestRow;
   // The setup cost of chains is negligible in longer loops.
-  if (inner_count() > SmallProgram::kMaxInFrame) FormChains(may_alias);
+  constexpr int64_t kShortest = 64;
+  if (inner_count() > kShortest) FormChains(may_alias);
   AssignRegisters();
   by_rows_ = !inner_dims().empty() && inner_dims().back() >= std::min(kShortestRow, tile_);
   // A value that is stored once, in its lane type, is computed in place.

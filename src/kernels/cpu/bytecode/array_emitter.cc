@@ -1,0 +1,107 @@
+// This file emits machine code for operations on arrays that are not elementwise, and for conversions.
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/bytecode/vector_emitter.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kWordsOfRegister = 16;
+
+std::vector<std::byte> BytesOf(absl::Span<const int32_t> numbers) {
+  std::vector<std::byte> bytes(numbers.size() * sizeof(int32_t));
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace
+
+Xbyak::Label& VectorEmitter::ConstantOf(std::vector<std::byte> bytes) {
+  auto found =
+      std::find_if(arrays_.begin(), arrays_.end(), [&](const auto& each) { return each.first == bytes; });
+  if (found == arrays_.end()) {
+    arrays_.emplace_back(std::move(bytes), Xbyak::Label());
+    found = std::prev(arrays_.end());
+  }
+  return found->second;
+}
+
+void VectorEmitter::SetMask(const Xbyak::Opmask& mask, int64_t lanes) {
+  mov(eax, static_cast<uint32_t>((int64_t{1} << lanes) - 1));
+  kmovw(mask, eax);
+}
+
+void VectorEmitter::EmitIota(const TileCall& call, int64_t count, int32_t width, FramePlace to) {
+  std::vector<std::byte> bytes(count * width);
+  call.function(count, bytes.data(), nullptr, call.parameter);
+  lea(rax, ptr[rip + ConstantOf(bytes)]);
+  CopyVector(rbx + to, rax, count * width);
+}
+
+void VectorEmitter::EmitRows(const RowsOfTile& tile, int64_t count, FramePlace from, FramePlace to) {
+  const int64_t words_of_element = tile.width / 4;
+  std::vector<int64_t> words;  // The word of the array for each word of the result.
+  for (int64_t k = 0; k < count * words_of_element; ++k)
+    words.push_back(tile.rows.At(k / words_of_element) * words_of_element + k % words_of_element);
+  const absl::Span<const int64_t> all = words;
+  for (size_t begin = 0; begin < all.size();) {
+    const auto extent = [&](size_t size) {
+      const auto [least, most] = std::minmax_element(all.begin() + begin, all.begin() + begin + size);
+      return *most - *least + 1;
+    };
+    const size_t longest = std::min<size_t>(kWordsOfRegister, all.size() - begin);
+    size_t size = longest;
+    while (size > 4 && extent(size) > 2 * kWordsOfRegister) size = size > 8 ? 8 : 4;
+    if (extent(size) > 2 * kWordsOfRegister) size = longest;
+    PermuteWords(all.subspan(begin, size), from, static_cast<FramePlace>(to + 4 * begin));
+    begin += size;
+  }
+}
+
+// Reads only the words from the first to the last one.
+void VectorEmitter::PermuteWords(absl::Span<const int64_t> words, FramePlace from, FramePlace to) {
+  const auto [least, most] = std::minmax_element(words.begin(), words.end());
+  const int64_t first = *least, extent = *most - first + 1, rest = extent - kWordsOfRegister;
+  const auto at = static_cast<FramePlace>(from + 4 * first);
+  std::array<int32_t, kWordsOfRegister> positions = {};
+  for (size_t k = 0; k < words.size(); ++k) positions[k] = static_cast<int32_t>(words[k] - first);
+  const Xbyak::Zmm index = zmm15, low = zmm14, high = zmm16;
+  vmovdqu32(index, ptr[rip + ConstantOf(BytesOf(positions))]);
+  if (rest > kWordsOfRegister) {
+    SetMask(k1, static_cast<int64_t>(words.size()));
+    vpgatherdd(low | k1, ptr[rbx + index * 4 + at]);
+  } else if (rest > 0) {
+    SetMask(k1, rest);
+    vmovdqu32(low, ptr[rbx + at]);
+    vmovdqu32(high | k1 | T_z, ptr[rbx + (at + 64)]);
+    vpermt2d(low, index, high);
+  } else {
+    SetMask(k1, extent);
+    vmovdqu32(low | k1 | T_z, ptr[rbx + at]);
+    vpermd(low, index, low);
+  }
+  if (words.size() == kWordsOfRegister) return vmovdqu32(ptr[rbx + to], low);
+  SetMask(k1, static_cast<int64_t>(words.size()));
+  vmovdqu32(ptr[rbx + to] | k1, low);
+}
+
+void VectorEmitter::ConvertFloats(bool to_double, int64_t count, FramePlace from, FramePlace to) {
+  for (int64_t done = 0; done < count;) {
+    const int64_t left = count - done, lanes = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    const auto read = static_cast<FramePlace>(from + done * (to_double ? 4 : 8)),
+               write = static_cast<FramePlace>(to + done * (to_double ? 8 : 4));
+    const auto floats = static_cast<int32_t>(lanes * 4), doubles = static_cast<int32_t>(lanes * 8);
+    LoadPiece(Wide(14, to_double ? floats : doubles), rbx + read, to_double ? floats : doubles);
+    if (to_double) {
+      vcvtps2pd(Wide(14, doubles), Wide(14, floats).changeBit(lanes == 8 ? 256 : 128));
+    } else {
+      vcvtpd2ps(Wide(14, floats), Wide(14, doubles));
+    }
+    StorePiece(rbx + write, Wide(14, to_double ? doubles : floats), to_double ? doubles : floats);
+    done += lanes;
+  }
+}
+
+}  // namespace hlo::cpu

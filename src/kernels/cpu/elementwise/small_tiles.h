@@ -1,0 +1,39 @@
+#pragma once
+// This file defines operations on tiles that are not elementwise: they read rows of an array, or choose one
+// element.
+
+#include <cstdint>
+#include <optional>
+
+#include "kernels/cpu/elementwise/tile_ops.h"
+
+namespace hlo::cpu {
+
+// The elements of an array at rows of `length` positions. The strides are not negative.
+struct TileRows {
+  int64_t length, row_stride, stride;
+  int64_t At(int64_t position) const { return position / length * row_stride + position % length * stride; }
+  // Returns the number of elements up to the last of `count` positions.
+  int64_t Extent(int64_t count) const;
+};
+// Sets out[i] = in[0][rows.At(i)]; `out` must not overlap the input. Elements have `width` bytes. Returns no
+// function for other widths than 1, 2, 4 and 8 and for strides that do not fit the parameter.
+TileCall RowsTile(int64_t width, const TileRows& rows);
+struct RowsOfTile {
+  TileRows rows;
+  int64_t width;
+};
+// Returns the operands of RowsTile; nullopt for other calls.
+std::optional<RowsOfTile> FindRowsOfTile(const TileCall& call);
+
+// Returns true for the functions of IotaTile.
+bool IsIotaTile(TileFn function);
+
+// Sets out[0], of lane type `position`, to the index of the first NaN of `count` elements, or else of the
+// first largest or smallest one. Returns no function for lanes that have no order or cannot hold the index.
+TileCall PickTile(Lane lane, Lane position, bool is_largest, int64_t count);
+// Sets out[0] to element in[1][0] of the `count` elements; if it is zero and `is_last_zero`, to the last zero
+// of either sign.
+TileCall TakeTile(Lane lane, Lane position, bool is_last_zero, int64_t count);
+
+}  // namespace hlo::cpu
