@@ -264,11 +264,13 @@ TEST_F(NativeLoops, ConversionsHaveTheBitsOfTiles) {
 }
 
 // Returns the arrays after a run as tiles and after a run as native code.
+// `on_rows`: in runs of whole programs.
 std::pair<std::vector<Bytes>, std::vector<Bytes>> RunBoth(const LoopProgram& program,
-                                                          const std::vector<Bytes>& arrays) {
+                                                          const std::vector<Bytes>& arrays,
+                                                          bool on_rows = false) {
   const auto run = [&](bool native) {
     cpu::TileProgram tiles(program);
-    if (native) tiles.AllowNativeCode();
+    if (native) on_rows ? tiles.AllowNativeCodeOfRuns() : tiles.AllowNativeCode();
     std::vector<Bytes> copies = arrays;
     std::vector<void*> pointers;
     for (Bytes& array : copies) pointers.push_back(array.data());
@@ -532,10 +534,46 @@ TEST_F(NativeLoops, RandomProgramsHaveTheBitsOfTiles) {
         made.Store(made.Pick(static_cast<uint32_t>(made.values.size())));
       if (made.Pick(4) == 0) made.Store(made.values.size() - 1);
       made.program.Finish();
-      const auto [expected, got] = RunBoth(made.program, made.arrays);
+      const auto [expected, got] = RunBoth(made.program, made.arrays, round % 2 == 1);
       for (size_t k = 0; k < expected.size(); ++k)
         ASSERT_TRUE(AreSame(made.argument_types[k], expected[k], got[k])) << "argument " << k;
     }
+  }
+  cpu::SetNativeCodeDelay(delay);
+}
+
+// A matrix, the scalar of each row, a row for all, a diagonal of numbers and a matrix whose rows are apart.
+// Rows of all other lengths run as tiles.
+TEST_F(NativeLoops, RowsInMemoryHaveTheBitsOfTiles) {
+  const int64_t delay = cpu::SetNativeCodeDelay(0);
+  std::mt19937 random(1);
+  const auto add = *loops::FindScalarOperation(Opcode::kAdd, ElementType::kS32);
+  for (const int64_t row : {3, 31, 32, 33, 100, 250}) {
+    const std::vector<int64_t> dims = {5, 3, row};
+    LoopProgram program({}, dims);
+    std::vector<Bytes> arrays;
+    const auto load = [&](int64_t count, const loops::Strides& strides, int64_t offset) {
+      arrays.push_back(RandomElements(ElementType::kS32, count, random));
+      const auto argument = static_cast<int32_t>(arrays.size()) - 1;
+      return program.Load(
+          {.argument = argument, .type = ElementType::kS32, .offset = offset, .inner = strides});
+    };
+    Value sum = load(15 * row, {3 * row, row, 1}, 0);
+    const auto add_to_sum = [&](Value value) { sum = program.Apply(add, Lane::kS32, {sum, value}); };
+    add_to_sum(load(15, {3, 1, 0}, 0));
+    add_to_sum(load(row, {0, 0, 1}, 0));
+    add_to_sum(load(15 * (row + 7), {row + 7, 5 * (row + 7), 1}, 7));
+    add_to_sum(program.Load(
+        {.argument = Access::kIota, .type = ElementType::kS32, .offset = -2, .inner = {9, 0, 1}}));
+    add_to_sum(program.Load({.argument = Access::kIota, .type = ElementType::kS32, .inner = {-1, 4, 0}}));
+    arrays.push_back(RandomElements(ElementType::kS32, 15 * row, random));
+    program.Store(sum, {.argument = 4, .type = ElementType::kS32, .inner = {row, 5 * row, 1}});
+    program.Finish();
+    cpu::TileProgram tiles(program);
+    tiles.AllowNativeCodeOfRuns();
+    EXPECT_EQ(tiles.RunsOnRows(), row >= 32);
+    const auto [expected, got] = RunBoth(program, arrays, true);
+    EXPECT_TRUE(expected == got) << row;
   }
   cpu::SetNativeCodeDelay(delay);
 }

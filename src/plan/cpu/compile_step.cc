@@ -43,7 +43,7 @@ CpuStep CompileStep(const Plan& plan, const Step& step) {
     programs.reserve(tiles->programs.size());
     for (const loops::LoopProgram& program : tiles->programs) {
       programs.emplace_back(program, may_alias);
-      if (plan.native_code) programs.back().AllowNativeCode(may_alias);
+      if (plan.native_code) programs.back().AllowNativeCodeOfRuns(may_alias);
     }
     return programs;
   }

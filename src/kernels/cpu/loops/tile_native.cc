@@ -55,12 +55,21 @@ void TileProgram::AllowNativeCode(MayAlias may_alias) {
   native_ = std::move(native);
 }
 
+void TileProgram::AllowNativeCodeOfRuns(MayAlias may_alias) {
+  AllowNativeCode(may_alias);
+  if (native_ != nullptr) native_->rows = FindDirectRows();
+}
+
 void TileProgram::PrepareNativeCode(double nanoseconds) const {
-  if (native_ != nullptr) native_->code.Prepare(nanoseconds, [&] { return CompileNative(*native_); });
+  if (native_ == nullptr) return;
+  native_->code.Prepare(nanoseconds, [&] {
+    return native_->rows.has_value() ? CompileRows(*native_) : CompileNative(*native_);
+  });
 }
 
 const TileProgram::Native* TileProgram::ReadyNative() const {
-  return native_ != nullptr && native_->code.get() != nullptr ? native_.get() : nullptr;
+  const bool is_ready = native_ != nullptr && !native_->rows.has_value() && native_->code.get() != nullptr;
+  return is_ready ? native_.get() : nullptr;
 }
 
 // Chooses how a load reaches the code.

@@ -103,8 +103,10 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias)
     HLO_CHECK(step.IsLoad() || call.function != nullptr);
     steps_.push_back({call, value, step.access, step.operand_count, step.in});
   }
-  for (const loops::LoopProgram::Stored& stored : source_.stores())
+  for (const loops::LoopProgram::Stored& stored : source_.stores()) {
+    drops_ |= accesses()[stored.access].drops;
     stored_.push_back({stored.value, stored.access, StoreRoundedTile(accesses()[stored.access].type)});
+  }
   base_count_ = static_cast<int32_t>(accesses().size());
   for (const Access& access : accesses()) {
     patterns_.push_back(PatternOf(access));

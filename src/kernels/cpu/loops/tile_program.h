@@ -43,8 +43,12 @@ class TileProgram {
   // Compiles a finished program.
   explicit TileProgram(loops::LoopProgram source, MayAlias may_alias = IsSameArgument);
 
-  // Lets runs compile the program to native code once that is worthwhile. `may_alias` as above.
+  // Lets runs compile the program to native code once that is worthwhile. `may_alias` as above. After
+  // AllowNativeCodeOfRuns, the program may only be run by Run.
   void AllowNativeCode(MayAlias may_alias = IsSameArgument);
+  void AllowNativeCodeOfRuns(MayAlias may_alias = IsSameArgument);
+  // Returns true if runs use, or will use, native code on rows in memory.
+  bool RunsOnRows() const { return native_ != nullptr && native_->rows.has_value(); }
   // Compiles the program if native code is allowed, and if it saves more time than compilation takes. The
   // next computations are expected to take `nanoseconds`.
   void PrepareNativeCode(double nanoseconds) const;
@@ -234,6 +238,21 @@ class TileProgram {
     int32_t row = -1;   // Index of a row's access among the irregular ones.
     TileCall widen = {};
   };
+  // The accesses of a program on a few elements whose rows are contiguous in memory.
+  struct DirectRows {
+    struct Operand {
+      TileValue value;
+      int32_t access;
+      NativeLoop::Form form;
+      bool is_iota;
+      int64_t width;           // Bytes of an element in memory; 1 for an iota.
+      loops::Strides strides;  // Between rows, by dimension, in bytes; of an iota, in elements.
+    };
+    std::vector<Operand> operands;  // Loads, then stores.
+    size_t load_count = 0;
+    std::vector<int64_t> dims;  // The dimensions of the rows.
+    int64_t row = 0;            // The elements of a row.
+  };
   // The native code of the program, and how a tile's accesses become its pointers.
   struct Native {
     struct Read {
@@ -261,6 +280,8 @@ class TileProgram {
     std::vector<Write> writes;
     int32_t slot_count = 0;
     int64_t slot_bytes = 0, tile = 0;
+    std::optional<DirectRows>
+        rows;  // If present, all other members but `early` and `overwritten` are unused.
     LazyNativeLoop code;
   };
   // Steps [first, last] whose values stay in vector registers.
@@ -316,6 +337,11 @@ class TileProgram {
   void FindFold();
   Native::Read NativeReadOf(const Step& step, Native& native) const;
   std::unique_ptr<const NativeLoop> CompileNative(Native& native) const;
+  static int64_t StartOf(const Access& access, void* const* arguments);
+  std::optional<DirectRows> FindDirectRows() const;
+  std::optional<DirectRows> DirectRowsOf(bool is_one_row) const;
+  std::unique_ptr<const NativeLoop> CompileRows(const Native& native) const;
+  bool RunDirectRows(void* const* arguments) const;
   bool IsBestAsChains() const;
   const Native* ReadyNative() const;
   bool FindsBF16() const;
@@ -355,6 +381,7 @@ class TileProgram {
   int64_t period_ = 1;                 // The length of a row if there are periodic values.
   bool periodics_vary_ = false;        // True if periodic values depend on the outer index.
   bool by_rows_ = false;               // True if tiles end with the innermost dimension.
+  bool drops_ = false;                 // True if a store may be skipped.
   std::shared_ptr<Native> native_;     // Null if native code is not allowed.
 };
 

@@ -28,8 +28,10 @@ int64_t PositionOf(const RuntimeStart& start, void* const* arguments) {
   return ReadInteger(start.type, positions + start.element * ByteCount(start.type));
 }
 
+}  // namespace
+
 // Returns the offset of an access at the first position of both loops.
-int64_t Start(const Access& access, void* const* arguments) {
+int64_t TileProgram::StartOf(const Access& access, void* const* arguments) {
   int64_t start = access.offset;
   for (const RuntimeStart& s : access.starts) {
     if (s.place.has_value()) continue;
@@ -38,8 +40,6 @@ int64_t Start(const Access& access, void* const* arguments) {
   }
   return start;
 }
-
-}  // namespace
 
 TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
     : program_(program),
@@ -57,7 +57,7 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
   scratch_ = Scratch(bytes);
   for (size_t a = 0; a < start_.size(); ++a) {
     const Access& access = program.access(a);
-    start_[a] = base_[a] = Start(access, arguments);
+    start_[a] = base_[a] = StartOf(access, arguments);
   }
   for (const auto& [a, first] : program.irregular_) {
     int64_t* base = base_.data() + first;
@@ -363,11 +363,12 @@ bool TileProgram::SkipsStore(void* const* arguments) const {
 }
 
 void TileProgram::Run(void* const* arguments) const {
-  if (SkipsStore(arguments)) return;
+  if (drops_ && SkipsStore(arguments)) return;
   if (small_.has_value() && native_ == nullptr) return small_->Run(arguments);
   if (inner_count() == 0 || outer_count() == 0) return;
   if (is_copy_) return RunCopy(arguments);
   PrepareNativeCode();
+  if (RunDirectRows(arguments)) return;
   if (outer_count() == 1 && inner_count() <= tile_ && (!by_rows_ || inner_dims().size() <= 1)) {
     Runner runner(*this, arguments);
     runner.RunTile(0, inner_count());
