@@ -232,7 +232,11 @@ class Program {
   void Array() {
     const bool is_double = Below(3) == 0;
     const int width = is_double ? 8 : 4;
-    switch (Below(3)) {
+    switch (Below(4)) {
+      case 3: {
+        const int count = 1 + Below(64);
+        return Call(BitsTile(random_()), count, {1, {}}, kPreds, kPreds);
+      }
       case 0: {
         const TileRows rows{1 + Below(6), Below(5), Below(5)};
         const int64_t count = 1 + Below(kArea / width);

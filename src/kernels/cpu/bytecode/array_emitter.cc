@@ -33,7 +33,7 @@ void VectorEmitter::SetMask(const Xbyak::Opmask& mask, int64_t lanes) {
   kmovw(mask, eax);
 }
 
-void VectorEmitter::EmitIota(const TileCall& call, int64_t count, int32_t width, FramePlace to) {
+void VectorEmitter::EmitConstant(const TileCall& call, int64_t count, int32_t width, FramePlace to) {
   std::vector<std::byte> bytes(count * width);
   call.function(count, bytes.data(), nullptr, call.parameter);
   lea(rax, ptr[rip + ConstantOf(bytes)]);

@@ -18,6 +18,7 @@ bool SurvivesCalls(Register reg) {
 }  // namespace
 
 void FrameCache::StoreScalar(const Piece& piece, Register reg) {
+  ForgetVectors({piece.at, piece.bytes});
   const Xbyak::Address to = InFrame(piece.at);
   if (reg.bank == Bank::kVector) {
     piece.bytes == 4 ? vmovss(to, Vector(reg)) : vmovsd(to, Vector(reg));
@@ -192,8 +193,9 @@ void FrameCache::Flush(const StepCode::Bytes& bytes) {
   }
 }
 
-void FrameCache::BeforeWrite(const StepCode::Bytes& bytes) {
+void FrameCache::BeforeWrite(const StepCode::Bytes& bytes, bool forgets_vectors) {
   Flush(bytes);
+  if (forgets_vectors) ForgetVectors(bytes);
   std::erase_if(entries_,
                 [&](const Entry& entry) { return !entry.is_pinned && Overlap(entry.piece, bytes); });
 }
@@ -206,7 +208,35 @@ void FrameCache::AfterWrite(const StepCode::Bytes& bytes) {
   }
 }
 
+std::optional<int> FrameCache::FindVector(FramePlace at, int32_t bytes) const {
+  for (const KeptVector& kept : vectors_) {
+    if (kept.bytes.begin == at && kept.bytes.count == bytes) return kept.number;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> FrameCache::KeepVector(FramePlace at, int32_t bytes) {
+  if (FindNativeIsa() != NativeIsa::kAvx512) return std::nullopt;
+  ForgetVectors({at, bytes});
+  int number = kFirstKept;
+  const auto is_used = [&](const KeptVector& kept) { return kept.number == number; };
+  while (number <= kLastKept && std::any_of(vectors_.begin(), vectors_.end(), is_used)) ++number;
+  if (number > kLastKept) {
+    number = vectors_.front().number;
+    vectors_.erase(vectors_.begin());
+  }
+  vectors_.push_back({{at, bytes}, number});
+  return number;
+}
+
+void FrameCache::ForgetVectors(const StepCode::Bytes& bytes) {
+  std::erase_if(vectors_, [&](const KeptVector& kept) {
+    return kept.bytes.begin < bytes.begin + bytes.count && bytes.begin < kept.bytes.begin + kept.bytes.count;
+  });
+}
+
 void FrameCache::BeforeCall() {
+  ForgetVectors();
   for (const Entry& entry : entries_) {
     if (entry.is_dirty && entry.is_valid && !SurvivesCalls(entry.reg)) StoreScalar(entry.piece, entry.reg);
   }

@@ -43,6 +43,7 @@ class FrameCache : public Assembler {
   template <class IsLive>
   void StartBlock(const std::vector<Pin>& pins, IsLive&& is_live) {
     entries_.clear();
+    vectors_.clear();
     for (const Pin& pin : pins)
       entries_.push_back({pin.piece, pin.reg, pin.is_written, true, is_live(pin.piece)});
   }
@@ -73,7 +74,8 @@ class FrameCache : public Assembler {
   // Writes the scalars that overlap the bytes.
   void Flush(const StepCode::Bytes& bytes);
   // Forgets the scalars that overlap the bytes, before they may be written. Their values are kept in memory.
-  void BeforeWrite(const StepCode::Bytes& bytes);
+  // Vectors of them are forgotten too unless the operation does so piece by piece.
+  void BeforeWrite(const StepCode::Bytes& bytes, bool forgets_vectors = true);
   // Reloads registers of scalars that the write may have changed.
   void AfterWrite(const StepCode::Bytes& bytes);
   // Keep registers that a function may overwrite in memory, and restore them.
@@ -85,6 +87,14 @@ class FrameCache : public Assembler {
   void LeaveWideVectors() {
     if (has_wide_vectors_) vzeroupper();
   }
+
+  // --- Vectors of the frame that are also in registers, which only AVX-512 has. Functions overwrite them.
+  // Returns the number of the register, or nullopt.
+  std::optional<int> FindVector(FramePlace at, int32_t bytes) const;
+  // Returns the number of a register for the vector, which the code has written.
+  std::optional<int> KeepVector(FramePlace at, int32_t bytes);
+  void ForgetVectors(const StepCode::Bytes& bytes);
+  void ForgetVectors() { vectors_.clear(); }
 
   // True if the registers did not suffice for an operation, so that the code is wrong.
   bool has_failed() const { return has_failed_; }
@@ -110,7 +120,14 @@ class FrameCache : public Assembler {
   // Forgets scalars of another position or size that overlap the piece; writes them if they are not covered.
   void DropOverlaps(const Piece& piece, bool overwrites);
 
-  std::vector<Entry> entries_;  // The least recently used first, except pinned ones.
+  struct KeptVector {
+    StepCode::Bytes bytes;
+    int number;
+  };
+  static constexpr int kFirstKept = 26, kLastKept = 31;
+
+  std::vector<KeptVector> vectors_;  // The oldest first.
+  std::vector<Entry> entries_;       // The least recently used first, except pinned ones.
   std::vector<Register> locked_;
   bool has_wide_vectors_ = false, has_failed_ = false;
   // A pinned result in the other bank's registers: its destination and source.

@@ -92,7 +92,7 @@ void MemoryEmitter::FlushOperands(const Effects& effects) {
 
 void MemoryEmitter::EmitInMemory(const MicroOp& op, const Effects& effects) {
   FlushOperands(effects);
-  if (effects.writes.count > 0) BeforeWrite(effects.writes);
+  if (effects.writes.count > 0) BeforeWrite(effects.writes, effects.calls || op.code != kCall);
   if (effects.calls) {
     BeforeCall();
     EmitCall(op);

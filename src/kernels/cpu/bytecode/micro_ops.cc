@@ -12,8 +12,10 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kMaxMovedBytes = 32;
-constexpr int64_t kMaxSplat = 8;
+// Operations on more than six elements are on vectors, which cannot be read from stores of scalars without a
+// delay.
+constexpr int64_t kMaxMovedBytes = 24, kMaxMovedBytesOfDoubles = 32;
+constexpr int64_t kMaxSplat = 6;
 constexpr StepCode::Bytes kWholeFrame = {0, std::numeric_limits<FramePlace>::max()};
 
 template <class T>
@@ -183,7 +185,7 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
 }
 
 bool IsInline(const TileCall& call, int64_t count, int64_t width) {
-  if (IsIotaTile(call.function)) return count * width <= kMaxVectorBytes;
+  if (IsConstantTile(call.function)) return count * width <= kMaxVectorBytes;
   const std::optional<RowsOfTile> rows = FindRowsOfTile(call);
   if (rows.has_value())
     return rows->width >= 4 && count * width <= kMaxVectorBytes && FindNativeIsa() == NativeIsa::kAvx512;
@@ -210,6 +212,10 @@ MicroCode::MicroCode(const StepCode& code, const FrameUse& frame) : code_(code),
   FindAtoms();
   CountBanks();
   FindLiveness();
+}
+
+int64_t MicroCode::MaxMovedBytes(const StepCode::Op& op) const {
+  return wide_.contains(op.out) ? kMaxMovedBytesOfDoubles : kMaxMovedBytes;
 }
 
 void MicroCode::ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes) {
@@ -248,7 +254,7 @@ void MicroCode::Expand(int64_t number) {
       .code = op.code, .out = op.out, .a = op.a, .b = op.b, .c = op.c, .number = op.number, .op = number};
   switch (op.code) {
     case kCopyBytes:
-      if (op.number <= kMaxMovedBytes) return ExpandMove(op, number, op.number);
+      if (op.number <= MaxMovedBytes(op)) return ExpandMove(op, number, op.number);
       break;
     case kLoadAt4:
     case kLoadAt8:
@@ -261,7 +267,7 @@ void MicroCode::Expand(int64_t number) {
     case kLoadAt:
     case kStore:
     case kStoreAt:
-      if (op.byte_count() <= kMaxMovedBytes) return ExpandMove(op, number, op.byte_count());
+      if (op.byte_count() <= MaxMovedBytes(op)) return ExpandMove(op, number, op.byte_count());
       break;
     case kSplat4:
     case kSplat8: {

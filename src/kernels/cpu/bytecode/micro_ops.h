@@ -101,6 +101,8 @@ class MicroCode {
   using Range = StepCode::Bytes;
 
   void Expand(int64_t number);
+  // Returns the most bytes of a move that is expanded to moves of scalars.
+  int64_t MaxMovedBytes(const StepCode::Op& op) const;
   void ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes);
   void FindBlocks();
   void FindAtoms();

@@ -215,6 +215,7 @@ class Compiler : public MemoryEmitter {
       const bool is_periodic = op.code == kSineF32 || op.code == kCosineF32;
       if (is_periodic) {
         stubs_.push_back({.kind = Stub::Kind::kFunction, .entries = entries(), .code = op.code});
+        ForgetVectors();
         JumpIfLargeAngle(stubs_.back().begin);
       }
       Xbyak::Label* end = is_periodic ? &stubs_.back().end : nullptr;
@@ -354,6 +355,7 @@ class Compiler : public MemoryEmitter {
     const int32_t loop = counts_ ? regions_.LoopOf(block_) : -1;
     if (counts_ && loop < 0) inc(Iterations(op.c));
     stubs_.push_back({.kind = Stub::Kind::kPoll, .loop = loop, .entries = entries()});
+    ForgetVectors();
     sub(r15d, 1);
     jz(stubs_.back().begin, T_NEAR);
     L(stubs_.back().end);

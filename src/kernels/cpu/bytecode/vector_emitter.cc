@@ -41,44 +41,62 @@ void VectorEmitter::StorePiece(const Xbyak::RegExp& to, const Xbyak::Xmm& from, 
   }
 }
 
+void VectorEmitter::LoadFromFrame(int number, FramePlace from, int32_t size) {
+  if (const std::optional<int> kept = FindVector(from, size))
+    vmovaps(Wide(number, size), Wide(*kept, size));
+  else
+    LoadPiece(Wide(number, size), rbx + from, size);
+}
+void VectorEmitter::StoreToFrame(FramePlace to, int number, int32_t size, int64_t bytes) {
+  constexpr int64_t kMaxKept = 128;  // Longer arrays need too many registers.
+  StorePiece(rbx + to, Wide(number, size), size);
+  if (bytes > kMaxKept) return ForgetVectors({to, size});
+  if (const std::optional<int> kept = KeepVector(to, size)) vmovaps(Wide(*kept, size), Wide(number, size));
+}
+
 void VectorEmitter::CopyVector(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int64_t bytes) {
-  const int64_t rest = bytes % 4;
-  Pieces(bytes - rest, 4, 32, [&](FramePlace at, int32_t size) {
-    const auto offset = static_cast<size_t>(at);
-    LoadPiece(Wide(15, size), from + offset, size);
-    StorePiece(to + offset, Wide(15, size), size);
-  });
-  for (int64_t k = bytes - rest; k < bytes; ++k) {
-    vpinsrb(xmm15, xmm15, byte[from + static_cast<size_t>(k)], 0);
-    vpextrb(byte[to + static_cast<size_t>(k)], xmm15, 0);
+  size_t done = 0;
+  for (const int32_t size : {32, 16, 8, 4}) {
+    for (; done + static_cast<size_t>(size) <= static_cast<size_t>(bytes);
+         done += static_cast<size_t>(size)) {
+      LoadPiece(Wide(15, size), from + done, size);
+      StorePiece(to + done, Wide(15, size), size);
+    }
+  }
+  for (; done < static_cast<size_t>(bytes); ++done) {
+    vpinsrb(xmm15, xmm15, byte[from + done], 0);
+    vpextrb(byte[to + done], xmm15, 0);
   }
 }
 
 void VectorEmitter::SplatVector(FramePlace to, FramePlace from, int64_t bytes, int32_t width) {
   width == 8 ? vbroadcastsd(ymm15, qword[rbx + from]) : vbroadcastss(ymm15, dword[rbx + from]);
-  Pieces(bytes, width, 32,
-         [&](FramePlace at, int32_t size) { StorePiece(rbx + (to + at), Wide(15, size), size); });
+  Pieces(bytes, width, 32, [&](FramePlace at, int32_t size) { StoreToFrame(to + at, 15, size, bytes); });
 }
 
 void VectorEmitter::EmitVector(const MicroOp& op) {
   const auto& [call, count, widths] = StepCodeParts::Tiles(code_.code())[op.number];
-  if (IsIotaTile(call.function)) return EmitIota(call, count, widths.out, op.out);
+  const bool is_elementwise = VectorCodeOf(call.function, count).has_value();
+  if (!is_elementwise) ForgetVectors({op.out, count * widths.out});
+  if (IsConstantTile(call.function)) return EmitConstant(call, count, widths.out, op.out);
   if (const auto rows = FindRowsOfTile(call)) return EmitRows(*rows, count, op.a, op.out);
   const uint16_t code = *VectorCodeOf(call.function, count);
-  if (code == kConvertF32F64 || code == kConvertF64F32)
-    return ConvertFloats(code == kConvertF32F64, count, op.a, op.out);
+  const bool changes_width = code == kConvertF32F64 || code == kConvertF64F32;
+  if (changes_width || ComparisonOf(code).has_value()) ForgetVectors({op.out, count * widths.out});
+  if (changes_width) return ConvertFloats(code == kConvertF32F64, count, op.a, op.out);
   const OperandKinds kinds = KindsOf(code);
   const int32_t width = kinds.in[1].bytes > 0 ? kinds.in[1].bytes : kinds.in[0].bytes;
   const auto comparison = ComparisonOf(code);
   const int32_t widest = IsInline(code) ? 64 : 32;
-  Pieces(count * width, width, widest, [&](FramePlace at, int32_t size) {
+  const int64_t bytes = count * width;
+  Pieces(bytes, width, widest, [&](FramePlace at, int32_t size) {
     if (code == kSelect4 || code == kSelect8)
-      return SelectPiece(op.a + at / width, op.b + at, op.c + at, op.out + at, width, size);
-    LoadPiece(Wide(14, size), rbx + (op.a + at), size);
-    if (kinds.in[1].bytes > 0) LoadPiece(Wide(15, size), rbx + (op.b + at), size);
+      return SelectPiece(op.a + at / width, op.b + at, op.c + at, op.out + at, width, size, bytes);
+    LoadFromFrame(14, op.a + at, size);
+    if (kinds.in[1].bytes > 0) LoadFromFrame(15, op.b + at, size);
     if (comparison.has_value()) return ComparePiece(*comparison, op.out + at / width, size);
     Combine(code, size);
-    StorePiece(rbx + (op.out + at), Wide(14, size), size);
+    StoreToFrame(op.out + at, 14, size, bytes);
   });
 }
 
@@ -247,10 +265,10 @@ void VectorEmitter::ComparePiece(const Comparison& comparison, FramePlace to, in
 }
 
 void VectorEmitter::SelectPiece(FramePlace predicates, FramePlace on_true, FramePlace on_false, FramePlace to,
-                                int32_t width, int32_t size) {
+                                int32_t width, int32_t size, int64_t bytes) {
   const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size), flags = Wide(16, size);
-  LoadPiece(a, rbx + on_false, size);
-  LoadPiece(b, rbx + on_true, size);
+  LoadFromFrame(14, on_false, size);
+  LoadFromFrame(15, on_true, size);
   if (size == width) {
     movzx(eax, byte[rbx + predicates]);
     vmovd(flags, eax);
@@ -264,7 +282,7 @@ void VectorEmitter::SelectPiece(FramePlace predicates, FramePlace on_true, Frame
     vptestmd(k1, flags, flags);
     vmovdqa32(a | k1, b);
   }
-  StorePiece(rbx + to, a, size);
+  StoreToFrame(to, 14, size, bytes);
 }
 
 void VectorEmitter::LoadDouble(const Xbyak::Xmm& to, FramePlace at, bool is_double) {

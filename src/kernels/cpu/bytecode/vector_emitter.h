@@ -33,8 +33,8 @@ class VectorEmitter : public FunctionEmitter {
 
  private:
   // Calls f(offset, size) for each piece of an array of scalars: up to `widest` bytes, or one scalar.
-  // Emits the call of an iota, whose results are constants.
-  void EmitIota(const TileCall& call, int64_t count, int32_t width, FramePlace to);
+  // Emits a call of IsConstantTile.
+  void EmitConstant(const TileCall& call, int64_t count, int32_t width, FramePlace to);
   // Emit RowsTile for elements of four bytes or more, by permutations of up to two registers or by gathers.
   void EmitRows(const RowsOfTile& tile, int64_t count, FramePlace from, FramePlace to);
   void PermuteWords(absl::Span<const int64_t> words, FramePlace from, FramePlace to);
@@ -44,6 +44,10 @@ class VectorEmitter : public FunctionEmitter {
   void Pieces(int64_t bytes, int32_t width, int32_t widest, F&& f);
   void LoadPiece(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size);
   void StorePiece(const Xbyak::RegExp& to, const Xbyak::Xmm& from, int32_t size);
+  // Loads a piece of the frame, from a register if it is in one.
+  void LoadFromFrame(int number, FramePlace from, int32_t size);
+  // Stores a piece of an array of `bytes` bytes, and keeps it in a register if the array is short.
+  void StoreToFrame(FramePlace to, int number, int32_t size, int64_t bytes);
   // Combines v14 and v15 into v14.
   void Combine(uint16_t code, int32_t size);
   void LimitFloats(bool is_double, bool is_max, int32_t size);
@@ -55,7 +59,7 @@ class VectorEmitter : public FunctionEmitter {
   template <class PlaceOf>
   void SumTerms(int64_t terms, bool is_double, PlaceOf&& place_of);
   void SelectPiece(FramePlace predicates, FramePlace on_true, FramePlace on_false, FramePlace to,
-                   int32_t width, int32_t size);
+                   int32_t width, int32_t size, int64_t bytes);
 
   // Returns the label of a constant.
   Xbyak::Label& ConstantOf(std::vector<std::byte> bytes);

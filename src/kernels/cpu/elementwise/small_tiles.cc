@@ -152,9 +152,17 @@ std::optional<RowsOfTile> FindRowsOfTile(const TileCall& call) {
   return std::nullopt;
 }
 
-bool IsIotaTile(TileFn function) {
+namespace {
+void BitsLoop(int64_t n, void* out, const void* const* /*in*/, int64_t parameter) {
+  for (int64_t i = 0; i < n; ++i) static_cast<bool*>(out)[i] = (parameter >> i & 1) != 0;
+}
+}  // namespace
+
+TileCall BitsTile(uint64_t bits) { return {&BitsLoop, static_cast<int64_t>(bits)}; }
+
+bool IsConstantTile(TileFn function) {
   static const auto& all = *[] {
-    auto* functions = new std::vector<TileFn>;
+    auto* functions = new std::vector<TileFn>{&BitsLoop};
     for (const ElementType type : {ElementType::kPred, ElementType::kS8, ElementType::kU8, ElementType::kS16,
                                    ElementType::kU16, ElementType::kS32, ElementType::kU32, ElementType::kS64,
                                    ElementType::kU64, ElementType::kF32, ElementType::kF64})

@@ -26,8 +26,10 @@ struct RowsOfTile {
 // Returns the operands of RowsTile; nullopt for other calls.
 std::optional<RowsOfTile> FindRowsOfTile(const TileCall& call);
 
-// Returns true for the functions of IotaTile.
-bool IsIotaTile(TileFn function);
+// Sets out[i], of lane type kPred, to bit i of `bits`, for up to 64 elements.
+TileCall BitsTile(uint64_t bits);
+// Returns true for the functions of BitsTile and IotaTile, whose results are the same in all runs.
+bool IsConstantTile(TileFn function);
 
 // Sets out[0], of lane type `position`, to the index of the first NaN of `count` elements, or else of the
 // first largest or smallest one. Returns no function for lanes that have no order or cannot hold the index.

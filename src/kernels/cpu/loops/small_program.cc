@@ -265,6 +265,10 @@ class SmallCompiler {
     if (!runs.has_value()) return false;
     small_.is_for_loops = true;
     const Lane lane = program_.steps()[value].lane;
+    if (const std::optional<TileCall> bits = BitsOf(lane, *runs); bits.has_value()) {
+      small_.calls.push_back({*bits, small_.count, places_[value], {}});
+      return true;
+    }
     for (const AccessRun& run : *runs) {
       const Place out = Shifted(places_[value], run.first);
       if (run.argument != AccessRun::kNumbers) {
@@ -280,6 +284,21 @@ class SmallCompiler {
       }
     }
     return true;
+  }
+
+  // Returns the call that writes all predicates if they are constants and few; otherwise nullopt.
+  std::optional<TileCall> BitsOf(Lane lane, absl::Span<const AccessRun> runs) const {
+    constexpr int64_t kMaxBits = 64;
+    if (lane != Lane::kPred || small_.count > kMaxBits) return std::nullopt;
+    uint64_t bits = 0;
+    for (const AccessRun& run : runs) {
+      if (run.argument != AccessRun::kNumbers) return std::nullopt;
+      for (int64_t k = 0; k < run.count; ++k) {
+        const bool is_true = run.element + k * run.stride != 0;
+        bits |= uint64_t{is_true} << (run.first + k);
+      }
+    }
+    return BitsTile(bits);
   }
 
   // Reads the rows of the last two dimensions with one call each. Returns false if the access has others.
