@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -295,13 +296,15 @@ class Program {
   void Dot() {
     loops::GemmProblem problem;
     problem.m = 1 + Below(3);
-    problem.n = 1 + Below(3);
+    problem.n = 1 + Below(Below(2) == 0 ? 3 : 16);
     problem.k = 1 + Below(9);
+    if (Below(3) == 0) std::swap(problem.m, problem.n);
     const bool is_double = Below(3) == 0;
     const int width = is_double ? 8 : 4, bytes = width * 16;
     problem.a.type = problem.b.type = problem.c_type = is_double ? ElementType::kF64 : ElementType::kF32;
     // Operands of up to 16 numbers.
-    if (problem.m * problem.k > 16 || problem.n * problem.k > 16) problem.m = problem.n = 1;
+    if (problem.m * problem.k > 16 || problem.n * problem.k > 16 || problem.m * problem.n > 16)
+      problem.m = problem.n = 1;
     problem.a.row_stride = Below(2) == 0 ? problem.k : 1;
     problem.a.column_stride = problem.a.row_stride == 1 ? problem.m : 1;
     problem.b.row_stride = Below(2) == 0 ? problem.n : 1;

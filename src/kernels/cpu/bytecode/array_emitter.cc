@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "kernels/cpu/bytecode/vector_emitter.h"
 
@@ -85,6 +87,59 @@ void VectorEmitter::PermuteWords(absl::Span<const int64_t> words, FramePlace fro
   if (words.size() == kWordsOfRegister) return vmovdqu32(ptr[rbx + to], low);
   SetMask(k1, static_cast<int64_t>(words.size()));
   vmovdqu32(ptr[rbx + to] | k1, low);
+}
+
+// The sums of even and odd terms are those of SumOfTerms.
+void VectorEmitter::EmitVectorSum(const DotOfVectors& dot, bool is_double, FramePlace factors,
+                                  FramePlace vectors, FramePlace out) {
+  constexpr int kFirstSum = 16;
+  const int32_t width = is_double ? 8 : 4;
+  std::vector<std::pair<int32_t, int32_t>> parts;  // The offsets and lengths of the vectors of doubles.
+  for (int32_t done = 0; done < dot.length;) {
+    const int64_t left = dot.length - done;
+    const int32_t lanes = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    parts.emplace_back(done, lanes);
+    done += lanes;
+  }
+  const auto sum = [&](size_t part, size_t parity) {
+    return Wide(kFirstSum + static_cast<int>(2 * part + parity), std::max(16, 8 * parts[part].second));
+  };
+  for (size_t part = 0; part < parts.size(); ++part) {
+    for (const size_t parity : {0, 1}) vpxord(sum(part, parity), sum(part, parity), sum(part, parity));
+  }
+  for (size_t k = 0; k < dot.factor_terms.size(); ++k) {
+    const FramePlace factor = factors + width * dot.factor_terms[k];
+    if (is_double) {
+      vbroadcastsd(zmm15, qword[rbx + factor]);
+    } else {
+      vbroadcastss(ymm15, dword[rbx + factor]);
+      vcvtps2pd(zmm15, ymm15);
+    }
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const auto [first, lanes] = parts[part];
+      const Xbyak::Xmm to = sum(part, k % 2), term = Wide(14, to.getBit() / 8);
+      LoadPiece(Wide(14, width * lanes), rbx + (vectors + width * (dot.vector_terms[k] + first)),
+                width * lanes);
+      if (is_double) {
+        vmulpd(term, term, Wide(15, to.getBit() / 8));
+        vaddpd(to, to, term);
+      } else {  // The products are exact.
+        vcvtps2pd(term, Wide(14, width * std::min(lanes, 8)).changeBit(lanes == 8 ? 256 : 128));
+        vfmadd231pd(to, term, Wide(15, to.getBit() / 8));
+      }
+    }
+  }
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const auto [first, lanes] = parts[part];
+    const Xbyak::Xmm even = sum(part, 0);
+    vaddpd(even, even, sum(part, 1));
+    if (is_double) {
+      vmovaps(Wide(14, even.getBit() / 8), even);
+    } else {
+      vcvtpd2ps(Wide(14, lanes == 8 ? 32 : 16), even);
+    }
+    StorePiece(rbx + (out + width * first), Wide(14, width * lanes), width * lanes);
+  }
 }
 
 void VectorEmitter::ConvertFloats(bool to_double, int64_t count, FramePlace from, FramePlace to) {

@@ -112,7 +112,34 @@ bool IsInline(uint16_t code) {
   return CallsFunction(code) && kFusesMulAdd && FindNativeIsa() == NativeIsa::kAvx512;
 }
 
+std::optional<DotOfVectors> FindVectors(const SmallDot& dot) {
+  constexpr int64_t kMaxInstructions = 320, kMaxLength = 32;
+  const SmallDot::Offsets offsets = dot.offsets();
+  const bool in_rows = offsets.n == 1;
+  const int64_t length = in_rows ? offsets.m : offsets.n, count = std::ssize(offsets.rows);
+  const std::vector<int32_t>& vectors = in_rows ? offsets.rows : offsets.columns;
+  const int64_t terms = std::ssize(offsets.row_terms), results = in_rows ? count / length : count;
+  if (FindNativeIsa() != NativeIsa::kAvx512 || length < 2 || length > kMaxLength || terms < 2 ||
+      results * terms * (2 + 2 * CeilDiv(length, 8)) > kMaxInstructions)
+    return std::nullopt;
+  for (size_t k = 0; k < vectors.size(); ++k) {
+    if (k % length != 0 && vectors[k] != vectors[k - 1] + 1) return std::nullopt;
+  }
+  DotOfVectors found{.has_factors_in_b = in_rows,
+                     .length = length,
+                     .results = {},
+                     .factor_terms = in_rows ? offsets.column_terms : offsets.row_terms,
+                     .vector_terms = in_rows ? offsets.row_terms : offsets.column_terms};
+  for (int64_t k = 0; k < results; ++k) {
+    const int64_t matrix = in_rows ? k : k / offsets.m;
+    found.results.push_back({in_rows ? offsets.columns[matrix] : offsets.rows[k], vectors[matrix * length],
+                             static_cast<int32_t>(k * length)});
+  }
+  return found;
+}
+
 bool IsInline(const SmallDot& dot) {
+  if (FindVectors(dot).has_value()) return true;
   constexpr int64_t kMaxProducts = 64;
   const SmallDot::Offsets offsets = dot.offsets();
   const auto terms = static_cast<int64_t>(offsets.row_terms.size());

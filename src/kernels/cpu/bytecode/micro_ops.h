@@ -67,6 +67,19 @@ bool IsInline(const TileCall& call, int64_t count, int64_t width);
 bool IsInline(uint16_t code);
 // Returns true if a product of so many terms is computed without a call.
 bool IsInline(const SmallDot& dot);
+// A product whose results are contiguous vectors: each is the sum over terms of a factor times a contiguous
+// vector. The factors are elements of one operand, the vectors of the other one.
+struct DotOfVectors {
+  bool has_factors_in_b;
+  int64_t length;
+  struct Result {
+    int32_t factor, vector, out;  // The offsets of the first factor, the first vector and the result.
+  };
+  std::vector<Result> results;
+  absl::Span<const int32_t> factor_terms, vector_terms;  // The offsets of the terms.
+};
+// Returns nullopt for other products and for those that are too large for code without loops.
+std::optional<DotOfVectors> FindVectors(const SmallDot& dot);
 inline constexpr int64_t kMaxInlineTerms = 8;
 // Moves of up to this many bytes do not call a function.
 inline constexpr int64_t kMaxVectorBytes = 512;

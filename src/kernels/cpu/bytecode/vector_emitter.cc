@@ -313,6 +313,13 @@ void VectorEmitter::SumTerms(int64_t terms, bool is_double, PlaceOf&& place_of) 
 void VectorEmitter::EmitDot(const SmallDot& dot, FramePlace out, FramePlace a, FramePlace b) {
   const bool is_double = dot.type() == ElementType::kF64;
   const int32_t width = is_double ? 8 : 4;
+  if (const std::optional<DotOfVectors> vectors = FindVectors(dot)) {
+    const FramePlace factors = vectors->has_factors_in_b ? b : a, others = vectors->has_factors_in_b ? a : b;
+    for (const DotOfVectors::Result& result : vectors->results)
+      EmitVectorSum(*vectors, is_double, factors + width * result.factor, others + width * result.vector,
+                    out + width * result.out);
+    return;
+  }
   const auto [rows, row_terms, columns, column_terms, m, n] = dot.offsets();
   const auto terms = static_cast<int64_t>(row_terms.size());
   for (size_t matrix = 0; matrix * m < rows.size(); ++matrix) {

@@ -26,6 +26,9 @@ class VectorEmitter : public FunctionEmitter {
   void SplatVector(FramePlace to, FramePlace from, int64_t bytes, int32_t width);
   // Emits a small product with sums in f64, in the order of SumOfTerms.
   void EmitDot(const SmallDot& dot, FramePlace out, FramePlace a, FramePlace b);
+  // Emits one result of a product of factors and vectors.
+  void EmitVectorSum(const DotOfVectors& dot, bool is_double, FramePlace factors, FramePlace vectors,
+                     FramePlace out);
   // Emits the product of two contiguous vectors; the result is in xmm14.
   void EmitLine(ElementType type, int64_t terms, FramePlace a, FramePlace b);
   // Emits the constants, after all other code.
