@@ -170,7 +170,7 @@ Inferred Shift(RuleContext& c) {
 }
 
 Inferred Mulhi(RuleContext& c) {
-  WarnUnless(c, kIntegralSet);
+  WarnUnless(c, kPredSet | kIntegralSet);
   return Binary(c);
 }
 

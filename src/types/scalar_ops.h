@@ -248,6 +248,10 @@ struct Mulhi {
     using Product = std::conditional_t<sizeof(T) < 8, uint64_t, unsigned __int128>;
     return static_cast<T>((static_cast<Product>(a) * b) >> bits);
   }
+  template <Pred T>
+  HLO_HOST_DEVICE T operator()(T, T) const {
+    return false;
+  }
 };
 
 // Bit operations.
