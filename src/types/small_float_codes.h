@@ -18,8 +18,11 @@ HLO_HOST_DEVICE double DecodeSmall(const FloatFormat& format, uint32_t code) {
   const uint64_t sign = (code & sign_bit) != 0 ? uint64_t{1} << 63 : 0;
   if (format.special == Special::kFnuz && code == sign_bit) return std::bit_cast<double>(sign | kNan);
   if (magnitude > format.max_code()) {
-    const bool is_infinity = format.special == Special::kIeee && magnitude == format.max_code() + 1;
-    return std::bit_cast<double>(sign | (is_infinity ? kInfinity : kNan));
+    const uint32_t payload = magnitude - format.max_code() - 1;
+    if (format.special != Special::kIeee) return std::bit_cast<double>(sign | kNan);
+    // Quiet NaNs keep their payload below the quiet bit, so that their total order is that of the codes.
+    if (payload == 0) return std::bit_cast<double>(sign | kInfinity);
+    return std::bit_cast<double>(sign | kNan | uint64_t{payload} << (51 - format.mantissa_bits));
   }
   const uint32_t exponent = magnitude >> format.mantissa_bits;
   if (exponent == 0) {
