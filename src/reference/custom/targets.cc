@@ -31,6 +31,9 @@ struct Target {
   std::string_view attributes = {};
 };
 
+// Returns "" if the call has no results, so that it only informs the host.
+std::string CallbackMismatch(const Instruction& call);
+
 // clang-format off
 constexpr Target kTargets[] = {
     // Defined in markers.cc: markers and identities.
@@ -62,6 +65,7 @@ constexpr Target kTargets[] = {
     {"xla.debug.Log",                         "... -> ...", Zeros},
     {"__xla_gpu_debug_print",                 "... -> ...", Zeros},
     {"__xla_gpu_assert",                      "pred[...] -> _?", Assert},
+    {"xla_*python_*callback",                 "", Zeros, CallbackMismatch},
     {"ConcatBitcast",                         "X[...], ... -> X[...]", ConcatBitcast, ConcatBitcastMismatch},
     {"_SPMDInternalOp_RotateRight",           "", Rotate, RotateMismatch},
     {"{HostExecute,_xla_multi_module_call}",  "... -> ...", CallEmbedded, CalleeMismatch},
@@ -287,6 +291,13 @@ std::string Unknown(const Instruction& call) {
   return fmt::format("the target '{}' is not known{}; {}; hlo-run ops --custom-calls lists the {} that are",
                      name, Nearest(name), remedy, std::size(kTargets));
 }
+
+bool HasArrays(const Shape& shape) {
+  if (!shape.IsTuple()) return !shape.IsToken();
+  return std::any_of(shape.elements().begin(), shape.elements().end(), HasArrays);
+}
+
+std::string CallbackMismatch(const Instruction& call) { return HasArrays(call.shape()) ? Unknown(call) : ""; }
 
 // Returns why the module supplied for a call does not fit; "" if it does.
 std::string ModuleMismatch(const Instruction& call, const Computation& entry) {
