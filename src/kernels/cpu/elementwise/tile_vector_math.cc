@@ -1,6 +1,7 @@
 // This file implements vectorised transcendental functions: our own and glibc's (at most 4 ULP).
 
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/vector_functions.h"
@@ -133,7 +134,31 @@ V Read(const void* from) {
   return v;
 }
 
-// Processes full vectors; the tail is padded with ones, for which every function is defined.
+// Returns the first n elements, n < the number of lanes, and ones, for which every function is defined. Wide
+// loads of elements that were stored one by one would wait for these stores.
+template <class V, class T>
+V FirstAndOnes(const T* from, int64_t n) {
+  if (n == 1) return PaddedWithOnes<V>(from[0]);
+  if constexpr (std::is_same_v<V, Vector<T>>) {
+    using Word = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    Vector<Word> lane;
+    for (int k = 0; k < kLanes<T>; ++k) lane[k] = k;
+    return lane < static_cast<Word>(n) ? LoadFirst(from, static_cast<int>(n)) : V{} + T{1};
+  } else {
+    V v = V{} + T{1};
+    std::memcpy(&v, from, n * sizeof(T));
+    return v;
+  }
+}
+template <class V, class T>
+void StoreFirstOf(T* to, V v, int64_t n) {
+  if constexpr (std::is_same_v<V, Vector<T>>)
+    StoreFirst(to, v, static_cast<int>(n));
+  else
+    std::memcpy(to, &v, n * sizeof(T));
+}
+
+// Processes full vectors, then the rest.
 template <class V, class T, class F>
 void VectorLoop(int64_t n, void* out, const void* const* in, F f) {
   constexpr int64_t kWidth = sizeof(V) / sizeof(T);
@@ -144,16 +169,7 @@ void VectorLoop(int64_t n, void* out, const void* const* in, F f) {
     const V v = f(Read<V>(a + i));
     std::memcpy(o + i, &v, sizeof v);
   }
-  if (i == n) return;
-  if (n - i == 1) {
-    o[i] = f(PaddedWithOnes<V>(a[i]))[0];
-    return;
-  }
-  T rest[kWidth];
-  for (T& each : rest) each = 1;
-  std::memcpy(rest, a + i, (n - i) * sizeof(T));
-  const V v = f(Read<V>(rest));
-  std::memcpy(o + i, &v, (n - i) * sizeof(T));
+  if (i < n) StoreFirstOf(o + i, f(FirstAndOnes<V>(a + i, n - i)), n - i);
 }
 
 template <class V, class T, class F>
@@ -166,13 +182,7 @@ void VectorLoop2(int64_t n, void* out, const void* const* in, F f) {
     const V v = f(Read<V>(a + i), Read<V>(b + i));
     std::memcpy(o + i, &v, sizeof v);
   }
-  if (i == n) return;
-  T rest[2][kWidth];
-  for (int64_t k = 0; k < kWidth; ++k) rest[0][k] = rest[1][k] = 1;
-  std::memcpy(rest[0], a + i, (n - i) * sizeof(T));
-  std::memcpy(rest[1], b + i, (n - i) * sizeof(T));
-  const V v = f(Read<V>(rest[0]), Read<V>(rest[1]));
-  std::memcpy(o + i, &v, (n - i) * sizeof(T));
+  if (i < n) StoreFirstOf(o + i, f(FirstAndOnes<V>(a + i, n - i), FirstAndOnes<V>(b + i, n - i)), n - i);
 }
 
 #define HLO_FUNCTION(name, function)                                                            \
