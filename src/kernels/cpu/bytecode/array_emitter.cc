@@ -80,11 +80,20 @@ void VectorEmitter::PermuteWords(absl::Span<const int64_t> words, FramePlace fro
     vmovdqu32(high | k1 | T_z, ptr[rbx + (at + 64)]);
     vpermt2d(low, index, high);
   } else {
-    SetMask(k1, extent);
-    vmovdqu32(low | k1 | T_z, ptr[rbx + at]);
+    if (extent <= 4) {
+      // A wide load of scalars that were stored one by one would wait for these stores.
+      vmovss(xmm14, dword[rbx + at]);
+      for (int k = 1; k < extent; ++k)
+        vinsertps(xmm14, xmm14, dword[rbx + (at + 4 * k)], static_cast<uint8_t>(k << 4));
+    } else {
+      SetMask(k1, extent);
+      vmovdqu32(low | k1 | T_z, ptr[rbx + at]);
+    }
     vpermd(low, index, low);
   }
-  if (words.size() == kWordsOfRegister) return vmovdqu32(ptr[rbx + to], low);
+  // A load after a masked store would wait for it.
+  const auto size = static_cast<int32_t>(4 * words.size());
+  if (size == 64 || size == 32 || size == 16) return StorePiece(rbx + to, Wide(14, size), size);
   SetMask(k1, static_cast<int64_t>(words.size()));
   vmovdqu32(ptr[rbx + to] | k1, low);
 }

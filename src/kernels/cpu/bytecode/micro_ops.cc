@@ -225,6 +225,7 @@ MicroCode::MicroCode(const StepCode& code, const FrameUse& frame) : code_(code),
     const OperandKinds kinds = KindsOf(op.code);
     const auto note = [&](FramePlace at, const OperandKind& kind) {
       for (int k = 0; kind.bytes == 8 && k < op.count; ++k) wide_.insert(at + 8 * k);
+      for (int k = 0; kind.bytes == 4 && k < op.count; ++k) narrow_.insert(at + 4 * k);
     };
     note(op.out, kinds.out);
     note(op.a, kinds.in[0]);
@@ -261,7 +262,9 @@ void MicroCode::ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes
     const int64_t left = bytes - done;
     const auto at = static_cast<FramePlace>(done);
     const bool copies = op.code == kCopyBytes;
-    const bool is_wide = left >= 8 && (wide_.contains(op.out + at) || (copies && wide_.contains(op.a + at)));
+    const FramePlace source = (copies ? op.a : op.out) + at;
+    const bool is_wide = left >= 8 && (wide_.contains(op.out + at) || wide_.contains(source)) &&
+                         !(narrow_.contains(source) && narrow_.contains(source + 4));
     const int32_t step = is_wide ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
     MicroOp part{.code = op.code, .out = op.out + at, .a = op.a, .b = op.b, .c = step, .op = number};
     if (copies) {

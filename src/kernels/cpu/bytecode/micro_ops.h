@@ -133,7 +133,7 @@ class MicroCode {
   std::vector<int64_t> first_;  // The first micro-operation of each operation.
   std::vector<Block> blocks_;
   absl::flat_hash_map<int64_t, int32_t> block_of_;  // Keyed by the first micro-operation.
-  absl::flat_hash_set<FramePlace> wide_;            // The places of 8-byte scalars.
+  absl::flat_hash_set<FramePlace> wide_, narrow_;   // The places of 8-byte and of 4-byte scalars.
   absl::flat_hash_map<FramePlace, int32_t> banks_;  // The uses in vector registers less those in others.
   std::vector<int64_t> bounds_;                     // The boundaries of all accesses, sorted.
   std::vector<Bits> live_in_, live_out_;            // Bits for the ranges between boundaries.
