@@ -35,7 +35,7 @@ struct JacobiArgs {
   uint32_t width = 0, groups = 0;       // Columns in a group; an even number of groups.
   uint32_t round = 0;
   uint32_t first_sweep = 0, end_sweep = 0;
-  uint32_t* has_rotated = nullptr;  // kJacobiSweeps zeros per matrix; 1: the sweep found a pair to rotate.
+  uint32_t* has_rotated = nullptr;  // kJacobiSweeps zeros per matrix; 1: some columns were not orthogonal.
   bool in_shared = false;           // The columns of two groups fit shared memory.
 };
 
@@ -132,8 +132,8 @@ struct OrthogonaliseColumns {
     }
   }
 
-  // Makes two columns orthogonal. Returns false if they are already, or if one of them is negligible: such
-  // columns consist of rounding errors, which need not become orthogonal.
+  // Makes two columns orthogonal. Returns true if their product was not yet a rounding error. Negligible
+  // columns are not rotated: they consist of rounding errors, which need not become orthogonal.
   template <class Env>
   static HLO_DEVICE bool Rotate(Env& env, const Args& args, bool exists, T* x, T* y) {
     constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -143,19 +143,19 @@ struct OrthogonaliseColumns {
     const double length = std::sqrt(squares.first), other = std::sqrt(squares.second),
                  size = std::hypot(RealPart(product), ImaginaryPart(product));
     const auto rows = static_cast<double>(args.orthogonal_rows);
-    if (!(std::fmin(length, other) > rows * kEpsilon * kEpsilon) ||
-        !(size > std::sqrt(rows) * kEpsilon * length * other))
+    if (!(std::fmin(length, other) > rows * kEpsilon * kEpsilon) || !(size > kEpsilon / 2 * length * other))
       return false;
     const double zeta = (squares.second - squares.first) / (2 * size),
                  t = std::copysign(1 / (std::fabs(zeta) + std::sqrt(1 + zeta * zeta)), zeta),
-                 c = 1 / std::sqrt(1 + t * t), s = c * t;
-    const T phase = Quotient(Conjugated(product), size);
+                 c = 1 / std::sqrt(1 + t * t), s = c * t, tau = s / (1 + c);
+    // In this form, errors of the factors are multiplied by s, so that the columns' norms do not drift.
+    const T phase = Quotient(product, size), adjoint = Conjugated(phase);
     for (uint32_t i = env.thread() % args.lanes; i < args.rows; i += args.lanes) {
-      const T first = x[i], second = Product(phase, y[i]);
-      x[i] = Sum(Scaled(first, c), Scaled(second, -s));
-      y[i] = Sum(Scaled(first, s), Scaled(second, c));
+      const T first = x[i], second = y[i];
+      x[i] = Sum(first, Scaled(MultiplyAdd(adjoint, second, Scaled(first, tau)), -s));
+      y[i] = Sum(second, Scaled(MultiplyAdd(phase, first, Scaled(second, -tau)), s));
     }
-    return true;
+    return size > std::sqrt(rows) * kEpsilon * length * other;
   }
 };
 
