@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "guarded_memory.h"
 #include "kernels/cpu/bytecode/decode.h"
 #include "kernels/cpu/bytecode/opcodes.h"
 #include "kernels/cpu/elementwise/small_tiles.h"
@@ -432,13 +433,18 @@ class Program {
 };
 
 struct Memory {
-  explicit Memory(uint32_t seed) : frame(RandomFrame(seed)), far(RandomFrame(seed + 1)) {
-    far.resize(kArea);
+  Memory(uint32_t seed, GuardedMemory::Place place)
+      : frame(RandomFrame(seed), place), far(FarArea(seed + 1), place) {
     arguments[0] = far.data();
     arguments[1] = frame.data() + kIntegers;
   }
   Memory(const Memory&) = delete;
-  Frame frame, far;
+  static Frame FarArea(uint32_t seed) {
+    Frame area = RandomFrame(seed);
+    area.resize(kArea);
+    return area;
+  }
+  GuardedMemory frame, far;
   void* arguments[2];
 };
 
@@ -460,7 +466,8 @@ void Compare(const StepCode& code, const FrameUse& use, uint32_t seed, const std
   const auto& ops = StepCodeParts::Ops(code);
   const auto loop_count =
       std::count_if(ops.begin(), ops.end(), [](const auto& op) { return op.code == kRepeat; });
-  Memory want(seed), got(seed);
+  const auto place = seed / 8 % 2 == 0 ? GuardedMemory::Place::kBegin : GuardedMemory::Place::kEnd;
+  Memory want(seed, place), got(seed, place);
   HostLog want_log(loop_count), got_log(loop_count);
   const auto host = [](Memory& memory, HostLog& log) {
     return [&](int32_t number) {
@@ -480,11 +487,11 @@ void Compare(const StepCode& code, const FrameUse& use, uint32_t seed, const std
   ASSERT_EQ(got_end, want_end) << what;
   ASSERT_EQ(got_log.seen, want_log.seen) << what;
   ASSERT_EQ(got_log.iterations, want_log.iterations) << what;
-  ASSERT_EQ(got.far, want.far) << what;
+  ASSERT_EQ(got.far.Bytes(), want.far.Bytes()) << what;
   if (!want_end) return;
   for (const Bytes& range : results) {
     for (int64_t k = range.begin; k < range.begin + range.count; ++k)
-      ASSERT_EQ(got.frame[k], want.frame[k]) << what << ", byte " << k;
+      ASSERT_EQ(got.frame.data()[k], want.frame.data()[k]) << what << ", byte " << k;
   }
 }
 
