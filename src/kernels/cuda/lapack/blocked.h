@@ -28,6 +28,12 @@ struct MatrixSizes {
 inline uint32_t Small(int64_t x) { return static_cast<uint32_t>(x); }
 inline int64_t Tiles(int64_t count, int64_t tile) { return CeilDiv(count, tile); }
 
+// Launches a thread for each of args.count elements.
+template <class Kernel>
+absl::Status LaunchElements(const typename Kernel::Args& args, Stream stream) {
+  return LaunchBlocks<Kernel>(Tiles(args.count, Kernel::kThreads), 0, args, stream);
+}
+
 template <class T>
 absl::Status Subtract(const SubtractArgs<T>& args, int64_t batch, Stream stream) {
   using Kernel = SubtractGemm<T>;

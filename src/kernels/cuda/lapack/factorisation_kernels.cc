@@ -35,9 +35,8 @@ std::optional<CudaKernel> Potrf(FactorisationBuilder b, const FactorisationCall&
         const FactorArgs<T> args{
             .failed = At<uint32_t>(memory, failed), .order = orders, .pivot = At<double>(memory, pivots)};
         HLO_RETURN_IF_ERROR(Factor<T>(matrices, n, batch, args, stream));
-        HLO_RETURN_IF_ERROR(LaunchBlocks<MergeFactor<T>>(Tiles(count, MergeFactor<T>::kThreads), 0,
-                                                         {data, given, n, count, lower, orders, args.pivot},
-                                                         stream));
+        HLO_RETURN_IF_ERROR(
+            LaunchElements<MergeFactor<T>>({data, given, n, count, lower, orders, args.pivot}, stream));
         return Narrow(factor, memory, results, stream);
       });
 }
@@ -167,8 +166,7 @@ std::optional<CudaKernel> Orgqr(FactorisationBuilder b, const Instruction& call,
         HLO_RETURN_IF_ERROR(Widen(reflectors, operands, memory, stream));
         HLO_RETURN_IF_ERROR(Widen(taus, operands, memory, stream));
         T* data = At<T>(memory, q.offset);
-        HLO_RETURN_IF_ERROR(LaunchBlocks<SetIdentity<T>>(Tiles(elements, SetIdentity<T>::kThreads), 0,
-                                                         {data, m, n, elements}, stream));
+        HLO_RETURN_IF_ERROR(LaunchElements<SetIdentity<T>>({data, m, n, elements}, stream));
         HLO_RETURN_IF_ERROR(Reflect<T>({.reflectors = {At<T>(memory, reflectors.offset), m * n, n, 1},
                                         .c = {data, m * n, n, 1},
                                         .taus = At<T>(memory, taus.offset),

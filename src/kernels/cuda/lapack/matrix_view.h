@@ -40,9 +40,20 @@ HLO_DEVICE double TimesPower(double x, int exponent) { return std::ldexp(x, expo
 HLO_DEVICE WideComplex TimesPower(WideComplex x, int exponent) {
   return {std::ldexp(x.re, exponent), std::ldexp(x.im, exponent)};
 }
+// Returns true if a sum of squares has neither overflowed nor lost digits by underflow.
+HLO_DEVICE bool IsExactSum(double squares) { return squares > 1e-280 && squares < 1e280; }
 // The size by which LAPACK selects pivots.
 HLO_DEVICE double PivotSize(double x) { return std::fabs(x); }
 HLO_DEVICE double PivotSize(WideComplex x) { return std::fabs(x.re) + std::fabs(x.im); }
+
+// The place of an element in a batch of matrices.
+struct ElementPlace {
+  int64_t batch, i, j;
+};
+// Returns the place of element `at` of dense row-major matrices.
+HLO_DEVICE ElementPlace PlaceOf(int64_t at, int64_t rows, int64_t columns) {
+  return {at / (rows * columns), at / columns % rows, at % columns};
+}
 
 // A batch of matrices.
 template <class T>
@@ -59,6 +70,11 @@ struct MatrixView {
   }
   HLO_DEVICE void Write(int64_t batch, int64_t i, int64_t j, T value) const {
     *At(batch, i, j) = conjugate ? Conjugated(value) : value;
+  }
+  // The same for a Hermitian matrix, of which the lower triangle is read. The diagonal is real.
+  HLO_DEVICE T ReadHermitian(int64_t batch, int64_t i, int64_t j) const {
+    const T x = i >= j ? Read(batch, i, j) : Conjugated(Read(batch, j, i));
+    return i == j ? T{RealPart(x)} : x;
   }
   // Returns the submatrix that starts at (i, j).
   MatrixView From(int64_t i, int64_t j) const {

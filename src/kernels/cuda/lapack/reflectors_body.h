@@ -59,7 +59,7 @@ HLO_DEVICE double NormInBlock(Env& env, const MatrixView<T>& a, uint32_t batch, 
   }
   squares = SumInBlock(env, parts, squares);
   largest = LargestInBlock(env, parts, largest);
-  if ((squares > 1e-280 && squares < 1e280) || largest == 0) return std::sqrt(squares);
+  if (IsExactSum(squares) || largest == 0) return std::sqrt(squares);
   squares = 0;
   for (uint32_t i = part.begin + env.thread(); i < part.end; i += env.threads())
     squares += SquaredSize(Quotient(*a.At(batch, i, part.column), largest));
@@ -168,7 +168,8 @@ struct SetIdentity {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
     if (at >= args.count) return;
-    args.data[at] = at / args.columns % args.rows == at % args.columns ? T{1} : T{};
+    const auto [batch, i, j] = PlaceOf(at, args.rows, args.columns);
+    args.data[at] = i == j ? T{1} : T{};
   }
 };
 

@@ -69,8 +69,7 @@ struct PrepareSpectrum {
     for (uint32_t at = env.thread(); at < args.rows * args.columns; at += kThreads) {
       const uint32_t i = at / args.columns, j = at - i * args.columns;
       if constexpr (kHermitian) {
-        const T x = i >= j ? args.a.Read(batch, i, j) : Conjugated(args.a.Read(batch, j, i));
-        visit(i, j, i == j ? T{RealPart(x)} : x);
+        visit(i, j, args.a.ReadHermitian(batch, i, j));
       } else {
         visit(i, j, args.a.Read(batch, i, j));
       }
@@ -213,8 +212,7 @@ struct GatherColumns {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
     if (at >= args.count) return;
-    const int64_t batch = at / (args.rows * args.columns), i = at / args.columns % args.rows,
-                  j = at % args.columns;
+    const auto [batch, i, j] = PlaceOf(at, args.rows, args.columns);
     T value = i == j ? T{1} : T{};
     if (i < args.n && j < args.n) {
       const int64_t column = batch * args.n + args.order[batch * args.n + j];

@@ -82,11 +82,6 @@ RankArgs RankArgsOf(const SpectrumMemory& spectrum, int64_t n, const WideArray& 
           .failed = failed};
 }
 
-template <class Kernel>
-absl::Status LaunchElements(const typename Kernel::Args& args, Stream stream) {
-  return LaunchBlocks<Kernel>(Tiles(args.count, Kernel::kThreads), 0, args, stream);
-}
-
 template <class T>
 absl::Status Measure(const MeasureArgs<T>& args, int64_t batch, Stream stream) {
   return LaunchBlocks<MeasureColumns<T>>(batch * args.n, MeasureColumns<T>::kSharedBytes, args, stream);

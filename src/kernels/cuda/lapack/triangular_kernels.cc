@@ -47,8 +47,7 @@ std::optional<CudaKernel> FindCholeskyKernel(const Instruction& cholesky, const 
           // The upper factor is the transposed lower factor of the transpose.
           const MatrixView<T> matrices{static_cast<T*>(data), n * n, lower ? n : 1, lower ? 1 : n};
           HLO_RETURN_IF_ERROR(Factor<T>(matrices, n, batch, {.failed = failed}, stream));
-          return LaunchBlocks<FinishFactor<T>>(Tiles(count, FinishFactor<T>::kThreads), 0,
-                                               {static_cast<T*>(data), n, count, lower, failed}, stream);
+          return LaunchElements<FinishFactor<T>>({static_cast<T*>(data), n, count, lower, failed}, stream);
         }));
         return narrow->Run(data, results[0], stream);
       }};

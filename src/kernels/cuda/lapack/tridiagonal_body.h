@@ -11,7 +11,7 @@ template <class T>
 struct TridiagonalArgs {
   T *below = nullptr, *diagonal = nullptr, *above = nullptr, *right_sides = nullptr;
   uint32_t n = 0, columns = 0, batch = 0;
-  // Of each elimination: the multiple of the row that is subtracted from the next one, and 1 if both were
+  // Each elimination has the multiple of the row that is subtracted from the next one, and 1 if both were
   // exchanged before.
   T* factors = nullptr;
   uint8_t* exchanges = nullptr;

@@ -99,7 +99,7 @@ struct FactorPivotedQr : UnblockedLaunch<T> {
       squares += SquaredSize(x);
       largest = std::fmax(largest, LargestPart(x));
     }
-    if ((squares > 1e-280 && squares < 1e280) || largest == 0) return std::sqrt(squares);
+    if (IsExactSum(squares) || largest == 0) return std::sqrt(squares);
     squares = 0;
     for (uint32_t i = begin; i < args.rows; ++i)
       squares += SquaredSize(Quotient(*args.a.At(batch, i, column), largest));
@@ -155,9 +155,8 @@ struct ExpandHermitian {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
     if (at >= args.count) return;
-    const int64_t batch = at / (args.n * args.n), i = at / args.n % args.n, j = at % args.n;
-    const T x = i >= j ? args.a.Read(batch, i, j) : Conjugated(args.a.Read(batch, j, i));
-    args.to[at] = i == j ? T{RealPart(x)} : x;
+    const auto [batch, i, j] = PlaceOf(at, args.n, args.n);
+    args.to[at] = args.a.ReadHermitian(batch, i, j);
   }
 };
 
@@ -182,7 +181,8 @@ struct StoreTridiagonalParts {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
     if (at >= args.count) return;
-    const int64_t n = args.n, batch = at / (n * n), i = at / n % n, j = at % n;
+    const int64_t n = args.n;
+    const auto [batch, i, j] = PlaceOf(at, n, n);
     if (i < j) return;
     const T x = i <= j + 1 ? T{RealPart(args.form[at])} : args.form[at];
     args.a.Write(batch, i, j, x);

@@ -72,13 +72,11 @@ std::optional<CudaKernel> FindTridiagonalKernel(const Instruction& call, int64_t
           *dense_taus = At<T>(memory, form_taus);
         const MatrixView<T> a =
             lower ? MatrixView<T>{data, n * n, n, 1} : MatrixView<T>{data + n * n - 1, n * n, -n, -1};
-        HLO_RETURN_IF_ERROR(LaunchBlocks<ExpandHermitian<T>>(
-            Tiles(batch * n * n, ExpandHermitian<T>::kThreads), 0, {a, dense, n, batch * n * n}, stream));
+        HLO_RETURN_IF_ERROR(LaunchElements<ExpandHermitian<T>>({a, dense, n, batch * n * n}, stream));
         HLO_RETURN_IF_ERROR(LaunchBlocks<ReduceToHessenberg<T>>(
             batch, ReduceToHessenberg<T>::kSharedBytes,
             {{dense, n * n, n, 1}, Small(n), 0, Small(n - 1), dense_taus}, stream));
-        HLO_RETURN_IF_ERROR(LaunchBlocks<StoreTridiagonalParts<T>>(
-            Tiles(batch * n * n, StoreTridiagonalParts<T>::kThreads), 0,
+        HLO_RETURN_IF_ERROR(LaunchElements<StoreTridiagonalParts<T>>(
             {dense, dense_taus, a, n, batch * n * n, !lower, At<double>(memory, diagonal.offset),
              At<double>(memory, off_diagonal.offset), At<T>(memory, taus.offset)},
             stream));
