@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/cpu/simd/padded_load.h"
 #include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
@@ -68,13 +69,10 @@ int64_t FindPick(int64_t n, const T* a) {
   using V = Vector<T>;
   using Mask = Vector<Word>;
   constexpr int kCount = kLanes<T>;
-  Mask lane;
-  for (int k = 0; k < kCount; ++k) lane[k] = k;
   const V first = Broadcast(a[0]);
   // Returns the vector at a position, with copies of the first element beyond the last one.
   const auto at = [&](int64_t i) -> V {
-    if (i + kCount <= n) return LoadVector(a + i);
-    return lane < static_cast<Word>(n - i) ? LoadFirst(a + i, static_cast<int>(n - i)) : first;
+    return i + kCount <= n ? LoadVector(a + i) : LoadFirstOr(a + i, static_cast<int>(n - i), first);
   };
   const auto is_better = [](auto x, auto y) { return kLargest ? x > y : x < y; };
   V extreme = first;
@@ -118,6 +116,10 @@ void TakeLoop(int64_t /*n*/, void* out, const void* const* in, int64_t parameter
   *static_cast<T*>(out) = a[at];
 }
 
+void BitsLoop(int64_t n, void* out, const void* const* /*in*/, int64_t parameter) {
+  for (int64_t i = 0; i < n; ++i) static_cast<bool*>(out)[i] = (parameter >> i & 1) != 0;
+}
+
 // Calls f<T, Position>() for types of four and eight bytes.
 template <class F>
 TileFn DispatchPick(Lane lane, Lane position, F&& f) {
@@ -151,12 +153,6 @@ std::optional<RowsOfTile> FindRowsOfTile(const TileCall& call) {
   }
   return std::nullopt;
 }
-
-namespace {
-void BitsLoop(int64_t n, void* out, const void* const* /*in*/, int64_t parameter) {
-  for (int64_t i = 0; i < n; ++i) static_cast<bool*>(out)[i] = (parameter >> i & 1) != 0;
-}
-}  // namespace
 
 TileCall BitsTile(uint64_t bits) { return {&BitsLoop, static_cast<int64_t>(bits)}; }
 

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/simd/padded_load.h"
 #include "kernels/cpu/simd/vector_functions.h"
 
 namespace hlo::cpu {
@@ -140,10 +141,7 @@ template <class V, class T>
 V FirstAndOnes(const T* from, int64_t n) {
   if (n == 1) return PaddedWithOnes<V>(from[0]);
   if constexpr (std::is_same_v<V, Vector<T>>) {
-    using Word = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-    Vector<Word> lane;
-    for (int k = 0; k < kLanes<T>; ++k) lane[k] = k;
-    return lane < static_cast<Word>(n) ? LoadFirst(from, static_cast<int>(n)) : V{} + T{1};
+    return LoadFirstOr(from, static_cast<int>(n), V{} + T{1});
   } else {
     V v = V{} + T{1};
     std::memcpy(&v, from, n * sizeof(T));
