@@ -80,7 +80,9 @@ GpuStep LowerStep(const Plan& plan, const Step& step, const device::DeviceProper
 int64_t StagedBytes(const Plan& plan, const std::vector<Move>& moves) {
   int64_t bytes = 0;
   for (const Move& move : moves)
-    bytes += CopiesBuffers(plan, move) ? device::Aligned(plan.buffers[move.to].byte_count) : 0;
+    bytes += ExchangesBuffers(plan, move) || plan.IsLiteral(move.to)
+                 ? 0
+                 : device::Aligned(plan.buffers[move.to].byte_count);
   return bytes;
 }
 
