@@ -1,5 +1,6 @@
 #include "reference/fold.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/elementwise.h"
+#include "reference/fold_loop.h"
 #include "reference/scalar_function.h"
 #include "spmd/collectives.h"
 
@@ -112,16 +114,35 @@ absl::StatusOr<Literal> FoldAsXla(const XlaReduction& reduction, absl::Span<cons
   return result;
 }
 
+// Calls f(begin, end) for chunks of [0, count), in parallel if they take long.
+template <class F>
+absl::Status ForChunks(int64_t count, double nanoseconds_an_element, F f) {
+  constexpr int64_t kChunk = 16384;
+  ParallelFor(CeilDiv(count, kChunk), nanoseconds_an_element * static_cast<double>(count),
+              [&](int64_t chunk) { f(chunk * kChunk, std::min(count, (chunk + 1) * kChunk)); });
+  return Deadline::Check();
+}
+
+absl::StatusOr<Literal> FoldByLoop(FoldLoop loop, absl::Span<const Literal* const> members) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(members[0]->shape()));
+  const int64_t size = ByteCount(result.type());
+  std::byte* const sums = result.mutable_data();
+  const auto fold = [&](int64_t begin, int64_t end) {
+    std::copy_n(members[0]->data() + begin * size, (end - begin) * size, sums + begin * size);
+    for (const Literal* member : members.subspan(1))
+      loop(sums + begin * size, member->data() + begin * size, end - begin);
+  };
+  HLO_RETURN_IF_ERROR(ForChunks(result.element_count(), static_cast<double>(members.size()), fold));
+  return result;
+}
+
 absl::StatusOr<Literal> FoldBinary(const BinaryReducer& reducer, const ScalarStep& step,
                                    absl::Span<const Literal* const> members) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(members[0]->shape()));
   const ScalarLoad load = ScalarLoader(result.type());
   const ScalarStore store = ScalarStorer(result.type());
-  constexpr int64_t kChunk = 16384;
-  const int64_t count = result.element_count(), chunks = CeilDiv(count, kChunk);
-  const double nanoseconds = 8.0 * static_cast<double>(count) * static_cast<double>(members.size());
-  ParallelFor(chunks, nanoseconds, [&](int64_t chunk) {
-    for (int64_t i = chunk * kChunk; i < std::min(count, (chunk + 1) * kChunk); ++i) {
+  const auto fold = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
       WideScalar sum = load(members[0]->data(), i);
       for (size_t k = 1; k < members.size(); ++k) {
         const WideScalar x = load(members[k]->data(), i);
@@ -129,8 +150,8 @@ absl::StatusOr<Literal> FoldBinary(const BinaryReducer& reducer, const ScalarSte
       }
       store(result.mutable_data(), i, sum);
     }
-  });
-  HLO_RETURN_IF_ERROR(Deadline::Check());
+  };
+  HLO_RETURN_IF_ERROR(ForChunks(result.element_count(), 8.0 * static_cast<double>(members.size()), fold));
   return result;
 }
 
@@ -180,6 +201,9 @@ absl::StatusOr<Literal> FoldMembers(OpContext& context, absl::Span<const Literal
     return result;
   }
   if (reducer) {
+    const FoldLoop loop = FindFoldLoop(reducer->opcode, members[0]->type());
+    // These operations commute but for the choice between two NaNs.
+    if (loop != nullptr) return FoldByLoop(loop, members);
     if (const std::optional<ScalarStep> step = StepOf(reducer->opcode, members[0]->type()))
       return FoldBinary(*reducer, *step, members);
   }
