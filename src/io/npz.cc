@@ -40,6 +40,7 @@ class EntryStream final : public ByteStream {
  private:
   absl::Status DoRead(void* to, int64_t count) override {
     auto* out = static_cast<char*>(to);
+    const bool is_last = count == remaining();
     constexpr int64_t kReportEvery = int64_t{16} << 20, kSmall = 1 << 16;
     const bool is_small = count <= kSmall;
     while (count > 0) {
@@ -52,7 +53,15 @@ class EntryStream final : public ByteStream {
       out += got;
       count -= got;
     }
-    return absl::OkStatus();
+    return is_last ? CheckEnd() : absl::OkStatus();
+  }
+  // libzip compares the checksum when it is asked for bytes beyond the end.
+  absl::Status CheckEnd() {
+    char byte;
+    if (zip_fread(file_.get(), &byte, 1) >= 0) return absl::OkStatus();
+    const bool is_checksum = zip_error_code_zip(zip_file_get_error(file_.get())) == ZIP_ER_CRC;
+    return absl::FailedPreconditionError(is_checksum ? "its checksum is wrong"
+                                                     : zip_file_strerror(file_.get()));
   }
   std::unique_ptr<zip_file_t, ZipCloser> file_;
   const int64_t byte_count_;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "helpers.h"
+#include "hlo_run/io.h"
 
 namespace hlo::files_test {
 namespace {
@@ -115,9 +116,37 @@ TEST(Files, TruncatedFilesAreErrors) {
   }
 }
 
+TEST(Files, DamagedEntriesOfArchivesAreErrors) {
+  const TemporaryFolder folder;
+  // Changes bytes of an archive and returns the error for one of its entries, without the path.
+  const auto error = [&](const char* file, const std::string& key, auto change) {
+    std::string bytes = BytesOf(Data(file));
+    change(bytes, bytes.find("PK\3\4"), bytes.find("PK\1\2"));
+    const std::string path = folder.Write(file, bytes);
+    const absl::StatusOr<std::unique_ptr<Archive>> archive = Archive::Open(path);
+    EXPECT_TRUE(archive.ok()) << archive.status();
+    const std::string message(Message((*archive)->Read(key, ShapeOf("f32[2]")).status()));
+    return message.substr(std::min(message.size(), path.size() + 2));
+  };
+  EXPECT_EQ(error("args.npz", "0",
+                  [](std::string& bytes, size_t local, size_t) {
+                    bytes[bytes.find("PK\3\4", local + 1) - 1] ^= 1;
+                  }),
+            "key '0': its checksum is wrong");
+  EXPECT_EQ(error("deflated.npz", "arr_0",
+                  [](std::string& bytes, size_t local, size_t directory) {
+                    bytes[local + 14] ^= 1;
+                    bytes[directory + 16] ^= 1;
+                  }),
+            "key 'arr_0': its checksum is wrong");
+  EXPECT_EQ(error("deflated.npz", "arr_0",
+                  [](std::string& bytes, size_t local, size_t) { bytes[local + 60] ^= 0x55; }),
+            "key 'arr_0': Zlib error: data error");
+}
+
 TEST(Files, MutatedFilesNeverCrash) {
   const TemporaryFolder folder;
-  for (const char* file : {"f32.npy", "zip64.npz", "args.safetensors"}) {
+  for (const char* file : {"f32.npy", "zip64.npz", "deflated.npz", "args.safetensors"}) {
     const std::string bytes = BytesOf(Data(file));
     for (size_t i = 0; i < bytes.size(); ++i) {
       for (const char byte : {'\xff', '9'}) {
