@@ -225,9 +225,9 @@ std::string ToText(const debug::PassDiff& diff) {
   }
   for (const std::string& skipped : diff.skipped) text += fmt::format("skipped: {}\n", skipped);
   if (!diff.is_complete)
-    text += fmt::format("{}: {} changes of the module were compared\n", diff.module, diff.compared);
+    text += fmt::format("{}: changes of the module that were compared: {}\n", diff.module, diff.compared);
   else if (diff.changes.empty())
-    text += fmt::format("{}: {} changes of the module change no result\n", diff.module, diff.compared);
+    text += fmt::format("{}: changes of the module: {}; none changes a result\n", diff.module, diff.compared);
   return text;
 }
 

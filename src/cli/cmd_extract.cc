@@ -103,7 +103,7 @@ void ExtractFile(const ExtractFlags& flags, const std::string& file, FileResult&
   if (flags.output.empty())
     result.text = *std::move(text);
   else
-    result.Accept(WriteOutput(flags.output, *text), flags.output);
+    result.Accept(WriteOutput(flags.output, *text), file);
 }
 
 void AddPartFlags(CLI::App& command, ExtractFlags& flags) {

@@ -32,8 +32,7 @@ void PrintFile(const PrintCommandOptions& options, const std::string& file, File
   if (loaded.module == nullptr) return;
   if (const std::optional<io::MessageForm> form = MessageFormOf(options.output)) {
     const absl::StatusOr<std::string> message = io::Serialize(*loaded.module, *form);
-    if (result.Accept(message.status(), file))
-      result.Accept(WriteOutput(options.output, *message), options.output);
+    if (result.Accept(message.status(), file)) result.Accept(WriteOutput(options.output, *message), file);
     return;
   }
   PrintOptions print = options.print;
@@ -65,7 +64,7 @@ void PrintFile(const PrintCommandOptions& options, const std::string& file, File
   if (options.output.empty())
     result.text = std::move(text);
   else
-    result.Accept(WriteOutput(options.output, text), options.output);
+    result.Accept(WriteOutput(options.output, text), file);
 }
 
 }  // namespace

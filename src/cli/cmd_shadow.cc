@@ -90,7 +90,7 @@ void Shadow(const ShadowFlags& flags, const std::string& file, FileResult& resul
   if (!result.Accept(reports.status(), file)) return;
   result.extra["shadow_s"] = SecondsSince(start);
   if (!flags.against.empty() &&
-      !result.Accept(JudgeFile(flags, *run, *reports, *loaded.module, result), flags.against))
+      !result.Accept(JudgeFile(flags, *run, *reports, *loaded.module, result), file))
     return;
   AddReport((*reports)[number], *run, number, result);
 }

@@ -2,7 +2,10 @@
 // that narrower types cannot represent.
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 
+#include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
@@ -29,7 +32,9 @@ struct TraceFlags {
   CustomCallOptions custom_calls;
   debug::SelectionOptions selection;
   std::string iteration, output;
-  bool values = false, full = false, range = false;
+  bool values = false, full = false;
+  std::string range_text;          // The value of --range; empty without it.
+  std::vector<ElementType> range;  // Its types.
   debug::BirthOptions births{.nans = false, .infinities = false};
   int64_t max_records = 1000;
   EvaluateOptions evaluate = {.cancel = &interrupt_flag};
@@ -44,7 +49,8 @@ std::string FirstText(const Literal& value, int64_t position) {
                      finite ? ": " + debug::ElementText(value, position) : "");
 }
 
-std::string RangeText(const Literal& value, const debug::Summary& summary) {
+std::string RangeText(const Literal& value, const debug::Summary& summary,
+                      absl::Span<const ElementType> types) {
   std::string text;
   // A value that overflowed its own type is not in the range of any other one.
   if (summary.nans + summary.infinities > 0) {
@@ -53,7 +59,7 @@ std::string RangeText(const Literal& value, const debug::Summary& summary) {
     if (summary.nans > 0) text += fmt::format(" {} NaN", summary.nans);
     text += FirstText(value, summary.first_bad) + "\n";
   }
-  for (const debug::NarrowRange& range : debug::NarrowRanges(value)) {
+  for (const debug::NarrowRange& range : debug::NarrowRanges(value, types)) {
     if (range.overflows + range.underflows + range.subnormals == 0) continue;
     text += fmt::format("  as {}:", Name(range.type));
     const auto add = [&](std::string_view what, int64_t count, int64_t first) {
@@ -68,12 +74,12 @@ std::string RangeText(const Literal& value, const debug::Summary& summary) {
   return text;
 }
 
-Json RangeJson(const Literal& value) {
-  Json types = Json::object();
-  for (const debug::NarrowRange& range : debug::NarrowRanges(value))
-    types[std::string(Name(range.type))] = Json{
+Json RangeJson(const Literal& value, absl::Span<const ElementType> types) {
+  Json json = Json::object();
+  for (const debug::NarrowRange& range : debug::NarrowRanges(value, types))
+    json[std::string(Name(range.type))] = Json{
         {"overflows", range.overflows}, {"underflows", range.underflows}, {"subnormals", range.subnormals}};
-  return types;
+  return json;
 }
 
 // Collects the records of a run as text, as JSON and for an archive.
@@ -92,12 +98,13 @@ class Records {
     json["loops"] = debug::LoopsJson(record.loops);
     json["summary"] = debug::ToJson(summary, record.value);
     if (flags_.values) json["value"] = Json::parse(ToJson(record.value));
-    if (flags_.range) json["range"] = RangeJson(record.value);
+    const bool has_range = !flags_.range.empty();
+    if (has_range) json["range"] = RangeJson(record.value, flags_.range);
     json_.push_back(std::move(json));
-    const std::string range = flags_.range ? RangeText(record.value, summary) : "";
-    if (flags_.range && range.empty()) return absl::OkStatus();
+    const std::string range = has_range ? RangeText(record.value, summary, flags_.range) : "";
+    if (has_range && range.empty()) return absl::OkStatus();
     text_ += debug::HeadingOf(record) + "\n";
-    text_ += flags_.range ? range : fmt::format("  {}\n", debug::ToString(summary, record.value));
+    text_ += has_range ? range : fmt::format("  {}\n", debug::ToString(summary, record.value));
     if (flags_.values)
       text_ += "  " +
                (flags_.full ? ToString(record.value, {.shapes = true, .layouts = false})
@@ -147,6 +154,8 @@ absl::Status TraceValues(const TraceFlags& flags, const CheckedModule& module,
   HLO_RETURN_IF_ERROR(outcome.status());
   if (outcome->left_out > 0)
     result.text += fmt::format("{} more records are left out (see --max-records)\n", outcome->left_out);
+  if (!flags.range.empty() && records.text().empty() && outcome->missing.empty())
+    result.text += "no traced value overflows or underflows\n";
   if (!outcome->missing.empty() && records.text().empty())
     result.text += fmt::format(
         "%{}{} did not run\n", outcome->missing.front()->name(),
@@ -180,7 +189,7 @@ void Trace(const TraceFlags& flags, const std::string& file, FileResult& result)
   if (!result.Accept(arguments.status(), file)) return;
   const CheckedModule& module = loaded.checked.front();
   if (flags.finds_births() && !result.Accept(TraceBirths(local, module, *arguments, result), file)) return;
-  if (!flags.finds_births() || !flags.selection.empty() || flags.range)
+  if (!flags.finds_births() || !flags.selection.empty() || !flags.range.empty())
     result.Accept(TraceValues(local, module, *arguments, result), file);
 }
 
@@ -197,6 +206,52 @@ void AddSelectionFlags(CLI::App& command, debug::SelectionOptions& selection) {
   command
       .add_option("--source", selection.source, "Instructions whose metadata name this source file and line")
       ->type_name("FILE[:LINE]");
+}
+
+// Returns the types of a list such as f16,f8e5m2, or the usual ones for `all`; nothing unless all are floats
+// of at most 16 bits.
+std::vector<ElementType> NarrowTypes(const std::string& text) {
+  if (text == "all")
+    return {ElementType::kBF16, ElementType::kF16, ElementType::kF8E5M2, ElementType::kF8E4M3FN};
+  std::vector<ElementType> types;
+  for (const std::string& name : std::vector<std::string>(absl::StrSplit(text, ','))) {
+    const std::optional<ElementType> type = ParseElementType(name);
+    if (!type || !IsFloat(*type) || BitWidth(*type) > 16) return {};
+    types.push_back(*type);
+  }
+  return types;
+}
+
+// Adds the report of values that narrower types cannot represent. Its flag replaces the one for the range of
+// random arguments, which remains as --random-range.
+void AddRangeFlags(CLI::App& command, TraceFlags& flags) {
+  command.remove_option(command.get_option("--range"));
+  AddRandomRangeFlag(command, flags.inputs, "--random-range");
+  command.add_flag(
+      "--range{all}", flags.range_text,
+      "Print which values would overflow or underflow if they were stored as bf16, f16, f8e5m2 or f8e4m3fn, "
+      "or as the types of --range=TYPE[,TYPE], and which are infinite or NaN already");
+}
+
+void ReadRangeFlag(TraceFlags& flags) {
+  if (flags.range_text.empty()) return;
+  flags.range = NarrowTypes(flags.range_text);
+  if (flags.range.empty())
+    throw CLI::ValidationError("--range",
+                               fmt::format("'{}' is not a list of float types of at most 16 bits; the "
+                                           "range of random arguments is --random-range LO:HI",
+                                           flags.range_text));
+  for (const std::string& file : flags.common.files) {
+    if (std::filesystem::exists(file)) continue;
+    if (!NarrowTypes(file).empty())
+      throw CLI::ValidationError("--range",
+                                 fmt::format("'{}' is taken as a file: write --range={}", file, file));
+    if (ParseInputRange(file).ok())
+      throw CLI::ValidationError(
+          "--range",
+          fmt::format("'{}' is taken as a file: the range of random arguments is --random-range {}", file,
+                      file));
+  }
 }
 
 }  // namespace
@@ -226,25 +281,22 @@ void AddTrace(CLI::App& program, int& exit_status) {
                     "Find the instructions that produce NaNs, and how these reach the results; exit with "
                     "status 1 if there are any");
   command->add_flag("--infs", flags->births.infinities, "The same for infinities");
-  // --range asks for the report here, not for the range of random arguments.
-  command->remove_option(command->get_option("--range"));
   command
       ->add_option("--repeat", flags->births.repeat,
                    "With --nans and --infs, check this many runs and report the time of the fastest as "
                    "watched_s in JSON")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_flag(
-      "--range", flags->range,
-      "Print which values would overflow or underflow if they were stored as bf16, f16 or f8, and "
-      "which are infinite or NaN already");
+  AddRangeFlags(*command, *flags);
   AddMaxSecondsFlag(*command, flags->evaluate.max_seconds);
   command->footer(
       "An instruction is traced if it satisfies all criteria; without criteria, all instructions are "
       "traced.\n"
       "The fast engine runs the module with each instruction as a separate step. Instructions that it does "
       "not\n"
-      "compute separately, such as those of a reducer, are traced on the reference.\n"
+      "compute separately, such as parameters and the instructions of reducers, are traced on the "
+      "reference,\n"
+      "and come last.\n"
       "Examples:\n"
       "  hlo-run trace m.hlo --random 1 --opcode dot\n"
       "  hlo-run trace m.hlo --input args.npz --match 'add.*' --iteration 3 --output values.npz\n"
@@ -252,6 +304,7 @@ void AddTrace(CLI::App& program, int& exit_status) {
   command->callback([flags, &exit_status] {
     if (!flags->output.empty() && flags->common.files.size() > 1)
       throw CLI::ValidationError("--output", "takes a single input file");
+    ReadRangeFlag(*flags);
     exit_status = ForEachFile(
         flags->common, [&](const std::string& file, FileResult& result) { Trace(*flags, file, result); });
   });

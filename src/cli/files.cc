@@ -1,7 +1,5 @@
 // Iterates over files and writes to standard output and text files.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -14,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "fmt/format.h"
 #include "hlo_run/module_file.h"
+#include "io/file.h"
 #include "nlohmann/json.hpp"
 
 namespace hlo::cli {
@@ -139,15 +138,7 @@ absl::Status WriteOutput(const std::string& path, std::string_view content) {
     RecordOutputError(errno);
     return absl::ErrnoToStatus(errno, "cannot write to standard output");
   }
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) return absl::ErrnoToStatus(errno, fmt::format("cannot write '{}'", path));
-  const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
-  const bool closed = std::fclose(file) == 0;
-  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
-  absl::Status status = absl::ErrnoToStatus(errno, fmt::format("cannot write '{}'", path));
-  std::remove(temporary.c_str());
-  return status;
+  return io::WriteText(path, content);
 }
 
 }  // namespace hlo::cli

@@ -95,7 +95,7 @@ void AddForParameters(CLI::App& app, InputOptions& options, const std::string& n
            for (const std::string& text : texts) {
              const auto [parameter, value] = SplitName(text);
              const std::string error = set(parameter, value);
-             if (!error.empty()) throw CLI::ValidationError(name, error);
+             if (!error.empty()) throw CLI::ValidationError(name.substr(0, name.find(',')), error);
            }
          },
          help)
@@ -129,7 +129,12 @@ void AddFillFlags(CLI::App& app, InputOptions& options) {
   AddForParameters(app, options, "--fill,--distribution",
                    "How to fill arguments, or one of them: uniform, normal, log-uniform, zeros, ones or iota",
                    "[PARAM=]NAME", set_fill);
-  const auto set_range = [&make](const std::string& parameter, const std::string& text) -> std::string {
+  AddRandomRangeFlag(app, options, "--range,--random-range");
+}
+
+void AddRandomRangeFlag(CLI::App& app, InputOptions& options, const std::string& names) {
+  const auto set_range = [&make = options.make](const std::string& parameter,
+                                                const std::string& text) -> std::string {
     const absl::StatusOr<InputRange> range = ParseInputRange(text);
     if (!range.ok()) return std::string(Message(range.status()));
     if (parameter.empty())
@@ -138,7 +143,7 @@ void AddFillFlags(CLI::App& app, InputOptions& options) {
       make.ranges.emplace_back(parameter, *range);
     return "";
   };
-  AddForParameters(app, options, "--range",
+  AddForParameters(app, options, names,
                    "The range of random arguments, or of one of them, both ends included. Indices stay "
                    "within the indexed dimension",
                    "[PARAM=]LO:HI", set_range);

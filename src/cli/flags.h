@@ -35,8 +35,10 @@ CLI::Validator OneOf(const std::map<std::string, Enum>& words) {
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
 // Adds --elided, the values of elided constants.
 void AddElidedFlag(CLI::App& app, ElidedValues& elided);
-// Adds --random and --fill.
+// Adds --random, --fill and --range.
 void AddFillFlags(CLI::App& app, InputOptions& options);
+// Adds the range of random arguments, under these names.
+void AddRandomRangeFlag(CLI::App& app, InputOptions& options, const std::string& names);
 // Adds --input and the flags of AddFillFlags.
 void AddInputFlags(CLI::App& app, InputOptions& options);
 // Adds --disable-pass, --pass-limit, --trust-plan and --check-passes.

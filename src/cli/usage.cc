@@ -1,6 +1,8 @@
 #include "cli/usage.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "fmt/format.h"
@@ -18,9 +20,42 @@ std::string ClosestFlag(const CLI::App& command, std::string_view word) {
   return std::string(ClosestName(word, views));
 }
 
+// Flags of XLA's run_hlo_module and hlo-opt and of StableHLO's interpreter, and what corresponds to them.
+struct ForeignFlag {
+  std::string_view name, instead;
+};
+constexpr ForeignFlag kForeignFlags[] = {
+    {"abs_error_bound", "--tolerance 'within abs A rel R' of check and diff sets tolerances"},
+    {"args", "--input gives arguments"},
+    {"force_fake_data", "--random SEED generates arguments"},
+    {"input_format", "the content of a file shows its format"},
+    {"input_literals_file", "--input gives arguments"},
+    {"input_module", "modules are given without a flag: hlo-run run FILE"},
+    {"isolate_instructions", "--cross-check compares both engines step by step"},
+    {"iterations", "--repeat N evaluates the module N times"},
+    {"output_literals_file", "--output stores the result"},
+    {"passes", "hlo-run plan --passes lists the passes, and --disable-pass disables one"},
+    {"platform", "--engine and --device choose what evaluates a module"},
+    {"print_literals", "results are printed unless --output stores them"},
+    {"random_init_input_literals", "--random SEED generates arguments"},
+    {"reference_platform", "--cross-check compares both engines, and check --against another compiler"},
+    {"rel_error_bound", "--tolerance 'within abs A rel R' of check and diff sets tolerances"},
+    {"use_large_float_range", "--range LO:HI and --fill log-uniform choose random arguments"},
+};
+
+std::string_view InsteadOf(std::string_view flag) {
+  std::string name(flag.substr(std::min(flag.find_first_not_of('-'), flag.size())));
+  std::replace(name.begin(), name.end(), '-', '_');
+  for (const ForeignFlag& foreign : kForeignFlags)
+    if (foreign.name == name) return foreign.instead;
+  return "";
+}
+
 std::string Unexpected(const CLI::App& command, const std::string& word) {
   if (!word.starts_with('-')) return fmt::format("{} does not take '{}'", command.get_name(), word);
   const std::string flag = word.substr(0, word.find('='));
+  if (const std::string_view instead = InsteadOf(flag); !instead.empty())
+    return fmt::format("{} has no flag '{}'; {}", command.get_name(), flag, instead);
   const std::string close =
       ClosestFlag(command, std::string_view(flag).substr(flag.find_first_not_of('-') % flag.size()));
   return fmt::format("{} has no flag '{}'{}", command.get_name(), flag,
@@ -36,12 +71,22 @@ std::string WithoutUnlimitedRange(const std::string& message) {
                                          : " is too small: it must be positive");
 }
 
+// Rewrites "Could not convert: --random = x".
+std::string WithoutConversion(const std::string& message) {
+  constexpr std::string_view kBegin = "Could not convert: ", kEquals = " = ";
+  const size_t equals = message.find(kEquals);
+  if (!message.starts_with(kBegin) || equals == std::string::npos) return message;
+  return fmt::format("{}: '{}' is not a valid value", message.substr(kBegin.size(), equals - kBegin.size()),
+                     message.substr(equals + kEquals.size()));
+}
+
 }  // namespace
 
 std::string UsageMessage(const CLI::App* program, const CLI::Error& error) {
   const std::vector<CLI::App*> commands = program->get_subcommands();
   const CLI::App& command = commands.empty() ? *program : *commands.front();
-  std::string message = WithoutUnlimitedRange(error.what());
+  std::string message = WithoutConversion(WithoutUnlimitedRange(error.what()));
+  if (message == "files is required") message = "give at least one FILE, or - for standard input";
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
     const std::vector<std::string> words = command.remaining();
     if (!words.empty()) message = Unexpected(command, words.front());

@@ -203,11 +203,10 @@ bool HoldsSpecial(ElementType type, const std::byte* elements, int64_t count, bo
   return found;
 }
 
-std::vector<NarrowRange> NarrowRanges(const Literal& array) {
+std::vector<NarrowRange> NarrowRanges(const Literal& array, absl::Span<const ElementType> types) {
   std::vector<NarrowRange> ranges;
   if (!array.shape().IsArray() || !HasSpecials(array.type())) return ranges;
-  for (const ElementType type :
-       {ElementType::kBF16, ElementType::kF16, ElementType::kF8E5M2, ElementType::kF8E4M3FN}) {
+  for (const ElementType type : types) {
     if (BitWidth(type) >= BitWidth(ComponentType(array.type()))) continue;
     const FloatFormat format = FormatOf(type);
     const double largest = DecodeSmallFloat(format, format.max_code());

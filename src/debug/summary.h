@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "hlo_run/literal.h"
 #include "nlohmann/json_fwd.hpp"
 
@@ -56,7 +57,8 @@ struct NarrowRange {
   int64_t subnormals = 0;  // The number that loses precision in the subnormal range.
   int64_t first_overflow = -1, first_underflow = -1;
 };
-// Returns those of bf16, f16, f8e5m2 and f8e4m3fn that are narrower than the array's type.
-std::vector<NarrowRange> NarrowRanges(const Literal& array);
+// Returns the ranges of those of the types, which are floats of at most 16 bits, that are narrower than the
+// array's type.
+std::vector<NarrowRange> NarrowRanges(const Literal& array, absl::Span<const ElementType> types);
 
 }  // namespace hlo::debug

@@ -102,8 +102,15 @@ std::unique_ptr<ByteStream> StreamOf(const InputFile& file, int64_t begin, int64
 
 absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) {
   struct stat info;
-  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+  const bool exists = stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) {
     return absl::FailedPreconditionError(fmt::format("{}: cannot be written: it is a folder", path));
+  }
+  // A rename would replace a device such as /dev/null, or a pipe, by a file.
+  if (exists && !S_ISREG(info.st_mode)) {
+    const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return Failure(path, "cannot be written", errno);
+    return std::unique_ptr<OutputFile>(new OutputFile(path, "", descriptor));
   }
   std::string temporary = path + ".XXXXXX";
   const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
@@ -132,11 +139,13 @@ absl::Status OutputFile::Commit() {
   // mkstemp creates files with mode 0600; results get the ordinary mode.
   const mode_t mask = umask(0);
   umask(mask);
-  if (fchmod(descriptor_, 0666 & ~mask) != 0) return Failure(path_, "cannot be written", errno);
+  if (!temporary_.empty() && fchmod(descriptor_, 0666 & ~mask) != 0)
+    return Failure(path_, "cannot be written", errno);
   const int closed = close(descriptor_);
   descriptor_ = -1;
   if (closed != 0) return Failure(path_, "cannot be written", errno);
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) return Failure(path_, "cannot be written", errno);
+  if (!temporary_.empty() && rename(temporary_.c_str(), path_.c_str()) != 0)
+    return Failure(path_, "cannot be written", errno);
   temporary_.clear();
   return absl::OkStatus();
 }

@@ -56,6 +56,7 @@ std::unique_ptr<ByteStream> StreamOf(const InputFile& file, int64_t begin, int64
 absl::Status WriteError(const std::string& path, int error);
 
 // A temporary file in the folder of `path`. Commit renames it to `path`; otherwise the destructor removes it.
+// If `path` is a device or a pipe, Write writes to it directly.
 class OutputFile {
  public:
   static absl::StatusOr<std::unique_ptr<OutputFile>> Create(const std::string& path);
@@ -75,7 +76,7 @@ class OutputFile {
   int descriptor_;
 };
 
-// Writes a file atomically.
+// Writes an OutputFile and commits it.
 absl::Status WriteText(const std::string& path, std::string_view text);
 
 }  // namespace hlo::io

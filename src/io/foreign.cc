@@ -24,7 +24,7 @@ constexpr Signature kBinary[] = {
      "an ELF file (compiled code)"},
     {"\x93NUMPY"sv, "an array of NumPy (.npy)"},
     {"PK\x03\x04"sv, "a zip archive, as .npz files are"},
-    {"ML\xefR"sv, "MLIR bytecode"},
+    {"ML\xefR"sv, "MLIR bytecode; in JAX, jax.jit(f).lower(*args).as_text(dialect=\"hlo\") gives HLO"},
     {"BC\xc0\xde"sv, "LLVM bitcode"},
     {"\x89HDF"sv, "an HDF5 file"},
     {"\x89PNG"sv, "a PNG picture"},

@@ -1,5 +1,10 @@
 // Tests outputs: output folders, abbreviated text on a terminal, statistics.
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <string>
 
 #include "cli_fixture.h"
@@ -63,6 +68,19 @@ TEST_F(Cli, AnOutputFileHoldsOneModule) {
     EXPECT_HAS(run.err, "takes the result of one");
   }
   EXPECT_FALSE(fs::exists(out) || fs::exists(text));
+}
+
+TEST_F(Cli, OutputsIntoAPipeLeaveItInPlace) {
+  const std::string file = Write("m.hlo", kConstant), pipe = Path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_EQ(Run("print " + file + " -o " + pipe).status, 0);
+  char text[512];
+  const ssize_t count = read(reader, text, sizeof(text));
+  close(reader);
+  EXPECT_EQ(std::string(text, std::max<ssize_t>(count, 0)), Run("print " + file).out);
+  EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
 TEST_F(Cli, LargeResultsAreAbbreviatedOnATerminal) {

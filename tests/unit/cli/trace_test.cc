@@ -184,6 +184,20 @@ ENTRY e {
   EXPECT_HAS(run.out, "as f8e4m3fn, its own type: 2 NaN (first at {1})\n");
 }
 
+TEST_F(Cli, TraceRangeTakesTypesAndNoFile) {
+  const std::string file = Write("add.hlo", kAdd);
+  const std::string run = "trace " + file + " --random 1 ";
+  const Outcome types = Run(run + "--range=f8e4m3fn,f16 --format=json");
+  EXPECT_EQ(types.status, 0) << types.err;
+  EXPECT_HAS(types.out, "\"f8e4m3fn\":{\"overflows\":0");
+  EXPECT_EQ(types.out.find("bf16"), std::string::npos);
+  EXPECT_EQ(Run(run + "--range").out, "no traced value overflows or underflows\n");
+  EXPECT_HAS(Run(run + "--range f16").err, "--range: 'f16' is taken as a file: write --range=f16\n");
+  EXPECT_HAS(Run(run + "--range 0:1").err, "the range of random arguments is --random-range 0:1\n");
+  EXPECT_HAS(Run(run + "--range=f64").err, "'f64' is not a list of float types of at most 16 bits");
+  EXPECT_HAS(Run(run + "--random-range 3:3 --match . --values").out, "3");
+}
+
 TEST_F(Cli, TraceRejectsUnknownSelections) {
   const std::string file = Write("add.hlo", kAdd);
   EXPECT_HAS(Run("trace " + file + " --random 1 --opcode nonsense").err, "there is no opcode 'nonsense'");

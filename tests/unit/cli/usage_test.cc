@@ -30,5 +30,18 @@ TEST_F(Cli, MisspelledSubcommandsAndFlagsGetASuggestion) {
   EXPECT_EQ(Run("zebra").err, "hlo-run: error: cannot read 'zebra': No such file or directory\n");
 }
 
+TEST_F(Cli, FlagsOfOtherToolsNameWhatCorrespondsToThem) {
+  const std::string file = Write("add.hlo", kAdd);
+  EXPECT_EQ(Run(file + " --input_literals_file=x").err,
+            "hlo-run: error: run has no flag '--input_literals_file'; --input gives arguments\n"
+            "see hlo-run run --help\n");
+  EXPECT_HAS(Run(file + " --iterations 3").err, "; --repeat N evaluates the module N times\n");
+}
+
+TEST_F(Cli, MissingFilesAndBadNumbersAreNamed) {
+  EXPECT_HAS(Run("verify").err, "error: give at least one FILE, or - for standard input\n");
+  EXPECT_HAS(Run(Write("add.hlo", kAdd) + " --random x").err, "error: --random: 'x' is not a valid value\n");
+}
+
 }  // namespace
 }  // namespace hlo::cli_test
