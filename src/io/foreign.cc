@@ -61,6 +61,9 @@ constexpr Signature kText[] = {
     {"def ", "Python source"},
     {".version ", "PTX (compiled code), which XLA dumps beside a module"},
     {"#!", "a script"},
+    {"```", "Markdown; take the text between the lines ```"},
+    {"'HloModule", "a Python string in quotes; write the string itself"},
+    {"\"HloModule", "a string in quotes; write the string itself"},
 };
 
 bool Contains(std::string_view text, std::string_view part) {
@@ -79,6 +82,16 @@ bool IsMlir(std::string_view text, std::string_view head) {
                                               "chlo.",     "sdy.",       "tensor<"};
   return begins && std::any_of(std::begin(kOperations), std::end(kOperations),
                                [&](auto word) { return Contains(head, word); });
+}
+
+// True if the line has the prefix of absl's and glog's logs: I1128 12:00:00.123456 1234 hlo.cc:77] HloModule
+// m.
+bool IsLogLine(std::string_view line) {
+  const size_t bracket = line.find("] ");
+  return line.size() > 6 && std::string_view("IWEF").find(line[0]) != std::string_view::npos &&
+         std::all_of(line.begin() + 1, line.begin() + 5,
+                     [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }) &&
+         line[5] == ' ' && bracket != std::string_view::npos && Contains(line.substr(0, bracket), ":");
 }
 
 std::string_view WithoutBlanksAndLineComments(std::string_view text) {
@@ -113,6 +126,7 @@ std::optional<std::string> ForeignContent(std::string_view bytes) {
                        is_stablehlo ? "StableHLO (MLIR text)" : "MLIR text");
   }
   const std::string_view line = text.substr(0, text.find('\n'));
+  if (IsLogLine(line)) return "a log; remove the prefix of each line: sed 's/^[^]]*] //'";
   if (line.starts_with("xla_") && Contains(line, ": ") && !Contains(line, "{"))
     return "a list of XLA's debug options, which XLA dumps beside a module";
   for (const Signature& signature : kText) {

@@ -21,6 +21,9 @@ namespace hlo {
 namespace {
 
 absl::Status UnknownFormat(const std::string& path) {
+  if (path.starts_with('['))
+    return absl::InvalidArgumentError(
+        fmt::format("{}: literals have braces, such as {{{{1,2}},{{3,4}}}}", path));
   return absl::InvalidArgumentError(fmt::format(
       "{}: the ending of the name must be .npy, .npz, .safetensors, .json, .txt, .pb, .pbtxt, .bin or .raw",
       path));

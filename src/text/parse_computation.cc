@@ -13,6 +13,8 @@ bool Parser::ParseComputation() {
   const uint32_t begin = token().begin;
   const Token start = token();
   const bool is_entry = Accept(Tok::kEntry);
+  if (At(Tok::kHloModule))
+    return Error(token().range(), "a second module begins here; a line '// -----' separates modules");
   if (!token().IsId()) return Unexpected("the name of a computation");
   const Token name = token();
   const std::string_view word = lex_.Word(name);

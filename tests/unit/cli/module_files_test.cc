@@ -241,6 +241,9 @@ TEST_F(Cli, ForeignFilesAreIdentifiedInTheError) {
   EXPECT_HAS(error("f.hlo", "#loc = loc(unknown)\n" + mlir), "it is StableHLO (MLIR text)");
   EXPECT_HAS(error("g.hlo", "module {\n  llvm.func @f()\n}\n"), "it is MLIR text, not HLO");
   EXPECT_HAS(error("h.hlo", "{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }\n"), "it is a jaxpr");
+  EXPECT_HAS(error("i.md", "```\nHloModule m\n```\n"), "it is Markdown; take the text between the lines");
+  EXPECT_HAS(error("i.txt", "'HloModule m\\nENTRY e'"), "it is a Python string in quotes");
+  EXPECT_HAS(error("i.log", "I1128 12:00:00.123456 1234 hlo.cc:77] HloModule m\n"), "it is a log; remove");
   EXPECT_HAS(error("x.hlo", ReadFile("tests/unit/io/data/f32.npy")),
              "it is an array of NumPy (.npy); arrays go to --input");
   EXPECT_HAS(error("x.npz", ReadFile("tests/unit/io/data/args.npz")),
