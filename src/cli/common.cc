@@ -56,6 +56,22 @@ bool UseColor() {
   return isatty(STDERR_FILENO) != 0 && (no_color == nullptr || no_color[0] == '\0');
 }
 
+namespace {
+
+// Returns the message with `error: ` after the location in the module with which it begins, if it does and
+// has no severity there.
+std::string WithSeverity(std::string_view message, const SourceText* source) {
+  if (source == nullptr || !message.starts_with(source->name() + ":")) return std::string(message);
+  const size_t end = message.find(": ", source->name().size());
+  if (end == std::string_view::npos) return std::string(message);
+  const std::string_view rest = message.substr(end + 2);
+  for (const std::string_view severity : {"error: ", "warning: ", "note: "})
+    if (rest.starts_with(severity)) return std::string(message);
+  return fmt::format("{}: error: {}", message.substr(0, end), rest);
+}
+
+}  // namespace
+
 void FileResult::Fail(Exit exit_status, const std::string& message) {
   exit = std::max(exit, exit_status);
   // Each line that starts with a location in the module is a separate error.
@@ -63,10 +79,11 @@ void FileResult::Fail(Exit exit_status, const std::string& message) {
   while (begin != std::string::npos) {
     const size_t next =
         source == nullptr ? std::string::npos : message.find("\n" + source->name() + ":", begin);
-    errors.push_back(ErrorOf(std::string_view(message).substr(begin, next - begin), source.get()));
+    const std::string_view one = std::string_view(message).substr(begin, next - begin);
+    errors.push_back(ErrorOf(one, source.get()));
+    diagnostics += WithSeverity(one, source.get()) + "\n";
     begin = next == std::string::npos ? next : next + 1;
   }
-  diagnostics += message + "\n";
 }
 
 bool FileResult::Accept(const absl::Status& status, const std::string& file) {

@@ -479,7 +479,7 @@ TEST_F(Cli, AMissingInfeedIsAnErrorThatNamesTheFlag) {
   const Outcome none = Run(file);
   EXPECT_EQ(none.status, 2);
   EXPECT_HAS(none.err,
-             "feeds.hlo:4:34: 'a' (((f32[2], s32[]), token[]) infeed): takes a value from the host");
+             "feeds.hlo:4:34: error: 'a' (((f32[2], s32[]), token[]) infeed): takes a value from the host");
   EXPECT_HAS(none.err, "--infeed");
   const Outcome one = Run(file + " --infeed '(f32[2]{1,2}, s32[] 7)'");
   EXPECT_EQ(one.status, 2);

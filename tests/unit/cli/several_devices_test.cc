@@ -241,7 +241,7 @@ TEST_F(SeveralDevices, ManualRegionsRunOnThePartitionsOfTheirShardings) {
 TEST_F(SeveralDevices, CountsThatDoNotFitAreNamed) {
   const Outcome outcome = Run(Write("m.hlo", kPairs) + " -i '{1,2}' --replicas 2");
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_HAS(outcome.err, "m.hlo:10:19: 'a' (f32[2] all-reduce)");
+  EXPECT_HAS(outcome.err, "m.hlo:10:19: error: 'a' (f32[2] all-reduce)");
   EXPECT_HAS(outcome.err, "the groups and pairs of the module fit --replicas 4 --partitions 1");
   EXPECT_EQ(Run(Write("m.hlo", kPairs) + " -i '{1,2}' --replicas 0").status, 2);
   const Outcome large = Run(Write("m.hlo", kPairs) + " -i '{1,2}' --replicas 1000000");
