@@ -100,7 +100,6 @@ class Parser {
   bool CheckAliases();
   void CheckStackFrames();
   bool CheckAsyncCallees();
-  void NameModuleAfterEntry();
 
   // Defined in parse_computation.cc.
   bool ParseComputation();
@@ -421,7 +420,6 @@ class Parser {
     return module_->arena().Copy(absl::Span<const T>(values));
   }
   Arena& arena() { return module_->arena(); }
-  void MarkFailed(Instruction* instruction) { InstructionEditor::SetShape(*instruction, Shape()); }
 
   static constexpr int64_t kMaxWarnings = 100;
 
