@@ -119,8 +119,8 @@ std::optional<DotOfVectors> FindVectors(const SmallDot& dot) {
   const int64_t length = in_rows ? offsets.m : offsets.n, count = std::ssize(offsets.rows);
   const std::vector<int32_t>& vectors = in_rows ? offsets.rows : offsets.columns;
   const int64_t terms = std::ssize(offsets.row_terms), results = in_rows ? count / length : count;
-  if (FindNativeIsa() != NativeIsa::kAvx512 || length < 2 || length > kMaxLength || terms < 2 ||
-      results * terms * (2 + 2 * CeilDiv(length, 8)) > kMaxInstructions)
+  if (FindNativeIsa() != NativeIsa::kAvx512 || terms >= kMinFloatTerms || length < 2 || length > kMaxLength ||
+      terms < 2 || results * terms * (2 + 2 * CeilDiv(length, 8)) > kMaxInstructions)
     return std::nullopt;
   for (size_t k = 0; k < vectors.size(); ++k) {
     if (k % length != 0 && vectors[k] != vectors[k - 1] + 1) return std::nullopt;

@@ -52,29 +52,20 @@ bool AreContiguous(const std::vector<int32_t>& places, int64_t per_matrix) {
 constexpr int64_t kMinVectorTerms = 12, kMinTermsOfLine = 33;
 static_assert(kMinVectorTerms > kMaxInlineTerms);
 
-// Widens elements at these offsets, so that loops need not.
-template <class T>
-void Widen(const T* x, const std::vector<int32_t>& places, double* to) {
-  for (const int32_t place : places) *to++ = static_cast<double>(x[place]);
+// Converts elements at these offsets to the type of the sums, so that loops need not.
+template <class T, class Sum>
+void Gather(const T* x, const std::vector<int32_t>& places, Sum* to) {
+  for (const int32_t place : places) *to++ = static_cast<Sum>(x[place]);
 }
 
-// The elements of a vector as one or two vectors of doubles; those that do not exist are 0.
-template <class T>
-struct Doubles {
-  [[gnu::always_inline]] explicit Doubles(Vector<T> v) {
-    if constexpr (sizeof(T) == sizeof(double))
-      even = v;
-    else
-      std::tie(even, odd) = AsDoubles(v);
-  }
-  Vector<double> even, odd = {};
-};
-
-// Adds the products of elements of type T. Those of f32 are exact, so that fusing changes no bits.
-template <class T>
-[[gnu::always_inline]] inline void AddProducts(Vector<double> a, Vector<double> b, Vector<double>& sums) {
+// Adds the products of elements of type T. Those of f32 are exact in f64, so that fusing changes no bits.
+template <class T, class Sum>
+[[gnu::always_inline]] inline void AddProducts(Vector<Sum> a, Vector<Sum> b, Vector<Sum>& sums) {
 #if defined(HLO_AVX512_VECTORS)
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (std::is_same_v<Sum, float>) {
+    sums = _mm512_fmadd_ps(a, b, sums);
+    return;
+  } else if constexpr (std::is_same_v<T, float>) {
     sums = _mm512_fmadd_pd(a, b, sums);
     return;
   }
@@ -82,48 +73,62 @@ template <class T>
   sums += a * b;
 }
 
+#if defined(HLO_AVX512_VECTORS)
+// Store the sum of the lanes of each vector. They halve the vectors together, in the order of SumOfLanes.
+[[gnu::always_inline]] inline void StoreFourSums(const Vector<double> (&sums)[4], double* out) {
+  const auto halves = [](__m512d a, __m512d b) {
+    return _mm512_shuffle_f64x2(a, b, 0x44) + _mm512_shuffle_f64x2(a, b, 0xee);
+  };
+  const __m512d low = halves(sums[0], sums[1]), high = halves(sums[2], sums[3]);
+  const __m512d pairs = _mm512_shuffle_f64x2(low, high, 0x88) + _mm512_shuffle_f64x2(low, high, 0xdd);
+  const __m512d all = pairs + _mm512_permute_pd(pairs, 0x55);
+  _mm256_storeu_pd(out, _mm512_castpd512_pd256(_mm512_maskz_compress_pd(0x55, all)));
+}
+[[gnu::always_inline]] inline void StoreFourSums(const Vector<float> (&sums)[4], float* out) {
+  const auto halves = [](__m512 a, __m512 b) {
+    return _mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xee);
+  };
+  const __m512 low = halves(sums[0], sums[1]), high = halves(sums[2], sums[3]);
+  const __m512 quarters = _mm512_shuffle_f32x4(low, high, 0x88) + _mm512_shuffle_f32x4(low, high, 0xdd);
+  const __m512 pairs = quarters + _mm512_permute_ps(quarters, 0x4e);
+  const __m512 all = pairs + _mm512_permute_ps(pairs, 0xb1);
+  _mm_storeu_ps(out, _mm512_castps512_ps128(_mm512_maskz_compress_ps(0x1111, all)));
+}
+#endif
+
 // Sets out[i] to the sum of the lanes of sums[i].
 template <class T, int kCount>
-[[gnu::always_inline]] inline void StoreSums(const Vector<double> (&sums)[kCount], T* out) {
+[[gnu::always_inline]] inline void StoreSums(const Vector<T> (&sums)[kCount], T* out) {
 #if defined(HLO_AVX512_VECTORS)
-  // Halves the vectors together, in the order of SumOfLanes.
-  if constexpr (kCount == 4) {
-    const auto halves = [](__m512d a, __m512d b) {
-      return _mm512_shuffle_f64x2(a, b, 0x44) + _mm512_shuffle_f64x2(a, b, 0xee);
-    };
-    const __m512d low = halves(sums[0], sums[1]), high = halves(sums[2], sums[3]);
-    const __m512d pairs = _mm512_shuffle_f64x2(low, high, 0x88) + _mm512_shuffle_f64x2(low, high, 0xdd);
-    const __m512d all = pairs + _mm512_permute_pd(pairs, 0x55);
-    const __m256d four = _mm512_castpd512_pd256(_mm512_maskz_compress_pd(0x55, all));
-    if constexpr (sizeof(T) == sizeof(double))
-      _mm256_storeu_pd(out, four);
-    else
-      _mm_storeu_ps(out, _mm256_cvtpd_ps(four));
-    return;
-  }
+  if constexpr (kCount == 4) return StoreFourSums(sums, out);
 #endif
-  for (int i = 0; i < kCount; ++i) out[i] = static_cast<T>(SumOfLanes<double>(sums[i]));
+  for (int i = 0; i < kCount; ++i) out[i] = SumOfLanes<T>(sums[i]);
 }
 
 // Computes the dot products of x with kCount vectors y.
 template <class T, int kCount>
 [[gnu::always_inline]] inline void VectorDots(const T* x, const std::array<const T*, kCount>& y,
                                               int64_t terms, T* out) {
-  Vector<double> even[kCount] = {}, odd[kCount] = {};
-  const auto add = [&](const auto& load) __attribute__((always_inline)) {
-    const Doubles<T> left(load(x));
+  // Two accumulators hide the latency of additions.
+  Vector<T> even[kCount] = {}, odd[kCount] = {};
+  const auto add = [&](const auto& load, Vector<T>* sums) __attribute__((always_inline)) {
+    const Vector<T> left = load(x);
 #pragma GCC unroll 4
-    for (int i = 0; i < kCount; ++i) {
-      const Doubles<T> right(load(y[i]));
-      AddProducts<T>(left.even, right.even, even[i]);
-      if constexpr (sizeof(T) < sizeof(double)) AddProducts<T>(left.odd, right.odd, odd[i]);
-    }
+    for (int i = 0; i < kCount; ++i) AddProducts<T, T>(left, load(y[i]), sums[i]);
   };
   int64_t k = 0;
-  for (; k + kLanes<T> <= terms; k += kLanes<T>)
-    add([&](const T* from) __attribute__((always_inline)) { return LoadVector(from + k); });
+  const auto load = [&](const T* from) __attribute__((always_inline)) { return LoadVector(from + k); };
+  while (k + 2 * kLanes<T> <= terms) {
+    add(load, even);
+    k += kLanes<T>;
+    add(load, odd);
+    k += kLanes<T>;
+  }
+  for (; k + kLanes<T> <= terms; k += kLanes<T>) add(load, even);
   const auto rest = static_cast<int>(terms - k);
-  if (rest > 0) add([&](const T* from) __attribute__((always_inline)) { return LoadFirst(from + k, rest); });
+  if (rest > 0)
+    add(
+        [&](const T* from) __attribute__((always_inline)) { return LoadFirst(from + k, rest); }, odd);
 #pragma GCC unroll 4
   for (int i = 0; i < kCount; ++i) even[i] += odd[i];
   StoreSums<T, kCount>(even, out);
@@ -141,18 +146,18 @@ void DotsOfLines(const T* x, const T* y, const int32_t* places, int64_t count, i
 }
 
 // Computes the products of a row with kCount vectors of columns, which begin at these offsets. Each lane has
-// the sums of SumOfTerms.
-template <class T, int kCount>
-void ColumnSums(const double* factors, const T* y, const std::vector<int32_t>& terms,
+// the sums of even and odd terms, like SumOfTerms.
+template <class T, class Sum, int kCount>
+void ColumnSums(const Sum* factors, const T* y, const std::vector<int32_t>& terms,
                 const std::array<int64_t, kCount>& columns, const std::array<T*, kCount>& c) {
-  using Wide = Vector<double>;
-  using Narrow = typename VectorOf<T, kLanes<double>* static_cast<int>(sizeof(T))>::type;
+  using Wide = Vector<Sum>;
+  using Narrow = typename VectorOf<T, kLanes<Sum>* static_cast<int>(sizeof(T))>::type;
   Wide even[kCount] = {}, odd[kCount] = {};
   const auto add = [&](size_t k, Wide * sums) __attribute__((always_inline)) {
     const Wide factor = Broadcast(factors[k]);
     const T* row = y + terms[k];
 #pragma GCC unroll 4
-    for (int i = 0; i < kCount; ++i) AddProducts<T>(factor, LoadAs<double>(row + columns[i]), sums[i]);
+    for (int i = 0; i < kCount; ++i) AddProducts<T, Sum>(factor, LoadAs<Sum>(row + columns[i]), sums[i]);
   };
   size_t k = 0;
   for (; k + 1 < terms.size(); k += 2) {
@@ -165,6 +170,39 @@ void ColumnSums(const double* factors, const T* y, const std::vector<int32_t>& t
     const Narrow sums = __builtin_convertvector(even[i] + odd[i], Narrow);
     std::memcpy(c[i], &sums, sizeof sums);
   }
+}
+
+// Computes the products of a row with all columns if they fill a vector, and returns their number. The terms
+// are those of the row, and those of a column.
+template <class T, class Sum>
+int64_t RowByVectors(const T* x, const std::vector<int32_t>& row_terms, const T* b,
+                     const std::vector<int32_t>& column_terms, const int32_t* columns, int64_t n, T* c) {
+  constexpr int64_t kWidth = kLanes<Sum>, kAtOnce = 4;
+  if (n < kWidth) return 0;
+  Sum factors[kMaxPositions];
+  Gather(x, row_terms, factors);
+  const auto run = [&]<size_t... kIndex>(int64_t begin, std::index_sequence<kIndex...>) {
+    // The last vector may overlap its predecessor.
+    const auto at = [&](size_t k) { return std::min(begin + static_cast<int64_t>(k) * kWidth, n - kWidth); };
+    ColumnSums<T, Sum, sizeof...(kIndex)>(factors, b, column_terms, {columns[at(kIndex)]...},
+                                          {(c + at(kIndex))...});
+  };
+  for (int64_t j = 0; j < n; j += kAtOnce * kWidth) {
+    switch (std::min(kAtOnce, (n - j + kWidth - 1) / kWidth)) {
+      case 1:
+        run(j, std::make_index_sequence<1>());
+        break;
+      case 2:
+        run(j, std::make_index_sequence<2>());
+        break;
+      case 3:
+        run(j, std::make_index_sequence<3>());
+        break;
+      default:
+        run(j, std::make_index_sequence<4>());
+    }
+  }
+  return n;
 }
 
 }  // namespace
@@ -214,32 +252,9 @@ std::optional<SmallDot> SmallDot::Make(const loops::GemmProblem& p) {
 template <class T>
 int64_t SmallDot::RunVectors(const T* x, const Terms& row_terms, const T* b, const Terms& column_terms,
                              const int32_t* columns, int64_t n, T* c) {
-  constexpr int64_t kWidth = kLanes<double>, kAtOnce = 4;
-  if (n < kWidth) return 0;
-  double factors[kMaxPositions];
-  Widen(x, row_terms, factors);
-  const auto run = [&]<size_t... kIndex>(int64_t begin, std::index_sequence<kIndex...>) {
-    // The last vector may overlap its predecessor.
-    const auto at = [&](size_t k) { return std::min(begin + static_cast<int64_t>(k) * kWidth, n - kWidth); };
-    ColumnSums<T, sizeof...(kIndex)>(factors, b, column_terms, {columns[at(kIndex)]...},
-                                     {(c + at(kIndex))...});
-  };
-  for (int64_t j = 0; j < n; j += kAtOnce * kWidth) {
-    switch (std::min(kAtOnce, (n - j + kWidth - 1) / kWidth)) {
-      case 1:
-        run(j, std::make_index_sequence<1>());
-        break;
-      case 2:
-        run(j, std::make_index_sequence<2>());
-        break;
-      case 3:
-        run(j, std::make_index_sequence<3>());
-        break;
-      default:
-        run(j, std::make_index_sequence<4>());
-    }
-  }
-  return n;
+  if (std::ssize(row_terms) >= kMinFloatTerms && n >= kLanes<T>)
+    return RowByVectors<T, T>(x, row_terms, b, column_terms, columns, n, c);
+  return RowByVectors<T, double>(x, row_terms, b, column_terms, columns, n, c);
 }
 
 // Returns true if each dot product is computed in vectors of its terms.

@@ -23,6 +23,10 @@ template <class T, class Term>
   return static_cast<T>(even + odd);
 }
 
+// Rows of several columns of f32 are accumulated in f32 from this number of terms on, and in f64 below it.
+// Vectors of terms of f32 are accumulated in f32: each lane adds a fraction of them.
+inline constexpr int64_t kMinFloatTerms = 33;
+
 // Returns the dot product of contiguous vectors. Short ones have the sums of SumOfTerms.
 template <class T>
 T DotOfLines(const T* x, const T* y, int64_t terms);
@@ -32,7 +36,7 @@ class SmallDot {
   // Returns nullopt if the product is too large or its type is neither f32 nor f64.
   static std::optional<SmallDot> Make(const loops::GemmProblem& problem);
 
-  // Computes the problem's product; sums are accumulated in f64.
+  // Computes the problem's product.
   void Run(const void* a, const void* b, void* c) const;
 
   // Returns true if both read and write the same offsets.
