@@ -1,7 +1,9 @@
 // Tests native loops against tile functions: the same bits for every operation and type, no access beyond the
 // arrays, and random programs with all kinds of accesses.
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -368,7 +370,7 @@ class RandomProgram {
   uint32_t Pick(uint32_t count) { return random() % count; }
   ElementType AnyType() { return kTypes[Pick(std::size(kTypes))]; }
 
-  void Load(ElementType type) { Keep(program.Load(AnyAccess(type, Pick(7))), type); }
+  void Load(ElementType type) { Keep(program.Load(AnyAccess(type, Pick(9))), type); }
   void LoadScalar(ElementType type) { Keep(program.Load(AnyAccess(type, 1)), type); }
   void Iota() {
     constexpr ElementType kIotas[] = {ElementType::kS32, ElementType::kU32, ElementType::kS64,
@@ -458,7 +460,8 @@ class RandomProgram {
     }
     return found[Pick(2) == 0 ? found.size() - 1 : Pick(static_cast<uint32_t>(found.size()))];
   }
-  // Dense, scalar, along the last dimension or all others, rows of longer rows, transposed, run-time starts.
+  // Dense, scalar, along the last dimension or all others, rows of longer rows, transposed, run-time starts,
+  // or some dimensions in any order.
   Access AnyAccess(ElementType type, uint32_t kind) {
     const auto rank = static_cast<int>(dims_.size());
     loops::Strides strides(static_cast<size_t>(rank), 0);
@@ -472,6 +475,14 @@ class RandomProgram {
     if (kind == 4) next += 3;
     if (kind == 5) {
       for (int d = 0; d < rank; ++d) spread(d, next);
+    } else if (kind >= 7) {
+      std::vector<int> order(static_cast<size_t>(rank));
+      std::iota(order.begin(), order.end(), 0);
+      std::shuffle(order.begin(), order.end(), random);
+      next = 1 + Pick(3);
+      for (const int d : order) {
+        if (Pick(3) != 0) spread(d, next);
+      }
     } else if (kind != 1 && kind != 2) {
       const int last = kind == 3 || kind == 4 ? rank - 2 : rank - 1;
       for (int d = last; d >= 0; --d) spread(d, next);
@@ -497,7 +508,8 @@ class RandomProgram {
 };
 
 TEST_F(NativeLoops, RandomProgramsHaveTheBitsOfTiles) {
-  const std::vector<std::vector<int64_t>> shapes = {{100}, {2500}, {7, 33}, {3, 700}, {130, 20}, {4, 6, 90}};
+  const std::vector<std::vector<int64_t>> shapes = {{100},      {2500},      {7, 33},     {3, 700}, {130, 20},
+                                                    {4, 6, 90}, {300, 4, 2}, {25, 17, 3}, {70, 64}};
   // --gtest_random_seed=N gives other programs.
   uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
   const int64_t delay = cpu::SetNativeCodeDelay(0);

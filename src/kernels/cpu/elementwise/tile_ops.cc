@@ -107,6 +107,25 @@ void ReducePrecisionLoop(int64_t n, void* out, const void* const* in, int64_t pa
   for (int64_t i = 0; i < n; ++i) o[i] = scalar::ReducePrecision(a[i], exponent_bits, mantissa_bits);
 }
 
+// Copies elements that are two apart by vectors. Returns their number.
+template <class T>
+int64_t CopyEven([[maybe_unused]] int64_t n, [[maybe_unused]] const T* from, [[maybe_unused]] T* to) {
+  int64_t i = 0;
+#if defined(HLO_AVX512_VECTORS)
+  if constexpr (sizeof(T) == 4) {
+    constexpr int64_t kCount = 16;
+    constexpr __mmask16 kAllButLast = 0x7fff;  // The element after the last one may not exist.
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    for (; i + kCount <= n; i += kCount) {
+      const __m512i low = _mm512_loadu_si512(from + 2 * i);
+      const __m512i high = _mm512_maskz_loadu_epi32(kAllButLast, from + 2 * i + kCount);
+      _mm512_storeu_si512(to + i, _mm512_permutex2var_epi32(low, even, high));
+    }
+  }
+#endif
+  return i;
+}
+
 template <class T>
 void CopyStridedAs(int64_t n, void* out, int64_t out_stride, const void* in, int64_t in_stride) {
   const T* a = static_cast<const T*>(in);
@@ -119,8 +138,12 @@ void CopyStridedAs(int64_t n, void* out, int64_t out_stride, const void* in, int
       for (int64_t i = 0; i < n; ++i) o[i * out_stride] = value;
     }
   } else if (out_stride == 1) {
-    // The compiler does not unroll the loop, whose speed would depend on its alignment.
     int64_t i = 0;
+    if (in_stride == 2) {
+      i = CopyEven(n, a, o);
+      a += 2 * i;
+    }
+    // The compiler does not unroll the loop, whose speed would depend on its alignment.
     for (; i + 4 <= n; i += 4, a += 4 * in_stride) {
       const T second = a[in_stride], third = a[2 * in_stride], fourth = a[3 * in_stride];
       o[i] = *a;

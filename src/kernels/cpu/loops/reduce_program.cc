@@ -294,6 +294,7 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   ParallelFor(strips.count * pieces, program.nanoseconds(), [&](int64_t i) {
     const int64_t begin = strips.begin(i / pieces), size = strips.size(i / pieces), piece = i % pieces;
     TileProgram::Runner runner(program.body, arguments);
+    runner.ReadAhead();
     Accumulators acc(program, size);
     bool empty = piece > 0;
     if (!empty) acc.FillWithInit(arguments, 0, size);

@@ -105,7 +105,14 @@ TileProgram::Native::Read TileProgram::NativeReadOf(const Step& step, Native& na
     read.kind = Kind::kRow;
     read.row = DirectRead(step.out);
   }
-  if (read.kind == Kind::kTile) read.is_periodic = IsPeriodic(step.access);
+  if (read.kind == Kind::kTile) {
+    read.is_periodic = IsPeriodic(step.access);
+    if (IsTransposed(step.access)) read.transposed = native.transposed_count++;
+    if (std::optional<Native::Offsets> offsets = OffsetsOf(step.access)) {
+      read.offsets = static_cast<int32_t>(native.offsets.size());
+      native.offsets.push_back(*std::move(offsets));
+    }
+  }
   if (read.kind == Kind::kTile || read.kind == Kind::kIota) read.slot = native.slot_count++;
   if (widens) read.wide_slot = native.slot_count++;
   return read;
@@ -172,7 +179,10 @@ const std::byte* TileProgram::Runner::NativePointer(size_t number, int64_t begin
     const int64_t phase = begin % program_.period_;
     if (read.is_periodic && phase == native_phase_ && n <= native_periodic_count_)
       return static_cast<const std::byte*>(native_pointers_[number]);
-    at = program_.Read(read.access, arguments_, base_.data(), begin, n, NativeSlot(read.slot));
+    if (read.transposed >= 0) at = TransposedRow(number, begin, n);
+    if (at == nullptr && read.offsets >= 0) at = Gather(number, begin, n, NativeSlot(read.slot));
+    if (at == nullptr)
+      at = program_.Read(read.access, arguments_, base_.data(), begin, n, NativeSlot(read.slot));
   } else {
     const int64_t place = program_.PlaceOf(read.access, base_.data(), begin);
     if (read.kind == Kind::kIota) {

@@ -135,6 +135,8 @@ class TileProgram {
     // arguments must not change.
     void BeginRows();
     void SetRow(int64_t row);
+    // Allows loads to read rows before their turn. Stores of other programs must not change them meanwhile.
+    void ReadAhead() { reads_ahead_ = native_ != nullptr; }
     // Runs all inner positions of rows [begin, end).
     void RunRows(int64_t begin, int64_t end);
     // Performs RunTiles; resets the fold and accumulates the yielded value in it.
@@ -158,6 +160,9 @@ class TileProgram {
     void FoldNative(int64_t begin, int64_t end, ChainFold& fold);
     const std::byte* NativePointer(size_t number, int64_t begin, int64_t n);
     std::byte* NativeSlot(int32_t slot) const;
+    int64_t RowsAhead(int64_t begin) const;
+    const std::byte* TransposedRow(size_t number, int64_t begin, int64_t n);
+    const std::byte* Gather(size_t number, int64_t begin, int64_t n, std::byte* to) const;
     void RunDirect(int64_t begin, int64_t n);
     void RunOnRow(int64_t begin, int64_t n);
     void SwapFold();
@@ -210,6 +215,12 @@ class TileProgram {
     };
     absl::InlinedVector<NativeMoving, 8> native_moving_;
     int64_t native_phase_ = 0, native_periodic_count_ = 0;  // The periodic values that the tiles hold.
+    bool reads_ahead_ = false;
+    // The rows of a load that its buffer holds, and the offset of their first element.
+    struct TransposedRows {
+      int64_t place = 0, length = 0, rows = 0;
+    };
+    absl::InlinedVector<TransposedRows, 4> transposed_;
   };
 
  private:
@@ -267,6 +278,7 @@ class TileProgram {
       int32_t slot = -1, wide_slot = -1;  // Tiles for gathered and for widened elements.
       TileCall widen = {};
       DirectPointer row = {};
+      int32_t transposed = -1, offsets = -1;  // The buffer of transposed rows, the table of offsets.
     };
     struct Write {
       TileValue value;
@@ -278,7 +290,15 @@ class TileProgram {
     std::vector<bool> early;           // Stores that overwrite no loaded argument.
     std::vector<Read> reads;
     std::vector<Write> writes;
-    int32_t slot_count = 0;
+    // The offsets of consecutive positions of a load. They begin with a row of `period` positions, and span
+    // rows along dimension `dim`.
+    struct Offsets {
+      size_t dim;
+      int64_t period;
+      std::vector<int32_t> each;
+    };
+    std::vector<Offsets> offsets;
+    int32_t slot_count = 0, transposed_count = 0;
     int64_t slot_bytes = 0, tile = 0;
     std::optional<DirectRows>
         rows;  // If present, all other members but `early` and `overwritten` are unused.
@@ -338,10 +358,15 @@ class TileProgram {
   Native::Read NativeReadOf(const Step& step, Native& native) const;
   std::unique_ptr<const NativeLoop> CompileNative(Native& native) const;
   static int64_t StartOf(const Access& access, void* const* arguments);
+  static constexpr int64_t kMostTransposed = 16;
+  bool IsTransposed(int32_t access) const;
+  static int64_t TransposedBytes(const Native& native);
+  std::optional<Native::Offsets> OffsetsOf(int32_t access) const;
   std::optional<DirectRows> FindDirectRows() const;
   std::optional<DirectRows> DirectRowsOf(bool is_one_row) const;
   std::unique_ptr<const NativeLoop> CompileRows(const Native& native) const;
   bool RunDirectRows(void* const* arguments) const;
+  void RunDirectRows(const NativeLoop& code, void* const* arguments, int64_t begin, int64_t end) const;
   bool IsBestAsChains() const;
   const Native* ReadyNative() const;
   bool FindsBF16() const;

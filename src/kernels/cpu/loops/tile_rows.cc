@@ -1,17 +1,21 @@
-// This file runs programs on a few elements as native code on rows that are contiguous in memory, without
-// tiles, scratch memory and the state of a Runner.
+// This file runs programs as native code on rows that are contiguous in memory, without tiles, scratch memory
+// and the state of a Runner.
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "base/arithmetic.h"
+#include "base/parallel.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/loops/tile_program.h"
+#include "kernels/cpu/memory/row_walk.h"
+#include "types/index.h"
 
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kMaxDirectElements = 16 << 10;  // More elements run in several threads.
+constexpr int64_t kMaxDirectElements = 16 << 10;  // Of a row, and of those that a thread runs at once.
 constexpr int64_t kShortestDirectRow = 32;        // The calls take longer than tiles if rows are shorter.
 constexpr size_t kMaxDirectOperands = 32, kMaxDirectDims = 6;
 
@@ -64,11 +68,11 @@ std::optional<TileProgram::DirectRows> TileProgram::DirectRowsOf(bool is_one_row
 }
 
 std::optional<TileProgram::DirectRows> TileProgram::FindDirectRows() const {
-  if (!yields().empty() || inner_count() * outer_count() > kMaxDirectElements || inner_dims().empty() ||
-      inner_count() == 0)
-    return std::nullopt;
-  std::optional<DirectRows> rows = DirectRowsOf(true);
-  if (!rows.has_value() && inner_dims().back() >= kShortestDirectRow) rows = DirectRowsOf(false);
+  if (!yields().empty() || inner_dims().empty() || inner_count() == 0) return std::nullopt;
+  std::optional<DirectRows> rows;
+  if (inner_count() <= kMaxDirectElements) rows = DirectRowsOf(true);
+  const int64_t row = inner_dims().back();
+  if (!rows.has_value() && row >= kShortestDirectRow && row <= kMaxDirectElements) rows = DirectRowsOf(false);
   return rows;
 }
 
@@ -93,8 +97,23 @@ bool TileProgram::RunDirectRows(void* const* arguments) const {
   const NativeLoop* code = native_ != nullptr && native_->rows.has_value() ? native_->code.get() : nullptr;
   if (code == nullptr) return false;
   const DirectRows& rows = *native_->rows;
+  const int64_t count = Product(rows.dims);
+  const int64_t at_once = std::max<int64_t>(kMaxDirectElements / rows.row, 1);
+  if (count <= at_once) {
+    RunDirectRows(*code, arguments, 0, count);
+  } else {
+    ParallelFor(CeilDiv(count, at_once), nanoseconds(), [&](int64_t i) {
+      RunDirectRows(*code, arguments, i * at_once, std::min(count, (i + 1) * at_once));
+    });
+  }
+  return true;
+}
+
+// Runs rows [begin, end).
+void TileProgram::RunDirectRows(const NativeLoop& code, void* const* arguments, int64_t begin,
+                                int64_t end) const {
+  const DirectRows& rows = *native_->rows;
   const size_t count = rows.operands.size();
-  const size_t rank = rows.dims.size();
   std::array<void*, kMaxDirectOperands> pointers;
   std::array<int64_t, kMaxDirectOperands> numbers;  // The first numbers of iotas.
   alignas(16) std::byte first[kMaxDirectOperands][16];
@@ -119,19 +138,23 @@ bool TileProgram::RunDirectRows(void* const* arguments) const {
     }
   };
   std::array<int64_t, kMaxDirectDims> index = {};
-  for (;;) {
+  if (begin > 0) {
+    EachDigit(begin, rows.dims, [&](int64_t d, int64_t i) {
+      index[d] = i;
+      move(d, i);
+    });
+  }
+  for (int64_t row = begin; row < end; ++row) {
     for (size_t k = 0; k < rows.load_count; ++k) {
       if (rows.operands[k].is_iota) FillIota(lane(rows.operands[k].value), 1, first[k], numbers[k], 0);
     }
-    code->Run(pointers.data(), rows.row);
-    size_t d = rank;
-    for (; d > 0; --d) {
+    code.Run(pointers.data(), rows.row);
+    for (size_t d = rows.dims.size(); d > 0; --d) {
       move(d - 1, 1);
       if (++index[d - 1] < rows.dims[d - 1]) break;
       move(d - 1, -rows.dims[d - 1]);
       index[d - 1] = 0;
     }
-    if (d == 0) return true;
   }
 }
 

@@ -52,7 +52,9 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
   int64_t bytes = program.register_bytes_ * program.register_count_;
   if (native_ != nullptr) {
     native_pointers_.resize(native_->reads.size() + native_->writes.size());
+    transposed_.resize(native_->transposed_count);
     bytes += native_->slot_bytes * native_->slot_count;
+    if (native_->transposed_count > 0) bytes += TransposedBytes(*native_) * native_->transposed_count;
   }
   scratch_ = Scratch(bytes);
   for (size_t a = 0; a < start_.size(); ++a) {
@@ -385,6 +387,7 @@ void TileProgram::Run(void* const* arguments) const {
   ParallelFor(row_chunks * pieces, nanoseconds(), [&](int64_t chunk) {
     const int64_t first = chunk / pieces * rows_per_chunk, piece = chunk % pieces;
     Runner runner(*this, arguments);
+    runner.ReadAhead();
     int64_t outer = 0;
     for (int64_t r = first; r < std::min(rows, first + rows_per_chunk); ++r) {
       if (r / rows_per_outer != outer) runner.SetOuter(outer = r / rows_per_outer);

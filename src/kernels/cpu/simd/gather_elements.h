@@ -22,4 +22,15 @@ void GatherElements(const T* from, const int64_t* places, int64_t n, T* to) {
   for (; i < n; ++i) to[i] = from[places[i]];
 }
 
+// Does the same with places of 32 bits.
+inline void GatherWords(const uint32_t* from, const int32_t* places, int64_t n, uint32_t* to) {
+  int64_t i = 0;
+#if defined(HLO_AVX512_VECTORS)
+  constexpr int64_t kCount = 16;
+  for (; i + kCount <= n; i += kCount)
+    _mm512_storeu_si512(to + i, _mm512_i32gather_epi32(_mm512_loadu_si512(places + i), from, 4));
+#endif
+  for (; i < n; ++i) to[i] = from[places[i]];
+}
+
 }  // namespace hlo::cpu

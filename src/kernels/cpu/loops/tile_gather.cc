@@ -1,0 +1,116 @@
+// This file gathers the strided elements of loads for native code: several rows at once, or by a table of
+// offsets.
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/cpu/elementwise/copy_array.h"
+#include "kernels/cpu/loops/tile_program.h"
+#include "kernels/cpu/memory/row_walk.h"
+#include "kernels/cpu/simd/gather_elements.h"
+
+namespace hlo::cpu {
+namespace {
+
+// The sizes of rows that are transposed, and the most rows at once.
+constexpr int64_t kShortestTransposed = 16, kLongestTransposed = 2048, kFewestTransposed = 4;
+constexpr int64_t kMaxOffsets = 1024;
+// Runs that are copied or splat by vectors, and groups of runs of which the walk takes little of the time.
+constexpr int64_t kShortestCopied = 4, kShortestSplat = 8, kLargeGroup = 128;
+
+}  // namespace
+
+// Returns true if the rows of a strided load are next to each other in memory.
+bool TileProgram::IsTransposed(int32_t number) const {
+  const Access& access = accesses()[number];
+  const size_t rank = inner_dims().size();
+  if (rank == 0 || !access.IsRegular() || !access.IsArray() || std::abs(access.inner.back()) <= 1)
+    return false;
+  if (rank > 1) return by_rows_ && access.inner[rank - 2] == 1;
+  return !outer_dims().empty() && access.outer.back() == 1;
+}
+
+// Returns the number of rows from the one at position `begin` on that are next to each other in memory.
+int64_t TileProgram::Runner::RowsAhead(int64_t begin) const {
+  const absl::Span<const int64_t> inner = program_.inner_dims(), outer = program_.outer_dims();
+  if (inner.size() > 1) return inner[inner.size() - 2] - begin / inner.back() % inner[inner.size() - 2];
+  return outer_ < 0 ? 0 : outer.back() - outer_ % outer.back();
+}
+
+int64_t TileProgram::TransposedBytes(const Native& native) {
+  return native.slot_bytes / native.tile * std::min(native.tile, kLongestTransposed) * kMostTransposed;
+}
+
+// Returns the elements of a row that IsTransposed. The second row in a sequence transposes those that follow.
+// Returns nullptr if the row is not part of a sequence.
+const std::byte* TileProgram::Runner::TransposedRow(size_t number, int64_t begin, int64_t n) {
+  if (!reads_ahead_ || n < kShortestTransposed || n > kLongestTransposed) return nullptr;
+  const Native::Read& read = native_->reads[number];
+  const Access& access = program_.access(read.access);
+  const int64_t width = ByteCount(access.type);
+  TransposedRows& block = transposed_[read.transposed];
+  std::byte* buffer = NativeSlot(native_->slot_count) + TransposedBytes(*native_) * read.transposed;
+  const int64_t place = program_.PlaceOf(read.access, base_.data(), begin);
+  const int64_t row = place - block.place;
+  const bool is_same = n == block.length && block.length > 0;
+  if (is_same && row >= 0 && row < block.rows) return buffer + row * n * width;
+  const bool is_next = is_same && row == std::max<int64_t>(block.rows, 1);
+  const int64_t rows = is_next ? std::min(RowsAhead(begin), kMostTransposed) : 0;
+  block = {place, n, rows >= kFewestTransposed ? rows : 0};
+  if (block.rows == 0) return nullptr;
+  CopyArray({{rows, 1, n}, {n, access.inner.back(), 1}}, width,
+            static_cast<const std::byte*>(arguments_[access.argument]) + place * width, buffer);
+  return buffer;
+}
+
+// Returns the offsets of a load whose runs of equidistant elements are short, or that is strided.
+std::optional<TileProgram::Native::Offsets> TileProgram::OffsetsOf(int32_t number) const {
+  const Access& access = accesses()[number];
+  const size_t rank = inner_dims().size();
+  if (!access.IsRegular() || !access.IsArray() || ByteCount(access.type) != sizeof(uint32_t) ||
+      patterns_[number] != Pattern::kStrided || rank < 2 || inner_count() == 0)
+    return std::nullopt;
+  const int64_t run = inner_dims().back(), stride = access.inner.back();
+  const int64_t group = run * inner_dims()[rank - 2];
+  const bool by_vectors = (stride == 1 && run >= kShortestCopied) ||
+                          (stride == 0 && (access.inner[rank - 2] == 1 || run >= kShortestSplat));
+  if (group >= kLargeGroup && by_vectors) return std::nullopt;
+  Native::Offsets offsets{.dim = rank - 1, .period = 1};
+  while (offsets.dim > 0 && offsets.period * inner_dims()[offsets.dim] <= kMaxOffsets)
+    offsets.period *= inner_dims()[offsets.dim--];
+  const int64_t rows =
+      std::min(inner_dims()[offsets.dim], std::max<int64_t>(kMaxOffsets / offsets.period, 1));
+  bool fits = true;
+  for (int64_t k = 0; k < rows * offsets.period; ++k) {
+    int64_t offset = k / offsets.period * access.inner[offsets.dim];
+    EachDigit(k % offsets.period, inner_dims().subspan(offsets.dim + 1),
+              [&](int64_t d, int64_t i) { offset += i * access.inner[offsets.dim + 1 + d]; });
+    fits = fits && std::abs(offset) <= std::numeric_limits<int32_t>::max();
+    offsets.each.push_back(static_cast<int32_t>(offset));
+  }
+  if (!fits) return std::nullopt;
+  return offsets;
+}
+
+// Reads inner positions [begin, begin + n) by the table.
+const std::byte* TileProgram::Runner::Gather(size_t number, int64_t begin, int64_t n, std::byte* to) const {
+  const Native::Read& read = native_->reads[number];
+  const Access& access = program_.access(read.access);
+  const Native::Offsets& offsets = native_->offsets[read.offsets];
+  const absl::Span<const int64_t> dims = program_.inner_dims().first(offsets.dim + 1);
+  const auto* data = static_cast<const uint32_t*>(arguments_[access.argument]);
+  const auto size = std::ssize(offsets.each);
+  auto* out = reinterpret_cast<uint32_t*>(to);
+  for (int64_t done = 0; done < n;) {
+    const int64_t row = (begin + done) / offsets.period, phase = (begin + done) % offsets.period;
+    const int64_t left = (dims.back() - row % dims.back()) * offsets.period;
+    const int64_t count = std::min({n - done, std::min<int64_t>(size, left) - phase});
+    int64_t place = base_[read.access];
+    EachDigit(row, dims, [&](int64_t d, int64_t i) { place += i * access.inner[d]; });
+    GatherWords(data + place, offsets.each.data() + phase, count, out + done);
+    done += count;
+  }
+  return to;
+}
+
+}  // namespace hlo::cpu
