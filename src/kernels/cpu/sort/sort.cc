@@ -11,6 +11,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
 namespace {
@@ -197,6 +198,64 @@ absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, c
       [](const KeyAndPlace& pair) { return pair.key; }, [](const KeyAndPlace& pair) { return pair.place; });
 }
 
+namespace {
+
+// Returns the bits of up to 64 keys that are less than the limit.
+uint64_t Smaller(const uint64_t* keys, int64_t n, uint64_t limit) {
+  uint64_t bits = 0;
+  int64_t i = 0;
+#if defined(HLO_AVX512_VECTORS)
+  constexpr int64_t kCount = 8;
+  const __m512i limits = _mm512_set1_epi64(static_cast<int64_t>(limit));
+  for (; i + kCount <= n; i += kCount)
+    bits |= static_cast<uint64_t>(_mm512_cmplt_epu64_mask(_mm512_loadu_si512(keys + i), limits)) << i;
+#endif
+  for (; i < n; ++i) bits |= static_cast<uint64_t>(keys[i] < limit) << i;
+  return bits;
+}
+
+// The best elements so far: in order if they are few, else a heap whose front is the worst. Among equals, the
+// later one is worse.
+class BestElements {
+ public:
+  explicit BestElements(int64_t count) : count_(count), is_sorted_(count <= kMaxSorted) {
+    elements_.reserve(count);
+  }
+  bool is_full() const { return std::ssize(elements_) == count_; }
+  uint64_t worst() const { return is_sorted_ ? elements_.back().key : elements_.front().key; }
+  // Adds an element that follows all others; it takes the place of the worst if the list is full.
+  void Add(const KeyAndPlace& element) {
+    if (!is_sorted_) {
+      if (is_full()) {
+        std::pop_heap(elements_.begin(), elements_.end(), &Before);
+        elements_.back() = element;
+      } else {
+        elements_.push_back(element);
+      }
+      return std::push_heap(elements_.begin(), elements_.end(), &Before);
+    }
+    if (!is_full()) elements_.push_back(element);
+    size_t k = elements_.size() - 1;
+    for (; k > 0 && elements_[k - 1].key > element.key; --k) elements_[k] = elements_[k - 1];
+    elements_[k] = element;
+  }
+  absl::Span<const KeyAndPlace> InOrder() {
+    if (!is_sorted_) std::sort_heap(elements_.begin(), elements_.end(), &Before);
+    return elements_;
+  }
+
+ private:
+  static constexpr int64_t kMaxSorted = 32;
+  static bool Before(const KeyAndPlace& a, const KeyAndPlace& b) {
+    return a.key != b.key ? a.key < b.key : a.place < b.place;
+  }
+  int64_t count_;
+  bool is_sorted_;
+  CachedVector<KeyAndPlace> elements_;
+};
+
+}  // namespace
+
 CachedVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_t count,
                                     SortScratch& scratch) {
   CachedVector<uint32_t> first;
@@ -206,36 +265,28 @@ CachedVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int6
     first.assign(all.begin(), all.begin() + count);
     return first;
   }
-  // The front of the heap is the worst of the best elements so far; among equals, the later one is worse.
-  const auto before = [](const KeyAndPlace& a, const KeyAndPlace& b) {
-    return a.key != b.key ? a.key < b.key : a.place < b.place;
-  };
-  CachedVector<KeyAndPlace> best;
-  best.reserve(count);
-  EachKey(read, 0, count, [&](int64_t i, uint64_t key) { best.push_back({key, static_cast<uint32_t>(i)}); });
-  std::make_heap(best.begin(), best.end(), before);
+  BestElements best(count);
   uint64_t keys[kKeyBlock];
-  for (int64_t read_from = count; read_from < n; read_from += kKeyBlock) {
-    const int64_t many = std::min(kKeyBlock, n - read_from);
-    read(read_from, many, keys);
-    constexpr int64_t kBlock = 64;  // Most blocks hold no candidate.
-    for (int64_t begin = 0; begin < many; begin += kBlock) {
-      const int64_t end = std::min(many, begin + kBlock);
-      const uint64_t worst = best.front().key;
-      uint64_t better = 0;
-      for (int64_t i = begin; i < end; ++i) better |= keys[i] < worst ? 1 : 0;
-      if (better == 0) continue;
-      for (int64_t i = begin; i < end; ++i) {
-        if (keys[i] >= best.front().key) continue;
-        std::pop_heap(best.begin(), best.end(), before);
-        best.back() = {keys[i], static_cast<uint32_t>(read_from + i)};
-        std::push_heap(best.begin(), best.end(), before);
+  for (int64_t begin = 0; begin < n; begin += kKeyBlock) {
+    const int64_t many = std::min(kKeyBlock, n - begin);
+    read(begin, many, keys);
+    for (int64_t i = 0; i < many;) {
+      if (!best.is_full()) {
+        best.Add({keys[i], static_cast<uint32_t>(begin + i)});
+        ++i;
+        continue;
       }
+      // Most blocks hold no candidate.
+      const int64_t length = std::min<int64_t>(64, many - i);
+      for (uint64_t smaller = Smaller(keys + i, length, best.worst()); smaller != 0; smaller &= smaller - 1) {
+        const int64_t k = i + std::countr_zero(smaller);
+        if (keys[k] < best.worst()) best.Add({keys[k], static_cast<uint32_t>(begin + k)});
+      }
+      i += length;
     }
   }
-  std::sort_heap(best.begin(), best.end(), before);
   first.reserve(count);
-  for (const KeyAndPlace& pair : best) first.push_back(pair.place);
+  for (const KeyAndPlace& pair : best.InOrder()) first.push_back(pair.place);
   return first;
 }
 
