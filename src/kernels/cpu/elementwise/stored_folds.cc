@@ -1,7 +1,10 @@
 #include "kernels/cpu/elementwise/stored_folds.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/bf16_sums.h"
@@ -15,6 +18,7 @@ constexpr int kAtOnce = StoredFolds::kAtOnce;
 // Operations on vectors and on scalars.
 struct Sum : scalar::Add {
   static constexpr bool kAnyOrder = false;
+  static constexpr double kIdentity = -0.0;
   template <class A>
   static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
     return a + b;
@@ -22,6 +26,7 @@ struct Sum : scalar::Add {
 };
 struct Largest : scalar::Maximum {
   static constexpr bool kAnyOrder = true;
+  static constexpr double kIdentity = -HUGE_VAL;
   template <class A>
   static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
     return MaximumOf<A>(a, b);
@@ -29,11 +34,68 @@ struct Largest : scalar::Maximum {
 };
 struct Smallest : scalar::Minimum {
   static constexpr bool kAnyOrder = true;
+  static constexpr double kIdentity = HUGE_VAL;
   template <class A>
   static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
     return MinimumOf<A>(a, b);
   }
 };
+
+#if defined(HLO_AVX512_VECTORS)
+// Returns the first n elements, n <= kLanes<A>; other lanes are `rest`.
+template <class A, class T>
+[[gnu::always_inline]] inline Vector<A> LoadFirstOr(const T* from, int64_t n, A rest) {
+  const unsigned mask = _bzhi_u32(0xffff, static_cast<unsigned>(n));
+  if constexpr (sizeof(A) == sizeof(float)) {
+    return _mm512_mask_loadu_ps(Broadcast(rest), mask, from);
+  } else if constexpr (sizeof(T) == sizeof(double)) {
+    return _mm512_mask_loadu_pd(Broadcast(rest), mask, from);
+  } else {
+    return _mm512_mask_cvtps_pd(Broadcast(rest), mask, _mm256_maskz_loadu_ps(mask, from));
+  }
+}
+
+template <class F, class A, int kHalf, size_t... kLane>
+[[gnu::always_inline]] inline A FoldLanes(Vector<A> v, std::index_sequence<kLane...> lanes) {
+  v = F::template Vectors<A>(v, __builtin_shufflevector(v, v, static_cast<int>(kLane ^ kHalf)...));
+  if constexpr (kHalf == 1)
+    return v[0];
+  else
+    return FoldLanes<F, A, kHalf / 2>(v, lanes);
+}
+#endif
+
+// Folds the rest of a row, which has less elements than the vectors, into them, and then the vectors by
+// halving.
+template <class F, class T, class A, int kVectors>
+[[gnu::always_inline]] inline A FoldRest(const T* rest, int64_t n, Vector<A> (&v)[kVectors]) {
+#if defined(HLO_AVX512_VECTORS)
+#pragma GCC unroll 8
+  for (int p = 0; p < kVectors; ++p) {
+    const int64_t left = n - p * kLanes<A>;
+    if (left <= 0) break;
+    v[p] = F::template Vectors<A>(v[p],
+                                  LoadFirstOr<A, T>(rest + p * kLanes<A>, std::min<int64_t>(left, kLanes<A>),
+                                                    static_cast<A>(F::kIdentity)));
+  }
+#pragma GCC unroll 4
+  for (int half = kVectors / 2; half > 0; half /= 2) {
+#pragma GCC unroll 4
+    for (int p = 0; p < half; ++p) v[p] = F::template Vectors<A>(v[p], v[p + half]);
+  }
+  return FoldLanes<F, A, kLanes<A> / 2>(v[0], std::make_index_sequence<kLanes<A>>());
+#else
+  constexpr int64_t kStep = kVectors * kLanes<A>;
+  const F f;
+  A partial[kStep];
+  std::memcpy(partial, v, sizeof partial);
+  for (int64_t k = 0; k < n; ++k) partial[k] = f(partial[k], static_cast<A>(rest[k]));
+  for (int64_t half = kStep / 2; half > 0; half /= 2) {
+    for (int64_t k = 0; k < half; ++k) partial[k] = f(partial[k], partial[half + k]);
+  }
+  return partial[0];
+#endif
+}
 
 // Reduces rows in parallel, each in the same order: kVectors partial results, the tail, then by halving.
 template <class F, class T, class A, int kRows, int kVectors = 2>
@@ -63,14 +125,9 @@ template <class F, class T, class A, int kRows, int kVectors = 2>
         v[r][p] = F::template Vectors<A>(v[r][p], LoadAs<A>(rows[r] + i + p * kLane));
     }
   }
+#pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
-    A partial[kStep];
-    std::memcpy(partial, v[r], sizeof partial);
-    for (int64_t k = 0; i + k < n; ++k) partial[k] = f(partial[k], static_cast<A>(rows[r][i + k]));
-    for (int64_t half = kStep / 2; half > 0; half /= 2) {
-      for (int64_t k = 0; k < half; ++k) partial[k] = f(partial[k], partial[half + k]);
-    }
-    results[r] = partial[0];
+    results[r] = FoldRest<F, T, A, kVectors>(rows[r] + i, n - i, v[r]);
     // Canonicalises a NaN, whose payload depends on the other operand.
     if (F::kAnyOrder && results[r] != results[r]) results[r] = std::numeric_limits<A>::quiet_NaN();
   }
