@@ -15,6 +15,10 @@ const CompiledSteps::ByStep& CompiledSteps::Escapes() {
           step != nullptr && !escapes_.contains(*step))
         escapes_.emplace(*step, CompileStep(plan_, **step));
     }
+    for (const auto& escape : plan_.code->escapes) {
+      const auto* step = std::get_if<const plan::Step*>(&escape);
+      by_number_.push_back(step != nullptr ? &escapes_.at(*step) : nullptr);
+    }
   });
   return escapes_;
 }

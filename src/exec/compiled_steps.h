@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "kernels/cpu/bytecode/native_code.h"
@@ -21,6 +22,8 @@ class CompiledSteps {
   // on the first call, from any thread.
   const ByStep& Escapes();
   const ByStep& All();
+  // Returns the step of an escape of the bytecode, without a search, after a call of Escapes.
+  const plan::CpuStep* Escape(int32_t number) const { return by_number_[number]; }
   // Returns the plan's bytecode, which must exist, as machine code that may count iterations; null if there
   // is none.
   const cpu::NativeCode* Native(bool counts);
@@ -33,6 +36,7 @@ class CompiledSteps {
   };
   std::once_flag escapes_once_, all_once_;
   ByStep escapes_, all_;
+  std::vector<const plan::CpuStep*> by_number_;  // Null for moves.
   MachineCode native_, counting_;
 };
 

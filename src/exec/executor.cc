@@ -31,6 +31,7 @@ absl::StatusOr<Literal> Executor::Run(const std::vector<Literal>& arguments, con
   const Observer* observer = options_->observer;
   const bool step_by_step = options_->max_steps > 0 || (observer != nullptr && observer->needs_inner_steps());
   const plan::PlanCode* code = step_by_step ? nullptr : plan_.code.get();
+  escaped_to_ = nullptr;
   compiled_ = code != nullptr ? &steps_->Escapes() : &steps_->All();
   HLO_RETURN_IF_ERROR(code != nullptr ? RunCode(*code) : RunSteps(plan_.steps));
   return TakeResults();
@@ -204,7 +205,8 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
       }
       status = check_status();
     } else if (const auto* step = std::get_if<const plan::Step*>(&code.escapes[number])) {
-      last = *step;
+      last = escaped_to_ = *step;
+      escape_ = steps_->Escape(number);
       status = check_status();
       if (status.ok()) status = WithStep(RunStep(**step), **step);
       if (status.ok() && is_observed) status = show(**step);

@@ -71,7 +71,7 @@ class Executor : StepRunner<Executor> {
 
   template <class Program>
   const Program& Compiled(const plan::Step& step) const {
-    return std::get<Program>(compiled_->at(&step));
+    return std::get<Program>(&step == escaped_to_ ? *escape_ : compiled_->at(&step));
   }
   absl::Status Bind(const std::vector<Literal>& arguments);
   absl::StatusOr<Literal> TakeResults();
@@ -86,6 +86,9 @@ class Executor : StepRunner<Executor> {
 
   std::shared_ptr<CompiledSteps> steps_;
   const CompiledSteps::ByStep* compiled_ = nullptr;  // The steps of the current run.
+  // The step that the bytecode has escaped to, and its code.
+  const plan::Step* escaped_to_ = nullptr;
+  const plan::CpuStep* escape_ = nullptr;
   std::shared_ptr<Buffer> arena_;
   std::vector<std::shared_ptr<Buffer>> owners_;  // Indexed by slot; null in the arena.
   std::vector<std::byte> staged_;
