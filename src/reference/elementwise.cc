@@ -105,23 +105,35 @@ namespace {
 int BitCount(int64_t count) { return static_cast<int>(std::min<int64_t>(count, 64)); }
 }  // namespace
 
+namespace {
+std::optional<ScalarStep> StepOf(const Instruction& instruction, ScalarKernel kernel) {
+  if (kernel == nullptr) return std::nullopt;
+  const ElementType from = instruction.operand(0)->shape().type(), to = instruction.shape().type();
+  const bool converts = instruction.opcode() == Opcode::kConvert || instruction.opcode() == Opcode::kCopy;
+  return ScalarStep{kernel,
+                    from,
+                    to,
+                    static_cast<int>(BitWidth(from)),
+                    static_cast<int>(BitWidth(to)),
+                    converts ? ConversionRound(to) : ArithmeticRound(to)};
+}
+}  // namespace
+
+std::optional<ScalarStep> BitcastStep(const Instruction& bitcast) {
+  return StepOf(bitcast, BitcastConvertKernel(bitcast));
+}
+
 std::optional<ScalarStep> FindScalarStep(const Instruction& instruction) {
   const FindKernel find = kKernels[static_cast<size_t>(instruction.opcode())];
   if (find == nullptr) return std::nullopt;
-  const ElementType from = instruction.operand(0)->shape().type(), to = instruction.shape().type();
-  const bool converts = instruction.opcode() == Opcode::kConvert || instruction.opcode() == Opcode::kCopy;
-  ScalarStep step{find(instruction),
-                  from,
-                  to,
-                  static_cast<int>(BitWidth(from)),
-                  static_cast<int>(BitWidth(to)),
-                  converts ? ConversionRound(to) : ArithmeticRound(to)};
-  if (step.kernel == nullptr) return std::nullopt;
+  std::optional<ScalarStep> found = StepOf(instruction, find(instruction));
+  if (!found) return std::nullopt;
+  ScalarStep& step = *found;
   step.exponent_bits = BitCount(instruction.Get<attr::exponent_bits>());
   step.mantissa_bits = BitCount(instruction.Get<attr::mantissa_bits>());
   if (instruction.operand_count() > 1)
     step.random_bits = static_cast<int>(BitWidth(instruction.operand(1)->shape().type()));
-  return step;
+  return found;
 }
 
 ScalarStep TotalOrderLess(ElementType type) {

@@ -34,6 +34,9 @@ std::optional<ScalarStep> FindScalarStep(const Instruction& instruction);
 bool IsElementwise(Opcode opcode);
 // Returns the conversion between two types, as `convert` performs it.
 ScalarStep ConvertStep(ElementType from, ElementType to);
+// Returns the reinterpretation of a scalar's bits as another type of the same width; nullopt for other
+// widths.
+std::optional<ScalarStep> BitcastStep(const Instruction& bitcast);
 // Returns the comparison a < b in the total order of the type (semantics 3.9).
 ScalarStep TotalOrderLess(ElementType type);
 

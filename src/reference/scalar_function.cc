@@ -131,8 +131,11 @@ class Flattener {
   }
 
   std::optional<Value> Elementwise(const Instruction& instruction, const Values& values) {
-    if (!IsElementwise(instruction.opcode()) || !instruction.shape().IsScalar()) return std::nullopt;
-    const std::optional<ScalarStep> step = FindScalarStep(instruction);
+    const bool is_bitcast = instruction.opcode() == Opcode::kBitcast;
+    if ((!is_bitcast && !IsElementwise(instruction.opcode())) || !instruction.shape().IsScalar())
+      return std::nullopt;
+    const std::optional<ScalarStep> step =
+        is_bitcast ? BitcastStep(instruction) : FindScalarStep(instruction);
     if (!step) return std::nullopt;
     Registers::Node node{*step, {0, 0, 0}, 0};
     for (int64_t i = 0; i < instruction.operand_count(); ++i) {

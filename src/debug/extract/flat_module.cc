@@ -26,8 +26,9 @@ FlatModule::FlatModule(std::shared_ptr<const Module> source, const Computation& 
     values[parameter] = Add(*parameter, {}, -1);
     InstructionEditor::SetParameter(*entry_, parameter->Get<attr::number>(), values[parameter]);
   }
-  const Instruction* root = Inline(computation, std::move(values), -1);
-  InstructionEditor::SetRoot(*entry_, const_cast<Instruction*>(root));
+  Instruction* root = Inline(computation, std::move(values), -1);
+  if (inlining_ == Inlining::kAll) root = WithElements(root);
+  InstructionEditor::SetRoot(*entry_, root);
   AddResults(root);
   DropUnused(root);
 }
@@ -101,6 +102,32 @@ std::string_view FlatModule::UniqueName(std::string_view wanted) {
         module_->arena().Copy(std::string_view(fmt::format("{}.{}", wanted, number)));
     if (names_.insert(name).second) return name;
   }
+}
+
+// Returns a `tuple` of the elements of a tuple that another instruction computes, recursively.
+Instruction* FlatModule::WithElements(Instruction* value) {
+  if (!value->shape().IsTuple()) return value;
+  std::vector<Instruction*> elements;
+  for (int64_t i = 0; i < static_cast<int64_t>(value->shape().elements().size()); ++i) {
+    Instruction* element = value->opcode() == Opcode::kTuple ? value->operand(i) : ElementOf(value, i);
+    elements.push_back(WithElements(element));
+  }
+  const bool is_changed = value->opcode() != Opcode::kTuple ||
+                          !std::equal(elements.begin(), elements.end(), value->operands().begin());
+  return is_changed ? AddFor(*value, Opcode::kTuple, value->shape(), elements, {}) : value;
+}
+
+Instruction* FlatModule::ElementOf(Instruction* tuple, int64_t i) {
+  const AttrEntry index{AttrId::index, {}, AttrValue::Of<int64_t>(i)};
+  return AddFor(*tuple, Opcode::kGetTupleElement, tuple->shape().element(i), {tuple}, {index});
+}
+
+// Adds an instruction that the source lacks, with the origin of another.
+Instruction* FlatModule::AddFor(const Instruction& origin, Opcode opcode, const Shape& shape,
+                                const std::vector<Instruction*>& operands,
+                                const std::vector<AttrEntry>& attributes) {
+  origins_.push_back(origins_[static_cast<size_t>(origin.index())]);
+  return module_->AddInstruction(entry_, opcode, UniqueName(origin.name()), shape, operands, attributes);
 }
 
 void FlatModule::AddResults(const Instruction* root) {

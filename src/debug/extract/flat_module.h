@@ -30,7 +30,8 @@ class FlatModule {
   // Returns the instructions in dependency order. Tuples are forwarded to the users of their elements.
   absl::Span<Instruction* const> instructions() const { return entry_->instructions(); }
   const Computation& computation() const { return *entry_; }
-  // Returns the leaves of the result: the elements of a root tuple, recursively.
+  // Returns the leaves of the result: the elements of a root tuple, recursively. With Inlining::kAll the root
+  // of a tuple is always a `tuple`.
   absl::Span<const Instruction* const> results() const { return results_; }
   const std::shared_ptr<const Module>& source() const { return source_; }
 
@@ -58,6 +59,10 @@ class FlatModule {
   bool IsInlined(const Instruction& instruction);
   Instruction* Add(const Instruction& instruction, const std::vector<Instruction*>& operands, int64_t frame);
   std::string_view UniqueName(std::string_view wanted);
+  Instruction* WithElements(Instruction* value);
+  Instruction* ElementOf(Instruction* tuple, int64_t i);
+  Instruction* AddFor(const Instruction& origin, Opcode opcode, const Shape& shape,
+                      const std::vector<Instruction*>& operands, const std::vector<AttrEntry>& attributes);
   void AddResults(const Instruction* root);
   void DropUnused(const Instruction* root);
 

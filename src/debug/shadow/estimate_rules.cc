@@ -261,12 +261,26 @@ absl::Status EstimateBound(ShadowValue& leaf, absl::Span<const Literal> perturbe
   return AddOwnRounding(leaf);
 }
 
-absl::StatusOr<ShadowValue> PerturbationRule(RuleContext& context) {
+namespace {
+
+absl::StatusOr<ShadowValue> WideResult(const RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
   HLO_ASSIGN_OR_RETURN(const Literal value, ApplyWide(context, WideOperandsOf(context)));
   HLO_ASSIGN_OR_RETURN(ShadowValue wide, ExactShadow(value));
   SetWide(result, wide);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<ShadowValue> PerturbationRule(RuleContext& context) {
+  HLO_ASSIGN_OR_RETURN(ShadowValue result, WideResult(context));
   return Estimate(context, std::move(result), /*declared=*/false);
+}
+
+absl::StatusOr<ShadowValue> ReducerRule(RuleContext& context) {
+  HLO_ASSIGN_OR_RETURN(ShadowValue result, WideResult(context));
+  return Estimate(context, std::move(result), /*declared=*/true);
 }
 
 absl::StatusOr<ShadowValue> AnchoredPerturbationRule(RuleContext& context) {

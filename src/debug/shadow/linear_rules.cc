@@ -228,17 +228,17 @@ absl::StatusOr<ShadowValue> ContractionRule(RuleContext& context) {
 
 absl::StatusOr<ShadowValue> ReductionRule(RuleContext& context) {
   const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
-  if (context.operands.size() != 2 || context.declared.shape().IsTuple()) return PerturbationRule(context);
+  if (context.operands.size() != 2 || context.declared.shape().IsTuple()) return ReducerRule(context);
   if (AppliesToParameters(to_apply, Opcode::kAdd)) return SumRule(context);
   const bool is_maximum = AppliesToParameters(to_apply, Opcode::kMaximum);
   if (is_maximum || AppliesToParameters(to_apply, Opcode::kMinimum)) return ExtremumRule(context, is_maximum);
-  return PerturbationRule(context);
+  return ReducerRule(context);
 }
 
 absl::StatusOr<ShadowValue> ScatterRule(RuleContext& context) {
   const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
-  if (context.operands.size() != 3 || context.declared.shape().IsTuple()) return PerturbationRule(context);
-  if (!AppliesToParameters(to_apply, Opcode::kAdd)) return PerturbationRule(context);
+  if (context.operands.size() != 3 || context.declared.shape().IsTuple()) return ReducerRule(context);
+  if (!AppliesToParameters(to_apply, Opcode::kAdd)) return ReducerRule(context);
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
   HLO_ASSIGN_OR_RETURN(result.wide, ApplyWide(context, WideOperandsOf(context)));
   const ShadowValue &base = context.operands[0], &updates = context.operands[2];
@@ -268,7 +268,7 @@ absl::StatusOr<ShadowValue> ScatterRule(RuleContext& context) {
 absl::StatusOr<ShadowValue> SelectAndScatterRule(RuleContext& context) {
   if (!context.operands[0].is_float() ||
       !AppliesToParameters(*context.instruction.Get<attr::scatter>(), Opcode::kAdd))
-    return PerturbationRule(context);
+    return ReducerRule(context);
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
   std::vector<Literal> operands = WideOperandsOf(context);
   HLO_ASSIGN_OR_RETURN(operands[0], ToWide(context.operands[0].declared));

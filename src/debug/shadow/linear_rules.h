@@ -82,7 +82,10 @@ absl::StatusOr<ShadowValue> SortRule(RuleContext& context);
 absl::StatusOr<ShadowValue> TopkRule(RuleContext& context);
 // Estimates the bound from the results of perturbed operands.
 absl::StatusOr<ShadowValue> PerturbationRule(RuleContext& context);
-// Does the same for instructions that support only the declared types.
+// Does the same for reducers, but with results of perturbed operands in the declared types, whose distance to
+// the wide value includes the rounding after each application of the reducer.
+absl::StatusOr<ShadowValue> ReducerRule(RuleContext& context);
+// Does the same as PerturbationRule for instructions that support only the declared types.
 absl::StatusOr<ShadowValue> AnchoredPerturbationRule(RuleContext& context);
 // Estimates the bound like PerturbationRule, and adds the error of cancellation in the variance.
 absl::StatusOr<ShadowValue> BatchNormTrainingRule(RuleContext& context);

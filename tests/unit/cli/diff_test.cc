@@ -120,6 +120,33 @@ ENTRY e {
 }
 
 // Only the position of the instruction shows that the subtraction replaces the addition.
+// Only one of the modules has a `tuple`: the root of the other computes both results.
+TEST_F(Cli, DiffComparesTheElementsOfARootThatComputesATuple) {
+  const std::string separate = Write("separate.hlo", R"(HloModule m
+ENTRY e {
+  x = f32[3] parameter(0)
+  t = (f32[2], s32[2]) topk(x), k=2, largest=true
+  values = f32[2] get-tuple-element(t), index=0
+  indices = s32[2] get-tuple-element(t), index=1
+  ROOT r = (f32[2], s32[2]) tuple(values, indices)
+}
+)");
+  const auto whole = [&](const char* largest) {
+    return Write(std::string(largest) + ".hlo", std::string(R"(HloModule m
+ENTRY e {
+  x = f32[3] parameter(0)
+  ROOT t = (f32[2], s32[2]) topk(x), k=2, largest=)") +
+                                                    largest + "\n}\n");
+  };
+  constexpr char kInput[] = " --input 'f32[3]{1,3,2}'";
+  const Outcome equal = Run("diff " + separate + " " + whole("true") + kInput);
+  EXPECT_EQ(equal.status, 0) << equal.err;
+  EXPECT_HAS(equal.out, "the results agree");
+  const Outcome other = Run("diff " + separate + " " + whole("false") + kInput);
+  EXPECT_EQ(other.status, 1) << other.err;
+  EXPECT_HAS(other.out, "the first difference is t");
+}
+
 TEST_F(Cli, DiffFindsAChangedOpcode) {
   std::string after = kBefore;
   after.replace(after.find("sum = f32[4] add(x, y)"), 22, "new = f32[4] subtract(x, y)");

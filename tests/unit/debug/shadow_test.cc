@@ -109,6 +109,44 @@ TEST(Shadow, TheBoundOfASumCoversItsOrders) {
   EXPECT_EQ(Judge(report, module.module(), Scalar(left - values[16]))[0].verdict, RoundingVerdict::kBug);
 }
 
+// Products have no bound of their own; their rounding errors grow with the number of factors.
+TEST(Shadow, TheEstimateOfOtherReducersCoversItsOrders) {
+  std::vector<float> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(1 + 0.001f * static_cast<float>(i % 17 - 8));
+  const CheckedModule module = Checked(R"(HloModule m
+f { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] multiply(a, b) }
+ENTRY e {
+  a = f32[1000] parameter(0)
+  one = f32[] constant(1)
+  ROOT p = f32[] reduce(a, one), dimensions={0}, to_apply=f
+}
+)");
+  const ShadowReport report = *RunShadow(module, {F32(values)}, {});
+  float left = 1, right = 1, halves[2] = {1, 1};
+  for (size_t i = 0; i < values.size(); ++i) {
+    left *= values[i];
+    right *= values[values.size() - 1 - i];
+    halves[i % 2] *= values[i];
+  }
+  for (const float product : {left, right, halves[0] * halves[1]})
+    EXPECT_EQ(Judge(report, module.module(), Scalar(product))[0].verdict, RoundingVerdict::kExplained)
+        << product;
+  EXPECT_EQ(Judge(report, module.module(), Scalar(left / values[16]))[0].verdict, RoundingVerdict::kBug);
+}
+
+// Bounds can be estimates that the declared value exceeds; another result must be far from both.
+TEST(Shadow, TheDeclaredValueIsLegal) {
+  ShadowValue value = *ExactShadow(Scalar(1));
+  value.wide = *Literal::Create(Shape::Scalar(ElementType::kF64));
+  value.wide.mutable_span<double>()[0] = 1 + 0x1p-10;
+  value.bound = *Literal::Create(Shape::Scalar(ElementType::kF64));
+  value.bound.mutable_span<double>()[0] = 0x1p-20;
+  EXPECT_EQ(JudgeArray(value, Scalar(1)).outside, 0);
+  EXPECT_EQ(JudgeArray(value, Scalar(1 + 0x1p-21f)).outside, 0);
+  EXPECT_EQ(JudgeArray(value, Scalar(1 + 0x1p-10f)).outside, 0);
+  EXPECT_EQ(JudgeArray(value, Scalar(1 + 0x1p-11f)).outside, 1);
+}
+
 // n u sum |x| with n = 1001 terms, half an ULP for each, and one for the result.
 TEST(Shadow, TheBoundOfASumIsTheKnownOne) {
   const std::vector<float> ones(1000, 1.0f);
