@@ -235,20 +235,25 @@ struct ReshapeGroup {
   int64_t in, in_end, out, out_end;
 };
 
-std::vector<ReshapeGroup> ReshapeGroups(absl::Span<const int64_t> in, absl::Span<const int64_t> out) {
-  const int64_t in_rank = static_cast<int64_t>(in.size()), out_rank = static_cast<int64_t>(out.size());
+// Returns the smallest groups. Equal dimensions are a group, but a dynamic dimension of size 1 and a static
+// one are not.
+std::vector<ReshapeGroup> ReshapeGroups(const Shape& in, const Shape& out) {
+  // Sorts static dimensions of size 1 before dynamic ones, and these before longer dimensions.
+  const auto order = [](const Shape& shape, int64_t d) {
+    return shape.dim(d) == 1 && !shape.IsDynamic(d) ? 0 : shape.dim(d);
+  };
   std::vector<ReshapeGroup> groups;
-  for (int64_t i = 0, o = 0; i < in_rank || o < out_rank;) {
+  for (int64_t i = 0, o = 0; i < in.rank() || o < out.rank();) {
     ReshapeGroup group{i, i, o, o};
-    int64_t in_product = 1, out_product = 1;
-    do {
-      if (in_product <= out_product && i < in_rank)
-        in_product *= in[i++];
-      else if (o < out_rank)
-        out_product *= out[o++];
+    const bool takes_in = o == out.rank() || (i < in.rank() && order(in, i) <= order(out, o));
+    const bool takes_out = i == in.rank() || (o < out.rank() && order(out, o) <= order(in, i));
+    int64_t in_product = takes_in ? in.dim(i++) : 1, out_product = takes_out ? out.dim(o++) : 1;
+    while (in_product != out_product && (i < in.rank() || o < out.rank())) {
+      if (i < in.rank() && (in_product < out_product || o == out.rank()))
+        in_product *= in.dim(i++);
       else
-        in_product *= in[i++];
-    } while (in_product != out_product && (i < in_rank || o < out_rank));
+        out_product *= out.dim(o++);
+    }
     group.in_end = i;
     group.out_end = o;
     groups.push_back(group);
@@ -264,7 +269,7 @@ absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& boun
   const Shape& declared = reshape.shape();
   const int64_t inferred = reshape.Get<attr::inferred_dimension>(-1);
   Index result = declared.dims();
-  for (const ReshapeGroup& group : ReshapeGroups(bounds.dims(), declared.dims())) {
+  for (const ReshapeGroup& group : ReshapeGroups(bounds, declared)) {
     const int64_t bound = Product(bounds.dims().subspan(group.in, group.in_end - group.in));
     const int64_t size = Product(actual.subspan(group.in, group.in_end - group.in));
     if (size == bound) continue;
@@ -295,7 +300,7 @@ absl::StatusOr<Literal> WithoutSurplus(const Literal& operand, const Instruction
                                        const Shape& bounds, const Shape& actual) {
   if (operand.element_count() == Product(actual.dims())) return operand;
   Index in, out;
-  for (const ReshapeGroup& group : ReshapeGroups(bounds.dims(), reshape.shape().dims())) {
+  for (const ReshapeGroup& group : ReshapeGroups(bounds, reshape.shape())) {
     in.push_back(Product(operand.dims().subspan(group.in, group.in_end - group.in)));
     out.push_back(Product(actual.dims().subspan(group.out, group.out_end - group.out)));
   }
