@@ -78,8 +78,11 @@ bool IsExact(Opcode opcode) {
 }
 
 bool NeedsRounding(const Instruction& instruction) {
+  const ElementType type = instruction.shape().type();
   // Even exact operations may leave the range of a small integer type: -(-8) of s4.
-  return !IsExact(instruction.opcode()) || IsIntegral(instruction.shape().type());
+  if (!IsExact(instruction.opcode()) || IsIntegral(type)) return true;
+  // The f8 types with "nuz" in their names have no -0, and f8e8m0fnu has no negative number.
+  return instruction.opcode() == Opcode::kNegate && BitWidth(type) <= 8;
 }
 
 // True for a conversion that is at most a rounding.
