@@ -50,9 +50,9 @@ absl::Status Executor::Bind(const std::vector<Literal>& arguments) {
     return leaves[buffer.parameter]->buffer();
   };
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
-    const Slot taken = plan_.buffers[slot].donor;
-    if (taken < 0) continue;
-    const std::shared_ptr<Buffer>& argument = argument_of(plan_.buffers[taken]);
+    const Slot donor = plan_.buffers[slot].donor;
+    if (donor < 0) continue;
+    const std::shared_ptr<Buffer>& argument = argument_of(plan_.buffers[donor]);
     if (argument.use_count() == 1) owners_[slot] = argument;
   }
   BindLiterals(leaves);
@@ -99,9 +99,9 @@ absl::StatusOr<Literal> Executor::ResultLeaf(size_t leaf) {
   const plan::Buffer& buffer = plan_.buffers[slot];
   std::shared_ptr<Buffer> memory = owners_[slot];
   // Buffers that were exchanged with others, or that are in the arena, are copied.
-  const bool given =
+  const bool is_from_caller =
       buffer.kind == plan::Buffer::Kind::kParameter || buffer.kind == plan::Buffer::Kind::kConstant;
-  if (!given && !buffer.is_result) {
+  if (!is_from_caller && !buffer.is_result) {
     HLO_ASSIGN_OR_RETURN(memory, Buffer::Allocate(buffer.byte_count));
     std::memcpy(memory->data(), pointers_[slot], buffer.byte_count);
   }
@@ -190,12 +190,12 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
   };
   const auto view_of_slot = [this](Slot slot, const Shape& shape) { return ViewOf(slot, shape); };
   const ReadSlot read(view_of_slot);
-  const auto show = [&](const plan::Step& step) {
+  const auto report = [&](const plan::Step& step) {
     const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
     return options_->observer->AfterStep(
         PlanStepView(plan_, step, FactsOf(step), pointers_.data(), depth, loops, &read, DeviceId()));
   };
-  const auto ask = [&](int32_t number) {
+  const auto run_escape = [&](int32_t number) {
     if (number == cpu::StepCode::kPolled) {
       // The innermost running loop.
       for (size_t k = 0; k < iterations.size(); ++k) {
@@ -209,19 +209,19 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
       escape_ = steps_->Escape(number);
       status = check_status();
       if (status.ok()) status = WithStep(RunStep(**step), **step);
-      if (status.ok() && is_observed) status = show(**step);
+      if (status.ok() && is_observed) status = report(**step);
     } else {
       status = RunAllMoves(std::get<std::vector<Move>>(code.escapes[number]));
     }
     return status.ok();
   };
   if (const cpu::NativeCode* native = steps_->Native(counts)) {
-    native->Run(frame, pointers_.data(), ask, iterations.data());
+    native->Run(frame, pointers_.data(), run_escape, iterations.data());
   } else if (counts) {
     if (!counting_.has_value()) counting_ = code.code.WithCounts();
-    counting_->Run(frame, pointers_.data(), ask, iterations.data());
+    counting_->Run(frame, pointers_.data(), run_escape, iterations.data());
   } else {
-    code.code.Run(frame, pointers_.data(), ask);
+    code.code.Run(frame, pointers_.data(), run_escape);
   }
   return status;
 }

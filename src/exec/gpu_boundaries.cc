@@ -20,21 +20,21 @@ using spmd::ShapeConversion;
 using spmd::TileExtent;
 
 // A dense array in device memory, and where a box in it begins.
-struct Place {
+struct Box {
   const device::Gpu& gpu;
   const void* data;
   Index dims, offset;
 };
 
-int64_t OffsetOf(const Place& place, const Index& index) {
+int64_t OffsetOf(const Box& box, const Index& index) {
   int64_t offset = 0;
-  for (int64_t d = 0; d < place.dims.rank(); ++d)
-    offset = offset * place.dims[d] + place.offset[d] + (d < index.rank() ? index[d] : 0);
+  for (int64_t d = 0; d < box.dims.rank(); ++d)
+    offset = offset * box.dims[d] + box.offset[d] + (d < index.rank() ? index[d] : 0);
   return offset;
 }
 
 // Joins the last two dimensions as long as the box has all of the last one.
-void JoinDimensions(Place& from, Place& to, Index& size) {
+void JoinDimensions(Box& from, Box& to, Index& size) {
   while (size.rank() > 1 && size.back() == from.dims.back() && size.back() == to.dims.back()) {
     const int64_t last = size.back();
     for (Index* index : {&from.dims, &from.offset, &to.dims, &to.offset, &size}) {
@@ -45,7 +45,7 @@ void JoinDimensions(Place& from, Place& to, Index& size) {
 }
 
 // Copies a box in rows of its last dimension.
-absl::Status CopyBox(device::Gpu& gpu, int64_t element_bytes, Place from, Place to, Index size) {
+absl::Status CopyBox(device::Gpu& gpu, int64_t element_bytes, Box from, Box to, Index size) {
   if (Product(size) == 0) return absl::OkStatus();
   if (size.empty()) size = from.dims = to.dims = {1}, from.offset = to.offset = {0};
   JoinDimensions(from, to, size);

@@ -106,17 +106,17 @@ absl::Status GpuExchange::CopyOverwrittenOperands(Call& call) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<GpuExchange::Parcel>> GpuExchange::TakeParcel(int64_t byte_count) {
-  for (const std::shared_ptr<Parcel>& parcel : parcels_) {
-    if (parcel->byte_count >= byte_count && parcel->is_free.exchange(false)) return parcel;
+absl::StatusOr<std::shared_ptr<GpuExchange::SendBuffer>> GpuExchange::TakeSendBuffer(int64_t byte_count) {
+  for (const std::shared_ptr<SendBuffer>& buffer : send_buffers_) {
+    if (buffer->byte_count >= byte_count && buffer->is_free.exchange(false)) return buffer;
   }
-  auto parcel = std::make_shared<Parcel>();
+  auto buffer = std::make_shared<SendBuffer>();
   HLO_ASSIGN_OR_RETURN(void* memory, gpu_->Allocate(byte_count, "values for other devices"));
-  parcel->gpu = gpu_;
-  parcel->memory = device::GpuMemory(*gpu_, memory);
-  parcel->byte_count = byte_count;
-  parcels_.push_back(parcel);
-  return parcel;
+  buffer->gpu = gpu_;
+  buffer->memory = device::GpuMemory(*gpu_, memory);
+  buffer->byte_count = byte_count;
+  send_buffers_.push_back(buffer);
+  return buffer;
 }
 
 absl::Status GpuExchange::FillWithZeros(const Call& call) {
@@ -135,9 +135,9 @@ absl::Status GpuExchange::SendCopies(const Call& call, size_t count, std::string
     const Shape& shape = ShapeOf(call.instruction, k);
     const int64_t bytes = BytesOf(call.instruction, k);
     for (Values& values : sent) {
-      HLO_ASSIGN_OR_RETURN(std::shared_ptr<Parcel> parcel, TakeParcel(bytes));
-      HLO_RETURN_IF_ERROR(gpu_->Copy(parcel->memory.data(), call.operands[k], bytes));
-      values.push_back(OnDevice(shape, parcel->memory.data(), [parcel] { parcel->is_free = true; }));
+      HLO_ASSIGN_OR_RETURN(std::shared_ptr<SendBuffer> buffer, TakeSendBuffer(bytes));
+      HLO_RETURN_IF_ERROR(gpu_->Copy(buffer->memory.data(), call.operands[k], bytes));
+      values.push_back(OnDevice(shape, buffer->memory.data(), [buffer] { buffer->is_free = true; }));
     }
   }
   if (!sent.empty()) HLO_RETURN_IF_ERROR(gpu_->Synchronize());

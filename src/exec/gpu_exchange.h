@@ -41,7 +41,7 @@ class GpuExchange {
  private:
   using Members = std::vector<GpuExchange*>;
   // Memory for values that other devices read after this device has continued.
-  struct Parcel {
+  struct SendBuffer {
     std::shared_ptr<device::Gpu> gpu;
     device::GpuMemory memory;
     int64_t byte_count = 0;
@@ -74,7 +74,7 @@ class GpuExchange {
   absl::StatusOr<cuda::LoweredProgram*> FoldProgram(const Instruction& instruction, ElementType type,
                                                     int64_t array_count, int64_t element_count);
   absl::StatusOr<std::byte*> Scratch(device::GpuMemory& memory, int64_t& allocated, int64_t byte_count);
-  absl::StatusOr<std::shared_ptr<Parcel>> TakeParcel(int64_t byte_count);
+  absl::StatusOr<std::shared_ptr<SendBuffer>> TakeSendBuffer(int64_t byte_count);
 
   std::shared_ptr<device::Gpu> gpu_;
   // The arrays of the call that this device waits in.
@@ -84,7 +84,7 @@ class GpuExchange {
   // Operands that results overwrite; operands of other GPUs; tiles of operands.
   device::GpuMemory held_, gathered_, tiles_;
   int64_t held_bytes_ = 0, gathered_bytes_ = 0, tiles_bytes_ = 0;
-  std::vector<std::shared_ptr<Parcel>> parcels_;
+  std::vector<std::shared_ptr<SendBuffer>> send_buffers_;
   absl::flat_hash_map<std::tuple<const Instruction*, int64_t, int64_t>, cuda::LoweredProgram> folds_;
 };
 

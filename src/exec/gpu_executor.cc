@@ -61,7 +61,7 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
   }
   HLO_RETURN_IF_ERROR(RunPlan());
   absl::StatusOr<Literal> result = AssembleResult();
-  given_.clear();
+  argument_memory_.clear();
   literals_.clear();
   return result;
 }
@@ -103,7 +103,7 @@ absl::Status GpuExecutor::Allocate() {
   if (memory_.data() != nullptr) return absl::OkStatus();
   HLO_ASSIGN_OR_RETURN(void* memory, gpu_->Allocate(gpu_plan_.byte_count, "the buffers of the plan"));
   memory_ = device::GpuMemory(*gpu_, memory);
-  own_.resize(plan_.buffers.size());
+  result_memory_.resize(plan_.buffers.size());
   uploaded_.resize(plan_.buffers.size());
   host_.resize(plan_.buffers.size());
   for (size_t slot = 0; slot < gpu_plan_.offsets.size(); ++slot) {
@@ -119,8 +119,8 @@ absl::Status GpuExecutor::Allocate() {
 absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
   const std::vector<const Literal*> leaves = Leaves(arguments);
   pointers_.resize(plan_.buffers.size());
-  given_.assign(plan_.buffers.size(), nullptr);
-  std::vector<bool> given_up(plan_.buffers.size());
+  argument_memory_.assign(plan_.buffers.size(), nullptr);
+  std::vector<bool> is_donated(plan_.buffers.size());
   BindLiterals(leaves);
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
@@ -130,25 +130,25 @@ absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
     // A host buffer that the executor holds does not change, so its device copy of the previous run is still
     // valid.
     const bool is_uploaded = uploaded_[slot] == argument;
-    given_up[slot] = argument.use_count() == (is_uploaded ? 2 : 1);
+    is_donated[slot] = argument.use_count() == (is_uploaded ? 2 : 1);
     if (!is_uploaded)
       HLO_RETURN_IF_ERROR(gpu_->ToDevice(pointers_[slot], argument->data(), buffer.byte_count));
-    uploaded_[slot] = given_up[slot] ? nullptr : argument;
-    given_[slot] = argument;
+    uploaded_[slot] = is_donated[slot] ? nullptr : argument;
+    argument_memory_[slot] = argument;
   }
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
-    const Slot taken = plan_.buffers[slot].donor;
-    if (taken < 0) continue;
-    if (given_up[taken]) {
-      pointers_[slot] = pointers_[taken];
-      given_[slot] = std::move(given_[taken]);
+    const Slot donor = plan_.buffers[slot].donor;
+    if (donor < 0) continue;
+    if (is_donated[donor]) {
+      pointers_[slot] = pointers_[donor];
+      argument_memory_[slot] = std::move(argument_memory_[donor]);
       continue;
     }
-    if (own_[slot].data() == nullptr) {
+    if (result_memory_[slot].data() == nullptr) {
       HLO_ASSIGN_OR_RETURN(void* memory, gpu_->Allocate(plan_.buffers[slot].byte_count, "a result"));
-      own_[slot] = device::GpuMemory(*gpu_, memory);
+      result_memory_[slot] = device::GpuMemory(*gpu_, memory);
     }
-    pointers_[slot] = own_[slot].data();
+    pointers_[slot] = result_memory_[slot].data();
   }
   return absl::OkStatus();
 }
@@ -158,9 +158,9 @@ absl::StatusOr<Literal> GpuExecutor::ResultLeaf(size_t leaf) {
   if (slot < 0) return Literal::Token();
   if (plan_.IsLiteral(slot)) return literals_[slot];
   const plan::Buffer& buffer = plan_.buffers[slot];
-  std::shared_ptr<Buffer> memory = std::move(given_[slot]);
+  std::shared_ptr<Buffer> memory = std::move(argument_memory_[slot]);
   if (buffer.kind == plan::Buffer::Kind::kParameter) {
-    given_[slot] = memory;
+    argument_memory_[slot] = memory;
   } else {
     if (memory == nullptr) {
       HLO_ASSIGN_OR_RETURN(memory, Buffer::Allocate(buffer.byte_count));

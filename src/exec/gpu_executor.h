@@ -111,11 +111,11 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   GpuExchange exchange_;
   device::GpuMemory memory_;  // All buffers and the memory of kernels and moves, as in gpu_plan_.
   // Indexed by slot: memory of results that do not alias an argument.
-  std::vector<device::GpuMemory> own_;
+  std::vector<device::GpuMemory> result_memory_;
   // Indexed by slot: the argument that was copied to the device.
   std::vector<std::shared_ptr<Buffer>> uploaded_;
   // Indexed by slot: an argument, or one whose memory a result aliases.
-  std::vector<std::shared_ptr<Buffer>> given_;
+  std::vector<std::shared_ptr<Buffer>> argument_memory_;
   std::vector<std::shared_ptr<Buffer>> host_;  // Indexed by slot: memory for steps on the CPU.
   absl::flat_hash_map<const plan::Step*, StepState> states_;
   bool runs_as_rows_ = false;  // The fused steps that run now take one launch.

@@ -93,7 +93,7 @@ absl::Status GpuExecutor::RunCaptured(const plan::LoopStep& loop, StepState& sta
   }
   HLO_RETURN_IF_ERROR(state.graph->Run());
   if (state.captured_pointers != pointers_)
-    return absl::InternalError("buffers have changed places in a captured loop");
+    return absl::InternalError("buffers were exchanged in a captured loop");
   return absl::OkStatus();
 }
 

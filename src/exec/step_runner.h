@@ -275,12 +275,12 @@ class StepRunner {
     for (int64_t iteration = 0;; ++iteration) {
       // An iteration counts as a step, because the body and the condition may have none.
       if (limits_.has_any()) HLO_RETURN_IF_ERROR(WithoutStep(limits_.CountStep()));
-      bool goes_on = iteration < trip_count.value_or(0);
+      bool predicate = iteration < trip_count.value_or(0);
       if (!trip_count.has_value()) {
         HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
-        HLO_RETURN_IF_ERROR(engine().Read(&goes_on, loop.predicate, sizeof goes_on));
+        HLO_RETURN_IF_ERROR(engine().Read(&predicate, loop.predicate, sizeof predicate));
       }
-      if (!goes_on) return absl::OkStatus();
+      if (!predicate) return absl::OkStatus();
       if (iteration > 0) {
         if (std::optional<absl::Status> done = engine().RepeatOnDevice(step, loop, trip_count.has_value());
             done.has_value())

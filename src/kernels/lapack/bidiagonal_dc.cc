@@ -143,8 +143,8 @@ class SvdMerge {
         const double by_right = 1 / std::sqrt(Dot(right.data(), right.data(), 0, n));
         const double by_left = 1 / std::sqrt(Dot(left.data(), left.data(), 0, n));
         for (int64_t j = 0; j < n; ++j) {
-          to_right[grouping.places[j]] = right[j] * by_right;
-          to_left[grouping.places[j]] = left[j] * by_left;
+          to_right[grouping.positions[j]] = right[j] * by_right;
+          to_left[grouping.positions[j]] = left[j] * by_left;
         }
       }
     });

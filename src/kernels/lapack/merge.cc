@@ -7,15 +7,16 @@
 
 namespace hlo::lapack {
 
-Grouping::Grouping(const Selection& selection) : rows(selection.kept.size()), places(selection.kept.size()) {
-  int64_t place = 0;
+Grouping::Grouping(const Selection& selection)
+    : rows(selection.kept.size()), positions(selection.kept.size()) {
+  int64_t position = 0;
   for (const Half half : {Half::kFirst, Half::kBoth, Half::kSecond}) {
-    if (half == Half::kBoth) begin_second = place;
-    if (half == Half::kSecond) end_first = place;
+    if (half == Half::kBoth) begin_second = position;
+    if (half == Half::kSecond) end_first = position;
     for (size_t j = 0; j < rows.size(); ++j) {
       if (selection.halves[selection.kept[j]] != half) continue;
-      rows[place] = selection.kept[j];
-      places[j] = place++;
+      rows[position] = selection.kept[j];
+      positions[j] = position++;
     }
   }
 }
@@ -36,13 +37,13 @@ void CombineRows(const Selection& selection, const Grouping& grouping,
       gather(numbers + grouping.begin_second, n - grouping.begin_second, split, width);
   const auto deflated_count = static_cast<int64_t>(selection.deflated.size());
   const Matrix<double> deflated = gather(selection.deflated.data(), deflated_count, 0, width);
-  const auto combine = [&](const Matrix<double>& from, int64_t place, int64_t column) {
+  const auto combine = [&](const Matrix<double>& from, int64_t first, int64_t column) {
     const Matrix<double> to = rows.Block(0, column, n, from.columns);
     if (n == 0 || from.columns == 0) return;
     if (from.rows == 0) {
       for (int64_t i = 0; i < n; ++i) std::fill_n(&to(i, 0), to.columns, 0.0);
     } else {
-      Product<double>(Plain(coefficients.Block(0, place, n, from.rows)), Plain(from), to);
+      Product<double>(Plain(coefficients.Block(0, first, n, from.rows)), Plain(from), to);
     }
   };
   combine(first, 0, 0);

@@ -34,8 +34,8 @@ struct Selection {
 struct Grouping {
   explicit Grouping(const Selection& selection);
   int64_t count() const { return static_cast<int64_t>(rows.size()); }
-  cpu::CachedVector<int64_t> rows;    // The row at each position.
-  cpu::CachedVector<int64_t> places;  // The position of each pole.
+  cpu::CachedVector<int64_t> rows;       // The row at each position.
+  cpu::CachedVector<int64_t> positions;  // The position of each pole.
   int64_t begin_second = 0, end_first = 0;
 };
 

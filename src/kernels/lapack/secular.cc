@@ -35,10 +35,10 @@ class ShiftedEquation {
   }
 
   Value At(double offset) const {
-    const Lanes place = cpu::Broadcast(offset);
+    const Lanes shift = cpu::Broadcast(offset);
     Lanes sum{}, slope{}, magnitude{};
     for (int64_t j = 0; j < count_; j += kElements<double>) {
-      const Lanes inverse = 1.0 / (cpu::LoadVector(gaps_ + j) - place);
+      const Lanes inverse = 1.0 / (cpu::LoadVector(gaps_ + j) - shift);
       const Lanes term = cpu::LoadVector(weights_ + j) * inverse;
       sum += term;
       slope += term * inverse;
@@ -74,8 +74,8 @@ double RationalStep(const Value& here, double near, double weight, double far) {
 struct Bracket {
   double low, high;
 
-  void Narrow(double place, double value) { (value < 0 ? low : high) = place; }
-  bool Holds(double place) const { return place > low && place < high; }
+  void Narrow(double x, double value) { (value < 0 ? low : high) = x; }
+  bool Holds(double x) const { return x > low && x < high; }
   double Middle() const {
     const double a = std::abs(low), b = std::abs(high), small = std::min(a, b), large = std::max(a, b);
     // Roots may be much closer to their pole than to the other end.
@@ -84,23 +84,23 @@ struct Bracket {
   }
 };
 
-// Finds the root between the poles at 0 and `other`, starting at `place`. The ends of the bracket are not
+// Finds the root between the poles at 0 and `other`, starting at `x`. The ends of the bracket are not
 // roots.
-double FindRoot(const ShiftedEquation& f, double weight, double other, Bracket bracket, double place) {
+double FindRoot(const ShiftedEquation& f, double weight, double other, Bracket bracket, double x) {
   double before = std::numeric_limits<double>::infinity();
-  if (!bracket.Holds(place)) place = bracket.Middle();
+  if (!bracket.Holds(x)) x = bracket.Middle();
   for (int step = 0; step < kMaxSteps; ++step) {
-    const Value here = f.At(place);
+    const Value here = f.At(x);
     const double size = std::abs(here.value);
-    if (size <= kUnitRoundoff * (8 * here.magnitude + std::abs(place) * here.slope)) break;
-    bracket.Narrow(place, here.value);
-    double next = place + RationalStep(here, -place, weight, other - place);
+    if (size <= kUnitRoundoff * (8 * here.magnitude + std::abs(x) * here.slope)) break;
+    bracket.Narrow(x, here.value);
+    double next = x + RationalStep(here, -x, weight, other - x);
     if (!bracket.Holds(next) || (step > 8 && size > 0.5 * before)) next = bracket.Middle();
-    if (next == place || !bracket.Holds(next)) break;
+    if (next == x || !bracket.Holds(next)) break;
     before = size;
-    place = next;
+    x = next;
   }
-  return place;
+  return x;
 }
 
 struct Root {

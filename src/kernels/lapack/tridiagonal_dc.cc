@@ -79,7 +79,7 @@ void MakeCoefficients(const Grouping& grouping, const cpu::CachedVector<double>&
       double* row = distances + i * stride;
       for (int64_t j = 0; j < n; ++j) vector[j] = z[j] / row[j];
       const double inverse = 1 / std::sqrt(Dot(vector.data(), vector.data(), 0, n));
-      for (int64_t j = 0; j < n; ++j) row[grouping.places[j]] = vector[j] * inverse;
+      for (int64_t j = 0; j < n; ++j) row[grouping.positions[j]] = vector[j] * inverse;
     }
   });
 }

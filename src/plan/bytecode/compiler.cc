@@ -21,7 +21,7 @@
 namespace hlo::plan {
 namespace {
 
-using cpu::FramePlace;
+using cpu::FrameOffset;
 using cpu::SmallProgram;
 
 constexpr int64_t kMaxWindowBytes = 256;
@@ -32,8 +32,8 @@ constexpr int64_t kMaxDotBytesInFrame = 4096;
 class Compiler {
  public:
   Compiler(const Plan& plan, const StableSlots& stable, const CompileOptions& options, ChangeCounter& changes)
-      : plan_(plan), stable_(stable), options_(options), changes_(changes), places_(plan.arena_bytes) {
-    scratch_ = places_.Allocate(CompileLoops());
+      : plan_(plan), stable_(stable), options_(options), changes_(changes), frame_(plan.arena_bytes) {
+    scratch_ = frame_.Allocate(CompileLoops());
   }
 
   PlanCode Compile() {
@@ -42,7 +42,7 @@ class Compiler {
     result_.frame_use = FrameUse();
     return std::move(result_);
   }
-  int64_t end() const { return places_.end(); }
+  int64_t end() const { return frame_.end(); }
 
  private:
   cpu::FrameUse FrameUse() const {
@@ -63,31 +63,31 @@ class Compiler {
     return use;
   }
   int64_t Bytes(Slot slot) const { return plan_.buffers[slot].byte_count; }
-  FramePlace Import(Slot slot, int64_t offset, int64_t byte_count) {
+  FrameOffset Import(Slot slot, int64_t offset, int64_t byte_count) {
     for (const PlanCode::Import& import : result_.imports) {
       if (import.slot == slot && import.offset == offset && import.byte_count == byte_count) return import.to;
     }
     const Literal* constant = plan_.buffers[slot].constant;
     if (constant == nullptr) {
-      result_.imports.push_back({slot, offset, byte_count, places_.Allocate(byte_count)});
+      result_.imports.push_back({slot, offset, byte_count, frame_.Allocate(byte_count)});
       return result_.imports.back().to;
     }
     // Equal constants share one copy in the frame.
     const auto [known, is_new] = constants_.try_emplace(
         std::string(reinterpret_cast<const char*>(constant->data()) + offset, byte_count), 0);
     if (is_new) {
-      known->second = places_.Allocate(byte_count);
+      known->second = frame_.Allocate(byte_count);
       result_.imports.push_back({slot, offset, byte_count, known->second});
     }
     return known->second;
   }
-  // Returns the place in the frame where the bytes of the slot can be read.
-  FramePlace Read(Slot slot, int64_t offset, int64_t byte_count) {
-    if (stable_.Contains(slot)) return static_cast<FramePlace>(plan_.buffers[slot].offset + offset);
+  // Returns the offset in the frame at which the bytes of the slot can be read.
+  FrameOffset Read(Slot slot, int64_t offset, int64_t byte_count) {
+    if (stable_.Contains(slot)) return static_cast<FrameOffset>(plan_.buffers[slot].offset + offset);
     if (stable_.IsInput(slot)) return Import(slot, offset, byte_count);
-    const FramePlace place = places_.AllocateTemporary(byte_count);
-    result_.code.Load(place, slot, offset, cpu::StepCode::kNoAddress, byte_count);
-    return place;
+    const FrameOffset to = frame_.AllocateTemporary(byte_count);
+    result_.code.Load(to, slot, offset, cpu::StepCode::kNoAddress, byte_count);
+    return to;
   }
 
   // True if the operands of the program fit the frame.
@@ -133,7 +133,7 @@ class Compiler {
         cse_.InvalidateWrites(step);
       else
         cse_.InvalidateAll();
-      places_.ReleaseAll();
+      frame_.ReleaseAll();
     }
   }
 
@@ -163,7 +163,7 @@ class Compiler {
     in_loop_ = was_in_loop;
   }
 
-  // Retargets the computations of next states, from operation `first` on, to the places of the states.
+  // Retargets the computations of next states, from operation `first` on, to the offsets of the states.
   // Returns the moves that are still needed.
   std::vector<Move> RemainingMoves(const std::vector<Move>& moves, int64_t first) {
     if (!options_.move_elimination) return moves;
@@ -179,9 +179,9 @@ class Compiler {
                          stable_.Contains(move.from) && stable_.IsWrittenOnce(move.from) &&
                          !result_.code.UsesArgument(first, move.from) &&
                          !result_.code.UsesArgument(first, move.to);
-      const auto place = [&](Slot slot) { return static_cast<FramePlace>(plan_.buffers[slot].offset); };
+      const auto offset_of = [&](Slot slot) { return static_cast<FrameOffset>(plan_.buffers[slot].offset); };
       if (!alone || changes_.IsAtLimit() ||
-          !result_.code.Retarget(first, place(move.from), place(move.to), Bytes(move.to),
+          !result_.code.Retarget(first, offset_of(move.from), offset_of(move.to), Bytes(move.to),
                                  [&](int32_t slot) { return ExtentOf(slot); }))
         kept.push_back(move);
       else
@@ -196,7 +196,7 @@ class Compiler {
     const Buffer& buffer = plan_.buffers[slot];
     if (buffer.kind != Buffer::Kind::kArena) return {0, 0};
     if (!stable_.Contains(slot)) return {0, plan_.arena_bytes};
-    return {static_cast<FramePlace>(buffer.offset), buffer.byte_count};
+    return {static_cast<FrameOffset>(buffer.offset), buffer.byte_count};
   }
 
   void Branch(const BranchStep& branch) {
@@ -229,23 +229,23 @@ class Compiler {
                                     [&](const Move& move) { return Bytes(move.to) <= kMaxCopiedBytes; });
     if (!apart) return Escape(moves);
     if (!others.empty()) Escape(std::move(others));
-    std::vector<std::pair<FramePlace, FramePlace>> left;  // Pairs of destination and source.
+    std::vector<std::pair<FrameOffset, FrameOffset>> left;  // Pairs of destination and source.
     std::vector<int64_t> bytes;
     for (const Move& move : copies) {
-      const auto to = static_cast<FramePlace>(plan_.buffers[move.to].offset);
+      const auto to = static_cast<FrameOffset>(plan_.buffers[move.to].offset);
       left.push_back({to, Read(move.from, 0, Bytes(move.to))});
       bytes.push_back(Bytes(move.to));
     }
     while (!left.empty()) {
       size_t next = 0;
-      const auto is_source = [&](FramePlace place) {
-        return std::any_of(left.begin(), left.end(), [&](const auto& move) { return move.second == place; });
+      const auto is_source = [&](FrameOffset offset) {
+        return std::any_of(left.begin(), left.end(), [&](const auto& move) { return move.second == offset; });
       };
       while (next < left.size() && is_source(left[next].first)) ++next;
       if (next == left.size()) {
         // All remaining copies form cycles, so one source is saved to a temporary.
-        const FramePlace saved = places_.AllocateTemporary(kMaxCopiedBytes);
-        const FramePlace overwritten = left[0].first;
+        const FrameOffset saved = frame_.AllocateTemporary(kMaxCopiedBytes);
+        const FrameOffset overwritten = left[0].first;
         for (size_t k = 0; k < left.size(); ++k) {
           if (left[k].second != overwritten) continue;
           result_.code.Copy(saved, overwritten, bytes[k]);
@@ -270,21 +270,21 @@ class Compiler {
     if (byte_count > kMaxWindowBytes) return false;
     if (operand != result) {
       if (!stable_.Contains(result) || Bytes(result) > kMaxWindowBytes) return false;
-      result_.code.Copy(static_cast<FramePlace>(plan_.buffers[result].offset),
+      result_.code.Copy(static_cast<FrameOffset>(plan_.buffers[result].offset),
                         Read(operand, 0, Bytes(result)), Bytes(result));
     }
     const cpu::StepCode::Label outside = result_.code.NewLabel();
     const auto indices = static_cast<int64_t>(update->starts.size());
     const int64_t index_width = ByteCount(update->index_type);
-    const FramePlace index = Read(kernel->operands[1], 0, indices * index_width);
-    const FramePlace address = places_.AllocateTemporary(sizeof(int64_t)),
-                     value = places_.AllocateTemporary(byte_count);
+    const FrameOffset index = Read(kernel->operands[1], 0, indices * index_width);
+    const FrameOffset address = frame_.AllocateTemporary(sizeof(int64_t)),
+                      value = frame_.AllocateTemporary(byte_count);
     for (int64_t k = 0; k < indices; ++k) {
       const auto& [max, stride] = update->starts[k];
-      result_.code.CheckedAddress(address, k > 0, static_cast<FramePlace>(index + k * index_width),
+      result_.code.CheckedAddress(address, k > 0, static_cast<FrameOffset>(index + k * index_width),
                                   update->index_type, max, stride * width, outside);
     }
-    const FramePlace from = Read(kernel->operands[2], 0, byte_count);
+    const FrameOffset from = Read(kernel->operands[2], 0, byte_count);
     if (!update->combine.has_value()) {
       result_.code.Store(from, result, 0, address, byte_count);
     } else {
@@ -310,9 +310,9 @@ class Compiler {
     const std::optional<cpu::SmallDot> dot = FindSmallDot(*step.instruction);
     if (!dot.has_value() || !is_small(a) || !is_small(b) || !is_small(result) || !stable_.Contains(result))
       return false;
-    const FramePlace left = Read(a, 0, Bytes(a)), right = Read(b, 0, Bytes(b));
+    const FrameOffset left = Read(a, 0, Bytes(a)), right = Read(b, 0, Bytes(b));
     result_.code.Dot(*dot, {Bytes(result), Bytes(a), Bytes(b)},
-                     static_cast<FramePlace>(plan_.buffers[result].offset), left, right);
+                     static_cast<FrameOffset>(plan_.buffers[result].offset), left, right);
     return true;
   }
 
@@ -332,10 +332,10 @@ class Compiler {
     return true;
   }
 
-  // A run-time address: a constant offset plus, unless it is kNoAddress, the value at a place of the frame.
+  // A run-time address: a constant offset plus, unless it is kNoAddress, the integer at `base` in the frame.
   struct Address {
     int64_t offset = 0;
-    FramePlace place = cpu::StepCode::kNoAddress;
+    FrameOffset base = cpu::StepCode::kNoAddress;
   };
 
   // Returns the addresses, indexed by the number of the start.
@@ -355,15 +355,15 @@ class Compiler {
     }
     for (size_t number = 0; number < keys.size(); ++number) {
       if (keys[number].empty()) continue;
-      const auto [place, is_new] = cse_.Address(keys[number]);
+      const auto [base, is_new] = cse_.Address(keys[number]);
       bool adds = false;
       for (const auto& [slot, offset, max, stride] : keys[number]) {
         const ElementType type = types[slot];
         if (!is_new) break;
-        result_.code.Address(place, adds, Read(slot, offset, ByteCount(type)), type, max, stride);
+        result_.code.Address(base, adds, Read(slot, offset, ByteCount(type)), type, max, stride);
         adds = true;
       }
-      addresses[number].place = place;
+      addresses[number].base = base;
     }
     return addresses;
   }
@@ -371,35 +371,37 @@ class Compiler {
   // Compiles one call from memory to memory.
   void Row(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
-    const auto place = [&](const SmallProgram::Place& where) -> cpu::StepCode::MemoryPlace {
-      if (where.argument < 0) return {};
-      const Address& address = addresses[where.start];
-      return {where.argument, where.offset + address.offset, address.place, where.width};
+    const auto in_memory = [&](const SmallProgram::Place& operand) -> cpu::StepCode::MemoryOperand {
+      if (operand.argument < 0) return {};
+      const Address& address = addresses[operand.start];
+      return {operand.argument, operand.offset + address.offset, address.base, operand.width};
     };
     const SmallProgram::Call& call = program.calls[0];
-    result_.code.CallOnMemory(
-        {call.call, call.count, place(call.out), {place(call.in[0]), place(call.in[1]), place(call.in[2])}});
+    result_.code.CallOnMemory({call.call,
+                               call.count,
+                               in_memory(call.out),
+                               {in_memory(call.in[0]), in_memory(call.in[1]), in_memory(call.in[2])}});
     cse_.InvalidateLoads(call.out.argument);
   }
 
   void Program(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
-    const auto is_outside_frame = [&](const SmallProgram::Place& place) {
-      return place.argument >= 0 &&
-             (place.start != 0 || !(stable_.Contains(place.argument) || stable_.IsInput(place.argument)));
+    const auto is_outside_frame = [&](const SmallProgram::Place& operand) {
+      return operand.argument >= 0 && (operand.start != 0 || !(stable_.Contains(operand.argument) ||
+                                                               stable_.IsInput(operand.argument)));
     };
-    const auto piece = [&](const SmallProgram::Place& place, int64_t count) {
-      const Address& address = addresses[place.start];
-      return LoadCse::Piece{place.argument, address.place, place.offset + address.offset,
-                            count * place.width};
+    const auto range_of = [&](const SmallProgram::Place& operand, int64_t count) {
+      const Address& address = addresses[operand.start];
+      return LoadCse::MemoryRange{operand.argument, address.base, operand.offset + address.offset,
+                                  count * operand.width};
     };
-    const auto load = [&](FramePlace to, const LoadCse::Piece& from) {
+    const auto load = [&](FrameOffset to, const LoadCse::MemoryRange& from) {
       result_.code.Load(to, from.slot, from.offset, from.address, from.byte_count);
     };
-    const auto read = [&](const SmallProgram::Place& place, int64_t count) -> FramePlace {
-      if (place.argument < 0) return scratch_ + static_cast<FramePlace>(place.offset);
-      if (!is_outside_frame(place)) return Read(place.argument, place.offset, count * place.width);
-      const LoadCse::Piece from = piece(place, count);
+    const auto read = [&](const SmallProgram::Place& operand, int64_t count) -> FrameOffset {
+      if (operand.argument < 0) return scratch_ + static_cast<FrameOffset>(operand.offset);
+      if (!is_outside_frame(operand)) return Read(operand.argument, operand.offset, count * operand.width);
+      const LoadCse::MemoryRange from = range_of(operand, count);
       const auto [to, is_new] = cse_.Load(from);
       if (is_new) load(to, from);
       return to;
@@ -408,26 +410,26 @@ class Compiler {
       const SmallProgram::Place& out = call.out;
       const bool stores_outside_frame =
           out.argument >= 0 && (out.start != 0 || !stable_.Contains(out.argument));
-      FramePlace to = scratch_ + static_cast<FramePlace>(out.offset);
+      FrameOffset to = scratch_ + static_cast<FrameOffset>(out.offset);
       if (stores_outside_frame)
-        to = places_.AllocateTemporary(call.count * out.width);
+        to = frame_.AllocateTemporary(call.count * out.width);
       else if (out.argument >= 0)
-        to = static_cast<FramePlace>(plan_.buffers[out.argument].offset + out.offset);
+        to = static_cast<FrameOffset>(plan_.buffers[out.argument].offset + out.offset);
       // A splat reads a single element; other operands have as many elements as the result.
       const bool spreads = call.call.function == cpu::SplatTile(loops::Lane::kF32).function;
       const bool copies = call.call.function == cpu::CopyTile(loops::Lane::kF32).function;
       if (copies && !stores_outside_frame && is_outside_frame(call.in[0])) {
-        load(to, piece(call.in[0], call.count));
+        load(to, range_of(call.in[0], call.count));
         continue;
       }
-      const auto operand = [&](size_t k) { return read(call.in[k], spreads ? 1 : call.ElementsOf(k)); };
-      const FramePlace in[3] = {operand(0), operand(1), operand(2)};
+      const auto in_frame = [&](size_t k) { return read(call.in[k], spreads ? 1 : call.ElementsOf(k)); };
+      const FrameOffset in[3] = {in_frame(0), in_frame(1), in_frame(2)};
       result_.code.Call(call.call, call.count,
                         {out.width, {call.in[0].width, call.in[1].width, call.in[2].width}, call.reads}, to,
                         in);
       if (stores_outside_frame) {
         const Address& address = addresses[out.start];
-        result_.code.Store(to, out.argument, out.offset + address.offset, address.place,
+        result_.code.Store(to, out.argument, out.offset + address.offset, address.base,
                            call.count * out.width);
         cse_.InvalidateLoads(out.argument);
       }
@@ -439,20 +441,20 @@ class Compiler {
   const CompileOptions& options_;
   ChangeCounter& changes_;
   PlanCode result_;
-  FrameAllocator places_;
-  LoadCse cse_{places_, options_.load_cse, changes_};
+  FrameAllocator frame_;
+  LoadCse cse_{frame_, options_.load_cse, changes_};
   bool in_loop_ = false;  // Loads are reused only in loops: other code runs once.
-  FramePlace scratch_ = -1;
+  FrameOffset scratch_ = -1;
   // The programs of each loop; nullopt: it is not small.
   absl::flat_hash_map<const Step*, std::vector<std::optional<SmallProgram>>> small_;
-  absl::flat_hash_map<std::string, FramePlace> constants_;  // Keyed by their bytes.
+  absl::flat_hash_map<std::string, FrameOffset> constants_;  // Keyed by their bytes.
 };
 
 }  // namespace
 
 void CompilePlan(Plan& plan, const CompileOptions& options, ChangeCounter& changes) {
   const StableSlots stable(plan);
-  if (plan.arena_bytes > std::numeric_limits<FramePlace>::max() / 2) return;
+  if (plan.arena_bytes > std::numeric_limits<FrameOffset>::max() / 2) return;
   Compiler compiler(plan, stable, options, changes);
   PlanCode code = compiler.Compile();
   if (code.code.op_count() == static_cast<int64_t>(code.escapes.size()) + 1) return;

@@ -11,30 +11,30 @@ namespace {
 constexpr int64_t kMaxBytes = 128;  // The limit for loads that stay available for later steps.
 
 int64_t ByteCount(const LoadCse::Indices&) { return sizeof(int64_t); }
-int64_t ByteCount(const LoadCse::Piece& piece) { return piece.byte_count; }
+int64_t ByteCount(const LoadCse::MemoryRange& range) { return range.byte_count; }
 
 }  // namespace
 
 template <class Map>
 LoadCse::Entry LoadCse::Find(Map& map, const typename Map::key_type& what) {
-  if (!enabled_) return {places_.AllocateTemporary(ByteCount(what)), true};
+  if (!enabled_) return {frame_.AllocateTemporary(ByteCount(what)), true};
   const auto [entry, is_new] = map.try_emplace(what, 0);
   if (is_new) {
-    entry->second = places_.AllocateTemporary(ByteCount(what));
-    places_.Keep(entry->second);
+    entry->second = frame_.AllocateTemporary(ByteCount(what));
+    frame_.Keep(entry->second);
   }
-  if (!is_new && !changes_.Allow("load_cse")) return {places_.AllocateTemporary(ByteCount(what)), true};
+  if (!is_new && !changes_.Allow("load_cse")) return {frame_.AllocateTemporary(ByteCount(what)), true};
   return {entry->second, is_new};
 }
 
 LoadCse::Entry LoadCse::Address(const Indices& indices) { return Find(addresses_, indices); }
-LoadCse::Entry LoadCse::Load(const Piece& piece) { return Find(loads_, piece); }
+LoadCse::Entry LoadCse::Load(const MemoryRange& range) { return Find(loads_, range); }
 
 template <class Map, class Where>
 void LoadCse::Invalidate(Map& map, Where&& where) {
   absl::erase_if(map, [&](const auto& each) {
     if (!where(each)) return false;
-    places_.Release(ByteCount(each.first), each.second);
+    frame_.Release(ByteCount(each.first), each.second);
     return true;
   });
 }
@@ -49,8 +49,8 @@ void LoadCse::InvalidateWrites(const Step& step) {
     if (is_write) written.insert(slot);
   });
   int64_t bytes = 0;
-  for (const auto& [piece, place] : loads_) bytes += piece.byte_count;
-  absl::flat_hash_set<cpu::FramePlace> forgotten;
+  for (const auto& [range, offset] : loads_) bytes += range.byte_count;
+  absl::flat_hash_set<cpu::FrameOffset> forgotten;
   Invalidate(addresses_, [&](const auto& address) {
     const bool changes = std::any_of(address.first.begin(), address.first.end(),
                                      [&](const auto& index) { return written.contains(std::get<0>(index)); });

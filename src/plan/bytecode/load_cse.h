@@ -17,27 +17,27 @@ namespace hlo::plan {
 class LoadCse {
  public:
   // If `enabled` is false, values are reused only within the step that loads them.
-  LoadCse(FrameAllocator& places, bool enabled, ChangeCounter& changes)
-      : places_(places), enabled_(enabled), changes_(changes) {}
+  LoadCse(FrameAllocator& frame, bool enabled, ChangeCounter& changes)
+      : frame_(frame), enabled_(enabled), changes_(changes) {}
 
   // The slot, offset, maximum and stride of each index.
   using Indices = std::vector<std::tuple<Slot, int64_t, int64_t, int64_t>>;
-  struct Piece {
+  struct MemoryRange {
     Slot slot;
-    cpu::FramePlace address;
+    cpu::FrameOffset address;
     int64_t offset, byte_count;
-    auto operator<=>(const Piece&) const = default;
+    auto operator<=>(const MemoryRange&) const = default;
     template <class H>
-    friend H AbslHashValue(H state, const Piece& piece) {
-      return H::combine(std::move(state), piece.slot, piece.address, piece.offset, piece.byte_count);
+    friend H AbslHashValue(H state, const MemoryRange& range) {
+      return H::combine(std::move(state), range.slot, range.address, range.offset, range.byte_count);
     }
   };
   struct Entry {
-    cpu::FramePlace place;
-    bool is_new;  // The place must be filled.
+    cpu::FrameOffset offset;
+    bool is_new;  // The bytes at the offset must be filled.
   };
   Entry Address(const Indices& indices);
-  Entry Load(const Piece& piece);
+  Entry Load(const MemoryRange& range);
 
   void InvalidateLoads(Slot slot);
   // Invalidates the loads from the slots that the step writes, and the addresses computed from them.
@@ -50,11 +50,11 @@ class LoadCse {
   template <class Map, class Where>
   void Invalidate(Map& map, Where&& where);
 
-  FrameAllocator& places_;
+  FrameAllocator& frame_;
   const bool enabled_;
   ChangeCounter& changes_;
-  absl::flat_hash_map<Indices, cpu::FramePlace> addresses_;
-  absl::flat_hash_map<Piece, cpu::FramePlace> loads_;
+  absl::flat_hash_map<Indices, cpu::FrameOffset> addresses_;
+  absl::flat_hash_map<MemoryRange, cpu::FrameOffset> loads_;
 };
 
 }  // namespace hlo::plan

@@ -101,13 +101,13 @@ Op Saturated(Op x, ElementType type) {
 Op BroadcastTo(Op array, build::Dims dims, int64_t feature) {
   if (!array.ok()) return array;
   const auto rank = static_cast<int64_t>(dims.size());
-  std::vector<int64_t> sizes, places;
+  std::vector<int64_t> sizes, broadcast_dims;
   for (int64_t d = 0; d < array.rank(); ++d) {
     if (array.dims()[static_cast<size_t>(d)] == 1) continue;
     sizes.push_back(array.dims()[static_cast<size_t>(d)]);
-    places.push_back(array.rank() == 1 && rank > 1 ? feature : d + rank - array.rank());
+    broadcast_dims.push_back(array.rank() == 1 && rank > 1 ? feature : d + rank - array.rank());
   }
-  return build::BroadcastInDim(build::Reshape(array, sizes), dims, places);
+  return build::BroadcastInDim(build::Reshape(array, sizes), dims, broadcast_dims);
 }
 
 build::Function Imported(build::Builder& builder, const Computation& computation) {

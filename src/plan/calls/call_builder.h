@@ -37,7 +37,7 @@ class CallBuilder {
     return build::BroadcastInDim(vector, dims, {dimension});
   }
   Op Number(double value) { return builder_.Constant(type_, value); }
-  // Reduce dimensions; the result keeps their places with size 1.
+  // Reduce dimensions; the result keeps them with size 1.
   Op Sum(Op x, build::Dims dimensions);
   Op Max(Op x, build::Dims dimensions);
 

@@ -1,25 +1,11 @@
 // Replacements of calls that solve triangular systems.
 
+#include "ir/triangle_options.h"
 #include "plan/calls/call_builder.h"
 #include "plan/calls/expanders.h"
 #include "reference/custom/matrix_calls.h"
 
 namespace hlo::plan::calls {
-namespace {
-
-TransposeA TransposeOf(MatrixOp op) {
-  switch (op) {
-    case MatrixOp::kNone:
-      return TransposeA::kNoTranspose;
-    case MatrixOp::kTranspose:
-      return TransposeA::kTranspose;
-    case MatrixOp::kAdjoint:
-      return TransposeA::kAdjoint;
-  }
-  return TransposeA::kNoTranspose;
-}
-
-}  // namespace
 
 // It computes in f64 or c128, because a scaled right side would be rounded twice.
 Expansion TriangularSolve(const Instruction& call) {
@@ -33,7 +19,7 @@ Expansion TriangularSolve(const Instruction& call) {
   const TriangleOptions& options = read->triangle;
   return b.Finish(
       {b.Named(build::TriangularSolve(b.Wide(read->array), right_sides, options.left, options.lower,
-                                      options.unit_diagonal, TransposeOf(options.op)))});
+                                      options.unit_diagonal, TransposeAOf(options.op)))});
 }
 
 }  // namespace hlo::plan::calls

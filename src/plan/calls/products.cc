@@ -146,9 +146,9 @@ std::vector<int64_t> InBlocks(const Shape& x, const Shape& scale) {
 
 // Repeats the scale of a block for its elements.
 Op ForElements(Op scale, const std::vector<int64_t>& dims) {
-  std::vector<int64_t> places;
-  for (int64_t d = 0; d < scale.rank(); ++d) places.push_back(d);
-  return build::BroadcastInDim(scale, dims, places);
+  std::vector<int64_t> broadcast_dims;
+  for (int64_t d = 0; d < scale.rank(); ++d) broadcast_dims.push_back(d);
+  return build::BroadcastInDim(scale, dims, broadcast_dims);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct PlanCode {
   struct Import {
     Slot slot;
     int64_t offset, byte_count;
-    cpu::FramePlace to;
+    cpu::FrameOffset to;
   };
   std::vector<Import> imports;
   // Indexed by escape: a step to run, or moves.

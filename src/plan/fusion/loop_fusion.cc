@@ -64,11 +64,11 @@ bool LoopFusion::ReadsOutsideWindow(const Node& update, ValueId window) const {
     const Node* node = graph_.values[v].node;
     if (node == nullptr || !IsFused(*node)) return v == update.operands[0];
     if (IsDynamicSlice(*node)) {
-      const bool same_place =
+      const bool is_same_window =
           stays && !is_scatter &&
           SameDimensions(ResultShape(graph_, *node), OperandShape(graph_, update, 1)) &&
           std::equal(node->operands.begin() + 1, node->operands.end(), update.operands.begin() + 2);
-      return node->operands[0] == update.operands[0] && !same_place;
+      return node->operands[0] == update.operands[0] && !is_same_window;
     }
     stays &= IsElementwise(graph_, *node);
     return std::any_of(node->operands.begin(), node->operands.end(),
@@ -116,14 +116,14 @@ bool LoopFusion::IsCheaperFused(const Node& node, const std::vector<Path>& paths
 
 // True for a concatenation of few operands in long rows that are all in memory.
 bool LoopFusion::HasStoredOperands(const Node& concatenate) const {
-  constexpr size_t kMaxPieces = 8;
+  constexpr size_t kMaxOperands = 8;
   constexpr int64_t kMinRowLength = 16;
   const int64_t dimension = concatenate.instruction->Get<attr::dimensions>()[0];
-  bool fits = concatenate.operands.size() <= kMaxPieces;
+  bool fits = concatenate.operands.size() <= kMaxOperands;
   for (size_t i = 0; fits && i < concatenate.operands.size(); ++i) {
-    const Shape& piece = OperandShape(graph_, concatenate, static_cast<int32_t>(i));
+    const Shape& operand = OperandShape(graph_, concatenate, static_cast<int32_t>(i));
     const Node* producer = graph_.values[concatenate.operands[i]].node;
-    fits = Product(piece.dims().subspan(dimension)) >= kMinRowLength &&
+    fits = Product(operand.dims().subspan(dimension)) >= kMinRowLength &&
            (producer == nullptr || !IsElementwise(graph_, *producer));
   }
   return fits;
@@ -186,7 +186,7 @@ bool LoopFusion::AddPaths(const Node& node, const Traits& traits, const Uses::Us
   const Node& user = *use.node;
   const bool is_fused = fused_.contains(&user);
   const bool user_elementwise = IsElementwise(graph_, user), user_affine = HasAffineIndexing(graph_, user);
-  const bool through_pad = IsPad(user) && is_fused, through_pieces = IsConcatenate(user) && is_fused;
+  const bool through_pad = IsPad(user) && is_fused, through_concatenate = IsConcatenate(user) && is_fused;
   if (through_pad && HasInteriorPadding(user)) return false;
   // A reshape of such a value is stored anyway.
   if (traits.costly_read && user_affine && IsNoOpReshape(user) && !is_fused) return false;
@@ -194,12 +194,12 @@ bool LoopFusion::AddPaths(const Node& node, const Traits& traits, const Uses::Us
       ResultShape(graph_, node).IsScalar() && !(user_elementwise && ResultShape(graph_, user).IsScalar());
   const bool broadcasts = (user_affine && user.instruction->opcode() == Opcode::kBroadcast) ||
                           (user_elementwise && scalar) || (through_pad && IsMostlyPadding(user));
-  const bool reindexes = user_affine || through_pad || through_pieces || (user_elementwise && scalar);
+  const bool reindexes = user_affine || through_pad || through_concatenate || (user_elementwise && scalar);
   if (is_fused) {
     for (Path path : paths_.at(&user)) {
       path.identity &= !reindexes;
       path.broadcasts |= broadcasts;
-      path.piece |= through_pieces;
+      path.concatenated |= through_concatenate;
       paths->push_back(path);
     }
   } else if (user_elementwise || user_affine) {
@@ -220,10 +220,10 @@ bool LoopFusion::ShouldFuse(const Node& node, const Traits& traits, const std::v
              (IsRowMajorReshape(node) || std::none_of(paths.begin(), paths.end(), is_reshaped));
     return (IsConcatenate(node) || IsRowMajorReshape(node)) &&
            std::all_of(paths.begin(), paths.end(), is_index) &&
-           std::none_of(paths.begin(), paths.end(), [](const Path& path) { return path.piece; });
+           std::none_of(paths.begin(), paths.end(), [](const Path& path) { return path.concatenated; });
   }
   const bool computes = !traits.window && !(traits.affine && node.instruction->opcode() != Opcode::kIota);
-  if (computes && std::any_of(paths.begin(), paths.end(), [](const Path& p) { return p.piece; }))
+  if (computes && std::any_of(paths.begin(), paths.end(), [](const Path& p) { return p.concatenated; }))
     return false;
   if (traits.costly_read && !IsCheaperFused(node, paths)) return false;
   if (!traits.elementwise) return true;

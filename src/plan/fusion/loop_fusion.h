@@ -34,12 +34,12 @@ class LoopFusion {
  private:
   struct Path {
     const Node* root = nullptr;
-    int32_t operand = 0;      // The operand, for roots that have a loop for each.
-    bool identity = true;     // No index is changed.
-    bool broadcasts = false;  // The path contains a broadcast.
-    bool piece = false;       // The path contains a concatenation, whose operands must be in memory.
-    bool index = false;       // The path leads to the indices of a gather.
-    bool reshaped = false;    // It contains a reshape of the indices, which are read in row-major order.
+    int32_t operand = 0;        // The operand, for roots that have a loop for each.
+    bool identity = true;       // No index is changed.
+    bool broadcasts = false;    // The path contains a broadcast.
+    bool concatenated = false;  // The path contains a concatenation, whose operands must be in memory.
+    bool index = false;         // The path leads to the indices of a gather.
+    bool reshaped = false;      // It contains a reshape of the indices, which are read in row-major order.
     bool operator==(const Path&) const = default;
   };
   // The ways in which a loop can compute a node. If all are false, no loop can.

@@ -121,7 +121,7 @@ loops::Affine LoopBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> st
   return affine;
 }
 
-loops::Affine LoopBuilder::PlaceOf(absl::Span<const int64_t> shape, const IndexMap& map) const {
+loops::Affine LoopBuilder::OffsetOf(absl::Span<const int64_t> shape, const IndexMap& map) const {
   int64_t offset = 0;
   std::vector<int64_t> strides(dims_.size(), 0);
   const Index shape_strides = RowMajorStrides(shape);
@@ -138,8 +138,8 @@ void LoopBuilder::AddEdges(const IndexMap& map, loops::Access* access) const {
 }
 
 loops::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
-  const loops::Affine place = PlaceOf(graph_.values[v].shape.dims(), map);
-  loops::Access access{v, graph_.values[v].shape.type(), place.offset, place.outer, place.inner, {}};
+  const loops::Affine index = OffsetOf(graph_.values[v].shape.dims(), map);
+  loops::Access access{v, graph_.values[v].shape.type(), index.offset, index.outer, index.inner, {}};
   AddEdges(map, &access);
   return access;
 }
@@ -204,9 +204,9 @@ loops::Value LoopBuilder::Affine(const Node& node, const IndexMap& map) {
   const Instruction& instruction = *node.instruction;
   if (instruction.opcode() == Opcode::kIota) {
     const int64_t d = instruction.Get<attr::iota_dimension>();
-    const loops::Affine place = AffineOf(map.offset[d], map.coefficients[d]);
+    const loops::Affine index = AffineOf(map.offset[d], map.coefficients[d]);
     const loops::Value value = program_.Load(
-        {loops::Access::kIota, ResultShape(graph_, node).type(), place.offset, place.outer, place.inner, {}});
+        {loops::Access::kIota, ResultShape(graph_, node).type(), index.offset, index.outer, index.inner, {}});
     return Rounded(ResultShape(graph_, node).type(), value, program_);
   }
   if (instruction.opcode() == Opcode::kDynamicSlice) return program_.Load(DynamicSliceAccess(node, map));
@@ -257,13 +257,13 @@ loops::Access LoopBuilder::GatherAccess(const Node& node, const IndexMap& map) {
   const Index strides = RowMajorStrides(operand.dims());
   for (size_t k = 0; k < start_map.size(); ++k) {
     const int64_t d = start_map[k];
-    auto [argument, place] = IndexOf(node, k, of_indices);
+    auto [argument, index] = IndexOf(node, k, of_indices);
     loops::RuntimeStart start{argument, index_shape.type(), operand.dim(d) - std::max<int64_t>(1, sizes[d]),
-                              strides[d], place.offset};
+                              strides[d], index.offset};
     const auto moves = [](const loops::Strides& s) {
       return std::any_of(s.begin(), s.end(), [](int64_t stride) { return stride != 0; });
     };
-    if (moves(place.outer) || moves(place.inner)) start.place = std::move(place);
+    if (moves(index.outer) || moves(index.inner)) start.place = std::move(index);
     access.starts.push_back(std::move(start));
   }
   return access;
@@ -294,11 +294,12 @@ std::pair<int32_t, loops::Affine> LoopBuilder::IndexOf(const Node& gather, size_
     return {index.argument, {index.offset, index.outer, index.inner}};
   }
   // The components are stored in the order of the reshaped array.
-  for (const Node* piece = fused_producer(indices); piece != nullptr; piece = fused_producer(indices))
-    indices = piece->operands[0];
+  for (const Node* producer = fused_producer(indices); producer != nullptr;
+       producer = fused_producer(indices))
+    indices = producer->operands[0];
   Index dims(shape.dims().begin(), shape.dims().end());
   if (concatenation != nullptr) dims[vector_dim] = 1;
-  return {indices, PlaceOf(dims, map)};
+  return {indices, OffsetOf(dims, map)};
 }
 
 // Returns the access to a value that is stored, or to the operand of fused data movement.
@@ -313,19 +314,19 @@ loops::Access LoopBuilder::OperandAccess(ValueId v, const IndexMap& map) {
 
 loops::Value LoopBuilder::Concatenated(const Node& node, const IndexMap& map) {
   const int64_t dimension = node.instruction->Get<attr::dimensions>()[0];
-  std::vector<loops::Access> pieces;
-  IndexMap piece = map;
+  std::vector<loops::Access> accesses;
+  IndexMap shifted = map;
   for (const ValueId operand : node.operands) {
     const int64_t size = graph_.values[operand].shape.dim(dimension);
-    const IndexMap::Edge end{piece.offset[dimension], piece.coefficients[dimension], size, 1, 0};
-    IndexMap inside = piece;
-    const bool is_last = pieces.size() + 1 == node.operands.size();
+    const IndexMap::Edge end{shifted.offset[dimension], shifted.coefficients[dimension], size, 1, 0};
+    IndexMap inside = shifted;
+    const bool is_last = accesses.size() + 1 == node.operands.size();
     if (!is_last && CanExceed(end)) inside.edges.push_back(end);
-    pieces.push_back(OperandAccess(operand, inside));
+    accesses.push_back(OperandAccess(operand, inside));
     if (!is_last && !CanExceed(end)) break;
-    piece.offset[dimension] -= size;
+    shifted.offset[dimension] -= size;
   }
-  return program_.Load(std::move(pieces));
+  return program_.Load(std::move(accesses));
 }
 
 // True if the loop reaches positions beyond the edge.

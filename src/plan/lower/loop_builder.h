@@ -53,7 +53,7 @@ class LoopBuilder {
   // Splits strides by dimension into those of outer and inner loops.
   loops::Affine AffineOf(int64_t offset, absl::Span<const int64_t> strides) const;
   // Returns the index of an element of a row-major array.
-  loops::Affine PlaceOf(absl::Span<const int64_t> dims, const IndexMap& map) const;
+  loops::Affine OffsetOf(absl::Span<const int64_t> dims, const IndexMap& map) const;
   void AddEdges(const IndexMap& map, loops::Access* access) const;
   bool CanExceed(const IndexMap::Edge& edge) const;
   loops::Access GatherAccess(const Node& gather, const IndexMap& map);

@@ -180,11 +180,9 @@ TileStep LoopSteps::Pad(const Node& node) {
   return step;
 }
 
-loops::LoopProgram LoopSteps::Fill(const Node& pad, const std::vector<int64_t>& dims,
-                                   const IndexMap& places) {
+loops::LoopProgram LoopSteps::Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& map) {
   LoopBuilder fill(graph_, fusion_, dims, Iota(static_cast<int64_t>(dims.size())), 0);
-  fill.program().Store(fill.Value(pad.operands[1], IndexMap::Scalar()),
-                       fill.AccessOf(pad.results[0], places));
+  fill.program().Store(fill.Value(pad.operands[1], IndexMap::Scalar()), fill.AccessOf(pad.results[0], map));
   return Finished(fill);
 }
 
@@ -192,16 +190,16 @@ void LoopSteps::FillAround(const Node& pad, absl::Span<const int64_t> box, const
                            TileStep* step) {
   const Shape& whole = ShapeOf(pad.results[0]);
   std::vector<int64_t> dims(whole.dims().begin(), whole.dims().end());
-  IndexMap places = IndexMap::Identity(whole.rank());
+  IndexMap map = IndexMap::Identity(whole.rank());
   for (int64_t d = 0; d < whole.rank(); ++d) {
     const int64_t end = at.offset[d] + box[d];
     for (const auto& [begin, length] :
          {std::pair(int64_t{0}, at.offset[d]), std::pair(end, whole.dim(d) - end)}) {
-      places.offset[d] = begin;
+      map.offset[d] = begin;
       dims[d] = length;
-      if (length > 0) step->programs.push_back(Fill(pad, dims, places));
+      if (length > 0) step->programs.push_back(Fill(pad, dims, map));
     }
-    places.offset[d] = at.offset[d];
+    map.offset[d] = at.offset[d];
     dims[d] = box[d];
   }
 }

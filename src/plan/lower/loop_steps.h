@@ -36,8 +36,8 @@ class LoopSteps {
   const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
   LoopBuilder Builder(const Shape& shape) const;
   loops::LoopProgram Finished(LoopBuilder& builder);
-  // Stores the padding value at these places of the result.
-  loops::LoopProgram Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& places);
+  // Stores the padding value at these indices of the result.
+  loops::LoopProgram Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& map);
   // Fills the padding before and behind a box, dimension by dimension.
   void FillAround(const Node& pad, absl::Span<const int64_t> box, const IndexMap& at, TileStep* step);
   TileStep CopyOf(ValueId operand, ValueId result);

@@ -265,19 +265,20 @@ class DotFactors {
     // The dimensions of the result that are not batch dimensions: those of the left side precede.
     auto free = static_cast<int64_t>(batch_[0].size());
     if (side == 1) free += shapes_[0].rank() - static_cast<int64_t>(batch_[0].size() + contracted_[0].size());
-    std::vector<int64_t> places;
+    std::vector<int64_t> broadcast_dims;
     for (int64_t d = 0; d < shape.rank(); ++d) {
       if (Contains(contracted_[side], d)) continue;
       const auto* at = std::find(batch_[side].begin(), batch_[side].end(), d);
-      places.push_back(at != batch_[side].end() ? at - batch_[side].begin() : free++);
+      broadcast_dims.push_back(at != batch_[side].end() ? at - batch_[side].begin() : free++);
     }
     const Op slice = SliceOf(operands_[side], shape, contracted_[side], number);
     // The dimensions of a broadcast ascend.
-    std::vector<int64_t> order(places.size());
+    std::vector<int64_t> order(broadcast_dims.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) { return places[x] < places[y]; });
-    std::sort(places.begin(), places.end());
-    const Op result = build::BroadcastInDim(build::Transpose(slice, order), dims_, places);
+    std::sort(order.begin(), order.end(),
+              [&](int64_t x, int64_t y) { return broadcast_dims[x] < broadcast_dims[y]; });
+    std::sort(broadcast_dims.begin(), broadcast_dims.end());
+    const Op result = build::BroadcastInDim(build::Transpose(slice, order), dims_, broadcast_dims);
     return shape.type() == type ? result : build::ConvertElementType(result, type);
   }
 

@@ -18,7 +18,7 @@ Op Converted(Op x, ElementType from, ElementType declared, ElementType type) {
 
 struct Sizes {
   std::vector<int64_t> split,
-      places;  // The numbers and sizes of blocks, alternating; the dimensions of the numbers.
+      broadcast_dims;  // The numbers and sizes of blocks, alternating; the dimensions of the numbers.
   bool are_whole = true, are_single = true;
 };
 Sizes BlocksOf(const Shape& operand, const Shape& scale) {
@@ -27,7 +27,7 @@ Sizes BlocksOf(const Shape& operand, const Shape& scale) {
     const int64_t blocks = scale.dim(d), size = blocks == 0 ? 1 : operand.dim(d) / blocks;
     sizes.are_whole &= size * blocks == operand.dim(d);
     sizes.are_single &= size == 1;
-    sizes.places.push_back(static_cast<int64_t>(sizes.split.size()));
+    sizes.broadcast_dims.push_back(static_cast<int64_t>(sizes.split.size()));
     sizes.split.insert(sizes.split.end(), {blocks, size});
   }
   return sizes;
@@ -58,7 +58,7 @@ std::optional<CheckedModule> ExpandScaledDot(const Instruction& scaled_dot) {
     if (!sizes.are_whole) return std::nullopt;
     Op factor = operands[side + 2];
     if (!sizes.are_single)
-      factor = build::Reshape(build::BroadcastInDim(factor, sizes.split, sizes.places), shape.dims());
+      factor = build::Reshape(build::BroadcastInDim(factor, sizes.split, sizes.broadcast_dims), shape.dims());
     scaled[side] = scaled[side] * factor;
   }
   Op product = build::DotGeneral(scaled[0], scaled[1],

@@ -19,16 +19,16 @@ struct DotSide {
 };
 
 Index Permuted(IntList permutation, const Index& dims) {
-  Index places;
-  for (const int64_t d : dims) places.push_back(permutation[d]);
-  return places;
+  Index permuted;
+  for (const int64_t d : dims) permuted.push_back(permutation[d]);
+  return permuted;
 }
 
 // True if the free dimensions of the operand keep their order.
 bool KeepsOrder(IntList permutation, const DotSide& side) {
   const Index free = OtherDims(static_cast<int64_t>(permutation.size()), side.batch, side.contracting);
-  const Index places = Permuted(permutation, free);
-  return std::is_sorted(places.begin(), places.end());
+  const Index permuted = Permuted(permutation, free);
+  return std::is_sorted(permuted.begin(), permuted.end());
 }
 
 class TransposeFolder {

@@ -337,10 +337,10 @@ class Verifier {
     if (steps_.effects() != machine_.effects())
       Fail(fmt::format("{}, the effects of the code are not those of the steps", where));
   }
-  void CompareValue(const Pieces& steps, const DecodedOp::Place& place, std::string_view what) {
-    if (!ok() || !code_.Check(place)) return;
-    if (!Agree(steps, machine_.ReadFrame(place.at, place.bytes)))
-      FailHere(fmt::format("place {} does not hold {}", place.at, what));
+  void CompareValue(const Pieces& steps, const DecodedOp::FrameRange& range, std::string_view what) {
+    if (!ok() || !code_.Check(range)) return;
+    if (!Agree(steps, machine_.ReadFrame(range.offset, range.bytes)))
+      FailHere(fmt::format("frame offset {} does not hold {}", range.offset, what));
   }
 
   const Plan& plan_;

@@ -4,7 +4,7 @@
 // Steps and bytecode are executed symbolically side by side. Both start from the same arguments and
 // constants; values are numbered, so that equal numbers are equal values. Where control flow begins, repeats
 // or joins, live memory must contain the same values on both sides, conditions must be the same value, and
-// the order of effects must be the same. Also, every place of the frame must be written before it is read,
+// the order of effects must be the same. Also, every byte of the frame must be written before it is read,
 // and every access must be within the frame or the buffer. The verifier shares no code with the compiler.
 
 #include "absl/status/status.h"
@@ -12,8 +12,8 @@
 
 namespace hlo::plan {
 
-// Returns Internal, with the operation, the place or buffer, and the step that disagree. A plan without code
-// is valid.
+// Returns Internal, with the operation, the frame offset or buffer, and the step that disagree. A plan
+// without code is valid.
 absl::Status VerifyPlanCode(const Plan& plan);
 
 }  // namespace hlo::plan

@@ -196,9 +196,9 @@ void MemoryModel::Overwrite(Slot slot) {
 void MemoryModel::Add(Slot slot, ValueId value) {
   value = RootOf(value);
   Values values = ValuesAt(slot);
-  const auto place = std::lower_bound(values.begin(), values.end(), value);
-  if (place != values.end() && *place == value) return;
-  values.insert(place, value);
+  const auto found = std::lower_bound(values.begin(), values.end(), value);
+  if (found != values.end() && *found == value) return;
+  values.insert(found, value);
   Set(slot, values);
 }
 

@@ -68,7 +68,8 @@ void SymbolicCode::EraseWrites(int64_t first, int64_t last) {
   VisitWrittenSlots(first, last, [&](Slot slot) { state_.EraseSlot(slot); });
   for (int64_t k = first; k <= last; ++k) {
     const DecodedOp& op = ops_[k];
-    if (op.out.bytes > 0 && IsInFrame(op.out)) state_.WriteFrame(op.out.at, {{kUndefined, 0, op.out.bytes}});
+    if (op.out.bytes > 0 && IsInFrame(op.out))
+      state_.WriteFrame(op.out.offset, {{kUndefined, 0, op.out.bytes}});
   }
 }
 
@@ -80,19 +81,20 @@ bool SymbolicCode::IsEscape(int64_t number) const {
   return number >= 0 && number < static_cast<int64_t>(code_.escapes.size());
 }
 
-bool SymbolicCode::IsInFrame(const DecodedOp::Place& place) const {
-  return place.at >= 0 && place.bytes >= 0 && place.at + place.bytes <= plan_.arena_bytes;
+bool SymbolicCode::IsInFrame(const DecodedOp::FrameRange& range) const {
+  return range.offset >= 0 && range.bytes >= 0 && range.offset + range.bytes <= plan_.arena_bytes;
 }
 
-bool SymbolicCode::Check(const DecodedOp::Place& place) {
-  if (!IsInFrame(place)) FailAt(pc_, fmt::format("place {} is outside of the frame", place.at));
+bool SymbolicCode::Check(const DecodedOp::FrameRange& range) {
+  if (!IsInFrame(range)) FailAt(pc_, fmt::format("frame offset {} is out of bounds", range.offset));
   return ok();
 }
 
-Term SymbolicCode::Value(const DecodedOp::Place& place) {
-  if (!Check(place)) return kUndefined;
-  const Pieces pieces = state_.ReadFrame(place.at, place.bytes);
-  if (HasUndefined(pieces)) FailAt(pc_, fmt::format("place {} is read before it is written", place.at));
+Term SymbolicCode::Value(const DecodedOp::FrameRange& range) {
+  if (!Check(range)) return kUndefined;
+  const Pieces pieces = state_.ReadFrame(range.offset, range.bytes);
+  if (HasUndefined(pieces))
+    FailAt(pc_, fmt::format("frame offset {} is read before it is written", range.offset));
   return Combine(terms_, pieces);
 }
 
@@ -117,7 +119,7 @@ void SymbolicCode::RunOp(const DecodedOp& op) {
     case Kind::kCopy:
       if (Check(op.in[0]) && Check(op.out)) {
         CheckOverlap(op, op.in[0], true);
-        state_.WriteFrame(op.out.at, state_.ReadFrame(op.in[0].at, op.in[0].bytes));
+        state_.WriteFrame(op.out.offset, state_.ReadFrame(op.in[0].offset, op.in[0].bytes));
       }
       break;
     case Kind::kDot:
@@ -146,19 +148,20 @@ void SymbolicCode::RunOp(const DecodedOp& op) {
 }
 
 void SymbolicCode::Put(const DecodedOp& op, Term term) {
-  if (Check(op.out)) state_.WriteFrame(op.out.at, {{term, 0, op.out.bytes}});
+  if (Check(op.out)) state_.WriteFrame(op.out.offset, {{term, 0, op.out.bytes}});
 }
 
-void SymbolicCode::CheckOverlap(const DecodedOp& op, const DecodedOp::Place& in, bool may_be_same) {
-  const bool overlaps = in.bytes > 0 && in.at < op.out.at + op.out.bytes && op.out.at < in.at + in.bytes;
-  const bool is_same = in.at == op.out.at && in.bytes == op.out.bytes;
+void SymbolicCode::CheckOverlap(const DecodedOp& op, const DecodedOp::FrameRange& in, bool may_be_same) {
+  const bool overlaps =
+      in.bytes > 0 && in.offset < op.out.offset + op.out.bytes && op.out.offset < in.offset + in.bytes;
+  const bool is_same = in.offset == op.out.offset && in.bytes == op.out.bytes;
   if (overlaps && !(may_be_same && is_same))
-    FailAt(pc_, fmt::format("places {} and {} overlap", op.out.at, in.at));
+    FailAt(pc_, fmt::format("frame offsets {} and {} overlap", op.out.offset, in.offset));
 }
 
 void SymbolicCode::Apply(const DecodedOp& op) {
   absl::InlinedVector<Term, 3> operands;
-  for (const DecodedOp::Place& in : op.in) {
+  for (const DecodedOp::FrameRange& in : op.in) {
     if (in.bytes == 0) continue;
     operands.push_back(Value(in));
     if (op.count > 1 || op.is_apart) CheckOverlap(op, in, !op.is_apart);
@@ -167,7 +170,7 @@ void SymbolicCode::Apply(const DecodedOp& op) {
 }
 
 void SymbolicCode::Dot(const DecodedOp& op) {
-  for (const DecodedOp::Place& in : {op.in[0], op.in[1]}) CheckOverlap(op, in, op.dot == nullptr);
+  for (const DecodedOp::FrameRange& in : {op.in[0], op.in[1]}) CheckOverlap(op, in, op.dot == nullptr);
   const int64_t a = Value(op.in[0]), b = Value(op.in[1]);
   if (!ok()) return;
   const int64_t length = op.in[0].bytes / ByteCount(op.type);
@@ -182,7 +185,7 @@ Term SymbolicCode::AddressBefore(const DecodedOp& op) {
   if (!op.adds) return kUndefined;
   const Term before = Value(op.out);
   if (ok() && terms_.FindRange(before) == nullptr)
-    FailAt(pc_, fmt::format("place {} does not hold an address", op.out.at));
+    FailAt(pc_, fmt::format("frame offset {} does not hold an address", op.out.offset));
   return before;
 }
 
@@ -204,8 +207,8 @@ void SymbolicCode::CheckedAddress(const DecodedOp& op) {
   state_.ChooseSince(mark, InRangeTerm(terms_, index, op.type, op.max));
 }
 
-Term SymbolicCode::AddressAt(const DecodedOp::Place& place) {
-  return place.bytes == 0 ? kUndefined : Value(place);
+Term SymbolicCode::AddressAt(const DecodedOp::FrameRange& range) {
+  return range.bytes == 0 ? kUndefined : Value(range);
 }
 
 void SymbolicCode::Transfer(const DecodedOp& op) {
@@ -217,18 +220,19 @@ void SymbolicCode::Transfer(const DecodedOp& op) {
   if (kind == Buffer::Kind::kLiteral || (!is_load && kind == Buffer::Kind::kConstant))
     return FailAt(pc_, fmt::format("b{} cannot be accessed", op.argument));
   if (!is_load)
-    return state_.Store(op.argument, address, op.offset, state_.ReadFrame(op.in[0].at, op.in[0].bytes));
+    return state_.Store(op.argument, address, op.offset, state_.ReadFrame(op.in[0].offset, op.in[0].bytes));
   const Term value = state_.Load(op.argument, address, op.offset, op.out.bytes);
   if (!state_.error().empty()) return;
   if (address == kUndefined)
-    state_.WriteFrame(op.out.at, state_.ReadSlot(op.argument, op.offset, op.out.bytes));
+    state_.WriteFrame(op.out.offset, state_.ReadSlot(op.argument, op.offset, op.out.bytes));
   else
     Put(op, value);
 }
 
 void SymbolicCode::MemoryCall(const DecodedOp& op) {
-  const auto address = [&](const cpu::StepCode::MemoryPlace& place) {
-    return place.address == cpu::StepCode::kNoAddress ? kUndefined : Value({place.address, sizeof(int64_t)});
+  const auto address = [&](const cpu::StepCode::MemoryOperand& operand) {
+    return operand.address == cpu::StepCode::kNoAddress ? kUndefined
+                                                        : Value({operand.address, sizeof(int64_t)});
   };
   const bool is_copy = cpu::IsCopyTile(op.call.function), spreads = cpu::IsSplatTile(op.call.function);
   absl::InlinedVector<Term, 3> operands;

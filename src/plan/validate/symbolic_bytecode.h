@@ -1,6 +1,6 @@
 #pragma once
-// Executes the bytecode of a plan symbolically. It checks that places are written before they are read, that
-// accesses are in bounds, that operands do not overlap results, and that addresses are valid.
+// Executes the bytecode of a plan symbolically. It checks that bytes of the frame are written before they are
+// read, that accesses are in bounds, that operands do not overlap results, and that addresses are valid.
 
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ class SymbolicCode {
   void EraseWrites(int64_t first, int64_t last);
   // Visits the slots that operations [first, last] may write, except those in the frame.
   void VisitWrittenSlots(int64_t first, int64_t last, absl::FunctionRef<void(Slot)> visit) const;
-  bool Check(const DecodedOp::Place& place);
+  bool Check(const DecodedOp::FrameRange& range);
   // Runs up to the next operation of control flow; returns nullptr if that has another kind.
   const DecodedOp* RunTo(Kind kind, int64_t stop);
   // Runs up to `stop` or an operation of control flow.
@@ -45,20 +45,20 @@ class SymbolicCode {
   bool ok() const { return error_.empty(); }
   bool IsSlot(int32_t argument) const;
   bool IsEscape(int64_t number) const;
-  bool IsInFrame(const DecodedOp::Place& place) const;
-  // Returns the value at a place of the frame; all of its bytes must be defined.
-  Term Value(const DecodedOp::Place& place);
+  bool IsInFrame(const DecodedOp::FrameRange& range) const;
+  // Returns the value in a range of the frame; all of its bytes must be defined.
+  Term Value(const DecodedOp::FrameRange& range);
   void RunOp(const DecodedOp& op);
   void Put(const DecodedOp& op, Term term);
-  // Operations write while they read: an operand may be the result's place or disjoint from it.
-  void CheckOverlap(const DecodedOp& op, const DecodedOp::Place& in, bool may_be_same);
+  // Operations write while they read: an operand may be the result or disjoint from it.
+  void CheckOverlap(const DecodedOp& op, const DecodedOp::FrameRange& in, bool may_be_same);
   void Apply(const DecodedOp& op);
   void Dot(const DecodedOp& op);
   Term AddressBefore(const DecodedOp& op);
   void Address(const DecodedOp& op);
   // The operations up to the target run only if the index is in range.
   void CheckedAddress(const DecodedOp& op);
-  Term AddressAt(const DecodedOp::Place& place);
+  Term AddressAt(const DecodedOp::FrameRange& range);
   void Transfer(const DecodedOp& op);
   void MemoryCall(const DecodedOp& op);
   void Escape(const DecodedOp& op);

@@ -154,7 +154,7 @@ Pieces SymbolicState::ReadSlot(Slot slot, int64_t offset, int64_t bytes) {
   return pieces;
 }
 
-// Exchanged slots may be stored at each other's places: a write to the frame invalidates the slots that
+// Exchanged slots may be stored at each other's offsets: a write to the frame invalidates the slots that
 // overlap it, and vice versa.
 void SymbolicState::Touch(const SlotLayout::Storage& storage, int64_t begin, int64_t bytes) {
   const auto& exchanged = layout_.exchanged();
@@ -304,12 +304,12 @@ SymbolicState::Addresses SymbolicState::AddressesOf(const SmallProgram& program)
 void SymbolicState::RunSmall(const SmallProgram& program) {
   const Addresses addresses = AddressesOf(program);
   SymbolicMemory scratch(1);  // The registers.
-  const auto read = [&](const SmallProgram::Place& place, int64_t bytes) -> Pieces {
-    if (place.argument < 0) return scratch.Read(0, place.offset, bytes);
-    const auto& [address, offset] = addresses[place.start];
-    if (address == kUndefined && IsWithin(place.argument, address, place.offset + offset, bytes))
-      return ReadSlot(place.argument, place.offset + offset, bytes);
-    return One(Load(place.argument, address, place.offset + offset, bytes), bytes);
+  const auto read = [&](const SmallProgram::Place& operand, int64_t bytes) -> Pieces {
+    if (operand.argument < 0) return scratch.Read(0, operand.offset, bytes);
+    const auto& [address, offset] = addresses[operand.start];
+    if (address == kUndefined && IsWithin(operand.argument, address, operand.offset + offset, bytes))
+      return ReadSlot(operand.argument, operand.offset + offset, bytes);
+    return One(Load(operand.argument, address, operand.offset + offset, bytes), bytes);
   };
   for (const SmallProgram::Call& call : program.calls) {
     const cpu::TileFn function = call.call.function;

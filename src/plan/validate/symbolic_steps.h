@@ -28,7 +28,7 @@ class SlotLayout {
   // The object that models the order of effects.
   int32_t effects() const { return static_cast<int32_t>(storages_.size()) + 1; }
 
-  // Exchanged arena slots; each may be stored at any of their places.
+  // Exchanged arena slots; each may be stored at any of their offsets.
   struct Exchanged {
     Slot slot;
     int64_t begin, end;

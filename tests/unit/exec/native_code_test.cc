@@ -28,9 +28,9 @@ using Bytes = StepCode::Bytes;
 // The frame has areas of 16 scalars of 8 bytes: predicates, integers, floats. Scalars of 4 bytes are at any
 // multiple of 4. Counters, limits and predicates of loops follow.
 constexpr int kScalars = 16, kArea = 8 * kScalars;
-constexpr FramePlace kPreds = 0, kIntegers = kArea, kFloats = 2 * kArea, kDoubles = 3 * kArea,
-                     kLongs = 4 * kArea, kCounters = 5 * kArea, kFrameBytes = 6 * kArea;
-constexpr FramePlace kLimit = kFrameBytes - 8, kOne = kFrameBytes - 16, kShift = kFrameBytes - 24;
+constexpr FrameOffset kPreds = 0, kIntegers = kArea, kFloats = 2 * kArea, kDoubles = 3 * kArea,
+                      kLongs = 4 * kArea, kCounters = 5 * kArea, kFrameBytes = 6 * kArea;
+constexpr FrameOffset kLimit = kFrameBytes - 8, kOne = kFrameBytes - 16, kShift = kFrameBytes - 24;
 
 using Frame = std::vector<std::byte>;
 
@@ -69,7 +69,7 @@ std::vector<T> EdgeValues() {
 }
 
 template <class T>
-void Fill(Frame& frame, FramePlace begin, std::mt19937& random) {
+void Fill(Frame& frame, FrameOffset begin, std::mt19937& random) {
   const std::vector<T> values = EdgeValues<T>();
   for (int at = 0; at < kArea; at += sizeof(T))
     Put(frame.data() + begin + at, values[random() % values.size()]);
@@ -90,7 +90,7 @@ Frame RandomFrame(uint32_t seed) {
 }
 
 // The area in which operands of a kind live.
-FramePlace AreaOf(const std::string& type, int32_t bytes) {
+FrameOffset AreaOf(const std::string& type, int32_t bytes) {
   if (bytes == 1) return kPreds;
   if (type == "F32") return kFloats;
   if (type == "F64") return kDoubles;
@@ -102,7 +102,7 @@ struct Kind {
   uint16_t code;
   std::string name;
   struct Operand {
-    FramePlace area = 0;
+    FrameOffset area = 0;
     int32_t bytes = 0;
   } out, in[3];
 };
@@ -166,7 +166,7 @@ class Program {
 
   int Below(int limit) { return static_cast<int>(random_() % limit); }
   // Few places, so that operations depend on each other.
-  FramePlace Place(const Kind::Operand& operand) {
+  FrameOffset Place(const Kind::Operand& operand) {
     const int limit = Below(8) == 0 ? kArea / operand.bytes : 4;
     return operand.bytes == 0 ? 0
                               : operand.area + operand.bytes * Below(std::min(limit, kArea / operand.bytes));
@@ -199,8 +199,8 @@ class Program {
     const auto place = [&](const Kind::Operand& operand) {
       return operand.bytes == 0 ? 0 : operand.area + operand.bytes * Below(kArea / operand.bytes - count + 1);
     };
-    const FramePlace in[] = {place(kind.in[0]), place(kind.in[1]), place(kind.in[2])};
-    FramePlace out = place(kind.out);
+    const FrameOffset in[] = {place(kind.in[0]), place(kind.in[1]), place(kind.in[2])};
+    FrameOffset out = place(kind.out);
     // A result does not overlap an operand partially.
     for (int k = 0; k < 3; ++k) {
       if (kind.in[k].bytes == 0 || kind.in[k].area != kind.out.area) continue;
@@ -221,8 +221,8 @@ class Program {
          .number = static_cast<int64_t>(StepCodeParts::Tiles(code).size()) - 1});
   }
   // Adds a call of operands at places that do not overlap.
-  void Call(const TileCall& call, int64_t count, const StepCode::CallWidths& widths, FramePlace out,
-            FramePlace a, FramePlace b = 0) {
+  void Call(const TileCall& call, int64_t count, const StepCode::CallWidths& widths, FrameOffset out,
+            FrameOffset a, FrameOffset b = 0) {
     StepCodeParts::Tiles(code).push_back({call, count, widths});
     Add({.code = kCall,
          .out = out,
@@ -243,7 +243,7 @@ class Program {
         const TileRows rows{1 + Below(6), Below(5), Below(5)};
         const int64_t count = 1 + Below(kArea / width);
         // Floats and doubles are adjacent.
-        const FramePlace from = is_double ? kDoubles : kFloats;
+        const FrameOffset from = is_double ? kDoubles : kFloats;
         if (rows.Extent(count) * width <= (is_double ? 1 : 2) * kArea)
           Call(RowsTile(width, rows), count, {width, {width, 0, 0}, rows.Extent(count)},
                is_double ? kLongs : kIntegers, from);
@@ -251,7 +251,7 @@ class Program {
       }
       case 1: {
         const Lane lanes[] = {Lane::kPred, Lane::kS32, Lane::kF32, Lane::kF64, Lane::kU64};
-        const FramePlace areas[] = {kPreds, kIntegers, kFloats, kDoubles, kLongs};
+        const FrameOffset areas[] = {kPreds, kIntegers, kFloats, kDoubles, kLongs};
         const int k = Below(5);
         const auto bytes = static_cast<int32_t>(LaneBytes(lanes[k]));
         return Call(IotaTile(lanes[k], k == 0 ? Below(2) : Below(9) - 4, k == 0 ? 0 : Below(5) - 2),
@@ -260,7 +260,7 @@ class Program {
       default: {
         const Lane lane = is_double ? Lane::kF64 : Lane::kF32;
         const int count = 2 + Below(kArea / width - 2);
-        const FramePlace from = is_double ? kDoubles : kFloats, at = kIntegers + 4 * Below(8);
+        const FrameOffset from = is_double ? kDoubles : kFloats, at = kIntegers + 4 * Below(8);
         Call(PickTile(lane, Lane::kS32, Below(2) == 0, count), 1, {4, {width, 0, 0}, count}, at, from);
         return Call(TakeTile(lane, Lane::kS32, Below(2) == 0, count), 1, {width, {width, 4, 0}, count},
                     kLongs + 8 * Below(8), from, at);
@@ -269,12 +269,12 @@ class Program {
   }
   void Move() {
     // Integers that become floats could be other NaNs.
-    const FramePlace areas[] = {kIntegers, kLongs, kFloats, kDoubles};
+    const FrameOffset areas[] = {kIntegers, kLongs, kFloats, kDoubles};
     const int from = Below(4), to = from < 2 || Below(2) == 0 ? Below(2) : from;
     // Parts of floats could be other NaNs.
     const int step = to < 2 ? 1 : 8;
-    const FramePlace out = areas[to] + (to < 2 ? 4 * Below(8) : 8 * Below(4)),
-                     in = areas[from] + (to < 2 ? 4 * Below(8) : 8 * Below(4));
+    const FrameOffset out = areas[to] + (to < 2 ? 4 * Below(8) : 8 * Below(4)),
+                      in = areas[from] + (to < 2 ? 4 * Below(8) : 8 * Below(4));
     const int bytes = (Below(Below(3) == 0 ? 90 : 40) / step + 1) * step;
     switch (Below(4)) {
       case 0:
@@ -310,19 +310,19 @@ class Program {
     problem.a.column_stride = problem.a.row_stride == 1 ? problem.m : 1;
     problem.b.row_stride = Below(2) == 0 ? problem.n : 1;
     problem.b.column_stride = problem.b.row_stride == 1 ? problem.k : 1;
-    const FramePlace area = is_double ? kDoubles : kFloats;
+    const FrameOffset area = is_double ? kDoubles : kFloats;
     if (is_double && problem.m * problem.k + problem.n * problem.k > 12) return;
-    const FramePlace a = area,
-                     b = is_double ? area + 8 * static_cast<int>(problem.m * problem.k) : area + bytes;
-    const FramePlace out = is_double ? area + kArea - 8 * 4 : kLongs + 4 * Below(8);
+    const FrameOffset a = area,
+                      b = is_double ? area + 8 * static_cast<int>(problem.m * problem.k) : area + bytes;
+    const FrameOffset out = is_double ? area + kArea - 8 * 4 : kLongs + 4 * Below(8);
     if (is_double && problem.m * problem.n > 4) return;
     code.Dot(*SmallDot::Make(problem),
              {width * problem.m * problem.n, width * problem.m * problem.k, width * problem.n * problem.k},
              out, a, b);
   }
   // Moves from and to memory outside of the frame (argument 0) and in the area of integers (argument 1).
-  void Far(FramePlace place, int bytes, int argument) {
-    const FramePlace address = kCounters + 32 + 8 * Below(2), index = kIntegers + 4 * Below(4);
+  void Far(FrameOffset place, int bytes, int argument) {
+    const FrameOffset address = kCounters + 32 + 8 * Below(2), index = kIntegers + 4 * Below(4);
     const int max = (kArea - bytes) / 4;
     if (argument == 1 && place < kIntegers + kArea && place + bytes > kIntegers) return;
     if (Below(3) == 0) {
@@ -334,17 +334,17 @@ class Program {
     }
     code.Address(address, false, index, Below(4) == 0 ? ElementType::kU32 : ElementType::kS32, max / 2, 4);
     if (Below(3) == 0) code.Address(address, true, index, ElementType::kS32, max - max / 2, 4);
-    const FramePlace at = Below(2) == 0 ? StepCode::kNoAddress : address;
+    const FrameOffset at = Below(2) == 0 ? StepCode::kNoAddress : address;
     const bool loads = place < kFloats || place >= kLongs ? Below(2) == 0 : false;
     // Some loads overwrite their own address.
-    const FramePlace to = at != StepCode::kNoAddress && Below(4) == 0 ? at : place;
+    const FrameOffset to = at != StepCode::kNoAddress && Below(4) == 0 ? at : place;
     loads ? code.Load(to, argument, 0, at, bytes) : code.Store(place, argument, 0, at, bytes);
   }
   void CallTile() {
     const bool on_memory = Below(3) == 0;
     const TileCall call = FindTileOp(Opcode::kAdd, ElementType::kS32);
     if (on_memory) {
-      const StepCode::MemoryPlace all = {Below(2), 0, StepCode::kNoAddress, 4};
+      const StepCode::MemoryOperand all = {Below(2), 0, StepCode::kNoAddress, 4};
       code.CallOnMemory({call, 8, all, {all, all, {}}});
       return;
     }
@@ -370,12 +370,12 @@ class Program {
   void Compared() {
     const uint16_t codes[] = {kLtS32, kGeF32, kEqF64, kNeF32, kLtF64};
     const uint16_t compare = codes[Below(5)];
-    const FramePlace flag = kPreds + Below(4);
+    const FrameOffset flag = kPreds + Below(4);
     const bool is_double = compare == kEqF64 || compare == kLtF64;
-    const FramePlace from = compare == kLtS32 ? kIntegers : is_double ? kDoubles : kFloats;
+    const FrameOffset from = compare == kLtS32 ? kIntegers : is_double ? kDoubles : kFloats;
     const int width = is_double ? 8 : 4;
     Add({.code = compare, .out = flag, .a = from + width * Below(4), .b = from + width * Below(4)});
-    const FramePlace area = Below(2) == 0 ? kFloats : kIntegers;
+    const FrameOffset area = Below(2) == 0 ? kFloats : kIntegers;
     Add({.code = kSelect4,
          .out = area + 4 * Below(4),
          .a = flag,
@@ -387,7 +387,7 @@ class Program {
     for (int k = Below(limit); k >= 0; --k) Any(depth);
   }
   void Loop(int depth) {
-    const FramePlace counter = kCounters + 4 * depth, flag = kCounters + 16 + depth;
+    const FrameOffset counter = kCounters + 4 * depth, flag = kCounters + 16 + depth;
     code.Copy(counter, kCounters + 28, 4);
     const StepCode::Label body = code.NewLabel(), test = code.NewLabel();
     const bool tests_first = Below(2) == 0;
@@ -419,7 +419,7 @@ class Program {
  private:
   // Returns true if `count` elements are in the areas, and the result overlaps no operand partially.
   static bool IsRoom(const StepCode::Op& op, const Kind& kind, int count) {
-    const auto fits = [&](FramePlace at, const Kind::Operand& operand) {
+    const auto fits = [&](FrameOffset at, const Kind::Operand& operand) {
       const bool apart =
           at == op.out || at + count * operand.bytes <= op.out || op.out + count * kind.out.bytes <= at;
       return operand.bytes == 0 ||
@@ -495,7 +495,7 @@ void Compare(const StepCode& code, const FrameUse& use, uint32_t seed, const std
   }
 }
 
-FrameUse::Constant ConstantAt(const Frame& frame, FramePlace at) {
+FrameUse::Constant ConstantAt(const Frame& frame, FrameOffset at) {
   return {at, absl::MakeConstSpan(frame).subspan(at, 4)};
 }
 
@@ -615,8 +615,8 @@ TEST(NativeCode, RandomProgramsHaveTheBitsOfTheInterpreter) {
 // The inner loop runs 700 times in each of 10 iterations of the outer one.
 TEST(NativeCode, PollsSeeTheIterationsOfTheInterpreter) {
   if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
-  constexpr FramePlace kOuter = 0, kInner = 4, kZero = 8, kOnes = 12, kOuterLimit = 16, kInnerLimit = 20,
-                       kGoesOn = 24, kBytes = 32;
+  constexpr FrameOffset kOuter = 0, kInner = 4, kZero = 8, kOnes = 12, kOuterLimit = 16, kInnerLimit = 20,
+                        kGoesOn = 24, kBytes = 32;
   StepCode code;
   const auto add = [&](const StepCode::Op& op) { StepCodeParts::Ops(code).push_back(op); };
   const StepCode::Label outer = code.NewLabel(), inner = code.NewLabel();

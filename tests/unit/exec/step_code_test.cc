@@ -26,13 +26,13 @@ class Program {
   explicit Program(uint32_t seed) : random_(seed) {}
 
   int Below(int limit) { return static_cast<int>(random_() % limit); }
-  FramePlace Slot(int first = 0) { return kSlotBytes * (first + Below(kSlots - first)); }
-  static bool IsFloat(FramePlace slot) { return slot / kSlotBytes % 2 == 1; }
-  FramePlace SlotLike(FramePlace other) {
+  FrameOffset Slot(int first = 0) { return kSlotBytes * (first + Below(kSlots - first)); }
+  static bool IsFloat(FrameOffset slot) { return slot / kSlotBytes % 2 == 1; }
+  FrameOffset SlotLike(FrameOffset other) {
     const int count = IsFloat(other) ? kSlots / 2 : (kSlots + 1) / 2;
     return kSlotBytes * (2 * Below(count) + (IsFloat(other) ? 1 : 0));
   }
-  void Operation(FramePlace out) {
+  void Operation(FrameOffset out) {
     using enum Opcode;
     constexpr Opcode kOfFloats[] = {kAdd,         kSubtract, kMultiply, kNegate, kCosine,
                                     kExponential, kTanh,     kSine,     kMaximum};
@@ -43,31 +43,31 @@ class Program {
     const TileCall call = FindTileOp(opcode, is_float ? ElementType::kF32 : ElementType::kS32);
     Apply(call, Below(2) == 0 ? 1 : 1 + Below(kSlotBytes / 4), out);
   }
-  void Compare(FramePlace out) {
+  void Compare(FrameOffset out) {
     const TileCall call = FindTileCompare(ComparisonDirection::kLt, false, ElementType::kS32);
-    const FramePlace a = SlotLike(0), b = SlotLike(0);
+    const FrameOffset a = SlotLike(0), b = SlotLike(0);
     code.Call(call, 1, {1, {4, 4, 4}}, out, {a, b, b});
     deeds.push_back([=](std::byte* frame, void* const*) {
       const void* in[] = {frame + a, frame + b, frame + b};
       call.function(1, frame + out, in, call.parameter);
     });
   }
-  void Select(FramePlace out) {
-    const FramePlace p = SlotLike(0), a = SlotLike(out), b = SlotLike(out);
+  void Select(FrameOffset out) {
+    const FrameOffset p = SlotLike(0), a = SlotLike(out), b = SlotLike(out);
     const TileCall call = FindTileSelect(ElementType::kU32);
     code.Call(call, 1, {4, {1, 4, 4}}, out, {p, a, b});
     deeds.push_back([=](std::byte* frame, void* const*) {
       std::memcpy(frame + out, frame + (frame[p] != std::byte{0} ? a : b), 4);
     });
   }
-  void Copy(FramePlace out) {
-    const FramePlace from = SlotLike(out);
+  void Copy(FrameOffset out) {
+    const FrameOffset from = SlotLike(out);
     const int bytes = 1 + Below(kSlotBytes);
     code.Copy(out, from, bytes);
     deeds.push_back([=](std::byte* frame, void* const*) { std::memmove(frame + out, frame + from, bytes); });
   }
-  void Product(FramePlace out) {
-    const FramePlace a = SlotLike(out), b = SlotLike(out);
+  void Product(FrameOffset out) {
+    const FrameOffset a = SlotLike(out), b = SlotLike(out);
     if (a == out || b == out) return;
     loops::GemmProblem problem;
     problem.m = problem.n = 1;
@@ -79,8 +79,8 @@ class Program {
     deeds.push_back([=](std::byte* frame, void* const*) { dot.Run(frame + a, frame + b, frame + out); });
   }
   // Loads from and stores to memory outside the frame; argument 1 is in the frame.
-  void Far(FramePlace place, int argument) {
-    const FramePlace index = SlotLike(0), address = kFrameBytes;
+  void Far(FrameOffset place, int argument) {
+    const FrameOffset index = SlotLike(0), address = kFrameBytes;
     const int count = 1 + Below(4), byte_count = 4 * count, max = 8 - count;
     const bool stores = Below(2) == 0, checks = Below(2) == 0;
     const StepCode::Label outside = code.NewLabel();
@@ -105,14 +105,14 @@ class Program {
   }
   void MemoryCall(int argument) {
     const TileCall call = FindTileOp(Opcode::kAdd, ElementType::kS32);
-    const StepCode::MemoryPlace all = {argument, 0, StepCode::kNoAddress};
+    const StepCode::MemoryOperand all = {argument, 0, StepCode::kNoAddress};
     code.CallOnMemory({call, 8, all, {all, all, {}}});
     deeds.push_back([=](std::byte*, void* const* arguments) {
       const void* in[] = {arguments[argument], arguments[argument], nullptr};
       call.function(8, arguments[argument], in, call.parameter);
     });
   }
-  void Any(FramePlace out) {
+  void Any(FrameOffset out) {
     const int kind = Below(8);
     if (kind == 0) return Select(out);
     if (kind == 1) return Copy(out);
@@ -125,8 +125,8 @@ class Program {
   std::vector<Deed> deeds;
 
  private:
-  void Apply(const TileCall& call, int count, FramePlace out) {
-    const FramePlace a = SlotLike(out), b = SlotLike(out);
+  void Apply(const TileCall& call, int count, FrameOffset out) {
+    const FrameOffset a = SlotLike(out), b = SlotLike(out);
     code.Call(call, count, {4, {4, 4, 4}}, out, {a, b, b});
     deeds.push_back([=](std::byte* frame, void* const*) {
       const void* in[] = {frame + a, frame + b, frame + b};
@@ -144,7 +144,7 @@ Frame Numbers(uint32_t seed, int slots) {
   for (size_t k = 0; k < frame.size(); k += 4) {
     const int32_t number = static_cast<int32_t>(random() % 12) - 2;
     const float real = static_cast<float>(number) * 0.75f;
-    const bool is_float = Program::IsFloat(static_cast<FramePlace>(k));
+    const bool is_float = Program::IsFloat(static_cast<FrameOffset>(k));
     std::memcpy(frame.data() + k, is_float ? static_cast<const void*>(&real) : &number, 4);
   }
   return frame;
@@ -157,7 +157,7 @@ void ExpectSame(const Frame& got, const Frame& want, uint32_t seed) {
     float a, b;
     std::memcpy(&a, got.data() + k, 4);
     std::memcpy(&b, want.data() + k, 4);
-    const bool are_nan = Program::IsFloat(static_cast<FramePlace>(k)) && a != a && b != b;
+    const bool are_nan = Program::IsFloat(static_cast<FrameOffset>(k)) && a != a && b != b;
     ASSERT_TRUE(are_nan || std::memcmp(got.data() + k, want.data() + k, 4) == 0)
         << "seed " << seed << ", byte " << k;
   }
@@ -188,14 +188,14 @@ TEST(StepCode, ExecutesOperationsInOrder) {
 
 // Retargeting: a result is copied at the end, or computed directly at its destination.
 TEST(StepCode, RetargetingKeepsTheResults) {
-  constexpr FramePlace kTo = 0, kFrom = 2 * kSlotBytes;
+  constexpr FrameOffset kTo = 0, kFrom = 2 * kSlotBytes;
   int retargeted = 0, refused = 0;
   for (uint32_t seed = 0; seed < 20000; ++seed) {
     Program program(seed);
     const int before = program.Below(5), after = program.Below(5);
     const auto other = [&] {
       const int kind = program.Below(8);
-      const FramePlace out = program.Slot(3);
+      const FrameOffset out = program.Slot(3);
       // Accesses must not overlap the destination.
       if (kind < 2 && !Program::IsFloat(out) && out != kFrameBytes - kSlotBytes)
         program.Far(out, kind);
@@ -206,7 +206,7 @@ TEST(StepCode, RetargetingKeepsTheResults) {
     };
     for (int k = 0; k < before; ++k) other();
     const TileCall add = FindTileOp(Opcode::kAdd, ElementType::kS32);
-    const FramePlace a = program.SlotLike(kFrom), b = program.SlotLike(kFrom);
+    const FrameOffset a = program.SlotLike(kFrom), b = program.SlotLike(kFrom);
     constexpr int kCount = kSlotBytes / 4;
     program.code.Call(add, kCount, {4, {4, 4, 4}}, kFrom, {a, b, b});
     program.deeds.push_back([=](std::byte* frame, void* const*) {

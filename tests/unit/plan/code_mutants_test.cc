@@ -60,10 +60,10 @@ class Mutator {
     return kShifts[Below(8)];
   }
   // Returns an operand location of another operation, or one close to `place`.
-  cpu::FramePlace Place(const std::vector<StepCode::Op>& ops, cpu::FramePlace place) {
-    if (Below(3) == 0) return static_cast<cpu::FramePlace>(place + Shift());
+  cpu::FrameOffset Place(const std::vector<StepCode::Op>& ops, cpu::FrameOffset place) {
+    if (Below(3) == 0) return static_cast<cpu::FrameOffset>(place + Shift());
     const StepCode::Op& other = ops[Below(static_cast<int64_t>(ops.size()))];
-    const cpu::FramePlace places[] = {other.out, other.a, other.b, other.c};
+    const cpu::FrameOffset places[] = {other.out, other.a, other.b, other.c};
     return places[Below(4)];
   }
 
@@ -75,8 +75,8 @@ class Mutator {
         return "result's place";
       case 1:
       case 2: {
-        cpu::FramePlace* const places[] = {&op.a, &op.b, &op.c};
-        cpu::FramePlace& place = *places[Below(3)];
+        cpu::FrameOffset* const places[] = {&op.a, &op.b, &op.c};
+        cpu::FrameOffset& place = *places[Below(3)];
         place = Place(ops, place);
         return "operand's place";
       }
@@ -162,7 +162,7 @@ class Mutator {
       case 2: {
         if (far.empty()) return "";
         StepCode::MemoryCall& call = any(far);
-        StepCode::MemoryPlace& place = Below(2) == 0 ? call.out : call.in[Below(3)];
+        StepCode::MemoryOperand& place = Below(2) == 0 ? call.out : call.in[Below(3)];
         if (Below(3) == 0)
           place.argument = static_cast<int32_t>(Below(slots));
         else if (Below(2) == 0)

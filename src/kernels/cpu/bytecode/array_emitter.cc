@@ -35,14 +35,14 @@ void VectorEmitter::SetMask(const Xbyak::Opmask& mask, int64_t lanes) {
   kmovw(mask, eax);
 }
 
-void VectorEmitter::EmitConstant(const TileCall& call, int64_t count, int32_t width, FramePlace to) {
+void VectorEmitter::EmitConstant(const TileCall& call, int64_t count, int32_t width, FrameOffset to) {
   std::vector<std::byte> bytes(count * width);
   call.function(count, bytes.data(), nullptr, call.parameter);
   lea(rax, ptr[rip + ConstantOf(bytes)]);
   CopyVector(rbx + to, rax, count * width);
 }
 
-void VectorEmitter::EmitRows(const RowsOfTile& tile, int64_t count, FramePlace from, FramePlace to) {
+void VectorEmitter::EmitRows(const RowsOfTile& tile, int64_t count, FrameOffset from, FrameOffset to) {
   const int64_t words_of_element = tile.width / 4;
   std::vector<int64_t> words;  // The word of the array for each word of the result.
   for (int64_t k = 0; k < count * words_of_element; ++k)
@@ -57,16 +57,16 @@ void VectorEmitter::EmitRows(const RowsOfTile& tile, int64_t count, FramePlace f
     size_t size = longest;
     while (size > 4 && extent(size) > 2 * kWordsOfRegister) size = size > 8 ? 8 : 4;
     if (extent(size) > 2 * kWordsOfRegister) size = longest;
-    PermuteWords(all.subspan(begin, size), from, static_cast<FramePlace>(to + 4 * begin));
+    PermuteWords(all.subspan(begin, size), from, static_cast<FrameOffset>(to + 4 * begin));
     begin += size;
   }
 }
 
 // Reads only the words from the first to the last one.
-void VectorEmitter::PermuteWords(absl::Span<const int64_t> words, FramePlace from, FramePlace to) {
+void VectorEmitter::PermuteWords(absl::Span<const int64_t> words, FrameOffset from, FrameOffset to) {
   const auto [least, most] = std::minmax_element(words.begin(), words.end());
   const int64_t first = *least, extent = *most - first + 1, rest = extent - kWordsOfRegister;
-  const auto at = static_cast<FramePlace>(from + 4 * first);
+  const auto at = static_cast<FrameOffset>(from + 4 * first);
   std::array<int32_t, kWordsOfRegister> positions = {};
   for (size_t k = 0; k < words.size(); ++k) positions[k] = static_cast<int32_t>(words[k] - first);
   const Xbyak::Zmm index = zmm15, low = zmm14, high = zmm16;
@@ -93,14 +93,14 @@ void VectorEmitter::PermuteWords(absl::Span<const int64_t> words, FramePlace fro
   }
   // A load after a masked store would wait for it.
   const auto size = static_cast<int32_t>(4 * words.size());
-  if (size == 64 || size == 32 || size == 16) return StorePiece(rbx + to, Wide(14, size), size);
+  if (size == 64 || size == 32 || size == 16) return StorePart(rbx + to, Wide(14, size), size);
   SetMask(k1, static_cast<int64_t>(words.size()));
   vmovdqu32(ptr[rbx + to] | k1, low);
 }
 
 // The sums of even and odd terms are those of SumOfTerms.
-void VectorEmitter::EmitVectorSum(const DotOfVectors& dot, bool is_double, FramePlace factors,
-                                  FramePlace vectors, FramePlace out) {
+void VectorEmitter::EmitVectorSum(const DotOfVectors& dot, bool is_double, FrameOffset factors,
+                                  FrameOffset vectors, FrameOffset out) {
   constexpr int kFirstSum = 16;
   const int32_t width = is_double ? 8 : 4;
   std::vector<std::pair<int32_t, int32_t>> parts;  // The offsets and lengths of the vectors of doubles.
@@ -117,7 +117,7 @@ void VectorEmitter::EmitVectorSum(const DotOfVectors& dot, bool is_double, Frame
     for (const size_t parity : {0, 1}) vpxord(sum(part, parity), sum(part, parity), sum(part, parity));
   }
   for (size_t k = 0; k < dot.factor_terms.size(); ++k) {
-    const FramePlace factor = factors + width * dot.factor_terms[k];
+    const FrameOffset factor = factors + width * dot.factor_terms[k];
     if (is_double) {
       vbroadcastsd(zmm15, qword[rbx + factor]);
     } else {
@@ -127,8 +127,8 @@ void VectorEmitter::EmitVectorSum(const DotOfVectors& dot, bool is_double, Frame
     for (size_t part = 0; part < parts.size(); ++part) {
       const auto [first, lanes] = parts[part];
       const Xbyak::Xmm to = sum(part, k % 2), term = Wide(14, to.getBit() / 8);
-      LoadPiece(Wide(14, width * lanes), rbx + (vectors + width * (dot.vector_terms[k] + first)),
-                width * lanes);
+      LoadPart(Wide(14, width * lanes), rbx + (vectors + width * (dot.vector_terms[k] + first)),
+               width * lanes);
       if (is_double) {
         vmulpd(term, term, Wide(15, to.getBit() / 8));
         vaddpd(to, to, term);
@@ -147,23 +147,23 @@ void VectorEmitter::EmitVectorSum(const DotOfVectors& dot, bool is_double, Frame
     } else {
       vcvtpd2ps(Wide(14, lanes == 8 ? 32 : 16), even);
     }
-    StorePiece(rbx + (out + width * first), Wide(14, width * lanes), width * lanes);
+    StorePart(rbx + (out + width * first), Wide(14, width * lanes), width * lanes);
   }
 }
 
-void VectorEmitter::ConvertFloats(bool to_double, int64_t count, FramePlace from, FramePlace to) {
+void VectorEmitter::ConvertFloats(bool to_double, int64_t count, FrameOffset from, FrameOffset to) {
   for (int64_t done = 0; done < count;) {
     const int64_t left = count - done, lanes = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
-    const auto read = static_cast<FramePlace>(from + done * (to_double ? 4 : 8)),
-               write = static_cast<FramePlace>(to + done * (to_double ? 8 : 4));
+    const auto read = static_cast<FrameOffset>(from + done * (to_double ? 4 : 8)),
+               write = static_cast<FrameOffset>(to + done * (to_double ? 8 : 4));
     const auto floats = static_cast<int32_t>(lanes * 4), doubles = static_cast<int32_t>(lanes * 8);
-    LoadPiece(Wide(14, to_double ? floats : doubles), rbx + read, to_double ? floats : doubles);
+    LoadPart(Wide(14, to_double ? floats : doubles), rbx + read, to_double ? floats : doubles);
     if (to_double) {
       vcvtps2pd(Wide(14, doubles), Wide(14, floats).changeBit(lanes == 8 ? 256 : 128));
     } else {
       vcvtpd2ps(Wide(14, floats), Wide(14, doubles));
     }
-    StorePiece(rbx + write, Wide(14, to_double ? doubles : floats), to_double ? doubles : floats);
+    StorePart(rbx + write, Wide(14, to_double ? doubles : floats), to_double ? doubles : floats);
     done += lanes;
   }
 }

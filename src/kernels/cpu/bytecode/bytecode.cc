@@ -55,10 +55,10 @@ bool IsFunction(uint16_t code) {
 }
 
 // Builds a move between the frame and an argument, indirect through `address` unless that is kNoAddress.
-StepCode::Op Transfer(Code code, FramePlace place, int32_t argument, int64_t offset, FramePlace address,
+StepCode::Op Transfer(Code code, FrameOffset in_frame, int32_t argument, int64_t offset, FrameOffset address,
                       int64_t byte_count) {
   return {.code = code,
-          .out = place,
+          .out = in_frame,
           .a = address == StepCode::kNoAddress ? 0 : address,
           .b = argument,
           .c = static_cast<int32_t>(byte_count),
@@ -67,8 +67,8 @@ StepCode::Op Transfer(Code code, FramePlace place, int32_t argument, int64_t off
 
 }  // namespace
 
-void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_widths, FramePlace out,
-                    const FramePlace (&in)[3]) {
+void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_widths, FrameOffset out,
+                    const FrameOffset (&in)[3]) {
   // A call costs as much as several instructions.
   constexpr int64_t kMaxUnrolled = 6;
   const std::optional<Code> own = CodeOfTile(call.function);
@@ -97,7 +97,8 @@ void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_
   tiles_.push_back({call, count, call_widths});
 }
 
-void StepCode::Dot(const SmallDot& dot, const DotBytes& bytes, FramePlace out, FramePlace a, FramePlace b) {
+void StepCode::Dot(const SmallDot& dot, const DotBytes& bytes, FrameOffset out, FrameOffset a,
+                   FrameOffset b) {
   if (dot.line() > 0) {
     const Code code = dot.type() == ElementType::kF32 ? kDotF32 : kDotF64;
     return Add({.code = code, .out = out, .a = a, .b = b, .number = dot.line()});
@@ -106,7 +107,7 @@ void StepCode::Dot(const SmallDot& dot, const DotBytes& bytes, FramePlace out, F
   products_.push_back({dot, bytes});
 }
 
-void StepCode::Copy(FramePlace to, FramePlace from, int64_t byte_count) {
+void StepCode::Copy(FrameOffset to, FrameOffset from, int64_t byte_count) {
   if (to == from || byte_count == 0) return;
   uint16_t code = kCopyBytes;
   switch (byte_count) {
@@ -135,7 +136,7 @@ int32_t LargestS32(int64_t max) {
 }
 }  // namespace
 
-void StepCode::Address(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
+void StepCode::Address(FrameOffset out, bool adds, FrameOffset index, ElementType type, int64_t max,
                        int64_t byte_stride) {
   if (type == ElementType::kS32) {
     const Code code = adds ? kAddAddressS32 : kAddressS32;
@@ -146,7 +147,7 @@ void StepCode::Address(FramePlace out, bool adds, FramePlace index, ElementType 
   ranges_.push_back({type, max, byte_stride, 0});
 }
 
-void StepCode::CheckedAddress(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
+void StepCode::CheckedAddress(FrameOffset out, bool adds, FrameOffset index, ElementType type, int64_t max,
                               int64_t byte_stride, Label outside) {
   if (type == ElementType::kS32 && !adds) {
     return Add({.code = kCheckedAddressS32,
@@ -161,13 +162,14 @@ void StepCode::CheckedAddress(FramePlace out, bool adds, FramePlace index, Eleme
   ranges_.push_back({type, max, byte_stride, outside});
 }
 
-void StepCode::Load(FramePlace to, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count) {
+void StepCode::Load(FrameOffset to, int32_t argument, int64_t offset, FrameOffset address,
+                    int64_t byte_count) {
   const bool here = address == kNoAddress;
   const Code code = here ? kLoad : byte_count == 4 ? kLoadAt4 : byte_count == 8 ? kLoadAt8 : kLoadAt;
   Add(Transfer(code, to, argument, offset, address, byte_count));
 }
 
-void StepCode::Store(FramePlace from, int32_t argument, int64_t offset, FramePlace address,
+void StepCode::Store(FrameOffset from, int32_t argument, int64_t offset, FrameOffset address,
                      int64_t byte_count) {
   const bool here = address == kNoAddress;
   const Code code = here ? kStore : byte_count == 4 ? kStoreAt4 : byte_count == 8 ? kStoreAt8 : kStoreAt;
@@ -193,14 +195,14 @@ StepCode::Label StepCode::NewLabel() {
 
 void StepCode::Bind(Label label) { targets_[label] = op_count(); }
 void StepCode::Jump(Label label) { Add({.code = kJump, .number = label}); }
-void StepCode::JumpUnless(FramePlace predicate, Label label) {
+void StepCode::JumpUnless(FrameOffset predicate, Label label) {
   Add({.code = kJumpUnless, .a = predicate, .number = label});
 }
-void StepCode::JumpTo(FramePlace number, const std::vector<Label>& labels) {
+void StepCode::JumpTo(FrameOffset number, const std::vector<Label>& labels) {
   Add({.code = kJumpTo, .a = number, .number = static_cast<int64_t>(tables_.size())});
   tables_.push_back(labels);
 }
-void StepCode::Repeat(FramePlace predicate, Label label) {
+void StepCode::Repeat(FrameOffset predicate, Label label) {
   Add({.code = kRepeat, .a = predicate, .c = repeats_++, .number = label});
 }
 

@@ -16,7 +16,7 @@
 namespace hlo::cpu {
 
 // A byte offset in the frame.
-using FramePlace = int32_t;
+using FrameOffset = int32_t;
 
 class StepCode {
  public:
@@ -37,38 +37,38 @@ class StepCode {
     }
   };
   // Emits a tile operation on `count` elements, as native instructions if there are some for a small count.
-  void Call(const TileCall& call, int64_t count, const CallWidths& widths, FramePlace out,
-            const FramePlace (&in)[3]);
+  void Call(const TileCall& call, int64_t count, const CallWidths& widths, FrameOffset out,
+            const FrameOffset (&in)[3]);
   struct DotBytes {
     int64_t out, a, b;
   };
   // Emits a product of the arrays at `a` and `b`. None of the three may overlap.
-  void Dot(const SmallDot& dot, const DotBytes& bytes, FramePlace out, FramePlace a, FramePlace b);
+  void Dot(const SmallDot& dot, const DotBytes& bytes, FrameOffset out, FrameOffset a, FrameOffset b);
   // Emits a copy of `byte_count` bytes, which must not overlap partially.
-  void Copy(FramePlace to, FramePlace from, int64_t byte_count);
+  void Copy(FrameOffset to, FrameOffset from, int64_t byte_count);
   // Emits out = (adds ? out : 0) + clamp(index, 0, max) * byte_stride; `out` is a 64-bit integer.
-  void Address(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
+  void Address(FrameOffset out, bool adds, FrameOffset index, ElementType type, int64_t max,
                int64_t byte_stride);
   // Emits an Address that jumps to `outside` instead of clamping if the index is outside [0, max].
-  void CheckedAddress(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
+  void CheckedAddress(FrameOffset out, bool adds, FrameOffset index, ElementType type, int64_t max,
                       int64_t byte_stride, Label outside);
   // Emit moves between the frame and byte `offset` + (the 64-bit integer at `address`, or 0 for kNoAddress)
   // of an argument.
-  static constexpr FramePlace kNoAddress = -1;
-  void Load(FramePlace to, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count);
-  void Store(FramePlace from, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count);
+  static constexpr FrameOffset kNoAddress = -1;
+  void Load(FrameOffset to, int32_t argument, int64_t offset, FrameOffset address, int64_t byte_count);
+  void Store(FrameOffset from, int32_t argument, int64_t offset, FrameOffset address, int64_t byte_count);
   // A tile operation on operands at byte `offset` + (the 64-bit integer at `address`) of arguments.
-  struct MemoryPlace {
+  struct MemoryOperand {
     int32_t argument = -1;  // -1 if there is no operand.
     int64_t offset = 0;
-    FramePlace address = kNoAddress;
+    FrameOffset address = kNoAddress;
     int32_t width = 0;  // Element size in bytes.
   };
   struct MemoryCall {
     TileCall call;
     int64_t count;
-    MemoryPlace out;
-    std::array<MemoryPlace, 3> in;
+    MemoryOperand out;
+    std::array<MemoryOperand, 3> in;
   };
   void CallOnMemory(const MemoryCall& call);
   // Emits a call of the host's callback with this number.
@@ -76,22 +76,22 @@ class StepCode {
   Label NewLabel();
   void Bind(Label label);
   void Jump(Label label);
-  void JumpUnless(FramePlace predicate, Label label);
+  void JumpUnless(FrameOffset predicate, Label label);
   // Emits a jump table on an s32. Out-of-range values select the last label.
-  void JumpTo(FramePlace number, const std::vector<Label>& labels);
+  void JumpTo(FrameOffset number, const std::vector<Label>& labels);
   // Emits the back edge of a loop, at which the host may interrupt the code. Loops are numbered from 0.
-  void Repeat(FramePlace predicate, Label label);
+  void Repeat(FrameOffset predicate, Label label);
   // Returns true if operations from `first` on load from or store to this argument.
   bool UsesArgument(int64_t first, int32_t argument) const;
   // Redirects results that operations from `first` on write to `from` to `to` instead, possibly sinking the
   // definition. Returns false if `from` is used otherwise or the change would be observable. `extent` returns
   // the bytes of the frame that an argument may alias.
   struct Bytes {
-    FramePlace begin;
+    FrameOffset begin;
     int64_t count;
   };
   using Extent = absl::FunctionRef<Bytes(int32_t argument)>;
-  bool Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count, Extent extent);
+  bool Retarget(int64_t first, FrameOffset from, FrameOffset to, int64_t byte_count, Extent extent);
   // Completes the code; must be called once, at the end.
   void Finish();
 
@@ -113,7 +113,7 @@ class StepCode {
   struct Op {
     uint16_t code;
     uint16_t count = 1;  // Elements of a native operation.
-    FramePlace out = 0, a = 0, b = 0, c = 0;
+    FrameOffset out = 0, a = 0, b = 0, c = 0;
     int64_t number = 0;  // A label (later a jump distance), an index into a table, or a byte count.
     Handler run = nullptr;
     // Loads and stores move between `out` and byte `number` + (the integer at `a`) of the argument.
@@ -148,9 +148,9 @@ class StepCode {
   // Returns true if operations in [first, number) may jump past operation `number`.
   bool JumpsBeyond(int64_t first, int64_t number) const;
   // Returns an upper bound for the bytes that the operation accesses at this operand.
-  int64_t Reach(const Op& op, FramePlace Op::*place) const;
+  int64_t Reach(const Op& op, FrameOffset Op::*field) const;
   // Return true if the operand overlaps, or the operation writes or reads, these bytes.
-  bool Touches(const Op& op, FramePlace Op::*place, const Bytes& bytes) const;
+  bool Touches(const Op& op, FrameOffset Op::*field, const Bytes& bytes) const;
   bool Writes(const Op& op, const Bytes& bytes) const;
   bool Reads(const Op& op, const Bytes& bytes) const;
   // Moves an operation that runs once to the end, if the operations in between do not depend on it.

@@ -150,8 +150,8 @@ class StepDecoder {
     DecodedOp decoded{.kind = Kind::kApply, .name = own.name, .call = own.call, .count = op_.count};
     decoded.is_native = true;
     decoded.out = {op_.out, op_.count * int64_t{own.out}};
-    const FramePlace places[] = {op_.a, op_.b, op_.c};
-    for (int k = 0; k < 3; ++k) decoded.in[k] = {places[k], op_.count * int64_t{own.in[k]}};
+    const FrameOffset offsets[] = {op_.a, op_.b, op_.c};
+    for (int k = 0; k < 3; ++k) decoded.in[k] = {offsets[k], op_.count * int64_t{own.in[k]}};
     return decoded;
   }
   DecodedOp Copy(int64_t bytes) const {
@@ -179,9 +179,9 @@ class StepDecoder {
                       .out = {op_.out, count * widths.out},
                       .call = call,
                       .count = count};
-    const FramePlace places[] = {op_.a, op_.b, op_.c};
+    const FrameOffset offsets[] = {op_.a, op_.b, op_.c};
     const int64_t read = IsSplatTile(call.function) ? 1 : count;
-    for (size_t k = 0; k < 3; ++k) decoded.in[k] = {places[k], widths.BytesOf(k, read)};
+    for (size_t k = 0; k < 3; ++k) decoded.in[k] = {offsets[k], widths.BytesOf(k, read)};
     decoded.is_apart = widths.reads != StepCode::CallWidths::kAll;
     decoded.is_native = HasNativeOperation(call.function);
     return decoded;

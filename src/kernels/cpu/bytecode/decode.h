@@ -54,23 +54,23 @@ struct DecodedOp {
     kEnd,
   };
   // A range of bytes in the frame; empty if unused.
-  struct Place {
-    FramePlace at = 0;
+  struct FrameRange {
+    FrameOffset offset = 0;
     int64_t bytes = 0;
   };
   Kind kind = Kind::kInvalid;
   std::string_view name;
-  Place out, in[3];
+  FrameRange out, in[3];
   TileCall call;
   int64_t count = 1;
   bool is_native = false;  // A native operation; the call's parameter is not used.
-  bool is_apart = false;   // No operand may have the result's place.
+  bool is_apart = false;   // No operand may alias the result.
   ElementType type{};      // The type of an address's index or of a dot.
   bool adds = false;
   int64_t max = 0, stride = 0;
   int32_t argument = -1;
   int64_t offset = 0;
-  Place address;  // For loads and stores.
+  FrameRange address;  // For loads and stores.
   const StepCode::MemoryCall* memory_call = nullptr;
   const SmallDot* dot = nullptr;
   int64_t escape = -1;

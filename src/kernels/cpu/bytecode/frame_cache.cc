@@ -5,11 +5,15 @@
 namespace hlo::cpu {
 namespace {
 
-bool Overlap(const Piece& a, const StepCode::Bytes& b) {
+bool Overlap(const FrameScalar& a, const StepCode::Bytes& b) {
   return a.at < b.begin + b.count && b.begin < int64_t{a.at} + a.bytes;
 }
-bool Overlap(const Piece& a, const Piece& b) { return Overlap(a, StepCode::Bytes{b.at, b.bytes}); }
-bool IsWithin(const Piece& a, const Piece& b) { return b.at <= a.at && a.at + a.bytes <= b.at + b.bytes; }
+bool Overlap(const FrameScalar& a, const FrameScalar& b) {
+  return Overlap(a, StepCode::Bytes{b.at, b.bytes});
+}
+bool IsWithin(const FrameScalar& a, const FrameScalar& b) {
+  return b.at <= a.at && a.at + a.bytes <= b.at + b.bytes;
+}
 // Functions preserve rbp and r14.
 bool SurvivesCalls(Register reg) {
   return reg.bank == Bank::kGeneral && (reg.number == 5 || reg.number == 14);
@@ -17,14 +21,14 @@ bool SurvivesCalls(Register reg) {
 
 }  // namespace
 
-void FrameCache::StoreScalar(const Piece& piece, Register reg) {
-  ForgetVectors({piece.at, piece.bytes});
-  const Xbyak::Address to = InFrame(piece.at);
+void FrameCache::StoreScalar(const FrameScalar& scalar, Register reg) {
+  ForgetVectors({scalar.at, scalar.bytes});
+  const Xbyak::Address to = InFrame(scalar.at);
   if (reg.bank == Bank::kVector) {
-    piece.bytes == 4 ? vmovss(to, Vector(reg)) : vmovsd(to, Vector(reg));
+    scalar.bytes == 4 ? vmovss(to, Vector(reg)) : vmovsd(to, Vector(reg));
     return;
   }
-  switch (piece.bytes) {
+  switch (scalar.bytes) {
     case 1:
       return mov(to, Long(reg).cvt8());
     case 2:
@@ -36,20 +40,20 @@ void FrameCache::StoreScalar(const Piece& piece, Register reg) {
   }
 }
 
-void FrameCache::LoadScalar(const Piece& piece, Register reg) {
+void FrameCache::LoadScalar(const FrameScalar& scalar, Register reg) {
   if (reg.bank == Bank::kVector) {
-    piece.bytes == 4 ? vmovss(Vector(reg), InFrame(piece.at)) : vmovsd(Vector(reg), InFrame(piece.at));
+    scalar.bytes == 4 ? vmovss(Vector(reg), InFrame(scalar.at)) : vmovsd(Vector(reg), InFrame(scalar.at));
     return;
   }
-  switch (piece.bytes) {
+  switch (scalar.bytes) {
     case 1:
-      return movzx(Word(reg), byte[rbx + piece.at]);
+      return movzx(Word(reg), byte[rbx + scalar.at]);
     case 2:
-      return movzx(Word(reg), word[rbx + piece.at]);
+      return movzx(Word(reg), word[rbx + scalar.at]);
     case 4:
-      return mov(Word(reg), InFrame(piece.at));
+      return mov(Word(reg), InFrame(scalar.at));
     default:
-      return mov(Long(reg), InFrame(piece.at));
+      return mov(Long(reg), InFrame(scalar.at));
   }
 }
 
@@ -61,9 +65,9 @@ void FrameCache::MoveRegister(Register to, Register from) {
     from.bank == Bank::kVector ? vmovq(Long(to), Vector(from)) : mov(Long(to), Long(from));
 }
 
-const FrameCache::Entry* FrameCache::Find(const Piece& piece) const {
+const FrameCache::Entry* FrameCache::Find(const FrameScalar& scalar) const {
   for (const Entry& entry : entries_) {
-    if (entry.piece == piece && entry.is_valid) return &entry;
+    if (entry.scalar == scalar && entry.is_valid) return &entry;
   }
   return nullptr;
 }
@@ -88,7 +92,7 @@ Register FrameCache::Allocate(Bank bank, bool may_be_locked) {
                                        [&](const Entry& each) { return each.reg == reg && each.is_pinned; });
     if (reg.bank != bank || is_pinned || IsLocked(reg)) continue;
     for (const Entry& each : entries_) {
-      if (each.reg == reg && each.is_dirty) StoreScalar(each.piece, reg);
+      if (each.reg == reg && each.is_dirty) StoreScalar(each.scalar, reg);
     }
     std::erase_if(entries_, [&](const Entry& each) { return each.reg == reg; });
     return reg;
@@ -97,19 +101,20 @@ Register FrameCache::Allocate(Bank bank, bool may_be_locked) {
   return {bank, bank == Bank::kVector ? 0 : kGeneral[0]};
 }
 
-void FrameCache::DropOverlaps(const Piece& piece, bool overwrites) {
+void FrameCache::DropOverlaps(const FrameScalar& scalar, bool overwrites) {
   for (const Entry& entry : entries_) {
-    if (entry.is_pinned || entry.piece == piece || !entry.is_dirty || !Overlap(entry.piece, piece)) continue;
-    if (!overwrites || !IsWithin(entry.piece, piece)) StoreScalar(entry.piece, entry.reg);
+    if (entry.is_pinned || entry.scalar == scalar || !entry.is_dirty || !Overlap(entry.scalar, scalar))
+      continue;
+    if (!overwrites || !IsWithin(entry.scalar, scalar)) StoreScalar(entry.scalar, entry.reg);
   }
   std::erase_if(entries_, [&](const Entry& entry) {
-    return !entry.is_pinned && entry.piece != piece && Overlap(entry.piece, piece);
+    return !entry.is_pinned && entry.scalar != scalar && Overlap(entry.scalar, scalar);
   });
 }
 
-Register FrameCache::Use(const Piece& piece, Bank bank) {
+Register FrameCache::Use(const FrameScalar& scalar, Bank bank) {
   Register reg;
-  if (Entry* entry = Find(piece)) {
+  if (Entry* entry = Find(scalar)) {
     if (entry->reg.bank == bank) {
       reg = entry->reg;
       if (!entry->is_pinned) {
@@ -123,38 +128,38 @@ Register FrameCache::Use(const Piece& piece, Bank bank) {
       locked_.push_back(from);
       reg = Allocate(bank);
       MoveRegister(reg, from);
-      if (Entry* moved = Find(piece); moved != nullptr && !moved->is_pinned) moved->reg = reg;
+      if (Entry* moved = Find(scalar); moved != nullptr && !moved->is_pinned) moved->reg = reg;
     }
   } else {
-    DropOverlaps(piece, false);
+    DropOverlaps(scalar, false);
     reg = Allocate(bank);
-    LoadScalar(piece, reg);
-    entries_.push_back({piece, reg});
+    LoadScalar(scalar, reg);
+    entries_.push_back({scalar, reg});
   }
   locked_.push_back(reg);
   return reg;
 }
 
-void FrameCache::Release(const Piece& piece) {
-  std::erase_if(entries_, [&](const Entry& entry) { return !entry.is_pinned && entry.piece == piece; });
+void FrameCache::Release(const FrameScalar& scalar) {
+  std::erase_if(entries_, [&](const Entry& entry) { return !entry.is_pinned && entry.scalar == scalar; });
 }
 
-Register FrameCache::Define(const Piece& piece, Bank bank) {
-  DropOverlaps(piece, true);
+Register FrameCache::Define(const FrameScalar& scalar, Bank bank) {
+  DropOverlaps(scalar, true);
   for (Entry& entry : entries_) {
-    if (entry.piece != piece || !entry.is_pinned) continue;
+    if (entry.scalar != scalar || !entry.is_pinned) continue;
     const Register reg = entry.reg;
     entry.is_valid = true;
     // Copies of the old value move elsewhere.
     const bool is_shared = std::any_of(entries_.begin(), entries_.end(), [&](const Entry& each) {
-      return each.reg == reg && each.piece != piece;
+      return each.reg == reg && each.scalar != scalar;
     });
     if (is_shared) {
       locked_.push_back(reg);
       const Register other = Allocate(reg.bank);
       MoveRegister(other, reg);
       for (Entry& each : entries_) {
-        if (each.reg == reg && each.piece != piece) each.reg = other;
+        if (each.reg == reg && each.scalar != scalar) each.reg = other;
       }
     }
     if (reg.bank == bank) return reg;
@@ -163,16 +168,16 @@ Register FrameCache::Define(const Piece& piece, Bank bank) {
     move_at_end_ = {reg, result};
     return result;
   }
-  Release(piece);
+  Release(scalar);
   const Register reg = Allocate(bank, true);
-  entries_.push_back({piece, reg, true});
+  entries_.push_back({scalar, reg, true});
   locked_.push_back(reg);
   return reg;
 }
 
-void FrameCache::DefineCopy(const Piece& to, Register from) {
+void FrameCache::DefineCopy(const FrameScalar& to, Register from) {
   const auto pinned = std::find_if(entries_.begin(), entries_.end(),
-                                   [&](const Entry& entry) { return entry.is_pinned && entry.piece == to; });
+                                   [&](const Entry& entry) { return entry.is_pinned && entry.scalar == to; });
   if (pinned != entries_.end()) return MoveRegister(Define(to, pinned->reg.bank), from);
   DropOverlaps(to, true);
   Release(to);
@@ -187,8 +192,8 @@ void FrameCache::EndOperation() {
 
 void FrameCache::Flush(const StepCode::Bytes& bytes) {
   for (Entry& entry : entries_) {
-    if (!entry.is_dirty || !entry.is_valid || !Overlap(entry.piece, bytes)) continue;
-    StoreScalar(entry.piece, entry.reg);
+    if (!entry.is_dirty || !entry.is_valid || !Overlap(entry.scalar, bytes)) continue;
+    StoreScalar(entry.scalar, entry.reg);
     if (!entry.is_pinned) entry.is_dirty = false;
   }
 }
@@ -197,25 +202,25 @@ void FrameCache::BeforeWrite(const StepCode::Bytes& bytes, bool forgets_vectors)
   Flush(bytes);
   if (forgets_vectors) ForgetVectors(bytes);
   std::erase_if(entries_,
-                [&](const Entry& entry) { return !entry.is_pinned && Overlap(entry.piece, bytes); });
+                [&](const Entry& entry) { return !entry.is_pinned && Overlap(entry.scalar, bytes); });
 }
 
 void FrameCache::AfterWrite(const StepCode::Bytes& bytes) {
   for (Entry& entry : entries_) {
-    if (!entry.is_pinned || !Overlap(entry.piece, bytes)) continue;
-    LoadScalar(entry.piece, entry.reg);
+    if (!entry.is_pinned || !Overlap(entry.scalar, bytes)) continue;
+    LoadScalar(entry.scalar, entry.reg);
     entry.is_valid = true;
   }
 }
 
-std::optional<int> FrameCache::FindVector(FramePlace at, int32_t bytes) const {
+std::optional<int> FrameCache::FindVector(FrameOffset at, int32_t bytes) const {
   for (const KeptVector& kept : vectors_) {
     if (kept.bytes.begin == at && kept.bytes.count == bytes) return kept.number;
   }
   return std::nullopt;
 }
 
-std::optional<int> FrameCache::KeepVector(FramePlace at, int32_t bytes) {
+std::optional<int> FrameCache::KeepVector(FrameOffset at, int32_t bytes) {
   if (FindNativeIsa() != NativeIsa::kAvx512) return std::nullopt;
   ForgetVectors({at, bytes});
   int number = kFirstKept;
@@ -238,7 +243,7 @@ void FrameCache::ForgetVectors(const StepCode::Bytes& bytes) {
 void FrameCache::BeforeCall() {
   ForgetVectors();
   for (const Entry& entry : entries_) {
-    if (entry.is_dirty && entry.is_valid && !SurvivesCalls(entry.reg)) StoreScalar(entry.piece, entry.reg);
+    if (entry.is_dirty && entry.is_valid && !SurvivesCalls(entry.reg)) StoreScalar(entry.scalar, entry.reg);
   }
   std::erase_if(entries_, [](const Entry& entry) { return !entry.is_pinned && !SurvivesCalls(entry.reg); });
   LeaveWideVectors();
@@ -246,7 +251,7 @@ void FrameCache::BeforeCall() {
 
 void FrameCache::AfterCall() {
   for (const Entry& entry : entries_) {
-    if (entry.is_pinned && entry.is_valid && !SurvivesCalls(entry.reg)) LoadScalar(entry.piece, entry.reg);
+    if (entry.is_pinned && entry.is_valid && !SurvivesCalls(entry.reg)) LoadScalar(entry.scalar, entry.reg);
   }
 }
 

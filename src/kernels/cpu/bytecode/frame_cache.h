@@ -22,7 +22,7 @@ struct Register {
 
 // A scalar that stays in one register throughout a loop. Its memory is stale if the loop writes it.
 struct Pin {
-  Piece piece;
+  FrameScalar scalar;
   Register reg;
   bool is_written = false;
 };
@@ -37,7 +37,7 @@ class FrameCache : public Assembler {
   Xbyak::Reg32 Word(Register reg) const { return Xbyak::Reg32(reg.number); }
   Xbyak::Reg64 Long(Register reg) const { return Xbyak::Reg64(reg.number); }
   Xbyak::Xmm Vector(Register reg) const { return Xbyak::Xmm(reg.number); }
-  Xbyak::Address InFrame(FramePlace at) { return ptr[rbx + at]; }
+  Xbyak::Address InFrame(FrameOffset at) { return ptr[rbx + at]; }
 
   // Starts a block in which these scalars have registers; `is_live` returns whether they have values.
   template <class IsLive>
@@ -45,36 +45,36 @@ class FrameCache : public Assembler {
     entries_.clear();
     vectors_.clear();
     for (const Pin& pin : pins)
-      entries_.push_back({pin.piece, pin.reg, pin.is_written, true, is_live(pin.piece)});
+      entries_.push_back({pin.scalar, pin.reg, pin.is_written, true, is_live(pin.scalar)});
   }
   // Writes scalars that may be read after the block.
   template <class IsLive>
   void EndBlock(IsLive&& is_live) {
     for (const Entry& entry : entries_) {
-      if (!entry.is_pinned && entry.is_dirty && is_live(entry.piece)) StoreScalar(entry.piece, entry.reg);
+      if (!entry.is_pinned && entry.is_dirty && is_live(entry.scalar)) StoreScalar(entry.scalar, entry.reg);
     }
   }
 
   // --- Operands of the current operation, in this order.
   // Returns a register that holds the scalar, and keeps it until EndOperation.
-  Register Use(const Piece& piece, Bank bank);
+  Register Use(const FrameScalar& scalar, Bank bank);
   // Returns true if the scalar is in a register.
-  bool IsCached(const Piece& piece) const { return Find(piece) != nullptr; }
+  bool IsCached(const FrameScalar& scalar) const { return Find(scalar) != nullptr; }
   // Returns the bank of a cached scalar's register.
-  Bank BankOfCached(const Piece& piece) const { return Find(piece)->reg.bank; }
+  Bank BankOfCached(const FrameScalar& scalar) const { return Find(scalar)->reg.bank; }
   // The values of these operands are not used any more after the operation.
-  void Release(const Piece& piece);
+  void Release(const FrameScalar& scalar);
   // Returns the register for the result, which may be one of the released operands'.
-  Register Define(const Piece& piece, Bank bank);
+  Register Define(const FrameScalar& scalar, Bank bank);
   // Makes `to` the same value as `from`, which is in this register.
-  void DefineCopy(const Piece& to, Register from);
+  void DefineCopy(const FrameScalar& to, Register from);
   void EndOperation();
 
   // --- Operations in memory.
   // Writes the scalars that overlap the bytes.
   void Flush(const StepCode::Bytes& bytes);
   // Forgets the scalars that overlap the bytes, before they may be written. Their values are kept in memory.
-  // Vectors of them are forgotten too unless the operation does so piece by piece.
+  // Vectors of them are forgotten too unless the operation does so for each scalar.
   void BeforeWrite(const StepCode::Bytes& bytes, bool forgets_vectors = true);
   // Reloads registers of scalars that the write may have changed.
   void AfterWrite(const StepCode::Bytes& bytes);
@@ -90,9 +90,9 @@ class FrameCache : public Assembler {
 
   // --- Vectors of the frame that are also in registers, which only AVX-512 has. Functions overwrite them.
   // Returns the number of the register, or nullopt.
-  std::optional<int> FindVector(FramePlace at, int32_t bytes) const;
+  std::optional<int> FindVector(FrameOffset at, int32_t bytes) const;
   // Returns the number of a register for the vector, which the code has written.
-  std::optional<int> KeepVector(FramePlace at, int32_t bytes);
+  std::optional<int> KeepVector(FrameOffset at, int32_t bytes);
   void ForgetVectors(const StepCode::Bytes& bytes);
   void ForgetVectors() { vectors_.clear(); }
 
@@ -101,24 +101,24 @@ class FrameCache : public Assembler {
 
   // A list of all values in registers, for code out of line.
   struct Entry {
-    Piece piece;
+    FrameScalar scalar;
     Register reg;
     bool is_dirty = false, is_pinned = false;
     bool is_valid = true;  // A pinned scalar may have no value yet.
   };
   const std::vector<Entry>& entries() const { return entries_; }
-  void StoreScalar(const Piece& piece, Register reg);
-  void LoadScalar(const Piece& piece, Register reg);
+  void StoreScalar(const FrameScalar& scalar, Register reg);
+  void LoadScalar(const FrameScalar& scalar, Register reg);
   void MoveRegister(Register to, Register from);
 
  private:
-  const Entry* Find(const Piece& piece) const;
-  Entry* Find(const Piece& piece) { return const_cast<Entry*>(std::as_const(*this).Find(piece)); }
+  const Entry* Find(const FrameScalar& scalar) const;
+  Entry* Find(const FrameScalar& scalar) { return const_cast<Entry*>(std::as_const(*this).Find(scalar)); }
   bool IsInUse(Register reg) const;
   bool IsLocked(Register reg) const;
   Register Allocate(Bank bank, bool may_be_locked = false);
-  // Forgets scalars of another position or size that overlap the piece; writes them if they are not covered.
-  void DropOverlaps(const Piece& piece, bool overwrites);
+  // Forgets scalars of another position or size that overlap this one; writes them if they are not covered.
+  void DropOverlaps(const FrameScalar& scalar, bool overwrites);
 
   struct KeptVector {
     StepCode::Bytes bytes;

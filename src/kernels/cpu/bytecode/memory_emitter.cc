@@ -21,7 +21,7 @@ Xbyak::RegExp MemoryEmitter::ArgumentAddress(const MicroOp& op, const Effects& e
   return rax + Long(address) + offset;
 }
 
-void MemoryEmitter::LoadAddress(int32_t argument, int64_t offset, FramePlace address) {
+void MemoryEmitter::LoadAddress(int32_t argument, int64_t offset, FrameOffset address) {
   if (!FitsS32(offset) || argument > (1 << 24)) is_unsupported_ = true;
   mov(rax, ptr[r12 + 8 * argument]);
   if (address != StepCode::kNoAddress) add(rax, InFrame(address));
@@ -44,9 +44,9 @@ void MemoryEmitter::EmitLoad(const MicroOp& op, const Effects& effects) {
 }
 
 void MemoryEmitter::EmitStore(const MicroOp& op, const Effects& effects) {
-  const Piece& piece = effects.in[1];
-  if (piece.bytes == 0) return MoveMany(op, effects, false);
-  const Register value = Use(piece, IsCached(piece) ? BankOfCached(piece) : PreferredBank(piece));
+  const FrameScalar& scalar = effects.in[1];
+  if (scalar.bytes == 0) return MoveMany(op, effects, false);
+  const Register value = Use(scalar, IsCached(scalar) ? BankOfCached(scalar) : PreferredBank(scalar));
   const Xbyak::RegExp to = ArgumentAddress(op, effects);
   ReleaseDying(op, effects);
   BeforeWrite(effects.writes);
@@ -65,8 +65,8 @@ void MemoryEmitter::MoveMany(const MicroOp& op, const Effects& effects, bool loa
   BeforeWrite(effects.writes);
   if (!effects.calls) {
     LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : StepCode::kNoAddress);
-    const Xbyak::RegExp place = rbx + op.out;
-    loads ? CopyVector(place, rax, op.c) : CopyVector(rax, place, op.c);
+    const Xbyak::RegExp in_frame = rbx + op.out;
+    loads ? CopyVector(in_frame, rax, op.c) : CopyVector(rax, in_frame, op.c);
     return AfterWrite(effects.writes);
   }
   BeforeCall();
@@ -85,8 +85,8 @@ void MemoryEmitter::FlushOperands(const Effects& effects) {
   for (const StepCode::Bytes& range : effects.reads) {
     if (range.count > 0) Flush(range);
   }
-  for (const Piece& piece : effects.in) {
-    if (piece.bytes > 0) Flush({piece.at, piece.bytes});
+  for (const FrameScalar& scalar : effects.in) {
+    if (scalar.bytes > 0) Flush({scalar.at, scalar.bytes});
   }
 }
 
@@ -164,7 +164,7 @@ void MemoryEmitter::EmitCall(const MicroOp& op) {
 
 void MemoryEmitter::CallOnFrame(const MicroOp& op) {
   const auto& [call, count, widths] = StepCodeParts::Tiles(code_.code())[op.number];
-  const FramePlace in[] = {op.a, op.b, op.c};
+  const FrameOffset in[] = {op.a, op.b, op.c};
   for (int k = 0; k < 3; ++k) {
     lea(rax, InFrame(in[k]));
     mov(ptr[rsp + 8 * k], rax);
@@ -175,8 +175,8 @@ void MemoryEmitter::CallOnFrame(const MicroOp& op) {
 
 void MemoryEmitter::CallOnMemory(const MicroOp& op) {
   const StepCode::MemoryCall& call = StepCodeParts::MemoryCalls(code_.code())[op.number];
-  const auto load = [&](const StepCode::MemoryPlace& place) {
-    place.argument < 0 ? mov(rax, rbx) : LoadAddress(place.argument, place.offset, place.address);
+  const auto load = [&](const StepCode::MemoryOperand& operand) {
+    operand.argument < 0 ? mov(rax, rbx) : LoadAddress(operand.argument, operand.offset, operand.address);
   };
   for (int k = 0; k < 3; ++k) {
     load(call.in[k]);

@@ -39,7 +39,7 @@ class MemoryEmitter : public VectorEmitter {
   // Returns the address of a scalar of an argument.
   Xbyak::RegExp ArgumentAddress(const MicroOp& op, const Effects& effects);
   // Loads the address of an operand on an argument into rax.
-  void LoadAddress(int32_t argument, int64_t offset, FramePlace address);
+  void LoadAddress(int32_t argument, int64_t offset, FrameOffset address);
   void MoveMany(const MicroOp& op, const Effects& effects, bool loads);
   void EmitInline(const MicroOp& op);
   // The result of a dot or of an address is in xmm15 or rax.

@@ -16,7 +16,7 @@ namespace {
 // delay.
 constexpr int64_t kMaxMovedBytes = 24, kMaxMovedBytesOfDoubles = 32;
 constexpr int64_t kMaxSplat = 6;
-constexpr StepCode::Bytes kWholeFrame = {0, std::numeric_limits<FramePlace>::max()};
+constexpr StepCode::Bytes kWholeFrame = {0, std::numeric_limits<FrameOffset>::max()};
 
 template <class T>
 constexpr OperandKind KindOf() {
@@ -223,7 +223,7 @@ MicroCode::MicroCode(const StepCode& code, const FrameUse& frame) : code_(code),
   const std::vector<StepCode::Op>& ops = StepCodeParts::Ops(code);
   for (const StepCode::Op& op : ops) {
     const OperandKinds kinds = KindsOf(op.code);
-    const auto note = [&](FramePlace at, const OperandKind& kind) {
+    const auto note = [&](FrameOffset at, const OperandKind& kind) {
       for (int k = 0; kind.bytes == 8 && k < op.count; ++k) wide_.insert(at + 8 * k);
       for (int k = 0; kind.bytes == 4 && k < op.count; ++k) narrow_.insert(at + 4 * k);
     };
@@ -253,16 +253,16 @@ void MicroCode::ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes
                     .out = op.out,
                     .a = op.a,
                     .b = op.b,
-                    .c = static_cast<FramePlace>(bytes),
+                    .c = static_cast<FrameOffset>(bytes),
                     .number = op.number,
                     .op = number});
     return;
   }
   for (int64_t done = 0; done < bytes;) {
     const int64_t left = bytes - done;
-    const auto at = static_cast<FramePlace>(done);
+    const auto at = static_cast<FrameOffset>(done);
     const bool copies = op.code == kCopyBytes;
-    const FramePlace source = (copies ? op.a : op.out) + at;
+    const FrameOffset source = (copies ? op.a : op.out) + at;
     const bool is_wide = left >= 8 && (wide_.contains(op.out + at) || wide_.contains(source)) &&
                          !(narrow_.contains(source) && narrow_.contains(source + 4));
     const int32_t step = is_wide ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
@@ -304,7 +304,7 @@ void MicroCode::Expand(int64_t number) {
       if (op.number > kMaxSplat) break;
       const int32_t width = op.code == kSplat4 ? 4 : 8;
       for (int32_t k = 0; k < op.number; ++k) {
-        const FramePlace to = op.out + k * width;
+        const FrameOffset to = op.out + k * width;
         if (to == op.a) continue;
         ops_.push_back({.code = op.code == kSplat4 ? kCopy4 : kCopy8, .out = to, .a = op.a, .op = number});
       }
@@ -345,10 +345,10 @@ Effects MicroCode::EffectsOf(const MicroOp& op) const {
   Effects effects;
   const OperandKinds kinds = KindsOf(op.code);
   effects.out = {op.out, kinds.out.bytes};
-  effects.in = {Piece{op.a, kinds.in[0].bytes}, {op.b, kinds.in[1].bytes}, {op.c, kinds.in[2].bytes}};
+  effects.in = {FrameScalar{op.a, kinds.in[0].bytes}, {op.b, kinds.in[1].bytes}, {op.c, kinds.in[2].bytes}};
   effects.is_removable = kinds.out.bytes > 0;
   effects.calls = CallsFunction(op.code) && !IsInline(op.code);
-  const auto range = [](FramePlace at, int64_t bytes) { return Range{at, bytes}; };
+  const auto range = [](FrameOffset at, int64_t bytes) { return Range{at, bytes}; };
   switch (op.code) {
     case kCopyBytes:
       effects.reads[0] = range(op.a, op.number);
@@ -422,13 +422,16 @@ Effects MicroCode::EffectsOf(const MicroOp& op) const {
     }
     case kCallOnMemory: {
       const StepCode::MemoryCall& call = StepCodeParts::MemoryCalls(code_)[op.number];
-      const auto address = [](FramePlace at) { return at == StepCode::kNoAddress ? Piece{} : Piece{at, 8}; };
+      const auto address = [](FrameOffset at) {
+        return at == StepCode::kNoAddress ? FrameScalar{} : FrameScalar{at, 8};
+      };
       // The addresses are read from memory.
       for (int k = 0; k < 3; ++k) {
         if (call.in[k].argument >= 0) effects.reads[k] = ExtentOf(call.in[k].argument);
         effects.in[k] = address(call.in[k].argument < 0 ? StepCode::kNoAddress : call.in[k].address);
       }
-      if (const Piece out = address(call.out.address); out.bytes > 0) effects.reads[3] = range(out.at, 8);
+      if (const FrameScalar out = address(call.out.address); out.bytes > 0)
+        effects.reads[3] = range(out.at, 8);
       effects.writes = ExtentOf(call.out.argument);
       effects.calls = true;
       break;
@@ -436,7 +439,7 @@ Effects MicroCode::EffectsOf(const MicroOp& op) const {
     case kEscape:
       effects.escapes = effects.calls = true;
       effects.reads[0] = effects.writes = {
-          0, std::min<int64_t>(frame_.private_begin, std::numeric_limits<FramePlace>::max())};
+          0, std::min<int64_t>(frame_.private_begin, std::numeric_limits<FrameOffset>::max())};
       break;
     case kEnd:
       break;
@@ -503,7 +506,7 @@ void MicroCode::FindAtoms() {
   };
   for (const MicroOp& op : ops_) {
     const Effects effects = EffectsOf(op);
-    for (const Piece& piece : effects.in) add({piece.at, piece.bytes});
+    for (const FrameScalar& scalar : effects.in) add({scalar.at, scalar.bytes});
     add({effects.out.at, effects.out.bytes});
     for (const Range& range : effects.reads) add(range);
     add(effects.writes);
@@ -526,10 +529,10 @@ void MicroCode::Mark(Bits& bits, const Range& range, bool value) const {
   }
 }
 
-bool MicroCode::IsLive(const Bits& bits, const Piece& piece) const {
+bool MicroCode::IsLive(const Bits& bits, const FrameScalar& scalar) const {
   auto bit =
-      static_cast<size_t>(std::lower_bound(bounds_.begin(), bounds_.end(), piece.at) - bounds_.begin());
-  for (; bit + 1 < bounds_.size() && bounds_[bit] < piece.at + piece.bytes; ++bit) {
+      static_cast<size_t>(std::lower_bound(bounds_.begin(), bounds_.end(), scalar.at) - bounds_.begin());
+  for (; bit + 1 < bounds_.size() && bounds_[bit] < scalar.at + scalar.bytes; ++bit) {
     if ((bits[bit / 64] >> (bit % 64) & 1) != 0) return true;
   }
   return false;
@@ -538,7 +541,7 @@ bool MicroCode::IsLive(const Bits& bits, const Piece& piece) const {
 void MicroCode::StepBack(const MicroOp& op, const Effects& effects, Bits& live) const {
   if (effects.is_removable && !IsLive(live, effects.out)) return;
   Mark(live, {effects.out.at, effects.out.bytes}, false);
-  for (const Piece& piece : effects.in) Mark(live, {piece.at, piece.bytes}, true);
+  for (const FrameScalar& scalar : effects.in) Mark(live, {scalar.at, scalar.bytes}, true);
   for (const Range& range : effects.reads) Mark(live, range, true);
   if (op.code != kEnd) return;
   if (!frame_.results.has_value()) return Mark(live, kWholeFrame, true);
@@ -579,8 +582,8 @@ void MicroCode::FindLiveness() {
 }
 
 void MicroCode::CountBanks() {
-  const auto count = [&](const Piece& piece, const OperandKind& kind) {
-    if (kind.bytes > 0 && kind.bank.has_value()) banks_[piece.at] += *kind.bank == Bank::kVector ? 1 : -1;
+  const auto count = [&](const FrameScalar& scalar, const OperandKind& kind) {
+    if (kind.bytes > 0 && kind.bank.has_value()) banks_[scalar.at] += *kind.bank == Bank::kVector ? 1 : -1;
   };
   for (const MicroOp& op : ops_) {
     const Effects effects = EffectsOf(op);
@@ -590,19 +593,19 @@ void MicroCode::CountBanks() {
   }
 }
 
-Bank MicroCode::BankOf(const Piece& piece) const {
-  if (piece.bytes < 4) return Bank::kGeneral;
-  const auto found = banks_.find(piece.at);
+Bank MicroCode::BankOf(const FrameScalar& scalar) const {
+  if (scalar.bytes < 4) return Bank::kGeneral;
+  const auto found = banks_.find(scalar.at);
   return found != banks_.end() && found->second > 0 ? Bank::kVector : Bank::kGeneral;
 }
 
-std::optional<int64_t> MicroCode::ConstantAt(const Piece& piece) const {
+std::optional<int64_t> MicroCode::ConstantAt(const FrameScalar& scalar) const {
   for (const FrameUse::Constant& constant : frame_.constants) {
-    if (piece.at < constant.at ||
-        piece.at + piece.bytes > constant.at + static_cast<int64_t>(constant.value.size()))
+    if (scalar.at < constant.at ||
+        scalar.at + scalar.bytes > constant.at + static_cast<int64_t>(constant.value.size()))
       continue;
-    const std::byte* from = constant.value.data() + (piece.at - constant.at);
-    switch (piece.bytes) {
+    const std::byte* from = constant.value.data() + (scalar.at - constant.at);
+    switch (scalar.bytes) {
       case 1:
         return Get<uint8_t>(from);
       case 2:

@@ -18,10 +18,10 @@ namespace hlo::cpu {
 enum class Bank : uint8_t { kGeneral, kVector };
 
 // A scalar in the frame. Its size is zero if there is none.
-struct Piece {
-  FramePlace at = 0;
+struct FrameScalar {
+  FrameOffset at = 0;
   int32_t bytes = 0;
-  bool operator==(const Piece&) const = default;
+  bool operator==(const FrameScalar&) const = default;
 };
 
 // An operation on one element, or an operation in memory. The fields have the meanings of StepCode::Op, with
@@ -29,7 +29,7 @@ struct Piece {
 // kStoreAt, and checked addresses only jump; an address follows them.
 struct MicroOp {
   uint16_t code;
-  FramePlace out = 0, a = 0, b = 0, c = 0;
+  FrameOffset out = 0, a = 0, b = 0, c = 0;
   int64_t number = 0;
   int64_t op = 0;                 // The operation of the bytecode.
   std::array<bool, 3> dies = {};  // The operands whose values are not read later.
@@ -39,8 +39,8 @@ struct MicroOp {
 // The accesses of an operation.
 struct Effects {
   using Range = StepCode::Bytes;
-  std::array<Piece, 3> in = {};
-  Piece out = {};
+  std::array<FrameScalar, 3> in = {};
+  FrameScalar out = {};
   std::array<Range, 4> reads = {};  // Bytes that are read from memory.
   Range writes = {};                // Bytes that may be written in memory.
   bool is_removable = false;        // Has no effect but `out`.
@@ -102,12 +102,12 @@ class MicroCode {
   // Returns the block that starts with this operation of the bytecode.
   int32_t BlockOf(int64_t op) const { return block_of_.at(first_[op]); }
   // Return true if the bytes may be read after the start or the end of a block.
-  bool IsLiveIn(int32_t block, const Piece& piece) const { return IsLive(live_in_[block], piece); }
-  bool IsLiveOut(int32_t block, const Piece& piece) const { return IsLive(live_out_[block], piece); }
+  bool IsLiveIn(int32_t block, const FrameScalar& scalar) const { return IsLive(live_in_[block], scalar); }
+  bool IsLiveOut(int32_t block, const FrameScalar& scalar) const { return IsLive(live_out_[block], scalar); }
   // Returns the kind of register in which most operations use the scalar.
-  Bank BankOf(const Piece& piece) const;
+  Bank BankOf(const FrameScalar& scalar) const;
   // Returns the value of a scalar that is the same in all runs, with sign extension.
-  std::optional<int64_t> ConstantAt(const Piece& piece) const;
+  std::optional<int64_t> ConstantAt(const FrameScalar& scalar) const;
 
  private:
   using Bits = std::vector<uint64_t>;
@@ -123,7 +123,7 @@ class MicroCode {
   void CountBanks();
   Range ExtentOf(int32_t argument) const;
   void Mark(Bits& bits, const Range& range, bool value) const;
-  bool IsLive(const Bits& bits, const Piece& piece) const;
+  bool IsLive(const Bits& bits, const FrameScalar& scalar) const;
   // Changes the bytes that are live after an operation to those before it.
   void StepBack(const MicroOp& op, const Effects& effects, Bits& live) const;
 
@@ -132,11 +132,11 @@ class MicroCode {
   std::vector<MicroOp> ops_;
   std::vector<int64_t> first_;  // The first micro-operation of each operation.
   std::vector<Block> blocks_;
-  absl::flat_hash_map<int64_t, int32_t> block_of_;  // Keyed by the first micro-operation.
-  absl::flat_hash_set<FramePlace> wide_, narrow_;   // The places of 8-byte and of 4-byte scalars.
-  absl::flat_hash_map<FramePlace, int32_t> banks_;  // The uses in vector registers less those in others.
-  std::vector<int64_t> bounds_;                     // The boundaries of all accesses, sorted.
-  std::vector<Bits> live_in_, live_out_;            // Bits for the ranges between boundaries.
+  absl::flat_hash_map<int64_t, int32_t> block_of_;   // Keyed by the first micro-operation.
+  absl::flat_hash_set<FrameOffset> wide_, narrow_;   // The offsets of 8-byte and of 4-byte scalars.
+  absl::flat_hash_map<FrameOffset, int32_t> banks_;  // The uses in vector registers less those in others.
+  std::vector<int64_t> bounds_;                      // The boundaries of all accesses, sorted.
+  std::vector<Bits> live_in_, live_out_;             // Bits for the ranges between boundaries.
 };
 
 }  // namespace hlo::cpu

@@ -87,7 +87,8 @@ class Compiler : public MemoryEmitter {
     const Block& block = code_.blocks()[number];
     if (regions_.StartsAt(number)) align(16);
     L(labels_[number]);
-    StartBlock(regions_.PinsOf(number), [&](const Piece& piece) { return code_.IsLiveIn(number, piece); });
+    StartBlock(regions_.PinsOf(number),
+               [&](const FrameScalar& scalar) { return code_.IsLiveIn(number, scalar); });
     for (next_ = block.begin; next_ < block.end;) {
       const MicroOp& op = code_.ops()[next_++];
       if (op.is_dead) continue;
@@ -102,14 +103,14 @@ class Compiler : public MemoryEmitter {
   }
   // Writes the values that later blocks read, except pinned ones.
   void WriteLive() {
-    EndBlock([&](const Piece& piece) { return code_.IsLiveOut(block_, piece); });
+    EndBlock([&](const FrameScalar& scalar) { return code_.IsLiveOut(block_, scalar); });
   }
 
   // Moves values between pins and memory where the loop changes.
   bool NeedsTransition(int32_t from, int32_t to) const {
     if (regions_.AreInOneRegion(from, to)) return false;
     if (counts_ && regions_.LoopOf(to) >= 0) return true;
-    const auto is_live = [&](const Pin& pin) { return code_.IsLiveIn(to, pin.piece); };
+    const auto is_live = [&](const Pin& pin) { return code_.IsLiveIn(to, pin.scalar); };
     return std::any_of(regions_.PinsOf(from).begin(), regions_.PinsOf(from).end(),
                        [&](const Pin& pin) { return pin.is_written && is_live(pin); }) ||
            std::any_of(regions_.PinsOf(to).begin(), regions_.PinsOf(to).end(), is_live);
@@ -117,13 +118,13 @@ class Compiler : public MemoryEmitter {
   void Transition(int32_t from, int32_t to) {
     if (regions_.AreInOneRegion(from, to)) return;
     for (const Pin& pin : regions_.PinsOf(from)) {
-      if (pin.is_written && code_.IsLiveIn(to, pin.piece)) StoreScalar(pin.piece, pin.reg);
+      if (pin.is_written && code_.IsLiveIn(to, pin.scalar)) StoreScalar(pin.scalar, pin.reg);
     }
     EnterRegion(to);
   }
   void EnterRegion(int32_t block) {
     for (const Pin& pin : regions_.PinsOf(block)) {
-      if (code_.IsLiveIn(block, pin.piece)) LoadScalar(pin.piece, pin.reg);
+      if (code_.IsLiveIn(block, pin.scalar)) LoadScalar(pin.scalar, pin.reg);
     }
     if (counts_ && regions_.LoopOf(block) >= 0) StartCounting(regions_.LoopOf(block));
   }
@@ -160,13 +161,13 @@ class Compiler : public MemoryEmitter {
   // Keep all scalars in memory while a function runs.
   void StoreAll(const Stub& stub) {
     for (const auto& each : stub.entries) {
-      if (each.is_dirty && each.is_valid) StoreScalar(each.piece, each.reg);
+      if (each.is_dirty && each.is_valid) StoreScalar(each.scalar, each.reg);
     }
     LeaveWideVectors();
   }
   void LoadAll(const Stub& stub) {
     for (const auto& each : stub.entries) {
-      if (each.is_valid) LoadScalar(each.piece, each.reg);
+      if (each.is_valid) LoadScalar(each.scalar, each.reg);
     }
   }
   void EmitStub(Stub& stub) {
@@ -269,7 +270,7 @@ class Compiler : public MemoryEmitter {
       case kEscape:
         return Escape(op, effects);
       case kEnd:
-        Flush({0, std::numeric_limits<FramePlace>::max()});
+        Flush({0, std::numeric_limits<FrameOffset>::max()});
         return Epilogue();
       default:
         if (!EmitScalar(op, effects)) EmitInMemory(op, effects);

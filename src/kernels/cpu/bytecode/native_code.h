@@ -25,7 +25,7 @@ struct FrameUse {
   std::optional<std::vector<StepCode::Bytes>> results;
   // Bytes that have these values in all runs. The code does not write them.
   struct Constant {
-    FramePlace at;
+    FrameOffset at;
     absl::Span<const std::byte> value;
   };
   std::vector<Constant> constants;

@@ -13,8 +13,8 @@ constexpr int kMaxGeneralPins = 5, kMaxVectorPins = 10;
 // Functions preserve the last registers.
 constexpr int kMaxGeneralPinsWithCalls = 2;
 
-bool Overlaps(const Piece& piece, int64_t begin, int64_t bytes) {
-  return piece.at < begin + bytes && begin < int64_t{piece.at} + piece.bytes;
+bool Overlaps(const FrameScalar& scalar, int64_t begin, int64_t bytes) {
+  return scalar.at < begin + bytes && begin < int64_t{scalar.at} + scalar.bytes;
 }
 
 }  // namespace
@@ -46,11 +46,11 @@ const std::vector<Pin>& NativeRegions::PinsOf(int32_t block) const {
   return region_of_[block] < 0 ? none : regions_[region_of_[block]].pins;
 }
 
-void NativeRegions::Accesses::Add(const Piece& piece, const OperandKind& kind, bool is_written) {
-  if (piece.bytes == 0) return;
+void NativeRegions::Accesses::Add(const FrameScalar& scalar, const OperandKind& kind, bool is_written) {
+  if (scalar.bytes == 0) return;
   auto found = std::find_if(candidates.begin(), candidates.end(),
-                            [&](const Candidate& each) { return each.piece == piece; });
-  if (found == candidates.end()) found = candidates.insert(found, {piece});
+                            [&](const Candidate& each) { return each.scalar == scalar; });
+  if (found == candidates.end()) found = candidates.insert(found, {scalar});
   ++found->uses;
   found->is_written |= is_written;
   if (kind.bank.has_value()) found->in_vectors += *kind.bank == Bank::kVector ? 1 : -1;
@@ -79,12 +79,12 @@ NativeRegions::Accesses NativeRegions::AccessesOf(const Region& region) const {
 void NativeRegions::EraseUnsuitable(const Region& region, Accesses& accesses) const {
   for (Candidate& each : accesses.candidates) {
     for (const StepCode::Bytes& range : accesses.in_memory)
-      each.is_excluded |= Overlaps(each.piece, range.begin, range.count);
+      each.is_excluded |= Overlaps(each.scalar, range.begin, range.count);
     for (const Candidate& other : accesses.candidates)
       each.is_excluded |=
-          other.piece != each.piece && Overlaps(each.piece, other.piece.at, other.piece.bytes);
+          other.scalar != each.scalar && Overlaps(each.scalar, other.scalar.at, other.scalar.bytes);
     for (int32_t b = region.first; b <= region.last; ++b)
-      each.is_live = each.is_live || code_.IsLiveIn(b, each.piece);
+      each.is_live = each.is_live || code_.IsLiveIn(b, each.scalar);
   }
   std::erase_if(accesses.candidates, [](const Candidate& each) { return each.is_excluded || !each.is_live; });
 }
@@ -97,17 +97,17 @@ std::vector<Pin> NativeRegions::AssignRegisters(Accesses accesses) const {
   std::vector<Pin> pins;
   int general = 0, vectors = 0;
   for (const Candidate& each : accesses.candidates) {
-    const Bank bank = each.in_vectors > 0                           ? Bank::kVector
-                      : each.in_vectors < 0 || each.piece.bytes < 4 ? Bank::kGeneral
-                                                                    : code_.BankOf(each.piece);
+    const Bank bank = each.in_vectors > 0                            ? Bank::kVector
+                      : each.in_vectors < 0 || each.scalar.bytes < 4 ? Bank::kGeneral
+                                                                     : code_.BankOf(each.scalar);
     if (bank == Bank::kGeneral) {
       // Most constants are immediate operands.
-      if (!each.is_written && code_.ConstantAt(each.piece).has_value()) continue;
+      if (!each.is_written && code_.ConstantAt(each.scalar).has_value()) continue;
       if (general >= (accesses.calls ? kMaxGeneralPinsWithCalls : kMaxGeneralPins)) continue;
       const int last = static_cast<int>(FrameCache::kGeneral.size()) - 1;
-      pins.push_back({each.piece, {bank, FrameCache::kGeneral[last - general++]}, each.is_written});
+      pins.push_back({each.scalar, {bank, FrameCache::kGeneral[last - general++]}, each.is_written});
     } else if (!accesses.calls && vectors < kMaxVectorPins) {
-      pins.push_back({each.piece, {bank, vectors++}, each.is_written});
+      pins.push_back({each.scalar, {bank, vectors++}, each.is_written});
     }
   }
   return pins;

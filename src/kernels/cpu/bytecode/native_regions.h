@@ -35,7 +35,7 @@ class NativeRegions {
   };
   // A scalar of a region.
   struct Candidate {
-    Piece piece;
+    FrameScalar scalar;
     int uses = 0, in_vectors = 0;
     bool is_written = false, is_excluded = false, is_live = false;
   };
@@ -44,7 +44,7 @@ class NativeRegions {
     std::vector<Candidate> candidates;
     std::vector<StepCode::Bytes> in_memory;
     bool calls = false, escapes = false;
-    void Add(const Piece& piece, const OperandKind& kind, bool is_written);
+    void Add(const FrameScalar& scalar, const OperandKind& kind, bool is_written);
   };
 
   Accesses AccessesOf(const Region& region) const;

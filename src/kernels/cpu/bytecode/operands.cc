@@ -14,7 +14,7 @@ bool IsStore(uint16_t code) { return code >= kStore && code <= kCallOnMemory; }
 // Returns true for loads and stores.
 bool IsLoadOrStore(uint16_t code) { return code >= kLoad && code <= kStoreAt8; }
 
-constexpr FramePlace StepCode::Op::*kOperands[] = {&StepCode::Op::a, &StepCode::Op::b, &StepCode::Op::c};
+constexpr FrameOffset StepCode::Op::*kOperands[] = {&StepCode::Op::a, &StepCode::Op::b, &StepCode::Op::c};
 
 // The bytes that an operation of fixed size reads or writes at its operands, per element.
 struct Widths {
@@ -74,9 +74,9 @@ Widths WidthsOf(uint16_t code) {
 
 }  // namespace
 
-int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
+int64_t StepCode::Reach(const Op& op, FrameOffset Op::*field) const {
   const auto at = [&](int64_t out, int64_t a, int64_t b, int64_t c) {
-    return place == &Op::out ? out : place == &Op::a ? a : place == &Op::b ? b : c;
+    return field == &Op::out ? out : field == &Op::a ? a : field == &Op::b ? b : c;
   };
   switch (op.code) {
     case kCopyBytes:
@@ -99,7 +99,7 @@ int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
                 widths.BytesOf(2, count));
     }
     case kCallOnMemory:
-      return op.*place == kNoAddress ? 0 : sizeof(int64_t);
+      return op.*field == kNoAddress ? 0 : sizeof(int64_t);
     default:
       break;
   }
@@ -109,7 +109,7 @@ int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
 }
 
 bool StepCode::UsesArgument(int64_t first, int32_t argument) const {
-  const auto is_one = [&](const MemoryPlace& place) { return place.argument == argument; };
+  const auto is_one = [&](const MemoryOperand& operand) { return operand.argument == argument; };
   return std::any_of(ops_.begin() + first, ops_.end(), [&](const Op& op) {
     if (op.code != kCallOnMemory) return IsLoadOrStore(op.code) && op.argument() == argument;
     const MemoryCall& call = memory_calls_[op.number];
@@ -144,16 +144,16 @@ bool StepCode::JumpsBeyond(int64_t first, int64_t number) const {
   return false;
 }
 
-bool StepCode::Touches(const Op& op, FramePlace Op::*place, const Bytes& bytes) const {
-  const int64_t reach = Reach(op, place);
-  return reach > 0 && op.*place < bytes.begin + bytes.count && bytes.begin < op.*place + reach;
+bool StepCode::Touches(const Op& op, FrameOffset Op::*field, const Bytes& bytes) const {
+  const int64_t reach = Reach(op, field);
+  return reach > 0 && op.*field < bytes.begin + bytes.count && bytes.begin < op.*field + reach;
 }
 bool StepCode::Writes(const Op& op, const Bytes& bytes) const {
   return op.code < kStore && Touches(op, &Op::out, bytes);
 }
 bool StepCode::Reads(const Op& op, const Bytes& bytes) const {
   if (IsStore(op.code) && Touches(op, &Op::out, bytes)) return true;
-  return absl::c_any_of(kOperands, [&](FramePlace Op::*place) { return Touches(op, place, bytes); });
+  return absl::c_any_of(kOperands, [&](FrameOffset Op::*field) { return Touches(op, field, bytes); });
 }
 
 bool StepCode::Sink(int64_t number, Extent extent) {
@@ -166,9 +166,9 @@ bool StepCode::Sink(int64_t number, Extent extent) {
   for (int64_t k = number + 1; k < op_count(); ++k) {
     const Op& later = ops_[k];
     if (later.code >= kEscape || Reads(later, out) || Writes(later, out)) return false;
-    for (const auto place : kOperands) {
-      const int64_t reach = Reach(op, place);
-      if (reach > 0 && (Writes(later, {op.*place, reach}) || Touches(op, place, stored(later)))) return false;
+    for (const auto field : kOperands) {
+      const int64_t reach = Reach(op, field);
+      if (reach > 0 && (Writes(later, {op.*field, reach}) || Touches(op, field, stored(later)))) return false;
     }
   }
   ops_.erase(ops_.begin() + number);
@@ -177,7 +177,7 @@ bool StepCode::Sink(int64_t number, Extent extent) {
   return true;
 }
 
-bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count, Extent extent) {
+bool StepCode::Retarget(int64_t first, FrameOffset from, FrameOffset to, int64_t byte_count, Extent extent) {
   const Bytes source = {from, byte_count}, target = {to, byte_count};
   int64_t defined = -1;
   for (int64_t k = first; k < op_count(); ++k) {
@@ -196,8 +196,8 @@ bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t b
       continue;
     }
     if (op.code >= kEscape || Reads(op, target) || Writes(op, target)) return false;
-    for (const auto place : kOperands) {
-      if (Touches(op, place, source) && op.*place != from) return false;
+    for (const auto field : kOperands) {
+      if (Touches(op, field, source) && op.*field != from) return false;
     }
   }
   // A call may work in place but must not overlap otherwise. Products and calls that read another number of
@@ -206,15 +206,15 @@ bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t b
   const bool is_apart =
       definition.code == kDot ||
       (definition.code == kCall && tiles_[definition.number].widths.reads != CallWidths::kAll);
-  for (const auto place : kOperands) {
-    if (!Touches(definition, place, target)) continue;
-    if (is_apart || definition.*place != to) return false;
+  for (const auto field : kOperands) {
+    if (!Touches(definition, field, target)) continue;
+    if (is_apart || definition.*field != to) return false;
   }
   definition.out = to;
   for (int64_t k = defined + 1; k < op_count(); ++k) {
     Op& op = ops_[k];
-    for (const auto place : kOperands) {
-      if (op.*place == from && Reach(op, place) > 0) op.*place = to;
+    for (const auto field : kOperands) {
+      if (op.*field == from && Reach(op, field) > 0) op.*field = to;
     }
     if (IsStore(op.code) && op.out == from) op.out = to;
   }

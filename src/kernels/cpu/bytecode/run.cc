@@ -68,10 +68,10 @@ HLO_HANDLER(CallTile) {
 
 HLO_HANDLER(CallTileOnMemory) {
   const auto& [call, count, out, in] = context.memory_call(*op);
-  const auto at = [&](const StepCode::MemoryPlace& place) {
-    if (place.argument < 0) return frame;
-    std::byte* base = static_cast<std::byte*>(context.arguments[place.argument]) + place.offset;
-    return place.address == StepCode::kNoAddress ? base : base + Get<int64_t>(frame + place.address);
+  const auto at = [&](const StepCode::MemoryOperand& operand) {
+    if (operand.argument < 0) return frame;
+    std::byte* base = static_cast<std::byte*>(context.arguments[operand.argument]) + operand.offset;
+    return operand.address == StepCode::kNoAddress ? base : base + Get<int64_t>(frame + operand.address);
   };
   const void* operands[3] = {at(in[0]), at(in[1]), at(in[2])};
   call.function(count, at(out), operands, call.parameter);

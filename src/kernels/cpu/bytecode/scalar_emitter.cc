@@ -183,12 +183,12 @@ void ScalarEmitter::MoveIf(Condition condition, const Xbyak::Reg& to, const Xbya
   }
 }
 
-ScalarEmitter::Source ScalarEmitter::UseSource(const Piece& piece, Bank bank) {
-  if (piece.bytes >= 4 && !IsCached(piece)) {
-    Flush({piece.at, piece.bytes});
-    return {true, {}, piece.at};
+ScalarEmitter::Source ScalarEmitter::UseSource(const FrameScalar& scalar, Bank bank) {
+  if (scalar.bytes >= 4 && !IsCached(scalar)) {
+    Flush({scalar.at, scalar.bytes});
+    return {true, {}, scalar.at};
   }
-  return {false, Use(piece, bank), 0};
+  return {false, Use(scalar, bank), 0};
 }
 
 Xbyak::Reg ScalarEmitter::General(Register reg, int32_t bytes) const {
@@ -201,8 +201,8 @@ Xbyak::Reg ScalarEmitter::Temporary(int32_t bytes) const {
   return eax;
 }
 
-std::optional<int32_t> ScalarEmitter::Immediate(const Piece& piece) const {
-  const std::optional<int64_t> value = code_.ConstantAt(piece);
+std::optional<int32_t> ScalarEmitter::Immediate(const FrameScalar& scalar) const {
+  const std::optional<int64_t> value = code_.ConstantAt(scalar);
   return value.has_value() && *value == static_cast<int32_t>(*value)
              ? std::optional(static_cast<int32_t>(*value))
              : std::nullopt;
@@ -214,11 +214,11 @@ void ScalarEmitter::ReleaseDying(const MicroOp& op, const Effects& effects) {
   }
 }
 
-Bank ScalarEmitter::PreferredBank(const Piece& piece) const {
+Bank ScalarEmitter::PreferredBank(const FrameScalar& scalar) const {
   for (const auto& entry : entries()) {
-    if (entry.is_pinned && entry.piece == piece) return entry.reg.bank;
+    if (entry.is_pinned && entry.scalar == scalar) return entry.reg.bank;
   }
-  return code_.BankOf(piece);
+  return code_.BankOf(scalar);
 }
 
 void ScalarEmitter::Integer(const MicroOp& op, const Effects& effects, int32_t bytes) {
@@ -558,7 +558,7 @@ void ScalarEmitter::Select(const MicroOp& op, const Effects& effects,
 }
 
 void ScalarEmitter::Copy(const MicroOp& op, const Effects& effects) {
-  const Piece& from = effects.in[0];
+  const FrameScalar& from = effects.in[0];
   const Bank bank = IsCached(from) ? BankOfCached(from) : PreferredBank(effects.out);
   const Register reg = Use(from, bank);
   ReleaseDying(op, effects);

@@ -58,7 +58,7 @@ class ScalarEmitter : public FrameCache {
   Xbyak::Reg Temporary(int32_t bytes) const;
   void ReleaseDying(const MicroOp& op, const Effects& effects);
   // Returns the registers for a scalar that is not in one.
-  Bank PreferredBank(const Piece& piece) const;
+  Bank PreferredBank(const FrameScalar& scalar) const;
 
   const MicroCode& code_;
 
@@ -67,9 +67,9 @@ class ScalarEmitter : public FrameCache {
   struct Source {
     bool is_in_memory;
     Register reg;
-    FramePlace at;
+    FrameOffset at;
   };
-  Source UseSource(const Piece& piece, Bank bank);
+  Source UseSource(const FrameScalar& scalar, Bank bank);
   // Calls f with the operand.
   template <class F>
   void With(const Source& source, int32_t bytes, F&& f) {
@@ -78,7 +78,7 @@ class ScalarEmitter : public FrameCache {
     if (bytes == 8) return f(Long(source.reg));
     f(Word(source.reg));
   }
-  std::optional<int32_t> Immediate(const Piece& piece) const;
+  std::optional<int32_t> Immediate(const FrameScalar& scalar) const;
   void MoveIf(Condition condition, const Xbyak::Reg& to, const Xbyak::Operand& from);
 
   void Integer(const MicroOp& op, const Effects& effects, int32_t bytes);

@@ -18,31 +18,31 @@ constexpr int64_t kMaxTerms = 1024, kMaxTermsWithVector = 16 << 10;
 constexpr int64_t kMaxPositions = 4096;
 
 // Returns the offsets of `count` elements with one stride, or of all indices of several dimensions.
-std::vector<int32_t> Places(int64_t count, int64_t stride, const Index& sizes, const Index& strides) {
-  std::vector<int32_t> places;
+std::vector<int32_t> ElementOffsets(int64_t count, int64_t stride, const Index& sizes, const Index& strides) {
+  std::vector<int32_t> offsets;
   if (sizes.empty()) {
-    for (int64_t i = 0; i < count; ++i) places.push_back(static_cast<int32_t>(i * stride));
+    for (int64_t i = 0; i < count; ++i) offsets.push_back(static_cast<int32_t>(i * stride));
   } else {
-    for (const Index& i : EachIndex(sizes)) places.push_back(static_cast<int32_t>(Offset(i, strides)));
+    for (const Index& i : EachIndex(sizes)) offsets.push_back(static_cast<int32_t>(Offset(i, strides)));
   }
-  return places;
+  return offsets;
 }
 
 // Returns the offsets for each matrix of the batch.
-std::vector<int32_t> InBatch(const std::vector<int32_t>& places, const Index& batch_dims,
+std::vector<int32_t> InBatch(const std::vector<int32_t>& offsets, const Index& batch_dims,
                              const Index& strides) {
   std::vector<int32_t> all;
   for (const Index& b : EachIndex(batch_dims)) {
-    for (const int32_t place : places) all.push_back(place + static_cast<int32_t>(Offset(b, strides)));
+    for (const int32_t offset : offsets) all.push_back(offset + static_cast<int32_t>(Offset(b, strides)));
   }
   return all;
 }
 
-// Returns true if the places of each matrix are neighbours.
-bool AreContiguous(const std::vector<int32_t>& places, int64_t per_matrix) {
-  for (size_t j = 0; j + 1 < places.size(); ++j) {
+// Returns true if the offsets of each matrix are neighbours.
+bool AreContiguous(const std::vector<int32_t>& offsets, int64_t per_matrix) {
+  for (size_t j = 0; j + 1 < offsets.size(); ++j) {
     const bool is_last = (j + 1) % static_cast<size_t>(per_matrix) == 0;
-    if (!is_last && places[j + 1] != places[j] + 1) return false;
+    if (!is_last && offsets[j + 1] != offsets[j] + 1) return false;
   }
   return true;
 }
@@ -54,8 +54,8 @@ static_assert(kMinVectorTerms > kMaxInlineTerms);
 
 // Converts elements at these offsets to the type of the sums, so that loops need not.
 template <class T, class Sum>
-void Gather(const T* x, const std::vector<int32_t>& places, Sum* to) {
-  for (const int32_t place : places) *to++ = static_cast<Sum>(x[place]);
+void Gather(const T* x, const std::vector<int32_t>& offsets, Sum* to) {
+  for (const int32_t offset : offsets) *to++ = static_cast<Sum>(x[offset]);
 }
 
 // Adds the products of elements of type T. Those of f32 are exact in f64, so that fusing changes no bits.
@@ -134,15 +134,15 @@ template <class T, int kCount>
   StoreSums<T, kCount>(even, out);
 }
 
-// Computes the dot products of x with the vectors at these places.
+// Computes the dot products of x with the vectors at these offsets.
 template <class T>
-void DotsOfLines(const T* x, const T* y, const int32_t* places, int64_t count, int64_t terms, T* out) {
+void DotsOfLines(const T* x, const T* y, const int32_t* offsets, int64_t count, int64_t terms, T* out) {
   constexpr int kAtOnce = 4;
   int64_t i = 0;
   for (; i + kAtOnce <= count; i += kAtOnce)
-    VectorDots<T, kAtOnce>(x, {y + places[i], y + places[i + 1], y + places[i + 2], y + places[i + 3]}, terms,
-                           out + i);
-  for (; i < count; ++i) VectorDots<T, 1>(x, {y + places[i]}, terms, out + i);
+    VectorDots<T, kAtOnce>(x, {y + offsets[i], y + offsets[i + 1], y + offsets[i + 2], y + offsets[i + 3]},
+                           terms, out + i);
+  for (; i < count; ++i) VectorDots<T, 1>(x, {y + offsets[i]}, terms, out + i);
 }
 
 // Computes the products of a row with kCount vectors of columns, which begin at these offsets. Each lane has
@@ -236,13 +236,13 @@ std::optional<SmallDot> SmallDot::Make(const loops::GemmProblem& p) {
   dot.type_ = type;
   dot.m_ = p.m;
   dot.n_ = p.n;
-  dot.rows_ =
-      InBatch(Places(p.m, p.a.row_stride, p.a.row_sizes, p.a.row_strides), p.batch_dims, p.a.batch_strides);
-  dot.row_terms_ = Places(p.k, p.a.column_stride, p.a.column_sizes, p.a.column_strides);
-  dot.columns_ = InBatch(Places(p.n, p.b.column_stride, p.b.column_sizes, p.b.column_strides), p.batch_dims,
-                         p.b.batch_strides);
-  dot.column_terms_ = Places(p.k, p.b.row_stride, p.b.row_sizes, p.b.row_strides);
-  const std::vector<int32_t> neighbours = Places(p.k, 1, {}, {});
+  dot.rows_ = InBatch(ElementOffsets(p.m, p.a.row_stride, p.a.row_sizes, p.a.row_strides), p.batch_dims,
+                      p.a.batch_strides);
+  dot.row_terms_ = ElementOffsets(p.k, p.a.column_stride, p.a.column_sizes, p.a.column_strides);
+  dot.columns_ = InBatch(ElementOffsets(p.n, p.b.column_stride, p.b.column_sizes, p.b.column_strides),
+                         p.batch_dims, p.b.batch_strides);
+  dot.column_terms_ = ElementOffsets(p.k, p.b.row_stride, p.b.row_sizes, p.b.row_strides);
+  const std::vector<int32_t> neighbours = ElementOffsets(p.k, 1, {}, {});
   dot.in_order_ = dot.row_terms_ == neighbours && dot.column_terms_ == neighbours;
   dot.has_contiguous_columns_ = AreContiguous(dot.columns_, p.n);
   dot.is_column_ = p.n == 1 && AreContiguous(dot.rows_, p.m);

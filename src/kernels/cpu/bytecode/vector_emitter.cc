@@ -9,18 +9,18 @@
 namespace hlo::cpu {
 
 template <class F>
-void VectorEmitter::Pieces(int64_t bytes, int32_t width, int32_t widest, F&& f) {
+void VectorEmitter::ForEachPart(int64_t bytes, int32_t width, int32_t widest, F&& f) {
   for (int64_t done = 0; done < bytes;) {
     const int64_t left = bytes - done;
     int32_t size = widest;
     while (size > left && size > 8) size /= 2;
     if (size < 16) size = width;
-    f(static_cast<FramePlace>(done), size);
+    f(static_cast<FrameOffset>(done), size);
     done += size;
   }
 }
 
-void VectorEmitter::LoadPiece(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size) {
+void VectorEmitter::LoadPart(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size) {
   switch (size) {
     case 4:
       return vmovss(to, dword[from]);
@@ -30,7 +30,7 @@ void VectorEmitter::LoadPiece(const Xbyak::Xmm& to, const Xbyak::RegExp& from, i
       return vmovups(to, ptr[from]);
   }
 }
-void VectorEmitter::StorePiece(const Xbyak::RegExp& to, const Xbyak::Xmm& from, int32_t size) {
+void VectorEmitter::StorePart(const Xbyak::RegExp& to, const Xbyak::Xmm& from, int32_t size) {
   switch (size) {
     case 4:
       return vmovss(dword[to], from);
@@ -41,15 +41,15 @@ void VectorEmitter::StorePiece(const Xbyak::RegExp& to, const Xbyak::Xmm& from, 
   }
 }
 
-void VectorEmitter::LoadFromFrame(int number, FramePlace from, int32_t size) {
+void VectorEmitter::LoadFromFrame(int number, FrameOffset from, int32_t size) {
   if (const std::optional<int> kept = FindVector(from, size))
     vmovaps(Wide(number, size), Wide(*kept, size));
   else
-    LoadPiece(Wide(number, size), rbx + from, size);
+    LoadPart(Wide(number, size), rbx + from, size);
 }
-void VectorEmitter::StoreToFrame(FramePlace to, int number, int32_t size, int64_t bytes) {
+void VectorEmitter::StoreToFrame(FrameOffset to, int number, int32_t size, int64_t bytes) {
   constexpr int64_t kMaxKept = 128;  // Longer arrays need too many registers.
-  StorePiece(rbx + to, Wide(number, size), size);
+  StorePart(rbx + to, Wide(number, size), size);
   if (bytes > kMaxKept) return ForgetVectors({to, size});
   if (const std::optional<int> kept = KeepVector(to, size)) vmovaps(Wide(*kept, size), Wide(number, size));
 }
@@ -59,8 +59,8 @@ void VectorEmitter::CopyVector(const Xbyak::RegExp& to, const Xbyak::RegExp& fro
   for (const int32_t size : {32, 16, 8, 4}) {
     for (; done + static_cast<size_t>(size) <= static_cast<size_t>(bytes);
          done += static_cast<size_t>(size)) {
-      LoadPiece(Wide(15, size), from + done, size);
-      StorePiece(to + done, Wide(15, size), size);
+      LoadPart(Wide(15, size), from + done, size);
+      StorePart(to + done, Wide(15, size), size);
     }
   }
   for (; done < static_cast<size_t>(bytes); ++done) {
@@ -69,9 +69,10 @@ void VectorEmitter::CopyVector(const Xbyak::RegExp& to, const Xbyak::RegExp& fro
   }
 }
 
-void VectorEmitter::SplatVector(FramePlace to, FramePlace from, int64_t bytes, int32_t width) {
+void VectorEmitter::SplatVector(FrameOffset to, FrameOffset from, int64_t bytes, int32_t width) {
   width == 8 ? vbroadcastsd(ymm15, qword[rbx + from]) : vbroadcastss(ymm15, dword[rbx + from]);
-  Pieces(bytes, width, 32, [&](FramePlace at, int32_t size) { StoreToFrame(to + at, 15, size, bytes); });
+  ForEachPart(bytes, width, 32,
+              [&](FrameOffset at, int32_t size) { StoreToFrame(to + at, 15, size, bytes); });
 }
 
 void VectorEmitter::EmitVector(const MicroOp& op) {
@@ -89,12 +90,12 @@ void VectorEmitter::EmitVector(const MicroOp& op) {
   const auto comparison = ComparisonOf(code);
   const int32_t widest = IsInline(code) ? 64 : 32;
   const int64_t bytes = count * width;
-  Pieces(bytes, width, widest, [&](FramePlace at, int32_t size) {
+  ForEachPart(bytes, width, widest, [&](FrameOffset at, int32_t size) {
     if (code == kSelect4 || code == kSelect8)
-      return SelectPiece(op.a + at / width, op.b + at, op.c + at, op.out + at, width, size, bytes);
+      return SelectPart(op.a + at / width, op.b + at, op.c + at, op.out + at, width, size, bytes);
     LoadFromFrame(14, op.a + at, size);
     if (kinds.in[1].bytes > 0) LoadFromFrame(15, op.b + at, size);
-    if (comparison.has_value()) return ComparePiece(*comparison, op.out + at / width, size);
+    if (comparison.has_value()) return ComparePart(*comparison, op.out + at / width, size);
     Combine(code, size);
     StoreToFrame(op.out + at, 14, size, bytes);
   });
@@ -232,7 +233,7 @@ void VectorEmitter::LimitFloats(bool is_double, bool is_max, int32_t size) {
   vmovaps(a, t);
 }
 
-void VectorEmitter::ComparePiece(const Comparison& comparison, FramePlace to, int32_t size) {
+void VectorEmitter::ComparePart(const Comparison& comparison, FrameOffset to, int32_t size) {
   const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size);
   const auto direction = static_cast<size_t>(comparison.direction);
   const bool is_long = comparison.bytes == 8;
@@ -264,8 +265,8 @@ void VectorEmitter::ComparePiece(const Comparison& comparison, FramePlace to, in
   }
 }
 
-void VectorEmitter::SelectPiece(FramePlace predicates, FramePlace on_true, FramePlace on_false, FramePlace to,
-                                int32_t width, int32_t size, int64_t bytes) {
+void VectorEmitter::SelectPart(FrameOffset predicates, FrameOffset on_true, FrameOffset on_false,
+                               FrameOffset to, int32_t width, int32_t size, int64_t bytes) {
   const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size), flags = Wide(16, size);
   LoadFromFrame(14, on_false, size);
   LoadFromFrame(15, on_true, size);
@@ -285,23 +286,23 @@ void VectorEmitter::SelectPiece(FramePlace predicates, FramePlace on_true, Frame
   StoreToFrame(to, 14, size, bytes);
 }
 
-void VectorEmitter::LoadDouble(const Xbyak::Xmm& to, FramePlace at, bool is_double) {
+void VectorEmitter::LoadDouble(const Xbyak::Xmm& to, FrameOffset at, bool is_double) {
   if (is_double) return vmovsd(to, qword[rbx + at]);
   vxorps(to, to, to);  // The conversion keeps the upper part of its first operand.
   vcvtss2sd(to, to, dword[rbx + at]);
 }
 
-template <class PlaceOf>
-void VectorEmitter::SumTerms(int64_t terms, bool is_double, PlaceOf&& place_of) {
+template <class OffsetOf>
+void VectorEmitter::SumTerms(int64_t terms, bool is_double, OffsetOf&& offset_of) {
   const Xbyak::Xmm sums[] = {xmm14, xmm15}, term = xmm16;  // Of even and odd terms.
   vxorps(sums[0], sums[0], sums[0]);
   vxorps(sums[1], sums[1], sums[1]);
   for (int64_t k = 0; k < terms; ++k) {
     const Xbyak::Xmm factor(18 + static_cast<int>(k));
     if (is_double) {
-      vmulsd(term, factor, qword[rbx + place_of(k)]);
+      vmulsd(term, factor, qword[rbx + offset_of(k)]);
     } else {
-      LoadDouble(term, place_of(k), false);
+      LoadDouble(term, offset_of(k), false);
       vmulsd(term, factor, term);
     }
     vaddsd(sums[k % 2], sums[k % 2], term);
@@ -310,11 +311,11 @@ void VectorEmitter::SumTerms(int64_t terms, bool is_double, PlaceOf&& place_of) 
   if (!is_double) vcvtsd2ss(xmm14, xmm14, xmm14);
 }
 
-void VectorEmitter::EmitDot(const SmallDot& dot, FramePlace out, FramePlace a, FramePlace b) {
+void VectorEmitter::EmitDot(const SmallDot& dot, FrameOffset out, FrameOffset a, FrameOffset b) {
   const bool is_double = dot.type() == ElementType::kF64;
   const int32_t width = is_double ? 8 : 4;
   if (const std::optional<DotOfVectors> vectors = FindVectors(dot)) {
-    const FramePlace factors = vectors->has_factors_in_b ? b : a, others = vectors->has_factors_in_b ? a : b;
+    const FrameOffset factors = vectors->has_factors_in_b ? b : a, others = vectors->has_factors_in_b ? a : b;
     for (const DotOfVectors::Result& result : vectors->results)
       EmitVectorSum(*vectors, is_double, factors + width * result.factor, others + width * result.vector,
                     out + width * result.out);
@@ -331,18 +332,18 @@ void VectorEmitter::EmitDot(const SmallDot& dot, FramePlace out, FramePlace a, F
         const int32_t row = rows[matrix * m + i];
         SumTerms(terms, is_double,
                  [&, &row_terms = row_terms](int64_t k) { return a + width * (row + row_terms[k]); });
-        const auto to = static_cast<FramePlace>(out + width * ((matrix * m + i) * n + j));
+        const auto to = static_cast<FrameOffset>(out + width * ((matrix * m + i) * n + j));
         is_double ? vmovsd(qword[rbx + to], xmm14) : vmovss(dword[rbx + to], xmm14);
       }
     }
   }
 }
 
-void VectorEmitter::EmitLine(ElementType type, int64_t terms, FramePlace a, FramePlace b) {
+void VectorEmitter::EmitLine(ElementType type, int64_t terms, FrameOffset a, FrameOffset b) {
   const bool is_double = type == ElementType::kF64;
   const int32_t width = is_double ? 8 : 4;
   for (int32_t k = 0; k < terms; ++k) LoadDouble(Xbyak::Xmm(18 + k), b + width * k, is_double);
-  SumTerms(terms, is_double, [&](int64_t k) { return static_cast<FramePlace>(a + width * k); });
+  SumTerms(terms, is_double, [&](int64_t k) { return static_cast<FrameOffset>(a + width * k); });
 }
 
 void VectorEmitter::EmitConstants() {

@@ -23,46 +23,46 @@ class VectorEmitter : public FunctionEmitter {
   // Copies bytes; the operands do not overlap.
   void CopyVector(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int64_t bytes);
   // Stores the scalar at `from` many times.
-  void SplatVector(FramePlace to, FramePlace from, int64_t bytes, int32_t width);
+  void SplatVector(FrameOffset to, FrameOffset from, int64_t bytes, int32_t width);
   // Emits a small product with sums in f64, in the order of SumOfTerms.
-  void EmitDot(const SmallDot& dot, FramePlace out, FramePlace a, FramePlace b);
+  void EmitDot(const SmallDot& dot, FrameOffset out, FrameOffset a, FrameOffset b);
   // Emits one result of a product of factors and vectors.
-  void EmitVectorSum(const DotOfVectors& dot, bool is_double, FramePlace factors, FramePlace vectors,
-                     FramePlace out);
+  void EmitVectorSum(const DotOfVectors& dot, bool is_double, FrameOffset factors, FrameOffset vectors,
+                     FrameOffset out);
   // Emits the product of two contiguous vectors; the result is in xmm14.
-  void EmitLine(ElementType type, int64_t terms, FramePlace a, FramePlace b);
+  void EmitLine(ElementType type, int64_t terms, FrameOffset a, FrameOffset b);
   // Emits the constants, after all other code.
   void EmitConstants();
 
  private:
-  // Calls f(offset, size) for each piece of an array of scalars: up to `widest` bytes, or one scalar.
+  // Calls f(offset, size) for each part of an array of scalars: up to `widest` bytes, or one scalar.
   // Emits a call of IsConstantTile.
-  void EmitConstant(const TileCall& call, int64_t count, int32_t width, FramePlace to);
+  void EmitConstant(const TileCall& call, int64_t count, int32_t width, FrameOffset to);
   // Emit RowsTile for elements of four bytes or more, by permutations of up to two registers or by gathers.
-  void EmitRows(const RowsOfTile& tile, int64_t count, FramePlace from, FramePlace to);
-  void PermuteWords(absl::Span<const int64_t> words, FramePlace from, FramePlace to);
+  void EmitRows(const RowsOfTile& tile, int64_t count, FrameOffset from, FrameOffset to);
+  void PermuteWords(absl::Span<const int64_t> words, FrameOffset from, FrameOffset to);
   // Emits conversions between f32 and f64.
-  void ConvertFloats(bool to_double, int64_t count, FramePlace from, FramePlace to);
+  void ConvertFloats(bool to_double, int64_t count, FrameOffset from, FrameOffset to);
   template <class F>
-  void Pieces(int64_t bytes, int32_t width, int32_t widest, F&& f);
-  void LoadPiece(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size);
-  void StorePiece(const Xbyak::RegExp& to, const Xbyak::Xmm& from, int32_t size);
-  // Loads a piece of the frame, from a register if it is in one.
-  void LoadFromFrame(int number, FramePlace from, int32_t size);
-  // Stores a piece of an array of `bytes` bytes, and keeps it in a register if the array is short.
-  void StoreToFrame(FramePlace to, int number, int32_t size, int64_t bytes);
+  void ForEachPart(int64_t bytes, int32_t width, int32_t widest, F&& f);
+  void LoadPart(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int32_t size);
+  void StorePart(const Xbyak::RegExp& to, const Xbyak::Xmm& from, int32_t size);
+  // Loads a part of the frame, from a register if it is in one.
+  void LoadFromFrame(int number, FrameOffset from, int32_t size);
+  // Stores a part of an array of `bytes` bytes, and keeps it in a register if the array is short.
+  void StoreToFrame(FrameOffset to, int number, int32_t size, int64_t bytes);
   // Combines v14 and v15 into v14.
   void Combine(uint16_t code, int32_t size);
   void LimitFloats(bool is_double, bool is_max, int32_t size);
   // Compares v14 with v15 and stores predicates.
-  void ComparePiece(const Comparison& comparison, FramePlace to, int32_t size);
+  void ComparePart(const Comparison& comparison, FrameOffset to, int32_t size);
   // Loads a float or double at byte `at` of the frame as a double.
-  void LoadDouble(const Xbyak::Xmm& to, FramePlace at, bool is_double);
-  // Sums the products of the numbers in xmm18 + k and at place_of(k); the result is in xmm14.
-  template <class PlaceOf>
-  void SumTerms(int64_t terms, bool is_double, PlaceOf&& place_of);
-  void SelectPiece(FramePlace predicates, FramePlace on_true, FramePlace on_false, FramePlace to,
-                   int32_t width, int32_t size, int64_t bytes);
+  void LoadDouble(const Xbyak::Xmm& to, FrameOffset at, bool is_double);
+  // Sums the products of the numbers in xmm18 + k and at offset_of(k); the result is in xmm14.
+  template <class OffsetOf>
+  void SumTerms(int64_t terms, bool is_double, OffsetOf&& offset_of);
+  void SelectPart(FrameOffset predicates, FrameOffset on_true, FrameOffset on_false, FrameOffset to,
+                  int32_t width, int32_t size, int64_t bytes);
 
   // Returns the label of a constant.
   Xbyak::Label& ConstantOf(std::vector<std::byte> bytes);
