@@ -508,8 +508,9 @@ class RandomProgram {
 };
 
 TEST_F(NativeLoops, RandomProgramsHaveTheBitsOfTiles) {
-  const std::vector<std::vector<int64_t>> shapes = {{100},      {2500},      {7, 33},     {3, 700}, {130, 20},
-                                                    {4, 6, 90}, {300, 4, 2}, {25, 17, 3}, {70, 64}};
+  const std::vector<std::vector<int64_t>> shapes = {{100},     {2500},     {7, 33},     {3, 700},
+                                                    {130, 20}, {4, 6, 90}, {300, 4, 2}, {25, 17, 3},
+                                                    {70, 64},  {130, 130}};
   // --gtest_random_seed=N gives other programs.
   uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
   const int64_t delay = cpu::SetNativeCodeDelay(0);

@@ -16,7 +16,8 @@ namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kMaxDirectElements = 16 << 10;  // Of a row, and of those that a thread runs at once.
-constexpr int64_t kShortestDirectRow = 32;        // The calls take longer than tiles if rows are shorter.
+// The calls take longer than tiles if rows are shorter: on a few elements, and on many.
+constexpr int64_t kShortestDirectRow = 32, kShortestOfMany = 96;
 constexpr size_t kMaxDirectOperands = 32, kMaxDirectDims = 6;
 
 }  // namespace
@@ -69,10 +70,14 @@ std::optional<TileProgram::DirectRows> TileProgram::DirectRowsOf(bool is_one_row
 
 std::optional<TileProgram::DirectRows> TileProgram::FindDirectRows() const {
   if (!yields().empty() || inner_dims().empty() || inner_count() == 0) return std::nullopt;
+  const bool has_few = inner_count() * outer_count() <= kMaxDirectElements;
   std::optional<DirectRows> rows;
-  if (inner_count() <= kMaxDirectElements) rows = DirectRowsOf(true);
+  if (has_few || (inner_count() >= kShortestOfMany && inner_count() <= kMaxDirectElements))
+    rows = DirectRowsOf(true);
   const int64_t row = inner_dims().back();
-  if (!rows.has_value() && row >= kShortestDirectRow && row <= kMaxDirectElements) rows = DirectRowsOf(false);
+  if (!rows.has_value() && row >= (has_few ? kShortestDirectRow : kShortestOfMany) &&
+      row <= kMaxDirectElements)
+    rows = DirectRowsOf(false);
   return rows;
 }
 
