@@ -185,9 +185,9 @@ class CudaGpu : public Gpu {
   absl::StatusOr<std::unique_ptr<GpuGraph>> Capture(std::function<absl::Status()> work) override {
     return RecordCudaGraph(stream(), work);
   }
-  absl::StatusOr<std::unique_ptr<GpuGraph>> CaptureLoop(const bool* goes_on,
+  absl::StatusOr<std::unique_ptr<GpuGraph>> CaptureLoop(const bool* predicate,
                                                         std::function<absl::Status()> iteration) override {
-    return RecordCudaLoop(stream(), goes_on, iteration);
+    return RecordCudaLoop(stream(), predicate, iteration);
   }
   absl::Status CaptureBranch(const void* choice, bool is_pred,
                              absl::Span<const std::function<absl::Status()>> branches) override {
@@ -196,7 +196,7 @@ class CudaGpu : public Gpu {
 
  private:
   static constexpr int64_t kUnstagedBytes = 64 << 10;
-  static constexpr int64_t kMaxPitch = INT32_MAX;  // Of copies of several rows (cudaDeviceProp::memPitch).
+  static constexpr int64_t kMaxPitch = INT32_MAX;  // The limit of copies of rows (cudaDeviceProp::memPitch).
   absl::Status CopyRowFrom(int other, void* to, const void* from, int64_t byte_count) {
     if (properties_.number == other) return Copy(to, from, byte_count);
     return CudaStatus(

@@ -12,8 +12,8 @@ namespace hlo::device {
 
 namespace {
 
-__global__ void SetLoopCondition(cudaGraphConditionalHandle loop, const bool* goes_on) {
-  cudaGraphSetConditional(loop, *goes_on ? 1 : 0);
+__global__ void SetLoopCondition(cudaGraphConditionalHandle loop, const bool* predicate) {
+  cudaGraphSetConditional(loop, *predicate ? 1 : 0);
 }
 
 cudaError_t AddNode(cudaGraphNode_t* added, cudaGraph_t graph, absl::Span<const cudaGraphNode_t> before,
@@ -43,7 +43,7 @@ class CudaLoop : public GpuGraph {
     if (graph_ != nullptr) cudaGraphDestroy(graph_);
   }
 
-  absl::Status Record(const bool* goes_on, const std::function<absl::Status()>& iteration) {
+  absl::Status Record(const bool* predicate, const std::function<absl::Status()>& iteration) {
     cudaGraphConditionalHandle again{};
     cudaGraph_t body = nullptr;
     if (const absl::Status made = MakeLoop(&again, &body); !made.ok()) {
@@ -53,7 +53,7 @@ class CudaLoop : public GpuGraph {
     HLO_RETURN_IF_ERROR(CudaStatus(BeginCapture(stream_, body, {}), "recording a loop"));
     absl::Status recorded = iteration();
     if (recorded.ok()) {
-      SetLoopCondition<<<1, 1, 0, stream_>>>(again, goes_on);
+      SetLoopCondition<<<1, 1, 0, stream_>>>(again, predicate);
       recorded.Update(CudaStatus(cudaGetLastError(), "recording the end of a loop's iteration"));
     }
     const cudaError_t ended = cudaStreamEndCapture(stream_, &body);
@@ -89,10 +89,10 @@ class CudaLoop : public GpuGraph {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<GpuGraph>> RecordCudaLoop(Stream stream, const bool* goes_on,
+absl::StatusOr<std::unique_ptr<GpuGraph>> RecordCudaLoop(Stream stream, const bool* predicate,
                                                          const std::function<absl::Status()>& iteration) {
   auto loop = std::make_unique<CudaLoop>(stream.handle);
-  HLO_RETURN_IF_ERROR(loop->Record(goes_on, iteration));
+  HLO_RETURN_IF_ERROR(loop->Record(predicate, iteration));
   return loop;
 }
 

@@ -7,7 +7,7 @@ namespace hlo::device {
 
 // Calls `iteration` once to capture one iteration. Returns Unimplemented if the toolkit or the driver is too
 // old.
-absl::StatusOr<std::unique_ptr<GpuGraph>> RecordCudaLoop(Stream stream, const bool* goes_on,
+absl::StatusOr<std::unique_ptr<GpuGraph>> RecordCudaLoop(Stream stream, const bool* predicate,
                                                          const std::function<absl::Status()>& iteration);
 
 // Captures a branch within an iteration. Returns Unimplemented if the toolkit or the driver is older than

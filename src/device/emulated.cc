@@ -30,20 +30,20 @@ class EmulatedGraph : public GpuGraph {
 };
 class EmulatedLoop : public GpuGraph {
  public:
-  EmulatedLoop(const bool* goes_on, std::function<absl::Status()> iteration, bool* in_iteration)
-      : goes_on_(goes_on), iteration_(std::move(iteration)), in_iteration_(in_iteration) {}
+  EmulatedLoop(const bool* predicate, std::function<absl::Status()> iteration, bool* in_iteration)
+      : predicate_(predicate), iteration_(std::move(iteration)), in_iteration_(in_iteration) {}
   absl::Status Run() override {
     do {
       *in_iteration_ = true;
       const absl::Status status = iteration_();
       *in_iteration_ = false;
       HLO_RETURN_IF_ERROR(status);
-    } while (*goes_on_);
+    } while (*predicate_);
     return absl::OkStatus();
   }
 
  private:
-  const bool* goes_on_;
+  const bool* predicate_;
   std::function<absl::Status()> iteration_;
   bool* in_iteration_;
 };
@@ -96,9 +96,9 @@ class EmulatedGpu : public Gpu {
   absl::StatusOr<std::unique_ptr<GpuGraph>> Capture(std::function<absl::Status()> work) override {
     return std::make_unique<EmulatedGraph>(std::move(work), &is_recording_);
   }
-  absl::StatusOr<std::unique_ptr<GpuGraph>> CaptureLoop(const bool* goes_on,
+  absl::StatusOr<std::unique_ptr<GpuGraph>> CaptureLoop(const bool* predicate,
                                                         std::function<absl::Status()> iteration) override {
-    return std::make_unique<EmulatedLoop>(goes_on, std::move(iteration), &is_recording_);
+    return std::make_unique<EmulatedLoop>(predicate, std::move(iteration), &is_recording_);
   }
   absl::Status CaptureBranch(const void* choice, bool is_pred,
                              absl::Span<const std::function<absl::Status()>> branches) override {

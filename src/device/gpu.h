@@ -53,11 +53,11 @@ class Gpu {
   // Captures the launches and copies of `work`, to which the rules for `iteration` below apply. Returns
   // Unimplemented if the device does not support it; the caller then runs the work itself.
   virtual absl::StatusOr<std::unique_ptr<GpuGraph>> Capture(std::function<absl::Status()> work) = 0;
-  // Captures a loop that continues while an iteration stores true to `goes_on`, in device memory. `iteration`
-  // may only launch kernels and copy from device to device, must enqueue the same work in every call, and
-  // must live as long as the loop. Returns Unimplemented if the device does not support it; the caller then
-  // runs the loop on the host.
-  virtual absl::StatusOr<std::unique_ptr<GpuGraph>> CaptureLoop(const bool* goes_on,
+  // Captures a loop that continues while an iteration stores true to `predicate`, in device memory.
+  // `iteration` may only launch kernels and copy from device to device, must enqueue the same work in every
+  // call, and must live as long as the loop. Returns Unimplemented if the device does not support it; the
+  // caller then runs the loop on the host.
+  virtual absl::StatusOr<std::unique_ptr<GpuGraph>> CaptureLoop(const bool* predicate,
                                                                 std::function<absl::Status()> iteration) = 0;
   // Captures a conditional within an `iteration`. `choice`, in device memory, is read when the conditional is
   // reached: a true pred selects the first branch and a false one the second; an s32 is the branch number.

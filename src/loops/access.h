@@ -26,9 +26,9 @@ struct RuntimeStart {
   ElementType type;
   int64_t max;
   int64_t stride;       // In elements.
-  int64_t element = 0;  // Index in the argument, for all positions of the loop.
-  // The index in the argument if it varies with the position.
-  std::optional<Affine> place = std::nullopt;
+  int64_t element = 0;  // The element of the argument that holds it, for all positions of the loop.
+  // The element of the argument if it varies with the position.
+  std::optional<Affine> index = std::nullopt;
 };
 
 // The bounds of one dimension of an array: an element exists at positions of the loop where `at` is a
@@ -63,7 +63,7 @@ struct Access {
   // Returns true if the address is affine in the position.
   bool IsRegular() const {
     for (const RuntimeStart& start : starts) {
-      if (start.place.has_value()) return false;
+      if (start.index.has_value()) return false;
     }
     return edges.empty();
   }
@@ -79,7 +79,7 @@ void VisitOthers(AnyAccess& access, Visit&& visit) {
 template <class AnyAccess, class Visit>
 void VisitExtras(AnyAccess& access, Visit&& visit) {
   for (auto& start : access.starts) {
-    if (start.place.has_value()) visit(*start.place);
+    if (start.index.has_value()) visit(*start.index);
   }
   for (auto& edge : access.edges) visit(edge.at);
 }

@@ -13,7 +13,7 @@
 namespace hlo::loops {
 
 // The permitted reassociation of a combiner: none, between adjacent values, or in any order.
-enum class Grouping : uint8_t { kNone, kNeighbours, kAny };
+enum class Reassociation : uint8_t { kNone, kAdjacent, kAny };
 
 struct Reduction {
   // The inner dimensions of the program are the reduced ones and the outer ones are kept if `rows`, otherwise
@@ -22,7 +22,7 @@ struct Reduction {
   // Maps (accumulators..., values...) to accumulators. Rows are combined in an unspecified order if
   // reordering affects nothing but rounding.
   ScalarFunction combiner{{}};
-  Grouping grouping = Grouping::kAny;
+  Reassociation reassociation = Reassociation::kAny;
   // The associative operation that the combiner of a single value is, except for rounding.
   std::optional<Opcode> fold = std::nullopt;
   struct Result {
@@ -35,12 +35,12 @@ struct Reduction {
   int64_t part_length = 1;
   // The combiner of (value, position) pairs is argmax or argmin: it keeps the first largest or smallest
   // value, or the first NaN.
-  enum class Pick : uint8_t { kNone, kLargest, kSmallest };
-  Pick pick = Pick::kNone;
+  enum class ArgMinMax : uint8_t { kNone, kArgMax, kArgMin };
+  ArgMinMax arg_min_max = ArgMinMax::kNone;
   // Among equal values, which may be zeros of both signs, the last value is paired with the first position.
-  bool picks_last_value = false;
-  // The pick is only valid without NaNs; rows with a NaN are combined in order.
-  bool picks_among_numbers = false;
+  bool keeps_last_value = false;
+  // It is an argmax or argmin only of values without NaNs; rows with a NaN are combined in order.
+  bool excludes_nans = false;
 
   // Return the numbers of kept and reduced positions of the body.
   template <class Body>

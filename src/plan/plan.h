@@ -44,9 +44,9 @@ struct RowsStep {
 // A kernel on whole arrays, which the back ends find by the step's instruction.
 struct Kernel {
   std::string_view name;
-  int32_t updated = 0;  // The number of leading results that may alias the leading operands.
+  int32_t in_place_results = 0;  // The number of leading results that may alias the leading operands.
   // The same number for the CPU's kernel only, and whether unused results may be null.
-  int32_t replaced = 0;
+  int32_t in_place_results_on_cpu = 0;
   bool skips_unused = false;
 };
 struct KernelStep {

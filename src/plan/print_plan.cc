@@ -39,10 +39,10 @@ class Printer {
                          plan_.arena_bytes, kernels);
     for (size_t slot = 0; slot < plan_.buffers.size(); ++slot) {
       const Buffer& buffer = plan_.buffers[slot];
-      text_ += fmt::format("  b{} {} {}\n", slot, ToString(buffer.shape), Place(buffer));
+      text_ += fmt::format("  b{} {} {}\n", slot, ToString(buffer.shape), Location(buffer));
     }
   }
-  static std::string Place(const Buffer& buffer) {
+  static std::string Location(const Buffer& buffer) {
     switch (buffer.kind) {
       case Buffer::Kind::kParameter:
         return fmt::format("argument {}", buffer.parameter);
@@ -73,7 +73,7 @@ class Printer {
                          : access.argument == loops::Access::kIota ? "iota"
                                                                    : "inside";
       for (const loops::RuntimeStart& start : access.starts)
-        name += fmt::format(" {} {}", start.place.has_value() ? "by" : "at", of(start.argument));
+        name += fmt::format(" {} {}", start.index.has_value() ? "by" : "at", of(start.argument));
       if (access.outside >= 0) name += fmt::format(" else {}", of(access.outside));
       std::vector<std::string>& list = is_store ? writes : reads;
       if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(std::move(name));
@@ -129,11 +129,11 @@ class Printer {
       return step.loops[side].has_value() ? std::string(kNames[side]) : Of(step.operands[side]);
     };
     const bool has_loop = step.loops[ProductStep::kProduct].has_value();
-    const std::string place = !has_loop       ? Of(step.results[0])
-                              : step.in_place ? fmt::format("product in {}", Of(step.results[0]))
-                                              : "product";
+    const std::string out = !has_loop       ? Of(step.results[0])
+                            : step.in_place ? fmt::format("product in {}", Of(step.results[0]))
+                                            : "product";
     Line(depth, fmt::format("{} '{}' block by block: {}, {} -> {}", Name(product.opcode()), product.name(),
-                            operand(ProductStep::kLhs), operand(ProductStep::kRhs), place));
+                            operand(ProductStep::kLhs), operand(ProductStep::kRhs), out));
     const auto operands = static_cast<int32_t>(step.operands.size());
     const auto of = [&](int32_t argument) {
       if (argument >= step.NumberOf(0)) return std::string(kNames[argument - step.NumberOf(0)]);

@@ -19,7 +19,7 @@ void AddAccess(const Plan& plan, const loops::LoopProgram& program, const loops:
     for (size_t d = 0; d < dims.size(); ++d) {
       bool moves = strides[d] != 0;
       for (const loops::RuntimeStart& start : access.starts)
-        moves |= start.place.has_value() && (*start.place.*extra)[d] != 0;
+        moves |= start.index.has_value() && (*start.index.*extra)[d] != 0;
       elements *= moves ? dims[d] : 1;
     }
   };

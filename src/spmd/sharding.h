@@ -49,7 +49,6 @@ class TileMap {
   Index TileDims(absl::Span<const int64_t> dims) const;
 
  private:
-  absl::Status AddReplicated(int64_t partitions);
   absl::Status AddMaximal(int64_t device, int64_t partitions);
   absl::Status AddTiled(const Sharding& sharding, int64_t rank, int64_t partitions);
   absl::Status AddNamed(const Sharding& sharding, int64_t rank, int64_t partitions);

@@ -121,7 +121,7 @@ namespace {
 template <class T>
 ArgMinMaxRule FindArgMinMaxOf(const loops::ScalarFunction& combiner, loops::Lane value_lane,
                               loops::Lane position_lane, ValueSet values_in) {
-  using Pick = loops::Reduction::Pick;
+  using ArgMinMax = loops::Reduction::ArgMinMax;
   const cpu::TileCode code(combiner);
   const std::vector<std::byte> bytes = SampleValues(value_lane, values_in);
   const auto* samples = reinterpret_cast<const T*>(bytes.data());
@@ -144,7 +144,7 @@ ArgMinMaxRule FindArgMinMaxOf(const loops::ScalarFunction& combiner, loops::Lane
       fits &= std::memcmp(&value, first_value ? &a : &b, sizeof value) == 0 &&
               std::memcmp(positions[2], positions[first ? 0 : 1], width) == 0;
     }
-    if (fits) return {largest ? Pick::kLargest : Pick::kSmallest, last_value};
+    if (fits) return {largest ? ArgMinMax::kArgMax : ArgMinMax::kArgMin, last_value};
   }
   return {};
 }

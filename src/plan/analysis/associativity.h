@@ -15,11 +15,11 @@ bool IsAssociative(const Computation& to_apply, const loops::ScalarFunction& com
 
 // Recognises the combiner of an argmin or argmax over pairs (value, position) whose first position is the
 // smaller one. Such a combiner returns the pair with the larger or smaller value, the first pair of equal
-// values, and a NaN if there is one. With picks_last_value, the value itself is that of the second pair of
+// values, and a NaN if there is one. With keeps_last_value, the value itself is that of the second pair of
 // equal ones.
 struct ArgMinMaxRule {
-  loops::Reduction::Pick pick = loops::Reduction::Pick::kNone;
-  bool picks_last_value = false;
+  loops::Reduction::ArgMinMax arg_min_max = loops::Reduction::ArgMinMax::kNone;
+  bool keeps_last_value = false;
 };
 ArgMinMaxRule FindArgMinMax(const Computation& to_apply, const loops::ScalarFunction& combiner,
                             absl::Span<const ElementType> types, ValueSet values_in = ValueSet::kAll);

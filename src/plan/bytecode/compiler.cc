@@ -371,7 +371,7 @@ class Compiler {
   // Compiles one call from memory to memory.
   void Row(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
-    const auto in_memory = [&](const SmallProgram::Place& operand) -> cpu::StepCode::MemoryOperand {
+    const auto in_memory = [&](const SmallProgram::Operand& operand) -> cpu::StepCode::MemoryOperand {
       if (operand.argument < 0) return {};
       const Address& address = addresses[operand.start];
       return {operand.argument, operand.offset + address.offset, address.base, operand.width};
@@ -386,11 +386,11 @@ class Compiler {
 
   void Program(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
-    const auto is_outside_frame = [&](const SmallProgram::Place& operand) {
+    const auto is_outside_frame = [&](const SmallProgram::Operand& operand) {
       return operand.argument >= 0 && (operand.start != 0 || !(stable_.Contains(operand.argument) ||
                                                                stable_.IsInput(operand.argument)));
     };
-    const auto range_of = [&](const SmallProgram::Place& operand, int64_t count) {
+    const auto range_of = [&](const SmallProgram::Operand& operand, int64_t count) {
       const Address& address = addresses[operand.start];
       return LoadCse::MemoryRange{operand.argument, address.base, operand.offset + address.offset,
                                   count * operand.width};
@@ -398,7 +398,7 @@ class Compiler {
     const auto load = [&](FrameOffset to, const LoadCse::MemoryRange& from) {
       result_.code.Load(to, from.slot, from.offset, from.address, from.byte_count);
     };
-    const auto read = [&](const SmallProgram::Place& operand, int64_t count) -> FrameOffset {
+    const auto read = [&](const SmallProgram::Operand& operand, int64_t count) -> FrameOffset {
       if (operand.argument < 0) return scratch_ + static_cast<FrameOffset>(operand.offset);
       if (!is_outside_frame(operand)) return Read(operand.argument, operand.offset, count * operand.width);
       const LoadCse::MemoryRange from = range_of(operand, count);
@@ -407,7 +407,7 @@ class Compiler {
       return to;
     };
     for (const SmallProgram::Call& call : program.calls) {
-      const SmallProgram::Place& out = call.out;
+      const SmallProgram::Operand& out = call.out;
       const bool stores_outside_frame =
           out.argument >= 0 && (out.start != 0 || !stable_.Contains(out.argument));
       FrameOffset to = scratch_ + static_cast<FrameOffset>(out.offset);

@@ -168,7 +168,7 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   if (!code.has_value()) return std::nullopt;
   const Instruction& root = *to_apply.root();
   if (count > 1 || !IsReassociable(root))
-    return ReduceCode{*std::move(code), loops::Grouping::kNone, std::nullopt};
+    return ReduceCode{*std::move(code), loops::Reassociation::kNone, std::nullopt};
   // A sum of small floats is rounded once, at its end.
   const loops::Lane lane = loops::LaneOf(types[0]);
   loops::ScalarFunction regrouped({lane, lane});
@@ -176,7 +176,7 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   const std::optional<loops::Operation> cut = loops::FindRounding(types[0]);
   if (cut.has_value() && IsIntegral(types[0])) sum = regrouped.Apply(*cut, lane, {sum});
   regrouped.Yield(sum);
-  return ReduceCode{std::move(regrouped), loops::Grouping::kAny, root.opcode()};
+  return ReduceCode{std::move(regrouped), loops::Reassociation::kAny, root.opcode()};
 }
 
 }  // namespace hlo::plan

@@ -30,7 +30,7 @@ bool IsReassociable(const Instruction& root);
 // than elementwise ones on scalars.
 struct ReduceCode {
   loops::ScalarFunction code;
-  loops::Grouping grouping;
+  loops::Reassociation reassociation;
   std::optional<Opcode> fold;  // The operation, except for rounding, if it may be reassociated.
 };
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);

@@ -176,7 +176,7 @@ class RowTiler {
     const auto* loop = std::get_if<TileStep>(&step.what);
     const auto* kernel = std::get_if<KernelStep>(&step.what);
     const bool computes = (loop != nullptr && loop->updated == kNoValue) ||
-                          (kernel != nullptr && kernel->kernel.updated == 0) ||
+                          (kernel != nullptr && kernel->kernel.in_place_results == 0) ||
                           std::holds_alternative<ReduceStep>(step.what);
     if (!computes) return false;
     bool reads = false;

@@ -113,7 +113,7 @@ std::optional<LoopProgram> FusedReduction(LoopProgram loop, const ReduceProgram&
   }
   if (!HasLongRows(loop, rows) || loop.inner_count() != reduce.reduced_count() || loop.stores().size() != 1 ||
       !IsPlain(loop) || !reduce.body.YieldedAsStored().has_value() ||
-      reduce.pick != loops::Reduction::Pick::kNone)
+      reduce.arg_min_max != loops::Reduction::ArgMinMax::kNone)
     return std::nullopt;
   if (!HasLongRows(reduce.body, rows) ||
       !IsSameAccess(loop.access(loop.stores()[0].access), reduce.body.access(0)))

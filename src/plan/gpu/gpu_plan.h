@@ -56,7 +56,7 @@ struct GpuStep {
   // A collective that devices run between GPUs if all are in one process; otherwise the CPU runs it.
   std::optional<PeerCollective> peers;
   std::shared_ptr<const FusedRows> rows;       // The fusion that the step is a member of; may be null.
-  std::shared_ptr<const FusedSteps> together;  // The same for small steps.
+  std::shared_ptr<const FusedSteps> together;  // The launch that the step is a part of; may be null.
   // A while loop: true if an iteration can be captured as a graph, which the GPU repeats without host
   // synchronisation, once all branches of the conditionals in it have run.
   bool is_capturable = false;

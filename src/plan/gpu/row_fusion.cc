@@ -145,8 +145,8 @@ class RowFusion {
       for (size_t b = 0; b < arguments.size(); ++b) {
         const cuda::RowsArgument &one = arguments[a], &other = arguments[b];
         if (!other.is_written || one.argument == other.argument || (one.is_written && a > b)) continue;
-        overlaps.push_back(
-            {one.argument, other.argument, !one.is_written && one.place >= 0 && one.place == other.place});
+        overlaps.push_back({one.argument, other.argument,
+                            !one.is_written && one.pattern >= 0 && one.pattern == other.pattern});
       }
     }
     for (size_t i = members.front(); i < members.back(); ++i) {

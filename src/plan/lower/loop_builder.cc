@@ -263,7 +263,7 @@ loops::Access LoopBuilder::GatherAccess(const Node& node, const IndexMap& map) {
     const auto moves = [](const loops::Strides& s) {
       return std::any_of(s.begin(), s.end(), [](int64_t stride) { return stride != 0; });
     };
-    if (moves(index.outer) || moves(index.inner)) start.place = std::move(index);
+    if (moves(index.outer) || moves(index.inner)) start.index = std::move(index);
     access.starts.push_back(std::move(start));
   }
   return access;

@@ -215,10 +215,11 @@ void EliminateDeadKernelResults(const LoopFusion& fusion, std::vector<Step>& ste
       const auto is_unused = [&](Slot result) {
         return kernel->kernel.skips_unused && result != kNoValue && !fusion.IsLive(result);
       };
-      const bool changes_kernel = kernel->kernel.replaced > kernel->kernel.updated ||
+      const bool changes_kernel = kernel->kernel.in_place_results_on_cpu > kernel->kernel.in_place_results ||
                                   std::any_of(kernel->results.begin(), kernel->results.end(), is_unused);
       if (!changes_kernel || !changes.Allow("kernel_result_dce", step.instruction->name())) continue;
-      kernel->kernel.updated = std::max(kernel->kernel.updated, kernel->kernel.replaced);
+      kernel->kernel.in_place_results =
+          std::max(kernel->kernel.in_place_results, kernel->kernel.in_place_results_on_cpu);
       for (Slot& result : kernel->results) {
         if (is_unused(result)) result = kNoValue;
       }

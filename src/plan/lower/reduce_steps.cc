@@ -45,20 +45,21 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   const Shape& shape = ShapeOf(node.operands[0]);
   const ReduceDims dims(shape, reduce.Get<attr::dimensions>());
   // The reduction runs by rows if the reduced elements are contiguous.
-  bool rows = code.grouping == loops::Grouping::kAny && dims.IsByRows();
+  bool rows = code.reassociation == loops::Reassociation::kAny && dims.IsByRows();
   int64_t parts = 1;
   const ValueSet values_in =
-      code.grouping != loops::Grouping::kNone || IsAssociative(reduce, code, ValueSet::kAll)
+      code.reassociation != loops::Reassociation::kNone || IsAssociative(reduce, code, ValueSet::kAll)
           ? ValueSet::kAll
           : ValueSet::kNumbers;
   ArgMinMaxRule rule;
-  if (code.grouping == loops::Grouping::kNone) {
-    const bool may_pick = dims.has_long_rows && dims.reduced.size() == 1 && IsIotaAlong(node, dims.last);
-    if (may_pick && (values_in == ValueSet::kAll || IsAssociative(reduce, code, values_in)))
+  if (code.reassociation == loops::Reassociation::kNone) {
+    const bool may_be_arg_min_max =
+        dims.has_long_rows && dims.reduced.size() == 1 && IsIotaAlong(node, dims.last);
+    if (may_be_arg_min_max && (values_in == ValueSet::kAll || IsAssociative(reduce, code, values_in)))
       rule = FindArgMinMax(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), values_in);
-    if (values_in == ValueSet::kAll) code.grouping = loops::Grouping::kNeighbours;
+    if (values_in == ValueSet::kAll) code.reassociation = loops::Reassociation::kAdjacent;
     // A single contiguous dimension is reduced.
-    if (rule.pick != loops::Reduction::Pick::kNone)
+    if (rule.arg_min_max != loops::Reduction::ArgMinMax::kNone)
       rows = true;
     else if (values_in == ValueSet::kAll && dims.minor_reduced &&
              Product(shape.dims()) == dims.kept_count * shape.dim(dims.last))
@@ -67,7 +68,7 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   if (parts > 1) {
     const int64_t length = shape.dim(dims.last) / parts;
     return {loops::ReduceProgram({{.combiner = std::move(code.code),
-                                   .grouping = code.grouping,
+                                   .reassociation = code.reassociation,
                                    .fold = code.fold,
                                    .results = ReductionResults(node),
                                    .part_length = length},
@@ -80,16 +81,16 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   LoopBuilder builder(graph_, fusion_, shape.dims(), order, static_cast<int64_t>(outer.size()));
   for (size_t k = 0; k < node.operands.size() / 2; ++k)
     builder.program().Yield(builder.Value(node.operands[k]));
-  return {loops::ReduceProgram(
-      {{.rows = rows,
-        .combiner = std::move(code.code),
-        .grouping = code.grouping,
-        .fold = code.fold,
-        .results = ReductionResults(node),
-        .pick = rule.pick,
-        .picks_last_value = rule.picks_last_value,
-        .picks_among_numbers = values_in == ValueSet::kNumbers && rule.pick != loops::Reduction::Pick::kNone},
-       Finished(builder)})};
+  return {loops::ReduceProgram({{.rows = rows,
+                                 .combiner = std::move(code.code),
+                                 .reassociation = code.reassociation,
+                                 .fold = code.fold,
+                                 .results = ReductionResults(node),
+                                 .arg_min_max = rule.arg_min_max,
+                                 .keeps_last_value = rule.keeps_last_value,
+                                 .excludes_nans = values_in == ValueSet::kNumbers &&
+                                                  rule.arg_min_max != loops::Reduction::ArgMinMax::kNone},
+                                Finished(builder)})};
 }
 
 bool LoopSteps::IsIotaAlong(const Node& reduce, int64_t dimension) const {

@@ -166,7 +166,7 @@ class AliasAssigner {
 
   // Aliases results of kernels with the operands that they update.
   void AliasKernel(const KernelStep& step) {
-    for (int32_t k = 0; k < step.kernel.updated; ++k) {
+    for (int32_t k = 0; k < step.kernel.in_place_results; ++k) {
       if (step.results[k] == kNoValue) continue;
       const int32_t storage = StorageOf(step.operands[k]);
       const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
@@ -178,16 +178,16 @@ class AliasAssigner {
   }
 
   void AliasRows(const RowsStep& step) {
-    absl::flat_hash_set<int32_t> placed;
+    absl::flat_hash_set<int32_t> aliased;
     for (const RowsStep::Alias& alias : step.aliases) {
       const int32_t storage = StorageOf(step.operands[alias.operand]);
       const ValueId result = step.results[alias.result];
       const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
                                        [&](ValueId v) { return StorageOf(v) == storage; });
-      if (reads == 1 && !placed.contains(alias.result) &&
+      if (reads == 1 && !aliased.contains(alias.result) &&
           storages_[storage].byte_count == storages_[StorageOf(result)].byte_count &&
           CanReuse(storage, result)) {
-        placed.insert(alias.result);
+        aliased.insert(alias.result);
         liveness_.Merge(result, storage);
       }
     }

@@ -59,7 +59,7 @@ int64_t FactorMemory(const Instruction& instruction) {
 
 LibraryKernel FindCholeskyKernel(const Instruction& cholesky) {
   if (!SupportsTypes(cholesky)) return {};
-  return {.name = "cholesky", .run = &RunCholesky, .replaced = 1};
+  return {.name = "cholesky", .run = &RunCholesky, .in_place_results_on_cpu = 1};
 }
 
 LibraryKernel FindTriangularSolveKernel(const Instruction& solve) {

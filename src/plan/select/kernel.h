@@ -27,10 +27,10 @@ inline cpu::DenseArray Dense(const Shape& shape, const void* data) {
 struct LibraryKernel {
   std::string_view name;
   KernelFn run = nullptr;
-  int32_t updated = 0, replaced = 0;
+  int32_t in_place_results = 0, in_place_results_on_cpu = 0;
   bool skips_unused = false;
 
-  Kernel description() const { return {name, updated, replaced, skips_unused}; }
+  Kernel description() const { return {name, in_place_results, in_place_results_on_cpu, skips_unused}; }
 };
 
 // The operands and the result of a dot or convolution. Operands are in memory or computed on demand; `result`

@@ -291,7 +291,7 @@ LibraryKernel FindMatrixCallKernel(const Instruction& instruction) {
       kernel->in_place == InPlace::kYes || (kernel->in_place == InPlace::kCopied && is_copied);
   return {.name = kernel->name,
           .run = run,
-          .replaced = in_place && call->array == 0 ? 1 : 0,
+          .in_place_results_on_cpu = in_place && call->array == 0 ? 1 : 0,
           .skips_unused = true};
 }
 

@@ -324,7 +324,7 @@ LibraryKernel FindSortKernel(const Instruction& sort) {
                   if (!absl::IsUnimplemented(status) || !before.has_value()) return status;
                   return SortByComparator(node, *before, operands, results);
                 },
-            .replaced = replaces ? count : 0,
+            .in_place_results_on_cpu = replaces ? count : 0,
             .skips_unused = true};
   }
   if (!before.has_value()) return {};
@@ -332,7 +332,7 @@ LibraryKernel FindSortKernel(const Instruction& sort) {
           .run = [before = *std::move(before)](
                      const Instruction& node, auto operands,
                      auto results) { return SortByComparator(node, before, operands, results); },
-          .replaced = count,
+          .in_place_results_on_cpu = count,
           .skips_unused = true};
 }
 

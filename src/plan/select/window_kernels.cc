@@ -64,7 +64,7 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
   const Opcode combine = reduce_window.Get<attr::to_apply>()->root()->opcode();
   const bool is_exact = IsIntegral(base.type()) || combine == Opcode::kMaximum || combine == Opcode::kMinimum;
   const std::optional<cpu::Slide> slide =
-      code->grouping == loops::Grouping::kAny ? cpu::FindSlide(combine, base.type()) : std::nullopt;
+      code->reassociation == loops::Reassociation::kAny ? cpu::FindSlide(combine, base.type()) : std::nullopt;
   if (slide.has_value() && cpu::IsSlidingFaster(base.dims(), window, ResultDims(reduce_window), is_exact)) {
     return {"reduce-window by sliding",
             [slide = *slide](const Instruction& instruction, auto operands, auto results) {

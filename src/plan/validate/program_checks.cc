@@ -43,12 +43,12 @@ std::optional<std::string> CheckAccess(const LoopProgram& program, const Access&
   for (const loops::RuntimeStart& start : access.starts) {
     const int64_t most = start.max * start.stride;
     (most < 0 ? range.least : range.most) += most;
-    ByteRange place{start.element, start.element};
-    if (start.place.has_value()) {
+    ByteRange index{start.element, start.element};
+    if (start.index.has_value()) {
       if (!access.edges.empty()) continue;
-      place = ByteRangeOf(program, start.place->offset, start.place->outer, start.place->inner);
+      index = ByteRangeOf(program, start.index->offset, start.index->outer, start.index->inner);
     }
-    if (start.max < 0 || place.least < 0 || place.most >= elements(start.argument, start.type))
+    if (start.max < 0 || index.least < 0 || index.most >= elements(start.argument, start.type))
       return outside(start.argument);
   }
   if (access.outside >= 0 && elements(access.outside, access.type) < 1) return outside(access.outside);
@@ -78,7 +78,7 @@ namespace {
 // True if both access the same element at every position.
 bool IsSameElement(const Access& load, const Access& store, const ProgramArguments& arguments) {
   const auto same_start = [&](const loops::RuntimeStart& a, const loops::RuntimeStart& b) {
-    return !a.place.has_value() && !b.place.has_value() && a.element == b.element && a.max == b.max &&
+    return !a.index.has_value() && !b.index.has_value() && a.element == b.element && a.max == b.max &&
            a.stride == b.stride && a.type == b.type && arguments.same(a.argument, b.argument);
   };
   return load.edges.empty() && load.offset == store.offset && load.outer == store.outer &&

@@ -204,7 +204,7 @@ bool StepValidator::IsUpdated(const KernelStep& step, Slot operand, Slot result)
   for (size_t k = 0; k < step.operands.size(); ++k) {
     if (step.operands[k] < 0 || memory_.Canonical(step.operands[k]) != memory_.Canonical(operand)) continue;
     ++reads;
-    is_updated = static_cast<int32_t>(k) < step.kernel.updated && k < step.results.size() &&
+    is_updated = static_cast<int32_t>(k) < step.kernel.in_place_results && k < step.results.size() &&
                  step.results[k] >= 0 && memory_.Canonical(step.results[k]) == memory_.Canonical(result);
   }
   return reads == 1 && is_updated;

@@ -304,7 +304,7 @@ SymbolicState::Addresses SymbolicState::AddressesOf(const SmallProgram& program)
 void SymbolicState::RunSmall(const SmallProgram& program) {
   const Addresses addresses = AddressesOf(program);
   SymbolicMemory scratch(1);  // The registers.
-  const auto read = [&](const SmallProgram::Place& operand, int64_t bytes) -> Pieces {
+  const auto read = [&](const SmallProgram::Operand& operand, int64_t bytes) -> Pieces {
     if (operand.argument < 0) return scratch.Read(0, operand.offset, bytes);
     const auto& [address, offset] = addresses[operand.start];
     if (address == kUndefined && IsWithin(operand.argument, address, operand.offset + offset, bytes))
@@ -321,7 +321,7 @@ void SymbolicState::RunSmall(const SmallProgram& program) {
     } else {
       absl::InlinedVector<Term, 3> operands;
       for (size_t k = 0; k < call.in.size(); ++k) {
-        const SmallProgram::Place& in = call.in[k];
+        const SmallProgram::Operand& in = call.in[k];
         if (in.width > 0)
           operands.push_back(Combine(terms_, read(in, (spreads ? 1 : call.ElementsOf(k)) * in.width)));
       }

@@ -30,7 +30,7 @@ loops::ScalarFunction Combiner(Opcode opcode, ElementType type) {
 struct Shape2 {
   int64_t kept, reduced;
 };
-// Rows that fill vectors partly, warps, blocks and pieces.
+// Rows that fill vectors partly, warps, blocks and chunks.
 const Shape2 kShapes[] = {{1, 4}, {5, 8}, {9, 132}, {33, 768}, {3, 1028}, {2, 8192}, {2, 70000}};
 
 std::vector<int> SmallNumbers(int64_t count, uint32_t seed) {
@@ -158,7 +158,7 @@ TEST(CoreReduce, EveryFold) {
 }
 
 TEST(CoreReduce, RejectsUnsupportedPrograms) {
-  const auto program = [](int64_t reduced, bool rows, loops::Grouping grouping) {
+  const auto program = [](int64_t reduced, bool rows, loops::Reassociation reassociation) {
     const int64_t outer[] = {rows ? 3 : reduced}, inner[] = {rows ? reduced : 3};
     LoopProgram body(outer, inner);
     const Value x = body.Load({.argument = 0, .type = ElementType::kF32, .outer = {inner[0]}, .inner = {1}});
@@ -166,14 +166,14 @@ TEST(CoreReduce, RejectsUnsupportedPrograms) {
     body.Finish();
     return loops::ReduceProgram{{.rows = rows,
                                  .combiner = Combiner(Opcode::kAdd, ElementType::kF32),
-                                 .grouping = grouping,
+                                 .reassociation = reassociation,
                                  .results = {{1, 2, ElementType::kF32, ElementType::kF32}}},
                                 std::move(body)};
   };
-  EXPECT_TRUE(LowerCoreReduce(program(8, true, loops::Grouping::kAny), kDevice).has_value());
-  EXPECT_FALSE(LowerCoreReduce(program(7, true, loops::Grouping::kAny), kDevice).has_value());
-  EXPECT_FALSE(LowerCoreReduce(program(8, false, loops::Grouping::kAny), kDevice).has_value());
-  EXPECT_FALSE(LowerCoreReduce(program(8, true, loops::Grouping::kNeighbours), kDevice).has_value());
+  EXPECT_TRUE(LowerCoreReduce(program(8, true, loops::Reassociation::kAny), kDevice).has_value());
+  EXPECT_FALSE(LowerCoreReduce(program(7, true, loops::Reassociation::kAny), kDevice).has_value());
+  EXPECT_FALSE(LowerCoreReduce(program(8, false, loops::Reassociation::kAny), kDevice).has_value());
+  EXPECT_FALSE(LowerCoreReduce(program(8, true, loops::Reassociation::kAdjacent), kDevice).has_value());
 }
 
 }  // namespace

@@ -243,7 +243,7 @@ void Check(uint32_t seed, ElementType type, const std::vector<int64_t>& dims, Se
 
   VmBuilder builder;
   ASSERT_TRUE(LowerSteps(made.program, builder).ok());
-  builder.EndPiece();
+  builder.EndSection();
   const absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(made.program));
   ASSERT_TRUE(vm.ok()) << vm.status();
   const std::optional<CoreTemplate> core = LowerCore(*vm);
@@ -312,7 +312,7 @@ TEST(CoreVm, RunsCommonLoopsWithoutCalls) {
     program.Finish();
     VmBuilder builder;
     ASSERT_TRUE(LowerSteps(program, builder).ok());
-    builder.EndPiece();
+    builder.EndSection();
     const absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(program));
     ASSERT_TRUE(vm.ok());
     const std::optional<CoreTemplate> core = LowerCore(*vm);

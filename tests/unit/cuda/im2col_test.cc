@@ -340,14 +340,14 @@ std::string EmulatorErrorOf(absl::FunctionRef<void(HostEnv&, uint64_t*)> body) {
 
 TEST(TmaEmulation, ReportsViolationsOfHardwareLimits) {
   const Image image;
-  const auto copy = [](HostEnv& env, const TensorMap& map, PixelPlace place, uint32_t offset, uint32_t bytes,
+  const auto copy = [](HostEnv& env, const TensorMap& map, PixelIndex pixel, uint32_t offset, uint32_t bytes,
                        uint64_t* barrier) {
     ArriveExpecting(env, barrier, bytes);
-    CopyPixels(env, env.shared(), map, 0, place, offset, 0, barrier);
+    CopyPixels(env, env.shared(), map, 0, pixel, offset, 0, barrier);
   };
-  const auto error_of = [&](const TensorMap& map, PixelPlace place, uint32_t offset, uint32_t bytes) {
+  const auto error_of = [&](const TensorMap& map, PixelIndex pixel, uint32_t offset, uint32_t bytes) {
     return EmulatorErrorOf(
-        [&](HostEnv& env, uint64_t* barrier) { copy(env, map, place, offset, bytes, barrier); });
+        [&](HostEnv& env, uint64_t* barrier) { copy(env, map, pixel, offset, bytes, barrier); });
   };
   EXPECT_EQ(error_of(image.map, {-1, -1, 0}, 2, 2048), "");
   EXPECT_NE(error_of(image.map, {-1, -1, 0}, 256, 2048).find("offset is out of range"), std::string::npos);

@@ -23,7 +23,7 @@ loops::ScalarFunction Combiner(Opcode opcode, ElementType type) {
 
 // Reduces the rows of a kept x reduced array, or the columns of a reduced x kept array.
 loops::ReduceProgram Program(int64_t kept, int64_t reduced, bool rows, ElementType type,
-                             loops::ScalarFunction combiner, loops::Grouping grouping) {
+                             loops::ScalarFunction combiner, loops::Reassociation reassociation) {
   const int64_t outer[] = {rows ? kept : reduced}, inner[] = {rows ? reduced : kept};
   loops::LoopProgram body(outer, inner);
   // A body that is a single load would not run on the VM.
@@ -32,9 +32,11 @@ loops::ReduceProgram Program(int64_t kept, int64_t reduced, bool rows, ElementTy
   const auto negate = loops::FindScalarOperation(Opcode::kNegate, type);
   body.Yield(body.Apply(*negate, lane, {body.Apply(*negate, lane, {value})}));
   body.Finish();
-  return {
-      {.rows = rows, .combiner = std::move(combiner), .grouping = grouping, .results = {{1, 2, type, type}}},
-      std::move(body)};
+  return {{.rows = rows,
+           .combiner = std::move(combiner),
+           .reassociation = reassociation,
+           .results = {{1, 2, type, type}}},
+          std::move(body)};
 }
 
 template <class T>
@@ -62,7 +64,7 @@ TEST(ReduceVm, AddsRowsAndColumnsOfEveryLength) {
         }
         const loops::ReduceProgram program =
             Program(kept, reduced, rows, ElementType::kS32, Combiner(Opcode::kAdd, ElementType::kS32),
-                    loops::Grouping::kAny);
+                    loops::Reassociation::kAny);
         EXPECT_EQ(Reduced<int32_t>(program, array, 7), wanted) << kept << " " << reduced << " " << rows;
       }
     }
@@ -72,8 +74,9 @@ TEST(ReduceVm, AddsRowsAndColumnsOfEveryLength) {
 TEST(ReduceVm, SplitsLongRows) {
   std::vector<float> array(2 * 70000);
   std::iota(array.begin(), array.end(), 0.0f);
-  const loops::ReduceProgram program = Program(
-      2, 70000, true, ElementType::kF32, Combiner(Opcode::kAdd, ElementType::kF32), loops::Grouping::kAny);
+  const loops::ReduceProgram program =
+      Program(2, 70000, true, ElementType::kF32, Combiner(Opcode::kAdd, ElementType::kF32),
+              loops::Reassociation::kAny);
   // The sums are exact in f64 and rounded once.
   const std::vector<float> wanted = {static_cast<float>(69999.0 * 35000),
                                      static_cast<float>(209999.0 * 35000)};
@@ -89,10 +92,10 @@ TEST(ReduceVm, SplitsLongColumns) {
     for (const uint32_t sum : sums) wanted.push_back(static_cast<int32_t>(sum));
     const loops::ReduceProgram program =
         Program(kept, 20000, false, ElementType::kS32, Combiner(Opcode::kAdd, ElementType::kS32),
-                loops::Grouping::kAny);
+                loops::Reassociation::kAny);
     const absl::StatusOr<LoweredProgram> lowered = LowerReduce(program, {.compute_capability = 80});
     ASSERT_TRUE(lowered.ok()) << lowered.status();
-    EXPECT_NE(lowered->name.find("pieces"), std::string::npos) << lowered->name;
+    EXPECT_NE(lowered->name.find("chunks"), std::string::npos) << lowered->name;
     EXPECT_EQ(Reduced<int32_t>(program, array, 1, 1), wanted) << kept;
   }
 }
@@ -108,17 +111,18 @@ TEST(ReduceVm, CombinesNeighboursInOrder) {
   std::vector<int32_t> columns(5 * 5000);
   std::iota(columns.begin(), columns.end(), 0);
   for (int schedule = 0; schedule < static_cast<int>(std::size(kSchedules)); ++schedule) {
-    for (const loops::Grouping grouping : {loops::Grouping::kNeighbours, loops::Grouping::kNone}) {
-      EXPECT_EQ(
-          Reduced<int32_t>(Program(5, 1100, true, ElementType::kS32, first, grouping), array, -1, schedule),
-          std::vector<int32_t>(5, -1));
-      EXPECT_EQ(
-          Reduced<int32_t>(Program(5, 1100, true, ElementType::kS32, last, grouping), array, -1, schedule),
-          (std::vector<int32_t>{1199, 2299, 3399, 4499, 5599}));
-      // Five columns, in pieces.
-      EXPECT_EQ(
-          Reduced<int32_t>(Program(5, 5000, false, ElementType::kS32, last, grouping), columns, -1, schedule),
-          (std::vector<int32_t>{24995, 24996, 24997, 24998, 24999}));
+    for (const loops::Reassociation reassociation :
+         {loops::Reassociation::kAdjacent, loops::Reassociation::kNone}) {
+      EXPECT_EQ(Reduced<int32_t>(Program(5, 1100, true, ElementType::kS32, first, reassociation), array, -1,
+                                 schedule),
+                std::vector<int32_t>(5, -1));
+      EXPECT_EQ(Reduced<int32_t>(Program(5, 1100, true, ElementType::kS32, last, reassociation), array, -1,
+                                 schedule),
+                (std::vector<int32_t>{1199, 2299, 3399, 4499, 5599}));
+      // Five columns, in chunks.
+      EXPECT_EQ(Reduced<int32_t>(Program(5, 5000, false, ElementType::kS32, last, reassociation), columns, -1,
+                                 schedule),
+                (std::vector<int32_t>{24995, 24996, 24997, 24998, 24999}));
     }
   }
 }

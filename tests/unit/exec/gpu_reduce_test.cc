@@ -1,5 +1,5 @@
 // Tests reductions by one operation against the reference: rows, columns and inner dimensions, with sizes
-// around vectors, thread groups and pieces.
+// around vectors, thread groups and chunks.
 
 #include <algorithm>
 #include <map>
@@ -102,7 +102,7 @@ TEST(GpuReduce, SeveralDimensions) {
 }
 
 // Long enough for several launches.
-TEST(GpuReduce, Pieces) {
+TEST(GpuReduce, SplitsIntoChunks) {
   ExpectReduced({"f32", "add", "0", {65536 + 7}, {0}});
   ExpectReduced({"s8", "add", "3", {2, 98304}, {1}});
   ExpectReduced({"s16", "minimum", "3", {4000, 24}, {0}});
@@ -145,8 +145,8 @@ TEST(GpuReduce, SelectsTheKernelByShape) {
   const std::pair<Reduction, std::string> cases[] = {
       {{"f32", "add", "0", {64, 1000}, {1}}, "reduce rows by 32, sums in f64"},
       {{"f32", "add", "0", {64, 5000}, {1}}, "reduce rows by 256, sums in f64"},
-      {{"s32", "add", "0", {2, 98304}, {1}}, "reduce rows by 256, 3 pieces"},
-      {{"f64", "maximum", "0", {700, 64}, {0}}, "reduce columns by 32, 8 pieces"},
+      {{"s32", "add", "0", {2, 98304}, {1}}, "reduce rows by 256, 3 chunks"},
+      {{"f64", "maximum", "0", {700, 64}, {0}}, "reduce columns by 32, 8 chunks"},
       {{"f32", "multiply", "1", {9, 64}, {0}}, "reduce columns by 16"}};
   for (const auto& [reduction, name] : cases) {
     const CheckedModule module = Load(Text(reduction));

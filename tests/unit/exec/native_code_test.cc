@@ -261,7 +261,7 @@ class Program {
         const Lane lane = is_double ? Lane::kF64 : Lane::kF32;
         const int count = 2 + Below(kArea / width - 2);
         const FrameOffset from = is_double ? kDoubles : kFloats, at = kIntegers + 4 * Below(8);
-        Call(PickTile(lane, Lane::kS32, Below(2) == 0, count), 1, {4, {width, 0, 0}, count}, at, from);
+        Call(ArgMinMaxTile(lane, Lane::kS32, Below(2) == 0, count), 1, {4, {width, 0, 0}, count}, at, from);
         return Call(TakeTile(lane, Lane::kS32, Below(2) == 0, count), 1, {width, {width, 4, 0}, count},
                     kLongs + 8 * Below(8), from, at);
       }

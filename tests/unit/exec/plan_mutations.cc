@@ -112,7 +112,7 @@ class Mutator {
     int32_t number;  // Position in the order of VisitSlots.
     Slot slot;
   };
-  std::vector<Place> PlacesOf(const Step& step, bool writes, bool reads) {
+  std::vector<Place> CountOf(const Step& step, bool writes, bool reads) {
     std::vector<Place> places;
     int32_t number = 0;
     plan::VisitSlots(step, [&](Slot slot, bool is_write) {
@@ -131,7 +131,7 @@ class Mutator {
 
   bool Renumber(bool write) {
     Step& step = *Any(steps_);
-    std::vector<Place> places = PlacesOf(step, write, !write);
+    std::vector<Place> places = CountOf(step, write, !write);
     if (places.empty()) return false;
     const Place place = Any(places);
     const Slot other = SlotLike(place.slot);
@@ -140,7 +140,7 @@ class Mutator {
   }
   bool SwapArguments() {
     Step& step = *Any(steps_);
-    std::vector<Place> places = PlacesOf(step, true, true);
+    std::vector<Place> places = CountOf(step, true, true);
     if (places.size() < 2) return false;
     const Place a = Any(places), b = Any(places);
     SetSlot(step, a.number, b.slot);

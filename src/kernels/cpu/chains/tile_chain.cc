@@ -23,15 +23,15 @@ constexpr bool IsInOrder(ChainLayout layout) { return layout == ChainLayout::kIn
 
 // Returns the offset of vector k in the strip or, for blocks, of the pair of vectors that share elements.
 template <ChainLayout kLayout>
-[[gnu::always_inline]] inline int64_t PlaceOf(int k) {
+[[gnu::always_inline]] inline int64_t LaneOffset(int k) {
   return (IsInOrder(kLayout) ? k : k / 2 * 2) * kLane;
 }
 // Returns vector k, assembled from words in memory: read(offset).
 template <ChainLayout kLayout, class ReadWords>
 [[gnu::always_inline]] inline Floats Arranged(int k, ReadWords&& read) {
-  const int64_t place = PlaceOf<kLayout>(k);
-  if constexpr (IsInOrder(kLayout)) return BitsOf<Floats>(read(place));
-  const Words first = read(place), second = read(place + kLane);
+  const int64_t offset = LaneOffset<kLayout>(k);
+  if constexpr (IsInOrder(kLayout)) return BitsOf<Floats>(read(offset));
+  const Words first = read(offset), second = read(offset + kLane);
   return BitsOf<Floats>(k % 2 == 0 ? BlocksOf<0>(first, second) : BlocksOf<1>(first, second));
 }
 
@@ -53,11 +53,11 @@ template <ChainLayout kLayout, ChainForm kForm, bool kGoesOn = true>
   if constexpr (kForm == ChainForm::kLane) {
     const uint32_t* from = static_cast<const uint32_t*>(operand) + i;
     if constexpr (kGoesOn) PrefetchAhead(from + k * kLane);
-    return Arranged<kLayout>(k, [&](int64_t place) { return LoadVector(from + place); });
+    return Arranged<kLayout>(k, [&](int64_t offset) { return LoadVector(from + offset); });
   } else if constexpr (kForm == ChainForm::kBF16) {
     const bfloat16* from = static_cast<const bfloat16*>(operand) + i;
     if constexpr (kGoesOn) PrefetchAhead(from + k * kLane);
-    from += PlaceOf<kLayout>(k);
+    from += LaneOffset<kLayout>(k);
     if constexpr (IsInOrder(kLayout)) return LoadAs<float>(from);
     return BitsOf<Floats>(k % 2 == 0 ? LoadBlocksOfHalves<0>(from) : LoadBlocksOfHalves<1>(from));
   } else if constexpr (kForm == ChainForm::kScalar) {
@@ -75,7 +75,7 @@ template <ChainLayout kLayout, ChainForm kForm, bool kGoesOn = true>
     return BitsOf<Floats>(numbers + (first + static_cast<uint32_t>(i + k / 2 * 2 * kLane)));
   } else {
     const uint8_t* from = static_cast<const uint8_t*>(operand) + i;
-    return Arranged<kLayout>(k, [&](int64_t place) { return BitsOf<Words>(-LoadBytes(from + place)); });
+    return Arranged<kLayout>(k, [&](int64_t offset) { return BitsOf<Words>(-LoadBytes(from + offset)); });
   }
 }
 
@@ -205,14 +205,14 @@ void One(const ChainStep* step, int64_t i, HLO_STRIP) {
   HLO_NEXT(apply);
 }
 
-template <bool kIsHalf, ChainLayout kLayout, int kPlace, ChainForm kFirst, ChainForm kSecond>
+template <bool kIsHalf, ChainLayout kLayout, int kOperand, ChainForm kFirst, ChainForm kSecond>
 void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [&](int k, Floats v) {
     const Floats a = Read<kLayout, kFirst>(step->operand, i, k);
     const Floats b = Read<kLayout, kSecond>(step->second, i, k);
-    if constexpr (kPlace == 0)
+    if constexpr (kOperand == 0)
       return Choose(BitsOf<Signed>(v), a, b);
-    else if constexpr (kPlace == 1)
+    else if constexpr (kOperand == 1)
       return Choose(BitsOf<Signed>(a), v, b);
     else
       return Choose(BitsOf<Signed>(a), b, v);
@@ -330,16 +330,16 @@ ChainFn ChainStore(ChainLayout layout, ChainForm form, bool rounds) {
 namespace {
 
 template <class Operation, bool kRounds>
-ChainFn Binary(ChainLayout layout, ChainPlace place, ChainForm form) {
-  if (place == ChainPlace::kBoth) return HLO_FN(Both, Operation, kRounds);
+ChainFn Binary(ChainLayout layout, ChainOperand operand, ChainForm form) {
+  if (operand == ChainOperand::kBoth) return HLO_FN(Both, Operation, kRounds);
   return OfLayout(layout, [&]<ChainLayout kLayout>() {
     return OfForm(form, [&]<ChainForm kForm>() -> ChainFn {
       constexpr bool takes =
           kRounds ? kForm == ChainForm::kLane || kForm == ChainForm::kBF16 || kForm == ChainForm::kScalar
                   : kForm != ChainForm::kCount || Operation::kIsOfIntegers;
       if constexpr (takes)
-        return place == ChainPlace::kFirst ? HLO_FN(First, Operation, kLayout, kForm, kRounds)
-                                           : HLO_FN(Second, Operation, kLayout, kForm, kRounds);
+        return operand == ChainOperand::kFirst ? HLO_FN(First, Operation, kLayout, kForm, kRounds)
+                                               : HLO_FN(Second, Operation, kLayout, kForm, kRounds);
       return {};
     });
   });
@@ -347,14 +347,14 @@ ChainFn Binary(ChainLayout layout, ChainPlace place, ChainForm form) {
 
 }  // namespace
 
-ChainFn ChainBinary(ChainLayout layout, Kind kind, ChainPlace place, ChainForm form, bool rounds) {
-  if ((form == ChainForm::kPred) != IsOfPreds(kind) && place != ChainPlace::kBoth) return {};
+ChainFn ChainBinary(ChainLayout layout, Kind kind, ChainOperand operand, ChainForm form, bool rounds) {
+  if ((form == ChainForm::kPred) != IsOfPreds(kind) && operand != ChainOperand::kBoth) return {};
   if (form == ChainForm::kCount && !SupportsIota(kind)) return {};
   return OfBinary(kind, [&]<class Operation>() -> ChainFn {
-    if (!rounds) return Binary<Operation, false>(layout, place, form);
+    if (!rounds) return Binary<Operation, false>(layout, operand, form);
     if constexpr (std::is_same_v<Operation, AddF32> || std::is_same_v<Operation, SubtractF32> ||
                   std::is_same_v<Operation, MultiplyF32> || std::is_same_v<Operation, DivideF32>)
-      return Binary<Operation, true>(layout, place, form);
+      return Binary<Operation, true>(layout, operand, form);
     return {};
   });
 }
@@ -387,19 +387,19 @@ ChainFn ChainUnary(Kind kind) {
   }
 }
 
-ChainFn ChainSelect(ChainLayout layout, int place, ChainForm first, ChainForm second) {
+ChainFn ChainSelect(ChainLayout layout, int operand, ChainForm first, ChainForm second) {
   return OfLayout(layout, [&]<ChainLayout kLayout>() {
     return OfForm(first, [&]<ChainForm kFirst>() {
       return OfForm(second, [&]<ChainForm kSecond>() -> ChainFn {
         if constexpr (kFirst == ChainForm::kCount || kSecond == ChainForm::kCount) {
           return {};
-        } else if (place == 0) {
+        } else if (operand == 0) {
           if constexpr (kFirst != ChainForm::kPred && kSecond != ChainForm::kPred)
             return HLO_FN(Select, kLayout, 0, kFirst, kSecond);
         } else {
           if constexpr (kFirst == ChainForm::kPred && kSecond != ChainForm::kPred)
-            return place == 1 ? HLO_FN(Select, kLayout, 1, kFirst, kSecond)
-                              : HLO_FN(Select, kLayout, 2, kFirst, kSecond);
+            return operand == 1 ? HLO_FN(Select, kLayout, 1, kFirst, kSecond)
+                                : HLO_FN(Select, kLayout, 2, kFirst, kSecond);
         }
         return {};
       });

@@ -115,15 +115,15 @@ inline bool IsChainUnary(ChainOperation::Kind kind) {
 }
 
 // The operands that are the result of the previous step.
-enum class ChainPlace : uint8_t { kFirst, kSecond, kBoth };
+enum class ChainOperand : uint8_t { kFirst, kSecond, kBoth };
 // `form` is that of the other operand. `rounds` rounds the result to bf16, from operands that are exact in
 // bf16; no function is returned if that needs a separate step.
-ChainFn ChainBinary(ChainLayout layout, ChainOperation::Kind kind, ChainPlace place, ChainForm form,
+ChainFn ChainBinary(ChainLayout layout, ChainOperation::Kind kind, ChainOperand operand, ChainForm form,
                     bool rounds);
 ChainFn ChainUnary(ChainOperation::Kind kind);
-// Operand `place` (0: predicate, 1: on true, 2: on false) comes from the previous step. The other two
+// Operand `operand` (0: predicate, 1: on true, 2: on false) comes from the previous step. The other two
 // operands have these forms.
-ChainFn ChainSelect(ChainLayout layout, int place, ChainForm first, ChainForm second);
+ChainFn ChainSelect(ChainLayout layout, int operand, ChainForm first, ChainForm second);
 
 // Runs full strips and a half strip of [0, n), then the tail on padded copies. The chain has at most
 // kLongestChain steps.

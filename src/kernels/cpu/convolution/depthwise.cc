@@ -70,14 +70,14 @@ void PadRow(const T* row, const ConvolutionLayout& c, const PaddedRows& padded, 
     if (count > 0) std::copy_n(row + first, count, to + x);
     return;
   }
-  int64_t phase = x % padded.stride, place = x / padded.stride;
-  for (int64_t p = first; p < c.input[last] && place < padded.phase_size; ++p) {
-    to[phase * padded.phase_size + place] = row[p];
+  int64_t phase = x % padded.stride, offset = x / padded.stride;
+  for (int64_t p = first; p < c.input[last] && offset < padded.phase_size; ++p) {
+    to[phase * padded.phase_size + offset] = row[p];
     phase += dilation % padded.stride;
-    place += dilation / padded.stride;
+    offset += dilation / padded.stride;
     if (phase >= padded.stride) {
       phase -= padded.stride;
-      ++place;
+      ++offset;
     }
   }
 }
@@ -121,7 +121,7 @@ void SumRow(absl::Span<const RowTap<T>> taps, int64_t count, T* sums) {
 
 // A row of the output: its offset, and the offsets of its taps in the padded rows and in the kernel.
 struct OutputRow {
-  int64_t place;
+  int64_t offset;
   CachedVector<Tap> taps;
 };
 
@@ -170,7 +170,7 @@ void ConvolvePlane(const T* input, const T* kernel, const ConvolutionLayout& c, 
     row_taps.clear();
     for (const Tap& tap : row.taps) row_taps.push_back({rows + tap.input, kernel[tap.kernel]});
     SumRow<T>(row_taps, c.output[last], sums);
-    narrow(sums, c.output[last], out + row.place * width);
+    narrow(sums, c.output[last], out + row.offset * width);
   }
 }
 

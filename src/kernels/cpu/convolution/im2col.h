@@ -176,30 +176,30 @@ class PatchSource final : public PanelSource<T, kWidth> {
                 T* edges) const {
     alignas(64) static constexpr T kZeros[kPanelDepth] = {};
     std::fill_n(rows, group.count, kZeros);
-    int64_t place = group.position.batch_offset + feature + run.first, low = 0, high = group.count;
+    int64_t first = group.position.batch_offset + feature + run.first, low = 0, high = group.count;
     for (int64_t d = 0; d < outer_rank_; ++d) {
       const std::optional<int64_t> offset = OffsetAlong(group, d, window[d], &low, &high);
       if (!offset.has_value()) return;
-      place += *offset;
+      first += *offset;
     }
     if (!joins_) {
-      for (int64_t i = low; i < high; ++i) rows[i] = input_ + (place + i * group.step);
+      for (int64_t i = low; i < high; ++i) rows[i] = input_ + (first + i * group.step);
       return;
     }
     const int64_t last = layout_.rank() - 1, step = group.spatial == last ? layout_.stride[last] : 0;
     const int64_t first_origin = group.position.origin[last];
-    place += first_origin * unit_;
+    first += first_origin * unit_;
     for (int64_t i = low; i < high; ++i) {
       const int64_t origin = first_origin + i * step;
       if (origin >= 0 && origin + layout_.window[last] <= layout_.input[last])
-        rows[i] = input_ + (place + i * group.step);
-      else if (CopyInside(origin, place + i * group.step, run, edges + i * kPanelDepth))
+        rows[i] = input_ + (first + i * group.step);
+      else if (CopyInside(origin, first + i * group.step, run, edges + i * kPanelDepth))
         rows[i] = edges + i * kPanelDepth;
     }
   }
 
   // Copies the part of a run inside the input's row and pads it with zeros; returns false if it is empty.
-  bool CopyInside(int64_t origin, int64_t place, Run run, T* to) const {
+  bool CopyInside(int64_t origin, int64_t first, Run run, T* to) const {
     const int64_t last = layout_.rank() - 1, size = layout_.window[last];
     const auto at = [&](int64_t position) {
       return std::clamp(std::clamp(position, int64_t{0}, size) * unit_ - run.first, int64_t{0}, run.count);
@@ -207,7 +207,7 @@ class PatchSource final : public PanelSource<T, kWidth> {
     const int64_t low = at(-origin), high = std::max(at(layout_.input[last] - origin), low);
     if (low == high) return false;
     std::fill_n(to, run.count, T{});
-    std::copy_n(input_ + (place + low), high - low, to + low);
+    std::copy_n(input_ + (first + low), high - low, to + low);
     return true;
   }
 

@@ -101,17 +101,17 @@ Walk MakeWalk(absl::Span<const CopyDim> dims) {
   return walk;
 }
 
-struct Place {
+struct Offsets {
   int64_t from = 0, to = 0;
 };
-Place PlaceOf(int64_t number, const Dims& dims) {
-  Place place;
+Offsets OffsetsOf(int64_t number, const Dims& dims) {
+  Offsets offsets;
   for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
-    place.from += number % d->size * d->from_stride;
-    place.to += number % d->size * d->to_stride;
+    offsets.from += number % d->size * d->from_stride;
+    offsets.to += number % d->size * d->to_stride;
     number /= d->size;
   }
-  return place;
+  return offsets;
 }
 
 template <class T>
@@ -124,11 +124,11 @@ void Copy(const Walk& walk, const T* from, T* to) {
   if (walk.transposes) {
     const int64_t blocks = CeilDiv(across.size, kBlock);
     ParallelFor(rows * blocks, nanoseconds, [&](int64_t i) {
-      const Place place = PlaceOf(i / blocks, walk.outer);
+      const Offsets offsets = OffsetsOf(i / blocks, walk.outer);
       const int64_t begin = i % blocks * kBlock;
       TransposePanel(std::min(kBlock, across.size - begin), inner.size,
-                     to + place.to + begin * across.to_stride, across.to_stride, from + place.from + begin,
-                     inner.from_stride);
+                     to + offsets.to + begin * across.to_stride, across.to_stride,
+                     from + offsets.from + begin, inner.from_stride);
     });
     return;
   }
@@ -138,9 +138,9 @@ void Copy(const Walk& walk, const T* from, T* to) {
     const int64_t begin = i % pieces * kChunk, n = std::min(kChunk, inner.size - begin);
     const int64_t first = i / pieces * rows_per_chunk;
     for (int64_t r = first; r < std::min(rows, first + rows_per_chunk); ++r) {
-      const Place place = PlaceOf(r, walk.outer);
-      CopyRow(n, to + place.to + begin * inner.to_stride, inner.to_stride,
-              from + place.from + begin * inner.from_stride, inner.from_stride);
+      const Offsets offsets = OffsetsOf(r, walk.outer);
+      CopyRow(n, to + offsets.to + begin * inner.to_stride, inner.to_stride,
+              from + offsets.from + begin * inner.from_stride, inner.from_stride);
     }
   });
 }

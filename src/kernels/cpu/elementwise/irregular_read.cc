@@ -20,7 +20,7 @@ using loops::Affine;
 using loops::Edge;
 using loops::RuntimeStart;
 
-constexpr int64_t kPlacesAtOnce = 256;
+constexpr int64_t kOffsetsAtOnce = 256;
 
 // Positions first, first + step, ... of a run along the innermost dimension.
 struct Picked {
@@ -123,24 +123,24 @@ class Reader {
   // Computes the offsets of many rows along the second-to-last dimension, then reads the rows.
   template <class T>
   void ReadShortRows(int64_t n, T* to) {
-    int64_t places[kPlacesAtOnce];
+    int64_t offsets[kOffsetsAtOnce];
     const T* data = reinterpret_cast<const T*>(Data());
     const size_t d = index_.size() - 2;
     const int64_t distance = walks_[0].change(), row = read_.inner_dims.back();
     while (n > 0) {
       const int64_t whole = row - index_.back();  // A partial row if the read begins inside a row.
       const int64_t left = std::min(read_.inner_dims[d] - index_[d], CeilDiv(n, row));
-      const int64_t count = whole < row ? 1 : std::min(left, kPlacesAtOnce);
+      const int64_t count = whole < row ? 1 : std::min(left, kOffsetsAtOnce);
       const int64_t first = walks_[0].at, step = (*walks_[0].strides)[d];
-      for (int64_t r = 0; r < count; ++r) places[r] = first + r * step;
-      AddStarts(count, d, places);
+      for (int64_t r = 0; r < count; ++r) offsets[r] = first + r * step;
+      AddStarts(count, d, offsets);
       const int64_t whole_rows = whole == row && distance == 1 ? std::min(count, n / row) : 0;
-      const int64_t copied = whole_rows > 0 ? CopyShortRows(data, places, whole_rows, row, to) : 0;
+      const int64_t copied = whole_rows > 0 ? CopyShortRows(data, offsets, whole_rows, row, to) : 0;
       to += copied * row;
       n -= copied * row;
       for (int64_t r = copied; r < count; ++r) {
         const int64_t length = std::min(n, whole);
-        const T* from = data + places[r];
+        const T* from = data + offsets[r];
         if (distance == 1) {
           for (int64_t i = 0; i < length; ++i) to[i] = from[i];
         } else {
@@ -159,9 +159,9 @@ class Reader {
   // Copies rows of three elements with single loads. Each store but the last writes an element too many,
   // which the next one overwrites.
   template <class T>
-  static int64_t CopyTriples(const T* data, const int64_t* places, int64_t count, T* to) {
+  static int64_t CopyTriples(const T* data, const int64_t* offsets, int64_t count, T* to) {
     constexpr __mmask8 kTriple = 7;
-    const auto load = [&](int64_t r) { return _mm_maskz_loadu_epi32(kTriple, data + places[r]); };
+    const auto load = [&](int64_t r) { return _mm_maskz_loadu_epi32(kTriple, data + offsets[r]); };
     for (int64_t r = 0; r + 1 < count; ++r) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 3 * r), load(r));
     _mm_mask_storeu_epi32(to + 3 * (count - 1), kTriple, load(count - 1));
     return count;
@@ -169,14 +169,14 @@ class Reader {
 #endif
   // Copies rows of a few contiguous elements. Returns the number of rows, or 0 for longer ones.
   template <class T>
-  static int64_t CopyShortRows(const T* data, const int64_t* places, int64_t count, int64_t row, T* to) {
+  static int64_t CopyShortRows(const T* data, const int64_t* offsets, int64_t count, int64_t row, T* to) {
 #if defined(HLO_AVX512_VECTORS)
     if constexpr (sizeof(T) == 4) {
-      if (row == 3) return CopyTriples(data, places, count, to);
+      if (row == 3) return CopyTriples(data, offsets, count, to);
     }
 #endif
     const auto copy = [&]<int kRow>(std::integral_constant<int, kRow>) {
-      for (int64_t r = 0; r < count; ++r) std::memcpy(to + r * kRow, data + places[r], kRow * sizeof(T));
+      for (int64_t r = 0; r < count; ++r) std::memcpy(to + r * kRow, data + offsets[r], kRow * sizeof(T));
       return count;
     };
     switch (row) {
@@ -198,16 +198,16 @@ class Reader {
   }
 
   // Adds the starts of n positions along dimension d, beginning at the current position.
-  void AddStarts(int64_t n, size_t d, int64_t* places) const {
+  void AddStarts(int64_t n, size_t d, int64_t* offsets) const {
     size_t k = 1;
     for (const RuntimeStart& start : access_.starts) {
-      if (!start.place.has_value()) continue;
+      if (!start.index.has_value()) continue;
       const Walk& walk = walks_[k++];
       const int64_t change = (*walk.strides)[d];
       DispatchLane(LaneOf(start.type), [&]<class P>() {
         if constexpr (std::is_integral_v<P>) {
           const P* positions = static_cast<const P*>(read_.arguments[start.argument]) + walk.at;
-          AddClamped(n, positions, change, start, places);
+          AddClamped(n, positions, change, start, offsets);
         }
       });
     }
@@ -266,10 +266,10 @@ class Reader {
     const void* element = access_.outside >= 0 ? read_.arguments[access_.outside] : kZero;
     const auto fill = [&](int64_t begin, int64_t end) {
       if (begin >= end) return;
-      std::byte* place = to + begin * width_;
-      if (access_.next < 0) return CopyStrided(end - begin, width_, place, 1, element, 0);
-      const std::byte* from = read_.read_next(run + begin, end - begin, place);
-      if (from != place) std::memcpy(place, from, (end - begin) * width_);
+      std::byte* out = to + begin * width_;
+      if (access_.next < 0) return CopyStrided(end - begin, width_, out, 1, element, 0);
+      const std::byte* from = read_.read_next(run + begin, end - begin, out);
+      if (from != out) std::memcpy(out, from, (end - begin) * width_);
     };
     if (picked.count == 0 || picked.step != 1) return fill(0, length);
     fill(0, picked.first);
@@ -281,7 +281,7 @@ class Reader {
     bool all = true;
     size_t k = 1;
     for (const RuntimeStart& start : access_.starts) {
-      if (!start.place.has_value()) continue;
+      if (!start.index.has_value()) continue;
       const Walk& walk = walks_[k++];
       if (walk.change() != 0 && picked.count > 1) {
         all = false;
@@ -297,13 +297,13 @@ class Reader {
 
   // Reads each element at its own starts.
   void ReadEach(const Picked& picked, int64_t at, int64_t distance, std::byte* to) const {
-    int64_t places[kPlacesAtOnce];
-    for (int64_t done = 0; done < picked.count; done += kPlacesAtOnce) {
-      const int64_t n = std::min(kPlacesAtOnce, picked.count - done);
-      for (int64_t i = 0; i < n; ++i) places[i] = at + (done + i) * distance;
+    int64_t offsets[kOffsetsAtOnce];
+    for (int64_t done = 0; done < picked.count; done += kOffsetsAtOnce) {
+      const int64_t n = std::min(kOffsetsAtOnce, picked.count - done);
+      for (int64_t i = 0; i < n; ++i) offsets[i] = at + (done + i) * distance;
       size_t k = 1;
       for (const RuntimeStart& start : access_.starts) {
-        if (!start.place.has_value()) continue;
+        if (!start.index.has_value()) continue;
         const Walk& walk = walks_[k++];
         if (walk.change() == 0) continue;
         DispatchLane(LaneOf(start.type), [&]<class T>() {
@@ -311,26 +311,26 @@ class Reader {
             const int64_t change = picked.step * walk.change();
             const T* positions = static_cast<const T*>(read_.arguments[start.argument]) + walk.at +
                                  picked.first * walk.change() + done * change;
-            AddClamped(n, positions, change, start, places);
+            AddClamped(n, positions, change, start, offsets);
           }
         });
       }
       DispatchWidth(width_, [&]<class T>() {
         const T* from = reinterpret_cast<const T*>(Data());
         T* out = reinterpret_cast<T*>(to) + picked.first + done * picked.step;
-        if (picked.step == 1) return GatherElements(from, places, n, out);
-        for (int64_t i = 0; i < n; ++i) out[i * picked.step] = from[places[i]];
+        if (picked.step == 1) return GatherElements(from, offsets, n, out);
+        for (int64_t i = 0; i < n; ++i) out[i * picked.step] = from[offsets[i]];
       });
     }
   }
 
   template <class T>
   static void AddClamped(int64_t n, const T* positions, int64_t change, const RuntimeStart& start,
-                         int64_t* places) {
+                         int64_t* offsets) {
     const auto most = static_cast<T>(std::min<uint64_t>(start.max, std::numeric_limits<T>::max()));
     const auto add = [&](int64_t step, int64_t stride) {
       for (int64_t i = 0; i < n; ++i)
-        places[i] += static_cast<int64_t>(std::clamp<T>(positions[i * step], 0, most)) * stride;
+        offsets[i] += static_cast<int64_t>(std::clamp<T>(positions[i * step], 0, most)) * stride;
     };
     if (change == 1 && start.stride == 1)
       add(1, 1);

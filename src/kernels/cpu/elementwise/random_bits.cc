@@ -115,12 +115,12 @@ void ThreeFryBits(ElementType type, absl::Span<const int64_t> dims, void* bits, 
   WithElements(type, bits, [&](const auto& elements) {
     EachChunk(count, [&](int64_t begin, int64_t n) {
       const ThreeFryBlocks blocks(key, counter + static_cast<uint64_t>(begin), n);
-      std::array<int64_t, kBlocksAtOnce> place, along;
-      Places(half, strides, begin, n, place.data());
-      Places(half, digit, begin, n, along.data());
+      std::array<int64_t, kBlocksAtOnce> offset, along;
+      StridedOffsets(half, strides, begin, n, offset.data());
+      StridedOffsets(half, digit, begin, n, along.data());
       for (int64_t i = 0; i < n; ++i) {
-        elements.Set(place[i], blocks.first[i]);
-        if (along[i] + 1 < sizes[split]) elements.Set(place[i] + step, blocks.second[i]);
+        elements.Set(offset[i], blocks.first[i]);
+        if (along[i] + 1 < sizes[split]) elements.Set(offset[i] + step, blocks.second[i]);
       }
     });
   });

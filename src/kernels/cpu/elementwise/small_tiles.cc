@@ -46,7 +46,7 @@ TileFn RowsLoopOf(int64_t width) {
   }
 }
 
-// The parameter of PickTile and TakeTile is twice the count, plus a flag.
+// The parameter of ArgMinMaxTile and TakeTile is twice the count, plus a flag.
 constexpr int64_t Pack(int64_t count, bool flag) { return count << 1 | (flag ? 1 : 0); }
 
 // Returns the lane of the first element of a comparison's result that is true, or the number of lanes.
@@ -64,7 +64,7 @@ template <class T, class Mask>
 }
 
 template <class T, bool kLargest>
-int64_t FindPick(int64_t n, const T* a) {
+int64_t IndexOfExtreme(int64_t n, const T* a) {
   using Word = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
   using V = Vector<T>;
   using Mask = Vector<Word>;
@@ -98,10 +98,10 @@ int64_t FindPick(int64_t n, const T* a) {
 }
 
 template <class T, class Position>
-void PickLoop(int64_t /*n*/, void* out, const void* const* in, int64_t parameter) {
+void ArgMinMaxLoop(int64_t /*n*/, void* out, const void* const* in, int64_t parameter) {
   const T* a = static_cast<const T*>(in[0]);
   const int64_t n = parameter >> 1;
-  const int64_t found = (parameter & 1) != 0 ? FindPick<T, true>(n, a) : FindPick<T, false>(n, a);
+  const int64_t found = (parameter & 1) != 0 ? IndexOfExtreme<T, true>(n, a) : IndexOfExtreme<T, false>(n, a);
   *static_cast<Position*>(out) = static_cast<Position>(found);
 }
 
@@ -122,7 +122,7 @@ void BitsLoop(int64_t n, void* out, const void* const* /*in*/, int64_t parameter
 
 // Calls f<T, Position>() for types of four and eight bytes.
 template <class F>
-TileFn DispatchPick(Lane lane, Lane position, F&& f) {
+TileFn DispatchArgMinMax(Lane lane, Lane position, F&& f) {
   return DispatchLane(lane, [&]<class T>() {
     return DispatchLane(position, [&]<class Position>() -> TileFn {
       if constexpr (std::is_arithmetic_v<T> && sizeof(T) >= 4 && std::is_integral_v<Position> &&
@@ -168,15 +168,15 @@ bool IsConstantTile(TileFn function) {
   return std::find(all.begin(), all.end(), function) != all.end();
 }
 
-TileCall PickTile(Lane lane, Lane position, bool is_largest, int64_t count) {
-  const TileFn function =
-      DispatchPick(lane, position, []<class T, class Position>() { return &PickLoop<T, Position>; });
+TileCall ArgMinMaxTile(Lane lane, Lane position, bool is_largest, int64_t count) {
+  const TileFn function = DispatchArgMinMax(
+      lane, position, []<class T, class Position>() { return &ArgMinMaxLoop<T, Position>; });
   return {function, Pack(count, is_largest)};
 }
 
 TileCall TakeTile(Lane lane, Lane position, bool is_last_zero, int64_t count) {
   const TileFn function =
-      DispatchPick(lane, position, []<class T, class Position>() { return &TakeLoop<T, Position>; });
+      DispatchArgMinMax(lane, position, []<class T, class Position>() { return &TakeLoop<T, Position>; });
   return {function, Pack(count, is_last_zero)};
 }
 

@@ -33,7 +33,7 @@ bool IsConstantTile(TileFn function);
 
 // Sets out[0], of lane type `position`, to the index of the first NaN of `count` elements, or else of the
 // first largest or smallest one. Returns no function for lanes that have no order or cannot hold the index.
-TileCall PickTile(Lane lane, Lane position, bool is_largest, int64_t count);
+TileCall ArgMinMaxTile(Lane lane, Lane position, bool is_largest, int64_t count);
 // Sets out[0] to element in[1][0] of the `count` elements; if it is zero and `is_last_zero`, to the last zero
 // of either sign.
 TileCall TakeTile(Lane lane, Lane position, bool is_last_zero, int64_t count);

@@ -83,7 +83,7 @@ std::shared_ptr<LinePlan<R>> MakePlan(int64_t n) {
 
 // A cache of objects, indexed by length.
 template <class Made>
-class Kept {
+class CacheByLength {
  public:
   template <class Make>
   std::shared_ptr<const Made> Get(int64_t n, Make&& make) {
@@ -110,7 +110,7 @@ class Kept {
 
 template <class R>
 std::shared_ptr<const LinePlan<R>> PlanFor(int64_t n) {
-  static Kept<LinePlan<R>> plans;
+  static CacheByLength<LinePlan<R>> plans;
   return plans.Get(n, MakePlan<R>);
 }
 
@@ -118,7 +118,7 @@ std::shared_ptr<const LinePlan<R>> PlanFor(int64_t n) {
 template <class R>
 std::shared_ptr<const std::vector<std::complex<R>>> HalfRoots(int64_t n) {
   using Roots = std::vector<std::complex<R>>;
-  static Kept<Roots> roots;
+  static CacheByLength<Roots> roots;
   return roots.Get(
       n, [](int64_t size) { return std::make_shared<const Roots>(UnitRoots<R>(size, size / 2 + 1)); });
 }

@@ -30,11 +30,11 @@ struct Chunk {
   std::array<int64_t, kStartsAtOnce> from, to;
   Chunk(const Slices& slices, int64_t begin, int64_t n) {
     slices.starts.Compute(begin, n, from.data());
-    Places(slices.starts.dims(), slices.to_strides, begin, n, to.data());
+    StridedOffsets(slices.starts.dims(), slices.to_strides, begin, n, to.data());
   }
 };
 
-// Gathers single elements to consecutive places.
+// Gathers single elements into a contiguous array.
 template <class T>
 void GatherScalars(const Slices& slices, int64_t begin, int64_t n) {
   std::array<int64_t, kStartsAtOnce> from;
@@ -54,8 +54,8 @@ void GatherWindows(const Slices& slices, const Chunk& chunk, int64_t n) {
   }
   Odometer from(dims, from_strides, 0), to(dims, to_strides, 0);
   for (int64_t w = 0; w < Product(dims); ++w, from.Next(), to.Next()) {
-    const T* source = reinterpret_cast<const T*>(slices.from) + from.place();
-    T* target = reinterpret_cast<T*>(slices.to) + to.place();
+    const T* source = reinterpret_cast<const T*>(slices.from) + from.offset();
+    T* target = reinterpret_cast<T*>(slices.to) + to.offset();
     for (int64_t i = 0; i < n; ++i) target[chunk.to[i]] = source[chunk.from[i]];
   }
 }
@@ -182,8 +182,8 @@ class RowCombiner {
       CopyStrided(n, width, At(arrays_[k].result, to, width), to_stride, element, 1);
     }
   }
-  const void* Load(ElementType type, int64_t n, const void* from, int64_t stride, size_t place) {
-    std::byte* lanes = lanes_.data() + place * kPart * kMaxElementBytes;
+  const void* Load(ElementType type, int64_t n, const void* from, int64_t stride, size_t number) {
+    std::byte* lanes = lanes_.data() + number * kPart * kMaxElementBytes;
     const TileCall widen = LoadTile(type);
     if (widen.function == nullptr) {
       CopyStrided(n, ByteCount(type), lanes, 1, from, stride);
@@ -225,7 +225,7 @@ struct UpdateWindow {
   void Run(RowCombiner& combiner, int64_t to, int64_t from) const {
     Odometer to_row(outer_dims, outer_to, 0), from_row(outer_dims, outer_from, 0);
     for (int64_t r = 0, rows = Product(outer_dims); r < rows; ++r, to_row.Next(), from_row.Next())
-      combiner.Run(row.size, to + to_row.place(), row.to_stride, from + from_row.place(), row.from_stride);
+      combiner.Run(row.size, to + to_row.offset(), row.to_stride, from + from_row.offset(), row.from_stride);
   }
 };
 
@@ -251,7 +251,7 @@ void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> op
   const Index position_strides = Pick(from_strides, OtherDims(update_rank, dims.update_window_dims));
   const CopyDim& row = window.row;
   const bool is_row = window.outer_dims.empty();
-  const bool by_element = is_row && row.size == 1 && elementwise.by_place != nullptr;
+  const bool by_element = is_row && row.size == 1 && elementwise.by_offset != nullptr;
   const bool by_row = is_row && row.to_stride == 1 && row.from_stride == 1 && elementwise.by_row != nullptr;
   const std::optional<int64_t> limit = starts.IndexLimit();
   if (by_element && limit.has_value() && position_strides == RowMajorStrides(starts.dims())) {
@@ -264,9 +264,9 @@ void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> op
   for (int64_t begin = 0; begin < starts.count(); begin += kStartsAtOnce) {
     const int64_t n = std::min(kStartsAtOnce, starts.count() - begin);
     starts.Compute(begin, n, at.data());
-    Places(starts.dims(), position_strides, begin, n, update.data());
+    StridedOffsets(starts.dims(), position_strides, begin, n, update.data());
     if (by_element) {
-      elementwise.by_place(n, arrays[0].result, at.data(), arrays[0].update, update.data());
+      elementwise.by_offset(n, arrays[0].result, at.data(), arrays[0].update, update.data());
       continue;
     }
     if (by_row) {

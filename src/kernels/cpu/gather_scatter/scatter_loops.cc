@@ -5,7 +5,7 @@
 namespace hlo::cpu {
 namespace {
 
-struct Second {
+struct Replacement {
   template <class T>
   T operator()(T, T update) const {
     return update;
@@ -13,7 +13,7 @@ struct Second {
 };
 
 template <class F, class T>
-void ByPlace(int64_t n, void* result, const int64_t* at, const void* update, const int64_t* from) {
+void ByOffset(int64_t n, void* result, const int64_t* at, const void* update, const int64_t* from) {
   const F f;
   T* r = static_cast<T*>(result);
   const T* u = static_cast<const T*>(update);
@@ -50,14 +50,14 @@ void ByRow(int64_t n, int64_t length, void* result, const int64_t* at, const voi
 }
 
 template <class F, class T>
-constexpr ScatterLoops kLoopsOf = {&ByPlace<F, T>, &ByIndex<F, T>, &ByRow<F, T>};
+constexpr ScatterLoops kLoopsOf = {&ByOffset<F, T>, &ByIndex<F, T>, &ByRow<F, T>};
 
 }  // namespace
 
 ScatterLoops FindScatterLoops(std::optional<Opcode> opcode, ElementType type) {
   ScatterLoops loops;
   if (!opcode.has_value()) {
-    DispatchWidth(ByteCount(type), [&]<class T>() { loops = kLoopsOf<Second, T>; });
+    DispatchWidth(ByteCount(type), [&]<class T>() { loops = kLoopsOf<Replacement, T>; });
   } else if (IsStoredAsLane(type) && RoundTile(type).function == nullptr) {
     DispatchLane(LaneOf(type),
                  [&]<class T>() { VisitFoldOp<T>(*opcode, [&]<class F>() { loops = kLoopsOf<F, T>; }); });

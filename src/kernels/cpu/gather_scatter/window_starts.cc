@@ -47,7 +47,7 @@ void WindowStarts::ComputeRun(const Odometer& position, int64_t n, int64_t* star
   const int64_t step = walked_strides_.empty() ? 0 : walked_strides_.back();
   for (size_t k = 0; k < start_dims_.start_index_map.size(); ++k) {
     const T* entries =
-        static_cast<const T*>(indices_.data) + position.place() + static_cast<int64_t>(k) * vector_stride_;
+        static_cast<const T*>(indices_.data) + position.offset() + static_cast<int64_t>(k) * vector_stride_;
     const int64_t d = start_dims_.start_index_map[k];
     const int64_t last = last_start_[d], stride = operand_strides_[d];
     const auto add = [&](int64_t distance, bool clamps) {

@@ -68,7 +68,7 @@ bool Extend(AccessRun& run, const AccessRun& element, bool may_repeat) {
 bool AccessRun::has_own_starts() const {
   return moved_by != nullptr &&
          std::any_of(moved_by->starts.begin(), moved_by->starts.end(),
-                     [](const loops::RuntimeStart& start) { return start.place.has_value(); });
+                     [](const loops::RuntimeStart& start) { return start.index.has_value(); });
 }
 
 int64_t ValueAt(const Affine& affine, absl::Span<const int64_t> inner_dims, int64_t position) {

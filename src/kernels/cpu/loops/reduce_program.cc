@@ -23,7 +23,7 @@ constexpr int64_t kMaxElementBytes = Accumulators::kMaxElementBytes;
 
 // Returns true if whole rows are reduced, one after the other.
 bool RunsByRows(const loops::Reduction& reduction, int64_t kept, int64_t reduced) {
-  const bool in_pieces = reduced >= 2 * kPiece && kept < 8 && !reduction.picks_among_numbers;
+  const bool in_pieces = reduced >= 2 * kPiece && kept < 8 && !reduction.excludes_nans;
   return reduction.rows && reduction.part_length == 1 && reduced > 0 && !in_pieces;
 }
 
@@ -39,9 +39,9 @@ class RowReducer {
       stored_ = static_cast<const std::byte*>(runner_.stored(0));
       stored_step_ = *step;
     }
-    if (program.pick != ReduceProgram::Pick::kNone) {
+    if (program.arg_min_max != ReduceProgram::ArgMinMax::kNone) {
       const Opcode extreme =
-          program.pick == ReduceProgram::Pick::kLargest ? Opcode::kMaximum : Opcode::kMinimum;
+          program.arg_min_max == ReduceProgram::ArgMinMax::kArgMax ? Opcode::kMaximum : Opcode::kMinimum;
       fold_ = FindTileFold(extreme, program.results[0].init_type);
       find_ = FindFirstEqual(LaneOf(program.results[0].init_type));
       tile_.emplace(program, 1);
@@ -103,13 +103,13 @@ class RowReducer {
       StoreFold(chain_folds_[0], to.at(0, i));
       return true;
     }
-    bool only_numbers = !program_.picks_among_numbers || !initial_is_nan_;
+    bool only_numbers = !program_.excludes_nans || !initial_is_nan_;
     const int64_t tile = program_.body.tile();
     for (int64_t t = begin; t < end; t += tile) {
       const int64_t n = std::min(tile, end - t);
       if (find_ != nullptr) {
         runner_.RunFirst(t, n);
-        only_numbers &= PickFromTile(t, n, t == begin, to, i) || !program_.picks_among_numbers;
+        only_numbers &= UpdateArgMinMax(t, n, t == begin, to, i) || !program_.excludes_nans;
         continue;
       }
       runner_.RunTile(t, n);
@@ -154,7 +154,7 @@ class RowReducer {
     });
   }
   // Combines the tile's argmin or argmax pair with the previous tiles' pair. Returns false for a NaN.
-  bool PickFromTile(int64_t begin, int64_t n, bool first, Accumulators& to, int64_t i) {
+  bool UpdateArgMinMax(int64_t begin, int64_t n, bool first, Accumulators& to, int64_t i) {
     Accumulators& pair = first ? to : *tile_;
     const int64_t at = first ? i : 0;
     const auto* values = static_cast<const std::byte*>(runner_.yielded(0));
@@ -162,7 +162,7 @@ class RowReducer {
     const void* in[] = {values};
     fold_.function(n, extreme, in, fold_.parameter);
     const int64_t width = LaneBytes(to.lane(0)), position = find_(n, values, extreme);
-    const int64_t chosen = program_.picks_last_value ? LastZero(to.lane(0), n, values, position) : position;
+    const int64_t chosen = program_.keeps_last_value ? LastZero(to.lane(0), n, values, position) : position;
     std::memcpy(pair.at(0, at), values + chosen * width, width);
     FillIota(to.lane(1), 1, pair.at(1, at), begin + position, 0);
     const bool is_number = !IsNan(to.lane(0), pair.at(0, at));
@@ -257,7 +257,7 @@ struct Strips {
   explicit Strips(const ReduceProgram& program, int64_t longest = kLongest) {
     const TileProgram& body = program.body;
     row = body.row();
-    const bool wide = program.grouping != Grouping::kNone || body.inner_count() >= 8 * kLongest;
+    const bool wide = program.reassociation != Reassociation::kNone || body.inner_count() >= 8 * kLongest;
     length = std::min({row, wide ? kLongest : body.tile(), longest});
     per_row = CeilDiv(row, length);
     count = body.inner_count() / row * per_row;
@@ -284,7 +284,7 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   constexpr int64_t kMaxPieces = 16;
   const int64_t rows_per_piece =
       std::max({int64_t{64}, kPiece * 4 / longest.length, CeilDiv(reduced, kMaxPieces)});
-  const int64_t pieces = program.grouping != Grouping::kNone && longest.count < 8
+  const int64_t pieces = program.reassociation != Reassociation::kNone && longest.count < 8
                              ? std::max<int64_t>(1, CeilDiv(reduced, rows_per_piece))
                              : 1;
   const Strips strips(program, program.body.ReadsStrided() ? Strips::kLongestStrided : Strips::kLongest);

@@ -9,7 +9,7 @@
 
 namespace hlo::cpu {
 
-using loops::Grouping;
+using loops::Reassociation;
 
 // A compiled reduction of the values that `body` yields.
 struct ReduceProgram : loops::Reduction {

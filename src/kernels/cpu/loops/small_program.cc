@@ -36,7 +36,7 @@ class SmallCompiler {
       : program_(program),
         is_in_memory_(is_in_memory),
         registers_(program.steps().size()),
-        places_(program.steps().size()),
+        operands_(program.steps().size()),
         small_{.count = program.inner_count(), .is_in_memory = is_in_memory} {}
 
   // Compiles the program, and the reduction of the value that it yields.
@@ -51,9 +51,9 @@ class SmallCompiler {
     register_bytes_ = RoundUp(widest * small_.count, 16);
     if (!is_in_memory_ && register_bytes_ * register_count_ > SmallProgram::kScratchBytes)
       return std::nullopt;
-    if (reduction != nullptr && IsPick(*reduction)) unused_ = PositionsOnlyPicked();
+    if (reduction != nullptr && IsArgMinMax(*reduction)) unused_ = PositionsWithoutOtherUse();
     if (!AddSteps()) return std::nullopt;
-    if (reduction != nullptr && !(IsPick(*reduction) ? AddPick(*reduction) : AddFold(*reduction)))
+    if (reduction != nullptr && !(IsArgMinMax(*reduction) ? AddArgMinMax(*reduction) : AddFold(*reduction)))
       return std::nullopt;
     if (start_count_ > SmallProgram::kMaxStarts) return std::nullopt;
     if (small_.is_for_loops && small_.calls.size() > kMaxCalls) return std::nullopt;
@@ -62,7 +62,7 @@ class SmallCompiler {
   }
 
  private:
-  using Place = SmallProgram::Place;
+  using Operand = SmallProgram::Operand;
   static constexpr int32_t kReductionRegisters = 2;
 
   bool AddSteps() {
@@ -74,12 +74,12 @@ class SmallCompiler {
     return std::all_of(stores.begin(), stores.end(), [&](const auto& stored) { return AddStore(stored); });
   }
 
-  static bool IsPick(const loops::Reduction& reduction) {
-    return reduction.pick != loops::Reduction::Pick::kNone;
+  static bool IsArgMinMax(const loops::Reduction& reduction) {
+    return reduction.arg_min_max != loops::Reduction::ArgMinMax::kNone;
   }
 
   // Returns the second yielded value, which is the position, if nothing else uses it; otherwise -1.
-  loops::Value PositionsOnlyPicked() const {
+  loops::Value PositionsWithoutOtherUse() const {
     const loops::Value positions = program_.yields()[1];
     const auto uses = [&](const LoopProgram::Step& step) {
       return absl::c_linear_search(step.operands(), positions);
@@ -94,18 +94,18 @@ class SmallCompiler {
 
   // Finds the pair of the reduction, combines it with the initial values, and stores the results. Returns
   // false if a call does not exist.
-  bool AddPick(const loops::ReduceProgram& reduction) {
+  bool AddArgMinMax(const loops::ReduceProgram& reduction) {
     small_.is_for_loops = true;
-    const Place values = places_[program_.yields()[0]];
+    const Operand values = operands_[program_.yields()[0]];
     const auto lane = [&](size_t k) { return LaneOf(reduction.results[k].init_type); };
-    const bool is_largest = reduction.pick == loops::Reduction::Pick::kLargest;
-    const TileCall pick = PickTile(lane(0), lane(1), is_largest, small_.count);
-    const TileCall take = TakeTile(lane(0), lane(1), reduction.picks_last_value, small_.count);
-    if (pick.function == nullptr || take.function == nullptr || small_.count == 1) return false;
-    const Place taken = NewScalar(lane(0)), position = NewScalar(lane(1));
-    small_.calls.push_back({pick, 1, position, {values}, small_.count});
+    const bool is_largest = reduction.arg_min_max == loops::Reduction::ArgMinMax::kArgMax;
+    const TileCall find = ArgMinMaxTile(lane(0), lane(1), is_largest, small_.count);
+    const TileCall take = TakeTile(lane(0), lane(1), reduction.keeps_last_value, small_.count);
+    if (find.function == nullptr || take.function == nullptr || small_.count == 1) return false;
+    const Operand taken = NewScalar(lane(0)), position = NewScalar(lane(1));
+    small_.calls.push_back({find, 1, position, {values}, small_.count});
     small_.calls.push_back({take, 1, taken, {values, position}, small_.count});
-    std::vector<Place> at;
+    std::vector<Operand> at;
     for (const loops::Reduction::Result& result : reduction.results) at.push_back(AddInit(result));
     at.push_back(taken);
     at.push_back(position);
@@ -124,26 +124,26 @@ class SmallCompiler {
     return scalar_end_ <= SmallProgram::kScratchBytes;
   }
 
-  // Returns a place for a scalar, behind the registers.
-  Place NewScalar(Lane lane) {
+  // Returns a scratch operand for a scalar, behind the registers.
+  Operand NewScalar(Lane lane) {
     constexpr int64_t kBytes = 16;
     if (scalar_end_ == 0) scalar_end_ = register_count_ * register_bytes_;
     scalar_end_ += kBytes;
-    return {Place::kScratch, 0, scalar_end_ - kBytes, static_cast<int32_t>(LaneBytes(lane))};
+    return {Operand::kScratch, 0, scalar_end_ - kBytes, static_cast<int32_t>(LaneBytes(lane))};
   }
   // Returns the initial value in its lane type.
-  Place AddInit(const loops::Reduction::Result& result) {
-    const Place init{result.init, 0, 0, static_cast<int32_t>(ByteCount(result.init_type))};
+  Operand AddInit(const loops::Reduction::Result& result) {
+    const Operand init{result.init, 0, 0, static_cast<int32_t>(ByteCount(result.init_type))};
     const TileCall widen = LoadTile(result.init_type);
     if (widen.function == nullptr) return init;
-    const Place wide = NewScalar(LaneOf(result.init_type));
+    const Operand wide = NewScalar(LaneOf(result.init_type));
     small_.calls.push_back({widen, 1, wide, {init}});
     return wide;
   }
-  void AddResult(const loops::Reduction::Result& result, const Place& value) {
+  void AddResult(const loops::Reduction::Result& result, const Operand& value) {
     const TileCall narrow = StoreTile(result.output_type);
     const TileCall copy = narrow.function != nullptr ? narrow : CopyTile(LaneOf(result.output_type));
-    const Place memory{result.output, 0, 0, static_cast<int32_t>(ByteCount(result.output_type))};
+    const Operand memory{result.output, 0, 0, static_cast<int32_t>(ByteCount(result.output_type))};
     small_.calls.push_back({copy, 1, memory, {value}});
   }
 
@@ -153,18 +153,18 @@ class SmallCompiler {
     const loops::Reduction::Result& result = reduction.results[0];
     const auto width = static_cast<int32_t>(LaneBytes(LaneOf(result.init_type)));
     const auto reserved = [&](int32_t number) {
-      return Place{Place::kScratch, 0, (register_count_ - 1 - number) * register_bytes_, width};
+      return Operand{Operand::kScratch, 0, (register_count_ - 1 - number) * register_bytes_, width};
     };
-    const Place sum = reserved(0);
+    const Operand sum = reserved(0);
     small_.is_for_loops = true;
-    AddCall(FindTileFold(*reduction.fold, result.init_type), sum, places_[value]);
-    Place init{result.init, 0, 0, static_cast<int32_t>(ByteCount(result.init_type))};
+    AddCall(FindTileFold(*reduction.fold, result.init_type), sum, operands_[value]);
+    Operand init{result.init, 0, 0, static_cast<int32_t>(ByteCount(result.init_type))};
     if (const TileCall widen = LoadTile(result.init_type); widen.function != nullptr) {
       small_.calls.push_back({widen, 1, reserved(1), {init}});
       init = reserved(1);
     }
     const TileCall narrow = StoreTile(result.output_type);
-    const Place memory{result.output, 0, 0, static_cast<int32_t>(ByteCount(result.output_type))};
+    const Operand memory{result.output, 0, 0, static_cast<int32_t>(ByteCount(result.output_type))};
     small_.calls.push_back({FindTileCall(*reduction.BinaryOperation()),
                             1,
                             narrow.function == nullptr ? memory : sum,
@@ -209,22 +209,22 @@ class SmallCompiler {
     ++register_count_;
   }
 
-  Place InRegister(size_t value) const {
-    return {Place::kScratch, 0, registers_[value] * register_bytes_,
+  Operand InRegister(size_t value) const {
+    return {Operand::kScratch, 0, registers_[value] * register_bytes_,
             static_cast<int32_t>(LaneBytes(program_.steps()[value].lane))};
   }
-  Place InMemory(const Access& access) {
+  Operand InMemory(const Access& access) {
     const int64_t width = ByteCount(access.type);
-    Place place{access.argument, 0, access.offset * width, static_cast<int32_t>(width)};
-    if (!access.starts.empty()) place.start = AddStarts(access, 0);
-    return place;
+    Operand operand{access.argument, 0, access.offset * width, static_cast<int32_t>(width)};
+    if (!access.starts.empty()) operand.start = AddStarts(access, 0);
+    return operand;
   }
   // Returns the number of the starts of an access at a position.
   int32_t AddStarts(const Access& access, int64_t position) {
     ++start_count_;
     for (const RuntimeStart& s : access.starts) {
       const int64_t element =
-          s.place.has_value() ? ValueAt(*s.place, program_.inner_dims(), position) : s.element;
+          s.index.has_value() ? ValueAt(*s.index, program_.inner_dims(), position) : s.element;
       small_.starts.push_back({s.argument, s.type, element * ByteCount(s.type), s.max,
                                s.stride * ByteCount(access.type), start_count_});
     }
@@ -238,20 +238,20 @@ class SmallCompiler {
     const Access& access = program_.access(step.access);
     const TileCall widen = access.IsArray() ? LoadTile(access.type) : TileCall();
     const bool is_simple = access.IsArray() && (IsScalar(access) || IsDense(access));
-    places_[value] = InRegister(value);
+    operands_[value] = InRegister(value);
     // A scalar that needs a conversion would have to be widened before it is splat.
     if (!is_simple || (IsScalar(access) && widen.function != nullptr)) return AddRuns(value, access, widen);
-    const Place memory = InMemory(access);
+    const Operand memory = InMemory(access);
     if (IsScalar(access))
-      AddCall(SplatTile(step.lane), places_[value], memory);
+      AddCall(SplatTile(step.lane), operands_[value], memory);
     else if (widen.function != nullptr)
-      AddCall(widen, places_[value], memory);
+      AddCall(widen, operands_[value], memory);
     else
-      places_[value] = memory;
+      operands_[value] = memory;
     return true;
   }
 
-  void AddCall(const TileCall& call, const Place& out, const Place& in) {
+  void AddCall(const TileCall& call, const Operand& out, const Operand& in) {
     small_.calls.push_back({call, small_.count, out, {in}});
   }
 
@@ -266,11 +266,11 @@ class SmallCompiler {
     small_.is_for_loops = true;
     const Lane lane = program_.steps()[value].lane;
     if (const std::optional<TileCall> bits = BitsOf(lane, *runs); bits.has_value()) {
-      small_.calls.push_back({*bits, small_.count, places_[value], {}});
+      small_.calls.push_back({*bits, small_.count, operands_[value], {}});
       return true;
     }
     for (const AccessRun& run : *runs) {
-      const Place out = Shifted(places_[value], run.first);
+      const Operand out = Shifted(operands_[value], run.first);
       if (run.argument != AccessRun::kNumbers) {
         const TileCall copy = run.count > 1 && run.stride == 0 ? SplatTile(lane) : CopyTile(lane);
         small_.calls.push_back(
@@ -315,34 +315,34 @@ class SmallCompiler {
         extent * ByteCount(access.type) > kMaxBytesOfRows)
       return false;
     small_.is_for_loops = true;
-    Place from = InMemory(access);
+    Operand from = InMemory(access);
     const int64_t first = from.offset;
     for (int64_t position = 0; position < small_.count; position += count) {
       const loops::Affine affine{0, {}, access.inner};
       from.offset = first + ValueAt(affine, dims, position) * from.width;
-      small_.calls.push_back({call, count, Shifted(places_[value], position), {from}, extent});
+      small_.calls.push_back({call, count, Shifted(operands_[value], position), {from}, extent});
     }
     return true;
   }
   static bool IsNegative(int64_t value) { return value < 0; }
 
-  static Place Shifted(Place place, int64_t elements) {
-    place.offset += elements * place.width;
-    return place;
+  static Operand Shifted(Operand operand, int64_t elements) {
+    operand.offset += elements * operand.width;
+    return operand;
   }
 
-  Place InMemory(const AccessRun& run, ElementType type) {
+  Operand InMemory(const AccessRun& run, ElementType type) {
     const int64_t width = ByteCount(type);
-    Place place{run.argument, 0, run.element * width, static_cast<int32_t>(width)};
-    if (run.moved_by == nullptr) return place;
+    Operand operand{run.argument, 0, run.element * width, static_cast<int32_t>(width)};
+    if (run.moved_by == nullptr) return operand;
     if (run.has_own_starts()) {
-      place.start = AddStarts(*run.moved_by, run.first);
+      operand.start = AddStarts(*run.moved_by, run.first);
     } else {
       const auto [known, is_new] = starts_of_.try_emplace(run.moved_by, 0);
       if (is_new) known->second = AddStarts(*run.moved_by, run.first);
-      place.start = known->second;
+      operand.start = known->second;
     }
-    return place;
+    return operand;
   }
 
   // Returns the access through which an operation stores its value while it computes it, or null: the first
@@ -358,9 +358,9 @@ class SmallCompiler {
   bool AddOperation(size_t value) {
     const LoopProgram::Step& step = program_.steps()[value];
     const Access* stored_as = StoredAs(value);
-    places_[value] = stored_as != nullptr && IsDense(*stored_as) ? InMemory(*stored_as) : InRegister(value);
-    SmallProgram::Call call{FindTileCall(step.operation), small_.count, places_[value], {}};
-    for (int k = 0; k < step.operand_count; ++k) call.in[k] = places_[step.in[k]];
+    operands_[value] = stored_as != nullptr && IsDense(*stored_as) ? InMemory(*stored_as) : InRegister(value);
+    SmallProgram::Call call{FindTileCall(step.operation), small_.count, operands_[value], {}};
+    for (int k = 0; k < step.operand_count; ++k) call.in[k] = operands_[step.in[k]];
     small_.calls.push_back(call);
     return true;
   }
@@ -373,7 +373,7 @@ class SmallCompiler {
     const TileCall copy = narrow.function != nullptr ? narrow : CopyTile(step.lane);
     if (IsDense(access)) {
       if (step.IsLoad() || StoredAs(stored.value) != &access)
-        AddCall(copy, InMemory(access), places_[stored.value]);
+        AddCall(copy, InMemory(access), operands_[stored.value]);
       return true;
     }
     if (is_in_memory_ || !access.edges.empty()) return false;
@@ -382,13 +382,13 @@ class SmallCompiler {
     small_.is_for_loops = true;
     for (const AccessRun& run : *runs)
       small_.calls.push_back(
-          {copy, run.count, InMemory(run, access.type), {Shifted(places_[stored.value], run.first)}});
+          {copy, run.count, InMemory(run, access.type), {Shifted(operands_[stored.value], run.first)}});
     return true;
   }
 
   bool IsOneCallInMemory() const {
-    const auto is_scratch = [](const Place& place) {
-      return place.width > 0 && place.argument == Place::kScratch;
+    const auto is_scratch = [](const Operand& operand) {
+      return operand.width > 0 && operand.argument == Operand::kScratch;
     };
     return small_.calls.size() == 1 && !is_scratch(small_.calls[0].out) &&
            std::none_of(small_.calls[0].in.begin(), small_.calls[0].in.end(), is_scratch);
@@ -397,7 +397,7 @@ class SmallCompiler {
   const LoopProgram& program_;
   const bool is_in_memory_;
   std::vector<int32_t> registers_;  // Indexed by value.
-  std::vector<Place> places_;       // Indexed by value.
+  std::vector<Operand> operands_;   // Indexed by value.
   int32_t register_count_ = 0, start_count_ = 0;
   int64_t register_bytes_ = 0, scalar_end_ = 0;
   loops::Value unused_ = -1;                               // A value that no call needs.
@@ -421,15 +421,16 @@ std::optional<SmallProgram> CompileSmall(const LoopProgram& program) {
 
 std::optional<SmallProgram> CompileSmall(const loops::ReduceProgram& reduction) {
   const LoopProgram& body = reduction.body;
-  const bool is_pick = reduction.pick != loops::Reduction::Pick::kNone;
-  const bool folds = !is_pick && reduction.fold.has_value() && reduction.BinaryOperation() != nullptr &&
-                     reduction.results.size() == 1 && body.yields().size() == 1 &&
+  const bool is_arg_min_max = reduction.arg_min_max != loops::Reduction::ArgMinMax::kNone;
+  const bool folds = !is_arg_min_max && reduction.fold.has_value() &&
+                     reduction.BinaryOperation() != nullptr && reduction.results.size() == 1 &&
+                     body.yields().size() == 1 &&
                      FindTileFold(*reduction.fold, reduction.results[0].init_type).function != nullptr;
-  const bool picks = is_pick && !reduction.picks_among_numbers && reduction.results.size() == 2 &&
-                     body.yields().size() == 2 && !reduction.combiner.has_loops();
+  const bool has_tile = is_arg_min_max && !reduction.excludes_nans && reduction.results.size() == 2 &&
+                        body.yields().size() == 2 && !reduction.combiner.has_loops();
   // Longer folds may add in another order.
-  const int64_t most = picks ? SmallProgram::kMaxInFrame : kMaxInFrameAlways;
-  if ((!folds && !picks) || !reduction.rows || reduction.part_length != 1 || body.outer_count() != 1 ||
+  const int64_t most = has_tile ? SmallProgram::kMaxInFrame : kMaxInFrameAlways;
+  if ((!folds && !has_tile) || !reduction.rows || reduction.part_length != 1 || body.outer_count() != 1 ||
       body.inner_count() == 0 || body.inner_count() > most)
     return std::nullopt;
   return SmallCompiler(body, false).Compile(&reduction);
@@ -446,9 +447,9 @@ void SmallProgram::Run(void* const* arguments) const {
     if (start.number != last) moved[last = start.number] = 0;
     moved[last] += std::min(std::max<int64_t>(position, 0), start.max) * start.byte_stride;
   }
-  const auto at = [&](const Place& place) {
-    std::byte* base = place.argument < 0 ? scratch : static_cast<std::byte*>(arguments[place.argument]);
-    return base + place.offset + moved[place.start];
+  const auto at = [&](const Operand& operand) {
+    std::byte* base = operand.argument < 0 ? scratch : static_cast<std::byte*>(arguments[operand.argument]);
+    return base + operand.offset + moved[operand.start];
   };
   for (const Call& call : calls) {
     const void* in[3] = {at(call.in[0]), at(call.in[1]), at(call.in[2])};

@@ -18,7 +18,7 @@ struct SmallProgram {
   static constexpr int64_t kScratchBytes = 2048;
 
   // An operand at byte `offset` of an argument or of the scratch memory, moved by a run-time start.
-  struct Place {
+  struct Operand {
     static constexpr int32_t kScratch = -1;
     int32_t argument = kScratch;
     int32_t start = 0;  // Index of the start, from 1; 0 for none.
@@ -30,8 +30,8 @@ struct SmallProgram {
   struct Call {
     TileCall call;
     int64_t count;
-    Place out;
-    std::array<Place, 3> in;
+    Operand out;
+    std::array<Operand, 3> in;
     int64_t reads = kAll;  // The elements of the first operand, if not `count`.
     static constexpr int64_t kAll = -1;
     int64_t ElementsOf(size_t operand) const { return operand == 0 && reads != kAll ? reads : count; }

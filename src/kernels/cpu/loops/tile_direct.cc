@@ -24,7 +24,7 @@ bool TileProgram::IsDenseInTile(int32_t access) const {
 bool TileProgram::HasStartsPerRow(const Access& access) {
   return access.edges.empty() &&
          std::all_of(access.starts.begin(), access.starts.end(), [](const RuntimeStart& start) {
-           return !start.place.has_value() || start.place->inner.back() == 0;
+           return !start.index.has_value() || start.index->inner.back() == 0;
          });
 }
 
@@ -120,7 +120,7 @@ void TileProgram::FindFold() {
 }
 
 // Returns the offset of the element at an inner position.
-int64_t TileProgram::PlaceOf(int32_t number, const int64_t* bases, int64_t position) const {
+int64_t TileProgram::OffsetAt(int32_t number, const int64_t* bases, int64_t position) const {
   const Strides& inner = accesses()[number].inner;
   int64_t at = bases[number];
   if (patterns_[number] == Pattern::kDense) return at + position;
@@ -129,19 +129,19 @@ int64_t TileProgram::PlaceOf(int32_t number, const int64_t* bases, int64_t posit
   return at;
 }
 
-// Performs PlaceOf for an access that HasStartsPerRow; `extras` are those of the access.
-int64_t TileProgram::PlaceOfRow(int32_t number, void* const* arguments, const int64_t* bases,
-                                const int64_t* extras, int64_t position) const {
-  int64_t place = PlaceOf(number, bases, position);
+// Performs OffsetAt for an access that HasStartsPerRow; `extras` are those of the access.
+int64_t TileProgram::RowOffsetAt(int32_t number, void* const* arguments, const int64_t* bases,
+                                 const int64_t* extras, int64_t position) const {
+  int64_t offset = OffsetAt(number, bases, position);
   for (const RuntimeStart& start : accesses()[number].starts) {
-    if (!start.place.has_value()) continue;
+    if (!start.index.has_value()) continue;
     int64_t at = *extras++;
-    EachDigit(position, inner_dims(), [&](int64_t d, int64_t i) { at += i * start.place->inner[d]; });
+    EachDigit(position, inner_dims(), [&](int64_t d, int64_t i) { at += i * start.index->inner[d]; });
     const auto* positions = static_cast<const std::byte*>(arguments[start.argument]);
     const int64_t found = ReadInteger(start.type, positions + at * ByteCount(start.type));
-    place += std::clamp<int64_t>(found, 0, start.max) * start.stride;
+    offset += std::clamp<int64_t>(found, 0, start.max) * start.stride;
   }
-  return place;
+  return offset;
 }
 
 // Widens one element to its lane type in `to`, or returns its address if no conversion is needed.
@@ -166,7 +166,7 @@ std::byte* TileProgram::Runner::RowOf(const DirectPointer& pointer, int64_t begi
   auto* data = static_cast<std::byte*>(arguments_[program_.access(pointer.access).argument]);
   const auto row = [&](int64_t position) {
     return data +
-           program_.PlaceOfRow(pointer.access, arguments_, base_.data(), extras, position) * pointer.width;
+           program_.RowOffsetAt(pointer.access, arguments_, base_.data(), extras, position) * pointer.width;
   };
   Ahead& ahead = ahead_[pointer.row];
   std::byte* at = ahead.position == begin ? ahead.at : row(begin);
@@ -252,19 +252,19 @@ void TileProgram::Runner::RunDirect(int64_t begin, int64_t n) {
     ChainStep* steps = chain_steps_.data() + chain.begin;
     for (const DirectPointer& pointer : chain.direct) {
       const Access& access = program_.access(pointer.access);
-      int64_t place = base_[pointer.access];
+      int64_t offset = base_[pointer.access];
       if (pointer.pattern == Pattern::kDense)
-        place += begin;
+        offset += begin;
       else if (pointer.pattern == Pattern::kStrided && pointer.kind != Kind::kRow)
-        place = program_.PlaceOf(pointer.access, base_.data(), begin);
+        offset = program_.OffsetAt(pointer.access, base_.data(), begin);
       std::byte* at = nullptr;
       if (pointer.kind == Kind::kIota) {
         at = RegisterOf(pointer.value);
-        FillIota(program_.lane(pointer.value), 1, at, place, 0);
+        FillIota(program_.lane(pointer.value), 1, at, offset, 0);
       } else if (pointer.kind == Kind::kRow) {
         at = RowOf(pointer, begin, n);
       } else {
-        at = static_cast<std::byte*>(arguments_[access.argument]) + place * pointer.width;
+        at = static_cast<std::byte*>(arguments_[access.argument]) + offset * pointer.width;
         if (pointer.kind == Kind::kScalar)
           at = ReadScalar(access.type, pointer.widen, at, RegisterOf(pointer.value));
       }

@@ -50,7 +50,7 @@ const std::byte* TileProgram::Runner::TransposedRow(size_t number, int64_t begin
   const int64_t width = ByteCount(access.type);
   TransposedRows& block = transposed_[read.transposed];
   std::byte* buffer = NativeSlot(native_->slot_count) + TransposedBytes(*native_) * read.transposed;
-  const int64_t place = program_.PlaceOf(read.access, base_.data(), begin);
+  const int64_t place = program_.OffsetAt(read.access, base_.data(), begin);
   const int64_t row = place - block.place;
   const bool is_same = n == block.length && block.length > 0;
   if (is_same && row >= 0 && row < block.rows) return buffer + row * n * width;

@@ -184,12 +184,12 @@ const std::byte* TileProgram::Runner::NativePointer(size_t number, int64_t begin
     if (at == nullptr)
       at = program_.Read(read.access, arguments_, base_.data(), begin, n, NativeSlot(read.slot));
   } else {
-    const int64_t place = program_.PlaceOf(read.access, base_.data(), begin);
+    const int64_t offset = program_.OffsetAt(read.access, base_.data(), begin);
     if (read.kind == Kind::kIota) {
-      FillIota(program_.lane(read.value), 1, NativeSlot(read.slot), place, 0);
+      FillIota(program_.lane(read.value), 1, NativeSlot(read.slot), offset, 0);
       return NativeSlot(read.slot);
     }
-    at = static_cast<const std::byte*>(arguments_[access.argument]) + place * ByteCount(access.type);
+    at = static_cast<const std::byte*>(arguments_[access.argument]) + offset * ByteCount(access.type);
   }
   if (read.widen.function == nullptr) return at;
   const void* in[] = {at};
@@ -237,9 +237,9 @@ void TileProgram::Runner::SetNativeRow(int64_t row) {
   for (NativeMoving& moving : native_moving_) {
     if (moving.access < 0) continue;
     const Access& access = program_.access(moving.access);
-    int64_t place = start_[moving.access];
-    EachDigit(row, program_.outer_dims(), [&](int64_t d, int64_t i) { place += i * access.outer[d]; });
-    moving.at = static_cast<std::byte*>(arguments_[access.argument]) + place * ByteCount(access.type);
+    int64_t offset = start_[moving.access];
+    EachDigit(row, program_.outer_dims(), [&](int64_t d, int64_t i) { offset += i * access.outer[d]; });
+    moving.at = static_cast<std::byte*>(arguments_[access.argument]) + offset * ByteCount(access.type);
   }
 }
 

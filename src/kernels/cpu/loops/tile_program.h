@@ -374,9 +374,9 @@ class TileProgram {
   DirectPointer DirectRead(TileValue number) const;
   DirectPointer InMemory(int32_t access) const;
   int64_t Width(int32_t access) const { return ByteCount(source_.access(access).type); }
-  int64_t PlaceOf(int32_t number, const int64_t* bases, int64_t position) const;
-  int64_t PlaceOfRow(int32_t number, void* const* arguments, const int64_t* bases, const int64_t* extras,
-                     int64_t position) const;
+  int64_t OffsetAt(int32_t number, const int64_t* bases, int64_t position) const;
+  int64_t RowOffsetAt(int32_t number, void* const* arguments, const int64_t* bases, const int64_t* extras,
+                      int64_t position) const;
   static std::byte* ReadScalar(ElementType type, const TileCall& widen, std::byte* from, std::byte* to);
   Pattern PatternOf(const Access& access) const;
   bool IsPeriodic(int32_t access) const;

@@ -239,7 +239,7 @@ bool TileProgram::RoundsAsStored(TileValue value, const Chain& chain) const {
 void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain) const {
   const ChainOperation operation = ChainOperationOf(step.call);
   bool rounds = operation.rounds && !RoundsAsStored(step.out, chain);
-  const auto place = std::find(step.in.begin(), step.in.end(), before) - step.in.begin();
+  const auto operand = std::find(step.in.begin(), step.in.end(), before) - step.in.begin();
   ChainStep next;
   ChainPointer pointer{ChainForm::kLane, false, false, ChainForm::kLane};
   Chain::Operands operands;
@@ -250,16 +250,16 @@ void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain)
   } else if (IsChainUnary(operation.kind)) {
     next.function = ChainUnary(operation.kind);
   } else if (operation.kind == Kind::kSelect) {
-    operands = {step.in[place == 0 ? 1 : 0], step.in[place == 2 ? 1 : 2]};
+    operands = {step.in[operand == 0 ? 1 : 0], step.in[operand == 2 ? 1 : 2]};
     pointer = {values_[operands.value].form, false, true, values_[operands.second].form};
-    next.function = ChainSelect(chain.layout, static_cast<int>(place), pointer.form, pointer.second_form);
+    next.function = ChainSelect(chain.layout, static_cast<int>(operand), pointer.form, pointer.second_form);
   } else {
     const bool is_both = step.in[0] == step.in[1];
-    if (!is_both) operands.value = step.in[1 - place];
+    if (!is_both) operands.value = step.in[1 - operand];
     if (!is_both) pointer.form = values_[operands.value].form;
-    const ChainPlace from = is_both      ? ChainPlace::kBoth
-                            : place == 0 ? ChainPlace::kFirst
-                                         : ChainPlace::kSecond;
+    const ChainOperand from = is_both        ? ChainOperand::kBoth
+                              : operand == 0 ? ChainOperand::kFirst
+                                             : ChainOperand::kSecond;
     next.function = ChainBinary(chain.layout, operation.kind, from, pointer.form, rounds);
     if (next.function.exists())
       rounds = false;
@@ -303,7 +303,7 @@ void TileProgram::ReadForChains(const Step& step, void* const* arguments, const 
     *value = Read(step.access, arguments, bases, begin, n, to);
     return;
   }
-  const int64_t at = PlaceOf(step.access, bases, begin);
+  const int64_t at = OffsetAt(step.access, bases, begin);
   if (access.argument == Access::kIota) {
     FillIota(values_[step.out].lane, 1, to, at, 0);
     *value = to;

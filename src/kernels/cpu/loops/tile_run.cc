@@ -34,7 +34,7 @@ int64_t PositionOf(const RuntimeStart& start, void* const* arguments) {
 int64_t TileProgram::StartOf(const Access& access, void* const* arguments) {
   int64_t start = access.offset;
   for (const RuntimeStart& s : access.starts) {
-    if (s.place.has_value()) continue;
+    if (s.index.has_value()) continue;
     const int64_t position = PositionOf(s, arguments);
     start += std::min(std::max<int64_t>(position, 0), s.max) * s.stride;
   }

@@ -10,7 +10,7 @@ namespace hlo::cpu {
 class Odometer {
  public:
   Odometer(const Index& dims, const Index& strides, int64_t number);
-  int64_t place() const { return place_; }
+  int64_t offset() const { return offset_; }
   const Index& digits() const { return digits_; }
   void Next();
   // Advances by `count` positions within the last dimension.
@@ -21,10 +21,10 @@ class Odometer {
  private:
   const Index &dims_, &strides_;
   Index digits_;
-  int64_t place_ = 0;
+  int64_t offset_ = 0;
 };
 
-// Sets places[i] to the offset of row-major index begin + i.
-void Places(const Index& dims, const Index& strides, int64_t begin, int64_t n, int64_t* places);
+// Sets offsets[i] to the offset of row-major index begin + i.
+void StridedOffsets(const Index& dims, const Index& strides, int64_t begin, int64_t n, int64_t* offsets);
 
 }  // namespace hlo::cpu

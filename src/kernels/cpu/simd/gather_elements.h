@@ -6,20 +6,20 @@
 
 namespace hlo::cpu {
 
-// Sets to[i] = from[places[i]].
+// Sets to[i] = from[indices[i]].
 template <class T>
-void GatherElements(const T* from, const int64_t* places, int64_t n, T* to) {
+void GatherElements(const T* from, const int64_t* indices, int64_t n, T* to) {
   int64_t i = 0;
 #if defined(HLO_AVX512_VECTORS)
   if constexpr (sizeof(T) == 4) {
     constexpr int64_t kCount = 8;
     for (; i + kCount <= n; i += kCount) {
-      const __m256i elements = _mm512_i64gather_epi32(_mm512_loadu_si512(places + i), from, sizeof(T));
+      const __m256i elements = _mm512_i64gather_epi32(_mm512_loadu_si512(indices + i), from, sizeof(T));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), elements);
     }
   }
 #endif
-  for (; i < n; ++i) to[i] = from[places[i]];
+  for (; i < n; ++i) to[i] = from[indices[i]];
 }
 
 // Does the same with places of 32 bits.

@@ -77,10 +77,10 @@ absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* cons
   const int64_t n = chunks.length();
   CachedVector<uint32_t> merged(n);
   // The positions in the left runs at which merges enter and leave a chunk.
-  struct Lefts {
+  struct MergeSplit {
     int64_t in, out;
   };
-  CachedVector<Lefts> lefts(chunks.count());
+  CachedVector<MergeSplit> splits(chunks.count());
   for (int64_t i = 0; i < n; ++i) (*order)[i] = static_cast<uint32_t>(i);
   Comparator compare(before, elements, widths);
   for (int64_t run = 1; run < n; run *= 2) {
@@ -91,11 +91,11 @@ absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* cons
         const Runs runs(at, run, n);
         const int64_t stop = std::min(end, runs.end);
         left = at == runs.begin ? at : LeftAt(at, runs, order->data(), comparator);
-        if (at == begin) lefts[p].in = left;
+        if (at == begin) splits[p].in = left;
         left = Merge(left, at, stop, runs, order->data(), merged.data(), comparator);
         at = stop;
       }
-      lefts[p].out = left;
+      splits[p].out = left;
     };
     if (chunks.count() == 1) {
       merge_chunk(compare, 0, 0, n);
@@ -109,10 +109,10 @@ absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* cons
     for (int64_t p = 1; p < chunks.count(); ++p) {
       const int64_t begin = chunks.begin(p);
       const Runs runs(begin, run, n);
-      if (begin == runs.begin || lefts[p].in == lefts[p - 1].out) continue;
+      if (begin == runs.begin || splits[p].in == splits[p - 1].out) continue;
       HLO_RETURN_IF_ERROR(Deadline::Check());
-      lefts[p].out =
-          Merge(lefts[p - 1].out, begin, chunks.end(p), runs, order->data(), merged.data(), compare);
+      splits[p].out =
+          Merge(splits[p - 1].out, begin, chunks.end(p), runs, order->data(), merged.data(), compare);
     }
     std::swap(*order, merged);
   }

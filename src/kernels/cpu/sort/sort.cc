@@ -62,7 +62,7 @@ namespace {
 using Buckets = std::array<uint32_t, kBuckets>;
 
 // Replaces the histograms of the chunks by the offsets of their buckets (an exclusive prefix sum).
-void CountsToPlaces(absl::Span<Buckets> chunks) {
+void CountsToOffsets(absl::Span<Buckets> chunks) {
   uint32_t sum = 0;
   for (size_t b = 0; b < kBuckets; ++b) {
     for (Buckets& chunk : chunks) sum += std::exchange(chunk[b], sum);
@@ -93,17 +93,17 @@ T* SortByDigits(int64_t n, T* from, T* to, uint64_t differing, const LineChunks&
   }
   for (size_t k = 0; k < shifts.size(); ++k) {
     const int shift = shifts[k];
-    const absl::Span<Buckets> places = is_split ? absl::MakeSpan(cut) : absl::MakeSpan(&whole[k], 1);
+    const absl::Span<Buckets> offsets = is_split ? absl::MakeSpan(cut) : absl::MakeSpan(&whole[k], 1);
     if (is_split) {
       chunks.ForEach(1, [=](int64_t p, int64_t begin, int64_t end) {
         Buckets count{};
         for (int64_t i = begin; i < end; ++i) ++count[bucket(from[i], shift)];
-        places[p] = count;
+        offsets[p] = count;
       });
     }
-    CountsToPlaces(places);
+    CountsToOffsets(offsets);
     chunks.ForEach(3, [=](int64_t p, int64_t begin, int64_t end) {
-      Buckets next = places[p];
+      Buckets next = offsets[p];
       for (int64_t i = begin; i < end; ++i) to[next[bucket(from[i], shift)]++] = from[i];
     });
     std::swap(from, to);
@@ -135,10 +135,10 @@ uint64_t DifferingBits(ReadKeys read, const LineChunks& chunks) {
   return all;
 }
 
-// Sorts elements that make(key, position) packs; place_of(T) unpacks the position.
-template <class T, class Make, class Key, class Place>
+// Sorts elements that make(key, index) packs; index_of(T) unpacks the index.
+template <class T, class Make, class Key, class IndexOf>
 absl::Span<const uint32_t> OrderOf(int64_t n, int key_shift, ReadKeys read, const LineChunks& chunks,
-                                   SortScratch& scratch, Make&& make, Key&& key_of, Place&& place_of) {
+                                   SortScratch& scratch, Make&& make, Key&& key_of, IndexOf&& index_of) {
   const auto bytes = static_cast<size_t>(n) * sizeof(T);
   scratch.elements.resize(bytes);
   scratch.others.resize(bytes);
@@ -158,7 +158,7 @@ absl::Span<const uint32_t> OrderOf(int64_t n, int key_shift, ReadKeys read, cons
   const T* sorted = SortByDigits(n, elements, others, all << key_shift, chunks, key_of);
   auto* order = reinterpret_cast<uint32_t*>(sorted == elements ? others : elements);
   chunks.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) order[i] = place_of(sorted[i]);
+    for (int64_t i = begin; i < end; ++i) order[i] = index_of(sorted[i]);
   });
   return {order, static_cast<size_t>(n)};
 }
@@ -179,7 +179,7 @@ absl::Span<const uint32_t> ShortOrder(int64_t n, ReadKeys read, SortScratch& scr
 
 int64_t SortScratchBytes(int64_t n, int key_bits) {
   if (n < kShort) return n * static_cast<int64_t>(sizeof(uint32_t));
-  return 2 * n * static_cast<int64_t>(key_bits <= 32 ? sizeof(uint64_t) : sizeof(KeyAndPlace));
+  return 2 * n * static_cast<int64_t>(key_bits <= 32 ? sizeof(uint64_t) : sizeof(KeyAndIndex));
 }
 
 absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, const LineChunks& chunks,
@@ -187,15 +187,15 @@ absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, c
   if (n < kShort) return ShortOrder(n, read, scratch);
   if (key_bits <= 32 || DifferingBits(read, chunks) >> 32 == 0) {  // Key and position fit in one word.
     return OrderOf<uint64_t>(
-        n, 32, read, chunks, scratch, [](uint64_t key, uint32_t place) { return key << 32 | place; },
+        n, 32, read, chunks, scratch, [](uint64_t key, uint32_t index) { return key << 32 | index; },
         [](uint64_t word) { return word; }, [](uint64_t word) { return static_cast<uint32_t>(word); });
   }
-  return OrderOf<KeyAndPlace>(
+  return OrderOf<KeyAndIndex>(
       n, 0, read, chunks, scratch,
-      [](uint64_t key, uint32_t place) {
-        return KeyAndPlace{key, place};
+      [](uint64_t key, uint32_t index) {
+        return KeyAndIndex{key, index};
       },
-      [](const KeyAndPlace& pair) { return pair.key; }, [](const KeyAndPlace& pair) { return pair.place; });
+      [](const KeyAndIndex& pair) { return pair.key; }, [](const KeyAndIndex& pair) { return pair.index; });
 }
 
 namespace {
@@ -224,7 +224,7 @@ class BestElements {
   bool is_full() const { return std::ssize(elements_) == count_; }
   uint64_t worst() const { return is_sorted_ ? elements_.back().key : elements_.front().key; }
   // Adds an element that follows all others; it takes the place of the worst if the list is full.
-  void Add(const KeyAndPlace& element) {
+  void Add(const KeyAndIndex& element) {
     if (!is_sorted_) {
       if (is_full()) {
         std::pop_heap(elements_.begin(), elements_.end(), &Before);
@@ -239,19 +239,19 @@ class BestElements {
     for (; k > 0 && elements_[k - 1].key > element.key; --k) elements_[k] = elements_[k - 1];
     elements_[k] = element;
   }
-  absl::Span<const KeyAndPlace> InOrder() {
+  absl::Span<const KeyAndIndex> InOrder() {
     if (!is_sorted_) std::sort_heap(elements_.begin(), elements_.end(), &Before);
     return elements_;
   }
 
  private:
   static constexpr int64_t kMaxSorted = 32;
-  static bool Before(const KeyAndPlace& a, const KeyAndPlace& b) {
-    return a.key != b.key ? a.key < b.key : a.place < b.place;
+  static bool Before(const KeyAndIndex& a, const KeyAndIndex& b) {
+    return a.key != b.key ? a.key < b.key : a.index < b.index;
   }
   int64_t count_;
   bool is_sorted_;
-  CachedVector<KeyAndPlace> elements_;
+  CachedVector<KeyAndIndex> elements_;
 };
 
 }  // namespace
@@ -286,7 +286,7 @@ CachedVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int6
     }
   }
   first.reserve(count);
-  for (const KeyAndPlace& pair : best.InOrder()) first.push_back(pair.place);
+  for (const KeyAndIndex& pair : best.InOrder()) first.push_back(pair.index);
   return first;
 }
 

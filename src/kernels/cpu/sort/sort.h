@@ -28,9 +28,9 @@ bool MakeSortKeys(const SortOrder& order, int64_t n, const void* elements, uint6
 using ReadKeys = absl::FunctionRef<void(int64_t begin, int64_t n, uint64_t* keys)>;
 inline constexpr int64_t kKeyBlock = 512;
 
-struct KeyAndPlace {
+struct KeyAndIndex {
   uint64_t key;
-  uint32_t place;
+  uint32_t index;
 };
 // Scratch memory that is reused between lines.
 struct SortScratch {

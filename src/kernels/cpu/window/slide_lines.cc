@@ -115,37 +115,37 @@ struct Loops {
 
   // Computes outputs [begin, end) of a line into result[0], .... before[i] and after[i] are the prefix and
   // suffix results of base element origin + i.
-  [[gnu::noinline]] static void Outputs(const SlidePlaces& places, int64_t begin, int64_t end, int64_t origin,
-                                        const T* before, const T* after, T* result) {
+  [[gnu::noinline]] static void Outputs(const SlidingWindow& window, int64_t begin, int64_t end,
+                                        int64_t origin, const T* before, const T* after, T* result) {
     const F f;
-    const int64_t size = places.size, n = places.base_size;
+    const int64_t size = window.size, n = window.base_size;
     int64_t o = begin;
-    if (places.stride == 1) {
+    if (window.stride == 1) {
       // Windows that begin at the first element or before it, and of those the ones that end before the last.
-      const int64_t count = std::clamp<int64_t>(places.low + 1 - begin, 0, end - begin);
-      const int64_t last = places.First(begin) + size - 1, whole = std::clamp<int64_t>(n - last, 0, count);
+      const int64_t count = std::clamp<int64_t>(window.low + 1 - begin, 0, end - begin);
+      const int64_t last = window.First(begin) + size - 1, whole = std::clamp<int64_t>(n - last, 0, count);
       if (whole > 0) result = std::copy_n(before + (last - origin), whole, result);
       if (whole < count) result = std::fill_n(result, count - whole, before[n - 1 - origin]);
       o += count;
     }
-    for (; o < end && places.First(o) <= 0; ++o) *result++ = before[places.Last(o) - origin];
+    for (; o < end && window.First(o) <= 0; ++o) *result++ = before[window.Last(o) - origin];
     while (o < end) {
-      const int64_t first = places.First(o), next_block = (first / size + 1) * size;
+      const int64_t first = window.First(o), next_block = (first / size + 1) * size;
       if (first % size == 0 || next_block >= n) {
         *result++ = after[first - origin];
         ++o;
         continue;
       }
       // The outputs up to the end of the block.
-      const int64_t count = std::min(end - o, CeilDiv(next_block - first, places.stride));
-      if (places.stride == 1) {
+      const int64_t count = std::min(end - o, CeilDiv(next_block - first, window.stride));
+      if (window.stride == 1) {
         const int64_t whole = std::clamp<int64_t>(n - size - first + 1, 0, count);
         const T* from = after + (first - origin);
         Combine(whole, from, before + (first + size - 1 - origin), result);
         if (whole < count) CombineWith(before[n - 1 - origin], count - whole, from + whole, result + whole);
       } else {
         for (int64_t i = 0; i < count; ++i)
-          result[i] = f(after[places.First(o + i) - origin], before[places.Last(o + i) - origin]);
+          result[i] = f(after[window.First(o + i) - origin], before[window.Last(o + i) - origin]);
       }
       o += count;
       result += count;
@@ -158,16 +158,16 @@ template <class F, class T>
 class LineSlider {
  public:
   LineSlider(const WindowDim& dim, const SlideArrays& arrays)
-      : places_(dim, arrays.base_size), arrays_(arrays) {}
+      : window_(dim, arrays.base_size), arrays_(arrays) {}
 
   void Run() const {
-    const int64_t n = arrays_.base_size, results = arrays_.result_size, size = places_.size;
+    const int64_t n = arrays_.base_size, results = arrays_.result_size, size = window_.size;
     const double nanoseconds = 2.0 * static_cast<double>(arrays_.outer * (n + results));
     // The number of outputs per part is large compared with the number of elements that two adjacent parts
     // share.
     const int64_t per_line = CeilDiv(kLinePieces, arrays_.outer);
     const int64_t length =
-        std::max({results / per_line + 1, 8 * std::min(size, n) / places_.stride + 1, kPiece / 8});
+        std::max({results / per_line + 1, 8 * std::min(size, n) / window_.stride + 1, kPiece / 8});
     if (size >= n || length >= results) {
       ParallelFor(arrays_.outer, nanoseconds, [&](int64_t line) { WholeLine(line); });
       return;
@@ -186,26 +186,26 @@ class LineSlider {
 
   void Part(int64_t line, int64_t begin, int64_t end) const {
     static thread_local ThreadMemory memory;
-    const int64_t first = std::max<int64_t>(places_.First(begin), 0) / places_.size * places_.size;
-    const int64_t n = places_.Last(end - 1) + 1 - first;
+    const int64_t first = std::max<int64_t>(window_.First(begin), 0) / window_.size * window_.size;
+    const int64_t n = window_.Last(end - 1) + 1 - first;
     T* before = reinterpret_cast<T*>(memory.Reserve(2 * n * static_cast<int64_t>(sizeof(T))));
     T* after = before + n;
-    Loop::template RunBlocks<false>(base(line) + first, before, n, places_.size);
-    if (places_.First(end - 1) > 0)
-      Loop::template RunBlocks<true>(base(line) + first, after, n, places_.size);
+    Loop::template RunBlocks<false>(base(line) + first, before, n, window_.size);
+    if (window_.First(end - 1) > 0)
+      Loop::template RunBlocks<true>(base(line) + first, after, n, window_.size);
     Finish(line, begin, end, first, before, after);
   }
 
   void WholeLine(int64_t line) const {
     const int64_t n = arrays_.base_size, results = arrays_.result_size;
-    const bool needs_after = places_.First(results - 1) > 0, needs_before = NeedsBefore();
+    const bool needs_after = window_.First(results - 1) > 0, needs_before = NeedsBefore();
     CachedVector<T> before, after;
     const auto run = [&]<bool kBackwards>(CachedVector<T>& to) {
       to.resize(n);
-      if (places_.size >= n)
+      if (window_.size >= n)
         Loop::template RunLongLine<kBackwards>(base(line), to.data(), n);
       else
-        Loop::template RunBlocks<kBackwards>(base(line), to.data(), n, places_.size);
+        Loop::template RunBlocks<kBackwards>(base(line), to.data(), n, window_.size);
     };
     if (needs_before) run.template operator()<false>(before);
     if (needs_after) run.template operator()<true>(after);
@@ -214,16 +214,16 @@ class LineSlider {
       Finish(line, p * kPiece, std::min(results, (p + 1) * kPiece), 0, before.data(), after.data());
     });
   }
-  bool NeedsBefore() const { return places_.First(0) <= 0 || places_.size < places_.base_size; }
+  bool NeedsBefore() const { return window_.First(0) <= 0 || window_.size < window_.base_size; }
 
   void Finish(int64_t line, int64_t begin, int64_t end, int64_t origin, const T* before,
               const T* after) const {
     T* to = result(line) + begin;
-    Loop::Outputs(places_, begin, end, origin, before, after, to);
+    Loop::Outputs(window_, begin, end, origin, before, after, to);
     if (arrays_.init != nullptr) Loop::CombineWith(*static_cast<const T*>(arrays_.init), end - begin, to, to);
   }
 
-  SlidePlaces places_;
+  SlidingWindow window_;
   const SlideArrays& arrays_;
 };
 

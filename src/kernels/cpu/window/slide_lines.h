@@ -18,8 +18,8 @@ struct SlideArrays {
   const void* init;  // The initial element of every result, or nullptr.
 };
 // The elements [First, Last] of a line under the window at output o. A negative First is clamped to 0.
-struct SlidePlaces {
-  SlidePlaces(const WindowDim& dim, int64_t base_size)
+struct SlidingWindow {
+  SlidingWindow(const WindowDim& dim, int64_t base_size)
       : size(dim.size), stride(dim.stride), low(dim.padding_low), base_size(base_size) {}
   int64_t First(int64_t o) const { return o * stride - low; }
   int64_t Last(int64_t o) const { return std::min(First(o) + size, base_size) - 1; }

@@ -26,15 +26,15 @@ constexpr int64_t kBlockBytes = 256 << 10;  // Size of a block of suffix results
 class ColumnSlider {
  public:
   ColumnSlider(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays)
-      : combine_(slide.combine), width_(slide.width), places_(dim, arrays.base_size), arrays_(arrays) {}
+      : combine_(slide.combine), width_(slide.width), window_(dim, arrays.base_size), arrays_(arrays) {}
 
   void Run() const {
-    const int64_t n = arrays_.base_size, results = arrays_.result_size, size = std::min(places_.size, n);
+    const int64_t n = arrays_.base_size, results = arrays_.result_size, size = std::min(window_.size, n);
     const int64_t fitting = kBlockBytes / (size * width_);
     const int64_t lanes = std::min(arrays_.inner, std::clamp<int64_t>(fitting, 64 / width_, 512));
     const int64_t tiles = CeilDiv(arrays_.inner, lanes), all = arrays_.outer * tiles;
     const int64_t per_tile = size < n ? CeilDiv(kColumnPieces, all) : 1;
-    const int64_t length = std::max(results / per_tile + 1, 8 * size / places_.stride + 1);
+    const int64_t length = std::max(results / per_tile + 1, 8 * size / window_.stride + 1);
     const int64_t parts = CeilDiv(results, length);
     const double nanoseconds = static_cast<double>(arrays_.outer * arrays_.inner * (n + results));
     ParallelFor(all * parts, nanoseconds, [&](int64_t i) {
@@ -46,7 +46,7 @@ class ColumnSlider {
 
  private:
   void SlidePart(int64_t outer, int64_t column, int64_t lanes, int64_t begin, int64_t end) const {
-    const int64_t n = arrays_.base_size, size = places_.size, row = arrays_.inner * width_;
+    const int64_t n = arrays_.base_size, size = window_.size, row = arrays_.inner * width_;
     const int64_t bytes = lanes * width_;
     const auto* base = static_cast<const std::byte*>(arrays_.base) + outer * n * row + column * width_;
     auto* result = static_cast<std::byte*>(arrays_.result) + (outer * arrays_.result_size + begin) * row +
@@ -79,14 +79,14 @@ class ColumnSlider {
       return suffixes + (first - block) * bytes;
     };
     for (int64_t o = begin; o < end; ++o, result += row) {
-      const int64_t first = places_.First(o), next_block = (first / size + 1) * size;
+      const int64_t first = window_.First(o), next_block = (first / size + 1) * size;
       if (first <= 0) {
-        extend_prefix(0, places_.Last(o));
+        extend_prefix(0, window_.Last(o));
         std::memcpy(result, prefix, bytes);
       } else if (first % size == 0 || next_block >= n) {
         std::memcpy(result, suffix_at(first), bytes);
       } else {
-        extend_prefix(next_block, places_.Last(o));
+        extend_prefix(next_block, window_.Last(o));
         Combine(lanes, suffix_at(first), prefix, result);
       }
       if (arrays_.init != nullptr) Combine(lanes, init, result, result);
@@ -99,7 +99,7 @@ class ColumnSlider {
 
   const TileCall combine_;
   const int64_t width_;
-  const SlidePlaces places_;
+  const SlidingWindow window_;
   const SlideArrays& arrays_;
 };
 

@@ -42,10 +42,10 @@ struct CombinerArgs {
   int64_t line_count, length, inner;
   bool reversed;
   // Sorts: the geometry of the lines; permutation buffers; a flag per line that is set if a merge must be
-  // repeated sequentially; pieces per line of kCombinerRun outputs each; length of the sorted runs.
+  // repeated sequentially; chunks per line of kCombinerRun outputs each; length of the sorted runs.
   SortLines lines;
   uint32_t *order, *merged, *failed;
-  uint32_t pieces, run;
+  uint32_t chunks, run;
 };
 
 // Two adjacent sorted runs and the output of their merge.
@@ -87,7 +87,7 @@ struct CombinerThread {
   HLO_DEVICE void Window() const {
     if (number >= args.geometry.count) return;
     Init(0);
-    EachTap(args.geometry, static_cast<uint32_t>(number), [&](int32_t place) { Accumulate(place); });
+    EachTap(args.geometry, static_cast<uint32_t>(number), [&](int32_t offset) { Accumulate(offset); });
     Store(static_cast<int64_t>(number));
   }
   // Applies the updates of one target in order, for one element of the window. The thread at the first
@@ -99,7 +99,7 @@ struct CombinerThread {
                w = static_cast<uint32_t>(number % scatter.window_count);
     const uint32_t target = scatter.keys[at];
     if (target == scatter.nowhere || (at > 0 && scatter.keys[at - 1] == target)) return;
-    const WalkPlace within = scatter.window.At(w);
+    const WalkOffsets within = scatter.window.At(w);
     Init(target + within.operand);
     for (uint32_t k = at; k < scatter.position_count && scatter.keys[k] == target; ++k)
       Accumulate(scatter.positions.At(scatter.order[k]).update + within.update);
@@ -125,8 +125,8 @@ struct CombinerThread {
   HLO_DEVICE void Select() const {
     if (number >= args.geometry.count) return;
     uint32_t chosen = kNoWinner;
-    EachTap(args.geometry, static_cast<uint32_t>(number), [&](int32_t place) {
-      if (chosen == kNoWinner || !Holds(chosen, place)) chosen = static_cast<uint32_t>(place);
+    EachTap(args.geometry, static_cast<uint32_t>(number), [&](int32_t offset) {
+      if (chosen == kNoWinner || !Holds(chosen, offset)) chosen = static_cast<uint32_t>(offset);
     });
     args.winners[number] = chosen;
   }
@@ -162,9 +162,9 @@ struct CombinerThread {
     return low;
   }
   HLO_DEVICE void SortRuns() const {
-    if (number >= static_cast<uint64_t>(args.lines.count) * args.pieces) return;
-    const auto line = static_cast<uint32_t>(number / args.pieces);
-    const uint32_t first = static_cast<uint32_t>(number % args.pieces) * kCombinerRun,
+    if (number >= static_cast<uint64_t>(args.lines.count) * args.chunks) return;
+    const auto line = static_cast<uint32_t>(number / args.chunks);
+    const uint32_t first = static_cast<uint32_t>(number % args.chunks) * kCombinerRun,
                    rest = args.lines.length - first, n = rest < kCombinerRun ? rest : kCombinerRun;
     uint32_t *from = args.order + line * args.lines.length + first,
              *to = args.merged + line * args.lines.length + first;
@@ -185,9 +185,9 @@ struct CombinerThread {
   // RepairRuns.
   template <class Env>
   HLO_DEVICE void MergeRuns(Env& env) const {
-    if (number >= static_cast<uint64_t>(args.lines.count) * args.pieces) return;
-    const auto line = static_cast<uint32_t>(number / args.pieces);
-    const uint32_t n = args.lines.length, at = static_cast<uint32_t>(number % args.pieces) * kCombinerRun,
+    if (number >= static_cast<uint64_t>(args.lines.count) * args.chunks) return;
+    const auto line = static_cast<uint32_t>(number / args.chunks);
+    const uint32_t n = args.lines.length, at = static_cast<uint32_t>(number % args.chunks) * kCombinerRun,
                    first = at / (2 * args.run) * (2 * args.run);
     const RunPair pair = PairAt(args.order + line * n, args.merged + line * n, first, args.run, n);
     const uint32_t begin = at - first,

@@ -25,11 +25,11 @@ std::optional<CudaKernel> ReduceWindows(const Instruction& instruction, const Wi
                                         const loops::ScalarFunction& combiner,
                                         const DeviceProperties& device) {
   const int64_t count = instruction.operand_count() / 2;
-  std::vector<CombinedArrays> places;
+  std::vector<CombinedArrays> arrays;
   for (int64_t k = 0; k < count; ++k)
-    places.push_back(
+    arrays.push_back(
         {OperandAccess(instruction, k), OperandAccess(instruction, count + k), ResultAccess(instruction, k)});
-  const absl::StatusOr<SharedCode> code = CombinerCode(places, combiner, device);
+  const absl::StatusOr<SharedCode> code = CombinerCode(arrays, combiner, device);
   if (!code.ok()) return std::nullopt;
   CudaKernel kernel;
   kernel.name = fmt::format("{} of code, {} bytes", Name(instruction.opcode()), 4 * (*code)->made.words);
@@ -91,15 +91,15 @@ std::optional<CudaKernel> FindCustomScatterKernel(const Instruction& scatter,
                                                   const loops::ScalarFunction& combiner,
                                                   const DeviceProperties& device) {
   const int64_t count = (scatter.operand_count() - 1) / 2;
-  std::vector<CombinedArrays> places;
+  std::vector<CombinedArrays> arrays;
   std::vector<int64_t> bytes;
   for (int64_t k = 0; k < count; ++k) {
-    places.push_back(
+    arrays.push_back(
         {OperandAccess(scatter, count + 1 + k), ResultAccess(scatter, k), ResultAccess(scatter, k)});
     bytes.push_back(*DenseByteCount(scatter.operand(k)->shape()));
   }
   const std::optional<ScatterPositions> positions = PlanPositions(scatter);
-  const absl::StatusOr<SharedCode> code = CombinerCode(places, combiner, device);
+  const absl::StatusOr<SharedCode> code = CombinerCode(arrays, combiner, device);
   if (!positions.has_value() || !positions->sortable || !code.ok()) return std::nullopt;
   CudaKernel kernel;
   kernel.name = fmt::format("scatter of code, {} bytes", 4 * (*code)->made.words);
@@ -136,7 +136,7 @@ std::optional<CudaKernel> FindCustomScanKernel(const Instruction& scan, const lo
       HLO_ASSIGN_OR_RETURN(const Value carry, builder.Load(OperandAccess(scan, inputs + k)));
       builder.CopyTo(builder.Pinned(k), carry);
     }
-    EndPiece(builder, ends);
+    EndSection(builder, ends);
     Values arguments;
     for (int k = 0; k < inputs; ++k) {
       HLO_ASSIGN_OR_RETURN(const Value input, builder.Load(OperandAccess(scan, k)));
@@ -147,10 +147,10 @@ std::optional<CudaKernel> FindCustomScanKernel(const Instruction& scan, const lo
     for (int k = 0; k < outputs; ++k) HLO_RETURN_IF_ERROR(builder.Store(values[k], ResultAccess(scan, k)));
     for (int k = 0; k < carries; ++k) values[outputs + k] = builder.Copy(values[outputs + k]);
     for (int k = 0; k < carries; ++k) builder.CopyTo(builder.Pinned(k), values[outputs + k]);
-    EndPiece(builder, ends);
+    EndSection(builder, ends);
     for (int k = 0; k < carries; ++k)
       HLO_RETURN_IF_ERROR(builder.Store(builder.Pinned(k), ResultAccess(scan, outputs + k)));
-    builder.EndPiece();
+    builder.EndSection();
     return Finished(builder, std::move(ends), device);
   };
   const absl::StatusOr<SharedCode> code = build();
@@ -181,7 +181,7 @@ std::optional<CudaKernel> FindCustomMapKernel(const Instruction& map, const loop
   const auto build = [&]() -> absl::StatusOr<SharedCode> {
     VmBuilder builder;
     std::vector<int32_t> ends;
-    EndPiece(builder, ends);
+    EndSection(builder, ends);
     Values arguments;
     for (int64_t k = 0; k < map.operand_count(); ++k) {
       HLO_ASSIGN_OR_RETURN(const Value operand, builder.Load(OperandAccess(map, k)));
@@ -189,7 +189,7 @@ std::optional<CudaKernel> FindCustomMapKernel(const Instruction& map, const loop
     }
     HLO_ASSIGN_OR_RETURN(const Values values, LowerCode(code, arguments, builder));
     HLO_RETURN_IF_ERROR(builder.Store(values[0], ResultAccess(map, 0)));
-    EndPiece(builder, ends);
+    EndSection(builder, ends);
     return Finished(builder, std::move(ends), device);
   };
   const absl::StatusOr<SharedCode> made = build();

@@ -47,13 +47,13 @@ class LineOrder {
                                           Stream stream) const {
     CombinerArgs args = ArgsOf(*code_, CombinerTask::kSortRuns, Arguments(operands, {}));
     args.lines = lines_;
-    args.pieces = CeilDiv(lines_.length, kCombinerRun);
+    args.chunks = CeilDiv(lines_.length, kCombinerRun);
     auto* words = static_cast<uint32_t*>(workspace);
     const int64_t order_words = device::Aligned(4 * count_) / 4;
     args.order = words;
     args.merged = words + order_words;
     args.failed = words + 2 * order_words;
-    const int64_t threads = int64_t{lines_.count} * args.pieces;
+    const int64_t threads = int64_t{lines_.count} * args.chunks;
     HLO_RETURN_IF_ERROR(LaunchCombiner(*code_, threads, args, stream));
     for (uint64_t run = kCombinerRun; run < lines_.length; run *= 2) {
       args.run = static_cast<uint32_t>(run);

@@ -39,35 +39,35 @@ absl::StatusOr<SharedCode> Finished(VmBuilder& builder, std::vector<int32_t> end
   code->ends = std::move(ends);
   return code;
 }
-void EndPiece(VmBuilder& builder, std::vector<int32_t>& ends) {
-  builder.EndPiece();
+void EndSection(VmBuilder& builder, std::vector<int32_t>& ends) {
+  builder.EndSection();
   ends.push_back(builder.code_count());
 }
 
-absl::StatusOr<SharedCode> CombinerCode(const std::vector<CombinedArrays>& places,
+absl::StatusOr<SharedCode> CombinerCode(const std::vector<CombinedArrays>& arrays,
                                         const loops::ScalarFunction& combiner,
                                         const DeviceProperties& device) {
-  const auto count = static_cast<int>(places.size());
+  const auto count = static_cast<int>(arrays.size());
   VmBuilder builder(2 * count);
   std::vector<int32_t> ends;
   for (int k = 0; k < count; ++k) {
-    HLO_ASSIGN_OR_RETURN(const Value value, builder.Load(places[k].value));
+    HLO_ASSIGN_OR_RETURN(const Value value, builder.Load(arrays[k].value));
     builder.CopyTo(builder.Pinned(count + k), value);
   }
-  EndPiece(builder, ends);
+  EndSection(builder, ends);
   Values inputs;
   for (int k = 0; k < 2 * count; ++k) inputs.push_back(builder.Pinned(k));
   HLO_ASSIGN_OR_RETURN(Values results, LowerCode(combiner, inputs, builder));
   for (Value& result : results) result = builder.Copy(result);
   for (int k = 0; k < count; ++k) builder.CopyTo(builder.Pinned(k), results[k]);
-  EndPiece(builder, ends);
+  EndSection(builder, ends);
   for (int k = 0; k < count; ++k) {
-    HLO_ASSIGN_OR_RETURN(const Value init, builder.Load(places[k].init));
+    HLO_ASSIGN_OR_RETURN(const Value init, builder.Load(arrays[k].init));
     builder.CopyTo(builder.Pinned(k), init);
   }
-  EndPiece(builder, ends);
-  for (int k = 0; k < count; ++k) HLO_RETURN_IF_ERROR(builder.Store(builder.Pinned(k), places[k].result));
-  builder.EndPiece();
+  EndSection(builder, ends);
+  for (int k = 0; k < count; ++k) HLO_RETURN_IF_ERROR(builder.Store(builder.Pinned(k), arrays[k].result));
+  builder.EndSection();
   return Finished(builder, std::move(ends), device);
 }
 CombinerArgs ArgsOf(const Code& code, CombinerTask task, absl::Span<void* const> arguments) {
@@ -97,13 +97,13 @@ absl::StatusOr<SharedCode> ComparisonCode(const std::vector<loops::Access>& arra
       HLO_ASSIGN_OR_RETURN(const Value element, builder.Load(arrays[k]));
       builder.CopyTo(builder.Pinned(1 + 2 * k + side), element);
     }
-    EndPiece(builder, ends);
+    EndSection(builder, ends);
   }
   Values inputs;
   for (int k = 0; k < 2 * count; ++k) inputs.push_back(builder.Pinned(1 + k));
   HLO_ASSIGN_OR_RETURN(const Values holds, LowerCode(comparison, inputs, builder));
   builder.CopyTo(builder.Pinned(0), holds[0]);
-  builder.EndPiece();
+  builder.EndSection();
   return Finished(builder, std::move(ends), device);
 }
 

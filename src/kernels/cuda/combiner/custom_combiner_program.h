@@ -30,7 +30,7 @@ struct Code {
 };
 using SharedCode = std::shared_ptr<const Code>;
 
-void EndPiece(VmBuilder& builder, std::vector<int32_t>& ends);
+void EndSection(VmBuilder& builder, std::vector<int32_t>& ends);
 // The functions below return Unimplemented if the code is too long or has an operation that the VM lacks.
 absl::StatusOr<SharedCode> Finished(VmBuilder& builder, std::vector<int32_t> ends,
                                     const DeviceProperties& device);
@@ -39,7 +39,7 @@ absl::StatusOr<SharedCode> Finished(VmBuilder& builder, std::vector<int32_t> end
 struct CombinedArrays {
   loops::Access value, init, result;
 };
-absl::StatusOr<SharedCode> CombinerCode(const std::vector<CombinedArrays>& places,
+absl::StatusOr<SharedCode> CombinerCode(const std::vector<CombinedArrays>& arrays,
                                         const loops::ScalarFunction& combiner,
                                         const DeviceProperties& device);
 // Makes a program that compares pairs of elements of all `arrays`.

@@ -218,7 +218,7 @@ std::optional<PackArgs> PackedRows(ElementType type, PairedDims rows, int64_t fe
   const std::optional<IndexMap> mn = rows.First(), k = terms.First();
   if (!mn.has_value() || !k.has_value()) return std::nullopt;
   const Operand operand{.type = type,
-                        .reading = feature_stride == 1 ? Reading::kAlongK : Reading::kAlongMn,
+                        .load_pattern = feature_stride == 1 ? LoadPattern::kAlongK : LoadPattern::kAlongMn,
                         .batch = {},
                         .mn = *mn,
                         .k = *k};

@@ -53,9 +53,9 @@ struct Depthwise {
     // Layout: [rows][columns][features].
     const uint32_t count = h.reach * w.reach * args.feature_tile;
     for (uint32_t x = env.thread(); x < count; x += env.threads()) {
-      const uint32_t f = first_feature + x % args.feature_tile, place = x / args.feature_tile;
-      const int32_t i = row + static_cast<int32_t>(place / w.reach),
-                    j = column + static_cast<int32_t>(place % w.reach);
+      const uint32_t f = first_feature + x % args.feature_tile, position = x / args.feature_tile;
+      const int32_t i = row + static_cast<int32_t>(position / w.reach),
+                    j = column + static_cast<int32_t>(position % w.reach);
       const bool exists = f < args.features && i >= 0 && i < h.input && j >= 0 && j < w.input;
       under[x] = !exists ? 0
                          : LoadCommonElement<float>(args.input_type, args.input,
@@ -64,10 +64,10 @@ struct Depthwise {
                                                         i * h.input_stride + j * w.input_stride);
     }
     env.sync();
-    const uint32_t f = env.thread() % args.feature_tile, place = env.thread() / args.feature_tile,
+    const uint32_t f = env.thread() % args.feature_tile, position = env.thread() / args.feature_tile,
                    feature = first_feature + f;
-    const int32_t in_row = static_cast<int32_t>(place / w.tile),
-                  in_column = static_cast<int32_t>(place % w.tile);
+    const int32_t in_row = static_cast<int32_t>(position / w.tile),
+                  in_column = static_cast<int32_t>(position % w.tile);
     const int32_t o = static_cast<int32_t>(tile_h * h.tile) + in_row,
                   p = static_cast<int32_t>(tile_w * w.tile) + in_column;
     if (feature >= args.features || in_row >= static_cast<int32_t>(h.tile) || o >= h.output || p >= w.output)

@@ -159,7 +159,7 @@ GemmExtents PaddedExtents(const Gemm& p, const Im2colProblem& problem, uint32_t 
 struct Im2colGemm {
   TmaGemmArgs args;
   bool a_is_mn_major = false, b_is_mn_major = false;
-  OperandPlace a, b;
+  OperandLocation a, b;
 };
 std::optional<Im2colGemm> DescribeGemm(const Gemm& p, const Im2colProblem& problem, uint32_t bytes,
                                        uint32_t tile_rows, uint32_t tile_columns) {
@@ -181,12 +181,13 @@ std::optional<Im2colGemm> DescribeGemm(const Gemm& p, const Im2colProblem& probl
   (patches_are_b ? gemm.args.a : gemm.args.b).source = other->source;
   (patches_are_b ? gemm.b_is_mn_major : gemm.a_is_mn_major) = gradient;
   (patches_are_b ? gemm.a_is_mn_major : gemm.b_is_mn_major) = other->is_mn_major;
-  using enum OperandPlace::Array;
-  const OperandPlace input = problem.patches_offset.has_value()
-                                 ? OperandPlace{kWorkspace, *problem.patches_offset}
-                                 : OperandPlace{kA, 0};
-  OperandPlace second = problem.other_offset.has_value() ? OperandPlace{kWorkspace, *problem.other_offset}
-                                                         : OperandPlace{kB, 0};
+  using enum OperandLocation::Array;
+  const OperandLocation input = problem.patches_offset.has_value()
+                                    ? OperandLocation{kWorkspace, *problem.patches_offset}
+                                    : OperandLocation{kA, 0};
+  OperandLocation second = problem.other_offset.has_value()
+                               ? OperandLocation{kWorkspace, *problem.other_offset}
+                               : OperandLocation{kB, 0};
   second.bytes += other->origin * bytes;
   gemm.a = patches_are_b ? second : input;
   gemm.b = patches_are_b ? input : second;

@@ -81,9 +81,9 @@ struct PackTaps {
                    phase_column = digit(args.phase_columns), phase_row = rest;
     const int8_t column = args.tap_of[0][phase_column][tap_column], row = args.tap_of[1][phase_row][tap_row];
     const bool exists = channel < args.channels && column >= 0 && row >= 0;
-    const int64_t place = args.origin + output * args.output_stride + channel * args.channel_stride +
-                          column * args.tap_stride[0] + row * args.tap_stride[1];
-    static_cast<Word*>(args.to)[x] = exists ? static_cast<const Word*>(args.from)[place] : Word{};
+    const int64_t offset = args.origin + output * args.output_stride + channel * args.channel_stride +
+                           column * args.tap_stride[0] + row * args.tap_stride[1];
+    static_cast<Word*>(args.to)[x] = exists ? static_cast<const Word*>(args.from)[offset] : Word{};
   }
 };
 

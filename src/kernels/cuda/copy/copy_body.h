@@ -61,18 +61,18 @@ struct CopyKernel {
     Word* to = static_cast<Word*>(args.to) + offsets.to;
     const uint32_t first = env.block().x * kCopyThreads * kCopyWords + env.thread();
     Word words[kCopyWords] = {};
-    int64_t places[kCopyWords] = {};
+    int64_t to_offsets[kCopyWords] = {};
     HLO_UNROLL
     for (uint32_t k = 0; k < kCopyWords; ++k) {
       const uint32_t i = first + k * kCopyThreads;
       if (i >= args.count) continue;
-      const WalkPlace place = args.walk.At(i);
-      words[k] = from[place.operand];
-      places[k] = place.update;
+      const WalkOffsets at = args.walk.At(i);
+      words[k] = from[at.operand];
+      to_offsets[k] = at.update;
     }
     HLO_UNROLL
     for (uint32_t k = 0; k < kCopyWords; ++k) {
-      if (first + k * kCopyThreads < args.count) to[places[k]] = words[k];
+      if (first + k * kCopyThreads < args.count) to[to_offsets[k]] = words[k];
     }
   }
 };
@@ -80,10 +80,6 @@ struct CopyKernel {
 // Side of a tile in elements, so that rows of narrow elements fill whole memory sectors.
 template <class Word>
 constexpr uint32_t kCopyTile = sizeof(Word) <= 2 ? 64 : 32;
-template <class Word>
-constexpr uint32_t CopyTileBytes() {
-  return kCopyTile<Word> * (kCopyTile<Word> + 1) * sizeof(Word);
-}
 
 template <class Word>
 struct CopyTilesKernel {
@@ -98,9 +94,9 @@ struct CopyTilesKernel {
     const uint32_t batch = args.along.tiles.Quotient(rest);
     const uint32_t a = (block - rest * args.across.tiles.divisor) * kSide,
                    b = (rest - batch * args.along.tiles.divisor) * kSide;
-    const WalkPlace place = args.walk.At(batch);
-    const Word* from = static_cast<const Word*>(args.from) + offsets.from + place.operand;
-    Word* to = static_cast<Word*>(args.to) + offsets.to + place.update;
+    const WalkOffsets at = args.walk.At(batch);
+    const Word* from = static_cast<const Word*>(args.from) + offsets.from + at.operand;
+    Word* to = static_cast<Word*>(args.to) + offsets.to + at.update;
     const uint32_t column = env.thread() % kSide, row = env.thread() / kSide;
     HLO_UNROLL
     for (uint32_t r = 0; r < kSide; r += kRows) {

@@ -14,7 +14,7 @@ namespace hlo::cuda::emulator {
 namespace {
 
 // The latest accesses of one kind to a byte.
-struct Stamp {
+struct LatestAccess {
   uint16_t block = 0;
   uint16_t thread : 10 = 0;
   uint16_t exists : 1 = 0;
@@ -25,15 +25,15 @@ struct Stamp {
   uint16_t syncs = 0, warp_syncs = 0;
 };
 struct ByteAccesses {
-  Stamp read, write;
+  LatestAccess read, write;
 };
 
-bool InOneWarp(const Stamp& stamp, const AccessClock& clock) {
+bool InOneWarp(const LatestAccess& stamp, const AccessClock& clock) {
   return stamp.block == clock.block && stamp.thread / kWarpSize == clock.thread / kWarpSize;
 }
 
 // True if the accesses happened before those that the thread makes now.
-bool IsBefore(const Stamp& stamp, const AccessClock& clock) {
+bool IsBefore(const LatestAccess& stamp, const AccessClock& clock) {
   if (!stamp.exists) return true;
   if (stamp.of_blocks || stamp.block != clock.block) return false;
   if (stamp.syncs != clock.syncs) return true;
@@ -41,8 +41,8 @@ bool IsBefore(const Stamp& stamp, const AccessClock& clock) {
   return stamp.warp_syncs != clock.warp_syncs || (!stamp.of_warp && stamp.thread == clock.thread);
 }
 
-Stamp StampOf(const AccessClock& clock, bool is_atomic) {
-  Stamp stamp;
+LatestAccess LatestAccessOf(const AccessClock& clock, bool is_atomic) {
+  LatestAccess stamp;
   stamp.block = clock.block;
   stamp.thread = clock.thread;
   stamp.exists = 1;
@@ -53,9 +53,9 @@ Stamp StampOf(const AccessClock& clock, bool is_atomic) {
 }
 
 // Adds a thread to accesses that may be concurrent with its own.
-void Join(Stamp* stamp, const AccessClock& clock, bool is_atomic) {
+void Join(LatestAccess* stamp, const AccessClock& clock, bool is_atomic) {
   if (IsBefore(*stamp, clock)) {
-    *stamp = StampOf(clock, is_atomic);
+    *stamp = LatestAccessOf(clock, is_atomic);
   } else if (stamp->block != clock.block) {
     stamp->of_blocks = 1;
   } else if (!InOneWarp(*stamp, clock)) {
@@ -90,7 +90,7 @@ thread_local State state;
 
 const char* Verb(bool writes) { return writes ? "writes" : "reads"; }
 
-[[gnu::noinline]] void Report(uintptr_t address, bool writes, const Stamp& other, bool other_writes) {
+[[gnu::noinline]] void Report(uintptr_t address, bool writes, const LatestAccess& other, bool other_writes) {
   const auto shared = reinterpret_cast<uintptr_t>(Shared(*state.fiber));
   const bool is_shared = address >= shared && address < shared + (uintptr_t{227} << 10);
   const std::string where = is_shared ? fmt::format("shared memory at {}", address - shared)
@@ -134,7 +134,7 @@ void NoteAccess(const void* address, size_t byte_count, Access access) {
     if (both_atomic) {
       Join(&byte.write, *clock, true);
     } else {
-      byte = {{}, StampOf(*clock, is_atomic)};
+      byte = {{}, LatestAccessOf(*clock, is_atomic)};
     }
   }
 }
@@ -152,12 +152,12 @@ void Check(const void* address, size_t byte_count, Access access) {
   if (state.clock != nullptr && state.clock->unchecked == 0) NoteAccess(address, byte_count, access);
 }
 
-struct SourcePlace {
+struct SourceLocation {
   const char* file;
   uint32_t line, column;
 };
 struct MismatchData {
-  SourcePlace place;
+  SourceLocation location;
   const void* type;
   uint8_t log_alignment, kind;
 };
@@ -229,8 +229,8 @@ void __ubsan_handle_type_mismatch_v1(const MismatchData* data, void* address) {
   using hlo::cuda::emulator::state;
   if (state.fiber == nullptr || state.clock->unchecked > 0) return;
   static thread_local std::string text;
-  text = fmt::format("{}:{}: an access to {} needs an alignment of {} bytes", data->place.file,
-                     data->place.line, address, 1 << data->log_alignment);
+  text = fmt::format("{}:{}: an access to {} needs an alignment of {} bytes", data->location.file,
+                     data->location.line, address, 1 << data->log_alignment);
   hlo::cuda::emulator::Fail(*state.fiber, text.c_str());
 }
 }

@@ -72,7 +72,7 @@ struct Copy {
 };
 
 class Machine;
-struct Resident;
+struct ResidentBlock;
 
 }  // namespace
 
@@ -81,7 +81,7 @@ struct Fiber {
   void* stack = nullptr;
   void* fake_stack = nullptr;  // Used by AddressSanitizer.
   Machine* machine = nullptr;
-  Resident* home = nullptr;
+  ResidentBlock* home = nullptr;
   uint32_t thread = 0;
   bool ended = false;
   SyncOp waiting = SyncOp::kNone;
@@ -100,7 +100,7 @@ struct Fiber {
 namespace {
 
 // A slot for a resident thread block: the block, its shared memory and its threads.
-struct Resident {
+struct ResidentBlock {
   Dim3 block;
   bool is_active = false;
   uint32_t live = 0;
@@ -128,7 +128,7 @@ class Machine {
   }
 
   Group& GroupOf(const Fiber& fiber, SyncOp sync_op) {
-    Resident& home = *fiber.home;
+    ResidentBlock& home = *fiber.home;
     return sync_op == SyncOp::kSync ? home.group : home.warps[fiber.thread / kWarpSize].group;
   }
   bool CanRun(const Fiber& fiber) {
@@ -161,16 +161,16 @@ class Machine {
  private:
   static void Enter(unsigned low, unsigned high);
   void SwitchToFiber(Fiber& fiber);
-  void MakeFiber(Fiber& fiber, Resident& home, uint32_t thread);
+  void MakeFiber(Fiber& fiber, ResidentBlock& home, uint32_t thread);
   void PrepareResidents(size_t count);
-  void StartBlock(Resident& resident, uint64_t number);
-  bool RunThreads(Resident& resident);
+  void StartBlock(ResidentBlock& resident, uint64_t number);
+  bool RunThreads(ResidentBlock& resident);
   void RunBlocks(absl::Span<const uint64_t> blocks);
-  std::string Deadlock(const Resident& resident) const;
+  std::string Deadlock(const ResidentBlock& resident) const;
 
   Schedule schedule_;
   std::mt19937 random_;
-  std::vector<std::unique_ptr<Resident>> residents_;
+  std::vector<std::unique_ptr<ResidentBlock>> residents_;
   std::vector<uint32_t> order_;
   ucontext_t scheduler_;
   [[maybe_unused]] void* scheduler_fake_stack_ = nullptr;
@@ -217,7 +217,7 @@ void Machine::SwitchToFiber(Fiber& fiber) {
 #endif
 }
 
-void Machine::MakeFiber(Fiber& fiber, Resident& home, uint32_t thread) {
+void Machine::MakeFiber(Fiber& fiber, ResidentBlock& home, uint32_t thread) {
   fiber.machine = this;
   fiber.home = &home;
   fiber.thread = thread;
@@ -236,7 +236,7 @@ void Machine::MakeFiber(Fiber& fiber, Resident& home, uint32_t thread) {
               static_cast<unsigned>(address), static_cast<unsigned>(address >> 32));
 }
 
-std::string Machine::Deadlock(const Resident& resident) const {
+std::string Machine::Deadlock(const ResidentBlock& resident) const {
   std::map<SyncOp, std::pair<int, uint32_t>> waiting;  // Number of waiting threads, and the first of them.
   uint32_t ended = 0;
   for (uint32_t t = 0; t < threads_; ++t) {
@@ -256,9 +256,9 @@ std::string Machine::Deadlock(const Resident& resident) const {
 }
 
 void Machine::PrepareResidents(size_t count) {
-  while (residents_.size() < count) residents_.push_back(std::make_unique<Resident>());
+  while (residents_.size() < count) residents_.push_back(std::make_unique<ResidentBlock>());
   for (size_t r = 0; r < count; ++r) {
-    Resident& resident = *residents_[r];
+    ResidentBlock& resident = *residents_[r];
     while (resident.fibers.size() < threads_) {
       resident.fibers.push_back(std::make_unique<Fiber>());
       MakeFiber(*resident.fibers.back(), resident, static_cast<uint32_t>(resident.fibers.size() - 1));
@@ -269,7 +269,7 @@ void Machine::PrepareResidents(size_t count) {
   }
 }
 
-void Machine::StartBlock(Resident& resident, uint64_t number) {
+void Machine::StartBlock(ResidentBlock& resident, uint64_t number) {
   resident.block = {static_cast<uint32_t>(number % grid_.x),
                     static_cast<uint32_t>(number / grid_.x % grid_.y),
                     static_cast<uint32_t>(number / grid_.x / grid_.y)};
@@ -296,7 +296,7 @@ void Machine::StartBlock(Resident& resident, uint64_t number) {
 }
 
 // Runs each thread of a block until it waits. Returns false if none could run.
-bool Machine::RunThreads(Resident& resident) {
+bool Machine::RunThreads(ResidentBlock& resident) {
   if (schedule_.order == Schedule::Order::kShuffled) std::shuffle(order_.begin(), order_.end(), random_);
   bool ran = false;
   for (const uint32_t t : order_) {
@@ -313,7 +313,7 @@ bool Machine::RunThreads(Resident& resident) {
 // Runs all blocks, as many at a time as there are residents, in this order.
 void Machine::RunBlocks(absl::Span<const uint64_t> blocks) {
   size_t next = 0;
-  const auto start = [&](Resident& resident) {
+  const auto start = [&](ResidentBlock& resident) {
     if (next < blocks.size())
       StartBlock(resident, blocks[next++]);
     else

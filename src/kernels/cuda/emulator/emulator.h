@@ -5,7 +5,7 @@
 //     until a wait covers it, which exposes early reads;
 //   * threads run until they synchronise, in a configurable order: a missing barrier makes the result depend
 //     on the schedule;
-//   * deadlocks are reported with the places where threads wait.
+//   * deadlocks are reported with the locations at which threads wait.
 // It does not detect missing fences or memory-order bugs. Builds with HLO_RUN_EMULATOR_CHECKS detect races
 // and misaligned accesses too (access_checks.h).
 

@@ -81,17 +81,17 @@ struct WarpgroupMma<HostEnv> {
       }
     }
   }
-  static void Add(const One& one, uint32_t place, absl::Span<const double> products) {
+  static void Add(const One& one, uint32_t index, absl::Span<const double> products) {
     double total = 0;
     for (const double product : products) total += product;
     if (IsOfFloatBytes(one.kind)) {
-      auto& sum = static_cast<float*>(one.d)[place];
+      auto& sum = static_cast<float*>(one.d)[index];
       sum = static_cast<float>(ShortSum(one.adds ? sum : 0, products));
     } else if (IsOfIntegers(one.kind)) {
-      auto& sum = static_cast<uint32_t*>(one.d)[place];  // Integer accumulation wraps.
+      auto& sum = static_cast<uint32_t*>(one.d)[index];  // Integer accumulation wraps.
       sum = (one.adds ? sum : 0) + static_cast<uint32_t>(static_cast<int64_t>(total));
     } else {
-      auto& sum = static_cast<float*>(one.d)[place];
+      auto& sum = static_cast<float*>(one.d)[index];
       sum = static_cast<float>((one.adds ? sum : 0) + total);
     }
   }

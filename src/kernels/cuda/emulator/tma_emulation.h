@@ -102,7 +102,7 @@ inline bool IsInBoundingBox(const BoxSource& s, uint32_t x, int64_t coordinate) 
 inline void StartCopy(HostEnv& env, const PendingBox& box, uint64_t* barrier) {
   [[maybe_unused]] const auto unchecked = env.unchecked();
   if (const char* error = EncodingError(box.source)) env.fail(error);
-  if (box.address % 128 != 0) env.fail("a box goes to a place that is not aligned to 128 bytes");
+  if (box.address % 128 != 0) env.fail("a box goes to an address that is not aligned to 128 bytes");
   // Earlier reads must have happened before. Threads wait for the barrier to read what is written.
   emulator::NoteAccess(box.to, BoxBytes(box.source), emulator::Access::kWrite);
   emulator::ForgetAccesses(box.to, BoxBytes(box.source));
@@ -120,7 +120,7 @@ inline void CopyBox(HostEnv& env, std::byte* to, const TensorMap& map, int x, in
   StartCopy(env, {to, SharedAddress(env, to), map.source, {x, y, z, w}}, barrier);
 }
 inline void CopyPixels(HostEnv& env, std::byte* to, const TensorMap& map, int channel,
-                       const PixelPlace& first, uint32_t column_offset, uint32_t row_offset,
+                       const PixelIndex& first, uint32_t column_offset, uint32_t row_offset,
                        uint64_t* barrier) {
   if (!map.source.im2col) env.fail("a copy does not fit its tensor map");
   if (column_offset > Im2colLimits::kMaxOffset || row_offset > Im2colLimits::kMaxOffset)
@@ -137,17 +137,17 @@ inline void CopyPixels(HostEnv& env, std::byte* to, const TensorMap& map, int ch
             barrier);
 }
 
-// Copies one element, or a zero if it is out of bounds, to place `i` of the box.
+// Copies one element, or a zero if it is out of bounds, to element `i` of the box.
 inline void DeliverElement(const PendingBox& box, uint32_t i, const int64_t (&at)[BoxSource::kMaxRank]) {
   const BoxSource& s = box.source;
   uint32_t value = 0;
   bool inside = true;
-  int64_t place = 0;
+  int64_t offset = 0;
   for (uint32_t d = 0; d < s.rank; ++d) {
     inside &= at[d] >= 0 && at[d] < static_cast<int64_t>(s.dims[d]);
-    place += at[d] * static_cast<int64_t>(s.byte_strides[d]);
+    offset += at[d] * static_cast<int64_t>(s.byte_strides[d]);
   }
-  if (inside) std::memcpy(&value, static_cast<const std::byte*>(s.data) + place, s.element_bytes);
+  if (inside) std::memcpy(&value, static_cast<const std::byte*>(s.data) + offset, s.element_bytes);
   const uint32_t linear = box.address + s.element_bytes * i, to = s.swizzled ? Swizzled128(linear) : linear;
   std::memcpy(box.to + (to - box.address), &value, s.element_bytes);
 }

@@ -76,7 +76,7 @@ struct FftLine {
 };
 
 // Returns the bases of line `number`.
-HLO_DEVICE FftLine PlaceFftLine(const FftDigit (&digits)[kFftDigits], uint32_t number) {
+HLO_DEVICE FftLine LocateFftLine(const FftDigit (&digits)[kFftDigits], uint32_t number) {
   FftLine line = {0, 0, 0, 0};
   for (int d = kFftDigits - 1; d >= 0; --d) {
     const FftDigit& digit = digits[d];
@@ -108,9 +108,9 @@ class FftBlock {
     count_ = args.lines - first_ < args.block_lines ? args.lines - first_ : args.block_lines;
   }
 
-  HLO_DEVICE void PlaceLines() {
+  HLO_DEVICE void LocateLines() {
     for (uint32_t l = env_.thread(); l < count_; l += env_.threads())
-      lines_[l] = PlaceFftLine(args_.digits, first_ + l);
+      lines_[l] = LocateFftLine(args_.digits, first_ + l);
     env_.sync();
   }
 

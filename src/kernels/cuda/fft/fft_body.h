@@ -18,7 +18,7 @@ struct FftKernel {
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     FftBlock<T, Env> block(env, args);
-    block.PlaceLines();
+    block.LocateLines();
     const bool staged_load = (args.flags & kFftStagedLoad) != 0,
                staged_store = (args.flags & kFftStagedStore) != 0;
     if (staged_load) block.Load();

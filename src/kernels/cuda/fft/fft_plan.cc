@@ -11,7 +11,7 @@ constexpr int64_t kMaxFftElements = int64_t{1} << 40;
 
 // Adds a complex transform along one axis. Returns false if it is too large.
 bool AddAxis(FftPlanner& planner, absl::Span<const int64_t> dims, int64_t axis, bool inverse, double scale,
-             FftPlace from, FftPlace to) {
+             FftBuffer from, FftBuffer to) {
   const int64_t n = dims[axis];
   const auto at = static_cast<size_t>(axis);
   FftLines lines;
@@ -26,7 +26,7 @@ bool AddAxis(FftPlanner& planner, absl::Span<const int64_t> dims, int64_t axis, 
 
 // Transforms axes last, last - 1, ..., first; skips axes of one point.
 bool AddAxes(FftPlanner& planner, absl::Span<const int64_t> dims, int64_t first, int64_t last, bool inverse,
-             double scale, FftPlace from, FftPlace to) {
+             double scale, FftBuffer from, FftBuffer to) {
   std::vector<int64_t> axes;
   for (int64_t d = last; d >= first; --d) {
     if (dims[d] > 1) axes.push_back(d);
@@ -49,24 +49,24 @@ bool AddRealToBins(FftPlanner& planner, int64_t n, int64_t count) {
   lines.out_outer = bins;
   lines.in_outer = n;
   if (!IsHalved(n, is_double))
-    return planner.AddTransform(n, lines, {kFftLoadReal, 0, n, bins}, FftPlace::kInput, FftPlace::kOutput);
+    return planner.AddTransform(n, lines, {kFftLoadReal, 0, n, bins}, FftBuffer::kInput, FftBuffer::kOutput);
   lines.in_outer = half;
   if (planner.IsOneLaunch(half)) {
-    if (!planner.AddTransform(half, lines, {0, kFftStoreHalf, half, half}, FftPlace::kInput,
-                              FftPlace::kOutput))
+    if (!planner.AddTransform(half, lines, {0, kFftStoreHalf, half, half}, FftBuffer::kInput,
+                              FftBuffer::kOutput))
       return false;
     planner.last().tables.half_roots = planner.HalfRoots(half);
     return true;
   }
   lines.out_outer = half;
-  planner.Grow(FftPlace::kHalfWork, count * half);
-  if (!planner.AddTransform(half, lines, {0, 0, half, half}, FftPlace::kInput, FftPlace::kHalfWork))
+  planner.Grow(FftBuffer::kHalfWork, count * half);
+  if (!planner.AddTransform(half, lines, {0, 0, half, half}, FftBuffer::kInput, FftBuffer::kHalfWork))
     return false;
-  planner.AddHalf(half, count, true, FftPlace::kHalfWork, FftPlace::kOutput);
+  planner.AddHalf(half, count, true, FftBuffer::kHalfWork, FftBuffer::kOutput);
   return true;
 }
 
-bool AddBinsToReal(FftPlanner& planner, int64_t n, int64_t count, double scale, FftPlace from) {
+bool AddBinsToReal(FftPlanner& planner, int64_t n, int64_t count, double scale, FftBuffer from) {
   const bool is_double = planner.plan().is_double;
   const int64_t bins = n / 2 + 1, half = n / 2;
   FftLines lines{count};
@@ -75,22 +75,22 @@ bool AddBinsToReal(FftPlanner& planner, int64_t n, int64_t count, double scale, 
   if (!IsHalved(n, is_double)) {
     return planner.AddTransform(
         n, lines, {kFftLoadHermitian | kFftConjLoad, kFftStoreReal | kFftConjStore, n, n, scale}, from,
-        FftPlace::kOutput);
+        FftBuffer::kOutput);
   }
   lines.out_outer = half;
   scale *= 2;  // The half-length transform has half as many points.
   if (planner.IsOneLaunch(half)) {
     if (!planner.AddTransform(half, lines, {kFftLoadHalf | kFftConjLoad, kFftConjStore, half, half, scale},
-                              from, FftPlace::kOutput))
+                              from, FftBuffer::kOutput))
       return false;
     planner.last().tables.half_roots = planner.HalfRoots(half);
     return true;
   }
   lines.in_outer = half;
-  planner.Grow(FftPlace::kHalfWork, count * half);
-  planner.AddHalf(half, count, false, from, FftPlace::kHalfWork);
+  planner.Grow(FftBuffer::kHalfWork, count * half);
+  planner.AddHalf(half, count, false, from, FftBuffer::kHalfWork);
   return planner.AddTransform(half, lines, {kFftConjLoad, kFftConjStore, half, half, scale},
-                              FftPlace::kHalfWork, FftPlace::kOutput);
+                              FftBuffer::kHalfWork, FftBuffer::kOutput);
 }
 
 bool AddAll(FftPlanner& planner, FftType type, absl::Span<const int64_t> in_dims,
@@ -100,20 +100,20 @@ bool AddAll(FftPlanner& planner, FftType type, absl::Span<const int64_t> in_dims
   const double scale = 1 / static_cast<double>(hlo::Product(length));
   if (type == FftType::kFft || type == FftType::kIfft) {
     const bool inverse = type == FftType::kIfft;
-    return AddAxes(planner, in_dims, first, last, inverse, inverse ? scale : 1, FftPlace::kInput,
-                   FftPlace::kOutput);
+    return AddAxes(planner, in_dims, first, last, inverse, inverse ? scale : 1, FftBuffer::kInput,
+                   FftBuffer::kOutput);
   }
   const int64_t n = length.back(), count = hlo::Product(in_dims.first(static_cast<size_t>(last)));
   if (type == FftType::kRfft) {
     Index bins(in_dims);
     bins[last] = n / 2 + 1;
     return AddRealToBins(planner, n, count) &&
-           AddAxes(planner, bins, first, last - 1, false, 1, FftPlace::kOutput, FftPlace::kOutput);
+           AddAxes(planner, bins, first, last - 1, false, 1, FftBuffer::kOutput, FftBuffer::kOutput);
   }
-  if (length.size() == 1) return AddBinsToReal(planner, n, count, scale, FftPlace::kInput);
-  planner.Grow(FftPlace::kAxisWork, hlo::Product(in_dims));
-  return AddAxes(planner, in_dims, first, last - 1, true, 1, FftPlace::kInput, FftPlace::kAxisWork) &&
-         AddBinsToReal(planner, n, count, scale, FftPlace::kAxisWork);
+  if (length.size() == 1) return AddBinsToReal(planner, n, count, scale, FftBuffer::kInput);
+  planner.Grow(FftBuffer::kAxisWork, hlo::Product(in_dims));
+  return AddAxes(planner, in_dims, first, last - 1, true, 1, FftBuffer::kInput, FftBuffer::kAxisWork) &&
+         AddBinsToReal(planner, n, count, scale, FftBuffer::kAxisWork);
 }
 
 }  // namespace
@@ -134,16 +134,16 @@ int64_t FftPlan::workspace_bytes() const {
 }
 
 FftStep Bound(const FftPlan& plan, FftStep step, const FftPointers& pointers) {
-  const auto place = [&](FftPlace at) -> std::byte* {
+  const auto address_of = [&](FftBuffer at) -> std::byte* {
     auto* work = static_cast<std::byte*>(pointers.workspace);
     for (int i = 0; i < WorkspaceOf(at); ++i) work += plan.work_bytes[i];
-    return at == FftPlace::kOutput ? static_cast<std::byte*>(pointers.output) : work;
+    return at == FftBuffer::kOutput ? static_cast<std::byte*>(pointers.output) : work;
   };
   const auto table = [&](int64_t offset) -> const void* {
     return offset < 0 ? nullptr : static_cast<const std::byte*>(pointers.constants) + offset;
   };
-  step.args.in = step.half.in = step.from == FftPlace::kInput ? pointers.input : place(step.from);
-  step.args.out = step.half.out = place(step.to);
+  step.args.in = step.half.in = step.from == FftBuffer::kInput ? pointers.input : address_of(step.from);
+  step.args.out = step.half.out = address_of(step.to);
   step.power_args.in = step.args.in;
   step.power_args.out = step.args.out;
   step.args.roots = step.power_args.roots = table(step.tables.roots);

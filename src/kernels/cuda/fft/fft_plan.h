@@ -20,7 +20,7 @@ namespace hlo::cuda {
 
 // Input, output and workspaces. The workspaces store the results between columns and rows, between the
 // transforms of a convolution, between axes, and of half lines.
-enum class FftPlace : uint8_t { kInput, kOutput, kSplitWork, kChirpWork, kAxisWork, kHalfWork };
+enum class FftBuffer : uint8_t { kInput, kOutput, kSplitWork, kChirpWork, kAxisWork, kHalfWork };
 inline constexpr int kFftWorkspaces = 4;
 
 struct FftStep {
@@ -28,7 +28,7 @@ struct FftStep {
   struct Tables {
     int64_t roots = -1, chirp = -1, spectrum = -1, coarse = -1, fine = -1, half_roots = -1;
   };
-  FftPlace from = FftPlace::kInput, to = FftPlace::kOutput;
+  FftBuffer from = FftBuffer::kInput, to = FftBuffer::kOutput;
   LaunchShape shape;
   bool wide = false;     // Uses the radices 11 and 13.
   bool is_half = false;  // The step runs FftHalfKernel.

@@ -19,7 +19,7 @@ constexpr uint32_t kHalfThreads = FftHalfF32::kThreads;
 constexpr uint32_t kPlainPointFlags = kFftConjLoad | kFftConjStore | kFftLoadHalf | kFftStoreHalf,
                    kPlainLineFlags = kFftConjLoad | kFftConjStore | kFftStoreRotated;
 
-FftStep StepOf(const FftEnds& ends, FftPlace from, FftPlace to) {
+FftStep StepOf(const FftEnds& ends, FftBuffer from, FftBuffer to) {
   FftStep step{from, to};
   step.args.flags = ends.load | ends.store;
   step.args.in_limit = ends.in_limit;
@@ -35,8 +35,8 @@ void SetDigit(FftStep& step, int d, int64_t size, int64_t in, int64_t out, int64
 
 }  // namespace
 
-void FftPlanner::Grow(FftPlace place, int64_t elements) {
-  int64_t& bytes = plan_.work_bytes[WorkspaceOf(place)];
+void FftPlanner::Grow(FftBuffer buffer, int64_t elements) {
+  int64_t& bytes = plan_.work_bytes[WorkspaceOf(buffer)];
   bytes = std::max(bytes, device::Aligned(elements * ElementBytes()));
 }
 
@@ -80,7 +80,7 @@ uint32_t FftPlanner::Rotations(int64_t n, FftStep::Tables* tables) {
   return bits;
 }
 
-bool FftPlanner::AddTransform(int64_t n, const FftLines& lines, FftEnds ends, FftPlace from, FftPlace to) {
+bool FftPlanner::AddTransform(int64_t n, const FftLines& lines, FftEnds ends, FftBuffer from, FftBuffer to) {
   if (ends.out_limit < n) ends.store |= kFftStagedStore;
   if (lines.count() > kMaxFftLines) return false;
   if (HasPlan(n, plan_.is_double)) return AddSmooth(n, lines, ends, from, to, -1, -1);
@@ -104,12 +104,12 @@ bool FftPlanner::AddTransform(int64_t n, const FftLines& lines, FftEnds ends, Ff
   in.out_stride = out.in_stride = 1;
   const FftEnds begin{inner.load, kFftStoreSpectrum, ends.in_limit, m, 1};
   const FftEnds end{0, inner.store, m, ends.out_limit, inner.scale};
-  Grow(FftPlace::kChirpWork, lines.count() * m);
-  return AddSmooth(m, in, begin, from, FftPlace::kChirpWork, chirp, spectrum) &&
-         AddSmooth(m, out, end, FftPlace::kChirpWork, to, chirp, spectrum);
+  Grow(FftBuffer::kChirpWork, lines.count() * m);
+  return AddSmooth(m, in, begin, from, FftBuffer::kChirpWork, chirp, spectrum) &&
+         AddSmooth(m, out, end, FftBuffer::kChirpWork, to, chirp, spectrum);
 }
 
-void FftPlanner::AddHalf(int64_t n, int64_t lines, bool to_bins, FftPlace from, FftPlace to) {
+void FftPlanner::AddHalf(int64_t n, int64_t lines, bool to_bins, FftBuffer from, FftBuffer to) {
   FftStep step{from, to};
   step.is_half = true;
   step.half.length = n;
@@ -122,8 +122,8 @@ void FftPlanner::AddHalf(int64_t n, int64_t lines, bool to_bins, FftPlace from, 
   plan_.steps.push_back(step);
 }
 
-bool FftPlanner::AddSmooth(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to,
-                           int64_t chirp, int64_t spectrum) {
+bool FftPlanner::AddSmooth(int64_t n, const FftLines& lines, const FftEnds& ends, FftBuffer from,
+                           FftBuffer to, int64_t chirp, int64_t spectrum) {
   const size_t first = plan_.steps.size();
   const bool has_own_kernel = HasOwnKernel(n) && lines.in_stride == 1 && lines.out_stride == 1 &&
                               ((ends.load | ends.store) & ~kPlainPointFlags) == 0;
@@ -177,8 +177,8 @@ bool FftPlanner::ChooseOwnKernel(FftStep& step, int64_t n, int64_t lines) const 
   return true;
 }
 
-bool FftPlanner::AddBlocks(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from,
-                           FftPlace to) {
+bool FftPlanner::AddBlocks(int64_t n, const FftLines& lines, const FftEnds& ends, FftBuffer from,
+                           FftBuffer to) {
   FftStep step = StepOf(ends, from, to);
   step.args.in_stride = lines.in_stride;
   step.args.out_stride = lines.out_stride;
@@ -187,12 +187,13 @@ bool FftPlanner::AddBlocks(int64_t n, const FftLines& lines, const FftEnds& ends
   return Finish(step, n, lines.count());
 }
 
-bool FftPlanner::AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to) {
+bool FftPlanner::AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends, FftBuffer from,
+                          FftBuffer to) {
   const std::optional<Split> split = SplitOf(n, plan_.is_double);
   const int64_t n1 = split->rows, n2 = split->columns;
   if (lines.count() * n1 > kMaxFftLines || lines.count() * n2 > kMaxFftLines) return false;
-  Grow(FftPlace::kSplitWork, lines.count() * n);
-  FftStep columns = StepOf({ends.load, 0, ends.in_limit, n, 1}, from, FftPlace::kSplitWork);
+  Grow(FftBuffer::kSplitWork, lines.count() * n);
+  FftStep columns = StepOf({ends.load, 0, ends.in_limit, n, 1}, from, FftBuffer::kSplitWork);
   columns.args.flags |= kFftStoreRotated;
   columns.args.fine_bits = Rotations(n, &columns.tables);
   columns.args.in_stride = n1 * lines.in_stride;
@@ -202,7 +203,7 @@ bool FftPlanner::AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends,
   SetDigit(columns, 3, n1, lines.in_stride, 1, 1, 1);
   if (!Finish(columns, n2, lines.count() * n1)) return false;
 
-  FftStep rows = StepOf({0, ends.store, n, ends.out_limit, ends.scale}, FftPlace::kSplitWork, to);
+  FftStep rows = StepOf({0, ends.store, n, ends.out_limit, ends.scale}, FftBuffer::kSplitWork, to);
   if (FactorsOf(n1, plan_.is_double).has_value()) {
     rows.args.out_stride = n2 * lines.out_stride;
     rows.args.out_point_stride = n2;
@@ -215,7 +216,7 @@ bool FftPlanner::AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends,
   const std::optional<Split> inner = SplitOf(n1, plan_.is_double);
   const int64_t na = inner->rows, nb = inner->columns;
   if (lines.count() * n2 * std::max(na, nb) > kMaxFftLines) return false;
-  FftStep again = StepOf({0, 0, n, n, 1}, FftPlace::kSplitWork, FftPlace::kSplitWork);
+  FftStep again = StepOf({0, 0, n, n, 1}, FftBuffer::kSplitWork, FftBuffer::kSplitWork);
   again.args.flags |= kFftStoreRotated;
   again.args.fine_bits = Rotations(n1, &again.tables);
   again.args.in_stride = again.args.out_stride = na;

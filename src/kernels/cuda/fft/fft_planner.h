@@ -12,8 +12,8 @@
 
 namespace hlo::cuda {
 
-inline int WorkspaceOf(FftPlace place) {
-  return static_cast<int>(place) - static_cast<int>(FftPlace::kSplitWork);
+inline int WorkspaceOf(FftBuffer buffer) {
+  return static_cast<int>(buffer) - static_cast<int>(FftBuffer::kSplitWork);
 }
 
 // Conversions at load and store, bounds and scale of a line.
@@ -40,11 +40,11 @@ class FftPlanner {
   bool IsOneLaunch(int64_t n) const;
 
   // Adds transforms of n points. Returns false if they are too large.
-  bool AddTransform(int64_t n, const FftLines& lines, FftEnds ends, FftPlace from, FftPlace to);
+  bool AddTransform(int64_t n, const FftLines& lines, FftEnds ends, FftBuffer from, FftBuffer to);
   // Adds the conversion between complex lines of n points and the bins of real lines.
-  void AddHalf(int64_t n, int64_t lines, bool to_bins, FftPlace from, FftPlace to);
+  void AddHalf(int64_t n, int64_t lines, bool to_bins, FftBuffer from, FftBuffer to);
   // Grows a workspace to at least `elements` complex elements.
-  void Grow(FftPlace place, int64_t elements);
+  void Grow(FftBuffer buffer, int64_t elements);
   // Returns the offset of the constants w_(2n)^j for j = 0..n.
   int64_t HalfRoots(int64_t n);
   FftPlan& plan() { return plan_; }
@@ -58,7 +58,7 @@ class FftPlanner {
   // table.
   uint32_t Rotations(int64_t n, FftStep::Tables* tables);
 
-  bool AddSmooth(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to,
+  bool AddSmooth(int64_t n, const FftLines& lines, const FftEnds& ends, FftBuffer from, FftBuffer to,
                  int64_t chirp, int64_t spectrum);
   // True if contiguous lines of n points have a kernel for their length.
   bool HasOwnKernel(int64_t n) const { return FindOwnKernel(FftAccess::kPoints, n).has_value(); }
@@ -70,10 +70,10 @@ class FftPlanner {
   std::optional<OwnKernel> FindOwnKernel(FftAccess access, int64_t n) const;
   // Chooses the kernel for the length, if there is one that accesses memory as the step does.
   bool ChooseOwnKernel(FftStep& step, int64_t n, int64_t lines) const;
-  bool AddBlocks(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to);
+  bool AddBlocks(int64_t n, const FftLines& lines, const FftEnds& ends, FftBuffer from, FftBuffer to);
   // Four-step FFT of x[n1 + N1 n2]: transforms over n2, multiplication by w_N^(n1 k2), transforms over n1 to
   // X[k2 + N2 k1].
-  bool AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to);
+  bool AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends, FftBuffer from, FftBuffer to);
   bool Finish(FftStep& step, int64_t n, int64_t lines);
 
   FftPlan plan_;

@@ -50,21 +50,22 @@ struct FftPowerOfTwo {
   static_assert((kRadices * ...) == kLength && kThreads <= 1024);
 
   // A thread's line of the block, and its number in the line.
-  struct Place {
+  struct ThreadIndex {
     uint32_t line, t;
-    static HLO_DEVICE Place ByPoints(uint32_t thread) {
+    static HLO_DEVICE ThreadIndex ByPoints(uint32_t thread) {
       return {thread / kLineThreads, thread % kLineThreads};
     }
-    static HLO_DEVICE Place ByLines(uint32_t thread) { return {thread % kLines, thread / kLines}; }
+    static HLO_DEVICE ThreadIndex ByLines(uint32_t thread) { return {thread % kLines, thread / kLines}; }
   };
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    const Place place = kLinesFirst ? Place::ByLines(env.thread()) : Place::ByPoints(env.thread());
-    const uint32_t first = env.block().x * kLines, number = first + place.line, t = place.t;
+    const ThreadIndex index =
+        kLinesFirst ? ThreadIndex::ByLines(env.thread()) : ThreadIndex::ByPoints(env.thread());
+    const uint32_t first = env.block().x * kLines, number = first + index.line, t = index.t;
     C* const all = reinterpret_cast<C*>(env.shared());
-    C* const shared = all + place.line * kStride;
-    const FftLine line = PlaceFftLine(args.digits, number < args.lines ? number : first);
+    C* const shared = all + index.line * kStride;
+    const FftLine line = LocateFftLine(args.digits, number < args.lines ? number : first);
     C v[kEach] = {};
     if (kLinesFirst && (args.flags & kFftStagedLoad) != 0)
       LoadStaged(env, args, first, all, shared, t, v);
@@ -113,9 +114,10 @@ struct FftPowerOfTwo {
   template <class Env>
   static HLO_DEVICE void LoadStaged(Env& env, const Args& args, uint32_t first, C* all, const C* shared,
                                     uint32_t t, C (&v)[kEach]) {
-    const Place from = Place::ByPoints(env.thread());
+    const ThreadIndex from = ThreadIndex::ByPoints(env.thread());
     if (first + from.line < args.lines) {
-      const C* in = static_cast<const C*>(args.in) + PlaceFftLine(args.digits, first + from.line).in + from.t;
+      const C* in =
+          static_cast<const C*>(args.in) + LocateFftLine(args.digits, first + from.line).in + from.t;
       C* to = all + from.line * kStride;
       HLO_UNROLL
       for (int j = 0; j < kEach; ++j) to[Padded(from.t + j * kLineThreads)] = in[j * kLineThreads];

@@ -27,8 +27,8 @@ struct GatherKernel {
     for (uint32_t k = 0; k < kGatherWords; ++k) {
       const uint32_t i = first + k * kGatherThreads;
       if (i >= args.count) continue;
-      const WalkPlace place = args.walk.At(i);
-      words[k] = static_cast<const Word*>(args.operand)[place.operand + args.starts.Start(place.index)];
+      const WalkOffsets offsets = args.walk.At(i);
+      words[k] = static_cast<const Word*>(args.operand)[offsets.operand + args.starts.Start(offsets.index)];
     }
     HLO_UNROLL
     for (uint32_t k = 0; k < kGatherWords; ++k) {

@@ -32,9 +32,9 @@ struct Target {
   int64_t operand, update;
 };
 HLO_DEVICE Target TargetOf(const ScatterArgs& args, uint32_t position) {
-  const WalkPlace place = args.positions.At(position);
-  const int64_t start = args.starts.Start(place.index);
-  return {start < 0 ? -1 : start + place.operand, place.update};
+  const WalkOffsets offsets = args.positions.At(position);
+  const int64_t start = args.starts.Start(offsets.index);
+  return {start < 0 ? -1 : start + offsets.operand, offsets.update};
 }
 
 template <class E>
@@ -94,7 +94,7 @@ struct ScatterFew {
     for (uint32_t i = env.thread(); i < n * width; i += env.threads()) {
       const uint32_t p = i / width;
       if (!few.is_first[p]) continue;
-      const WalkPlace within = args.window.At(begin + i % width);
+      const WalkOffsets within = args.window.At(begin + i % width);
       auto* element = static_cast<typename E::Stored*>(args.result) + few.target[p] + within.operand;
       typename E::Lane value = E::Load(*element, args.kind);
       for (uint32_t q = p; q < n; q = few.next[q])
@@ -130,7 +130,7 @@ struct ScatterRuns {
                w = static_cast<uint32_t>(i % args.window_count);
     const uint32_t target = args.keys[at];
     if (target == args.nowhere || (at > 0 && args.keys[at - 1] == target)) return;
-    const WalkPlace within = args.window.At(w);
+    const WalkOffsets within = args.window.At(w);
     auto* element = static_cast<typename E::Stored*>(args.result) + target + within.operand;
     typename E::Lane value = E::Load(*element, args.kind);
     for (uint32_t k = at; k < args.position_count && args.keys[k] == target; ++k) {

@@ -15,10 +15,10 @@
 namespace hlo::cuda {
 namespace {
 
-int64_t PlacesOf(absl::Span<const PlainDim> dims) {
-  int64_t places = 1;
-  for (const PlainDim& dim : dims) places *= dim.size;
-  return places;
+int64_t CountOf(absl::Span<const PlainDim> dims) {
+  int64_t count = 1;
+  for (const PlainDim& dim : dims) count *= dim.size;
+  return count;
 }
 
 enum class Granularity : uint8_t {
@@ -37,12 +37,12 @@ bool SetWalks(const IndexedArrays& arrays, Granularity granularity, ScatterArgs&
     window.clear();
   }
   const std::optional<Walk> outer = MakeWalk(positions), inner = MakeWalk(window);
-  if (!outer.has_value() || !inner.has_value() || PlacesOf(positions) * PlacesOf(window) > INT32_MAX)
+  if (!outer.has_value() || !inner.has_value() || CountOf(positions) * CountOf(window) > INT32_MAX)
     return false;
   args.positions = *outer;
   args.window = *inner;
-  args.position_count = static_cast<uint32_t>(PlacesOf(positions));
-  args.window_count = static_cast<uint32_t>(PlacesOf(window));
+  args.position_count = static_cast<uint32_t>(CountOf(positions));
+  args.window_count = static_cast<uint32_t>(CountOf(window));
   return true;
 }
 

@@ -19,11 +19,11 @@ struct EpilogueOp {
   ElementType rounded_to = ElementType::kF32;  // Type that the result is rounded to: kF32, kBF16 or kF16.
 };
 
-// A (broadcast) operand: the result's element at `place` uses element place / inner % size.
+// A (broadcast) operand: the result's element at `offset` uses element offset / inner % size.
 struct EpilogueArray {
   const void* data = nullptr;
   ElementType type = ElementType::kF32;  // kF32, kBF16 or kF16.
-  bool is_whole = false;                 // The array has the result's shape: element `place` is used.
+  bool is_whole = false;                 // The array has the result's shape: element `offset` is used.
   FastDiv inner, size;
 };
 
@@ -42,13 +42,13 @@ HLO_DEVICE float RoundedTo(ElementType type, float x) {
   return x;
 }
 
-HLO_DEVICE float Find(const EpilogueArray& array, uint32_t place) {
+HLO_DEVICE float Find(const EpilogueArray& array, uint32_t offset) {
   if (!array.is_whole) {
-    place = array.inner.Quotient(place);
-    place -= array.size.Quotient(place) * array.size.divisor;
+    offset = array.inner.Quotient(offset);
+    offset -= array.size.Quotient(offset) * array.size.divisor;
   }
-  if (array.type == ElementType::kF32) return static_cast<const float*>(array.data)[place];
-  const uint16_t bits = static_cast<const uint16_t*>(array.data)[place];
+  if (array.type == ElementType::kF32) return static_cast<const float*>(array.data)[offset];
+  const uint16_t bits = static_cast<const uint16_t*>(array.data)[offset];
   return array.type == ElementType::kBF16 ? BF16ToFloat(bits) : FloatOfF16(bits);
 }
 
@@ -72,10 +72,10 @@ HLO_DEVICE float Combined(EpilogueOp::Kind kind, float x, float y) {
   return x;
 }
 
-// Applies the epilogue to the element at `place` of the result and stores it. Not inlined, to keep the
+// Applies the epilogue to the element at `offset` of the result and stores it. Not inlined, to keep the
 // register pressure of the GEMM main loop low.
-HLO_DEVICE_CALLED void StoreFinished(const Epilogue& epilogue, void* result, int64_t place, float x) {
-  const auto at = static_cast<uint32_t>(place);
+HLO_DEVICE_CALLED void StoreFinished(const Epilogue& epilogue, void* result, int64_t offset, float x) {
+  const auto at = static_cast<uint32_t>(offset);
   HLO_ROLLED
   for (int32_t k = 0; k < epilogue.op_count; ++k) {
     const EpilogueOp op = epilogue.ops[k];
@@ -97,22 +97,22 @@ struct alignas(16) FourFloats {
 };
 HLO_DEVICE bool IsAligned16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
-// Finds the operands of the elements at `place`, a multiple of eight, and the seven after it.
-HLO_DEVICE void FindEight(const EpilogueArray& array, uint32_t place, float (&y)[8]) {
+// Finds the operands of the elements at `offset`, a multiple of eight, and the seven after it.
+HLO_DEVICE void FindEight(const EpilogueArray& array, uint32_t offset, float (&y)[8]) {
   if (!array.is_whole && array.inner.divisor % 8 == 0) {
-    const float value = Find(array, place);
+    const float value = Find(array, offset);
     HLO_UNROLL
     for (int j = 0; j < 8; ++j) y[j] = value;
     return;
   }
   const bool neighbours = array.is_whole || (array.inner.divisor == 1 && array.size.divisor % 8 == 0);
-  const uint32_t at = array.is_whole ? place : place - array.size.Quotient(place) * array.size.divisor;
+  const uint32_t at = array.is_whole ? offset : offset - array.size.Quotient(offset) * array.size.divisor;
   const bool is_f32 = array.type == ElementType::kF32;
   const void* from = is_f32 ? static_cast<const void*>(static_cast<const float*>(array.data) + at)
                             : static_cast<const uint16_t*>(array.data) + at;
   if (!neighbours || !IsAligned16(from)) {
     HLO_UNROLL
-    for (int j = 0; j < 8; ++j) y[j] = Find(array, place + static_cast<uint32_t>(j));
+    for (int j = 0; j < 8; ++j) y[j] = Find(array, offset + static_cast<uint32_t>(j));
   } else if (is_f32) {
     const FourFloats low = static_cast<const FourFloats*>(from)[0],
                      high = static_cast<const FourFloats*>(from)[1];
@@ -127,9 +127,9 @@ HLO_DEVICE void FindEight(const EpilogueArray& array, uint32_t place, float (&y)
 }
 
 // Stores eight adjacent elements in f32, bf16 or f16.
-HLO_DEVICE void StoreEight(ElementType type, void* result, int64_t place, const float (&x)[8]) {
+HLO_DEVICE void StoreEight(ElementType type, void* result, int64_t offset, const float (&x)[8]) {
   if (type == ElementType::kF32) {
-    auto* to = reinterpret_cast<FourFloats*>(static_cast<float*>(result) + place);
+    auto* to = reinterpret_cast<FourFloats*>(static_cast<float*>(result) + offset);
     to[0] = {{x[0], x[1], x[2], x[3]}};
     to[1] = {{x[4], x[5], x[6], x[7]}};
     return;
@@ -137,7 +137,7 @@ HLO_DEVICE void StoreEight(ElementType type, void* result, int64_t place, const 
   EightHalves all;
   HLO_UNROLL
   for (int j = 0; j < 8; ++j) all.x[j] = type == ElementType::kBF16 ? FloatToBF16(x[j]) : F16Of(x[j]);
-  *reinterpret_cast<EightHalves*>(static_cast<uint16_t*>(result) + place) = all;
+  *reinterpret_cast<EightHalves*>(static_cast<uint16_t*>(result) + offset) = all;
 }
 
 // Eight values in registers.
@@ -145,20 +145,20 @@ struct EightFloats {
   float x[8];
 };
 
-// The same as StoreFinished for the elements at `place`, a multiple of eight, and the seven after it. The
+// The same as StoreFinished for the elements at `offset`, a multiple of eight, and the seven after it. The
 // result must be aligned to 16 bytes. Not inlined, as StoreFinished.
-HLO_DEVICE_CALLED void StoreEightFinished(const Epilogue& epilogue, void* result, int64_t place,
+HLO_DEVICE_CALLED void StoreEightFinished(const Epilogue& epilogue, void* result, int64_t offset,
                                           EightFloats eight) {
   HLO_ROLLED
   for (int32_t k = 0; k < epilogue.op_count; ++k) {
     const EpilogueOp op = epilogue.ops[k];
     float y[8] = {};
     if (op.kind != EpilogueOp::Kind::kRound)
-      FindEight(epilogue.arrays[op.array], static_cast<uint32_t>(place), y);
+      FindEight(epilogue.arrays[op.array], static_cast<uint32_t>(offset), y);
     HLO_UNROLL
     for (int j = 0; j < 8; ++j) eight.x[j] = RoundedTo(op.rounded_to, Combined(op.kind, eight.x[j], y[j]));
   }
-  StoreEight(epilogue.stored, result, place, eight.x);
+  StoreEight(epilogue.stored, result, offset, eight.x);
 }
 
 // Stores the first `count` of four adjacent elements, or all of them if there are more.
@@ -174,9 +174,9 @@ HLO_DEVICE void StoreFour(float* to, uint32_t count, const FourFloats& x) {
 }
 
 // The same with the epilogue; the result may be of 16-bit floats. Like StoreFinished, it is not inlined.
-HLO_DEVICE_CALLED void StoreFourFinished(const Epilogue& epilogue, void* result, int64_t place,
+HLO_DEVICE_CALLED void StoreFourFinished(const Epilogue& epilogue, void* result, int64_t offset,
                                          uint32_t count, FourFloats x) {
-  const auto at = static_cast<uint32_t>(place);
+  const auto at = static_cast<uint32_t>(offset);
   HLO_ROLLED
   for (int32_t k = 0; k < epilogue.op_count; ++k) {
     const EpilogueOp op = epilogue.ops[k];

@@ -131,11 +131,11 @@ HLO_DEVICE void F32Gemm<Tile, kAxes>::Store(const GemmArgs& args, const GemmBloc
   const bool is_finished = !to_parts && p.epilogue.op_count > 0;
   const bool vectors = to_parts ? p.n % 4 == 0 : p.result.vectors && !is_finished;
   const uint32_t first_row = block.row_tile * Tile::kRows, first_column = block.column_tile * Tile::kColumns;
-  int64_t places[kC];
+  int64_t column_offsets[kC];
   HLO_UNROLL
   for (int c = 0; c < kC; ++c) {
     const uint32_t j = first_column + Tile::Column(thread, c);
-    places[c] = vectors || to_parts ? j : p.result.columns.Offset(j);
+    column_offsets[c] = vectors || to_parts ? j : p.result.columns.Offset(j);
   }
   HLO_UNROLL
   for (int r = 0; r < kR; ++r) {
@@ -147,16 +147,16 @@ HLO_DEVICE void F32Gemm<Tile, kAxes>::Store(const GemmArgs& args, const GemmBloc
     for (int c = 0; c < kC; c += 4) {
       const uint32_t j = first_column + Tile::Column(thread, c);
       if (vectors && j + 4 <= p.n) {
-        *reinterpret_cast<FourFloats*>(row + places[c]) = {sums[r][c], sums[r][c + 1], sums[r][c + 2],
-                                                           sums[r][c + 3]};
+        *reinterpret_cast<FourFloats*>(row + column_offsets[c]) = {sums[r][c], sums[r][c + 1], sums[r][c + 2],
+                                                                   sums[r][c + 3]};
       } else {
         HLO_UNROLL
         for (int x = 0; x < 4; ++x) {
           if (j + x >= p.n) continue;
           if (is_finished)
-            StoreFinished(p.epilogue, out, row - out + places[c + x], sums[r][c + x]);
+            StoreFinished(p.epilogue, out, row - out + column_offsets[c + x], sums[r][c + x]);
           else
-            row[places[c + x]] = sums[r][c + x];
+            row[column_offsets[c + x]] = sums[r][c + x];
         }
       }
     }

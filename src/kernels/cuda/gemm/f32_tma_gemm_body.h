@@ -81,7 +81,7 @@ struct F32TmaGemm {
 
   template <class Env>
   static HLO_DEVICE void Copy(Env& env, const TmaGemmArgs& args, const GemmBlock& block, uint32_t t,
-                              const PixelPlace& first, std::byte* stage, uint64_t* full);
+                              const PixelIndex& first, std::byte* stage, uint64_t* full);
   static HLO_DEVICE void Read(const std::byte* stage, uint32_t thread, int k, Fragments* to);
   static HLO_DEVICE void MultiplyAdd(const Fragments& now, int k, float (&sums)[kR][kC]);
   template <class Env>
@@ -167,7 +167,7 @@ template <class Tile, bool kRowsA, bool kRowsB>
 template <class Env>
 HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::Copy(Env& env, const TmaGemmArgs& args,
                                                        const GemmBlock& block, uint32_t t,
-                                                       const PixelPlace& first, std::byte* stage,
+                                                       const PixelIndex& first, std::byte* stage,
                                                        uint64_t* full) {
   const StageTile tile{stage,          stage + Tile::kABytes,        Tile::kRows,
                        Tile::kColumns, block.row_tile * Tile::kRows, block.column_tile * Tile::kColumns};
@@ -195,7 +195,7 @@ HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::Run(Env& env, const TmaGemmArg
   auto* full = reinterpret_cast<uint64_t*>(stages + Tile::kStages * Tile::kStageBytes);
   const uint32_t tiles = CeilDiv(block.k_end - block.k_begin, Tile::kDepth);
   const bool copies = env.thread() == 0;
-  PixelPlace first;
+  PixelIndex first;
   if (copies) {
     if (args.im2col.mode == Im2col::kForward)
       first = PixelAt(args.im2col, args.im2col.patches_are_b ? block.column_tile * Tile::kColumns
@@ -338,11 +338,11 @@ HLO_DEVICE void F32TmaGemm<Tile, kRowsA, kRowsB>::StoreRow(Env& env, const TmaGe
       }
       continue;
     }
-    const int64_t place = first + j;
+    const int64_t offset = first + j;
     if (is_finished)
-      StoreFourFinished(p.epilogue, out, place, p.n - j, {{four[0], four[1], four[2], four[3]}});
+      StoreFourFinished(p.epilogue, out, offset, p.n - j, {{four[0], four[1], four[2], four[3]}});
     else
-      StoreFour(static_cast<float*>(out) + place, p.n - j, {{four[0], four[1], four[2], four[3]}});
+      StoreFour(static_cast<float*>(out) + offset, p.n - j, {{four[0], four[1], four[2], four[3]}});
   }
 }
 

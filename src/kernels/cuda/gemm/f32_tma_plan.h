@@ -28,7 +28,7 @@ bool SupportsF32Tma(const Gemm& gemm, const device::DeviceProperties& device);
 struct F32TmaLaunch {
   TmaGemmArgs args;
   bool a_is_mn_major = false, b_is_mn_major = true;
-  OperandPlace a, b;
+  OperandLocation a, b;
 };
 // Appends the launch and, with chunks, the sum of the parts. `args` needs the product and the operands only.
 void AddF32TmaLaunch(const F32TmaLaunch& launch, const F32TmaTiling& tiling, std::optional<bool> run_if,

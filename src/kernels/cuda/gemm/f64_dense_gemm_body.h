@@ -22,7 +22,7 @@ class F64Tile {
   HLO_DEVICE F64Tile(const Operand& operand, const void* data, uint32_t batch, uint32_t first,
                      uint32_t mn_end, uint32_t k_end, uint32_t thread)
       : data_(static_cast<const double*>(data)),
-        vectors_(kLines ? operand.k_vectors : operand.reading == Reading::kVectors),
+        vectors_(kLines ? operand.k_vectors : operand.load_pattern == LoadPattern::kVectors),
         along_(thread % kAlong * 2),
         across_(thread / kAlong),
         mn_end_(mn_end > first ? mn_end - first : 0),
@@ -151,7 +151,7 @@ struct F64DenseGemm {
   struct alignas(16) Pair {
     double x[2];
   };
-  // The two columns of a lane are stored together where rows begin at even places.
+  // The two columns of a lane are stored together where rows begin at even offsets.
   template <class Env>
   static HLO_DEVICE void Store(Env& env, const GemmArgs& args, const GemmBlock& block, const Sums& sums) {
     const Gemm& p = args.gemm;

@@ -16,7 +16,7 @@ namespace hlo::cuda {
 inline constexpr int kIndexRank = 6, kAxisRank = 3;
 
 // A position in an array: element offset and coordinates along the axes.
-struct Place {
+struct Location {
   int64_t offset = 0;
   int32_t coordinates[kAxisRank] = {};
 };
@@ -33,17 +33,17 @@ struct IndexMap {
   int32_t rank = 0;  // If 0, dims[0].stride is 0.
   Dim dims[kIndexRank];
 
-  HLO_DEVICE void Add(uint32_t index, Place* place) const {
+  HLO_DEVICE void Add(uint32_t index, Location* location) const {
     HLO_ROLLED
     for (int d = rank - 1; d >= 0; --d) {
       const Dim& dim = dims[d];
       const uint32_t rest = d == 0 ? 0 : dim.size.Quotient(index);
       const uint32_t i = index - rest * dim.size.divisor;
       index = rest;
-      place->offset += static_cast<int64_t>(i) * dim.stride;
+      location->offset += static_cast<int64_t>(i) * dim.stride;
       const int32_t step = static_cast<int32_t>(i) * dim.step;
       HLO_UNROLL
-      for (int x = 0; x < kAxisRank; ++x) place->coordinates[x] += x == dim.axis ? step : 0;
+      for (int x = 0; x < kAxisRank; ++x) location->coordinates[x] += x == dim.axis ? step : 0;
     }
   }
   HLO_DEVICE int64_t Offset(uint32_t index) const {
@@ -61,7 +61,7 @@ struct IndexMap {
 };
 
 // The access pattern in which the threads of a block load an operand tile.
-enum class Reading : uint8_t {
+enum class LoadPattern : uint8_t {
   kVectors,  // 16-byte vectors along the rows or columns, which are contiguous and aligned.
   kAlongMn,  // Single elements; adjacent threads load adjacent rows (for b: columns).
   kAlongK,   // Single elements; adjacent threads load adjacent terms.
@@ -77,7 +77,7 @@ struct Operand {
     int64_t stride = 0;
   };
   ElementType type = ElementType::kF32;
-  Reading reading = Reading::kAlongK;
+  LoadPattern load_pattern = LoadPattern::kAlongK;
   bool k_vectors = false;  // Terms are contiguous and 16-byte vectors of them are aligned.
   int32_t axis_count = 0;
   Axis axes[kAxisRank];
@@ -103,25 +103,26 @@ struct Gemm {
 };
 
 // Adds the axis offsets, for operands without spread and with all coordinates in bounds.
-HLO_DEVICE void AddAxes(const Operand& operand, Place* place) {
+HLO_DEVICE void AddAxes(const Operand& operand, Location* location) {
   HLO_UNROLL
   for (int x = 0; x < kAxisRank; ++x)
-    place->offset += static_cast<int64_t>(place->coordinates[x]) * operand.axes[x].stride;
+    location->offset += static_cast<int64_t>(location->coordinates[x]) * operand.axes[x].stride;
 }
 
 // Returns the base position of the elements (batch, mn, .).
-HLO_DEVICE Place RowPlace(const Operand& operand, uint32_t batch, uint32_t mn) {
-  Place place;
-  place.offset = operand.origin;
+HLO_DEVICE Location RowLocation(const Operand& operand, uint32_t batch, uint32_t mn) {
+  Location location;
+  location.offset = operand.origin;
   HLO_UNROLL
-  for (int x = 0; x < kAxisRank; ++x) place.coordinates[x] = operand.axes[x].origin;
-  operand.batch.Add(batch, &place);
-  operand.mn.Add(mn, &place);
-  return place;
+  for (int x = 0; x < kAxisRank; ++x) location.coordinates[x] = operand.axes[x].origin;
+  operand.batch.Add(batch, &location);
+  operand.mn.Add(mn, &location);
+  return location;
 }
 
 // Returns true if the element at row + term is in bounds, and its offset.
-HLO_DEVICE bool FindElement(const Operand& operand, const Place& row, const Place& term, int64_t* offset) {
+HLO_DEVICE bool FindElement(const Operand& operand, const Location& row, const Location& term,
+                            int64_t* offset) {
   *offset = row.offset + term.offset;
   bool exists = true;
   HLO_UNROLL

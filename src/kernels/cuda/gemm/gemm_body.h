@@ -9,8 +9,8 @@ namespace hlo::cuda {
 
 // Returns element k of the row that starts at `row`; zero if it is out of bounds.
 template <class T>
-HLO_DEVICE T TermOf(const Operand& operand, const void* data, const Place& row, uint32_t k) {
-  Place term;
+HLO_DEVICE T TermOf(const Operand& operand, const void* data, const Location& row, uint32_t k) {
+  Location term;
   operand.k.Add(k, &term);
   int64_t offset;
   if (!FindElement(operand, row, term, &offset)) return T{};
@@ -48,7 +48,7 @@ struct TileGemm {
   static constexpr uint32_t kTile = 16 * kEach;
   static constexpr uint32_t kPitch = kTile + 1;
   static constexpr size_t kSharedBytes =
-      2 * kDepth * kPitch * sizeof(T) + 2 * kTile * (sizeof(Place) + sizeof(bool));
+      2 * kDepth * kPitch * sizeof(T) + 2 * kTile * (sizeof(Location) + sizeof(bool));
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const GemmArgs& args) {
@@ -57,12 +57,12 @@ struct TileGemm {
     const Gemm& p = args.gemm;
     T* a = reinterpret_cast<T*>(env.shared());
     T* b = a + kDepth * kPitch;
-    Place* a_rows = reinterpret_cast<Place*>(b + kDepth * kPitch);
-    Place* b_rows = a_rows + kTile;
+    Location* a_rows = reinterpret_cast<Location*>(b + kDepth * kPitch);
+    Location* b_rows = a_rows + kTile;
     const uint32_t a_first = block.row_tile * kTile, b_first = block.column_tile * kTile;
     for (uint32_t r = env.thread(); r < kTile; r += env.threads()) {
-      if (a_first + r < p.m) a_rows[r] = RowPlace(p.a, block.batch, a_first + r);
-      if (b_first + r < p.n) b_rows[r] = RowPlace(p.b, block.batch, b_first + r);
+      if (a_first + r < p.m) a_rows[r] = RowLocation(p.a, block.batch, a_first + r);
+      if (b_first + r < p.n) b_rows[r] = RowLocation(p.b, block.batch, b_first + r);
     }
     T sums[kEach][kEach] = {};
     const uint32_t ty = env.thread() / 16, tx = env.thread() % 16;
@@ -99,9 +99,9 @@ struct TileGemm {
  private:
   // Fills tile[k][row], zero-padded.
   template <class Env>
-  static HLO_DEVICE void Fill(Env& env, const Operand& operand, const void* data, const Place* rows,
+  static HLO_DEVICE void Fill(Env& env, const Operand& operand, const void* data, const Location* rows,
                               uint32_t row_count, uint32_t k_first, uint32_t k_end, T* tile) {
-    const bool along_k = operand.reading == Reading::kAlongK;
+    const bool along_k = operand.load_pattern == LoadPattern::kAlongK;
     for (uint32_t x = env.thread(); x < kTile * kDepth; x += env.threads()) {
       const uint32_t row = along_k ? x / kDepth : x % kTile, k = along_k ? x % kDepth : x / kTile;
       const bool exists = row < row_count && k_first + k < k_end;
@@ -148,15 +148,15 @@ struct ElementGemm {
         batch = x / p.n / p.m;
         break;
     }
-    const Place a_row = RowPlace(p.a, batch, i), b_row = RowPlace(p.b, batch, j);
+    const Location a_row = RowLocation(p.a, batch, i), b_row = RowLocation(p.b, batch, j);
     T sum{};
     for (uint32_t k = 0; k < p.k; ++k) {
-      Place term;
+      Location term;
       p.a.k.Add(k, &term);
       int64_t offset;
       if (!FindElement(p.a, a_row, term, &offset)) continue;
       const T left = LoadCommonElement<T>(p.a.type, args.a, offset);
-      Place other;
+      Location other;
       p.b.k.Add(k, &other);
       if (!FindElement(p.b, b_row, other, &offset)) continue;
       sum = MultiplyAdd(left, LoadCommonElement<T>(p.b.type, args.b, offset), sum);
@@ -228,9 +228,9 @@ struct SumDenseParts {
     HLO_UNROLL
     for (int v = 0; v < 4; ++v) sum->x[v] += part.x[v];
   }
-  static HLO_DEVICE void Store(ElementType type, void* result, int64_t place, const FourFloats& x) {
+  static HLO_DEVICE void Store(ElementType type, void* result, int64_t offset, const FourFloats& x) {
     if (type == ElementType::kF32) {
-      float* to = static_cast<float*>(result) + place;
+      float* to = static_cast<float*>(result) + offset;
       if (IsAligned16(to)) {
         *reinterpret_cast<FourFloats*>(to) = x;
         return;
@@ -239,7 +239,7 @@ struct SumDenseParts {
       for (int v = 0; v < 4; ++v) to[v] = x.x[v];
       return;
     }
-    uint16_t* to = static_cast<uint16_t*>(result) + place;
+    uint16_t* to = static_cast<uint16_t*>(result) + offset;
     HLO_UNROLL
     for (int v = 0; v < 4; ++v) to[v] = type == ElementType::kBF16 ? FloatToBF16(x.x[v]) : F16Of(x.x[v]);
   }

@@ -56,9 +56,9 @@ void ChooseReading(Operand* operand) {
   const int64_t mn = std::abs(LastStride(*operand, operand->mn)),
                 k = std::abs(LastStride(*operand, operand->k));
   if (vectors)
-    operand->reading = Reading::kVectors;
+    operand->load_pattern = LoadPattern::kVectors;
   else
-    operand->reading = k == 0 || (mn != 0 && mn < k) ? Reading::kAlongMn : Reading::kAlongK;
+    operand->load_pattern = k == 0 || (mn != 0 && mn < k) ? LoadPattern::kAlongMn : LoadPattern::kAlongK;
 }
 
 bool IsLastStrideOne(const IndexMap& map) { return map.rank > 0 && map.dims[map.rank - 1].stride == 1; }
@@ -124,13 +124,14 @@ std::optional<Gemm> GemmOf(const loops::GemmProblem& problem) {
     return result;
   };
   const loops::MatrixLayout &a = problem.a, &b = problem.b;
-  const Index row_places = RowMajorStrides(a.row_sizes), column_places = RowMajorStrides(b.column_sizes);
-  Index result_rows = row_places;
+  const Index row_positions = RowMajorStrides(a.row_sizes),
+              column_positions = RowMajorStrides(b.column_sizes);
+  Index result_rows = row_positions;
   for (int64_t& stride : result_rows) stride *= problem.c_row_stride;
   const PairedDims rows =
       paired(problem.m, a.row_sizes, a.row_stride, a.row_strides, problem.c_row_stride, result_rows);
   const PairedDims columns =
-      paired(problem.n, b.column_sizes, b.column_stride, b.column_strides, 1, column_places);
+      paired(problem.n, b.column_sizes, b.column_stride, b.column_strides, 1, column_positions);
   const PairedDims terms =
       paired(problem.k, a.column_sizes, a.column_stride, a.column_strides, b.row_stride, b.row_strides);
   PairedDims batch, result_batch;
@@ -307,7 +308,7 @@ void AddLaunch(const GemmLaunch& l, StepList* list) {
     const auto misaligned = [](const void* x) { return reinterpret_cast<uintptr_t>(x) % 16 != 0; };
     const auto read_elements = [](Operand* operand) {
       operand->k_vectors = false;
-      if (operand->reading == Reading::kVectors) operand->reading = Reading::kAlongMn;
+      if (operand->load_pattern == LoadPattern::kVectors) operand->load_pattern = LoadPattern::kAlongMn;
     };
     if (misaligned(args.a)) read_elements(&p.a);
     if (misaligned(args.b)) read_elements(&p.b);
@@ -358,7 +359,7 @@ void AddTiles(const GemmTask& task, const Tiling& tiling, const Chunks& chunks, 
 void AddThin(const GemmTask& task, StepList* list) {
   const Gemm& p = task.gemm;
   const ThinKernels& kernels = *ThinKernelsOf(p.a.type, p.n);
-  const bool along_k = p.a.reading == Reading::kAlongK;
+  const bool along_k = p.a.load_pattern == LoadPattern::kAlongK;
   const uint32_t rows = along_k ? kernels.rows_along_k : kernels.rows_along_rows;
   const int64_t blocks = Blocks(p.m, rows) * p.batch;
   const Chunks chunks = along_k ? CutTerms(p.k, blocks, 528, 2048, 512) : CutTerms(p.k, blocks, 1056, 128, 8);

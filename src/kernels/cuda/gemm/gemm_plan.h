@@ -28,7 +28,7 @@ struct StepArrays {
 // Sets the array pointers of the epilogue.
 void SetEpilogueArrays(const StepArrays& arrays, Epilogue* epilogue);
 // The location of an operand's first element: in an array of the instruction, or in the workspace.
-struct OperandPlace {
+struct OperandLocation {
   enum class Array : uint8_t { kA, kB, kWorkspace };
   Array array = Array::kA;
   int64_t bytes = 0;

@@ -40,7 +40,7 @@ struct TapBlock {
   uint32_t channel = 0, tap = 0, tap_column = 0, tap_row = 0;
 };
 
-HLO_DEVICE PixelPlace PixelAt(const Im2colArgs& args, uint32_t pixel) {
+HLO_DEVICE PixelIndex PixelAt(const Im2colArgs& args, uint32_t pixel) {
   const uint32_t line = args.pixel_columns.Quotient(pixel), image = args.pixel_rows.Quotient(line);
   const auto column = static_cast<int32_t>(pixel - line * args.pixel_columns.divisor),
              row = static_cast<int32_t>(line - image * args.pixel_rows.divisor);
@@ -75,7 +75,7 @@ HLO_DEVICE bool FindTapChannel(const Im2colArgs& args, uint32_t* index) {
 // Copies box[1] pixels of the block's channels for its tap.
 template <class Env>
 HLO_DEVICE void CopyPatches(Env& env, std::byte* to, const TensorMap& map, const Im2colArgs& args,
-                            const TapBlock& block, const PixelPlace& first, uint64_t* barrier) {
+                            const TapBlock& block, const PixelIndex& first, uint64_t* barrier) {
   CopyPixels(env, to, map, static_cast<int>(block.channel), first, block.tap_column * args.tap_step[0],
              block.tap_row * args.tap_step[1], barrier);
 }
@@ -100,7 +100,7 @@ HLO_DEVICE void CopyFilter(Env& env, std::byte* to, const TensorMap& map, const 
 // Copies box[1] pixels of `width` channels of taps from index `first` on.
 template <class Env>
 HLO_DEVICE void CopyTapRows(Env& env, std::byte* to, const TensorMap& map, const Im2colArgs& args,
-                            uint32_t first, uint32_t width, const PixelPlace& pixel, uint64_t* barrier) {
+                            uint32_t first, uint32_t width, const PixelIndex& pixel, uint64_t* barrier) {
   for (uint32_t slab = 0; slab < width; slab += TmaSlab::kWidth) {
     TapBlock block = TapBlockAt(args, (first + slab) / TmaSlab::kWidth);
     if (block.tap >= args.taps) block = {.channel = args.channels};  // Out of bounds: zeros.

@@ -49,12 +49,12 @@ class MmaTileReader {
   template <class Env>
   HLO_DEVICE void FillTable(Env& env, uint32_t batch) {
     for (uint32_t r = env.thread(); r < MmaTile::kWidth && r < rows_; r += env.threads()) {
-      Place place = RowPlace(operand_, batch, first_ + r);
-      AddAxes(operand_, &place);
-      offsets_[r] = place.offset * element_bytes_;
+      Location location = RowLocation(operand_, batch, first_ + r);
+      AddAxes(operand_, &location);
+      offsets_[r] = location.offset * element_bytes_;
       if constexpr (!kMnMajor) {
         HLO_UNROLL
-        for (int x = 0; x < kAxisRank; ++x) coordinates_[x * MmaTile::kWidth + r] = place.coordinates[x];
+        for (int x = 0; x < kAxisRank; ++x) coordinates_[x * MmaTile::kWidth + r] = location.coordinates[x];
       }
     }
   }
@@ -74,7 +74,7 @@ class MmaTileReader {
       }
     } else {
       const uint32_t chunk = env.thread() % 4, k = k_first + chunk * (16 / element_bytes_);
-      Place term;
+      Location term;
       if (k < k_end_) {
         operand_.k.Add(k, &term);
         AddAxes(operand_, &term);
@@ -92,7 +92,7 @@ class MmaTileReader {
   }
 
  private:
-  HLO_DEVICE bool IsInside(const Place& term, uint32_t row) const {
+  HLO_DEVICE bool IsInside(const Location& term, uint32_t row) const {
     bool inside = true;
     HLO_UNROLL
     for (int x = 0; x < kAxisRank; ++x) {
@@ -130,13 +130,13 @@ HLO_DEVICE void StorePair(const GemmArgs& args, const GemmBlock& block, uint32_t
     return;
   }
   if (args.chunks == 1 && !is_finished && result.pairs && j + 1 < p.n) {
-    const int64_t place = result.origin + result.batch.Offset(block.batch) + result.rows.Offset(i) + j;
+    const int64_t offset = result.origin + result.batch.Offset(block.batch) + result.rows.Offset(i) + j;
     if (result.type == ElementType::kF32 || result.type == ElementType::kS32 ||
         result.type == ElementType::kU32) {
       TwoWords two;
       __builtin_memcpy(&two.x[0], &first, 4);
       __builtin_memcpy(&two.x[1], &second, 4);
-      *reinterpret_cast<TwoWords*>(static_cast<uint32_t*>(args.result) + place) = two;
+      *reinterpret_cast<TwoWords*>(static_cast<uint32_t*>(args.result) + offset) = two;
       return;
     }
     if constexpr (std::is_same_v<T, float>) {
@@ -144,7 +144,7 @@ HLO_DEVICE void StorePair(const GemmArgs& args, const GemmBlock& block, uint32_t
         const bool is_bf16 = result.type == ElementType::kBF16;
         const uint32_t low = is_bf16 ? FloatToBF16(first) : F16Of(first);
         const uint32_t high = is_bf16 ? FloatToBF16(second) : F16Of(second);
-        *reinterpret_cast<uint32_t*>(static_cast<uint16_t*>(args.result) + place) = low | high << 16;
+        *reinterpret_cast<uint32_t*>(static_cast<uint16_t*>(args.result) + offset) = low | high << 16;
         return;
       }
     }
@@ -282,9 +282,9 @@ struct MmaGemm {
       for (uint32_t j = 0; j < 4; ++j) {
         HLO_UNROLL
         for (uint32_t h = 0; h < 2; ++h) {
-          uint32_t* place = tile + (WarpRow(env.thread()) + 16 * i + 8 * h + g) * kResultPitch +
-                            WarpColumn(env.thread()) + 8 * j + 2 * q;
-          *reinterpret_cast<TwoWords*>(place) = {{sums[i][j].x[2 * h], sums[i][j].x[2 * h + 1]}};
+          uint32_t* to = tile + (WarpRow(env.thread()) + 16 * i + 8 * h + g) * kResultPitch +
+                         WarpColumn(env.thread()) + 8 * j + 2 * q;
+          *reinterpret_cast<TwoWords*>(to) = {{sums[i][j].x[2 * h], sums[i][j].x[2 * h + 1]}};
         }
       }
     }

@@ -102,7 +102,7 @@ std::optional<Source> SourceOf(const Operand& operand, uint32_t mn, const Gemm& 
   Source source{.operand = operand};
   const bool is_direct = form.pieces == 1 && IsStoredAs(operand.type, form.packed);
   if (is_direct && HasTermRuns(operand, ChunkElements(form))) return source;
-  if (is_direct && form.element_bytes == 2 && operand.reading == Reading::kVectors) {
+  if (is_direct && form.element_bytes == 2 && operand.load_pattern == LoadPattern::kVectors) {
     source.is_mn_major = true;
     return source;
   }
@@ -123,7 +123,7 @@ std::optional<Source> SourceOf(const Operand& operand, uint32_t mn, const Gemm& 
   if (static_cast<double>(mn) * pitch * p.batch >= 0x1p40) return std::nullopt;
   source.pack_shape = ShapeOf(source.pack);
   Operand& packed = source.operand;
-  packed = Operand{.type = operand.type, .reading = Reading::kAlongK, .k_vectors = true};
+  packed = Operand{.type = operand.type, .load_pattern = LoadPattern::kAlongK, .k_vectors = true};
   const auto set = [](IndexMap* map, uint32_t size, int64_t stride) {
     map->rank = 1;
     map->dims[0] = {.size = FastDiv(std::max<uint32_t>(1, size)), .stride = stride};

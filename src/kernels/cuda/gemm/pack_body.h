@@ -33,7 +33,7 @@ struct Pack {
     const uint32_t first_k = (env.block().x - rest * columns) * kTile,
                    first_mn = (rest - batch * rows) * kTile;
     auto* tile = reinterpret_cast<uint32_t*>(env.shared());
-    const bool along_k = args.operand.reading == Reading::kAlongK;
+    const bool along_k = args.operand.load_pattern == LoadPattern::kAlongK;
     for (uint32_t x = env.thread(); x < kTile * kTile; x += kThreads) {
       const uint32_t fast = x % kTile, slow = x / kTile;
       const uint32_t mn = along_k ? slow : fast, k = along_k ? fast : slow;
@@ -55,34 +55,34 @@ struct Pack {
  private:
   static HLO_DEVICE uint32_t ReadElement(const PackArgs& args, uint32_t batch, uint32_t mn, uint32_t k) {
     const Operand& operand = args.operand;
-    const int64_t place =
+    const int64_t offset =
         operand.origin + operand.batch.Offset(batch) + operand.mn.Offset(mn) + operand.k.Offset(k);
-    if (args.type == PackedType::kByte) return LoadElement<uint32_t>(operand.type, args.data, place);
-    return BitsOfFloat(LoadElement<float>(operand.type, args.data, place));
+    if (args.type == PackedType::kByte) return LoadElement<uint32_t>(operand.type, args.data, offset);
+    return BitsOfFloat(LoadElement<float>(operand.type, args.data, offset));
   }
 
   // Stores the pieces of an element, `plane` elements apart.
-  static HLO_DEVICE void Put(const PackArgs& args, int64_t place, int64_t plane, uint32_t bits) {
+  static HLO_DEVICE void Put(const PackArgs& args, int64_t offset, int64_t plane, uint32_t bits) {
     if (args.type == PackedType::kByte) {
-      static_cast<uint8_t*>(args.packed)[place] = static_cast<uint8_t>(bits);
+      static_cast<uint8_t*>(args.packed)[offset] = static_cast<uint8_t>(bits);
       return;
     }
     float rest = FloatOfBits(bits);
     const uint32_t mask = args.type == PackedType::kTF32 ? 0xffffe000u : 0xffff0000u;
-    for (uint32_t p = 0; p + 1 < args.pieces; ++p, place += plane) {
+    for (uint32_t p = 0; p + 1 < args.pieces; ++p, offset += plane) {
       const float piece = FloatOfBits(BitsOfFloat(rest) & mask);
-      Store(args, place, piece);
+      Store(args, offset, piece);
       rest -= piece;
     }
-    Store(args, place, rest);
+    Store(args, offset, rest);
   }
 
-  static HLO_DEVICE void Store(const PackArgs& args, int64_t place, float value) {
+  static HLO_DEVICE void Store(const PackArgs& args, int64_t offset, float value) {
     if (args.type == PackedType::kTF32)
-      static_cast<uint32_t*>(args.packed)[place] = RoundedToTF32(BitsOfFloat(value));
+      static_cast<uint32_t*>(args.packed)[offset] = RoundedToTF32(BitsOfFloat(value));
     else
       StoreElement<float>(args.type == PackedType::kBF16 ? ElementType::kBF16 : ElementType::kF16,
-                          args.packed, place, value);
+                          args.packed, offset, value);
   }
 
   // Rounds to nearest even with a 10-bit mantissa; preserves NaN.

@@ -64,7 +64,7 @@ struct RaggedGemm {
     if (x >= args.result_groups * p.batch * p.m * p.n) return;
     const uint32_t j = x % p.n, i = x / p.n % p.m, batch = x / p.n / p.m % p.batch,
                    own = x / p.n / p.m / p.batch;
-    const int64_t a_row = RowPlace(p.a, batch, i).offset, b_row = RowPlace(p.b, batch, j).offset;
+    const int64_t a_row = RowLocation(p.a, batch, i).offset, b_row = RowLocation(p.b, batch, j).offset;
     const int32_t* groups = args.group_of + args.batch.Offset(batch) + args.rows.Offset(i);
     T sum{};
     for (uint32_t k = 0; k < p.k; ++k) {

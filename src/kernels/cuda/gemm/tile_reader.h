@@ -30,11 +30,11 @@ class TileReader {
     for (uint32_t r = env.thread(); r < kWidth; r += env.threads()) {
       if (r >= rows_) continue;
       if constexpr (kAxes) {
-        Place place = RowPlace(operand_, batch, first_ + r);
-        AddAxes(operand_, &place);
-        offsets_[r] = place.offset;
+        Location location = RowLocation(operand_, batch, first_ + r);
+        AddAxes(operand_, &location);
+        offsets_[r] = location.offset;
         HLO_UNROLL
-        for (int x = 0; x < kAxisRank; ++x) coordinates_[x * kWidth + r] = place.coordinates[x];
+        for (int x = 0; x < kAxisRank; ++x) coordinates_[x * kWidth + r] = location.coordinates[x];
       } else {
         offsets_[r] = operand_.origin + operand_.batch.Offset(batch) + operand_.mn.Offset(first_ + r);
       }
@@ -44,9 +44,9 @@ class TileReader {
   // Starts the asynchronous copy of the terms k_first, ... of all rows.
   template <class Env>
   HLO_DEVICE void Start(Env& env, uint32_t k_first, T* tile) const {
-    if (operand_.reading == Reading::kVectors)
+    if (operand_.load_pattern == LoadPattern::kVectors)
       StartVectors(env, k_first, tile);
-    else if (operand_.reading == Reading::kAlongMn)
+    else if (operand_.load_pattern == LoadPattern::kAlongMn)
       StartElements<CopyAlongMn<kWidth, kDepth, kThreads>>(env, k_first, tile);
     else
       StartElements<CopyAlongK<kWidth, kDepth, kThreads, 32 / sizeof(T)>>(env, k_first, tile);
@@ -72,13 +72,13 @@ class TileReader {
 
   template <class Map, class Env>
   HLO_DEVICE void StartElements(Env& env, uint32_t k_first, T* tile) const {
-    Place term;
+    Location term;
     HLO_UNROLL
     for (int i = 0; i < Map::kCount; ++i) {
       const uint32_t k = Map::K(env.thread(), i), mn = Map::Mn(env.thread(), i);
       const bool term_exists = k_first + k < k_end_;
       if (i == 0 || k != Map::K(env.thread(), i - 1)) {
-        term = Place();
+        term = Location();
         if (term_exists) {
           if constexpr (kAxes) {
             operand_.k.Add(k_first + k, &term);
@@ -95,7 +95,7 @@ class TileReader {
     }
   }
 
-  HLO_DEVICE bool IsInside(const Place& term, uint32_t mn) const {
+  HLO_DEVICE bool IsInside(const Location& term, uint32_t mn) const {
     if constexpr (!kAxes) return true;
     bool inside = true;
     HLO_UNROLL

@@ -17,7 +17,7 @@ struct TmaGemmArgs {
   TensorMap a, b;
 };
 
-// The operands' tiles in a stage: places, widths and first indices.
+// The operands' tiles in a stage: offsets, widths and first indices.
 struct StageTile {
   std::byte *a, *b;
   uint32_t rows, columns;
@@ -40,7 +40,7 @@ HLO_DEVICE void CopyTile(Env& env, std::byte* to, const TensorMap& map, uint32_t
 // Copies a stage of a forward convolution, from step k on. Its patches are K-major.
 template <bool kRowsA, bool kRowsB, class Env>
 HLO_DEVICE void CopyConvolution(Env& env, const TmaGemmArgs& args, const StageTile& tile, uint32_t k,
-                                const PixelPlace& first, uint64_t* barrier) {
+                                const PixelIndex& first, uint64_t* barrier) {
   const TapBlock block = TapBlockAt(args.im2col, k / args.im2col.block);
   if constexpr (!kRowsB) {
     if (kRowsA || args.im2col.patches_are_b) {
@@ -56,7 +56,7 @@ HLO_DEVICE void CopyConvolution(Env& env, const TmaGemmArgs& args, const StageTi
 template <class Env>
 HLO_DEVICE void CopyFilterGradient(Env& env, const TmaGemmArgs& args, const StageTile& tile, uint32_t k,
                                    uint64_t* barrier) {
-  const PixelPlace pixel = PixelAt(args.im2col, k);
+  const PixelIndex pixel = PixelAt(args.im2col, k);
   if (args.im2col.patches_are_b) {
     CopyTile<true>(env, tile.a, args.a, tile.rows, tile.first_row, k, 0, barrier);
     CopyTapRows(env, tile.b, args.b, args.im2col, tile.first_column, tile.columns, pixel, barrier);

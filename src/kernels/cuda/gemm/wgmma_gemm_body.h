@@ -14,12 +14,11 @@ namespace hlo::cuda {
 
 struct WgmmaTile {
   static constexpr uint32_t kRows = 128, kDepthBytes = 128;
-  static constexpr uint32_t kSlab = 64;  // Contiguous rows per box (MN-major).
   static constexpr uint32_t kThreads = 384, kConsumerWarps = 8;
   // A warp stores 16 rows of up to 128 f32 or 256 16-bit results at a time.
   static constexpr uint32_t kWarpStagingBytes = 16 * (128 * 4 + 32);
   static constexpr uint32_t kStagingBytes = kConsumerWarps * kWarpStagingBytes;
-  // As many stages as fit beside the staging memory.
+  // The number of stages that fit beside the staging memory.
   static constexpr uint32_t Stages(uint32_t columns) { return columns == 256 ? 3 : columns == 128 ? 4 : 6; }
   static constexpr uint32_t StagesBytes(uint32_t columns) {
     return Stages(columns) * (kRows + columns) * kDepthBytes;
@@ -72,8 +71,8 @@ struct WgmmaGemm {
     return CeilDiv(block.k_end - block.k_begin, kDepth);
   }
 
-  // A position in the circular pipeline: the parity of the barriers alternates with each cycle.
-  struct Place {
+  // The stage of a circular pipeline: the parity of the barriers alternates with each cycle.
+  struct PipelineState {
     uint32_t stage = 0, parity = 0;
     HLO_DEVICE void Advance() {
       if (++stage < kStages) return;
@@ -96,21 +95,21 @@ struct WgmmaGemm {
   template <Im2col kMode, class Env>
   static HLO_DEVICE void Produce(Env& env, const TmaGemmArgs& args, std::byte* stages, uint64_t* full,
                                  uint64_t* empty) {
-    Place place;
+    PipelineState pipe;
     HLO_ROLLED
     for (uint32_t x = env.block().x; x < args.blocks; x += env.grid().x) {
       const GemmBlock block = BlockOf(args.gemm, x);
       const uint32_t steps = Steps(block);
       const uint32_t row = block.row_tile * WgmmaTile::kRows, column = block.column_tile * kColumns;
-      [[maybe_unused]] const PixelPlace first =
+      [[maybe_unused]] const PixelIndex first =
           kMode == Im2col::kForward ? PixelAt(args.im2col, args.im2col.patches_are_b ? column : row)
-                                    : PixelPlace{};
+                                    : PixelIndex{};
       HLO_ROLLED
-      for (uint32_t step = 0; step < steps; ++step, place.Advance()) {
-        uint64_t* barrier = &full[place.stage];
-        WaitFor(env, &empty[place.stage], place.parity ^ 1);
+      for (uint32_t step = 0; step < steps; ++step, pipe.Advance()) {
+        uint64_t* barrier = &full[pipe.stage];
+        WaitFor(env, &empty[pipe.stage], pipe.parity ^ 1);
         ArriveExpecting(env, barrier, kStageBytes);
-        std::byte* stage = stages + place.stage * kStageBytes;
+        std::byte* stage = stages + pipe.stage * kStageBytes;
         const StageTile tile{stage, stage + kABytes, WgmmaTile::kRows, kColumns, row, column};
         const uint32_t k = block.k_begin + step * kDepth;
         if constexpr (kMode == Im2col::kForward) {
@@ -151,7 +150,7 @@ struct WgmmaGemm {
     const bool signals = env.thread() % kWarpSize == 0;
     // 64 rows occupy 8 KB in either layout.
     const uint32_t first = SharedAddress(env, stages), first_a = first + group * 64 * 128;
-    Place place;
+    PipelineState pipe;
     WarpgroupMma<Env> gemms(env);
     HLO_ROLLED
     for (uint32_t x = env.block().x; x < args.blocks; x += env.grid().x) {
@@ -161,14 +160,14 @@ struct WgmmaGemm {
       [[maybe_unused]] uint32_t before = 0;
       HLO_ROLLED
       for (uint32_t step = 0; step < steps; ++step) {
-        WaitFor(env, &full[place.stage], place.parity);
-        const uint32_t stage = place.stage * kStageBytes;
+        WaitFor(env, &full[pipe.stage], pipe.parity);
+        const uint32_t stage = pipe.stage * kStageBytes;
         if constexpr (IsOfFloatBytes(kKind)) {
           GroupSum<kKind> of_stage[kSums];
           MultiplyStage(gemms, of_stage, first_a + stage, first + stage + kABytes, false);
           gemms.template Wait<0>();
           env.sync_warp();
-          if (signals) Arrive(env, &empty[place.stage]);
+          if (signals) Arrive(env, &empty[pipe.stage]);
           HLO_UNROLL
           for (uint32_t i = 0; i < kSums; ++i) sums[i] = step == 0 ? of_stage[i] : sums[i] + of_stage[i];
         } else {
@@ -177,9 +176,9 @@ struct WgmmaGemm {
           gemms.template Wait<1>();
           env.sync_warp();
           if (step > 0 && signals) Arrive(env, &empty[before]);
-          before = place.stage;
+          before = pipe.stage;
         }
-        place.Advance();
+        pipe.Advance();
       }
       if constexpr (!IsOfFloatBytes(kKind)) {
         gemms.template Wait<0>();
@@ -193,7 +192,7 @@ struct WgmmaGemm {
   static HLO_DEVICE uint32_t BitsOf(float sum) { return BitsOfFloat(sum); }
   static HLO_DEVICE uint32_t BitsOf(int32_t sum) { return static_cast<uint32_t>(sum); }
 
-  // Stores the tile; the plan guarantees that rows are dense and begin at even places.
+  // Stores the tile; the plan guarantees that rows are dense and begin at even offsets.
   template <class Env>
   static HLO_DEVICE void Store(Env& env, const TmaGemmArgs& args, const GemmBlock& block, uint32_t group,
                                const GroupSum<kKind> (&sums)[kSums]) {
@@ -257,28 +256,28 @@ struct WgmmaGemm {
     const Gemm& p = args.gemm;
     HLO_ROLLED
     for (uint32_t v = 0; v < count && j + v < p.n; ++v) {
-      const int64_t place = row + p.result.columns.Offset(j + v);
+      const int64_t offset = row + p.result.columns.Offset(j + v);
       if constexpr (kForm == Form::kEpilogue)
-        StoreFinished(p.epilogue, args.result, place, reinterpret_cast<const float*>(from)[v]);
+        StoreFinished(p.epilogue, args.result, offset, reinterpret_cast<const float*>(from)[v]);
       else if constexpr (kForm == Form::kHalves)
-        static_cast<uint16_t*>(args.result)[place] = reinterpret_cast<const uint16_t*>(from)[v];
+        static_cast<uint16_t*>(args.result)[offset] = reinterpret_cast<const uint16_t*>(from)[v];
       else
-        static_cast<uint32_t*>(args.result)[place] = reinterpret_cast<const uint32_t*>(from)[v];
+        static_cast<uint32_t*>(args.result)[offset] = reinterpret_cast<const uint32_t*>(from)[v];
     }
   }
 
-  // Store kEach elements of a row at `place`, of which the last may be outside of the result.
-  static HLO_DEVICE void StoreEpilogue(const GemmArgs& args, const std::byte* from, int64_t place,
+  // Store kEach elements of a row at `offset`, of which the last may be outside of the result.
+  static HLO_DEVICE void StoreEpilogue(const GemmArgs& args, const std::byte* from, int64_t offset,
                                        uint32_t j) {
     const Gemm& p = args.gemm;
-    const bool is_whole = j + 8 <= p.n && place % 8 == 0 && IsAligned16(args.result);
+    const bool is_whole = j + 8 <= p.n && offset % 8 == 0 && IsAligned16(args.result);
     EightFloats values;
     HLO_UNROLL
     for (uint32_t v = 0; v < 8; ++v) values.x[v] = reinterpret_cast<const float*>(from)[v];
-    if (is_whole) return StoreEightFinished(p.epilogue, args.result, place, values);
+    if (is_whole) return StoreEightFinished(p.epilogue, args.result, offset, values);
     HLO_UNROLL
     for (uint32_t v = 0; v < 8; ++v) {
-      if (j + v < p.n) StoreFinished(p.epilogue, args.result, place + v, values.x[v]);
+      if (j + v < p.n) StoreFinished(p.epilogue, args.result, offset + v, values.x[v]);
     }
   }
   template <Form kForm, uint32_t kEach>
@@ -323,18 +322,18 @@ struct WgmmaGemm {
         }
       }
       if (i >= p.m || j >= p.n) continue;
-      const int64_t place =
+      const int64_t offset =
           j + (to_parts ? PartOffset(args, block.chunk, block.batch, i, 0)
                         : p.result.origin + p.result.batch.Offset(block.batch) + p.result.rows.Offset(i));
       const std::byte* from = staging + row * kPitch + in_row * kBytes;
       if (!wgmma.linear_columns && !to_parts) {
-        StoreApart<kForm>(args, from, place - j, j, kEach);
+        StoreApart<kForm>(args, from, offset - j, j, kEach);
         continue;
       }
       if constexpr (kForm == Form::kEpilogue) {
-        StoreEpilogue(args, from, place, j);
+        StoreEpilogue(args, from, offset, j);
       } else {
-        std::byte* to = static_cast<std::byte*>(to_parts ? args.parts : args.result) + place * kBytes;
+        std::byte* to = static_cast<std::byte*>(to_parts ? args.parts : args.result) + offset * kBytes;
         StoreUnchanged<kForm, kEach>(args, from, to, j);
       }
     }

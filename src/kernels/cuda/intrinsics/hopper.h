@@ -44,7 +44,7 @@ struct alignas(64) TensorMap {
 };
 
 // The coordinates of a pixel in the bounding box of an im2col source.
-struct PixelPlace {
+struct PixelIndex {
   int column = 0, row = 0, image = 0;
 };
 
@@ -156,9 +156,9 @@ HLO_DEVICE void CopyBox(DeviceEnv& env, std::byte* to, const TensorMap& map, int
                              "r"(SharedAddress(env, barrier))
                              : "memory");)
 }
-// Copies pixels in im2col mode, the first of them at this place of the bounding box.
+// Copies pixels in im2col mode, the first of them at this index of the bounding box.
 HLO_DEVICE void CopyPixels(DeviceEnv& env, std::byte* to, const TensorMap& map, int channel,
-                           const PixelPlace& first, uint32_t column_offset, uint32_t row_offset,
+                           const PixelIndex& first, uint32_t column_offset, uint32_t row_offset,
                            uint64_t* barrier) {
   HLO_ON_HOPPER(
       asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "

@@ -90,18 +90,18 @@ class FactorisationBuilder {
   int64_t rows = 0, columns = 0, batch = 0;
 
  private:
-  WideArray Written(int64_t number, ElementType wide, const WideArray* place) {
+  WideArray Written(int64_t number, ElementType wide, const WideArray* reused) {
     const auto k = static_cast<size_t>(number);
     if (k >= results_.size() || !results_[k].IsArray()) {
       is_valid = false;
       return {};
     }
     is_written_[k] = true;
-    return Array(number, results_[k], wide, results_[k].type(), place);
+    return Array(number, results_[k], wide, results_[k].type(), reused);
   }
   // One of the types is wide.
   WideArray Array(int64_t number, const Shape& shape, ElementType from, ElementType to,
-                  const WideArray* place) {
+                  const WideArray* reused) {
     const int64_t count = *shape.ElementCount();
     std::optional<Conversion> conversion = Conversion::Make(from, to, count, device_);
     if (IsComplex(from) != IsComplex(to) || !conversion.has_value()) {
@@ -109,7 +109,8 @@ class FactorisationBuilder {
       return {};
     }
     const ElementType wide = IsComplex(from) ? ElementType::kC128 : ElementType::kF64;
-    return {number, place != nullptr ? place->offset : Take(count * ByteCount(wide)), *std::move(conversion)};
+    return {number, reused != nullptr ? reused->offset : Take(count * ByteCount(wide)),
+            *std::move(conversion)};
   }
 
   const Instruction& call_;

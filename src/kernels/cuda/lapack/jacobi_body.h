@@ -13,11 +13,11 @@ namespace hlo::cuda {
 // A matrix whose columns are not orthogonal after so many sweeps has no result.
 [[gnu::visibility("hidden")]] inline constexpr uint32_t kJacobiSweeps = 40;
 
-struct Opponents {
+struct RoundRobinPair {
   uint32_t first, second;
 };
 // Returns pair `number` of a round among an even number of players. There are players - 1 rounds.
-HLO_DEVICE Opponents OpponentsOf(uint32_t players, uint32_t round, uint32_t number) {
+HLO_DEVICE RoundRobinPair RoundRobinPairOf(uint32_t players, uint32_t round, uint32_t number) {
   const uint32_t others = players - 1;
   if (number == 0) return {round, others};
   return {(round + number) % others, (round + others - number) % others};
@@ -47,7 +47,8 @@ struct OrthogonaliseColumns {
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const uint32_t batch = env.block().x / (args.groups / 2);
-    const Opponents groups = OpponentsOf(args.groups, args.round, env.block().x - batch * (args.groups / 2));
+    const RoundRobinPair groups =
+        RoundRobinPairOf(args.groups, args.round, env.block().x - batch * (args.groups / 2));
     uint32_t* has_rotated = args.has_rotated + batch * kJacobiSweeps;
     if (args.first_sweep > 0 && has_rotated[args.first_sweep - 1] == 0) return;
     const Columns columns{args, batch, groups};
@@ -69,7 +70,7 @@ struct OrthogonaliseColumns {
   struct Columns {
     const Args& args;
     uint32_t batch;
-    Opponents groups;
+    RoundRobinPair groups;
 
     HLO_DEVICE uint32_t Number(uint32_t k) const {
       return k < args.width ? groups.first * args.width + k : groups.second * args.width + (k - args.width);
@@ -99,7 +100,7 @@ struct OrthogonaliseColumns {
       HLO_ROLLED
       for (uint32_t first = 0; first < args.width; first += env.threads() / args.lanes) {
         const uint32_t k = first + env.thread() / args.lanes;
-        const Opponents pair = OpponentsOf(2 * args.width, round, k < args.width ? k : 0);
+        const RoundRobinPair pair = RoundRobinPairOf(2 * args.width, round, k < args.width ? k : 0);
         const bool exists = k < args.width && columns.Exists(pair.first) && columns.Exists(pair.second);
         T* x = shared != nullptr ? shared + pair.first * args.rows : columns.Start(pair.first);
         T* y = shared != nullptr ? shared + pair.second * args.rows : columns.Start(pair.second);

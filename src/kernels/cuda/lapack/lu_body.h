@@ -15,7 +15,7 @@ template <class T>
 struct LuPanelArgs {
   MatrixView<T> a;
   uint32_t rows = 0, columns = 0, first = 0;
-  int32_t* pivots = nullptr;  // Those of the panel.
+  int32_t* pivots = nullptr;  // The pivots of the panel.
   uint32_t pivot_stride = 0;  // Pivots of a matrix.
   int32_t* info = nullptr;    // One per matrix: the number of the first zero pivot from 1, or 0.
 };

@@ -46,12 +46,12 @@ HLO_DEVICE bool IsExactSum(double squares) { return squares > 1e-280 && squares 
 HLO_DEVICE double PivotSize(double x) { return std::fabs(x); }
 HLO_DEVICE double PivotSize(WideComplex x) { return std::fabs(x.re) + std::fabs(x.im); }
 
-// The place of an element in a batch of matrices.
-struct ElementPlace {
+// The index of an element in a batch of matrices.
+struct ElementIndex {
   int64_t batch, i, j;
 };
-// Returns the place of element `at` of dense row-major matrices.
-HLO_DEVICE ElementPlace PlaceOf(int64_t at, int64_t rows, int64_t columns) {
+// Returns the index of element `at` of dense row-major matrices.
+HLO_DEVICE ElementIndex ElementAt(int64_t at, int64_t rows, int64_t columns) {
   return {at / (rows * columns), at / columns % rows, at % columns};
 }
 

@@ -168,7 +168,7 @@ struct SetIdentity {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
     if (at >= args.count) return;
-    const auto [batch, i, j] = PlaceOf(at, args.rows, args.columns);
+    const auto [batch, i, j] = ElementAt(at, args.rows, args.columns);
     args.data[at] = i == j ? T{1} : T{};
   }
 };

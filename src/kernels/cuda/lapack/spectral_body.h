@@ -212,7 +212,7 @@ struct GatherColumns {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
     if (at >= args.count) return;
-    const auto [batch, i, j] = PlaceOf(at, args.rows, args.columns);
+    const auto [batch, i, j] = ElementAt(at, args.rows, args.columns);
     T value = i == j ? T{1} : T{};
     if (i < args.n && j < args.n) {
       const int64_t column = batch * args.n + args.order[batch * args.n + j];

@@ -221,7 +221,7 @@ struct FinishFactor {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
     if (at >= args.count) return;
-    const auto [batch, i, j] = PlaceOf(at, args.n, args.n);
+    const auto [batch, i, j] = ElementAt(at, args.n, args.n);
     if (args.failed[batch] != 0)
       args.data[at] = T{std::numeric_limits<double>::quiet_NaN()};
     else if (args.lower ? j > i : j < i)
@@ -250,7 +250,7 @@ struct MergeFactor {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
     if (at >= args.count) return;
-    const auto [batch, row, column] = PlaceOf(at, args.n, args.n);
+    const auto [batch, row, column] = ElementAt(at, args.n, args.n);
     const int64_t i = args.lower ? row : column, j = args.lower ? column : row;
     const int64_t end = args.order[batch] == 0 ? args.n : args.order[batch] - 1;
     if (i == end && j == end)

@@ -53,7 +53,7 @@ struct FactorTridiagonal {
     below[i] = T{};
     return factor;
   }
-  // The element two places right of the diagonal is stored in `below`.
+  // The element two columns right of the diagonal is stored in `below`.
   static HLO_DEVICE T Exchange(T* below, T* diagonal, T* above, uint32_t i, bool has_third) {
     const T factor = Quotient(diagonal[i], below[i]), next = diagonal[i + 1];
     diagonal[i] = below[i];

@@ -155,7 +155,7 @@ struct ExpandHermitian {
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
     if (at >= args.count) return;
-    const auto [batch, i, j] = PlaceOf(at, args.n, args.n);
+    const auto [batch, i, j] = ElementAt(at, args.n, args.n);
     args.to[at] = args.a.ReadHermitian(batch, i, j);
   }
 };
@@ -182,15 +182,15 @@ struct StoreTridiagonalParts {
     const int64_t at = static_cast<int64_t>(env.block().x) * kThreads + env.thread();
     if (at >= args.count) return;
     const int64_t n = args.n;
-    const auto [batch, i, j] = PlaceOf(at, n, n);
+    const auto [batch, i, j] = ElementAt(at, n, n);
     if (i < j) return;
     const T x = i <= j + 1 ? T{RealPart(args.form[at])} : args.form[at];
     args.a.Write(batch, i, j, x);
     if (i == j) args.diagonal[batch * n + (args.reversed ? n - 1 - j : j)] = RealPart(x);
     if (i != j + 1) return;
-    const int64_t place = batch * (n - 1) + (args.reversed ? n - 2 - j : j);
-    args.off_diagonal[place] = RealPart(x);
-    args.taus[place] = args.form_taus[batch * (n - 1) + j];
+    const int64_t entry = batch * (n - 1) + (args.reversed ? n - 2 - j : j);
+    args.off_diagonal[entry] = RealPart(x);
+    args.taus[entry] = args.form_taus[batch * (n - 1) + j];
   }
 };
 

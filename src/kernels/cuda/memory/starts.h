@@ -16,25 +16,25 @@ struct WalkDim {
   FastDiv size;
   int64_t index = 0, operand = 0, update = 0;
 };
-struct WalkPlace {
+struct WalkOffsets {
   int64_t index = 0, operand = 0, update = 0;
 };
 // Row-major iteration over `rank` dimensions; the last one varies fastest.
 struct Walk {
   uint32_t rank = 0;
   WalkDim dims[kMaxDims];
-  HLO_DEVICE WalkPlace At(uint32_t i) const {
-    WalkPlace place;
+  HLO_DEVICE WalkOffsets At(uint32_t i) const {
+    WalkOffsets offsets;
     for (int d = static_cast<int>(rank) - 1; d >= 0; --d) {
       const WalkDim& dim = dims[d];
       const uint32_t rest = dim.size.Quotient(i);
       const int64_t digit = i - rest * dim.size.divisor;
       i = rest;
-      place.index += digit * dim.index;
-      place.operand += digit * dim.operand;
-      place.update += digit * dim.update;
+      offsets.index += digit * dim.index;
+      offsets.operand += digit * dim.operand;
+      offsets.update += digit * dim.update;
     }
-    return place;
+    return offsets;
   }
 };
 
@@ -69,10 +69,10 @@ struct StartsArgs {
   Entry entries[kMaxDims];
 
   // Returns the start offset in the operand, or -1 if the window is out of bounds.
-  HLO_DEVICE int64_t Start(int64_t place) const {
+  HLO_DEVICE int64_t Start(int64_t first) const {
     int64_t start = 0;
     for (uint32_t k = 0; k < count; ++k) {
-      const int64_t index = ReadIndex(indices, byte_count, is_signed, place + k * vector_stride),
+      const int64_t index = ReadIndex(indices, byte_count, is_signed, first + k * vector_stride),
                     last = entries[k].last;
       const int64_t inside = index < 0 ? 0 : index > last ? last : index;
       if (inside != index && !clamps) return -1;

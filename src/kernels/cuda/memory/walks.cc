@@ -7,7 +7,7 @@
 namespace hlo::cuda {
 namespace {
 
-constexpr int64_t kMaxPlaces = (int64_t{1} << 31) - 1;
+constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
 
 }  // namespace
 
@@ -29,9 +29,9 @@ std::vector<PlainDim> Joined(absl::Span<const PlainDim> dims) {
 
 std::optional<Walk> MakeWalk(absl::Span<const PlainDim> dims) {
   const std::vector<PlainDim> joined = Joined(dims);
-  int64_t places = 1;
-  for (const PlainDim& dim : joined) places *= dim.size;
-  if (joined.size() > kMaxDims || places > kMaxPlaces) return std::nullopt;
+  int64_t count = 1;
+  for (const PlainDim& dim : joined) count *= dim.size;
+  if (joined.size() > kMaxDims || count > kMaxElements) return std::nullopt;
   Walk walk;
   for (const PlainDim& dim : joined) {
     walk.dims[walk.rank++] = {FastDiv(static_cast<uint32_t>(std::max<int64_t>(1, dim.size))), dim.index,

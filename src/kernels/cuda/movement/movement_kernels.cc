@@ -32,11 +32,11 @@ struct Strided {
 // Returns a copy to[i] = from[i] for i over `dims`. Arguments: from, to.
 absl::StatusOr<LoweredProgram> CopyOf(ElementType type, const Index& dims, const Strided& from,
                                       const Strided& to, const DeviceProperties& device) {
-  const auto access = [&](int32_t argument, const Strided& place) {
+  const auto access = [&](int32_t argument, const Strided& array) {
     return loops::Access{.argument = argument,
                          .type = loops::BytesOf(type),
-                         .offset = place.offset,
-                         .inner = {place.strides.begin(), place.strides.end()}};
+                         .offset = array.offset,
+                         .inner = {array.strides.begin(), array.strides.end()}};
   };
   loops::LoopProgram program({}, absl::MakeConstSpan(dims.data(), dims.size()));
   program.Store(program.Load(access(0, from)), access(1, to));
@@ -117,9 +117,9 @@ std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const De
     });
   }
   if (after.has_value() && !add_copy(to.type(), *after, false)) return std::nullopt;
-  const int64_t place = device::Aligned(std::max(from_bytes, bytes));
+  const int64_t pitch = device::Aligned(std::max(from_bytes, bytes));
   return CudaKernel{
-      "bitcast in memory", place * std::clamp<int64_t>(static_cast<int64_t>(steps.size()) - 1, 0, 2),
+      "bitcast in memory", pitch * std::clamp<int64_t>(static_cast<int64_t>(steps.size()) - 1, 0, 2),
       [=](absl::Span<const void* const> operands, absl::Span<void* const> results, void* workspace,
           Stream stream) -> absl::Status {
         if (steps.empty()) return device::CopyOnDevice(results[0], operands[0], bytes, stream);
@@ -127,7 +127,7 @@ std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const De
         for (size_t k = 0; k < steps.size(); ++k) {
           void* target = k + 1 == steps.size()
                              ? results[0]
-                             : static_cast<std::byte*>(workspace) + place * static_cast<int64_t>(k);
+                             : static_cast<std::byte*>(workspace) + pitch * static_cast<int64_t>(k);
           HLO_RETURN_IF_ERROR(steps[k](source, target, stream));
           source = target;
         }

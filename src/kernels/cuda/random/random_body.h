@@ -54,9 +54,9 @@ struct ThreeFryKernel {
     const auto words = ThreeFry<uint32_t>(args.state[0], {LowWord(counter), HighWord(counter)});
     if (args.byte_count == 8) return SetBits(args, i, JoinWords(words.low, words.high));
     const uint64_t half = (args.size + 1) / 2, k = i % args.inner, j = i / args.inner % half;
-    const uint64_t place = (i / args.inner / half * args.size + 2 * j) * args.inner + k;
-    SetBits(args, place, words.low);
-    if (2 * j + 1 < args.size) SetBits(args, place + args.inner, words.high);
+    const uint64_t at = (i / args.inner / half * args.size + 2 * j) * args.inner + k;
+    SetBits(args, at, words.low);
+    if (2 * j + 1 < args.size) SetBits(args, at + args.inner, words.high);
   }
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 // Reductions of rows that a program of the VM's core computes (core_vm.h): vectors of adjacent elements, and
-// accumulators in registers. A warp or a thread block folds a row, or a piece of a long one. The grouping
-// depends on the shape alone: lane l takes the vectors l, l + group, ... in order, each of the four places of
-// a vector has an accumulator, and the lanes are combined by a butterfly.
+// accumulators in registers. A warp or a thread block folds a row, or a chunk of a long one. The grouping
+// depends on the shape alone: lane l takes the vectors l, l + group, ... in order, each of the four elements
+// of a vector has an accumulator, and the lanes are combined by a butterfly.
 
 #include "kernels/cuda/reduce/core_fold.h"
 #include "kernels/cuda/vm/core_vm_body.h"
@@ -13,9 +13,9 @@ struct CoreReduceArgs {
   CoreProgram program;  // Its last result is the value that is reduced.
   const void* init = nullptr;
   void* output = nullptr;
-  void* partials = nullptr;  // [kept, pieces], if a row has several pieces.
-  uint32_t kept = 0, reduced = 0, pieces = 1, piece_length = 0;
-  uint32_t group = kWarpSize;  // Threads per piece: a warp or a block.
+  void* partials = nullptr;  // [kept, chunks], if a row has several chunks.
+  uint32_t kept = 0, reduced = 0, chunks = 1, chunk_length = 0;
+  uint32_t group = kWarpSize;  // Threads per chunk: a warp or a block.
   CoreFold fold = CoreFold::kAddF;
   VmMemory init_memory = VmMemory::k4, output_memory = VmMemory::k4;
 };
@@ -111,11 +111,11 @@ struct CoreReduceRows {
     CoreVector* slots = reinterpret_cast<CoreVector*>(env.shared() + kWarpsBytes) + env.thread();
     const uint32_t group = args.group, lane = env.thread() % group;
     const uint32_t unit = env.block().x * (kThreads / group) + env.thread() / group;
-    const bool works = unit < args.kept * args.pieces;
-    const uint32_t output = unit / args.pieces, piece = unit - output * args.pieces;
-    const uint32_t begin = output * args.reduced + piece * args.piece_length;
+    const bool works = unit < args.kept * args.chunks;
+    const uint32_t output = unit / args.chunks, chunk = unit - output * args.chunks;
+    const uint32_t begin = output * args.reduced + chunk * args.chunk_length;
     const uint32_t row_end = (output + 1) * args.reduced;
-    const uint32_t end = piece + 1 < args.pieces ? begin + args.piece_length : row_end;
+    const uint32_t end = chunk + 1 < args.chunks ? begin + args.chunk_length : row_end;
     Type sums[kCoreWidth];
     HLO_UNROLL
     for (Type& sum : sums) sum = Accumulator::Identity(args.fold);
@@ -139,7 +139,7 @@ struct CoreReduceRows {
     const Type sum = FoldGroup<Accumulator>(env, args.fold, group, reinterpret_cast<Type*>(env.shared()),
                                             Accumulator::Fold(args.fold, low, high));
     if (lane != 0 || !works) return;
-    if (args.pieces > 1)
+    if (args.chunks > 1)
       static_cast<Type*>(args.partials)[unit] = sum;
     else
       StoreReduced<Accumulator>(args, output, sum);
@@ -148,7 +148,7 @@ struct CoreReduceRows {
   static constexpr size_t kWarpsBytes = 64;  // Accumulators of the warps, before the slots.
 };
 
-// Folds the pieces of a row by a thread block.
+// Folds the chunks of a row by a thread block.
 template <class Accumulator>
 struct CoreReduceJoin {
   using Args = CoreReduceArgs;
@@ -158,10 +158,10 @@ struct CoreReduceJoin {
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const uint32_t output = env.block().x;
-    const Type* partials = static_cast<const Type*>(args.partials) + uint64_t{output} * args.pieces;
+    const Type* partials = static_cast<const Type*>(args.partials) + uint64_t{output} * args.chunks;
     Type sum = Accumulator::Identity(args.fold);
-    for (uint32_t piece = env.thread(); piece < args.pieces; piece += kThreads)
-      sum = Accumulator::Fold(args.fold, sum, partials[piece]);
+    for (uint32_t chunk = env.thread(); chunk < args.chunks; chunk += kThreads)
+      sum = Accumulator::Fold(args.fold, sum, partials[chunk]);
     sum = FoldGroup<Accumulator>(env, args.fold, kThreads, reinterpret_cast<Type*>(env.shared()), sum);
     if (env.thread() == 0) StoreReduced<Accumulator>(args, output, sum);
   }

@@ -60,13 +60,13 @@ std::optional<VmMemory> CoreScalarMemory(ElementType type) {
 
 namespace {
 
-// Chooses threads per row and pieces per row from the shape only.
+// Chooses threads per row and chunks per row from the shape only.
 void ChooseCoreGroups(CoreReduceArgs& args) {
-  constexpr uint32_t kPiece = 32 << 10, kFewRows = 1024, kLongRow = 8 << 10;
-  const bool cuts = args.kept < kFewRows && args.reduced >= 2 * kPiece;
-  args.piece_length = cuts ? kPiece : args.reduced;
-  args.pieces = CeilDiv(args.reduced, args.piece_length);
-  args.group = args.piece_length >= kLongRow || (args.kept < kFewRows && args.reduced >= 1024) ? kCoreThreads
+  constexpr uint32_t kChunk = 32 << 10, kFewRows = 1024, kLongRow = 8 << 10;
+  const bool cuts = args.kept < kFewRows && args.reduced >= 2 * kChunk;
+  args.chunk_length = cuts ? kChunk : args.reduced;
+  args.chunks = CeilDiv(args.reduced, args.chunk_length);
+  args.group = args.chunk_length >= kLongRow || (args.kept < kFewRows && args.reduced >= 1024) ? kCoreThreads
                                                                                                : kWarpSize;
 }
 
@@ -82,7 +82,7 @@ struct CoreReduction {
 
 template <class Kernel>
 absl::Status LaunchRows(const CoreReduceArgs& args, size_t shared_bytes, device::Stream stream) {
-  const uint32_t rows = Kernel::kThreads / args.group, units = args.kept * args.pieces;
+  const uint32_t rows = Kernel::kThreads / args.group, units = args.kept * args.chunks;
   return Launch<Kernel>({{CeilDiv(units, rows)}, Kernel::kThreads, Kernel::kWarpsBytes + shared_bytes}, args,
                         stream);
 }
@@ -100,7 +100,7 @@ absl::Status RunReduction(const CoreReduction& reduction, const CoreReduceArgs& 
     HLO_RETURN_IF_ERROR(LaunchRows<WideCoreWordRows4>(args, bytes, stream));
   else
     HLO_RETURN_IF_ERROR(LaunchRows<CoreWordRows8>(args, bytes, stream));
-  if (args.pieces == 1) return absl::OkStatus();
+  if (args.chunks == 1) return absl::OkStatus();
   const LaunchShape shape{{args.kept}, kCoreThreads, 64};
   return sums ? Launch<CoreSumJoin>(shape, args, stream) : Launch<CoreWordJoin>(shape, args, stream);
 }
@@ -136,7 +136,7 @@ std::optional<CoreReduction> MakeReduction(const ReduceProgram& program,
 }  // namespace
 
 std::optional<CoreReduceBody> LowerReduceBody(const ReduceProgram& program) {
-  if (!program.rows || program.part_length != 1 || program.grouping != loops::Grouping::kAny ||
+  if (!program.rows || program.part_length != 1 || program.reassociation != loops::Reassociation::kAny ||
       program.results.size() != 1 || program.body.yields().size() != 1 || program.kept_count() == 0 ||
       program.reduced_count() == 0)
     return std::nullopt;
@@ -148,7 +148,7 @@ std::optional<CoreReduceBody> LowerReduceBody(const ReduceProgram& program) {
   const absl::StatusOr<std::vector<VmBuilder::Value>> yields = LowerSteps(program.body, builder);
   if (!yields.ok()) return std::nullopt;
   builder.CopyTo(builder.Pinned(0), (*yields)[0]);
-  builder.EndPiece();
+  builder.EndSection();
   absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(program.body));
   if (!vm.ok()) return std::nullopt;
   std::optional<CoreTemplate> core = LowerCore(*vm);
@@ -164,10 +164,10 @@ std::optional<LoweredProgram> LowerCoreReduce(const ReduceProgram& program,
   if (!made.has_value()) return std::nullopt;
   const auto shared = std::make_shared<const CoreReduction>(*std::move(made));
   const CoreReduceArgs& args = shared->args;
-  const int64_t workspace = args.pieces > 1 ? int64_t{args.kept} * args.pieces * 8 : 0;
-  const std::string pieces = args.pieces > 1 ? fmt::format(", {} pieces", args.pieces) : "";
+  const int64_t workspace = args.chunks > 1 ? int64_t{args.kept} * args.chunks * 8 : 0;
+  const std::string chunks = args.chunks > 1 ? fmt::format(", {} chunks", args.chunks) : "";
   return LoweredProgram{fmt::format("reduce core {} x {}, {} threads{}{}", shared->vectors, kCoreWidth,
-                                    args.group, pieces, args.fold == CoreFold::kAddF ? ", sums in f64" : ""),
+                                    args.group, chunks, args.fold == CoreFold::kAddF ? ", sums in f64" : ""),
                         [shared](void* const* pointers, void* partials, device::Stream stream) {
                           CoreReduceArgs run = shared->args;
                           SetCorePointers(shared->vm, pointers, run.program);

@@ -18,7 +18,7 @@ namespace {
 
 using loops::ReduceProgram;
 
-constexpr uint32_t kPiece = 32 << 10;  // Elements per piece of a row.
+constexpr uint32_t kChunk = 32 << 10;  // Elements per chunk of a row.
 constexpr int64_t kMaxReducedElements = int64_t{1} << 31;
 
 // Returns the load of the array if the body consists of one load only.
@@ -34,8 +34,8 @@ const loops::Access* OnlyLoad(const loops::LoopProgram& body) {
 }
 
 std::optional<ReduceOp> ReduceOpOf(const ReduceProgram& program, ElementType type) {
-  if (program.grouping != loops::Grouping::kAny || program.part_length != 1 || program.results.size() != 1 ||
-      program.BinaryOperation() == nullptr)
+  if (program.reassociation != loops::Reassociation::kAny || program.part_length != 1 ||
+      program.results.size() != 1 || program.BinaryOperation() == nullptr)
     return std::nullopt;
   const ReduceProgram::Result& result = program.results[0];
   for (const ElementType scalar : {result.init_type, result.output_type}) {
@@ -65,10 +65,10 @@ uint32_t GroupOf(uint32_t reduced, uint32_t vector) {
 }
 
 void CutRows(ReduceArgs* args, uint32_t vector) {
-  const bool cuts = args->kept_count < 1024 && args->reduced_count >= 2 * kPiece;
-  args->piece_length = cuts ? kPiece : args->reduced_count;
-  args->pieces = CeilDiv(args->reduced_count, args->piece_length);
-  args->group = GroupOf(args->piece_length, vector);
+  const bool cuts = args->kept_count < 1024 && args->reduced_count >= 2 * kChunk;
+  args->chunk_length = cuts ? kChunk : args->reduced_count;
+  args->chunks = CeilDiv(args->reduced_count, args->chunk_length);
+  args->group = GroupOf(args->chunk_length, vector);
 }
 
 void CutColumns(ReduceArgs* args, uint32_t vector) {
@@ -76,14 +76,14 @@ void CutColumns(ReduceArgs* args, uint32_t vector) {
   args->group = std::min(std::bit_ceil(vectors), kWarpSize);
   const uint32_t rows = kReduceThreads / args->group;
   const Chunks chunks = CutTerms(args->reduced_count, CeilDiv(vectors, args->group), 2112, 8 * rows, rows);
-  args->pieces = chunks.count;
-  args->piece_length = std::min(chunks.length, args->reduced_count);
+  args->chunks = chunks.count;
+  args->chunk_length = std::min(chunks.length, args->reduced_count);
 }
 
 int64_t BlocksOf(const ReduceArgs& args, bool rows, uint32_t vector) {
   const int64_t each = rows ? kReduceThreads / args.group : int64_t{args.group} * vector;
-  if (rows) return CeilDiv(int64_t{args.kept_count} * args.pieces, each);
-  return CeilDiv(args.kept_count, each) * args.pieces;
+  if (rows) return CeilDiv(int64_t{args.kept_count} * args.chunks, each);
+  return CeilDiv(args.kept_count, each) * args.chunks;
 }
 
 using LaunchPlainReduce = absl::Status (*)(const LaunchShape&, const ReduceArgs&, device::Stream);
@@ -119,11 +119,11 @@ ReduceArgs JoinOf(const ReduceArgs& first, uint32_t vector) {
   ReduceArgs join = first;
   join.partials = nullptr;
   join.offset = 0;
-  join.kept = *MapOf({int64_t{first.kept_count}}, {int64_t{first.pieces}});
-  join.reduced = *MapOf({int64_t{first.pieces}}, {int64_t{1}});
-  join.reduced_count = join.piece_length = first.pieces;
-  join.pieces = 1;
-  join.group = GroupOf(first.pieces, vector);
+  join.kept = *MapOf({int64_t{first.kept_count}}, {int64_t{first.chunks}});
+  join.reduced = *MapOf({int64_t{first.chunks}}, {int64_t{1}});
+  join.reduced_count = join.chunk_length = first.chunks;
+  join.chunks = 1;
+  join.group = GroupOf(first.chunks, vector);
   join.vectors = HasVectors(join, join.reduced, join.kept, vector);
   return join;
 }
@@ -172,9 +172,9 @@ std::optional<LoweredProgram> LowerPlainReduce(const ReduceProgram& program) {
       rows ? HasVectors(args, args.reduced, args.kept, kernel.vector)
            : HasVectors(args, args.kept, args.reduced, kernel.vector) && args.kept_count % kernel.vector == 0;
   if (BlocksOf(args, rows, kernel.vector) >= kMaxReducedElements) return std::nullopt;
-  const int64_t workspace = args.pieces > 1 ? kernel.sum_bytes * kept_count * args.pieces : 0;
+  const int64_t workspace = args.chunks > 1 ? kernel.sum_bytes * kept_count * args.chunks : 0;
   return LoweredProgram{fmt::format("reduce {} {}{}{}", rows ? "rows by" : "columns by", args.group,
-                                    args.pieces > 1 ? fmt::format(", {} pieces", args.pieces) : "",
+                                    args.chunks > 1 ? fmt::format(", {} chunks", args.chunks) : "",
                                     in_f64 ? ", sums in f64" : ""),
                         [=, in = load->argument, init = result.init, out = result.output](
                             void* const* pointers, void* partials, device::Stream stream) -> absl::Status {
@@ -182,7 +182,7 @@ std::optional<LoweredProgram> LowerPlainReduce(const ReduceProgram& program) {
                           run.in = pointers[in];
                           run.init = pointers[init];
                           run.out = pointers[out];
-                          if (run.pieces == 1) return LaunchAt(kernel, rows, run, stream);
+                          if (run.chunks == 1) return LaunchAt(kernel, rows, run, stream);
                           run.partials = partials;
                           HLO_RETURN_IF_ERROR(LaunchAt(kernel, rows, run, stream));
                           ReduceArgs join = JoinOf(run, joining.vector);

@@ -15,14 +15,14 @@
 namespace hlo::cuda {
 namespace {
 
-using loops::Grouping;
 using loops::Lane;
+using loops::Reassociation;
 using loops::ReduceProgram;
 using Value = VmBuilder::Value;
 
 // Sums of f32 and narrower floats accumulate in f64 and are rounded once.
 bool SumsInF64(const ReduceProgram& program) {
-  return program.grouping == Grouping::kAny && program.results.size() == 1 &&
+  return program.reassociation == Reassociation::kAny && program.results.size() == 1 &&
          loops::LaneOf(program.results[0].init_type) == Lane::kF32 && program.BinaryOperation() != nullptr &&
          program.BinaryOperation()->opcode == Opcode::kAdd;
 }
@@ -54,42 +54,42 @@ loops::Access ScalarOf(int32_t argument, ElementType type, const ReduceProgram& 
   return access;
 }
 
-// Maximum number of column pieces, which one thread combines sequentially.
+// Maximum number of column chunks, which one thread combines sequentially.
 constexpr int64_t kMaxJoined = 128;
 
-// Chooses the threads per output and the pieces per output from the shape only.
+// Chooses the threads per output and the chunks per output from the shape only.
 void ChooseGroups(const ReduceProgram& program, ReduceVmArgs& args) {
-  args.pieces = 1;
-  args.piece_length = std::max<int64_t>(args.reduced, 1);
+  args.chunks = 1;
+  args.chunk_length = std::max<int64_t>(args.reduced, 1);
   args.group = 1;
-  args.in_order = program.grouping != Grouping::kAny;
-  if (program.grouping == Grouping::kNone || args.reduced < 16) return;
-  constexpr int64_t kPiece = 32 << 10, kMinElements = 64;
+  args.in_order = program.reassociation != Reassociation::kAny;
+  if (program.reassociation == Reassociation::kNone || args.reduced < 16) return;
+  constexpr int64_t kChunk = 32 << 10, kMinElements = 64;
   if (args.rows) {
     // The outputs alone fill the device.
     if (args.kept >= (int64_t{1} << 17) && args.reduced < kMinElements) return;
     args.group = args.reduced >= 1024 ? kVmThreads : kWarpSize;
-    if (args.kept < 1024 && args.reduced >= 2 * kPiece) args.piece_length = kPiece;
+    if (args.kept < 1024 && args.reduced >= 2 * kChunk) args.chunk_length = kChunk;
   } else {
     // A warp processes adjacent outputs.
     const auto kept = static_cast<uint64_t>(std::max<int64_t>(args.kept, 1));
     args.group = kVmThreads / static_cast<uint32_t>(std::min<uint64_t>(std::bit_floor(kept), kWarpSize));
-    const int64_t pieces = std::min({kMaxJoined, (int64_t{1} << 16) / static_cast<int64_t>(kept),
+    const int64_t chunks = std::min({kMaxJoined, (int64_t{1} << 16) / static_cast<int64_t>(kept),
                                      args.reduced / (kMinElements * args.group)});
-    if (pieces > 1) args.piece_length = CeilDiv(args.reduced, pieces);
+    if (chunks > 1) args.chunk_length = CeilDiv(args.reduced, chunks);
   }
-  args.pieces = CeilDiv(args.reduced, args.piece_length);
+  args.chunks = CeilDiv(args.reduced, args.chunk_length);
 }
 
 template <int kWords>
 absl::Status LaunchReduce(const ReduceVmArgs& args, size_t shared_bytes, device::Stream stream) {
-  const int64_t units = args.kept * args.pieces, per_block = kVmThreads / args.group;
+  const int64_t units = args.kept * args.chunks, per_block = kVmThreads / args.group;
   const auto blocks = static_cast<uint32_t>(CeilDiv(units, per_block));
   HLO_RETURN_IF_ERROR(Launch<ReduceVm<kWords>>({{blocks}, kVmThreads, shared_bytes}, args, stream));
-  if (args.pieces == 1) return absl::OkStatus();
+  if (args.chunks == 1) return absl::OkStatus();
   const auto output_blocks = static_cast<uint32_t>(CeilDiv(args.kept, kVmThreads));
   ReduceVmArgs join = args;
-  join.joins_pieces = true;
+  join.joins_chunks = true;
   return Launch<ReduceVm<kWords>>({{output_blocks}, kVmThreads, shared_bytes}, join, stream);
 }
 
@@ -103,10 +103,10 @@ absl::StatusOr<VmTemplate> CompileReduce(const ReduceProgram& program, bool in_f
     builder.CopyTo(builder.Pinned(count + k),
                    in_f64 ? builder.Convert(yields[k], VmType::kF32, VmType::kF64) : yields[k]);
   }
-  builder.EndPiece();
+  builder.EndSection();
   args.body_end = builder.code_count();
   HLO_RETURN_IF_ERROR(LowerCombiner(program, in_f64, builder));
-  builder.EndPiece();
+  builder.EndSection();
   args.combine_end = builder.code_count();
   for (int k = 0; k < count; ++k) {
     HLO_ASSIGN_OR_RETURN(
@@ -114,7 +114,7 @@ absl::StatusOr<VmTemplate> CompileReduce(const ReduceProgram& program, bool in_f
     if (in_f64) init = builder.Convert(init, VmType::kF32, VmType::kF64);
     builder.CopyTo(builder.Pinned(k), init);
   }
-  builder.EndPiece();
+  builder.EndSection();
   args.init_end = builder.code_count();
   for (int k = 0; k < count; ++k) {
     const Value value =
@@ -122,7 +122,7 @@ absl::StatusOr<VmTemplate> CompileReduce(const ReduceProgram& program, bool in_f
     HLO_RETURN_IF_ERROR(
         builder.Store(value, ScalarOf(program.results[k].output, program.results[k].output_type, program)));
   }
-  builder.EndPiece();
+  builder.EndSection();
   HLO_ASSIGN_OR_RETURN(VmTemplate made, builder.Finish(DimsOf(program.body)));
   // Results are dense and indexed by the output number.
   for (int k = 0; k < count; ++k)
@@ -150,15 +150,15 @@ absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
   args.inner_count = program.body.inner_count();
   args.part_length = program.part_length;
   ChooseGroups(program, args);
-  if (args.kept * args.pieces >= (int64_t{1} << 31))
+  if (args.kept * args.chunks >= (int64_t{1} << 31))
     return absl::UnimplementedError("the reduction has too many results");
   args.program = made.program;
   const auto shared = std::make_shared<const std::pair<VmTemplate, ReduceVmArgs>>(std::move(made), args);
   const int words = shared->first.words;
-  const int64_t workspace = args.pieces > 1 ? args.kept * args.pieces * count * 4 * words : 0;
-  const std::string pieces = args.pieces > 1 ? fmt::format(", {} pieces", args.pieces) : "";
+  const int64_t workspace = args.chunks > 1 ? args.kept * args.chunks * count * 4 * words : 0;
+  const std::string chunks = args.chunks > 1 ? fmt::format(", {} chunks", args.chunks) : "";
   return LoweredProgram{
-      fmt::format("reduce {} threads{}{}", args.group, pieces, in_f64 ? ", sums in f64" : ""),
+      fmt::format("reduce {} threads{}{}", args.group, chunks, in_f64 ? ", sums in f64" : ""),
       [shared, shared_bytes](void* const* pointers, void* partials, device::Stream stream) {
         ReduceVmArgs run = shared->second;
         if (run.kept == 0) return absl::OkStatus();

@@ -41,18 +41,18 @@ CoreRounding RoundingOf(VmMemory memory) {
 struct Reference {
   size_t part;
   loops::Access access;
-  int32_t place = -1;       // Equal numbers denote the same elements at all positions.
+  int32_t pattern = -1;     // Equal numbers denote the same elements at all positions.
   bool is_per_row = false;  // The element is the same at all positions of a row.
   bool is_stored = false;
   int32_t number = -1;      // The access of the program, for a load.
   loops::Value value = -1;  // The value that a loop stores, for a store.
   // The value in shared memory that a load reads, or that a load or store writes.
-  int32_t source = -1, kept = -1;
+  int32_t source = -1, shared = -1;
   bool in_memory = true;
 };
 
 // A value in shared memory.
-struct Kept {
+struct SharedValue {
   size_t last = 0;       // The last part that reads it.
   int32_t argument = 0;  // From kFirstVector or kFirstScalar on.
 };
@@ -84,18 +84,18 @@ class RowsLowering {
   // The arguments in memory.
   std::vector<RowsArgument> Arguments() const {
     std::vector<RowsArgument> arguments;
-    const auto add = [&](int32_t argument, bool is_written, int32_t place) {
+    const auto add = [&](int32_t argument, bool is_written, int32_t pattern) {
       for (RowsArgument& known : arguments) {
         if (known.argument != argument || known.is_written != is_written) continue;
-        if (known.place != place) known.place = -1;
+        if (known.pattern != pattern) known.pattern = -1;
         return;
       }
-      arguments.push_back({argument, is_written, place});
+      arguments.push_back({argument, is_written, pattern});
     };
     for (const Reference& each : references_) {
       for (const loops::RuntimeStart& start : each.access.starts) add(start.argument, false, -1);
       if (each.access.IsArray() && each.source < 0 && each.in_memory)
-        add(each.access.argument, each.is_stored, each.is_per_row ? -1 : each.place);
+        add(each.access.argument, each.is_stored, each.is_per_row ? -1 : each.pattern);
     }
     for (const RowsPartProgram& part : parts_) {
       if (part.reduction != nullptr) add(part.reduction->results[0].init, false, -1);
@@ -110,8 +110,9 @@ class RowsLowering {
       dims.push_back(DimsOf(*part.body));
       const loops::Reduction* reduction = part.reduction;
       if (reduction == nullptr) continue;
-      if (!reduction->rows || reduction->part_length != 1 || reduction->grouping != loops::Grouping::kAny ||
-          reduction->results.size() != 1 || part.body->yields().size() != 1)
+      if (!reduction->rows || reduction->part_length != 1 ||
+          reduction->reassociation != loops::Reassociation::kAny || reduction->results.size() != 1 ||
+          part.body->yields().size() != 1)
         return false;
       rows_ = reduction->KeptCount(*part.body);
       length_ = reduction->ReducedCount(*part.body);
@@ -131,23 +132,23 @@ class RowsLowering {
     return part.reduction == nullptr && part.body->outer_count() * part.body->inner_count() == rows_;
   }
 
-  int32_t PlaceOf(const loops::Access& access) {
-    const auto found = std::find_if(places_.begin(), places_.end(), [&](const loops::Access& known) {
+  int32_t PatternOf(const loops::Access& access) {
+    const auto found = std::find_if(patterns_.begin(), patterns_.end(), [&](const loops::Access& known) {
       return known.offset == access.offset && known.inner == access.inner &&
              ByteCount(known.type) == ByteCount(access.type);
     });
-    if (found == places_.end()) {
-      places_.push_back(access);
-      return static_cast<int32_t>(places_.size()) - 1;
+    if (found == patterns_.end()) {
+      patterns_.push_back(access);
+      return static_cast<int32_t>(patterns_.size()) - 1;
     }
-    return static_cast<int32_t>(found - places_.begin());
+    return static_cast<int32_t>(found - patterns_.begin());
   }
 
   Reference& Add(size_t part, loops::Access access, bool is_stored) {
     Reference& added = references_.emplace_back(
         Reference{.part = part, .access = std::move(access), .is_stored = is_stored});
     added.is_per_row = space_->IsPerRow(added.access.inner);
-    if (added.access.starts.empty()) added.place = PlaceOf(added.access);
+    if (added.access.starts.empty()) added.pattern = PatternOf(added.access);
     return added;
   }
 
@@ -186,9 +187,9 @@ class RowsLowering {
     return true;
   }
 
-  int32_t NewKept() {
-    kept_.emplace_back();
-    return static_cast<int32_t>(kept_.size()) - 1;
+  int32_t NewSharedValue() {
+    shared_values_.emplace_back();
+    return static_cast<int32_t>(shared_values_.size()) - 1;
   }
 
   // Lets loads read what earlier parts store.
@@ -200,11 +201,11 @@ class RowsLowering {
         Reference& store = references_[s];
         if (!store.is_stored || store.part == load.part || store.access.argument != load.access.argument)
           continue;
-        if (load.place < 0 || store.place != load.place || store.access.type != load.access.type)
+        if (load.pattern < 0 || store.pattern != load.pattern || store.access.type != load.access.type)
           return false;
-        if (store.kept < 0) store.kept = NewKept();
-        load.source = store.kept;
-        kept_[store.kept].last = load.part;
+        if (store.shared < 0) store.shared = NewSharedValue();
+        load.source = store.shared;
+        shared_values_[store.shared].last = load.part;
         break;
       }
       for (const loops::RuntimeStart& start : load.access.starts) {
@@ -233,7 +234,7 @@ class RowsLowering {
       for (size_t t = s + 1; t < references_.size(); ++t) {
         const Reference& later = references_[t];
         if (!later.is_stored || later.access.argument != store.access.argument) continue;
-        if (later.place != store.place) return false;
+        if (later.pattern != store.pattern) return false;
         store.in_memory = false;
       }
       if (!store.in_memory) continue;
@@ -242,7 +243,7 @@ class RowsLowering {
           if (start.argument == store.access.argument) return false;
         }
         if (load.is_stored || load.source >= 0 || load.access.argument != store.access.argument) continue;
-        if (load.place != store.place || load.is_per_row) return false;
+        if (load.pattern != store.pattern || load.is_per_row) return false;
       }
       for (const RowsPartProgram& part : parts_) {
         if (part.reduction != nullptr && part.reduction->results[0].init == store.access.argument)
@@ -256,48 +257,48 @@ class RowsLowering {
     for (size_t r = 0; r < references_.size(); ++r) {
       Reference& first = references_[r];
       if (first.is_stored || !first.access.IsArray() || first.source >= 0 || first.is_per_row ||
-          first.place < 0)
+          first.pattern < 0)
         continue;
       for (size_t q = r + 1; q < references_.size(); ++q) {
         Reference& later = references_[q];
         if (later.is_stored || later.source >= 0 || later.part == first.part ||
-            later.access.argument != first.access.argument || later.place != first.place ||
+            later.access.argument != first.access.argument || later.pattern != first.pattern ||
             later.access.type != first.access.type)
           continue;
-        if (first.kept < 0) first.kept = NewKept();
-        later.source = first.kept;
-        kept_[first.kept].last = later.part;
+        if (first.shared < 0) first.shared = NewSharedValue();
+        later.source = first.shared;
+        shared_values_[first.shared].last = later.part;
       }
     }
   }
 
-  // Assigns memory to the values that are kept. A value may overwrite one that is last read in its part,
+  // Assigns memory to the values in shared memory. A value may overwrite one that is last read in its part,
   // because parts keep values after all loads.
   bool NumberKept() {
     std::vector<size_t> last_of_vector;  // The last part that reads each vector.
     int32_t scalar_count = 0;
     for (const Reference& each : references_) {
-      if (each.kept < 0) continue;
-      Kept& kept = kept_[each.kept];
+      if (each.shared < 0) continue;
+      SharedValue& shared = shared_values_[each.shared];
       if (each.is_per_row) {
         if (scalar_count == RowsArgs::kScalars) return false;
-        kept.argument = kFirstScalar + scalar_count++;
+        shared.argument = kFirstScalar + scalar_count++;
         continue;
       }
-      auto place = std::find_if(last_of_vector.begin(), last_of_vector.end(),
+      auto found = std::find_if(last_of_vector.begin(), last_of_vector.end(),
                                 [&](size_t last) { return last <= each.part; });
-      if (place == last_of_vector.end()) place = last_of_vector.insert(place, 0);
-      *place = kept.last;
-      kept.argument = kFirstVector + static_cast<int32_t>(place - last_of_vector.begin());
+      if (found == last_of_vector.end()) found = last_of_vector.insert(found, 0);
+      *found = shared.last;
+      shared.argument = kFirstVector + static_cast<int32_t>(found - last_of_vector.begin());
     }
     vector_count_ = static_cast<int64_t>(last_of_vector.size());
     return true;
   }
 
-  // Returns the access to a kept value, which has no strides in a program of the core.
-  loops::Access KeptAccess(int32_t kept, const loops::Access& access) const {
-    loops::Access moved{.argument = kept_[kept].argument, .type = access.type};
-    int64_t stride = kept_[kept].argument >= kFirstScalar ? 0 : 1;
+  // Returns the access to a shared value, which has no strides in a program of the core.
+  loops::Access SharedAccess(int32_t shared, const loops::Access& access) const {
+    loops::Access moved{.argument = shared_values_[shared].argument, .type = access.type};
+    int64_t stride = shared_values_[shared].argument >= kFirstScalar ? 0 : 1;
     moved.inner.resize(space_->dims().size());
     for (size_t d = moved.inner.size(); d-- > 0; stride *= space_->dims()[d]) moved.inner[d] = stride;
     return moved;
@@ -308,7 +309,7 @@ class RowsLowering {
     std::vector<int> ends;
     for (size_t p = 0; p < parts_.size(); ++p) {
       if (!EmitPart(p, builder)) return false;
-      builder.EndPiece();
+      builder.EndSection();
       if (builder.code_count() == (ends.empty() ? 0 : ends.back())) return false;
       ends.push_back(builder.code_count());
     }
@@ -332,13 +333,14 @@ class RowsLowering {
     std::vector<VmBuilder::Value> values;
     auto reference = std::find_if(references_.begin(), references_.end(),
                                   [&](const Reference& each) { return each.part == p; });
-    std::vector<std::pair<VmBuilder::Value, loops::Access>> kept;
+    std::vector<std::pair<VmBuilder::Value, loops::Access>> shared;
     for (const loops::LoopProgram::Step& step : body.steps()) {
       absl::StatusOr<VmBuilder::Value> value;
       if (step.IsLoad()) {
         const Reference& load = *reference++;
-        value = builder.Load(load.source >= 0 ? KeptAccess(load.source, load.access) : load.access);
-        if (value.ok() && load.kept >= 0) kept.emplace_back(*value, KeptAccess(load.kept, load.access));
+        value = builder.Load(load.source >= 0 ? SharedAccess(load.source, load.access) : load.access);
+        if (value.ok() && load.shared >= 0)
+          shared.emplace_back(*value, SharedAccess(load.shared, load.access));
       } else {
         absl::InlinedVector<VmBuilder::Value, 3> operands;
         for (const loops::Value operand : step.operands()) operands.push_back(values[operand]);
@@ -350,17 +352,17 @@ class RowsLowering {
     for (; reference != references_.end() && reference->part == p && reference->value >= 0; ++reference) {
       if (reference->in_memory && !builder.Store(values[reference->value], reference->access).ok())
         return false;
-      if (reference->kept >= 0)
-        kept.emplace_back(values[reference->value], KeptAccess(reference->kept, reference->access));
+      if (reference->shared >= 0)
+        shared.emplace_back(values[reference->value], SharedAccess(reference->shared, reference->access));
     }
-    for (const auto& [value, access] : kept) {
+    for (const auto& [value, access] : shared) {
       if (!builder.Store(value, access).ok()) return false;
     }
     if (parts_[p].reduction != nullptr) builder.CopyTo(builder.Pinned(0), values[body.yields()[0]]);
     return true;
   }
 
-  // Replaces accesses to kept values by instructions for them.
+  // Replaces accesses to shared values by instructions for them.
   void MoveKept() {
     for (int i = 0; i < made_.args.program.code_count; ++i) {
       CoreInstruction& in = made_.args.program.code[i];
@@ -402,7 +404,8 @@ class RowsLowering {
     part.init_memory = *init;
     part.output_memory = *output;
     part.rounding = RoundingOf(*output);
-    if (result->kept >= 0) part.scalar = static_cast<uint8_t>(kept_[result->kept].argument - kFirstScalar);
+    if (result->shared >= 0)
+      part.scalar = static_cast<uint8_t>(shared_values_[result->shared].argument - kFirstScalar);
     made_.inits.back() = reduction.results[0].init;
     if (result->in_memory) made_.outputs.back() = reduction.results[0].output;
     // The accumulator holds the value; nothing reads its slot.
@@ -431,9 +434,9 @@ class RowsLowering {
   const absl::FunctionRef<bool(int32_t)> is_live_out_;
   int64_t rows_ = 0, length_ = 0, vector_count_ = 0;
   std::optional<RowSpace> space_;
-  std::vector<loops::Access> places_;
+  std::vector<loops::Access> patterns_;
   std::vector<Reference> references_;  // In the order of parts; loads before stores.
-  std::vector<Kept> kept_;
+  std::vector<SharedValue> shared_values_;
   RowsTemplate made_;
 };
 

@@ -24,9 +24,9 @@ struct RowsPartProgram {
 struct RowsArgument {
   int32_t argument;
   bool is_written;
-  // Arguments have the same place if one thread accesses each element of both, and reads it before it writes
-  // it. -1: no other argument has the same place.
-  int32_t place;
+  // Arguments have the same pattern if one thread accesses each element of both, and reads it before it
+  // writes it. -1: no other argument has the same pattern.
+  int32_t pattern;
 };
 
 struct LoweredRows {

@@ -1,7 +1,7 @@
 #pragma once
 // Bandwidth-bound reductions of an array by one operation. The grouping of elements depends on shape and type
-// only: a group of threads computes each result, or a piece of one. Thread t folds the vectors t, t + group,
-// ... element-wise, then its own lanes, then the group combines pairwise. A second launch folds the pieces in
+// only: a group of threads computes each result, or a chunk of one. Thread t folds the vectors t, t + group,
+// ... element-wise, then its own lanes, then the group combines pairwise. A second launch folds the chunks in
 // the same way. Sums of floats of 32 bits and fewer accumulate in f64.
 
 #include <type_traits>
@@ -17,15 +17,15 @@ struct ReduceArgs {
   const void* in = nullptr;
   const void* init = nullptr;
   void* out = nullptr;
-  void* partials = nullptr;  // [result][piece] in the fold's compute type; nullptr: one piece.
+  void* partials = nullptr;  // [result][chunk] in the fold's compute type; nullptr: one chunk.
   ReduceOp fold = ReduceOp::kAdd;
   ElementKind kind, init_kind, result_kind;
   uint32_t init_bytes = 4, result_bytes = 4;
   int64_t offset = 0;
   IndexMap kept, reduced;
   uint32_t kept_count = 0, reduced_count = 0;
-  uint32_t pieces = 1, piece_length = 0;
-  uint32_t group = 1;         // Rows: threads per piece. Columns: adjacent vectors per thread block.
+  uint32_t chunks = 1, chunk_length = 0;
+  uint32_t group = 1;         // Rows: threads per chunk. Columns: adjacent vectors per thread block.
   bool vectors = false;       // 16-byte vectors are contiguous and aligned.
   uint64_t identity[2] = {};  // Identity element of the fold in its compute type.
 };
@@ -122,26 +122,26 @@ struct ReduceBody {
   HLO_DEVICE const Vector& VectorAt(int64_t offset) const {
     return *reinterpret_cast<const Vector*>(At(offset));
   }
-  HLO_DEVICE void StoreSum(uint32_t output, uint32_t piece, Sum sum) const {
+  HLO_DEVICE void StoreSum(uint32_t output, uint32_t chunk, Sum sum) const {
     if (args.partials != nullptr) {
-      static_cast<Sum*>(args.partials)[static_cast<int64_t>(output) * args.pieces + piece] = sum;
+      static_cast<Sum*>(args.partials)[static_cast<int64_t>(output) * args.chunks + chunk] = sum;
       return;
     }
     const Sum init = ReadReduced<Sum>(args.init, args.init_bytes, args.init_kind);
     WriteReduced(args.out, output, args.result_bytes, args.result_kind, Combine(init, sum));
   }
 
-  // Returns the end of the piece that starts at `begin`.
+  // Returns the end of the chunk that starts at `begin`.
   HLO_DEVICE uint32_t EndOf(uint32_t begin) const {
     const uint32_t left = args.reduced_count - begin;
-    return begin + (left < args.piece_length ? left : args.piece_length);
+    return begin + (left < args.chunk_length ? left : args.chunk_length);
   }
-  // Folds the vectors at place(0), place(1), ...; issues all loads before the first fold.
-  template <class Place>
-  HLO_DEVICE void FoldPrefetched(Place&& place) {
+  // Folds the vectors at index(0), index(1), ...; issues all loads before the first fold.
+  template <class Index>
+  HLO_DEVICE void FoldPrefetched(Index&& index) {
     Vector vectors[kAhead];
     HLO_UNROLL
-    for (uint32_t u = 0; u < kAhead; ++u) vectors[u] = VectorAt(place(u));
+    for (uint32_t u = 0; u < kAhead; ++u) vectors[u] = VectorAt(index(u));
     HLO_UNROLL
     for (uint32_t u = 0; u < kAhead; ++u) Accumulate(vectors[u]);
   }
@@ -150,9 +150,9 @@ struct ReduceBody {
   HLO_DEVICE void Rows(Env& env) {
     const uint32_t group = args.group, lane = env.thread() % group;
     const uint32_t unit = env.block().x * (kReduceThreads / group) + env.thread() / group;
-    const uint32_t output = unit / args.pieces, piece = unit - output * args.pieces;
+    const uint32_t output = unit / args.chunks, chunk = unit - output * args.chunks;
     const bool works = output < args.kept_count;
-    const uint32_t begin = piece * args.piece_length, end = EndOf(begin);
+    const uint32_t begin = chunk * args.chunk_length, end = EndOf(begin);
     const int64_t row = works ? args.kept.Offset(output) : 0;
     const uint32_t step = group * kVector;
     for (uint32_t first = begin + lane * kVector; works && first < end; first += kAhead * step) {
@@ -180,7 +180,7 @@ struct ReduceBody {
       env.sync();
       for (uint32_t w = 1; lane == 0 && w < kReduceThreads / kWarpSize; ++w) sum = Combine(sum, warps[w]);
     }
-    if (works && lane == 0) StoreSum(output, piece, sum);
+    if (works && lane == 0) StoreSum(output, chunk, sum);
   }
   HLO_DEVICE Sum OfVector() {
     HLO_UNROLL
@@ -197,9 +197,9 @@ struct ReduceBody {
   HLO_DEVICE void Columns(Env& env) {
     const uint32_t lanes = args.group, rows = kReduceThreads / lanes;
     const uint32_t lane = env.thread() % lanes, row = env.thread() / lanes;
-    const uint32_t columns = env.block().x / args.pieces, piece = env.block().x - columns * args.pieces;
+    const uint32_t columns = env.block().x / args.chunks, chunk = env.block().x - columns * args.chunks;
     const uint32_t output = (columns * lanes + lane) * kVector;
-    const uint32_t begin = piece * args.piece_length, end = EndOf(begin);
+    const uint32_t begin = chunk * args.chunk_length, end = EndOf(begin);
     uint32_t r = begin + row;
     if (args.vectors && output < args.kept_count) {
       const int64_t column = args.kept.Offset(output);
@@ -230,7 +230,7 @@ struct ReduceBody {
     }
     HLO_UNROLL
     for (uint32_t j = 0; j < kVector; ++j) {
-      if (row == 0 && output + j < args.kept_count) StoreSum(output + j, piece, sums[j]);
+      if (row == 0 && output + j < args.kept_count) StoreSum(output + j, chunk, sums[j]);
     }
   }
 };

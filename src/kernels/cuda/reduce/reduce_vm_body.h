@@ -1,7 +1,7 @@
 #pragma once
 // Reductions on the VM (vm.h), for those that reduce_body.h does not support. The grouping depends on the
-// shape only: a group of threads computes each output, or a piece of a long one; each thread folds its
-// elements in order, then the group combines its threads pairwise, and the pieces are combined in order.
+// shape only: a group of threads computes each output, or a chunk of a long one; each thread folds its
+// elements in order, then the group combines its threads pairwise, and the chunks are combined in order.
 
 #include "base/arithmetic.h"
 #include "kernels/cuda/vm/vm_body.h"
@@ -16,12 +16,12 @@ struct ReduceVmArgs {
   int32_t body_end, combine_end, init_end;
   int32_t count;
   int64_t kept, reduced, inner_count, part_length;
-  int64_t pieces, piece_length;
-  uint32_t group;  // Threads per output or piece: a power of two.
+  int64_t chunks, chunk_length;
+  uint32_t group;  // Threads per output or chunk: a power of two.
   bool rows;       // The inner dimensions are reduced. Otherwise adjacent threads compute adjacent outputs.
   bool in_order;   // Only adjacent elements may be combined.
-  bool joins_pieces;  // Second launch: combines pieces into results.
-  void* partials;     // Pieces: count * kept * pieces values.
+  bool joins_chunks;  // Second launch: combines chunks into results.
+  void* partials;     // Chunks: count * kept * chunks values.
 };
 
 template <int kWords>
@@ -65,38 +65,38 @@ struct ReduceVm {
     for (int k = 0; k < args.count; ++k) slots[k * threads] = slots[(args.count + k) * threads];
   }
 
-  // Combines the pieces of each output in order.
+  // Combines the chunks of each output in order.
   template <class Env>
-  static HLO_DEVICE void JoinPieces(Env& env, const Args& args) {
+  static HLO_DEVICE void JoinChunks(Env& env, const Args& args) {
     const uint32_t threads = env.threads();
     V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
     const int64_t output = int64_t{env.block().x} * threads + env.thread();
     if (output >= args.kept) return;
-    const V* partials = static_cast<const V*>(args.partials) + output * args.pieces;
-    for (int64_t piece = 0; piece < args.pieces; ++piece) {
+    const V* partials = static_cast<const V*>(args.partials) + output * args.chunks;
+    for (int64_t chunk = 0; chunk < args.chunks; ++chunk) {
       for (int k = 0; k < args.count; ++k)
-        slots[(piece == 0 ? k : args.count + k) * threads] = partials[k * args.kept * args.pieces + piece];
-      if (piece > 0) Combine(args, slots, threads);
+        slots[(chunk == 0 ? k : args.count + k) * threads] = partials[k * args.kept * args.chunks + chunk];
+      if (chunk > 0) Combine(args, slots, threads);
     }
     Finish(args, slots, threads, output);
   }
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
-    if (args.joins_pieces) return JoinPieces(env, args);
+    if (args.joins_chunks) return JoinChunks(env, args);
     const uint32_t threads = env.threads(), group = args.group, outputs = threads / group;
     const uint32_t lane = args.rows ? env.thread() % group : env.thread() / outputs;
     const uint32_t neighbour = args.rows ? 1 : outputs;  // Distance to the next thread of the group.
     V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
     const int64_t unit =
         int64_t{env.block().x} * outputs + (args.rows ? env.thread() / group : env.thread() % outputs);
-    const int64_t output = args.rows ? unit / args.pieces : unit % args.kept;
-    const int64_t piece = args.rows ? unit % args.pieces : unit / args.kept;
-    const int64_t begin = piece * args.piece_length;
-    const bool works = unit < args.kept * args.pieces;
+    const int64_t output = args.rows ? unit / args.chunks : unit % args.kept;
+    const int64_t chunk = args.rows ? unit % args.chunks : unit / args.kept;
+    const int64_t begin = chunk * args.chunk_length;
+    const bool works = unit < args.kept * args.chunks;
     int64_t n = args.reduced - begin;
-    n = n < args.piece_length ? n : args.piece_length;
-    if (group == 1 && args.pieces == 1) {
+    n = n < args.chunk_length ? n : args.chunk_length;
+    if (group == 1 && args.chunks == 1) {
       if (!works) return;
       LoadInit(args, slots, threads);
       for (int64_t r = 0; r < n; ++r) Accumulate(args, slots, threads, output, r, false);
@@ -119,9 +119,9 @@ struct ReduceVm {
       Combine(args, slots, threads);
     }
     if (!works || lane != 0) return;
-    if (args.pieces == 1) return Finish(args, slots, threads, output);
-    V* partials = static_cast<V*>(args.partials) + output * args.pieces + piece;
-    for (int k = 0; k < args.count; ++k) partials[k * args.kept * args.pieces] = slots[k * threads];
+    if (args.chunks == 1) return Finish(args, slots, threads, output);
+    V* partials = static_cast<V*>(args.partials) + output * args.chunks + chunk;
+    for (int k = 0; k < args.count; ++k) partials[k * args.kept * args.chunks] = slots[k * threads];
   }
 };
 

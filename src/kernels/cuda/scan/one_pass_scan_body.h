@@ -219,11 +219,11 @@ struct OnePassScan {
   template <class Env>
   static HLO_DEVICE Lane FindStart(Env& env, const Args& args, uint32_t line, uint32_t tile, uint32_t lane,
                                    Lane sum) {
-    const uint32_t group = tile / kScanGroup, place = tile % kScanGroup;
-    uint64_t* sums = args.sums + (static_cast<int64_t>(line) * args.tiles + tile - place) * kWords;
+    const uint32_t group = tile / kScanGroup, in_group = tile % kScanGroup;
+    uint64_t* sums = args.sums + (static_cast<int64_t>(line) * args.tiles + tile - in_group) * kWords;
     uint64_t* starts = args.starts + (static_cast<int64_t>(line) * args.groups + group) * kWords;
-    if (lane == 0 && tile + 1 < args.tiles) Publish(env, sums + place * kWords, sum);
-    Lane before = lane < place ? Await(env, sums + lane * kWords) : Identity(args);
+    if (lane == 0 && tile + 1 < args.tiles) Publish(env, sums + in_group * kWords, sum);
+    Lane before = lane < in_group ? Await(env, sums + lane * kWords) : Identity(args);
     // Lane 0 combines the lanes in order.
     HLO_UNROLL
     for (uint32_t d = 1; d < kWarpSize; d *= 2) {
@@ -234,7 +234,7 @@ struct OnePassScan {
     if (lane == 0) {
       start = group == 0 ? E::Load(*static_cast<const Stored*>(args.init), args.kind) : Await(env, starts);
       start = Combine(args, start, before);
-      if (place + 1 == kScanGroup && group + 1 < args.groups)
+      if (in_group + 1 == kScanGroup && group + 1 < args.groups)
         Publish(env, starts + kWords, Combine(args, start, sum));
     }
     return env.shfl(start, 0);

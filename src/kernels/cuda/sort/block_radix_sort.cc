@@ -22,11 +22,11 @@ absl::Status LaunchInBlocks(const Args& args, device::Stream stream) {
                         stream);
 }
 
-template <bool kHasPlaces, class Key>
+template <bool kHasIndices, class Key>
 absl::Status SortInBlocksOfShape(const BlockRadixSortArgs<Key>& args, device::Stream stream) {
 #define HLO_LAUNCH_IF_IT_FITS(Threads, Items, ...)   \
   if (args.keys.lines.length <= (Threads) * (Items)) \
-    return LaunchInBlocks<BlockRadixSort<Key, kHasPlaces, Threads, Items>>(args, stream);
+    return LaunchInBlocks<BlockRadixSort<Key, kHasIndices, Threads, Items>>(args, stream);
   HLO_BLOCK_RADIX_SHAPES(HLO_LAUNCH_IF_IT_FITS, )
 #undef HLO_LAUNCH_IF_IT_FITS
   return absl::InternalError("a line is too long for a thread block");
@@ -53,7 +53,7 @@ absl::Status SortInBlocksBy(const SortKeysArgs& keys, uint32_t bits, const LineR
   if (args.of_elements) args.code = RadixKeyOf<Key>(keys.sources[0]);
   args.elements_out = elements_out;
   args.passes = RadixPasses(bits);
-  if (results.array_count > 0 || results.places != nullptr || results.order != nullptr)
+  if (results.array_count > 0 || results.indices != nullptr || results.order != nullptr)
     return SortInBlocksOfShape<true>(args, stream);
   return SortInBlocksOfShape<false>(args, stream);
 }

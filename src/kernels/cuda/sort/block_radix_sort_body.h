@@ -22,22 +22,22 @@ struct BlockRadixSortArgs {
   uint32_t passes = 1;
 };
 
-// Keys of up to 8 * sizeof(Key) bits. kHasPlaces: positions are sorted with them.
-template <class Key, bool kHasPlaces, uint32_t kBlockThreads, int kItems>
+// Keys of up to 8 * sizeof(Key) bits. kHasIndices: indices are sorted with them.
+template <class Key, bool kHasIndices, uint32_t kBlockThreads, int kItems>
 struct BlockRadixSort {
   using Args = BlockRadixSortArgs<Key>;
   static constexpr uint32_t kThreads = kBlockThreads, kTile = kThreads * kItems;
-  static constexpr uint32_t kMinBlocks = (sizeof(Key) == 8 || kHasPlaces ? 512 : 1024) / kThreads;
+  static constexpr uint32_t kMinBlocks = (sizeof(Key) == 8 || kHasIndices ? 512 : 1024) / kThreads;
   using Rank = RadixRank<kThreads, kItems>;
 
   struct alignas(16) Shared {
-    alignas(16) uint16_t places[kHasPlaces ? kTile : 8];
+    alignas(16) uint16_t indices[kHasIndices ? kTile : 8];
     typename Rank::Shared rank;
     Key keys[kTile];
   };
   // Staged lines replace ranks and keys.
   static size_t SharedBytes(uint32_t staged_bytes) {
-    const size_t staged = sizeof(Shared::places) + staged_bytes;
+    const size_t staged = sizeof(Shared::indices) + staged_bytes;
     return staged > sizeof(Shared) ? staged : sizeof(Shared);
   }
 
@@ -47,18 +47,18 @@ struct BlockRadixSort {
     const SortLines& lines = args.keys.lines;
     const uint32_t thread = env.thread(), line = env.block().x, length = lines.length;
     Key keys[kItems] = {};
-    uint16_t places[kHasPlaces ? kItems : 1] = {};
+    uint16_t indices[kHasIndices ? kItems : 1] = {};
     LoadKeys(env, args, shared, line, keys);
-    if constexpr (kHasPlaces) {
+    if constexpr (kHasIndices) {
       HLO_UNROLL
-      for (int r = 0; r < kItems; ++r) places[r] = static_cast<uint16_t>(Rank::Item(thread, r));
+      for (int r = 0; r < kItems; ++r) indices[r] = static_cast<uint16_t>(Rank::Item(thread, r));
     }
     for (uint32_t pass = 0; pass < args.passes; ++pass) {
       if (pass > 0) {
         HLO_UNROLL
         for (int r = 0; r < kItems; ++r) {
           keys[r] = shared.keys[Rank::Item(thread, r)];
-          if constexpr (kHasPlaces) places[r] = shared.places[Rank::Item(thread, r)];
+          if constexpr (kHasIndices) indices[r] = shared.indices[Rank::Item(thread, r)];
         }
       }
       // Items past the end of the line have the last digit and are sorted behind the line.
@@ -70,12 +70,12 @@ struct BlockRadixSort {
             return Rank::Item(thread, r) < length ? digit : kDigits - 1;
           },
           at);
-      Rank::PlaceDigits(env, shared.rank, starts, [](uint32_t, uint32_t) {});
+      Rank::ScatterDigits(env, shared.rank, starts, [](uint32_t, uint32_t) {});
       HLO_UNROLL
       for (int r = 0; r < kItems; ++r) {
         const uint32_t to = Rank::Position(env, shared.rank, at[r]);
         shared.keys[to] = keys[r];
-        if constexpr (kHasPlaces) shared.places[to] = places[r];
+        if constexpr (kHasIndices) shared.indices[to] = indices[r];
       }
       env.sync();
     }
@@ -135,9 +135,9 @@ struct BlockRadixSort {
         else
           static_cast<Key*>(args.elements_out)[i] = bits;
       }
-      if constexpr (kHasPlaces) results.StorePlace(lines, line, t, shared.places[t]);
+      if constexpr (kHasIndices) results.StoreIndex(lines, line, t, shared.indices[t]);
     }
-    if constexpr (kHasPlaces) {
+    if constexpr (kHasIndices) {
       for (uint32_t k = 0; k < results.array_count; ++k) {
         const MovedArray& array = results.arrays[k];
         switch (array.width) {
@@ -172,7 +172,7 @@ struct BlockRadixSort {
     for (uint32_t t = env.thread(); t < lines.length; t += kThreads) staged[t] = in[t * lines.stride()];
     env.sync();
     for (uint32_t t = env.thread(); t < args.results.kept; t += kThreads)
-      out[t * args.results.Stride(lines)] = staged[shared.places[t]];
+      out[t * args.results.Stride(lines)] = staged[shared.indices[t]];
   }
   template <class Word, class Env>
   static HLO_DEVICE void Move(Env& env, const Args& args, const Shared& shared, const MovedArray& array,
@@ -181,7 +181,7 @@ struct BlockRadixSort {
     const Word* in = static_cast<const Word*>(array.in) + lines.Address(line, 0);
     Word* out = static_cast<Word*>(array.out) + args.results.First(lines, line);
     for (uint32_t t = env.thread(); t < args.results.kept; t += kThreads)
-      out[t * args.results.Stride(lines)] = in[shared.places[t] * lines.stride()];
+      out[t * args.results.Stride(lines)] = in[shared.indices[t] * lines.stride()];
   }
 };
 

@@ -18,8 +18,8 @@ struct LineResults {
   uint32_t kept = 0;  // Elements of a sorted line that are stored.
   uint32_t array_count = 0;
   MovedArray arrays[kMaxMovedArrays];
-  int32_t* places = nullptr;  // The positions of the elements in their line before the sort, or nullptr.
-  uint32_t* order = nullptr;  // The numbers of the elements, or nullptr.
+  int32_t* indices = nullptr;  // The indices of the elements in their line before the sort, or nullptr.
+  uint32_t* order = nullptr;   // The numbers of the elements, or nullptr.
 
   // The address of element t of a stored line is First + t * Stride.
   HLO_DEVICE int64_t First(const SortLines& lines, uint32_t line) const {
@@ -28,10 +28,10 @@ struct LineResults {
   HLO_DEVICE int64_t Stride(const SortLines& lines) const {
     return kept == lines.length ? lines.stride() : 1;
   }
-  // Element t of the sorted line came from position `place`.
-  HLO_DEVICE void StorePlace(const SortLines& lines, uint32_t line, uint32_t t, uint32_t place) const {
-    if (places != nullptr) places[int64_t{line} * kept + t] = static_cast<int32_t>(place);
-    if (order != nullptr) order[line * lines.length + t] = line * lines.length + place;
+  // Element t of the sorted line came from index `index`.
+  HLO_DEVICE void StoreIndex(const SortLines& lines, uint32_t line, uint32_t t, uint32_t index) const {
+    if (indices != nullptr) indices[int64_t{line} * kept + t] = static_cast<int32_t>(index);
+    if (order != nullptr) order[line * lines.length + t] = line * lines.length + index;
   }
 };
 

@@ -23,13 +23,13 @@ struct NetworkSort {
     const SortLines& lines = args.keys.lines;
     const uint32_t total = args.padded * args.block_lines, first = env.block().x * args.block_lines;
     auto* keys = reinterpret_cast<uint64_t*>(env.shared());
-    auto* places = reinterpret_cast<uint32_t*>(keys + total);
+    auto* indices = reinterpret_cast<uint32_t*>(keys + total);
     bool unordered = false;
     for (uint32_t i = env.thread(); i < total; i += env.threads()) {
       const uint32_t line = first + (i >> args.padded_bits), t = i & (args.padded - 1);
       const bool valid = line < lines.count && t < lines.length;
       keys[i] = valid ? JoinedKey(args.keys, lines.Address(line, t), &unordered) : ~uint64_t{0};
-      places[i] = t;
+      indices[i] = t;
     }
     if (unordered) env.atomic_or(args.keys.unordered, 1);
     env.sync();
@@ -37,15 +37,15 @@ struct NetworkSort {
       for (uint32_t step = size / 2; step > 0; step /= 2) {
         for (uint32_t pair = env.thread(); pair < total / 2; pair += env.threads()) {
           const uint32_t a = 2 * pair - (pair & (step - 1)), b = a + step;
-          const bool before = keys[b] < keys[a] || (keys[b] == keys[a] && places[b] < places[a]);
+          const bool before = keys[b] < keys[a] || (keys[b] == keys[a] && indices[b] < indices[a]);
           const bool ascending = (a & (args.padded - 1) & size) == 0;
           if (before != ascending) continue;
           const uint64_t key = keys[a];
           keys[a] = keys[b];
           keys[b] = key;
-          const uint32_t place = places[a];
-          places[a] = places[b];
-          places[b] = place;
+          const uint32_t index = indices[a];
+          indices[a] = indices[b];
+          indices[b] = index;
         }
         env.sync();
       }
@@ -53,8 +53,8 @@ struct NetworkSort {
     for (uint32_t i = env.thread(); i < total; i += env.threads()) {
       const uint32_t line = first + (i >> args.padded_bits), t = i & (args.padded - 1);
       if (line >= lines.count || t >= args.results.kept) continue;
-      args.results.StorePlace(lines, line, t, places[i]);
-      const int64_t from = lines.Address(line, places[i]),
+      args.results.StoreIndex(lines, line, t, indices[i]);
+      const int64_t from = lines.Address(line, indices[i]),
                     to = args.results.First(lines, line) + t * args.results.Stride(lines);
       for (uint32_t k = 0; k < args.results.array_count; ++k) {
         const MovedArray& array = args.results.arrays[k];

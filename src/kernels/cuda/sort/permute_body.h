@@ -36,7 +36,7 @@ struct TopkArgs {
   const uint32_t* order = nullptr;
   const void* in = nullptr;
   void* values = nullptr;
-  int32_t* places = nullptr;
+  int32_t* indices = nullptr;
   uint32_t kept = 0;
   FastDiv kept_divisor;
 };
@@ -51,7 +51,7 @@ struct TopkKernel {
     const uint32_t line = args.kept_divisor.Quotient(i), t = i - line * args.kept;
     const uint32_t from = args.order[line * args.lines.length + t];
     static_cast<Word*>(args.values)[i] = static_cast<const Word*>(args.in)[from];
-    args.places[i] = static_cast<int32_t>(from - line * args.lines.length);
+    args.indices[i] = static_cast<int32_t>(from - line * args.lines.length);
   }
 };
 

@@ -69,8 +69,8 @@ struct RadixRank {
   // Replaces the counts by positions: of the first key with a digit in a warp. Calls visit(digit, count) for
   // the thread's digits, and sets their starts in the order of the block.
   template <class Env, class Visit>
-  static HLO_DEVICE void PlaceDigits(Env& env, Shared& shared, uint32_t (&starts)[kDigitsEach],
-                                     Visit&& visit) {
+  static HLO_DEVICE void ScatterDigits(Env& env, Shared& shared, uint32_t (&starts)[kDigitsEach],
+                                       Visit&& visit) {
     env.sync();
     const uint32_t first = env.thread() * kDigitsEach;
     const bool has_digits = env.thread() < kDigitThreads;

@@ -154,7 +154,7 @@ struct RadixSweep {
 
     uint32_t start[1], sum = 0;
     uint32_t* const statuses = args.statuses + int64_t{number} * kDigits;
-    Rank::PlaceDigits(env, shared.rank, start, [&](uint32_t digit, uint32_t digit_count) {
+    Rank::ScatterDigits(env, shared.rank, start, [&](uint32_t digit, uint32_t digit_count) {
       sum = digit_count;
       if (tile > 0 && tile + 1 < args.tiles) env.store_volatile(statuses + digit, 1 + digit_count);
       args.next_statuses[int64_t{number} * kDigits + digit] = 0;

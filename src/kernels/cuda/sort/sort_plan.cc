@@ -122,7 +122,7 @@ absl::Status Sort::InSharedMemory() {
     stored.arrays[stored.array_count++] = {operands[k], results[k], static_cast<uint32_t>(plan.widths[k])};
   }
   if (!moves) stored.order = work.order;
-  if (plan.is_topk) stored.places = static_cast<int32_t*>(results[1]);
+  if (plan.is_topk) stored.indices = static_cast<int32_t*>(results[1]);
   const SortKeysArgs keys = KeysOf(sources);
   if (plan.method == SortMethod::kNetwork) return SortByNetwork(keys, stored, stream);
   return SortInBlocks(keys, stored, stores_elements ? results[key_operand()] : nullptr, stream);

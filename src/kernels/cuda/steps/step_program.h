@@ -27,7 +27,7 @@ struct StepTask {
 
   const void* condition = nullptr;
   uint32_t end = 0, target = 0;
-  uint32_t count = 0;  // Of a loop: its positions.
+  uint32_t count = 0;  // The number of positions of a loop.
   // The arrays of a loop, in this order after the accesses and starts: strides, code, dimensions, constants
   // and other instructions.
   uint16_t accesses = 0, starts = 0, strides = 0, code = 0, constants = 0, others = 0;

@@ -81,7 +81,7 @@ bool StepsBuilder::AddLoop(const loops::LoopProgram& program, bool is_large) {
   if (is_large ? loops_.size() == StepsArgs::kLoops : passes * kPassCycles > kLaunchCycles) return false;
   VmBuilder builder;
   if (!LowerSteps(program, builder).ok()) return false;
-  builder.EndPiece();
+  builder.EndSection();
   const absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(program));
   if (!vm.ok()) return false;
   const std::optional<CoreTemplate> core = LowerCore(*vm);

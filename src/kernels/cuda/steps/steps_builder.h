@@ -66,7 +66,7 @@ class StepsBuilder {
     bool may_align;  // Positions of vectors are multiples of their width.
   };
   struct Jumped {
-    uint32_t at;  // Of the number that becomes the offset of the label.
+    uint32_t at;  // The offset of the word that becomes the offset of the label.
     Label label;
   };
   struct Skip {

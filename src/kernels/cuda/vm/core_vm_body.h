@@ -89,7 +89,7 @@ HLO_DEVICE bool CoreDrops(const Program& program, const CoreAccess& access) {
 
 // Returns the sum of the position's indices times the strides of the access.
 template <class Program>
-HLO_DEVICE int64_t CorePlace(const Program& program, const CoreAccess& access, uint32_t position) {
+HLO_DEVICE int64_t CoreOffset(const Program& program, const CoreAccess& access, uint32_t position) {
   int64_t at = 0;
   HLO_ROLLED
   for (int d = program.rank - 1; d >= 0; --d) {
@@ -103,7 +103,7 @@ HLO_DEVICE int64_t CorePlace(const Program& program, const CoreAccess& access, u
 
 // The element of the first value of a vector.
 template <class Program>
-HLO_DEVICE int64_t CoreVectorPlace(const Program& program, const CoreAccess& access, uint32_t position) {
+HLO_DEVICE int64_t CoreVectorOffset(const Program& program, const CoreAccess& access, uint32_t position) {
   switch (access.kind) {
     case CoreKind::kDense:
       return position;
@@ -114,7 +114,7 @@ HLO_DEVICE int64_t CoreVectorPlace(const Program& program, const CoreAccess& acc
       return position - dim.Quotient(position) * dim.divisor;
     }
     default:
-      return CorePlace(program, access, position);
+      return CoreOffset(program, access, position);
   }
 }
 HLO_DEVICE bool IsSplat(CoreKind kind) { return kind == CoreKind::kScalar || kind == CoreKind::kRows; }
@@ -226,7 +226,7 @@ HLO_DEVICE void CoreLoad(const Program& program, const CoreAccess& access, CoreP
         HLO_UNROLL
         for (int j = 0; j < kCoreWidth; ++j) {
           if (j >= positions.Left(u)) continue;
-          const int64_t at = start + CorePlace(program, access, positions.Of(u) + static_cast<uint32_t>(j));
+          const int64_t at = start + CoreOffset(program, access, positions.Of(u) + static_cast<uint32_t>(j));
           values[u].x[j] = size == 4   ? static_cast<const uint32_t*>(access.data)[at]
                            : size == 2 ? static_cast<const uint16_t*>(access.data)[at]
                                        : static_cast<const uint8_t*>(access.data)[at];
@@ -237,7 +237,7 @@ HLO_DEVICE void CoreLoad(const Program& program, const CoreAccess& access, CoreP
   }
   int64_t at[kVectors];
   HLO_UNROLL
-  for (int u = 0; u < kVectors; ++u) at[u] = start + CoreVectorPlace(program, access, positions.Of(u));
+  for (int u = 0; u < kVectors; ++u) at[u] = start + CoreVectorOffset(program, access, positions.Of(u));
   switch (size) {
     case 1:
       CoreRead<uint8_t>(access, vectors, at, positions, values);
@@ -285,7 +285,7 @@ HLO_DEVICE void CoreStore(const Program& program, const CoreAccess& access, Core
         HLO_UNROLL
         for (int j = 0; j < kCoreWidth; ++j) {
           if (j >= positions.Left(u)) continue;
-          const int64_t at = start + CorePlace(program, access, positions.Of(u) + static_cast<uint32_t>(j));
+          const int64_t at = start + CoreOffset(program, access, positions.Of(u) + static_cast<uint32_t>(j));
           if (size == 4)
             static_cast<uint32_t*>(access.data)[at] = coded[u].x[j];
           else if (size == 2)
@@ -299,7 +299,7 @@ HLO_DEVICE void CoreStore(const Program& program, const CoreAccess& access, Core
   }
   int64_t at[kVectors];
   HLO_UNROLL
-  for (int u = 0; u < kVectors; ++u) at[u] = start + CoreVectorPlace(program, access, positions.Of(u));
+  for (int u = 0; u < kVectors; ++u) at[u] = start + CoreVectorOffset(program, access, positions.Of(u));
   switch (size) {
     case 1:
       return CoreWrite<uint8_t>(access, vectors, at, positions, coded);
@@ -318,13 +318,13 @@ HLO_DEVICE void CoreIota(const Program& program, const CoreAccess& access, VmTyp
   const int step = IsSplat(access.kind) ? 0 : 1;
   HLO_UNROLL
   for (int u = 0; u < kVectors; ++u) {
-    const int64_t first = start + CoreVectorPlace(program, access, positions.Of(u));
+    const int64_t first = start + CoreVectorOffset(program, access, positions.Of(u));
     HLO_UNROLL
     for (int j = 0; j < kCoreWidth; ++j) {
       int64_t at = first + step * j;
       if constexpr (kStridedAccesses) {
         if (access.kind == CoreKind::kStrided)
-          at = start + CorePlace(program, access, positions.Of(u) + static_cast<uint32_t>(j));
+          at = start + CoreOffset(program, access, positions.Of(u) + static_cast<uint32_t>(j));
       }
       values[u].x[j] = type == VmType::kF32 ? CoreBits(static_cast<float>(at)) : static_cast<uint32_t>(at);
     }
@@ -350,7 +350,7 @@ HLO_DEVICE void CoreRound(CoreRounding rounding, CoreVector (&values)[kVectors])
 
 // The values of a thread's row that stay in shared memory between ranges of the code.
 struct CoreRow {
-  CoreVector* vectors;  // Those of value n begin at n * step.
+  CoreVector* vectors;  // The vectors of value n begin at n * step.
   uint32_t step;
   uint32_t* scalars;           // One per value of the warp.
   bool stores, keeps_scalars;  // Whether this thread performs stores, and keeps scalars.

@@ -376,11 +376,12 @@ class CoreLowering {
   }
 
   bool Three(CoreOp op, const VmInstruction& in, bool rounded) {
-    const auto place = [&](uint8_t operand) {
+    const auto register_of = [&](uint8_t operand) {
       return operand == kLast && holds_last_ ? CoreInstruction::kAccumulator : SlotOf(operand);
     };
-    return EmitResult({.op = op, .out = in.out, .a = place(in.a), .b = place(in.b), .c = place(in.c)},
-                      rounded);
+    return EmitResult(
+        {.op = op, .out = in.out, .a = register_of(in.a), .b = register_of(in.b), .c = register_of(in.c)},
+        rounded);
   }
 
   bool Other(const VmInstruction& in) {

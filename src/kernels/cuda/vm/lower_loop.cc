@@ -77,9 +77,9 @@ absl::StatusOr<std::vector<VmBuilder::Value>> LowerWhile(const loops::ScalarFunc
   const VmBuilder::Label turn = builder.NewLabel(), end = builder.NewLabel();
   if (loop.active != loops::ScalarFunction::kAll) builder.JumpUnless(values[loop.active], end);
   builder.Bind(turn);
-  HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> goes_on,
+  HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> predicate,
                        LowerCode(loop.condition, state, builder));
-  builder.JumpUnless(goes_on[0], end);
+  builder.JumpUnless(predicate[0], end);
   HLO_ASSIGN_OR_RETURN(std::vector<VmBuilder::Value> next, LowerCode(loop.body, state, builder));
   // A result may be an element of the state that another result overwrites.
   for (VmBuilder::Value& value : next) value = builder.Copy(value);
@@ -144,7 +144,7 @@ absl::StatusOr<LoweredProgram> LowerLoop(const loops::LoopProgram& program,
   if (std::optional<LoweredProgram> copy = LowerCopy(program); copy.has_value()) return *std::move(copy);
   VmBuilder builder;
   HLO_RETURN_IF_ERROR(LowerSteps(program, builder).status());
-  builder.EndPiece();
+  builder.EndSection();
   HLO_ASSIGN_OR_RETURN(VmTemplate made, builder.Finish(DimsOf(program)));
   if (std::optional<LoweredProgram> core = LowerToCore(made, device); core.has_value())
     return *std::move(core);

@@ -208,7 +208,7 @@ HLO_DEVICE_CALLED bool VmDrops(const VmProgram& program, int number) {
 }
 
 // Returns the element index of an access at a position of the loop.
-HLO_DEVICE int64_t VmPlace(const VmProgram& program, int number, uint64_t position) {
+HLO_DEVICE int64_t VmOffset(const VmProgram& program, int number, uint64_t position) {
   const VmAccess& access = program.accesses[number];
   int64_t at = access.offset;
   if (access.has_starts) at += VmStarts(program, number, position);
@@ -243,7 +243,7 @@ HLO_DEVICE V VmLoad(const VmProgram& program, int number, uint64_t position) {
     return VmRead<V>(left.memory, left.type, left.outside, 0);
   }
   const VmAccess& access = program.accesses[number];
-  return VmRead<V>(access.memory, access.type, access.data, VmPlace(program, number, position) + moved);
+  return VmRead<V>(access.memory, access.type, access.data, VmOffset(program, number, position) + moved);
 }
 
 // --- One element.
@@ -469,7 +469,7 @@ HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, ui
         if constexpr (kValues > 1) {
           if (access.IsRun() && valid[kValues - 1] &&
               VmReadAll<V, kValues>(access.memory, access.data,
-                                    VmPlace(program, instruction.parameter, positions[0]), last))
+                                    VmOffset(program, instruction.parameter, positions[0]), last))
             break;
         }
         HLO_UNROLL
@@ -495,23 +495,23 @@ HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, ui
         if constexpr (kValues > 1) {
           if (access.IsRun() && valid[kValues - 1] &&
               VmWriteAll<V, kValues>(access.memory, access.data,
-                                     VmPlace(program, instruction.parameter, positions[0]), value))
+                                     VmOffset(program, instruction.parameter, positions[0]), value))
             continue;
         }
         HLO_UNROLL
         for (int j = 0; j < kValues; ++j) {
           if (valid[j])
             VmWrite(access.memory, access.type, access.data,
-                    VmPlace(program, instruction.parameter, positions[j]), value[j]);
+                    VmOffset(program, instruction.parameter, positions[j]), value[j]);
         }
         continue;  // `last` keeps its value.
       }
       case VmOp::kIota: {
         HLO_UNROLL
         for (int j = 0; j < kValues; ++j) {
-          const int64_t place = VmPlace(program, instruction.parameter, positions[j]);
+          const int64_t offset = VmOffset(program, instruction.parameter, positions[j]);
           last[j] =
-              VmOneConvert<V>(place, static_cast<uint16_t>(static_cast<int>(instruction.type) | 64 << 8));
+              VmOneConvert<V>(offset, static_cast<uint16_t>(static_cast<int>(instruction.type) | 64 << 8));
         }
         break;
       }

@@ -173,17 +173,17 @@ absl::StatusOr<int32_t> VmBuilder::AddAccess(const loops::Access& access) {
   result_.outside_arguments.push_back(access.outside);
   AddWalk(Walk::Kind::kAccess, number, access.outer, access.inner);
   for (const loops::RuntimeStart& start : access.starts) {
-    if (start.place.has_value())
-      AddWalk(Walk::Kind::kStart, program.start_count, start.place->outer, start.place->inner);
+    if (start.index.has_value())
+      AddWalk(Walk::Kind::kStart, program.start_count, start.index->outer, start.index->inner);
     program.starts[program.start_count++] = {
         .max = start.max,
         .stride = start.stride,
         .access = static_cast<uint16_t>(number),
         .byte_count = static_cast<uint8_t>(ByteCount(start.type)),
         .is_signed = IsSigned(start.type),
-        .moves = start.place.has_value(),
-        .offset = start.place.has_value() ? start.place->offset : start.element};
-    program.accesses[number].starts_move |= start.place.has_value();
+        .moves = start.index.has_value(),
+        .offset = start.index.has_value() ? start.index->offset : start.element};
+    program.accesses[number].starts_move |= start.index.has_value();
     result_.start_arguments.push_back(start.argument);
   }
   for (const loops::Edge& edge : access.edges) {
@@ -389,7 +389,7 @@ VmBuilder::Lifetimes VmBuilder::FindLifetimes() const {
   return found;
 }
 
-void VmBuilder::EndPiece() {
+void VmBuilder::EndSection() {
   VmProgram& program = result_.program;
   auto [last_use, needs_slot] = FindLifetimes();
   SlotAllocator slots(last_use.size(), pinned_count_);
@@ -404,11 +404,11 @@ void VmBuilder::EndPiece() {
     }
     VmInstruction instruction = node.instruction;
     if (node.label >= 0) instruction.parameter = static_cast<uint16_t>(node.label);
-    uint8_t* const places[] = {&instruction.a, &instruction.b, &instruction.c};
+    uint8_t* const operands[] = {&instruction.a, &instruction.b, &instruction.c};
     for (int k = 0; k < 3; ++k) {
       const Value in = node.in[k];
       if (in < 0 || in == last) continue;
-      *places[k] = static_cast<uint8_t>(in < VmInstruction::kMaxSlots ? in : slots.SlotOf(Index(in)));
+      *operands[k] = static_cast<uint8_t>(in < VmInstruction::kMaxSlots ? in : slots.SlotOf(Index(in)));
     }
     for (int k = 0; k < 3; ++k) {
       const Value in = node.in[k];

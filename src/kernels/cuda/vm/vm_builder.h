@@ -50,7 +50,7 @@ class VmBuilder {
   void JumpUnless(Value predicate, Label label);
   Value Convert(Value value, VmType from, VmType to);
   // Ends a section: later instructions cannot use earlier values, except pinned ones.
-  void EndPiece();
+  void EndSection();
   // Number of instructions in the completed sections.
   int32_t code_count() const { return static_cast<int32_t>(result_.program.code_count); }
 

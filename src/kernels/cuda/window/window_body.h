@@ -36,16 +36,16 @@ struct WindowsOf {
   WindowSlot slots[kMax];
   WindowRun runs[kMaxRuns];
 
-  HLO_DEVICE int32_t RunPlace(uint32_t i) const {
-    int32_t place = 0;
+  HLO_DEVICE int32_t RunOffset(uint32_t i) const {
+    int32_t offset = 0;
     HLO_UNROLL
     for (int r = 0; r < kMaxRuns; ++r) {
       if (r >= static_cast<int>(run_count)) break;
       const uint32_t rest = runs[r].outer.Quotient(i),
                      digit = rest - runs[r].size.Quotient(rest) * runs[r].size.divisor;
-      place += digit * runs[r].other_stride;
+      offset += digit * runs[r].other_stride;
     }
-    return place;
+    return offset;
   }
   HLO_DEVICE int32_t Digit(int k, uint32_t i) const {
     const uint32_t rest = slots[k].outer.Quotient(i);
@@ -104,7 +104,7 @@ HLO_DEVICE void EachTap(const WindowGeometry& g, uint32_t i, Visit&& visit) {
   HLO_UNROLL
   for (int k = 0; k < kMaxWindows; ++k)
     all[k] = k < static_cast<int>(g.slot_count) ? TapsOf(g.slots[k], g.Digit(k, i)) : TapRange{0, 0, 1};
-  const int32_t first = g.RunPlace(i);
+  const int32_t first = g.RunOffset(i);
   EachPart(g, all, [&](const TapRange(&taps)[kMaxWindows]) {
     for (int32_t a = taps[0].begin; a < taps[0].end; ++a) {
       const int32_t at_a = BaseAt(g.slots[0], taps[0], a);
@@ -148,16 +148,16 @@ HLO_DEVICE void EachTap(const WideGeometry& g, uint32_t i, Visit&& visit) {
   TapRange taps[kMaxWideWindows];
   const auto count = static_cast<int>(g.slot_count);
   for (int k = 0; k < count; ++k) taps[k] = TapsOf(g.slots[k], g.Digit(k, i));
-  const int32_t first = g.RunPlace(i);
+  const int32_t first = g.RunOffset(i);
   EachPart(g, taps, [&](const TapRange* ranges) {
     EachDigits(ranges, count, [&](const int32_t* w) {
-      int32_t place = first;
+      int32_t offset = first;
       for (int k = 0; k < count; ++k) {
         const int32_t at = BaseAt(g.slots[k], ranges[k], w[k]);
         if (at < 0) return;
-        place += at * g.slots[k].other_stride;
+        offset += at * g.slots[k].other_stride;
       }
-      visit(place);
+      visit(offset);
     });
   });
 }
@@ -181,9 +181,9 @@ struct ReduceWindowKernel {
     const uint32_t i = env.block().x * env.threads() + env.thread();
     if (i >= args.geometry.count) return;
     typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
-    EachTap(args.geometry, i, [&](int32_t place) {
+    EachTap(args.geometry, i, [&](int32_t offset) {
       value = CombineRounded<E>(args.fold, value,
-                                E::Load(static_cast<const Stored*>(args.base)[place], args.kind), args.kind);
+                                E::Load(static_cast<const Stored*>(args.base)[offset], args.kind), args.kind);
     });
     static_cast<Stored*>(args.result)[i] = E::Store(value, args.kind);
   }
@@ -214,22 +214,22 @@ struct SelectWinners {
     if (i >= args.windows.count) return;
     uint32_t chosen = kNoWinner;
     typename E::Lane best = {};
-    EachTap(args.windows, i, [&](int32_t place) {
-      const typename E::Lane x = E::Load(static_cast<const Stored*>(args.operand)[place], args.kind);
+    EachTap(args.windows, i, [&](int32_t offset) {
+      const typename E::Lane x = E::Load(static_cast<const Stored*>(args.operand)[offset], args.kind);
       if (chosen != kNoWinner && E::Holds(args.select, best, x, args.kind)) return;
-      chosen = static_cast<uint32_t>(place);
+      chosen = static_cast<uint32_t>(offset);
       best = x;
     });
     args.winners[i] = chosen;
   }
 };
 
-// Outputs [begin, end) whose window covers the element at `place`.
-struct Covering {
+// Outputs [begin, end) whose window covers the element at `offset`.
+struct OutputRange {
   int32_t begin, end;
 };
-HLO_DEVICE Covering CoveringOf(const WindowSlot& slot, int32_t place) {
-  const int32_t at = place + slot.padding, reach = (slot.window - 1) * slot.dilation;
+HLO_DEVICE OutputRange OutputsOver(const WindowSlot& slot, int32_t offset) {
+  const int32_t at = offset + slot.padding, reach = (slot.window - 1) * slot.dilation;
   const int32_t begin = at - reach <= 0 ? 0 : CeilDiv(at - reach, slot.step);
   const int32_t end = at < 0 ? 0 : at / slot.step + 1;
   return {begin, end < slot.other_size ? end : slot.other_size};
@@ -238,19 +238,19 @@ HLO_DEVICE Covering CoveringOf(const WindowSlot& slot, int32_t place) {
 // Calls visit(index) for the windows that selected element i, in order.
 template <class Visit>
 HLO_DEVICE void EachWinner(const WindowGeometry& g, const uint32_t* winners, uint32_t i, Visit&& visit) {
-  Covering over[kMaxWindows];
+  OutputRange over[kMaxWindows];
   HLO_UNROLL
   for (int k = 0; k < kMaxWindows; ++k)
-    over[k] = k < static_cast<int>(g.slot_count) ? CoveringOf(g.slots[k], g.Digit(k, i)) : Covering{0, 1};
-  const int32_t first = g.RunPlace(i);
+    over[k] = k < static_cast<int>(g.slot_count) ? OutputsOver(g.slots[k], g.Digit(k, i)) : OutputRange{0, 1};
+  const int32_t first = g.RunOffset(i);
   for (int32_t a = over[0].begin; a < over[0].end; ++a) {
     for (int32_t b = over[1].begin; b < over[1].end; ++b) {
       for (int32_t c = over[2].begin; c < over[2].end; ++c) {
         const int32_t line =
             first + a * g.slots[0].other_stride + b * g.slots[1].other_stride + c * g.slots[2].other_stride;
         for (int32_t d = over[3].begin; d < over[3].end; ++d) {
-          const int32_t place = line + d * g.slots[3].other_stride;
-          if (winners[place] == i) visit(place);
+          const int32_t offset = line + d * g.slots[3].other_stride;
+          if (winners[offset] == i) visit(offset);
         }
       }
     }
@@ -259,14 +259,14 @@ HLO_DEVICE void EachWinner(const WindowGeometry& g, const uint32_t* winners, uin
 
 template <class Visit>
 HLO_DEVICE void EachWinner(const WideGeometry& g, const uint32_t* winners, uint32_t i, Visit&& visit) {
-  Covering over[kMaxWideWindows];
+  OutputRange over[kMaxWideWindows];
   const auto count = static_cast<int>(g.slot_count);
-  for (int k = 0; k < count; ++k) over[k] = CoveringOf(g.slots[k], g.Digit(k, i));
-  const int32_t first = g.RunPlace(i);
+  for (int k = 0; k < count; ++k) over[k] = OutputsOver(g.slots[k], g.Digit(k, i));
+  const int32_t first = g.RunOffset(i);
   EachDigits(over, count, [&](const int32_t* o) {
-    int32_t place = first;
-    for (int k = 0; k < count; ++k) place += o[k] * g.slots[k].other_stride;
-    if (winners[place] == i) visit(place);
+    int32_t offset = first;
+    for (int k = 0; k < count; ++k) offset += o[k] * g.slots[k].other_stride;
+    if (winners[offset] == i) visit(offset);
   });
 }
 
