@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/bf16_sums.h"
+#include "kernels/cpu/simd/padded_load.h"
 #include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
@@ -42,16 +44,14 @@ struct Smallest : scalar::Minimum {
 };
 
 #if defined(HLO_AVX512_VECTORS)
-// Returns the first n elements, n <= kLanes<A>; other lanes are `rest`.
+// Returns the first n elements in the type of the sums, n <= kLanes<A>, and `others` in the other lanes.
 template <class A, class T>
-[[gnu::always_inline]] inline Vector<A> LoadFirstOr(const T* from, int64_t n, A rest) {
-  const unsigned mask = _bzhi_u32(0xffff, static_cast<unsigned>(n));
-  if constexpr (sizeof(A) == sizeof(float)) {
-    return _mm512_mask_loadu_ps(Broadcast(rest), mask, from);
-  } else if constexpr (sizeof(T) == sizeof(double)) {
-    return _mm512_mask_loadu_pd(Broadcast(rest), mask, from);
+[[gnu::always_inline]] inline Vector<A> LoadRest(const T* from, int n, Vector<A> others) {
+  if constexpr (std::is_same_v<T, A>) {
+    return LoadFirstOr(from, n, others);
   } else {
-    return _mm512_mask_cvtps_pd(Broadcast(rest), mask, _mm256_maskz_loadu_ps(mask, from));
+    const unsigned mask = _bzhi_u32(0xff, n);
+    return _mm512_mask_cvtps_pd(others, mask, _mm256_maskz_loadu_ps(mask, from));
   }
 }
 
@@ -74,9 +74,9 @@ template <class F, class T, class A, int kVectors>
   for (int p = 0; p < kVectors; ++p) {
     const int64_t left = n - p * kLanes<A>;
     if (left <= 0) break;
-    v[p] = F::template Vectors<A>(v[p],
-                                  LoadFirstOr<A, T>(rest + p * kLanes<A>, std::min<int64_t>(left, kLanes<A>),
-                                                    static_cast<A>(F::kIdentity)));
+    const int lanes = static_cast<int>(std::min<int64_t>(left, kLanes<A>));
+    v[p] = F::template Vectors<A>(
+        v[p], LoadRest<A, T>(rest + p * kLanes<A>, lanes, Broadcast(static_cast<A>(F::kIdentity))));
   }
 #pragma GCC unroll 4
   for (int half = kVectors / 2; half > 0; half /= 2) {

@@ -107,7 +107,7 @@ const std::byte* TileProgram::Runner::Gather(size_t number, int64_t begin, int64
     const int64_t count = std::min({n - done, std::min<int64_t>(size, left) - phase});
     int64_t place = base_[read.access];
     EachDigit(row, dims, [&](int64_t d, int64_t i) { place += i * access.inner[d]; });
-    GatherWords(data + place, offsets.each.data() + phase, count, out + done);
+    GatherElements(data + place, offsets.each.data() + phase, count, out + done);
     done += count;
   }
   return to;

@@ -6,31 +6,23 @@
 
 namespace hlo::cpu {
 
-// Sets to[i] = from[indices[i]].
-template <class T>
-void GatherElements(const T* from, const int64_t* indices, int64_t n, T* to) {
+// Sets to[i] = from[indices[i]], for indices of 32 or 64 bits.
+template <class T, class Index>
+void GatherElements(const T* from, const Index* indices, int64_t n, T* to) {
   int64_t i = 0;
 #if defined(HLO_AVX512_VECTORS)
   if constexpr (sizeof(T) == 4) {
-    constexpr int64_t kCount = 8;
+    constexpr int64_t kCount = 64 / sizeof(Index);
     for (; i + kCount <= n; i += kCount) {
-      const __m256i elements = _mm512_i64gather_epi32(_mm512_loadu_si512(indices + i), from, sizeof(T));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), elements);
+      const __m512i at = _mm512_loadu_si512(indices + i);
+      if constexpr (sizeof(Index) == 4)
+        _mm512_storeu_si512(to + i, _mm512_i32gather_epi32(at, from, sizeof(T)));
+      else
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_i64gather_epi32(at, from, sizeof(T)));
     }
   }
 #endif
   for (; i < n; ++i) to[i] = from[indices[i]];
-}
-
-// Does the same with places of 32 bits.
-inline void GatherWords(const uint32_t* from, const int32_t* places, int64_t n, uint32_t* to) {
-  int64_t i = 0;
-#if defined(HLO_AVX512_VECTORS)
-  constexpr int64_t kCount = 16;
-  for (; i + kCount <= n; i += kCount)
-    _mm512_storeu_si512(to + i, _mm512_i32gather_epi32(_mm512_loadu_si512(places + i), from, 4));
-#endif
-  for (; i < n; ++i) to[i] = from[places[i]];
 }
 
 }  // namespace hlo::cpu
