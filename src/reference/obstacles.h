@@ -19,6 +19,9 @@ std::string TransferUnsupportedReason(const Instruction& transfer);
 // True if a known custom call returns its first operand unchanged.
 bool IsIdentityCall(const Instruction& call);
 
+// True for a call of Python, which fails when it runs if it has results.
+bool IsPythonCallback(const Instruction& instruction);
+
 // True if an infeed, outfeed, send, recv or done exchanges a value with the host.
 bool NeedsHost(const Instruction& instruction);
 

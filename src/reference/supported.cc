@@ -1,5 +1,6 @@
 #include "reference/supported.h"
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "base/status.h"
 #include "fmt/format.h"
@@ -19,6 +20,26 @@ bool HasUnboundedSize(const Shape& shape) {
     if (HasUnboundedSize(element)) return true;
   }
   return false;
+}
+
+using ComputationSet = absl::flat_hash_set<const Computation*>;
+
+// Returns the computations that the entry, which is the last one, reaches without a conditional.
+ComputationSet ReachedUnconditionally(const std::vector<const Computation*>& callees_first,
+                                      const CustomCalls* custom_calls) {
+  if (callees_first.empty()) return {};
+  ComputationSet reached = {callees_first.back()};
+  for (auto it = callees_first.rbegin(); it != callees_first.rend(); ++it) {
+    if (!reached.contains(*it)) continue;
+    for (const Instruction* instruction : (*it)->instructions()) {
+      if (instruction->opcode() == Opcode::kConditional) continue;
+      const auto callees = instruction->called_computations();
+      reached.insert(callees.begin(), callees.end());
+      if (const Computation* supplied = SuppliedComputation(*instruction, custom_calls))
+        reached.insert(supplied);
+    }
+  }
+  return reached;
 }
 
 }  // namespace
@@ -49,10 +70,13 @@ std::string UnsupportedReason(const Instruction& instruction, const CustomCalls*
 absl::Status CheckSupported(const std::vector<const Computation*>& computations,
                             const EvaluateOptions& options) {
   const Effects effects(computations, options.custom_calls);
+  const ComputationSet unconditional = ReachedUnconditionally(computations, options.custom_calls);
   std::string message;
   int64_t count = 0;
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
+      // Libraries report failed checks by callbacks in branches that a correct run does not take.
+      if (IsPythonCallback(*instruction) && !unconditional.contains(computation)) continue;
       const std::string obstacle = UnsupportedReason(*instruction, options.custom_calls);
       if (obstacle.empty() || ++count > kMaxReported) continue;
       message += fmt::format("{}{}{}: {}", message.empty() ? "" : "\n", PlaceOf(*instruction),

@@ -31,6 +31,7 @@ struct Target {
   std::string_view attributes = {};
 };
 
+absl::StatusOr<Literal> Callback(OpContext& context);
 // Returns "" if the call has no results, so that it only informs the host.
 std::string CallbackMismatch(const Instruction& call);
 
@@ -65,7 +66,7 @@ constexpr Target kTargets[] = {
     {"xla.debug.Log",                         "... -> ...", Zeros},
     {"__xla_gpu_debug_print",                 "... -> ...", Zeros},
     {"__xla_gpu_assert",                      "pred[...] -> _?", Assert},
-    {"xla_*python_*callback",                 "", Zeros, CallbackMismatch},
+    {"xla_*python_*callback",                 "", Callback, CallbackMismatch},
     {"ConcatBitcast",                         "X[...], ... -> X[...]", ConcatBitcast, ConcatBitcastMismatch},
     {"_SPMDInternalOp_RotateRight",           "", Rotate, RotateMismatch},
     {"{HostExecute,_xla_multi_module_call}",  "... -> ...", CallEmbedded, CalleeMismatch},
@@ -299,6 +300,12 @@ bool HasArrays(const Shape& shape) {
 
 std::string CallbackMismatch(const Instruction& call) { return HasArrays(call.shape()) ? Unknown(call) : ""; }
 
+absl::StatusOr<Literal> Callback(OpContext& context) {
+  if (std::string reason = CallbackMismatch(context.instruction); !reason.empty())
+    return absl::UnimplementedError(reason);
+  return Zeros(context);
+}
+
 // Returns why the module supplied for a call does not fit; "" if it does.
 std::string ModuleMismatch(const Instruction& call, const Computation& entry) {
   if (static_cast<size_t>(call.operand_count()) != entry.parameters().size()) {
@@ -356,6 +363,10 @@ std::string CustomCallUnsupportedReason(const Instruction& call, const CustomCal
   if (std::string missing = custom::MissingAttribute(call, target->attributes); !missing.empty())
     return missing;
   return target->misfit == nullptr ? "" : target->misfit(call);
+}
+
+bool IsPythonCallback(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kCustomCall && custom::FunctionOf(instruction) == &custom::Callback;
 }
 
 bool IsIdentityCall(const Instruction& call) { return custom::FunctionOf(call) == &custom::Identity; }
