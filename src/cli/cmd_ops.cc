@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/opcode.h"
+#include "ir/opcode_names.h"
 #include "plan/select/kernel_table.h"
 
 namespace hlo::cli {
@@ -63,9 +64,7 @@ int PrintOps(const std::vector<std::string>& names, const std::string& format) {
   for (const std::string& name : names) {
     const std::optional<Opcode> opcode = ParseOpcode(name);
     if (!opcode) {
-      std::vector<std::string_view> known;
-      for (int i = 0; i < kOpcodeCount; ++i) known.push_back(hlo::Name(static_cast<Opcode>(i)));
-      const std::string_view near = ClosestName(name, known);
+      const std::string_view near = ClosestOpcode(name);
       fmt::print(stderr, "hlo-run: error: there is no opcode '{}'{}\n", name,
                  near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
       return static_cast<int>(Exit::kInvalid);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/opcode.h"
+#include "ir/opcode_names.h"
 
 namespace hlo::debug {
 namespace {
@@ -42,7 +43,12 @@ absl::StatusOr<std::vector<Opcode>> Opcodes(const std::vector<std::string>& text
   std::vector<Opcode> opcodes;
   for (const std::string& text : texts) {
     const std::optional<Opcode> opcode = ParseOpcode(text);
-    if (!opcode) return absl::InvalidArgumentError(fmt::format("--opcode: there is no opcode '{}'", text));
+    if (!opcode) {
+      const std::string_view near = ClosestOpcode(text);
+      return absl::InvalidArgumentError(
+          fmt::format("--opcode: there is no opcode '{}'{}", text,
+                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+    }
     opcodes.push_back(*opcode);
   }
   return opcodes;

@@ -67,6 +67,7 @@ class OutputFile {
   absl::Status Write(const void* data, int64_t count);
   absl::Status Write(std::string_view text) { return Write(text.data(), static_cast<int64_t>(text.size())); }
   absl::Status Commit();
+  bool IsDeviceOrPipe() const { return temporary_.empty(); }
 
  private:
   OutputFile(std::string path, std::string temporary, int descriptor)

@@ -191,7 +191,10 @@ absl::Status WriteNpz(const std::string& path, absl::Span<const LiteralLeaf> arr
   }
   // libzip writes a temporary file beside the path and renames it. This check reports paths that are not
   // writable.
-  HLO_RETURN_IF_ERROR(OutputFile::Create(path).status());
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> probe, OutputFile::Create(path));
+  if (probe->IsDeviceOrPipe()) {
+    return WriteFailure(path, "an .npz archive requires a regular file, but this is a device or a pipe");
+  }
   int code = 0;
   Zip zip(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
   if (!zip) return WriteFailure(path, ZipMessage(code));

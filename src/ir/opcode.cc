@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <vector>
 
 #include "base/name_table.h"
+#include "hlo_run/diagnostic.h"
+#include "ir/opcode_names.h"
 
 namespace hlo {
 namespace {
@@ -46,6 +49,12 @@ std::optional<Opcode> ParseOpcode(std::string_view name) {
   const Opcode* opcode = table->Find(name);
   if (opcode == nullptr) return std::nullopt;
   return *opcode;
+}
+
+std::string_view ClosestOpcode(std::string_view word) {
+  std::vector<std::string_view> known;
+  for (const OpcodeInfo& info : kOpcodes) known.push_back(info.name);
+  return ClosestName(word, known);
 }
 
 absl::Span<const AttrId> CommonAttributes() { return kCommon; }

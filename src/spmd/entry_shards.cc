@@ -125,6 +125,11 @@ class ShardingReader {
 };
 
 // True if some subgroups of partitions hold unrelated values.
+bool HasSharding(const Instruction& instruction) {
+  return instruction.Get<attr::sharding>() != nullptr ||
+         !FrontendAttribute(instruction.Get<attr::frontend_attributes>(), "xla.sdy.sharding").empty();
+}
+
 bool IsManual(const Sharding* sharding) {
   if (sharding == nullptr) return false;
   const auto& subgroups = sharding->last_tile_dims;
@@ -223,7 +228,14 @@ absl::StatusOr<EntryShards> EntryShards::Make(const Module& module, int64_t part
     size_t leaf = 0;
     *shape = partitioned && whole == nullptr ? Enlarged(value.shape(), maps, &leaf) : value.shape();
     leaf = 0;
-    if (whole != nullptr) HLO_RETURN_IF_ERROR(CheckTiles(value.shape(), tile.shape(), maps, &leaf));
+    if (whole == nullptr) return maps;
+    const absl::Status fits = CheckTiles(value.shape(), tile.shape(), maps, &leaf);
+    if (!fits.ok() && !HasSharding(value)) {
+      return absl::FailedPreconditionError(fmt::format(
+          "{}. The module before partitioning has no sharding here, so XLA chose one; add `sharding=` to it",
+          Message(fits)));
+    }
+    HLO_RETURN_IF_ERROR(fits);
     return maps;
   };
   for (size_t i = 0; i < source.entry()->parameters().size(); ++i) {
@@ -236,10 +248,7 @@ absl::StatusOr<EntryShards> EntryShards::Make(const Module& module, int64_t part
   auto maps = read(root, *module.entry()->root(), &shards.result_);
   if (!maps.ok()) return Of(root, maps.status());
   shards.result_maps_ = *std::move(maps);
-  const bool is_annotated =
-      root.Get<attr::sharding>() != nullptr ||
-      !FrontendAttribute(root.Get<attr::frontend_attributes>(), "xla.sdy.sharding").empty();
-  shards.has_result_sharding_ = !partitioned || whole != nullptr || is_annotated;
+  shards.has_result_sharding_ = !partitioned || whole != nullptr || HasSharding(root);
   return shards;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "ir/opcode_names.h"
 #include "text/parser.h"
 
 namespace hlo::text {
@@ -120,9 +121,7 @@ bool Parser::UnknownOpcode(std::string_view word, SourceRange at) {
   constexpr std::string_view kGone[] = {"tuple-select", "trace", "host-compute", "broadcast-dim-one"};
   if (absl::c_linear_search(kGone, word))
     return Error(at, "the opcode '{}' of old dumps no longer exists", word);
-  std::vector<std::string_view> known;
-  for (int i = 0; i < kOpcodeCount; ++i) known.push_back(Name(static_cast<Opcode>(i)));
-  const std::string_view close = ClosestName(word, known);
+  const std::string_view close = ClosestOpcode(word);
   if (close.empty()) return Error(at, "unknown opcode '{}'", word);
   return Error(at, "unknown opcode '{}'; did you mean '{}'?", word, close);
 }

@@ -83,6 +83,17 @@ TEST_F(Cli, OutputsIntoAPipeLeaveItInPlace) {
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
+TEST_F(Cli, ArchivesRequireARegularFile) {
+  const std::string file = Write("m.hlo", kConstant), pipe = Path("pipe.npz");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  const Outcome run = Run(file + " --output " + pipe);
+  close(reader);
+  EXPECT_NE(run.status, 0);
+  EXPECT_HAS(run.err, "an .npz archive requires a regular file, but this is a device or a pipe");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
 TEST_F(Cli, LargeResultsAreAbbreviatedOnATerminal) {
   const std::string file = Write("m.hlo",
                                  "ENTRY e { a = s32[1001] iota(), iota_dimension=0 b = s32[1000] iota(), "

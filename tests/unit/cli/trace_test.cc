@@ -81,6 +81,12 @@ TEST_P(Trace, SelectsAnIterationAndPrintsElements) {
   EXPECT_EQ(run.out.find("iteration 3"), std::string::npos);
 }
 
+TEST_P(Trace, SuggestsAnOpcode) {
+  const Outcome run = OnEngine("--opcode divid" + std::string(kFinite));
+  EXPECT_NE(run.status, 0);
+  EXPECT_HAS(run.err, "--opcode: there is no opcode 'divid'; did you mean 'divide'?");
+}
+
 TEST_P(Trace, SelectsByMetadata) {
   for (const std::string flag :
        {"--op-name 'while/div$'", "--source model.py:12", "--source project/model.py"}) {

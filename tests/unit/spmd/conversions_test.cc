@@ -171,6 +171,13 @@ ENTRY main {
   EXPECT_EQ(Text(shards->Join({Value("s32[2] {1,2}"), Value("s32[2] {3,9}")})->value), "{1,2,3}");
   EXPECT_EQ(Message(EntryShards::Make(*whole, 2, whole.get()).status()),
             "'x': the partitioned module has s32[3], which is not a tile of s32[3]");
+  const auto unmarked = Load(R"(HloModule m, num_partitions=2
+ENTRY main {
+  ROOT x = s32[3] parameter(0)
+})");
+  EXPECT_EQ(Message(EntryShards::Make(*partitioned, 2, unmarked.get()).status()),
+            "'x': the partitioned module has s32[2], which is not a tile of s32[3]. The module before "
+            "partitioning has no sharding here, so XLA chose one; add `sharding=` to it");
 }
 
 TEST(EntryShards, GivesWholeArraysToModulesThatAreNotPartitioned) {
