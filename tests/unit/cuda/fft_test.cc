@@ -26,7 +26,7 @@ void RunSteps(const FftPlan& plan, const void* input, void* output, Schedule sch
     const absl::Status status =
         Emulate(step.shape.grid, step.shape.threads, step.shape.shared_bytes, schedule, [&](HostEnv& env) {
           if (step.power_of_two != 0)
-            WithFftPowerOfTwo(step.access, step.power_of_two,
+            WithFftPowerOfTwo(sizeof(T) == 8, step.access, step.power_of_two,
                               [&]<class Kernel>() { Kernel::Run(env, step.power_args); });
           else if (step.is_half)
             FftHalfKernel<T>::Run(env, step.half);
@@ -171,6 +171,15 @@ TEST(CudaFft, TransformsPowersOfTwo) {
   }
   CheckTransform<float>({FftType::kFft, {3, 128, 64}, 2}, {}, 1);
 }
+TEST(CudaFft, TransformsPowersOfTwoInDoublePrecision) {
+  for (int64_t n = 64; n <= 16384; n *= 2) {
+    const int64_t lines = n <= 1024 ? 2048 / n + 1 : 1;
+    for (FftType type : kTypes) {
+      if (n == 16384 && (type == FftType::kFft || type == FftType::kIfft)) continue;
+      CheckTransform<double>({type, {lines, n}, 1}, {}, 1);
+    }
+  }
+}
 
 // Axes that are not the last, and long lines, whose columns and rows have powers of two of points.
 TEST(CudaFft, TransformsStridedPowersOfTwo) {
@@ -185,6 +194,16 @@ TEST(CudaFft, TransformsStridedPowersOfTwo) {
   CheckTransform<float>({FftType::kIrfft, {128, 128}, 2}, {}, 1);
   CheckTransform<float>({FftType::kRfft, {1, 65536}, 1}, {}, 1);
   CheckTransform<float>({FftType::kFft, {1, 8191}, 1});
+}
+
+TEST(CudaFft, TransformsStridedPowersOfTwoInDoublePrecision) {
+  for (int64_t n = 64; n <= 4096; n *= 2) {
+    CheckTransform<double>({FftType::kIfft, {n, 3}, 2}, {}, 1);
+    if (n <= 512) CheckTransform<double>({FftType::kFft, {2, n, 17}, 2}, {}, 2);
+  }
+  for (FftType type : {FftType::kFft, FftType::kIfft})
+    CheckTransform<double>({type, {1, 4096 * 64}, 1}, kSchedules[2], 1);
+  CheckTransform<double>({FftType::kIrfft, {64, 128}, 2}, {}, 1);
 }
 
 TEST(CudaFft, TransformsPrimeLengthsAsConvolutions) {
@@ -237,6 +256,7 @@ TEST(CudaFft, GivesTheSameBitsInEveryOrderOfThreads) {
     CheckTransform<float>({FftType::kRfft, {2, 34, 34}, 2}, schedule);
     CheckTransform<float>({FftType::kFft, {5, 256}, 1}, schedule);
     CheckTransform<float>({FftType::kRfft, {1, 2048}, 1}, schedule);
+    CheckTransform<double>({FftType::kRfft, {9, 512}, 1}, schedule);
   }
 }
 

@@ -9,5 +9,5 @@ HLO_CUDA_KERNEL(hlo::cuda::FftF64Wide)
 HLO_CUDA_KERNEL(hlo::cuda::FftHalfF32)
 HLO_CUDA_KERNEL(hlo::cuda::FftHalfF64)
 
-#define HLO_FFT_KERNEL(Access, Length) HLO_CUDA_KERNEL(hlo::cuda::Fft##Access##Length)
+#define HLO_FFT_KERNEL(Kernel) HLO_CUDA_KERNEL(hlo::cuda::Kernel)
 HLO_FFT_KERNELS(HLO_FFT_KERNEL)

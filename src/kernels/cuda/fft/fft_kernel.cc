@@ -17,7 +17,7 @@ namespace {
 absl::Status LaunchStep(const FftStep& step, bool is_double, Stream stream) {
   if (step.power_of_two != 0) {
     absl::Status status;
-    WithFftPowerOfTwo(step.access, step.power_of_two,
+    WithFftPowerOfTwo(is_double, step.access, step.power_of_two,
                       [&]<class Kernel>() { status = Launch<Kernel>(step.shape, step.power_args, stream); });
     return status;
   }

@@ -1,7 +1,7 @@
 #pragma once
 // Plans a Fourier transform as a sequence of launches:
 //   * lengths with small prime factors that fit into a thread block: one launch per axis, with one kernel for
-//     each power of two in f32;
+//     each power of two;
 //   * longer ones, N = N1 N2 (four-step): columns of length N2, twiddle factors, then rows of length N1
 //     (recursively);
 //   * other lengths by Bluestein's algorithm;

@@ -139,8 +139,7 @@ bool FftPlanner::AddSmooth(int64_t n, const FftLines& lines, const FftEnds& ends
 
 std::optional<FftPlanner::OwnKernel> FftPlanner::FindOwnKernel(FftAccess access, int64_t n) const {
   std::optional<OwnKernel> found;
-  if (plan_.is_double) return found;
-  WithFftPowerOfTwo(access, n, [&]<class Kernel>() {
+  WithFftPowerOfTwo(plan_.is_double, access, n, [&]<class Kernel>() {
     found = {Kernel::kBlockLines, Kernel::kThreads, static_cast<int64_t>(Kernel::kSharedBytes)};
   });
   return found.has_value() && found->shared_bytes <= shared_bytes_ ? found : std::nullopt;
@@ -170,7 +169,7 @@ bool FftPlanner::ChooseOwnKernel(FftStep& step, int64_t n, int64_t lines) const 
   own.lines = static_cast<uint32_t>(lines);
   own.fine_bits = args.fine_bits;
   own.flags = args.flags | (by_lines && loads_points && !loads_lines ? kFftStagedLoad : 0u);
-  own.scale = static_cast<float>(args.scale);
+  own.scale = args.scale;
   step.shape = {{static_cast<uint32_t>(CeilDiv(lines, kernel->block_lines))},
                 kernel->threads,
                 static_cast<size_t>(kernel->shared_bytes)};

@@ -1,7 +1,7 @@
 #pragma once
 // Fourier transforms of lines of 2^k complex points, whose length and radices are compile-time constants. A
-// thread holds 16 points in registers. Passes are those of fft_block.h; between them, points pass through
-// shared memory.
+// thread holds 16 or 8 points in registers. Passes are those of fft_block.h; between them, points pass
+// through shared memory.
 
 #include "kernels/cuda/fft/fft_block.h"
 
@@ -20,7 +20,7 @@ struct FftLinesArgs {
   // kFftConjLoad, kFftConjStore; for contiguous lines kFftLoadHalf, kFftStoreHalf; for others
   // kFftStoreRotated, kFftStagedLoad.
   uint32_t flags = 0;
-  float scale = 1;
+  double scale = 1;
 };
 
 // The pattern in which adjacent threads access memory.
@@ -30,22 +30,26 @@ enum class FftAccess : uint8_t {
 };
 
 // kEach: points of a thread. kLines: lines of a thread block.
-template <FftAccess kAccess, uint32_t kLength, int kEach, uint32_t kLines, int... kRadices>
+template <class T, FftAccess kPattern, uint32_t kLength, int kEach, uint32_t kLines, int... kRadices>
 struct FftPowerOfTwo {
   using Args = FftLinesArgs;
-  using C = Cx<float>;
-  static constexpr bool kLinesFirst = kAccess == FftAccess::kLines;
+  using C = Cx<T>;
+  static constexpr bool kIsDouble = sizeof(T) == 8, kLinesFirst = kPattern == FftAccess::kLines;
+  static constexpr FftAccess kAccess = kPattern;
   static constexpr uint32_t kPoints = kLength, kBlockLines = kLines, kLineThreads = kLength / kEach;
-  static constexpr uint32_t kThreads = kLineThreads * kLines, kMinBlocks = kThreads == 512  ? 2
-                                                                           : kLength == 512 ? 4
-                                                                                            : 0;
+  static constexpr uint32_t kThreads = kLineThreads * kLines, kMinBlocks = kIsDouble         ? 0
+                                                                           : kThreads == 512 ? 2
+                                                                           : kLength == 512  ? 4
+                                                                                             : 0;
   // The threads of a line are in one warp.
   static constexpr bool kInWarp = !kLinesFirst && kLineThreads <= kWarpSize;
-  // An element of padding in 16 avoids bank conflicts between points, and the end of a line between lines.
-  static constexpr uint32_t kStride = kLength + kLength / 16 +
-                                      (!kLinesFirst  ? 0
-                                       : kLines < 16 ? 16 / kLines
-                                                     : 1);
+  // An element of padding in kPadded avoids bank conflicts between points, and the end of a line between
+  // lines.
+  static constexpr uint32_t kPadded = kIsDouble && kEach == 8 ? 8 : 16, kBankElements = 128 / sizeof(C);
+  static constexpr uint32_t kStride = kLength + kLength / kPadded +
+                                      (!kLinesFirst             ? 0
+                                       : kLines < kBankElements ? kBankElements / kLines
+                                                                : 1);
   static constexpr size_t kSharedBytes = sizeof(C) * kStride * kLines;
   static_assert((kRadices * ...) == kLength && kThreads <= 1024);
 
@@ -91,7 +95,8 @@ struct FftPowerOfTwo {
     else
       env.sync();
   }
-  static HLO_DEVICE uint32_t Padded(uint32_t i) { return i + i / 16; }
+  static constexpr T kHalf = static_cast<T>(0.5);
+  static HLO_DEVICE uint32_t Padded(uint32_t i) { return i + i / kPadded; }
 
   // Register j of a thread is point t + j * kLineThreads, before the first and after the last pass.
   static HLO_DEVICE void Load(const Args& args, int64_t first, uint32_t t, C (&v)[kEach]) {
@@ -129,7 +134,7 @@ struct FftPowerOfTwo {
   }
   static HLO_DEVICE void Store(const Args& args, int64_t first, uint32_t t, const C (&v)[kEach]) {
     C* out = static_cast<C*>(args.out) + first;
-    const float re = args.scale, im = (args.flags & kFftConjStore) != 0 ? -args.scale : args.scale;
+    const T re = static_cast<T>(args.scale), im = (args.flags & kFftConjStore) != 0 ? -re : re;
     if constexpr (kLinesFirst) {
       const int64_t step = kLineThreads * args.out_stride;
       out += t * args.out_stride;
@@ -159,7 +164,7 @@ struct FftPowerOfTwo {
     C b = Conj(in[kLength - k]);
     if (k == 0) a.im = b.im = 0;
     const C odd = Conj(static_cast<const C*>(args.half_roots)[k]) * (a - b), even = a + b;
-    return {0.5f * (even.re - odd.im), 0.5f * (even.im + odd.re)};
+    return {kHalf * (even.re - odd.im), kHalf * (even.im + odd.re)};
   }
   // Stores bins 0..N of the real line: X[k] = (Z[k] + Z'[N-k]) / 2 - i w^k (Z[k] - Z'[N-k]) / 2. X[N-k] has
   // the same terms.
@@ -175,8 +180,8 @@ struct FftPowerOfTwo {
     for (uint32_t k = t; k <= kLength / 2; k += kLineThreads) {
       const C a = shared[Padded(k)], b = Conj(shared[Padded(k == 0 ? 0 : kLength - k)]);
       const C odd = static_cast<const C*>(args.half_roots)[k] * (a - b), even = a + b;
-      out[k] = {0.5f * (even.re + odd.im), 0.5f * (even.im - odd.re)};
-      out[kLength - k] = {0.5f * (even.re - odd.im), -0.5f * (even.im + odd.re)};
+      out[k] = {kHalf * (even.re + odd.im), kHalf * (even.im - odd.re)};
+      out[kLength - k] = {kHalf * (even.re - odd.im), -kHalf * (even.im + odd.re)};
     }
   }
 
@@ -221,8 +226,9 @@ struct FftPowerOfTwo {
 
   // Returns exp(-2 pi i b / kEach).
   static HLO_DEVICE C EachRoot(int b) {
-    constexpr float kCos[5] = {1.0f, 0.92387953251128675613f, 0.70710678118654752440f,
-                               0.38268343236508977173f, 0.0f};
+    constexpr T kCos[5] = {static_cast<T>(1), static_cast<T>(0.92387953251128675613),
+                           static_cast<T>(0.70710678118654752440), static_cast<T>(0.38268343236508977173),
+                           static_cast<T>(0)};
     const int i = b * (16 / kEach), quarter = i / 4, rest = i % 4;
     const C first = {kCos[rest], -kCos[4 - rest]};
     return quarter == 0   ? first
@@ -243,36 +249,56 @@ struct FftPowerOfTwo {
   }
 };
 
-using FftPoints64 = FftPowerOfTwo<FftAccess::kPoints, 64, 8, 32, 8, 8>;
-using FftPoints128 = FftPowerOfTwo<FftAccess::kPoints, 128, 16, 32, 16, 8>;
-using FftPoints256 = FftPowerOfTwo<FftAccess::kPoints, 256, 16, 16, 16, 16>;
-using FftPoints512 = FftPowerOfTwo<FftAccess::kPoints, 512, 16, 8, 8, 4, 16>;
-using FftPoints1024 = FftPowerOfTwo<FftAccess::kPoints, 1024, 16, 4, 16, 16, 4>;
-using FftPoints2048 = FftPowerOfTwo<FftAccess::kPoints, 2048, 16, 2, 16, 16, 8>;
-using FftPoints4096 = FftPowerOfTwo<FftAccess::kPoints, 4096, 16, 1, 16, 16, 16>;
-using FftPoints8192 = FftPowerOfTwo<FftAccess::kPoints, 8192, 16, 1, 4, 8, 16, 16>;
-using FftPoints16384 = FftPowerOfTwo<FftAccess::kPoints, 16384, 16, 1, 16, 16, 16, 4>;
-using FftLines64 = FftPowerOfTwo<FftAccess::kLines, 64, 8, 32, 8, 8>;
-using FftLines128 = FftPowerOfTwo<FftAccess::kLines, 128, 16, 32, 16, 8>;
-using FftLines256 = FftPowerOfTwo<FftAccess::kLines, 256, 16, 16, 16, 16>;
-using FftLines512 = FftPowerOfTwo<FftAccess::kLines, 512, 16, 16, 8, 4, 16>;
-using FftLines1024 = FftPowerOfTwo<FftAccess::kLines, 1024, 16, 8, 16, 16, 4>;
-using FftLines2048 = FftPowerOfTwo<FftAccess::kLines, 2048, 16, 8, 16, 16, 8>;
-using FftLines4096 = FftPowerOfTwo<FftAccess::kLines, 4096, 16, 4, 16, 16, 16>;
+using FftF32Points64 = FftPowerOfTwo<float, FftAccess::kPoints, 64, 8, 32, 8, 8>;
+using FftF32Points128 = FftPowerOfTwo<float, FftAccess::kPoints, 128, 16, 32, 16, 8>;
+using FftF32Points256 = FftPowerOfTwo<float, FftAccess::kPoints, 256, 16, 16, 16, 16>;
+using FftF32Points512 = FftPowerOfTwo<float, FftAccess::kPoints, 512, 16, 8, 8, 4, 16>;
+using FftF32Points1024 = FftPowerOfTwo<float, FftAccess::kPoints, 1024, 16, 4, 16, 16, 4>;
+using FftF32Points2048 = FftPowerOfTwo<float, FftAccess::kPoints, 2048, 16, 2, 16, 16, 8>;
+using FftF32Points4096 = FftPowerOfTwo<float, FftAccess::kPoints, 4096, 16, 1, 16, 16, 16>;
+using FftF32Points8192 = FftPowerOfTwo<float, FftAccess::kPoints, 8192, 16, 1, 4, 8, 16, 16>;
+using FftF32Points16384 = FftPowerOfTwo<float, FftAccess::kPoints, 16384, 16, 1, 16, 16, 16, 4>;
+using FftF32Lines64 = FftPowerOfTwo<float, FftAccess::kLines, 64, 8, 32, 8, 8>;
+using FftF32Lines128 = FftPowerOfTwo<float, FftAccess::kLines, 128, 16, 32, 16, 8>;
+using FftF32Lines256 = FftPowerOfTwo<float, FftAccess::kLines, 256, 16, 16, 16, 16>;
+using FftF32Lines512 = FftPowerOfTwo<float, FftAccess::kLines, 512, 16, 16, 8, 4, 16>;
+using FftF32Lines1024 = FftPowerOfTwo<float, FftAccess::kLines, 1024, 16, 8, 16, 16, 4>;
+using FftF32Lines2048 = FftPowerOfTwo<float, FftAccess::kLines, 2048, 16, 8, 16, 16, 8>;
+using FftF32Lines4096 = FftPowerOfTwo<float, FftAccess::kLines, 4096, 16, 4, 16, 16, 16>;
+using FftF64Points64 = FftPowerOfTwo<double, FftAccess::kPoints, 64, 8, 32, 8, 8>;
+using FftF64Points128 = FftPowerOfTwo<double, FftAccess::kPoints, 128, 16, 16, 16, 8>;
+using FftF64Points256 = FftPowerOfTwo<double, FftAccess::kPoints, 256, 16, 8, 16, 16>;
+using FftF64Points512 = FftPowerOfTwo<double, FftAccess::kPoints, 512, 8, 4, 8, 8, 8>;
+using FftF64Points1024 = FftPowerOfTwo<double, FftAccess::kPoints, 1024, 16, 4, 16, 16, 4>;
+using FftF64Points2048 = FftPowerOfTwo<double, FftAccess::kPoints, 2048, 16, 2, 16, 16, 8>;
+using FftF64Points4096 = FftPowerOfTwo<double, FftAccess::kPoints, 4096, 16, 1, 16, 16, 16>;
+using FftF64Points8192 = FftPowerOfTwo<double, FftAccess::kPoints, 8192, 16, 1, 16, 16, 16, 2>;
+using FftF64Lines64 = FftPowerOfTwo<double, FftAccess::kLines, 64, 8, 16, 8, 8>;
+using FftF64Lines128 = FftPowerOfTwo<double, FftAccess::kLines, 128, 16, 16, 16, 8>;
+using FftF64Lines256 = FftPowerOfTwo<double, FftAccess::kLines, 256, 16, 8, 16, 16>;
+using FftF64Lines512 = FftPowerOfTwo<double, FftAccess::kLines, 512, 8, 8, 8, 8, 8>;
+using FftF64Lines1024 = FftPowerOfTwo<double, FftAccess::kLines, 1024, 16, 8, 16, 16, 4>;
+using FftF64Lines2048 = FftPowerOfTwo<double, FftAccess::kLines, 2048, 16, 4, 16, 16, 8>;
+using FftF64Lines4096 = FftPowerOfTwo<double, FftAccess::kLines, 4096, 16, 2, 16, 16, 16>;
 
-#define HLO_FFT_KERNELS(Visit)                                                                          \
-  Visit(Points, 64) Visit(Points, 128) Visit(Points, 256) Visit(Points, 512) Visit(Points, 1024)        \
-      Visit(Points, 2048) Visit(Points, 4096) Visit(Points, 8192) Visit(Points, 16384) Visit(Lines, 64) \
-          Visit(Lines, 128) Visit(Lines, 256) Visit(Lines, 512) Visit(Lines, 1024) Visit(Lines, 2048)   \
-              Visit(Lines, 4096)
+#define HLO_FFT_KERNELS(Visit)                                                                               \
+  Visit(FftF32Points64) Visit(FftF32Points128) Visit(FftF32Points256) Visit(FftF32Points512)                 \
+      Visit(FftF32Points1024) Visit(FftF32Points2048) Visit(FftF32Points4096) Visit(FftF32Points8192)        \
+          Visit(FftF32Points16384) Visit(FftF32Lines64) Visit(FftF32Lines128) Visit(FftF32Lines256)          \
+              Visit(FftF32Lines512) Visit(FftF32Lines1024) Visit(FftF32Lines2048) Visit(FftF32Lines4096)     \
+                  Visit(FftF64Points64) Visit(FftF64Points128) Visit(FftF64Points256) Visit(FftF64Points512) \
+                      Visit(FftF64Points1024) Visit(FftF64Points2048) Visit(FftF64Points4096)                \
+                          Visit(FftF64Points8192) Visit(FftF64Lines64) Visit(FftF64Lines128)                 \
+                              Visit(FftF64Lines256) Visit(FftF64Lines512) Visit(FftF64Lines1024)             \
+                                  Visit(FftF64Lines2048) Visit(FftF64Lines4096)
 
 // Calls visit.operator()<Kernel>() with the kernel for the length. Returns false if there is none.
 template <class Visit>
-bool WithFftPowerOfTwo(FftAccess access, int64_t length, Visit&& visit) {
-#define HLO_VISIT_FFT(Access, Length)                       \
-  if (access == FftAccess::k##Access && length == Length) { \
-    visit.template operator()<Fft##Access##Length>();       \
-    return true;                                            \
+bool WithFftPowerOfTwo(bool is_double, FftAccess access, int64_t length, Visit&& visit) {
+#define HLO_VISIT_FFT(Kernel)                                                                              \
+  if (is_double == Kernel::kIsDouble && access == Kernel::kAccess && length == int64_t{Kernel::kPoints}) { \
+    visit.template operator()<Kernel>();                                                                   \
+    return true;                                                                                           \
   }
   HLO_FFT_KERNELS(HLO_VISIT_FFT)
 #undef HLO_VISIT_FFT
