@@ -100,4 +100,12 @@ GemmProblem DotProblem(const DotOperand& lhs, const DotOperand& rhs, ElementType
   return problem;
 }
 
+GemmProblem DotProblem(const Instruction& dot) {
+  const Shape &lhs = dot.operand(0)->shape(), &rhs = dot.operand(1)->shape();
+  return DotProblem(
+      {lhs.type(), lhs.dims(), dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
+      {rhs.type(), rhs.dims(), dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()},
+      dot.shape().type());
+}
+
 }  // namespace hlo::loops

@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "hlo_run/element_type.h"
+#include "hlo_run/module.h"
 #include "types/index.h"
 
 namespace hlo::loops {
@@ -51,5 +52,6 @@ struct DotOperand {
 // for types that GemmSupports accepts; the result is dense. Dimensions that are contiguous in both operands
 // are merged, the others are expressed by strides.
 GemmProblem DotProblem(const DotOperand& lhs, const DotOperand& rhs, ElementType out_type);
+GemmProblem DotProblem(const Instruction& dot);
 
 }  // namespace hlo::loops

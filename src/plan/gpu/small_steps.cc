@@ -58,6 +58,7 @@ class SmallSteps {
   // Fuses steps from `first` on. Returns the end of the fused steps; `first` if there are none.
   size_t FuseFrom(const std::vector<Step>& steps, size_t first) {
     StepsBuilder builder(device_);
+    without_product_ = nullptr;
     size_t end = first;
     for (; end < steps.size(); ++end) {
       StepsBuilder longer = builder;
@@ -84,7 +85,8 @@ class SmallSteps {
 
   bool Add(const Step& step, StepsBuilder& builder) {
     const GpuStep& lowered = gpu_->steps.at(&step);
-    if (lowered.rows != nullptr || !lowered.reason.empty() || in_epilogues_.contains(&step)) return false;
+    const bool is_in_epilogue = in_epilogues_.contains(&step) && &step != without_product_;
+    if (lowered.rows != nullptr || !lowered.reason.empty() || is_in_epilogue) return false;
     if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
       const bool is_concurrent = lowered.programs.size() < tiles->programs.size();
       return !(is_concurrent && tiles->programs.size() > kMaxPieces) && AddLoops(*tiles, builder);
@@ -94,7 +96,19 @@ class SmallSteps {
     if (const auto* loop = std::get_if<LoopStep>(&step.what)) return AddLoop(*loop, builder);
     if (const auto* branch = std::get_if<BranchStep>(&step.what)) return AddBranch(*branch, builder);
     const auto* kernel = std::get_if<KernelStep>(&step.what);
-    return kernel != nullptr && AddScatter(step, *kernel, builder);
+    if (kernel == nullptr) return false;
+    return step.instruction->opcode() == Opcode::kDot ? AddDot(step, *kernel, builder)
+                                                      : AddScatter(step, *kernel, builder);
+  }
+
+  bool AddDot(const Step& step, const KernelStep& kernel, StepsBuilder& builder) {
+    if (kernel.operands.size() != 2 || kernel.results[0] < 0 ||
+        !builder.AddDot(loops::DotProblem(*step.instruction), kernel.operands[0], kernel.operands[1],
+                        kernel.results[0]))
+      return false;
+    const auto& with_epilogue = gpu_->steps.at(&step).with_epilogue;
+    if (with_epilogue.has_value()) without_product_ = with_epilogue->loop;
+    return true;
   }
 
   static bool AddLoops(const TileStep& tiles, StepsBuilder& builder) {
@@ -157,6 +171,8 @@ class SmallSteps {
   const device::DeviceProperties& device_;
   GpuPlan* gpu_;
   absl::flat_hash_set<const Step*> in_epilogues_;
+  // The loop of the epilogue of the last product that was appended, which is then a step of its own.
+  const Step* without_product_ = nullptr;
 };
 
 }  // namespace

@@ -39,13 +39,7 @@ bool IsPointwise(const Instruction& convolution) {
 loops::GemmProblem ProblemOf(const Instruction& product) {
   const Shape &lhs = product.operand(0)->shape(), &rhs = product.operand(1)->shape();
   const ElementType type = product.shape().type();
-  if (product.opcode() == Opcode::kDot) {
-    return loops::DotProblem({lhs.type(), lhs.dims(), product.Get<attr::lhs_batch_dims>(),
-                              product.Get<attr::lhs_contracting_dims>()},
-                             {rhs.type(), rhs.dims(), product.Get<attr::rhs_batch_dims>(),
-                              product.Get<attr::rhs_contracting_dims>()},
-                             type);
-  }
+  if (product.opcode() == Opcode::kDot) return loops::DotProblem(product);
   const DimLabels& labels = *product.Get<attr::dim_labels>();
   const Index strides = RowMajorStrides(rhs.dims());
   const int64_t inputs = lhs.dims().back(), outputs = product.shape().dims().back();

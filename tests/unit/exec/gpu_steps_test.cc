@@ -3,6 +3,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "as_reference.h"
@@ -329,6 +330,136 @@ TEST(GpuSteps, ReductionsOfRows) {
   for (const auto& [rows, columns] :
        {std::pair(1, 1), {2, 3}, {3, 4}, {5, 5}, {64, 7}, {2, 128}, {1, 700}, {1, 516}})
     ExpectAsReference(Reductions(rows, columns), arguments(rows, columns));
+}
+
+// A product of small integers in f32, whose sums are exact, between two loops. `dims` are the attributes.
+std::string Product(const std::string& lhs, const std::string& rhs, const std::string& result,
+                    const std::string& dims, const char* type = "f32") {
+  return fmt::format(R"(
+ENTRY e {{
+  a = f32{0} parameter(0)
+  b = f32{1} parameter(1)
+  four = f32[] constant(4)
+  fours = f32{0} broadcast(four), dimensions={{}}
+  scaled = f32{0} multiply(a, fours)
+  x = {4}{0} convert(scaled)
+  y = {4}{1} convert(b)
+  p = {4}{2} dot(x, y), {3}
+  wide = f32{2} convert(p)
+  ROOT r = f32{2} negate(wide)
+}})",
+                     lhs, rhs, result, dims, type);
+}
+
+TEST(GpuSteps, SmallProducts) {
+  const std::string plain = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  for (const auto& [m, k, n] :
+       {std::tuple(1, 1, 1), {3, 3, 3}, {1, 64, 64}, {7, 5, 11}, {17, 1, 31}, {1, 513, 1}, {23, 31, 29}}) {
+    for (const char* type : {"f32", "bf16", "f16"}) {
+      Expect(Product(fmt::format("[{},{}]", m, k), fmt::format("[{},{}]", k, n), fmt::format("[{},{}]", m, n),
+                     plain, type),
+             1, 0, {Floats({m, k}), Floats({k, n}, 2)});
+    }
+  }
+  Expect(Product("[2,5,3,4]", "[3,6,5,4]", "[5,3,2,6]",
+                 "lhs_batch_dims={1,2}, rhs_batch_dims={2,0}, lhs_contracting_dims={3}, "
+                 "rhs_contracting_dims={3}"),
+         1, 0, {Floats({2, 5, 3, 4}), Floats({3, 6, 5, 4}, 2)});
+  // Terms with several strides have the kernel for all products.
+  Expect(Product("[9,2,7]", "[7,5,9]", "[2,5]", "lhs_contracting_dims={0,2}, rhs_contracting_dims={2,0}"), 0,
+         3, {Floats({9, 2, 7}), Floats({7, 5, 9}, 2)});
+  Expect(Product("[6]", "[6]", "[]", "lhs_contracting_dims={0}, rhs_contracting_dims={0}"), 1, 0,
+         {Floats({6}), Floats({6}, 2)});
+  Expect(Product("[5]", "[3]", "[5,3]", "lhs_contracting_dims={}, rhs_contracting_dims={}"), 1, 0,
+         {Floats({5}), Floats({3}, 2)});
+}
+
+// Two products in f64, the second of which reads the first.
+TEST(GpuSteps, SmallProductsInDoublePrecision) {
+  const std::string text = R"(
+ENTRY e {
+  x = f32[9,13] parameter(0)
+  y = f64[9,13] convert(x)
+  p = f64[13,13] dot(y, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  ROOT q = f64[9,13] dot(y, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})";
+  Expect(text, 1, 1, {Floats({9, 13})});
+}
+
+// The loop after a product runs in its epilogue unless both belong to the launch of small steps.
+TEST(GpuSteps, ProductsWithEpilogues) {
+  const std::string head = R"(
+less { x = f32[] parameter(0) y = f32[] parameter(1) ROOT l = pred[] compare(x, y), direction=LT }
+ENTRY e {
+  a = f32[4,9] parameter(0)
+  b = f32[9,9] parameter(1)
+  c = f32[4,9] parameter(2)
+  p = f32[4,9] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  q = f32[4,9] add(p, c)
+)";
+  Expect(head + "  ROOT r = f32[4,9] copy(q)\n}", 1, 0,
+         {Floats({4, 9}), Floats({9, 9}, 2), Floats({4, 9}, 3)});
+  // A sort between two such pairs is a step of its own.
+  Expect(head + R"(
+  s = f32[4,9] sort(q), dimensions={1}, to_apply=less
+  t = f32[4,9] dot(s, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT u = f32[4,9] multiply(t, c)
+}
+)",
+         2, 1, {Floats({4, 9}), Floats({9, 9}, 2), Floats({4, 9}, 3)});
+}
+
+// A recurrent network.
+TEST(GpuSteps, ProductsInLoops) {
+  const std::string text = R"(
+condition {
+  s = (s32[], f32[2,19], f32[19,19]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(7)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[2,19], f32[19,19]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  h = f32[2,19] get-tuple-element(s), index=1
+  w = f32[19,19] get-tuple-element(s), index=2
+  p = f32[2,19] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  high = f32[] constant(3)
+  low = f32[] constant(-3)
+  next = f32[2,19] clamp(low, p, high)
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  ROOT r = (s32[], f32[2,19], f32[19,19]) tuple(j, next, w)
+}
+ENTRY e {
+  h = f32[2,19] parameter(0)
+  w = f32[19,19] parameter(1)
+  z = s32[] constant(0)
+  s = (s32[], f32[2,19], f32[19,19]) tuple(z, h, w)
+  l = (s32[], f32[2,19], f32[19,19]) while(s), condition=condition, body=body
+  ROOT r = f32[2,19] get-tuple-element(l), index=1
+})";
+  Expect(text, 1, 0, {Floats({2, 19}), Floats({19, 19}, 2)});
+}
+
+TEST(GpuSteps, RandomProducts) {
+  std::mt19937 random(20);
+  const auto size = [&](uint32_t limit) { return static_cast<int64_t>(1 + random() % limit); };
+  for (int k = 0; k < 60; ++k) {
+    const int64_t batch = size(4), m = size(20), terms = size(k % 3 == 0 ? 300 : 20), n = size(20);
+    const bool turns_a = random() % 2 == 0, turns_b = random() % 2 == 0;
+    const std::vector<int64_t> a = turns_a ? std::vector{batch, terms, m} : std::vector{batch, m, terms};
+    const std::vector<int64_t> b = turns_b ? std::vector{batch, n, terms} : std::vector{batch, terms, n};
+    const auto list = [](const std::vector<int64_t>& dims) {
+      return fmt::format("[{}]", fmt::join(dims, ","));
+    };
+    ExpectAsReference(
+        Product(list(a), list(b), list({batch, m, n}),
+                fmt::format("lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{{}}}, "
+                            "rhs_contracting_dims={{{}}}",
+                            turns_a ? 1 : 2, turns_b ? 2 : 1)),
+        {Floats(a), Floats(b, 2)});
+  }
 }
 
 // A concatenation of one to three rows of x at a time, which begin at `starts`.

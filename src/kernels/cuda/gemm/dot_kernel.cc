@@ -12,11 +12,7 @@ std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const Epilogue& 
                                         const DeviceProperties& device) {
   if (!SupportsContraction(dot)) return std::nullopt;
   const ElementType compute = AccumulatorTypeOf(dot);
-  const Shape &lhs = dot.operand(0)->shape(), &rhs = dot.operand(1)->shape();
-  std::optional<Gemm> gemm = GemmOf(loops::DotProblem(
-      {lhs.type(), lhs.dims(), dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
-      {rhs.type(), rhs.dims(), dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()},
-      dot.shape().type()));
+  std::optional<Gemm> gemm = GemmOf(loops::DotProblem(dot));
   if (!gemm.has_value()) return std::nullopt;
   gemm->epilogue = epilogue;
   ChooseAccess(&*gemm);

@@ -18,6 +18,7 @@ struct StepTask {
   enum class Kind : uint8_t {
     kLoop,    // A program of the VM's core (core_vm.h).
     kReduce,  // A StepReduction of `count` rows, and the program that computes their elements.
+    kDot,     // A StepDot of `count` results.
     kMoves,   // Simultaneous moves: `count` of MovesArgs::OneMove.
     kMove,    // The only one of them, which needs no staging.
     kJump,    // To the task at `target`.
@@ -45,6 +46,27 @@ struct StepReduction {
   VmMemory init_memory = VmMemory::k4, output_memory = VmMemory::k4;
 };
 static_assert(sizeof(StepReduction) % 8 == 0);
+
+// A batch of small matrix products of f32, bf16, f16 or f64 elements. The result is dense.
+struct StepDot {
+  static constexpr int kDims = 6;
+
+  // A dimension of the result: the strides of the operands along it.
+  struct Dim {
+    FastDiv size;
+    int32_t a = 0, b = 0;
+  };
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* output = nullptr;
+  uint32_t terms = 0;
+  uint32_t lanes = 1;  // The threads that share the terms of a result: a power of two, at most a warp.
+  int32_t a_term = 0, b_term = 0;  // The strides between terms.
+  VmMemory memory = VmMemory::k4, output_memory = VmMemory::k4;
+  uint16_t rank = 0;
+  Dim dims[kDims];  // Outermost first.
+};
+static_assert(sizeof(StepDot) % 8 == 0);
 
 // The arrays of a loop; the core runs it like a CoreProgram.
 struct StepLoop {

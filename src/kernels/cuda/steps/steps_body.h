@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/copy/moves_body.h"
 #include "kernels/cuda/reduce/rows_body.h"
+#include "kernels/cuda/steps/dot_body.h"
 #include "kernels/cuda/steps/step_program.h"
 #include "kernels/cuda/vm/core_vm_body.h"
 
@@ -12,7 +13,7 @@ namespace hlo::cuda {
 // Launches take as many threads as most loops need.
 struct StepsKernel {
   using Args = StepsArgs;
-  static constexpr uint32_t kThreads = 512;
+  static constexpr uint32_t kThreads = 512, kMinBlocks = 1;
   using Vm = CoreVm<1, true, true, kThreads>;
 
   template <class Env>
@@ -47,6 +48,9 @@ struct StepsKernel {
           Reduce<CoreWord>(env, task, reduction, Slots(env, scratch));
         break;
       }
+      case StepTask::Kind::kDot:
+        StepProduct::Run(env, *Entries<StepDot>(task), task.count);
+        break;
       case StepTask::Kind::kMoves:
         RunMoves(env, Entries<MovesArgs::OneMove>(task), task.count, scratch);
         break;

@@ -31,6 +31,53 @@ constexpr int64_t kMaxBlocks = 1024;
 constexpr int64_t kMaxMovedBytes = 32 << 10;
 // The maximal number of labels that a number selects from.
 constexpr size_t kMaxLabels = 64;
+// The estimated cycles of a term of a product, for all threads.
+constexpr int64_t kTermCycles = 40;
+constexpr int64_t kMaxDotResults = 8 * StepsKernel::kThreads;
+
+int64_t SlotBytes(const CoreTemplate& core) {
+  return core.slot_count * static_cast<int64_t>(StepsKernel::Vm::kSlotBytes);
+}
+
+std::optional<VmMemory> DotMemory(ElementType type) {
+  if (type == ElementType::kF64) return VmMemory::k8;
+  return IsFloat(type) ? CoreScalarMemory(type) : std::nullopt;
+}
+
+// Returns the memory accesses of a product, without pointers; nullopt if the kernel does not support them.
+std::optional<StepDot> LayOut(const loops::GemmProblem& problem) {
+  const loops::MatrixLayout &a = problem.a, &b = problem.b;
+  const std::optional<VmMemory> memory = DotMemory(a.type), output_memory = DotMemory(problem.c_type);
+  if (a.type != b.type || !memory.has_value() || !output_memory.has_value() || !a.column_sizes.empty() ||
+      (*memory == VmMemory::k8) != (*output_memory == VmMemory::k8))
+    return std::nullopt;
+  StepDot dot{.terms = static_cast<uint32_t>(problem.k),
+              .a_term = static_cast<int32_t>(a.column_stride),
+              .b_term = static_cast<int32_t>(b.row_stride),
+              .memory = *memory,
+              .output_memory = *output_memory};
+  bool fits = true;
+  const auto add = [&](int64_t size, int64_t a_stride, int64_t b_stride) {
+    fits &= dot.rank < StepDot::kDims;
+    if (!fits) return;
+    dot.dims[dot.rank++] = {FastDiv(static_cast<uint32_t>(size)), static_cast<int32_t>(a_stride),
+                            static_cast<int32_t>(b_stride)};
+  };
+  for (int64_t d = 0; d < problem.batch_dims.rank(); ++d)
+    add(problem.batch_dims[d], a.batch_strides[d], b.batch_strides[d]);
+  for (int64_t d = 0; d < a.row_sizes.rank(); ++d) add(a.row_sizes[d], a.row_strides[d], 0);
+  if (a.row_sizes.empty()) add(problem.m, a.row_stride, 0);
+  for (int64_t d = 0; d < b.column_sizes.rank(); ++d) add(b.column_sizes[d], 0, b.column_strides[d]);
+  if (b.column_sizes.empty()) add(problem.n, 0, b.column_stride);
+  return fits ? std::optional(dot) : std::nullopt;
+}
+
+// As many lanes as there are threads for, of at least two terms.
+uint32_t DotLanes(int64_t results, int64_t terms) {
+  uint32_t lanes = 1;
+  while (lanes < kWarpSize && 2 * lanes * results <= StepsKernel::kThreads && 4 * lanes <= terms) lanes *= 2;
+  return lanes;
+}
 
 }  // namespace
 
@@ -91,7 +138,7 @@ bool StepsBuilder::AddLoop(const loops::LoopProgram& program, bool is_large) {
   Begin(StepTask::Kind::kLoop).count = core->program.position_count;
   loops_.push_back(last_);
   AppendLoop(*vm, *core, true);
-  return EndLoop(*core, positions, !is_large && jumps_.empty());
+  return EndLoop(SlotBytes(*core), positions, !is_large && jumps_.empty());
 }
 
 bool StepsBuilder::AddReduction(const loops::ReduceProgram& program) {
@@ -113,12 +160,27 @@ bool StepsBuilder::AddReduction(const loops::ReduceProgram& program) {
                                 .output_memory = body->output_memory};
   Append(&reduction, 1);
   AppendLoop(body->vm, body->core, length % kCoreWidth == 0);
-  return EndLoop(body->core, rows * kPerWarp, jumps_.empty());
+  return EndLoop(SlotBytes(body->core), rows * kPerWarp, jumps_.empty());
 }
 
-bool StepsBuilder::EndLoop(const CoreTemplate& core, int64_t positions, bool runs_once) {
-  scratch_bytes_ =
-      std::max(scratch_bytes_, core.slot_count * static_cast<int64_t>(StepsKernel::Vm::kSlotBytes));
+bool StepsBuilder::AddDot(const loops::GemmProblem& problem, int32_t a, int32_t b, int32_t output) {
+  std::optional<StepDot> dot = LayOut(problem);
+  const int64_t count = problem.m * problem.n * Product(problem.batch_dims);
+  if (!dot.has_value() || count == 0 || count > kMaxDotResults) return false;
+  dot->lanes = DotLanes(count, problem.k);
+  const int64_t passes = CeilDiv(count * dot->lanes, int64_t{StepsKernel::kThreads});
+  if (passes * (kPassCycles + kTermCycles * CeilDiv(problem.k, int64_t{dot->lanes})) > kLaunchCycles)
+    return false;
+  Begin(StepTask::Kind::kDot).count = static_cast<uint32_t>(count);
+  pointers_.push_back({static_cast<uint32_t>(size() + offsetof(StepDot, a)), a});
+  pointers_.push_back({static_cast<uint32_t>(size() + offsetof(StepDot, b)), b});
+  pointers_.push_back({static_cast<uint32_t>(size() + offsetof(StepDot, output)), output});
+  Append(&*dot, 1);
+  return EndLoop(0, count * dot->lanes * kCoreWidth, jumps_.empty());
+}
+
+bool StepsBuilder::EndLoop(int64_t scratch_bytes, int64_t positions, bool runs_once) {
+  scratch_bytes_ = std::max(scratch_bytes_, scratch_bytes);
   positions_ = std::max(positions_, runs_once ? positions / kMorePasses : positions);
   ++launch_count_;
   ++loop_count_;

@@ -11,6 +11,7 @@
 #include "kernels/cuda/launch/lowered_program.h"
 #include "kernels/cuda/steps/step_program.h"
 #include "kernels/cuda/vm/lower_core.h"
+#include "loops/gemm_problem.h"
 #include "loops/loop_program.h"
 #include "loops/reduction.h"
 
@@ -26,6 +27,8 @@ class StepsBuilder {
   bool AddLoop(const loops::LoopProgram& program);
   // The same for a reduction of rows.
   bool AddReduction(const loops::ReduceProgram& program);
+  // The same for a product of two arguments; dense, as that of DotProblem.
+  bool AddDot(const loops::GemmProblem& problem, int32_t a, int32_t b, int32_t output);
   // Appends a loop of any size.
   bool AddLargeLoop(const loops::LoopProgram& program);
   // The last loop does not run in launches in which both arguments have the same address.
@@ -86,8 +89,8 @@ class StepsBuilder {
   bool AddLoop(const loops::LoopProgram& program, bool is_large);
   // Sets the sizes of the last task's arrays and appends these.
   void AppendLoop(const VmTemplate& vm, const CoreTemplate& core, bool may_align);
-  // Ends the last task, a loop or reduction that has so many positions.
-  bool EndLoop(const CoreTemplate& core, int64_t positions, bool runs_once);
+  // Ends the last task, a loop or product of so many positions, or a reduction.
+  bool EndLoop(int64_t scratch_bytes, int64_t positions, bool runs_once);
   StepTask& Last() { return *reinterpret_cast<StepTask*>(tasks_.data() + last_); }
 
   device::DeviceProperties device_;
