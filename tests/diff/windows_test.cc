@@ -81,8 +81,9 @@ TEST(ReduceWindowOnCpu, OtherTypesAndOperations) {
 
 TEST(ReduceWindowOnCpu, LongLinesAreSplit) {
   for (const test::WindowCase& c : test::kSplit) {
-    for (const char* type : {"s8", "u32", "s64"}) test::ExpectEnginesAgree(ReduceWindow(type, "add", c));
-    for (const char* type : {"s32", "f32", "f64", "u8"})
+    for (const char* type : {"pred", "s8", "u16", "u32", "s64"})
+      test::ExpectEnginesAgree(ReduceWindow(type, "add", c));
+    for (const char* type : {"pred", "s8", "s16", "s32", "f32", "f64", "u8"})
       test::ExpectEnginesAgree(ReduceWindow(type, "maximum", c), {.specials = true});
   }
 }

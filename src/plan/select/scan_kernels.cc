@@ -52,7 +52,8 @@ Line FindLine(const Instruction& scan) {
   Line line{cpu::FindScanLine(step.opcode(), type, step.operand(0)->Get<attr::number>() == 1), {}};
   const bool is_exact =
       IsIntegral(type) || step.opcode() == Opcode::kMaximum || step.opcode() == Opcode::kMinimum;
-  if (loops::IsStoredAsLane(type) && (is_exact || scan.Get<attr::is_associative>(false)))
+  // Types narrower than their lane are truncated after every step.
+  if (loops::IsStoredAsLane(type) && !IsSubByte(type) && (is_exact || scan.Get<attr::is_associative>(false)))
     line.in_pieces = cpu::FindLineLoops(step.opcode(), loops::LaneOf(type));
   return line;
 }

@@ -23,7 +23,7 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
 struct Slide {
   TileCall combine;  // Combines two tiles.
   int64_t width;     // Size of the lane in bytes.
-  LineLoops lines;   // Loops for contiguous elements, if supported.
+  LineLoops lines;   // Loops for contiguous elements.
 };
 // Returns the functions for an associative operation.
 std::optional<Slide> FindSlide(Opcode opcode, ElementType type);

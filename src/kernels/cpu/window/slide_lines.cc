@@ -1,6 +1,7 @@
 #include "kernels/cpu/window/slide_lines.h"
 
 #include <algorithm>
+#include <complex>
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
@@ -265,6 +266,16 @@ LineLoops OfOrder(Opcode opcode) {
 
 LineLoops FindLineLoops(Opcode opcode, Lane lane) {
   switch (lane) {
+    case Lane::kPred:  // A sum of pred is a disjunction.
+      return OfNumbers<uint8_t>(opcode == Opcode::kAdd ? Opcode::kOr : opcode);
+    case Lane::kS8:
+      return OfOrder<int8_t>(opcode);
+    case Lane::kU8:
+      return OfNumbers<uint8_t>(opcode);
+    case Lane::kS16:
+      return OfOrder<int16_t>(opcode);
+    case Lane::kU16:
+      return OfNumbers<uint16_t>(opcode);
     case Lane::kF32:
       return OfNumbers<float>(opcode);
     case Lane::kF64:
@@ -277,9 +288,12 @@ LineLoops FindLineLoops(Opcode opcode, Lane lane) {
       return OfNumbers<uint32_t>(opcode);
     case Lane::kU64:
       return OfNumbers<uint64_t>(opcode);
-    default:
-      return {};
+    case Lane::kC64:
+      return OfNumbers<std::complex<float>>(opcode);
+    case Lane::kC128:
+      return OfNumbers<std::complex<double>>(opcode);
   }
+  return {};
 }
 
 }  // namespace hlo::cpu

@@ -35,7 +35,7 @@ struct LineLoops {
   // The last result becomes the carry.
   void (*run)(int64_t length, bool backwards, const void* in, void* out, void* carry) = nullptr;
 };
-// Returns the loops for lanes of 32 and 64 bits, otherwise null pointers.
+// Returns the loops of the operation, null pointers if it has none for the lane.
 LineLoops FindLineLoops(Opcode opcode, Lane lane);
 
 }  // namespace hlo::cpu

@@ -103,30 +103,11 @@ class ColumnSlider {
   const SlideArrays& arrays_;
 };
 
-// Transposes a batch of lines to columns, slides, and transposes the results back.
-void SlideTransposed(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays) {
-  constexpr int64_t kLines = 64;
-  const int64_t n = arrays.base_size, results = arrays.result_size, width = slide.width;
-  const int64_t batches = CeilDiv(arrays.outer, kLines);
-  ParallelFor(batches, 10.0 * static_cast<double>(arrays.outer * (n + results)), [&](int64_t b) {
-    const int64_t begin = b * kLines, lines = std::min(kLines, arrays.outer - begin);
-    static thread_local ThreadMemory memory;
-    std::byte* const columns = memory.Reserve((n + results) * lines * width);
-    std::byte* const column_results = columns + n * lines * width;
-    const CopyDim in[] = {{n, 1, lines}, {lines, n, 1}}, out[] = {{lines, 1, results}, {results, lines, 1}};
-    CopyArray(in, width, static_cast<const std::byte*>(arrays.base) + begin * n * width, columns);
-    ColumnSlider(slide, dim, {1, n, results, lines, columns, column_results, arrays.init}).Run();
-    CopyArray(out, width, column_results, static_cast<std::byte*>(arrays.result) + begin * results * width);
-  });
-}
-
 void SlideAlong(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays) {
   if (arrays.inner > 1)
     ColumnSlider(slide, dim, arrays).Run();
-  else if (slide.lines.slide != nullptr)
-    slide.lines.slide(dim, arrays);
   else
-    SlideTransposed(slide, dim, arrays);
+    slide.lines.slide(dim, arrays);
 }
 
 // True if every window contains an element, so that the initial value can be combined at the end.
@@ -139,10 +120,10 @@ bool AllWindowsOverlap(const WindowDim& dim, int64_t base_size, int64_t result_s
 }  // namespace
 
 std::optional<Slide> FindSlide(Opcode opcode, ElementType type) {
-  const TileCall combine = FindTileOp(opcode, type);
-  if (combine.function == nullptr) return std::nullopt;
   const Lane lane = LaneOf(type);
-  return Slide{combine, LaneBytes(lane), FindLineLoops(opcode, lane)};
+  const Slide slide{FindTileOp(opcode, type), LaneBytes(lane), FindLineLoops(opcode, lane)};
+  if (slide.combine.function == nullptr || slide.lines.slide == nullptr) return std::nullopt;
+  return slide;
 }
 
 bool IsSlidingFaster(absl::Span<const int64_t> base_dims, Window window,
