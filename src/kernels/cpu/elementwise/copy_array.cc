@@ -6,6 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/arithmetic.h"
 #include "base/parallel.h"
+#include "kernels/cpu/elementwise/copy_rows.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/simd.h"
 
@@ -42,63 +43,79 @@ void CopyRow(int64_t n, T* to, int64_t to_stride, const T* from, int64_t from_st
     }
   } else if (from_stride == 0 && to_stride == 1) {
     std::fill_n(to, n, *from);
-  } else if (to_stride == 1) {
-    for (int64_t i = 0; i < n; ++i) to[i] = from[i * from_stride];
+  } else if (to_stride == 1 && n > 16) {
+    CopyStrided(n, sizeof(T), to, 1, from, from_stride);
   } else {
     for (int64_t i = 0; i < n; ++i) to[i * to_stride] = from[i * from_stride];
   }
 }
 
-// Sets to[i * to_stride + k] = from[i + k * from_stride], in register tiles for supported element sizes.
+// Performs TransposePanel for at most as many rows and columns as a vector has lanes, in registers.
+template <class T>
+void TransposeSquare(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
+                     int64_t from_stride) {
+  constexpr int64_t kSide = kLanes<T>;
+  Vector<T> square[kSide];
+  if (rows == kSide && columns == kSide) {
+    for (int64_t r = 0; r < kSide; ++r) square[r] = LoadVector(from + r * from_stride);
+    Transpose<T>(square);
+    for (int64_t r = 0; r < kSide; ++r) StoreVector(to + r * to_stride, square[r]);
+    return;
+  }
+  // Short rows are faster element by element, and there are no masks for narrow elements.
+  constexpr int64_t kFewest = 6 * kSide;
+  if constexpr (sizeof(T) >= 4) {
+    if (rows * columns >= kFewest) {
+      // Constant numbers of steps keep the square in registers.
+#pragma GCC unroll 16
+      for (int64_t r = 0; r < kSide; ++r)
+        square[r] = LoadFirst(from + std::min(r, columns - 1) * from_stride, static_cast<int>(rows));
+      Transpose<T>(square);
+#pragma GCC unroll 16
+      for (int64_t r = 0; r < kSide; ++r) {
+        if (r < rows) StoreFirst(to + r * to_stride, square[r], static_cast<int>(columns));
+      }
+      return;
+    }
+  }
+  for (int64_t i = 0; i < rows; ++i) CopyRow(columns, to + i * to_stride, 1, from + i, from_stride);
+}
+
+// Sets to[i * to_stride + k] = from[i + k * from_stride].
 template <class T>
 void TransposePanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
                     int64_t from_stride) {
-  int64_t k = 0;
-  if constexpr (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) {
-    // Integer vectors preserve all bits.
-    constexpr int64_t kSide = kLanes<T>;
-    for (; k + kSide <= columns; k += kSide) {
-      int64_t i = 0;
-      for (; i + kSide <= rows; i += kSide) {
-        Vector<T> square[kSide];
-        for (int64_t r = 0; r < kSide; ++r) square[r] = LoadVector(from + i + (k + r) * from_stride);
-        Transpose<T>(square);
-        for (int64_t r = 0; r < kSide; ++r) StoreVector(to + (i + r) * to_stride + k, square[r]);
-      }
-      for (; i < rows; ++i)
-        CopyRow(kSide, to + i * to_stride + k, 1, from + i + k * from_stride, from_stride);
-    }
-  }
-  constexpr int64_t kSide = 16;
-  for (; k < columns; k += kSide) {
+  // Integer vectors preserve all bits.
+  constexpr bool kHasVectors = sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8;
+  constexpr int64_t kSide = kHasVectors ? kLanes<T> : 16;
+  for (int64_t k = 0; k < columns; k += kSide) {
     const int64_t length = std::min(kSide, columns - k);
-    for (int64_t i = 0; i < rows; ++i)
-      CopyRow(length, to + i * to_stride + k, 1, from + i + k * from_stride, from_stride);
+    for (int64_t i = 0; i < rows; i += kSide) {
+      const int64_t count = std::min(kSide, rows - i);
+      T* corner = to + i * to_stride + k;
+      const T* source = from + i + k * from_stride;
+      if constexpr (kHasVectors) {
+        TransposeSquare(count, length, corner, to_stride, source, from_stride);
+      } else {
+        for (int64_t r = 0; r < count; ++r)
+          CopyRow(length, corner + r * to_stride, 1, source + r, from_stride);
+      }
+    }
   }
 }
 
-// The loop order of a copy: the inner dimension and, if it is a different one, the dimension with the
-// smallest stride in `from`.
-struct Walk {
-  Dims outer;
-  CopyDim inner{1, 1, 1}, across{1, 0, 0};
-  bool transposes = false;
-};
-
-Walk MakeWalk(absl::Span<const CopyDim> dims) {
-  Walk walk{Collapsed(dims)};
-  if (walk.outer.empty()) return walk;
-  walk.inner = walk.outer.back();
-  walk.outer.pop_back();
-  if (walk.inner.from_stride == 1 || walk.inner.to_stride != 1) return walk;
-  for (size_t d = 0; d < walk.outer.size(); ++d) {
-    if (walk.outer[d].from_stride != 1 || walk.inner.from_stride == 0) continue;
-    walk.transposes = true;
-    walk.across = walk.outer[d];
-    walk.outer.erase(walk.outer.begin() + static_cast<std::ptrdiff_t>(d));
-    break;
-  }
-  return walk;
+// Copies the elements of two dimensions.
+template <class T>
+void CopyRows(CopyDim rows, CopyDim inner, const T* from, T* to) {
+  constexpr int64_t kWidth = sizeof(T), kFewest = 8;
+  const bool contiguous = inner.from_stride == 1 && inner.to_stride == 1;
+  if (contiguous && CopyShortRows(rows.size, inner.size * kWidth, from, rows.from_stride * kWidth, to,
+                                  rows.to_stride * kWidth))
+    return;
+  if (inner.size < kFewest && inner.size < rows.size) std::swap(rows, inner);
+  for (int64_t r = 0; r < rows.size; ++r)
+    CopyRow(inner.size, to + r * rows.to_stride, inner.to_stride, from + r * rows.from_stride,
+            inner.from_stride);
 }
 
 struct Offsets {
@@ -114,45 +131,67 @@ Offsets OffsetsOf(int64_t number, const Dims& dims) {
   return offsets;
 }
 
-template <class T>
-void Copy(const Walk& walk, const T* from, T* to) {
-  int64_t rows = 1;
-  for (const CopyDim& d : walk.outer) rows *= d.size;
-  const CopyDim &inner = walk.inner, &across = walk.across;
-  const double nanoseconds =
-      kNanosecondsEach * static_cast<double>(rows) * static_cast<double>(inner.size * across.size);
-  if (walk.transposes) {
-    const int64_t blocks = CeilDiv(across.size, kBlock);
-    ParallelFor(rows * blocks, nanoseconds, [&](int64_t i) {
-      const Offsets offsets = OffsetsOf(i / blocks, walk.outer);
-      const int64_t begin = i % blocks * kBlock;
-      TransposePanel(std::min(kBlock, across.size - begin), inner.size,
-                     to + offsets.to + begin * across.to_stride, across.to_stride,
-                     from + offsets.from + begin, inner.from_stride);
-    });
-    return;
+}  // namespace
+
+ArrayCopy::ArrayCopy(absl::Span<const CopyDim> dims, int64_t width) : outer_(Collapsed(dims)), width_(width) {
+  is_empty_ = std::any_of(dims.begin(), dims.end(), [](const CopyDim& d) { return d.size == 0; });
+  if (outer_.empty()) return;
+  inner_ = outer_.back();
+  outer_.pop_back();
+  const bool is_column = inner_.from_stride != 0 && inner_.from_stride != 1 && inner_.to_stride == 1;
+  for (size_t d = 0; is_column && d < outer_.size(); ++d) {
+    if (outer_[d].from_stride != 1) continue;
+    transposes_ = true;
+    across_ = outer_[d];
+    outer_.erase(outer_.begin() + static_cast<std::ptrdiff_t>(d));
+    break;
   }
-  const int64_t pieces = CeilDiv(inner.size, kChunk);
-  const int64_t rows_per_chunk = std::max<int64_t>(1, kChunk / inner.size);
-  ParallelFor(CeilDiv(rows, rows_per_chunk) * pieces, nanoseconds, [&](int64_t i) {
-    const int64_t begin = i % pieces * kChunk, n = std::min(kChunk, inner.size - begin);
+  for (const CopyDim& d : outer_) rows_ *= d.size;
+}
+
+template <class T>
+void ArrayCopy::TransposeAs(const T* from, T* to) const {
+  const int64_t blocks = CeilDiv(across_.size, kBlock);
+  const double nanoseconds = kNanosecondsEach * static_cast<double>(rows_ * inner_.size * across_.size);
+  ParallelFor(rows_ * blocks, nanoseconds, [&](int64_t i) {
+    const Offsets offsets = OffsetsOf(i / blocks, outer_);
+    const int64_t begin = i % blocks * kBlock;
+    TransposePanel(std::min(kBlock, across_.size - begin), inner_.size,
+                   to + offsets.to + begin * across_.to_stride, across_.to_stride,
+                   from + offsets.from + begin, inner_.from_stride);
+  });
+}
+
+template <class T>
+void ArrayCopy::RunAs(const T* from, T* to) const {
+  const CopyDim last = outer_.empty() ? CopyDim{1, 0, 0} : outer_.back();
+  if (outer_.size() <= 1 && rows_ * inner_.size <= kChunk) return CopyRows<T>(last, inner_, from, to);
+  const int64_t pieces = CeilDiv(inner_.size, kChunk);
+  const int64_t rows_per_chunk = std::max<int64_t>(1, kChunk / inner_.size);
+  const double nanoseconds = kNanosecondsEach * static_cast<double>(rows_ * inner_.size);
+  ParallelFor(CeilDiv(rows_, rows_per_chunk) * pieces, nanoseconds, [&](int64_t i) {
+    const int64_t begin = i % pieces * kChunk, n = std::min(kChunk, inner_.size - begin);
     const int64_t first = i / pieces * rows_per_chunk;
-    for (int64_t r = first; r < std::min(rows, first + rows_per_chunk); ++r) {
-      const Offsets offsets = OffsetsOf(r, walk.outer);
-      CopyRow(n, to + offsets.to + begin * inner.to_stride, inner.to_stride,
-              from + offsets.from + begin * inner.from_stride, inner.from_stride);
+    const int64_t end = std::min(rows_, first + rows_per_chunk);
+    for (int64_t r = first; r < end;) {
+      const Offsets offsets = OffsetsOf(r, outer_);
+      const int64_t count = std::min(end - r, last.size - r % last.size);
+      CopyRows<T>({count, last.from_stride, last.to_stride}, {n, inner_.from_stride, inner_.to_stride},
+                  from + offsets.from + begin * inner_.from_stride,
+                  to + offsets.to + begin * inner_.to_stride);
+      r += count;
     }
   });
 }
 
-}  // namespace
-
-void CopyArray(absl::Span<const CopyDim> dims, int64_t width, const void* from, void* to) {
-  for (const CopyDim& d : dims) {
-    if (d.size == 0) return;
-  }
-  const Walk walk = MakeWalk(dims);
-  DispatchWidth(width, [&]<class T>() { Copy<T>(walk, static_cast<const T*>(from), static_cast<T*>(to)); });
+void ArrayCopy::Run(const void* from, void* to) const {
+  if (is_empty_) return;
+  DispatchWidth(width_, [&]<class T>() {
+    if (transposes_)
+      TransposeAs<T>(static_cast<const T*>(from), static_cast<T*>(to));
+    else
+      RunAs<T>(static_cast<const T*>(from), static_cast<T*>(to));
+  });
 }
 
 }  // namespace hlo::cpu

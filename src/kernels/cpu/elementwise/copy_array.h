@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 
 namespace hlo::cpu {
@@ -11,8 +12,30 @@ struct CopyDim {
   int64_t size, from_stride, to_stride;  // Strides are in elements.
 };
 
-// Sets to[sum of i * to_stride] = from[sum of i * from_stride] for all indices i. Elements have `width` bytes
-// (1, 2, 4, 8 or 16). The arrays do not overlap, or they are identical.
-void CopyArray(absl::Span<const CopyDim> dims, int64_t width, const void* from, void* to);
+// A copy that is prepared once: it sets to[sum of i * to_stride] = from[sum of i * from_stride] for all
+// indices i. Elements have `width` bytes (1, 2, 4, 8 or 16).
+class ArrayCopy {
+ public:
+  ArrayCopy(absl::Span<const CopyDim> dims, int64_t width);
+  // The arrays do not overlap, or they are identical.
+  void Run(const void* from, void* to) const;
+
+ private:
+  template <class T>
+  void RunAs(const T* from, T* to) const;
+  template <class T>
+  void TransposeAs(const T* from, T* to) const;
+
+  // The loop order: the inner dimension and, if it is a different one, the dimension with the smallest stride
+  // in `from`.
+  absl::InlinedVector<CopyDim, 6> outer_;
+  CopyDim inner_{1, 1, 1}, across_{1, 0, 0};
+  int64_t width_, rows_ = 1;  // The bytes of an element, the number of outer indices.
+  bool transposes_ = false, is_empty_ = false;
+};
+
+inline void CopyArray(absl::Span<const CopyDim> dims, int64_t width, const void* from, void* to) {
+  ArrayCopy(dims, width).Run(from, to);
+}
 
 }  // namespace hlo::cpu

@@ -17,7 +17,7 @@ constexpr int64_t kLargestBlocks = 128;
 // Calls run with the size of a block as a constant: two blocks cover `byte_count` bytes. Returns false if no
 // size fits.
 template <class Run>
-bool WithBlock(int64_t byte_count, const Run& run) {
+[[gnu::always_inline]] inline bool WithBlock(int64_t byte_count, const Run& run) {
   if (byte_count > kLargestBlocks) return false;
   const auto fits = [&](int64_t size) { return byte_count >= size && byte_count <= 2 * size; };
   if (fits(64)) return run.template operator()<64>(), true;
@@ -97,7 +97,7 @@ int64_t SplatShortRows([[maybe_unused]] const RowStrides& from, [[maybe_unused]]
 }
 
 template <class T>
-void ReadRowsAs(RowStrides from, const T* array, T* to) {
+[[gnu::always_inline]] inline void ReadRowsAs(RowStrides from, const T* array, T* to) {
   constexpr int64_t kWidth = sizeof(T);
   if (from.row_stride == from.length * from.stride) from = {1, from.rows * from.length, 0, from.stride};
   if (from.stride == 0) {
@@ -109,11 +109,7 @@ void ReadRowsAs(RowStrides from, const T* array, T* to) {
   const auto [rows, length, row_stride, stride] = from;
   const int64_t byte_count = length * kWidth;
   if (stride == 1) {
-    const bool copied = WithBlock(byte_count, [&, rows = rows, row_stride = row_stride]<int64_t kBlock>() {
-      CopyBlocks<kBlock>(rows, byte_count, reinterpret_cast<std::byte*>(to), byte_count,
-                         reinterpret_cast<const std::byte*>(array), row_stride * kWidth);
-    });
-    if (copied) return;
+    if (CopyShortRows(rows, byte_count, array, row_stride * kWidth, to, byte_count)) return;
     for (int64_t r = 0; r < rows; ++r, to += length, array += row_stride) std::memcpy(to, array, byte_count);
     return;
   }
@@ -147,11 +143,7 @@ void WriteRowsAs(const RowStrides& to, T* array, const T* from) {
   const auto [rows, length, row_stride, stride] = to;
   const int64_t byte_count = length * kWidth;
   if (stride == 1) {
-    const bool copied = WithBlock(byte_count, [&, rows = rows, row_stride = row_stride]<int64_t kBlock>() {
-      CopyBlocks<kBlock>(rows, byte_count, reinterpret_cast<std::byte*>(array), row_stride * kWidth,
-                         reinterpret_cast<const std::byte*>(from), byte_count);
-    });
-    if (copied) return;
+    if (CopyShortRows(rows, byte_count, from, byte_count, array, row_stride * kWidth)) return;
     for (int64_t r = 0; r < rows; ++r, from += length, array += row_stride)
       std::memcpy(array, from, byte_count);
     return;
@@ -162,6 +154,14 @@ void WriteRowsAs(const RowStrides& to, T* array, const T* from) {
 }
 
 }  // namespace
+
+bool CopyShortRows(int64_t rows, int64_t byte_count, const void* from, int64_t from_row, void* to,
+                   int64_t to_row) {
+  return WithBlock(byte_count, [&]<int64_t kBlock>() {
+    CopyBlocks<kBlock>(rows, byte_count, static_cast<std::byte*>(to), to_row,
+                       static_cast<const std::byte*>(from), from_row);
+  });
+}
 
 void ReadRows(const RowStrides& from, int64_t width, const void* array, void* contiguous) {
   DispatchWidth(width, [&]<class T>() {

@@ -15,4 +15,9 @@ struct RowStrides {
 void ReadRows(const RowStrides& from, int64_t width, const void* array, void* contiguous);
 void WriteRows(const RowStrides& to, int64_t width, void* array, const void* contiguous);
 
+// Copies rows of a few bytes, whose distances are `from_row` and `to_row` bytes. Returns false if the rows
+// are too long or too short.
+bool CopyShortRows(int64_t rows, int64_t byte_count, const void* from, int64_t from_row, void* to,
+                   int64_t to_row);
+
 }  // namespace hlo::cpu

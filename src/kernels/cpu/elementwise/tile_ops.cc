@@ -1,6 +1,7 @@
 #include "kernels/cpu/elementwise/tile_ops.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -107,23 +108,53 @@ void ReducePrecisionLoop(int64_t n, void* out, const void* const* in, int64_t pa
   for (int64_t i = 0; i < n; ++i) o[i] = scalar::ReducePrecision(a[i], exponent_bits, mantissa_bits);
 }
 
-// Copies elements that are two apart by vectors. Returns their number.
-template <class T>
-int64_t CopyEven([[maybe_unused]] int64_t n, [[maybe_unused]] const T* from, [[maybe_unused]] T* to) {
-  int64_t i = 0;
 #if defined(HLO_AVX512_VECTORS)
-  if constexpr (sizeof(T) == 4) {
-    constexpr int64_t kCount = 16;
-    constexpr __mmask16 kAllButLast = 0x7fff;  // The element after the last one may not exist.
-    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    for (; i + kCount <= n; i += kCount) {
-      const __m512i low = _mm512_loadu_si512(from + 2 * i);
-      const __m512i high = _mm512_maskz_loadu_epi32(kAllButLast, from + 2 * i + kCount);
-      _mm512_storeu_si512(to + i, _mm512_permutex2var_epi32(low, even, high));
+// The largest distance of elements that are collected from vectors rather than loaded individually.
+constexpr int64_t kMostApart = 8;
+
+// Copies elements that are kApart apart by vectors. Returns their number. The elements up to the next one
+// exist, so that whole vectors may be loaded.
+template <class T, int64_t kApart>
+int64_t CopyApart(int64_t n, const T* from, T* to) {
+  constexpr int64_t kCount = 64 / sizeof(T);
+  alignas(64) T source[kCount];
+  uint32_t masks[kApart] = {};
+  for (int64_t k = 0; k < kCount; ++k) {
+    source[k] = static_cast<T>(k * kApart % kCount);
+    masks[k * kApart / kCount] |= 1u << k;
+  }
+  const __m512i sources = _mm512_load_si512(source);
+  int64_t i = 0;
+  for (; i + kCount < n; i += kCount, from += kCount * kApart) {
+    __m512i collected = _mm512_setzero_si512();
+#pragma GCC unroll 8
+    for (int64_t v = 0; v < kApart; ++v) {
+      const __m512i part = _mm512_loadu_si512(from + v * kCount);
+      if constexpr (sizeof(T) == 4)
+        collected = _mm512_mask_permutexvar_epi32(collected, masks[v], sources, part);
+      else
+        collected = _mm512_mask_permutexvar_epi64(collected, masks[v], sources, part);
     }
+    _mm512_storeu_si512(to + i, collected);
+  }
+  return i;
+}
+#endif
+
+// Copies elements that are `apart` apart by vectors if that is fast. Returns their number.
+template <class T>
+int64_t CopyByVectors([[maybe_unused]] int64_t n, [[maybe_unused]] const T* from,
+                      [[maybe_unused]] int64_t apart, [[maybe_unused]] T* to) {
+#if defined(HLO_AVX512_VECTORS)
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    constexpr std::array<int64_t (*)(int64_t, const T*, T*), kMostApart + 1> kCopies = {
+        nullptr,          nullptr,          &CopyApart<T, 2>, &CopyApart<T, 3>, &CopyApart<T, 4>,
+        &CopyApart<T, 5>, &CopyApart<T, 6>, &CopyApart<T, 7>, &CopyApart<T, 8>};
+    const bool is_known = apart >= 2 && apart <= kMostApart && n > static_cast<int64_t>(64 / sizeof(T));
+    return is_known ? kCopies[apart](n, from, to) : 0;
   }
 #endif
-  return i;
+  return 0;
 }
 
 template <class T>
@@ -138,11 +169,8 @@ void CopyStridedAs(int64_t n, void* out, int64_t out_stride, const void* in, int
       for (int64_t i = 0; i < n; ++i) o[i * out_stride] = value;
     }
   } else if (out_stride == 1) {
-    int64_t i = 0;
-    if (in_stride == 2) {
-      i = CopyEven(n, a, o);
-      a += 2 * i;
-    }
+    int64_t i = CopyByVectors(n, a, in_stride, o);
+    a += in_stride * i;
     // The compiler does not unroll the loop, whose speed would depend on its alignment.
     for (; i + 4 <= n; i += 4, a += 4 * in_stride) {
       const T second = a[in_stride], third = a[2 * in_stride], fourth = a[3 * in_stride];
