@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -380,6 +381,52 @@ class RandomProgram {
     const ElementType type = access.type;
     Keep(program.Load(std::move(access)), type);
   }
+  // Loads elements that are contiguous, or the same, in each row.
+  void LoadRows(ElementType type) { Keep(program.Load(AnyAccess(type, Pick(5))), type); }
+  // Loads from up to three arrays in a sequence along one dimension, with gaps between the elements of the
+  // last one, and an element beyond them.
+  void LoadPieces(ElementType type) {
+    const auto d = static_cast<size_t>(Pick(static_cast<uint32_t>(dims_.size())));
+    std::vector<Access> pieces;
+    int64_t begin = Pick(7) - int64_t{3};
+    for (uint32_t left = 1 + Pick(3); left > 0; --left) {
+      const bool has_gaps = left == 1 && Pick(3) == 0 && d + 1 < dims_.size();
+      pieces.push_back(Piece(type, d, begin, has_gaps ? 2 : 1));
+      begin += pieces.back().edges[0].size;
+    }
+    if (Pick(2) == 0) {
+      pieces.back().outside = static_cast<int32_t>(arrays.size());
+      arrays.push_back(RandomElements(type, 1, random));
+      argument_types.push_back(type);
+    }
+    Keep(program.Load(std::move(pieces)), type);
+  }
+  // Selects between the last two values of a type by whether edges along two dimensions contain the position.
+  void SelectInside(ElementType type) {
+    Access mask{.argument = Access::kInside, .type = ElementType::kPred};
+    mask.inner.assign(dims_.size(), 0);
+    for (const size_t d : {size_t{0}, dims_.size() - 1}) {
+      loops::Edge edge{.at = {.offset = Pick(5) - int64_t{2}},
+                       .size = 1 + Pick(static_cast<uint32_t>(dims_[d]))};
+      edge.at.inner.assign(dims_.size(), 0);
+      edge.at.inner[d] = 1;
+      mask.edges.push_back(std::move(edge));
+    }
+    const size_t last = values.size() - 1;
+    const Value inside = program.Load(std::move(mask));
+    Keep(program.Apply(loops::SelectOf(type), loops::LaneOf(type), {inside, values[last], values[last - 1]}),
+         type);
+  }
+  void Add(ElementType type) {
+    const size_t last = values.size() - 1;
+    Round(program.Apply(*loops::FindScalarOperation(Opcode::kAdd, type), loops::LaneOf(type),
+                        {values[last], values[last - 1]}),
+          type);
+  }
+  void StoreRows() {
+    Access access = AnyAccess(types.back(), 0);
+    program.Store(values.back(), std::move(access));
+  }
   void Operate(ElementType type) {
     const Lane lane = loops::LaneOf(type);
     const uint32_t kind = Pick(10);
@@ -459,6 +506,27 @@ class RandomProgram {
       return values.back();
     }
     return found[Pick(2) == 0 ? found.size() - 1 : Pick(static_cast<uint32_t>(found.size()))];
+  }
+  // Returns the access of an array that is at `begin` along dimension d. Its own stride there is in the
+  // access or in the edge.
+  Access Piece(ElementType type, size_t d, int64_t begin, int64_t spacing) {
+    std::vector<int64_t> dims = dims_;
+    dims[d] = 1 + Pick(static_cast<uint32_t>(dims[d]));
+    Access access{.argument = static_cast<int32_t>(arrays.size()), .type = type};
+    access.inner.assign(dims.size(), 0);
+    int64_t count = 1;
+    for (size_t i = dims.size(); i-- > 0; count *= dims[i]) access.inner[i] = count;
+    loops::Edge edge{.at = {.offset = -begin}, .size = dims[d], .spacing = spacing};
+    edge.at.inner.assign(dims.size(), 0);
+    edge.at.inner[d] = 1;
+    if (spacing > 1 || Pick(2) == 0)
+      edge.stride = std::exchange(access.inner[d], 0);
+    else
+      access.offset = -begin * access.inner[d];
+    access.edges.push_back(std::move(edge));
+    arrays.push_back(RandomElements(type, count, random));
+    argument_types.push_back(type);
+    return access;
   }
   // Dense, scalar, along the last dimension or all others, rows of longer rows, transposed, run-time starts,
   // or some dimensions in any order.
@@ -573,6 +641,41 @@ TEST_F(NativeLoops, RowsInMemoryHaveTheBitsOfTiles) {
     const auto [expected, got] = RunBoth(program, arrays, true);
     EXPECT_TRUE(expected == got) << row;
   }
+  cpu::SetNativeCodeDelay(delay);
+}
+
+// Sums of rows, some of which are concatenated or padded, along the rows or across them.
+TEST_F(NativeLoops, RowsWithEdgesHaveTheBitsOfTiles) {
+  const std::vector<std::vector<int64_t>> shapes = {{400},       {7, 150},    {3, 5, 200}, {70, 300},
+                                                    {2, 90, 97}, {1, 2, 800}, {900, 120},  {4000}};
+  constexpr ElementType kSummed[] = {ElementType::kF32, ElementType::kS32,  ElementType::kF64,
+                                     ElementType::kU8,  ElementType::kBF16, ElementType::kF16};
+  uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
+  int on_rows = 0, count = 0;
+  const int64_t delay = cpu::SetNativeCodeDelay(0);
+  for (int round = 0; round < 60; ++round) {
+    for (const std::vector<int64_t>& dims : shapes) {
+      RandomProgram made(++seed, dims);
+      SCOPED_TRACE(testing::Message() << "seed " << seed);
+      const ElementType type = kSummed[made.Pick(std::size(kSummed))];
+      made.LoadPieces(type);
+      for (uint32_t k = 1 + made.Pick(4); k > 0; --k) {
+        made.Pick(2) == 0 ? made.LoadPieces(type) : made.LoadRows(type);
+        made.Pick(3) == 0 ? made.SelectInside(type) : made.Add(type);
+      }
+      made.StoreRows();
+      made.program.Finish();
+      cpu::TileProgram tiles(made.program);
+      tiles.AllowNativeCodeOfRuns();
+      on_rows += tiles.RunsOnRows() ? 1 : 0;
+      ++count;
+      const auto [expected, got] =
+          RunBoth(made.program, made.arrays, true, round % 2 == 0 ? Place::kBegin : Place::kEnd);
+      for (size_t k = 0; k < expected.size(); ++k)
+        ASSERT_TRUE(AreSame(made.argument_types[k], expected[k], got[k])) << "argument " << k;
+    }
+  }
+  EXPECT_GT(on_rows, count / 3);
   cpu::SetNativeCodeDelay(delay);
 }
 

@@ -103,7 +103,7 @@ bool LoopFusion::IsComputedOnce(const std::vector<Path>& paths) {
 bool LoopFusion::IsCheaperFused(const Node& node, const std::vector<Path>& paths) const {
   constexpr int64_t kMinRowLength = 16;
   constexpr size_t kMaxReads = 4;
-  if (IsConcatenate(node) && !HasStoredOperands(node)) return false;
+  if (IsConcatenate(node) && !HasStoredOperands(node, IsElementwise(graph_, *paths[0].root))) return false;
   if (IsPad(node) && !HasBoundedPadding(node)) return false;
   if (IsComputedOnce(paths)) return true;
   if (!IsPad(node)) return false;
@@ -114,16 +114,20 @@ bool LoopFusion::IsCheaperFused(const Node& node, const std::vector<Path>& paths
          std::none_of(paths.begin(), paths.end(), [](const Path& p) { return p.broadcasts; });
 }
 
-// True for a concatenation of few operands in long rows that are all in memory.
-bool LoopFusion::HasStoredOperands(const Node& concatenate) const {
+// True for a concatenation of few operands in long rows that are all in memory. Loops that store elementwise
+// results may read short rows beside long ones.
+bool LoopFusion::HasStoredOperands(const Node& concatenate, bool by_loop) const {
   constexpr size_t kMaxOperands = 8;
-  constexpr int64_t kMinRowLength = 16;
+  constexpr int64_t kMinRowLength = 16, kMinAverage = 192;
   const int64_t dimension = concatenate.instruction->Get<attr::dimensions>()[0];
+  const auto count = static_cast<int64_t>(concatenate.operands.size());
+  const bool is_long_on_average =
+      by_loop && Product(ResultShape(graph_, concatenate).dims().subspan(dimension)) >= count * kMinAverage;
   bool fits = concatenate.operands.size() <= kMaxOperands;
   for (size_t i = 0; fits && i < concatenate.operands.size(); ++i) {
     const Shape& operand = OperandShape(graph_, concatenate, static_cast<int32_t>(i));
     const Node* producer = graph_.values[concatenate.operands[i]].node;
-    fits = Product(operand.dims().subspan(dimension)) >= kMinRowLength &&
+    fits = (is_long_on_average || Product(operand.dims().subspan(dimension)) >= kMinRowLength) &&
            (producer == nullptr || !IsElementwise(graph_, *producer));
   }
   return fits;

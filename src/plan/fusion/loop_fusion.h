@@ -55,7 +55,7 @@ class LoopFusion {
   void FindLoopInvariants();
   static bool IsComputedOnce(const std::vector<Path>& paths);
   bool IsCheaperFused(const Node& node, const std::vector<Path>& paths) const;
-  bool HasStoredOperands(const Node& concatenate) const;
+  bool HasStoredOperands(const Node& concatenate, bool by_loop) const;
   bool IsIndicesOfGather(const Node& node, const Uses::Use& use) const;
   bool IsReadAsIndices(const Node& node, const Uses::Use& use) const;
   bool IsReshapeOfIndices(const Node& node, const Uses::Use& use) const;

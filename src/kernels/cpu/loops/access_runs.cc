@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/elementwise/tile_ops.h"
+
 namespace hlo::cpu {
 namespace {
 
@@ -86,6 +88,21 @@ std::optional<std::vector<AccessRun>> RunsOf(const LoopProgram& program, const A
     runs.push_back(element);
   }
   return runs;
+}
+
+int64_t PositionOf(const loops::RuntimeStart& start, void* const* arguments) {
+  const auto* positions = static_cast<const std::byte*>(arguments[start.argument]);
+  return ReadInteger(start.type, positions + start.element * ByteCount(start.type));
+}
+
+int64_t FixedStartsOf(const Access& access, void* const* arguments) {
+  int64_t start = 0;
+  for (const loops::RuntimeStart& s : access.starts) {
+    if (s.index.has_value()) continue;
+    const int64_t position = PositionOf(s, arguments);
+    start += std::min(std::max<int64_t>(position, 0), s.max) * s.stride;
+  }
+  return start;
 }
 
 }  // namespace hlo::cpu

@@ -1,5 +1,6 @@
 #pragma once
-// This file splits the positions of a small loop into runs, at which an access has a constant stride.
+// This file splits the positions of a small loop into runs, at which an access has a constant stride, and
+// finds where accesses start at run time.
 
 #include <cstdint>
 #include <optional>
@@ -32,5 +33,14 @@ std::optional<std::vector<AccessRun>> RunsOf(const loops::LoopProgram& program, 
 
 // Returns the value of an affine function at an inner position.
 int64_t ValueAt(const loops::Affine& affine, absl::Span<const int64_t> inner_dims, int64_t position);
+
+// Returns the start at run time, which does not vary with the position.
+int64_t PositionOf(const loops::RuntimeStart& start, void* const* arguments);
+// Returns the sum of the starts at run time that do not vary with the position, in elements.
+int64_t FixedStartsOf(const loops::Access& access, void* const* arguments);
+// Returns the offset of an access at the first position of both loops, without starts that vary.
+inline int64_t StartOf(const loops::Access& access, void* const* arguments) {
+  return access.offset + (access.starts.empty() ? 0 : FixedStartsOf(access, arguments));
+}
 
 }  // namespace hlo::cpu

@@ -89,8 +89,7 @@ void TileProgram::AssignRegisters() {
   register_bytes_ = RoundUp(tile_ * widest, 64);
 }
 
-TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias)
-    : source_(std::move(source)), is_copy_(source_.IsCopy()) {
+TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias) : source_(std::move(source)) {
   values_.reserve(source_.steps().size());
   steps_.reserve(source_.steps().size());
   for (const loops::LoopProgram::Step& step : source_.steps()) {
@@ -147,6 +146,7 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias)
     nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * LaneBytes(lane(step.out)) / 4;
   nanoseconds_ += 0.5 * static_cast<double>(irregular_.size());
   small_ = CompileSmall(source_);
+  if (source_.IsCopy()) PrepareCopy();
 }
 
 bool TileProgram::ReadsStrided() const {

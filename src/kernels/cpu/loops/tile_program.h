@@ -14,8 +14,10 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "kernels/cpu/chains/tile_chain.h"
+#include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "kernels/cpu/loops/native_loop.h"
+#include "kernels/cpu/loops/row_pieces.h"
 #include "kernels/cpu/loops/small_program.h"
 #include "loops/loop_program.h"
 
@@ -249,7 +251,7 @@ class TileProgram {
     int32_t row = -1;   // Index of a row's access among the irregular ones.
     TileCall widen = {};
   };
-  // The accesses of a program on a few elements whose rows are contiguous in memory.
+  // The accesses of a program whose rows are contiguous in memory, up to edges.
   struct DirectRows {
     struct Operand {
       TileValue value;
@@ -258,12 +260,18 @@ class TileProgram {
       bool is_iota;
       int64_t width;           // Bytes of an element in memory; 1 for an iota.
       loops::Strides strides;  // Between rows, by dimension, in bytes; of an iota, in elements.
+      std::optional<RowPieces> pieces = std::nullopt;  // For operands with edges, instead of the strides.
+      int64_t outside = 0;  // The offset of their elements beyond the edges, in bytes.
     };
     std::vector<Operand> operands;  // Loads, then stores.
     size_t load_count = 0;
     std::vector<int64_t> dims;  // The dimensions of the rows.
     int64_t row = 0;            // The elements of a row.
+    // If there are operands with edges: the positions at which their pieces begin, and the end of the row.
+    std::vector<int64_t> cuts;
+    int64_t outside_bytes = 0;
   };
+  class RowsInPieces;
   // The native code of the program, and how a tile's accesses become its pointers.
   struct Native {
     struct Read {
@@ -320,6 +328,7 @@ class TileProgram {
   };
 
   bool SkipsStore(void* const* arguments) const;
+  void PrepareCopy();
   void RunCopy(void* const* arguments) const;
   bool MayStoreEarly(const Stored& stored, MayAlias may_alias) const;
   const std::byte* Read(int32_t number, void* const* arguments, const int64_t* bases, int64_t begin,
@@ -357,13 +366,15 @@ class TileProgram {
   void FindFold();
   Native::Read NativeReadOf(const Step& step, Native& native) const;
   std::unique_ptr<const NativeLoop> CompileNative(Native& native) const;
-  static int64_t StartOf(const Access& access, void* const* arguments);
   static constexpr int64_t kMostTransposed = 16;
   bool IsTransposed(int32_t access) const;
   static int64_t TransposedBytes(const Native& native);
   std::optional<Native::Offsets> OffsetsOf(int32_t access) const;
   std::optional<DirectRows> FindDirectRows() const;
   std::optional<DirectRows> DirectRowsOf(bool is_one_row) const;
+  bool AddDirectOperand(TileValue value, int32_t number, bool is_load, bool is_one_row,
+                        DirectRows& rows) const;
+  static bool FindCuts(DirectRows& rows);
   std::unique_ptr<const NativeLoop> CompileRows(const Native& native) const;
   bool RunDirectRows(void* const* arguments) const;
   void RunDirectRows(const NativeLoop& code, void* const* arguments, int64_t begin, int64_t end) const;
@@ -393,8 +404,8 @@ class TileProgram {
   std::vector<Chain> chains_;
   int64_t tile_ = 0, register_bytes_ = 0, register_count_ = 0;
   double nanoseconds_ = 0;
-  bool is_copy_ = false;    // One load and one store.
-  bool is_direct_ = false;  // Only chains with pointers.
+  std::optional<ArrayCopy> copy_;  // For one load and one store.
+  bool is_direct_ = false;         // Only chains with pointers.
   bool moves_by_rows_ = false;
   bool yields_bf16_ = false;
   std::vector<DirectPointer> registers_;  // Register pointers of all chains, if is_direct_.

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <utility>
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/loops/access_runs.h"
 #include "kernels/cpu/loops/tile_program.h"
+#include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/memory/row_walk.h"
 #include "types/index.h"
 
@@ -18,54 +21,162 @@ namespace {
 constexpr int64_t kMaxDirectElements = 16 << 10;  // Of a row, and of those that a thread runs at once.
 // The calls take longer than tiles if rows are shorter: on a few elements, and on many.
 constexpr int64_t kShortestDirectRow = 32, kShortestOfMany = 96;
+// The mean length of the pieces of rows with edges.
+constexpr int64_t kShortestPiece = 96;
 constexpr size_t kMaxDirectOperands = 32, kMaxDirectDims = 6;
 
 }  // namespace
 
+// Runs code on rows whose operands have edges, piece by piece.
+class TileProgram::RowsInPieces {
+ public:
+  RowsInPieces(const TileProgram& program, void* const* arguments)
+      : program_(program),
+        rows_(*program.native_->rows),
+        arguments_(arguments),
+        pointers_(rows_.operands.size() * (rows_.cuts.size() - 1)),
+        distances_(pointers_.size()),
+        outside_(rows_.outside_bytes) {}
+
+  // Runs some of at most `most` rows, from the one with this index on, and returns their number. Operands
+  // have the pointers, or the first numbers of iotas, of that row. The index has room for the position.
+  int64_t Run(const NativeLoop& code, void* const* row, const int64_t* numbers, absl::Span<int64_t> index,
+              int64_t most) {
+    const size_t count = rows_.operands.size(), pieces = rows_.cuts.size() - 1;
+    int64_t rows = most;
+    for (size_t c = 0; c < pieces; ++c) {
+      index.back() = rows_.cuts[c];
+      for (size_t k = 0; k < count; ++k) Locate(k, row[k], index, c * count + k, &rows);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      for (size_t c = 0; c < pieces; ++c) {
+        FillIotas(row, numbers, r, rows_.cuts[c]);
+        code.Run(pointers_.data() + c * count, rows_.cuts[c + 1] - rows_.cuts[c]);
+      }
+      for (size_t i = 0; i < pointers_.size(); ++i)
+        pointers_[i] = static_cast<std::byte*>(pointers_[i]) + distances_[i];
+    }
+    return rows;
+  }
+
+ private:
+  int64_t DistanceOf(const DirectRows::Operand& operand) const {
+    return operand.strides.empty() ? 0 : operand.strides.back();
+  }
+
+  // Finds the elements of an operand from an index on.
+  void Locate(size_t k, void* row, absl::Span<const int64_t> index, size_t to, int64_t* rows) {
+    const DirectRows::Operand& operand = rows_.operands[k];
+    if (!operand.pieces.has_value()) {
+      const bool moves = operand.form == NativeLoop::Form::kArray;
+      pointers_[to] = static_cast<std::byte*>(row) + (moves ? index.back() * operand.width : 0);
+      distances_[to] = operand.is_iota ? 0 : DistanceOf(operand);
+      return;
+    }
+    const RowPieces::Place place = operand.pieces->At(index, *rows, arguments_);
+    pointers_[to] = place.at != nullptr ? place.at : Outside(k);
+    distances_[to] = place.distance;
+    *rows = place.rows;
+  }
+
+  void FillIotas(void* const* to, const int64_t* numbers, int64_t row, int64_t position) const {
+    for (size_t k = 0; k < rows_.load_count; ++k) {
+      const DirectRows::Operand& operand = rows_.operands[k];
+      if (!operand.is_iota) continue;
+      const bool counts = operand.form == NativeLoop::Form::kCount;
+      FillIota(program_.lane(operand.value), 1, to[k],
+               numbers[k] + row * DistanceOf(operand) + (counts ? position : 0), 0);
+    }
+  }
+
+  // Returns the elements of an operand beyond its edges.
+  void* Outside(size_t k) {
+    const DirectRows::Operand& operand = rows_.operands[k];
+    std::byte* outside = outside_.data() + operand.outside;
+    if (!filled_.test(k))
+      operand.pieces->FillOutside(operand.form == NativeLoop::Form::kScalar ? 1 : rows_.row, arguments_,
+                                  outside);
+    filled_.set(k);
+    return outside;
+  }
+
+  const TileProgram& program_;
+  const DirectRows& rows_;
+  void* const* arguments_;
+  CachedVector<void*> pointers_;     // Of all operands at the first piece, then at the others.
+  CachedVector<int64_t> distances_;  // Between neighbouring rows, in bytes.
+  CachedVector<std::byte> outside_;
+  std::bitset<kMaxDirectOperands> filled_;  // The operands whose elements beyond the edges are in place.
+};
+
+// Adds a load or a store. Returns false if it is not contiguous in a row.
+bool TileProgram::AddDirectOperand(TileValue value, int32_t number, bool is_load, bool is_one_row,
+                                   DirectRows& rows) const {
+  const Access& access = accesses()[number];
+  const size_t rank = inner_dims().size();
+  std::optional<int64_t> stride;
+  std::optional<RowPieces> pieces;
+  if (!access.IsRegular()) {
+    if (!is_one_row && is_load) pieces = RowPieces::Of(source_, number);
+    if (pieces.has_value()) stride = pieces->stride();
+  } else if (!is_one_row || rank == 1) {
+    stride = access.inner.back();
+  } else if (loops::LoopProgram::IsInvariant(access)) {
+    stride = 0;
+  } else if (source_.IsContiguous(access)) {
+    stride = 1;
+  }
+  if (!stride.has_value() || *stride < (is_load ? 0 : 1) || *stride > 1) return false;
+  const bool is_iota = access.argument == Access::kIota;
+  const Lane of_value = lane(value);
+  const bool counts = LaneBytes(of_value) >= 4 && of_value < Lane::kF32;
+  if (is_iota ? *stride == 1 && !counts : !NativeLoop::Supports(access.type)) return false;
+  const NativeLoop::Form form = *stride == 0 ? NativeLoop::Form::kScalar
+                                : is_iota    ? NativeLoop::Form::kCount
+                                             : NativeLoop::Form::kArray;
+  DirectRows::Operand operand{value, number, form, is_iota, is_iota ? 1 : ByteCount(access.type), {}};
+  const int64_t unit = pieces.has_value() ? 0 : operand.width;
+  for (const int64_t each : access.outer) operand.strides.push_back(each * unit);
+  for (size_t d = 0; !is_one_row && d + 1 < rank; ++d) operand.strides.push_back(access.inner[d] * unit);
+  operand.pieces = std::move(pieces);
+  rows.operands.push_back(std::move(operand));
+  return true;
+}
+
 // Returns the rows of the program, which are all inner positions or those of the last dimension; nullopt if
 // an access is not contiguous in a row.
 std::optional<TileProgram::DirectRows> TileProgram::DirectRowsOf(bool is_one_row) const {
-  const size_t rank = inner_dims().size();
   DirectRows rows{.load_count = 0, .row = is_one_row ? inner_count() : inner_dims().back()};
   rows.dims.assign(outer_dims().begin(), outer_dims().end());
   if (!is_one_row) rows.dims.insert(rows.dims.end(), inner_dims().begin(), inner_dims().end() - 1);
-  // Returns the stride of the positions of a row.
-  const auto stride_of = [&](int32_t number) -> std::optional<int64_t> {
-    const Access& access = accesses()[number];
-    if (!access.IsRegular()) return std::nullopt;
-    if (!is_one_row || rank == 1) return access.inner.back();
-    if (loops::LoopProgram::IsInvariant(access)) return 0;
-    return source_.IsContiguous(access) ? std::optional<int64_t>(1) : std::nullopt;
-  };
-  const auto add = [&](TileValue value, int32_t number, bool is_load) {
-    const Access& access = accesses()[number];
-    const std::optional<int64_t> stride = stride_of(number);
-    if (!stride.has_value() || *stride < (is_load ? 0 : 1) || *stride > 1) return false;
-    const bool is_array = access.IsArray();
-    const Lane of_value = lane(value);
-    const bool counts = LaneBytes(of_value) >= 4 && of_value < Lane::kF32;
-    if (is_array ? !NativeLoop::Supports(access.type)
-                 : access.argument != Access::kIota || (*stride == 1 && !counts))
-      return false;
-    const NativeLoop::Form form = *stride == 0 ? NativeLoop::Form::kScalar
-                                  : is_array   ? NativeLoop::Form::kArray
-                                               : NativeLoop::Form::kCount;
-    DirectRows::Operand operand{value, number, form, !is_array, is_array ? ByteCount(access.type) : 1, {}};
-    for (const int64_t each : access.outer) operand.strides.push_back(each * operand.width);
-    for (size_t d = 0; !is_one_row && d + 1 < rank; ++d)
-      operand.strides.push_back(access.inner[d] * operand.width);
-    rows.operands.push_back(std::move(operand));
-    return true;
-  };
   for (const Step& step : steps_) {
-    if (step.access >= 0 && !add(step.out, step.access, true)) return std::nullopt;
+    if (step.access >= 0 && !AddDirectOperand(step.out, step.access, true, is_one_row, rows))
+      return std::nullopt;
   }
   rows.load_count = rows.operands.size();
   for (const Stored& stored : stored_) {
-    if (!add(stored.value, stored.access, false)) return std::nullopt;
+    if (!AddDirectOperand(stored.value, stored.access, false, is_one_row, rows)) return std::nullopt;
   }
   if (rows.operands.size() > kMaxDirectOperands || rows.dims.size() > kMaxDirectDims) return std::nullopt;
+  if (!FindCuts(rows)) return std::nullopt;
   return rows;
+}
+
+// Finds the pieces of the rows. Returns false if they are too short.
+bool TileProgram::FindCuts(DirectRows& rows) {
+  const bool has_pieces = std::any_of(rows.operands.begin(), rows.operands.end(),
+                                      [](const auto& operand) { return operand.pieces.has_value(); });
+  if (!has_pieces) return true;
+  rows.cuts = {0, rows.row};
+  for (DirectRows::Operand& operand : rows.operands) {
+    if (!operand.pieces.has_value()) continue;
+    operand.pieces->AddCuts(&rows.cuts);
+    operand.outside = rows.outside_bytes;
+    rows.outside_bytes += (operand.form == NativeLoop::Form::kScalar ? 1 : rows.row) * operand.width;
+  }
+  std::sort(rows.cuts.begin(), rows.cuts.end());
+  rows.cuts.erase(std::unique(rows.cuts.begin(), rows.cuts.end()), rows.cuts.end());
+  return std::ssize(rows.cuts) - 1 <= std::max<int64_t>(rows.row / kShortestPiece, 1);
 }
 
 std::optional<TileProgram::DirectRows> TileProgram::FindDirectRows() const {
@@ -86,8 +197,10 @@ std::unique_ptr<const NativeLoop> TileProgram::CompileRows(const Native& native)
   std::vector<NativeLoop::Output> outputs;
   const absl::Span<const DirectRows::Operand> operands = native.rows->operands;
   for (const DirectRows::Operand& load : operands.first(native.rows->load_count)) {
-    const bool is_overwritten = std::find(native.overwritten.begin(), native.overwritten.end(),
-                                          load.access) != native.overwritten.end();
+    bool is_overwritten = false;
+    for (int32_t a = load.access; a >= 0; a = accesses()[a].next)
+      is_overwritten |=
+          std::find(native.overwritten.begin(), native.overwritten.end(), a) != native.overwritten.end();
     const ElementType type =
         load.is_iota ? NativeLoop::TypeOf(lane(load.value)) : accesses()[load.access].type;
     inputs.push_back({load.value, load.form, type, !is_overwritten});
@@ -125,10 +238,10 @@ void TileProgram::RunDirectRows(const NativeLoop& code, void* const* arguments, 
   for (size_t k = 0; k < count; ++k) {
     const DirectRows::Operand& operand = rows.operands[k];
     const Access& access = accesses()[operand.access];
-    const int64_t start = access.starts.empty() ? access.offset : StartOf(access, arguments);
-    pointers[k] = operand.is_iota
-                      ? first[k]
-                      : static_cast<std::byte*>(arguments[access.argument]) + start * operand.width;
+    const int64_t start = StartOf(access, arguments);
+    const bool is_elsewhere = operand.is_iota || operand.pieces.has_value();
+    pointers[k] =
+        is_elsewhere ? first[k] : static_cast<std::byte*>(arguments[access.argument]) + start * operand.width;
     numbers[k] = start;
   }
   // Moves all operands along a dimension.
@@ -142,23 +255,36 @@ void TileProgram::RunDirectRows(const NativeLoop& code, void* const* arguments, 
         pointers[k] = static_cast<std::byte*>(pointers[k]) + distance;
     }
   };
-  std::array<int64_t, kMaxDirectDims> index = {};
+  std::array<int64_t, kMaxDirectDims + 1> index = {};
+  std::optional<RowsInPieces> in_pieces;
+  if (!rows.cuts.empty()) in_pieces.emplace(*this, arguments);
   if (begin > 0) {
     EachDigit(begin, rows.dims, [&](int64_t d, int64_t i) {
       index[d] = i;
       move(d, i);
     });
   }
-  for (int64_t row = begin; row < end; ++row) {
-    for (size_t k = 0; k < rows.load_count; ++k) {
-      if (rows.operands[k].is_iota) FillIota(lane(rows.operands[k].value), 1, first[k], numbers[k], 0);
+  for (int64_t row = begin; row < end;) {
+    int64_t ran = 1;
+    if (in_pieces.has_value()) {
+      const size_t rank = rows.dims.size();
+      const int64_t left = rank > 0 ? std::min(end - row, rows.dims.back() - index[rank - 1]) : 1;
+      ran =
+          in_pieces->Run(code, pointers.data(), numbers.data(), absl::MakeSpan(index).first(rank + 1), left);
+    } else {
+      for (size_t k = 0; k < rows.load_count; ++k) {
+        if (rows.operands[k].is_iota) FillIota(lane(rows.operands[k].value), 1, first[k], numbers[k], 0);
+      }
+      code.Run(pointers.data(), rows.row);
     }
-    code.Run(pointers.data(), rows.row);
+    row += ran;
     for (size_t d = rows.dims.size(); d > 0; --d) {
-      move(d - 1, 1);
-      if (++index[d - 1] < rows.dims[d - 1]) break;
+      move(d - 1, ran);
+      index[d - 1] += ran;
+      if (index[d - 1] < rows.dims[d - 1]) break;
       move(d - 1, -rows.dims[d - 1]);
       index[d - 1] = 0;
+      ran = 1;
     }
   }
 }

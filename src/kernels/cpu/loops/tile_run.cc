@@ -8,6 +8,7 @@
 #include "kernels/cpu/elementwise/copy_rows.h"
 #include "kernels/cpu/elementwise/irregular_read.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/loops/access_runs.h"
 #include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cpu/memory/row_walk.h"
 #include "kernels/cpu/memory/thread_memory.h"
@@ -23,23 +24,7 @@ std::byte* Scratch(int64_t bytes) {
   return memory.Reserve(bytes);
 }
 
-int64_t PositionOf(const RuntimeStart& start, void* const* arguments) {
-  const auto* positions = static_cast<const std::byte*>(arguments[start.argument]);
-  return ReadInteger(start.type, positions + start.element * ByteCount(start.type));
-}
-
 }  // namespace
-
-// Returns the offset of an access at the first position of both loops.
-int64_t TileProgram::StartOf(const Access& access, void* const* arguments) {
-  int64_t start = access.offset;
-  for (const RuntimeStart& s : access.starts) {
-    if (s.index.has_value()) continue;
-    const int64_t position = PositionOf(s, arguments);
-    start += std::min(std::max<int64_t>(position, 0), s.max) * s.stride;
-  }
-  return start;
-}
 
 TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
     : program_(program),
@@ -324,19 +309,21 @@ void TileProgram::Runner::RunSteps(size_t count, int64_t begin, int64_t n) {
   periodic_count_ = n;
 }
 
-void TileProgram::RunCopy(void* const* arguments) const {
-  const Runner runner(*this, arguments);
-  const int32_t load = steps_[0].access, store = stored_[0].access;
-  const Access &from = accesses()[load], &to = accesses()[store];
+void TileProgram::PrepareCopy() {
+  const Access &from = accesses()[steps_[0].access], &to = accesses()[stored_[0].access];
   absl::InlinedVector<CopyDim, 6> dims;
   for (size_t d = 0; d < outer_dims().size(); ++d)
     dims.push_back({outer_dims()[d], from.outer[d], to.outer[d]});
   for (size_t d = 0; d < inner_dims().size(); ++d)
     dims.push_back({inner_dims()[d], from.inner[d], to.inner[d]});
+  copy_.emplace(dims, ByteCount(from.type));
+}
+
+void TileProgram::RunCopy(void* const* arguments) const {
+  const Access &from = accesses()[steps_[0].access], &to = accesses()[stored_[0].access];
   const int64_t width = ByteCount(from.type);
-  CopyArray(dims, width,
-            static_cast<const std::byte*>(arguments[from.argument]) + runner.start_[load] * width,
-            static_cast<std::byte*>(arguments[to.argument]) + runner.start_[store] * width);
+  copy_->Run(static_cast<const std::byte*>(arguments[from.argument]) + StartOf(from, arguments) * width,
+             static_cast<std::byte*>(arguments[to.argument]) + StartOf(to, arguments) * width);
 }
 
 void TileProgram::RunPositions(void* const* arguments, int64_t begin, int64_t end) const {
@@ -368,7 +355,7 @@ void TileProgram::Run(void* const* arguments) const {
   if (drops_ && SkipsStore(arguments)) return;
   if (small_.has_value() && native_ == nullptr) return small_->Run(arguments);
   if (inner_count() == 0 || outer_count() == 0) return;
-  if (is_copy_) return RunCopy(arguments);
+  if (copy_.has_value()) return RunCopy(arguments);
   PrepareNativeCode();
   if (RunDirectRows(arguments)) return;
   if (outer_count() == 1 && inner_count() <= tile_ && (!by_rows_ || inner_dims().size() <= 1)) {
