@@ -182,6 +182,8 @@ absl::StatusOr<std::unique_ptr<Archive>> OpenJson(const std::string& path) {
     const size_t line_begin = before.rfind('\n') + 1;  // 0 in the first line.
     return absl::FailedPreconditionError(
         fmt::format("{}:{}:{}: is not JSON", path, line, before.size() - line_begin + 1));
+  } catch (const OrderedJson::out_of_range&) {
+    return absl::FailedPreconditionError(fmt::format("{}: has a number outside the range of f64", path));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "hlo_run/source_text.h"
 #include "io/file.h"
 #include "io/proto_text.h"
+#include "io/text_format.h"
 #include "types/packing.h"
 #include "types/physical_layout.h"
 
@@ -189,12 +190,14 @@ absl::StatusOr<Literal> ReadLiteralProto(const std::string& path) {
         fmt::format("{}: is larger than 2 GiB, the most a message may have", path));
   const std::string content(bytes->content());
   proto::LiteralProto message;
-  const bool read = FileFormatOf(path) == FileFormat::kProto
-                        ? message.ParseFromString(content)
-                        : google::protobuf::TextFormat::ParseFromString(content, &message);
-  if (!read || !message.has_shape())
-    return absl::FailedPreconditionError(fmt::format("{}: is not a LiteralProto", path));
-  absl::StatusOr<Literal> value = LiteralOf(message);
+  std::string error;
+  const bool read = FileFormatOf(path) == FileFormat::kProto ? message.ParseFromString(content)
+                                                             : ParseTextFormat(content, &message, &error);
+  if (!read || !message.has_shape()) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: is not a LiteralProto{}", path, error.empty() ? "" : "; first error: " + error));
+  }
+  absl::StatusOr<Literal> value = ValueOf(message);
   if (value.ok()) return value;
   return absl::Status(value.status().code(), fmt::format("{}: {}", path, Message(value.status())));
 }

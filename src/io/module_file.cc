@@ -9,13 +9,12 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/tokenizer.h"
-#include "google/protobuf/text_format.h"
 #include "io/compression.h"
 #include "io/foreign.h"
 #include "io/module_text.h"
 #include "io/proto_json.h"
 #include "io/proto_text.h"
+#include "io/text_format.h"
 #include "io/wire_error.h"
 
 namespace hlo {
@@ -52,40 +51,23 @@ Form FormOf(const SourceText& file) {
   return io::IsProtoText(head) ? Form::kProtoText : Form::kText;
 }
 
-// Keeps the first error.
-class FirstError final : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int column, const std::string& message) override {
-    if (text_.empty()) text_ = fmt::format("{}:{}: {}", line + 1, column + 1, message);
-  }
-  void AddWarning(int, int, const std::string&) override {}
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
 template <class Message>
 bool Read(Form form, const std::string& bytes, Message* message, std::string* error) {
   if (form == Form::kBinary) return message->ParseFromString(bytes);
-  FirstError first;
-  google::protobuf::TextFormat::Parser parser;
-  parser.AllowUnknownField(true);
-  parser.SetRecursionLimit(100);
-  parser.RecordErrorsTo(&first);
-  const bool read = parser.ParseFromString(bytes, message);
-  if (error->empty()) *error = first.text();
+  std::string first;
+  const bool read = io::ParseTextFormat(bytes, message, &first);
+  if (error->empty()) *error = first;
   return read;
 }
 
 absl::Status ReadSnapshotValues(const proto::HloSnapshot& snapshot, ModuleFile* file) {
   if (snapshot.arguments_size() > 0 || snapshot.has_result()) file->arguments.emplace();
   for (const proto::LiteralProto& argument : snapshot.arguments()) {
-    HLO_ASSIGN_OR_RETURN(Literal value, io::LiteralOf(argument));
+    HLO_ASSIGN_OR_RETURN(Literal value, io::ValueOf(argument));
     file->arguments->push_back(std::move(value));
   }
   if (!snapshot.has_result()) return absl::OkStatus();
-  HLO_ASSIGN_OR_RETURN(Literal value, io::LiteralOf(snapshot.result()));
+  HLO_ASSIGN_OR_RETURN(Literal value, io::ValueOf(snapshot.result()));
   file->result = std::move(value);
   return absl::OkStatus();
 }

@@ -14,6 +14,8 @@ namespace hlo::io {
 absl::StatusOr<Shape> ShapeOf(const proto::ShapeProto& shape);
 // Returns InvalidArgument if the data do not fit the shape. The literal is elided if there are none.
 absl::StatusOr<Literal> LiteralOf(const proto::LiteralProto& literal);
+// The same for a value of a run: InvalidArgument if it is elided.
+absl::StatusOr<Literal> ValueOf(const proto::LiteralProto& literal);
 // Returns a literal in row-major order whose elements are in the order of its layout.
 absl::StatusOr<Literal> InRowMajorOrder(const Literal& in_memory);
 // Reads a literal as XLA writes it outside of messages. It begins with the 8-byte length of a ShapeProto and

@@ -79,7 +79,7 @@ bool CopyValues(const Values& values, Literal* out) {
 template <class T, class Values>
 bool CopyPairs(const Values& values, Literal* out) {
   if (values.size() != 2 * out->element_count()) return false;
-  std::memcpy(out->mutable_data(), values.data(), static_cast<size_t>(out->byte_count()));
+  std::copy(values.begin(), values.end(), reinterpret_cast<T*>(out->mutable_data()));
   return true;
 }
 
@@ -182,6 +182,15 @@ absl::StatusOr<Literal> ArrayLiteral(const proto::LiteralProto& proto, const Sha
   return InRowMajorOrder(in_memory);
 }
 
+bool IsElided(const Literal& value) {
+  const Shape& shape = value.shape();
+  if (shape.IsTuple()) {
+    return value.elements().size() != shape.elements().size() ||
+           std::any_of(value.elements().begin(), value.elements().end(), IsElided);
+  }
+  return shape.IsArray() && shape.ElementCount() != 0 && value.data() == nullptr;
+}
+
 }  // namespace
 
 absl::StatusOr<Literal> InRowMajorOrder(const Literal& in_memory) {
@@ -250,6 +259,12 @@ absl::StatusOr<Literal> LiteralOf(const proto::LiteralProto& proto) {
         fmt::format("a literal of {} has {} elements", ToString(shape), elements.size()));
   }
   return Literal::Tuple(std::move(elements));
+}
+
+absl::StatusOr<Literal> ValueOf(const proto::LiteralProto& proto) {
+  HLO_ASSIGN_OR_RETURN(Literal value, LiteralOf(proto));
+  if (!IsElided(value)) return value;
+  return absl::InvalidArgumentError(fmt::format("a value of {} has no elements", ToString(value.shape())));
 }
 
 }  // namespace hlo::io

@@ -117,6 +117,23 @@ TEST_F(Cli, JsonArgumentsMayOmitTypeAndShape) {
              "found f64[4], expected f32[4] (--convert allows other types)");
   EXPECT_HAS(error(R"({"z": 1})"), "has no parameter 'z'");
   EXPECT_HAS(error(R"({"n": 1.5})"), "key 'n': ");
+  EXPECT_HAS(error(R"({"n": 1e400})"), "wrong.json: has a number outside the range of f64");
+}
+
+TEST_F(Cli, LiteralMessagesWithErrorsAreRejected) {
+  const std::string file = Write("m.hlo", "ENTRY e { ROOT x = f32[2] parameter(0) }");
+  const auto error = [&](const std::string& text) {
+    const Outcome run = Run(file + " -i " + Write("wrong.pbtxt", text));
+    EXPECT_EQ(run.status, 2) << text;
+    return run.err;
+  };
+  const std::string shape = "shape { element_type: F32 dimensions: 2 }";
+  EXPECT_HAS(error(shape), "wrong.pbtxt: a value of f32[2] has no elements");
+  EXPECT_HAS(error("shape { element_type: TUPLE tuple_shapes { element_type: F32 dimensions: 2 } }"),
+             "a value of (f32[2]) has no elements");
+  const std::string typo = error(shape + "\nf32s: [1, x]");
+  EXPECT_HAS(typo, "wrong.pbtxt: is not a LiteralProto; first error: 2:11: ");
+  EXPECT_EQ(typo.find("libprotobuf"), std::string::npos) << typo;
 }
 
 TEST_F(Cli, PathsMayContainEqualsSignsAndNamesDashes) {
