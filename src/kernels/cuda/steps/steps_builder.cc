@@ -164,9 +164,10 @@ bool StepsBuilder::AddReduction(const loops::ReduceProgram& program) {
 }
 
 bool StepsBuilder::AddDot(const loops::GemmProblem& problem, int32_t a, int32_t b, int32_t output) {
-  std::optional<StepDot> dot = LayOut(problem);
   const int64_t count = problem.m * problem.n * Product(problem.batch_dims);
-  if (!dot.has_value() || count == 0 || count > kMaxDotResults) return false;
+  if (count == 0 || count > kMaxDotResults) return false;
+  std::optional<StepDot> dot = LayOut(problem);
+  if (!dot.has_value()) return false;
   dot->lanes = DotLanes(count, problem.k);
   const int64_t passes = CeilDiv(count * dot->lanes, int64_t{StepsKernel::kThreads});
   if (passes * (kPassCycles + kTermCycles * CeilDiv(problem.k, int64_t{dot->lanes})) > kLaunchCycles)
