@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "exec/gpu_executor.h"
 #include "kernels/cuda/copy/moves.h"
-#include "loops/lane.h"
+#include "loops/compute_type.h"
 #include "plan/analysis/counted_loops.h"
 
 namespace hlo::exec {

@@ -10,7 +10,7 @@
 namespace hlo::loops {
 
 Value LoopProgram::Load(Access access) {
-  steps_.push_back({LaneOf(access.type), static_cast<int32_t>(accesses_.size())});
+  steps_.push_back({ComputeTypeOf(access.type), static_cast<int32_t>(accesses_.size())});
   accesses_.push_back(std::move(access));
   return static_cast<Value>(steps_.size() - 1);
 }
@@ -24,7 +24,7 @@ Value LoopProgram::Load(std::vector<Access> pieces) {
   return value;
 }
 
-Value LoopProgram::Apply(const Operation& operation, Lane result, absl::Span<const Value> operands) {
+Value LoopProgram::Apply(const Operation& operation, ComputeType result, absl::Span<const Value> operands) {
   HLO_CHECK(operation.kind != Operation::Kind::kNone && operands.size() <= 3);
   Step step{result, -1, operation, static_cast<int8_t>(operands.size())};
   std::copy(operands.begin(), operands.end(), step.in.begin());
@@ -76,7 +76,7 @@ void LoopProgram::MoveBits() {
       });
   if (!only_moves) return;
   for (Access& access : accesses_) access.type = BytesOf(access.type);
-  for (Step& step : steps_) step.lane = LaneOf(accesses_[step.access].type);
+  for (Step& step : steps_) step.compute_type = ComputeTypeOf(accesses_[step.access].type);
 }
 
 void LoopProgram::Finish() {

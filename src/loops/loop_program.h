@@ -10,7 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "loops/access.h"
-#include "loops/lane.h"
+#include "loops/compute_type.h"
 #include "loops/operation.h"
 
 namespace hlo::loops {
@@ -22,7 +22,7 @@ class LoopProgram {
  public:
   // A load, or an operation on earlier values.
   struct Step {
-    Lane lane;
+    ComputeType compute_type;
     int32_t access = -1;  // The access of a load.
     Operation operation = {};
     int8_t operand_count = 0;
@@ -42,7 +42,7 @@ class LoopProgram {
   Value Load(Access access);
   // Loads from the first piece whose edges include the position.
   Value Load(std::vector<Access> pieces);
-  Value Apply(const Operation& operation, Lane result, absl::Span<const Value> operands);
+  Value Apply(const Operation& operation, ComputeType result, absl::Span<const Value> operands);
   void Store(Value value, Access access);
   // Adds an output that is passed to the user of the program, a reduction for instance.
   void Yield(Value value) { yields_.push_back(value); }
@@ -65,7 +65,7 @@ class LoopProgram {
   absl::Span<const Value> yields() const { return yields_; }
   absl::Span<const Access> accesses() const { return accesses_; }
   const Access& access(int32_t number) const { return accesses_[number]; }
-  Lane lane(Value value) const { return steps_[value].lane; }
+  ComputeType compute_type(Value value) const { return steps_[value].compute_type; }
 
   // Returns true if all inner positions access the same element.
   static bool IsInvariant(const Access& access);

@@ -11,9 +11,9 @@ using Kind = Operation::Kind;
 
 namespace {
 
-// True if the opcode's function takes operands of this lane.
-bool IsDefined(Opcode opcode, Lane lane) {
-  return DispatchLane(lane, [&]<class T>() {
+// True if the opcode's function takes operands of this compute type.
+bool IsDefined(Opcode opcode, ComputeType compute_type) {
+  return DispatchComputeType(compute_type, [&]<class T>() {
     switch (opcode) {
 #define HLO_SCALAR_OP(name, ...)                                                              \
   case Opcode::k##name:                                                                       \
@@ -29,7 +29,7 @@ bool IsDefined(Opcode opcode, Lane lane) {
 }  // namespace
 
 std::optional<Operation> FindScalarOperation(Opcode opcode, ElementType from) {
-  if (!IsDefined(opcode, LaneOf(from))) return std::nullopt;
+  if (!IsDefined(opcode, ComputeTypeOf(from))) return std::nullopt;
   return Operation{.kind = Kind::kScalar, .opcode = opcode, .from = from};
 }
 
@@ -75,10 +75,10 @@ std::optional<Operation> FindBitcast(ElementType from, ElementType to) {
   if ((IsPred(from) && BitWidth(to) == 8 && IsIntegral(to)) || (IsPred(to) && width == 8 && IsIntegral(from)))
     return FindConvert(from, to);
   if (width < 8 && width == BitWidth(to) && IsIntegral(from) && IsIntegral(to)) return FindRounding(to);
-  // A bf16 and its lane hold the same value.
-  const bool is_bf16 = (from == ElementType::kBF16 && IsStoredAsLane(to)) ||
-                       (to == ElementType::kBF16 && IsStoredAsLane(from));
-  const bool are_lanes = width >= 8 && IsStoredAsLane(from) && IsStoredAsLane(to);
+  // A bf16 and its compute type hold the same value.
+  const bool is_bf16 = (from == ElementType::kBF16 && IsStoredAsComputed(to)) ||
+                       (to == ElementType::kBF16 && IsStoredAsComputed(from));
+  const bool are_lanes = width >= 8 && IsStoredAsComputed(from) && IsStoredAsComputed(to);
   if (width != BitWidth(to) || (!is_bf16 && !are_lanes)) return std::nullopt;
   return Operation{.kind = Kind::kBits, .from = from, .to = to};
 }
@@ -93,7 +93,7 @@ std::optional<Operation> FindReducePrecision(ElementType type, int64_t exponent_
 }
 
 std::optional<Operation> FindRounding(ElementType type) {
-  if (IsIntegral(type) ? BitWidth(type) >= 8 : IsStoredAsLane(type)) return std::nullopt;
+  if (IsIntegral(type) ? BitWidth(type) >= 8 : IsStoredAsComputed(type)) return std::nullopt;
   return Operation{.kind = Kind::kRound, .from = type, .to = type};
 }
 

@@ -8,7 +8,7 @@
 #include "hlo_run/attribute.h"
 #include "hlo_run/element_type.h"
 #include "hlo_run/opcode.h"
-#include "loops/lane.h"
+#include "loops/compute_type.h"
 
 namespace hlo::loops {
 
@@ -47,7 +47,7 @@ std::optional<Operation> FindConvert(ElementType from, ElementType to);
 // The operands are floats and random unsigned integers; the result is a signed integer.
 std::optional<Operation> FindStochasticConvert(ElementType from, ElementType random, ElementType to);
 // Reinterprets bits as another type of the same width. Supports bf16 and types of whole bytes whose storage
-// type is the lane type.
+// type is the compute type.
 std::optional<Operation> FindBitcast(ElementType from, ElementType to);
 std::optional<Operation> FindReducePrecision(ElementType type, int64_t exponent_bits, int64_t mantissa_bits);
 // Rounds or truncates a lane to the type; nullopt also if that is the identity.

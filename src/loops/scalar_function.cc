@@ -8,28 +8,29 @@
 
 namespace hlo::loops {
 
-Value ScalarFunction::Apply(const Operation& operation, Lane result, absl::Span<const Value> operands) {
+Value ScalarFunction::Apply(const Operation& operation, ComputeType result,
+                            absl::Span<const Value> operands) {
   HLO_CHECK(operation.kind != Operation::Kind::kNone && operands.size() <= 3);
-  lanes_.push_back(result);
-  Step step{operation, static_cast<Value>(lanes_.size() - 1)};
+  types_.push_back(result);
+  Step step{operation, static_cast<Value>(types_.size() - 1)};
   step.in.fill(operands.empty() ? 0 : operands[0]);
   std::copy(operands.begin(), operands.end(), step.in.begin());
   steps_.push_back(step);
   return step.out;
 }
 
-Value ScalarFunction::Constant(Lane lane, const void* element) {
-  lanes_.push_back(lane);
-  Step step{{}, static_cast<Value>(lanes_.size() - 1)};
-  std::memcpy(step.constant.data(), element, LaneBytes(lane));
+Value ScalarFunction::Constant(ComputeType compute_type, const void* element) {
+  types_.push_back(compute_type);
+  Step step{{}, static_cast<Value>(types_.size() - 1)};
+  std::memcpy(step.constant.data(), element, ComputeTypeBytes(compute_type));
   steps_.push_back(step);
   return step.out;
 }
 
 Value ScalarFunction::Repeat(Loop loop, absl::Span<const Value> state) {
   HLO_CHECK(!state.empty());
-  const auto first = static_cast<Value>(lanes_.size());
-  for (const Value value : state) lanes_.push_back(lane(value));
+  const auto first = static_cast<Value>(types_.size());
+  for (const Value value : state) types_.push_back(compute_type(value));
   steps_.push_back({.operation = {},
                     .out = first,
                     .loop = std::make_shared<const Loop>(std::move(loop)),

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "loops/lane.h"
+#include "loops/compute_type.h"
 #include "loops/loop_program.h"
 #include "loops/operation.h"
 
@@ -21,11 +21,11 @@ class ScalarFunction {
  public:
   static constexpr Value kAll = -1;
   struct Loop;
-  explicit ScalarFunction(absl::Span<const Lane> inputs)
-      : lanes_(inputs.begin(), inputs.end()), inputs_(lanes_.size()) {}
-  Value Apply(const Operation& operation, Lane result, absl::Span<const Value> operands);
-  // Adds a constant: one element in its lane type.
-  Value Constant(Lane lane, const void* element);
+  explicit ScalarFunction(absl::Span<const ComputeType> inputs)
+      : types_(inputs.begin(), inputs.end()), inputs_(types_.size()) {}
+  Value Apply(const Operation& operation, ComputeType result, absl::Span<const Value> operands);
+  // Adds a constant: one element in its compute type.
+  Value Constant(ComputeType compute_type, const void* element);
   // Adds a loop and returns the first of its final state values, which have consecutive numbers.
   Value Repeat(Loop loop, absl::Span<const Value> state);
   void Yield(Value value) { yields_.push_back(value); }
@@ -40,16 +40,16 @@ class ScalarFunction {
   };
   absl::Span<const Step> steps() const { return steps_; }
   absl::Span<const Value> yields() const { return yields_; }
-  absl::Span<const Lane> lanes() const { return lanes_; }
-  Lane lane(Value value) const { return lanes_[value]; }
+  absl::Span<const ComputeType> types() const { return types_; }
+  ComputeType compute_type(Value value) const { return types_[value]; }
   size_t input_count() const { return inputs_; }
-  int64_t value_count() const { return static_cast<int64_t>(lanes_.size()); }
+  int64_t value_count() const { return static_cast<int64_t>(types_.size()); }
   bool has_loops() const;
   // Returns the operation if the function is one operation that yields its result; nullptr otherwise.
   const Operation* OnlyOperation() const;
 
  private:
-  std::vector<Lane> lanes_;
+  std::vector<ComputeType> types_;
   size_t inputs_;
   std::vector<Step> steps_;
   std::vector<Value> yields_;

@@ -21,7 +21,7 @@ namespace {
 
 using cpu::NativeLoop;
 using loops::Access;
-using loops::Lane;
+using loops::ComputeType;
 using loops::LoopProgram;
 using loops::Operation;
 using loops::Value;
@@ -127,7 +127,7 @@ std::vector<void*> PointersTo(std::vector<GuardedMemory>& arrays) {
 }
 
 // Compares an operation on arrays of these types with its tile function.
-void Compare(const Operation& operation, const std::vector<ElementType>& from, Lane result) {
+void Compare(const Operation& operation, const std::vector<ElementType>& from, ComputeType result) {
   SCOPED_TRACE(Describe(operation));
   const int64_t dims[] = {kMost};
   LoopProgram program({}, dims);
@@ -214,7 +214,7 @@ TEST_F(NativeLoops, ScalarOperationsHaveTheBitsOfTiles) {
     for (const ElementType type : kTypes) {
       if (opcode == Opcode::kComplex && type != ElementType::kF32) continue;
       const std::vector<ElementType> from(operands, type);
-      const Lane result = loops::LaneOf(ResultOf(opcode, type));
+      const ComputeType result = loops::ComputeTypeOf(ResultOf(opcode, type));
       if (const auto operation = loops::FindScalarOperation(opcode, type)) Compare(*operation, from, result);
       if (const auto operation = loops::FindRoundedOperation(opcode, type)) Compare(*operation, from, result);
     }
@@ -226,15 +226,15 @@ TEST_F(NativeLoops, ComparisonsAndSelectionsHaveTheBitsOfTiles) {
     for (int direction = 0; direction < 6; ++direction) {
       for (const bool total : {false, true}) {
         const auto operation = loops::FindCompare(static_cast<ComparisonDirection>(direction), total, type);
-        if (operation.has_value()) Compare(*operation, {type, type}, Lane::kPred);
+        if (operation.has_value()) Compare(*operation, {type, type}, ComputeType::kPred);
       }
     }
-    Compare(loops::SelectOf(type), {ElementType::kPred, type, type}, loops::LaneOf(type));
+    Compare(loops::SelectOf(type), {ElementType::kPred, type, type}, loops::ComputeTypeOf(type));
     if (const auto round = loops::FindRounding(type)) {
       const ElementType wide = IsFloat(type)    ? ElementType::kF32
                                : IsSigned(type) ? ElementType::kS8
                                                 : ElementType::kU8;
-      Compare(*round, {wide}, loops::LaneOf(type));
+      Compare(*round, {wide}, loops::ComputeTypeOf(type));
     }
   }
 }
@@ -242,9 +242,11 @@ TEST_F(NativeLoops, ComparisonsAndSelectionsHaveTheBitsOfTiles) {
 TEST_F(NativeLoops, ConversionsHaveTheBitsOfTiles) {
   for (const ElementType from : kTypes) {
     for (const ElementType to : kTypes) {
-      if (const auto operation = loops::FindConvert(from, to)) Compare(*operation, {from}, loops::LaneOf(to));
+      if (const auto operation = loops::FindConvert(from, to))
+        Compare(*operation, {from}, loops::ComputeTypeOf(to));
       if (from == to || BitWidth(from) < 8) continue;
-      if (const auto operation = loops::FindBitcast(from, to)) Compare(*operation, {from}, loops::LaneOf(to));
+      if (const auto operation = loops::FindBitcast(from, to))
+        Compare(*operation, {from}, loops::ComputeTypeOf(to));
     }
   }
 }
@@ -285,7 +287,7 @@ TEST_F(NativeLoops, ScalarsStayInTheirRegisters) {
   for (int k = 0; k < kOften; ++k) often.push_back(load(1));
   for (int k = 0; k < kOthers; ++k) others.push_back(load(1));
   const auto apply = [&](Opcode opcode, Value a, Value b) {
-    x = program.Apply(*loops::FindScalarOperation(opcode, ElementType::kS32), Lane::kS32, {a, b});
+    x = program.Apply(*loops::FindScalarOperation(opcode, ElementType::kS32), ComputeType::kS32, {a, b});
   };
   for (const Value scalar : often) {
     apply(Opcode::kAdd, x, scalar);
@@ -312,7 +314,7 @@ TEST_F(NativeLoops, ValuesMayBeStoredTwice) {
   };
   const Value x = program.Load(access(0)), y = program.Load(access(1));
   const Value sum =
-      program.Apply(*loops::FindScalarOperation(Opcode::kAdd, ElementType::kS32), Lane::kS32, {x, y});
+      program.Apply(*loops::FindScalarOperation(Opcode::kAdd, ElementType::kS32), ComputeType::kS32, {x, y});
   program.Store(sum, access(2));
   program.Store(sum, access(3));
   program.Finish();
@@ -335,14 +337,15 @@ TEST_F(NativeLoops, ValuesMayBeStoredTwice) {
 TEST_F(NativeLoops, OverwrittenInputsAreStored) {
   const int64_t dims[] = {kMost};
   LoopProgram program({}, dims);
-  const auto apply = [&](Opcode opcode, ElementType from, Lane lane, const std::vector<Value>& operands) {
-    return program.Apply(*loops::FindScalarOperation(opcode, from), lane, operands);
+  const auto apply = [&](Opcode opcode, ElementType from, ComputeType compute_type,
+                         const std::vector<Value>& operands) {
+    return program.Apply(*loops::FindScalarOperation(opcode, from), compute_type, operands);
   };
   const Value x = program.Load({.argument = 0, .type = ElementType::kC64, .inner = {1}});
-  const Value imaginary = apply(Opcode::kImag, ElementType::kC64, Lane::kF32, {x});
-  const Value real = apply(Opcode::kReal, ElementType::kC64, Lane::kF32, {x});
-  const Value sum = apply(Opcode::kAdd, ElementType::kF32, Lane::kF32, {real, real});
-  const Value both = apply(Opcode::kComplex, ElementType::kF32, Lane::kC64, {sum, sum});
+  const Value imaginary = apply(Opcode::kImag, ElementType::kC64, ComputeType::kF32, {x});
+  const Value real = apply(Opcode::kReal, ElementType::kC64, ComputeType::kF32, {x});
+  const Value sum = apply(Opcode::kAdd, ElementType::kF32, ComputeType::kF32, {real, real});
+  const Value both = apply(Opcode::kComplex, ElementType::kF32, ComputeType::kC64, {sum, sum});
   program.Store(both, {.argument = 0, .type = ElementType::kC64, .inner = {1}});
   program.Store(imaginary, {.argument = 1, .type = ElementType::kF32, .inner = {1}});
   program.Finish();
@@ -414,12 +417,13 @@ class RandomProgram {
     }
     const size_t last = values.size() - 1;
     const Value inside = program.Load(std::move(mask));
-    Keep(program.Apply(loops::SelectOf(type), loops::LaneOf(type), {inside, values[last], values[last - 1]}),
+    Keep(program.Apply(loops::SelectOf(type), loops::ComputeTypeOf(type),
+                       {inside, values[last], values[last - 1]}),
          type);
   }
   void Add(ElementType type) {
     const size_t last = values.size() - 1;
-    Round(program.Apply(*loops::FindScalarOperation(Opcode::kAdd, type), loops::LaneOf(type),
+    Round(program.Apply(*loops::FindScalarOperation(Opcode::kAdd, type), loops::ComputeTypeOf(type),
                         {values[last], values[last - 1]}),
           type);
   }
@@ -428,7 +432,7 @@ class RandomProgram {
     program.Store(values.back(), std::move(access));
   }
   void Operate(ElementType type) {
-    const Lane lane = loops::LaneOf(type);
+    const ComputeType compute_type = loops::ComputeTypeOf(type);
     const uint32_t kind = Pick(10);
     std::optional<Operation> operation;
     if (kind == 0) {
@@ -436,16 +440,17 @@ class RandomProgram {
       const bool total = Pick(4) == 0 && !IsFloat(type);
       operation = loops::FindCompare(static_cast<ComparisonDirection>(Pick(6)), total, type);
       if (!operation.has_value()) return;
-      return Keep(program.Apply(*operation, Lane::kPred, {Any(type), Any(type)}), ElementType::kPred);
+      return Keep(program.Apply(*operation, ComputeType::kPred, {Any(type), Any(type)}), ElementType::kPred);
     }
     if (kind == 1) {
       const Value predicate = Any(ElementType::kPred);
-      return Keep(program.Apply(loops::SelectOf(type), lane, {predicate, Any(type), Any(type)}), type);
+      return Keep(program.Apply(loops::SelectOf(type), compute_type, {predicate, Any(type), Any(type)}),
+                  type);
     }
     if (kind == 2) {
       const ElementType to = AnyType();
       operation = loops::FindConvert(type, to);
-      if (operation.has_value()) Round(program.Apply(*operation, loops::LaneOf(to), {Any(type)}), to);
+      if (operation.has_value()) Round(program.Apply(*operation, loops::ComputeTypeOf(to), {Any(type)}), to);
       return;
     }
     constexpr std::pair<Opcode, int> kOperations[] = {
@@ -466,7 +471,7 @@ class RandomProgram {
     std::vector<Value> operands;
     for (int k = 0; k < count; ++k) operands.push_back(Any(type));
     const ElementType result = ResultOf(opcode, type);
-    Round(program.Apply(*operation, loops::LaneOf(result), operands), result);
+    Round(program.Apply(*operation, loops::ComputeTypeOf(result), operands), result);
   }
   void Store(size_t k) {
     Access access = AnyAccess(types[k], Pick(2) == 0 ? 0 : 4 + Pick(2));
@@ -493,7 +498,7 @@ class RandomProgram {
   }
   void Round(Value value, ElementType type) {
     if (const auto round = loops::FindRounding(type))
-      value = program.Apply(*round, loops::LaneOf(type), {value});
+      value = program.Apply(*round, loops::ComputeTypeOf(type), {value});
     Keep(value, type);
   }
   Value Any(ElementType type) {
@@ -625,7 +630,7 @@ TEST_F(NativeLoops, RowsInMemoryHaveTheBitsOfTiles) {
           {.argument = argument, .type = ElementType::kS32, .offset = offset, .inner = strides});
     };
     Value sum = load(15 * row, {3 * row, row, 1}, 0);
-    const auto add_to_sum = [&](Value value) { sum = program.Apply(add, Lane::kS32, {sum, value}); };
+    const auto add_to_sum = [&](Value value) { sum = program.Apply(add, ComputeType::kS32, {sum, value}); };
     add_to_sum(load(15, {3, 1, 0}, 0));
     add_to_sum(load(row, {0, 0, 1}, 0));
     add_to_sum(load(15 * (row + 7), {row + 7, 5 * (row + 7), 1}, 7));
@@ -684,7 +689,7 @@ TEST_F(NativeLoops, RowsWithEdgesHaveTheBitsOfTiles) {
 class RandomFunction {
  public:
   RandomFunction(uint32_t seed, std::vector<ElementType> inputs)
-      : random_(seed), types_(std::move(inputs)), function(LanesOf(types_)) {}
+      : random_(seed), types_(std::move(inputs)), function(ComputeTypesOf(types_)) {}
 
   uint32_t Pick(size_t count) { return random_() % static_cast<uint32_t>(count); }
   void Operate() {
@@ -696,7 +701,7 @@ class RandomFunction {
     const uint32_t kind = Pick(5);
     if (kind == 0) {
       const Bytes constant = RandomElements(type, 1, random_);
-      function.Constant(loops::LaneOf(type), constant.data());
+      function.Constant(loops::ComputeTypeOf(type), constant.data());
       return types_.push_back(type);
     }
     if (kind == 1) {
@@ -721,13 +726,13 @@ class RandomFunction {
   Bytes Elements(ElementType type, int64_t count) { return RandomElements(type, count, random_); }
 
  private:
-  static std::vector<Lane> LanesOf(const std::vector<ElementType>& types) {
-    std::vector<Lane> lanes;
-    for (const ElementType type : types) lanes.push_back(loops::LaneOf(type));
-    return lanes;
+  static std::vector<ComputeType> ComputeTypesOf(const std::vector<ElementType>& types) {
+    std::vector<ComputeType> computed;
+    for (const ElementType type : types) computed.push_back(loops::ComputeTypeOf(type));
+    return computed;
   }
   void Apply(const Operation& operation, const std::vector<Value>& operands, ElementType type) {
-    function.Apply(operation, loops::LaneOf(type), operands);
+    function.Apply(operation, loops::ComputeTypeOf(type), operands);
     types_.push_back(type);
   }
 

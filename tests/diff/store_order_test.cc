@@ -42,9 +42,9 @@ Made Random(ElementType type, std::mt19937& random) {
     // Recent values make long chains.
     const loops::Value first = random() % 2 == 0 ? values.back() : any();
     if (is_unary)
-      values.push_back(made.program.Apply(*operation, loops::LaneOf(type), {first}));
+      values.push_back(made.program.Apply(*operation, loops::ComputeTypeOf(type), {first}));
     else
-      values.push_back(made.program.Apply(*operation, loops::LaneOf(type), {first, any()}));
+      values.push_back(made.program.Apply(*operation, loops::ComputeTypeOf(type), {first, any()}));
   }
   const int stores = 2 + static_cast<int>(random() % 3);
   for (int k = 0; k < stores; ++k) {

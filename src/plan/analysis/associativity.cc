@@ -47,9 +47,9 @@ std::vector<std::byte> BytesOf(std::initializer_list<T> values) {
   return {bytes, bytes + values.size() * sizeof(T)};
 }
 
-// Returns sample values of a lane that represent all others. The total order also distinguishes NaNs.
-std::vector<std::byte> SampleValues(loops::Lane lane, ValueSet values_in) {
-  return loops::DispatchLane(lane, [&]<class T>() -> std::vector<std::byte> {
+// Returns sample values of a compute type that represent all others. The total order also distinguishes NaNs.
+std::vector<std::byte> SampleValues(loops::ComputeType compute_type, ValueSet values_in) {
+  return loops::DispatchComputeType(compute_type, [&]<class T>() -> std::vector<std::byte> {
     if constexpr (std::is_same_v<T, bool>) {
       return BytesOf({false, true});
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -78,9 +78,9 @@ bool IsAssociative(const Computation& to_apply, const loops::ScalarFunction& com
   Columns samples;
   int64_t values = 1;
   for (ElementType type : types) {
-    const loops::Lane lane = loops::LaneOf(type);
-    widths.push_back(loops::LaneBytes(lane));
-    samples.push_back(SampleValues(lane, values_in));
+    const loops::ComputeType compute_type = loops::ComputeTypeOf(type);
+    widths.push_back(loops::ComputeTypeBytes(compute_type));
+    samples.push_back(SampleValues(compute_type, values_in));
     sizes.push_back(static_cast<int64_t>(samples.back().size()) / widths.back());
     values *= sizes.back();
     if (values == 0 || values * values * values > kMaxTriples) return false;
@@ -119,14 +119,14 @@ namespace {
 
 // Tests the combiner on all pairs of sample values.
 template <class T>
-ArgMinMaxRule FindArgMinMaxOf(const loops::ScalarFunction& combiner, loops::Lane value_lane,
-                              loops::Lane position_lane, ValueSet values_in) {
+ArgMinMaxRule FindArgMinMaxOf(const loops::ScalarFunction& combiner, loops::ComputeType value_lane,
+                              loops::ComputeType position_lane, ValueSet values_in) {
   using ArgMinMax = loops::Reduction::ArgMinMax;
   const cpu::TileCode code(combiner);
   const std::vector<std::byte> bytes = SampleValues(value_lane, values_in);
   const auto* samples = reinterpret_cast<const T*>(bytes.data());
   const auto count = static_cast<int64_t>(bytes.size() / sizeof(T));
-  const int64_t width = loops::LaneBytes(position_lane);
+  const int64_t width = loops::ComputeTypeBytes(position_lane);
   for (const auto& [largest, last_value] :
        {std::pair(true, false), std::pair(true, true), std::pair(false, false), std::pair(false, true)}) {
     bool fits = count > 0;
@@ -155,9 +155,10 @@ ArgMinMaxRule FindArgMinMax(const Computation& to_apply, const loops::ScalarFunc
                             absl::Span<const ElementType> types, ValueSet values_in) {
   if (types.size() != 2 || !IsIntegral(types[1]) || BitWidth(types[1]) < 32 || !IsSelectionOnly(to_apply))
     return {};
-  return loops::DispatchLane(loops::LaneOf(types[0]), [&]<class T>() -> ArgMinMaxRule {
+  return loops::DispatchComputeType(loops::ComputeTypeOf(types[0]), [&]<class T>() -> ArgMinMaxRule {
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
-      return FindArgMinMaxOf<T>(combiner, loops::LaneOf(types[0]), loops::LaneOf(types[1]), values_in);
+      return FindArgMinMaxOf<T>(combiner, loops::ComputeTypeOf(types[0]), loops::ComputeTypeOf(types[1]),
+                                values_in);
     else
       return {};
   });

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
-#include "loops/lane.h"
+#include "loops/compute_type.h"
 
 namespace hlo::plan {
 namespace {

@@ -31,7 +31,7 @@ bool HasOneWindow(const Instruction& scatter) {
              operand.rank();
 }
 
-bool HasPlainLanes(ElementType type) { return loops::IsStoredAsLane(type) && BitWidth(type) % 8 == 0; }
+bool IsPlain(ElementType type) { return loops::IsStoredAsComputed(type) && BitWidth(type) % 8 == 0; }
 
 // Returns false if to_apply is more than one operation. Otherwise sets the function of (old, update), or
 // nullopt if the update replaces the old value.
@@ -41,7 +41,7 @@ bool FindCombine(const Instruction& scatter, std::optional<loops::Operation>* co
   const Instruction& root = *to_apply.root();
   *combine = std::nullopt;
   if (&root == to_apply.parameter(1)) return true;
-  if (!IsReassociable(root) || !HasPlainLanes(type) || root.operand(0) != to_apply.parameter(0) ||
+  if (!IsReassociable(root) || !IsPlain(type) || root.operand(0) != to_apply.parameter(0) ||
       root.operand(1) != to_apply.parameter(1))
     return false;
   *combine = loops::FindScalarOperation(root.opcode(), type);
@@ -65,7 +65,7 @@ std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
   if (!HasOneWindow(scatter)) return std::nullopt;
   const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
   std::optional<loops::Operation> combine;
-  if (!HasPlainLanes(operand.type()) || !FindCombine(scatter, &combine)) return std::nullopt;
+  if (!IsPlain(operand.type()) || !FindCombine(scatter, &combine)) return std::nullopt;
   Index sizes;
   for (const int64_t d : UpdateDims(scatter)) sizes.push_back(d < 0 ? 1 : updates.dim(d));
   WindowUpdate update{.type = operand.type(),

@@ -416,8 +416,8 @@ class Compiler {
       else if (out.argument >= 0)
         to = static_cast<FrameOffset>(plan_.buffers[out.argument].offset + out.offset);
       // A splat reads a single element; other operands have as many elements as the result.
-      const bool spreads = call.call.function == cpu::SplatTile(loops::Lane::kF32).function;
-      const bool copies = call.call.function == cpu::CopyTile(loops::Lane::kF32).function;
+      const bool spreads = call.call.function == cpu::SplatTile(loops::ComputeType::kF32).function;
+      const bool copies = call.call.function == cpu::CopyTile(loops::ComputeType::kF32).function;
       if (copies && !stores_outside_frame && is_outside_frame(call.in[0])) {
         load(to, range_of(call.in[0], call.count));
         continue;

@@ -88,20 +88,21 @@ bool NeedsRounding(const Instruction& instruction) {
 // True for a conversion that is at most a rounding.
 bool KeepsLane(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kConvert &&
-         loops::LaneOf(instruction.operand(0)->shape().type()) == loops::LaneOf(instruction.shape().type());
+         loops::ComputeTypeOf(instruction.operand(0)->shape().type()) ==
+             loops::ComputeTypeOf(instruction.shape().type());
 }
 
 template <class Program>
 loops::Value Apply(const Instruction& instruction, absl::Span<const loops::Value> operands,
                    Program& program) {
   const ElementType type = instruction.shape().type();
-  const loops::Lane lane = loops::LaneOf(type);
+  const loops::ComputeType compute_type = loops::ComputeTypeOf(type);
   if (const auto rounded = loops::FindRoundedOperation(instruction.opcode(), type); rounded.has_value())
-    return program.Apply(*rounded, lane, operands);
+    return program.Apply(*rounded, compute_type, operands);
   loops::Value value =
-      KeepsLane(instruction) ? operands[0] : program.Apply(*OperationOf(instruction), lane, operands);
+      KeepsLane(instruction) ? operands[0] : program.Apply(*OperationOf(instruction), compute_type, operands);
   const std::optional<loops::Operation> round = loops::FindRounding(type);
-  if (round.has_value() && NeedsRounding(instruction)) value = program.Apply(*round, lane, {value});
+  if (round.has_value() && NeedsRounding(instruction)) value = program.Apply(*round, compute_type, {value});
   return value;
 }
 
@@ -147,7 +148,7 @@ loops::Value ApplyInstruction(const Instruction& instruction, absl::Span<const l
 
 loops::Value Rounded(ElementType type, loops::Value value, loops::LoopProgram& program) {
   const std::optional<loops::Operation> round = loops::FindRounding(type);
-  return round.has_value() ? program.Apply(*round, loops::LaneOf(type), {value}) : value;
+  return round.has_value() ? program.Apply(*round, loops::ComputeTypeOf(type), {value}) : value;
 }
 
 bool IsReassociable(const Instruction& root) {
@@ -170,11 +171,11 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   if (count > 1 || !IsReassociable(root))
     return ReduceCode{*std::move(code), loops::Reassociation::kNone, std::nullopt};
   // A sum of small floats is rounded once, at its end.
-  const loops::Lane lane = loops::LaneOf(types[0]);
-  loops::ScalarFunction regrouped({lane, lane});
-  loops::Value sum = regrouped.Apply(*OperationOf(root), lane, {0, 1});
+  const loops::ComputeType compute_type = loops::ComputeTypeOf(types[0]);
+  loops::ScalarFunction regrouped({compute_type, compute_type});
+  loops::Value sum = regrouped.Apply(*OperationOf(root), compute_type, {0, 1});
   const std::optional<loops::Operation> cut = loops::FindRounding(types[0]);
-  if (cut.has_value() && IsIntegral(types[0])) sum = regrouped.Apply(*cut, lane, {sum});
+  if (cut.has_value() && IsIntegral(types[0])) sum = regrouped.Apply(*cut, compute_type, {sum});
   regrouped.Yield(sum);
   return ReduceCode{std::move(regrouped), loops::Reassociation::kAny, root.opcode()};
 }

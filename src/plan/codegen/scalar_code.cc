@@ -166,7 +166,7 @@ class ScalarCode {
       for (size_t k = 0; k < selected.size(); ++k) {
         const loops::Value choice[] = {taken[b], results[b][k], selected[k]};
         if (choice[1] != choice[2])
-          selected[k] = code_.Apply(loops::SelectOf(types[k]), code_.lane(choice[1]), choice);
+          selected[k] = code_.Apply(loops::SelectOf(types[k]), code_.compute_type(choice[1]), choice);
       }
     }
     return selected;
@@ -175,12 +175,13 @@ class ScalarCode {
   loops::Value IsBranch(const Instruction& conditional, loops::Value choice, size_t number) {
     if (IsPred(conditional.operand(0)->shape().type())) return choice;
     const auto value = static_cast<int32_t>(number);
-    const loops::Value wanted = code_.Constant(loops::Lane::kS32, &value);
+    const loops::Value wanted = code_.Constant(loops::ComputeType::kS32, &value);
     return code_.Apply(*loops::FindCompare(ComparisonDirection::kEq, false, ElementType::kS32),
-                       loops::Lane::kPred, {choice, wanted});
+                       loops::ComputeType::kPred, {choice, wanted});
   }
   loops::Value Predicate(Opcode opcode, absl::Span<const loops::Value> operands) {
-    return code_.Apply(*loops::FindScalarOperation(opcode, ElementType::kPred), loops::Lane::kPred, operands);
+    return code_.Apply(*loops::FindScalarOperation(opcode, ElementType::kPred), loops::ComputeType::kPred,
+                       operands);
   }
   loops::Value Both(loops::Value a, loops::Value b) {
     return a == loops::ScalarFunction::kAll ? b : Predicate(Opcode::kAnd, {a, b});
@@ -201,11 +202,11 @@ class ScalarCode {
   }
   // Lowers the condition or the body of a loop.
   std::optional<loops::ScalarFunction> LoopCode(const Computation& computation, const Values& state) const {
-    std::vector<loops::Lane> inputs;
+    std::vector<loops::ComputeType> inputs;
     Values arguments;
     for (const loops::Value value : state) {
       arguments.push_back(static_cast<loops::Value>(inputs.size()));
-      inputs.push_back(code_.lane(value));
+      inputs.push_back(code_.compute_type(value));
     }
     loops::ScalarFunction code(inputs);
     ScalarCode inner(code, {context_.lanes, context_.target, context_.depth + 1});
@@ -220,8 +221,8 @@ class ScalarCode {
     if (constant.is_elided() || !constant.shape().IsScalar()) return std::nullopt;
     const ElementType type = constant.shape().type();
     alignas(16) std::byte element[16] = {};
-    loops::LoadLane(type, constant.Get<attr::literal>()->data(), element);
-    return Values{code_.Constant(loops::LaneOf(type), element)};
+    loops::LoadAsComputed(type, constant.Get<attr::literal>()->data(), element);
+    return Values{code_.Constant(loops::ComputeTypeOf(type), element)};
   }
 
   loops::ScalarFunction& code_;
@@ -238,10 +239,10 @@ std::optional<loops::ScalarFunction> FindLaneCode(const Computation& computation
   constexpr size_t kMaxParameters = 16;
   const auto parameters = computation.parameters();
   if (parameters.size() > kMaxParameters) return std::nullopt;
-  std::vector<loops::Lane> inputs;
+  std::vector<loops::ComputeType> inputs;
   for (const Instruction* parameter : parameters) {
     if (!parameter->shape().IsArray() || parameter->shape().dims() != lanes) return std::nullopt;
-    inputs.push_back(loops::LaneOf(parameter->shape().type()));
+    inputs.push_back(loops::ComputeTypeOf(parameter->shape().type()));
   }
   loops::ScalarFunction code(inputs);
   ScalarCode values(code, {lanes, target});
@@ -284,7 +285,7 @@ std::optional<loops::ScalarFunction> FindComparatorCode(const Computation& to_ap
 
 std::optional<loops::ScalarFunction> FindUnaryCode(const Instruction& root, const Instruction& parameter) {
   constexpr int64_t kMaxSteps = 48;
-  loops::ScalarFunction code({loops::LaneOf(parameter.shape().type())});
+  loops::ScalarFunction code({loops::ComputeTypeOf(parameter.shape().type())});
   ScalarCode values(code);
   values.Bind(parameter, {0});
   // Lowers what precedes the root: definitions come before uses.

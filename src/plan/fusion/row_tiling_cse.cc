@@ -87,7 +87,7 @@ LoopProgram Copy(const LoopProgram& from, const CopyChanges& changes) {
     for (const loops::Value operand : step.operands()) operands.push_back(values[operand]);
     values[v] = is_loaded(v)    ? to.Load(changes.load->second)
                 : step.IsLoad() ? to.Load(from.access(step.access))
-                                : to.Apply(step.operation, step.lane, operands);
+                                : to.Apply(step.operation, step.compute_type, operands);
   }
   for (const LoopProgram::Stored& stored : from.stores())
     to.Store(values[stored.value], from.access(stored.access));

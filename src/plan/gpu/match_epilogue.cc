@@ -120,7 +120,7 @@ class Finder {
 
   bool TakeOperation(loops::Value value, const LoopProgram::Step& step) {
     const loops::Operation& operation = step.operation;
-    if (at_ < 0 || step.lane != loops::Lane::kF32) return false;
+    if (at_ < 0 || step.compute_type != loops::ComputeType::kF32) return false;
     if (step.operand_count == 1 && step.in[0] == at_) {
       at_ = value;
       const bool rounds = operation.kind == loops::Operation::Kind::kRound ||

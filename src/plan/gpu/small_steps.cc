@@ -30,7 +30,7 @@ loops::LoopProgram WindowLoop(const WindowUpdate& update, Slot indices, Slot upd
   }
   loops::Value value = program.Load({.argument = updates, .type = update.type, .inner = {1}});
   if (update.combine.has_value())
-    value = program.Apply(*update.combine, loops::LaneOf(update.type), {program.Load(window), value});
+    value = program.Apply(*update.combine, loops::ComputeTypeOf(update.type), {program.Load(window), value});
   window.drops = true;
   program.Store(value, std::move(window));
   program.Finish();

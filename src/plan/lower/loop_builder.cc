@@ -383,7 +383,7 @@ loops::Value LoopBuilder::Padded(const Node& node, const IndexMap& map) {
   AddEdges(own, &mask);
   const loops::Value is_inside = program_.Load(std::move(mask));
   const loops::Value otherwise = Build(node.operands[1], IndexMap::Scalar(), false);
-  return program_.Apply(loops::SelectOf(shape.type()), loops::LaneOf(shape.type()),
+  return program_.Apply(loops::SelectOf(shape.type()), loops::ComputeTypeOf(shape.type()),
                         {is_inside, value, otherwise});
 }
 

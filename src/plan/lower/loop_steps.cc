@@ -125,7 +125,7 @@ TileStep LoopSteps::ScatterWindow(const Node& node, const LoopUpdate& update) {
     loops::Access old = access;
     old.argument = operand;
     const loops::Value before = window.program().Load(std::move(old));
-    value = window.program().Apply(*update.combine, loops::LaneOf(shape.type()), {before, value});
+    value = window.program().Apply(*update.combine, loops::ComputeTypeOf(shape.type()), {before, value});
   }
   window.program().Store(value, std::move(access));
   step.programs.push_back(Finished(window));

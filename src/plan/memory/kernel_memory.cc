@@ -15,18 +15,18 @@
 namespace hlo::plan {
 namespace {
 
-int64_t LaneWidth(ElementType type) { return loops::LaneBytes(loops::LaneOf(type)); }
+int64_t ComputeWidth(ElementType type) { return loops::ComputeTypeBytes(loops::ComputeTypeOf(type)); }
 
-// Returns the bytes of an element that is widened to its lane; 0 if it is stored as its lane.
+// Returns the bytes of an element that is widened to its compute type; 0 if it is stored in it.
 int64_t WidenedBytes(ElementType type) {
-  return cpu::LoadTile(type).function == nullptr ? 0 : LaneWidth(type);
+  return cpu::LoadTile(type).function == nullptr ? 0 : ComputeWidth(type);
 }
-int64_t LaneCopyBytes(const Shape& shape) { return *shape.ElementCount() * WidenedBytes(shape.type()); }
+int64_t WidenedCopyBytes(const Shape& shape) { return *shape.ElementCount() * WidenedBytes(shape.type()); }
 
 // Returns the sum over the first `count` operands.
-int64_t LaneCopiesBytes(const Instruction& instruction, int64_t count) {
+int64_t WidenedCopiesBytes(const Instruction& instruction, int64_t count) {
   int64_t bytes = 0;
-  for (int64_t k = 0; k < count; ++k) bytes += LaneCopyBytes(instruction.operand(k)->shape());
+  for (int64_t k = 0; k < count; ++k) bytes += WidenedCopyBytes(instruction.operand(k)->shape());
   return bytes;
 }
 
@@ -35,7 +35,7 @@ int64_t LaneCopiesBytes(const Instruction& instruction, int64_t count) {
 int64_t KeySortBytes(absl::Span<const SortKey> keys, int64_t length) {
   int64_t fusion = 0, bits = 64, most_bits = 0;
   for (size_t k = keys.size(); k-- > 0;) {
-    const int64_t own = 8 * loops::LaneBytes(keys[k].order.lane);
+    const int64_t own = 8 * loops::ComputeTypeBytes(keys[k].order.compute_type);
     if (bits + own > 64) {
       bits = 0;
       ++fusion;
@@ -81,7 +81,7 @@ int64_t TopkBytes(const Instruction& topk) {
   const int64_t length = shape.dim(shape.rank() - 1);
   if (*shape.ElementCount() == 0) return 0;
   const int64_t k = (topk.shape().IsTuple() ? topk.shape().element(0) : topk.shape()).dims().back();
-  const auto key_bits = static_cast<int>(8 * LaneWidth(shape.type()));
+  const auto key_bits = static_cast<int>(8 * ComputeWidth(shape.type()));
   // Either all elements are sorted, or a heap holds the first ones with their positions.
   const int64_t each = k * 8 >= length ? cpu::SortScratchBytes(length, key_bits) + k * 4 : k * 20;
   return std::min<int64_t>(ThreadCount(), *shape.ElementCount() / length) * each;
@@ -93,15 +93,15 @@ int64_t ReduceWindowBytes(const Instruction& reduce_window, bool slides) {
   const int64_t count = reduce_window.operand_count() / 2;
   const Shape& first =
       reduce_window.shape().IsTuple() ? reduce_window.shape().element(0) : reduce_window.shape();
-  int64_t bytes = LaneCopiesBytes(reduce_window, count);
+  int64_t bytes = WidenedCopiesBytes(reduce_window, count);
   for (int64_t k = 0; k < count; ++k) {
     const ElementType type = reduce_window.operand(k)->shape().type();
-    bytes += loops::IsStoredAsLane(type) ? 0 : *first.ElementCount() * LaneWidth(type);
+    bytes += loops::IsStoredAsComputed(type) ? 0 : *first.ElementCount() * ComputeWidth(type);
   }
   if (!slides) return bytes;
   // Intermediate arrays between dimensions, and the prefix and suffix results of a line.
   const Shape& base = reduce_window.operand(0)->shape();
-  const int64_t width = LaneWidth(base.type());
+  const int64_t width = ComputeWidth(base.type());
   Index dims(base.dims());
   const Window window = reduce_window.Get<attr::window>();
   int64_t last = base.rank() - 1, current = 0, most = 0;
@@ -155,7 +155,7 @@ int64_t ReduceWindowBytes(const Instruction& reduce_window, const KernelStep& st
   return ReduceWindowBytes(reduce_window, step.kernel.name == "reduce-window by sliding");
 }
 int64_t SelectAndScatterBytes(const Instruction& instruction, const KernelStep&) {
-  return LaneCopiesBytes(instruction, 2) + LaneCopyBytes(instruction.shape());
+  return WidenedCopiesBytes(instruction, 2) + WidenedCopyBytes(instruction.shape());
 }
 int64_t ConvolutionBytes(const Instruction& convolution, const KernelStep&) {
   return ConvolutionBytes(convolution, /*keeps_result=*/true);

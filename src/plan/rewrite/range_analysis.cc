@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "hlo_run/attribute.h"
-#include "loops/lane.h"
+#include "loops/compute_type.h"
 #include "plan/analysis/node_traits.h"
 
 namespace hlo::plan {

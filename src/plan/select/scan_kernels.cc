@@ -52,9 +52,10 @@ Line FindLine(const Instruction& scan) {
   Line line{cpu::FindScanLine(step.opcode(), type, step.operand(0)->Get<attr::number>() == 1), {}};
   const bool is_exact =
       IsIntegral(type) || step.opcode() == Opcode::kMaximum || step.opcode() == Opcode::kMinimum;
-  // Types narrower than their lane are truncated after every step.
-  if (loops::IsStoredAsLane(type) && !IsSubByte(type) && (is_exact || scan.Get<attr::is_associative>(false)))
-    line.in_pieces = cpu::FindLineLoops(step.opcode(), loops::LaneOf(type));
+  // Types narrower than their compute type are truncated after every step.
+  if (loops::IsStoredAsComputed(type) && !IsSubByte(type) &&
+      (is_exact || scan.Get<attr::is_associative>(false)))
+    line.in_pieces = cpu::FindLineLoops(step.opcode(), loops::ComputeTypeOf(type));
   return line;
 }
 

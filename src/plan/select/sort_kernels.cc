@@ -8,7 +8,7 @@
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "base/status.h"
-#include "kernels/cpu/elementwise/lane_array.h"
+#include "kernels/cpu/elementwise/widened_array.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/sort/merge_order.h"
 #include "plan/codegen/scalar_code.h"
@@ -30,9 +30,9 @@ struct Lines {
   int64_t Start(int64_t i) const { return i / stride * stride * length + i % stride; }
 };
 
-// Returns n elements in their lanes: in place, as a dense copy in `stored`, or widened in `lanes`.
-const std::byte* LanesOf(ElementType type, const std::byte* elements, int64_t stride, int64_t n,
-                         std::byte* stored, std::byte* lanes) {
+// Returns n elements in their compute type: in place, as a dense copy in `stored`, or widened in `widened`.
+const std::byte* Widened(ElementType type, const std::byte* elements, int64_t stride, int64_t n,
+                         std::byte* stored, std::byte* widened) {
   if (stride != 1) {
     cpu::CopyStrided(n, ByteCount(type), stored, 1, elements, stride);
     elements = stored;
@@ -40,45 +40,45 @@ const std::byte* LanesOf(ElementType type, const std::byte* elements, int64_t st
   const cpu::TileCall widen = cpu::LoadTile(type);
   if (widen.function == nullptr) return elements;
   const void* in[] = {elements};
-  widen.function(n, lanes, in, widen.parameter);
-  return lanes;
+  widen.function(n, widened, in, widen.parameter);
+  return widened;
 }
 
-// The lanes of a whole line.
-class LineLanes {
+// A whole line in its compute type.
+class WidenedLine {
  public:
   const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line,
                         const cpu::LineChunks& chunks) {
-    const int64_t width = ByteCount(type), lane = loops::LaneBytes(loops::LaneOf(type));
+    const int64_t width = ByteCount(type), wide = loops::ComputeTypeBytes(loops::ComputeTypeOf(type));
     const std::byte* elements = static_cast<const std::byte*>(data) + lines.Start(line) * width;
     const bool is_strided = lines.stride != 1, widens = cpu::LoadTile(type).function != nullptr;
     if (!is_strided && !widens) return elements;
     if (is_strided) stored_.resize(lines.length * width);
-    if (widens) lanes_.resize(lines.length * lane);
+    if (widens) widened_.resize(lines.length * wide);
     chunks.ForEach(1.5, [&](int64_t, int64_t begin, int64_t end) {
-      LanesOf(type, elements + begin * lines.stride * width, lines.stride, end - begin,
+      Widened(type, elements + begin * lines.stride * width, lines.stride, end - begin,
               is_strided ? stored_.data() + begin * width : nullptr,
-              widens ? lanes_.data() + begin * lane : nullptr);
+              widens ? widened_.data() + begin * wide : nullptr);
     });
-    return widens ? lanes_.data() : stored_.data();
+    return widens ? widened_.data() : stored_.data();
   }
 
  private:
-  cpu::CachedVector<std::byte> stored_, lanes_;
+  cpu::CachedVector<std::byte> stored_, widened_;
 };
 
-// The lanes of a block of a line, at most cpu::kKeyBlock elements.
-class BlockLanes {
+// A block of a line in its compute type, at most cpu::kKeyBlock elements.
+class WidenedBlock {
  public:
   const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line, int64_t begin,
                         int64_t n) {
     const int64_t first = lines.Start(line) + begin * lines.stride;
-    return LanesOf(type, static_cast<const std::byte*>(data) + first * ByteCount(type), lines.stride, n,
-                   stored_, lanes_);
+    return Widened(type, static_cast<const std::byte*>(data) + first * ByteCount(type), lines.stride, n,
+                   stored_, widened_);
   }
 
  private:
-  alignas(64) std::byte stored_[cpu::kKeyBlock * 8], lanes_[cpu::kKeyBlock * 8];
+  alignas(64) std::byte stored_[cpu::kKeyBlock * 8], widened_[cpu::kKeyBlock * 8];
 };
 
 // A result may alias its operand, or be null if it is unused.
@@ -150,7 +150,7 @@ class KeySorter {
     int64_t number;
     absl::Span<const void* const> operands;
   };
-  int64_t Bits(size_t k) const { return 8 * loops::LaneBytes(keys_[k].order.lane); }
+  int64_t Bits(size_t k) const { return 8 * loops::ComputeTypeBytes(keys_[k].order.compute_type); }
 
   // Refines an order by more significant keys; the sort is stable.
   absl::Span<const uint32_t> OrderAfter(absl::Span<const uint32_t> order, int key_bits, cpu::ReadKeys read) {
@@ -179,10 +179,10 @@ class KeySorter {
   bool Append(size_t k, bool is_first, const Line& line, int64_t begin, int64_t n, uint64_t* joined) const {
     const SortKey& key = keys_[k];
     const ElementType type = line.sort.operand(key.operand)->shape().type();
-    BlockLanes lanes;
+    WidenedBlock block;
     alignas(64) std::byte computed[cpu::kKeyBlock * 8];
     uint64_t bits[cpu::kKeyBlock];
-    const void* in[] = {lanes.Load(type, line.operands[key.operand], line.lines, line.number, begin, n)};
+    const void* in[] = {block.Load(type, line.operands[key.operand], line.lines, line.number, begin, n)};
     void* out[] = {computed};
     key.code.Run(n, in, out);
     const bool all = cpu::MakeSortKeys(key.order, n, computed, is_first ? joined : bits);
@@ -232,13 +232,13 @@ absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& befo
   const bool should_split = cpu::LineChunks::ShouldSplit(lines.count, lines.length);
   const cpu::LineChunks chunks(lines.length, should_split);
   ForLines(lines.count, should_split, nanoseconds, [&](int64_t line) {
-    cpu::CachedVector<LineLanes> lanes(operands.size());
+    cpu::CachedVector<WidenedLine> widened(operands.size());
     cpu::CachedVector<const std::byte*> elements;
     cpu::CachedVector<int64_t> widths;
     for (size_t k = 0; k < operands.size(); ++k) {
       const ElementType type = sort.operand(static_cast<int64_t>(k))->shape().type();
-      elements.push_back(lanes[k].Load(type, operands[k], lines, line, chunks));
-      widths.push_back(loops::LaneBytes(loops::LaneOf(type)));
+      elements.push_back(widened[k].Load(type, operands[k], lines, line, chunks));
+      widths.push_back(loops::ComputeTypeBytes(loops::ComputeTypeOf(type)));
     }
     cpu::CachedVector<uint32_t> order(lines.length);
     statuses[line] = cpu::MergeOrder(before, elements, widths, chunks, &order);
@@ -259,12 +259,12 @@ absl::Status RunTopk(const Instruction& topk, const cpu::SortOrder& order, const
   const int64_t k = values.dim(values.rank() - 1), width = ByteCount(shape.type());
   std::memset(results[0], 0, *DenseByteCount(values));
   std::memset(results[1], 0, *DenseByteCount(topk.shape().element(1)));
-  const auto key_bits = static_cast<int>(8 * loops::LaneBytes(order.lane));
+  const auto key_bits = static_cast<int>(8 * loops::ComputeTypeBytes(order.compute_type));
   std::atomic<bool> all = true;
   ParallelFor(lines.count, 3.0 * static_cast<double>(lines.count * lines.length), [&](int64_t line) {
     const auto read = [&](int64_t begin, int64_t n, uint64_t* keys) {
-      BlockLanes lanes;
-      const void* elements = lanes.Load(shape.type(), operands[0], lines, line, begin, n);
+      WidenedBlock block;
+      const void* elements = block.Load(shape.type(), operands[0], lines, line, begin, n);
       alignas(64) std::byte computed[cpu::kKeyBlock * 8];
       if (key != nullptr) {
         void* out[] = {computed};
@@ -296,7 +296,7 @@ bool HasTopkKernel(const Instruction& topk) {
 // Orders by the elements themselves.
 LibraryKernel TopkKernel(const Instruction& topk, bool largest) {
   if (!HasTopkKernel(topk)) return {};
-  const cpu::SortOrder order{loops::LaneOf(topk.operand(0)->shape().type()), largest, true};
+  const cpu::SortOrder order{loops::ComputeTypeOf(topk.operand(0)->shape().type()), largest, true};
   return {"topk", [order](const Instruction& node, auto operands, auto results) {
             return RunTopk(node, order, nullptr, operands, results);
           }};

@@ -20,7 +20,7 @@ std::optional<SortKey> CompiledKey(const ComparatorKey& key) {
   if (!code.has_value()) return std::nullopt;
   return SortKey{key.operand,
                  cpu::TileCode(*code),
-                 {loops::LaneOf(type), key.descending, IsTotalOrder(*key.compare) || !IsFloat(type)}};
+                 {loops::ComputeTypeOf(type), key.descending, IsTotalOrder(*key.compare) || !IsFloat(type)}};
 }
 
 }  // namespace

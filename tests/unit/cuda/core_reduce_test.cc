@@ -14,16 +14,16 @@
 namespace hlo::cuda::core_reduce_test {
 namespace {
 
-using loops::Lane;
+using loops::ComputeType;
 using loops::LoopProgram;
 using loops::Value;
 
 constexpr device::DeviceProperties kDevice = {.compute_capability = 80, .shared_bytes_per_block = 160 << 10};
 
 loops::ScalarFunction Combiner(Opcode opcode, ElementType type) {
-  const Lane lane = loops::LaneOf(type);
-  loops::ScalarFunction code({lane, lane});
-  code.Yield(code.Apply(*loops::FindScalarOperation(opcode, type), lane, {0, 1}));
+  const ComputeType compute_type = loops::ComputeTypeOf(type);
+  loops::ScalarFunction code({compute_type, compute_type});
+  code.Yield(code.Apply(*loops::FindScalarOperation(opcode, type), compute_type, {0, 1}));
   return code;
 }
 
@@ -68,10 +68,10 @@ TEST(CoreReduce, SumsOfSquares) {
     LoopProgram body(outer, inner);
     const Value x = body.Load({.argument = 0, .type = ElementType::kBF16, .outer = {reduced}, .inner = {1}});
     const Value m = body.Load({.argument = 1, .type = ElementType::kF32, .outer = {1}, .inner = {0}});
-    const Value d =
-        body.Apply(*loops::FindScalarOperation(Opcode::kSubtract, ElementType::kF32), Lane::kF32, {x, m});
-    body.Yield(
-        body.Apply(*loops::FindScalarOperation(Opcode::kMultiply, ElementType::kF32), Lane::kF32, {d, d}));
+    const Value d = body.Apply(*loops::FindScalarOperation(Opcode::kSubtract, ElementType::kF32),
+                               ComputeType::kF32, {x, m});
+    body.Yield(body.Apply(*loops::FindScalarOperation(Opcode::kMultiply, ElementType::kF32),
+                          ComputeType::kF32, {d, d}));
     body.Finish();
     const loops::ReduceProgram program{{.combiner = Combiner(Opcode::kAdd, ElementType::kF32),
                                         .results = {{2, 3, ElementType::kF32, ElementType::kF32}}},
@@ -108,10 +108,10 @@ TEST(CoreReduce, EveryFold) {
         const ElementType from = is_pred ? ElementType::kS32 : type;
         const Value x = body.Load({.argument = 0, .type = from, .outer = {reduced}, .inner = {1}});
         const Value y = body.Load({.argument = 1, .type = from, .outer = {0}, .inner = {1}});
-        body.Yield(
-            is_pred
-                ? body.Apply(*loops::FindCompare(ComparisonDirection::kGt, false, from), Lane::kPred, {x, y})
-                : body.Apply(*loops::FindScalarOperation(Opcode::kAdd, type), loops::LaneOf(type), {x, y}));
+        body.Yield(is_pred ? body.Apply(*loops::FindCompare(ComparisonDirection::kGt, false, from),
+                                        ComputeType::kPred, {x, y})
+                           : body.Apply(*loops::FindScalarOperation(Opcode::kAdd, type),
+                                        loops::ComputeTypeOf(type), {x, y}));
         body.Finish();
         const loops::ReduceProgram program{
             {.combiner = Combiner(opcode, type), .results = {{2, 3, type, type}}}, std::move(body)};
@@ -162,7 +162,8 @@ TEST(CoreReduce, RejectsUnsupportedPrograms) {
     const int64_t outer[] = {rows ? 3 : reduced}, inner[] = {rows ? reduced : 3};
     LoopProgram body(outer, inner);
     const Value x = body.Load({.argument = 0, .type = ElementType::kF32, .outer = {inner[0]}, .inner = {1}});
-    body.Yield(body.Apply(*loops::FindScalarOperation(Opcode::kNegate, ElementType::kF32), Lane::kF32, {x}));
+    body.Yield(
+        body.Apply(*loops::FindScalarOperation(Opcode::kNegate, ElementType::kF32), ComputeType::kF32, {x}));
     body.Finish();
     return loops::ReduceProgram{{.rows = rows,
                                  .combiner = Combiner(Opcode::kAdd, ElementType::kF32),

@@ -17,7 +17,7 @@ namespace hlo::cuda::core_vm_test {
 namespace {
 
 using loops::Access;
-using loops::Lane;
+using loops::ComputeType;
 using loops::LoopProgram;
 using loops::Value;
 
@@ -136,7 +136,7 @@ struct RandomProgram {
   }
   void Keep(Value value, ElementType type) {
     if (const auto round = loops::FindRounding(type); round.has_value())
-      value = program.Apply(*round, loops::LaneOf(type), {value});
+      value = program.Apply(*round, loops::ComputeTypeOf(type), {value});
     values.push_back(value);
     value_types.push_back(type);
   }
@@ -159,17 +159,17 @@ struct RandomProgram {
     switch (Pick(8)) {
       case 0: {
         const auto call = loops::FindScalarOperation(kUnary[Pick(6)], type);
-        if (call.has_value()) Keep(program.Apply(*call, loops::LaneOf(type), {Any(type)}), type);
+        if (call.has_value()) Keep(program.Apply(*call, loops::ComputeTypeOf(type), {Any(type)}), type);
         return;
       }
       case 1: {
         const auto call = loops::FindCompare(static_cast<ComparisonDirection>(Pick(6)), false, type);
         if (!call.has_value()) return;
-        Keep(program.Apply(*call, Lane::kPred, {Any(type), Any(type)}), ElementType::kPred);
+        Keep(program.Apply(*call, ComputeType::kPred, {Any(type), Any(type)}), ElementType::kPred);
         return;
       }
       case 2:
-        Keep(program.Apply(loops::SelectOf(type), loops::LaneOf(type),
+        Keep(program.Apply(loops::SelectOf(type), loops::ComputeTypeOf(type),
                            {Any(ElementType::kPred), Any(type), Any(type)}),
              type);
         return;
@@ -178,13 +178,13 @@ struct RandomProgram {
                                        ElementType::kU8};
         const ElementType to = kTo[Pick(4)];
         const auto call = loops::FindConvert(type, to);
-        if (call.has_value()) Keep(program.Apply(*call, loops::LaneOf(to), {Any(type)}), to);
+        if (call.has_value()) Keep(program.Apply(*call, loops::ComputeTypeOf(to), {Any(type)}), to);
         return;
       }
       case 4: {
         const auto call = loops::FindScalarOperation(Opcode::kClamp, type);
         if (!call.has_value()) return;
-        Keep(program.Apply(*call, loops::LaneOf(type), {Any(type), Any(type), Any(type)}), type);
+        Keep(program.Apply(*call, loops::ComputeTypeOf(type), {Any(type), Any(type), Any(type)}), type);
         return;
       }
       default: {
@@ -192,7 +192,7 @@ struct RandomProgram {
         const auto call = loops::FindScalarOperation(opcode, type);
         if (!call.has_value()) return;
         const Value a = Any(type);
-        Keep(program.Apply(*call, loops::LaneOf(type), {a, Pick(4) == 0 ? a : Any(type)}), type);
+        Keep(program.Apply(*call, loops::ComputeTypeOf(type), {a, Pick(4) == 0 ? a : Any(type)}), type);
       }
     }
   }
@@ -303,9 +303,9 @@ TEST(CoreVm, RunsCommonLoopsWithoutCalls) {
                 m = program.Load({.argument = 2, .type = type, .inner = {1, 0}}),
                 z = program.Load({.argument = 3, .type = type, .inner = {0, 0}});
     const auto apply = [&](Opcode opcode, Value a, Value b) {
-      const Value value = program.Apply(*loops::FindScalarOperation(opcode, type), Lane::kF32, {a, b});
+      const Value value = program.Apply(*loops::FindScalarOperation(opcode, type), ComputeType::kF32, {a, b});
       const auto round = loops::FindRounding(type);
-      return !round.has_value() ? value : program.Apply(*round, Lane::kF32, {value});
+      return !round.has_value() ? value : program.Apply(*round, ComputeType::kF32, {value});
     };
     const Value y = apply(Opcode::kMaximum, apply(Opcode::kMultiply, apply(Opcode::kSubtract, x, m), s), z);
     program.Store(y, {.argument = 4, .type = type, .inner = {64, 1}});

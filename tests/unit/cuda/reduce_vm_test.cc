@@ -12,12 +12,12 @@
 namespace hlo::cuda::reduce_vm_test {
 namespace {
 
-using loops::Lane;
+using loops::ComputeType;
 
 loops::ScalarFunction Combiner(Opcode opcode, ElementType type) {
-  const Lane lane = loops::LaneOf(type);
-  loops::ScalarFunction code({lane, lane});
-  code.Yield(code.Apply(*loops::FindScalarOperation(opcode, type), lane, {0, 1}));
+  const ComputeType compute_type = loops::ComputeTypeOf(type);
+  loops::ScalarFunction code({compute_type, compute_type});
+  code.Yield(code.Apply(*loops::FindScalarOperation(opcode, type), compute_type, {0, 1}));
   return code;
 }
 
@@ -28,9 +28,9 @@ loops::ReduceProgram Program(int64_t kept, int64_t reduced, bool rows, ElementTy
   loops::LoopProgram body(outer, inner);
   // A body that is a single load would not run on the VM.
   const loops::Value value = body.Load({.argument = 0, .type = type, .outer = {inner[0]}, .inner = {1}});
-  const loops::Lane lane = loops::LaneOf(type);
+  const loops::ComputeType compute_type = loops::ComputeTypeOf(type);
   const auto negate = loops::FindScalarOperation(Opcode::kNegate, type);
-  body.Yield(body.Apply(*negate, lane, {body.Apply(*negate, lane, {value})}));
+  body.Yield(body.Apply(*negate, compute_type, {body.Apply(*negate, compute_type, {value})}));
   body.Finish();
   return {{.rows = rows,
            .combiner = std::move(combiner),
@@ -102,9 +102,9 @@ TEST(ReduceVm, SplitsLongColumns) {
 
 // The first and the last operand depend on the order of elements, for every schedule.
 TEST(ReduceVm, CombinesNeighboursInOrder) {
-  loops::ScalarFunction first({Lane::kS32, Lane::kS32});
+  loops::ScalarFunction first({ComputeType::kS32, ComputeType::kS32});
   first.Yield(0);
-  loops::ScalarFunction last({Lane::kS32, Lane::kS32});
+  loops::ScalarFunction last({ComputeType::kS32, ComputeType::kS32});
   last.Yield(1);
   std::vector<int32_t> array(5 * 1100);
   std::iota(array.begin(), array.end(), 100);

@@ -23,7 +23,7 @@ namespace hlo::cuda::rows_test {
 namespace {
 
 using loops::Access;
-using loops::Lane;
+using loops::ComputeType;
 using loops::LoopProgram;
 using loops::ReduceProgram;
 using loops::Value;
@@ -165,13 +165,13 @@ Value AnyValue(LoopProgram& body, Form form, bool reduces, Program& program) {
     const Value a = values[program.Pick(static_cast<uint32_t>(values.size()))], b = values.back();
     if (program.Pick(3) == 0) {
       values.push_back(body.Apply(*loops::FindScalarOperation(unary[program.Pick(5)], ElementType::kF32),
-                                  Lane::kF32, {b}));
+                                  ComputeType::kF32, {b}));
     } else if (program.Pick(4) == 0) {
-      values.push_back(
-          body.Apply(*loops::FindRoundedOperation(Opcode::kAdd, ElementType::kBF16), Lane::kF32, {a, b}));
+      values.push_back(body.Apply(*loops::FindRoundedOperation(Opcode::kAdd, ElementType::kBF16),
+                                  ComputeType::kF32, {a, b}));
     } else {
       values.push_back(body.Apply(*loops::FindScalarOperation(binary[program.Pick(5)], ElementType::kF32),
-                                  Lane::kF32, {a, b}));
+                                  ComputeType::kF32, {a, b}));
     }
   }
   return values.back();
@@ -204,9 +204,9 @@ void AddReduction(Program& program) {
   body.Yield(AnyValue(body, form, true, program));
   body.Finish();
   const Opcode opcodes[] = {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum};
-  loops::ScalarFunction combiner({Lane::kF32, Lane::kF32});
+  loops::ScalarFunction combiner({ComputeType::kF32, ComputeType::kF32});
   combiner.Yield(combiner.Apply(*loops::FindScalarOperation(opcodes[program.Pick(3)], ElementType::kF32),
-                                Lane::kF32, {0, 1}));
+                                ComputeType::kF32, {0, 1}));
   const int32_t init = program.AddArray(ElementType::kF32, Kind::kScalar);
   const int32_t output = program.AddArray(program.AnyType(), Kind::kPerRow);
   program.arrays[output].is_live_out = program.Pick(3) == 0;
@@ -309,8 +309,9 @@ TEST(Rows, RejectsUnsupportedPrograms) {
     const int64_t dims[] = {6, 64};
     LoopProgram body({}, dims);
     const Value x = body.Load(std::move(load));
-    body.Store(body.Apply(*loops::FindScalarOperation(Opcode::kNegate, ElementType::kF32), Lane::kF32, {x}),
-               std::move(store));
+    body.Store(
+        body.Apply(*loops::FindScalarOperation(Opcode::kNegate, ElementType::kF32), ComputeType::kF32, {x}),
+        std::move(store));
     body.Finish();
     return body;
   };
@@ -325,9 +326,9 @@ TEST(Rows, RejectsUnsupportedPrograms) {
   LoopProgram body(rows, length);
   body.Yield(body.Load({.argument = 1, .type = ElementType::kF32, .outer = {64}, .inner = {1}}));
   body.Finish();
-  loops::ScalarFunction combiner({Lane::kF32, Lane::kF32});
-  combiner.Yield(
-      combiner.Apply(*loops::FindScalarOperation(Opcode::kAdd, ElementType::kF32), Lane::kF32, {0, 1}));
+  loops::ScalarFunction combiner({ComputeType::kF32, ComputeType::kF32});
+  combiner.Yield(combiner.Apply(*loops::FindScalarOperation(Opcode::kAdd, ElementType::kF32),
+                                ComputeType::kF32, {0, 1}));
   const ReduceProgram sum{{.combiner = combiner, .results = {{2, 3, ElementType::kF32, ElementType::kF32}}},
                           body};
   const auto fuses = [&](const LoopProgram& first, const LoopProgram& second) {

@@ -91,9 +91,9 @@ bool Compare(const loops::Operation& operation, absl::Span<const ElementType> fr
   std::vector<loops::Value> values;
   for (size_t k = 0; k < from.size(); ++k)
     values.push_back(program.Load(Dense(static_cast<int32_t>(k), from[k])));
-  loops::Value value = program.Apply(operation, loops::LaneOf(to), values);
+  loops::Value value = program.Apply(operation, loops::ComputeTypeOf(to), values);
   if (const auto round = loops::FindRounding(to); round.has_value())
-    value = program.Apply(*round, loops::LaneOf(to), {value});
+    value = program.Apply(*round, loops::ComputeTypeOf(to), {value});
   program.Store(value, Dense(static_cast<int32_t>(from.size()), to));
   program.Finish();
 

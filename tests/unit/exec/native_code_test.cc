@@ -250,20 +250,22 @@ class Program {
         return;
       }
       case 1: {
-        const Lane lanes[] = {Lane::kPred, Lane::kS32, Lane::kF32, Lane::kF64, Lane::kU64};
+        const ComputeType types[] = {ComputeType::kPred, ComputeType::kS32, ComputeType::kF32,
+                                     ComputeType::kF64, ComputeType::kU64};
         const FrameOffset areas[] = {kPreds, kIntegers, kFloats, kDoubles, kLongs};
         const int k = Below(5);
-        const auto bytes = static_cast<int32_t>(LaneBytes(lanes[k]));
-        return Call(IotaTile(lanes[k], k == 0 ? Below(2) : Below(9) - 4, k == 0 ? 0 : Below(5) - 2),
+        const auto bytes = static_cast<int32_t>(ComputeTypeBytes(types[k]));
+        return Call(IotaTile(types[k], k == 0 ? Below(2) : Below(9) - 4, k == 0 ? 0 : Below(5) - 2),
                     1 + Below(kArea / bytes), {bytes, {}}, areas[k], areas[k]);
       }
       default: {
-        const Lane lane = is_double ? Lane::kF64 : Lane::kF32;
+        const ComputeType compute_type = is_double ? ComputeType::kF64 : ComputeType::kF32;
         const int count = 2 + Below(kArea / width - 2);
         const FrameOffset from = is_double ? kDoubles : kFloats, at = kIntegers + 4 * Below(8);
-        Call(ArgMinMaxTile(lane, Lane::kS32, Below(2) == 0, count), 1, {4, {width, 0, 0}, count}, at, from);
-        return Call(TakeTile(lane, Lane::kS32, Below(2) == 0, count), 1, {width, {width, 4, 0}, count},
-                    kLongs + 8 * Below(8), from, at);
+        Call(ArgMinMaxTile(compute_type, ComputeType::kS32, Below(2) == 0, count), 1,
+             {4, {width, 0, 0}, count}, at, from);
+        return Call(TakeTile(compute_type, ComputeType::kS32, Below(2) == 0, count), 1,
+                    {width, {width, 4, 0}, count}, kLongs + 8 * Below(8), from, at);
       }
     }
   }

@@ -81,8 +81,8 @@ void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_
          .c = in[2]});
     return;
   }
-  const bool copies = call.function == CopyTile(Lane::kU8).function,
-             spreads = call.function == SplatTile(Lane::kU8).function;
+  const bool copies = call.function == CopyTile(ComputeType::kU8).function,
+             spreads = call.function == SplatTile(ComputeType::kU8).function;
   if (copies || (spreads && count == 1)) return Copy(out, in[0], count * call.parameter);
   if (spreads && (call.parameter == 4 || call.parameter == 8)) {
     const Code code = call.parameter == 4 ? kSplat4 : kSplat8;

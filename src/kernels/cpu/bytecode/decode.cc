@@ -67,8 +67,8 @@ bool HasNativeOperation(TileFn function) {
   return functions.contains(function);
 }
 // All types share one copy function and one splat function.
-bool IsCopyTile(TileFn function) { return function == CopyTile(Lane::kF32).function; }
-bool IsSplatTile(TileFn function) { return function == SplatTile(Lane::kF32).function; }
+bool IsCopyTile(TileFn function) { return function == CopyTile(ComputeType::kF32).function; }
+bool IsSplatTile(TileFn function) { return function == SplatTile(ComputeType::kF32).function; }
 
 class StepDecoder {
  public:
@@ -91,9 +91,9 @@ class StepDecoder {
       case kCopyBytes:
         return Copy(op_.number);
       case kSplat4:
-        return Splat(Lane::kU32);
+        return Splat(ComputeType::kU32);
       case kSplat8:
-        return Splat(Lane::kU64);
+        return Splat(ComputeType::kU64);
       case kCall:
         return Call();
       case kDot:
@@ -159,14 +159,14 @@ class StepDecoder {
     decoded.in[0] = {op_.a, bytes};
     return decoded;
   }
-  DecodedOp Splat(Lane lane) const {
+  DecodedOp Splat(ComputeType compute_type) const {
     if (op_.number < 0) return Invalid("a splat of a negative size");
     DecodedOp decoded{.kind = Kind::kApply,
                       .name = "splat",
-                      .out = {op_.out, op_.number * LaneBytes(lane)},
-                      .call = SplatTile(lane),
+                      .out = {op_.out, op_.number * ComputeTypeBytes(compute_type)},
+                      .call = SplatTile(compute_type),
                       .count = op_.number};
-    decoded.in[0] = {op_.a, LaneBytes(lane)};
+    decoded.in[0] = {op_.a, ComputeTypeBytes(compute_type)};
     return decoded;
   }
   DecodedOp Call() const {

@@ -1,5 +1,5 @@
 #pragma once
-// This file defines functors for the associative binary operations on a lane type.
+// This file defines functors for the associative binary operations on a compute type.
 
 #include "kernels/cpu/elementwise/tile_loops.h"
 

@@ -204,7 +204,7 @@ class Reader {
       if (!start.index.has_value()) continue;
       const Walk& walk = walks_[k++];
       const int64_t change = (*walk.strides)[d];
-      DispatchLane(LaneOf(start.type), [&]<class P>() {
+      DispatchComputeType(ComputeTypeOf(start.type), [&]<class P>() {
         if constexpr (std::is_integral_v<P>) {
           const P* positions = static_cast<const P*>(read_.arguments[start.argument]) + walk.at;
           AddClamped(n, positions, change, start, offsets);
@@ -306,7 +306,7 @@ class Reader {
         if (!start.index.has_value()) continue;
         const Walk& walk = walks_[k++];
         if (walk.change() == 0) continue;
-        DispatchLane(LaneOf(start.type), [&]<class T>() {
+        DispatchComputeType(ComputeTypeOf(start.type), [&]<class T>() {
           if constexpr (std::is_integral_v<T>) {
             const int64_t change = picked.step * walk.change();
             const T* positions = static_cast<const T*>(read_.arguments[start.argument]) + walk.at +

@@ -122,9 +122,9 @@ void BitsLoop(int64_t n, void* out, const void* const* /*in*/, int64_t parameter
 
 // Calls f<T, Position>() for types of four and eight bytes.
 template <class F>
-TileFn DispatchArgMinMax(Lane lane, Lane position, F&& f) {
-  return DispatchLane(lane, [&]<class T>() {
-    return DispatchLane(position, [&]<class Position>() -> TileFn {
+TileFn DispatchArgMinMax(ComputeType compute_type, ComputeType position, F&& f) {
+  return DispatchComputeType(compute_type, [&]<class T>() {
+    return DispatchComputeType(position, [&]<class Position>() -> TileFn {
       if constexpr (std::is_arithmetic_v<T> && sizeof(T) >= 4 && std::is_integral_v<Position> &&
                     sizeof(Position) >= 4)
         return f.template operator()<T, Position>();
@@ -162,21 +162,21 @@ bool IsConstantTile(TileFn function) {
     for (const ElementType type : {ElementType::kPred, ElementType::kS8, ElementType::kU8, ElementType::kS16,
                                    ElementType::kU16, ElementType::kS32, ElementType::kU32, ElementType::kS64,
                                    ElementType::kU64, ElementType::kF32, ElementType::kF64})
-      functions->push_back(IotaTile(LaneOf(type), 0, 0).function);
+      functions->push_back(IotaTile(ComputeTypeOf(type), 0, 0).function);
     return functions;
   }();
   return std::find(all.begin(), all.end(), function) != all.end();
 }
 
-TileCall ArgMinMaxTile(Lane lane, Lane position, bool is_largest, int64_t count) {
+TileCall ArgMinMaxTile(ComputeType compute_type, ComputeType position, bool is_largest, int64_t count) {
   const TileFn function = DispatchArgMinMax(
-      lane, position, []<class T, class Position>() { return &ArgMinMaxLoop<T, Position>; });
+      compute_type, position, []<class T, class Position>() { return &ArgMinMaxLoop<T, Position>; });
   return {function, Pack(count, is_largest)};
 }
 
-TileCall TakeTile(Lane lane, Lane position, bool is_last_zero, int64_t count) {
-  const TileFn function =
-      DispatchArgMinMax(lane, position, []<class T, class Position>() { return &TakeLoop<T, Position>; });
+TileCall TakeTile(ComputeType compute_type, ComputeType position, bool is_last_zero, int64_t count) {
+  const TileFn function = DispatchArgMinMax(compute_type, position,
+                                            []<class T, class Position>() { return &TakeLoop<T, Position>; });
   return {function, Pack(count, is_last_zero)};
 }
 

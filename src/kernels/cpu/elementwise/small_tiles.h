@@ -26,16 +26,16 @@ struct RowsOfTile {
 // Returns the operands of RowsTile; nullopt for other calls.
 std::optional<RowsOfTile> FindRowsOfTile(const TileCall& call);
 
-// Sets out[i], of lane type kPred, to bit i of `bits`, for up to 64 elements.
+// Sets out[i], of compute type kPred, to bit i of `bits`, for up to 64 elements.
 TileCall BitsTile(uint64_t bits);
 // Returns true for the functions of BitsTile and IotaTile, whose results are the same in all runs.
 bool IsConstantTile(TileFn function);
 
-// Sets out[0], of lane type `position`, to the index of the first NaN of `count` elements, or else of the
+// Sets out[0], of compute type `position`, to the index of the first NaN of `count` elements, or else of the
 // first largest or smallest one. Returns no function for lanes that have no order or cannot hold the index.
-TileCall ArgMinMaxTile(Lane lane, Lane position, bool is_largest, int64_t count);
+TileCall ArgMinMaxTile(ComputeType compute_type, ComputeType position, bool is_largest, int64_t count);
 // Sets out[0] to element in[1][0] of the `count` elements; if it is zero and `is_last_zero`, to the last zero
 // of either sign.
-TileCall TakeTile(Lane lane, Lane position, bool is_last_zero, int64_t count);
+TileCall TakeTile(ComputeType compute_type, ComputeType position, bool is_last_zero, int64_t count);
 
 }  // namespace hlo::cpu

@@ -22,7 +22,7 @@ struct StoredFolds {
   void (*columns)(int64_t n, const void* const* rows, void* accumulators) = nullptr;
 };
 // Returns the functions, as far as they exist, that are equivalent to `fold` of FindTileFold for elements of
-// this storage type. Sums of rows are accumulated in f64. Accumulators have the lane type.
+// this storage type. Sums of rows are accumulated in f64. Accumulators have the compute type.
 StoredFolds FindStoredFolds(const TileCall& fold, ElementType stored);
 
 }  // namespace hlo::cpu

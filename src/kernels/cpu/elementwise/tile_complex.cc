@@ -21,12 +21,12 @@ TileFn FindComplexOp(Opcode opcode) {
 
 }  // namespace
 
-TileFn ComplexTileOp(Opcode opcode, Lane lane) {
-  switch (lane) {
-    case Lane::kC64:
+TileFn ComplexTileOp(Opcode opcode, ComputeType compute_type) {
+  switch (compute_type) {
+    case ComputeType::kC64:
       if (opcode == Opcode::kDivide) return LoopOf<ComplexQuotient, std::complex<float>>();
       return FindComplexOp<std::complex<float>>(opcode);
-    case Lane::kC128:
+    case ComputeType::kC128:
       return FindComplexOp<std::complex<double>>(opcode);
     default:
       return nullptr;

@@ -96,14 +96,14 @@ void StochasticLoop(int64_t n, void* out, const void* const* in, int64_t paramet
 }  // namespace
 
 TileCall FindTileConvert(ElementType from, ElementType to) {
-  const Lane a = LaneOf(from), b = LaneOf(to);
+  const ComputeType a = ComputeTypeOf(from), b = ComputeTypeOf(to);
   if (from == ElementType::kF64 && BitWidth(to) <= 8) {
     if (const TileFn f = OfSmallFloat(to, []<ElementType kType>() -> TileFn { return &RoundFromF64<kType>; }))
       return {f};
   }
-  if (a == Lane::kF32 && to == ElementType::kS32) return {&F32ToS32};
-  const TileFn f = DispatchLane(a, [&]<class From>() -> TileFn {
-    return DispatchLane(b, []<class To>() -> TileFn {
+  if (a == ComputeType::kF32 && to == ElementType::kS32) return {&F32ToS32};
+  const TileFn f = DispatchComputeType(a, [&]<class From>() -> TileFn {
+    return DispatchComputeType(b, []<class To>() -> TileFn {
       constexpr bool is_narrow = std::is_integral_v<To> && sizeof(To) <= 2 && !std::is_same_v<To, bool>;
       if constexpr (kIsComplex<From> && !kIsComplex<To> && !std::is_same_v<To, bool>)
         return nullptr;
@@ -117,20 +117,20 @@ TileCall FindTileConvert(ElementType from, ElementType to) {
 }
 
 TileCall FindTileBits(ElementType from, ElementType to) {
-  // A bf16 and its lane hold the same value.
+  // A bf16 and its compute type hold the same value.
   if (from == ElementType::kBF16) return StoreRoundedTile(from);
   if (to == ElementType::kBF16) return LoadTile(to);
   return {&CopyBits, BitWidth(from) / 8};
 }
 
 TileCall FindTileStochasticConvert(ElementType from, ElementType to, int64_t random_bits) {
-  const Lane random = random_bits <= 8    ? Lane::kU8
-                      : random_bits == 16 ? Lane::kU16
-                      : random_bits == 32 ? Lane::kU32
-                                          : Lane::kU64;
-  const TileFn f = DispatchLane(LaneOf(from), [&]<class From>() -> TileFn {
-    return DispatchLane(random, [&]<class Random>() -> TileFn {
-      return DispatchLane(LaneOf(to), []<class To>() -> TileFn {
+  const ComputeType random = random_bits <= 8    ? ComputeType::kU8
+                             : random_bits == 16 ? ComputeType::kU16
+                             : random_bits == 32 ? ComputeType::kU32
+                                                 : ComputeType::kU64;
+  const TileFn f = DispatchComputeType(ComputeTypeOf(from), [&]<class From>() -> TileFn {
+    return DispatchComputeType(random, [&]<class Random>() -> TileFn {
+      return DispatchComputeType(ComputeTypeOf(to), []<class To>() -> TileFn {
         constexpr bool has_meaning = std::is_floating_point_v<From> && std::is_unsigned_v<Random> &&
                                      !std::is_same_v<Random, bool> && std::is_integral_v<To> &&
                                      std::is_signed_v<To>;
@@ -166,12 +166,12 @@ void IotaLoop(int64_t n, void* out, const void* const* /*in*/, int64_t parameter
 
 }  // namespace
 
-void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step) {
-  DispatchLane(lane, [&]<class T>() { FillIotaOf(n, static_cast<T*>(out), start, step); });
+void FillIota(ComputeType compute_type, int64_t n, void* out, int64_t start, int64_t step) {
+  DispatchComputeType(compute_type, [&]<class T>() { FillIotaOf(n, static_cast<T*>(out), start, step); });
 }
 
-TileCall IotaTile(Lane lane, int32_t start, int32_t step) {
-  const TileFn function = DispatchLane(lane, []<class T>() -> TileFn { return &IotaLoop<T>; });
+TileCall IotaTile(ComputeType compute_type, int32_t start, int32_t step) {
+  const TileFn function = DispatchComputeType(compute_type, []<class T>() -> TileFn { return &IotaLoop<T>; });
   const uint64_t parameter =
       uint64_t{static_cast<uint32_t>(start)} << kStartBits | static_cast<uint32_t>(step);
   return {function, static_cast<int64_t>(parameter)};

@@ -52,11 +52,11 @@ TileCall FindRoundedTileOp(Opcode opcode, ElementType type) {
   return {found()};
 }
 
-TileFn FloatTileOp(Opcode opcode, Lane lane) {
-  return DispatchLane(lane, [&]<class T>() -> TileFn {
+TileFn FloatTileOp(Opcode opcode, ComputeType compute_type) {
+  return DispatchComputeType(compute_type, [&]<class T>() -> TileFn {
     if constexpr (std::is_floating_point_v<T>) {
       if (const TileFn exact = FindScalarOp<T>(opcode, true)) return exact;
-      if (const TileFn vector = VectorTileOp(opcode, lane)) return vector;
+      if (const TileFn vector = VectorTileOp(opcode, compute_type)) return vector;
       return FindScalarOp<T>(opcode, false);
     } else {
       return nullptr;

@@ -105,7 +105,7 @@ TileFn FindFoldOp(Opcode opcode) {
 }  // namespace
 
 TileCall FindTileFold(Opcode opcode, ElementType type) {
-  return {DispatchLane(LaneOf(type), [&]<class T>() { return FindFoldOp<T>(opcode); })};
+  return {DispatchComputeType(ComputeTypeOf(type), [&]<class T>() { return FindFoldOp<T>(opcode); })};
 }
 
 namespace {
@@ -116,8 +116,8 @@ bool SumsFloats(const TileCall& fold) {
 
 TileCall FindBF16Fold(const TileCall& fold) { return SumsFloats(fold) ? TileCall{&SumBF16} : fold; }
 
-FindFn FindFirstEqual(Lane lane) {
-  return DispatchLane(lane, []<class T>() -> FindFn {
+FindFn FindFirstEqual(ComputeType compute_type) {
+  return DispatchComputeType(compute_type, []<class T>() -> FindFn {
     return [](int64_t n, const void* values, const void* value) {
       constexpr int64_t kPart = 64;
       const T* a = static_cast<const T*>(values);

@@ -5,7 +5,7 @@
 namespace hlo::cpu {
 namespace {
 
-// The shifts of scalar_ops.h for types as wide as their lane, in a form that vectorises.
+// The shifts of scalar_ops.h for types as wide as their compute type, in a form that vectorises.
 template <class T>
 constexpr std::make_unsigned_t<T> kWidth = 8 * sizeof(T);
 struct FullShiftLeft {
@@ -93,8 +93,8 @@ TileFn FindIntegerOp(Opcode opcode) {
 
 }  // namespace
 
-TileFn IntegerTileOp(Opcode opcode, Lane lane) {
-  return DispatchLane(lane, [&]<class T>() -> TileFn {
+TileFn IntegerTileOp(Opcode opcode, ComputeType compute_type) {
+  return DispatchComputeType(compute_type, [&]<class T>() -> TileFn {
     if constexpr (std::is_integral_v<T>)
       return FindIntegerOp<T>(opcode);
     else

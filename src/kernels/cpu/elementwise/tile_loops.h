@@ -130,11 +130,11 @@ void DispatchWidth(int64_t width, F&& f) {
 }
 
 // Return the operation of a type family, or nullptr.
-TileFn IntegerTileOp(Opcode opcode, Lane lane);
-TileFn FloatTileOp(Opcode opcode, Lane lane);
-TileFn ComplexTileOp(Opcode opcode, Lane lane);
+TileFn IntegerTileOp(Opcode opcode, ComputeType compute_type);
+TileFn FloatTileOp(Opcode opcode, ComputeType compute_type);
+TileFn ComplexTileOp(Opcode opcode, ComputeType compute_type);
 // Returns a vector function of the C library (libmvec), or nullptr if the target has none.
-TileFn VectorTileOp(Opcode opcode, Lane lane);
+TileFn VectorTileOp(Opcode opcode, ComputeType compute_type);
 // Return the functions of loops::Operation kinds that only FindTileCall uses.
 TileCall FindTileBits(ElementType from, ElementType to);
 TileCall FindTileStochasticConvert(ElementType from, ElementType to, int64_t random_bits);

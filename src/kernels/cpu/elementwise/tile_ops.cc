@@ -28,8 +28,8 @@ struct InTotalOrder {
 };
 
 template <class Direction>
-TileFn Comparison(Lane lane, bool total) {
-  return DispatchLane(lane, [&]<class T>() -> TileFn {
+TileFn Comparison(ComputeType compute_type, bool total) {
+  return DispatchComputeType(compute_type, [&]<class T>() -> TileFn {
     if constexpr (std::is_floating_point_v<T>) {
       if (total) return LoopOf<InTotalOrder<Direction>, T>();
     }
@@ -195,33 +195,33 @@ void CopyBits(int64_t n, void* out, const void* const* in, int64_t width) {
   std::memmove(out, in[0], n * width);
 }
 
-TileCall CopyTile(Lane lane) { return {&CopyBits, LaneBytes(lane)}; }
-TileCall SplatTile(Lane lane) { return {&SplatBits, LaneBytes(lane)}; }
+TileCall CopyTile(ComputeType compute_type) { return {&CopyBits, ComputeTypeBytes(compute_type)}; }
+TileCall SplatTile(ComputeType compute_type) { return {&SplatBits, ComputeTypeBytes(compute_type)}; }
 
 TileCall FindTileOp(Opcode opcode, ElementType from) {
-  const Lane lane = LaneOf(from);
+  const ComputeType compute_type = ComputeTypeOf(from);
   const int64_t bits = BitWidth(from);
-  if (const TileFn f = IntegerTileOp(opcode, lane)) return {f, bits};
-  if (const TileFn f = FloatTileOp(opcode, lane)) return {f, bits};
-  return {ComplexTileOp(opcode, lane), bits};
+  if (const TileFn f = IntegerTileOp(opcode, compute_type)) return {f, bits};
+  if (const TileFn f = FloatTileOp(opcode, compute_type)) return {f, bits};
+  return {ComplexTileOp(opcode, compute_type), bits};
 }
 
 TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from) {
-  const Lane lane = LaneOf(from);
+  const ComputeType compute_type = ComputeTypeOf(from);
   const auto comparison = [&]() -> TileFn {
     switch (direction) {
       case ComparisonDirection::kEq:
-        return Comparison<scalar::Eq>(lane, total_order);
+        return Comparison<scalar::Eq>(compute_type, total_order);
       case ComparisonDirection::kNe:
-        return Comparison<scalar::Ne>(lane, total_order);
+        return Comparison<scalar::Ne>(compute_type, total_order);
       case ComparisonDirection::kGe:
-        return Comparison<scalar::Ge>(lane, total_order);
+        return Comparison<scalar::Ge>(compute_type, total_order);
       case ComparisonDirection::kGt:
-        return Comparison<scalar::Gt>(lane, total_order);
+        return Comparison<scalar::Gt>(compute_type, total_order);
       case ComparisonDirection::kLe:
-        return Comparison<scalar::Le>(lane, total_order);
+        return Comparison<scalar::Le>(compute_type, total_order);
       case ComparisonDirection::kLt:
-        return Comparison<scalar::Lt>(lane, total_order);
+        return Comparison<scalar::Lt>(compute_type, total_order);
     }
     return nullptr;
   };
@@ -230,7 +230,7 @@ TileCall FindTileCompare(ComparisonDirection direction, bool total_order, Elemen
 
 TileCall FindTileSelect(ElementType type) {
   TileFn function = nullptr;
-  DispatchWidth(LaneBytes(LaneOf(type)), [&]<class T>() { function = &SelectLoop<T>; });
+  DispatchWidth(ComputeTypeBytes(ComputeTypeOf(type)), [&]<class T>() { function = &SelectLoop<T>; });
   return {function};
 }
 
@@ -271,9 +271,9 @@ TileCall FindTileCall(const loops::Operation& operation) {
     case Kind::kBits:
       return FindTileBits(operation.from, operation.to);
     case Kind::kReducePrecision:
-      return {
-          LaneOf(operation.from) == Lane::kF32 ? &ReducePrecisionLoop<float> : &ReducePrecisionLoop<double>,
-          operation.exponent_bits << 8 | operation.mantissa_bits};
+      return {ComputeTypeOf(operation.from) == ComputeType::kF32 ? &ReducePrecisionLoop<float>
+                                                                 : &ReducePrecisionLoop<double>,
+              operation.exponent_bits << 8 | operation.mantissa_bits};
     case Kind::kRound:
       return RoundTile(operation.to);
     case Kind::kStochastic:

@@ -7,17 +7,17 @@
 #include "hlo_run/attribute.h"
 #include "hlo_run/element_type.h"
 #include "hlo_run/opcode.h"
-#include "loops/lane.h"
+#include "loops/compute_type.h"
 #include "loops/operation.h"
 
 namespace hlo::cpu {
 
 using loops::BytesOf;
-using loops::DispatchLane;
-using loops::IsStoredAsLane;
-using loops::Lane;
-using loops::LaneBytes;
-using loops::LaneOf;
+using loops::ComputeType;
+using loops::ComputeTypeBytes;
+using loops::ComputeTypeOf;
+using loops::DispatchComputeType;
+using loops::IsStoredAsComputed;
 using loops::ReadInteger;
 
 // Computes out[i] = f(in[0][i], in[1][i], ...) for i in [0, n). `out` may alias an input. The meaning of
@@ -43,9 +43,9 @@ TileCall FindTileConvert(ElementType from, ElementType to);
 
 // Returns the function on one or two AVX-512 vectors that FindTileOp calls for an opcode on f32 or f64, or
 // null.
-const void* VectorFunctionOf(Opcode opcode, Lane lane);
+const void* VectorFunctionOf(Opcode opcode, ComputeType compute_type);
 
-// Rounds or truncates a lane to the type; no function if that is the identity.
+// Rounds or truncates a compute type to the type; no function if that is the identity.
 TileCall RoundTile(ElementType type);
 
 // Returns a reduction out[0] = in[0][0] op in[0][1] op ..., n > 0, in an unspecified order and unrounded, for
@@ -55,18 +55,18 @@ TileCall FindTileFold(Opcode opcode, ElementType type);
 TileCall FindBF16Fold(const TileCall& fold);
 // Returns the index of the first of n values that equals `value` or is a NaN, or n.
 using FindFn = int64_t (*)(int64_t n, const void* values, const void* value);
-FindFn FindFirstEqual(Lane lane);
-// Convert between storage type and lane type: out[i] = in[0][i]; no function if both are the same.
+FindFn FindFirstEqual(ComputeType compute_type);
+// Convert between storage type and compute type: out[i] = in[0][i]; no function if both are the same.
 TileCall LoadTile(ElementType type);
 TileCall StoreTile(ElementType type);
 // Stores lanes whose values are exact in the type.
 TileCall StoreRoundedTile(ElementType type);
 
 // Set out[i] = in[0][i] and out[i] = in[0][0].
-TileCall CopyTile(Lane lane);
-TileCall SplatTile(Lane lane);
+TileCall CopyTile(ComputeType compute_type);
+TileCall SplatTile(ComputeType compute_type);
 // Sets out[i] = start + i * step, without inputs.
-TileCall IotaTile(Lane lane, int32_t start, int32_t step);
+TileCall IotaTile(ComputeType compute_type, int32_t start, int32_t step);
 
 // Sets out[i * out_stride] = in[i * in_stride], strides in elements of `width` bytes (1, 2, 4, 8 or 16).
 void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride);
@@ -74,6 +74,6 @@ void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const 
 void GatherStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride,
                    const uint32_t* positions);
 // Sets out[i] = start + i * step, converted from s64.
-void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step);
+void FillIota(ComputeType compute_type, int64_t n, void* out, int64_t start, int64_t step);
 
 }  // namespace hlo::cpu

@@ -30,8 +30,8 @@ void VectorLoop1(int64_t n, void* out, const void* const* in, int64_t) {
   std::memcpy(o + i, rest, (n - i) * sizeof(float));
 }
 
-TileFn OwnTileOp(Opcode opcode, Lane lane) {
-  if (lane != Lane::kF32) return nullptr;
+TileFn OwnTileOp(Opcode opcode, ComputeType compute_type) {
+  if (compute_type != ComputeType::kF32) return nullptr;
   const auto loop = []<class F>(F) -> TileFn { return &VectorLoop1<F>; };
   switch (opcode) {
     case Opcode::kExponential:
@@ -226,10 +226,10 @@ struct Rsqrt {
 
 }  // namespace
 
-TileFn VectorTileOp(Opcode opcode, Lane lane) {
-  if (const TileFn own = OwnTileOp(opcode, lane)) return own;
-  const bool single = lane == Lane::kF32;
-  if (!single && lane != Lane::kF64) return nullptr;
+TileFn VectorTileOp(Opcode opcode, ComputeType compute_type) {
+  if (const TileFn own = OwnTileOp(opcode, compute_type)) return own;
+  const bool single = compute_type == ComputeType::kF32;
+  if (!single && compute_type != ComputeType::kF64) return nullptr;
   switch (opcode) {
 #define HLO_CASE(name, ...) \
   case Opcode::k##name:     \
@@ -245,10 +245,10 @@ TileFn VectorTileOp(Opcode opcode, Lane lane) {
   }
 }
 
-const void* VectorFunctionOf([[maybe_unused]] Opcode opcode, [[maybe_unused]] Lane lane) {
+const void* VectorFunctionOf([[maybe_unused]] Opcode opcode, [[maybe_unused]] ComputeType compute_type) {
 #if defined(HLO_AVX512_VECTORS)
-  const bool single = lane == Lane::kF32;
-  if (!single && lane != Lane::kF64) return nullptr;
+  const bool single = compute_type == ComputeType::kF32;
+  if (!single && compute_type != ComputeType::kF64) return nullptr;
   if (const void* own = single ? OwnVectorFunction(opcode) : nullptr) return own;
   switch (opcode) {
 #define HLO_CASE(name, function)                                          \
@@ -275,8 +275,8 @@ const void* VectorFunctionOf([[maybe_unused]] Opcode opcode, [[maybe_unused]] La
 #else
 
 namespace hlo::cpu {
-TileFn VectorTileOp(Opcode opcode, Lane lane) { return OwnTileOp(opcode, lane); }
-const void* VectorFunctionOf(Opcode /*opcode*/, Lane /*lane*/) { return nullptr; }
+TileFn VectorTileOp(Opcode opcode, ComputeType compute_type) { return OwnTileOp(opcode, compute_type); }
+const void* VectorFunctionOf(Opcode /*opcode*/, ComputeType /*compute_type*/) { return nullptr; }
 }  // namespace hlo::cpu
 
 #endif

@@ -119,7 +119,7 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
 
 namespace {
 
-// Combines rows of elements of each array in their lane types.
+// Combines rows of elements of each array in their compute types.
 class RowCombiner {
  public:
   RowCombiner(absl::Span<const ScatterArray> arrays, const TileCode* code) : arrays_(arrays), code_(code) {}
@@ -134,7 +134,8 @@ class RowCombiner {
       return;
     }
     const size_t count = arrays_.size();
-    if (count == 1 && IsStoredAsLane(arrays_[0].type) && ((to_stride == 1 && from_stride == 1) || n == 1)) {
+    if (count == 1 && IsStoredAsComputed(arrays_[0].type) &&
+        ((to_stride == 1 && from_stride == 1) || n == 1)) {
       const int64_t width = ByteCount(arrays_[0].type);
       void* out[] = {At(arrays_[0].result, to, width)};
       const void* in[] = {out[0], At(arrays_[0].update, from, width)};

@@ -58,9 +58,10 @@ ScatterLoops FindScatterLoops(std::optional<Opcode> opcode, ElementType type) {
   ScatterLoops loops;
   if (!opcode.has_value()) {
     DispatchWidth(ByteCount(type), [&]<class T>() { loops = kLoopsOf<Replacement, T>; });
-  } else if (IsStoredAsLane(type) && RoundTile(type).function == nullptr) {
-    DispatchLane(LaneOf(type),
-                 [&]<class T>() { VisitFoldOp<T>(*opcode, [&]<class F>() { loops = kLoopsOf<F, T>; }); });
+  } else if (IsStoredAsComputed(type) && RoundTile(type).function == nullptr) {
+    DispatchComputeType(ComputeTypeOf(type), [&]<class T>() {
+      VisitFoldOp<T>(*opcode, [&]<class F>() { loops = kLoopsOf<F, T>; });
+    });
   }
   return loops;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// This file scatters elements and rows, for types that are stored in their lane type.
+// This file scatters elements and rows, for types that are stored in their compute type.
 
 #include <cstdint>
 #include <optional>

@@ -89,7 +89,7 @@ void WindowStarts::Compute(int64_t begin, int64_t n, int64_t* starts) const {
   Odometer position(walked_, walked_strides_, begin);
   while (n > 0) {
     const int64_t length = std::min(n, position.left());
-    DispatchLane(LaneOf(indices_.type), [&]<class T>() {
+    DispatchComputeType(ComputeTypeOf(indices_.type), [&]<class T>() {
       if constexpr (std::is_integral_v<T>)
         ComputeRun<T>(position, length, starts);
       else

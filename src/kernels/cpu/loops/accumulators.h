@@ -1,5 +1,5 @@
 #pragma once
-// This file defines the accumulators of a reduction: one array of elements per result, in the lane type.
+// This file defines the accumulators of a reduction: one array of elements per result, in the compute type.
 
 #include <cstring>
 
@@ -16,10 +16,10 @@ class Accumulators {
     bytes_.resize(program.results.size() * length * kMaxElementBytes);
     for (size_t k = 0; k < program.results.size(); ++k) {
       at_.push_back(bytes_.data() + k * length * kMaxElementBytes);
-      width_.push_back(LaneBytes(lane(k)));
+      width_.push_back(ComputeTypeBytes(compute_type(k)));
     }
   }
-  Lane lane(size_t k) const { return LaneOf(program_.results[k].init_type); }
+  ComputeType compute_type(size_t k) const { return ComputeTypeOf(program_.results[k].init_type); }
   std::byte* at(size_t k, int64_t i) { return at_[k] + i * width_[k]; }
   size_t count() const { return at_.size(); }
 

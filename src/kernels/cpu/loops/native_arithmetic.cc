@@ -9,8 +9,8 @@
 namespace hlo::cpu {
 namespace {
 
-using native::IsFloatLane;
-using native::IsSignedLane;
+using native::IsFloatComputeType;
+using native::IsSignedComputeType;
 using native::kMaximum;
 using native::kMinimum;
 
@@ -79,11 +79,11 @@ void NativeEmitter::EmitMask(const Op& op) {
 }
 
 void NativeEmitter::EmitCompare(const Op& op) {
-  const Lane lane = nodes_[op.in[0]].lane;
+  const ComputeType compute_type = nodes_[op.in[0]].compute_type;
   Xmm a = Use(op.in[0]);
   const Operand* b = nullptr;
   int predicate = IntegerPredicate(op.operation->direction);
-  const bool is_total = IsFloatLane(lane) && op.operation->total_order;
+  const bool is_total = IsFloatComputeType(compute_type) && op.operation->total_order;
   if (is_total) {
     // Flips the bits of negative numbers except the sign, to compare them as integers.
     const Xmm second = Use(op.in[1]);
@@ -105,24 +105,24 @@ void NativeEmitter::EmitCompare(const Op& op) {
   }
   b = &Any(op.in[1]);
   const Opmask out = DefineMask(op.out);
-  switch (lane) {
-    case Lane::kF32:
+  switch (compute_type) {
+    case ComputeType::kF32:
       return vcmpps(out, a, *b, FloatPredicate(op.operation->direction));
-    case Lane::kF64:
+    case ComputeType::kF64:
       return vcmppd(out, a, *b, FloatPredicate(op.operation->direction));
-    case Lane::kS8:
+    case ComputeType::kS8:
       return vpcmpb(out, a, *b, predicate);
-    case Lane::kS16:
+    case ComputeType::kS16:
       return vpcmpw(out, a, *b, predicate);
-    case Lane::kS32:
+    case ComputeType::kS32:
       return vpcmpd(out, a, *b, predicate);
-    case Lane::kS64:
+    case ComputeType::kS64:
       return vpcmpq(out, a, *b, predicate);
-    case Lane::kU8:
+    case ComputeType::kU8:
       return vpcmpub(out, a, *b, predicate);
-    case Lane::kU16:
+    case ComputeType::kU16:
       return vpcmpuw(out, a, *b, predicate);
-    case Lane::kU32:
+    case ComputeType::kU32:
       return vpcmpud(out, a, *b, predicate);
     default:
       return vpcmpuq(out, a, *b, predicate);
@@ -131,7 +131,7 @@ void NativeEmitter::EmitCompare(const Op& op) {
 
 void NativeEmitter::EmitSelect(const Op& op) {
   const Opmask mask = UseMask(op.in[0]);
-  if (lane(op.out) == Lane::kPred) {
+  if (compute_type(op.out) == ComputeType::kPred) {
     const Opmask a = UseMask(op.in[1]), b = UseMask(op.in[2]);
     const Opmask out = DefineMask(op.out);
     kandnq(k1, mask, b);
@@ -155,21 +155,21 @@ void NativeEmitter::EmitSelect(const Op& op) {
 
 // Emits maximum, minimum and clamp.
 void NativeEmitter::EmitExtreme(const Op& op) {
-  const Lane lane = nodes_[op.out].lane;
+  const ComputeType compute_type = nodes_[op.out].compute_type;
   const bool clamps = op.operation->opcode == Opcode::kClamp;
   const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
-  if (!clamps) return Extreme(Define(op.out), a, b, op.operation->opcode == Opcode::kMaximum, lane);
+  if (!clamps) return Extreme(Define(op.out), a, b, op.operation->opcode == Opcode::kMaximum, compute_type);
   const Xmm high = Use(op.in[2]);
   const Xmm out = Define(op.out), larger = Temporary(0, nodes_[op.out].width);
-  Extreme(larger, a, b, true, lane);
-  Extreme(out, larger, high, false, lane);
+  Extreme(larger, a, b, true, compute_type);
+  Extreme(out, larger, high, false, compute_type);
 }
 
 // Divides integers of up to 32 bits as floats of twice the width. The quotient of two integers that is no
 // integer is further from one than the rounding error. Conversions of quotients beyond the range give the
 // minimum, or all ones if unsigned, as does division by zero.
 void NativeEmitter::EmitDivide(const Op& op) {
-  const bool is_signed = IsSignedLane(lane(op.out));
+  const bool is_signed = IsSignedComputeType(compute_type(op.out));
   const bool is_remainder = op.operation->opcode == Opcode::kRemainder;
   const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
   const Xmm out = Define(op.out);
@@ -240,11 +240,14 @@ void NativeEmitter::DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool
 }
 
 // `out` differs from the operands.
-void NativeEmitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, Lane lane) {
-  if (!IsFloatLane(lane))
-    return (is_maximum ? kMaximum : kMinimum)[IsSignedLane(lane)][native::ColumnOf(lane)](*this, out, a, b);
+void NativeEmitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum,
+                            ComputeType compute_type) {
+  if (!IsFloatComputeType(compute_type))
+    return (is_maximum ? kMaximum
+                       : kMinimum)[IsSignedComputeType(compute_type)][native::ColumnOf(compute_type)](
+        *this, out, a, b);
   // The instructions return their second operand for equal numbers and for NaNs.
-  if (lane == Lane::kF32) {
+  if (compute_type == ComputeType::kF32) {
     vcmpps(k1, a, b, 0);
     vcmpps(k2, a, a, native::kUnordered);
     is_maximum ? vmaxps(out, a, b) : vminps(out, a, b);
@@ -261,14 +264,14 @@ void NativeEmitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_
 
 // Emits abs and sign of floats, sign of integers, negate and not.
 void NativeEmitter::EmitSigns(const Op& op) {
-  const Lane lane = nodes_[op.out].lane;
+  const ComputeType compute_type = nodes_[op.out].compute_type;
   const Opcode opcode = op.operation->opcode;
   const int width = nodes_[op.out].width;
   const Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
   const Xmm zero = Temporary(0, width);
   if (opcode == Opcode::kNot) return vpternlogd(out, a, a, 0x55);
-  if (!IsFloatLane(lane)) {
+  if (!IsFloatComputeType(compute_type)) {
     vpxord(zero, zero, zero);
     if (opcode == Opcode::kNegate) {
       switch (width) {
@@ -285,12 +288,12 @@ void NativeEmitter::EmitSigns(const Op& op) {
     if (opcode == Opcode::kAbs) return vmovdqa32(out, a);
     const Xmm one = Temporary(1, width);
     vpternlogd(one, one, one, 0xff);
-    kMaximum[1][native::ColumnOf(lane)](*this, out, a, one);
+    kMaximum[1][native::ColumnOf(compute_type)](*this, out, a, one);
     width == 1   ? vpabsb(one, one)
     : width == 2 ? vpabsw(one, one)
     : width == 4 ? vpabsd(one, one)
                  : vpabsq(one, one);
-    return kMinimum[1][native::ColumnOf(lane)](*this, out, out, one);
+    return kMinimum[1][native::ColumnOf(compute_type)](*this, out, out, one);
   }
   const bool wide = width == 8;
   const uint64_t sign = wide ? uint64_t{1} << 63 : uint64_t{1} << 31;
@@ -317,7 +320,7 @@ void NativeEmitter::EmitSigns(const Op& op) {
 // Emits roundings to integers.
 void NativeEmitter::EmitIntegral(const Op& op) {
   const Opcode opcode = op.operation->opcode;
-  const bool wide = lane(op.out) == Lane::kF64;
+  const bool wide = compute_type(op.out) == ComputeType::kF64;
   const Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
   if (opcode != Opcode::kRoundNearestAfz) {
@@ -342,7 +345,8 @@ void NativeEmitter::EmitIsFinite(const Op& op) {
   constexpr int kInfiniteOrNaN = 0x99;
   const Xmm a = Use(op.in[0]);
   const Opmask out = DefineMask(op.out);
-  lane(op.in[0]) == Lane::kF64 ? vfpclasspd(out, a, kInfiniteOrNaN) : vfpclassps(out, a, kInfiniteOrNaN);
+  compute_type(op.in[0]) == ComputeType::kF64 ? vfpclasspd(out, a, kInfiniteOrNaN)
+                                              : vfpclassps(out, a, kInfiniteOrNaN);
   knotq(out, out);
 }
 

@@ -7,8 +7,8 @@ namespace hlo::cpu {
 namespace {
 
 using native::ColumnOf;
-using native::IsFloatLane;
-using native::IsSignedLane;
+using native::IsFloatComputeType;
+using native::IsSignedComputeType;
 using native::Simple;
 
 // The instructions of an opcode, by ColumnOf.
@@ -40,12 +40,12 @@ constexpr Instructions kInstructions[] = {
 constexpr Simple kAbs[4] = {HLO_TWO(vpabsb), HLO_TWO(vpabsw), HLO_TWO(vpabsd), HLO_TWO(vpabsq)};
 
 // Returns the instruction of an operation; null if it has none.
-Simple InstructionOf(Opcode opcode, Lane lane) {
-  const int column = ColumnOf(lane);
-  if (!IsFloatLane(lane)) {
-    if (opcode == Opcode::kMaximum) return native::kMaximum[IsSignedLane(lane)][column];
-    if (opcode == Opcode::kMinimum) return native::kMinimum[IsSignedLane(lane)][column];
-    if (opcode == Opcode::kAbs && IsSignedLane(lane)) return kAbs[column];
+Simple InstructionOf(Opcode opcode, ComputeType compute_type) {
+  const int column = ColumnOf(compute_type);
+  if (!IsFloatComputeType(compute_type)) {
+    if (opcode == Opcode::kMaximum) return native::kMaximum[IsSignedComputeType(compute_type)][column];
+    if (opcode == Opcode::kMinimum) return native::kMinimum[IsSignedComputeType(compute_type)][column];
+    if (opcode == Opcode::kAbs && IsSignedComputeType(compute_type)) return kAbs[column];
   }
   for (const Instructions& each : kInstructions) {
     if (each.opcode == opcode) return each.of[column];
@@ -83,7 +83,8 @@ bool NativeEmitter::Choose(Op& op) {
       found = ChooseScalar(op);
       break;
     case Kind::kCompare:
-      op.emitter = lane(op.in[0]) == Lane::kPred ? &NativeEmitter::EmitMask : &NativeEmitter::EmitCompare;
+      op.emitter = compute_type(op.in[0]) == ComputeType::kPred ? &NativeEmitter::EmitMask
+                                                                : &NativeEmitter::EmitCompare;
       found = true;
       break;
     case Kind::kSelect:
@@ -114,20 +115,20 @@ bool NativeEmitter::Choose(Op& op) {
 }
 
 bool NativeEmitter::ChooseScalar(Op& op) {
-  const Lane lane = nodes_[op.in[0]].lane;
+  const ComputeType compute_type = nodes_[op.in[0]].compute_type;
   const Opcode opcode = op.operation->opcode;
   const auto use = [&](Emitter emitter) {
     op.emitter = emitter;
     return true;
   };
-  if (lane == Lane::kPred) return IsOnMasks(opcode) && use(&NativeEmitter::EmitMask);
-  op.simple = InstructionOf(opcode, lane);
+  if (compute_type == ComputeType::kPred) return IsOnMasks(opcode) && use(&NativeEmitter::EmitMask);
+  op.simple = InstructionOf(opcode, compute_type);
   if (op.simple != nullptr) return use(&NativeEmitter::EmitSimple);
-  const bool is_float = IsFloatLane(lane);
+  const bool is_float = IsFloatComputeType(compute_type);
   switch (opcode) {
     case Opcode::kDivide:
     case Opcode::kRemainder:
-      if (is_float || LaneBytes(lane) > 4 || lanes_ * 4 > native::kRegisterBytes) break;
+      if (is_float || ComputeTypeBytes(compute_type) > 4 || lanes_ * 4 > native::kRegisterBytes) break;
       return use(&NativeEmitter::EmitDivide);
     case Opcode::kMaximum:
     case Opcode::kMinimum:
@@ -135,7 +136,7 @@ bool NativeEmitter::ChooseScalar(Op& op) {
       return use(&NativeEmitter::EmitExtreme);
     case Opcode::kAbs:
     case Opcode::kSign:
-      return (is_float || IsSignedLane(lane)) && use(&NativeEmitter::EmitSigns);
+      return (is_float || IsSignedComputeType(compute_type)) && use(&NativeEmitter::EmitSigns);
     case Opcode::kNegate:
     case Opcode::kNot:
       return use(&NativeEmitter::EmitSigns);
@@ -150,33 +151,34 @@ bool NativeEmitter::ChooseScalar(Op& op) {
     case Opcode::kLogistic:
     case Opcode::kTanh:
       // Other targets compute f32 without fused multiply-add.
-      if (lane != Lane::kF32 || VectorFunctionOf(opcode, lane) == nullptr) break;
+      if (compute_type != ComputeType::kF32 || VectorFunctionOf(opcode, compute_type) == nullptr) break;
       return use(&NativeEmitter::EmitExponential);
     default:
       break;
   }
-  op.function = VectorFunctionOf(opcode, lane);
+  op.function = VectorFunctionOf(opcode, compute_type);
   return op.function != nullptr;
 }
 
 bool NativeEmitter::ChooseConvert(Op& op) {
-  const Lane from = lane(op.in[0]), to = lane(op.out);
+  const ComputeType from = compute_type(op.in[0]), to = compute_type(op.out);
   const ElementType type = op.operation->to;
   // Conversions from f64 to small floats round once.
-  if (from == Lane::kF64 && to == Lane::kF32 && type != ElementType::kF32 && BitWidth(type) <= 8)
+  if (from == ComputeType::kF64 && to == ComputeType::kF32 && type != ElementType::kF32 &&
+      BitWidth(type) <= 8)
     return false;
   const auto use = [&](Emitter emitter) {
     op.emitter = emitter;
     return true;
   };
-  if (from == to || (!IsFloatLane(from) && !IsFloatLane(to) && from != Lane::kPred && to != Lane::kPred &&
-                     LaneBytes(from) == LaneBytes(to))) {
+  if (from == to || (!IsFloatComputeType(from) && !IsFloatComputeType(to) && from != ComputeType::kPred &&
+                     to != ComputeType::kPred && ComputeTypeBytes(from) == ComputeTypeBytes(to))) {
     nodes_[op.out].root = nodes_[op.in[0]].root;
     return true;
   }
-  if (to == Lane::kPred) return use(&NativeEmitter::EmitToPred);
-  if (from == Lane::kPred) return use(&NativeEmitter::EmitFromPred);
-  if (IsFloatLane(from) && !IsFloatLane(to)) return use(&NativeEmitter::EmitFloatToInteger);
+  if (to == ComputeType::kPred) return use(&NativeEmitter::EmitToPred);
+  if (from == ComputeType::kPred) return use(&NativeEmitter::EmitFromPred);
+  if (IsFloatComputeType(from) && !IsFloatComputeType(to)) return use(&NativeEmitter::EmitFloatToInteger);
   return use(&NativeEmitter::EmitConvert);
 }
 

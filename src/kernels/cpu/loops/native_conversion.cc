@@ -76,20 +76,20 @@ void NativeEmitter::Resize(const Xmm& out, int to_width, const Xmm& from, int fr
 
 // Emits conversions between integers, between floats, and from integers to floats.
 void NativeEmitter::EmitConvert(const Op& op) {
-  const Lane from = lane(op.in[0]), to = lane(op.out);
+  const ComputeType from = compute_type(op.in[0]), to = compute_type(op.out);
   const int from_width = nodes_[op.in[0]].width, to_width = nodes_[op.out].width;
-  const bool is_signed = native::IsSignedLane(from);
+  const bool is_signed = native::IsSignedComputeType(from);
   Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
-  if (!native::IsFloatLane(to)) return Resize(out, to_width, a, from_width, is_signed);
-  if (from == Lane::kF32) return vcvtps2pd(out, a);
-  if (from == Lane::kF64) return vcvtpd2ps(out, a);
-  const bool to_double = to == Lane::kF64;
+  if (!native::IsFloatComputeType(to)) return Resize(out, to_width, a, from_width, is_signed);
+  if (from == ComputeType::kF32) return vcvtps2pd(out, a);
+  if (from == ComputeType::kF64) return vcvtpd2ps(out, a);
+  const bool to_double = to == ComputeType::kF64;
   if (from_width == 8) {
     if (is_signed) return to_double ? vcvtqq2pd(out, a) : vcvtqq2ps(out, a);
     return to_double ? vcvtuqq2pd(out, a) : vcvtuqq2ps(out, a);
   }
-  if (from == Lane::kU32) return to_double ? vcvtudq2pd(out, a) : vcvtudq2ps(out, a);
+  if (from == ComputeType::kU32) return to_double ? vcvtudq2pd(out, a) : vcvtudq2ps(out, a);
   if (from_width < 4) {
     const Xmm wide = Temporary(0, 4);
     Resize(wide, 4, a, from_width, is_signed);
@@ -101,8 +101,8 @@ void NativeEmitter::EmitConvert(const Op& op) {
 // Emits conversions that truncate and saturate; NaN gives 0.
 void NativeEmitter::EmitFloatToInteger(const Op& op) {
   constexpr int kAtLeast = 0x1d;
-  const bool wide = lane(op.in[0]) == Lane::kF64;
-  const Lane to = lane(op.out);
+  const bool wide = compute_type(op.in[0]) == ComputeType::kF64;
+  const ComputeType to = compute_type(op.out);
   const int from_width = wide ? 8 : 4, to_width = nodes_[op.out].width;
   const int bits = static_cast<int>(BitWidth(op.operation->to));
   const auto number = [&](double value) {
@@ -116,8 +116,8 @@ void NativeEmitter::EmitFloatToInteger(const Op& op) {
     wide ? vcmppd(k1, a, b, predicate) : vcmpps(k1, a, b, predicate);
   };
   if (to_width < 4) {
-    const double high = static_cast<double>((1 << (native::IsSignedLane(to) ? bits - 1 : bits)) - 1);
-    const double low = native::IsSignedLane(to) ? -high - 1 : 0;
+    const double high = static_cast<double>((1 << (native::IsSignedComputeType(to) ? bits - 1 : bits)) - 1);
+    const double low = native::IsSignedComputeType(to) ? -high - 1 : 0;
     const Xmm words = Temporary(1, 4);
     compare(a, native::kOrdered);
     if (wide) {
@@ -131,7 +131,7 @@ void NativeEmitter::EmitFloatToInteger(const Op& op) {
     }
     return Resize(out, to_width, words, 4, true);
   }
-  if (!native::IsSignedLane(to)) {
+  if (!native::IsSignedComputeType(to)) {
     // The instructions return the second operand for NaN, and all ones for numbers that are too large.
     vpxord(zero, zero, zero);
     wide ? vmaxpd(clamped, a, zero) : vmaxps(clamped, a, zero);
@@ -152,22 +152,22 @@ void NativeEmitter::EmitFloatToInteger(const Op& op) {
 }
 
 void NativeEmitter::EmitToPred(const Op& op) {
-  const Lane lane = nodes_[op.in[0]].lane;
+  const ComputeType compute_type = nodes_[op.in[0]].compute_type;
   const Xmm a = Use(op.in[0]);
   const Opmask out = DefineMask(op.out);
   const Xmm zero = Temporary(0, nodes_[op.in[0]].width);
   constexpr int kNotEqual = 4;
-  switch (LaneBytes(lane)) {
+  switch (ComputeTypeBytes(compute_type)) {
     case 1:
       return vptestmb(out, a, a);
     case 2:
       return vptestmw(out, a, a);
     case 4:
-      if (lane != Lane::kF32) return vptestmd(out, a, a);
+      if (compute_type != ComputeType::kF32) return vptestmd(out, a, a);
       vpxord(zero, zero, zero);
       return vcmpps(out, a, zero, kNotEqual);
     default:
-      if (lane != Lane::kF64) return vptestmq(out, a, a);
+      if (compute_type != ComputeType::kF64) return vptestmq(out, a, a);
       vpxord(zero, zero, zero);
       return vcmppd(out, a, zero, kNotEqual);
   }
@@ -176,10 +176,10 @@ void NativeEmitter::EmitToPred(const Op& op) {
 void NativeEmitter::EmitFromPred(const Op& op) {
   const Opmask mask = UseMask(op.in[0]);
   const Xmm out = Define(op.out) | mask | T_z;
-  switch (lane(op.out)) {
-    case Lane::kF32:
+  switch (compute_type(op.out)) {
+    case ComputeType::kF32:
       return Splat(out, 1.0f);
-    case Lane::kF64:
+    case ComputeType::kF64:
       return Splat(out, 8, std::bit_cast<uint64_t>(1.0));
     default:
       break;

@@ -26,14 +26,14 @@ bool NativeEmitter::Analyse() {
   const auto steps = program_.steps();
   bool has_complex = false;
   for (size_t s = 0; s < steps.size(); ++s) {
-    if (steps[s].lane == Lane::kC128) return false;
+    if (steps[s].compute_type == ComputeType::kC128) return false;
     const bool is_complex = IsComplex(static_cast<Value>(s));
-    const Lane lane = is_complex ? Lane::kF32 : steps[s].lane;
+    const ComputeType compute_type = is_complex ? ComputeType::kF32 : steps[s].compute_type;
     has_complex |= is_complex;
-    nodes_.push_back({lane, static_cast<int>(LaneBytes(lane)), static_cast<Value>(s)});
+    nodes_.push_back({compute_type, static_cast<int>(ComputeTypeBytes(compute_type)), static_cast<Value>(s)});
   }
   for (size_t s = 0; has_complex && s < steps.size(); ++s)
-    nodes_.push_back({Lane::kF32, 4, Imaginary(static_cast<Value>(s))});
+    nodes_.push_back({ComputeType::kF32, 4, Imaginary(static_cast<Value>(s))});
   part_stride_ = static_cast<Value>(nodes_.size());
   for (size_t k = 0; k < inputs_.size(); ++k) {
     int component = 0;
@@ -319,7 +319,7 @@ const NativeEmitter::Operand& NativeEmitter::Any(Value value) {
     return memory_;
   }
   if (used.reg < 0 && is_array && used.component < 0 && !masked_ && used.uses.back() == position_ &&
-      IsStoredAsLane(inputs_[used.input].type) && lanes_ * used.width >= 16) {
+      IsStoredAsComputed(inputs_[used.input].type) && lanes_ * used.width >= 16) {
     memory_ = Memory(used.input, used.width);
     return memory_;
   }

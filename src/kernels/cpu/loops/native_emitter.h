@@ -51,8 +51,8 @@ class NativeEmitter : private Assembler {
     TileCall call = {};
   };
   struct Node {
-    Lane lane;
-    int width;              // Bytes of a lane.
+    ComputeType compute_type;
+    int width;              // Bytes of a compute type.
     Value root;             // The value with the same bits, or itself.
     int input = -1;         // The index of the input.
     int component = -1;     // 0 or 1 for components of a complex input.
@@ -60,7 +60,7 @@ class NativeEmitter : private Assembler {
     // The register and the slot of the stack that hold the value, or -1.
     int reg = -1, slot = -1;
     bool is_pinned = false;  // A scalar that stays in its register throughout the loop.
-    bool is_mask() const { return lane == Lane::kPred; }
+    bool is_mask() const { return compute_type == ComputeType::kPred; }
   };
   // Registers that values may use; the others are temporary.
   static constexpr int kVectors = 29, kFirstMask = 3, kMasks = 7;
@@ -115,9 +115,9 @@ class NativeEmitter : private Assembler {
   // Moves elements of `width` bytes; one of the operands has a mask.
   template <class To, class From>
   void MoveMasked(const To& to, const From& from, int width);
-  Lane lane(Value value) const { return nodes_[value].lane; }
+  ComputeType compute_type(Value value) const { return nodes_[value].compute_type; }
   // Complex values are two nodes. The number of the first is that of the value, which other values share.
-  bool IsComplex(Value value) const { return program_.lane(value) == Lane::kC64; }
+  bool IsComplex(Value value) const { return program_.compute_type(value) == ComputeType::kC64; }
   Value Imaginary(Value value) const { return value + static_cast<Value>(program_.steps().size()); }
   absl::InlinedVector<Value, 2> Components(Value value) const;
   // Returns the index of the node that holds a value of the current part. Parts share scalars.
@@ -164,7 +164,7 @@ class NativeEmitter : private Assembler {
   void EmitSigns(const Op& op);
   void EmitIntegral(const Op& op);
   void EmitIsFinite(const Op& op);
-  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, Lane lane);
+  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, ComputeType compute_type);
   void DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed, bool is_remainder);
   void DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool is_signed);
 

@@ -12,9 +12,12 @@ namespace hlo::cpu::native {
 inline constexpr int kUnordered = 3, kOrdered = 7;            // Comparison predicates.
 inline constexpr int kRegisterBytes = 64, kRegisterBits = 5;  // Bytes of a vector, bits of its number.
 
-inline bool IsFloatLane(Lane lane) { return lane == Lane::kF32 || lane == Lane::kF64; }
-inline bool IsSignedLane(Lane lane) {
-  return lane == Lane::kS8 || lane == Lane::kS16 || lane == Lane::kS32 || lane == Lane::kS64;
+inline bool IsFloatComputeType(ComputeType compute_type) {
+  return compute_type == ComputeType::kF32 || compute_type == ComputeType::kF64;
+}
+inline bool IsSignedComputeType(ComputeType compute_type) {
+  return compute_type == ComputeType::kS8 || compute_type == ComputeType::kS16 ||
+         compute_type == ComputeType::kS32 || compute_type == ComputeType::kS64;
 }
 
 // Emits an instruction whose last operand may be in memory.
@@ -37,11 +40,12 @@ inline constexpr Simple kMinimum[2][4] = {
     {HLO_THREE(vpminub), HLO_THREE(vpminuw), HLO_THREE(vpminud), HLO_THREE(vpminuq)},
     {HLO_THREE(vpminsb), HLO_THREE(vpminsw), HLO_THREE(vpminsd), HLO_THREE(vpminsq)}};
 
-// Returns the column of a lane in tables of instructions: integers of 8, 16, 32 and 64 bits, f32 and f64.
-inline int ColumnOf(Lane lane) {
-  if (lane == Lane::kF32) return 4;
-  if (lane == Lane::kF64) return 5;
-  return std::countr_zero(static_cast<uint64_t>(LaneBytes(lane)));
+// Returns the column of a compute type in tables of instructions: integers of 8, 16, 32 and 64 bits, f32 and
+// f64.
+inline int ColumnOf(ComputeType compute_type) {
+  if (compute_type == ComputeType::kF32) return 4;
+  if (compute_type == ComputeType::kF64) return 5;
+  return std::countr_zero(static_cast<uint64_t>(ComputeTypeBytes(compute_type)));
 }
 
 }  // namespace hlo::cpu::native

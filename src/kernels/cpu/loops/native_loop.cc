@@ -1,6 +1,6 @@
 #include "kernels/cpu/loops/native_loop.h"
 
-#include "loops/lane.h"
+#include "loops/compute_type.h"
 
 #ifdef HLO_RUN_HAS_NATIVE_CODE
 #include "kernels/cpu/loops/native_emitter.h"
@@ -29,15 +29,15 @@ void LazyNativeLoop::Prepare(double nanoseconds,
 }
 
 bool NativeLoop::Supports(ElementType type) {
-  return loops::IsStoredAsLane(type) || type == ElementType::kBF16 || type == ElementType::kF16;
+  return loops::IsStoredAsComputed(type) || type == ElementType::kBF16 || type == ElementType::kF16;
 }
 
-ElementType NativeLoop::TypeOf(loops::Lane lane) {
+ElementType NativeLoop::TypeOf(loops::ComputeType compute_type) {
   constexpr ElementType kTypes[] = {
       ElementType::kPred, ElementType::kS8,  ElementType::kS16, ElementType::kS32, ElementType::kS64,
       ElementType::kU8,   ElementType::kU16, ElementType::kU32, ElementType::kU64, ElementType::kF32,
       ElementType::kF64,  ElementType::kC64, ElementType::kC128};
-  return kTypes[static_cast<int>(lane)];
+  return kTypes[static_cast<int>(compute_type)];
 }
 
 std::unique_ptr<const NativeLoop> NativeLoop::Compile([[maybe_unused]] const loops::LoopProgram& program,

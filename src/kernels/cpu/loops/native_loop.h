@@ -2,11 +2,11 @@
 // This file compiles loop programs to native code (x86-64 with AVX-512): one loop whose values stay in vector
 // registers.
 //
-// A vector iteration computes as many consecutive elements as a register holds of the widest lane. It reads
-// all elements at its positions before it stores to an argument that a load may alias, and iterations run in
-// order. A program may overwrite elements that it loads only at the same position (LoopProgram::LastUse), so
-// that the results are those of tile programs. Accesses that are not contiguous are gathered before the code
-// runs, and scattered after it, a tile at a time.
+// A vector iteration computes as many consecutive elements as a register holds of the widest compute type. It
+// reads all elements at its positions before it stores to an argument that a load may alias, and iterations
+// run in order. A program may overwrite elements that it loads only at the same position
+// (LoopProgram::LastUse), so that the results are those of tile programs. Accesses that are not contiguous
+// are gathered before the code runs, and scattered after it, a tile at a time.
 
 #include <atomic>
 #include <cstdint>
@@ -40,7 +40,7 @@ class NativeLoop {
   // Returns true if inputs and outputs may have this type.
   static bool Supports(ElementType type);
   // Returns the type of elements that are stored as such lanes.
-  static ElementType TypeOf(loops::Lane lane);
+  static ElementType TypeOf(loops::ComputeType compute_type);
   // Returns nullptr if the machine or an operation is not supported. The program is only read during the
   // call.
   static std::unique_ptr<const NativeLoop> Compile(const loops::LoopProgram& program,

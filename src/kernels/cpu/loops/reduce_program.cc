@@ -43,10 +43,10 @@ class RowReducer {
       const Opcode extreme =
           program.arg_min_max == ReduceProgram::ArgMinMax::kArgMax ? Opcode::kMaximum : Opcode::kMinimum;
       fold_ = FindTileFold(extreme, program.results[0].init_type);
-      find_ = FindFirstEqual(LaneOf(program.results[0].init_type));
+      find_ = FindFirstEqual(ComputeTypeOf(program.results[0].init_type));
       tile_.emplace(program, 1);
       tile_->FillWithInit(arguments, 0, 1);
-      initial_is_nan_ = IsNan(tile_->lane(0), tile_->at(0, 0));
+      initial_is_nan_ = IsNan(tile_->compute_type(0), tile_->at(0, 0));
     } else if (fold_.function == nullptr)
       tile_.emplace(program, program.body.tile());
     else if (program.body.YieldsBF16())
@@ -66,7 +66,7 @@ class RowReducer {
     if (stored_folds_.rows != nullptr) {
       constexpr int kAtOnce = StoredFolds::kAtOnce;
       const int64_t apart = (end - begin) / kAtOnce;
-      const auto width = static_cast<int64_t>(LaneBytes(to.lane(0)));
+      const auto width = static_cast<int64_t>(ComputeTypeBytes(to.compute_type(0)));
       for (; row < begin + apart; ++row) {
         const void* rows[kAtOnce];
         for (int k = 0; k < kAtOnce; ++k) rows[k] = StoredRow(row + k * apart);
@@ -122,7 +122,8 @@ class RowReducer {
     }
     if (fold_.function != nullptr) return only_numbers;
     tile_->Halve(std::min(tile, end - begin));
-    for (size_t k = 0; k < to.count(); ++k) std::memcpy(to.at(k, i), tile_->at(k, 0), LaneBytes(to.lane(k)));
+    for (size_t k = 0; k < to.count(); ++k)
+      std::memcpy(to.at(k, i), tile_->at(k, 0), ComputeTypeBytes(to.compute_type(k)));
     return true;
   }
   // Reduces the whole row to element i in order, starting with the initial value.
@@ -140,8 +141,8 @@ class RowReducer {
   const ReduceProgram& program_;
   TileProgram::Runner runner_;
   // Returns the last position of a zero of either sign if the value at `position` is zero, else `position`.
-  static int64_t LastZero(Lane lane, int64_t n, const std::byte* values, int64_t position) {
-    return DispatchLane(lane, [&]<class T>() {
+  static int64_t LastZero(ComputeType compute_type, int64_t n, const std::byte* values, int64_t position) {
+    return DispatchComputeType(compute_type, [&]<class T>() {
       if constexpr (std::is_floating_point_v<T>) {
         const T* a = reinterpret_cast<const T*>(values);
         if (a[position] != 0) return position;
@@ -161,17 +162,18 @@ class RowReducer {
     alignas(16) std::byte extreme[kMaxElementBytes];
     const void* in[] = {values};
     fold_.function(n, extreme, in, fold_.parameter);
-    const int64_t width = LaneBytes(to.lane(0)), position = find_(n, values, extreme);
-    const int64_t chosen = program_.keeps_last_value ? LastZero(to.lane(0), n, values, position) : position;
+    const int64_t width = ComputeTypeBytes(to.compute_type(0)), position = find_(n, values, extreme);
+    const int64_t chosen =
+        program_.keeps_last_value ? LastZero(to.compute_type(0), n, values, position) : position;
     std::memcpy(pair.at(0, at), values + chosen * width, width);
-    FillIota(to.lane(1), 1, pair.at(1, at), begin + position, 0);
-    const bool is_number = !IsNan(to.lane(0), pair.at(0, at));
+    FillIota(to.compute_type(1), 1, pair.at(1, at), begin + position, 0);
+    const bool is_number = !IsNan(to.compute_type(0), pair.at(0, at));
     if (!first) to.CombineWith(i, *tile_);
     return is_number;
   }
 
-  static bool IsNan(Lane lane, const void* value) {
-    return DispatchLane(lane, [&]<class T>() {
+  static bool IsNan(ComputeType compute_type, const void* value) {
+    return DispatchComputeType(compute_type, [&]<class T>() {
       if constexpr (std::is_floating_point_v<T>) {
         T number;
         std::memcpy(&number, value, sizeof number);
@@ -326,7 +328,8 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
       return;
     }
     for (size_t k = 0; k < acc.count(); ++k)
-      std::memcpy(partial.at(k, piece * kept + begin), acc.at(k, 0), size * LaneBytes(acc.lane(k)));
+      std::memcpy(partial.at(k, piece * kept + begin), acc.at(k, 0),
+                  size * ComputeTypeBytes(acc.compute_type(k)));
   });
   if (pieces == 1) return;
   for (int64_t begin = 0; begin < kept; begin += tile) {

@@ -46,7 +46,8 @@ class SmallCompiler {
     AssignRegisters();
     if (reduction != nullptr) register_count_ += kReductionRegisters;
     int64_t widest = 1;
-    for (const LoopProgram::Step& step : program_.steps()) widest = std::max(widest, LaneBytes(step.lane));
+    for (const LoopProgram::Step& step : program_.steps())
+      widest = std::max(widest, ComputeTypeBytes(step.compute_type));
     if (small_.count > TileLength(LargestTile(), widest * register_count_)) return std::nullopt;
     register_bytes_ = RoundUp(widest * small_.count, 16);
     if (!is_in_memory_ && register_bytes_ * register_count_ > SmallProgram::kScratchBytes)
@@ -97,12 +98,13 @@ class SmallCompiler {
   bool AddArgMinMax(const loops::ReduceProgram& reduction) {
     small_.is_for_loops = true;
     const Operand values = operands_[program_.yields()[0]];
-    const auto lane = [&](size_t k) { return LaneOf(reduction.results[k].init_type); };
+    const auto compute_type = [&](size_t k) { return ComputeTypeOf(reduction.results[k].init_type); };
     const bool is_largest = reduction.arg_min_max == loops::Reduction::ArgMinMax::kArgMax;
-    const TileCall find = ArgMinMaxTile(lane(0), lane(1), is_largest, small_.count);
-    const TileCall take = TakeTile(lane(0), lane(1), reduction.keeps_last_value, small_.count);
+    const TileCall find = ArgMinMaxTile(compute_type(0), compute_type(1), is_largest, small_.count);
+    const TileCall take =
+        TakeTile(compute_type(0), compute_type(1), reduction.keeps_last_value, small_.count);
     if (find.function == nullptr || take.function == nullptr || small_.count == 1) return false;
-    const Operand taken = NewScalar(lane(0)), position = NewScalar(lane(1));
+    const Operand taken = NewScalar(compute_type(0)), position = NewScalar(compute_type(1));
     small_.calls.push_back({find, 1, position, {values}, small_.count});
     small_.calls.push_back({take, 1, taken, {values, position}, small_.count});
     std::vector<Operand> at;
@@ -114,7 +116,7 @@ class SmallCompiler {
     for (const loops::ScalarFunction::Step& step : combiner.steps()) {
       const TileCall call = FindTileCall(step.operation);
       if (call.function == nullptr) return false;
-      at[step.out] = NewScalar(combiner.lane(step.out));
+      at[step.out] = NewScalar(combiner.compute_type(step.out));
       SmallProgram::Call each{call, 1, at[step.out], {}};
       for (int k = 0; k < OperandCount(step.operation); ++k) each.in[k] = at[step.in[k]];
       small_.calls.push_back(each);
@@ -125,24 +127,24 @@ class SmallCompiler {
   }
 
   // Returns a scratch operand for a scalar, behind the registers.
-  Operand NewScalar(Lane lane) {
+  Operand NewScalar(ComputeType compute_type) {
     constexpr int64_t kBytes = 16;
     if (scalar_end_ == 0) scalar_end_ = register_count_ * register_bytes_;
     scalar_end_ += kBytes;
-    return {Operand::kScratch, 0, scalar_end_ - kBytes, static_cast<int32_t>(LaneBytes(lane))};
+    return {Operand::kScratch, 0, scalar_end_ - kBytes, static_cast<int32_t>(ComputeTypeBytes(compute_type))};
   }
-  // Returns the initial value in its lane type.
+  // Returns the initial value in its compute type.
   Operand AddInit(const loops::Reduction::Result& result) {
     const Operand init{result.init, 0, 0, static_cast<int32_t>(ByteCount(result.init_type))};
     const TileCall widen = LoadTile(result.init_type);
     if (widen.function == nullptr) return init;
-    const Operand wide = NewScalar(LaneOf(result.init_type));
+    const Operand wide = NewScalar(ComputeTypeOf(result.init_type));
     small_.calls.push_back({widen, 1, wide, {init}});
     return wide;
   }
   void AddResult(const loops::Reduction::Result& result, const Operand& value) {
     const TileCall narrow = StoreTile(result.output_type);
-    const TileCall copy = narrow.function != nullptr ? narrow : CopyTile(LaneOf(result.output_type));
+    const TileCall copy = narrow.function != nullptr ? narrow : CopyTile(ComputeTypeOf(result.output_type));
     const Operand memory{result.output, 0, 0, static_cast<int32_t>(ByteCount(result.output_type))};
     small_.calls.push_back({copy, 1, memory, {value}});
   }
@@ -151,7 +153,7 @@ class SmallCompiler {
   bool AddFold(const loops::ReduceProgram& reduction) {
     const loops::Value value = program_.yields()[0];
     const loops::Reduction::Result& result = reduction.results[0];
-    const auto width = static_cast<int32_t>(LaneBytes(LaneOf(result.init_type)));
+    const auto width = static_cast<int32_t>(ComputeTypeBytes(ComputeTypeOf(result.init_type)));
     const auto reserved = [&](int32_t number) {
       return Operand{Operand::kScratch, 0, (register_count_ - 1 - number) * register_bytes_, width};
     };
@@ -211,7 +213,7 @@ class SmallCompiler {
 
   Operand InRegister(size_t value) const {
     return {Operand::kScratch, 0, registers_[value] * register_bytes_,
-            static_cast<int32_t>(LaneBytes(program_.steps()[value].lane))};
+            static_cast<int32_t>(ComputeTypeBytes(program_.steps()[value].compute_type))};
   }
   Operand InMemory(const Access& access) {
     const int64_t width = ByteCount(access.type);
@@ -243,7 +245,7 @@ class SmallCompiler {
     if (!is_simple || (IsScalar(access) && widen.function != nullptr)) return AddRuns(value, access, widen);
     const Operand memory = InMemory(access);
     if (IsScalar(access))
-      AddCall(SplatTile(step.lane), operands_[value], memory);
+      AddCall(SplatTile(step.compute_type), operands_[value], memory);
     else if (widen.function != nullptr)
       AddCall(widen, operands_[value], memory);
     else
@@ -264,20 +266,21 @@ class SmallCompiler {
     if (!runs.has_value()) runs = RunsOf(program_, access, kMaxRuns, widen.function == nullptr);
     if (!runs.has_value()) return false;
     small_.is_for_loops = true;
-    const Lane lane = program_.steps()[value].lane;
-    if (const std::optional<TileCall> bits = BitsOf(lane, *runs); bits.has_value()) {
+    const ComputeType compute_type = program_.steps()[value].compute_type;
+    if (const std::optional<TileCall> bits = BitsOf(compute_type, *runs); bits.has_value()) {
       small_.calls.push_back({*bits, small_.count, operands_[value], {}});
       return true;
     }
     for (const AccessRun& run : *runs) {
       const Operand out = Shifted(operands_[value], run.first);
       if (run.argument != AccessRun::kNumbers) {
-        const TileCall copy = run.count > 1 && run.stride == 0 ? SplatTile(lane) : CopyTile(lane);
+        const TileCall copy =
+            run.count > 1 && run.stride == 0 ? SplatTile(compute_type) : CopyTile(compute_type);
         small_.calls.push_back(
             {widen.function != nullptr ? widen : copy, run.count, out, {InMemory(run, access.type)}});
       } else if (FitsParameter(run.element) && FitsParameter(run.stride)) {
         const TileCall iota =
-            IotaTile(lane, static_cast<int32_t>(run.element), static_cast<int32_t>(run.stride));
+            IotaTile(compute_type, static_cast<int32_t>(run.element), static_cast<int32_t>(run.stride));
         small_.calls.push_back({iota, run.count, out, {}});
       } else {
         return false;
@@ -287,9 +290,9 @@ class SmallCompiler {
   }
 
   // Returns the call that writes all predicates if they are constants and few; otherwise nullopt.
-  std::optional<TileCall> BitsOf(Lane lane, absl::Span<const AccessRun> runs) const {
+  std::optional<TileCall> BitsOf(ComputeType compute_type, absl::Span<const AccessRun> runs) const {
     constexpr int64_t kMaxBits = 64;
-    if (lane != Lane::kPred || small_.count > kMaxBits) return std::nullopt;
+    if (compute_type != ComputeType::kPred || small_.count > kMaxBits) return std::nullopt;
     uint64_t bits = 0;
     for (const AccessRun& run : runs) {
       if (run.argument != AccessRun::kNumbers) return std::nullopt;
@@ -350,7 +353,8 @@ class SmallCompiler {
   const Access* StoredAs(size_t value) const {
     for (const LoopProgram::Stored& stored : program_.stores()) {
       const Access& access = program_.access(stored.access);
-      if (static_cast<size_t>(stored.value) == value && loops::IsStoredAsLane(access.type)) return &access;
+      if (static_cast<size_t>(stored.value) == value && loops::IsStoredAsComputed(access.type))
+        return &access;
     }
     return nullptr;
   }
@@ -370,7 +374,7 @@ class SmallCompiler {
     const Access& access = program_.access(stored.access);
     if (access.drops) return false;
     const TileCall narrow = StoreRoundedTile(access.type);
-    const TileCall copy = narrow.function != nullptr ? narrow : CopyTile(step.lane);
+    const TileCall copy = narrow.function != nullptr ? narrow : CopyTile(step.compute_type);
     if (IsDense(access)) {
       if (step.IsLoad() || StoredAs(stored.value) != &access)
         AddCall(copy, InMemory(access), operands_[stored.value]);

@@ -25,7 +25,7 @@ struct TileCode::Native {
 TileCode::Native::Native(const loops::ScalarFunction& function) {
   std::vector<loops::Value> values(function.value_count());
   const auto load = [&](loops::Value value, NativeLoop::Form form) {
-    const ElementType type = NativeLoop::TypeOf(function.lane(value));
+    const ElementType type = NativeLoop::TypeOf(function.compute_type(value));
     values[value] = program.Load(
         {.argument = static_cast<int32_t>(inputs.size()), .type = type, .inner = {1}, .starts = {}});
     inputs.push_back({values[value], form, type, false});
@@ -42,14 +42,14 @@ TileCode::Native::Native(const loops::ScalarFunction& function) {
     const int count = OperandCount(step.operation);
     for (int k = 0; k < count; ++k) in[k] = values[step.in[k]];
     values[step.out] =
-        program.Apply(step.operation, function.lane(step.out), absl::MakeSpan(in).first(count));
+        program.Apply(step.operation, function.compute_type(step.out), absl::MakeSpan(in).first(count));
   }
   for (const loops::Value value : function.yields())
-    outputs.push_back({values[value], NativeLoop::TypeOf(function.lane(value)), false});
+    outputs.push_back({values[value], NativeLoop::TypeOf(function.compute_type(value)), false});
 }
 
 TileCode::TileCode(const loops::ScalarFunction& function)
-    : lanes_(function.lanes().begin(), function.lanes().end()),
+    : types_(function.types().begin(), function.types().end()),
       inputs_(function.input_count()),
       results_(function.yields().begin(), function.yields().end()) {
   HLO_CHECK(!function.has_loops());
@@ -69,17 +69,17 @@ void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
   if (native_ != nullptr && RunNative(n, in, out)) return;
   constexpr int64_t kPart = 128;
   constexpr size_t kMax = 64;
-  HLO_CHECK(lanes_.size() <= kMax);
+  HLO_CHECK(types_.size() <= kMax);
   alignas(64) std::byte scratch[kMax][kPart * 16];
   const void* at[kMax];
   for (int64_t begin = 0; begin < n; begin += kPart) {
     const int64_t length = std::min(kPart, n - begin);
     for (size_t i = 0; i < inputs_; ++i)
-      at[i] = static_cast<const std::byte*>(in[i]) + begin * LaneBytes(lanes_[i]);
+      at[i] = static_cast<const std::byte*>(in[i]) + begin * ComputeTypeBytes(types_[i]);
     for (const Step& step : steps_) {
       std::byte* to = scratch[step.out];
       if (step.call.function == nullptr) {
-        CopyStrided(length, LaneBytes(lanes_[step.out]), to, 1, step.constant.data(), 0);
+        CopyStrided(length, ComputeTypeBytes(types_[step.out]), to, 1, step.constant.data(), 0);
       } else {
         const void* operands[] = {at[step.in[0]], at[step.in[1]], at[step.in[2]]};
         step.call.function(length, to, operands, step.call.parameter);
@@ -89,12 +89,12 @@ void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
     // All results are computed before the first is written, because outputs may alias inputs.
     for (size_t k = 0; k < results_.size(); ++k) {
       const loops::Value value = results_[k];
-      const int64_t width = LaneBytes(lanes_[value]);
+      const int64_t width = ComputeTypeBytes(types_[value]);
       if (static_cast<size_t>(value) < inputs_) std::memcpy(scratch[value], at[value], length * width);
     }
     for (size_t k = 0; k < results_.size(); ++k) {
       const loops::Value value = results_[k];
-      const int64_t width = LaneBytes(lanes_[value]);
+      const int64_t width = ComputeTypeBytes(types_[value]);
       std::memcpy(static_cast<std::byte*>(out[k]) + begin * width, scratch[value], length * width);
     }
   }

@@ -36,7 +36,7 @@ class TileCode {
   struct Native;
   bool RunNative(int64_t n, const void* const* in, void* const* out) const;
 
-  std::vector<loops::Lane> lanes_;
+  std::vector<loops::ComputeType> types_;
   size_t inputs_ = 0;
   std::vector<Step> steps_;
   std::vector<loops::Value> results_;

@@ -109,7 +109,7 @@ void TileProgram::FindFold() {
   if (yields().size() != 1) return;
   const TileValue value = yields()[0];
   for (const Chain& chain : chains_) {
-    if (steps_[chain.last].out != value || lane(value) != Lane::kF32) continue;
+    if (steps_[chain.last].out != value || compute_type(value) != ComputeType::kF32) continue;
     fold_step_ = static_cast<int64_t>(chain.begin + chain.steps.size()) - 2;
     const bool is_read =
         values_[value].stored_as >= 0 || std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
@@ -144,7 +144,7 @@ int64_t TileProgram::RowOffsetAt(int32_t number, void* const* arguments, const i
   return offset;
 }
 
-// Widens one element to its lane type in `to`, or returns its address if no conversion is needed.
+// Widens one element to its compute type in `to`, or returns its address if no conversion is needed.
 std::byte* TileProgram::ReadScalar(ElementType type, const TileCall& widen, std::byte* from, std::byte* to) {
   if (widen.function == nullptr) return from;
   if (type == ElementType::kBF16) {
@@ -260,7 +260,7 @@ void TileProgram::Runner::RunDirect(int64_t begin, int64_t n) {
       std::byte* at = nullptr;
       if (pointer.kind == Kind::kIota) {
         at = RegisterOf(pointer.value);
-        FillIota(program_.lane(pointer.value), 1, at, offset, 0);
+        FillIota(program_.compute_type(pointer.value), 1, at, offset, 0);
       } else if (pointer.kind == Kind::kRow) {
         at = RowOf(pointer, begin, n);
       } else {

@@ -82,8 +82,9 @@ TileProgram::Native::Read TileProgram::NativeReadOf(const Step& step, Native& na
   Native::Read read{Kind::kTile, NativeLoop::Form::kArray, step.access, step.out};
   if (widens) read.widen = step.call;
   if (!access.IsArray()) {
-    const Lane of_step = lane(step.out);
-    const bool counts = access.argument == Access::kIota && LaneBytes(of_step) >= 4 && of_step < Lane::kF32;
+    const ComputeType of_step = compute_type(step.out);
+    const bool counts =
+        access.argument == Access::kIota && ComputeTypeBytes(of_step) >= 4 && of_step < ComputeType::kF32;
     if (access.argument == Access::kIota && patterns_[step.access] == Pattern::kScalar) {
       read.kind = Kind::kIota;
       read.form = NativeLoop::Form::kScalar;
@@ -123,9 +124,9 @@ std::unique_ptr<const NativeLoop> TileProgram::CompileNative(Native& native) con
   std::vector<NativeLoop::Input> inputs;
   std::vector<NativeLoop::Output> outputs;
   int64_t widest = 1;
-  const auto lane_type = [&](TileValue value) { return NativeLoop::TypeOf(lane(value)); };
+  const auto lane_type = [&](TileValue value) { return NativeLoop::TypeOf(compute_type(value)); };
   for (const Step& step : steps_) {
-    widest = std::max(widest, LaneBytes(lane(step.out)));
+    widest = std::max(widest, ComputeTypeBytes(compute_type(step.out)));
     if (step.access < 0) continue;
     const Native::Read read = NativeReadOf(step, native);
     const auto& overwritten = native.overwritten;
@@ -187,7 +188,7 @@ const std::byte* TileProgram::Runner::NativePointer(size_t number, int64_t begin
   } else {
     const int64_t offset = program_.OffsetAt(read.access, base_.data(), begin);
     if (read.kind == Kind::kIota) {
-      FillIota(program_.lane(read.value), 1, NativeSlot(read.slot), offset, 0);
+      FillIota(program_.compute_type(read.value), 1, NativeSlot(read.slot), offset, 0);
       return NativeSlot(read.slot);
     }
     at = static_cast<const std::byte*>(arguments_[access.argument]) + offset * ByteCount(access.type);

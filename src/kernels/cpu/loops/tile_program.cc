@@ -60,7 +60,7 @@ void TileProgram::AssignRegisters() {
     const bool stays = is_periodic || (step.access >= 0 && patterns_[step.access] == Pattern::kScalar);
     if (is_periodic) period_ = inner_dims().back();
     if (!out.is_passed_on) {
-      widest = std::max(widest, LaneBytes(out.lane));
+      widest = std::max(widest, ComputeTypeBytes(out.compute_type));
       if (free_registers.empty() || stays) {
         out.register_number = static_cast<int32_t>(register_count_++);
       } else {
@@ -94,7 +94,7 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias) : source
   steps_.reserve(source_.steps().size());
   for (const loops::LoopProgram::Step& step : source_.steps()) {
     const auto value = static_cast<TileValue>(values_.size());
-    values_.push_back({step.lane, -1, step.access});
+    values_.push_back({step.compute_type, -1, step.access});
     const bool widens = step.IsLoad() && accesses()[step.access].IsArray();
     const TileCall call = !step.IsLoad() ? FindTileCall(step.operation)
                           : widens       ? LoadTile(accesses()[step.access].type)
@@ -124,11 +124,12 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias) : source
   if (inner_count() > kShortest) FormChains(may_alias);
   AssignRegisters();
   by_rows_ = !inner_dims().empty() && inner_dims().back() >= std::min(kShortestRow, tile_);
-  // A value that is stored once, in its lane type, is computed in place.
+  // A value that is stored once, in its compute type, is computed in place.
   for (const Stored& stored : stored_) {
     Value& value = values_[stored.value];
     const bool direct = value.access < 0 && value.stored_as < 0 && !value.is_passed_on &&
-                        IsStoredAsLane(accesses()[stored.access].type) && MayStoreEarly(stored, may_alias);
+                        IsStoredAsComputed(accesses()[stored.access].type) &&
+                        MayStoreEarly(stored, may_alias);
     if (direct) value.stored_as = stored.access;
   }
   for (size_t s = 0; s < steps_.size() && !yields().empty(); ++s) {
@@ -143,7 +144,7 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias) : source
   FindDirectPointers();
   yields_bf16_ = FindsBF16();
   for (const Step& step : steps_)
-    nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * LaneBytes(lane(step.out)) / 4;
+    nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * ComputeTypeBytes(compute_type(step.out)) / 4;
   nanoseconds_ += 0.5 * static_cast<double>(irregular_.size());
   small_ = CompileSmall(source_);
   if (source_.IsCopy()) PrepareCopy();

@@ -65,7 +65,7 @@ class TileProgram {
   int64_t tile() const { return tile_; }
   // The number of contiguous inner positions in the reads; tiles within such a row are read in place.
   int64_t row() const { return by_rows_ ? inner_dims().back() : inner_count(); }
-  Lane lane(TileValue value) const { return values_[value].lane; }
+  ComputeType compute_type(TileValue value) const { return values_[value].compute_type; }
   double nanoseconds_per_element() const { return nanoseconds_; }
   // The expected time of a run over all positions.
   double nanoseconds() const {
@@ -99,7 +99,7 @@ class TileProgram {
   struct Stored {
     TileValue value;
     int32_t access;
-    TileCall narrow = {};  // Converts from the lane type to the storage type.
+    TileCall narrow = {};  // Converts from the compute type to the storage type.
     bool by_chain = false;
   };
   absl::Span<const Step> steps() const { return steps_; }
@@ -228,7 +228,7 @@ class TileProgram {
  private:
   enum class Pattern : uint8_t { kDense, kScalar, kStrided };
   struct Value {
-    Lane lane;
+    ComputeType compute_type;
     int32_t register_number = -1;
     int32_t access = -1;        // The access of a load.
     int32_t stored_as = -1;     // The only access that it is stored through.

@@ -11,9 +11,10 @@ namespace {
 
 using Kind = ChainOperation::Kind;
 
-// Returns true if values of this lane type can stay in the registers of a chain.
-bool IsChainLane(Lane lane) {
-  return lane == Lane::kF32 || lane == Lane::kS32 || lane == Lane::kU32 || lane == Lane::kPred;
+// Returns true if values of this compute type can stay in the registers of a chain.
+bool IsChainType(ComputeType compute_type) {
+  return compute_type == ComputeType::kF32 || compute_type == ComputeType::kS32 ||
+         compute_type == ComputeType::kU32 || compute_type == ComputeType::kPred;
 }
 
 }  // namespace
@@ -22,20 +23,21 @@ bool IsChainLane(Lane lane) {
 // memory, including earlier values of the chain, and no step that must precede it may depend on the chain.
 bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) const {
   const Step& step = steps_[next];
-  if (step.access >= 0 || step.chain >= 0 || !IsChainLane(lane(step.out))) return false;
+  if (step.access >= 0 || step.chain >= 0 || !IsChainType(compute_type(step.out))) return false;
   const Kind kind = ChainOperationOf(step.call).kind;
   const auto is_member = [&](TileValue value) {
     return std::any_of(members.begin(), members.end(), [&](size_t m) { return steps_[m].out == value; });
   };
   int from_last = 0;
   for (int k = 0; k < step.operand_count; ++k) {
-    if (!IsChainLane(lane(step.in[k]))) return false;
+    if (!IsChainType(compute_type(step.in[k]))) return false;
     from_last += !members.empty() && step.in[k] == steps_[members.back()].out;
   }
-  const bool by_call = kind == Kind::kNone && step.operand_count == 1 && lane(step.out) != Lane::kPred &&
-                       lane(step.in[0]) != Lane::kPred;
+  const bool by_call = kind == Kind::kNone && step.operand_count == 1 &&
+                       compute_type(step.out) != ComputeType::kPred &&
+                       compute_type(step.in[0]) != ComputeType::kPred;
   if (kind == Kind::kNone && !by_call) return false;
-  if (kind == Kind::kSelect && (from_last > 1 || lane(step.out) == Lane::kPred)) return false;
+  if (kind == Kind::kSelect && (from_last > 1 || compute_type(step.out) == ComputeType::kPred)) return false;
   if (members.empty()) return true;
   for (size_t between = members.front() + 1; between < next; ++between) {
     const Step& other = steps_[between];
@@ -92,7 +94,7 @@ bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
     const Step& step = steps_[m];
     own += ChainOperationOf(step.call).kind != Kind::kNone;
     // Values that are reduced on the fly need no store.
-    saved += yields().size() == 1 && yields()[0] == step.out && lane(step.out) == Lane::kF32;
+    saved += yields().size() == 1 && yields()[0] == step.out && compute_type(step.out) == ComputeType::kF32;
     for (const Stored& stored : stored_)
       saved += stored.value == step.out && accesses()[stored.access].type == ElementType::kBF16;
     for (int k = 0; k < step.operand_count; ++k) {
@@ -161,15 +163,18 @@ void TileProgram::ChooseForms(MayAlias may_alias) {
     const bool in_chain = std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
       return step.out == stored.value && step.chain >= 0;
     });
-    stored.by_chain = in_chain && access.type == ElementType::kBF16 && lane(stored.value) == Lane::kF32 &&
+    stored.by_chain = in_chain && access.type == ElementType::kBF16 &&
+                      compute_type(stored.value) == ComputeType::kF32 &&
                       patterns_[stored.access] == Pattern::kDense && MayStoreEarly(stored, may_alias);
     if (!stored.by_chain) by_others[stored.value] = true;
   }
   for (const Step& step : steps_) {
     Value& value = values_[step.out];
     if (step.chain >= 0) value.is_passed_on = !by_others[step.out] && !by_chains[step.out];
-    value.form = value.lane == Lane::kPred ? ChainForm::kPred : ChainForm::kLane;
-    if (step.access < 0 || by_others[step.out] || !by_chains[step.out] || value.lane == Lane::kPred) continue;
+    value.form = value.compute_type == ComputeType::kPred ? ChainForm::kPred : ChainForm::kLane;
+    if (step.access < 0 || by_others[step.out] || !by_chains[step.out] ||
+        value.compute_type == ComputeType::kPred)
+      continue;
     const Access& access = accesses()[step.access];
     if (patterns_[step.access] == Pattern::kScalar || IsScalarInRow(step.access))
       value.form = ChainForm::kScalar;
@@ -224,7 +229,7 @@ void TileProgram::BuildChain(Chain& chain) {
     before = steps_[s].out;
     AddStores(before, chain);
   }
-  if (yields().size() == 1 && yields()[0] == before && lane(before) == Lane::kF32)
+  if (yields().size() == 1 && yields()[0] == before && compute_type(before) == ComputeType::kF32)
     add(ChainPass(), ChainForm::kLane, {});
   add(ChainEnd(), ChainForm::kLane, {});
 }
@@ -305,7 +310,7 @@ void TileProgram::ReadForChains(const Step& step, void* const* arguments, const 
   }
   const int64_t at = OffsetAt(step.access, bases, begin);
   if (access.argument == Access::kIota) {
-    FillIota(values_[step.out].lane, 1, to, at, 0);
+    FillIota(values_[step.out].compute_type, 1, to, at, 0);
     *value = to;
     return;
   }

@@ -84,7 +84,7 @@ class TileProgram::RowsInPieces {
       const DirectRows::Operand& operand = rows_.operands[k];
       if (!operand.is_iota) continue;
       const bool counts = operand.form == NativeLoop::Form::kCount;
-      FillIota(program_.lane(operand.value), 1, to[k],
+      FillIota(program_.compute_type(operand.value), 1, to[k],
                numbers[k] + row * DistanceOf(operand) + (counts ? position : 0), 0);
     }
   }
@@ -128,8 +128,8 @@ bool TileProgram::AddDirectOperand(TileValue value, int32_t number, bool is_load
   }
   if (!stride.has_value() || *stride < (is_load ? 0 : 1) || *stride > 1) return false;
   const bool is_iota = access.argument == Access::kIota;
-  const Lane of_value = lane(value);
-  const bool counts = LaneBytes(of_value) >= 4 && of_value < Lane::kF32;
+  const ComputeType of_value = compute_type(value);
+  const bool counts = ComputeTypeBytes(of_value) >= 4 && of_value < ComputeType::kF32;
   if (is_iota ? *stride == 1 && !counts : !NativeLoop::Supports(access.type)) return false;
   const NativeLoop::Form form = *stride == 0 ? NativeLoop::Form::kScalar
                                 : is_iota    ? NativeLoop::Form::kCount
@@ -202,7 +202,7 @@ std::unique_ptr<const NativeLoop> TileProgram::CompileRows(const Native& native)
       is_overwritten |=
           std::find(native.overwritten.begin(), native.overwritten.end(), a) != native.overwritten.end();
     const ElementType type =
-        load.is_iota ? NativeLoop::TypeOf(lane(load.value)) : accesses()[load.access].type;
+        load.is_iota ? NativeLoop::TypeOf(compute_type(load.value)) : accesses()[load.access].type;
     inputs.push_back({load.value, load.form, type, !is_overwritten});
   }
   for (size_t k = 0; k < stored_.size(); ++k)
@@ -273,7 +273,8 @@ void TileProgram::RunDirectRows(const NativeLoop& code, void* const* arguments, 
           in_pieces->Run(code, pointers.data(), numbers.data(), absl::MakeSpan(index).first(rank + 1), left);
     } else {
       for (size_t k = 0; k < rows.load_count; ++k) {
-        if (rows.operands[k].is_iota) FillIota(lane(rows.operands[k].value), 1, first[k], numbers[k], 0);
+        if (rows.operands[k].is_iota)
+          FillIota(compute_type(rows.operands[k].value), 1, first[k], numbers[k], 0);
       }
       code.Run(pointers.data(), rows.row);
     }

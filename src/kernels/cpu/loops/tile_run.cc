@@ -114,10 +114,10 @@ const std::byte* TileProgram::Read(int32_t number, void* const* arguments, const
   const auto* data = access.IsArray() ? static_cast<const std::byte*>(arguments[access.argument]) : nullptr;
   if (patterns_[number] == Pattern::kDense && data != nullptr) return data + (base + begin) * width;
   if (data == nullptr) {
-    const Lane lane = LaneOf(access.type);
+    const ComputeType compute_type = ComputeTypeOf(access.type);
     EachRow(inner_dims(), access.inner, base, begin, n,
             [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
-              FillIota(lane, length, scratch + done * LaneBytes(lane), at, stride);
+              FillIota(compute_type, length, scratch + done * ComputeTypeBytes(compute_type), at, stride);
             });
     return scratch;
   }
@@ -157,9 +157,9 @@ void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, 
                         std::byte* to) const {
   const Access& access = accesses()[step.access];
   alignas(16) std::byte element[16] = {};
-  const Lane lane = values_[step.out].lane;
+  const ComputeType compute_type = values_[step.out].compute_type;
   if (access.argument == Access::kIota) {
-    FillIota(lane, 1, element, base, 0);
+    FillIota(compute_type, 1, element, base, 0);
   } else {
     const auto* from =
         static_cast<const std::byte*>(arguments[access.argument]) + base * ByteCount(access.type);
@@ -167,10 +167,10 @@ void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, 
       const void* in[] = {from};
       step.call.function(1, element, in, step.call.parameter);
     } else {
-      std::memcpy(element, from, LaneBytes(lane));
+      std::memcpy(element, from, ComputeTypeBytes(compute_type));
     }
   }
-  CopyStrided(n, LaneBytes(lane), to, 1, element, 0);
+  CopyStrided(n, ComputeTypeBytes(compute_type), to, 1, element, 0);
 }
 
 // Runs the steps of a tile. `registers` are `stride` bytes apart; splat ones are computed only if

@@ -40,7 +40,7 @@ uint64_t KeyOf(T value, bool total) {
 }  // namespace
 
 bool MakeSortKeys(const SortOrder& order, int64_t n, const void* elements, uint64_t* keys) {
-  return DispatchLane(order.lane, [&]<class T>() {
+  return DispatchComputeType(order.compute_type, [&]<class T>() {
     if constexpr (std::is_arithmetic_v<T>) {
       const T* values = static_cast<const T*>(elements);
       // Inverted keys sort in descending order; equal ones keep their order.

@@ -13,14 +13,14 @@ namespace hlo::cpu {
 
 // Describes keys whose unsigned order equals the order of a comparison.
 struct SortOrder {
-  Lane lane = Lane::kS32;
+  ComputeType compute_type = ComputeType::kS32;
   bool descending = false;
   // The total order of floats is -NaN < -inf < ... < -0 < +0 < ... < inf < NaN. Otherwise zeros are equal and
   // NaNs are unordered.
   bool total = true;
 };
 
-// Computes keys[i] from elements in their lane type. Returns false if an element is unordered.
+// Computes keys[i] from elements in their compute type. Returns false if an element is unordered.
 bool MakeSortKeys(const SortOrder& order, int64_t n, const void* elements, uint64_t* keys);
 
 // Reads the keys of elements from `begin` on: read(begin, n, keys), n <= kKeyBlock. It is called from several

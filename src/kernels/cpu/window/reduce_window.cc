@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "ir/window_order.h"
 #include "kernels/cpu/elementwise/copy_array.h"
-#include "kernels/cpu/elementwise/lane_array.h"
+#include "kernels/cpu/elementwise/widened_array.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/memory/odometer.h"
 #include "kernels/cpu/window/window_taps.h"
@@ -51,7 +51,7 @@ WindowWalk MakeWalk(absl::Span<const int64_t> base_dims, Window window,
 // The accumulators of a part of a result line.
 class Line {
  public:
-  Line(absl::Span<const WindowArray> arrays, const CachedVector<LaneInput>& bases, const WindowWalk& walk,
+  Line(absl::Span<const WindowArray> arrays, const CachedVector<WidenedInput>& bases, const WindowWalk& walk,
        const TileCode& combiner)
       : bases_(bases), walk_(walk), combiner_(combiner), in_(2 * arrays.size()), out_(arrays.size()) {
     const int64_t bytes = walk.part() * walk.run * kMaxElementBytes;
@@ -59,7 +59,7 @@ class Line {
     for (size_t k = 0; k < arrays.size(); ++k) {
       std::byte* at = memory_.data() + 3 * static_cast<int64_t>(k) * bytes;
       parts_.push_back({at, at + bytes, at + 2 * bytes});
-      const LaneInput init(arrays[k].type, arrays[k].init, 1);
+      const WidenedInput init(arrays[k].type, arrays[k].init, 1);
       inits_.emplace_back();
       std::memcpy(inits_.back().data(), init.at(0), init.width());
     }
@@ -125,7 +125,7 @@ class Line {
     return to;
   }
 
-  const CachedVector<LaneInput>& bases_;
+  const CachedVector<WidenedInput>& bases_;
   const WindowWalk& walk_;
   const TileCode& combiner_;
   int64_t begin_ = 0, end_ = 0;
@@ -143,8 +143,8 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
   const int64_t base_count = Product(base_dims), count = Product(result_dims);
   if (count == 0) return;
   const WindowWalk walk = MakeWalk(base_dims, window, result_dims);
-  CachedVector<LaneInput> bases;
-  CachedVector<LaneResult> results;
+  CachedVector<WidenedInput> bases;
+  CachedVector<WidenedResult> results;
   for (const WindowArray& array : arrays) {
     bases.emplace_back(array.type, array.base, base_count);
     results.emplace_back(array.type, array.result, count);
@@ -184,7 +184,7 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
       if (end == walk.last_result) o.Next();
     }
   });
-  for (LaneResult& result : results) result.Finish();
+  for (WidenedResult& result : results) result.Finish();
 }
 
 }  // namespace hlo::cpu

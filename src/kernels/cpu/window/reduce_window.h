@@ -22,7 +22,7 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
 // The functions of a sliding-window algorithm for a type.
 struct Slide {
   TileCall combine;  // Combines two tiles.
-  int64_t width;     // Size of the lane in bytes.
+  int64_t width;     // Bytes of an element in its compute type.
   LineLoops lines;   // Loops for contiguous elements.
 };
 // Returns the functions for an associative operation.

@@ -5,8 +5,8 @@
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
-#include "kernels/cpu/elementwise/lane_array.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/elementwise/widened_array.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/window/window_taps.h"
 
@@ -22,7 +22,7 @@ class Tiles {
       : dims_(dims),
         line_length_(line_length),
         width_(ByteCount(type)),
-        lane_width_(LaneBytes(LaneOf(type))),
+        lane_width_(ComputeTypeBytes(ComputeTypeOf(type))),
         load_(LoadTile(type)),
         store_(StoreTile(type)),
         tile_(kScannedLanes * lane_width_),
@@ -92,7 +92,7 @@ void ScanLanes(const ScanDims& dims, const ScanArrays& arrays, const TileCode& c
   for (size_t k = 0; k < carries.size(); ++k) {
     const void* initial = carries[k].Load(arrays.initial[k].data, lane, n, 0);
     if (initial != carries[k].tile())
-      std::memcpy(carries[k].tile(), initial, n * LaneBytes(LaneOf(arrays.initial[k].type)));
+      std::memcpy(carries[k].tile(), initial, n * ComputeTypeBytes(ComputeTypeOf(arrays.initial[k].type)));
   }
   for (int64_t step = 0; step < dims.length; ++step) {
     const int64_t t = dims.reverse ? dims.length - 1 - step : step;
@@ -117,7 +117,7 @@ void ReducePrefixesOfLanes(const ScanDims& dims, absl::Span<const WindowArray> a
   for (size_t k = 0; k < arrays.size(); ++k) {
     inputs.emplace_back(dims, arrays[k].type, dims.length);
     sums.emplace_back(dims, arrays[k].type, dims.length);
-    const LaneInput init(arrays[k].type, arrays[k].init, 1);
+    const WidenedInput init(arrays[k].type, arrays[k].init, 1);
     CopyStrided(n, init.width(), sums[k].tile(), 1, init.at(0), 0);
   }
   for (size_t k = 0; k < arrays.size(); ++k) in[k] = out[k] = sums[k].tile();
@@ -182,8 +182,8 @@ std::optional<ScanDims> FindPrefixes(absl::Span<const int64_t> base_dims, Window
 }
 
 ScanLineFn FindScanLine(Opcode opcode, ElementType type, bool carry_first) {
-  if (!IsStoredAsLane(type) || BitWidth(type) < 8) return nullptr;
-  return DispatchLane(LaneOf(type), [&]<class T>() -> ScanLineFn {
+  if (!IsStoredAsComputed(type) || BitWidth(type) < 8) return nullptr;
+  return DispatchComputeType(ComputeTypeOf(type), [&]<class T>() -> ScanLineFn {
     switch (opcode) {
       case Opcode::kAdd:
         return LineOf<scalar::Add, T>(carry_first);

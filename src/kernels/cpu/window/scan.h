@@ -40,7 +40,7 @@ std::optional<ScanDims> FindPrefixes(absl::Span<const int64_t> base_dims, Window
 
 // Scans a single line whose outputs are its carries, op(x, carry) or op(carry, x), in one call.
 using ScanLineFn = void (*)(int64_t length, int64_t step, const void* in, void* out, void* carry);
-// Returns the loop for a binary operation on a type whose storage type is the lane type, or nullptr.
+// Returns the loop for a binary operation on a type whose storage type is the compute type, or nullptr.
 ScanLineFn FindScanLine(Opcode opcode, ElementType type, bool carry_first);
 
 }  // namespace hlo::cpu

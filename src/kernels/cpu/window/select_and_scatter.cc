@@ -4,8 +4,8 @@
 
 #include "base/parallel.h"
 #include "ir/window_order.h"
-#include "kernels/cpu/elementwise/lane_array.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/elementwise/widened_array.h"
 #include "kernels/cpu/memory/odometer.h"
 #include "kernels/cpu/window/window_taps.h"
 
@@ -55,12 +55,12 @@ void RunPlane(const Planes& planes, const T* operand, const T* source, T* result
 }
 
 template <class Select>
-void RunAll(Lane lane, const Planes& planes, const LaneInput& operand, const LaneInput& source,
-            LaneResult& result, const TileCode& scatter) {
+void RunAll(ComputeType compute_type, const Planes& planes, const WidenedInput& operand,
+            const WidenedInput& source, WidenedResult& result, const TileCode& scatter) {
   const int64_t from = Product(planes.operand_dims) * planes.run,
                 to = Product(planes.source_dims) * planes.run;
   ParallelFor(planes.count, 20.0 * static_cast<double>(planes.count * to), [&](int64_t p) {
-    DispatchLane(lane, [&]<class T>() {
+    DispatchComputeType(compute_type, [&]<class T>() {
       if constexpr (std::is_invocable_r_v<bool, Select, T, T>) {
         RunPlane<T, Select>(planes, reinterpret_cast<const T*>(operand.at(p * from)),
                             reinterpret_cast<const T*>(source.at(p * to)),
@@ -77,23 +77,23 @@ void SelectAndScatter(const SelectAndScatterArrays& arrays, absl::Span<const int
                       const TileCode& scatter) {
   const int64_t count = Product(operand_dims);
   const Planes planes = Split(operand_dims, window, source_dims);
-  const LaneInput operand(arrays.type, arrays.operand, count),
+  const WidenedInput operand(arrays.type, arrays.operand, count),
       source(arrays.type, arrays.source, Product(source_dims)), init(arrays.type, arrays.init, 1);
-  LaneResult result(arrays.type, arrays.result, count);
+  WidenedResult result(arrays.type, arrays.result, count);
   CopyStrided(count, result.width(), result.at(0), 1, init.at(0), 0);
-  const Lane lane = LaneOf(arrays.type);
+  const ComputeType compute_type = ComputeTypeOf(arrays.type);
   switch (select) {
     case ComparisonDirection::kGe:
-      RunAll<scalar::Ge>(lane, planes, operand, source, result, scatter);
+      RunAll<scalar::Ge>(compute_type, planes, operand, source, result, scatter);
       break;
     case ComparisonDirection::kGt:
-      RunAll<scalar::Gt>(lane, planes, operand, source, result, scatter);
+      RunAll<scalar::Gt>(compute_type, planes, operand, source, result, scatter);
       break;
     case ComparisonDirection::kLe:
-      RunAll<scalar::Le>(lane, planes, operand, source, result, scatter);
+      RunAll<scalar::Le>(compute_type, planes, operand, source, result, scatter);
       break;
     default:
-      RunAll<scalar::Lt>(lane, planes, operand, source, result, scatter);
+      RunAll<scalar::Lt>(compute_type, planes, operand, source, result, scatter);
   }
   result.Finish();
 }

@@ -264,33 +264,33 @@ LineLoops OfOrder(Opcode opcode) {
 
 }  // namespace
 
-LineLoops FindLineLoops(Opcode opcode, Lane lane) {
-  switch (lane) {
-    case Lane::kPred:  // A sum of pred is a disjunction.
+LineLoops FindLineLoops(Opcode opcode, ComputeType compute_type) {
+  switch (compute_type) {
+    case ComputeType::kPred:  // A sum of pred is a disjunction.
       return OfNumbers<uint8_t>(opcode == Opcode::kAdd ? Opcode::kOr : opcode);
-    case Lane::kS8:
+    case ComputeType::kS8:
       return OfOrder<int8_t>(opcode);
-    case Lane::kU8:
+    case ComputeType::kU8:
       return OfNumbers<uint8_t>(opcode);
-    case Lane::kS16:
+    case ComputeType::kS16:
       return OfOrder<int16_t>(opcode);
-    case Lane::kU16:
+    case ComputeType::kU16:
       return OfNumbers<uint16_t>(opcode);
-    case Lane::kF32:
+    case ComputeType::kF32:
       return OfNumbers<float>(opcode);
-    case Lane::kF64:
+    case ComputeType::kF64:
       return OfNumbers<double>(opcode);
-    case Lane::kS32:
+    case ComputeType::kS32:
       return OfOrder<int32_t>(opcode);
-    case Lane::kS64:
+    case ComputeType::kS64:
       return OfOrder<int64_t>(opcode);
-    case Lane::kU32:
+    case ComputeType::kU32:
       return OfNumbers<uint32_t>(opcode);
-    case Lane::kU64:
+    case ComputeType::kU64:
       return OfNumbers<uint64_t>(opcode);
-    case Lane::kC64:
+    case ComputeType::kC64:
       return OfNumbers<std::complex<float>>(opcode);
-    case Lane::kC128:
+    case ComputeType::kC128:
       return OfNumbers<std::complex<double>>(opcode);
   }
   return {};

@@ -10,7 +10,7 @@
 
 namespace hlo::cpu {
 
-// Arrays [outer, base_size, inner] and [outer, result_size, inner] in the lane type.
+// Arrays [outer, base_size, inner] and [outer, result_size, inner] in the compute type.
 struct SlideArrays {
   int64_t outer, base_size, result_size, inner;
   const void* base;
@@ -35,7 +35,7 @@ struct LineLoops {
   // The last result becomes the carry.
   void (*run)(int64_t length, bool backwards, const void* in, void* out, void* carry) = nullptr;
 };
-// Returns the loops of the operation, null pointers if it has none for the lane.
-LineLoops FindLineLoops(Opcode opcode, Lane lane);
+// Returns the loops of the operation, null pointers if it has none for the compute type.
+LineLoops FindLineLoops(Opcode opcode, ComputeType compute_type);
 
 }  // namespace hlo::cpu

@@ -5,7 +5,7 @@
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/copy_array.h"
-#include "kernels/cpu/elementwise/lane_array.h"
+#include "kernels/cpu/elementwise/widened_array.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/memory/thread_memory.h"
 #include "kernels/cpu/window/reduce_window.h"
@@ -120,8 +120,9 @@ bool AllWindowsOverlap(const WindowDim& dim, int64_t base_size, int64_t result_s
 }  // namespace
 
 std::optional<Slide> FindSlide(Opcode opcode, ElementType type) {
-  const Lane lane = LaneOf(type);
-  const Slide slide{FindTileOp(opcode, type), LaneBytes(lane), FindLineLoops(opcode, lane)};
+  const ComputeType compute_type = ComputeTypeOf(type);
+  const Slide slide{FindTileOp(opcode, type), ComputeTypeBytes(compute_type),
+                    FindLineLoops(opcode, compute_type)};
   if (slide.combine.function == nullptr || slide.lines.slide == nullptr) return std::nullopt;
   return slide;
 }
@@ -144,9 +145,9 @@ void SlideWindow(const WindowArray& array, absl::Span<const int64_t> base_dims, 
                  absl::Span<const int64_t> result_dims, const Slide& slide) {
   const int64_t count = Product(result_dims);
   if (count == 0) return;
-  const LaneInput base(array.type, array.base, Product(base_dims));
-  const LaneInput init(array.type, array.init, 1);
-  LaneResult result(array.type, array.result, count);
+  const WidenedInput base(array.type, array.base, Product(base_dims));
+  const WidenedInput init(array.type, array.init, 1);
+  WidenedResult result(array.type, array.result, count);
   const int64_t width = slide.width;
   const auto rank = static_cast<int64_t>(window.size());
   int64_t last = rank - 1;
@@ -172,7 +173,7 @@ void SlideWindow(const WindowArray& array, absl::Span<const int64_t> base_dims, 
     std::swap(current, next);
     from = current.data();
   }
-  // Integers narrower than their lane are truncated.
+  // Integers narrower than their compute type are truncated.
   if (const TileCall cut = RoundTile(array.type); IsIntegral(array.type) && cut.function != nullptr) {
     const void* in[] = {result.at(0)};
     cut.function(count, result.at(0), in, cut.parameter);

@@ -105,9 +105,10 @@ std::optional<CudaKernel> FindCustomTopkKernel(const Instruction& topk, const De
       !topk.shape().element(1).IsArray(ElementType::kS32))
     return std::nullopt;
   const auto direction = topk.Get<attr::largest>(true) ? ComparisonDirection::kGt : ComparisonDirection::kLt;
-  const loops::Lane lane = loops::LaneOf(type);
-  loops::ScalarFunction comparator({lane, lane});
-  comparator.Yield(comparator.Apply(*loops::FindCompare(direction, true, type), loops::Lane::kPred, {0, 1}));
+  const loops::ComputeType compute_type = loops::ComputeTypeOf(type);
+  loops::ScalarFunction comparator({compute_type, compute_type});
+  comparator.Yield(
+      comparator.Apply(*loops::FindCompare(direction, true, type), loops::ComputeType::kPred, {0, 1}));
   const std::optional<LineOrder> lines = LineOrder::Make(topk, shape.rank() - 1, comparator, device);
   const int64_t kept = topk.shape().element(0).dim(shape.rank() - 1);
   if (!lines.has_value() || kept > shape.dim(shape.rank() - 1)) return std::nullopt;

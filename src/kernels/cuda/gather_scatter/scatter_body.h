@@ -38,7 +38,7 @@ HLO_DEVICE Target TargetOf(const ScatterArgs& args, uint32_t position) {
 }
 
 template <class E>
-HLO_DEVICE typename E::Lane UpdateAt(const ScatterArgs& args, int64_t i) {
+HLO_DEVICE typename E::ComputeType UpdateAt(const ScatterArgs& args, int64_t i) {
   return E::Load(static_cast<const typename E::Stored*>(args.updates)[i], args.kind);
 }
 
@@ -54,7 +54,7 @@ struct ScatterOnce {
     const Target target = TargetOf(args, i);
     if (target.operand < 0) return;
     auto* element = static_cast<typename E::Stored*>(args.result) + target.operand;
-    const typename E::Lane update = UpdateAt<E>(args, target.update);
+    const typename E::ComputeType update = UpdateAt<E>(args, target.update);
     *element = E::Store(E::Combine(args.fold, E::Load(*element, args.kind), update, args.kind), args.kind);
   }
 };
@@ -96,7 +96,7 @@ struct ScatterFew {
       if (!few.is_first[p]) continue;
       const WalkOffsets within = args.window.At(begin + i % width);
       auto* element = static_cast<typename E::Stored*>(args.result) + few.target[p] + within.operand;
-      typename E::Lane value = E::Load(*element, args.kind);
+      typename E::ComputeType value = E::Load(*element, args.kind);
       for (uint32_t q = p; q < n; q = few.next[q])
         value =
             CombineRounded<E>(args.fold, value, UpdateAt<E>(args, few.update[q] + within.update), args.kind);
@@ -132,7 +132,7 @@ struct ScatterRuns {
     if (target == args.nowhere || (at > 0 && args.keys[at - 1] == target)) return;
     const WalkOffsets within = args.window.At(w);
     auto* element = static_cast<typename E::Stored*>(args.result) + target + within.operand;
-    typename E::Lane value = E::Load(*element, args.kind);
+    typename E::ComputeType value = E::Load(*element, args.kind);
     for (uint32_t k = at; k < args.position_count && args.keys[k] == target; ++k) {
       const int64_t update = args.positions.At(args.order[k]).update + within.update;
       value = CombineRounded<E>(args.fold, value, UpdateAt<E>(args, update), args.kind);

@@ -8,7 +8,7 @@
 #include "kernels/cuda/gather_scatter/scatter_plan.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/reduce/match_reduce_op.h"
-#include "loops/lane.h"
+#include "loops/compute_type.h"
 
 namespace hlo::cuda {
 namespace {

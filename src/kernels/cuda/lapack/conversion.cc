@@ -12,12 +12,13 @@ std::optional<Conversion> Conversion::Make(ElementType from, ElementType to, int
   Conversion conversion;
   conversion.byte_count_ = count * ByteCount(to);
   if (from == to) return conversion;
-  const loops::Lane lane = loops::LaneOf(to);
+  const loops::ComputeType compute_type = loops::ComputeTypeOf(to);
   loops::LoopProgram program({}, {count});
   loops::Value value = program.Load(loops::Access{.argument = 0, .type = from, .inner = {1}});
-  if (loops::LaneOf(from) != lane) value = program.Apply(*loops::FindConvert(from, to), lane, {value});
+  if (loops::ComputeTypeOf(from) != compute_type)
+    value = program.Apply(*loops::FindConvert(from, to), compute_type, {value});
   if (const auto round = loops::FindRounding(to); round.has_value())
-    value = program.Apply(*round, lane, {value});
+    value = program.Apply(*round, compute_type, {value});
   program.Store(value, loops::Access{.argument = 1, .type = to, .inner = {1}});
   program.Finish();
   absl::StatusOr<LoweredProgram> lowered = LowerLoop(program, device);

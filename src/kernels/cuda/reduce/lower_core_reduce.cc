@@ -13,19 +13,23 @@
 
 namespace hlo::cuda {
 
-using loops::Lane;
+using loops::ComputeType;
 using loops::ReduceProgram;
 
 std::optional<CoreFold> CoreFoldOf(const loops::Reduction& reduction) {
   const loops::Operation* operation = reduction.BinaryOperation();
   if (operation == nullptr) return std::nullopt;
-  const Lane lane = loops::LaneOf(operation->from);
-  const bool is_float = lane == Lane::kF32, is_signed = VmTypeOf(lane) == VmType::kI32;
+  const ComputeType compute_type = loops::ComputeTypeOf(operation->from);
+  const bool is_float = compute_type == ComputeType::kF32, is_signed = VmTypeOf(compute_type) == VmType::kI32;
   // Narrow integers wrap when they are stored, but not within a maximum.
-  if (!is_float && lane != Lane::kS32 && lane != Lane::kU32 && lane != Lane::kPred) return std::nullopt;
+  if (!is_float && compute_type != ComputeType::kS32 && compute_type != ComputeType::kU32 &&
+      compute_type != ComputeType::kPred)
+    return std::nullopt;
   switch (operation->opcode) {
     case Opcode::kAdd:
-      return lane == Lane::kPred ? CoreFold::kOr : is_float ? CoreFold::kAddF : CoreFold::kAddI;
+      return compute_type == ComputeType::kPred ? CoreFold::kOr
+             : is_float                         ? CoreFold::kAddF
+                                                : CoreFold::kAddI;
     case Opcode::kMaximum:
       return is_float ? CoreFold::kMaximumF : is_signed ? CoreFold::kMaximumS : CoreFold::kMaximumU;
     case Opcode::kMinimum:

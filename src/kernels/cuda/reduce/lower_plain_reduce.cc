@@ -39,7 +39,8 @@ std::optional<ReduceOp> ReduceOpOf(const ReduceProgram& program, ElementType typ
     return std::nullopt;
   const ReduceProgram::Result& result = program.results[0];
   for (const ElementType scalar : {result.init_type, result.output_type}) {
-    if (!HasElement(scalar) || loops::LaneOf(scalar) != loops::LaneOf(type)) return std::nullopt;
+    if (!HasElement(scalar) || loops::ComputeTypeOf(scalar) != loops::ComputeTypeOf(type))
+      return std::nullopt;
   }
   return MatchReduceOp(program.BinaryOperation()->opcode, type);
 }
@@ -150,7 +151,7 @@ std::optional<LoweredProgram> LowerPlainReduce(const ReduceProgram& program) {
   if (!outer.has_value() || !inner.has_value()) return std::nullopt;
 
   const ReduceProgram::Result& result = program.results[0];
-  const bool in_f64 = *fold == ReduceOp::kAdd && loops::LaneOf(type) == loops::Lane::kF32;
+  const bool in_f64 = *fold == ReduceOp::kAdd && loops::ComputeTypeOf(type) == loops::ComputeType::kF32;
   const ElementType sum_type = SumType(type, in_f64);
   ReduceArgs args{.fold = *fold,
                   .kind = KindOf(type),

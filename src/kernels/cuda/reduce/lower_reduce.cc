@@ -15,7 +15,7 @@
 namespace hlo::cuda {
 namespace {
 
-using loops::Lane;
+using loops::ComputeType;
 using loops::Reassociation;
 using loops::ReduceProgram;
 using Value = VmBuilder::Value;
@@ -23,8 +23,8 @@ using Value = VmBuilder::Value;
 // Sums of f32 and narrower floats accumulate in f64 and are rounded once.
 bool SumsInF64(const ReduceProgram& program) {
   return program.reassociation == Reassociation::kAny && program.results.size() == 1 &&
-         loops::LaneOf(program.results[0].init_type) == Lane::kF32 && program.BinaryOperation() != nullptr &&
-         program.BinaryOperation()->opcode == Opcode::kAdd;
+         loops::ComputeTypeOf(program.results[0].init_type) == ComputeType::kF32 &&
+         program.BinaryOperation() != nullptr && program.BinaryOperation()->opcode == Opcode::kAdd;
 }
 
 absl::Status LowerCombiner(const ReduceProgram& program, bool in_f64, VmBuilder& builder) {
@@ -33,7 +33,7 @@ absl::Status LowerCombiner(const ReduceProgram& program, bool in_f64, VmBuilder&
   for (int k = 0; k < 2 * count; ++k) values.push_back(builder.Pinned(k));
   if (in_f64) {
     const loops::Operation add = *loops::FindScalarOperation(Opcode::kAdd, ElementType::kF64);
-    HLO_ASSIGN_OR_RETURN(const Value sum, builder.Apply(add, Lane::kF64, {values[0], values[1]}));
+    HLO_ASSIGN_OR_RETURN(const Value sum, builder.Apply(add, ComputeType::kF64, {values[0], values[1]}));
     builder.CopyTo(builder.Pinned(0), sum);
     return absl::OkStatus();
   }

@@ -344,7 +344,7 @@ class RowsLowering {
       } else {
         absl::InlinedVector<VmBuilder::Value, 3> operands;
         for (const loops::Value operand : step.operands()) operands.push_back(values[operand]);
-        value = builder.Apply(step.operation, step.lane, operands);
+        value = builder.Apply(step.operation, step.compute_type, operands);
       }
       if (!value.ok()) return false;
       values.push_back(*value);

@@ -34,11 +34,11 @@ struct ReduceArgs {
 template <class E>
 struct PlainReduction {
   using Stored = typename E::Stored;
-  using Lane = typename E::Lane;
-  using Sum = std::conditional_t<sizeof(Lane) < 4, uint32_t, Lane>;
+  using ComputeType = typename E::ComputeType;
+  using Sum = std::conditional_t<sizeof(ComputeType) < 4, uint32_t, ComputeType>;
   static HLO_DEVICE Sum Load(Stored x, ElementKind kind) { return static_cast<Sum>(E::Load(x, kind)); }
   static HLO_DEVICE Sum Combine(ReduceOp fold, Sum a, Sum b, ElementKind kind) {
-    return static_cast<Sum>(E::Combine(fold, static_cast<Lane>(a), static_cast<Lane>(b), kind));
+    return static_cast<Sum>(E::Combine(fold, static_cast<ComputeType>(a), static_cast<ComputeType>(b), kind));
   }
 };
 // Accumulates in f64.

@@ -19,18 +19,18 @@ struct ElementKind {
   bool is_bf16 = false;  // 16-bit floats: bf16, not f16.
 };
 
-// Stored: the type in memory; Lane: the compute type.
+// Stored: the type in memory; ComputeType: the compute type.
 template <class U>
 struct IntegerElement {
   using Stored = U;
-  using Lane = U;
-  static HLO_DEVICE Lane Load(Stored x, ElementKind) { return x; }
-  static HLO_DEVICE Stored Store(Lane x, ElementKind) { return x; }
-  static HLO_DEVICE bool Holds(Order order, Lane a, Lane b, ElementKind kind) {
+  using ComputeType = U;
+  static HLO_DEVICE ComputeType Load(Stored x, ElementKind) { return x; }
+  static HLO_DEVICE Stored Store(ComputeType x, ElementKind) { return x; }
+  static HLO_DEVICE bool Holds(Order order, ComputeType a, ComputeType b, ElementKind kind) {
     const U x = a ^ static_cast<U>(kind.sign), y = b ^ static_cast<U>(kind.sign);
     return order == Order::kLt ? x < y : order == Order::kLe ? x <= y : order == Order::kGt ? x > y : x >= y;
   }
-  static HLO_DEVICE Lane Combine(ReduceOp fold, Lane a, Lane b, ElementKind kind) {
+  static HLO_DEVICE ComputeType Combine(ReduceOp fold, ComputeType a, ComputeType b, ElementKind kind) {
     switch (fold) {
       case ReduceOp::kAdd:
         return static_cast<U>(a + b);
@@ -80,26 +80,30 @@ HLO_DEVICE bool FloatsHold(Order order, T a, T b) {
 template <class T>
 struct FloatElement {
   using Stored = T;
-  using Lane = T;
-  static HLO_DEVICE Lane Load(Stored x, ElementKind) { return x; }
-  static HLO_DEVICE Stored Store(Lane x, ElementKind) { return x; }
-  static HLO_DEVICE bool Holds(Order order, Lane a, Lane b, ElementKind) { return FloatsHold(order, a, b); }
-  static HLO_DEVICE Lane Combine(ReduceOp fold, Lane a, Lane b, ElementKind) {
+  using ComputeType = T;
+  static HLO_DEVICE ComputeType Load(Stored x, ElementKind) { return x; }
+  static HLO_DEVICE Stored Store(ComputeType x, ElementKind) { return x; }
+  static HLO_DEVICE bool Holds(Order order, ComputeType a, ComputeType b, ElementKind) {
+    return FloatsHold(order, a, b);
+  }
+  static HLO_DEVICE ComputeType Combine(ReduceOp fold, ComputeType a, ComputeType b, ElementKind) {
     return CombineFloats(fold, a, b);
   }
 };
 
 struct HalfElement {
   using Stored = uint16_t;
-  using Lane = float;
-  static HLO_DEVICE Lane Load(Stored x, ElementKind kind) {
+  using ComputeType = float;
+  static HLO_DEVICE ComputeType Load(Stored x, ElementKind kind) {
     return kind.is_bf16 ? BF16ToFloat(x) : F16ToFloat(x);
   }
-  static HLO_DEVICE Stored Store(Lane x, ElementKind kind) {
+  static HLO_DEVICE Stored Store(ComputeType x, ElementKind kind) {
     return kind.is_bf16 ? FloatToBF16(x) : FloatToF16(x);
   }
-  static HLO_DEVICE bool Holds(Order order, Lane a, Lane b, ElementKind) { return FloatsHold(order, a, b); }
-  static HLO_DEVICE Lane Combine(ReduceOp fold, Lane a, Lane b, ElementKind) {
+  static HLO_DEVICE bool Holds(Order order, ComputeType a, ComputeType b, ElementKind) {
+    return FloatsHold(order, a, b);
+  }
+  static HLO_DEVICE ComputeType Combine(ReduceOp fold, ComputeType a, ComputeType b, ElementKind) {
     return CombineFloats(fold, a, b);
   }
 };
@@ -112,18 +116,18 @@ struct alignas(2 * sizeof(T)) TwoParts {
 template <class T>
 struct ComplexElement {
   using Stored = TwoParts<T>;
-  using Lane = TwoParts<T>;
-  static HLO_DEVICE Lane Load(Stored x, ElementKind) { return x; }
-  static HLO_DEVICE Stored Store(Lane x, ElementKind) { return x; }
-  static HLO_DEVICE Lane Combine(ReduceOp fold, Lane a, Lane b, ElementKind) {
-    return fold == ReduceOp::kAdd ? Lane{a.re + b.re, a.im + b.im} : b;
+  using ComputeType = TwoParts<T>;
+  static HLO_DEVICE ComputeType Load(Stored x, ElementKind) { return x; }
+  static HLO_DEVICE Stored Store(ComputeType x, ElementKind) { return x; }
+  static HLO_DEVICE ComputeType Combine(ReduceOp fold, ComputeType a, ComputeType b, ElementKind) {
+    return fold == ReduceOp::kAdd ? ComputeType{a.re + b.re, a.im + b.im} : b;
   }
 };
 
 // Combines two elements and rounds to the stored type.
 template <class E>
-HLO_DEVICE typename E::Lane CombineRounded(ReduceOp fold, typename E::Lane a, typename E::Lane b,
-                                           ElementKind kind) {
+HLO_DEVICE typename E::ComputeType CombineRounded(ReduceOp fold, typename E::ComputeType a,
+                                                  typename E::ComputeType b, ElementKind kind) {
   return E::Load(E::Store(E::Combine(fold, a, b, kind), kind), kind);
 }
 

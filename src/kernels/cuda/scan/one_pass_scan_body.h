@@ -34,15 +34,16 @@ template <class E, bool kAdds>
 struct OnePassScan {
   using Args = OnePassScanArgs;
   using Stored = typename E::Stored;
-  using Lane = typename E::Lane;
-  static_assert(sizeof(Lane) == 4 || sizeof(Lane) == 8);
-  static constexpr uint32_t kThreads = sizeof(Lane) == 8 ? 256 : 512, kMinBlocks = sizeof(Lane) == 8 ? 3 : 2;
+  using ComputeType = typename E::ComputeType;
+  static_assert(sizeof(ComputeType) == 4 || sizeof(ComputeType) == 8);
+  static constexpr uint32_t kThreads = sizeof(ComputeType) == 8 ? 256 : 512,
+                            kMinBlocks = sizeof(ComputeType) == 8 ? 3 : 2;
   static constexpr int kEach = 16 / sizeof(Stored), kRows = sizeof(Stored) == 4 && kAdds ? 8
                                                             : sizeof(Stored) == 2        ? 3
                                                                                          : 6;
   static constexpr uint32_t kWarps = kThreads / kWarpSize, kRow = kWarpSize * kEach, kWarpTile = kRow * kRows;
   static constexpr uint32_t kTile = kWarps * kWarpTile;
-  static constexpr int kWords = sizeof(Lane) / 4;  // Each word has a flag.
+  static constexpr int kWords = sizeof(ComputeType) / 4;  // Each word has a flag.
   static constexpr size_t kSharedBytes = (kWarps + 2) * 8;
 
   // Adjacent elements, in words, so that halves stay in registers.
@@ -76,18 +77,18 @@ struct OnePassScan {
     const uint32_t line = args.tiles_divisor.Quotient(number), tile = number - line * args.tiles;
     const uint32_t warp = env.thread() / kWarpSize, lane = env.thread() % kWarpSize;
     const int64_t first = int64_t{tile} * kTile + warp * kWarpTile + lane * kEach;
-    Lane values[kRows][kEach];
+    ComputeType values[kRows][kEach];
     Load(args, line, first, values);
-    const Lane sum = ScanWarp(env, args, lane, values);
+    const ComputeType sum = ScanWarp(env, args, lane, values);
     if (lane == 0) Put(&shared[warp], sum);
     env.sync();
-    Lane before = Identity(args), all = Identity(args);
+    ComputeType before = Identity(args), all = Identity(args);
     for (uint32_t w = 0; w < kWarps; ++w) {
       if (w == warp) before = all;
       all = Combine(args, all, Get(shared[w]));
     }
     if (warp == 0) {
-      const Lane start = FindStart(env, args, line, tile, lane, all);
+      const ComputeType start = FindStart(env, args, line, tile, lane, all);
       if (lane == 0) Put(&shared[kWarps + 1], start);
     }
     env.sync();
@@ -101,16 +102,16 @@ struct OnePassScan {
   }
 
  private:
-  static HLO_DEVICE Lane Combine(const Args& args, Lane a, Lane b) {
+  static HLO_DEVICE ComputeType Combine(const Args& args, ComputeType a, ComputeType b) {
     return E::Combine(kAdds ? ReduceOp::kAdd : args.fold, a, b, args.kind);
   }
-  static HLO_DEVICE Lane Identity(const Args& args) { return Get(args.identity[0]); }
-  static HLO_DEVICE Lane Get(uint64_t bits) {
-    Lane value;
+  static HLO_DEVICE ComputeType Identity(const Args& args) { return Get(args.identity[0]); }
+  static HLO_DEVICE ComputeType Get(uint64_t bits) {
+    ComputeType value;
     __builtin_memcpy(&value, &bits, sizeof value);
     return value;
   }
-  static HLO_DEVICE void Put(uint64_t* to, Lane value) {
+  static HLO_DEVICE void Put(uint64_t* to, ComputeType value) {
     uint64_t bits = 0;
     __builtin_memcpy(&bits, &value, sizeof value);
     *to = bits;
@@ -121,16 +122,17 @@ struct OnePassScan {
     return line * args.length + (args.reversed ? args.length - width - t : t);
   }
   // Reverses a vector if the scan is reversed.
-  static HLO_DEVICE void OrientVector(const Args& args, Lane (&vector)[kEach]) {
+  static HLO_DEVICE void OrientVector(const Args& args, ComputeType (&vector)[kEach]) {
     if (!args.reversed) return;
     HLO_UNROLL
     for (int k = 0; k < kEach / 2; ++k) {
-      const Lane x = vector[k];
+      const ComputeType x = vector[k];
       vector[k] = vector[kEach - 1 - k];
       vector[kEach - 1 - k] = x;
     }
   }
-  static HLO_DEVICE void Load(const Args& args, uint32_t line, int64_t first, Lane (&values)[kRows][kEach]) {
+  static HLO_DEVICE void Load(const Args& args, uint32_t line, int64_t first,
+                              ComputeType (&values)[kRows][kEach]) {
     const Stored* in = static_cast<const Stored*>(args.in);
     HLO_UNROLL
     for (int r = 0; r < kRows; ++r) {
@@ -149,13 +151,13 @@ struct OnePassScan {
     }
   }
   static HLO_DEVICE void Store(const Args& args, uint32_t line, int64_t first,
-                               const Lane (&values)[kRows][kEach]) {
+                               const ComputeType (&values)[kRows][kEach]) {
     Stored* out = static_cast<Stored*>(args.out);
     HLO_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const int64_t t = first + r * static_cast<int64_t>(kRow);
       if (t + kEach <= args.length) {
-        Lane row[kEach];
+        ComputeType row[kEach];
         HLO_UNROLL
         for (int k = 0; k < kEach; ++k) row[k] = values[r][k];
         OrientVector(args, row);
@@ -174,20 +176,21 @@ struct OnePassScan {
 
   // Scans the rows of a warp, one after the other. Returns the sum of all.
   template <class Env>
-  static HLO_DEVICE Lane ScanWarp(Env& env, const Args& args, uint32_t lane, Lane (&values)[kRows][kEach]) {
-    Lane carry = Identity(args);
+  static HLO_DEVICE ComputeType ScanWarp(Env& env, const Args& args, uint32_t lane,
+                                         ComputeType (&values)[kRows][kEach]) {
+    ComputeType carry = Identity(args);
     HLO_UNROLL
     for (int r = 0; r < kRows; ++r) {
       HLO_UNROLL
       for (int k = 1; k < kEach; ++k) values[r][k] = Combine(args, values[r][k - 1], values[r][k]);
-      Lane sum = values[r][kEach - 1];
+      ComputeType sum = values[r][kEach - 1];
       HLO_UNROLL
       for (uint32_t d = 1; d < kWarpSize; d *= 2) {
-        const Lane other = env.shfl_up(sum, static_cast<int>(d));
+        const ComputeType other = env.shfl_up(sum, static_cast<int>(d));
         if (lane >= d) sum = Combine(args, other, sum);
       }
-      const Lane left = env.shfl_up(sum, 1);
-      const Lane before = lane == 0 ? carry : Combine(args, carry, left);
+      const ComputeType left = env.shfl_up(sum, 1);
+      const ComputeType before = lane == 0 ? carry : Combine(args, carry, left);
       HLO_UNROLL
       for (int k = 0; k < kEach; ++k) values[r][k] = Combine(args, before, values[r][k]);
       carry = Combine(args, carry, env.shfl(sum, kWarpSize - 1));
@@ -196,7 +199,7 @@ struct OnePassScan {
   }
 
   template <class Env>
-  static HLO_DEVICE void Publish(Env& env, uint64_t* to, Lane value) {
+  static HLO_DEVICE void Publish(Env& env, uint64_t* to, ComputeType value) {
     uint64_t bits = 0;
     __builtin_memcpy(&bits, &value, sizeof value);
     HLO_UNROLL
@@ -204,7 +207,7 @@ struct OnePassScan {
       env.store_volatile(to + w, uint64_t{1} << 32 | (bits >> (32 * w) & 0xffffffffu));
   }
   template <class Env>
-  static HLO_DEVICE Lane Await(Env& env, const uint64_t* from) {
+  static HLO_DEVICE ComputeType Await(Env& env, const uint64_t* from) {
     uint64_t bits = 0;
     HLO_UNROLL
     for (int w = 0; w < kWords; ++w) {
@@ -217,20 +220,20 @@ struct OnePassScan {
 
   // Returns the reduction of the initial value and all tiles before this one. Run by one warp.
   template <class Env>
-  static HLO_DEVICE Lane FindStart(Env& env, const Args& args, uint32_t line, uint32_t tile, uint32_t lane,
-                                   Lane sum) {
+  static HLO_DEVICE ComputeType FindStart(Env& env, const Args& args, uint32_t line, uint32_t tile,
+                                          uint32_t lane, ComputeType sum) {
     const uint32_t group = tile / kScanGroup, in_group = tile % kScanGroup;
     uint64_t* sums = args.sums + (static_cast<int64_t>(line) * args.tiles + tile - in_group) * kWords;
     uint64_t* starts = args.starts + (static_cast<int64_t>(line) * args.groups + group) * kWords;
     if (lane == 0 && tile + 1 < args.tiles) Publish(env, sums + in_group * kWords, sum);
-    Lane before = lane < in_group ? Await(env, sums + lane * kWords) : Identity(args);
+    ComputeType before = lane < in_group ? Await(env, sums + lane * kWords) : Identity(args);
     // Lane 0 combines the lanes in order.
     HLO_UNROLL
     for (uint32_t d = 1; d < kWarpSize; d *= 2) {
-      const Lane right = env.shfl_down(before, static_cast<int>(d));
+      const ComputeType right = env.shfl_down(before, static_cast<int>(d));
       if (lane % (2 * d) == 0) before = Combine(args, before, right);
     }
-    Lane start = Identity(args);
+    ComputeType start = Identity(args);
     if (lane == 0) {
       start = group == 0 ? E::Load(*static_cast<const Stored*>(args.init), args.kind) : Await(env, starts);
       start = Combine(args, start, before);

@@ -32,15 +32,16 @@ struct ScanArgs {
 // Lanes are widened to at least 4 bytes, which shuffles require.
 template <class E>
 struct ScanOf {
-  using Lane = typename E::Lane;
-  using Wide = std::conditional_t<sizeof(Lane) < 4, uint32_t, Lane>;
+  using ComputeType = typename E::ComputeType;
+  using Wide = std::conditional_t<sizeof(ComputeType) < 4, uint32_t, ComputeType>;
   const ScanArgs& args;
 
   HLO_DEVICE Wide Combine(Wide a, Wide b) const {
-    return static_cast<Wide>(E::Combine(args.fold, static_cast<Lane>(a), static_cast<Lane>(b), args.kind));
+    return static_cast<Wide>(
+        E::Combine(args.fold, static_cast<ComputeType>(a), static_cast<ComputeType>(b), args.kind));
   }
   HLO_DEVICE Wide Identity() const {
-    Lane lane;
+    ComputeType lane;
     __builtin_memcpy(&lane, args.identity, sizeof lane);
     return static_cast<Wide>(lane);
   }
@@ -58,7 +59,7 @@ struct ScanOf {
   }
   HLO_DEVICE void Set(uint32_t line, int64_t t, Wide value) const {
     static_cast<typename E::Stored*>(args.out)[Address(line, t)] =
-        E::Store(static_cast<Lane>(value), args.kind);
+        E::Store(static_cast<ComputeType>(value), args.kind);
   }
   HLO_DEVICE Wide* Partials() const { return static_cast<Wide*>(args.partials); }
 };

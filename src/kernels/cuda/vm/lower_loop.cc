@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const loops::LoopProgra
     for (const loops::Value operand : step.operands()) operands.push_back(values[operand]);
     HLO_ASSIGN_OR_RETURN(const VmBuilder::Value value,
                          step.IsLoad() ? builder.Load(program, step.access)
-                                       : builder.Apply(step.operation, step.lane, operands));
+                                       : builder.Apply(step.operation, step.compute_type, operands));
     values.push_back(value);
   }
   for (const loops::LoopProgram::Stored& stored : program.stores())
@@ -97,16 +97,16 @@ absl::StatusOr<std::vector<VmBuilder::Value>> LowerCode(const loops::ScalarFunct
   std::vector<VmBuilder::Value> values(inputs.begin(), inputs.end()), yields;
   values.resize(static_cast<size_t>(code.value_count()));
   for (const loops::ScalarFunction::Step& step : code.steps()) {
-    const loops::Lane lane = code.lane(step.out);
+    const loops::ComputeType compute_type = code.compute_type(step.out);
     if (step.loop != nullptr) {
       HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> state, LowerWhile(step, values, builder));
       std::copy(state.begin(), state.end(), values.begin() + step.out);
     } else if (step.operation.kind == loops::Operation::Kind::kNone) {
-      HLO_ASSIGN_OR_RETURN(values[step.out], builder.Constant(lane, step.constant.data()));
+      HLO_ASSIGN_OR_RETURN(values[step.out], builder.Constant(compute_type, step.constant.data()));
     } else {
-      HLO_ASSIGN_OR_RETURN(
-          values[step.out],
-          builder.Apply(step.operation, lane, {values[step.in[0]], values[step.in[1]], values[step.in[2]]}));
+      HLO_ASSIGN_OR_RETURN(values[step.out],
+                           builder.Apply(step.operation, compute_type,
+                                         {values[step.in[0]], values[step.in[1]], values[step.in[2]]}));
     }
   }
   for (const loops::Value value : code.yields()) yields.push_back(values[value]);

@@ -9,30 +9,30 @@
 
 namespace hlo::cuda {
 
-using loops::Lane;
+using loops::ComputeType;
 
-VmType VmTypeOf(Lane lane) {
-  switch (lane) {
-    case Lane::kS8:
-    case Lane::kS16:
-    case Lane::kS32:
+VmType VmTypeOf(ComputeType compute_type) {
+  switch (compute_type) {
+    case ComputeType::kS8:
+    case ComputeType::kS16:
+    case ComputeType::kS32:
       return VmType::kI32;
-    case Lane::kPred:
-    case Lane::kU8:
-    case Lane::kU16:
-    case Lane::kU32:
+    case ComputeType::kPred:
+    case ComputeType::kU8:
+    case ComputeType::kU16:
+    case ComputeType::kU32:
       return VmType::kU32;
-    case Lane::kS64:
+    case ComputeType::kS64:
       return VmType::kI64;
-    case Lane::kU64:
+    case ComputeType::kU64:
       return VmType::kU64;
-    case Lane::kF32:
+    case ComputeType::kF32:
       return VmType::kF32;
-    case Lane::kF64:
+    case ComputeType::kF64:
       return VmType::kF64;
-    case Lane::kC64:
+    case ComputeType::kC64:
       return VmType::kC64;
-    case Lane::kC128:
+    case ComputeType::kC128:
       return VmType::kC128;
   }
   return VmType::kU32;
@@ -140,9 +140,10 @@ VmBuilder::Value VmBuilder::Emit(VmOp op, VmType type, absl::Span<const Value> o
   return node.out;
 }
 
-VmBuilder::Value VmBuilder::CutToLane(Value value, Lane lane) {
-  if (lane == Lane::kS8 || lane == Lane::kS16 || lane == Lane::kU8 || lane == Lane::kU16)
-    return Emit(VmOp::kCut, VmTypeOf(lane), {value}, 8 * loops::LaneBytes(lane));
+VmBuilder::Value VmBuilder::CutToComputeType(Value value, ComputeType compute_type) {
+  if (compute_type == ComputeType::kS8 || compute_type == ComputeType::kS16 ||
+      compute_type == ComputeType::kU8 || compute_type == ComputeType::kU16)
+    return Emit(VmOp::kCut, VmTypeOf(compute_type), {value}, 8 * loops::ComputeTypeBytes(compute_type));
   return value;
 }
 
@@ -200,12 +201,13 @@ absl::StatusOr<int32_t> VmBuilder::AddAccess(const loops::Access& access) {
 
 absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const loops::Access& access) {
   HLO_ASSIGN_OR_RETURN(const int32_t number, AddAccess(access));
-  const Lane lane = loops::LaneOf(access.type);
-  Widen(loops::LaneBytes(lane));
-  if (access.IsArray()) return Emit(VmOp::kLoad, VmTypeOf(lane), {}, number);
-  if (access.argument == loops::Access::kInside) return Emit(VmOp::kInside, VmTypeOf(lane), {}, number);
-  if (lane == Lane::kPred) return absl::UnimplementedError("an iota of pred");
-  return CutToLane(Emit(VmOp::kIota, VmTypeOf(lane), {}, number), lane);
+  const ComputeType compute_type = loops::ComputeTypeOf(access.type);
+  Widen(loops::ComputeTypeBytes(compute_type));
+  if (access.IsArray()) return Emit(VmOp::kLoad, VmTypeOf(compute_type), {}, number);
+  if (access.argument == loops::Access::kInside)
+    return Emit(VmOp::kInside, VmTypeOf(compute_type), {}, number);
+  if (compute_type == ComputeType::kPred) return absl::UnimplementedError("an iota of pred");
+  return CutToComputeType(Emit(VmOp::kIota, VmTypeOf(compute_type), {}, number), compute_type);
 }
 
 absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const loops::LoopProgram& program, int32_t number) {
@@ -224,23 +226,23 @@ absl::Status VmBuilder::Store(Value value, const loops::Access& access) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<VmBuilder::Value> VmBuilder::Constant(Lane lane, const void* element) {
+absl::StatusOr<VmBuilder::Value> VmBuilder::Constant(ComputeType compute_type, const void* element) {
   if (constant_count_ == VmProgram::kConstants)
     return absl::UnimplementedError("the code has too many constants");
-  Widen(loops::LaneBytes(lane));
+  Widen(loops::ComputeTypeBytes(compute_type));
   uint32_t(&words)[4] = result_.program.constants[constant_count_];
   // Narrow integers are extended to one word.
-  if (lane == Lane::kPred || lane == Lane::kU8)
+  if (compute_type == ComputeType::kPred || compute_type == ComputeType::kU8)
     words[0] = *static_cast<const uint8_t*>(element);
-  else if (lane == Lane::kS8)
+  else if (compute_type == ComputeType::kS8)
     words[0] = static_cast<uint32_t>(*static_cast<const int8_t*>(element));
-  else if (lane == Lane::kU16)
+  else if (compute_type == ComputeType::kU16)
     words[0] = *static_cast<const uint16_t*>(element);
-  else if (lane == Lane::kS16)
+  else if (compute_type == ComputeType::kS16)
     words[0] = static_cast<uint32_t>(*static_cast<const int16_t*>(element));
   else
-    std::memcpy(words, element, loops::LaneBytes(lane));
-  return Emit(VmOp::kConstant, VmTypeOf(lane), {}, constant_count_++);
+    std::memcpy(words, element, loops::ComputeTypeBytes(compute_type));
+  return Emit(VmOp::kConstant, VmTypeOf(compute_type), {}, constant_count_++);
 }
 
 void VmBuilder::CopyTo(Value pinned_or_variable, Value value) {
@@ -274,32 +276,33 @@ VmBuilder::Value VmBuilder::Convert(Value value, VmType from, VmType to) {
 
 VmBuilder::Value VmBuilder::Zero() {
   constexpr std::byte kZeros[16] = {};
-  absl::StatusOr<Value> zero = Constant(Lane::kU32, kZeros);
+  absl::StatusOr<Value> zero = Constant(ComputeType::kU32, kZeros);
   if (!zero.ok()) failure_ = zero.status();
   return zero.value_or(0);
 }
 
 absl::StatusOr<VmBuilder::Value> VmBuilder::ScalarOperation(const loops::Operation& operation,
                                                             absl::Span<const Value> operands) {
-  const Lane lane = loops::LaneOf(operation.from);
-  const VmType type = VmTypeOf(lane);
+  const ComputeType compute_type = loops::ComputeTypeOf(operation.from);
+  const VmType type = VmTypeOf(compute_type);
   std::optional<VmOp> op = OpOf(operation.opcode);
   const bool is_complex = IsComplexType(type);
   if (!op.has_value() || (is_complex && ComplexOpOf(*op) == ComplexOp::kNone))
     return absl::UnimplementedError(fmt::format("{} of {}", Name(operation.opcode), Name(operation.from)));
   // Only the widest VM has complex functions (VmOneComplex).
   if (is_complex && ComplexOpOf(*op) == ComplexOp::kFunction) Widen(16);
-  if (lane == Lane::kPred) {  // Values 0 and 1.
+  if (compute_type == ComputeType::kPred) {  // Values 0 and 1.
     if (*op == VmOp::kAdd) op = VmOp::kMaximum;
     if (*op == VmOp::kMultiply) op = VmOp::kMinimum;
     if (*op == VmOp::kNot) op = VmOp::kNotPred;
   }
   const Value value = Emit(*op, type, operands, BitWidth(operation.from));
-  return IsInteger(type) && lane != Lane::kPred ? CutToLane(value, lane) : value;
+  return IsInteger(type) && compute_type != ComputeType::kPred ? CutToComputeType(value, compute_type)
+                                                               : value;
 }
 
 VmBuilder::Value VmBuilder::Comparison(const loops::Operation& operation, absl::Span<const Value> operands) {
-  VmType type = VmTypeOf(loops::LaneOf(operation.from));
+  VmType type = VmTypeOf(loops::ComputeTypeOf(operation.from));
   const auto op = static_cast<VmOp>(static_cast<int>(VmOp::kEq) + static_cast<int>(operation.direction));
   if (!operation.total_order || (type != VmType::kF32 && type != VmType::kF64))
     return Emit(op, type, operands);
@@ -310,34 +313,35 @@ VmBuilder::Value VmBuilder::Comparison(const loops::Operation& operation, absl::
 }
 
 absl::StatusOr<VmBuilder::Value> VmBuilder::Conversion(const loops::Operation& operation, Value value) {
-  const Lane from = loops::LaneOf(operation.from), to = loops::LaneOf(operation.to);
-  if (to == Lane::kPred) {
-    if (from == Lane::kPred) return value;
+  const ComputeType from = loops::ComputeTypeOf(operation.from), to = loops::ComputeTypeOf(operation.to);
+  if (to == ComputeType::kPred) {
+    if (from == ComputeType::kPred) return value;
     const Value zero = Zero();
     return Emit(VmOp::kNe, VmTypeOf(from), {value, zero});
   }
-  if (from == Lane::kF64 && IsFloat(operation.to) && BitWidth(operation.to) <= 8)
+  if (from == ComputeType::kF64 && IsFloat(operation.to) && BitWidth(operation.to) <= 8)
     return Emit(VmOp::kRoundFromF64, VmType::kF64, {value}, static_cast<int>(operation.to));
   if (IsComplexType(VmTypeOf(from)) && !IsComplexType(VmTypeOf(to)))
     return absl::UnimplementedError("a conversion of complex numbers to real ones");
   const Value converted =
       Emit(VmOp::kConvert, VmTypeOf(from), {value},
            static_cast<int>(VmTypeOf(to)) | static_cast<int>(BitWidth(operation.to)) << 8);
-  return CutToLane(converted, to);
+  return CutToComputeType(converted, to);
 }
 
 VmBuilder::Value VmBuilder::Bits(const loops::Operation& operation, Value value) {
   if (operation.from == ElementType::kBF16 && operation.to != ElementType::kBF16)
-    return CutToLane(Emit(VmOp::kBitsOfBF16, VmType::kF32, {value}), loops::LaneOf(operation.to));
+    return CutToComputeType(Emit(VmOp::kBitsOfBF16, VmType::kF32, {value}),
+                            loops::ComputeTypeOf(operation.to));
   if (operation.to == ElementType::kBF16 && operation.from != ElementType::kBF16)
     return Emit(VmOp::kBF16OfBits, VmType::kU32, {value});
-  return CutToLane(value, loops::LaneOf(operation.to));
+  return CutToComputeType(value, loops::ComputeTypeOf(operation.to));
 }
 
-absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const loops::Operation& operation, Lane result,
+absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const loops::Operation& operation, ComputeType result,
                                                   absl::Span<const Value> operands) {
-  Widen(loops::LaneBytes(result));
-  Widen(loops::LaneBytes(loops::LaneOf(operation.from)));
+  Widen(loops::ComputeTypeBytes(result));
+  Widen(loops::ComputeTypeBytes(loops::ComputeTypeOf(operation.from)));
   switch (operation.kind) {
     case loops::Operation::Kind::kScalar:
       return ScalarOperation(operation, operands);
@@ -361,7 +365,7 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const loops::Operation& operat
         return Emit(VmOp::kRound, VmType::kF32, operands, static_cast<int>(operation.to));
       return Emit(VmOp::kCut, VmTypeOf(result), operands, BitWidth(operation.to));
     case loops::Operation::Kind::kStochastic:
-      return Emit(VmOp::kStochastic, VmTypeOf(loops::LaneOf(operation.from)), operands.first(2),
+      return Emit(VmOp::kStochastic, VmTypeOf(loops::ComputeTypeOf(operation.from)), operands.first(2),
                   BitWidth(operation.to) << 8 | operation.random_bits);
     case loops::Operation::Kind::kNone:
       break;

@@ -33,8 +33,8 @@ class VmBuilder {
   absl::StatusOr<Value> Load(const loops::Access& access);
   // Loads access `number` of the program, with the accesses that provide its values out of bounds.
   absl::StatusOr<Value> Load(const loops::LoopProgram& program, int32_t number);
-  absl::StatusOr<Value> Constant(loops::Lane lane, const void* element);
-  absl::StatusOr<Value> Apply(const loops::Operation& operation, loops::Lane result,
+  absl::StatusOr<Value> Constant(loops::ComputeType compute_type, const void* element);
+  absl::StatusOr<Value> Apply(const loops::Operation& operation, loops::ComputeType result,
                               absl::Span<const Value> operands);
   absl::Status Store(Value value, const loops::Access& access);
   void CopyTo(Value pinned_or_variable, Value value);
@@ -68,7 +68,7 @@ class VmBuilder {
   };
   Value Emit(VmOp op, VmType type, absl::Span<const Value> operands, int64_t parameter = 0);
   absl::StatusOr<int32_t> AddAccess(const loops::Access& access);
-  Value CutToLane(Value value, loops::Lane lane);
+  Value CutToComputeType(Value value, loops::ComputeType compute_type);
   void Widen(int64_t bytes);
   absl::StatusOr<Value> ScalarOperation(const loops::Operation& operation, absl::Span<const Value> operands);
   Value Comparison(const loops::Operation& operation, absl::Span<const Value> operands);
@@ -101,6 +101,6 @@ class VmBuilder {
   VmTemplate result_;
 };
 
-VmType VmTypeOf(loops::Lane lane);
+VmType VmTypeOf(loops::ComputeType compute_type);
 
 }  // namespace hlo::cuda

@@ -180,7 +180,7 @@ struct ReduceWindowKernel {
     using Stored = typename E::Stored;
     const uint32_t i = env.block().x * env.threads() + env.thread();
     if (i >= args.geometry.count) return;
-    typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
+    typename E::ComputeType value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
     EachTap(args.geometry, i, [&](int32_t offset) {
       value = CombineRounded<E>(args.fold, value,
                                 E::Load(static_cast<const Stored*>(args.base)[offset], args.kind), args.kind);
@@ -213,9 +213,9 @@ struct SelectWinners {
     const uint32_t i = env.block().x * env.threads() + env.thread();
     if (i >= args.windows.count) return;
     uint32_t chosen = kNoWinner;
-    typename E::Lane best = {};
+    typename E::ComputeType best = {};
     EachTap(args.windows, i, [&](int32_t offset) {
-      const typename E::Lane x = E::Load(static_cast<const Stored*>(args.operand)[offset], args.kind);
+      const typename E::ComputeType x = E::Load(static_cast<const Stored*>(args.operand)[offset], args.kind);
       if (chosen != kNoWinner && E::Holds(args.select, best, x, args.kind)) return;
       chosen = static_cast<uint32_t>(offset);
       best = x;
@@ -280,7 +280,7 @@ struct ScatterWinners {
     using Stored = typename E::Stored;
     const uint32_t i = env.block().x * env.threads() + env.thread();
     if (i >= args.covering.count) return;
-    typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
+    typename E::ComputeType value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
     EachWinner(args.covering, args.winners, i, [&](int32_t source) {
       value =
           CombineRounded<E>(args.scatter, value,

@@ -248,7 +248,9 @@ template <template <class> class Kernel>
 absl::Status LaunchOrdered(ElementType type, const LaunchShape& shape, const SelectArgs& args,
                            Stream stream) {
   return WithElement(type, [&]<class E>() -> absl::Status {
-    if constexpr (requires { E::Holds(args.select, typename E::Lane{}, typename E::Lane{}, args.kind); })
+    if constexpr (requires {
+                    E::Holds(args.select, typename E::ComputeType{}, typename E::ComputeType{}, args.kind);
+                  })
       return Launch<Kernel<E>>(shape, args, stream);
     else
       return absl::InternalError("select-and-scatter of elements without an order");

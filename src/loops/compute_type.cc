@@ -1,4 +1,4 @@
-#include "loops/lane.h"
+#include "loops/compute_type.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,50 +10,50 @@
 
 namespace hlo::loops {
 
-Lane LaneOf(ElementType type) {
+ComputeType ComputeTypeOf(ElementType type) {
   return DispatchType(type, []<ElementType kType>() {
     using T = Native<kType>;
     if constexpr (std::is_same_v<T, bool>)
-      return Lane::kPred;
+      return ComputeType::kPred;
     else if constexpr (std::is_same_v<T, int8_t>)
-      return Lane::kS8;
+      return ComputeType::kS8;
     else if constexpr (std::is_same_v<T, int16_t>)
-      return Lane::kS16;
+      return ComputeType::kS16;
     else if constexpr (std::is_same_v<T, int32_t>)
-      return Lane::kS32;
+      return ComputeType::kS32;
     else if constexpr (std::is_same_v<T, int64_t>)
-      return Lane::kS64;
+      return ComputeType::kS64;
     else if constexpr (std::is_same_v<T, uint8_t>)
-      return Lane::kU8;
+      return ComputeType::kU8;
     else if constexpr (std::is_same_v<T, uint16_t>)
-      return Lane::kU16;
+      return ComputeType::kU16;
     else if constexpr (std::is_same_v<T, uint32_t>)
-      return Lane::kU32;
+      return ComputeType::kU32;
     else if constexpr (std::is_same_v<T, uint64_t>)
-      return Lane::kU64;
+      return ComputeType::kU64;
     else if constexpr (std::is_same_v<T, double>)
-      return Lane::kF64;
+      return ComputeType::kF64;
     else if constexpr (std::is_same_v<T, std::complex<float>>)
-      return Lane::kC64;
+      return ComputeType::kC64;
     else if constexpr (std::is_same_v<T, std::complex<double>>)
-      return Lane::kC128;
+      return ComputeType::kC128;
     else
-      return Lane::kF32;
+      return ComputeType::kF32;
   });
 }
 
-bool IsStoredAsLane(ElementType type) { return !IsFloat(type) || BitWidth(type) >= 32; }
+bool IsStoredAsComputed(ElementType type) { return !IsFloat(type) || BitWidth(type) >= 32; }
 
-void LoadLane(ElementType type, const void* element, void* lane) {
+void LoadAsComputed(ElementType type, const void* element, void* compute_type) {
   DispatchType(type, [&]<ElementType kType>() {
     using T = Native<kType>;
     T value;
     std::memcpy(&value, element, sizeof value);
     if constexpr (requires { T::format(); }) {
       const float widened = value.ToFloat();
-      std::memcpy(lane, &widened, sizeof widened);
+      std::memcpy(compute_type, &widened, sizeof widened);
     } else {
-      std::memcpy(lane, &value, sizeof value);
+      std::memcpy(compute_type, &value, sizeof value);
     }
   });
 }
@@ -64,7 +64,7 @@ int64_t ReadInteger(ElementType type, const void* data) {
     std::memcpy(&value, data, sizeof value);
     return value;
   }
-  return DispatchLane(LaneOf(type), [&]<class T>() -> int64_t {
+  return DispatchComputeType(ComputeTypeOf(type), [&]<class T>() -> int64_t {
     if constexpr (std::is_integral_v<T>) {
       T value;
       std::memcpy(&value, data, sizeof value);

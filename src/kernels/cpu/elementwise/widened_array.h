@@ -1,5 +1,5 @@
 #pragma once
-// This file provides whole arrays in their lane type: in place if that is the storage type, otherwise as a
+// This file provides whole arrays in their compute type: in place if that is the storage type, otherwise as a
 // converted copy.
 
 #include <algorithm>
@@ -24,17 +24,17 @@ inline void Convert(const TileCall& call, int64_t n, const std::byte* from, int6
 }
 }  // namespace internal
 
-class LaneInput {
+class WidenedInput {
  public:
-  LaneInput(ElementType type, const void* data, int64_t n)
-      : data_(static_cast<const std::byte*>(data)), width_(LaneBytes(LaneOf(type))) {
+  WidenedInput(ElementType type, const void* data, int64_t n)
+      : data_(static_cast<const std::byte*>(data)), width_(ComputeTypeBytes(ComputeTypeOf(type))) {
     const TileCall widen = LoadTile(type);
     if (widen.function == nullptr) return;
     copy_.resize(n * width_);
     internal::Convert(widen, n, data_, ByteCount(type), copy_.data(), width_);
     data_ = copy_.data();
   }
-  LaneInput(LaneInput&&) = default;
+  WidenedInput(WidenedInput&&) = default;
   const std::byte* at(int64_t i) const { return data_ + i * width_; }
   int64_t width() const { return width_; }
 
@@ -44,15 +44,18 @@ class LaneInput {
   int64_t width_;
 };
 
-// A result in its lane type, uninitialised; Finish rounds and stores it.
-class LaneResult {
+// A result in its compute type, uninitialised; Finish rounds and stores it.
+class WidenedResult {
  public:
-  LaneResult(ElementType type, void* data, int64_t n)
-      : type_(type), n_(n), result_(static_cast<std::byte*>(data)), width_(LaneBytes(LaneOf(type))) {
-    if (!IsStoredAsLane(type)) copy_.resize(n * width_);
+  WidenedResult(ElementType type, void* data, int64_t n)
+      : type_(type),
+        n_(n),
+        result_(static_cast<std::byte*>(data)),
+        width_(ComputeTypeBytes(ComputeTypeOf(type))) {
+    if (!IsStoredAsComputed(type)) copy_.resize(n * width_);
     data_ = copy_.empty() ? result_ : copy_.data();
   }
-  LaneResult(LaneResult&&) = default;
+  WidenedResult(WidenedResult&&) = default;
   std::byte* at(int64_t i) { return data_ + i * width_; }
   int64_t width() const { return width_; }
   void Finish() {
