@@ -1,5 +1,7 @@
 #include "reference/supported.h"
 
+#include <optional>
+
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "base/status.h"
@@ -70,13 +72,18 @@ std::string UnsupportedReason(const Instruction& instruction, const CustomCalls*
 absl::Status CheckSupported(const std::vector<const Computation*>& computations,
                             const EvaluateOptions& options) {
   const Effects effects(computations, options.custom_calls);
-  const ComputationSet unconditional = ReachedUnconditionally(computations, options.custom_calls);
+  std::optional<ComputationSet> unconditional;  // Most modules have no callbacks.
+  const auto is_conditional = [&](const Computation* computation) {
+    if (!unconditional.has_value())
+      unconditional = ReachedUnconditionally(computations, options.custom_calls);
+    return !unconditional->contains(computation);
+  };
   std::string message;
   int64_t count = 0;
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
       // Libraries report failed checks by callbacks in branches that a correct run does not take.
-      if (IsPythonCallback(*instruction) && !unconditional.contains(computation)) continue;
+      if (IsPythonCallback(*instruction) && is_conditional(computation)) continue;
       const std::string obstacle = UnsupportedReason(*instruction, options.custom_calls);
       if (obstacle.empty() || ++count > kMaxReported) continue;
       message += fmt::format("{}{}{}: {}", message.empty() ? "" : "\n", PlaceOf(*instruction),

@@ -2,20 +2,16 @@
 // expected shape; the rest is the file. A reader must return an error with a message, or a value that is
 // unchanged after it was written and read again.
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "fmt/format.h"
-#include "hlo_run/compare.h"
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
 
@@ -37,14 +33,10 @@ constexpr std::array kShapes = {"f32[2,3]",        "f32[]",    "bf16[4]",
   std::abort();
 }
 
-// A folder in memory if there is one.
 class Folder {
  public:
-  Folder() {
-    std::string path =
-        std::filesystem::exists("/dev/shm") ? "/dev/shm/value_fuzz.XXXXXX" : "/tmp/value_fuzz.XXXXXX";
-    if (mkdtemp(path.data()) == nullptr) Fail("no temporary folder", path);
-    path_ = path;
+  Folder() : path_((std::filesystem::temp_directory_path() / "value_fuzz.XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) Fail("no temporary folder", path_);
   }
   ~Folder() { std::filesystem::remove_all(path_); }
   std::string File(const char* name, const char* ending) const { return path_ + "/" + name + ending; }
@@ -54,9 +46,10 @@ class Folder {
 };
 
 void Store(const std::string& path, const uint8_t* data, size_t size) {
-  const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-  if (file < 0 || write(file, data, size) != static_cast<ssize_t>(size)) Fail("cannot write", path);
-  close(file);
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  file.close();
+  if (!file) Fail("cannot write", path);
 }
 
 void CheckMessage(const absl::Status& status) {
