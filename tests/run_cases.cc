@@ -2,7 +2,7 @@
 //   run_cases [--engine=fast] [--device=gpu|emulated[:SCHEDULE]] [--mode=MODE] [--fallbacks=FILE]
 //   [--update | --update-values] [--gtest_filter=...] path...
 // Modes change how the fast engine works and nothing that it computes: tile=N, threads=N, no-fusion,
-// no-in-place, native-code, check-passes.
+// no-in-place, native-code, avx2-code, check-passes.
 // --fallbacks compares the file with the list of what the CPU computed in place of the GPU; with --update it
 // is written.
 // --update rewrites the diagnostics and prints that the files expect; review the difference.
@@ -24,6 +24,7 @@
 #include "hlo_run/conform.h"
 #include "hlo_run/execute.h"
 #include "kernels/cpu/loops/tile_program.h"
+#include "kernels/cpu/native/machine_code.h"
 #include "plan/make_plan.h"
 #include "plan/passes.h"
 
@@ -188,8 +189,9 @@ bool SetMode(std::string_view mode) {
       plan_options.disabled_passes.emplace_back(pass);
   } else if (mode == "no-in-place") {
     plan_options.disabled_passes.emplace_back("in_place_aliasing");
-  } else if (mode == "native-code") {
+  } else if (mode == "native-code" || mode == "avx2-code") {
     cpu::SetNativeCodeDelay(0);
+    if (mode == "avx2-code") cpu::SetLargestNativeIsa(cpu::NativeIsa::kAvx2);
   } else if (mode == "check-passes") {
     plan_options.check_passes = true;
   } else {
@@ -234,10 +236,10 @@ int main(int argc, char** argv) {
       return 2;
     } else if (argument.starts_with("--mode=")) {
       if (hlo::SetMode(argument.substr(7))) continue;
-      std::fprintf(
-          stderr,
-          "%s: the modes are tile=N, threads=N, no-fusion, no-in-place, native-code and check-passes\n",
-          argument.c_str());
+      std::fprintf(stderr,
+                   "%s: the modes are tile=N, threads=N, no-fusion, no-in-place, native-code, avx2-code and "
+                   "check-passes\n",
+                   argument.c_str());
       return 2;
     } else
       paths.push_back(argument);

@@ -14,6 +14,7 @@
 #include "kernels/cpu/loops/native_loop.h"
 #include "kernels/cpu/loops/tile_code.h"
 #include "kernels/cpu/loops/tile_program.h"
+#include "kernels/cpu/native/machine_code.h"
 #include "types/dispatch.h"
 
 namespace hlo::native_loops_test {
@@ -195,14 +196,28 @@ ElementType ResultOf(Opcode opcode, ElementType type) {
   return takes_part && type == ElementType::kC64 ? ElementType::kF32 : type;
 }
 
-class NativeLoops : public testing::Test {
+class NativeLoops : public testing::TestWithParam<cpu::NativeIsa> {
  protected:
   void SetUp() override {
-    if (cpu::FindNativeIsa() < cpu::NativeIsa::kAvx512) GTEST_SKIP() << "no AVX-512";
+    if (cpu::FindNativeIsa() < GetParam()) GTEST_SKIP() << "the instruction set is not supported";
+    cpu::SetLargestNativeIsa(GetParam());
+    delay_ = cpu::SetNativeCodeDelay(0);
   }
+  void TearDown() override {
+    cpu::SetLargestNativeIsa(cpu::NativeIsa::kAvx512);
+    if (delay_ >= 0) cpu::SetNativeCodeDelay(delay_);
+  }
+
+ private:
+  int64_t delay_ = -1;
 };
 
-TEST_F(NativeLoops, ScalarOperationsHaveTheBitsOfTiles) {
+INSTANTIATE_TEST_SUITE_P(Isas, NativeLoops, testing::Values(cpu::NativeIsa::kAvx2, cpu::NativeIsa::kAvx512),
+                         [](const testing::TestParamInfo<cpu::NativeIsa>& isa) {
+                           return isa.param == cpu::NativeIsa::kAvx2 ? "Avx2" : "Avx512";
+                         });
+
+TEST_P(NativeLoops, ScalarOperationsHaveTheBitsOfTiles) {
   struct {
     Opcode opcode;
     size_t operands;
@@ -221,7 +236,7 @@ TEST_F(NativeLoops, ScalarOperationsHaveTheBitsOfTiles) {
   }
 }
 
-TEST_F(NativeLoops, ComparisonsAndSelectionsHaveTheBitsOfTiles) {
+TEST_P(NativeLoops, ComparisonsAndSelectionsHaveTheBitsOfTiles) {
   for (const ElementType type : kTypes) {
     for (int direction = 0; direction < 6; ++direction) {
       for (const bool total : {false, true}) {
@@ -239,7 +254,7 @@ TEST_F(NativeLoops, ComparisonsAndSelectionsHaveTheBitsOfTiles) {
   }
 }
 
-TEST_F(NativeLoops, ConversionsHaveTheBitsOfTiles) {
+TEST_P(NativeLoops, ConversionsHaveTheBitsOfTiles) {
   for (const ElementType from : kTypes) {
     for (const ElementType to : kTypes) {
       if (const auto operation = loops::FindConvert(from, to))
@@ -269,10 +284,10 @@ std::pair<std::vector<Bytes>, std::vector<Bytes>> RunBoth(const LoopProgram& pro
   return {run(false), run(true)};
 }
 
-TEST_F(NativeLoops, ScalarsStayInTheirRegisters) {
+TEST_P(NativeLoops, ScalarsStayInTheirRegisters) {
   // Some scalars are used often but early; the others are used early and late, and fill the registers.
   constexpr int kOften = 19, kOthers = 12;
-  const int64_t dims[] = {kMost}, delay = cpu::SetNativeCodeDelay(0);
+  const int64_t dims[] = {kMost};
   LoopProgram program({}, dims);
   std::mt19937 random(1);
   std::vector<Bytes> arrays;
@@ -303,10 +318,9 @@ TEST_F(NativeLoops, ScalarsStayInTheirRegisters) {
   program.Finish();
   const auto [expected, got] = RunBoth(program, arrays);
   EXPECT_TRUE(expected == got);
-  cpu::SetNativeCodeDelay(delay);
 }
 
-TEST_F(NativeLoops, ValuesMayBeStoredTwice) {
+TEST_P(NativeLoops, ValuesMayBeStoredTwice) {
   const int64_t dims[] = {kMost};
   LoopProgram program({}, dims);
   const auto access = [](int32_t argument) {
@@ -334,7 +348,7 @@ TEST_F(NativeLoops, ValuesMayBeStoredTwice) {
   }
 }
 
-TEST_F(NativeLoops, OverwrittenInputsAreStored) {
+TEST_P(NativeLoops, OverwrittenInputsAreStored) {
   const int64_t dims[] = {kMost};
   LoopProgram program({}, dims);
   const auto apply = [&](Opcode opcode, ElementType from, ComputeType compute_type,
@@ -580,13 +594,12 @@ class RandomProgram {
   }
 };
 
-TEST_F(NativeLoops, RandomProgramsHaveTheBitsOfTiles) {
+TEST_P(NativeLoops, RandomProgramsHaveTheBitsOfTiles) {
   const std::vector<std::vector<int64_t>> shapes = {{100},     {2500},     {7, 33},     {3, 700},
                                                     {130, 20}, {4, 6, 90}, {300, 4, 2}, {25, 17, 3},
                                                     {70, 64},  {130, 130}};
   // --gtest_random_seed=N gives other programs.
   uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
-  const int64_t delay = cpu::SetNativeCodeDelay(0);
   for (int round = 0; round < 200; ++round) {
     for (const std::vector<int64_t>& dims : shapes) {
       RandomProgram made(++seed, dims);
@@ -610,13 +623,11 @@ TEST_F(NativeLoops, RandomProgramsHaveTheBitsOfTiles) {
         ASSERT_TRUE(AreSame(made.argument_types[k], expected[k], got[k])) << "argument " << k;
     }
   }
-  cpu::SetNativeCodeDelay(delay);
 }
 
 // A matrix, the scalar of each row, a row for all, a diagonal of numbers and a matrix whose rows are apart.
 // Rows of all other lengths run as tiles.
-TEST_F(NativeLoops, RowsInMemoryHaveTheBitsOfTiles) {
-  const int64_t delay = cpu::SetNativeCodeDelay(0);
+TEST_P(NativeLoops, RowsInMemoryHaveTheBitsOfTiles) {
   std::mt19937 random(1);
   const auto add = *loops::FindScalarOperation(Opcode::kAdd, ElementType::kS32);
   for (const int64_t row : {3, 31, 32, 33, 100, 250}) {
@@ -646,18 +657,16 @@ TEST_F(NativeLoops, RowsInMemoryHaveTheBitsOfTiles) {
     const auto [expected, got] = RunBoth(program, arrays, true);
     EXPECT_TRUE(expected == got) << row;
   }
-  cpu::SetNativeCodeDelay(delay);
 }
 
 // Sums of rows, some of which are concatenated or padded, along the rows or across them.
-TEST_F(NativeLoops, RowsWithEdgesHaveTheBitsOfTiles) {
+TEST_P(NativeLoops, RowsWithEdgesHaveTheBitsOfTiles) {
   const std::vector<std::vector<int64_t>> shapes = {{400},       {7, 150},    {3, 5, 200}, {70, 300},
                                                     {2, 90, 97}, {1, 2, 800}, {900, 120},  {4000}};
   constexpr ElementType kSummed[] = {ElementType::kF32, ElementType::kS32,  ElementType::kF64,
                                      ElementType::kU8,  ElementType::kBF16, ElementType::kF16};
   uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
   int on_rows = 0, count = 0;
-  const int64_t delay = cpu::SetNativeCodeDelay(0);
   for (int round = 0; round < 60; ++round) {
     for (const std::vector<int64_t>& dims : shapes) {
       RandomProgram made(++seed, dims);
@@ -681,7 +690,6 @@ TEST_F(NativeLoops, RowsWithEdgesHaveTheBitsOfTiles) {
     }
   }
   EXPECT_GT(on_rows, count / 3);
-  cpu::SetNativeCodeDelay(delay);
 }
 
 // --- Random functions, such as combiners of reductions.
@@ -743,10 +751,9 @@ class RandomFunction {
   loops::ScalarFunction function;
 };
 
-TEST_F(NativeLoops, RandomFunctionsHaveTheBitsOfTiles) {
+TEST_P(NativeLoops, RandomFunctionsHaveTheBitsOfTiles) {
   constexpr ElementType kStored[] = {ElementType::kF32, ElementType::kS32, ElementType::kU8,
                                      ElementType::kF64, ElementType::kS64, ElementType::kC64};
-  const int64_t delay = cpu::SetNativeCodeDelay(0);
   uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
   for (int round = 0; round < 500; ++round) {
     SCOPED_TRACE(testing::Message() << "seed " << ++seed);
@@ -778,7 +785,6 @@ TEST_F(NativeLoops, RandomFunctionsHaveTheBitsOfTiles) {
             << "operand " << k << " of " << n;
     }
   }
-  cpu::SetNativeCodeDelay(delay);
 }
 
 }  // namespace

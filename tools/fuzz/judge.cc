@@ -11,6 +11,7 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/parse.h"
 #include "kernels/cpu/loops/tile_program.h"
+#include "kernels/cpu/native/machine_code.h"
 #include "plan/passes.h"
 #include "sandbox.h"
 #include "types/dispatch.h"
@@ -25,6 +26,7 @@ void Apply(const Config& config) {
   cpu::SetLargestTile(config.tile);
   static const int64_t usual_delay = cpu::SetNativeCodeDelay(0);
   cpu::SetNativeCodeDelay(config.compiles_loops ? 0 : usual_delay);
+  cpu::SetLargestNativeIsa(config.is_avx2_code ? cpu::NativeIsa::kAvx2 : cpu::NativeIsa::kAvx512);
   const absl::Status isa = ChooseIsa(config.isa.empty() ? IsaNames().front() : config.isa);
   HLO_CHECK(isa.ok());
 }
@@ -141,6 +143,7 @@ const std::vector<Config>& AllConfigs() {
         {.name = "tile=7", .tile = 7},
         {.name = "tile=64", .tile = 64},
         {.name = "native-loops", .compiles_loops = true},
+        {.name = "avx2-loops", .compiles_loops = true, .is_avx2_code = true},
         {.name = "native-loops,threads=3,tile=7", .threads = 3, .tile = 7, .compiles_loops = true},
         {.name = "product-loops", .plan = {.min_fused_product_bytes = 0}},
         {.name = "donated", .donates = true},

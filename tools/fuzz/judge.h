@@ -26,6 +26,7 @@ struct Config {
   int schedule = 0;             // The thread schedule of the emulated GPU.
   std::string isa;              // The instruction set level of the kernels; the processor's best if empty.
   bool compiles_loops = false;  // All loops are compiled to native code, not only those that run for long.
+  bool is_avx2_code = false;    // Native code uses AVX2, also on machines with AVX-512.
 };
 const std::vector<Config>& AllConfigs();
 // Returns the default configuration and some others.

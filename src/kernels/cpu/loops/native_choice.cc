@@ -2,58 +2,15 @@
 
 #include "kernels/cpu/loops/native_emitter.h"
 #include "kernels/cpu/loops/native_instructions.h"
+#include "kernels/cpu/simd/vector_functions.h"
 
 namespace hlo::cpu {
 namespace {
 
-using native::ColumnOf;
 using native::IsFloatComputeType;
 using native::IsSignedComputeType;
-using native::Simple;
 
-// The instructions of an opcode, by ColumnOf.
-struct Instructions {
-  Opcode opcode;
-  Simple of[6];
-};
-constexpr Instructions kInstructions[] = {
-    {Opcode::kAdd,
-     {HLO_THREE(vpaddb), HLO_THREE(vpaddw), HLO_THREE(vpaddd), HLO_THREE(vpaddq), HLO_THREE(vaddps),
-      HLO_THREE(vaddpd)}},
-    {Opcode::kSubtract,
-     {HLO_THREE(vpsubb), HLO_THREE(vpsubw), HLO_THREE(vpsubd), HLO_THREE(vpsubq), HLO_THREE(vsubps),
-      HLO_THREE(vsubpd)}},
-    {Opcode::kMultiply,
-     {nullptr, HLO_THREE(vpmullw), HLO_THREE(vpmulld), HLO_THREE(vpmullq), HLO_THREE(vmulps),
-      HLO_THREE(vmulpd)}},
-    {Opcode::kDivide, {nullptr, nullptr, nullptr, nullptr, HLO_THREE(vdivps), HLO_THREE(vdivpd)}},
-    {Opcode::kAnd, {HLO_THREE(vpandd), HLO_THREE(vpandd), HLO_THREE(vpandd), HLO_THREE(vpandd)}},
-    {Opcode::kOr, {HLO_THREE(vpord), HLO_THREE(vpord), HLO_THREE(vpord), HLO_THREE(vpord)}},
-    {Opcode::kXor, {HLO_THREE(vpxord), HLO_THREE(vpxord), HLO_THREE(vpxord), HLO_THREE(vpxord)}},
-    // Counts beyond the width shift out all bits, as HLO defines.
-    {Opcode::kShiftLeft, {nullptr, HLO_THREE(vpsllvw), HLO_THREE(vpsllvd), HLO_THREE(vpsllvq)}},
-    {Opcode::kShiftRightLogical, {nullptr, HLO_THREE(vpsrlvw), HLO_THREE(vpsrlvd), HLO_THREE(vpsrlvq)}},
-    {Opcode::kShiftRightArithmetic, {nullptr, HLO_THREE(vpsravw), HLO_THREE(vpsravd), HLO_THREE(vpsravq)}},
-    {Opcode::kSqrt, {nullptr, nullptr, nullptr, nullptr, HLO_TWO(vsqrtps), HLO_TWO(vsqrtpd)}},
-    {Opcode::kCountLeadingZeros, {nullptr, nullptr, HLO_TWO(vplzcntd), HLO_TWO(vplzcntq)}},
-};
-constexpr Simple kAbs[4] = {HLO_TWO(vpabsb), HLO_TWO(vpabsw), HLO_TWO(vpabsd), HLO_TWO(vpabsq)};
-
-// Returns the instruction of an operation; null if it has none.
-Simple InstructionOf(Opcode opcode, ComputeType compute_type) {
-  const int column = ColumnOf(compute_type);
-  if (!IsFloatComputeType(compute_type)) {
-    if (opcode == Opcode::kMaximum) return native::kMaximum[IsSignedComputeType(compute_type)][column];
-    if (opcode == Opcode::kMinimum) return native::kMinimum[IsSignedComputeType(compute_type)][column];
-    if (opcode == Opcode::kAbs && IsSignedComputeType(compute_type)) return kAbs[column];
-  }
-  for (const Instructions& each : kInstructions) {
-    if (each.opcode == opcode) return each.of[column];
-  }
-  return nullptr;
-}
-
-// Returns true if masks hold the operands and the result of an operation on predicates.
+// Returns true if an operation on predicates has code.
 bool IsOnMasks(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAdd:
@@ -110,8 +67,11 @@ bool NativeEmitter::Choose(Op& op) {
     default:
       break;
   }
-  if (!found) op.call = FindTileCall(operation);
-  return found || op.call.function != nullptr;
+  if (found && (op.emitter == nullptr || Supports(op))) return true;
+  op.emitter = nullptr;
+  op.simple = nullptr;
+  op.call = FindTileCall(operation);
+  return op.call.function != nullptr;
 }
 
 bool NativeEmitter::ChooseScalar(Op& op) {
@@ -128,8 +88,11 @@ bool NativeEmitter::ChooseScalar(Op& op) {
   switch (opcode) {
     case Opcode::kDivide:
     case Opcode::kRemainder:
-      if (is_float || ComputeTypeBytes(compute_type) > 4 || lanes_ * 4 > native::kRegisterBytes) break;
+      if (is_float || ComputeTypeBytes(compute_type) > 4 || lanes_ * 4 > vector_bytes_) break;
       return use(&NativeEmitter::EmitDivide);
+    case Opcode::kMultiply:
+      if (is_float || ComputeTypeBytes(compute_type) != 8) break;
+      return use(&NativeEmitter::EmitMultiply);
     case Opcode::kMaximum:
     case Opcode::kMinimum:
     case Opcode::kClamp:
@@ -151,12 +114,13 @@ bool NativeEmitter::ChooseScalar(Op& op) {
     case Opcode::kLogistic:
     case Opcode::kTanh:
       // Other targets compute f32 without fused multiply-add.
-      if (compute_type != ComputeType::kF32 || VectorFunctionOf(opcode, compute_type) == nullptr) break;
+      if (compute_type != ComputeType::kF32 || !kFusesMulAdd) break;
       return use(&NativeEmitter::EmitExponential);
     default:
       break;
   }
-  op.function = VectorFunctionOf(opcode, compute_type);
+  // The functions have vectors of the size for which this file is compiled.
+  if (vector_bytes_ == kVectorBytes) op.function = VectorFunctionOf(opcode, compute_type);
   return op.function != nullptr;
 }
 
@@ -180,6 +144,16 @@ bool NativeEmitter::ChooseConvert(Op& op) {
   if (from == ComputeType::kPred) return use(&NativeEmitter::EmitFromPred);
   if (IsFloatComputeType(from) && !IsFloatComputeType(to)) return use(&NativeEmitter::EmitFloatToInteger);
   return use(&NativeEmitter::EmitConvert);
+}
+
+void NativeEmitter::EmitSimple(const Op& op) {
+  const Xmm a = Use(op.in[0]);
+  const int last = op.operand_count - 1;
+  const Operand& b = Any(op.in[last]);
+  const bool rounds = op.operation->kind == loops::Operation::Kind::kRoundedScalar;
+  op.simple(*this, Define(op.out), a, b);
+  // The operands are exact in bf16, and so are the NaNs.
+  if (rounds) RoundToBF16(Register(node(op.out).reg, 4), true);
 }
 
 }  // namespace hlo::cpu

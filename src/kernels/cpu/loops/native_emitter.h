@@ -1,6 +1,6 @@
 #pragma once
 // This file emits the code of one loop: it assigns the values of a loop program to vector and mask registers
-// and to slots on the stack.
+// and to slots on the stack. Derived classes emit the instructions of an instruction set.
 
 #include <array>
 #include <bit>
@@ -18,15 +18,17 @@
 
 namespace hlo::cpu {
 
-class NativeEmitter : private Assembler {
+class NativeEmitter : protected Assembler {
  public:
-  NativeEmitter(const loops::LoopProgram& program, const std::vector<NativeLoop::Input>& inputs,
-                const std::vector<NativeLoop::Output>& outputs);
-
   // Returns the function, or null if the program is not supported.
   std::unique_ptr<const MachineCode> Make();
 
- private:
+ protected:
+  // Vectors have `vector_bytes` bytes. Values may use `vectors` registers; three more are temporary.
+  NativeEmitter(const loops::LoopProgram& program, const std::vector<NativeLoop::Input>& inputs,
+                const std::vector<NativeLoop::Output>& outputs, int vector_bytes, int vectors);
+  ~NativeEmitter() = default;
+
   using Xmm = Xbyak::Xmm;
   using Opmask = Xbyak::Opmask;
   using Operand = Xbyak::Operand;
@@ -49,10 +51,11 @@ class NativeEmitter : private Assembler {
     native::Simple simple = nullptr;
     const void* function = nullptr;
     TileCall call = {};
+    bool is_quotient = false;  // Of complex numbers, in place.
   };
   struct Node {
     ComputeType compute_type;
-    int width;              // Bytes of a compute type.
+    int width;              // Bytes of a lane.
     Value root;             // The value with the same bits, or itself.
     int input = -1;         // The index of the input.
     int component = -1;     // 0 or 1 for components of a complex input.
@@ -60,42 +63,50 @@ class NativeEmitter : private Assembler {
     // The register and the slot of the stack that hold the value, or -1.
     int reg = -1, slot = -1;
     bool is_pinned = false;  // A scalar that stays in its register throughout the loop.
-    bool is_mask() const { return compute_type == ComputeType::kPred; }
+    bool is_mask = false;    // A predicate in a mask register.
   };
-  // Registers that values may use; the others are temporary.
-  static constexpr int kVectors = 29, kFirstMask = 3, kMasks = 7;
+  // Registers that masks may use; the others are temporary.
+  static constexpr int kFirstMask = 3, kMasks = 7;
   // Registers for the operands of an operation, and for a quotient of complex numbers.
   static constexpr int kMostOperands = 3, kOfQuotient = 9;
   static constexpr int kNever = 1 << 30;
+  static constexpr int kSlotBytes = 64;
 
   // --- native_emitter.cc
   bool Analyse();
+  void AddNodes(bool has_complex);
   bool AddOperation(size_t number);
+  bool CallsOften() const;
   void FindUses();
   void LoadOutputs();
   void EmitBody(int parts, bool masked);
   void EmitLoop(int parts);
+  void FindLive(std::vector<int>& vectors, std::vector<int>& masks, std::vector<Value>& scalars) const;
   void ChooseParts();
+  void LoadPointers();
   void EmitConstants();
   void SplatInput(const NativeLoop::Input& input, Node& node);
   void SplatInputs();
   void StoreOutput(size_t output);
   void Emit(const Op& op);
+  // Registers of the table of pointers, of the index of an iteration's first element, and of the count.
+  Reg64 Table() const { return has_calls_ ? rbx : rdi; }
+  Reg64 Index() const { return has_calls_ ? r12 : rcx; }
+  Reg64 Count() const { return has_calls_ ? r13 : rsi; }
+
+  // --- native_calls.cc
   void EmitCall(const Op& op);
   void EmitFunction(const Op& op);
   // Calls a function on tiles in slots. Spills the values that are used later.
   void CallOnSlots(const TileCall& call, absl::Span<const int> operands, int result);
-  // Store a mask to a slot as predicates of a byte each, and define it by them.
-  void StoreMask(int slot, Value value);
-  void LoadMask(Value value, int slot);
   void SpillAll();
-  void SetTailMask();
-  static Opmask TailMask() { return Opmask(7); }
 
+  // --- native_registers.cc
   // Returns the register of a number for a value whose lanes have `width` bytes.
   Xmm Register(int number, int width) const;
-  Xmm Temporary(int number, int width) const { return Register(kVectors + number, width); }
-  Address Slot(int slot) { return ptr[rsp + 64 * slot]; }
+  Xmm FullRegister(int number) const { return Register(number, vector_bytes_ / lanes_); }
+  Xmm Temporary(int number, int width) const { return Register(vector_count_ + number, width); }
+  Address Slot(int slot, int displacement = 0) { return ptr[rsp + (kSlotBytes * slot + displacement)]; }
   Address Memory(int pointer, int width, int displacement = 0);
   int NewSlot();
   int NextUse(const Node& node) const;
@@ -110,12 +121,8 @@ class NativeEmitter : private Assembler {
   Opmask DefineMask(Value value);
   void Release(Value value);
   void EndOperation(const Op& op);
-  void LoadElements(const Xmm& to, const Address& from, int width);
-  void StoreElements(const Address& to, const Xmm& from, int width);
-  // Moves elements of `width` bytes; one of the operands has a mask.
-  template <class To, class From>
-  void MoveMasked(const To& to, const From& from, int width);
   ComputeType compute_type(Value value) const { return nodes_[value].compute_type; }
+  bool IsPredicate(Value value) const { return compute_type(value) == ComputeType::kPred; }
   // Complex values are two nodes. The number of the first is that of the value, which other values share.
   bool IsComplex(Value value) const { return program_.compute_type(value) == ComputeType::kC64; }
   Value Imaginary(Value value) const { return value + static_cast<Value>(program_.steps().size()); }
@@ -124,64 +131,84 @@ class NativeEmitter : private Assembler {
   Value IndexOf(Value value) const;
   Node& node(Value value) { return nodes_[IndexOf(value)]; }
 
-  // Return constants in memory. Those of 4 and 8 bytes are operands that the instruction broadcasts.
+  // Return constants in memory, which are operands of instructions on all lanes, of 4 or 8 bytes.
   Address Constant(int width, uint64_t bits);
   Address Constant(float value) { return Constant(4, std::bit_cast<uint32_t>(value)); }
+  Address Constant(double value) { return Constant(8, std::bit_cast<uint64_t>(value)); }
   // Sets all elements of 4 or 8 bytes to a constant.
   void Splat(const Xmm& to, int width, uint64_t bits);
   void Splat(const Xmm& to, float value) { Splat(to, 4, std::bit_cast<uint32_t>(value)); }
-  // The blocks of 64 bytes among the constants: ones in bytes, iotas of 32 and 64 bits, and the sources of
-  // even and odd elements of two vectors, and of their lower and upper elements in turn.
+  // The blocks of 64 bytes among the constants: ones in bytes, iotas of 32 and 64 bits, the sources of even
+  // and odd elements of two vectors, and of their lower and upper elements in turn.
   enum Block : uint64_t { kOnes = 0, kEven = 1, kOdd = 2, kLower = 3, kIota32 = 4, kUpper = 5, kIota64 = 8 };
-  Address BlockAddress(Block block) { return Constant(64, block); }
-  Address OnesInBytes() { return BlockAddress(kOnes); }
+  Address BlockAddress(Block block) { return Constant(kSlotBytes, block); }
 
   // --- native_complex.cc
   bool AddComplexOperation(Value value, const Step& step);
   void AddToBoth(Value value, const Step& step, const Op& op);
-  void SetPairMasks();
-  void LoadComponent(const Xmm& to, const Node& node);
-  void StorePair(int pointer, Value value);
-  void Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper);
   void EmitProduct(const Op& op);
-  void EmitQuotient(const Op& op);
-  void DivideHalf(const Op& op, const Xmm (&scratch)[3], bool upper);
   void EmitPairCall(const Op& op);
-  void EmitRecoveries();
 
   // --- native_choice.cc
   bool Choose(Op& op);
   bool ChooseScalar(Op& op);
   bool ChooseConvert(Op& op);
-
-  // --- native_arithmetic.cc
   void EmitSimple(const Op& op);
-  void EmitMask(const Op& op);
-  void EmitCompare(const Op& op);
-  void EmitSelect(const Op& op);
-  void EmitExtreme(const Op& op);
-  void EmitDivide(const Op& op);
-  void EmitSigns(const Op& op);
-  void EmitIntegral(const Op& op);
-  void EmitIsFinite(const Op& op);
-  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, ComputeType compute_type);
-  void DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed, bool is_remainder);
-  void DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool is_signed);
 
-  // --- native_conversion.cc
-  void EmitRound(const Op& op);
-  void EmitBitsOfBF16(const Op& op);
-  void EmitConvert(const Op& op);
-  void EmitFloatToInteger(const Op& op);
-  void EmitToPred(const Op& op);
-  void EmitFromPred(const Op& op);
-  void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed);
-  void RoundToBF16(const Xmm& value, bool keeps_nans);
+  // --- Functions of an instruction set.
+  // Returns the instruction of an operation; null if it has none.
+  virtual native::Simple InstructionOf(Opcode opcode, ComputeType compute_type) const = 0;
+  // Returns false if the emitter of the operation does not support its types.
+  virtual bool Supports(const Op& op) const = 0;
+  // Returns true if EmitQuotient supports complex numbers.
+  virtual bool HasQuotients() const = 0;
+  // Load an array, and set a register to a predicate in all lanes.
+  virtual void LoadArray(const Xmm& to, const Node& node) = 0;
+  virtual void LoadMaskArray(const Node& node) = 0;
+  virtual void SplatPredicate(const Node& node, int reg) = 0;
+  virtual void StoreArray(int pointer, ElementType type, Value value) = 0;
+  // Load and store components of complex elements, and move them to vectors of pairs and back.
+  virtual void LoadComponent(const Xmm& to, const Node& node) = 0;
+  virtual void StorePair(int pointer, Value value) = 0;
+  virtual void Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper) = 0;
+  virtual void Deinterleave(const Xmm& to, const Address& lower, const Address& upper, bool imaginary) = 0;
+  // Store a predicate to a slot as bytes, and define it by them.
+  virtual void StoreMask(int slot, Value value) = 0;
+  virtual void LoadMask(Value value, int slot) = 0;
+  // Prepares the masks of the elements of the last iteration, which is not full.
+  virtual void BeginTail() = 0;
+  // Restores what functions change of these masks.
+  virtual void RestoreTail() = 0;
+  // Sets a register to a function's operand, with ones in lanes beyond the elements.
+  virtual void PadOperand(int to, int from, int width) = 0;
+  // Emits code that is rarely needed, after the function.
+  virtual void EmitRareCode() = 0;
+
+  // Rounds in place. A NaN whose lower half is zero stays as it is if `keeps_nans`.
+  virtual void RoundToBF16(const Xmm& value, bool keeps_nans) = 0;
+  virtual void EmitMask(const Op& op) = 0;
+  virtual void EmitCompare(const Op& op) = 0;
+  virtual void EmitSelect(const Op& op) = 0;
+  virtual void EmitMultiply(const Op& op) = 0;  // Integers of 64 bits.
+  virtual void EmitExtreme(const Op& op) = 0;
+  virtual void EmitDivide(const Op& op) = 0;
+  virtual void EmitSigns(const Op& op) = 0;
+  virtual void EmitIntegral(const Op& op) = 0;
+  virtual void EmitIsFinite(const Op& op) = 0;
+  virtual void EmitRound(const Op& op) = 0;
+  virtual void EmitBitsOfBF16(const Op& op) = 0;
+  virtual void EmitConvert(const Op& op) = 0;
+  virtual void EmitFloatToInteger(const Op& op) = 0;
+  virtual void EmitToPred(const Op& op) = 0;
+  virtual void EmitFromPred(const Op& op) = 0;
+  virtual void EmitExponential(const Op& op) = 0;
+  virtual void EmitQuotient(const Op& op) = 0;  // Complex numbers.
 
   // --- native_exponential.cc
-  void EmitExponential(const Op& op);
   void ReduceExponent(const Xmm& x, const Xmm& square);
 
+  const int vector_bytes_, vector_count_;
+  const bool has_masks_ = vector_bytes_ == kSlotBytes;  // Predicates are in mask registers.
   const loops::LoopProgram& program_;
   const std::vector<NativeLoop::Input>& inputs_;
   const std::vector<NativeLoop::Output>& outputs_;
@@ -191,16 +218,6 @@ class NativeEmitter : private Assembler {
   std::vector<int> free_slots_;
   std::vector<Reg64> pointer_registers_;
   std::map<std::pair<int, uint64_t>, Xbyak::Label> constants_;
-  // Code that is rarely needed: it computes special values of quotients of complex numbers.
-  struct Recovery {
-    Xbyak::Label begin, end;
-    uint32_t registers;
-    int RegisterOf(int operand) const {
-      return static_cast<int>(registers >> (native::kRegisterBits * operand)) % (1 << native::kRegisterBits);
-    }
-  };
-  void AddRecovery(const Op& op);
-  std::deque<Recovery> recoveries_;
   std::vector<int> ready_;  // The operation that completes each output, or -1.
   Value part_stride_ = 0;   // The number of nodes of a part.
   int lanes_ = 0;           // Elements of a vector iteration.

@@ -1,4 +1,4 @@
-// This file emits functions of native loops. Results have the same bits as those of vector_functions.h.
+// This file emits the part of exponential functions that instruction sets share.
 
 #include "absl/types/span.h"
 #include "kernels/cpu/loops/native_emitter.h"
@@ -19,46 +19,6 @@ void NativeEmitter::ReduceExponent(const Xmm& x, const Xmm& square) {
     vfmadd213ps(q, x, Constant(term));
   vmulps(square, x, x);
   vfmadd231ps(x, square, q);
-}
-
-// Emits ExpF32, LogisticF32 and TanhF32 of vector_functions.h.
-void NativeEmitter::EmitExponential(const Op& op) {
-  const Xmm a = Use(op.in[0]);
-  const Xmm out = Define(op.out);
-  const Xmm first = Temporary(0, 4), second = Temporary(1, 4);
-  // The instructions for extremes return the second operand for NaN.
-  if (op.operation->opcode == Opcode::kTanh) {
-    vpandd(out, a, Constant(4, 0x7fffffff));
-    Splat(first, 10.0f);
-    vminps(out, first, out);
-    vmulps(out, out, Constant(-2.0f));
-    ReduceExponent(out, second);
-    vpsubd(first, first, Constant(4, internal::kBitsOfToInteger - 127));
-    vpslld(first, first, 23);
-    vsubps(second, first, Constant(1.0f));
-    vfmadd213ps(out, first, second);
-    vaddps(first, out, Constant(2.0f));
-    vdivps(out, out, first);
-    return vpternlogd(out, a, Constant(4, 0x80000000u), 0xd8);  // The sign of the operand.
-  }
-  const bool is_logistic = op.operation->opcode == Opcode::kLogistic;
-  if (is_logistic) vpxord(out, a, Constant(4, 0x80000000u));
-  Splat(first, internal::kMostExponent);
-  vminps(out, first, is_logistic ? out : a);
-  Splat(first, internal::kLeastExponent);
-  vmaxps(out, first, out);
-  const Opmask may_be_subnormal = k1;
-  constexpr uint8_t kLess = 1;
-  vcmpps(may_be_subnormal, out, Constant(internal::kSubnormalFrom), kLess);
-  ReduceExponent(out, first);
-  vaddps(out, out, Constant(1.0f));
-  vaddps(second | may_be_subnormal, second, Constant(static_cast<float>(internal::kSubnormalShift)));
-  vscalefps(out, out, second);
-  vcvtps2dq(out | may_be_subnormal, out);
-  if (!is_logistic) return;
-  vaddps(out, out, Constant(1.0f));
-  Splat(first, 1.0f);
-  vdivps(out, first, out);
 }
 
 }  // namespace hlo::cpu

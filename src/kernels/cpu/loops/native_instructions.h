@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "absl/types/span.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "kernels/cpu/native/assembler.h"
 
@@ -40,12 +41,36 @@ inline constexpr Simple kMinimum[2][4] = {
     {HLO_THREE(vpminub), HLO_THREE(vpminuw), HLO_THREE(vpminud), HLO_THREE(vpminuq)},
     {HLO_THREE(vpminsb), HLO_THREE(vpminsw), HLO_THREE(vpminsd), HLO_THREE(vpminsq)}};
 
+// The comparison predicates of floats, ordered except for kNe.
+inline int FloatPredicate(ComparisonDirection direction) {
+  constexpr int kPredicates[] = {0x00, 0x04, 0x1d, 0x1e, 0x12, 0x11};
+  return kPredicates[static_cast<int>(direction)];
+}
+static_assert(static_cast<int>(ComparisonDirection::kEq) == 0 &&
+              static_cast<int>(ComparisonDirection::kNe) == 1 &&
+              static_cast<int>(ComparisonDirection::kGe) == 2 &&
+              static_cast<int>(ComparisonDirection::kGt) == 3 &&
+              static_cast<int>(ComparisonDirection::kLe) == 4 &&
+              static_cast<int>(ComparisonDirection::kLt) == 5);
+
 // Returns the column of a compute type in tables of instructions: integers of 8, 16, 32 and 64 bits, f32 and
 // f64.
 inline int ColumnOf(ComputeType compute_type) {
   if (compute_type == ComputeType::kF32) return 4;
   if (compute_type == ComputeType::kF64) return 5;
   return std::countr_zero(static_cast<uint64_t>(ComputeTypeBytes(compute_type)));
+}
+
+// The instructions of an opcode, by ColumnOf.
+struct Instructions {
+  Opcode opcode;
+  Simple of[6];
+};
+inline Simple FindInstruction(absl::Span<const Instructions> table, Opcode opcode, ComputeType compute_type) {
+  for (const Instructions& each : table) {
+    if (each.opcode == opcode) return each.of[ColumnOf(compute_type)];
+  }
+  return nullptr;
 }
 
 }  // namespace hlo::cpu::native

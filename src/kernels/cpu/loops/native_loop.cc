@@ -3,7 +3,8 @@
 #include "loops/compute_type.h"
 
 #ifdef HLO_RUN_HAS_NATIVE_CODE
-#include "kernels/cpu/loops/native_emitter.h"
+#include "kernels/cpu/loops/avx2_emitter.h"
+#include "kernels/cpu/loops/avx512_emitter.h"
 #endif
 
 namespace hlo::cpu {
@@ -44,8 +45,11 @@ std::unique_ptr<const NativeLoop> NativeLoop::Compile([[maybe_unused]] const loo
                                                       [[maybe_unused]] const std::vector<Input>& inputs,
                                                       [[maybe_unused]] const std::vector<Output>& outputs) {
 #ifdef HLO_RUN_HAS_NATIVE_CODE
-  if (FindNativeIsa() < NativeIsa::kAvx512) return nullptr;
-  std::unique_ptr<const MachineCode> code = NativeEmitter(program, inputs, outputs).Make();
+  const NativeIsa isa = FindNativeIsa();
+  if (isa == NativeIsa::kNone) return nullptr;
+  std::unique_ptr<const MachineCode> code = isa == NativeIsa::kAvx2
+                                                ? Avx2Emitter(program, inputs, outputs).Make()
+                                                : Avx512Emitter(program, inputs, outputs).Make();
   if (code != nullptr) return std::unique_ptr<const NativeLoop>(new NativeLoop(std::move(code)));
 #endif
   return nullptr;

@@ -1,6 +1,6 @@
 #pragma once
-// This file compiles loop programs to native code (x86-64 with AVX-512): one loop whose values stay in vector
-// registers.
+// This file compiles loop programs to native code (x86-64 with AVX2 or AVX-512): one loop whose values stay
+// in vector registers.
 //
 // A vector iteration computes as many consecutive elements as a register holds of the widest compute type. It
 // reads all elements at its positions before it stores to an argument that a load may alias, and iterations

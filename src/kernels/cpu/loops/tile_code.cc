@@ -101,7 +101,7 @@ void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
 }
 
 void TileCode::AllowNativeCode(const loops::ScalarFunction& function) {
-  if (FindNativeIsa() < NativeIsa::kAvx512 || steps_.size() < 2) return;
+  if (FindNativeIsa() == NativeIsa::kNone || steps_.size() < 2) return;
   native_ = std::make_shared<Native>(function);
 }
 

@@ -36,7 +36,7 @@ bool TileProgram::IsBestAsChains() const {
 
 void TileProgram::AllowNativeCode(MayAlias may_alias) {
   const bool compiles_all = NativeCodeDelay() == 0;
-  if (FindNativeIsa() < NativeIsa::kAvx512 || copy_.has_value() || (small_.has_value() && !compiles_all))
+  if (FindNativeIsa() == NativeIsa::kNone || copy_.has_value() || (small_.has_value() && !compiles_all))
     return;
   if (!compiles_all && IsBestAsChains()) return;
   auto native = std::make_shared<Native>();

@@ -1,6 +1,7 @@
 #include "kernels/cpu/native/machine_code.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <initializer_list>
 #include <string_view>
@@ -17,12 +18,14 @@ namespace hlo::cpu {
 #ifdef HLO_RUN_HAS_NATIVE_CODE
 namespace {
 
+std::atomic<NativeIsa> largest = NativeIsa::kAvx512;
+
 NativeIsa IsaOfProcessor() {
   static const NativeIsa isa = [] {
     const auto has_all = [](std::initializer_list<const char*> features) {
       return std::all_of(features.begin(), features.end(), isa::HasFeature);
     };
-    if (!has_all({"avx2", "fma", "bmi1", "bmi2", "lzcnt"})) return NativeIsa::kNone;
+    if (!has_all({"avx2", "fma", "f16c", "bmi1", "bmi2", "lzcnt"})) return NativeIsa::kNone;
     // A system that refuses one function of one byte refuses all.
     const uint8_t ret = 0xc3;
     if (MachineCode::Load({&ret, 1}) == nullptr) return NativeIsa::kNone;
@@ -37,9 +40,11 @@ NativeIsa IsaOfProcessor() {
 NativeIsa FindNativeIsa() {
   const std::string_view level = IsaName();
   if (level == "x86-64-v2") return NativeIsa::kNone;
-  const NativeIsa isa = IsaOfProcessor();
+  const NativeIsa isa = std::min(IsaOfProcessor(), largest.load(std::memory_order_relaxed));
   return level == "x86-64-v3" ? std::min(isa, NativeIsa::kAvx2) : isa;
 }
+
+NativeIsa SetLargestNativeIsa(NativeIsa isa) { return largest.exchange(isa); }
 
 std::unique_ptr<const MachineCode> MachineCode::Load(absl::Span<const uint8_t> code) {
   if (code.empty()) return nullptr;
@@ -59,6 +64,7 @@ MachineCode::~MachineCode() { munmap(const_cast<uint8_t*>(begin_), static_cast<s
 #else
 
 NativeIsa FindNativeIsa() { return NativeIsa::kNone; }
+NativeIsa SetLargestNativeIsa(NativeIsa /*isa*/) { return NativeIsa::kNone; }
 std::unique_ptr<const MachineCode> MachineCode::Load(absl::Span<const uint8_t> /*code*/) { return nullptr; }
 MachineCode::~MachineCode() = default;
 

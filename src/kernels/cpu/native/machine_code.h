@@ -21,6 +21,8 @@ enum class NativeIsa : uint8_t {
 // Returns the best set that the processor and the system support. In portable programs, it does not exceed
 // the selected level of the kernels.
 NativeIsa FindNativeIsa();
+// Sets the largest set that FindNativeIsa returns, for tests. Returns the one before.
+NativeIsa SetLargestNativeIsa(NativeIsa isa);
 
 class MachineCode {
  public:

@@ -1,49 +1,66 @@
-// This file emits arithmetic, comparisons and selects of native loops. Results have the same bits as those of
-// tile_ops.h.
+// This file emits arithmetic, comparisons and selects of native loops with AVX-512. Results have the same
+// bits as those of tile_ops.h.
 
 #include <bit>
 
-#include "kernels/cpu/loops/native_emitter.h"
+#include "kernels/cpu/loops/avx512_emitter.h"
 #include "kernels/cpu/loops/native_instructions.h"
 
 namespace hlo::cpu {
 namespace {
 
+using native::ColumnOf;
+using native::FloatPredicate;
 using native::IsFloatComputeType;
 using native::IsSignedComputeType;
 using native::kMaximum;
 using native::kMinimum;
+using native::Simple;
 
-// The comparison predicates of integers and, ordered except for kNe, of floats.
+constexpr native::Instructions kAvx512Instructions[] = {
+    {Opcode::kAdd,
+     {HLO_THREE(vpaddb), HLO_THREE(vpaddw), HLO_THREE(vpaddd), HLO_THREE(vpaddq), HLO_THREE(vaddps),
+      HLO_THREE(vaddpd)}},
+    {Opcode::kSubtract,
+     {HLO_THREE(vpsubb), HLO_THREE(vpsubw), HLO_THREE(vpsubd), HLO_THREE(vpsubq), HLO_THREE(vsubps),
+      HLO_THREE(vsubpd)}},
+    {Opcode::kMultiply,
+     {nullptr, HLO_THREE(vpmullw), HLO_THREE(vpmulld), HLO_THREE(vpmullq), HLO_THREE(vmulps),
+      HLO_THREE(vmulpd)}},
+    {Opcode::kDivide, {nullptr, nullptr, nullptr, nullptr, HLO_THREE(vdivps), HLO_THREE(vdivpd)}},
+    {Opcode::kAnd, {HLO_THREE(vpandd), HLO_THREE(vpandd), HLO_THREE(vpandd), HLO_THREE(vpandd)}},
+    {Opcode::kOr, {HLO_THREE(vpord), HLO_THREE(vpord), HLO_THREE(vpord), HLO_THREE(vpord)}},
+    {Opcode::kXor, {HLO_THREE(vpxord), HLO_THREE(vpxord), HLO_THREE(vpxord), HLO_THREE(vpxord)}},
+    // Counts beyond the width shift out all bits, as HLO defines.
+    {Opcode::kShiftLeft, {nullptr, HLO_THREE(vpsllvw), HLO_THREE(vpsllvd), HLO_THREE(vpsllvq)}},
+    {Opcode::kShiftRightLogical, {nullptr, HLO_THREE(vpsrlvw), HLO_THREE(vpsrlvd), HLO_THREE(vpsrlvq)}},
+    {Opcode::kShiftRightArithmetic, {nullptr, HLO_THREE(vpsravw), HLO_THREE(vpsravd), HLO_THREE(vpsravq)}},
+    {Opcode::kSqrt, {nullptr, nullptr, nullptr, nullptr, HLO_TWO(vsqrtps), HLO_TWO(vsqrtpd)}},
+    {Opcode::kCountLeadingZeros, {nullptr, nullptr, HLO_TWO(vplzcntd), HLO_TWO(vplzcntq)}},
+};
+constexpr Simple kAvx512Abs[4] = {HLO_TWO(vpabsb), HLO_TWO(vpabsw), HLO_TWO(vpabsd), HLO_TWO(vpabsq)};
+
+// The comparison predicates of integers.
 int IntegerPredicate(ComparisonDirection direction) {
   constexpr int kPredicates[] = {0, 4, 5, 6, 2, 1};
   return kPredicates[static_cast<int>(direction)];
 }
-int FloatPredicate(ComparisonDirection direction) {
-  constexpr int kPredicates[] = {0x00, 0x04, 0x1d, 0x1e, 0x12, 0x11};
-  return kPredicates[static_cast<int>(direction)];
-}
-static_assert(static_cast<int>(ComparisonDirection::kEq) == 0 &&
-              static_cast<int>(ComparisonDirection::kNe) == 1 &&
-              static_cast<int>(ComparisonDirection::kGe) == 2 &&
-              static_cast<int>(ComparisonDirection::kGt) == 3 &&
-              static_cast<int>(ComparisonDirection::kLe) == 4 &&
-              static_cast<int>(ComparisonDirection::kLt) == 5);
-
 }  // namespace
 
-void NativeEmitter::EmitSimple(const Op& op) {
-  const Xmm a = Use(op.in[0]);
-  const int last = op.operand_count - 1;
-  const Operand& b = Any(op.in[last]);
-  const bool rounds = op.operation->kind == loops::Operation::Kind::kRoundedScalar;
-  op.simple(*this, Define(op.out), a, b);
-  // The operands are exact in bf16, and so are the NaNs.
-  if (rounds) RoundToBF16(Register(node(op.out).reg, 4), true);
+Simple Avx512Emitter::InstructionOf(Opcode opcode, ComputeType compute_type) const {
+  const int column = ColumnOf(compute_type);
+  if (!IsFloatComputeType(compute_type)) {
+    if (opcode == Opcode::kMaximum) return native::kMaximum[IsSignedComputeType(compute_type)][column];
+    if (opcode == Opcode::kMinimum) return native::kMinimum[IsSignedComputeType(compute_type)][column];
+    if (opcode == Opcode::kAbs && IsSignedComputeType(compute_type)) return kAvx512Abs[column];
+  }
+  return native::FindInstruction(kAvx512Instructions, opcode, compute_type);
 }
 
+bool Avx512Emitter::Supports(const Op& /*op*/) const { return true; }
+
 // Emits operations on predicates.
-void NativeEmitter::EmitMask(const Op& op) {
+void Avx512Emitter::EmitMask(const Op& op) {
   const Opmask a = UseMask(op.in[0]), b = op.operand_count > 1 ? UseMask(op.in[1]) : a;
   const Opmask out = DefineMask(op.out);
   if (op.operation->kind == loops::Operation::Kind::kCompare) {
@@ -78,58 +95,57 @@ void NativeEmitter::EmitMask(const Op& op) {
   }
 }
 
-void NativeEmitter::EmitCompare(const Op& op) {
-  const ComputeType compute_type = nodes_[op.in[0]].compute_type;
-  Xmm a = Use(op.in[0]);
-  const Operand* b = nullptr;
-  int predicate = IntegerPredicate(op.operation->direction);
-  const bool is_total = IsFloatComputeType(compute_type) && op.operation->total_order;
-  if (is_total) {
-    // Flips the bits of negative numbers except the sign, to compare them as integers.
-    const Xmm second = Use(op.in[1]);
-    const int width = nodes_[op.in[0]].width;
-    const Xmm keys[] = {Temporary(0, width), Temporary(1, width)};
-    const Xmm from[] = {a, second};
-    for (int k = 0; k < 2; ++k) {
-      if (width == 4) {
-        vpsrad(keys[k], from[k], 31);
-        vpsrld(keys[k], keys[k], 1);
-      } else {
-        vpsraq(keys[k], from[k], 63);
-        vpsrlq(keys[k], keys[k], 1);
-      }
-      vpxord(keys[k], keys[k], from[k]);
+// Compares floats as integers, in a total order: flips the bits of negative numbers except the sign.
+void Avx512Emitter::CompareTotally(const Op& op) {
+  const int width = nodes_[op.in[0]].width, predicate = IntegerPredicate(op.operation->direction);
+  const Xmm keys[] = {Temporary(0, width), Temporary(1, width)};
+  const Xmm from[] = {Use(op.in[0]), Use(op.in[1])};
+  for (int k = 0; k < 2; ++k) {
+    if (width == 4) {
+      vpsrad(keys[k], from[k], 31);
+      vpsrld(keys[k], keys[k], 1);
+    } else {
+      vpsraq(keys[k], from[k], 63);
+      vpsrlq(keys[k], keys[k], 1);
     }
-    const Opmask out = DefineMask(op.out);
-    return width == 4 ? vpcmpd(out, keys[0], keys[1], predicate) : vpcmpq(out, keys[0], keys[1], predicate);
+    vpxord(keys[k], keys[k], from[k]);
   }
-  b = &Any(op.in[1]);
+  const Opmask out = DefineMask(op.out);
+  width == 4 ? vpcmpd(out, keys[0], keys[1], predicate) : vpcmpq(out, keys[0], keys[1], predicate);
+}
+
+void Avx512Emitter::EmitCompare(const Op& op) {
+  const ComputeType compute_type = nodes_[op.in[0]].compute_type;
+  if (IsFloatComputeType(compute_type) && op.operation->total_order) return CompareTotally(op);
+  const Xmm a = Use(op.in[0]);
+  const int predicate = IntegerPredicate(op.operation->direction);
+  const Operand& b = Any(op.in[1]);
   const Opmask out = DefineMask(op.out);
   switch (compute_type) {
     case ComputeType::kF32:
-      return vcmpps(out, a, *b, FloatPredicate(op.operation->direction));
+      return vcmpps(out, a, b, FloatPredicate(op.operation->direction));
     case ComputeType::kF64:
-      return vcmppd(out, a, *b, FloatPredicate(op.operation->direction));
+      return vcmppd(out, a, b, FloatPredicate(op.operation->direction));
     case ComputeType::kS8:
-      return vpcmpb(out, a, *b, predicate);
+      return vpcmpb(out, a, b, predicate);
     case ComputeType::kS16:
-      return vpcmpw(out, a, *b, predicate);
+      return vpcmpw(out, a, b, predicate);
     case ComputeType::kS32:
-      return vpcmpd(out, a, *b, predicate);
+      return vpcmpd(out, a, b, predicate);
     case ComputeType::kS64:
-      return vpcmpq(out, a, *b, predicate);
+      return vpcmpq(out, a, b, predicate);
     case ComputeType::kU8:
-      return vpcmpub(out, a, *b, predicate);
+      return vpcmpub(out, a, b, predicate);
     case ComputeType::kU16:
-      return vpcmpuw(out, a, *b, predicate);
+      return vpcmpuw(out, a, b, predicate);
     case ComputeType::kU32:
-      return vpcmpud(out, a, *b, predicate);
+      return vpcmpud(out, a, b, predicate);
     default:
-      return vpcmpuq(out, a, *b, predicate);
+      return vpcmpuq(out, a, b, predicate);
   }
 }
 
-void NativeEmitter::EmitSelect(const Op& op) {
+void Avx512Emitter::EmitSelect(const Op& op) {
   const Opmask mask = UseMask(op.in[0]);
   if (compute_type(op.out) == ComputeType::kPred) {
     const Opmask a = UseMask(op.in[1]), b = UseMask(op.in[2]);
@@ -154,7 +170,7 @@ void NativeEmitter::EmitSelect(const Op& op) {
 }
 
 // Emits maximum, minimum and clamp.
-void NativeEmitter::EmitExtreme(const Op& op) {
+void Avx512Emitter::EmitExtreme(const Op& op) {
   const ComputeType compute_type = nodes_[op.out].compute_type;
   const bool clamps = op.operation->opcode == Opcode::kClamp;
   const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
@@ -168,7 +184,7 @@ void NativeEmitter::EmitExtreme(const Op& op) {
 // Divides integers of up to 32 bits as floats of twice the width. The quotient of two integers that is no
 // integer is further from one than the rounding error. Conversions of quotients beyond the range give the
 // minimum, or all ones if unsigned, as does division by zero.
-void NativeEmitter::EmitDivide(const Op& op) {
+void Avx512Emitter::EmitDivide(const Op& op) {
   const bool is_signed = IsSignedComputeType(compute_type(op.out));
   const bool is_remainder = op.operation->opcode == Opcode::kRemainder;
   const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
@@ -186,7 +202,7 @@ void NativeEmitter::EmitDivide(const Op& op) {
 }
 
 // Divides integers of 8 or 16 bits as f32.
-void NativeEmitter::DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed,
+void Avx512Emitter::DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed,
                                  bool is_remainder) {
   const Xmm dividend = Temporary(0, 4), divisor = Temporary(1, 4);
   Resize(dividend, 4, a, width, is_signed);
@@ -208,7 +224,7 @@ void NativeEmitter::DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int
 }
 
 // Divides integers of 32 bits as f64, in two halves if one does not fit a register.
-void NativeEmitter::DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool is_signed) {
+void Avx512Emitter::DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool is_signed) {
   const auto widen = [&](const Xmm& to, const Xmm& from) {
     is_signed ? vcvtdq2pd(to, from) : vcvtudq2pd(to, from);
   };
@@ -240,7 +256,7 @@ void NativeEmitter::DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool
 }
 
 // `out` differs from the operands.
-void NativeEmitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum,
+void Avx512Emitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum,
                             ComputeType compute_type) {
   if (!IsFloatComputeType(compute_type))
     return (is_maximum ? kMaximum
@@ -262,39 +278,15 @@ void NativeEmitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_
   }
 }
 
-// Emits abs and sign of floats, sign of integers, negate and not.
-void NativeEmitter::EmitSigns(const Op& op) {
+// Emits abs, sign, negate and not. Instructions compute abs of signed integers.
+void Avx512Emitter::EmitSigns(const Op& op) {
   const ComputeType compute_type = nodes_[op.out].compute_type;
   const Opcode opcode = op.operation->opcode;
+  if (!IsFloatComputeType(compute_type)) return EmitSignsOfIntegers(op);
   const int width = nodes_[op.out].width;
   const Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
   const Xmm zero = Temporary(0, width);
-  if (opcode == Opcode::kNot) return vpternlogd(out, a, a, 0x55);
-  if (!IsFloatComputeType(compute_type)) {
-    vpxord(zero, zero, zero);
-    if (opcode == Opcode::kNegate) {
-      switch (width) {
-        case 1:
-          return vpsubb(out, zero, a);
-        case 2:
-          return vpsubw(out, zero, a);
-        case 4:
-          return vpsubd(out, zero, a);
-        default:
-          return vpsubq(out, zero, a);
-      }
-    }
-    if (opcode == Opcode::kAbs) return vmovdqa32(out, a);
-    const Xmm one = Temporary(1, width);
-    vpternlogd(one, one, one, 0xff);
-    kMaximum[1][native::ColumnOf(compute_type)](*this, out, a, one);
-    width == 1   ? vpabsb(one, one)
-    : width == 2 ? vpabsw(one, one)
-    : width == 4 ? vpabsd(one, one)
-                 : vpabsq(one, one);
-    return kMinimum[1][native::ColumnOf(compute_type)](*this, out, out, one);
-  }
   const bool wide = width == 8;
   const uint64_t sign = wide ? uint64_t{1} << 63 : uint64_t{1} << 31;
   const Address sign_bit = Constant(width, sign);
@@ -309,7 +301,7 @@ void NativeEmitter::EmitSigns(const Op& op) {
   if (wide) {
     vcmppd(k1, a, zero, kNotEqualOrdered);
     vpandq(out | k1, a, sign_bit);
-    vporq(out | k1, out, Constant(8, std::bit_cast<uint64_t>(1.0)));
+    vporq(out | k1, out, Constant(1.0));
   } else {
     vcmpps(k1, a, zero, kNotEqualOrdered);
     vpandd(out | k1, a, sign_bit);
@@ -317,8 +309,30 @@ void NativeEmitter::EmitSigns(const Op& op) {
   }
 }
 
+void Avx512Emitter::EmitSignsOfIntegers(const Op& op) {
+  const int column = ColumnOf(compute_type(op.out));
+  const Xmm a = Use(op.in[0]);
+  const Xmm out = Define(op.out);
+  const Xmm zero = Temporary(0, nodes_[op.out].width), one = Temporary(1, nodes_[op.out].width);
+  switch (op.operation->opcode) {
+    case Opcode::kNot:
+      return vpternlogd(out, a, a, 0x55);
+    case Opcode::kNegate:
+      vpxord(zero, zero, zero);
+      return InstructionOf(Opcode::kSubtract, compute_type(op.out))(*this, out, zero, a);
+    case Opcode::kAbs:
+      return vmovdqa32(out, a);
+    default:
+      break;
+  }
+  vpternlogd(one, one, one, 0xff);
+  kMaximum[1][column](*this, out, a, one);
+  kAvx512Abs[column](*this, one, one, one);
+  kMinimum[1][column](*this, out, out, one);
+}
+
 // Emits roundings to integers.
-void NativeEmitter::EmitIntegral(const Op& op) {
+void Avx512Emitter::EmitIntegral(const Op& op) {
   const Opcode opcode = op.operation->opcode;
   const bool wide = compute_type(op.out) == ComputeType::kF64;
   const Xmm a = Use(op.in[0]);
@@ -341,7 +355,7 @@ void NativeEmitter::EmitIntegral(const Op& op) {
   }
 }
 
-void NativeEmitter::EmitIsFinite(const Op& op) {
+void Avx512Emitter::EmitIsFinite(const Op& op) {
   constexpr int kInfiniteOrNaN = 0x99;
   const Xmm a = Use(op.in[0]);
   const Opmask out = DefineMask(op.out);

@@ -1,14 +1,15 @@
-// This file emits conversions of native loops. Results have the same bits as those of tile_ops.h.
+// This file emits conversions of native loops with AVX-512. Results have the same bits as those of
+// tile_ops.h.
 
 #include <bit>
 
-#include "kernels/cpu/loops/native_emitter.h"
+#include "kernels/cpu/loops/avx512_emitter.h"
 #include "kernels/cpu/loops/native_instructions.h"
 
 namespace hlo::cpu {
 
 // Rounds in place. A NaN whose lower half is zero stays as it is if `keeps_nans`.
-void NativeEmitter::RoundToBF16(const Xmm& value, bool keeps_nans) {
+void Avx512Emitter::RoundToBF16(const Xmm& value, bool keeps_nans) {
   const Xmm sum = Temporary(0, 4);
   vptestmd(k1, value, Constant(4, 0x10000));
   vpaddd(sum, value, Constant(4, 0x7fff));
@@ -20,7 +21,7 @@ void NativeEmitter::RoundToBF16(const Xmm& value, bool keeps_nans) {
   vpandd(value | k2, sum, Constant(4, 0xffff0000u));
 }
 
-void NativeEmitter::EmitRound(const Op& op) {
+void Avx512Emitter::EmitRound(const Op& op) {
   const Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
   if (op.operation->to == ElementType::kF16) {
@@ -31,7 +32,7 @@ void NativeEmitter::EmitRound(const Op& op) {
   RoundToBF16(out, false);
 }
 
-void NativeEmitter::EmitBitsOfBF16(const Op& op) {
+void Avx512Emitter::EmitBitsOfBF16(const Op& op) {
   const Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
   if (op.operation->from == ElementType::kBF16) {
@@ -43,7 +44,7 @@ void NativeEmitter::EmitBitsOfBF16(const Op& op) {
 }
 
 // Extends or truncates integers. `out` may be `from`.
-void NativeEmitter::Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed) {
+void Avx512Emitter::Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed) {
   switch (from_width * 16 + to_width) {
     case 0x12:
       return is_signed ? vpmovsxbw(out, from) : vpmovzxbw(out, from);
@@ -75,7 +76,7 @@ void NativeEmitter::Resize(const Xmm& out, int to_width, const Xmm& from, int fr
 }
 
 // Emits conversions between integers, between floats, and from integers to floats.
-void NativeEmitter::EmitConvert(const Op& op) {
+void Avx512Emitter::EmitConvert(const Op& op) {
   const ComputeType from = compute_type(op.in[0]), to = compute_type(op.out);
   const int from_width = nodes_[op.in[0]].width, to_width = nodes_[op.out].width;
   const bool is_signed = native::IsSignedComputeType(from);
@@ -99,7 +100,7 @@ void NativeEmitter::EmitConvert(const Op& op) {
 }
 
 // Emits conversions that truncate and saturate; NaN gives 0.
-void NativeEmitter::EmitFloatToInteger(const Op& op) {
+void Avx512Emitter::EmitFloatToInteger(const Op& op) {
   constexpr int kAtLeast = 0x1d;
   const bool wide = compute_type(op.in[0]) == ComputeType::kF64;
   const ComputeType to = compute_type(op.out);
@@ -151,7 +152,7 @@ void NativeEmitter::EmitFloatToInteger(const Op& op) {
   to_width == 4 ? vmovdqa32(out | k1 | T_z, out) : vmovdqa64(out | k1 | T_z, out);
 }
 
-void NativeEmitter::EmitToPred(const Op& op) {
+void Avx512Emitter::EmitToPred(const Op& op) {
   const ComputeType compute_type = nodes_[op.in[0]].compute_type;
   const Xmm a = Use(op.in[0]);
   const Opmask out = DefineMask(op.out);
@@ -173,7 +174,7 @@ void NativeEmitter::EmitToPred(const Op& op) {
   }
 }
 
-void NativeEmitter::EmitFromPred(const Op& op) {
+void Avx512Emitter::EmitFromPred(const Op& op) {
   const Opmask mask = UseMask(op.in[0]);
   const Xmm out = Define(op.out) | mask | T_z;
   switch (compute_type(op.out)) {
@@ -186,7 +187,7 @@ void NativeEmitter::EmitFromPred(const Op& op) {
   }
   switch (nodes_[op.out].width) {
     case 1:
-      return vmovdqu8(out, OnesInBytes());
+      return vmovdqu8(out, BlockAddress(kOnes));
     case 2:
       return vpbroadcastw(out, word[rip + constants_[{8, 1}]]);
     case 4:

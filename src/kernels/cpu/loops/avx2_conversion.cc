@@ -1,0 +1,192 @@
+// This file emits conversions of native loops with AVX2. Results have the same bits as those of tile_ops.h.
+
+#include <bit>
+
+#include "kernels/cpu/loops/avx2_emitter.h"
+#include "kernels/cpu/loops/native_instructions.h"
+
+namespace hlo::cpu {
+
+using Xbyak::Ymm;
+
+// Rounds in place. A NaN whose lower half is zero stays as it is if `keeps_nans`.
+void Avx2Emitter::RoundToBF16(const Xmm& value, bool keeps_nans) {
+  const Xmm sum = Temporary(0, 4), ordered = Temporary(1, 4);
+  vpsrld(sum, value, 16);
+  vandps(sum, sum, Constant(4, 1));
+  vpaddd(sum, sum, Constant(4, 0x7fff));
+  vpaddd(sum, sum, value);
+  if (keeps_nans) return vandps(value, sum, Constant(4, 0xffff0000u));
+  vandps(sum, sum, Constant(4, 0xffff0000u));
+  vcmpps(ordered, value, value, native::kOrdered);
+  vandps(value, value, Constant(4, 0x80000000u));
+  vorps(value, value, Constant(4, 0x7fc00000u));
+  vblendvps(value, value, sum, ordered);
+}
+
+void Avx2Emitter::EmitRound(const Op& op) {
+  const Xmm a = Use(op.in[0]);
+  const Xmm out = Define(op.out);
+  if (op.operation->to == ElementType::kF16) {
+    vcvtps2ph(Temporary(0, 2), a, 0);
+    return vcvtph2ps(out, Temporary(0, 2));
+  }
+  vmovaps(out, a);
+  RoundToBF16(out, false);
+}
+
+void Avx2Emitter::EmitBitsOfBF16(const Op& op) {
+  const Xmm a = Use(op.in[0]);
+  const Xmm out = Define(op.out);
+  if (op.operation->from == ElementType::kBF16) {
+    vpsrld(Temporary(0, 4), a, 16);
+    return Resize(out, 2, Temporary(0, 4), 4, false);
+  }
+  vpmovzxwd(out, a);
+  vpslld(out, out, 16);
+}
+
+// Extends or truncates integers. `out` may be `from`.
+void Avx2Emitter::Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed) {
+  switch (from_width * 16 + to_width) {
+    case 0x12:
+      return is_signed ? vpmovsxbw(out, from) : vpmovzxbw(out, from);
+    case 0x14:
+      return is_signed ? vpmovsxbd(out, from) : vpmovzxbd(out, from);
+    case 0x18:
+      return is_signed ? vpmovsxbq(out, from) : vpmovzxbq(out, from);
+    case 0x24:
+      return is_signed ? vpmovsxwd(out, from) : vpmovzxwd(out, from);
+    case 0x28:
+      return is_signed ? vpmovsxwq(out, from) : vpmovzxwq(out, from);
+    case 0x48:
+      return is_signed ? vpmovsxdq(out, from) : vpmovzxdq(out, from);
+    default:
+      break;
+  }
+  if (to_width == from_width) return vmovaps(out, from);
+  // Halves the width until it is `to_width`. Instructions pack the halves of a vector separately.
+  Xmm source = from;
+  for (int width = from_width; width > to_width; width /= 2) {
+    const Xmm to = Register(out.getIdx(), width);
+    if (width == 8) {
+      vshufps(to, source, source, 0x88);
+    } else {
+      vandps(to, source, Constant(4, width == 4 ? 0xffff : 0x00ff00ff));
+      width == 4 ? vpackusdw(to, to, to) : vpackuswb(to, to, to);
+    }
+    if (lanes_ * width == kBytes) vpermq(Ymm(out.getIdx()), Ymm(out.getIdx()), 0x08);
+    source = Register(out.getIdx(), width / 2);
+  }
+}
+
+NativeEmitter::Xmm Avx2Emitter::PredicateOf(Value value, int width) {
+  const Xmm predicate = Use(value);
+  if (width == PredicateWidth()) return predicate;
+  const Xmm narrow = Temporary(0, width);
+  Resize(narrow, width, predicate, PredicateWidth(), true);
+  return narrow;
+}
+
+void Avx2Emitter::WidenPredicate(const Xmm& mask, int width) {
+  if (width == PredicateWidth()) return;
+  Resize(Register(mask.getIdx(), PredicateWidth()), PredicateWidth(), Register(mask.getIdx(), width), width,
+         true);
+}
+
+// Emits conversions between integers, between floats, and from integers to floats.
+void Avx2Emitter::EmitConvert(const Op& op) {
+  const ComputeType from = compute_type(op.in[0]), to = compute_type(op.out);
+  const int from_width = nodes_[op.in[0]].width, to_width = nodes_[op.out].width;
+  const bool is_signed = native::IsSignedComputeType(from), to_double = to == ComputeType::kF64;
+  const Xmm a = Use(op.in[0]);
+  const Xmm out = Define(op.out);
+  const Xmm words = Temporary(0, 4);
+  if (!native::IsFloatComputeType(to)) return Resize(out, to_width, a, from_width, is_signed);
+  if (from == ComputeType::kF32) return vcvtps2pd(out, a);
+  if (from == ComputeType::kF64) return vcvtpd2ps(out, a);
+  if (from == ComputeType::kU32 && to_double) {
+    vxorps(words, a, Constant(4, 0x80000000u));
+    vcvtdq2pd(out, words);
+    return vaddpd(out, out, Constant(0x1p31));
+  }
+  if (from == ComputeType::kU32) {
+    // The product is exact, so that only the sum is rounded.
+    vpsrld(words, a, 16);
+    vcvtdq2ps(words, words);
+    vmulps(words, words, Constant(0x1p16f));
+    vandps(out, a, Constant(4, 0xffff));
+    vcvtdq2ps(out, out);
+    return vaddps(out, out, words);
+  }
+  if (from_width < 4) Resize(words, 4, a, from_width, is_signed);
+  const Xmm& integers = from_width < 4 ? words : a;
+  to_double ? vcvtdq2pd(out, integers) : vcvtdq2ps(out, integers);
+}
+
+// Emits conversions that truncate and saturate; NaN gives 0.
+void Avx2Emitter::EmitFloatToInteger(const Op& op) {
+  const bool wide = compute_type(op.in[0]) == ComputeType::kF64;
+  const ComputeType to = compute_type(op.out);
+  const int from_width = wide ? 8 : 4, to_width = nodes_[op.out].width;
+  const bool is_signed = native::IsSignedComputeType(to);
+  const auto bits = static_cast<int>(BitWidth(op.operation->to));
+  const Xmm a = Use(op.in[0]);
+  const Xmm out = Define(op.out);
+  const Xmm clamped = Temporary(0, from_width), words = Temporary(1, 4);
+  wide ? vcmppd(clamped, a, a, native::kOrdered) : vcmpps(clamped, a, a, native::kOrdered);
+  vandps(clamped, clamped, a);
+  if (to_width == 4 && !wide) {
+    // The instruction returns the minimum for numbers beyond the range.
+    constexpr int kAtLeast = 0x1d;
+    vcmpps(words, clamped, Constant(0x1p31f), kAtLeast);
+    vcvttps2dq(out, clamped);
+    return vxorps(out, out, words);
+  }
+  const double high = static_cast<double>((int64_t{1} << (is_signed ? bits - 1 : bits)) - 1);
+  const double low = is_signed ? -high - 1 : 0;
+  if (wide) {
+    vmaxpd(clamped, clamped, Constant(low));
+    vminpd(clamped, clamped, Constant(high));
+    vcvttpd2dq(words, clamped);
+  } else {
+    vmaxps(clamped, clamped, Constant(static_cast<float>(low)));
+    vminps(clamped, clamped, Constant(static_cast<float>(high)));
+    vcvttps2dq(words, clamped);
+  }
+  Resize(out, to_width, words, 4, true);
+}
+
+void Avx2Emitter::EmitToPred(const Op& op) {
+  const ComputeType compute_type = nodes_[op.in[0]].compute_type;
+  constexpr int kNotEqual = 4;
+  const int width = nodes_[op.in[0]].width;
+  const Xmm a = Use(op.in[0]);
+  const Xmm mask = Register(Define(op.out).getIdx(), width), zero = Temporary(2, width);
+  vpxor(zero, zero, zero);
+  if (compute_type == ComputeType::kF32)
+    vcmpps(mask, a, zero, kNotEqual);
+  else if (compute_type == ComputeType::kF64)
+    vcmppd(mask, a, zero, kNotEqual);
+  else
+    Compare(mask, a, zero, width, true, ComparisonDirection::kNe);
+  WidenPredicate(mask, width);
+}
+
+void Avx2Emitter::EmitFromPred(const Op& op) {
+  const int width = nodes_[op.out].width;
+  const Xmm mask = PredicateOf(op.in[0], width);
+  const Xmm out = Define(op.out);
+  switch (compute_type(op.out)) {
+    case ComputeType::kF32:
+      return vandps(out, mask, Constant(1.0f));
+    case ComputeType::kF64:
+      return vandps(out, mask, Constant(1.0));
+    default:
+      break;
+  }
+  if (width == 8) return vandps(out, mask, Constant(8, 1));
+  vandps(out, mask, Constant(4, width == 1 ? 0x01010101 : width == 2 ? 0x00010001 : 1));
+}
+
+}  // namespace hlo::cpu

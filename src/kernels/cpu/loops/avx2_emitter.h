@@ -1,0 +1,99 @@
+#pragma once
+// This file emits native loops for AVX2. Predicates are vectors whose lanes, which are as wide as those of
+// the widest compute type, are all ones or zero.
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "kernels/cpu/loops/native_emitter.h"
+
+namespace hlo::cpu {
+
+class Avx2Emitter final : public NativeEmitter {
+ public:
+  Avx2Emitter(const loops::LoopProgram& program, const std::vector<NativeLoop::Input>& inputs,
+              const std::vector<NativeLoop::Output>& outputs)
+      : NativeEmitter(program, inputs, outputs, kBytes, kVectors) {}
+
+ private:
+  static constexpr int kBytes = 32, kVectors = 13;
+
+  // --- avx2_memory.cc
+  void LoadArray(const Xmm& to, const Node& node) override;
+  void LoadMaskArray(const Node& /*node*/) override {}
+  void SplatPredicate(const Node& node, int reg) override;
+  void StoreArray(int pointer, ElementType type, Value value) override;
+  void StoreMask(int slot, Value value) override;
+  void LoadMask(Value value, int slot) override;
+  void BeginTail() override;
+  void RestoreTail() override {}
+  void PadOperand(int to, int from, int width) override;
+  void LoadComponent(const Xmm& to, const Node& node) override;
+  void StorePair(int pointer, Value value) override;
+  void Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper) override;
+  void Deinterleave(const Xmm& to, const Address& lower, const Address& upper, bool imaginary) override;
+  void LoadElements(const Xmm& to, const Address& from, int width);
+  void StoreElements(const Address& to, const Xmm& from, int width);
+  void CopyTail(const Address& array, int width, bool stores);
+  void PredicateOfBytes(const Xmm& to);
+  Xmm BytesOfPredicate(Value value);
+  // The masks of lanes of 4 and 8 bytes in the last iteration, of which the latter is also that of the first
+  // vector of pairs, and the mask of the second vector of pairs.
+  Address TailMask(int width) { return Slot(tail_, width == 8 ? kBytes : 0); }
+  Address UpperTailMask() { return Slot(tail_ + 1); }
+
+  // --- avx2_arithmetic.cc
+  native::Simple InstructionOf(Opcode opcode, ComputeType compute_type) const override;
+  bool Supports(const Op& op) const override;
+  bool HasQuotients() const override { return false; }
+  void EmitMask(const Op& op) override;
+  void EmitCompare(const Op& op) override;
+  void EmitSelect(const Op& op) override;
+  void EmitMultiply(const Op& op) override;
+  void EmitExtreme(const Op& op) override;
+  void EmitDivide(const Op& op) override;
+  void EmitSigns(const Op& op) override;
+  void EmitSignsOfIntegers(const Op& op);
+  void EmitIntegral(const Op& op) override;
+  void EmitIsFinite(const Op& op) override;
+  void EmitQuotient(const Op& /*op*/) override {}
+  void Not(const Xmm& value) { vxorps(value, value, Constant(4, ~0u)); }
+  // Compares integers of `width` bytes. The mask may be an operand.
+  void Compare(const Xmm& mask, Xmm a, Xmm b, int width, bool is_signed, ComparisonDirection direction);
+  void CompareTotally(const Xmm& mask, const Xmm& a, const Xmm& b, int width, ComparisonDirection direction);
+  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, ComputeType compute_type);
+  void DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed, bool is_remainder);
+  void DivideWords(const Xmm& out, const Xmm& a, const Xmm& b);
+
+  // --- avx2_conversion.cc
+  void EmitRound(const Op& op) override;
+  void EmitBitsOfBF16(const Op& op) override;
+  void EmitConvert(const Op& op) override;
+  void EmitFloatToInteger(const Op& op) override;
+  void EmitToPred(const Op& op) override;
+  void EmitFromPred(const Op& op) override;
+  void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed);
+  void RoundToBF16(const Xmm& value, bool keeps_nans) override;
+  int PredicateWidth() const { return kBytes / lanes_; }
+  // Returns a predicate in lanes of this width, which is in temporary register 0 if it is narrower.
+  Xmm PredicateOf(Value value, int width);
+  // Makes a predicate of a mask with lanes of this width, in the same register.
+  void WidenPredicate(const Xmm& mask, int width);
+
+  // --- avx2_exponential.cc
+  void EmitExponential(const Op& op) override;
+  void EmitTanh(const Xmm& out, const Xmm& a);
+  void EmitRareCode() override;
+  // Code for results of exponential functions that are near the ends of the range.
+  struct Rare {
+    Xbyak::Label begin, end;
+    Xmm out, operand;
+    bool negates;
+  };
+
+  std::deque<Rare> rare_;
+  int tail_ = -1, copies_ = -1, saved_ = -1;  // Slots of masks, of elements, and of registers.
+};
+
+}  // namespace hlo::cpu

@@ -1,0 +1,93 @@
+#pragma once
+// This file emits native loops for AVX-512: predicates are in mask registers, and masks select the elements
+// of the last iteration.
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "kernels/cpu/loops/native_emitter.h"
+
+namespace hlo::cpu {
+
+class Avx512Emitter final : public NativeEmitter {
+ public:
+  Avx512Emitter(const loops::LoopProgram& program, const std::vector<NativeLoop::Input>& inputs,
+                const std::vector<NativeLoop::Output>& outputs)
+      : NativeEmitter(program, inputs, outputs, native::kRegisterBytes, kVectors) {}
+
+ private:
+  static constexpr int kVectors = 29;
+
+  // --- avx512_memory.cc
+  void LoadArray(const Xmm& to, const Node& node) override;
+  void LoadMaskArray(const Node& node) override;
+  void SplatPredicate(const Node& node, int reg) override;
+  void StoreArray(int pointer, ElementType type, Value value) override;
+  void StoreMask(int slot, Value value) override;
+  void LoadMask(Value value, int slot) override;
+  void BeginTail() override;
+  void RestoreTail() override { BeginTail(); }
+  void PadOperand(int to, int from, int width) override;
+  static Opmask TailMask() { return Opmask(7); }
+  void LoadElements(const Xmm& to, const Address& from, int width);
+  void StoreElements(const Address& to, const Xmm& from, int width);
+  // Moves elements of `width` bytes; one of the operands has a mask.
+  template <class To, class From>
+  void MoveMasked(const To& to, const From& from, int width);
+
+  // --- avx512_complex.cc
+  void LoadComponent(const Xmm& to, const Node& node) override;
+  void StorePair(int pointer, Value value) override;
+  void Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper) override;
+  void Deinterleave(const Xmm& to, const Address& lower, const Address& upper, bool imaginary) override;
+  void EmitQuotient(const Op& op) override;
+  void EmitRareCode() override;
+  void SetPairMasks();
+  void DivideHalf(const Op& op, const Xmm (&scratch)[3], bool upper);
+  // Code that computes special values of quotients.
+  struct Recovery {
+    Xbyak::Label begin, end;
+    uint32_t registers;
+    int RegisterOf(int operand) const {
+      return static_cast<int>(registers >> (native::kRegisterBits * operand)) % (1 << native::kRegisterBits);
+    }
+  };
+  void AddRecovery(const Op& op);
+
+  // --- avx512_arithmetic.cc
+  native::Simple InstructionOf(Opcode opcode, ComputeType compute_type) const override;
+  bool Supports(const Op& op) const override;
+  bool HasQuotients() const override { return true; }
+  void EmitMask(const Op& op) override;
+  void EmitCompare(const Op& op) override;
+  void CompareTotally(const Op& op);
+  void EmitSelect(const Op& op) override;
+  void EmitMultiply(const Op& /*op*/) override {}  // An instruction.
+  void EmitExtreme(const Op& op) override;
+  void EmitDivide(const Op& op) override;
+  void EmitSigns(const Op& op) override;
+  void EmitSignsOfIntegers(const Op& op);
+  void EmitIntegral(const Op& op) override;
+  void EmitIsFinite(const Op& op) override;
+  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, ComputeType compute_type);
+  void DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed, bool is_remainder);
+  void DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool is_signed);
+
+  // --- avx512_conversion.cc
+  void EmitRound(const Op& op) override;
+  void EmitBitsOfBF16(const Op& op) override;
+  void EmitConvert(const Op& op) override;
+  void EmitFloatToInteger(const Op& op) override;
+  void EmitToPred(const Op& op) override;
+  void EmitFromPred(const Op& op) override;
+  void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed);
+  void RoundToBF16(const Xmm& value, bool keeps_nans) override;
+
+  // --- avx512_exponential.cc
+  void EmitExponential(const Op& op) override;
+
+  std::deque<Recovery> recoveries_;
+};
+
+}  // namespace hlo::cpu
