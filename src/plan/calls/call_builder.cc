@@ -110,9 +110,11 @@ Op BroadcastTo(Op array, build::Dims dims, int64_t feature) {
   return build::BroadcastInDim(build::Reshape(array, sizes), dims, broadcast_dims);
 }
 
-build::Function Imported(build::Builder& builder, const Computation& computation) {
+build::Function Imported(build::Builder& builder, const Computation& computation,
+                         absl::Span<const Shape> unused) {
   std::vector<Shape> parameters;
   for (const Instruction* parameter : computation.parameters()) parameters.push_back(parameter->shape());
+  parameters.insert(parameters.end(), unused.begin(), unused.end());
   for (const Instruction* instruction : computation.instructions()) {
     if (!instruction->called_computations().empty()) return {};
   }

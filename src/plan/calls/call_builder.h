@@ -72,6 +72,8 @@ Op Saturated(Op x, ElementType type);
 Op BroadcastTo(Op array, build::Dims dims, int64_t feature);
 
 // Returns a copy of a computation that calls no others, in the builder's module; null if it calls some.
-build::Function Imported(build::Builder& builder, const Computation& computation);
+// `unused` are the shapes of parameters that are added at the end.
+build::Function Imported(build::Builder& builder, const Computation& computation,
+                         absl::Span<const Shape> unused = {});
 
 }  // namespace hlo::plan

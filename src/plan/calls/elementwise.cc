@@ -8,6 +8,7 @@
 #include "plan/calls/expanders.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/quantization.h"
+#include "spmd/device_grid.h"
 #include "types/counter_random.h"
 
 namespace hlo::plan::calls {
@@ -28,6 +29,15 @@ bool HaveOneType(const Instruction& call) {
 }
 
 }  // namespace
+
+// Returns the operands. Several devices exchange tiles in calls that convert shapes.
+Expansion Operands(const Instruction& call) {
+  if (spmd::HasSeveralDevices(*call.parent()->module())) return std::nullopt;
+  CallBuilder b(call);
+  std::vector<Op> operands;
+  for (int64_t k = 0; k < b.operand_count(); ++k) operands.push_back(b.Raw(k));
+  return b.Finish(operands);
+}
 
 Expansion Named(const Instruction& call) {
   if (!HaveOneType(call)) return std::nullopt;

@@ -48,6 +48,7 @@ Expansion RunningSum(const Instruction& call);
 Expansion ApproxTopK(const Instruction& call);
 
 // Defined in elementwise.cc.
+Expansion Operands(const Instruction& call);
 Expansion Named(const Instruction& call);
 Expansion Square(const Instruction& call);
 Expansion Conj(const Instruction& call);

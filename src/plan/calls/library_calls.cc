@@ -45,6 +45,8 @@ constexpr Row kRows[] = {
     {custom::SortPairs, calls::SortPairs},
     {custom::RunningSum, calls::RunningSum},
     {custom::ApproxTopK, calls::ApproxTopK},
+    {custom::ConvertShapes, calls::Operands},
+    {custom::Operands, calls::Operands},
     {custom::NamedElementwise, calls::Named},
     {custom::Square, calls::Square},
     {custom::Conj, calls::Conj},

@@ -29,8 +29,9 @@ std::vector<Op> Sorted(CallBuilder& b, const std::vector<Op>& arrays) {
   return SortTogether(arrays, comparator, arrays[0].rank() - 1);
 }
 
-// True if a comparator of two arrays compares elements of the first.
+// True if a comparator compares two elements, and not the positions that it may also have as parameters.
 bool UsesTwoParameters(const Computation& comparator) {
+  if (comparator.parameters().size() == 2) return true;
   if (comparator.parameters().size() != 4 || !comparator.parameter(2)->shape().IsScalar(ElementType::kS32) ||
       !comparator.parameter(3)->shape().IsScalar(ElementType::kS32))
     return false;
@@ -58,7 +59,9 @@ Expansion Topk(const Instruction& call) {
       (direction == ComparisonDirection::kGt || direction == ComparisonDirection::kLt))
     return b.Finish(build::Elements(build::TopK(b.Raw(0), k, direction == ComparisonDirection::kGt)));
   if (!UsesTwoParameters(comparator)) return std::nullopt;
-  const build::Function imported = Imported(b.builder(), comparator);
+  const Shape position = Shape::Array(ElementType::kS32, {});
+  const std::vector<Shape> unused(4 - comparator.parameters().size(), position);
+  const build::Function imported = Imported(b.builder(), comparator, unused);
   if (imported.computation == nullptr) return std::nullopt;
   const Op positions = b.builder().Iota(Shape::Array(ElementType::kS32, b.shape_of(0).dims()), last);
   std::vector<Op> sorted = SortTogether({b.Raw(0), positions}, imported, last);

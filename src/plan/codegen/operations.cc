@@ -8,6 +8,12 @@
 namespace hlo::plan {
 namespace {
 
+// True for a conversion of complex numbers to real ones, which converts their real parts.
+bool ConvertsRealParts(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kConvert && IsComplex(instruction.operand(0)->shape().type()) &&
+         !IsComplex(instruction.shape().type()) && !IsPred(instruction.shape().type());
+}
+
 std::optional<loops::Operation> OperationOf(const Instruction& instruction) {
   if (instruction.operand_count() == 0 || !instruction.operand(0)->shape().IsArray() ||
       !instruction.shape().IsArray())
@@ -28,7 +34,7 @@ std::optional<loops::Operation> OperationOf(const Instruction& instruction) {
       return instruction.operand(1)->shape().type() == to ? std::optional(loops::SelectOf(to)) : std::nullopt;
     case Opcode::kConvert:
     case Opcode::kCopy:
-      return loops::FindConvert(from, to);
+      return loops::FindConvert(ConvertsRealParts(instruction) ? ComponentType(from) : from, to);
     case Opcode::kReducePrecision:
       return from == to ? loops::FindReducePrecision(from, instruction.Get<attr::exponent_bits>(),
                                                      instruction.Get<attr::mantissa_bits>())
@@ -85,11 +91,10 @@ bool NeedsRounding(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kNegate && BitWidth(type) <= 8;
 }
 
-// True for a conversion that is at most a rounding.
-bool KeepsLane(const Instruction& instruction) {
+// True for a conversion from this type that is at most a rounding.
+bool KeepsLane(const Instruction& instruction, ElementType from) {
   return instruction.opcode() == Opcode::kConvert &&
-         loops::ComputeTypeOf(instruction.operand(0)->shape().type()) ==
-             loops::ComputeTypeOf(instruction.shape().type());
+         loops::ComputeTypeOf(from) == loops::ComputeTypeOf(instruction.shape().type());
 }
 
 template <class Program>
@@ -99,8 +104,17 @@ loops::Value Apply(const Instruction& instruction, absl::Span<const loops::Value
   const loops::ComputeType compute_type = loops::ComputeTypeOf(type);
   if (const auto rounded = loops::FindRoundedOperation(instruction.opcode(), type); rounded.has_value())
     return program.Apply(*rounded, compute_type, operands);
-  loops::Value value =
-      KeepsLane(instruction) ? operands[0] : program.Apply(*OperationOf(instruction), compute_type, operands);
+  ElementType from = instruction.operand(0)->shape().type();
+  loops::Value real;
+  if (ConvertsRealParts(instruction)) {
+    const std::optional<loops::Operation> part = loops::FindScalarOperation(Opcode::kReal, from);
+    from = ComponentType(from);
+    real = program.Apply(*part, loops::ComputeTypeOf(from), operands);
+    operands = {&real, 1};
+  }
+  loops::Value value = KeepsLane(instruction, from)
+                           ? operands[0]
+                           : program.Apply(*OperationOf(instruction), compute_type, operands);
   const std::optional<loops::Operation> round = loops::FindRounding(type);
   if (round.has_value() && NeedsRounding(instruction)) value = program.Apply(*round, compute_type, {value});
   return value;

@@ -17,6 +17,7 @@
 #include "plan/rewrite/batch_norm.h"
 #include "plan/rewrite/degenerate_contractions.h"
 #include "plan/rewrite/forwarding.h"
+#include "plan/rewrite/mixed_types.h"
 #include "plan/rewrite/scaled_dot.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
@@ -258,7 +259,12 @@ class Flattener {
     const Shape& shape = instruction.shape();
     if (!IsBounded(shape)) return absl::UnimplementedError("arrays of unbounded size");
     // Kernels and forwarded instructions do not convert elements.
-    if (MixesTypes(instruction)) return AddOp(instruction, shape, Concatenated(operands), block)->results;
+    if (MixesTypes(instruction)) {
+      if (std::optional<CheckedModule> separate = SeparateTypes(instruction);
+          separate.has_value() && !HasDynamic(Concatenated(operands)))
+        return InlineReplacement(*std::move(separate), operands, block);
+      return AddOp(instruction, shape, Concatenated(operands), block)->results;
+    }
     if (const std::optional<std::vector<LeafSource>> sources = ForwardedLeaves(instruction, custom_calls_)) {
       if (HaveTypes(shape, *sources, operands)) return Forward(shape, *sources, operands);
       Node* node = AddOp(instruction, shape, Concatenated(operands), block);

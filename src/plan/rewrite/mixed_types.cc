@@ -1,0 +1,70 @@
+#include "plan/rewrite/mixed_types.h"
+
+#include <utility>
+#include <vector>
+
+#include "hlo_run/builder.h"
+#include "ir/element_types.h"
+#include "ir/result_shapes.h"
+#include "plan/calls/call_builder.h"
+#include "plan/calls/replacement.h"
+
+namespace hlo::plan {
+namespace {
+
+using build::Op;
+
+bool IsReduction(Opcode opcode) { return opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow; }
+
+// True if the results have the type that TypeToMove returns for operand 0.
+bool IsMovement(Opcode opcode) {
+  return opcode == Opcode::kConcatenate || opcode == Opcode::kPad || opcode == Opcode::kDynamicUpdateSlice ||
+         Info(opcode).has(kMovement);
+}
+
+// Returns the types in which the instruction reads its operands; empty for unsupported instructions. A
+// reduction computes in the types of its combiner.
+std::vector<ElementType> OperandTypes(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  const bool is_reduction = IsReduction(opcode);
+  if (!is_reduction && opcode != Opcode::kSort && opcode != Opcode::kTopk && !IsMovement(opcode)) return {};
+  std::vector<ElementType> types;
+  for (int64_t k = 0; k < instruction.operand_count(); ++k) {
+    if (!instruction.operand(k)->shape().IsArray()) return {};
+    types.push_back(is_reduction ? instruction.Get<attr::to_apply>()->parameter(k)->shape().type()
+                                 : TypeToMove(instruction, k));
+  }
+  return types;
+}
+
+}  // namespace
+
+std::optional<CheckedModule> SeparateTypes(const Instruction& instruction) {
+  const std::vector<ElementType> types = OperandTypes(instruction);
+  if (types.empty()) return std::nullopt;
+  build::Builder builder(instruction.name());
+  std::vector<Op> operands;
+  for (size_t k = 0; k < types.size(); ++k) {
+    const auto number = static_cast<int64_t>(k);
+    const Op operand = builder.Parameter(number, instruction.operand(number)->shape().WithoutLayouts());
+    operands.push_back(CallBuilder::As(operand, types[k]));
+  }
+  std::vector<AttrEntry> attributes(instruction.attributes().begin(), instruction.attributes().end());
+  if (instruction.Has<attr::to_apply>()) {
+    const build::Function code = Imported(builder, *instruction.Get<attr::to_apply>());
+    if (code.computation == nullptr) return std::nullopt;
+    for (AttrEntry& attribute : attributes) {
+      if (attribute.id == attr::to_apply::kId) attribute = build::Attr<attr::to_apply>(code.computation);
+    }
+  }
+  const Shape shape =
+      IsMovement(instruction.opcode()) ? instruction.shape().WithoutLayouts() : Shape();  // Others are inferred.
+  const Op separate = builder.Emit(instruction.opcode(), operands, attributes, shape);
+  if (!separate.ok()) return std::nullopt;
+  std::vector<Op> results = separate.shape().IsTuple() ? build::Elements(separate) : std::vector<Op>{separate};
+  const absl::Span<const Shape> declared = ResultShapes(instruction);
+  for (size_t k = 0; k < results.size(); ++k) results[k] = CallBuilder::As(results[k], declared[k].type());
+  return BuildReplacement(builder, results, instruction);
+}
+
+}  // namespace hlo::plan
