@@ -65,4 +65,12 @@ Expansion Rotate(const Instruction& call);
 Expansion UniformQuantize(const Instruction& call);
 Expansion UniformDequantize(const Instruction& call);
 
+// Defined in special.cc.
+Expansion Erfc(const Instruction& call);
+Expansion ErfInv(const Instruction& call);
+Expansion Lgamma(const Instruction& call);
+Expansion Digamma(const Instruction& call);
+Expansion BesselI1e(const Instruction& call);
+Expansion NextAfter(const Instruction& call);
+
 }  // namespace hlo::plan::calls

@@ -62,6 +62,12 @@ constexpr Row kRows[] = {
     {custom::Rotate, calls::Rotate},
     {custom::UniformQuantize, calls::UniformQuantize},
     {custom::UniformDequantize, calls::UniformDequantize},
+    {custom::Erfc, calls::Erfc, true},
+    {custom::ErfInv, calls::ErfInv, true},
+    {custom::Lgamma, calls::Lgamma, true},
+    {custom::Digamma, calls::Digamma, true},
+    {custom::BesselI1e, calls::BesselI1e, true},
+    {custom::NextAfter, calls::NextAfter, true},
 };
 
 bool IsStatic(const Shape& shape) { return shape.IsArray() && !shape.HasDynamicDim(); }

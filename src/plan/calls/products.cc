@@ -113,7 +113,8 @@ Expansion BlockScaledDot(const Instruction& call) {
   CallBuilder b(call);
   const reference::custom::ProductForm form = reference::custom::ProductFormOf(call);
   const std::vector<int64_t> ones(static_cast<size_t>(b.shape_of(1).rank()), 1);
-  const Op scale = b.operand_count() > 3 ? b.Raw(3) : build::Broadcast(b.builder().Constant(ElementType::kF32, 1), ones);
+  const Op scale =
+      b.operand_count() > 3 ? b.Raw(3) : build::Broadcast(b.builder().Constant(ElementType::kF32, 1), ones);
   return b.Finish({build::ScaledDot(b.Raw(0), b.Raw(2), b.Raw(1), scale,
                                     {ToVector(form.l_contracting), ToVector(form.r_contracting),
                                      ToVector(form.l_batch), ToVector(form.r_batch)},

@@ -57,11 +57,12 @@ std::optional<CheckedModule> SeparateTypes(const Instruction& instruction) {
       if (attribute.id == attr::to_apply::kId) attribute = build::Attr<attr::to_apply>(code.computation);
     }
   }
-  const Shape shape =
-      IsMovement(instruction.opcode()) ? instruction.shape().WithoutLayouts() : Shape();  // Others are inferred.
+  const Shape shape = IsMovement(instruction.opcode()) ? instruction.shape().WithoutLayouts()
+                                                       : Shape();  // Others are inferred.
   const Op separate = builder.Emit(instruction.opcode(), operands, attributes, shape);
   if (!separate.ok()) return std::nullopt;
-  std::vector<Op> results = separate.shape().IsTuple() ? build::Elements(separate) : std::vector<Op>{separate};
+  std::vector<Op> results =
+      separate.shape().IsTuple() ? build::Elements(separate) : std::vector<Op>{separate};
   const absl::Span<const Shape> declared = ResultShapes(instruction);
   for (size_t k = 0; k < results.size(); ++k) results[k] = CallBuilder::As(results[k], declared[k].type());
   return BuildReplacement(builder, results, instruction);

@@ -82,7 +82,7 @@ constexpr double kAsymptotic = 12;  // From here on the series are accurate to 1
 double DigammaOf(double x) {
   if (x <= 0 && IsInteger(x)) return kNan;
   if (x < 0) {
-    const double fraction = x - std::floor(x);
+    const double fraction = x - std::nearbyint(x);  // It is exact, also for x near 0.
     return DigammaOf(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * fraction);
   }
   double result = 0;
