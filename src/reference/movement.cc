@@ -43,33 +43,6 @@ absl::StatusOr<Literal> Reinterpreted(const Literal& array, const Shape& shape) 
   return result;
 }
 
-// Returns the dimensions from the most major to the most minor one.
-Index MajorToMinor(const Shape& shape) {
-  const Layout layout = shape.LayoutOrDefault();
-  return Index(layout.minor_to_major.rbegin(), layout.minor_to_major.rend());
-}
-
-// Returns the sizes that determine element positions, from major to minor; dimensions of size 1 do not matter
-// unless a tile covers them.
-Index SizesInMemory(const Shape& shape) {
-  Index sizes = Pick(shape.dims(), MajorToMinor(shape));
-  int64_t tiled = 0;
-  if (shape.layout() != nullptr) {
-    for (const Tile& tile : shape.layout()->tiles) tiled += static_cast<int64_t>(tile.dimensions.size());
-  }
-  const int64_t free = std::max<int64_t>(0, sizes.rank() - tiled);
-  sizes.erase(std::remove(sizes.begin(), sizes.begin() + free, 1), sizes.begin() + free);
-  sizes.insert(sizes.begin(), static_cast<size_t>(std::max<int64_t>(0, tiled - sizes.rank())), 1);
-  return sizes;
-}
-
-// True if the tiles of two arrays are equivalent, so that the dimension orders determine the bitcast.
-bool HaveSameTiling(const Shape& a, const Shape& b) {
-  return a.layout() != nullptr && b.layout() != nullptr && a.layout()->tiles == b.layout()->tiles &&
-         a.layout()->element_size_in_bits == b.layout()->element_size_in_bits &&
-         PackedBits(a.type()) == PackedBits(b.type()) && SizesInMemory(a) == SizesInMemory(b);
-}
-
 // Returns the bytes of an array in its layout; padding is zero.
 absl::StatusOr<std::shared_ptr<Buffer>> InMemory(const PhysicalLayout& layout, const std::byte* elements) {
   HLO_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> memory, Buffer::Allocate(layout.slots_byte_count()));

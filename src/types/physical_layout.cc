@@ -68,6 +68,20 @@ absl::StatusOr<int64_t> SlotBits(const Shape& shape, NarrowElements narrow) {
   return declared;
 }
 
+// Returns the sizes that determine element positions, from major to minor; dimensions of size 1 do not matter
+// unless a tile covers them.
+Index SizesInMemory(const Shape& shape) {
+  Index sizes = Pick(shape.dims(), MajorToMinor(shape));
+  int64_t tiled = 0;
+  if (shape.layout() != nullptr) {
+    for (const Tile& tile : shape.layout()->tiles) tiled += static_cast<int64_t>(tile.dimensions.size());
+  }
+  const int64_t free = std::max<int64_t>(0, sizes.rank() - tiled);
+  sizes.erase(std::remove(sizes.begin(), sizes.begin() + free, 1), sizes.begin() + free);
+  sizes.insert(sizes.begin(), static_cast<size_t>(std::max<int64_t>(0, tiled - sizes.rank())), 1);
+  return sizes;
+}
+
 }  // namespace
 
 absl::StatusOr<PhysicalLayout> PhysicalLayout::Of(const Shape& array, NarrowElements narrow) {
@@ -207,6 +221,17 @@ void PhysicalLayout::Load(const std::byte* slots, std::byte* elements) const {
       *element = IsSigned(type_) ? static_cast<std::byte>(SignExtend(code, bits))
                                  : static_cast<std::byte>(ZeroExtend(code, bits));
   }
+}
+
+Index MajorToMinor(const Shape& shape) {
+  const Layout layout = shape.LayoutOrDefault();
+  return Index(layout.minor_to_major.rbegin(), layout.minor_to_major.rend());
+}
+
+bool HaveSameTiling(const Shape& a, const Shape& b) {
+  return a.layout() != nullptr && b.layout() != nullptr && a.layout()->tiles == b.layout()->tiles &&
+         a.layout()->element_size_in_bits == b.layout()->element_size_in_bits &&
+         PackedBits(a.type()) == PackedBits(b.type()) && SizesInMemory(a) == SizesInMemory(b);
 }
 
 bool IsUntiled(const Shape& shape) {

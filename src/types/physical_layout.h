@@ -70,6 +70,12 @@ class PhysicalLayout {
 // memories, or slots that are wider than an element.
 bool IsUntiled(const Shape& shape);
 
+// Returns the dimensions from the most major to the most minor one.
+Index MajorToMinor(const Shape& shape);
+
+// True if the tiles of two arrays are equivalent, so that the dimension orders determine a bitcast.
+bool HaveSameTiling(const Shape& a, const Shape& b);
+
 // Returns the tile that is equivalent to `padded_dimensions`, an older form of layouts that padded each
 // logical dimension to a given size.
 Tile TileOfPaddedDimensions(absl::Span<const int64_t> minor_to_major,

@@ -19,6 +19,7 @@
 #include "plan/rewrite/forwarding.h"
 #include "plan/rewrite/mixed_types.h"
 #include "plan/rewrite/scaled_dot.h"
+#include "plan/rewrite/tiled_bitcast.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
 #include "reference/elementwise.h"
@@ -123,11 +124,14 @@ class Flattener {
         if (shape.IsTuple() || instruction.operand(0)->shape().type() == shape.type()) return operands[0];
         break;
       case Opcode::kBitcast:
-        // Without layouts it is a reshape; otherwise the reference evaluates it.
+        // Without layouts it is a reshape; layouts without tiles have a kernel.
         if (instruction.operand(0)->shape().type() == shape.type() && HasDefaultLayout(shape) &&
             HasDefaultLayout(instruction.operand(0)->shape()) &&
             SameDimensions(instruction.operand(0)->shape(), shape))
           return operands[0];
+        if (IsDynamic(operands[0][0])) break;
+        if (std::optional<CheckedModule> moves = ExpandTiledBitcast(instruction); moves.has_value())
+          return InlineReplacement(*std::move(moves), operands, block);
         break;
       case Opcode::kGetDimensionSize:
         if (!IsDynamic(operands[0][0])) return DimensionSize(instruction);
