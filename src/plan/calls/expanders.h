@@ -21,6 +21,7 @@ Expansion Syrk(const Instruction& call);
 
 // Defined in linear_algebra.cc.
 Expansion TriangularSolve(const Instruction& call);
+Expansion CholeskyUpdate(const Instruction& call);
 
 // Defined in convolutions.cc.
 Expansion ConvForward(const Instruction& call);
@@ -64,6 +65,14 @@ Expansion ConcatBitcast(const Instruction& call);
 Expansion Rotate(const Instruction& call);
 Expansion UniformQuantize(const Instruction& call);
 Expansion UniformDequantize(const Instruction& call);
+
+// Defined in run_time_sizes.cc.
+Expansion DynamicReshape(const Instruction& call);
+Expansion DynamicBroadcast(const Instruction& call);
+Expansion RealDynamicSlice(const Instruction& call);
+Expansion DynamicTopk(const Instruction& call);
+Expansion DynamicReduceWindow(const Instruction& call);
+Expansion DynamicRng(const Instruction& call);
 
 // Defined in special.cc.
 Expansion Erfc(const Instruction& call);
