@@ -52,6 +52,7 @@
 #include "hlo_run/run.h"
 #include "plan/plan.h"
 #include "reference/apply.h"
+#include "reference/dynamic_sizes.h"
 #include "reference/evaluator.h"
 #include "reference/op.h"
 #include "reference/program.h"
@@ -234,6 +235,7 @@ class StepRunner {
 
   // Returns the result of the run, from its leaves.
   absl::StatusOr<Literal> AssembleResult() {
+    HLO_RETURN_IF_ERROR(ReadSizes());
     size_t leaf = 0;
     return AssembleResult(module_.module().entry()->root()->shape(), &leaf);
   }
@@ -336,10 +338,36 @@ class StepRunner {
     return slot < 0 ? absl::OkStatus() : engine().StoreLeaf(value, slot);
   }
 
+  // Reads the run-time sizes, which are the last results, and checks those that instructions state.
+  absl::Status ReadSizes() {
+    const std::vector<plan::RunTimeSize>& all = plan_.graph.sizes;
+    sizes_.clear();
+    for (size_t k = 0; k < all.size(); ++k) {
+      HLO_ASSIGN_OR_RETURN(const Literal size, engine().ResultLeaf(plan_.results.size() - all.size() + k));
+      sizes_.push_back(size.span<int32_t>()[0]);
+      if (all[k].instruction == nullptr) continue;
+      const absl::Status status =
+          reference::CheckRunTimeSize(*all[k].instruction, all[k].dimension, sizes_[k]);
+      if (!status.ok()) return reference::Located(status, *all[k].instruction);
+    }
+    return absl::OkStatus();
+  }
+  // Gives an array of the bounds its declared shape and run-time sizes.
+  Literal WithSizes(Literal value, const Shape& declared, size_t leaf) const {
+    if (value.shape().HasDynamicDim() || !declared.HasDynamicDim()) return value;
+    value = value.WithShape(declared);
+    for (size_t k = 0; k < sizes_.size(); ++k) {
+      const plan::RunTimeSize& size = plan_.graph.sizes[k];
+      if (size.leaf == static_cast<int32_t>(leaf)) value.set_dynamic_size(size.dimension, sizes_[k]);
+    }
+    return value;
+  }
+
   absl::StatusOr<Literal> AssembleResult(const Shape& shape, size_t* leaf) {
     if (!shape.IsTuple()) {
-      HLO_ASSIGN_OR_RETURN(Literal value, engine().ResultLeaf((*leaf)++));
-      return shape.IsBuffer() ? value.WithShape(shape) : std::move(value);
+      HLO_ASSIGN_OR_RETURN(Literal value, engine().ResultLeaf(*leaf));
+      const size_t number = (*leaf)++;
+      return shape.IsBuffer() ? value.WithShape(shape) : WithSizes(std::move(value), shape, number);
     }
     std::vector<Literal> elements;
     for (const Shape& element : shape.elements()) {
@@ -353,6 +381,7 @@ class StepRunner {
   std::unique_ptr<reference::Evaluator> evaluator_;  // Created on first use.
   int64_t depth_ = 0;                                // Number of enclosing loops and conditionals.
   std::vector<RunningLoop> loops_;                   // Outermost first.
+  std::vector<int64_t> sizes_;                       // The run-time sizes, indexed as in the graph.
   bool is_located_ = false;                          // The error that ends the run has a location.
 };
 

@@ -53,6 +53,14 @@ struct Value {
   bool is_dynamic = false;  // The sizes may be known only at run time; the value is then a literal.
 };
 
+// A result behind those of the module, which only the executor reads: the run-time size of a dimension.
+struct RunTimeSize {
+  int64_t dimension = 0;
+  int32_t leaf = -1;  // The result that has the size; -1: the size is only checked.
+  // The instruction that states the size; null: another one does.
+  const Instruction* instruction = nullptr;
+};
+
 struct Graph {
   std::deque<Value> values;
   std::deque<Node> nodes;
@@ -62,6 +70,7 @@ struct Graph {
   std::shared_ptr<Module> rewritten;       // Owns instructions that replace those of the module.
   Block* entry = nullptr;
   std::vector<ValueId> parameters, results;
+  std::vector<RunTimeSize> sizes;  // The last results.
 
   // Adds a value that `node` computes, or an input if it is nullptr.
   ValueId NewValue(const Shape& shape, Node* node);

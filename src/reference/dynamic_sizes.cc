@@ -455,6 +455,17 @@ absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op) {
   }
 }
 
+absl::Status CheckRunTimeSize(const Instruction& instruction, int64_t dimension, int64_t size) {
+  const Shape& shape = instruction.shape();
+  const int64_t bound = shape.dim(dimension);
+  const bool is_call = instruction.opcode() == Opcode::kCustomCall;
+  if (0 <= size && size <= bound && (!is_call || size == bound || shape.IsDynamic(dimension)))
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      is_call ? fmt::format("dimension {} of {} is given the size {}", dimension, ToString(shape), size)
+              : fmt::format("dimension {} cannot have the size {}: its bound is {}", dimension, size, bound));
+}
+
 // Returns the run-time size of a dimension, or its static size.
 absl::StatusOr<Literal> GetDimensionSize(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
@@ -467,10 +478,7 @@ absl::StatusOr<Literal> GetDimensionSize(OpContext& context) {
 absl::StatusOr<Literal> SetDimensionSize(OpContext& context) {
   const int64_t dimension = context.instruction.Get<attr::dimensions>()[0];
   const int64_t size = context.operands[1].span<int32_t>()[0], bound = context.operands[0].dim(dimension);
-  if (size < 0 || size > bound) {
-    return absl::FailedPreconditionError(
-        fmt::format("dimension {} cannot have the size {}: its bound is {}", dimension, size, bound));
-  }
+  HLO_RETURN_IF_ERROR(CheckRunTimeSize(context.instruction, dimension, size));
   Literal result = context.operands[0].WithShape(context.shape());
   if (size != bound || result.has_dynamic_sizes()) result.set_dynamic_size(dimension, size);
   return result;

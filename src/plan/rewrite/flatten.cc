@@ -19,6 +19,7 @@
 #include "plan/rewrite/forwarding.h"
 #include "plan/rewrite/mixed_types.h"
 #include "plan/rewrite/scaled_dot.h"
+#include "plan/rewrite/sized_arrays.h"
 #include "plan/rewrite/tiled_bitcast.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
@@ -94,6 +95,24 @@ class Flattener {
     return &graph_.blocks.back();
   }
 
+  // Sets the results of the graph.
+  void SetResults(Leaves leaves) {
+    const size_t count = leaves.size();
+    for (size_t k = 0; k < count; ++k) {
+      const auto found = leaves[k] == kNoValue ? sized_.end() : sized_.find(graph_.Resolve(leaves[k]));
+      if (found == sized_.end()) continue;
+      leaves[k] = found->second.array;
+      for (size_t d = 0; d < found->second.sizes.size(); ++d) {
+        if (found->second.sizes[d] == kNoValue) continue;
+        leaves.push_back(found->second.sizes[d]);
+        graph_.sizes.push_back({.dimension = static_cast<int64_t>(d), .leaf = static_cast<int32_t>(k)});
+      }
+    }
+    leaves.insert(leaves.end(), checked_sizes_.begin(), checked_sizes_.end());
+    graph_.sizes.insert(graph_.sizes.end(), checks_.begin(), checks_.end());
+    graph_.results = std::move(leaves);
+  }
+
  private:
   Node* NewNode(Node::Kind kind, const Instruction& instruction, Block* block) {
     graph_.nodes.push_back({});
@@ -167,10 +186,16 @@ class Flattener {
           if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
         }
         break;
-      case Opcode::kWhile:
-        return While(instruction, operands[0], block);
-      case Opcode::kConditional:
-        return Conditional(instruction, operands, block);
+      case Opcode::kWhile: {
+        Leaves initial = operands[0];
+        HLO_RETURN_IF_ERROR(Store(initial));
+        return While(instruction, initial, block);
+      }
+      case Opcode::kConditional: {
+        std::vector<Leaves> stored = operands;
+        HLO_RETURN_IF_ERROR(Store(stored));
+        return Conditional(instruction, stored, block);
+      }
       default:
         return RewriteContraction(instruction, operands, block);
     }
@@ -258,23 +283,28 @@ class Flattener {
     return Product(dot, Concatenated(operands), block);
   }
 
-  absl::StatusOr<Leaves> AddInstruction(const Instruction& instruction, const std::vector<Leaves>& operands,
+  absl::StatusOr<Leaves> AddInstruction(const Instruction& instruction, std::vector<Leaves> operands,
                                         Block* block) {
     const Shape& shape = instruction.shape();
     if (!IsBounded(shape)) return absl::UnimplementedError("arrays of unbounded size");
+    HLO_ASSIGN_OR_RETURN(std::optional<Leaves> at_bounds, AtBounds(instruction, operands, block));
+    if (at_bounds.has_value()) return *std::move(at_bounds);
     // Kernels and forwarded instructions do not convert elements.
     if (MixesTypes(instruction)) {
       if (std::optional<CheckedModule> separate = SeparateTypes(instruction);
           separate.has_value() && !HasDynamic(Concatenated(operands)))
         return InlineReplacement(*std::move(separate), operands, block);
+      HLO_RETURN_IF_ERROR(Store(operands));
       return AddOp(instruction, shape, Concatenated(operands), block)->results;
     }
     if (const std::optional<std::vector<LeafSource>> sources = ForwardedLeaves(instruction, custom_calls_)) {
       if (HaveTypes(shape, *sources, operands)) return Forward(shape, *sources, operands);
+      HLO_RETURN_IF_ERROR(Store(operands));
       Node* node = AddOp(instruction, shape, Concatenated(operands), block);
       node->needs_reference = true;
       return node->results;
     }
+    if (!Info(instruction.opcode()).has(kStructural)) HLO_RETURN_IF_ERROR(Store(operands));
     HLO_ASSIGN_OR_RETURN(std::optional<Leaves> rewritten, Rewrite(instruction, operands, block));
     if (rewritten) return *std::move(rewritten);
     Leaves all_operands = Concatenated(operands);
@@ -286,6 +316,94 @@ class Flattener {
     if (const auto found = scalars_.find(operation); found != scalars_.end()) return found->second;
     const Node* node = AddOp(instruction, shape, std::move(all_operands), block);
     return scalars_.emplace(std::move(operation), node->results).first->second;
+  }
+
+  // Arrays of dynamic sizes. On GPUs, a value that nothing computes represents an array of the bounds and the
+  // sizes; Store makes an array of dynamic sizes of them, for instructions on the CPU.
+
+  // Computes an instruction on the arrays of the bounds; nullopt if it has no such operands, or no rule.
+  absl::StatusOr<std::optional<Leaves>> AtBounds(const Instruction& instruction,
+                                                 const std::vector<Leaves>& operands, Block* block) {
+    const bool states_sizes = StatesSizes(instruction);
+    if (!options_.for_gpu || is_storing_ || (sized_.empty() && !states_sizes)) return std::nullopt;
+    if (states_sizes && block != graph_.entry) return std::nullopt;  // Sizes are checked after the run.
+    std::vector<SizeNumbers> numbers;
+    std::vector<Leaves> arguments;
+    Leaves sizes;
+    for (const Leaves& operand : operands) {
+      if (operand.size() != 1 || operand[0] == kNoValue) return std::nullopt;
+      const ValueId v = graph_.Resolve(operand[0]);
+      const auto sized = sized_.find(v);
+      if (sized == sized_.end() && IsDynamic(v)) return std::nullopt;
+      numbers.emplace_back(static_cast<size_t>(graph_.values[v].shape.rank()), -1);
+      arguments.push_back({sized == sized_.end() ? v : sized->second.array});
+      for (size_t d = 0; sized != sized_.end() && d < sized->second.sizes.size(); ++d) {
+        const ValueId size = sized->second.sizes[d];
+        if (size == kNoValue) continue;
+        const auto at = std::find(sizes.begin(), sizes.end(), size);
+        numbers.back()[d] = at - sizes.begin();
+        if (at == sizes.end()) sizes.push_back(size);
+      }
+    }
+    const bool has_sized = std::any_of(operands.begin(), operands.end(), [&](const Leaves& operand) {
+      return sized_.contains(graph_.Resolve(operand[0]));
+    });
+    if (!states_sizes && !has_sized) return std::nullopt;
+    std::optional<SizedExpansion> expansion =
+        ExpandAtBounds(instruction, numbers, static_cast<int64_t>(sizes.size()));
+    if (!expansion.has_value()) return std::nullopt;
+    for (const ValueId size : sizes) arguments.push_back({size});
+    HLO_ASSIGN_OR_RETURN(Leaves leaves, InlineReplacement(std::move(expansion->module), arguments, block));
+    if (!instruction.shape().HasDynamicDim()) return leaves;
+    const ValueId result = graph_.NewValue(instruction.shape(), nullptr);
+    Sized& sized = sized_[result];
+    sized = {leaves[0], Leaves(static_cast<size_t>(instruction.shape().rank()), kNoValue), block};
+    for (size_t k = 0; k < expansion->dimensions.size(); ++k)
+      sized.sizes[static_cast<size_t>(expansion->dimensions[k])] = graph_.Resolve(leaves[k + 1]);
+    if (states_sizes) AddChecks(instruction, operands);
+    return Leaves{result};
+  }
+
+  // Lets the executor check the sizes that an instruction states.
+  void AddChecks(const Instruction& instruction, const std::vector<Leaves>& operands) {
+    for (size_t k = 1; k < operands.size(); ++k) {
+      const int64_t dimension = instruction.opcode() == Opcode::kSetDimensionSize
+                                    ? instruction.Get<attr::dimensions>()[0]
+                                    : static_cast<int64_t>(k) - 1;
+      checked_sizes_.push_back(operands[k][0]);
+      checks_.push_back({.dimension = dimension, .instruction = &instruction});
+    }
+  }
+
+  // Replaces leaves by arrays of dynamic sizes.
+  absl::Status Store(std::vector<Leaves>& operands) {
+    for (Leaves& operand : operands) HLO_RETURN_IF_ERROR(Store(operand));
+    return absl::OkStatus();
+  }
+  absl::Status Store(Leaves& leaves) {
+    for (ValueId& v : leaves) {
+      const auto found = v == kNoValue ? sized_.end() : sized_.find(graph_.Resolve(v));
+      if (found == sized_.end()) continue;
+      Sized& sized = found->second;
+      if (sized.stored == kNoValue) {
+        std::vector<int64_t> dimensions;
+        std::vector<Leaves> arguments = {{sized.array}};
+        for (size_t d = 0; d < sized.sizes.size(); ++d) {
+          if (sized.sizes[d] == kNoValue) continue;
+          dimensions.push_back(static_cast<int64_t>(d));
+          arguments.push_back({sized.sizes[d]});
+        }
+        std::optional<CheckedModule> module = WithSizes(graph_.values[sized.array].shape, dimensions);
+        HLO_CHECK(module.has_value());
+        is_storing_ = true;
+        absl::StatusOr<Leaves> stored = InlineReplacement(*std::move(module), arguments, sized.block);
+        is_storing_ = false;
+        HLO_RETURN_IF_ERROR(stored.status());
+        sized.stored = (*stored)[0];
+      }
+      v = sized.stored;
+    }
+    return absl::OkStatus();
   }
 
   // True if opcode, types and a direction determine the result of the scalar operation.
@@ -479,7 +597,8 @@ class Flattener {
     Block* body = NewBlock(block, node);
     HLO_ASSIGN_OR_RETURN(const Leaves predicate,
                          Inline(*instruction.Get<attr::condition>(), {state}, condition));
-    HLO_ASSIGN_OR_RETURN(const Leaves next, Inline(*instruction.Get<attr::body>(), {state}, body));
+    HLO_ASSIGN_OR_RETURN(Leaves next, Inline(*instruction.Get<attr::body>(), {state}, body));
+    HLO_RETURN_IF_ERROR(Store(next));
     for (size_t i = 0; i < state.size(); ++i) {
       if (state[i] == kNoValue) continue;
       if (graph_.Resolve(next[i]) == state[i]) {  // The state is loop-invariant.
@@ -508,7 +627,8 @@ class Flattener {
     node->branch_results.resize(branches.size());
     for (size_t b = 0; b < branches.size(); ++b) {
       Block* branch = NewBlock(block, node);
-      HLO_ASSIGN_OR_RETURN(const Leaves leaves, Inline(*branches[b], {operands[b + 1]}, branch));
+      HLO_ASSIGN_OR_RETURN(Leaves leaves, Inline(*branches[b], {operands[b + 1]}, branch));
+      HLO_RETURN_IF_ERROR(Store(leaves));
       node->blocks.push_back(branch);
       for (size_t i = 0; i < results.size(); ++i) {
         if (results[i] == kNoValue) continue;
@@ -531,6 +651,17 @@ class Flattener {
   Computation* products_ = nullptr;   // Owns the rewritten instructions.
   const Instruction* map_ = nullptr;  // The map that is being inlined.
   AsyncCalls async_;
+  // An array of the bounds and the sizes of its dimensions; kNoValue for static ones.
+  struct Sized {
+    ValueId array = kNoValue;
+    Leaves sizes;
+    Block* block = nullptr;
+    ValueId stored = kNoValue;  // The array of dynamic sizes, once an instruction needs it.
+  };
+  absl::flat_hash_map<ValueId, Sized> sized_;
+  bool is_storing_ = false;
+  Leaves checked_sizes_;
+  std::vector<RunTimeSize> checks_;
   absl::flat_hash_map<std::string, ValueId> workspaces_;  // Zeros, keyed by their shape.
   // Scalar operations of a block, for common subexpression elimination. Arrays are recomputed: reading them
   // again would often take longer.
@@ -561,7 +692,8 @@ absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* cu
     }
     arguments.push_back(std::move(leaves));
   }
-  HLO_ASSIGN_OR_RETURN(graph.results, flattener.Inline(entry, arguments, graph.entry));
+  HLO_ASSIGN_OR_RETURN(std::vector<ValueId> results, flattener.Inline(entry, arguments, graph.entry));
+  flattener.SetResults(std::move(results));
   ResolveAll(graph);
   return graph;
 }

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "reference/arrays.h"
 #include "reference/custom/functions.h"
+#include "reference/dynamic_sizes.h"
 
 namespace hlo::reference::custom {
 namespace {
@@ -53,10 +54,7 @@ absl::StatusOr<Literal> SliceToDynamic(OpContext& context) {
   Literal result = context.operands[0].WithShape(shape);
   for (int64_t d = 0; d < shape.rank(); ++d) {
     const int64_t size = context.operands[d + 1].span<int32_t>()[0];
-    if (size < 0 || size > shape.dim(d) || (size != shape.dim(d) && !shape.IsDynamic(d))) {
-      return absl::FailedPreconditionError(
-          fmt::format("dimension {} of {} is given the size {}", d, ToString(shape), size));
-    }
+    HLO_RETURN_IF_ERROR(CheckRunTimeSize(context.instruction, d, size));
     if (shape.IsDynamic(d)) result.set_dynamic_size(d, size);
   }
   return result;
