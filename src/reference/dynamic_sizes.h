@@ -19,8 +19,8 @@ absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op);
 // Returns a static array as the low end of an array of the declared bounds, with its sizes; the rest is zero.
 absl::StatusOr<Literal> PaddedToBounds(const Literal& actual, const Shape& declared);
 
-// Returns an error if a set-dimension-size or a call of SliceToDynamic states a size that the dimension cannot
-// have.
+// Returns an error if a set-dimension-size or a call of SliceToDynamic states a size that the dimension
+// cannot have.
 absl::Status CheckRunTimeSize(const Instruction& instruction, int64_t dimension, int64_t size);
 
 }  // namespace hlo::reference

@@ -1,5 +1,6 @@
 // Tests small steps on the GPU: which of them become one launch, and that results are the reference's.
 
+#include <array>
 #include <random>
 #include <set>
 #include <string>
@@ -365,13 +366,42 @@ TEST(GpuSteps, SmallProducts) {
                  "lhs_batch_dims={1,2}, rhs_batch_dims={2,0}, lhs_contracting_dims={3}, "
                  "rhs_contracting_dims={3}"),
          1, 0, {Floats({2, 5, 3, 4}), Floats({3, 6, 5, 4}, 2)});
-  // Terms with several strides have the kernel for all products.
-  Expect(Product("[9,2,7]", "[7,5,9]", "[2,5]", "lhs_contracting_dims={0,2}, rhs_contracting_dims={2,0}"), 0,
-         3, {Floats({9, 2, 7}), Floats({7, 5, 9}, 2)});
+  // Terms with more than two strides have the kernel for all products.
+  Expect(Product("[9,2,7]", "[7,5,9]", "[2,5]", "lhs_contracting_dims={0,2}, rhs_contracting_dims={2,0}"), 1,
+         0, {Floats({9, 2, 7}), Floats({7, 5, 9}, 2)});
+  Expect(Product("[3,2,5,4]", "[4,5,6,3]", "[2,6]",
+                 "lhs_contracting_dims={0,2,3}, rhs_contracting_dims={3,1,0}"),
+         0, 3, {Floats({3, 2, 5, 4}), Floats({4, 5, 6, 3}, 2)});
   Expect(Product("[6]", "[6]", "[]", "lhs_contracting_dims={0}, rhs_contracting_dims={0}"), 1, 0,
          {Floats({6}), Floats({6}, 2)});
   Expect(Product("[5]", "[3]", "[5,3]", "lhs_contracting_dims={}, rhs_contracting_dims={}"), 1, 0,
          {Floats({5}), Floats({3}, 2)});
+}
+
+// Products of integers, which wrap around, and of two types.
+TEST(GpuSteps, SmallProductsOfOtherTypes) {
+  const auto text = [](ElementType lhs, ElementType rhs, ElementType result) {
+    return fmt::format(R"(
+ENTRY e {{
+  a = f32[7,2,33] parameter(0)
+  b = f32[33,7,5] parameter(1)
+  scale = f32[] constant({3})
+  scales = f32[7,2,33] broadcast(scale), dimensions={{}}
+  c = f32[7,2,33] multiply(a, scales)
+  x = {0}[7,2,33] convert(c)
+  y = {1}[33,7,5] convert(b)
+  ROOT p = {2}[2,5] dot(x, y), lhs_contracting_dims={{0,2}}, rhs_contracting_dims={{1,0}}
+}})",
+                       Name(lhs), Name(rhs), Name(result), IsFloat(result) ? 123 : 1234567);
+  };
+  const std::vector<Literal> arguments = {Floats({7, 2, 33}), Floats({33, 7, 5}, 2)};
+  using enum ElementType;
+  constexpr std::array<ElementType, 3> kNarrow[] = {
+      {kS32, kS32, kS32}, {kU32, kU32, kU32}, {kS8, kS8, kS32},    {kS8, kU8, kS32},   {kU8, kU8, kU8},
+      {kS16, kS16, kS16}, {kU16, kS8, kS32},  {kBF16, kF32, kF32}, {kF32, kF16, kF32}, {kF16, kBF16, kF32}};
+  for (const auto& types : kNarrow) Expect(text(types[0], types[1], types[2]), 1, 0, arguments);
+  // Loops over wide values are steps of their own.
+  for (const ElementType type : {kS64, kU64, kF64}) ExpectAsReference(text(type, type, type), arguments);
 }
 
 // Two products in f64, the second of which reads the first.

@@ -47,9 +47,11 @@ struct StepReduction {
 };
 static_assert(sizeof(StepReduction) % 8 == 0);
 
-// A batch of small matrix products of f32, bf16, f16 or f64 elements. The result is dense.
+// A batch of small matrix products. The result is dense.
 struct StepDot {
   static constexpr int kDims = 6;
+  // The type of sums; integers wrap around. Operands of kF64 and kU64 have it too.
+  enum class Sum : uint8_t { kF32, kF64, kU32, kU64 };
 
   // A dimension of the result: the strides of the operands along it.
   struct Dim {
@@ -62,8 +64,13 @@ struct StepDot {
   uint32_t terms = 0;
   uint32_t lanes = 1;  // The threads that share the terms of a result: a power of two, at most a warp.
   int32_t a_term = 0, b_term = 0;  // The strides between terms.
-  VmMemory memory = VmMemory::k4, output_memory = VmMemory::k4;
-  uint16_t rank = 0;
+  // If terms span two dimensions: the strides between rows of terms, and the length of a row.
+  int32_t a_row = 0, b_row = 0;
+  FastDiv row_length;
+  VmMemory a_memory = VmMemory::k4, b_memory = VmMemory::k4, output_memory = VmMemory::k4;
+  Sum sum = Sum::kF32;
+  bool has_rows = false;
+  uint8_t rank = 0;
   Dim dims[kDims];  // Outermost first.
 };
 static_assert(sizeof(StepDot) % 8 == 0);

@@ -39,23 +39,66 @@ int64_t SlotBytes(const CoreTemplate& core) {
   return core.slot_count * static_cast<int64_t>(StepsKernel::Vm::kSlotBytes);
 }
 
+// Returns how the kernel reads and writes elements of up to 32 bits.
 std::optional<VmMemory> DotMemory(ElementType type) {
-  if (type == ElementType::kF64) return VmMemory::k8;
-  return IsFloat(type) ? CoreScalarMemory(type) : std::nullopt;
+  switch (type) {
+    case ElementType::kS8:
+      return VmMemory::kS8;
+    case ElementType::kU8:
+      return VmMemory::kU8;
+    case ElementType::kS16:
+      return VmMemory::kS16;
+    case ElementType::kU16:
+      return VmMemory::kU16;
+    default:
+      return IsPred(type) ? std::nullopt : CoreScalarMemory(type);
+  }
+}
+
+// Returns the types of a product; nullopt if the kernel does not support them.
+std::optional<StepDot> DotTypes(ElementType a, ElementType b, ElementType c) {
+  const bool is_float = IsFloat(a) && IsFloat(b) && IsFloat(c);
+  if (!is_float && !(IsIntegral(a) && IsIntegral(b) && IsIntegral(c))) return std::nullopt;
+  using Sum = StepDot::Sum;
+  StepDot dot;
+  if (BitWidth(c) == 64) {
+    if (BitWidth(a) != 64 || BitWidth(b) != 64) return std::nullopt;
+    dot.a_memory = dot.b_memory = dot.output_memory = VmMemory::k8;
+    dot.sum = is_float ? Sum::kF64 : Sum::kU64;
+    return dot;
+  }
+  const std::optional<VmMemory> left = DotMemory(a), right = DotMemory(b), output = DotMemory(c);
+  if (!left.has_value() || !right.has_value() || !output.has_value()) return std::nullopt;
+  dot.a_memory = *left;
+  dot.b_memory = *right;
+  dot.output_memory = *output;
+  dot.sum = is_float ? Sum::kF32 : Sum::kU32;
+  return dot;
+}
+
+// Describes the terms; returns false if they have more than two dimensions.
+bool LayOutTerms(const loops::MatrixLayout& a, const loops::MatrixLayout& b, StepDot* dot) {
+  const Index &sizes = a.column_sizes, &a_strides = a.column_strides;
+  dot->a_term = static_cast<int32_t>(a.column_stride);
+  dot->b_term = static_cast<int32_t>(b.row_stride);
+  if (sizes.empty()) return b.row_sizes.empty();
+  if (sizes.rank() != 2 || b.row_sizes != sizes) return false;
+  dot->a_term = static_cast<int32_t>(a_strides[1]);
+  dot->b_term = static_cast<int32_t>(b.row_strides[1]);
+  dot->a_row = static_cast<int32_t>(a_strides[0]);
+  dot->b_row = static_cast<int32_t>(b.row_strides[0]);
+  dot->has_rows = true;
+  dot->row_length = FastDiv(static_cast<uint32_t>(sizes[1]));
+  return true;
 }
 
 // Returns the memory accesses of a product, without pointers; nullopt if the kernel does not support them.
 std::optional<StepDot> LayOut(const loops::GemmProblem& problem) {
   const loops::MatrixLayout &a = problem.a, &b = problem.b;
-  const std::optional<VmMemory> memory = DotMemory(a.type), output_memory = DotMemory(problem.c_type);
-  if (a.type != b.type || !memory.has_value() || !output_memory.has_value() || !a.column_sizes.empty() ||
-      (*memory == VmMemory::k8) != (*output_memory == VmMemory::k8))
-    return std::nullopt;
-  StepDot dot{.terms = static_cast<uint32_t>(problem.k),
-              .a_term = static_cast<int32_t>(a.column_stride),
-              .b_term = static_cast<int32_t>(b.row_stride),
-              .memory = *memory,
-              .output_memory = *output_memory};
+  std::optional<StepDot> types = DotTypes(a.type, b.type, problem.c_type);
+  if (!types.has_value() || !LayOutTerms(a, b, &*types)) return std::nullopt;
+  StepDot& dot = *types;
+  dot.terms = static_cast<uint32_t>(problem.k);
   bool fits = true;
   const auto add = [&](int64_t size, int64_t a_stride, int64_t b_stride) {
     fits &= dot.rank < StepDot::kDims;
@@ -69,7 +112,7 @@ std::optional<StepDot> LayOut(const loops::GemmProblem& problem) {
   if (a.row_sizes.empty()) add(problem.m, a.row_stride, 0);
   for (int64_t d = 0; d < b.column_sizes.rank(); ++d) add(b.column_sizes[d], 0, b.column_strides[d]);
   if (b.column_sizes.empty()) add(problem.n, 0, b.column_stride);
-  return fits ? std::optional(dot) : std::nullopt;
+  return fits ? types : std::nullopt;
 }
 
 // As many lanes as there are threads for, of at least two terms.
