@@ -217,6 +217,28 @@ absl::Status GpuExchange::RunForAll(const Call& call, const Members& members) {
 }
 
 // Enqueues the copies or the fold for result k of this member.
+// An all-to-all: copies part `own` of each member's operand.
+absl::Status GpuExchange::ReceiveParts(const Call& call, const Members& members, int64_t own, size_t k) {
+  const auto count = static_cast<int64_t>(members.size());
+  const Shape& shape = ShapeOf(call.instruction, k);
+  const int64_t dimension = DimensionOf(call.instruction);
+  HLO_RETURN_IF_ERROR(CheckParts(shape, dimension, count));
+  const Rows rows = RowsAlong(shape, dimension);
+  const int64_t pitch = rows.elements * ByteCount(shape.type()), bytes = pitch / count;
+  for (int64_t i = 0; i < count; ++i) {
+    HLO_RETURN_IF_ERROR(gpu_->CopyRowsFrom(*members[i]->gpu_, At(results_[k], i * bytes), pitch,
+                                           At(members[i]->operands_[k], own * bytes), pitch, bytes,
+                                           rows.count));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GpuExchange::CheckOperandCount(int64_t members) const {
+  if (static_cast<int64_t>(operands_.size()) == members) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("there are {} operands, but the group has {} members", operands_.size(), members));
+}
+
 absl::Status GpuExchange::Receive(const Call& call, const Members& members, size_t position, size_t k) {
   const auto count = static_cast<int64_t>(members.size()), own = static_cast<int64_t>(position);
   const Shape& shape = ShapeOf(call.instruction, k);
@@ -237,22 +259,10 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
       }
       return absl::OkStatus();
     }
-    case Kind::kAllToAll: {
-      const int64_t dimension = DimensionOf(call.instruction);
-      HLO_RETURN_IF_ERROR(CheckParts(shape, dimension, count));
-      const Rows rows = RowsAlong(shape, dimension);
-      const int64_t pitch = rows.elements * element_bytes, bytes = pitch / count;
-      for (int64_t i = 0; i < count; ++i) {
-        HLO_RETURN_IF_ERROR(
-            copy(i, i * bytes, pitch, At(members[i]->operands_[k], own * bytes), pitch, bytes, rows.count));
-      }
-      return absl::OkStatus();
-    }
+    case Kind::kAllToAll:
+      return ReceiveParts(call, members, own, k);
     case Kind::kAllToAllOperands: {
-      if (static_cast<int64_t>(operands_.size()) != count) {
-        return absl::FailedPreconditionError(
-            fmt::format("there are {} operands, but the group has {} members", operands_.size(), count));
-      }
+      HLO_RETURN_IF_ERROR(CheckOperandCount(count));
       const int64_t bytes = BytesOf(call.instruction, k);
       return copy(static_cast<int64_t>(k), 0, bytes, members[k]->operands_[position], bytes, bytes, 1);
     }

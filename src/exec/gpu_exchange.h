@@ -68,6 +68,8 @@ class GpuExchange {
   absl::Status RunForAll(const Call& call, const Members& members);
   absl::Status AllReduce(const Call& call, const Members& members, size_t k);
   absl::Status Receive(const Call& call, const Members& members, size_t position, size_t k);
+  absl::Status ReceiveParts(const Call& call, const Members& members, int64_t own, size_t k);
+  absl::Status CheckOperandCount(int64_t members) const;
   // Folds elements [begin, begin + row_count * row_elements) of the members' operand k into `to`.
   absl::Status Fold(const Call& call, const Members& members, size_t k, int64_t begin, int64_t pitch,
                     int64_t row_elements, int64_t row_count, void* to);

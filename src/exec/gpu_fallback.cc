@@ -113,7 +113,7 @@ absl::Status GpuExecutor::RunReference(const Instruction& instruction, absl::Spa
                                        absl::Span<const Slot> results, StepState& state) {
   ++state.runs;
   copied_bytes_ = 0;
-  const absl::Status status = CallReference(instruction, operands, results);
+  absl::Status status = CallReference(instruction, operands, results);
   state.bytes += copied_bytes_;
   return status;
 }

@@ -88,7 +88,7 @@ class StepRunner {
   absl::Status RunSteps(const std::vector<plan::Step>& steps) {
     Observer* observer = options_->observer;
     const auto loops = [this] { return loops_; };
-    const auto view_of_slot = [this](Slot slot, const Shape& shape) -> Literal {
+    const auto view_of_slot = [&](Slot slot, const Shape& shape) -> Literal {
       if constexpr (Engine::kIsReadable) return engine().ViewOf(slot, shape);
       return {};
     };
