@@ -299,7 +299,7 @@ absl::Status Executor::RunProduct(const plan::Step& step, const plan::ProductSte
     arguments.compute[block] = loops[block].has_value() ? &functions[block] : nullptr;
   if (product.in_place || !loops[ProductStep::kProduct].has_value())
     arguments.result = pointers_[product.results[0]];
-  return run(instruction, arguments);
+  return run(arguments);
 }
 
 absl::Status Executor::RunReference(const Instruction& instruction, const plan::ReferenceStep& step) {

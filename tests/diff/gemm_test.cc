@@ -136,6 +136,21 @@ TEST(GemmTest, FewRowsOfARowMajorMatrix) {
   ExpectRight({kF32, kF32, kBF16, 1, 7, 4200, 1100});
 }
 
+// Sizes on both sides of the limits for operands that are read in place, with several passes over k.
+TEST(GemmTest, OperandsInPlace) {
+  for (ElementType type : {kF32, kF64}) {
+    for (const Layout a : {Layout{false, 0}, Layout{false, 3}, Layout{true, 2}}) {
+      for (const Layout b : {Layout{false, 0}, Layout{false, 1}, Layout{true, 0}}) {
+        ExpectRight({type, type, type, 1, 13, 39, 260, a, b});
+        ExpectRight({type, type, type, 1, 129, 33, 9, a, b});
+        ExpectRight({type, type, type, 1, 14, 1030, 5, a, b});
+      }
+    }
+  }
+  ExpectRight({kF32, kF32, kF16, 1, 30, 80, 300});
+  ExpectRight({kF32, kBF16, kF32, 1, 30, 80, 300});
+}
+
 TEST(GemmTest, EmptyResults) {
   for (int64_t m : {0, 3}) ExpectRight({kF32, kF32, kF32, 1, m, 0, 5});
   ExpectRight({kF32, kF32, kF32, 0, 3, 3, 3});

@@ -41,7 +41,7 @@ struct ProductArguments {
   void* result = nullptr;
   cpu::BlockFunction epilogue = {};
 };
-using ProductFn = absl::Status (*)(const Instruction& product, const ProductArguments& arguments);
+using ProductFn = std::function<absl::Status(const ProductArguments& arguments)>;
 
 // Describes how loops can be fused into a dot or convolution: they run over blocks, which are parts of rows.
 struct ProductKernel {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "base/status.h"
@@ -55,31 +56,35 @@ loops::GemmProblem ProblemOf(const Instruction& product) {
           .c_row_stride = outputs};
 }
 
-absl::Status RunProduct(const Instruction& instruction, const ProductArguments& arguments) {
-  cpu::GemmProblem problem =
-      cpu::WithData(ProblemOf(instruction), arguments.operands[0], arguments.operands[1], arguments.result);
-  problem.a.compute = arguments.compute[0];
-  problem.b.compute = arguments.compute[1];
-  problem.epilogue = arguments.epilogue;
-  cpu::Gemm(problem);
-  return absl::OkStatus();
+ProductFn MatrixProductOf(const Instruction& product) {
+  return [layout = cpu::WithData(ProblemOf(product), nullptr, nullptr, nullptr)](
+             const ProductArguments& arguments) {
+    cpu::GemmProblem problem = layout;
+    problem.a.data = arguments.operands[0];
+    problem.b.data = arguments.operands[1];
+    problem.c = arguments.result;
+    problem.a.compute = arguments.compute[0];
+    problem.b.compute = arguments.compute[1];
+    problem.epilogue = arguments.epilogue;
+    cpu::Gemm(problem);
+    return absl::OkStatus();
+  };
 }
 
-absl::Status RunWhole(const Instruction& instruction, absl::Span<const void* const> operands,
-                      absl::Span<void* const> results) {
-  return RunProduct(instruction, {.operands = {operands[0], operands[1]}, .result = results[0]});
+ProductFn ConvolutionOf(const Instruction& convolution) {
+  return [&convolution](const ProductArguments& arguments) {
+    return cpu::Convolution(Dense(convolution.operand(0)->shape(), arguments.operands[0]),
+                            Dense(convolution.operand(1)->shape(), arguments.operands[1]),
+                            ConvolutionDimsOf(convolution), arguments.result, convolution.shape().type(),
+                            convolution.shape().dims(), arguments.epilogue);
+  };
 }
 
-absl::Status RunConvolutionWith(const Instruction& convolution, const ProductArguments& arguments) {
-  return cpu::Convolution(Dense(convolution.operand(0)->shape(), arguments.operands[0]),
-                          Dense(convolution.operand(1)->shape(), arguments.operands[1]),
-                          ConvolutionDimsOf(convolution), arguments.result, convolution.shape().type(),
-                          convolution.shape().dims(), arguments.epilogue);
-}
-
-absl::Status RunConvolution(const Instruction& convolution, absl::Span<const void* const> operands,
-                            absl::Span<void* const> results) {
-  return RunConvolutionWith(convolution, {.operands = {operands[0], operands[1]}, .result = results[0]});
+// Returns the function of a product on whole arrays.
+KernelFn OnWholeArrays(ProductFn run) {
+  return [run = std::move(run)](const Instruction&, auto operands, auto results) {
+    return run({.operands = {operands[0], operands[1]}, .result = results[0]});
+  };
 }
 
 // For shorter parts of rows, a fused loop costs more than a separate one.
@@ -115,7 +120,7 @@ ProductKernel FindProductKernel(const Instruction& instruction) {
   const Shape& shape = instruction.shape();
   if ((!is_dot && opcode != Opcode::kConvolution) || !SupportsProduct(instruction)) return {};
   const bool is_matrix = is_dot || IsPointwise(instruction);
-  ProductKernel kernel{is_matrix ? &RunProduct : &RunConvolutionWith};
+  ProductKernel kernel{is_matrix ? MatrixProductOf(instruction) : ConvolutionOf(instruction)};
   cpu::ProductRows rows;
   if (is_matrix) {
     const loops::GemmProblem p = ProblemOf(instruction);
@@ -143,7 +148,7 @@ cpu::ConvolutionDims ConvolutionDimsOf(const Instruction& convolution) {
 LibraryKernel FindDotKernel(const Instruction& dot) {
   if (!SupportsProduct(dot)) return {};
   std::optional<cpu::SmallDot> small = FindSmallDot(dot);
-  if (!small.has_value()) return {"dot", &RunWhole};
+  if (!small.has_value()) return {"dot", OnWholeArrays(MatrixProductOf(dot))};
   return {"small dot", [small = *std::move(small)](const Instruction&, auto operands, auto results) {
             small.Run(operands[0], operands[1], results[0]);
             return absl::OkStatus();
@@ -169,7 +174,8 @@ LibraryKernel FindRaggedDotKernel(const Instruction& dot) {
 
 LibraryKernel FindConvolutionKernel(const Instruction& convolution) {
   if (!SupportsProduct(convolution)) return {};
-  return {"convolution", IsPointwise(convolution) ? &RunWhole : &RunConvolution};
+  return {"convolution", OnWholeArrays(IsPointwise(convolution) ? MatrixProductOf(convolution)
+                                                                : ConvolutionOf(convolution))};
 }
 
 LibraryKernel FindFftKernel(const Instruction& fft) {

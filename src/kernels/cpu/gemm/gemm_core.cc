@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "absl/types/span.h"
 #include "base/arithmetic.h"
 #include "base/check.h"
 #include "base/pages.h"
@@ -53,41 +54,63 @@ int64_t WidestPiece(int64_t k_count) { return std::clamp<int64_t>(256 * kPanelDe
 
 constexpr int64_t kSmallBlock = 256 << 10;  // In bytes.
 
-// A block of the result, with the packed panels of both operands for up to kPanelDepth terms.
+// One operand of a block of the result: a matrix that is read in place, or panels for up to kPanelDepth
+// terms.
+template <class T, int kWidth>
+struct BlockOperand {
+  const PanelSource<T, kWidth>& source;
+  PlainMatrix<T> in_place;  // Without data if the operand is packed.
+  int64_t first, count;     // The rows, or columns, of the result.
+  T* panels;
+
+  // Returns the number of parts that threads pack.
+  int64_t Bunches() const {
+    return in_place.data != nullptr ? 0 : CeilDiv(CeilDiv(count, kWidth), source.bunch());
+  }
+  // Packs a part, and returns its panels.
+  absl::Span<T> Pack(int64_t bunch, int64_t k_first, int64_t k_count) const {
+    const int64_t most = source.bunch() * kWidth, start = bunch * most, lines = std::min(most, count - start);
+    T* to = panels + start * k_count;
+    source.PackPanels(first + start, lines, k_first, k_count, to);
+    return {to, static_cast<size_t>(RoundUp(lines, kWidth) * k_count)};
+  }
+  double PackingNanoseconds(int64_t k_count) const {
+    return Bunches() == 0 ? 0 : static_cast<double>(count * k_count) * (0.3 + source.nanoseconds());
+  }
+  // Returns the panels from a line on, whose index is a multiple of kWidth.
+  Panels<T> At(int64_t line, int64_t k_first, int64_t k_count) const {
+    if (in_place.data == nullptr) return {panels + line * k_count, kWidth * k_count, 1, kWidth, true};
+    const int64_t stride = in_place.stride, k_stride = in_place.k_stride;
+    return {in_place.data + (first + line) * stride + k_first * k_stride, kWidth * stride, stride, k_stride,
+            false};
+  }
+};
+
+// A block of the result, with its operands.
 template <class T, Terms kTerms>
 struct Block {
   static constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
   int64_t row, rows, column, columns;  // They count rows and columns of the whole result.
   T* sums;
   int64_t ld;
-  T *a_panels, *b_panels;
+  BlockOperand<T, kRows> a;
+  BlockOperand<T, kColumns> b;
 
   int64_t RowPanels() const { return CeilDiv(rows, kRows); }
   int64_t ColumnPanels() const { return CeilDiv(columns, kColumns); }
 
-  void Pack(int64_t k_first, int64_t k_count, const PanelSource<T, kRows>& a,
-            const PanelSource<T, kColumns>& b) const {
-    const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
-    const int64_t a_bunch = a.bunch(), b_bunch = b.bunch();
-    const int64_t row_bunches = CeilDiv(row_panels, a_bunch),
-                  column_bunches = CeilDiv(column_panels, b_bunch);
-    const double nanoseconds = static_cast<double>(rows * k_count) * (0.3 + a.nanoseconds()) +
-                               static_cast<double>(columns * k_count) * (0.3 + b.nanoseconds());
-    ParallelFor(row_bunches + column_bunches, nanoseconds, [&](int64_t bunch) {
-      const bool is_a = bunch < row_bunches;
-      const int64_t start = is_a ? bunch * a_bunch : (bunch - row_bunches) * b_bunch;
-      const int64_t end =
-          is_a ? std::min(start + a_bunch, row_panels) : std::min(start + b_bunch, column_panels);
-      if (is_a) {
-        a.PackPanels(row + start * kRows, std::min(end * kRows, rows) - start * kRows, k_first, k_count,
-                     a_panels + start * kRows * k_count);
-      } else {
-        T* panels = b_panels + start * kColumns * k_count;
-        b.PackPanels(column + start * kColumns, std::min(end * kColumns, columns) - start * kColumns, k_first,
-                     k_count, panels);
-        if constexpr (kComplex<T>) SplitParts((end - start) * k_count, panels);
-      }
-    });
+  void Pack(int64_t k_first, int64_t k_count) const {
+    const int64_t a_bunches = a.Bunches();
+    ParallelFor(a_bunches + b.Bunches(), a.PackingNanoseconds(k_count) + b.PackingNanoseconds(k_count),
+                [&](int64_t bunch) {
+                  if (bunch < a_bunches) {
+                    a.Pack(bunch, k_first, k_count);
+                    return;
+                  }
+                  const absl::Span<T> panels = b.Pack(bunch - a_bunches, k_first, k_count);
+                  if constexpr (kComplex<T>)
+                    SplitParts(static_cast<int64_t>(panels.size()) / kColumns, panels.data());
+                });
   }
 
   // The extent of a work item, in row panels and column panels.
@@ -106,8 +129,8 @@ struct Block {
     return {PanelsPerPiece(row_panels, tallest, 64 / (column_panels / wide + 1)), wide};
   }
 
-  // Stores the panels' product or adds it to the sums, and finishes the sums if `is_last`.
-  void Multiply(int64_t k_count, bool add, bool is_last, const ProductSink<T>& sink) const {
+  // Stores the product over terms from k_first on or adds it to the sums, and finishes them if `is_last`.
+  void Multiply(int64_t k_first, int64_t k_count, bool add, bool is_last, const ProductSink<T>& sink) const {
     const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
     const Piece shape = PieceOf(k_count, sink.HasEpilogue());
     const int64_t tall = shape.tall, wide = shape.wide;
@@ -130,17 +153,36 @@ struct Block {
         to_ld = piece_columns;
         to = Scratch<T>(ScratchSlot::kPiece, piece_rows * piece_columns);
       }
-      MultiplyPacked<T, kTerms>({.rows = piece_rows,
-                                 .columns = piece_columns,
-                                 .k_count = k_count,
-                                 .a = a_panels + r * k_count,
-                                 .b = b_panels + c * k_count},
-                                to, to_ld, add);
+      MultiplyPanelPairs<T, kTerms>({.rows = piece_rows,
+                                     .columns = piece_columns,
+                                     .k_count = k_count,
+                                     .a = a.At(r, k_first, k_count),
+                                     .b = b.At(c, k_first, k_count)},
+                                    to, to_ld, add);
       if (is_last && !finishes_whole) sink.Finish(row + r, piece_rows, column + c, piece_columns, to, to_ld);
     });
     if (finishes_whole) sink.FinishRows(row, rows, column, columns, sums, ld);
   }
 };
+
+// Reading in place is faster than packing if each element is used at most so often. Long or many rows of the
+// second operand, which is read once per panel of rows, should also stay in the L2 cache.
+constexpr int64_t kMostUsesOfRows = 1024, kMostUsesOfColumns = 128, kMostBytesOfColumns = 1 << 20;
+
+// Returns the first operand if it should be read in place.
+template <class T, Terms kTerms>
+PlainMatrix<T> RowsInPlace(const PanelSource<T, kPanelRows<T>>& a, int64_t n) {
+  return kReadsRowsInPlace<T, kTerms> && n <= kMostUsesOfRows ? a.InPlace() : PlainMatrix<T>{};
+}
+
+// Returns the second operand if it should be read in place.
+template <class T, Terms kTerms>
+PlainMatrix<T> ColumnsInPlace(const PanelSource<T, kPanelColumns<T>>& b, int64_t m, int64_t n, int64_t k) {
+  if (kComplex<T> || m > kMostUsesOfColumns || n * k * static_cast<int64_t>(sizeof(T)) > kMostBytesOfColumns)
+    return {};
+  const PlainMatrix<T> matrix = b.InPlace();
+  return matrix.stride == 1 && (kHasMasks || n % kLanes<Part<T>> == 0) ? matrix : PlainMatrix<T>{};
+}
 
 // Computes the product over terms k_begin, ..., k_end - 1 block by block and writes it to the sink.
 template <class T, Terms kTerms>
@@ -152,13 +194,22 @@ void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
   const int64_t most = sink.SumsInPlace() ? kSide : kSide / 3;
   const int64_t tall = RoundUp(std::min(m, most), kRows), wide = RoundUp(std::min(n, most), kColumns);
   const int64_t depth = std::min(kPanelDepth, k_end - k_begin);
-  T* panels = Scratch<T>(ScratchSlot::kPanels, (tall + wide) * depth);
+  const PlainMatrix<T> a_matrix = RowsInPlace<T, kTerms>(a, n),
+                       b_matrix = ColumnsInPlace<T, kTerms>(b, m, n, k_end - k_begin);
+  const int64_t packed = (a_matrix.data != nullptr ? 0 : tall) + (b_matrix.data != nullptr ? 0 : wide);
+  T* panels = Scratch<T>(ScratchSlot::kPanels, packed * depth);
   for (int64_t j = 0; j < n; j += wide) {
     for (int64_t i = 0; i < m; i += tall) {
+      const int64_t rows = std::min(tall, m - i), columns = std::min(wide, n - j);
       Block<T, kTerms> block{
-          .row = i, .rows = std::min(tall, m - i), .column = j, .columns = std::min(wide, n - j)};
-      block.a_panels = panels;
-      block.b_panels = panels + tall * depth;
+          .row = i,
+          .rows = rows,
+          .column = j,
+          .columns = columns,
+          .sums = nullptr,
+          .ld = 0,
+          .a = {a, a_matrix, i, rows, panels},
+          .b = {b, b_matrix, j, columns, panels + (a_matrix.data != nullptr ? 0 : tall * depth)}};
       if (sink.SumsInPlace()) {
         block.ld = sink.row_stride;
         block.sums = static_cast<T*>(sink.At(i, j));
@@ -168,8 +219,8 @@ void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
       }
       for (int64_t k = k_begin; k < k_end; k += depth) {
         const int64_t k_count = std::min(depth, k_end - k);
-        block.Pack(k, k_count, a, b);
-        block.Multiply(k_count, k > k_begin, k + k_count == k_end, sink);
+        block.Pack(k, k_count);
+        block.Multiply(k, k_count, k > k_begin, k + k_count == k_end, sink);
       }
     }
   }

@@ -36,6 +36,13 @@ inline constexpr int kPanelColumns = kLanes<Part<T>>*(kComplex<T> ? 1 : 2);
 // The number of terms that are accumulated in registers before they are added to the result.
 inline constexpr int64_t kPanelDepth = 256;
 
+// A matrix in memory. Element (i, k) is data[i * stride + k * k_stride].
+template <class T>
+struct PlainMatrix {
+  const T* data = nullptr;
+  int64_t stride = 0, k_stride = 0;
+};
+
 // Packs one operand of a product into panels.
 template <class T, int kWidth>
 class PanelSource {
@@ -49,6 +56,8 @@ class PanelSource {
     for (; count > 0; first += kWidth, count -= kWidth, panels += kWidth * k_count)
       Pack(first, std::min<int64_t>(kWidth, count), k_first, k_count, panels);
   }
+  // Returns the matrix, if its elements are stored as they are multiplied; otherwise one without data.
+  virtual PlainMatrix<T> InPlace() const { return {}; }
   virtual int64_t bunch() const { return 4; }       // Panels that a thread packs together.
   virtual double nanoseconds() const { return 0; }  // Time per element besides packing.
 };
@@ -61,6 +70,10 @@ class StridedSource final : public PanelSource<T, kWidth> {
   StridedSource(const void* data, ElementType type, int64_t stride, int64_t k_stride);
   void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override;
   void PackPanels(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panels) const override;
+  PlainMatrix<T> InPlace() const override {
+    if (!is_native_) return {};
+    return {reinterpret_cast<const T*>(data_), stride_, k_stride_};
+  }
 
  private:
   // Packs full panels, line by line, if elements of a line are contiguous.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/arithmetic.h"
+
 namespace hlo::cpu {
 namespace {
 
@@ -31,6 +33,7 @@ template <class T, Terms kTerms>
 // Prefetches a tile of the result into the given cache level.
 template <int kLevel, int kRows, int kColumns, class T>
 [[gnu::always_inline]] inline void Prefetch(const T* c, int64_t ld) {
+  asm("" : "+r"(ld));  // The compiler would keep the addresses of both prefetches on the stack.
   constexpr int kLine = 64 / sizeof(T);
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
@@ -48,59 +51,114 @@ constexpr int64_t kLateTerms = 96;
 template <Terms kTerms>
 inline constexpr int kMoreRows = kTerms == Terms::kQuads ? 1 : 0;
 
-// Adds a[k, i] * b[k, j] to the sums for k_count terms, and advances both pointers past these terms.
-template <class T, Terms kTerms, int kRows, int kVectors>
-[[gnu::always_inline]] inline void AddTerms(int64_t k_count, const T*& a, const T*& b,
+// The operands and the result of a micro-kernel.
+template <class T>
+struct Tile {
+  int64_t k_count;
+  const T* a;
+  int64_t a_stride, a_k_stride;  // Unused if a is packed.
+  const T* b;
+  int64_t b_k_stride;
+  T* c;
+  int64_t ld;
+  bool add;
+  int last, loaded;  // The number of columns in the last vector, and of those that may be loaded from b.
+};
+
+// A position in the rows of a, whose addresses are computed from few registers.
+template <class T, int kRows, bool kInPlace>
+struct RowCursor {
+  static constexpr int kGroup = kInPlace ? 4 : kRows;
+  explicit RowCursor(const Tile<T>& tile)
+      : stride(kInPlace ? tile.a_stride : 1), k_stride(kInPlace ? tile.a_k_stride : kPanelRows<T>) {
+    for (int g = 0; g * kGroup < kRows; ++g) group[g] = tile.a + g * kGroup * stride;
+  }
+  [[gnu::always_inline]] const T* Row(int i) const { return group[i / kGroup] + i % kGroup * stride; }
+  [[gnu::always_inline]] void Advance() {
+#pragma GCC unroll 4
+    for (const T*& first : group) first += k_stride;
+  }
+
+  const T* group[CeilDiv(kRows, kGroup)];
+  int64_t stride, k_stride;
+};
+
+// Loads and stores the columns of one row of a tile.
+template <class T, int kVectors, bool kIsWhole>
+[[gnu::always_inline]] inline Vector<T> LoadColumns(const T* row, int v, int last) {
+  const T* from = row + v * kLanes<T>;
+  if (kIsWhole || v + 1 < kVectors || (!kHasMasks && last == kLanes<T>)) return LoadVector(from);
+  return LoadFirst(from, last);
+}
+template <class T, int kVectors, bool kIsWhole>
+[[gnu::always_inline]] inline void StoreColumns(const Tile<T>& tile, int row, int v, Vector<T> sum) {
+  T* to = tile.c + row * tile.ld + v * kLanes<T>;
+  if (tile.add) sum += LoadColumns<T, kVectors, kIsWhole>(to - v * kLanes<T>, v, tile.last);
+  if (kIsWhole || v + 1 < kVectors)
+    StoreVector(to, sum);
+  else
+    StoreFirst(to, sum, tile.last);
+}
+
+// Adds a[k, i] * b[k, j] to the sums for k_count terms, and advances the operands past these terms.
+template <class T, Terms kTerms, int kRows, int kVectors, bool kIsWhole, class Cursor>
+[[gnu::always_inline]] inline void AddTerms(int64_t k_count, Cursor& a, const T*& b, const Tile<T>& tile,
                                             Vector<T> (&sums)[kRows][kVectors]) {
   constexpr int kOwn = kRows - kMoreRows<kTerms>;
+  const int64_t step = tile.b_k_stride;
+  const int last = tile.loaded;
 #pragma GCC unroll 4
   for (int64_t k = 0; k < k_count; ++k) {
     Vector<T> row[kVectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) row[v] = LoadVector(b + v * kLanes<T>);
+    for (int v = 0; v < kVectors; ++v) row[v] = LoadColumns<T, kVectors, kIsWhole>(b, v, last);
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       const Vector<T> factor =
-          i < kOwn ? BroadcastTerm<T, kTerms>(a + i) : BitsOf<Vector<T>>(Broadcast(0x80808080u));
+          i < kOwn ? BroadcastTerm<T, kTerms>(a.Row(i)) : BitsOf<Vector<T>>(Broadcast(0x80808080u));
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[i][v] = MultiplyAdd<T, kTerms>(sums[i][v], factor, row[v]);
     }
-    a += kPanelRows<T>;
-    b += kPanelColumns<T>;
+    a.Advance();
+    b += step;
   }
 }
 
 // The micro-kernel: c[i, j] = or += sum over k of a[k, i] * b[k, j] for kRows rows, kVectors column vectors.
-template <class T, Terms kTerms, int kRows, int kVectors>
-void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
+template <class T, Terms kTerms, int kRows, int kVectors, bool kIsWhole, bool kInPlace>
+void RealKernel(const Tile<T>& operands) {
+  const Tile<T> tile = operands;  // A copy, which the stores of vectors do not alias.
   constexpr int kLane = kLanes<T>;
   Vector<T> sums[kRows + kMoreRows<kTerms>][kVectors] = {};
-  const int64_t early = std::max<int64_t>(0, k_count - kLateTerms);
+  RowCursor<T, kRows, kInPlace> a(tile);
+  const T* b = tile.b;
+  const int64_t early = std::max<int64_t>(0, tile.k_count - kLateTerms);
   if (early > 0) {
-    Prefetch<2, kRows, kVectors * kLane>(c, ld);
-    AddTerms<T, kTerms>(early, a, b, sums);
+    Prefetch<2, kRows, kVectors * kLane>(tile.c, tile.ld);
+    AddTerms<T, kTerms, kRows + kMoreRows<kTerms>, kVectors, kIsWhole>(early, a, b, tile, sums);
   }
-  Prefetch<1, kRows, kVectors * kLane>(c, ld);
-  AddTerms<T, kTerms>(k_count - early, a, b, sums);
+  Prefetch<1, kRows, kVectors * kLane>(tile.c, tile.ld);
+  AddTerms<T, kTerms, kRows + kMoreRows<kTerms>, kVectors, kIsWhole>(tile.k_count - early, a, b, tile, sums);
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
       if constexpr (kMoreRows<kTerms> == 1) sums[i][v] -= sums[kRows][v];
-      T* to = c + i * ld + v * kLane;
-      StoreVector(to, add ? LoadVector(to) + sums[i][v] : sums[i][v]);
+      StoreColumns<T, kVectors, kIsWhole>(tile, i, v, sums[i][v]);
     }
   }
 }
 
-// Multiplies two row panels with one column vector; a narrow result leaves registers for both.
+// Multiplies two packed row panels with one column vector; a narrow result leaves registers for both.
 template <class T, Terms kTerms>
-void NarrowKernel(int64_t k_count, const T* a, const T* lower, const T* b, T* c, int64_t ld, bool add) {
+void NarrowKernel(const Tile<T>& operands, const T* lower) {
+  const Tile<T> tile = operands;
   constexpr int kRows = kPanelRows<T>;
-  Prefetch<1, 2 * kRows, kLanes<T>>(c, ld);
+  const T *a = tile.a, *b = tile.b;
+  Prefetch<1, 2 * kRows, kLanes<T>>(tile.c, tile.ld);
   Vector<T> sums[2][kRows] = {};
-  for (int64_t k = 0; k < k_count; ++k) {
-    const Vector<T> row = LoadVector(b);
+  for (int64_t k = 0; k < tile.k_count; ++k) {
+    const Vector<T> row = LoadColumns<T, 1, false>(b, 0, tile.loaded);
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i)
       sums[0][i] = MultiplyAdd<T, kTerms>(sums[0][i], BroadcastTerm<T, kTerms>(a + i), row);
@@ -109,29 +167,26 @@ void NarrowKernel(int64_t k_count, const T* a, const T* lower, const T* b, T* c,
       sums[1][i] = MultiplyAdd<T, kTerms>(sums[1][i], BroadcastTerm<T, kTerms>(lower + i), row);
     a += kRows;
     lower += kRows;
-    b += kPanelColumns<T>;
+    b += tile.b_k_stride;
   }
 #pragma GCC unroll 2
   for (int p = 0; p < 2; ++p) {
 #pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      T* to = c + (p * kRows + i) * ld;
-      StoreVector(to, add ? LoadVector(to) + sums[p][i] : sums[p][i]);
-    }
+    for (int i = 0; i < kRows; ++i) StoreColumns<T, 1, false>(tile, p * kRows + i, 0, sums[p][i]);
   }
 }
 
-// RealKernel for complex numbers. Each row of b holds real parts, then imaginary parts.
-template <class T, int kRows, int kVectors>
-void ComplexKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
+// RealKernel for complex numbers, which are packed. Each row of b holds real parts, then imaginary parts.
+template <class T, int kRows>
+void ComplexKernel(const Tile<T>& tile) {
   using R = Part<T>;
   constexpr int kLane = kLanes<R>;
-  static_assert(kVectors == 1 && kPanelColumns<T> == kLane);
+  static_assert(kPanelColumns<T> == kLane);
   Vector<R> re[kRows] = {}, im[kRows] = {};
-  const R* from_a = reinterpret_cast<const R*>(a);
-  const R* from_b = reinterpret_cast<const R*>(b);
+  const R* from_a = reinterpret_cast<const R*>(tile.a);
+  const R* from_b = reinterpret_cast<const R*>(tile.b);
 #pragma GCC unroll 2
-  for (int64_t k = 0; k < k_count; ++k) {
+  for (int64_t k = 0; k < tile.k_count; ++k) {
     const Vector<R> b_re = LoadVector(from_b), b_im = LoadVector(from_b + kLane);
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
@@ -145,26 +200,28 @@ void ComplexKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bo
     from_b += 2 * kLane;
   }
   for (int i = 0; i < kRows; ++i) {
-    T* to = c + i * ld;
-    for (int j = 0; j < kLane; ++j) {
+    T* to = tile.c + i * tile.ld;
+    for (int j = 0; j < tile.last; ++j) {
       const T sum(re[i][j], im[i][j]);
-      to[j] = add ? to[j] + sum : sum;
+      to[j] = tile.add ? to[j] + sum : sum;
     }
   }
 }
 
 template <class T>
-using Kernel = void (*)(int64_t, const T*, const T*, T*, int64_t, bool);
+using Kernel = void (*)(const Tile<T>&);
 
-// Micro-kernels by number of rows minus one and number of column vectors minus one.
+// Micro-kernels by the number of rows and vectors of columns, the last of which is full if `is_whole`.
 template <class T, Terms kTerms>
-struct Kernels {
-  static constexpr int kVectors = kComplex<T> ? 1 : 2;
-  Kernel<T> by_size[kPanelRows<T>][kVectors];
-
+class Kernels {
+ public:
   static const Kernels& Get() {
     static const Kernels kernels;
     return kernels;
+  }
+  // Returns the kernels by number of rows minus one.
+  const Kernel<T>* Find(int64_t vectors, bool is_whole, bool in_place) const {
+    return by_rows_[in_place ? 1 : 0][is_whole ? 1 : 0][vectors - 1];
   }
 
  private:
@@ -172,57 +229,64 @@ struct Kernels {
   template <int kRows>
   void Fill() {
     if constexpr (kComplex<T>) {
-      by_size[kRows - 1][0] = ComplexKernel<T, kRows, 1>;
+      by_rows_[0][0][0][kRows - 1] = by_rows_[0][1][0][kRows - 1] = ComplexKernel<T, kRows>;
     } else {
-      by_size[kRows - 1][0] = RealKernel<T, kTerms, kRows, 1>;
-      by_size[kRows - 1][1] = RealKernel<T, kTerms, kRows, 2>;
+      FillVectors<kRows, 1>();
+      FillVectors<kRows, 2>();
     }
     if constexpr (kRows < kPanelRows<T>) Fill<kRows + 1>();
   }
+  template <int kRows, int kVectors>
+  void FillVectors() {
+    by_rows_[0][0][kVectors - 1][kRows - 1] = RealKernel<T, kTerms, kRows, kVectors, false, false>;
+    by_rows_[0][1][kVectors - 1][kRows - 1] = RealKernel<T, kTerms, kRows, kVectors, true, false>;
+    if constexpr (kReadsRowsInPlace<T, kTerms>) {
+      by_rows_[1][0][kVectors - 1][kRows - 1] = RealKernel<T, kTerms, kRows, kVectors, false, true>;
+      by_rows_[1][1][kVectors - 1][kRows - 1] = RealKernel<T, kTerms, kRows, kVectors, true, true>;
+    }
+  }
+
+  Kernel<T> by_rows_[2][2][2][kPanelRows<T>] = {};
 };
 
 }  // namespace
 
 template <class T, Terms kTerms>
-void MultiplyPacked(const PackedProduct<T>& p, T* to, int64_t ld, bool add) {
-  constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
-  constexpr int kLane = kColumns / Kernels<T, kTerms>::kVectors;
+void MultiplyPanelPairs(const PanelProduct<T>& p, T* to, int64_t ld, bool add) {
+  constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>, kLane = kLanes<Part<T>>;
+  const bool in_place = !p.a.is_packed;
   const Kernels<T, kTerms>& kernels = Kernels<T, kTerms>::Get();
-  const int64_t a_step = kRows * p.k_count;
   for (int64_t j = 0; j < p.columns; j += kColumns) {
-    const int64_t n = std::min<int64_t>(kColumns, p.columns - j);
-    const T* b = p.b + j * p.k_count;
-    const T* a = p.a;
-    for (int64_t i = 0; i < p.rows;) {
-      int64_t m = std::min<int64_t>(kRows, p.rows - i);
-      T* c = to + i * ld + j;
-      alignas(64) T edge[2 * kRows * kColumns];
-      const bool is_whole = n % kLane == 0;
-      T* sums = is_whole ? c : edge;
-      const int64_t sums_ld = is_whole ? ld : kColumns;
-      bool is_narrow = false;
-      if constexpr (!kComplex<T> && kTerms != Terms::kQuads) {
-        is_narrow = n <= kLane && i + 2 * kRows <= p.rows;
-        if (is_narrow) {
-          NarrowKernel<T, kTerms>(p.k_count, a, a + a_step, b, sums, sums_ld, add && is_whole);
-          m = 2 * kRows;
-          a += a_step;
-        }
-      }
-      if (!is_narrow)
-        kernels.by_size[m - 1][(n - 1) / kLane](p.k_count, a, b, sums, sums_ld, add && is_whole);
-      for (int64_t r = 0; r < m && !is_whole; ++r) {
-        for (int64_t s = 0; s < n; ++s)
-          c[r * ld + s] = add ? c[r * ld + s] + edge[r * kColumns + s] : edge[r * kColumns + s];
-      }
-      i += m;
-      a += a_step;
+    const int64_t n = std::min<int64_t>(kColumns, p.columns - j), vectors = CeilDiv(n, kLane);
+    const auto last = static_cast<int>(n - (vectors - 1) * kLane);
+    Tile<T> tile{.k_count = p.k_count,
+                 .a = p.a.data,
+                 .a_stride = p.a.stride,
+                 .a_k_stride = p.a.k_stride,
+                 .b = p.b.data + j / kColumns * p.b.panel_stride,
+                 .b_k_stride = p.b.k_stride,
+                 .c = to + j,
+                 .ld = ld,
+                 .add = add,
+                 .last = last,
+                 .loaded = p.b.is_packed ? kLane : last};
+    const Kernel<T>* by_rows = kernels.Find(vectors, n % kLane == 0, in_place);
+    int64_t i = 0;
+    const auto advance = [&](int64_t panels) {
+      i += panels * kRows;
+      tile.a += panels * p.a.panel_stride;
+      tile.c += panels * kRows * ld;
+    };
+    if constexpr (!kComplex<T> && kTerms != Terms::kQuads) {
+      for (; vectors == 1 && !in_place && i + 2 * kRows <= p.rows; advance(2))
+        NarrowKernel<T, kTerms>(tile, tile.a + p.a.panel_stride);
     }
+    for (; i < p.rows; advance(1)) by_rows[std::min<int64_t>(kRows, p.rows - i) - 1](tile);
   }
 }
 
 #define HLO_KERNELS(T, TERMS) \
-  template void MultiplyPacked<T, TERMS>(const PackedProduct<T>&, T*, int64_t, bool);
+  template void MultiplyPanelPairs<T, TERMS>(const PanelProduct<T>&, T*, int64_t, bool);
 HLO_KERNELS(float, Terms::kSingle)
 HLO_KERNELS(double, Terms::kSingle)
 HLO_KERNELS(uint32_t, Terms::kSingle)
