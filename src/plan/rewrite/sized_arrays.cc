@@ -42,7 +42,7 @@ std::optional<double> IdentityOf(Opcode opcode, ElementType type) {
   }
   switch (opcode) {
     case Opcode::kAdd:
-      return is_float ? -0.0 : 0.0;
+      return 0;
     case Opcode::kMultiply:
       return 1;
     case Opcode::kMaximum:
@@ -75,8 +75,14 @@ class Expander {
   std::optional<SizedExpansion> Run() {
     const std::vector<Op> whole = StaticResults();
     if (!whole.empty()) return Build(whole, {});
-    const Sized result = SizedResult();
+    Sized result = SizedResult();
     if (!result.array.ok() || result.sizes.size() != result.array.dims().size()) return std::nullopt;
+    // Elements beyond the sizes are zeros, as those of the reference.
+    for (size_t d = 0; !StatesSizes(instruction_) && d < result.sizes.size(); ++d) {
+      if (!result.sizes[d].ok()) continue;
+      result.array =
+          Masked(result.array, static_cast<int64_t>(d), result.sizes[d], build::ScalarLike(result.array, 0));
+    }
     std::vector<Op> results = {result.array};
     std::vector<int64_t> dimensions;
     for (size_t d = 0; d < result.sizes.size(); ++d) {
@@ -157,10 +163,10 @@ class Expander {
                          {instruction_.attributes().begin(), instruction_.attributes().end()},
                          AtBounds(instruction_.shape()));
   }
-  // Returns the array with this element in place of those from `size` on along dimension d.
-  Op Masked(Op x, int64_t d, Op size, double fill) {
+  // Returns the array with a scalar in place of the elements from `size` on along dimension d.
+  Op Masked(Op x, int64_t d, Op size, Op fill) {
     const Op position = builder_.Iota(Shape::Array(ElementType::kS32, x.dims()), d);
-    return build::Select(build::Lt(position, size), x, build::FullLike(x, fill));
+    return build::Select(build::Lt(position, size), x, build::BroadcastInDim(fill, x.dims(), {}));
   }
 
   Sized SlicedToSizes() {
@@ -321,9 +327,7 @@ class Expander {
         continue;
       }
       if (padding.low < 0 || padding.high < 0 || padding.interior != 0) return {};
-      const Op position = builder_.Iota(Shape::Array(ElementType::kS32, x.dims()), static_cast<int64_t>(d));
-      x = build::Select(build::Lt(position, size), x,
-                        build::BroadcastInDim(operands_[1].array, x.dims(), {}));
+      x = Masked(x, static_cast<int64_t>(d), size, operands_[1].array);
       result.sizes.push_back(size + Number(padding.low + padding.high));
     }
     result.array = Emit({x, operands_[1].array});
@@ -372,6 +376,11 @@ class Expander {
     return result;
   }
 
+  // A sum keeps the sign of an initial zero.
+  Op Identity(Opcode opcode, double value) {
+    const Op init = operands_[1].array, identity = build::ScalarLike(init, value);
+    return opcode == Opcode::kAdd ? build::Select(build::Eq(init, identity), init, identity) : identity;
+  }
   // Identities replace the elements beyond the sizes.
   Sized Reduced() {
     if (operands_.size() != 2 || !instruction_.shape().IsArray()) return {};
@@ -392,7 +401,7 @@ class Expander {
         result.sizes.push_back(size);
       } else if (size.ok()) {
         if (!identity.has_value()) return {};
-        x = Masked(x, d, size, *identity);
+        x = Masked(x, d, size, Identity(root.opcode(), *identity));
       }
     }
     const build::Function code = Imported(builder_, combiner);
@@ -412,7 +421,8 @@ class Expander {
     for (size_t k = 0; k < contracting[0].size(); ++k) {
       const Op size = SmallerSize(contracting[0][k], contracting[1][k]);
       if (!size.ok()) continue;
-      for (const int side : {0, 1}) arrays[side] = Masked(arrays[side], contracting[side][k], size, 0);
+      for (const int side : {0, 1})
+        arrays[side] = Masked(arrays[side], contracting[side][k], size, build::ScalarLike(arrays[side], 0));
     }
     for (size_t k = 0; k < batch[0].size(); ++k)
       result.sizes.push_back(SmallerSize(batch[0][k], batch[1][k]));
