@@ -2,6 +2,7 @@
 // arrays, and random programs with all kinds of accesses.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -263,6 +264,38 @@ TEST_P(NativeLoops, ConversionsHaveTheBitsOfTiles) {
       if (const auto operation = loops::FindBitcast(from, to))
         Compare(*operation, {from}, loops::ComputeTypeOf(to));
     }
+  }
+}
+
+// All arguments whose results are near the ends of the range, in f32.
+TEST_P(NativeLoops, ExponentialsNearTheEndsOfTheRangeHaveTheBitsOfTiles) {
+  std::vector<float> arguments;
+  const std::pair<float, float> ranges[] = {{86.0f, 89.0f}, {102.9f, 104.5f}};
+  for (const auto& [first, last] : ranges) {
+    for (float x = first; x <= last; x = std::nextafter(x, last + 1)) {
+      arguments.push_back(x);
+      arguments.push_back(-x);
+    }
+  }
+  for (const Opcode opcode : {Opcode::kExponential, Opcode::kLogistic, Opcode::kTanh}) {
+    const auto n = static_cast<int64_t>(arguments.size());
+    const int64_t dims[] = {n};
+    LoopProgram program({}, dims);
+    const Value x = program.Load({.argument = 0, .type = ElementType::kF32, .inner = {1}});
+    const Operation operation = *loops::FindScalarOperation(opcode, ElementType::kF32);
+    const Value y = program.Apply(operation, ComputeType::kF32, {x});
+    program.Store(y, {.argument = 1, .type = ElementType::kF32, .inner = {1}});
+    program.Finish();
+    const auto native = NativeLoop::Compile(program, {{x, NativeLoop::Form::kArray, ElementType::kF32, true}},
+                                            {{y, ElementType::kF32, true}});
+    ASSERT_NE(native, nullptr);
+    std::vector<float> expected(arguments.size()), got(arguments.size());
+    const void* in[] = {arguments.data()};
+    const cpu::TileCall call = cpu::FindTileCall(operation);
+    call.function(n, expected.data(), in, call.parameter);
+    void* const pointers[] = {arguments.data(), got.data()};
+    native->Run(pointers, n);
+    EXPECT_EQ(std::memcmp(expected.data(), got.data(), sizeof(float) * arguments.size()), 0);
   }
 }
 

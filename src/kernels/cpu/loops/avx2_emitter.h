@@ -3,7 +3,6 @@
 // the widest compute type, are all ones or zero.
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "kernels/cpu/loops/native_emitter.h"
@@ -84,15 +83,8 @@ class Avx2Emitter final : public NativeEmitter {
   // --- avx2_exponential.cc
   void EmitExponential(const Op& op) override;
   void EmitTanh(const Xmm& out, const Xmm& a);
-  void EmitRareCode() override;
-  // Code for results of exponential functions that are near the ends of the range.
-  struct Rare {
-    Xbyak::Label begin, end;
-    Xmm out, operand;
-    bool negates;
-  };
+  void EmitRareCode() override {}
 
-  std::deque<Rare> rare_;
   int tail_ = -1, copies_ = -1, saved_ = -1;  // Slots of masks, of elements, and of registers.
 };
 
