@@ -50,12 +50,98 @@ struct VectorMinimum {
   }
 };
 
+#if defined(HLO_AVX512_VECTORS)
+// Up to two vectors of partial results, of which the first `width` are in use.
+template <class A>
+struct PartialPair {
+  Vector<A> first, second;
+  int64_t width;
+};
+
+// Loads n elements, n <= 2 * kLanes<A>; other lanes are 0.
+template <class T, class A>
+PartialPair<A> LoadPair(const T* a, int64_t n) {
+  if constexpr (std::is_same_v<T, A>) {
+    const auto count = static_cast<int>(std::min<int64_t>(n, kLanes<A>));
+    return {LoadFirst(a, count), LoadFirst(a + count, static_cast<int>(n) - count), n};
+  } else {
+    const auto halves = BitsOf<__m512d>(LoadFirst(a, static_cast<int>(n)));
+    const auto widened = [](__m256d half) {
+      return BitsOf<Vector<double>>(_mm512_cvtps_pd(_mm256_castpd_ps(half)));
+    };
+    return {widened(_mm512_castpd512_pd256(halves)), widened(_mm512_extractf64x4_pd(halves, 1)), n};
+  }
+}
+
+template <class A>
+using LaneIndex = Vector<std::conditional_t<sizeof(A) == 4, int32_t, int64_t>>;
+template <class A>
+LaneIndex<A> LaneNumbers(int64_t first) {
+  LaneIndex<A> lanes;
+  for (int i = 0; i < kLanes<A>; ++i) lanes[i] = i;
+  return lanes + static_cast<std::conditional_t<sizeof(A) == 4, int32_t, int64_t>>(first);
+}
+
+// Returns f(a, b) in the first `count` lanes and a in the others.
+template <class V, class A>
+Vector<A> ApplyToFirst(Vector<A> a, Vector<A> b, int64_t count) {
+  return LaneNumbers<A>(-count) < 0 ? V::template Apply<A>(a, b) : a;
+}
+template <class V, class A>
+void Combine(PartialPair<A>& a, const PartialPair<A>& b) {
+  a.first = ApplyToFirst<V, A>(a.first, b.first, b.width);
+  a.second = ApplyToFirst<V, A>(a.second, b.second, b.width - kLanes<A>);
+}
+
+// Performs FoldLoop for n < 256 / sizeof(T), in the same order. Its partial results in memory would be loaded
+// at other places than they were stored, which is slow.
+template <class V, class T, class A>
+A ShortFold(int64_t n, const T* a) {
+  constexpr int64_t kPartials = 128 / sizeof(T), kPair = 2 * kLanes<A>;
+  PartialPair<A> pair = LoadPair<T, A>(a, std::min(n, kPair));
+  if (n > kPartials) {
+    const auto rest = [&](int64_t first) {
+      return LoadPair<T, A>(a + kPartials + first, std::clamp<int64_t>(n - kPartials - first, 0, kPair));
+    };
+    Combine<V, A>(pair, rest(0));
+    if constexpr (kPair < kPartials) {
+      PartialPair<A> upper = LoadPair<T, A>(a + kPair, kPair);
+      if (n > kPartials + kPair) Combine<V, A>(upper, rest(kPair));
+      Combine<V, A>(pair, upper);
+    }
+  } else if (n > kPair) {
+    pair = LoadPair<T, A>(a, (n + 1) / 2);
+    Combine<V, A>(pair, LoadPair<T, A>(a + pair.width, n - pair.width));
+  }
+  for (int64_t width = pair.width; width > 1; width = (width + 1) / 2) {
+    const int64_t half = (width + 1) / 2;
+    const auto index = BitsOf<__m512i>(LaneNumbers<A>(half));
+    Vector<A> upper;
+    if constexpr (sizeof(A) == 4)
+      upper = BitsOf<Vector<A>>(
+          _mm512_permutex2var_ps(BitsOf<__m512>(pair.first), index, BitsOf<__m512>(pair.second)));
+    else
+      upper = BitsOf<Vector<A>>(
+          _mm512_permutex2var_pd(BitsOf<__m512d>(pair.first), index, BitsOf<__m512d>(pair.second)));
+    pair.first = ApplyToFirst<V, A>(pair.first, upper, width - half);
+  }
+  return pair.first[0];
+}
+#endif
+
 // Performs FoldLoop with explicit vectors.
 template <class V, class F, class T, class A>
-void VectorFold(int64_t n, void* out, const void* const* in, int64_t parameter) {
+void VectorFold(int64_t n, void* out, const void* const* in, [[maybe_unused]] int64_t parameter) {
   constexpr int64_t kPartials = 128 / sizeof(T), kLane = kLanes<A>, kVectors = kPartials / kLane;
-  if (n < 2 * kPartials) return FoldLoop<F, T, A>(n, out, in, parameter);
   const T* a = static_cast<const T*>(in[0]);
+  if (n < 2 * kPartials) {
+#if defined(HLO_AVX512_VECTORS)
+    *static_cast<T*>(out) = static_cast<T>(ShortFold<V, T, A>(n, a));
+    return;
+#else
+    return FoldLoop<F, T, A>(n, out, in, parameter);
+#endif
+  }
   Vector<A> v[kVectors];
 #pragma GCC unroll 16
   for (int64_t k = 0; k < kVectors; ++k) v[k] = LoadAs<A>(a + k * kLane);
