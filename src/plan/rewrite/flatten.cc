@@ -516,8 +516,7 @@ class Flattener {
     const Shape& shape = instruction.shape();
     const ElementType type = ProductType(instruction.operand(0)->shape().type(),
                                          instruction.operand(1)->shape().type(), shape.type());
-    if (type == shape.type())
-      return AddOp(instruction, shape, std::move(operands), block)->results;
+    if (type == shape.type()) return AddOp(instruction, shape, std::move(operands), block)->results;
     Module& module = RewrittenModule(graph_, *instruction.parent()->module());
     if (products_ == nullptr) products_ = module.NewComputation("products");
     Shape rounded = shape;
