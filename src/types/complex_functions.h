@@ -145,9 +145,12 @@ HLO_HOST_DEVICE Z ExponentialMinusOne(Z z) {
   const double half = std::sin(z.im / 2);
   return {std::expm1(z.re) * std::cos(z.im) + (0.0 - 2 * half * half), std::exp(z.re) * std::sin(z.im)};
 }
+// Where e^-z may be close to -1, 1 + e^-z comes from expm1 and 1 + cos y = 2 cos^2(y / 2).
 HLO_HOST_DEVICE Z Logistic(Z z) {
   const Z e = Exponential({-z.re, -z.im});
-  return Divide({1, 0}, {1 + e.re, e.im});
+  if (!(std::fabs(z.re) < 1)) return Divide({1, 0}, {1 + e.re, e.im});
+  const double half = std::cos(z.im / 2);
+  return Divide({1, 0}, {std::expm1(-z.re) * std::cos(z.im) + 2 * half * half, e.im});
 }
 
 // Returns log |z|, near the unit circle from the exact |z|^2 - 1.
@@ -221,7 +224,6 @@ HLO_HOST_DEVICE_CALLED Z Tanh(Z z) {
   if (std::fabs(z.re) > 22)
     return {std::copysign(1.0, z.re), 4 * std::sin(z.im) * std::cos(z.im) * std::exp(-2 * std::fabs(z.re))};
   const double t = std::tan(z.im), s = std::sinh(z.re), beta = 1 + t * t;
-  if (beta > 1e30) return {1 / std::tanh(z.re), 1 / (t * s * s)};  // y is close to pi / 2.
   const double below = 1 + beta * s * s;
   return {beta * std::sqrt(1 + s * s) * s / below, t / below};
 }
