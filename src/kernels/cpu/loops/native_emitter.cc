@@ -56,15 +56,16 @@ bool NativeEmitter::Analyse() {
 
 // Returns true if calls on single vectors take more time than passes over memory, which tile programs need.
 bool NativeEmitter::CallsOften() const {
+  // With AVX-512, there are half as many calls.
+  if (has_masks_) return false;
   // The time of calls in operations. Registers are spilled around them.
-  constexpr int kTileCall = 8;
-  const int function_call = has_masks_ ? 0 : 3;
+  constexpr int kTileCall = 8, kFunctionCall = 3;
   int calls = 0, others = 0;
   for (const Op& op : ops_) {
     if (op.call.function != nullptr)
       calls += kTileCall;
     else if (op.function != nullptr)
-      calls += function_call;
+      calls += kFunctionCall;
     else
       ++others;
   }
