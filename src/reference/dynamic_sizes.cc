@@ -443,7 +443,7 @@ absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op) {
     HLO_ASSIGN_OR_RETURN(operands[0], WithoutSurplus(operands[0], context.instruction, bounds, shape));
   }
   InstructionEditor::SetShape(*actual, std::move(shape));
-  OpContext actual_context{*actual, absl::MakeSpan(operands), context.caller};
+  OpContext actual_context{*actual, absl::MakeSpan(operands), context.caller, &context.instruction};
   HLO_ASSIGN_OR_RETURN(Literal result, op(actual_context));
   switch (context.instruction.opcode()) {
     case Opcode::kDynamicUpdateSlice:

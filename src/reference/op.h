@@ -66,6 +66,8 @@ struct OpContext {
   // move an operand and, if it IsUnique(), update it in place.
   absl::Span<Literal> operands;
   Caller& caller;
+  // The instruction with the bounds of dynamic dimensions, if `instruction` has their run-time sizes.
+  const Instruction* at_bounds = nullptr;
 
   const Shape& shape() const { return instruction.shape(); }
 };

@@ -108,12 +108,13 @@ Literal WithoutReducedDims(absl::Span<const Literal> arrays, const Shape& shape)
 }  // namespace
 
 // For each result index, acc = init, then acc = to_apply(acc, x) for every x over the reduced dimensions. The
-// initial value is taken as neutral if there is one x for each result.
+// initial value is taken as neutral if the reduced dimensions are declared with size 1.
 absl::StatusOr<Literal> Reduce(OpContext& context) {
   const size_t count = context.operands.size() / 2;
   const absl::Span<const Literal> arrays = context.operands.first(count),
                                   inits = context.operands.subspan(count);
-  if (ReducesSingleElements(context.instruction) && arrays[0].element_count() > 0)
+  const Instruction& declared = context.at_bounds != nullptr ? *context.at_bounds : context.instruction;
+  if (ReducesSingleElements(declared) && arrays[0].element_count() > 0)
     return WithoutReducedDims(arrays, context.shape());
   const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
   const Reduced reduced = Split(arrays[0], context.instruction.Get<attr::dimensions>());
