@@ -23,7 +23,8 @@ bool IsMovement(Opcode opcode) {
 }
 
 // Returns the types in which the instruction reads its operands; empty for unsupported instructions. A
-// reduction computes in the types of its combiner.
+// reduction computes in the types of its combiner; sums are rounded to the type of another initial value
+// (semantics 5.1), which is not supported.
 std::vector<ElementType> OperandTypes(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   const bool is_reduction = IsReduction(opcode);
@@ -33,6 +34,8 @@ std::vector<ElementType> OperandTypes(const Instruction& instruction) {
     if (!instruction.operand(k)->shape().IsArray()) return {};
     types.push_back(is_reduction ? instruction.Get<attr::to_apply>()->parameter(k)->shape().type()
                                  : TypeToMove(instruction, k));
+    const bool is_initial = is_reduction && 2 * k >= instruction.operand_count();
+    if (is_initial && instruction.operand(k)->shape().type() != types.back()) return {};
   }
   return types;
 }
