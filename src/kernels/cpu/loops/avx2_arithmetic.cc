@@ -17,15 +17,8 @@ using native::Simple;
 using Xbyak::Ymm;
 
 constexpr native::Instructions kAvx2Instructions[] = {
-    {Opcode::kAdd,
-     {HLO_THREE(vpaddb), HLO_THREE(vpaddw), HLO_THREE(vpaddd), HLO_THREE(vpaddq), HLO_THREE(vaddps),
-      HLO_THREE(vaddpd)}},
-    {Opcode::kSubtract,
-     {HLO_THREE(vpsubb), HLO_THREE(vpsubw), HLO_THREE(vpsubd), HLO_THREE(vpsubq), HLO_THREE(vsubps),
-      HLO_THREE(vsubpd)}},
     {Opcode::kMultiply,
      {nullptr, HLO_THREE(vpmullw), HLO_THREE(vpmulld), nullptr, HLO_THREE(vmulps), HLO_THREE(vmulpd)}},
-    {Opcode::kDivide, {nullptr, nullptr, nullptr, nullptr, HLO_THREE(vdivps), HLO_THREE(vdivpd)}},
     {Opcode::kAnd, {HLO_THREE(vpand), HLO_THREE(vpand), HLO_THREE(vpand), HLO_THREE(vpand)}},
     {Opcode::kOr, {HLO_THREE(vpor), HLO_THREE(vpor), HLO_THREE(vpor), HLO_THREE(vpor)}},
     {Opcode::kXor, {HLO_THREE(vpxor), HLO_THREE(vpxor), HLO_THREE(vpxor), HLO_THREE(vpxor)}},
@@ -33,7 +26,6 @@ constexpr native::Instructions kAvx2Instructions[] = {
     {Opcode::kShiftLeft, {nullptr, nullptr, HLO_THREE(vpsllvd), HLO_THREE(vpsllvq)}},
     {Opcode::kShiftRightLogical, {nullptr, nullptr, HLO_THREE(vpsrlvd), HLO_THREE(vpsrlvq)}},
     {Opcode::kShiftRightArithmetic, {nullptr, nullptr, HLO_THREE(vpsravd)}},
-    {Opcode::kSqrt, {nullptr, nullptr, nullptr, nullptr, HLO_TWO(vsqrtps), HLO_TWO(vsqrtpd)}},
 };
 constexpr Simple kAvx2Abs[4] = {HLO_TWO(vpabsb), HLO_TWO(vpabsw), HLO_TWO(vpabsd)};
 constexpr Simple kSign[4] = {HLO_THREE(vpsignb), HLO_THREE(vpsignw), HLO_THREE(vpsignd)};
@@ -181,18 +173,6 @@ void Avx2Emitter::EmitSelect(const Op& op) {
   const Xmm out = Define(op.out);
   if (width == 4) return vblendvps(out, b, a, mask);
   width == 8 ? vblendvpd(out, b, a, mask) : vpblendvb(out, b, a, mask);
-}
-
-// Emits maximum, minimum and clamp.
-void Avx2Emitter::EmitExtreme(const Op& op) {
-  const ComputeType compute_type = nodes_[op.out].compute_type;
-  const bool clamps = op.operation->opcode == Opcode::kClamp;
-  const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
-  if (!clamps) return Extreme(Define(op.out), a, b, op.operation->opcode == Opcode::kMaximum, compute_type);
-  const Xmm high = Use(op.in[2]);
-  const Xmm out = Define(op.out), larger = Temporary(0, nodes_[op.out].width);
-  Extreme(larger, a, b, true, compute_type);
-  Extreme(out, larger, high, false, compute_type);
 }
 
 // Multiplies integers of 64 bits: the upper halves of the operands contribute only to the upper half.

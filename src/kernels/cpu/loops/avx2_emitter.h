@@ -50,7 +50,6 @@ class Avx2Emitter final : public NativeEmitter {
   void EmitCompare(const Op& op) override;
   void EmitSelect(const Op& op) override;
   void EmitMultiply(const Op& op) override;
-  void EmitExtreme(const Op& op) override;
   void EmitDivide(const Op& op) override;
   void EmitSigns(const Op& op) override;
   void EmitSignsOfIntegers(const Op& op);
@@ -61,18 +60,17 @@ class Avx2Emitter final : public NativeEmitter {
   // Compares integers of `width` bytes. The mask may be an operand.
   void Compare(const Xmm& mask, Xmm a, Xmm b, int width, bool is_signed, ComparisonDirection direction);
   void CompareTotally(const Xmm& mask, const Xmm& a, const Xmm& b, int width, ComparisonDirection direction);
-  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, ComputeType compute_type);
+  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum,
+               ComputeType compute_type) override;
   void DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed, bool is_remainder);
   void DivideWords(const Xmm& out, const Xmm& a, const Xmm& b);
 
   // --- avx2_conversion.cc
-  void EmitRound(const Op& op) override;
-  void EmitBitsOfBF16(const Op& op) override;
   void EmitConvert(const Op& op) override;
   void EmitFloatToInteger(const Op& op) override;
   void EmitToPred(const Op& op) override;
   void EmitFromPred(const Op& op) override;
-  void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed);
+  void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed) override;
   void RoundToBF16(const Xmm& value, bool keeps_nans) override;
   int PredicateWidth() const { return kBytes / lanes_; }
   // Returns a predicate in lanes of this width, which is in temporary register 0 if it is narrower.

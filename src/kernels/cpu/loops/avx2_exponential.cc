@@ -42,22 +42,12 @@ void Avx2Emitter::EmitExponential(const Op& op) {
 }
 
 void Avx2Emitter::EmitTanh(const Xmm& out, const Xmm& a) {
-  // The instructions for extremes return the second operand for NaN.
-  const Xmm first = Temporary(0, 4), second = Temporary(1, 4);
+  const Xmm sign = Temporary(0, 4);
   vandps(out, a, Constant(4, 0x7fffffff));
-  Splat(first, 10.0f);
-  vminps(out, first, out);
-  vmulps(out, out, Constant(-2.0f));
-  ReduceExponent(out, second);
-  vpsubd(first, first, Constant(4, internal::kBitsOfToInteger - 127));
-  vpslld(first, first, 23);
-  vsubps(second, first, Constant(1.0f));
-  vfmadd213ps(out, first, second);
-  vaddps(first, out, Constant(2.0f));
-  vdivps(out, out, first);
+  NegatedTanh(out);
   vandps(out, out, Constant(4, 0x7fffffff));
-  vandps(first, a, Constant(4, 0x80000000u));
-  vorps(out, out, first);
+  vandps(sign, a, Constant(4, 0x80000000u));
+  vorps(out, out, sign);
 }
 
 }  // namespace hlo::cpu

@@ -18,16 +18,9 @@ using native::kMinimum;
 using native::Simple;
 
 constexpr native::Instructions kAvx512Instructions[] = {
-    {Opcode::kAdd,
-     {HLO_THREE(vpaddb), HLO_THREE(vpaddw), HLO_THREE(vpaddd), HLO_THREE(vpaddq), HLO_THREE(vaddps),
-      HLO_THREE(vaddpd)}},
-    {Opcode::kSubtract,
-     {HLO_THREE(vpsubb), HLO_THREE(vpsubw), HLO_THREE(vpsubd), HLO_THREE(vpsubq), HLO_THREE(vsubps),
-      HLO_THREE(vsubpd)}},
     {Opcode::kMultiply,
      {nullptr, HLO_THREE(vpmullw), HLO_THREE(vpmulld), HLO_THREE(vpmullq), HLO_THREE(vmulps),
       HLO_THREE(vmulpd)}},
-    {Opcode::kDivide, {nullptr, nullptr, nullptr, nullptr, HLO_THREE(vdivps), HLO_THREE(vdivpd)}},
     {Opcode::kAnd, {HLO_THREE(vpandd), HLO_THREE(vpandd), HLO_THREE(vpandd), HLO_THREE(vpandd)}},
     {Opcode::kOr, {HLO_THREE(vpord), HLO_THREE(vpord), HLO_THREE(vpord), HLO_THREE(vpord)}},
     {Opcode::kXor, {HLO_THREE(vpxord), HLO_THREE(vpxord), HLO_THREE(vpxord), HLO_THREE(vpxord)}},
@@ -35,7 +28,6 @@ constexpr native::Instructions kAvx512Instructions[] = {
     {Opcode::kShiftLeft, {nullptr, HLO_THREE(vpsllvw), HLO_THREE(vpsllvd), HLO_THREE(vpsllvq)}},
     {Opcode::kShiftRightLogical, {nullptr, HLO_THREE(vpsrlvw), HLO_THREE(vpsrlvd), HLO_THREE(vpsrlvq)}},
     {Opcode::kShiftRightArithmetic, {nullptr, HLO_THREE(vpsravw), HLO_THREE(vpsravd), HLO_THREE(vpsravq)}},
-    {Opcode::kSqrt, {nullptr, nullptr, nullptr, nullptr, HLO_TWO(vsqrtps), HLO_TWO(vsqrtpd)}},
     {Opcode::kCountLeadingZeros, {nullptr, nullptr, HLO_TWO(vplzcntd), HLO_TWO(vplzcntq)}},
 };
 constexpr Simple kAvx512Abs[4] = {HLO_TWO(vpabsb), HLO_TWO(vpabsw), HLO_TWO(vpabsd), HLO_TWO(vpabsq)};
@@ -167,18 +159,6 @@ void Avx512Emitter::EmitSelect(const Op& op) {
     default:
       return vpblendmq(out, b, a);
   }
-}
-
-// Emits maximum, minimum and clamp.
-void Avx512Emitter::EmitExtreme(const Op& op) {
-  const ComputeType compute_type = nodes_[op.out].compute_type;
-  const bool clamps = op.operation->opcode == Opcode::kClamp;
-  const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
-  if (!clamps) return Extreme(Define(op.out), a, b, op.operation->opcode == Opcode::kMaximum, compute_type);
-  const Xmm high = Use(op.in[2]);
-  const Xmm out = Define(op.out), larger = Temporary(0, nodes_[op.out].width);
-  Extreme(larger, a, b, true, compute_type);
-  Extreme(out, larger, high, false, compute_type);
 }
 
 // Divides integers of up to 32 bits as floats of twice the width. The quotient of two integers that is no

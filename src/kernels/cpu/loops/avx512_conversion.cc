@@ -21,43 +21,10 @@ void Avx512Emitter::RoundToBF16(const Xmm& value, bool keeps_nans) {
   vpandd(value | k2, sum, Constant(4, 0xffff0000u));
 }
 
-void Avx512Emitter::EmitRound(const Op& op) {
-  const Xmm a = Use(op.in[0]);
-  const Xmm out = Define(op.out);
-  if (op.operation->to == ElementType::kF16) {
-    vcvtps2ph(Temporary(0, 2), a, 0);
-    return vcvtph2ps(out, Temporary(0, 2));
-  }
-  vmovdqa32(out, a);
-  RoundToBF16(out, false);
-}
-
-void Avx512Emitter::EmitBitsOfBF16(const Op& op) {
-  const Xmm a = Use(op.in[0]);
-  const Xmm out = Define(op.out);
-  if (op.operation->from == ElementType::kBF16) {
-    vpsrld(Temporary(0, 4), a, 16);
-    return vpmovdw(out, Temporary(0, 4));
-  }
-  vpmovzxwd(out, a);
-  vpslld(out, out, 16);
-}
-
 // Extends or truncates integers. `out` may be `from`.
 void Avx512Emitter::Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed) {
+  if (to_width > from_width) return Extend(out, to_width, from, from_width, is_signed);
   switch (from_width * 16 + to_width) {
-    case 0x12:
-      return is_signed ? vpmovsxbw(out, from) : vpmovzxbw(out, from);
-    case 0x14:
-      return is_signed ? vpmovsxbd(out, from) : vpmovzxbd(out, from);
-    case 0x18:
-      return is_signed ? vpmovsxbq(out, from) : vpmovzxbq(out, from);
-    case 0x24:
-      return is_signed ? vpmovsxwd(out, from) : vpmovzxwd(out, from);
-    case 0x28:
-      return is_signed ? vpmovsxwq(out, from) : vpmovzxwq(out, from);
-    case 0x48:
-      return is_signed ? vpmovsxdq(out, from) : vpmovzxdq(out, from);
     case 0x21:
       return vpmovwb(out, from);
     case 0x41:

@@ -64,24 +64,22 @@ class Avx512Emitter final : public NativeEmitter {
   void CompareTotally(const Op& op);
   void EmitSelect(const Op& op) override;
   void EmitMultiply(const Op& /*op*/) override {}  // An instruction.
-  void EmitExtreme(const Op& op) override;
   void EmitDivide(const Op& op) override;
   void EmitSigns(const Op& op) override;
   void EmitSignsOfIntegers(const Op& op);
   void EmitIntegral(const Op& op) override;
   void EmitIsFinite(const Op& op) override;
-  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum, ComputeType compute_type);
+  void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum,
+               ComputeType compute_type) override;
   void DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed, bool is_remainder);
   void DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool is_signed);
 
   // --- avx512_conversion.cc
-  void EmitRound(const Op& op) override;
-  void EmitBitsOfBF16(const Op& op) override;
   void EmitConvert(const Op& op) override;
   void EmitFloatToInteger(const Op& op) override;
   void EmitToPred(const Op& op) override;
   void EmitFromPred(const Op& op) override;
-  void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed);
+  void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed) override;
   void RoundToBF16(const Xmm& value, bool keeps_nans) override;
 
   // --- avx512_exponential.cc

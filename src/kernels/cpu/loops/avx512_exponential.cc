@@ -10,24 +10,15 @@ namespace hlo::cpu {
 void Avx512Emitter::EmitExponential(const Op& op) {
   const Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
-  const Xmm first = Temporary(0, 4), second = Temporary(1, 4);
-  // The instructions for extremes return the second operand for NaN.
   if (op.operation->opcode == Opcode::kTanh) {
     vpandd(out, a, Constant(4, 0x7fffffff));
-    Splat(first, 10.0f);
-    vminps(out, first, out);
-    vmulps(out, out, Constant(-2.0f));
-    ReduceExponent(out, second);
-    vpsubd(first, first, Constant(4, internal::kBitsOfToInteger - 127));
-    vpslld(first, first, 23);
-    vsubps(second, first, Constant(1.0f));
-    vfmadd213ps(out, first, second);
-    vaddps(first, out, Constant(2.0f));
-    vdivps(out, out, first);
+    NegatedTanh(out);
     return vpternlogd(out, a, Constant(4, 0x80000000u), 0xd8);  // The sign of the operand.
   }
   const bool is_logistic = op.operation->opcode == Opcode::kLogistic;
+  const Xmm first = Temporary(0, 4), second = Temporary(1, 4);
   if (is_logistic) vpxord(out, a, Constant(4, 0x80000000u));
+  // The instructions for extremes return the second operand for NaN.
   Splat(first, internal::kMostExponent);
   vminps(out, first, is_logistic ? out : a);
   Splat(first, internal::kLeastExponent);

@@ -146,6 +146,18 @@ bool NativeEmitter::ChooseConvert(Op& op) {
   return use(&NativeEmitter::EmitConvert);
 }
 
+// Emits maximum, minimum and clamp.
+void NativeEmitter::EmitExtreme(const Op& op) {
+  const ComputeType compute_type = nodes_[op.out].compute_type;
+  const bool clamps = op.operation->opcode == Opcode::kClamp;
+  const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
+  if (!clamps) return Extreme(Define(op.out), a, b, op.operation->opcode == Opcode::kMaximum, compute_type);
+  const Xmm high = Use(op.in[2]);
+  const Xmm out = Define(op.out), larger = Temporary(0, nodes_[op.out].width);
+  Extreme(larger, a, b, true, compute_type);
+  Extreme(out, larger, high, false, compute_type);
+}
+
 void NativeEmitter::EmitSimple(const Op& op) {
   const Xmm a = Use(op.in[0]);
   const int last = op.operand_count - 1;

@@ -97,6 +97,7 @@ class NativeEmitter : protected Assembler {
   // --- native_calls.cc
   void EmitCall(const Op& op);
   void EmitFunction(const Op& op);
+  void EmitPairCall(const Op& op);
   // Calls a function on tiles in slots. Spills the values that are used later.
   void CallOnSlots(const TileCall& call, absl::Span<const int> operands, int result);
   void SpillAll();
@@ -147,13 +148,13 @@ class NativeEmitter : protected Assembler {
   bool AddComplexOperation(Value value, const Step& step);
   void AddToBoth(Value value, const Step& step, const Op& op);
   void EmitProduct(const Op& op);
-  void EmitPairCall(const Op& op);
 
   // --- native_choice.cc
   bool Choose(Op& op);
   bool ChooseScalar(Op& op);
   bool ChooseConvert(Op& op);
   void EmitSimple(const Op& op);
+  void EmitExtreme(const Op& op);
 
   // --- Functions of an instruction set.
   // Returns the instruction of an operation; null if it has none.
@@ -186,17 +187,19 @@ class NativeEmitter : protected Assembler {
 
   // Rounds in place. A NaN whose lower half is zero stays as it is if `keeps_nans`.
   virtual void RoundToBF16(const Xmm& value, bool keeps_nans) = 0;
+  // Extends or truncates integers. `out` may be `from`.
+  virtual void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed) = 0;
+  // Emits the maximum or minimum. `out` differs from the operands.
+  virtual void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum,
+                       ComputeType compute_type) = 0;
   virtual void EmitMask(const Op& op) = 0;
   virtual void EmitCompare(const Op& op) = 0;
   virtual void EmitSelect(const Op& op) = 0;
   virtual void EmitMultiply(const Op& op) = 0;  // Integers of 64 bits.
-  virtual void EmitExtreme(const Op& op) = 0;
   virtual void EmitDivide(const Op& op) = 0;
   virtual void EmitSigns(const Op& op) = 0;
   virtual void EmitIntegral(const Op& op) = 0;
   virtual void EmitIsFinite(const Op& op) = 0;
-  virtual void EmitRound(const Op& op) = 0;
-  virtual void EmitBitsOfBF16(const Op& op) = 0;
   virtual void EmitConvert(const Op& op) = 0;
   virtual void EmitFloatToInteger(const Op& op) = 0;
   virtual void EmitToPred(const Op& op) = 0;
@@ -206,6 +209,13 @@ class NativeEmitter : protected Assembler {
 
   // --- native_exponential.cc
   void ReduceExponent(const Xmm& x, const Xmm& square);
+  void NegatedTanh(const Xmm& x);
+
+  // --- native_conversion.cc
+  void EmitRound(const Op& op);
+  void EmitBitsOfBF16(const Op& op);
+  // Extends integers to wider lanes.
+  void Extend(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed);
 
   const int vector_bytes_, vector_count_;
   const bool has_masks_ = vector_bytes_ == kSlotBytes;  // Predicates are in mask registers.

@@ -21,4 +21,20 @@ void NativeEmitter::ReduceExponent(const Xmm& x, const Xmm& square) {
   vfmadd231ps(x, square, q);
 }
 
+// Replaces x >= 0 by -tanh(x).
+void NativeEmitter::NegatedTanh(const Xmm& x) {
+  const Xmm first = Temporary(0, 4), second = Temporary(1, 4);
+  // The instruction for the minimum returns its second operand for NaN.
+  Splat(first, 10.0f);
+  vminps(x, first, x);
+  vmulps(x, x, Constant(-2.0f));
+  ReduceExponent(x, second);
+  vpsubd(first, first, Constant(4, internal::kBitsOfToInteger - 127));
+  vpslld(first, first, 23);
+  vsubps(second, first, Constant(1.0f));
+  vfmadd213ps(x, first, second);
+  vaddps(first, x, Constant(2.0f));
+  vdivps(x, x, first);
+}
+
 }  // namespace hlo::cpu

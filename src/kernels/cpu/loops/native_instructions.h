@@ -66,9 +66,25 @@ struct Instructions {
   Opcode opcode;
   Simple of[6];
 };
+// The instructions that AVX2 and AVX-512 share.
+inline constexpr Instructions kSharedInstructions[] = {
+    {Opcode::kAdd,
+     {HLO_THREE(vpaddb), HLO_THREE(vpaddw), HLO_THREE(vpaddd), HLO_THREE(vpaddq), HLO_THREE(vaddps),
+      HLO_THREE(vaddpd)}},
+    {Opcode::kSubtract,
+     {HLO_THREE(vpsubb), HLO_THREE(vpsubw), HLO_THREE(vpsubd), HLO_THREE(vpsubq), HLO_THREE(vsubps),
+      HLO_THREE(vsubpd)}},
+    {Opcode::kDivide, {nullptr, nullptr, nullptr, nullptr, HLO_THREE(vdivps), HLO_THREE(vdivpd)}},
+    {Opcode::kSqrt, {nullptr, nullptr, nullptr, nullptr, HLO_TWO(vsqrtps), HLO_TWO(vsqrtpd)}},
+};
+// Returns the instruction of an opcode from the table of an instruction set, or a shared one; null if there
+// is none.
 inline Simple FindInstruction(absl::Span<const Instructions> table, Opcode opcode, ComputeType compute_type) {
-  for (const Instructions& each : table) {
-    if (each.opcode == opcode) return each.of[ColumnOf(compute_type)];
+  for (const absl::Span<const Instructions> instructions :
+       {table, absl::MakeConstSpan(kSharedInstructions)}) {
+    for (const Instructions& each : instructions) {
+      if (each.opcode == opcode) return each.of[ColumnOf(compute_type)];
+    }
   }
   return nullptr;
 }
