@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "ir/combiners.h"
 #include "reference/elementwise.h"
 
 namespace hlo::reference {
@@ -197,9 +198,7 @@ absl::StatusOr<std::unique_ptr<ScalarFunction>> ScalarFunction::Make(const Compu
 
 bool IsSumOfParameters(const Computation& computation) {
   const Instruction& root = *computation.root();
-  return root.opcode() == Opcode::kAdd && computation.parameters().size() == 2 &&
-         root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
-         root.operand(0) != root.operand(1);
+  return root.opcode() == Opcode::kAdd && computation.parameters().size() == 2 && IsOnTwoParameters(root);
 }
 
 }  // namespace hlo::reference

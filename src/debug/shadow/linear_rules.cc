@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/status.h"
+#include "ir/combiners.h"
 #include "reference/arrays.h"
 #include "types/index.h"
 
@@ -138,9 +139,7 @@ absl::StatusOr<Literal> ScatteredBounds(const RuleContext& context, const Litera
 
 bool AppliesToParameters(const Computation& computation, Opcode opcode) {
   const Instruction& root = *computation.root();
-  return root.opcode() == opcode && root.operand_count() == 2 &&
-         root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
-         root.operand(0) != root.operand(1);
+  return root.opcode() == opcode && IsOnTwoParameters(root);
 }
 
 absl::StatusOr<Literal> TermError(const ShadowValue& value, double factor) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/combiners.h"
 #include "ir/comparators.h"
 #include "plan/codegen/scalar_code.h"
 
@@ -92,7 +93,7 @@ bool NeedsRounding(const Instruction& instruction) {
 }
 
 // True for a conversion from this type that is at most a rounding.
-bool KeepsLane(const Instruction& instruction, ElementType from) {
+bool KeepsComputeType(const Instruction& instruction, ElementType from) {
   return instruction.opcode() == Opcode::kConvert &&
          loops::ComputeTypeOf(from) == loops::ComputeTypeOf(instruction.shape().type());
 }
@@ -112,7 +113,7 @@ loops::Value Apply(const Instruction& instruction, absl::Span<const loops::Value
     real = program.Apply(*part, loops::ComputeTypeOf(from), operands);
     operands = {&real, 1};
   }
-  loops::Value value = KeepsLane(instruction, from)
+  loops::Value value = KeepsComputeType(instruction, from)
                            ? operands[0]
                            : program.Apply(*OperationOf(instruction), compute_type, operands);
   const std::optional<loops::Operation> round = loops::FindRounding(type);
@@ -166,8 +167,7 @@ loops::Value Rounded(ElementType type, loops::Value value, loops::LoopProgram& p
 }
 
 bool IsReassociable(const Instruction& root) {
-  return Info(root.opcode()).has(kAssociative) && root.operand(0)->opcode() == Opcode::kParameter &&
-         root.operand(1)->opcode() == Opcode::kParameter && root.operand(0) != root.operand(1);
+  return Info(root.opcode()).has(kAssociative) && IsOnTwoParameters(root);
 }
 
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "ir/combiners.h"
 #include "kernels/cuda/vm/lower_loop.h"
 #include "loops/loop_program.h"
 #include "plan/codegen/operations.h"
@@ -51,11 +52,8 @@ std::optional<PeerCollective::Kind> KindOf(const Instruction& instruction) {
 // True if the to_apply is one operation on its parameters, all of this type.
 bool IsOperationOn(const Computation& to_apply, ElementType type) {
   const Instruction& root = *to_apply.root();
-  return root.operand_count() == 2 && root.shape().IsScalar(type) && HasOperation(root) &&
-         root.operand(0) != root.operand(1) &&
-         std::all_of(root.operands().begin(), root.operands().end(), [&](const Instruction* operand) {
-           return operand->opcode() == Opcode::kParameter && operand->shape().IsScalar(type);
-         });
+  return IsOnTwoParameters(root) && root.shape().IsScalar(type) && HasOperation(root) &&
+         root.operand(0)->shape().IsScalar(type) && root.operand(1)->shape().IsScalar(type);
 }
 
 bool IsStaticArray(const Shape& shape) { return shape.IsArray() && !shape.HasDynamicDim(); }

@@ -1,7 +1,6 @@
 #include "plan/rewrite/degenerate_contractions.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "plan/analysis/reduce_dims.h"
 #include "plan/calls/replacement.h"
 #include "plan/codegen/operations.h"
+#include "plan/rewrite/neutral_element.h"
 #include "types/index.h"
 #include "types/promotion.h"
 
@@ -136,26 +136,6 @@ std::vector<CheckedModule> ReplaceSmallReduce(const Instruction& reduce) {
 
 namespace {
 
-// Returns a value that does not change the result of the operation on any other operand.
-std::optional<double> NeutralOf(Opcode opcode, ElementType type) {
-  switch (opcode) {
-    case Opcode::kAdd:
-      return IsFloat(type) ? -0.0 : 0.0;
-    case Opcode::kMultiply:
-      return 1;
-    case Opcode::kMaximum:
-      return IsFloat(type) ? std::optional(-std::numeric_limits<double>::infinity()) : std::nullopt;
-    case Opcode::kMinimum:
-      return IsFloat(type) ? std::optional(std::numeric_limits<double>::infinity()) : std::nullopt;
-    default:
-      return std::nullopt;
-  }
-}
-
-}  // namespace
-
-namespace {
-
 // Returns the number of rows that are added at the same time, a divisor of `count`: the steps of both
 // reductions are few, and a row of them fits a tile. Returns 1 if there is no suitable divisor.
 int64_t PartsOfColumns(int64_t count, int64_t columns) {
@@ -230,7 +210,11 @@ std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_windo
     dims.push_back(w.size);
   }
   const std::optional<double> neutral = NeutralOf(root.opcode(), type);
-  if (elements < kMinElements || (has_padding && !neutral.has_value())) return std::nullopt;
+  // Padding takes longer than the windows if these are extremes of integers.
+  const bool is_arithmetic =
+      IsFloat(type) || root.opcode() == Opcode::kAdd || root.opcode() == Opcode::kMultiply;
+  if (elements < kMinElements || (has_padding && !(neutral.has_value() && is_arithmetic)))
+    return std::nullopt;
   build::Builder builder(reduce_window.name());
   Op values = builder.Parameter(0, operand.WithoutLayouts());
   const Op init = builder.Parameter(1, reduce_window.operand(1)->shape().WithoutLayouts());

@@ -1,13 +1,14 @@
 #include "plan/rewrite/sized_arrays.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "hlo_run/builder.h"
+#include "ir/combiners.h"
 #include "plan/calls/call_builder.h"
 #include "plan/calls/replacement.h"
+#include "plan/rewrite/neutral_element.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
 #include "types/index.h"
@@ -29,32 +30,6 @@ struct Sized {
 };
 
 bool IsSame(Op a, Op b) { return a.instruction() == b.instruction(); }
-
-// Returns the element that changes no result of a reduction by the opcode.
-std::optional<double> IdentityOf(Opcode opcode, ElementType type) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const bool is_float = IsFloat(type) && BitWidth(type) >= 16;
-  const bool is_integer = IsIntegral(type) && BitWidth(type) >= 8 && BitWidth(type) <= 32;
-  const double top = std::ldexp(1, BitWidth(type) - (IsSigned(type) ? 1 : 0));
-  if (IsPred(type)) {
-    if (opcode == Opcode::kAnd) return 1;
-    return opcode == Opcode::kOr || opcode == Opcode::kXor ? std::optional<double>(0) : std::nullopt;
-  }
-  switch (opcode) {
-    case Opcode::kAdd:
-      return 0;
-    case Opcode::kMultiply:
-      return 1;
-    case Opcode::kMaximum:
-      if (is_float) return -kInfinity;
-      return is_integer ? std::optional<double>(IsSigned(type) ? -top : 0) : std::nullopt;
-    case Opcode::kMinimum:
-      if (is_float) return kInfinity;
-      return is_integer ? std::optional<double>(top - 1) : std::nullopt;
-    default:
-      return std::nullopt;
-  }
-}
 
 class Expander {
  public:
@@ -376,23 +351,21 @@ class Expander {
     return result;
   }
 
-  // A sum keeps the sign of an initial zero.
-  Op Identity(Opcode opcode, double value) {
-    const Op init = operands_[1].array, identity = build::ScalarLike(init, value);
-    return opcode == Opcode::kAdd ? build::Select(build::Eq(init, identity), init, identity) : identity;
+  // A sum keeps the sign of an initial zero, also if it is complex.
+  Op NeutralElement(Opcode opcode, double value) {
+    const Op init = operands_[1].array, neutral = build::ScalarLike(init, value);
+    return opcode == Opcode::kAdd ? build::Select(build::Eq(init, neutral), init, neutral) : neutral;
   }
-  // Identities replace the elements beyond the sizes.
+  // Neutral elements replace the elements beyond the sizes.
   Sized Reduced() {
     if (operands_.size() != 2 || !instruction_.shape().IsArray()) return {};
     const Computation& combiner = *instruction_.Get<attr::to_apply>();
     const Instruction& root = *combiner.root();
     const ElementType type = instruction_.shape().type();
     const IntList reduced = instruction_.Get<attr::dimensions>();
-    const bool is_simple = root.operand_count() == 2 && root.operand(0)->opcode() == Opcode::kParameter &&
-                           root.operand(1)->opcode() == Opcode::kParameter &&
-                           root.operand(0) != root.operand(1) && root.shape().IsArray(type) &&
-                           root.operand(0)->shape().IsArray(type);
-    const std::optional<double> identity = is_simple ? IdentityOf(root.opcode(), type) : std::nullopt;
+    const bool is_simple =
+        IsOnTwoParameters(root) && root.shape().IsArray(type) && root.operand(0)->shape().IsArray(type);
+    const std::optional<double> neutral = is_simple ? NeutralOf(root.opcode(), type) : std::nullopt;
     Sized result;
     Op x = operands_[0].array;
     for (int64_t d = 0; d < x.rank(); ++d) {
@@ -400,8 +373,8 @@ class Expander {
       if (std::find(reduced.begin(), reduced.end(), d) == reduced.end()) {
         result.sizes.push_back(size);
       } else if (size.ok()) {
-        if (!identity.has_value()) return {};
-        x = Masked(x, d, size, Identity(root.opcode(), *identity));
+        if (!neutral.has_value()) return {};
+        x = Masked(x, d, size, NeutralElement(root.opcode(), *neutral));
       }
     }
     const build::Function code = Imported(builder_, combiner);
