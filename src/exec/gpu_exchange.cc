@@ -216,8 +216,7 @@ absl::Status GpuExchange::RunForAll(const Call& call, const Members& members) {
   return absl::OkStatus();
 }
 
-// Enqueues the copies or the fold for result k of this member.
-// An all-to-all: copies part `own` of each member's operand.
+// Enqueues the copies of an all-to-all for result k of this member: part `own` of each member's operand.
 absl::Status GpuExchange::ReceiveParts(const Call& call, const Members& members, int64_t own, size_t k) {
   const auto count = static_cast<int64_t>(members.size());
   const Shape& shape = ShapeOf(call.instruction, k);
@@ -239,6 +238,7 @@ absl::Status GpuExchange::CheckOperandCount(int64_t members) const {
       fmt::format("there are {} operands, but the group has {} members", operands_.size(), members));
 }
 
+// Enqueues the copies or the fold for result k of this member.
 absl::Status GpuExchange::Receive(const Call& call, const Members& members, size_t position, size_t k) {
   const auto count = static_cast<int64_t>(members.size()), own = static_cast<int64_t>(position);
   const Shape& shape = ShapeOf(call.instruction, k);

@@ -145,7 +145,7 @@ HLO_HOST_DEVICE Z ExponentialMinusOne(Z z) {
   const double half = std::sin(z.im / 2);
   return {std::expm1(z.re) * std::cos(z.im) + (0.0 - 2 * half * half), std::exp(z.re) * std::sin(z.im)};
 }
-// Where e^-z may be close to -1, 1 + e^-z comes from expm1 and 1 + cos y = 2 cos^2(y / 2).
+// expm1 and 1 + cos y = 2 cos^2(y / 2) give 1 + e^-z where e^-z may be close to -1.
 HLO_HOST_DEVICE Z Logistic(Z z) {
   const Z e = Exponential({-z.re, -z.im});
   if (!(std::fabs(z.re) < 1)) return Divide({1, 0}, {1 + e.re, e.im});

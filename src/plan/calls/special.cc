@@ -6,6 +6,7 @@
 
 #include "plan/calls/call_builder.h"
 #include "plan/calls/expanders.h"
+#include "types/bernoulli.h"
 
 namespace hlo::plan::calls {
 namespace {
@@ -137,9 +138,6 @@ Op LgammaOf(Op x) {
 // Uses psi(x) = log(x) - 1/(2x) - sum of B_2k / (2k x^2k) after the recurrence psi(x) = psi(x + 1) - 1/x, and
 // for x < 0 psi(x) = psi(1 - x) - pi / tan(pi x).
 Op DigammaOf(Op x) {
-  constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,     5.0 / 66,
-                                   -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
-  constexpr int kAsymptotic = 12;  // From here on the series is accurate to 1e-17.
   const Op one = Number(x, 1), is_negative = build::Lt(x, Number(x, 0));
   Op z = build::Select(is_negative, one - x, x), result = Number(x, 0);
   for (int k = 0; k < kAsymptotic; ++k) {

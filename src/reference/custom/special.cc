@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "reference/arrays.h"
 #include "reference/custom/functions.h"
+#include "types/bernoulli.h"
 #include "types/wide.h"
 
 namespace hlo::reference::custom {
@@ -72,11 +73,6 @@ double LgammaOf(double x) {
   int sign = 0;  // std::lgamma would write it to a global variable.
   return lgamma_r(x, &sign);
 }
-
-// Bernoulli numbers B_2, B_4, ..., the coefficients of the asymptotic series.
-constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,     5.0 / 66,
-                                 -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
-constexpr double kAsymptotic = 12;  // From here on the series are accurate to 1e-17.
 
 // Uses psi(x) = log(x) - 1/(2x) - sum of B_2k / (2k x^2k) after the recurrence psi(x) = psi(x + 1) - 1/x.
 double DigammaOf(double x) {
