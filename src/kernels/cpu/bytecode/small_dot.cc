@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "kernels/cpu/bytecode/micro_ops.h"
 #include "kernels/cpu/simd/simd.h"
 
@@ -205,6 +206,43 @@ int64_t RowByVectors(const T* x, const std::vector<int32_t>& row_terms, const T*
   return n;
 }
 
+// Returns the elements at these offsets.
+template <class T>
+[[gnu::always_inline]] inline Vector<double> LoadRows(const T* x, const int32_t* offsets) {
+#if defined(HLO_AVX512_VECTORS)
+  const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(offsets));
+  if constexpr (std::is_same_v<T, float>)
+    return _mm512_cvtps_pd(_mm256_i32gather_ps(x, at, sizeof(T)));
+  else
+    return _mm512_i32gather_pd(at, x, sizeof(T));
+#else
+  Vector<double> values;
+  for (int i = 0; i < kLanes<double>; ++i) values[i] = static_cast<double>(x[offsets[i]]);
+  return values;
+#endif
+}
+
+// Computes the products of rows with a column; each lane has a row, with the sums of SumOfTerms. The results
+// are `stride` elements apart.
+template <class T>
+void ColumnOfRows(const T* a, absl::Span<const int32_t> rows, const std::vector<int32_t>& row_terms,
+                  const T* y, const std::vector<int32_t>& column_terms, T* c, int64_t stride) {
+  constexpr size_t kWidth = kLanes<double>;
+  const size_t terms = row_terms.size();
+  for (size_t begin = 0; begin < rows.size(); begin += kWidth) {
+    // The last vector may overlap its predecessor.
+    const size_t first = std::min(begin, rows.size() - kWidth);
+    const auto product = [&](size_t k) __attribute__((always_inline)) {
+      return LoadRows(a + row_terms[k], &rows[first]) * static_cast<double>(y[column_terms[k]]);
+    };
+    Vector<double> sums[2] = {};
+    for (size_t k = 0; k < terms; ++k) sums[k % 2] += product(k);
+    const Vector<double> all = sums[0] + sums[1];
+    T* to = c + static_cast<int64_t>(first) * stride;
+    for (size_t i = 0; i < kWidth; ++i) to[static_cast<int64_t>(i) * stride] = static_cast<T>(all[i]);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -262,6 +300,11 @@ bool SmallDot::UsesLines() const {
   return in_order_ && static_cast<int64_t>(row_terms_.size()) >= kMinVectorTerms && rows_.size() > 1;
 }
 
+// Returns true if the rows take the place of columns, because columns are too few to fill vectors.
+bool SmallDot::UsesVectorsOfRows() const {
+  return m_ >= kLanes<double> && n_ < kLanes<double> && !UsesLines();
+}
+
 template <class T>
 void SmallDot::RunRow(const T* x, const T* b, const int32_t* columns, T* c) const {
   const auto terms = static_cast<int64_t>(row_terms_.size());
@@ -286,6 +329,12 @@ void SmallDot::RunAs(const T* a, const T* b, T* c) const {
       row += RunVectors(b + *columns, column_terms_, a, row_terms_, &rows_[begin], m_, c + begin);
     if (row == begin && n_ == 1 && UsesLines()) {
       DotsOfLines(b + *columns, a, &rows_[begin], m_, static_cast<int64_t>(row_terms_.size()), c + begin);
+      continue;
+    }
+    if (row == begin && UsesVectorsOfRows()) {
+      const absl::Span<const int32_t> offsets = absl::MakeConstSpan(rows_).subspan(begin, m_);
+      for (int64_t j = 0; j < n_; ++j)
+        ColumnOfRows(a, offsets, row_terms_, b + columns[j], column_terms_, c + begin * n_ + j, n_);
       continue;
     }
     for (; row < begin + m_; ++row) RunRow(a + rows_[row], b, columns, c + row * n_);

@@ -68,6 +68,7 @@ class SmallDot {
   template <class T>
   void RunRow(const T* x, const T* b, const int32_t* columns, T* c) const;
   bool UsesLines() const;
+  bool UsesVectorsOfRows() const;
 
   ElementType type_ = ElementType::kF32;
   // Offsets of each row of each matrix of the batch and of the terms of a row; the same for columns.
