@@ -174,8 +174,13 @@ loops::Value LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
     if (known != built_.end()) return known->second;
   }
   const Node* node = graph_.values[v].node;
+  const bool is_fused = node != nullptr && fusion_.IsFused(*node);
+  if (is_fused && !identity) {
+    const auto known = mapped_.find({v, map});
+    if (known != mapped_.end()) return known->second;
+  }
   loops::Value value;
-  if (node == nullptr || !fusion_.IsFused(*node)) {
+  if (!is_fused) {
     loops::Access access = AccessOf(v, map);
     // A select replaces the elements beyond the edges of a padded operand later, and a scalar can be read at
     // any position.
@@ -185,7 +190,10 @@ loops::Value LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
     if (node->shown != nullptr) fused_.push_back(node->shown);
     value = IsElementwise(graph_, *node) ? Elementwise(*node, map, identity) : Affine(*node, map);
   }
-  if (identity) built_[v] = value;
+  if (identity)
+    built_[v] = value;
+  else if (is_fused)
+    mapped_[{v, map}] = value;
   return value;
 }
 

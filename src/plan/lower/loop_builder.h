@@ -22,10 +22,20 @@ struct IndexMap {
     int64_t offset;
     std::vector<int64_t> coefficients;
     int64_t size, spacing, stride;
+    bool operator==(const Edge&) const = default;
+    template <class H>
+    friend H AbslHashValue(H h, const Edge& edge) {
+      return H::combine(std::move(h), edge.offset, edge.coefficients, edge.size, edge.spacing, edge.stride);
+    }
   };
   std::vector<Edge> edges;
   static IndexMap Identity(int64_t rank);
   static IndexMap Scalar() { return {}; }
+  bool operator==(const IndexMap&) const = default;
+  template <class H>
+  friend H AbslHashValue(H h, const IndexMap& map) {
+    return H::combine(std::move(h), map.offset, map.coefficients, map.edges);
+  }
 };
 
 // Builds the loop program of a root: loads of stored values, operations of fused nodes.
@@ -72,6 +82,8 @@ class LoopBuilder {
   int64_t outer_;
   loops::LoopProgram program_;
   absl::flat_hash_map<ValueId, loops::Value> built_;  // Values at the loop's position.
+  // Fused values at other positions.
+  absl::flat_hash_map<std::pair<ValueId, IndexMap>, loops::Value> mapped_;
   std::vector<const Instruction*> fused_;
 };
 
