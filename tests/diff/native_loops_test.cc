@@ -267,6 +267,34 @@ TEST_P(NativeLoops, ConversionsHaveTheBitsOfTiles) {
   }
 }
 
+// Compares a function of one f32 in native code with that on tiles.
+void CompareFunction(Opcode opcode, std::vector<float> arguments) {
+  SCOPED_TRACE(static_cast<int>(opcode));
+  const auto n = static_cast<int64_t>(arguments.size());
+  const int64_t dims[] = {n};
+  LoopProgram program({}, dims);
+  const Value x = program.Load({.argument = 0, .type = ElementType::kF32, .inner = {1}});
+  const Operation operation = *loops::FindScalarOperation(opcode, ElementType::kF32);
+  const Value y = program.Apply(operation, ComputeType::kF32, {x});
+  program.Store(y, {.argument = 1, .type = ElementType::kF32, .inner = {1}});
+  program.Finish();
+  const auto native = NativeLoop::Compile(program, {{x, NativeLoop::Form::kArray, ElementType::kF32, true}},
+                                          {{y, ElementType::kF32, true}});
+  ASSERT_NE(native, nullptr);
+  std::vector<float> expected(arguments.size()), got(arguments.size());
+  const void* in[] = {arguments.data()};
+  const cpu::TileCall call = cpu::FindTileCall(operation);
+  call.function(n, expected.data(), in, call.parameter);
+  void* const pointers[] = {arguments.data(), got.data()};
+  native->Run(pointers, n);
+  int64_t different = 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (std::memcmp(&expected[i], &got[i], sizeof(float)) == 0 || different++ > 0) continue;
+    ADD_FAILURE() << arguments[i] << ": " << got[i] << " rather than " << expected[i];
+  }
+  EXPECT_EQ(different, 0);
+}
+
 // All arguments whose results are near the ends of the range, in f32.
 TEST_P(NativeLoops, ExponentialsNearTheEndsOfTheRangeHaveTheBitsOfTiles) {
   std::vector<float> arguments;
@@ -277,26 +305,22 @@ TEST_P(NativeLoops, ExponentialsNearTheEndsOfTheRangeHaveTheBitsOfTiles) {
       arguments.push_back(-x);
     }
   }
-  for (const Opcode opcode : {Opcode::kExponential, Opcode::kLogistic, Opcode::kTanh}) {
-    const auto n = static_cast<int64_t>(arguments.size());
-    const int64_t dims[] = {n};
-    LoopProgram program({}, dims);
-    const Value x = program.Load({.argument = 0, .type = ElementType::kF32, .inner = {1}});
-    const Operation operation = *loops::FindScalarOperation(opcode, ElementType::kF32);
-    const Value y = program.Apply(operation, ComputeType::kF32, {x});
-    program.Store(y, {.argument = 1, .type = ElementType::kF32, .inner = {1}});
-    program.Finish();
-    const auto native = NativeLoop::Compile(program, {{x, NativeLoop::Form::kArray, ElementType::kF32, true}},
-                                            {{y, ElementType::kF32, true}});
-    ASSERT_NE(native, nullptr);
-    std::vector<float> expected(arguments.size()), got(arguments.size());
-    const void* in[] = {arguments.data()};
-    const cpu::TileCall call = cpu::FindTileCall(operation);
-    call.function(n, expected.data(), in, call.parameter);
-    void* const pointers[] = {arguments.data(), got.data()};
-    native->Run(pointers, n);
-    EXPECT_EQ(std::memcmp(expected.data(), got.data(), sizeof(float) * arguments.size()), 0);
+  for (const Opcode opcode : {Opcode::kExponential, Opcode::kLogistic, Opcode::kTanh})
+    CompareFunction(opcode, arguments);
+}
+
+// Arguments of all exponents, among them NaNs and subnormal numbers, and those next to special ones.
+TEST_P(NativeLoops, LogarithmsHaveTheBitsOfTiles) {
+  constexpr uint32_t kStep = 9973, kNeighbours = 1000;
+  std::vector<float> arguments;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += kStep)
+    arguments.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (const uint32_t special : {0x00000000u, 0x80000000u, 0x00800000u, 0x3f400000u, 0x3f800000u, 0xbf800000u,
+                                 0x3fc00000u, 0x7f800000u, 0xff800000u}) {
+    for (uint32_t k = 0; k < 2 * kNeighbours; ++k)
+      arguments.push_back(std::bit_cast<float>(special - kNeighbours + k));
   }
+  for (const Opcode opcode : {Opcode::kLog, Opcode::kLogPlusOne}) CompareFunction(opcode, arguments);
 }
 
 // Returns the arrays after a run as tiles and after a run as native code.

@@ -46,6 +46,8 @@ TileFn OwnTileOp(Opcode opcode, ComputeType compute_type) {
   if constexpr (kFusesMulAdd) {
     if (opcode == Opcode::kCosine) return loop([](Vector<float> x) { return CosF32(x); });
     if (opcode == Opcode::kSine) return loop([](Vector<float> x) { return SinF32(x); });
+    if (opcode == Opcode::kLog) return loop([](Vector<float> x) { return LogF32(x); });
+    if (opcode == Opcode::kLogPlusOne) return loop([](Vector<float> x) { return LogPlusOneF32(x); });
   }
   return nullptr;
 }

@@ -80,6 +80,8 @@ class Avx2Emitter final : public NativeEmitter {
 
   // --- avx2_exponential.cc
   void EmitExponential(const Op& op) override;
+  void SplitFloat(const Xmm& spare, const Xmm& x) override;
+  void FinishLogarithm(const Xmm& result, const Xmm& x) override;
   void EmitTanh(const Xmm& out, const Xmm& a);
   void EmitRareCode() override {}
 

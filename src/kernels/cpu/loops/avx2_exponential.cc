@@ -1,6 +1,8 @@
 // This file emits functions of native loops with AVX2. Results have the same bits as those of
 // vector_functions.h.
 
+#include <limits>
+
 #include "kernels/cpu/loops/avx2_emitter.h"
 #include "kernels/cpu/simd/vector_functions.h"
 
@@ -48,6 +50,37 @@ void Avx2Emitter::EmitTanh(const Xmm& out, const Xmm& a) {
   vandps(out, out, Constant(4, 0x7fffffff));
   vandps(sign, a, Constant(4, 0x80000000u));
   vorps(out, out, sign);
+}
+
+void Avx2Emitter::SplitFloat(const Xmm& spare, const Xmm& x) {
+  const Xmm scaled = Temporary(0, 4), added = Temporary(1, 4), exponent = Temporary(2, 4);
+  constexpr int kLess = 0x11;
+  constexpr float kScale = 1 << internal::kMantissaWidth;
+  vcmpps(added, x, Constant(std::numeric_limits<float>::min()), kLess);
+  vmulps(scaled, x, Constant(kScale));
+  vblendvps(scaled, x, scaled, added);
+  vandps(added, added, Constant(static_cast<float>(internal::kMantissaWidth)));
+  Splat(exponent, 4, internal::kBitsOfLeastOfLog + internal::kMantissaBits);
+  vpsubd(exponent, exponent, scaled);
+  vpsrad(exponent, exponent, internal::kMantissaWidth);
+  vpslld(spare, exponent, internal::kMantissaWidth);
+  vpaddd(scaled, scaled, spare);
+  vcvtdq2ps(exponent, exponent);
+  vaddps(added, exponent, added);
+}
+
+void Avx2Emitter::FinishLogarithm(const Xmm& result, const Xmm& x) {
+  const Xmm mask = Temporary(1, 4), other = Temporary(2, 4);
+  constexpr int kEqual = 0, kLess = 0x11;
+  vxorps(mask, mask, mask);
+  vcmpps(other, x, mask, kEqual);
+  vcmpps(mask, mask, x, kLess);
+  vandps(other, other, Constant(4, internal::kBitsOfNaN ^ internal::kBitsOfNegativeInfinity));
+  vxorps(other, other, Constant(4, internal::kBitsOfNaN));
+  vblendvps(result, other, result, mask);
+  vcmpps(mask, x, Constant(std::numeric_limits<float>::infinity()), kLess);
+  vaddps(other, x, x);
+  vblendvps(result, other, result, mask);
 }
 
 }  // namespace hlo::cpu

@@ -84,6 +84,8 @@ class Avx512Emitter final : public NativeEmitter {
 
   // --- avx512_exponential.cc
   void EmitExponential(const Op& op) override;
+  void SplitFloat(const Xmm& spare, const Xmm& x) override;
+  void FinishLogarithm(const Xmm& result, const Xmm& x) override;
 
   std::deque<Recovery> recoveries_;
 };

@@ -37,4 +37,23 @@ void Avx512Emitter::EmitExponential(const Op& op) {
   vdivps(out, first, out);
 }
 
+void Avx512Emitter::SplitFloat(const Xmm& spare, const Xmm& x) {
+  const Xmm m = Temporary(0, 4), n = Temporary(1, 4);
+  constexpr uint8_t kFromThreeQuarters = 3, kLess = 1;
+  static_assert(internal::kLeastOfLog == 0.75f);
+  vgetmantps(m, x, kFromThreeQuarters);
+  vgetexpps(n, x);
+  vpxord(spare, spare, spare);
+  vsubps(n, spare, n);
+  vcmpps(k1, m, Constant(1.0f), kLess);
+  vsubps(n | k1, n, Constant(1.0f));
+}
+
+void Avx512Emitter::FinishLogarithm(const Xmm& result, const Xmm& x) {
+  // The results for NaNs, zero, one, the infinities, negative and positive numbers, from the lowest digit on.
+  // They are: 0, the result; 2, the operand as a quiet NaN; 3, a NaN; 4 and 5, the infinities.
+  constexpr uint32_t kResults = 0x03530422;
+  vfixupimmps(result, x, Constant(4, kResults), 0);
+}
+
 }  // namespace hlo::cpu

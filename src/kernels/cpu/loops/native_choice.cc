@@ -116,6 +116,10 @@ bool NativeEmitter::ChooseScalar(Op& op) {
       // Other targets compute f32 without fused multiply-add.
       if (compute_type != ComputeType::kF32 || !kFusesMulAdd) break;
       return use(&NativeEmitter::EmitExponential);
+    case Opcode::kLog:
+    case Opcode::kLogPlusOne:
+      if (compute_type != ComputeType::kF32 || !kFusesMulAdd) break;
+      return use(&NativeEmitter::EmitLogarithm);
     default:
       break;
   }

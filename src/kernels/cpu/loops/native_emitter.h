@@ -206,10 +206,18 @@ class NativeEmitter : protected Assembler {
   virtual void EmitFromPred(const Op& op) = 0;
   virtual void EmitExponential(const Op& op) = 0;
   virtual void EmitQuotient(const Op& op) = 0;  // Complex numbers.
+  // Sets temporary register 0 to m and register 1 to -n, for x = m * 2^n. m is near 1. May use `spare`.
+  virtual void SplitFloat(const Xmm& spare, const Xmm& x) = 0;
+  // Replaces the results for special values of x by those of log(x). x may be temporary register 0.
+  virtual void FinishLogarithm(const Xmm& result, const Xmm& x) = 0;
 
   // --- native_exponential.cc
   void ReduceExponent(const Xmm& x, const Xmm& square);
   void NegatedTanh(const Xmm& x);
+
+  // --- native_logarithm.cc
+  void EmitLogarithm(const Op& op);
+  void SplitSumWithOne(const Xmm& spare, const Xmm& x);
 
   // --- native_conversion.cc
   void EmitRound(const Op& op);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "kernels/cpu/simd/simd.h"
 
@@ -48,6 +49,15 @@ inline constexpr float kInverseOfPi = 0.318309886f;
 inline constexpr float kPi[] = {3.14159274f, -8.74227766e-8f, -3.43024902e-15f};  // The sum of these parts.
 inline constexpr float kSineTerms[] = {2.6057207378471503e-6f, -1.9809577497653663e-4f, 8.333065547049046e-3f,
                                        -0.16666659712791443f};
+inline constexpr float kLogTerms[] = {-0.0449096560138f, 0.104483359371f,  -0.131622326016f,
+                                      0.144820609625f,   -0.166477670237f, 0.199906067766f,
+                                      -0.250000545861f,  0.333334544429f,  -0.500000008226f};
+inline constexpr float kLn2[] = {5.76999034e-8f, 0.693147123f};  // The sum of these parts.
+// Logarithms are computed of numbers from this one to its double.
+inline constexpr float kLeastOfLog = 0.75f;
+inline constexpr uint32_t kBitsOfLeastOfLog = 0x3f400000, kBitsOfOne = 0x3f800000, kMantissaBits = 0x7fffff;
+inline constexpr int kMantissaWidth = 23;
+inline constexpr uint32_t kBitsOfNaN = 0xffc00000, kBitsOfNegativeInfinity = 0xff800000;
 
 // Returns the value of the polynomial.
 template <size_t kCount>
@@ -184,6 +194,61 @@ template <bool kCosine>
   return result;
 }
 }  // namespace internal
+
+namespace internal {
+// The exponent n of a number x = m * 2^n with m in [kLeastOfLog, 2 * kLeastOfLog), negated so that it is a
+// positive zero for n = 0, and the difference of the bits of x and m.
+struct NegatedExponent {
+  Vector<int32_t> n;
+  Vector<uint32_t> bits;
+};
+[[gnu::always_inline]] inline NegatedExponent SplitFloat(Vector<float> x) {
+  using Words = Vector<uint32_t>;
+  const Words difference = kBitsOfLeastOfLog + kMantissaBits - BitsOf<Words>(x);
+  const Vector<int32_t> n = BitsOf<Vector<int32_t>>(difference) >> kMantissaWidth;
+  return {n, BitsOf<Words>(n) << kMantissaWidth};
+}
+
+// Returns log((1 + f) * 2^-n). The results for the special values of x are those of log(x).
+[[gnu::always_inline]] inline Vector<float> FinishLog(Vector<float> f, Vector<float> n, Vector<float> x) {
+  using F = Vector<float>;
+  using Words = Vector<uint32_t>;
+  F result = MulAdd(Polynomial(kLogTerms, f), f * f, f);
+#pragma GCC unroll 2
+  for (const float part : kLn2) result = MulAdd(n, Broadcast(-part), result);
+  const Words is_zero = BitsOf<Words>(x == 0.0f);
+  const F undefined = BitsOf<F>((is_zero & (kBitsOfNaN ^ kBitsOfNegativeInfinity)) ^ kBitsOfNaN);
+  result = x > 0.0f ? result : undefined;
+  return x < std::numeric_limits<float>::infinity() ? result : x + x;
+}
+}  // namespace internal
+
+// These functions are fast only if kFusesMulAdd.
+[[gnu::always_inline]] inline Vector<float> LogF32(Vector<float> x) {
+  using F = Vector<float>;
+  using Words = Vector<uint32_t>;
+  constexpr float kScale = 1 << internal::kMantissaWidth;  // Makes subnormal numbers normal.
+  const Vector<int32_t> is_small = x < std::numeric_limits<float>::min();
+  const F scaled = is_small ? x * kScale : x;
+  const F added = is_small ? Broadcast<float>(internal::kMantissaWidth) : F{};
+  const internal::NegatedExponent exponent = internal::SplitFloat(scaled);
+  const F m = BitsOf<F>(BitsOf<Words>(scaled) + exponent.bits);
+  return internal::FinishLog(m - 1.0f, __builtin_convertvector(exponent.n, F) + added, x);
+}
+
+[[gnu::always_inline]] inline Vector<float> LogPlusOneF32(Vector<float> x) {
+  using F = Vector<float>;
+  using Words = Vector<uint32_t>;
+  // The sum and its rounding error. The order of operations keeps the sign of a zero.
+  const F sum = x + 1.0f, less = sum - 1.0f;
+  const F error = (x - less) - ((sum - less) - 1.0f);
+  const auto [n, bits] = internal::SplitFloat(sum);
+  const F m = BitsOf<F>(BitsOf<Words>(sum) + bits);
+  // The error does not matter for the largest sums, for which the bits of the power would be negative.
+  const Vector<int32_t> power = BitsOf<Vector<int32_t>>(bits + internal::kBitsOfOne);
+  const F scale = BitsOf<F>(power > 0 ? power : Vector<int32_t>{});
+  return internal::FinishLog(error * scale - (1.0f - m), __builtin_convertvector(n, F), sum);
+}
 
 [[gnu::always_inline]] inline Vector<float> SinF32(Vector<float> x) {
   return internal::SineOrCosine<false>(x);
