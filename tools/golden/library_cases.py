@@ -166,6 +166,11 @@ def others(rng):
     case("pairs sorted downwards", "xla.gpu.ext.cub_sort_pairs", [keys, values],
          [np.take_along_axis(keys, down, -1), np.take_along_axis(values, down, -1)],
          config="{descending = true, batch_size = 2 : i64}", tolerance="")
+    case("keys sorted downwards by __cub$DeviceRadixSort", "__cub$DeviceRadixSort", [keys],
+         [np.take_along_axis(keys, down, -1)], config='{"descending":true}', tolerance="")
+    case("pairs sorted by __cub$DeviceRadixSort", "__cub$DeviceRadixSortUnassignedScratchSize", [keys, values],
+         [np.take_along_axis(keys, order, -1), np.take_along_axis(values, order, -1)],
+         config='{"descending":false}', tolerance="")
     x = numbers(rng, 2, 5)
     case("running sums", "xla.gpu.ext.cub_scan", [x], [np.cumsum(x, -1, dtype=np.float32)],
          config="{vector_length = 2 : i64, row_length = 5 : i64, column_length = 1 : i64, kind = 0 : i32, is_reverse = false}")
@@ -243,6 +248,8 @@ def blocks(rng):
     product = wide(a, a_scale) @ wide(b, b_scale).T
     for target in ("__op$block_scaled_dot", "__cudnn$blockScaledDot"):
         case(f"blocks with scales, {target[5:]}", target, [a, b, a_scale, b_scale], [np.float32(product)], scratch="")
+    case("blocks with scales and a scale of the product", "__op$block_scaled_dot",
+         [a, b, a_scale, b_scale, np.float32(0.375)], [np.float32(0.375 * product)], scratch="")
     case("blocks with scales on the left alone", "__op$block_scaled_dot", [a, b, a_scale],
          [np.float32(wide(a, a_scale) @ b.astype(np.float64).T)], scratch="")
     case("matmul of blocks with scales", "__cublas$lt$matmul$mx", [a, b, a_scale, b_scale], [np.float32(product)],

@@ -45,6 +45,7 @@ Expansion Topk(const Instruction& call);
 Expansion NamedTopk(const Instruction& call);
 Expansion SortKeys(const Instruction& call);
 Expansion SortPairs(const Instruction& call);
+Expansion RadixSort(const Instruction& call);
 Expansion RunningSum(const Instruction& call);
 Expansion ApproxTopK(const Instruction& call);
 

@@ -44,6 +44,7 @@ constexpr Row kRows[] = {
     {custom::NamedTopk, calls::NamedTopk},
     {custom::SortKeys, calls::SortKeys},
     {custom::SortPairs, calls::SortPairs},
+    {custom::RadixSort, calls::RadixSort},
     {custom::RunningSum, calls::RunningSum},
     {custom::ApproxTopK, calls::ApproxTopK},
     {custom::ConvertShapes, calls::Operands},

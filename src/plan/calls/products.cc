@@ -111,6 +111,7 @@ Expansion OnednnMatmul(const Instruction& call) {
 // A missing scale of the right operand is 1.
 Expansion BlockScaledDot(const Instruction& call) {
   CallBuilder b(call);
+  if (b.operand_count() > 4) return std::nullopt;
   const reference::custom::ProductForm form = reference::custom::ProductFormOf(call);
   const std::vector<int64_t> ones(static_cast<size_t>(b.shape_of(1).rank()), 1);
   const Op scale =

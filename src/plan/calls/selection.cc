@@ -88,6 +88,10 @@ Expansion SortPairs(const Instruction& call) {
   return b.Finish(Sorted(b, {b.Raw(0), b.Raw(1)}));
 }
 
+Expansion RadixSort(const Instruction& call) {
+  return call.operand_count() == 1 ? SortKeys(call) : SortPairs(call);
+}
+
 // Returns inclusive prefix sums along the rows of [vector, row, column], or suffix sums.
 Expansion RunningSum(const Instruction& call) {
   CallBuilder b(call);

@@ -82,6 +82,8 @@ std::string TopKByComparatorMismatch(const Instruction& call);
 std::string NoOrder(const Instruction& call);
 absl::StatusOr<Literal> SortKeys(OpContext& context);
 absl::StatusOr<Literal> SortPairs(OpContext& context);
+std::string RadixSortMismatch(const Instruction& call);
+absl::StatusOr<Literal> RadixSort(OpContext& context);
 absl::StatusOr<Literal> RunningSum(OpContext& context);
 std::string ApproxTopKMismatch(const Instruction& call);
 std::string PartialReduceMismatch(const Instruction& call);

@@ -110,6 +110,7 @@ std::string BlockScaledDotMismatch(const Instruction& call) {
   std::vector<Shape> operands;
   for (const Instruction* operand : call.operands()) operands.push_back(operand->shape());
   if (operands.size() == 3) operands.push_back(NoScale(operands[1]));
+  operands.resize(4);  // The fifth is a scalar.
   const ProductForm form = ProductFormOf(call);
   return FormMismatch(ScaledDotForm(form, ResultShapes(call)[0]), operands);
 }
@@ -123,8 +124,18 @@ absl::StatusOr<Literal> BlockScaledDot(OpContext& context) {
   }
   const ProductForm form = ProductFormOf(context.instruction);
   const Shape& shape = ResultShapes(context.instruction)[0];
-  HLO_ASSIGN_OR_RETURN(Literal product, RunForm(context, ScaledDotForm(form, shape), std::move(operands)));
-  return WithZeroedRest(context.shape(), std::move(product));
+  if (operands.size() == 4) {
+    HLO_ASSIGN_OR_RETURN(Literal product, RunForm(context, ScaledDotForm(form, shape), std::move(operands)));
+    return WithZeroedRest(context.shape(), std::move(product));
+  }
+  HLO_ASSIGN_OR_RETURN(const Literal factor, Widened(operands.back(), ElementType::kF64));
+  operands.pop_back();
+  const Shape wide = Shape::Array(ElementType::kF64, shape.dims());
+  HLO_ASSIGN_OR_RETURN(Literal product, RunForm(context, ScaledDotForm(form, wide), std::move(operands)));
+  HLO_RETURN_IF_ERROR(product.MakeUnique());
+  for (double& sum : product.mutable_span<double>()) sum *= factor.span<double>()[0];
+  HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(product, shape));
+  return WithZeroedRest(context.shape(), std::move(rounded));
 }
 
 }  // namespace hlo::reference::custom

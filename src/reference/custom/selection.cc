@@ -75,6 +75,21 @@ absl::StatusOr<Literal> SortPairs(OpContext& context) {
   return WithScratch(context.shape(), {std::move(sorted.mutable_elements()[0]), std::move(moved)});
 }
 
+std::string RadixSortMismatch(const Instruction& call) {
+  if (call.operand_count() == 2) {
+    const absl::Span<const Shape> results = ResultShapes(call);
+    const Shape& values = call.operand(1)->shape();
+    if (results.size() < 2 || !Compatible(results[1], values))
+      return fmt::format("sorts {} with the keys, but does not return it", ToString(values));
+  }
+  return NoOrder(call);
+}
+
+// Sorts keys, or keys with values.
+absl::StatusOr<Literal> RadixSort(OpContext& context) {
+  return context.operands.size() == 1 ? SortKeys(context) : SortPairs(context);
+}
+
 // Returns inclusive prefix sums along the rows of [vector, row, column], or suffix sums.
 absl::StatusOr<Literal> RunningSum(OpContext& context) {
   const Options options(context.instruction);

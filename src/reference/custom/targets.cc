@@ -61,6 +61,7 @@ constexpr Target kTargets[] = {
     {"SetBound",                              "", Identity, OtherShape},
     {"AllocateBuffer",                        "... -> ...", Zeros},
     {"CreateBuffer",                          "... -> ...", Zeros},
+    {"__custom_kernel_fusion$workspace",      "... -> ...", Zeros},
     {"NopReturnToken",                        "... -> ...", Zeros},
     {"__nop",                                 "... -> ...", Zeros},
     {"xla.debug.Log",                         "... -> ...", Zeros},
@@ -119,8 +120,9 @@ constexpr Target kTargets[] = {
     {"__gpu$TopK",                            "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, TopKByComparatorMismatch},
     {"ApproxTopK",                            "X[...], ... -> _, ...", ApproxTopK, ApproxTopKMismatch, "reduction_dim top_k"},
     {"PartialReduce",                         "X[...], ... -> _, ...", ApproxTopK, PartialReduceMismatch, "reduction_dim"},
-    {"{xla.gpu.ext.cub_sort_keys*,__cub$DeviceRadixSort}", "X[*,n] -> X[*,n], _?", SortKeys, NoOrder, "descending"},
+    {"xla.gpu.ext.cub_sort_keys*",            "X[*,n] -> X[*,n], _?", SortKeys, NoOrder, "descending"},
     {"xla.gpu.ext.cub_sort_pairs*",           "X[*,n], Y[*,n] -> X[*,n], Y[*,n], _?", SortPairs, NoOrder, "descending"},
+    {"__cub$DeviceRadixSort*",                "X[*,n], Y[*,n]? -> X[*,n], ...", RadixSort, RadixSortMismatch, "descending"},
     {"{xla.gpu.ext.cub_scan*,__cub$DeviceScan}", "X[*] -> X[*], _?", RunningSum, nullptr, "row_length column_length is_reverse"},
     {"{cu,hip}_threefry2x32*",                "u32[*], u32[*], u32[*], u32[*] -> u32[*], u32[*]", ThreeFryBlocks},
 
@@ -182,7 +184,7 @@ constexpr Target kTargets[] = {
 
     // Defined in scaling.cc: block-scaled narrow floats.
     {"__cublas$lt$matmul$mx",                 "X[...], Y[...], V[...], W[...] -> _, ...", BlockScaledDot, BlockScaledDotMismatch, "lhs_contracting_dimensions"},
-    {"{__op$block_scaled_dot,__cudnn$blockScaledDot}", "X[...], Y[...], V[...], W[...]? -> _, ...", BlockScaledDot, BlockScaledDotMismatch},
+    {"{__op$block_scaled_dot,__cudnn$blockScaledDot}", "X[...], Y[...], V[...], W[...]?, F[]? -> _, ...", BlockScaledDot, BlockScaledDotMismatch},
     {"__op$quantize",                         "X[...] -> Y[...], V[...]", Quantize, QuantizeMismatch},
     {"__op$dequantize",                       "X[*], V[...] -> Y[*]", Dequantize, DequantizeMismatch},
 

@@ -281,6 +281,9 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"has no meaning for c64",
                  "(c64[3], s32[3]) custom-call(z, n), custom_call_target=\"xla.gpu.ext.cub_sort_pairs\", "
                  "backend_config={descending = false}"},
+        TextCase{"sorts s32[3] with the keys, but does not return it",
+                 "(s32[3], u8[1]) custom-call(n, n), custom_call_target=\"__cub$DeviceRadixSort\", "
+                 "backend_config={\"descending\":false}"},
         TextCase{"(c64[1], s32[1]) custom-call): has no meaning for c64",
                  "(c64[1], s32[1]) custom-call(z), custom_call_target=\"chlo.top_k\""},
         TextCase{"is known as F[*] -> F[*], but this is f32[] -> f32[]",
