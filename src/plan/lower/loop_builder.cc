@@ -158,52 +158,43 @@ void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole
 }
 
 loops::Value LoopBuilder::Value(ValueId v) {
-  return Build(v, IndexMap::Identity(static_cast<int64_t>(dims_.size())), true);
+  return Value(v, IndexMap::Identity(static_cast<int64_t>(dims_.size())));
 }
-loops::Value LoopBuilder::Value(ValueId v, const IndexMap& map) { return Build(v, map, false); }
+loops::Value LoopBuilder::Value(ValueId v, const IndexMap& map) {
+  return Build(v, &*maps_.insert(map).first);
+}
 
 loops::Value LoopBuilder::Compute(const Node& node) {
-  const IndexMap identity = IndexMap::Identity(static_cast<int64_t>(dims_.size()));
-  if (!IsElementwise(graph_, node)) return Affine(node, identity);
-  return built_[node.results[0]] = Elementwise(node, identity, true);
+  const IndexMap* identity = &*maps_.insert(IndexMap::Identity(static_cast<int64_t>(dims_.size()))).first;
+  if (!IsElementwise(graph_, node)) return Affine(node, *identity);
+  return built_[{node.results[0], identity}] = Elementwise(node, identity);
 }
 
-loops::Value LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
-  if (identity) {
-    const auto known = built_.find(v);
-    if (known != built_.end()) return known->second;
-  }
+loops::Value LoopBuilder::Build(ValueId v, const IndexMap* map) {
+  const auto known = built_.find({v, map});
+  if (known != built_.end()) return known->second;
   const Node* node = graph_.values[v].node;
-  const bool is_fused = node != nullptr && fusion_.IsFused(*node);
-  if (is_fused && !identity) {
-    const auto known = mapped_.find({v, map});
-    if (known != mapped_.end()) return known->second;
-  }
   loops::Value value;
-  if (!is_fused) {
-    loops::Access access = AccessOf(v, map);
+  if (node == nullptr || !fusion_.IsFused(*node)) {
+    loops::Access access = AccessOf(v, *map);
     // A select replaces the elements beyond the edges of a padded operand later, and a scalar can be read at
     // any position.
     if (graph_.values[v].shape.IsScalar()) access.edges.clear();
     value = program_.Load(std::move(access));
   } else {
     if (node->shown != nullptr) fused_.push_back(node->shown);
-    value = IsElementwise(graph_, *node) ? Elementwise(*node, map, identity) : Affine(*node, map);
+    value = IsElementwise(graph_, *node) ? Elementwise(*node, map) : Affine(*node, *map);
   }
-  if (identity)
-    built_[v] = value;
-  else if (is_fused)
-    mapped_[{v, map}] = value;
+  built_[{v, map}] = value;
   return value;
 }
 
-loops::Value LoopBuilder::Elementwise(const Node& node, const IndexMap& map, bool identity) {
+loops::Value LoopBuilder::Elementwise(const Node& node, const IndexMap* map) {
   const Shape& shape = ResultShape(graph_, node);
   std::vector<loops::Value> operands;
   for (size_t i = 0; i < node.operands.size(); ++i) {
     const bool scalar = OperandShape(graph_, node, static_cast<int32_t>(i)).IsScalar() && !shape.IsScalar();
-    operands.push_back(scalar ? Build(node.operands[i], IndexMap::Scalar(), false)
-                              : Build(node.operands[i], map, identity));
+    operands.push_back(scalar ? Value(node.operands[i], IndexMap::Scalar()) : Build(node.operands[i], map));
   }
   return ApplyInstruction(*node.instruction, operands, program_);
 }
@@ -221,7 +212,7 @@ loops::Value LoopBuilder::Affine(const Node& node, const IndexMap& map) {
   if (instruction.opcode() == Opcode::kGather) return program_.Load(GatherAccess(node, map));
   if (instruction.opcode() == Opcode::kConcatenate) return Concatenated(node, map);
   if (instruction.opcode() == Opcode::kPad) return Padded(node, map);
-  return Build(node.operands[0], OperandMap(graph_, node, map, dims_.size()), false);
+  return Value(node.operands[0], OperandMap(graph_, node, map, dims_.size()));
 }
 
 loops::Access LoopBuilder::DynamicSliceAccess(const Node& node, const IndexMap& map) const {
@@ -384,13 +375,13 @@ loops::Value LoopBuilder::Padded(const Node& node, const IndexMap& map) {
     if (!own.edges.empty()) access.outside = node.operands[1];
     return program_.Load(std::move(access));
   }
-  const loops::Value value = Build(operand, inside, false);
+  const loops::Value value = Value(operand, inside);
   if (own.edges.empty()) return value;
   const loops::Affine still = AffineOf(0, std::vector<int64_t>(dims_.size(), 0));
   loops::Access mask{loops::Access::kInside, ElementType::kPred, 0, still.outer, still.inner, {}};
   AddEdges(own, &mask);
   const loops::Value is_inside = program_.Load(std::move(mask));
-  const loops::Value otherwise = Build(node.operands[1], IndexMap::Scalar(), false);
+  const loops::Value otherwise = Value(node.operands[1], IndexMap::Scalar());
   return program_.Apply(loops::SelectOf(shape.type()), loops::ComputeTypeOf(shape.type()),
                         {is_inside, value, otherwise});
 }

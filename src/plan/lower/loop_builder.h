@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_set.h"
 #include "loops/loop_program.h"
 #include "plan/fusion/loop_fusion.h"
 #include "plan/graph.h"
@@ -24,18 +25,18 @@ struct IndexMap {
     int64_t size, spacing, stride;
     bool operator==(const Edge&) const = default;
     template <class H>
-    friend H AbslHashValue(H h, const Edge& edge) {
-      return H::combine(std::move(h), edge.offset, edge.coefficients, edge.size, edge.spacing, edge.stride);
+    friend H AbslHashValue(H state, const Edge& e) {
+      return H::combine(std::move(state), e.offset, e.coefficients, e.size, e.spacing, e.stride);
     }
   };
   std::vector<Edge> edges;
-  static IndexMap Identity(int64_t rank);
-  static IndexMap Scalar() { return {}; }
   bool operator==(const IndexMap&) const = default;
   template <class H>
-  friend H AbslHashValue(H h, const IndexMap& map) {
-    return H::combine(std::move(h), map.offset, map.coefficients, map.edges);
+  friend H AbslHashValue(H state, const IndexMap& map) {
+    return H::combine(std::move(state), map.offset, map.coefficients, map.edges);
   }
+  static IndexMap Identity(int64_t rank);
+  static IndexMap Scalar() { return {}; }
 };
 
 // Builds the loop program of a root: loads of stored values, operations of fused nodes.
@@ -72,18 +73,18 @@ class LoopBuilder {
   loops::Access OperandAccess(ValueId v, const IndexMap& map);
   loops::Value Padded(const Node& pad, const IndexMap& map);
   loops::Value Concatenated(const Node& concatenate, const IndexMap& map);
-  loops::Value Elementwise(const Node& node, const IndexMap& map, bool identity);
+  // These maps are of maps_.
+  loops::Value Elementwise(const Node& node, const IndexMap* map);
+  loops::Value Build(ValueId v, const IndexMap* map);
   loops::Value Affine(const Node& node, const IndexMap& map);
-  loops::Value Build(ValueId v, const IndexMap& map, bool identity);
 
   const Graph& graph_;
   const LoopFusion& fusion_;
   std::vector<int64_t> dims_, order_;
   int64_t outer_;
   loops::LoopProgram program_;
-  absl::flat_hash_map<ValueId, loops::Value> built_;  // Values at the loop's position.
-  // Fused values at other positions.
-  absl::flat_hash_map<std::pair<ValueId, IndexMap>, loops::Value> mapped_;
+  absl::node_hash_set<IndexMap> maps_;
+  absl::flat_hash_map<std::pair<ValueId, const IndexMap*>, loops::Value> built_;  // Keyed by maps of maps_.
   std::vector<const Instruction*> fused_;
 };
 

@@ -1,5 +1,5 @@
 // Tests that planning and validation take linear time: for nested loops, for loops with many identical
-// initial states, and for computations that are called often.
+// initial states, for computations that are called often, and for values that are used twice in fused loops.
 
 #include <chrono>
 
@@ -19,10 +19,10 @@ constexpr double kMaxSeconds = 100;
 constexpr double kMaxSeconds = 10;
 #endif
 
-void ExpectQuickPlan(const std::string& text) {
+void ExpectQuickPlan(const std::string& text, plan::Target target = plan::Target::kCpu) {
   const CheckedModule module = Load(text);
   const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<plan::Plan> plan = plan::MakePlan(module);
+  const absl::StatusOr<plan::Plan> plan = plan::MakePlan(module, nullptr, target);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   EXPECT_TRUE(plan.ok()) << plan.status();
   EXPECT_LT(elapsed.count(), kMaxSeconds);
@@ -137,6 +137,36 @@ ENTRY e {{
   }
   text += fmt::format("  ROOT r = f32[8] negate(x{})\n}}\n", kCalls);
   ExpectQuickPlan(text);
+}
+
+// Expanded into a tree, the squares would be 2^60 operations.
+TEST(PlanningTime, OfRepeatedSquaresInOneLoop) {
+  constexpr int64_t kSquares = 60;
+  std::string squares =
+      "  x0 = f32[1000] parameter(0)\n  zero = f32[] constant(0)\n  two = s32[] constant(2)\n";
+  for (int64_t k = 0; k < kSquares; ++k)
+    squares += fmt::format("  x{0} = f32[1000] multiply(x{1}, x{1})\n", k + 1, k);
+  for (const std::string_view root :
+       {"f32[1010] pad(x60, zero), padding=5_5", "f32[1999] pad(x60, zero), padding=0_0_1",
+        "f32[2000] concatenate(x60, x0), dimensions={0}", "f32[1000] dynamic-update-slice(x0, x60, two)",
+        "f32[1000] reverse(x60), dimensions={0}", "f32[10,100] reshape(x60)",
+        "f32[500] slice(x60), slice={[0:500]}", "f32[] reduce(x60, zero), dimensions={0}, to_apply=sum",
+        "f32[] dot(x60, x0), lhs_contracting_dims={0}, rhs_contracting_dims={0}"}) {
+    SCOPED_TRACE(root);
+    const std::string text = fmt::format(R"(HloModule m
+sum {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}}
+ENTRY e {{
+{}  ROOT r = {}
+}}
+)",
+                                         squares, root);
+    ExpectQuickPlan(text);
+    ExpectQuickPlan(text, plan::Target::kGpu);
+  }
 }
 
 }  // namespace
