@@ -14,6 +14,7 @@ namespace hlo::plan {
 
 using ValueId = int32_t;
 inline constexpr ValueId kNoValue = -1;  // Stands for a token, which has no elements.
+using Leaves = std::vector<ValueId>;     // The values of a shape's leaves, in order.
 
 struct Block;
 

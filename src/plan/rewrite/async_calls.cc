@@ -7,8 +7,6 @@
 namespace hlo::plan {
 namespace {
 
-using Leaves = AsyncCalls::Leaves;
-
 absl::Status IncompleteHandleError() {
   return absl::UnimplementedError("asynchronous calls that are completed after their handle was passed on");
 }

@@ -15,7 +15,6 @@ namespace hlo::plan {
 
 class AsyncCalls {
  public:
-  using Leaves = std::vector<ValueId>;
   using Run = absl::FunctionRef<absl::StatusOr<Leaves>(const Computation&, const std::vector<Leaves>&)>;
   using MakeZeros = absl::FunctionRef<absl::StatusOr<ValueId>(const Shape&)>;
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "base/check.h"
 #include "base/status.h"
 #include "ir/element_types.h"
 #include "ir/result_shapes.h"
@@ -17,9 +16,10 @@
 #include "plan/rewrite/batch_norm.h"
 #include "plan/rewrite/degenerate_contractions.h"
 #include "plan/rewrite/forwarding.h"
+#include "plan/rewrite/graph_builder.h"
 #include "plan/rewrite/mixed_types.h"
 #include "plan/rewrite/scaled_dot.h"
-#include "plan/rewrite/sized_arrays.h"
+#include "plan/rewrite/sized_values.h"
 #include "plan/rewrite/tiled_bitcast.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
@@ -40,21 +40,35 @@ bool IsBounded(const Shape& shape) {
 
 bool HasDefaultLayout(const Shape& shape) { return shape.layout() == nullptr; }
 
-// True if results have dynamic sizes whenever operands have.
-bool PropagatesDynamicSizes(const Instruction& instruction) {
-  return instruction.opcode() != Opcode::kGetDimensionSize &&
-         !(instruction.opcode() == Opcode::kCustomCall &&
-           instruction.Get<attr::custom_call_target>() == "PadToStatic");
-}
-
 class Flattener {
  public:
   Flattener(const reference::Effects& effects, const CustomCalls* custom_calls, const FlattenOptions& options,
             ChangeCounter& changes, Graph& graph)
-      : effects_(effects), custom_calls_(custom_calls), options_(options), changes_(changes), graph_(graph) {}
+      : effects_(effects),
+        custom_calls_(custom_calls),
+        options_(options),
+        changes_(changes),
+        graph_(graph),
+        build_(effects, custom_calls, graph),
+        sized_(graph) {}
 
-  using Leaves = std::vector<ValueId>;
+  absl::Status Run(const Computation& entry) {
+    graph_.entry = build_.NewBlock(nullptr, nullptr);
+    std::vector<Leaves> arguments;
+    for (const Instruction* parameter : entry.parameters()) {
+      if (!IsBounded(parameter->shape())) return absl::UnimplementedError("arrays of unbounded size");
+      arguments.push_back(build_.NewLeaves(parameter->shape(), nullptr));
+      for (const ValueId leaf : arguments.back()) {
+        if (leaf != kNoValue) graph_.values[leaf].parameter = static_cast<int32_t>(graph_.parameters.size());
+        graph_.parameters.push_back(leaf);
+      }
+    }
+    HLO_ASSIGN_OR_RETURN(Leaves results, Inline(entry, arguments, graph_.entry));
+    sized_.SetResults(std::move(results));
+    return absl::OkStatus();
+  }
 
+ private:
   absl::StatusOr<Leaves> Inline(const Computation& computation, const std::vector<Leaves>& arguments,
                                 Block* block) {
     absl::flat_hash_map<const Instruction*, Leaves> leaves;
@@ -70,64 +84,12 @@ class Flattener {
       if (map_ != nullptr && instruction->opcode() != Opcode::kCall &&
           instruction->opcode() != Opcode::kConstant) {
         const Shape lanes = Shape::Array(instruction->shape().type(), map_->shape().dims());
-        leaves[instruction] = AddOp(*instruction, lanes, Concatenated(operands), block)->results;
+        leaves[instruction] = build_.AddOp(*instruction, lanes, Concatenated(operands), block)->results;
         continue;
       }
       HLO_ASSIGN_OR_RETURN(leaves[instruction], AddInstruction(*instruction, operands, block));
     }
     return leaves[computation.root()];
-  }
-
-  // Adds a new value for every leaf.
-  void NewLeaves(const Shape& shape, Node* node, Leaves* leaves) {
-    if (shape.IsArray()) {
-      leaves->push_back(graph_.NewValue(shape, node));
-    } else if (shape.IsBuffer()) {
-      leaves->push_back(graph_.NewValue(shape.element(0), node));
-    } else if (shape.IsTuple()) {
-      for (const Shape& element : shape.elements()) NewLeaves(element, node, leaves);
-    } else {
-      leaves->push_back(kNoValue);
-    }
-  }
-  Block* NewBlock(Block* parent, Node* owner) {
-    graph_.blocks.push_back({parent, owner, {}});
-    return &graph_.blocks.back();
-  }
-
-  // Sets the results of the graph.
-  void SetResults(Leaves leaves) {
-    const size_t count = leaves.size();
-    for (size_t k = 0; k < count; ++k) {
-      const auto found = leaves[k] == kNoValue ? sized_.end() : sized_.find(graph_.Resolve(leaves[k]));
-      if (found == sized_.end()) continue;
-      leaves[k] = found->second.array;
-      for (size_t d = 0; d < found->second.sizes.size(); ++d) {
-        if (found->second.sizes[d] == kNoValue) continue;
-        leaves.push_back(found->second.sizes[d]);
-        graph_.sizes.push_back({.dimension = static_cast<int64_t>(d), .leaf = static_cast<int32_t>(k)});
-      }
-    }
-    leaves.insert(leaves.end(), checked_sizes_.begin(), checked_sizes_.end());
-    graph_.sizes.insert(graph_.sizes.end(), checks_.begin(), checks_.end());
-    graph_.results = std::move(leaves);
-  }
-
- private:
-  Node* NewNode(Node::Kind kind, const Instruction& instruction, Block* block) {
-    graph_.nodes.push_back({});
-    Node* node = &graph_.nodes.back();
-    node->kind = kind;
-    node->instruction = node->shown = &instruction;
-    node->block = block;
-    node->has_effect = effects_.Has(instruction);
-    return node;
-  }
-
-  static Leaves Concatenated(const std::vector<Leaves>& parts) {
-    Leaves all;
-    for (const Leaves& part : parts) all.insert(all.end(), part.begin(), part.end());
-    return all;
   }
 
   // Returns the results of an instruction that is inlined, forwarded or rewritten; nullopt if it needs a node
@@ -148,12 +110,12 @@ class Flattener {
             HasDefaultLayout(instruction.operand(0)->shape()) &&
             SameDimensions(instruction.operand(0)->shape(), shape))
           return operands[0];
-        if (IsDynamic(operands[0][0])) break;
+        if (build_.IsDynamic(operands[0][0])) break;
         if (std::optional<CheckedModule> moves = ExpandTiledBitcast(instruction); moves.has_value())
           return InlineReplacement(*std::move(moves), operands, block);
         break;
       case Opcode::kGetDimensionSize:
-        if (!IsDynamic(operands[0][0])) return DimensionSize(instruction);
+        if (!build_.IsDynamic(operands[0][0])) return DimensionSize(instruction);
         break;
       case Opcode::kAsyncStart:
       case Opcode::kAsyncUpdate:
@@ -162,7 +124,7 @@ class Flattener {
             [&](const Computation& called, const std::vector<Leaves>& arguments) {
               return Inline(called, arguments, block);
             },
-            [&](const Shape& context) { return Zeros(context); });
+            [&](const Shape& context) { return build_.Zeros(context); });
       case Opcode::kAsyncDone:
         return async_.Result(instruction);
       case Opcode::kCall:
@@ -171,7 +133,7 @@ class Flattener {
       case Opcode::kCustomCall:
         if (const Computation* own = reference::SuppliedComputation(instruction, custom_calls_))
           return Inline(*own, operands, block);
-        if (IsUserCustomCall(instruction)) break;
+        if (build_.IsUserCustomCall(instruction)) break;
         if (reference::custom::FunctionOf(instruction) == &reference::custom::CallEmbedded)
           return Inline(*instruction.called_computations()[0], operands, block);
         if (options_.expand_library_calls) {
@@ -181,7 +143,7 @@ class Flattener {
         }
         break;
       case Opcode::kMap:
-        if (IsElementwiseMap(instruction) && !HasDynamic(Concatenated(operands))) {
+        if (IsElementwiseMap(instruction) && !build_.HasDynamic(operands)) {
           HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, operands, block));
           if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
         }
@@ -222,7 +184,7 @@ class Flattener {
   absl::StatusOr<std::optional<Leaves>> RewriteContraction(const Instruction& instruction,
                                                            const std::vector<Leaves>& operands,
                                                            Block* block) {
-    if (HasDynamic(Concatenated(operands))) return std::nullopt;
+    if (build_.HasDynamic(operands)) return std::nullopt;
     switch (instruction.opcode()) {
       case Opcode::kReduce:
         return RewriteReduce(instruction, operands, block);
@@ -292,15 +254,16 @@ class Flattener {
     // Kernels and forwarded instructions do not convert elements.
     if (MixesTypes(instruction)) {
       if (std::optional<CheckedModule> separate = SeparateTypes(instruction);
-          separate.has_value() && !HasDynamic(Concatenated(operands)))
+          separate.has_value() && !build_.HasDynamic(operands))
         return InlineReplacement(*std::move(separate), operands, block);
       HLO_RETURN_IF_ERROR(Store(operands));
-      return AddOp(instruction, shape, Concatenated(operands), block)->results;
+      return build_.AddOp(instruction, shape, Concatenated(operands), block)->results;
     }
     if (const std::optional<std::vector<LeafSource>> sources = ForwardedLeaves(instruction, custom_calls_)) {
-      if (HaveTypes(shape, *sources, operands)) return Forward(shape, *sources, operands);
+      HLO_ASSIGN_OR_RETURN(std::optional<Leaves> forwarded, build_.Forward(shape, *sources, operands));
+      if (forwarded.has_value()) return *std::move(forwarded);
       HLO_RETURN_IF_ERROR(Store(operands));
-      Node* node = AddOp(instruction, shape, Concatenated(operands), block);
+      Node* node = build_.AddOp(instruction, shape, Concatenated(operands), block);
       node->needs_reference = true;
       return node->results;
     }
@@ -308,101 +271,30 @@ class Flattener {
     HLO_ASSIGN_OR_RETURN(std::optional<Leaves> rewritten, Rewrite(instruction, operands, block));
     if (rewritten) return *std::move(rewritten);
     Leaves all_operands = Concatenated(operands);
-    if (!IsScalarOperation(instruction) || HasDynamic(all_operands))
-      return AddOp(instruction, shape, std::move(all_operands), block)->results;
+    if (!IsScalarOperation(instruction) || build_.HasDynamic(all_operands))
+      return build_.AddOp(instruction, shape, std::move(all_operands), block)->results;
     for (ValueId& v : all_operands) v = graph_.Resolve(v);
     ScalarOperation operation{block, instruction.opcode(), shape.type(),
                               instruction.Get<attr::direction>(ComparisonDirection::kEq), all_operands};
     if (const auto found = scalars_.find(operation); found != scalars_.end()) return found->second;
-    const Node* node = AddOp(instruction, shape, std::move(all_operands), block);
+    const Node* node = build_.AddOp(instruction, shape, std::move(all_operands), block);
     return scalars_.emplace(std::move(operation), node->results).first->second;
   }
 
-  // Arrays of dynamic sizes. On GPUs, a value that nothing computes represents an array of the bounds and the
-  // sizes; Store makes an array of dynamic sizes of them, for instructions on the CPU.
-
-  // Computes an instruction on the arrays of the bounds; nullopt if it has no such operands, or no rule.
+  // For SizedValues.
+  auto InlineModule() {
+    return [this](CheckedModule module, const std::vector<Leaves>& arguments, Block* block) {
+      return InlineReplacement(std::move(module), arguments, block);
+    };
+  }
   absl::StatusOr<std::optional<Leaves>> AtBounds(const Instruction& instruction,
                                                  const std::vector<Leaves>& operands, Block* block) {
-    const bool states_sizes = StatesSizes(instruction);
-    if (!options_.for_gpu || is_storing_ || (sized_.empty() && !states_sizes)) return std::nullopt;
-    if (states_sizes && block != graph_.entry) return std::nullopt;  // Sizes are checked after the run.
-    std::vector<SizeNumbers> numbers;
-    std::vector<Leaves> arguments;
-    Leaves sizes;
-    for (const Leaves& operand : operands) {
-      if (operand.size() != 1 || operand[0] == kNoValue) return std::nullopt;
-      const ValueId v = graph_.Resolve(operand[0]);
-      const auto sized = sized_.find(v);
-      if (sized == sized_.end() && IsDynamic(v)) return std::nullopt;
-      numbers.emplace_back(static_cast<size_t>(graph_.values[v].shape.rank()), -1);
-      arguments.push_back({sized == sized_.end() ? v : sized->second.array});
-      for (size_t d = 0; sized != sized_.end() && d < sized->second.sizes.size(); ++d) {
-        const ValueId size = sized->second.sizes[d];
-        if (size == kNoValue) continue;
-        const auto at = std::find(sizes.begin(), sizes.end(), size);
-        numbers.back()[d] = at - sizes.begin();
-        if (at == sizes.end()) sizes.push_back(size);
-      }
-    }
-    const bool has_sized = std::any_of(operands.begin(), operands.end(), [&](const Leaves& operand) {
-      return sized_.contains(graph_.Resolve(operand[0]));
-    });
-    if (!states_sizes && !has_sized) return std::nullopt;
-    std::optional<SizedExpansion> expansion =
-        ExpandAtBounds(instruction, numbers, static_cast<int64_t>(sizes.size()));
-    if (!expansion.has_value()) return std::nullopt;
-    for (const ValueId size : sizes) arguments.push_back({size});
-    HLO_ASSIGN_OR_RETURN(Leaves leaves, InlineReplacement(std::move(expansion->module), arguments, block));
-    if (!instruction.shape().HasDynamicDim()) return leaves;
-    const ValueId result = graph_.NewValue(instruction.shape(), nullptr);
-    Sized& sized = sized_[result];
-    sized = {leaves[0], Leaves(static_cast<size_t>(instruction.shape().rank()), kNoValue), block};
-    for (size_t k = 0; k < expansion->dimensions.size(); ++k)
-      sized.sizes[static_cast<size_t>(expansion->dimensions[k])] = graph_.Resolve(leaves[k + 1]);
-    if (states_sizes) AddChecks(instruction, operands);
-    return Leaves{result};
+    if (!options_.for_gpu) return std::nullopt;
+    return sized_.Compute(instruction, operands, block, InlineModule());
   }
-
-  // Lets the executor check the sizes that an instruction states.
-  void AddChecks(const Instruction& instruction, const std::vector<Leaves>& operands) {
-    for (size_t k = 1; k < operands.size(); ++k) {
-      const int64_t dimension = instruction.opcode() == Opcode::kSetDimensionSize
-                                    ? instruction.Get<attr::dimensions>()[0]
-                                    : static_cast<int64_t>(k) - 1;
-      checked_sizes_.push_back(operands[k][0]);
-      checks_.push_back({.dimension = dimension, .instruction = &instruction});
-    }
-  }
-
-  // Replaces leaves by arrays of dynamic sizes.
+  absl::Status Store(Leaves& leaves) { return sized_.Store(leaves, InlineModule()); }
   absl::Status Store(std::vector<Leaves>& operands) {
     for (Leaves& operand : operands) HLO_RETURN_IF_ERROR(Store(operand));
-    return absl::OkStatus();
-  }
-  absl::Status Store(Leaves& leaves) {
-    for (ValueId& v : leaves) {
-      const auto found = v == kNoValue ? sized_.end() : sized_.find(graph_.Resolve(v));
-      if (found == sized_.end()) continue;
-      Sized& sized = found->second;
-      if (sized.stored == kNoValue) {
-        std::vector<int64_t> dimensions;
-        std::vector<Leaves> arguments = {{sized.array}};
-        for (size_t d = 0; d < sized.sizes.size(); ++d) {
-          if (sized.sizes[d] == kNoValue) continue;
-          dimensions.push_back(static_cast<int64_t>(d));
-          arguments.push_back({sized.sizes[d]});
-        }
-        std::optional<CheckedModule> module = WithSizes(graph_.values[sized.array].shape, dimensions);
-        HLO_CHECK(module.has_value());
-        is_storing_ = true;
-        absl::StatusOr<Leaves> stored = InlineReplacement(*std::move(module), arguments, sized.block);
-        is_storing_ = false;
-        HLO_RETURN_IF_ERROR(stored.status());
-        sized.stored = (*stored)[0];
-      }
-      v = sized.stored;
-    }
     return absl::OkStatus();
   }
 
@@ -415,92 +307,11 @@ class Flattener {
            !instruction.Has<attr::result_accuracy>() && !effects_.Has(instruction);
   }
 
-  bool IsDynamic(ValueId v) const {
-    const ValueId real = graph_.Resolve(v);
-    return real != kNoValue && (graph_.values[v].is_dynamic || graph_.values[real].is_dynamic);
-  }
-  bool HasDynamic(const Leaves& leaves) const {
-    return std::any_of(leaves.begin(), leaves.end(), [&](ValueId v) { return IsDynamic(v); });
-  }
-
-  bool IsUserCustomCall(const Instruction& instruction) const {
-    return custom_calls_ != nullptr && instruction.opcode() == Opcode::kCustomCall &&
-           custom_calls_->FindFunction(instruction.Get<attr::custom_call_target>()) != nullptr;
-  }
-
-  Node* AddOp(const Instruction& instruction, const Shape& shape, Leaves operands, Block* block) {
-    Node* node = NewNode(Node::Kind::kOp, instruction, block);
-    std::vector<const Shape*> expected;
-    for (const Instruction* operand : instruction.operands()) CollectLeafShapes(operand->shape(), &expected);
-    HLO_CHECK(expected.size() == operands.size());
-    for (size_t i = 0; i < expected.size(); ++i) HLO_CHECK(HasType(operands[i], *expected[i]));
-    NewLeaves(shape, node, &node->results);
-    const bool has_dynamic_operand = HasDynamic(operands);
-    const bool is_dynamic = instruction.opcode() == Opcode::kSetDimensionSize ||
-                            (has_dynamic_operand && PropagatesDynamicSizes(instruction));
-    for (const ValueId result : node->results) {
-      if (result != kNoValue && graph_.values[result].shape.rank() > 0)
-        graph_.values[result].is_dynamic |= is_dynamic;
-    }
-    node->operands = std::move(operands);
-    node->needs_reference = MixesTypes(instruction) || has_dynamic_operand || HasDynamic(node->results) ||
-                            IsUserCustomCall(instruction);
-    block->nodes.push_back(node);
-    return node;
-  }
-
-  absl::StatusOr<Leaves> Forward(const Shape& shape, const std::vector<LeafSource>& sources,
-                                 const std::vector<Leaves>& operands) {
-    std::vector<const Shape*> shapes;
-    CollectLeafShapes(shape, &shapes);
-    Leaves leaves;
-    for (size_t i = 0; i < sources.size(); ++i) {
-      const auto [operand, leaf] = sources[i];
-      if (operand != LeafSource::kZeros) {
-        leaves.push_back(operands[operand][leaf]);
-        continue;
-      }
-      HLO_ASSIGN_OR_RETURN(const ValueId zeros, Zeros(*shapes[i]));
-      leaves.push_back(zeros);
-    }
-    return leaves;
-  }
-  // Kernels rely on the types that instructions declare, so the bound values must have them.
-  bool HasType(ValueId v, const Shape& leaf) const {
-    const Shape& array = leaf.IsBuffer() ? leaf.element(0) : leaf;
-    return v == kNoValue ? !array.IsArray() : array.IsArray(graph_.values[v].shape.type());
-  }
-  bool HaveTypes(const Shape& shape, const std::vector<LeafSource>& sources,
-                 const std::vector<Leaves>& operands) const {
-    std::vector<const Shape*> shapes;
-    CollectLeafShapes(shape, &shapes);
-    for (size_t i = 0; i < sources.size(); ++i) {
-      const auto [operand, leaf] = sources[i];
-      if (operand != LeafSource::kZeros && !HasType(operands[operand][leaf], *shapes[i])) return false;
-    }
-    return true;
-  }
-  static void CollectLeafShapes(const Shape& shape, std::vector<const Shape*>* shapes) {
-    if (!shape.IsTuple()) return shapes->push_back(&shape);
-    for (const Shape& element : shape.elements()) CollectLeafShapes(element, shapes);
-  }
-
-  ValueId AddLiteral(Literal literal) {
-    graph_.literals.push_back(std::move(literal));
-    Leaves leaves;
-    AddConstant(graph_.literals.back(), &leaves);
-    return leaves[0];
-  }
-  absl::StatusOr<ValueId> Zeros(const Shape& shape) {
-    if (!shape.IsArray()) return kNoValue;
-    HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(shape.WithoutLayouts()));
-    return AddLiteral(std::move(zeros));
-  }
   absl::StatusOr<Leaves> DimensionSize(const Instruction& instruction) {
     HLO_ASSIGN_OR_RETURN(Literal size, Literal::Create(instruction.shape().WithoutLayouts()));
     size.mutable_span<int32_t>()[0] =
         static_cast<int32_t>(instruction.operand(0)->shape().dim(instruction.Get<attr::dimensions>()[0]));
-    return Leaves{AddLiteral(std::move(size))};
+    return Leaves{build_.AddLiteral(std::move(size))};
   }
 
   // Inlines the module that replaces an instruction.
@@ -516,7 +327,7 @@ class Flattener {
     const Shape& shape = instruction.shape();
     const ElementType type = ProductType(instruction.operand(0)->shape().type(),
                                          instruction.operand(1)->shape().type(), shape.type());
-    if (type == shape.type()) return AddOp(instruction, shape, std::move(operands), block)->results;
+    if (type == shape.type()) return build_.AddOp(instruction, shape, std::move(operands), block)->results;
     Module& module = RewrittenModule(graph_, *instruction.parent()->module());
     if (products_ == nullptr) products_ = module.NewComputation("products");
     Shape rounded = shape;
@@ -531,9 +342,9 @@ class Flattener {
     };
     Instruction* product =
         add(instruction.opcode(), rounded, instruction.operands(), instruction.attributes());
-    Node* sum = AddOp(*product, rounded, std::move(operands), block);
+    Node* sum = build_.AddOp(*product, rounded, std::move(operands), block);
     sum->shown = &instruction;
-    Node* result = AddOp(*add(Opcode::kConvert, shape, {product}, {}), shape, sum->results, block);
+    Node* result = build_.AddOp(*add(Opcode::kConvert, shape, {product}, {}), shape, sum->results, block);
     result->shown = nullptr;
     return result->results;
   }
@@ -545,7 +356,7 @@ class Flattener {
     for (const Shape& shape : ResultShapes(call).subspan(leaves.size())) {
       auto [zeros, is_new] = workspaces_.try_emplace(ToString(shape.WithoutLayouts()), kNoValue);
       if (is_new) {
-        HLO_ASSIGN_OR_RETURN(zeros->second, Zeros(shape));
+        HLO_ASSIGN_OR_RETURN(zeros->second, build_.Zeros(shape));
       }
       leaves.push_back(zeros->second);
     }
@@ -567,33 +378,17 @@ class Flattener {
 
   absl::StatusOr<Leaves> Constant(const Instruction& instruction) {
     if (instruction.is_elided()) return absl::UnimplementedError("elided constants");
-    Leaves leaves;
-    AddConstant(*instruction.Get<attr::literal>(), &leaves);
-    return leaves;
-  }
-  void AddConstant(const Literal& literal, Leaves* leaves) {
-    if (literal.shape().IsTuple()) {
-      for (const Literal& element : literal.elements()) AddConstant(element, leaves);
-      return;
-    }
-    if (!literal.shape().IsArray()) {
-      leaves->push_back(kNoValue);
-      return;
-    }
-    const ValueId value = graph_.NewValue(literal.shape(), nullptr);
-    graph_.values[value].constant = &literal;
-    leaves->push_back(value);
+    return build_.Constant(*instruction.Get<attr::literal>());
   }
 
   absl::StatusOr<Leaves> While(const Instruction& instruction, const Leaves& initial, Block* block) {
-    Node* node = NewNode(Node::Kind::kWhile, instruction, block);
-    Leaves state;
-    NewLeaves(instruction.shape(), node, &state);
+    Node* node = build_.NewNode(Node::Kind::kWhile, instruction, block);
+    Leaves state = build_.NewLeaves(instruction.shape(), node);
     for (size_t i = 0; i < state.size(); ++i) {
-      if (state[i] != kNoValue) graph_.values[state[i]].is_dynamic |= IsDynamic(initial[i]);
+      if (state[i] != kNoValue) graph_.values[state[i]].is_dynamic |= build_.IsDynamic(initial[i]);
     }
-    Block* condition = NewBlock(block, node);
-    Block* body = NewBlock(block, node);
+    Block* condition = build_.NewBlock(block, node);
+    Block* body = build_.NewBlock(block, node);
     HLO_ASSIGN_OR_RETURN(const Leaves predicate,
                          Inline(*instruction.Get<attr::condition>(), {state}, condition));
     HLO_ASSIGN_OR_RETURN(Leaves next, Inline(*instruction.Get<attr::body>(), {state}, body));
@@ -604,7 +399,7 @@ class Flattener {
         graph_.values[state[i]].replaced_by = initial[i];
         continue;
       }
-      if (IsDynamic(next[i]) && !IsDynamic(state[i]))
+      if (build_.IsDynamic(next[i]) && !build_.IsDynamic(state[i]))
         return absl::UnimplementedError("loops whose state comes to have dynamic sizes");
       node->operands.push_back(initial[i]);
       node->results.push_back(state[i]);
@@ -618,21 +413,20 @@ class Flattener {
 
   absl::StatusOr<Leaves> Conditional(const Instruction& instruction, const std::vector<Leaves>& operands,
                                      Block* block) {
-    Node* node = NewNode(Node::Kind::kConditional, instruction, block);
+    Node* node = build_.NewNode(Node::Kind::kConditional, instruction, block);
     node->operands = operands[0];
-    Leaves results;
-    NewLeaves(instruction.shape(), node, &results);
+    const Leaves results = build_.NewLeaves(instruction.shape(), node);
     const auto branches = instruction.called_computations();
     node->branch_results.resize(branches.size());
     for (size_t b = 0; b < branches.size(); ++b) {
-      Block* branch = NewBlock(block, node);
+      Block* branch = build_.NewBlock(block, node);
       HLO_ASSIGN_OR_RETURN(Leaves leaves, Inline(*branches[b], {operands[b + 1]}, branch));
       HLO_RETURN_IF_ERROR(Store(leaves));
       node->blocks.push_back(branch);
       for (size_t i = 0; i < results.size(); ++i) {
         if (results[i] == kNoValue) continue;
         node->branch_results[b].push_back(leaves[i]);
-        graph_.values[results[i]].is_dynamic |= IsDynamic(leaves[i]);
+        graph_.values[results[i]].is_dynamic |= build_.IsDynamic(leaves[i]);
       }
     }
     for (ValueId result : results) {
@@ -647,20 +441,11 @@ class Flattener {
   const FlattenOptions& options_;
   ChangeCounter& changes_;
   Graph& graph_;
+  GraphBuilder build_;
+  SizedValues sized_;
   Computation* products_ = nullptr;   // Owns the rewritten instructions.
   const Instruction* map_ = nullptr;  // The map that is being inlined.
   AsyncCalls async_;
-  // An array of the bounds and the sizes of its dimensions; kNoValue for static ones.
-  struct Sized {
-    ValueId array = kNoValue;
-    Leaves sizes;
-    Block* block = nullptr;
-    ValueId stored = kNoValue;  // The array of dynamic sizes, once an instruction needs it.
-  };
-  absl::flat_hash_map<ValueId, Sized> sized_;
-  bool is_storing_ = false;
-  Leaves checked_sizes_;
-  std::vector<RunTimeSize> checks_;
   absl::flat_hash_map<std::string, ValueId> workspaces_;  // Zeros, keyed by their shape.
   // Scalar operations of a block, for common subexpression elimination. Arrays are recomputed: reading them
   // again would often take longer.
@@ -678,21 +463,7 @@ absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* cu
   if (depth == reference::kEndless || depth > kMaxCallDepth)
     return absl::UnimplementedError("calls that nest deeply");
   Graph graph;
-  Flattener flattener(effects, custom_calls, options, changes, graph);
-  graph.entry = flattener.NewBlock(nullptr, nullptr);
-  std::vector<std::vector<ValueId>> arguments;
-  for (const Instruction* parameter : entry.parameters()) {
-    if (!IsBounded(parameter->shape())) return absl::UnimplementedError("arrays of unbounded size");
-    std::vector<ValueId> leaves;
-    flattener.NewLeaves(parameter->shape(), nullptr, &leaves);
-    for (ValueId leaf : leaves) {
-      if (leaf != kNoValue) graph.values[leaf].parameter = static_cast<int32_t>(graph.parameters.size());
-      graph.parameters.push_back(leaf);
-    }
-    arguments.push_back(std::move(leaves));
-  }
-  HLO_ASSIGN_OR_RETURN(std::vector<ValueId> results, flattener.Inline(entry, arguments, graph.entry));
-  flattener.SetResults(std::move(results));
+  HLO_RETURN_IF_ERROR(Flattener(effects, custom_calls, options, changes, graph).Run(entry));
   ResolveAll(graph);
   return graph;
 }
