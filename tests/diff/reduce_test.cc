@@ -73,13 +73,13 @@ std::string ArgMax(const char* type, const char* dims, const char* kept, const c
 }
 
 TEST(ReduceTest, ArgMaxAndArgMin) {
-  for (const char* type : {"f32", "bf16", "f64", "s32", "u8"}) {
+  for (const char* type : {"f32", "bf16", "f64", "s32", "u8", "pred"}) {
     for (const char* first : {"LT", "GT"}) {
       for (const char* compare : {"GT", "LT", "GE"}) {
         for (const auto& [dims, kept] :
              {std::pair("5,4096", "5"), std::pair("3,97", "3"), std::pair("300,36", "300"),
               std::pair("2,1000,3", "2,3"), std::pair("1,20000", "1"), std::pair("4,1", "4"),
-              std::pair("2,70001", "2")})
+              std::pair("4,25", "4"), std::pair("1,25", "1"), std::pair("2,70001", "2")})
           test::ExpectEnginesAgree(ArgMax(type, dims, kept, first, compare,
                                           fmt::format(" n = s32[{}] iota(), iota_dimension=1\n", dims)),
                                    {.specials = true});

@@ -156,7 +156,7 @@ ArgMinMaxRule FindArgMinMax(const Computation& to_apply, const loops::ScalarFunc
   if (types.size() != 2 || !IsIntegral(types[1]) || BitWidth(types[1]) < 32 || !IsSelectionOnly(to_apply))
     return {};
   return loops::DispatchComputeType(loops::ComputeTypeOf(types[0]), [&]<class T>() -> ArgMinMaxRule {
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+    if constexpr (std::is_arithmetic_v<T>)
       return FindArgMinMaxOf<T>(combiner, loops::ComputeTypeOf(types[0]), loops::ComputeTypeOf(types[1]),
                                 values_in);
     else

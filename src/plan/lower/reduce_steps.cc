@@ -95,17 +95,18 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
 
 bool LoopSteps::IsIotaAlong(const Node& reduce, int64_t dimension) const {
   if (reduce.operands.size() != 4) return false;
-  const auto fused = [&](ValueId v) {
+  // An iota with other uses may be stored; its values are known all the same.
+  const auto producer = [&](ValueId v) {
     const Node* node = graph_.values[v].node;
-    return node != nullptr && node->kind == Node::Kind::kOp && fusion_.IsFused(*node) ? node : nullptr;
+    return node != nullptr && node->kind == Node::Kind::kOp ? node : nullptr;
   };
-  const Node* node = fused(reduce.operands[1]);
+  const Node* node = producer(reduce.operands[1]);
   while (node != nullptr && node->instruction->opcode() == Opcode::kBroadcast) {
     const IntList dimensions = node->instruction->Get<attr::dimensions>();
     const auto from = std::ranges::find(dimensions, dimension);
     if (from == dimensions.end()) return false;
     dimension = from - dimensions.begin();
-    node = fused(node->operands[0]);
+    node = producer(node->operands[0]);
   }
   return node != nullptr && node->instruction->opcode() == Opcode::kIota &&
          node->instruction->Get<attr::iota_dimension>() == dimension;

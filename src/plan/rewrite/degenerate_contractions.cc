@@ -211,10 +211,9 @@ std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_windo
   }
   const std::optional<double> neutral = NeutralOf(root.opcode(), type);
   // Padding takes longer than the windows if these are extremes of integers.
-  const bool is_arithmetic =
-      IsFloat(type) || root.opcode() == Opcode::kAdd || root.opcode() == Opcode::kMultiply;
-  if (elements < kMinElements || (has_padding && !(neutral.has_value() && is_arithmetic)))
-    return std::nullopt;
+  const bool pads = type == ElementType::kPred || IsFloat(type) || root.opcode() == Opcode::kAdd ||
+                    root.opcode() == Opcode::kMultiply;
+  if (elements < kMinElements || (has_padding && !(neutral.has_value() && pads))) return std::nullopt;
   build::Builder builder(reduce_window.name());
   Op values = builder.Parameter(0, operand.WithoutLayouts());
   const Op init = builder.Parameter(1, reduce_window.operand(1)->shape().WithoutLayouts());

@@ -97,11 +97,22 @@ int64_t IndexOfExtreme(int64_t n, const T* a) {
   }
 }
 
+template <bool kLargest>
+int64_t IndexOfExtreme(int64_t n, const bool* a) {
+  const void* found = std::memchr(a, kLargest ? 1 : 0, static_cast<size_t>(n));
+  return found == nullptr ? 0 : static_cast<const bool*>(found) - a;
+}
+
 template <class T, class Position>
 void ArgMinMaxLoop(int64_t /*n*/, void* out, const void* const* in, int64_t parameter) {
   const T* a = static_cast<const T*>(in[0]);
   const int64_t n = parameter >> 1;
-  const int64_t found = (parameter & 1) != 0 ? IndexOfExtreme<T, true>(n, a) : IndexOfExtreme<T, false>(n, a);
+  const bool is_largest = (parameter & 1) != 0;
+  int64_t found = 0;
+  if constexpr (std::is_same_v<T, bool>)
+    found = is_largest ? IndexOfExtreme<true>(n, a) : IndexOfExtreme<false>(n, a);
+  else
+    found = is_largest ? IndexOfExtreme<T, true>(n, a) : IndexOfExtreme<T, false>(n, a);
   *static_cast<Position*>(out) = static_cast<Position>(found);
 }
 
@@ -120,13 +131,13 @@ void BitsLoop(int64_t n, void* out, const void* const* /*in*/, int64_t parameter
   for (int64_t i = 0; i < n; ++i) static_cast<bool*>(out)[i] = (parameter >> i & 1) != 0;
 }
 
-// Calls f<T, Position>() for types of four and eight bytes.
+// Calls f<T, Position>() for pred and for types of four and eight bytes.
 template <class F>
 TileFn DispatchArgMinMax(ComputeType compute_type, ComputeType position, F&& f) {
   return DispatchComputeType(compute_type, [&]<class T>() {
     return DispatchComputeType(position, [&]<class Position>() -> TileFn {
-      if constexpr (std::is_arithmetic_v<T> && sizeof(T) >= 4 && std::is_integral_v<Position> &&
-                    sizeof(Position) >= 4)
+      if constexpr (std::is_arithmetic_v<T> && (std::is_same_v<T, bool> || sizeof(T) >= 4) &&
+                    std::is_integral_v<Position> && sizeof(Position) >= 4)
         return f.template operator()<T, Position>();
       else
         return nullptr;
