@@ -377,6 +377,36 @@ TEST_P(NativeLoops, ScalarsStayInTheirRegisters) {
   EXPECT_TRUE(expected == got);
 }
 
+TEST_P(NativeLoops, OneRowMayHaveManyScalars) {
+  constexpr int kScalars = 45;
+  constexpr int64_t kOffset = 3;
+  const int64_t dims[] = {kMost};
+  LoopProgram program({}, dims);
+  std::mt19937 random(1);
+  std::vector<Bytes> arrays = {RandomElements(ElementType::kS32, kMost + kOffset, random)};
+  const auto apply = [&](Opcode opcode, Value a, Value b) {
+    return program.Apply(*loops::FindScalarOperation(opcode, ElementType::kS32), ComputeType::kS32, {a, b});
+  };
+  Value x = program.Load({.argument = 0, .type = ElementType::kS32, .offset = kOffset, .inner = {1}});
+  const Value position =
+      program.Load({.argument = loops::Access::kIota, .type = ElementType::kS32, .offset = 7, .inner = {1}});
+  x = apply(Opcode::kXor, x, position);
+  for (int k = 1; k <= kScalars; ++k) {
+    arrays.push_back(RandomElements(ElementType::kS32, k, random));
+    const Value scalar =
+        program.Load({.argument = k, .type = ElementType::kS32, .offset = k - 1, .inner = {0}});
+    x = apply(k % 2 == 0 ? Opcode::kAdd : Opcode::kXor, x, scalar);
+  }
+  arrays.emplace_back((kMost + kOffset) * sizeof(int32_t));
+  program.Store(x, {.argument = kScalars + 1, .type = ElementType::kS32, .offset = kOffset, .inner = {1}});
+  program.Finish();
+  cpu::TileProgram tiles(program);
+  tiles.AllowNativeCodeOfRuns();
+  EXPECT_TRUE(tiles.RunsOnRows());
+  const auto [expected, got] = RunBoth(program, arrays, true);
+  EXPECT_TRUE(expected == got);
+}
+
 TEST_P(NativeLoops, ValuesMayBeStoredTwice) {
   const int64_t dims[] = {kMost};
   LoopProgram program({}, dims);

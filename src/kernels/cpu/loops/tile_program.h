@@ -116,6 +116,9 @@ class TileProgram {
   void RunPositions(void* const* arguments, int64_t begin, int64_t end) const;
   // Runs all inner positions of outer positions [begin, end) on this thread.
   void RunRows(void* const* arguments, int64_t begin, int64_t end) const;
+  // Runs all rows on this thread, which may read what earlier ones stored, if RunsOnRows. Returns false if
+  // there is no native code, or none yet.
+  bool RunDirectRowsInOrder(void* const* arguments) const;
 
   // The state of one thread that runs tiles: resolved starts, scratch memory, splat scalars.
   class Runner {
@@ -270,6 +273,14 @@ class TileProgram {
     // If there are operands with edges: the positions at which their pieces begin, and the end of the row.
     std::vector<int64_t> cuts;
     int64_t outside_bytes = 0;
+    // Where a single row's operands are, if that is known: bytes behind an argument, or an element of
+    // `numbers`.
+    struct Address {
+      int32_t argument = -1, number = -1;
+      int64_t bytes = 0;
+    };
+    std::vector<Address> addresses;
+    std::vector<std::array<std::byte, 16>> numbers;  // The first elements of iotas.
   };
   class RowsInPieces;
   // The native code of the program, and how a tile's accesses become its pointers.
@@ -375,6 +386,8 @@ class TileProgram {
   bool AddDirectOperand(TileValue value, int32_t number, bool is_load, bool is_one_row,
                         DirectRows& rows) const;
   static bool FindCuts(DirectRows& rows);
+  void FindAddresses(DirectRows& rows) const;
+  static void RunRow(const NativeLoop& code, const DirectRows& rows, void* const* arguments);
   std::unique_ptr<const NativeLoop> CompileRows(const Native& native) const;
   bool RunDirectRows(void* const* arguments) const;
   void RunDirectRows(const NativeLoop& code, void* const* arguments, int64_t begin, int64_t end) const;

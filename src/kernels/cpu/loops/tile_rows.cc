@@ -23,7 +23,7 @@ constexpr int64_t kMaxDirectElements = 16 << 10;  // Of a row, and of those that
 constexpr int64_t kShortestDirectRow = 32, kShortestOfMany = 96;
 // The mean length of the pieces of rows with edges.
 constexpr int64_t kShortestPiece = 96;
-constexpr size_t kMaxDirectOperands = 32, kMaxDirectDims = 6;
+constexpr size_t kMaxDirectOperands = 64, kMaxDirectDims = 6;
 
 }  // namespace
 
@@ -159,7 +159,35 @@ std::optional<TileProgram::DirectRows> TileProgram::DirectRowsOf(bool is_one_row
   }
   if (rows.operands.size() > kMaxDirectOperands || rows.dims.size() > kMaxDirectDims) return std::nullopt;
   if (!FindCuts(rows)) return std::nullopt;
+  FindAddresses(rows);
   return rows;
+}
+
+// Finds the addresses of a single row's operands, unless they depend on values.
+void TileProgram::FindAddresses(DirectRows& rows) const {
+  if (!rows.dims.empty() || !rows.cuts.empty()) return;
+  std::vector<DirectRows::Address> addresses;
+  for (const DirectRows::Operand& operand : rows.operands) {
+    const Access& access = accesses()[operand.access];
+    if (!access.starts.empty()) return;
+    if (!operand.is_iota) {
+      addresses.push_back({.argument = access.argument, .bytes = access.offset * operand.width});
+      continue;
+    }
+    addresses.push_back({.number = static_cast<int32_t>(rows.numbers.size())});
+    FillIota(compute_type(operand.value), 1, rows.numbers.emplace_back().data(), access.offset, 0);
+  }
+  rows.addresses = std::move(addresses);
+}
+
+void TileProgram::RunRow(const NativeLoop& code, const DirectRows& rows, void* const* arguments) {
+  std::array<void*, kMaxDirectOperands> pointers;
+  size_t k = 0;
+  for (const DirectRows::Address& address : rows.addresses)
+    pointers[k++] = address.argument >= 0
+                        ? static_cast<std::byte*>(arguments[address.argument]) + address.bytes
+                        : const_cast<std::byte*>(rows.numbers[address.number].data());
+  code.Run(pointers.data(), rows.row);
 }
 
 // Finds the pieces of the rows. Returns false if they are too short.
@@ -215,6 +243,10 @@ bool TileProgram::RunDirectRows(void* const* arguments) const {
   const NativeLoop* code = native_ != nullptr && native_->rows.has_value() ? native_->code.get() : nullptr;
   if (code == nullptr) return false;
   const DirectRows& rows = *native_->rows;
+  if (!rows.addresses.empty()) {
+    RunRow(*code, rows, arguments);
+    return true;
+  }
   const int64_t count = Product(rows.dims);
   const int64_t at_once = std::max<int64_t>(kMaxDirectElements / rows.row, 1);
   if (count <= at_once) {
@@ -225,6 +257,12 @@ bool TileProgram::RunDirectRows(void* const* arguments) const {
     });
   }
   return true;
+}
+
+bool TileProgram::RunDirectRowsInOrder(void* const* arguments) const {
+  const NativeLoop* code = RunsOnRows() ? native_->code.get() : nullptr;
+  if (code != nullptr) RunDirectRows(*code, arguments, 0, Product(native_->rows->dims));
+  return code != nullptr;
 }
 
 // Runs rows [begin, end).
