@@ -1,7 +1,10 @@
 // Tests reductions through both engines.
 
+#include <numeric>
+
 #include "engines.h"
 #include "fmt/format.h"
+#include "kernels/cpu/loops/reduce_program.h"
 
 namespace hlo::reduce_test {
 namespace {
@@ -183,6 +186,65 @@ TEST(ReduceTest, CombinersThatMustNotBeReassociated) {
                                {.specials = true});
     }
   }
+}
+
+// Computes extremes and their rows for each column, from operands that are fused.
+TEST(ReduceTest, ColumnsInNativeCode) {
+  const int64_t delay = cpu::SetNativeCodeDelay(0);
+  for (const char* type : {"f32", "bf16", "f64", "s32", "u8"}) {
+    for (const auto& [rows, columns] : {std::pair(40, "64"), std::pair(3, "5,33"), std::pair(70, "1000")}) {
+      for (const char* compare : {"GT", "LT"}) {
+        const std::string dims = fmt::format("{},{}", rows, columns);
+        const std::string kept_dims = std::string_view(columns) == "5,33" ? "1,2" : "1";
+        std::string text = ArgMax(type, dims.c_str(), columns, "LT", compare,
+                                  fmt::format(" n = s32[{0}] iota(), iota_dimension=0\n"
+                                              " q = {2}[{1}] parameter(2)\n"
+                                              " w = {2}[{0}] broadcast(q), dimensions={{{3}}}\n"
+                                              " d = {2}[{0}] subtract(a, w)\n",
+                                              dims, columns, type, kept_dims));
+        text.replace(text.find("reduce(a"), 8, "reduce(d");
+        text.replace(text.rfind("{1}"), 3, "{0}");
+        test::ExpectEnginesAgree(text, {.specials = true});
+      }
+    }
+  }
+  cpu::SetNativeCodeDelay(delay);
+}
+
+// Differences of alternating order show if rows are combined in order.
+TEST(ReduceTest, FewColumnsAreOneLoop) {
+  constexpr ElementType kF32 = ElementType::kF32;
+  constexpr int64_t kRows = 20, kColumns = 48;
+  loops::ReduceProgram source{{.rows = false, .reassociation = loops::Reassociation::kNone},
+                              loops::LoopProgram({{kRows}}, {{kColumns}})};
+  const loops::Value x =
+      source.body.Load({.argument = 0, .type = kF32, .outer = {kColumns}, .inner = {1}, .starts = {}});
+  const loops::Operation subtract = *loops::FindScalarOperation(Opcode::kSubtract, kF32);
+  source.body.Yield(source.body.Apply(subtract, loops::ComputeType::kF32, {x, x}));
+  source.body.Finish();
+  constexpr loops::ComputeType kFloats[] = {loops::ComputeType::kF32, loops::ComputeType::kF32};
+  source.combiner = loops::ScalarFunction(kFloats);
+  const float two = 2;
+  const loops::Value factor = source.combiner.Constant(loops::ComputeType::kF32, &two);
+  const loops::Operation multiply = *loops::FindScalarOperation(Opcode::kMultiply, kF32);
+  const loops::Value doubled = source.combiner.Apply(multiply, loops::ComputeType::kF32, {0, factor});
+  source.combiner.Yield(source.combiner.Apply(subtract, loops::ComputeType::kF32, {1, doubled}));
+  source.results.push_back({1, 2, kF32, kF32});
+  const int64_t delay = cpu::SetNativeCodeDelay(0);
+  cpu::ReduceProgram program(source);
+  program.AllowNativeCode();
+  std::vector<float> values(kRows * kColumns), results(kColumns);
+  std::iota(values.begin(), values.end(), 0.0f);
+  float init = 1;
+  void* const arguments[] = {values.data(), &init, results.data()};
+  ASSERT_NE(program.column_loop, nullptr);
+  std::vector<float> accumulators(kColumns, init);
+  EXPECT_TRUE(program.column_loop->Run(arguments, {accumulators.data()}));
+  program.Run(arguments);
+  cpu::SetNativeCodeDelay(delay);
+  // Each row doubles and negates the initial value.
+  EXPECT_EQ(results, std::vector<float>(kColumns, 1 << kRows));
+  EXPECT_EQ(accumulators, results);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "base/arithmetic.h"
 #include "base/check.h"
@@ -279,7 +280,21 @@ StoredFolds ColumnFolds(const ReduceProgram& program) {
   return type.has_value() && is_one ? FindStoredFolds(program.fold_call, *type) : StoredFolds{};
 }
 
+// Returns false if there is no native code for all columns.
+bool ReduceColumnsAtOnce(const ReduceProgram& program, void* const* arguments) {
+  if (program.column_loop == nullptr) return false;
+  const int64_t kept = program.kept_count();
+  Accumulators acc(program, kept);
+  acc.FillWithInit(arguments, 0, kept);
+  absl::InlinedVector<void*, 4> accumulators;
+  for (size_t k = 0; k < acc.count(); ++k) accumulators.push_back(acc.at(k, 0));
+  if (!program.column_loop->Run(arguments, std::move(accumulators))) return false;
+  acc.Store(arguments, 0, kept, 0);
+  return true;
+}
+
 void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
+  if (ReduceColumnsAtOnce(program, arguments)) return;
   const int64_t kept = program.kept_count(), reduced = program.reduced_count(), tile = program.body.tile();
   const Strips longest(program);
   // Long columns are split as well if the combiner is associative.
@@ -352,6 +367,7 @@ ReduceProgram::ReduceProgram(loops::ReduceProgram source)
 void ReduceProgram::AllowNativeCode() {
   body.AllowNativeCode();
   combiner_code.AllowNativeCode(combiner);
+  if (ColumnFolds(*this).columns == nullptr) column_loop = ColumnLoop::Make(*this, body.source());
 }
 
 double ReduceProgram::nanoseconds() const {

@@ -2,7 +2,9 @@
 // This file compiles reductions of the values that a loop program yields.
 
 #include <cstdint>
+#include <memory>
 
+#include "kernels/cpu/loops/column_loop.h"
 #include "kernels/cpu/loops/tile_code.h"
 #include "kernels/cpu/loops/tile_program.h"
 #include "loops/reduction.h"
@@ -18,6 +20,7 @@ struct ReduceProgram : loops::Reduction {
   TileProgram body;
   TileCode combiner_code;
   TileCall fold_call;  // Reduces a tile of the single value to one element; null if there is no fold.
+  std::shared_ptr<const ColumnLoop> column_loop;  // The same reduction of all columns, or null.
 
   int64_t kept_count() const { return KeptCount(body); }
   int64_t reduced_count() const { return ReducedCount(body); }
