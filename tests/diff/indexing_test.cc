@@ -22,7 +22,7 @@ TYPED_TEST(GatherTest, RowsElementsColumnsAndBlocks) {
 
 TYPED_TEST(GatherTest, IndicesOfAnyIntegerType) {
   for (const char* index : {"s8", "u8", "s16", "u32", "s64", "u64", "u4"}) {
-    for (const int columns : {3, 4}) {
+    for (const int columns : {1, 3, 4}) {
       this->ExpectAgrees(
           fmt::format("ENTRY e {{ a = f32[90,{1}] parameter(0)\n i = {0}[50,1] parameter(1)\n ROOT r = "
                       "f32[50,{1}] gather(a, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, "

@@ -295,8 +295,35 @@ class Reader {
     return all;
   }
 
+  // Reads elements whose only varying part of the offset is one start, which is the next in memory. Returns
+  // false if that is not the case.
+  bool ReadByIndex(const Picked& picked, int64_t at, int64_t distance, std::byte* to) const {
+    const RuntimeStart* start = nullptr;
+    int64_t first = 0;
+    size_t k = 1;
+    for (const RuntimeStart& each : access_.starts) {
+      if (!each.index.has_value()) continue;
+      const Walk& walk = walks_[k++];
+      if (walk.change() == 0) continue;
+      if (start != nullptr || walk.change() != 1 || each.stride != 1) return false;
+      start = &each;
+      first = walk.at + picked.first;
+    }
+    if (start == nullptr || distance != 0 || picked.step != 1) return false;
+    DispatchWidth(width_, [&]<class T>() {
+      DispatchComputeType(ComputeTypeOf(start->type), [&]<class P>() {
+        if constexpr (std::is_integral_v<P>)
+          GatherClamped(reinterpret_cast<const T*>(Data()) + at,
+                        static_cast<const P*>(read_.arguments[start->argument]) + first, picked.count,
+                        start->max, reinterpret_cast<T*>(to) + picked.first);
+      });
+    });
+    return true;
+  }
+
   // Reads each element at its own starts.
   void ReadEach(const Picked& picked, int64_t at, int64_t distance, std::byte* to) const {
+    if (ReadByIndex(picked, at, distance, to)) return;
     int64_t offsets[kOffsetsAtOnce];
     for (int64_t done = 0; done < picked.count; done += kOffsetsAtOnce) {
       const int64_t n = std::min(kOffsetsAtOnce, picked.count - done);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
@@ -36,7 +37,15 @@ struct Chunk {
 
 // Gathers single elements into a contiguous array.
 template <class T>
-void GatherScalars(const Slices& slices, int64_t begin, int64_t n) {
+void GatherScalars(const Slices& slices, const DenseArray& indices, int64_t begin, int64_t n) {
+  if (const std::optional<int64_t> limit = slices.starts.ClampedIndexLimit(); limit.has_value()) {
+    DispatchComputeType(ComputeTypeOf(indices.type), [&]<class P>() {
+      if constexpr (std::is_integral_v<P>)
+        GatherClamped(reinterpret_cast<const T*>(slices.from), static_cast<const P*>(indices.data) + begin, n,
+                      *limit, reinterpret_cast<T*>(slices.to) + begin);
+    });
+    return;
+  }
   std::array<int64_t, kStartsAtOnce> from;
   slices.starts.Compute(begin, n, from.data());
   GatherElements(reinterpret_cast<const T*>(slices.from), from.data(), n,
@@ -100,7 +109,7 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
   ParallelFor(chunks, static_cast<double>(count), [&](int64_t c) {
     const int64_t begin = c * kStartsAtOnce, n = std::min(kStartsAtOnce, starts.count() - begin);
     if (are_scalars) {
-      DispatchWidth(width, [&]<class T>() { GatherScalars<T>(slices, begin, n); });
+      DispatchWidth(width, [&]<class T>() { GatherScalars<T>(slices, indices, begin, n); });
       return;
     }
     const Chunk chunk(slices, begin, n);

@@ -34,12 +34,21 @@ WindowStarts::WindowStarts(const DenseArray& indices, const StartDims& dims,
   }
 }
 
-std::optional<int64_t> WindowStarts::IndexLimit() const {
+// Returns true if the indices are in order in memory, and are the starts themselves if they are in range.
+bool WindowStarts::IsPlainIndex() const {
   const absl::Span<const int64_t> dimensions = start_dims_.start_index_map;
-  const bool plain = indices_.type == ElementType::kS32 && dimensions.size() == 1 &&
-                     start_dims_.operand_batching_dims.empty() && operand_strides_[dimensions[0]] == 1 &&
-                     strides_ == RowMajorStrides(dims_);
-  return plain && !clamps_ ? std::optional(last_start_[dimensions[0]] + 1) : std::nullopt;
+  return dimensions.size() == 1 && start_dims_.operand_batching_dims.empty() &&
+         operand_strides_[dimensions[0]] == 1 && strides_ == RowMajorStrides(dims_);
+}
+
+std::optional<int64_t> WindowStarts::IndexLimit() const {
+  const bool plain = indices_.type == ElementType::kS32 && !clamps_ && IsPlainIndex();
+  return plain ? std::optional(last_start_[start_dims_.start_index_map[0]] + 1) : std::nullopt;
+}
+
+std::optional<int64_t> WindowStarts::ClampedIndexLimit() const {
+  return clamps_ && IsPlainIndex() ? std::optional(last_start_[start_dims_.start_index_map[0]])
+                                   : std::nullopt;
 }
 
 template <class T>

@@ -30,10 +30,13 @@ class WindowStarts {
   // Returns the limit if all indices are contiguous s32 values that are the starts themselves, provided that
   // they are in [0, limit).
   std::optional<int64_t> IndexLimit() const;
+  // Returns the limit of the index if each start is one index, which is in order in memory, and is clamped.
+  std::optional<int64_t> ClampedIndexLimit() const;
   // Computes the starts of row-major positions [begin, begin + n); -1 is out of range.
   void Compute(int64_t begin, int64_t n, int64_t* starts) const;
 
  private:
+  bool IsPlainIndex() const;
   // Computes a run of starts along the last dimension, from the odometer's position on.
   template <class T>
   void ComputeRun(const Odometer& position, int64_t n, int64_t* starts) const;
