@@ -222,6 +222,58 @@ template <class T>
 #endif
 }
 
+#if defined(HLO_AVX512_VECTORS)
+constexpr size_t kMostTransposed = 8;
+// Transposes eight rows, of which only the first elements are used if there are fewer than eight.
+[[gnu::always_inline]] inline void LoadTransposed(const float* x, const int32_t* offsets, size_t count,
+                                                  __m256 (&columns)[kMostTransposed]) {
+  __m256 rows[8], pairs[8], quads[8];
+  const auto used = static_cast<__mmask8>((1u << count) - 1);
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) rows[i] = _mm256_maskz_loadu_ps(used, x + offsets[i]);
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    // Elements i and i + 4 of four rows.
+    const int from = i / 2, select = i % 2;
+    const __m256 low = pairs[from], high = pairs[from + 2], low4 = pairs[from + 4], high4 = pairs[from + 6];
+    quads[i] = select == 0 ? _mm256_shuffle_ps(low, high, 0x44) : _mm256_shuffle_ps(low, high, 0xee);
+    quads[i + 4] = select == 0 ? _mm256_shuffle_ps(low4, high4, 0x44) : _mm256_shuffle_ps(low4, high4, 0xee);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    columns[i] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20);
+    columns[i + 4] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31);
+  }
+}
+
+// Performs ColumnOfRows for rows of at most eight contiguous terms.
+void ColumnOfShortRows(const float* a, absl::Span<const int32_t> rows, size_t terms, const float* y, float* c,
+                       int64_t stride) {
+  for (size_t begin = 0; begin < rows.size(); begin += 8) {
+    const size_t first = std::min(begin, rows.size() - 8);
+    __m256 columns[kMostTransposed];
+    LoadTransposed(a, &rows[first], terms, columns);
+    Vector<double> sums[2] = {};
+#pragma GCC unroll 8
+    for (size_t k = 0; k < kMostTransposed; ++k) {
+      if (k < terms) sums[k % 2] += Vector<double>(_mm512_cvtps_pd(columns[k])) * static_cast<double>(y[k]);
+    }
+    const __m256 all = _mm512_cvtpd_ps(sums[0] + sums[1]);
+    float* to = c + static_cast<int64_t>(first) * stride;
+    if (stride == 1) {
+      _mm256_storeu_ps(to, all);
+      continue;
+    }
+    for (int i = 0; i < 8; ++i) to[i * stride] = all[i];
+  }
+}
+#endif
+
 // Computes the products of rows with a column; each lane has a row, with the sums of SumOfTerms. The results
 // are `stride` elements apart.
 template <class T>
@@ -319,6 +371,17 @@ void SmallDot::RunRow(const T* x, const T* b, const int32_t* columns, T* c) cons
 }
 
 template <class T>
+void SmallDot::RunColumn(const T* a, absl::Span<const int32_t> rows, const T* y, T* c) const {
+#if defined(HLO_AVX512_VECTORS)
+  if constexpr (std::is_same_v<T, float>) {
+    if (in_order_ && row_terms_.size() <= kMostTransposed)
+      return ColumnOfShortRows(a, rows, row_terms_.size(), y, c, n_);
+  }
+#endif
+  ColumnOfRows(a, rows, row_terms_, y, column_terms_, c, n_);
+}
+
+template <class T>
 void SmallDot::RunAs(const T* a, const T* b, T* c) const {
   const auto rows = static_cast<int64_t>(rows_.size());
   const int32_t* columns = columns_.data();
@@ -333,8 +396,7 @@ void SmallDot::RunAs(const T* a, const T* b, T* c) const {
     }
     if (row == begin && UsesVectorsOfRows()) {
       const absl::Span<const int32_t> offsets = absl::MakeConstSpan(rows_).subspan(begin, m_);
-      for (int64_t j = 0; j < n_; ++j)
-        ColumnOfRows(a, offsets, row_terms_, b + columns[j], column_terms_, c + begin * n_ + j, n_);
+      for (int64_t j = 0; j < n_; ++j) RunColumn(a, offsets, b + columns[j], c + begin * n_ + j);
       continue;
     }
     for (; row < begin + m_; ++row) RunRow(a + rows_[row], b, columns, c + row * n_);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "kernels/cpu/gemm/gemm.h"
 
 namespace hlo::cpu {
@@ -67,6 +68,9 @@ class SmallDot {
   void RunAs(const T* a, const T* b, T* c) const;
   template <class T>
   void RunRow(const T* x, const T* b, const int32_t* columns, T* c) const;
+  // Computes the products of rows at these offsets with a column; the results are n elements apart.
+  template <class T>
+  void RunColumn(const T* a, absl::Span<const int32_t> rows, const T* y, T* c) const;
   bool UsesLines() const;
   bool UsesVectorsOfRows() const;
 
