@@ -15,9 +15,13 @@ constexpr std::string_view kFullToShard = "SPMDFullToShardShape", kShardToFull =
 constexpr std::string_view kGlobalToLocal = "xla.sdy.GlobalToLocalShape",
                            kLocalToGlobal = "xla.sdy.LocalToGlobalShape";
 
+// Returns the target without the prefix that those of Shardy had first; "" for other instructions.
 std::string_view TargetOf(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall ? instruction.Get<attr::custom_call_target>()
-                                                     : std::string_view();
+  if (instruction.opcode() != Opcode::kCustomCall) return {};
+  std::string_view target = instruction.Get<attr::custom_call_target>();
+  constexpr std::string_view kPrefix = "local_";
+  if (target.starts_with(kPrefix)) target.remove_prefix(kPrefix.size());
+  return target;
 }
 
 // The axes of meshes along which a region is manual.
@@ -69,11 +73,42 @@ struct ShardyBoundary {
   ManualAxes axes;
 };
 
+constexpr std::string_view kManualAxes = "xla.sdy.manual_axes";
+
+bool NamesManualAxes(const Instruction& instruction) {
+  return !FrontendAttribute(instruction.Get<attr::frontend_attributes>(), kManualAxes).empty();
+}
+
+// Returns the attributes of the boundary, or of the call of its region, which had them first.
+const FrontendAttributes* BoundaryAttributes(const Instruction& boundary, bool enters) {
+  const auto source = [](const Instruction* value) {
+    while (value->opcode() == Opcode::kGetTupleElement) value = value->operand(0);
+    return value;
+  };
+  const auto is_region = [](const Instruction& i) {
+    return i.opcode() == Opcode::kCall && NamesManualAxes(i);
+  };
+  const auto receives = [&](const Instruction* user) {
+    return is_region(*user) && absl::c_any_of(user->operands(), [&](const Instruction* operand) {
+             return source(operand) == &boundary;
+           });
+  };
+  const Instruction* named = &boundary;
+  if (NamesManualAxes(boundary)) return named->Get<attr::frontend_attributes>();
+  if (enters) {
+    const auto& all = boundary.parent()->instructions();
+    if (const auto region = absl::c_find_if(all, receives); region != all.end()) named = *region;
+  } else if (boundary.operand_count() > 0 && is_region(*source(boundary.operand(0)))) {
+    named = source(boundary.operand(0));
+  }
+  return named->Get<attr::frontend_attributes>();
+}
+
 absl::StatusOr<ShardyBoundary> ReadBoundary(const Instruction& call, Arena& arena) {
   const bool enters = TargetOf(call) == kGlobalToLocal;
-  const auto* attributes = call.Get<attr::frontend_attributes>();
+  const FrontendAttributes* attributes = BoundaryAttributes(call, enters);
   ShardyBoundary boundary;
-  if (const std::string_view text = FrontendAttribute(attributes, "xla.sdy.manual_axes"); !text.empty()) {
+  if (const std::string_view text = FrontendAttribute(attributes, kManualAxes); !text.empty()) {
     HLO_ASSIGN_OR_RETURN(boundary.axes.names, ReadManualAxes(text));
     HLO_ASSIGN_OR_RETURN(const std::vector<NamedMesh> meshes, ReadMeshes(*call.parent()->module(), arena));
     const std::string_view layouts =

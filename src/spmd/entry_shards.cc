@@ -18,7 +18,8 @@ bool BelongsToPartitioner(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kCustomCall) return false;
   const std::string_view target = instruction.Get<attr::custom_call_target>();
   return target == "Sharding" || target == "ShardBarrierFrom" || target == "ShardBarrierTo" ||
-         target.starts_with("xla.sdy.") || IsShapeConversion(instruction);
+         target.starts_with("xla.sdy.") || target.starts_with("local_xla.sdy.") ||
+         IsShapeConversion(instruction);
 }
 
 // Sends, receives and transfers from and to the host keep their shardings.

@@ -40,9 +40,9 @@ constexpr Target kTargets[] = {
     // Defined in markers.cc: markers and identities.
     {"Sharding",                              "", Identity, OtherShape},
     {"InspectSharding",                       "_ -> ...", Zeros},
-    {"xla.sdy.FuncResultSharding",            "", Identity, OtherShape},
-    {"xla.sdy.PropagationBarrier",            "", Identity, OtherShape},
-    {"xla.sdy.ShardingGroup",                 "_ -> ...", Zeros},
+    {"{,local_}xla.sdy.FuncResultSharding",   "", Identity, OtherShape},
+    {"{,local_}xla.sdy.PropagationBarrier",   "", Identity, OtherShape},
+    {"{,local_}xla.sdy.ShardingGroup",        "_ -> ...", Zeros},
     {"CustomSPMDPartitioning",                "", Identity, OtherShape},
     {"LayoutConstraint",                      "", Identity, OtherShape},
     {"ShardBarrierFrom",                      "", Identity, OtherShape},
@@ -77,8 +77,8 @@ constexpr Target kTargets[] = {
     {"X64Combine",                            "u32[*], u32[*] -> I[*]", Combine, SplitWordMismatch},
 
     // Defined in regions.cc: the boundaries of manual regions.
-    {"xla.sdy.GlobalToLocalShape",            "", ConvertShapes, ConvertShapesMismatch},
-    {"xla.sdy.LocalToGlobalShape",            "", ConvertShapes, ConvertShapesMismatch},
+    {"{,local_}xla.sdy.GlobalToLocalShape",   "", ConvertShapes, ConvertShapesMismatch},
+    {"{,local_}xla.sdy.LocalToGlobalShape",   "", ConvertShapes, ConvertShapesMismatch},
     {"SPMDFullToShardShape",                  "", ConvertShapes, ConvertShapesMismatch},
     {"SPMDShardToFullShape",                  "", ConvertShapes, ConvertShapesMismatch},
 
