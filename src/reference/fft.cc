@@ -1,11 +1,10 @@
 // Discrete Fourier transforms (semantics 6.5) in f64.
 
-#include <cmath>
 #include <complex>
-#include <numbers>
 #include <utility>
 
 #include "base/deadline.h"
+#include "base/root_of_unity.h"
 #include "base/status.h"
 #include "reference/arrays.h"
 #include "reference/op.h"
@@ -15,12 +14,12 @@ namespace {
 
 using Number = std::complex<double>;
 
-// Returns exp(sign 2 pi i k / n) for every k, each computed directly.
-std::vector<Number> Roots(int64_t n, double sign) {
+// Returns exp(-2 pi i k / n) for every k, or the conjugates.
+std::vector<Number> Roots(int64_t n, bool conjugate) {
   std::vector<Number> roots(n);
   for (int64_t k = 0; k < n; ++k) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
-    roots[k] = {std::cos(angle), sign * std::sin(angle)};
+    const Number root(RootOfUnity(static_cast<uint64_t>(k), static_cast<uint64_t>(n)));
+    roots[k] = conjugate ? std::conj(root) : root;
   }
   return roots;
 }
@@ -58,7 +57,7 @@ absl::Status Transform(const Number* x, int64_t stride, int64_t n, const std::ve
 absl::Status TransformDimension(Literal& array, int64_t dimension, bool inverse) {
   const int64_t n = array.dim(dimension);
   if (array.element_count() == 0) return absl::OkStatus();
-  const std::vector<Number> roots = Roots(n, inverse ? 1 : -1);
+  const std::vector<Number> roots = Roots(n, inverse);
   const View dense = View::Dense(array.dims());
   const Index others = OtherDims(array.rank(), {dimension});
   const Index starts = Pick(dense.dims, others), strides = Pick(dense.strides, others);

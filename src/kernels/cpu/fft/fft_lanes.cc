@@ -1,8 +1,8 @@
 #include "kernels/cpu/fft/fft_lanes.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
+
+#include "base/root_of_unity.h"
 
 namespace hlo::cpu {
 namespace {
@@ -142,11 +142,8 @@ bool IsSmooth(int64_t n) {
 template <class R>
 std::vector<std::complex<R>> UnitRoots(int64_t n, int64_t count) {
   std::vector<std::complex<R>> roots(static_cast<size_t>(count));
-  const long double step = 2 * std::numbers::pi_v<long double> / static_cast<long double>(n);
-  for (int64_t k = 0; k < count; ++k) {
-    const long double angle = step * static_cast<long double>(k % n);
-    roots[k] = {static_cast<R>(std::cos(angle)), static_cast<R>(-std::sin(angle))};
-  }
+  for (int64_t k = 0; k < count; ++k)
+    roots[k] = std::complex<R>(RootOfUnity(static_cast<uint64_t>(k), static_cast<uint64_t>(n)));
   return roots;
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/arithmetic.h"
+#include "base/root_of_unity.h"
 #include "device/align.h"
 #include "kernels/cuda/fft/fft_blocks.h"
 

@@ -1,7 +1,6 @@
 #include "kernels/cuda/fft/fft_tables.h"
 
-#include <cmath>
-#include <numbers>
+#include "base/root_of_unity.h"
 
 namespace hlo::cuda {
 namespace {
@@ -30,20 +29,6 @@ void Transform(const LongComplex* x, int64_t stride, int64_t n, const std::vecto
 }
 
 }  // namespace
-
-LongComplex RootOfUnity(uint64_t j, uint64_t n) {
-  const auto eighths = static_cast<unsigned __int128>(j % n) * 8;
-  const auto octant = static_cast<int>(eighths / n);
-  const auto rest =
-      static_cast<long double>(static_cast<uint64_t>(eighths % n)) / static_cast<long double>(n);
-  // Odd octants are reflected.
-  const long double angle = std::numbers::pi_v<long double> / 4 * (octant % 2 == 0 ? rest : 1 - rest);
-  const long double c = std::cos(angle), s = std::sin(angle);
-  const bool swapped = octant % 4 == 1 || octant % 4 == 2;
-  const long double x = swapped ? s : c, y = swapped ? c : s;
-  const bool left = octant >= 2 && octant < 6, below = octant >= 4;
-  return {left ? -x : x, below ? y : -y};
-}
 
 std::vector<LongComplex> Chirp(int64_t n) {
   std::vector<LongComplex> chirp(n);

@@ -9,8 +9,6 @@ namespace hlo::cuda {
 
 using LongComplex = std::complex<long double>;
 
-// Returns exp(-2 pi i j / n); the octant reduction is exact.
-LongComplex RootOfUnity(uint64_t j, uint64_t n);
 // Returns exp(-pi i j^2 / n) for j < n.
 std::vector<LongComplex> Chirp(int64_t n);
 // Returns the DFT of length m of the conjugate chirp of n, extended evenly around 0 modulo m.
