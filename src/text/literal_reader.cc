@@ -368,6 +368,7 @@ bool LiteralReader::ToFloat(const Number& number, ElementType type, T* value) {
     wide = static_cast<double>(number.magnitude);
     // `-0` is an integer and has no sign (text-format, trap 18).
     if (number.negative && number.magnitude != 0) wide = -wide;
+    if (number.negative && number.magnitude == 0 && !lost_sign_.known()) lost_sign_ = number.range;
   }
   *value = FromDouble<T>(wide);
   if (kSpecial == Special::kFinite || IsFinite(*value)) return true;

@@ -25,6 +25,9 @@ class LiteralReader {
   bool elided() const { return elided_; }
   // Returns the range of a row of pred without commas (until 2018); unknown if there is none.
   SourceRange old_row() const { return old_row_; }
+  // Returns the range of the first float that is written as the integer -0, which has no sign; unknown if
+  // there is none.
+  SourceRange lost_sign() const { return lost_sign_; }
   const std::string& error() const { return error_; }
   SourceRange error_range() const { return error_range_; }
 
@@ -67,7 +70,7 @@ class LiteralReader {
   uint32_t at_ = 0;
   bool (LiteralReader::*read_row_)(int64_t) = nullptr;
   bool elided_ = false;
-  SourceRange old_row_, error_range_;
+  SourceRange old_row_, lost_sign_, error_range_;
   std::string error_;
 };
 

@@ -139,6 +139,10 @@ bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elide
     return false;
   }
   lex_.Restart(reader.end());
+  if (reader.lost_sign().known() && !is_standalone_ && !warned_of_lost_sign_) {
+    warned_of_lost_sign_ = true;
+    Warn(reader.lost_sign(), "-0 is an integer and is read as 0, as XLA does; write -0.0 for minus zero");
+  }
   if (reader.elided()) {
     *elided = true;
     *literal = Literal::Elided(shape);

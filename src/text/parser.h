@@ -450,6 +450,7 @@ class Parser {
   NameTable<Shape> shapes_;
   bool is_standalone_ = false;  // True for a literal outside a module.
   bool lone_brace_is_literal_ = false;
+  bool warned_of_lost_sign_ = false;  // One warning per text is enough.
   // Scratch stacks of nested calls.
   std::vector<Instruction*> operands_;
   std::vector<SourceRange> operand_ranges_;
