@@ -11,10 +11,8 @@ counts, and a ratio is ours / XLA's (below 1: we are faster). XLA's time include
 """
 
 import argparse
-import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +21,7 @@ import jax
 import numpy as np
 
 import jax_programs
+from run_vs_xla import geometric_mean, hlo_run, timing
 
 
 def module_text(module):
@@ -46,13 +45,6 @@ def prepare(name, folder):
     words = lambda a: a.view(np.uint16) if a.dtype.name == "bfloat16" else a
     np.savez(os.path.join(folder, f"{name}.npz"), **{str(i): words(a) for i, a in enumerate(leaves)})
     return compiled, jax.device_put(arguments)
-
-
-def hlo_run(binary, module, inputs, *options):
-    run = subprocess.run([binary, "run", module, "--input", inputs, *options], capture_output=True, text=True)
-    if run.returncode:
-        raise RuntimeError(f"{os.path.basename(module)}: hlo-run: {run.stderr.strip()[-300:]}")
-    return run.stdout
 
 
 def difference(path, results):
@@ -87,8 +79,7 @@ def time_xla(compiled, arguments, seconds):
 
 def time_ours(binary, module, inputs, seconds, expected):
     runs = max(3, min(5000, int(seconds / max(expected, 1e-6))))
-    output = hlo_run(binary, module, inputs, "--repeat", str(runs), "--timing=json")
-    return json.loads(output.strip().splitlines()[-1])["run_s"]
+    return timing(binary, module, inputs, runs)["run_s"]
 
 
 def measure(arguments, name, folder):
@@ -100,7 +91,7 @@ def measure(arguments, name, folder):
     modules = {form: os.path.join(folder, f"{name}.{form}.hlo") for form in ("before", "after")}
     row = {"xla": math.inf, "scaled": {}}
     for form, module in modules.items():
-        hlo_run(arguments.hlo_run, module, inputs, "--output", outputs)
+        hlo_run(arguments.hlo_run, "run", module, "--input", inputs, "--output", outputs)
         row["scaled"][form] = difference(outputs, results)
     for _ in range(arguments.turns):
         row["xla"] = min(row["xla"], time_xla(compiled, values, arguments.seconds))
@@ -110,10 +101,6 @@ def measure(arguments, name, folder):
                 taken = time_ours(binary, module, inputs, arguments.seconds, expected)
                 row[binary, form] = min(row.get((binary, form), math.inf), taken)
     return row
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
 def main():

@@ -55,24 +55,24 @@ def xla_memory(executable):
         return 0
 
 
-def hlo_run(arguments, *command):
-    run = subprocess.run([arguments.hlo_run, *command], capture_output=True, text=True)
+def hlo_run(binary, *command):
+    run = subprocess.run([binary, *command], capture_output=True, text=True)
     if run.returncode:
         raise RuntimeError(f"hlo-run: exit {run.returncode}: {run.stderr.strip()[-300:]}")
     return run.stdout
 
 
-def timing(arguments, path, inputs, runs):
-    output = hlo_run(arguments, "run", path, "--input", inputs, "--repeat", str(runs), "--timing=json")
+def timing(binary, path, inputs, runs):
+    output = hlo_run(binary, "run", path, "--input", inputs, "--repeat", str(runs), "--timing=json")
     return json.loads(output.strip().splitlines()[-1])
 
 
 def ours(arguments, path, inputs, runs):
     """Returns the timing line of one process, with the seconds until its first result."""
     start = time.perf_counter()
-    hlo_run(arguments, "--version")
+    hlo_run(arguments.hlo_run, "--version")
     process_s = time.perf_counter() - start
-    row = timing(arguments, path, inputs, runs)
+    row = timing(arguments.hlo_run, path, inputs, runs)
     row["first_s"] = process_s + row["parse_s"] + row["check_s"] + row["plan_s"] + row["first_run_s"]
     return row
 
@@ -88,7 +88,7 @@ class Prepared:
         text = comparison.fill_elided(self.oracle.read_text(path))
         with open(self.filled, "w", encoding="utf8", errors="surrogateescape") as file:
             file.write(text)
-        hlo_run(arguments, "inputs", self.filled, "--random", "1", "--output", self.inputs)
+        hlo_run(arguments.hlo_run, "inputs", self.filled, "--random", "1", "--output", self.inputs)
         if arguments.network:
             comparison.as_network(self.inputs)
         self.engine = self.oracle.open_engine("cpu")
@@ -144,7 +144,7 @@ def one(arguments, path):
         first, out = run_xla()
         leaves = oracle.leaf_shapes(it.shape.result_shape())
         scaled = 0.0
-        hlo_run(arguments, "run", filled, "--input", inputs, "--output", outputs)
+        hlo_run(arguments.hlo_run, "run", filled, "--input", inputs, "--output", outputs)
         with np.load(outputs) as got:
             for i, (key_path, hlo_type, _) in enumerate(leaves):
                 key = ".".join(map(str, key_path)) if key_path else "0"
@@ -167,7 +167,7 @@ def one(arguments, path):
             best_ours, peak = min(best_ours, row["run_s"]), max(peak, row["peak_bytes"])
             first_ours = min(first_ours, row["first_s"])
         if it.donates:
-            peak = timing(arguments, filled, inputs, 1)["peak_bytes"]
+            peak = timing(arguments.hlo_run, filled, inputs, 1)["peak_bytes"]
         return {"first_ours": first_ours, "first_xla": it.compile_s + first, "run_ours": best_ours, "run_xla": best_xla,
                 "memory_ours": peak, "memory_xla": xla_memory(executable), "scaled": scaled}
 
