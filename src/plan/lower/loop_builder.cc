@@ -112,7 +112,8 @@ LoopBuilder::LoopBuilder(const Graph& graph, const LoopFusion& fusion, absl::Spa
       dims_(dims.begin(), dims.end()),
       order_(order.begin(), order.end()),
       outer_(outer),
-      program_(Pick(dims, order.first(outer)), Pick(dims, order.subspan(outer))) {}
+      program_(Pick(dims, order.first(outer)), Pick(dims, order.subspan(outer))),
+      identity_(&*maps_.insert(IndexMap::Identity(static_cast<int64_t>(dims.size()))).first) {}
 
 loops::Affine LoopBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> strides) const {
   loops::Affine affine{offset, {}, {}};
@@ -157,17 +158,14 @@ void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole
   }
 }
 
-loops::Value LoopBuilder::Value(ValueId v) {
-  return Value(v, IndexMap::Identity(static_cast<int64_t>(dims_.size())));
-}
+loops::Value LoopBuilder::Value(ValueId v) { return Build(v, identity_); }
 loops::Value LoopBuilder::Value(ValueId v, const IndexMap& map) {
   return Build(v, &*maps_.insert(map).first);
 }
 
 loops::Value LoopBuilder::Compute(const Node& node) {
-  const IndexMap* identity = &*maps_.insert(IndexMap::Identity(static_cast<int64_t>(dims_.size()))).first;
-  if (!IsElementwise(graph_, node)) return Affine(node, *identity);
-  return built_[{node.results[0], identity}] = Elementwise(node, identity);
+  if (!IsElementwise(graph_, node)) return Affine(node, *identity_);
+  return built_[{node.results[0], identity_}] = Elementwise(node, identity_);
 }
 
 loops::Value LoopBuilder::Build(ValueId v, const IndexMap* map) {

@@ -84,6 +84,7 @@ class LoopBuilder {
   int64_t outer_;
   loops::LoopProgram program_;
   absl::node_hash_set<IndexMap> maps_;
+  const IndexMap* identity_;
   absl::flat_hash_map<std::pair<ValueId, const IndexMap*>, loops::Value> built_;  // Keyed by maps of maps_.
   std::vector<const Instruction*> fused_;
 };

@@ -9,13 +9,13 @@
 
 namespace hlo::plan {
 
-const SizedValues::Sized* SizedValues::Find(ValueId v) const {
+SizedValues::Sized* SizedValues::Find(ValueId v) {
   const auto found = v == kNoValue ? sized_.end() : sized_.find(graph_.Resolve(v));
   return found == sized_.end() ? nullptr : &found->second;
 }
 
 // Returns nullopt if an operand is not an array, or has dynamic sizes that are not known as values.
-std::optional<SizedValues::Operands> SizedValues::Collect(const std::vector<Leaves>& operands) const {
+std::optional<SizedValues::Operands> SizedValues::Collect(const std::vector<Leaves>& operands) {
   Operands all;
   for (const Leaves& operand : operands) {
     if (operand.size() != 1 || operand[0] == kNoValue) return std::nullopt;
@@ -73,26 +73,25 @@ void SizedValues::AddChecks(const Instruction& instruction, const std::vector<Le
 
 absl::Status SizedValues::Store(Leaves& leaves, InlineModule inline_module) {
   for (ValueId& v : leaves) {
-    const auto found = v == kNoValue ? sized_.end() : sized_.find(graph_.Resolve(v));
-    if (found == sized_.end()) continue;
-    Sized& sized = found->second;
-    if (sized.stored == kNoValue) {
+    Sized* sized = Find(v);
+    if (sized == nullptr) continue;
+    if (sized->stored == kNoValue) {
       std::vector<int64_t> dimensions;
-      std::vector<Leaves> arguments = {{sized.array}};
-      for (size_t d = 0; d < sized.sizes.size(); ++d) {
-        if (sized.sizes[d] == kNoValue) continue;
+      std::vector<Leaves> arguments = {{sized->array}};
+      for (size_t d = 0; d < sized->sizes.size(); ++d) {
+        if (sized->sizes[d] == kNoValue) continue;
         dimensions.push_back(static_cast<int64_t>(d));
-        arguments.push_back({sized.sizes[d]});
+        arguments.push_back({sized->sizes[d]});
       }
-      std::optional<CheckedModule> module = WithSizes(graph_.values[sized.array].shape, dimensions);
+      std::optional<CheckedModule> module = WithSizes(graph_.values[sized->array].shape, dimensions);
       HLO_CHECK(module.has_value());
       is_storing_ = true;
-      absl::StatusOr<Leaves> stored = inline_module(*std::move(module), arguments, sized.block);
+      absl::StatusOr<Leaves> stored = inline_module(*std::move(module), arguments, sized->block);
       is_storing_ = false;
       HLO_RETURN_IF_ERROR(stored.status());
-      sized.stored = (*stored)[0];
+      sized->stored = (*stored)[0];
     }
-    v = sized.stored;
+    v = sized->stored;
   }
   return absl::OkStatus();
 }

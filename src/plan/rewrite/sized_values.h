@@ -46,8 +46,9 @@ class SizedValues {
     bool has_sized = false;
   };
 
-  const Sized* Find(ValueId v) const;
-  std::optional<Operands> Collect(const std::vector<Leaves>& operands) const;
+  // Returns nullptr if the value does not represent an array and sizes.
+  Sized* Find(ValueId v);
+  std::optional<Operands> Collect(const std::vector<Leaves>& operands);
   void AddChecks(const Instruction& instruction, const std::vector<Leaves>& operands);
 
   Graph& graph_;
