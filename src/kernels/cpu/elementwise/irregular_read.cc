@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/arithmetic.h"
+#include "kernels/cpu/elementwise/gather_clamped.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/memory/row_walk.h"
 #include "kernels/cpu/simd/gather_elements.h"
@@ -311,12 +312,8 @@ class Reader {
     }
     if (start == nullptr || distance != 0 || picked.step != 1) return false;
     DispatchWidth(width_, [&]<class T>() {
-      DispatchComputeType(ComputeTypeOf(start->type), [&]<class P>() {
-        if constexpr (std::is_integral_v<P>)
-          GatherClamped(reinterpret_cast<const T*>(Data()) + at,
-                        static_cast<const P*>(read_.arguments[start->argument]) + first, picked.count,
-                        start->max, reinterpret_cast<T*>(to) + picked.first);
-      });
+      GatherClamped(reinterpret_cast<const T*>(Data()) + at, start->type, read_.arguments[start->argument],
+                    first, picked.count, start->max, reinterpret_cast<T*>(to) + picked.first);
     });
     return true;
   }

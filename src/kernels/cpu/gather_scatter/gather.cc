@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/copy_array.h"
+#include "kernels/cpu/elementwise/gather_clamped.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/simd/gather_elements.h"
@@ -39,12 +39,8 @@ struct Chunk {
 template <class T>
 void GatherScalars(const Slices& slices, const DenseArray& indices, int64_t begin, int64_t n) {
   if (const std::optional<int64_t> limit = slices.starts.ClampedIndexLimit(); limit.has_value()) {
-    DispatchComputeType(ComputeTypeOf(indices.type), [&]<class P>() {
-      if constexpr (std::is_integral_v<P>)
-        GatherClamped(reinterpret_cast<const T*>(slices.from), static_cast<const P*>(indices.data) + begin, n,
-                      *limit, reinterpret_cast<T*>(slices.to) + begin);
-    });
-    return;
+    return GatherClamped(reinterpret_cast<const T*>(slices.from), indices.type, indices.data, begin, n,
+                         *limit, reinterpret_cast<T*>(slices.to) + begin);
   }
   std::array<int64_t, kStartsAtOnce> from;
   slices.starts.Compute(begin, n, from.data());

@@ -273,8 +273,8 @@ class TileProgram {
     // If there are operands with edges: the positions at which their pieces begin, and the end of the row.
     std::vector<int64_t> cuts;
     int64_t outside_bytes = 0;
-    // Where a single row's operands are, if that is known: bytes behind an argument, or an element of
-    // `numbers`.
+    // The addresses of a single row's operands are here if they are known: bytes behind an argument, or an
+    // element of `numbers`.
     struct Address {
       int32_t argument = -1, number = -1;
       int64_t bytes = 0;
