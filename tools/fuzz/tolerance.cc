@@ -13,6 +13,7 @@
 #include "hlo_run/run.h"
 #include "judge.h"
 #include "types/dispatch.h"
+#include "types/promotion.h"
 
 namespace hlo::fuzz {
 namespace {
@@ -47,12 +48,19 @@ bool FoldsWithoutRounding(const Instruction& i) {
   return true;
 }
 
+// Returns true if the product is computed in another type than the declared one and converted.
+bool IsConvertedProduct(const Instruction& i) {
+  const ElementType type = i.shape().type();
+  return ProductType(i.operand(0)->shape().type(), i.operand(1)->shape().type(), type) != type;
+}
+
 Error ErrorOf(const Instruction& i) {
   if (!i.shape().IsArray() && !i.shape().IsTuple()) return Error::kNone;
   switch (i.opcode()) {
     case Opcode::kDot:
     case Opcode::kConvolution:
     case Opcode::kRaggedDot:
+      if (IsConvertedProduct(i)) return Error::kUnknown;
       return !IsFloat(i.shape().type()) ? IsComplex(i.shape().type()) ? Error::kUnknown : Error::kNone
                                         : Error::kLinear;
     case Opcode::kReduce:

@@ -36,13 +36,16 @@ absl::StatusOr<ExtendedValue> ArrayOf(const RuleContext& context,
   return value;
 }
 
-// Returns exp(-2 pi i k / n) for each k.
+// Returns exp(-2 pi i k / n) for each k. Multiples of a quarter turn are exact, as in RootOfUnity.
 std::vector<ComplexDoubleDouble> RootsOfUnity(int64_t n) {
-  const DoubleDouble two_pi = {0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52};
+  const DoubleDouble half_pi = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
   std::vector<ComplexDoubleDouble> roots;
   for (int64_t k = 0; k < n; ++k) {
-    const DoubleDouble angle = two_pi * static_cast<double>(k) / static_cast<double>(n);
-    roots.push_back({Cos(angle), -Sin(angle)});
+    const int64_t quarters = 4 * k / n;
+    const DoubleDouble angle = half_pi * static_cast<double>(4 * k - quarters * n) / static_cast<double>(n);
+    ComplexDoubleDouble root = {Cos(angle), -Sin(angle)};
+    for (int64_t q = 0; q < quarters; ++q) root = {root.imag, -root.real};
+    roots.push_back(root);
   }
   return roots;
 }

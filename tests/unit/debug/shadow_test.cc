@@ -208,6 +208,25 @@ ENTRY e {
   EXPECT_EQ(static_cast<double>(exact - high_units), std::ldexp(low, 55));
 }
 
+// The bins of these transforms are real: an imaginary part that is not zero would turn the angle by 2 pi.
+TEST(Shadow, QuarterTurnsOfTransformsAreExact) {
+  const ShadowReport report = *RunShadow(Checked(R"(HloModule m
+ENTRY e {
+  x = f64[2] constant({-5, -2})
+  c = c128[2] fft(x), fft_type=RFFT, fft_length={2}
+  y = c128[4] constant({(1, 0), (0, 2), (-1, 0), (0, -2)})
+  d = c128[4] fft(y), fft_type=FFT, fft_length={4}
+  ci = f64[2] imag(c)
+  di = f64[4] imag(d)
+  ROOT i = f64[6] concatenate(ci, di), dimensions={0}
+}
+)"),
+                                         {}, {});
+  for (const double imag : report.result.wide.span<double>()) EXPECT_EQ(imag, 0);
+  EXPECT_EQ(ErrorOf(report, "ci").inherited, 0);
+  EXPECT_EQ(ErrorOf(report, "di").inherited, 0);
+}
+
 // x = 1 + e, with e below half an ULP of 1. Each result minus the same instruction on ones is a multiple of
 // e, which only double-doubles keep.
 TEST(Shadow, AppliesComputationsToDoubleDoubles) {
