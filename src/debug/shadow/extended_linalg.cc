@@ -142,7 +142,7 @@ absl::StatusOr<std::optional<ExtendedValues>> ExtendedMatrixCall(const RuleConte
   const ShadowValue& matrices = operands[static_cast<size_t>(call->array)];
   if (call->function == MatrixCall::Function::kTrsm) {
     const T scale =
-        call->is_scaled ? ExtendedViewOf<T>(operands[static_cast<size_t>(call->array) - 1])[0] : T(1.0);
+        call->scale.has_value() ? ExtendedViewOf<T>(operands[static_cast<size_t>(*call->scale)])[0] : T(1.0);
     HLO_ASSIGN_OR_RETURN(
         std::optional<ExtendedValue> solution,
         Solution<T>(matrices, operands[static_cast<size_t>(call->array) + 1], scale, call->triangle));

@@ -15,7 +15,7 @@ Expansion TriangularSolve(const Instruction& call) {
   const bool is_complex = IsComplex(b.results()[0].type());
   b.set_type(is_complex ? ElementType::kC128 : ElementType::kF64);
   Op right_sides = b.Wide(read->array + 1);
-  if (read->is_scaled) right_sides = b.Wide(read->array - 1) * right_sides;
+  if (read->scale.has_value()) right_sides = b.Wide(*read->scale) * right_sides;
   const TriangleOptions& options = read->triangle;
   return b.Finish(
       {b.Named(build::TriangularSolve(b.Wide(read->array), right_sides, options.left, options.lower,

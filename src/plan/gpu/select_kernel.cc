@@ -132,7 +132,7 @@ std::optional<CudaKernel> FindCustomCall(const Instruction& call, const DevicePr
     case Read::Function::kOrmqr:
       return factor(Function::kOrmqr);
     case Read::Function::kTrsm:
-      if (read->is_scaled || ResultShapes(call).size() != 1) return std::nullopt;
+      if (read->scale.has_value() || ResultShapes(call).size() != 1) return std::nullopt;
       return cuda::MakeSolveKernel(call.operand(read->array)->shape(), call.operand(read->array + 1)->shape(),
                                    call.shape(), read->triangle, read->array, device);
     case Read::Function::kSyevd:

@@ -49,10 +49,10 @@ void Getrf(const MatrixCall& call, const BatchEntry& entry) {
 template <class T>
 void Trsm(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> x = entry.Copy<T>(call.array + 1, 0);
-  if (call.is_scaled) {
-    const Shape& shape = entry.OperandShape(call.array - 1);
+  if (call.scale.has_value()) {
+    const Shape& shape = entry.OperandShape(*call.scale);
     WideMatrix<T> alpha(nullptr, shape.type(), 1, 1);
-    alpha.Load(entry.operands[call.array - 1]);
+    alpha.Load(entry.operands[*call.scale]);
     for (T& element : x.vector()) element *= alpha.vector()[0];
   }
   lapack::SolveTriangular(entry.Source<T>(call.array), x.matrix(), call.triangle);
@@ -165,7 +165,7 @@ void SmallTrsm(const MatrixCall& call, const SmallArguments& arguments) {
 bool HasSmallMatrices(const MatrixCall& call, const Instruction& instruction) {
   const Shape& shape = instruction.operand(call.array)->shape();
   if (call.function != MatrixCall::Function::kTrsm) return IsSmallBatch(shape);
-  return !call.is_scaled && AreSmallSystems(shape, instruction.operand(call.array + 1)->shape());
+  return !call.scale.has_value() && AreSmallSystems(shape, instruction.operand(call.array + 1)->shape());
 }
 
 // --- The scratch memory that they need for one matrix, in bytes

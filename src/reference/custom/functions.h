@@ -113,6 +113,8 @@ absl::StatusOr<Literal> TrsmByOperands(OpContext& context);
 absl::StatusOr<Literal> Gtsv(OpContext& context);
 absl::StatusOr<Literal> Syevd(OpContext& context);
 absl::StatusOr<Literal> SyevdByOperands(OpContext& context);
+std::string SyevdRecordMismatch(const Instruction& call);
+absl::StatusOr<Literal> SyevdByRecord(OpContext& context);
 std::string EighMismatch(const Instruction& call);
 absl::StatusOr<Literal> Eigh(OpContext& context);
 std::string GesddMismatch(const Instruction& call);

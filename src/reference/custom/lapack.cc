@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -79,9 +80,15 @@ absl::StatusOr<Literal> OrgqrOf(OpContext& context, int array) {
   });
 }
 
-absl::StatusOr<Literal> TrsmOf(OpContext& context, int array, const TriangleOptions& options) {
+// The operand `scale`, if any, scales the right sides.
+absl::StatusOr<Literal> TrsmOf(OpContext& context, int array, const TriangleOptions& options,
+                               std::optional<int> scale = std::nullopt) {
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
-    return lapack::Trsm(slice.in(array), slice.Copy(array + 1, 0), options);
+    const Matrix<T> x = slice.Copy(array + 1, 0);
+    if (scale.has_value()) {
+      for (T& element : slice.vector(0)) element *= slice.template scalar<T>(*scale);
+    }
+    return lapack::Trsm(slice.in(array), x, options);
   });
 }
 
@@ -240,7 +247,10 @@ std::string TrsmMismatch(const Instruction& call) {
   return TriangleMismatch(call, TriangleOf(Options(call)).left);
 }
 absl::StatusOr<Literal> Trsm(OpContext& context) {
-  return TrsmOf(context, 0, TriangleOf(Options(context.instruction)));
+  // jaxlib 0.4.36 and its successors up to 0.6 passed a scale.
+  const bool is_scaled = context.operands.size() > 2;
+  return TrsmOf(context, 0, TriangleOf(Options(context.instruction)),
+                is_scaled ? std::optional<int>(2) : std::nullopt);
 }
 std::string CublasTrsmMismatch(const Instruction& call) {
   return TriangleMismatch(call, OpcodeTriangleOf(Options(call)).left);
@@ -259,12 +269,7 @@ absl::StatusOr<Literal> TrsmByOperands(OpContext& context) {
   if (a.dim(a.rank() - 1) != b.dim(b.rank() - (options.left ? 2 : 1)))
     return absl::FailedPreconditionError(
         fmt::format("{} does not solve for {}", ToString(a.shape()), ToString(b.shape())));
-  return EachMatrix(context, kArray, [&]<class T>(Slice<T> slice) {
-    const Matrix<T> x = slice.Copy(kArray + 1, 0);
-    const T alpha = slice.template scalar<T>(kArray - 1);
-    for (T& element : slice.vector(0)) element *= alpha;
-    return lapack::Trsm(slice.in(kArray), x, options);
-  });
+  return TrsmOf(context, kArray, options, kArray - 1);
 }
 
 absl::StatusOr<Literal> Gtsv(OpContext& context) {
@@ -283,6 +288,13 @@ absl::StatusOr<Literal> Syevd(OpContext& context) {
 }
 absl::StatusOr<Literal> SyevdByOperands(OpContext& context) {
   return SyevdOf(context, 3, ScalarOperand(context, 0) != 0);
+}
+std::string SyevdRecordMismatch(const Instruction& call) {
+  if (RecordReadsLower(call).has_value()) return "";
+  return "needs its backend_config, a record of five 32-bit integers, which says which triangle it reads";
+}
+absl::StatusOr<Literal> SyevdByRecord(OpContext& context) {
+  return SyevdOf(context, 0, *RecordReadsLower(context.instruction));
 }
 // The configuration is "lower,sort,iterations,tolerance".
 std::string EighMismatch(const Instruction& call) {
@@ -424,8 +436,7 @@ absl::StatusOr<Literal> CholeskyUpdate(OpContext& context) {
   });
 }
 
-// Solves as gtsv. The library's perturbation of small pivots is undocumented, so singular matrices are an
-// error.
+// Solves as gtsv. What the libraries do with singular matrices is undocumented, so these are an error.
 absl::StatusOr<Literal> TridiagonalSolve(OpContext& context) {
   bool singular = false;
   HLO_ASSIGN_OR_RETURN(Literal x, EachMatrix(context, 3, [&]<class T>(Slice<T> slice) {
@@ -441,7 +452,7 @@ absl::StatusOr<Literal> TridiagonalSolve(OpContext& context) {
                        }));
   if (!singular) return x;
   return absl::FailedPreconditionError(
-      "the matrix is singular, and how its pivots are perturbed is not known");
+      "the matrix is singular, and what the library computes then is not known");
 }
 
 }  // namespace hlo::reference::custom

@@ -1,6 +1,7 @@
 #include "reference/custom/matrix_calls.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "reference/arrays.h"
 #include "reference/custom/call_options.h"
@@ -36,7 +37,9 @@ std::optional<MatrixCall> OrmqrCall(const Instruction& call) {
 }
 
 std::optional<MatrixCall> TrsmCall(const Instruction& call) {
-  return MatrixCall{.function = Function::kTrsm, .triangle = TriangleOf(Options(call))};
+  MatrixCall read{.function = Function::kTrsm, .triangle = TriangleOf(Options(call))};
+  if (call.operands().size() > 2) read.scale = 2;
+  return read;
 }
 std::optional<MatrixCall> CublasTrsmCall(const Instruction& call) {
   return MatrixCall{.function = Function::kTrsm, .triangle = OpcodeTriangleOf(Options(call))};
@@ -55,7 +58,7 @@ std::optional<MatrixCall> OldTrsmCall(const Instruction& call) {
                                  .lower = *flags[1] != 0,
                                  .unit_diagonal = *flags[3] != 0,
                                  .op = OpOf(*flags[2])},
-                    .is_scaled = true};
+                    .scale = 7};
 }
 
 std::optional<MatrixCall> SyevdCall(const Instruction& call) {
@@ -63,6 +66,11 @@ std::optional<MatrixCall> SyevdCall(const Instruction& call) {
 }
 std::optional<MatrixCall> EighCall(const Instruction& call) {
   return MatrixCall{.function = Function::kSyevd, .lower = EighReadsLower(call)};
+}
+std::optional<MatrixCall> RecordSyevdCall(const Instruction& call) {
+  const std::optional<bool> lower = RecordReadsLower(call);
+  if (!lower.has_value()) return std::nullopt;
+  return MatrixCall{.function = Function::kSyevd, .lower = *lower};
 }
 
 template <Function kFunction, int kArray, int kLower>
@@ -132,6 +140,7 @@ constexpr TargetRow kRows[] = {
     {Gtsv, PlainCall<Function::kGtsv, 3>},
     {Syevd, SyevdCall},
     {SyevdByOperands, OldTriangleCall<Function::kSyevd, 3, 0>},
+    {SyevdByRecord, RecordSyevdCall},
     {Eigh, EighCall},
     {Gesdd, GesddCall},
     {Gesvd, GesvdCall<true>},
@@ -150,6 +159,18 @@ bool LowerOf(const Options& options) {
 }
 
 bool EighReadsLower(const Instruction& call) { return Options(call).text().substr(0, 1) == "1"; }
+
+// The record is (type, triangle, batch, n, work space). The triangle is numbered as in cuBLAS or hipBLAS.
+std::optional<bool> RecordReadsLower(const Instruction& call) {
+  constexpr size_t kIntegers = 5, kTriangle = 1;
+  const std::string_view text = Options(call).text();
+  if (text.size() != kIntegers * sizeof(int32_t)) return std::nullopt;
+  int32_t triangle = 0;
+  std::memcpy(&triangle, text.data() + kTriangle * sizeof(triangle), sizeof(triangle));
+  if (triangle == 0 || triangle == 122) return true;
+  if (triangle == 1 || triangle == 121) return false;
+  return std::nullopt;
+}
 
 TriangleOptions TriangleOf(const Options& options) {
   const char op = options.Letter("trans_x", 'N');

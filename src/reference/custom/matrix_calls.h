@@ -12,6 +12,9 @@ namespace hlo::reference::custom {
 bool LowerOf(const Options& options);
 // The same for the target Eigh.
 bool EighReadsLower(const Instruction& call);
+// The same for older targets of GPUs, whose configuration is a record of 32-bit integers. Returns nullopt for
+// other records.
+std::optional<bool> RecordReadsLower(const Instruction& call);
 // Returns the options of a call of trsm, or of one with the attributes of the opcode triangular-solve.
 TriangleOptions TriangleOf(const Options& options);
 TriangleOptions OpcodeTriangleOf(const Options& options);
@@ -41,7 +44,7 @@ struct MatrixCall {
   int array = 0;                      // The operand number of the matrix.
   bool lower = true;                  // Used by kPotrf, kSyevd and kSytrd.
   TriangleOptions triangle;           // Used by kTrsm.
-  bool is_scaled = false;             // kTrsm: operand array - 1 scales b.
+  std::optional<int> scale;           // kTrsm: the number of the operand that scales b.
   bool left = true, adjoint = false;  // kOrmqr: the side and adjoint. kGesdd: v is returned as its adjoint.
   bool vectors = true;                // Used by kGesdd.
   int64_t low = 0, high = 0;          // kGehrd: the first and last row, from 0.

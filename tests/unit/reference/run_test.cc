@@ -312,6 +312,12 @@ INSTANTIATE_TEST_SUITE_P(
                  "(f32[1,2,2,2], s32[1,2]) custom-call(a), custom_call_target=\"lapack_spotrf_ffi\""},
         TextCase{"needs its backend_config, \"lower,sort,iterations,tolerance\"",
                  "(f32[1,2,2,2], f32[1,2,2]) custom-call(a), custom_call_target=\"Eigh\""},
+        TextCase{
+            "needs its backend_config, a record of five 32-bit integers",
+            "(f32[1,2,2,2], f32[1,2,2], s32[1,2]) custom-call(a), custom_call_target=\"hipsolver_syevj\", "
+            "backend_config="
+            "\"\\000\\000\\000\\000\\002\\000\\000\\000\\002\\000\\000\\000\\002\\000\\000\\000\\002\\000\\00"
+            "0\\000\""},
         TextCase{"needs the attribute 'conv_result_scale' in its backend_config",
                  "f32[1,2,2,2] custom-call(a, a), custom_call_target=\"__cudnn$convForward\", "
                  "dim_labels=bf01_oi01->bf01"},
