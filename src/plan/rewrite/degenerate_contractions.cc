@@ -62,11 +62,12 @@ bool IsThinDot(const Instruction& dot, int64_t pairs) {
   return std::min(rows, results / (batches * rows)) <= kMaxPairs;
 }
 
-// Returns the elements at index `number` of the contracted dimensions, without these dimensions.
+// Returns the elements at index `number` of the contracted dimensions, without these dimensions. The last of
+// the list varies fastest, so that both sides of a dot count their pairs alike.
 Op SliceOf(Op operand, const Shape& shape, IntList contracted, int64_t number) {
   std::vector<int64_t> begin(shape.rank(), 0), end = {shape.dims().begin(), shape.dims().end()}, dims;
-  for (int64_t d = shape.rank() - 1; d >= 0; --d) {
-    if (!Contains(contracted, d)) continue;
+  for (size_t i = contracted.size(); i-- > 0;) {
+    const int64_t d = contracted[i];
     begin[d] = number % shape.dim(d);
     end[d] = begin[d] + 1;
     number /= shape.dim(d);
@@ -108,7 +109,9 @@ std::vector<CheckedModule> ReplaceSmallReduce(const Instruction& reduce) {
   constexpr int64_t kMaxReduced = 8, kMaxElements = 4096;
   if (!ReducesInOneType(reduce)) return {};
   const Shape& elements = reduce.operand(0)->shape();
-  const IntList reduced = reduce.Get<attr::dimensions>();
+  const IntList listed = reduce.Get<attr::dimensions>();
+  std::vector<int64_t> reduced(listed.begin(), listed.end());
+  std::sort(reduced.begin(), reduced.end());  // The terms are in row-major order.
   const int64_t count = CountOf(elements, reduced);
   // Reductions of small floats round only their results.
   const bool rounds = IsFloat(elements.type()) && BitWidth(elements.type()) < 32;
