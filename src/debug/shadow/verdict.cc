@@ -160,6 +160,7 @@ OutputVerdict JudgeArray(const ShadowValue& leaf, const Literal& got) {
     return verdict;
   }
   double worst = -1;
+  bool shows_outside = false;
   for (int64_t i = 0; i < got.element_count(); ++i) {
     if (!IsWithinSizes(leaf.declared, i)) continue;
     const Distance distance = DistanceAt(leaf, got, *wide, i);
@@ -168,8 +169,10 @@ OutputVerdict JudgeArray(const ShadowValue& leaf, const Literal& got) {
     const double ratio = distance.error == 0          ? 0
                          : std::isinf(distance.bound) ? 0.5
                                                       : distance.error / std::max(distance.bound, 1e-300);
-    if (ratio <= worst) continue;
+    // Elements that agree with the declared value are legal, so those beyond their bounds are shown first.
+    if (distance.is_outside == shows_outside ? ratio <= worst : shows_outside) continue;
     worst = ratio;
+    shows_outside = distance.is_outside;
     Fill(verdict, leaf, got, distance, i);
   }
   if (verdict.outside > 0) verdict.verdict = RoundingVerdict::kBug;

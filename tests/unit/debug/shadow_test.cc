@@ -147,6 +147,21 @@ TEST(Shadow, TheDeclaredValueIsLegal) {
   EXPECT_EQ(JudgeArray(value, Scalar(1 + 0x1p-11f)).outside, 1);
 }
 
+// The first element is the declared value, though its error exceeds the bound by more.
+TEST(Shadow, ShowsAnElementBeyondItsBound) {
+  ShadowValue value = *ExactShadow(F32({1, 1}));
+  const Shape wide = Shape::Array(ElementType::kF64, {2});
+  value.wide = *Literal::Create(wide);
+  value.bound = *Literal::Create(wide);
+  for (int i = 0; i < 2; ++i) {
+    value.wide.mutable_span<double>()[i] = 1 + (i == 0 ? 0x1p-10 : 0x1p-12);
+    value.bound.mutable_span<double>()[i] = 0x1p-20;
+  }
+  const OutputVerdict verdict = JudgeArray(value, F32({1, 1 + 0x1p-11f}));
+  EXPECT_EQ(verdict.outside, 1);
+  EXPECT_EQ(verdict.index, std::vector<int64_t>{1});
+}
+
 // n u sum |x| with n = 1001 terms, half an ULP for each, and one for the result.
 TEST(Shadow, TheBoundOfASumIsTheKnownOne) {
   const std::vector<float> ones(1000, 1.0f);
