@@ -43,4 +43,36 @@ void GatherClamped(const T* from, ElementType type, const void* positions, int64
   });
 }
 
+#if defined(HLO_AVX512_VECTORS)
+// Positions along one dimension of an array.
+template <class Position>
+struct ClampedPositions {
+  const Position* positions;
+  int64_t most, stride;
+};
+
+// Sets to[i] = from[sum of clamp(positions[i], 0, most) * stride over two dimensions], for elements and
+// positions of 32 bits. The offsets fit 31 bits.
+template <class T, class Position>
+void GatherClampedPairs(const T* from, const ClampedPositions<Position> (&starts)[2], int64_t n, T* to) {
+  static_assert(sizeof(T) == 4 && sizeof(Position) == 4);
+  const auto offsets = [&](const ClampedPositions<Position>& start, int64_t i, __mmask16 lanes) {
+    const __m512i limit = _mm512_set1_epi32(static_cast<int32_t>(start.most));
+    __m512i at = _mm512_maskz_loadu_epi32(lanes, start.positions + i);
+    if constexpr (std::is_signed_v<Position>)
+      at = _mm512_min_epi32(_mm512_max_epi32(at, _mm512_setzero_si512()), limit);
+    else
+      at = _mm512_min_epu32(at, limit);
+    return start.stride == 1 ? at
+                             : _mm512_mullo_epi32(at, _mm512_set1_epi32(static_cast<int32_t>(start.stride)));
+  };
+  for (int64_t i = 0; i < n; i += 16) {
+    const auto lanes = static_cast<__mmask16>(n - i < 16 ? (1U << (n - i)) - 1 : 0xffff);
+    const __m512i at = _mm512_add_epi32(offsets(starts[0], i, lanes), offsets(starts[1], i, lanes));
+    const __m512i elements = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, at, from, sizeof(T));
+    _mm512_mask_storeu_epi32(to + i, lanes, elements);
+  }
+}
+#endif
+
 }  // namespace hlo::cpu

@@ -1,6 +1,7 @@
 #include "kernels/cpu/elementwise/irregular_read.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -318,9 +319,50 @@ class Reader {
     return true;
   }
 
+#if defined(HLO_AVX512_VECTORS)
+  // Reads elements of 32 bits whose offsets vary by two starts of 32 bits, each of which is the next in
+  // memory. Returns false if that is not the case.
+  bool ReadByTwoIndices(const Picked& picked, int64_t at, int64_t distance, std::byte* to) const {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    if (width_ != 4 || distance != 0 || picked.step != 1) return false;
+    std::array<const RuntimeStart*, 2> starts;
+    std::array<int64_t, 2> first;
+    size_t found = 0, k = 1;
+    int64_t farthest = 0;
+    for (const RuntimeStart& start : access_.starts) {
+      if (!start.index.has_value()) continue;
+      const Walk& walk = walks_[k++];
+      if (walk.change() == 0) continue;
+      if (found == 2 || walk.change() != 1 || start.max > kMost || start.stride < 0 || start.stride > kMost)
+        return false;
+      starts[found] = &start;
+      first[found++] = walk.at + picked.first;
+      farthest += start.max * start.stride;
+    }
+    if (found < 2 || farthest > kMost || starts[0]->type != starts[1]->type) return false;
+    bool done = false;
+    DispatchComputeType(ComputeTypeOf(starts[0]->type), [&]<class P>() {
+      if constexpr (std::is_integral_v<P> && sizeof(P) == 4) {
+        const auto positions = [&](int i) {
+          const P* values = static_cast<const P*>(read_.arguments[starts[i]->argument]) + first[i];
+          return ClampedPositions<P>{values, starts[i]->max, starts[i]->stride};
+        };
+        GatherClampedPairs<uint32_t, P>(reinterpret_cast<const uint32_t*>(Data()) + at,
+                                        {positions(0), positions(1)}, picked.count,
+                                        reinterpret_cast<uint32_t*>(to) + picked.first);
+        done = true;
+      }
+    });
+    return done;
+  }
+#endif
+
   // Reads each element at its own starts.
   void ReadEach(const Picked& picked, int64_t at, int64_t distance, std::byte* to) const {
     if (ReadByIndex(picked, at, distance, to)) return;
+#if defined(HLO_AVX512_VECTORS)
+    if (ReadByTwoIndices(picked, at, distance, to)) return;
+#endif
     int64_t offsets[kOffsetsAtOnce];
     for (int64_t done = 0; done < picked.count; done += kOffsetsAtOnce) {
       const int64_t n = std::min(kOffsetsAtOnce, picked.count - done);
