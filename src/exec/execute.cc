@@ -15,6 +15,7 @@
 #include "exec/rank_runs.h"
 #include "fmt/format.h"
 #include "plan/make_plan.h"
+#include "plan/validate/evaluate_graph.h"
 #include "reference/arguments.h"
 #include "reference/evaluator.h"
 #include "reference/obstacles.h"
@@ -225,7 +226,10 @@ spmd::SpreadRun Executable::State::StartOnRanks(spmd::Ranks& ranks,
 }
 
 absl::Status Executable::State::PrepareRuns(int64_t device_count) {
-  if (programs == nullptr) programs = std::make_shared<const reference::Programs>(computations, custom_calls);
+  if (programs == nullptr) {
+    programs = std::make_shared<const reference::Programs>(plan::Callees(module, plan.graph, custom_calls),
+                                                           custom_calls);
+  }
   const auto count = static_cast<size_t>(device_count);
   while (executor != nullptr && device_executors.size() < count)
     device_executors.push_back(std::make_unique<exec::Executor>(module, plan, programs, compiled_steps));

@@ -51,6 +51,7 @@
 #include "hlo_run/observer.h"
 #include "hlo_run/run.h"
 #include "plan/plan.h"
+#include "plan/validate/evaluate_graph.h"
 #include "reference/apply.h"
 #include "reference/dynamic_sizes.h"
 #include "reference/evaluator.h"
@@ -212,11 +213,9 @@ class StepRunner {
   absl::Status CallReference(const Instruction& instruction, absl::Span<const Slot> operand_slots,
                              absl::Span<const Slot> result_slots) {
     if (evaluator_ == nullptr) {
-      int64_t depth = 0;
       if (programs_ == nullptr) {
         programs_ = std::make_shared<const reference::Programs>(
-            reference::CalledFrom(*module_.module().entry(), &depth, options_->custom_calls),
-            options_->custom_calls);
+            plan::Callees(module_, plan_.graph, options_->custom_calls), options_->custom_calls);
       }
       evaluator_ = std::make_unique<reference::Evaluator>(programs_, *options_);
     }

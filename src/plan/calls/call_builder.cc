@@ -110,29 +110,37 @@ Op BroadcastTo(Op array, build::Dims dims, int64_t feature) {
   return build::BroadcastInDim(build::Reshape(array, sizes), dims, broadcast_dims);
 }
 
+Op Inlined(build::Builder& builder, const Computation& computation, const std::vector<Op>& arguments) {
+  absl::flat_hash_map<const Instruction*, Op> copies;
+  for (const Instruction* instruction : computation.instructions()) {
+    Op& copy = copies[instruction];
+    if (instruction->opcode() == Opcode::kParameter) {
+      copy = arguments[static_cast<size_t>(instruction->Get<attr::number>())];
+      continue;
+    }
+    std::vector<Op> operands;
+    for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
+    copy = builder.Emit(instruction->opcode(), operands,
+                        {instruction->attributes().begin(), instruction->attributes().end()},
+                        instruction->shape());
+  }
+  return copies.at(computation.root());
+}
+
+bool CallsComputations(const Computation& computation) {
+  return std::any_of(
+      computation.instructions().begin(), computation.instructions().end(),
+      [](const Instruction* instruction) { return !instruction->called_computations().empty(); });
+}
+
 build::Function Imported(build::Builder& builder, const Computation& computation,
                          absl::Span<const Shape> unused) {
   std::vector<Shape> parameters;
   for (const Instruction* parameter : computation.parameters()) parameters.push_back(parameter->shape());
   parameters.insert(parameters.end(), unused.begin(), unused.end());
-  for (const Instruction* instruction : computation.instructions()) {
-    if (!instruction->called_computations().empty()) return {};
-  }
+  if (CallsComputations(computation)) return {};
   return builder.Define(computation.name(), parameters, [&](const std::vector<Op>& arguments) {
-    absl::flat_hash_map<const Instruction*, Op> copies;
-    for (const Instruction* instruction : computation.instructions()) {
-      Op& copy = copies[instruction];
-      if (instruction->opcode() == Opcode::kParameter) {
-        copy = arguments[static_cast<size_t>(instruction->Get<attr::number>())];
-        continue;
-      }
-      std::vector<Op> operands;
-      for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
-      copy = builder.Emit(instruction->opcode(), operands,
-                          {instruction->attributes().begin(), instruction->attributes().end()},
-                          instruction->shape());
-    }
-    return copies.at(computation.root());
+    return Inlined(builder, computation, arguments);
   });
 }
 

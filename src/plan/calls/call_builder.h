@@ -71,6 +71,10 @@ Op Saturated(Op x, ElementType type);
 // dimension.
 Op BroadcastTo(Op array, build::Dims dims, int64_t feature);
 
+// Returns the root of a copy of a computation that calls no others, on these arguments.
+Op Inlined(build::Builder& builder, const Computation& computation, const std::vector<Op>& arguments);
+bool CallsComputations(const Computation& computation);
+
 // Returns a copy of a computation that calls no others, in the builder's module; null if it calls some.
 // `unused` are the shapes of parameters that are added at the end.
 build::Function Imported(build::Builder& builder, const Computation& computation,

@@ -14,10 +14,10 @@ using SizeNumbers = std::vector<int64_t>;
 
 struct SizedExpansion {
   // The parameters are the operands at their bounds, which are static arrays, and the s32[] sizes. The
-  // results are the instruction's, and its sizes.
+  // results are the instruction's, and then their sizes.
   CheckedModule module;
-  // The dimensions of the result whose sizes the module returns.
-  std::vector<int64_t> dimensions;
+  // The dimensions of each result whose sizes the module returns.
+  std::vector<std::vector<int64_t>> dimensions;
 };
 
 // True if the sizes of the result are operands, whose values must be checked.

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "ir/result_shapes.h"
 #include "plan/rewrite/sized_arrays.h"
 
 namespace hlo::plan {
@@ -50,14 +51,22 @@ absl::StatusOr<std::optional<Leaves>> SizedValues::Compute(const Instruction& in
   if (!expansion.has_value()) return std::nullopt;
   for (const ValueId size : all->sizes) all->arguments.push_back({size});
   HLO_ASSIGN_OR_RETURN(Leaves leaves, inline_module(std::move(expansion->module), all->arguments, block));
-  if (!instruction.shape().HasDynamicDim()) return leaves;
-  const ValueId result = graph_.NewValue(instruction.shape(), nullptr);
-  Sized& sized = sized_[result];
-  sized = {leaves[0], Leaves(static_cast<size_t>(instruction.shape().rank()), kNoValue), block};
-  for (size_t k = 0; k < expansion->dimensions.size(); ++k)
-    sized.sizes[static_cast<size_t>(expansion->dimensions[k])] = graph_.Resolve(leaves[k + 1]);
+  const absl::Span<const Shape> shapes = ResultShapes(instruction);
+  Leaves results;
+  size_t next = shapes.size();
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    if (!shapes[k].HasDynamicDim()) {
+      results.push_back(leaves[k]);
+      continue;
+    }
+    results.push_back(graph_.NewValue(shapes[k], nullptr));
+    Sized& sized = sized_[results.back()];
+    sized = {leaves[k], Leaves(static_cast<size_t>(shapes[k].rank()), kNoValue), block};
+    for (const int64_t d : expansion->dimensions[k])
+      sized.sizes[static_cast<size_t>(d)] = graph_.Resolve(leaves[next++]);
+  }
   if (states_sizes) AddChecks(instruction, operands);
-  return Leaves{result};
+  return results;
 }
 
 // Lets the executor check the sizes that an instruction states.

@@ -22,19 +22,6 @@ void AddLeaves(const Literal& value, std::vector<Literal>* leaves) {
   for (const Literal& element : value.elements()) AddLeaves(element, leaves);
 }
 
-// Returns all computations that the nodes may call.
-std::vector<const Computation*> Callees(const CheckedModule& module, const Graph& graph,
-                                        const CustomCalls* custom_calls) {
-  int64_t depth = 0;
-  std::vector<const Computation*> callees =
-      reference::CalledFrom(*module.module().entry(), &depth, custom_calls);
-  for (const CheckedModule& call : graph.replacements) {
-    for (const Computation* callee : reference::CalledFrom(*call.module().entry(), &depth, custom_calls))
-      callees.push_back(callee);
-  }
-  return callees;
-}
-
 // Returns the live nodes. Rewrites leave dead nodes in the graph, whose operands may have been removed.
 absl::flat_hash_set<const Node*> LiveNodes(const Graph& graph) {
   absl::flat_hash_set<const Node*> live;
@@ -208,6 +195,18 @@ class GraphEvaluator {
 };
 
 }  // namespace
+
+std::vector<const Computation*> Callees(const CheckedModule& module, const Graph& graph,
+                                        const CustomCalls* custom_calls) {
+  int64_t depth = 0;
+  std::vector<const Computation*> callees =
+      reference::CalledFrom(*module.module().entry(), &depth, custom_calls);
+  for (const CheckedModule& call : graph.replacements) {
+    for (const Computation* callee : reference::CalledFrom(*call.module().entry(), &depth, custom_calls))
+      callees.push_back(callee);
+  }
+  return callees;
+}
 
 std::vector<Literal> LeavesOf(const Literal& value) {
   std::vector<Literal> leaves;

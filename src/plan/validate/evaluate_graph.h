@@ -16,6 +16,10 @@ absl::StatusOr<std::vector<Literal>> EvaluateGraph(const CheckedModule& module, 
                                                    const std::vector<Literal>& parameters,
                                                    const EvaluateOptions& options);
 
+// Returns all computations that the nodes may call, callees first.
+std::vector<const Computation*> Callees(const CheckedModule& module, const Graph& graph,
+                                        const CustomCalls* custom_calls);
+
 // Returns the leaves of a value, tokens included.
 std::vector<Literal> LeavesOf(const Literal& value);
 
