@@ -389,6 +389,7 @@ class TileProgram {
   void FindAddresses(DirectRows& rows) const;
   static void RunRow(const NativeLoop& code, const DirectRows& rows, void* const* arguments);
   std::unique_ptr<const NativeLoop> CompileRows(const Native& native) const;
+  void RunNeighbours(const NativeLoop& code, void* const* first, const int64_t* numbers, int64_t rows) const;
   bool RunDirectRows(void* const* arguments) const;
   void RunDirectRows(const NativeLoop& code, void* const* arguments, int64_t begin, int64_t end) const;
   bool IsBestAsChains() const;

@@ -265,6 +265,32 @@ bool TileProgram::RunDirectRowsInOrder(void* const* arguments) const {
   return code != nullptr;
 }
 
+// Runs rows along the last dimension, from the one whose operands have these pointers, or first numbers of
+// iotas, on.
+void TileProgram::RunNeighbours(const NativeLoop& code, void* const* first, const int64_t* numbers,
+                                int64_t rows) const {
+  const absl::Span<const DirectRows::Operand> operands = native_->rows->operands;
+  std::array<void*, kMaxDirectOperands> pointers;
+  std::array<int64_t, kMaxDirectOperands> distances;
+  bool has_iotas = false;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    pointers[k] = first[k];
+    distances[k] = operands[k].is_iota || rows == 1 ? 0 : operands[k].strides.back();
+    has_iotas |= operands[k].is_iota;
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (size_t k = 0; has_iotas && k < native_->rows->load_count; ++k) {
+      const DirectRows::Operand& operand = operands[k];
+      if (!operand.is_iota) continue;
+      const int64_t distance = rows == 1 ? 0 : operand.strides.back();
+      FillIota(compute_type(operand.value), 1, pointers[k], numbers[k] + r * distance, 0);
+    }
+    code.Run(pointers.data(), native_->rows->row);
+    for (size_t k = 0; k < operands.size(); ++k)
+      pointers[k] = static_cast<std::byte*>(pointers[k]) + distances[k];
+  }
+}
+
 // Runs rows [begin, end).
 void TileProgram::RunDirectRows(const NativeLoop& code, void* const* arguments, int64_t begin,
                                 int64_t end) const {
@@ -303,18 +329,14 @@ void TileProgram::RunDirectRows(const NativeLoop& code, void* const* arguments, 
     });
   }
   for (int64_t row = begin; row < end;) {
-    int64_t ran = 1;
+    const size_t rank = rows.dims.size();
+    const int64_t left = rank > 0 ? std::min(end - row, rows.dims.back() - index[rank - 1]) : 1;
+    int64_t ran = left;
     if (in_pieces.has_value()) {
-      const size_t rank = rows.dims.size();
-      const int64_t left = rank > 0 ? std::min(end - row, rows.dims.back() - index[rank - 1]) : 1;
       ran =
           in_pieces->Run(code, pointers.data(), numbers.data(), absl::MakeSpan(index).first(rank + 1), left);
     } else {
-      for (size_t k = 0; k < rows.load_count; ++k) {
-        if (rows.operands[k].is_iota)
-          FillIota(compute_type(rows.operands[k].value), 1, first[k], numbers[k], 0);
-      }
-      code.Run(pointers.data(), rows.row);
+      RunNeighbours(code, pointers.data(), numbers.data(), left);
     }
     row += ran;
     for (size_t d = rows.dims.size(); d > 0; --d) {
