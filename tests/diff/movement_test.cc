@@ -65,6 +65,24 @@ TEST(MovementTest, PadAndConcatenate) {
       " ROOT r = {0}[9,301] concatenate(a, c, b), dimensions={{1}} }}");
 }
 
+// Loops that combine padded arrays, along one and two dimensions, with cropped and reversed ones.
+TEST(MovementTest, SumsOfArraysWithInteriorPadding) {
+  ExpectAgreement(
+      "ENTRY e {{ a = {0}[20,40] parameter(0)\n b = {0}[19,40] parameter(1)\n v = {0}[] parameter(2)\n"
+      " p = {0}[39,40] pad(a, v), padding=0_0_1x0_0\n q = {0}[39,40] pad(b, v), padding=1_1_1x0_0\n"
+      " ROOT r = {0}[39,40] add(p, q) }}");
+  ExpectAgreement(
+      "ENTRY e {{ a = {0}[3,30,9,17] parameter(0)\n b = {0}[3,46,9,17] parameter(1)\n"
+      " v = {0}[] parameter(2)\n w = {0}[] parameter(3)\n"
+      " p = {0}[3,91,9,17] pad(a, v), padding=0_0x-2_5_2x0_0x0_0\n"
+      " t = {0}[3,91,9,17] reverse(p), dimensions={{1}}\n"
+      " q = {0}[3,91,9,17] pad(b, w), padding=0_0x0_0_1x0_0x0_0\n"
+      " ROOT r = {0}[3,91,9,17] add(t, q) }}");
+  ExpectAgreement(
+      "ENTRY e {{ a = {0}[10,12,20] parameter(0)\n b = {0}[19,34,20] parameter(1)\n v = {0}[] parameter(2)\n"
+      " p = {0}[19,34,20] pad(a, v), padding=0_0_1x0_0_2x0_0\n ROOT r = {0}[19,34,20] add(p, b) }}");
+}
+
 TEST(MovementTest, DynamicSlices) {
   for (const char* type : kTypes) {
     test::ExpectEnginesAgree(

@@ -16,6 +16,7 @@
 #include "kernels/cpu/loops/tile_code.h"
 #include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cpu/native/machine_code.h"
+#include "loops/phases.h"
 #include "types/dispatch.h"
 
 namespace hlo::native_loops_test {
@@ -323,22 +324,31 @@ TEST_P(NativeLoops, LogarithmsHaveTheBitsOfTiles) {
   for (const Opcode opcode : {Opcode::kLog, Opcode::kLogPlusOne}) CompareFunction(opcode, arguments);
 }
 
+enum class Code { kTiles, kNative, kNativeOnRows };
+
+// Runs programs in turn on copies of the arrays, which are at this place, and returns the copies.
+std::vector<Bytes> RunAll(absl::Span<const LoopProgram> programs, const std::vector<Bytes>& arrays, Code code,
+                          Place place) {
+  std::vector<GuardedMemory> memory;
+  for (const Bytes& array : arrays) memory.emplace_back(array, place);
+  for (const LoopProgram& program : programs) {
+    cpu::TileProgram tiles(program);
+    if (code == Code::kNative) tiles.AllowNativeCode();
+    if (code == Code::kNativeOnRows) tiles.AllowNativeCodeOfRuns();
+    tiles.Run(PointersTo(memory).data());
+  }
+  std::vector<Bytes> results;
+  for (const GuardedMemory& array : memory) results.push_back(array.Bytes());
+  return results;
+}
+
 // Returns the arrays after a run as tiles and after a run as native code.
 // `on_rows`: in runs of whole programs. `place`: of the arrays.
 std::pair<std::vector<Bytes>, std::vector<Bytes>> RunBoth(const LoopProgram& program,
                                                           const std::vector<Bytes>& arrays,
                                                           bool on_rows = false, Place place = Place::kEnd) {
-  const auto run = [&](bool native) {
-    cpu::TileProgram tiles(program);
-    if (native) on_rows ? tiles.AllowNativeCodeOfRuns() : tiles.AllowNativeCode();
-    std::vector<GuardedMemory> memory;
-    for (const Bytes& array : arrays) memory.emplace_back(array, place);
-    tiles.Run(PointersTo(memory).data());
-    std::vector<Bytes> results;
-    for (const GuardedMemory& array : memory) results.push_back(array.Bytes());
-    return results;
-  };
-  return {run(false), run(true)};
+  return {RunAll({&program, 1}, arrays, Code::kTiles, place),
+          RunAll({&program, 1}, arrays, on_rows ? Code::kNativeOnRows : Code::kNative, place)};
 }
 
 TEST_P(NativeLoops, ScalarsStayInTheirRegisters) {
@@ -495,7 +505,7 @@ class RandomProgram {
     int64_t begin = Pick(7) - int64_t{3};
     for (uint32_t left = 1 + Pick(3); left > 0; --left) {
       const bool has_gaps = left == 1 && Pick(3) == 0 && d + 1 < dims_.size();
-      pieces.push_back(Piece(type, d, begin, has_gaps ? 2 : 1));
+      pieces.push_back(Piece(type, d, begin, has_gaps ? 2 + Pick(2) : 1));
       begin += pieces.back().edges[0].size;
     }
     if (Pick(2) == 0) {
@@ -777,6 +787,47 @@ TEST_P(NativeLoops, RowsWithEdgesHaveTheBitsOfTiles) {
     }
   }
   EXPECT_GT(on_rows, count / 3);
+}
+
+// Sums of arrays with gaps between their rows, as one loop and as one per phase.
+TEST_P(NativeLoops, PhasesHaveTheBitsOfTheWholeLoop) {
+  const std::vector<std::vector<int64_t>> shapes = {
+      {70, 20}, {30, 9, 40}, {5, 64, 33}, {300, 8}, {2, 3, 400}};
+  constexpr ElementType kSummed[] = {ElementType::kF32, ElementType::kS32, ElementType::kU8,
+                                     ElementType::kBF16};
+  uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
+  int split = 0, on_rows = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (const std::vector<int64_t>& dims : shapes) {
+      RandomProgram made(++seed, dims);
+      SCOPED_TRACE(testing::Message() << "seed " << seed);
+      const ElementType type = kSummed[made.Pick(std::size(kSummed))];
+      made.LoadPieces(type);
+      for (uint32_t k = 1 + made.Pick(4); k > 0; --k) {
+        made.LoadPieces(type);
+        made.Pick(4) == 0 ? made.SelectInside(type) : made.Add(type);
+      }
+      made.Store(made.values.size() - 1);
+      made.program.Finish();
+      const std::vector<LoopProgram> phases = loops::SplitPhases(made.program);
+      if (phases.size() == 1) continue;
+      ++split;
+      for (const LoopProgram& phase : phases) {
+        cpu::TileProgram tiles(phase);
+        tiles.AllowNativeCodeOfRuns();
+        on_rows += tiles.RunsOnRows() ? 1 : 0;
+      }
+      const Place place = round % 2 == 0 ? Place::kBegin : Place::kEnd;
+      const std::vector<Bytes> expected = RunAll({&made.program, 1}, made.arrays, Code::kTiles, place);
+      for (const Code code : {Code::kTiles, Code::kNative, Code::kNativeOnRows}) {
+        const std::vector<Bytes> got = RunAll(phases, made.arrays, code, place);
+        for (size_t k = 0; k < expected.size(); ++k)
+          ASSERT_TRUE(AreSame(made.argument_types[k], expected[k], got[k])) << "argument " << k;
+      }
+    }
+  }
+  EXPECT_GT(split, 60);
+  EXPECT_GT(on_rows, 30);
 }
 
 // --- Random functions, such as combiners of reductions.

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "loops/phases.h"
 #include "plan/select/library_kernels.h"
 
 namespace hlo::plan {
@@ -42,8 +43,10 @@ CpuStep CompileStep(const Plan& plan, const Step& step) {
     std::vector<cpu::TileProgram> programs;
     programs.reserve(tiles->programs.size());
     for (const loops::LoopProgram& program : tiles->programs) {
-      programs.emplace_back(program, may_alias);
-      if (plan.native_code) programs.back().AllowNativeCodeOfRuns(may_alias);
+      for (loops::LoopProgram& phase : loops::SplitPhases(program)) {
+        programs.emplace_back(std::move(phase), may_alias);
+        if (plan.native_code) programs.back().AllowNativeCodeOfRuns(may_alias);
+      }
     }
     return programs;
   }

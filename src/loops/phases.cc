@@ -1,0 +1,199 @@
+#include "loops/phases.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+
+namespace hlo::loops {
+namespace {
+
+// The most programs, and the fewest positions for which programs of their own take less time.
+constexpr size_t kMostPhases = 8;
+constexpr int64_t kFewestPositions = 512;
+
+// The dimensions of a program, outer ones first, and their strides in an affine function.
+std::vector<int64_t> DimsOf(const LoopProgram& program) {
+  std::vector<int64_t> dims(program.outer_dims().begin(), program.outer_dims().end());
+  dims.insert(dims.end(), program.inner_dims().begin(), program.inner_dims().end());
+  return dims;
+}
+template <class Function>
+auto& StrideOf(Function& affine, size_t d) {
+  return d < affine.outer.size() ? affine.outer[d] : affine.inner[d - affine.outer.size()];
+}
+
+// A dimension, and the number of phases in which it is split.
+struct Split {
+  size_t dim;
+  int64_t phases;
+};
+
+// Returns the split that an edge needs: only one dimension, which is not the last one, moves it by other
+// distances than multiples of the spacing.
+std::optional<Split> SplitOf(const Edge& edge, absl::Span<const int64_t> dims) {
+  std::optional<Split> split;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int64_t phases = edge.spacing / std::gcd(edge.spacing, StrideOf(edge.at, d));
+    if (phases == 1) continue;
+    if (split.has_value() || d + 1 == dims.size()) return std::nullopt;
+    split = {d, phases};
+  }
+  return split;
+}
+
+std::optional<Split> FindSplit(const LoopProgram& program) {
+  const std::vector<int64_t> dims = DimsOf(program);
+  std::optional<Split> found;
+  program.VisitAccesses([&](const Access& access, bool) {
+    for (const Edge& edge : access.edges) {
+      const std::optional<Split> split = SplitOf(edge, dims);
+      if (!found.has_value() && split.has_value() && split->phases <= dims[split->dim]) found = split;
+    }
+  });
+  return found;
+}
+
+// Builds the program of one phase.
+class Phase {
+ public:
+  Phase(const LoopProgram& program, const Split& split, int64_t number)
+      : source_(program), split_(split), number_(number), dims_(DimsOf(program)) {
+    int64_t& size = dims_[split.dim];
+    size = (size - number + split.phases - 1) / split.phases;
+  }
+
+  LoopProgram Build() const {
+    const absl::Span<const int64_t> dims = dims_;
+    const size_t outer = source_.outer_dims().size();
+    LoopProgram phase(dims.first(outer), dims.subspan(outer));
+    for (const LoopProgram::Step& step : source_.steps()) {
+      if (step.IsLoad())
+        phase.Load(PiecesOf(step.access));
+      else
+        phase.Apply(step.operation, step.compute_type, step.operands());
+    }
+    for (const LoopProgram::Stored& stored : source_.stores())
+      phase.Store(stored.value, Moved(source_.access(stored.access)));
+    for (const Value value : source_.yields()) phase.Yield(value);
+    phase.Finish();
+    return phase;
+  }
+
+ private:
+  // Replaces the index of the dimension by number + phases * index.
+  template <class Function>
+  void Move(Function& affine) const {
+    int64_t& stride = StrideOf(affine, split_.dim);
+    affine.offset += number_ * stride;
+    stride *= split_.phases;
+  }
+
+  // Returns the access at the positions of the phase.
+  Access Moved(Access access) const {
+    Move(access);
+    VisitExtras(access, [&](Affine& extra) { Move(extra); });
+    return access;
+  }
+
+  // Makes the multiples of the spacing that the edge meets adjacent, and adds its stride to the access's own.
+  // Returns false if it meets none.
+  bool RemoveSpacing(Edge& edge, Access& access) const {
+    const auto is_multiple = [&](int64_t value) { return value % edge.spacing == 0; };
+    if (!absl::c_all_of(edge.at.outer, is_multiple) || !absl::c_all_of(edge.at.inner, is_multiple))
+      return true;
+    if (!is_multiple(edge.at.offset)) return false;
+    const auto divide = [&](int64_t& of_edge, int64_t& of_access) {
+      of_edge /= edge.spacing;
+      of_access += of_edge * edge.stride;
+    };
+    divide(edge.at.offset, access.offset);
+    for (size_t d = 0; d < dims_.size(); ++d) divide(StrideOf(edge.at, d), StrideOf(access, d));
+    edge.spacing = 1;
+    edge.stride = 0;
+    return true;
+  }
+
+  // Returns the least and the greatest value.
+  std::pair<int64_t, int64_t> RangeOf(const Affine& affine) const {
+    int64_t least = affine.offset, greatest = affine.offset;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      const int64_t distance = StrideOf(affine, d) * (dims_[d] - 1);
+      (distance < 0 ? least : greatest) += distance;
+    }
+    return {least, greatest};
+  }
+
+  // Simplifies the edges. Returns false if no position is inside all of them.
+  bool SimplifyEdges(Access& access) const {
+    for (Edge& edge : access.edges) {
+      if (!RemoveSpacing(edge, access)) return false;
+      const auto [least, greatest] = RangeOf(edge.at);
+      if (greatest < 0 || least >= edge.size * edge.spacing) return false;
+    }
+    if (!access.IsArray()) return true;
+    std::erase_if(access.edges, [&](const Edge& edge) {
+      const auto [least, greatest] = RangeOf(edge.at);
+      return edge.spacing == 1 && least >= 0 && greatest < edge.size;
+    });
+    return true;
+  }
+
+  // Returns an access that is outside its edges at all positions.
+  static Access Outside(Access access) {
+    absl::c_fill(access.outer, 0);
+    absl::c_fill(access.inner, 0);
+    access.starts.clear();
+    if (access.outside >= 0) {
+      access.argument = std::exchange(access.outside, Access::kZeros);
+      access.offset = 0;
+      access.edges.clear();
+    } else {
+      access.edges = {{.at = {.offset = -1, .outer = access.outer, .inner = access.inner}, .size = 1}};
+    }
+    return access;
+  }
+
+  // Returns the accesses of a load that exist at some position.
+  std::vector<Access> PiecesOf(int32_t number) const {
+    std::vector<Access> pieces;
+    while (number >= 0) {
+      Access access = Moved(source_.access(number));
+      number = std::exchange(access.next, -1);
+      const bool exists = SimplifyEdges(access);
+      if (!exists && number >= 0) continue;
+      pieces.push_back(exists ? std::move(access) : Outside(std::move(access)));
+      if (pieces.back().edges.empty()) break;
+    }
+    return pieces;
+  }
+
+  const LoopProgram& source_;
+  const Split& split_;
+  const int64_t number_;
+  std::vector<int64_t> dims_;
+};
+
+}  // namespace
+
+std::vector<LoopProgram> SplitPhases(const LoopProgram& program) {
+  std::vector<LoopProgram> programs = {program};
+  if (program.outer_count() * program.inner_count() < kFewestPositions) return programs;
+  for (size_t p = 0; p < programs.size();) {
+    const std::optional<Split> split = FindSplit(programs[p]);
+    if (!split.has_value() || programs.size() - 1 + split->phases > kMostPhases) {
+      ++p;
+      continue;
+    }
+    const LoopProgram whole = std::move(programs[p]);
+    programs.erase(programs.begin() + static_cast<std::ptrdiff_t>(p));
+    for (int64_t number = split->phases - 1; number >= 0; --number)
+      programs.insert(programs.begin() + static_cast<std::ptrdiff_t>(p),
+                      Phase(whole, *split, number).Build());
+  }
+  return programs;
+}
+
+}  // namespace hlo::loops
