@@ -303,6 +303,36 @@ TEST(ReadsTest, GatheredRows) {
   }
 }
 
+// Elements at two indices each, at one index of their own row, and of a reversed one, in a loop with other
+// operations. The numbers of elements are not multiples of a vector's length.
+TEST(ReadsTest, GatheredElements) {
+  for (const char* type : {"f32", "u32", "bf16", "s64"}) {
+    for (const char* index : {"s32", "u32", "s8"}) {
+      for (const int count : {5, 100, 2051}) {
+        test::ExpectEnginesAgree(
+            fmt::format(
+                "ENTRY main {{\n  t = {0}[30,40] parameter(0)\n  w = {0}[{2},9] parameter(1)\n"
+                "  i = {1}[{2}] parameter(2)\n  j = {1}[{2}] parameter(3)\n  p = {0}[{2}] parameter(4)\n"
+                "  ic = {1}[{2},1] reshape(i)\n  jc = {1}[{2},1] reshape(j)\n"
+                "  ij = {1}[{2},2] concatenate(ic, jc), dimensions={{1}}\n"
+                "  a = {0}[{2}] gather(t, ij), offset_dims={{}}, collapsed_slice_dims={{0,1}}, "
+                "start_index_map={{0,1}}, index_vector_dim=1, slice_sizes={{1,1}}\n"
+                "  b = {0}[{2}] gather(w, i), offset_dims={{}}, collapsed_slice_dims={{1}}, "
+                "operand_batching_dims={{0}}, start_indices_batching_dims={{0}}, start_index_map={{1}}, "
+                "index_vector_dim=1, slice_sizes={{1,1}}\n"
+                "  v = {0}[{2},9] reverse(w), dimensions={{0}}\n"
+                "  c = {0}[{2}] gather(v, j), offset_dims={{}}, collapsed_slice_dims={{1}}, "
+                "operand_batching_dims={{0}}, start_indices_batching_dims={{0}}, start_index_map={{1}}, "
+                "index_vector_dim=1, slice_sizes={{1,1}}\n"
+                "  d = {0}[{2}] multiply(a, p)\n  e = {0}[{2}] add(b, p)\n  f = {0}[{2}] subtract(c, e)\n"
+                "  ROOT r = ({0}[{2}], {0}[{2}]) tuple(d, f)\n}}\n",
+                type, index, count),
+            {.specials = true, .index_range = 50});
+      }
+    }
+  }
+}
+
 // Short rows: gathered, broadcast, reversed, and their columns. The numbers of rows are not multiples of a
 // vector's length.
 TEST(ReadsTest, ShortRows) {
