@@ -148,16 +148,10 @@ class Flattener {
           if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
         }
         break;
-      case Opcode::kWhile: {
-        Leaves initial = operands[0];
-        HLO_RETURN_IF_ERROR(Store(initial));
-        return While(instruction, initial, block);
-      }
-      case Opcode::kConditional: {
-        std::vector<Leaves> stored = operands;
-        HLO_RETURN_IF_ERROR(Store(stored));
-        return Conditional(instruction, stored, block);
-      }
+      case Opcode::kWhile:
+        return While(instruction, operands[0], block);
+      case Opcode::kConditional:
+        return Conditional(instruction, operands, block);
       default:
         return RewriteContraction(instruction, operands, block);
     }
@@ -381,18 +375,65 @@ class Flattener {
     return build_.Constant(*instruction.Get<attr::literal>());
   }
 
-  absl::StatusOr<Leaves> While(const Instruction& instruction, const Leaves& initial, Block* block) {
+  // True if the leaf of a loop or conditional is an array of the bounds with sizes.
+  bool IsSplit(ValueId leaf) const {
+    return options_.for_gpu && leaf != kNoValue && graph_.values[leaf].shape.HasDynamicDim();
+  }
+  // Returns the leaves with the parts of those that are split in place of them.
+  absl::StatusOr<Leaves> Parts(Leaves leaves, const Leaves& declared, Block* block) {
+    Leaves parts;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (IsSplit(declared[i])) {
+        HLO_ASSIGN_OR_RETURN(const Leaves split, sized_.Split(leaves[i], graph_.values[declared[i]].shape,
+                                                              block, InlineModule()));
+        parts.insert(parts.end(), split.begin(), split.end());
+        continue;
+      }
+      Leaves whole = {leaves[i]};
+      HLO_RETURN_IF_ERROR(Store(whole));
+      parts.push_back(whole[0]);
+    }
+    return parts;
+  }
+  // Returns the values that a loop or conditional computes for its leaves.
+  Leaves NewParts(const Leaves& leaves, Node* node) {
+    Leaves parts;
+    for (const ValueId leaf : leaves) {
+      const Leaves own = IsSplit(leaf) ? sized_.NewParts(graph_.values[leaf].shape, node) : Leaves{leaf};
+      parts.insert(parts.end(), own.begin(), own.end());
+    }
+    return parts;
+  }
+  // Returns the leaves that represent the parts in a block.
+  Leaves Joined(const Leaves& leaves, const Leaves& parts, Block* block) {
+    Leaves joined;
+    size_t next = 0;
+    for (const ValueId leaf : leaves) {
+      if (!IsSplit(leaf)) {
+        joined.push_back(parts[next++]);
+        continue;
+      }
+      joined.push_back(graph_.NewValue(graph_.values[leaf].shape, nullptr));
+      next += sized_.Join(joined.back(), absl::MakeConstSpan(parts).subspan(next), block);
+    }
+    return joined;
+  }
+
+  absl::StatusOr<Leaves> While(const Instruction& instruction, const Leaves& operand, Block* block) {
     Node* node = build_.NewNode(Node::Kind::kWhile, instruction, block);
-    Leaves state = build_.NewLeaves(instruction.shape(), node);
+    const Leaves leaves = build_.NewLeaves(instruction.shape(), node);
+    HLO_ASSIGN_OR_RETURN(const Leaves initial, Parts(operand, leaves, block));
+    const Leaves state = NewParts(leaves, node);
     for (size_t i = 0; i < state.size(); ++i) {
       if (state[i] != kNoValue) graph_.values[state[i]].is_dynamic |= build_.IsDynamic(initial[i]);
     }
     Block* condition = build_.NewBlock(block, node);
     Block* body = build_.NewBlock(block, node);
-    HLO_ASSIGN_OR_RETURN(const Leaves predicate,
-                         Inline(*instruction.Get<attr::condition>(), {state}, condition));
-    HLO_ASSIGN_OR_RETURN(Leaves next, Inline(*instruction.Get<attr::body>(), {state}, body));
-    HLO_RETURN_IF_ERROR(Store(next));
+    HLO_ASSIGN_OR_RETURN(const Leaves predicate, Inline(*instruction.Get<attr::condition>(),
+                                                        {Joined(leaves, state, condition)}, condition));
+    HLO_ASSIGN_OR_RETURN(const Leaves results,
+                         Inline(*instruction.Get<attr::body>(), {Joined(leaves, state, body)}, body));
+    HLO_ASSIGN_OR_RETURN(const Leaves next, Parts(results, leaves, body));
     for (size_t i = 0; i < state.size(); ++i) {
       if (state[i] == kNoValue) continue;
       if (graph_.Resolve(next[i]) == state[i]) {  // The state is loop-invariant.
@@ -408,32 +449,32 @@ class Flattener {
     node->predicate = predicate[0];
     node->blocks = {condition, body};
     block->nodes.push_back(node);
-    return state;
+    return Joined(leaves, state, block);
   }
 
   absl::StatusOr<Leaves> Conditional(const Instruction& instruction, const std::vector<Leaves>& operands,
                                      Block* block) {
     Node* node = build_.NewNode(Node::Kind::kConditional, instruction, block);
     node->operands = operands[0];
-    const Leaves results = build_.NewLeaves(instruction.shape(), node);
+    const Leaves leaves = build_.NewLeaves(instruction.shape(), node), results = NewParts(leaves, node);
     const auto branches = instruction.called_computations();
     node->branch_results.resize(branches.size());
     for (size_t b = 0; b < branches.size(); ++b) {
       Block* branch = build_.NewBlock(block, node);
-      HLO_ASSIGN_OR_RETURN(Leaves leaves, Inline(*branches[b], {operands[b + 1]}, branch));
-      HLO_RETURN_IF_ERROR(Store(leaves));
+      HLO_ASSIGN_OR_RETURN(const Leaves whole, Inline(*branches[b], {operands[b + 1]}, branch));
+      HLO_ASSIGN_OR_RETURN(const Leaves parts, Parts(whole, leaves, branch));
       node->blocks.push_back(branch);
       for (size_t i = 0; i < results.size(); ++i) {
         if (results[i] == kNoValue) continue;
-        node->branch_results[b].push_back(leaves[i]);
-        graph_.values[results[i]].is_dynamic |= build_.IsDynamic(leaves[i]);
+        node->branch_results[b].push_back(parts[i]);
+        graph_.values[results[i]].is_dynamic |= build_.IsDynamic(parts[i]);
       }
     }
     for (ValueId result : results) {
       if (result != kNoValue) node->results.push_back(result);
     }
     block->nodes.push_back(node);
-    return results;
+    return Joined(leaves, results, block);
   }
 
   const reference::Effects& effects_;

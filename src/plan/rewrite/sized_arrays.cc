@@ -420,6 +420,15 @@ std::optional<SizedExpansion> ExpandAtBounds(const Instruction& instruction,
   return Expander(instruction, sizes, size_count).Run();
 }
 
+namespace {
+
+std::optional<CheckedModule> Built(build::Builder& builder, Op root) {
+  absl::StatusOr<CheckedModule> module = builder.Build(root);
+  return module.ok() ? std::optional(*std::move(module)) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<CheckedModule> WithSizes(const Shape& bounds, const std::vector<int64_t>& dimensions) {
   build::Builder builder("sizes");
   Op x = builder.Parameter(0, AtBounds(bounds));
@@ -427,8 +436,20 @@ std::optional<CheckedModule> WithSizes(const Shape& bounds, const std::vector<in
     const Op size = builder.Parameter(static_cast<int64_t>(k) + 1, Shape::Array(ElementType::kS32, {}));
     x = build::SetDimensionSize(x, size, dimensions[k]);
   }
-  absl::StatusOr<CheckedModule> module = builder.Build(x);
-  return module.ok() ? std::optional(*std::move(module)) : std::nullopt;
+  return Built(builder, x);
+}
+
+std::optional<CheckedModule> WithoutSizes(const Shape& shape) {
+  build::Builder builder("array_and_sizes");
+  std::vector<Shape> parts = {AtBounds(shape)};
+  parts.resize(static_cast<size_t>(shape.rank()) + 1, Shape::Scalar(ElementType::kS32));
+  return Built(builder, builder.CustomCall("PadToStatic", {builder.Parameter(0, shape)},
+                                           Shape::Tuple(std::move(parts))));
+}
+
+std::optional<CheckedModule> SizeConstant(int64_t size) {
+  build::Builder builder("size");
+  return Built(builder, builder.Constant(ElementType::kS32, static_cast<double>(size)));
 }
 
 }  // namespace hlo::plan

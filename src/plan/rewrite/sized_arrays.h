@@ -30,5 +30,10 @@ std::optional<SizedExpansion> ExpandAtBounds(const Instruction& instruction,
 
 // Returns the module that gives a static array the dynamic sizes of the dimensions.
 std::optional<CheckedModule> WithSizes(const Shape& bounds, const std::vector<int64_t>& dimensions);
+// Returns the module that splits an array of dynamic sizes into a static array and the sizes of all
+// dimensions.
+std::optional<CheckedModule> WithoutSizes(const Shape& shape);
+// Returns the module that has a size as its result.
+std::optional<CheckedModule> SizeConstant(int64_t size);
 
 }  // namespace hlo::plan

@@ -15,40 +15,137 @@ SizedValues::Sized* SizedValues::Find(ValueId v) {
   return found == sized_.end() ? nullptr : &found->second;
 }
 
-// Returns nullopt if an operand is not an array, or has dynamic sizes that are not known as values.
-std::optional<SizedValues::Operands> SizedValues::Collect(const std::vector<Leaves>& operands) {
+bool SizedValues::CanLoad(ValueId v, const Block* block) const {
+  const Value& value = graph_.values[v];
+  return value.shape.HasDynamicDim() && (value.parameter >= 0 || block == graph_.entry);
+}
+
+// Returns nullopt if an operand is not an array, or has dynamic sizes that are not known as values. The sizes
+// of operands that are still to be loaded are distinct negative numbers.
+std::optional<SizedValues::Operands> SizedValues::Collect(const std::vector<Leaves>& operands, Block* block) {
   Operands all;
   for (const Leaves& operand : operands) {
     if (operand.size() != 1 || operand[0] == kNoValue) return std::nullopt;
     const ValueId v = graph_.Resolve(operand[0]);
     const Sized* sized = Find(v);
-    if (sized == nullptr && graph_.values[v].is_dynamic) return std::nullopt;
-    std::vector<int64_t>& numbers =
-        all.numbers.emplace_back(static_cast<size_t>(graph_.values[v].shape.rank()), -1);
+    const Shape& shape = graph_.values[v].shape;
+    const bool must_load = sized == nullptr && graph_.values[v].is_dynamic;
+    if (must_load && !CanLoad(v, block)) return std::nullopt;
+    std::vector<int64_t>& numbers = all.numbers.emplace_back(static_cast<size_t>(shape.rank()), -1);
     all.arguments.push_back({sized == nullptr ? v : sized->array});
-    all.has_sized |= sized != nullptr;
-    for (size_t d = 0; sized != nullptr && d < sized->sizes.size(); ++d) {
-      const ValueId size = sized->sizes[d];
+    all.has_sized |= sized != nullptr || must_load;
+    all.must_load |= must_load;
+    for (int64_t d = 0; d < shape.rank() && (must_load || sized != nullptr); ++d) {
+      const ValueId to_load =
+          shape.IsDynamic(d) ? -2 - static_cast<ValueId>(v * Shape::kMaxRank + d) : kNoValue;
+      const ValueId size = must_load ? to_load : graph_.Resolve(sized->sizes[static_cast<size_t>(d)]);
       if (size == kNoValue) continue;
       const auto at = std::find(all.sizes.begin(), all.sizes.end(), size);
-      numbers[d] = at - all.sizes.begin();
+      numbers[static_cast<size_t>(d)] = at - all.sizes.begin();
       if (at == all.sizes.end()) all.sizes.push_back(size);
     }
   }
   return all;
 }
 
+absl::StatusOr<Leaves> SizedValues::InlineItself(std::optional<CheckedModule> module,
+                                                 const std::vector<Leaves>& arguments, Block* block,
+                                                 InlineModule inline_module) {
+  HLO_CHECK(module.has_value());
+  inlines_itself_ = true;
+  absl::StatusOr<Leaves> leaves = inline_module(*std::move(module), arguments, block);
+  inlines_itself_ = false;
+  return leaves;
+}
+
+absl::StatusOr<Leaves> SizedValues::Load(ValueId v, Block* block, InlineModule inline_module) {
+  if (graph_.values[v].parameter >= 0) block = graph_.entry;
+  HLO_ASSIGN_OR_RETURN(Leaves parts,
+                       InlineItself(WithoutSizes(graph_.values[v].shape), {{v}}, block, inline_module));
+  if (!CanLoad(v, block)) return parts;
+  const Shape& shape = graph_.values[v].shape;
+  Sized sized{parts[0], Leaves(static_cast<size_t>(shape.rank()), kNoValue), block, v};
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.IsDynamic(d)) sized.sizes[static_cast<size_t>(d)] = parts[static_cast<size_t>(d) + 1];
+  }
+  sized_[v] = std::move(sized);
+  return parts;
+}
+
+absl::Status SizedValues::LoadAll(const std::vector<Leaves>& operands, InlineModule inline_module) {
+  for (const Leaves& operand : operands) {
+    const ValueId v = graph_.Resolve(operand[0]);
+    if (Find(v) != nullptr || !graph_.values[v].is_dynamic) continue;
+    HLO_RETURN_IF_ERROR(Load(v, graph_.entry, inline_module).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Leaves> SizedValues::Split(ValueId v, const Shape& shape, Block* block,
+                                          InlineModule inline_module) {
+  v = graph_.Resolve(v);
+  const Shape own = graph_.values[v].shape;
+  Leaves parts = {v};
+  if (const Sized* sized = Find(v); sized != nullptr) {
+    parts[0] = sized->array;
+    for (const ValueId size : sized->sizes) parts.push_back(size);
+  } else if (graph_.values[v].is_dynamic) {
+    HLO_ASSIGN_OR_RETURN(parts, Load(v, block, inline_module));
+  } else {
+    parts.resize(static_cast<size_t>(shape.rank()) + 1, kNoValue);
+  }
+  Leaves kept = {parts[0]};
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    ValueId size = parts[static_cast<size_t>(d) + 1];
+    if (!shape.IsDynamic(d)) {
+      if (size != kNoValue && own.IsDynamic(d))
+        return absl::UnimplementedError("dynamic sizes of results that are declared static");
+      continue;
+    }
+    if (size == kNoValue) {
+      HLO_ASSIGN_OR_RETURN(const Leaves bound,
+                           InlineItself(SizeConstant(shape.dim(d)), {}, block, inline_module));
+      size = bound[0];
+    }
+    kept.push_back(size);
+  }
+  return kept;
+}
+
+Leaves SizedValues::NewParts(const Shape& shape, Node* node) {
+  Leaves parts = {graph_.NewValue(Shape::Array(shape.type(), shape.dims()), node)};
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.IsDynamic(d)) parts.push_back(graph_.NewValue(Shape::Scalar(ElementType::kS32), node));
+  }
+  return parts;
+}
+
+size_t SizedValues::Join(ValueId v, absl::Span<const ValueId> parts, Block* block) {
+  const Shape& shape = graph_.values[v].shape;
+  Sized sized{parts[0], Leaves(static_cast<size_t>(shape.rank()), kNoValue), block};
+  size_t next = 1;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.IsDynamic(d)) sized.sizes[static_cast<size_t>(d)] = parts[next++];
+  }
+  sized_[v] = std::move(sized);
+  return next;
+}
+
 absl::StatusOr<std::optional<Leaves>> SizedValues::Compute(const Instruction& instruction,
                                                            const std::vector<Leaves>& operands, Block* block,
                                                            InlineModule inline_module) {
   const bool states_sizes = StatesSizes(instruction);
-  if (is_storing_ || (sized_.empty() && !states_sizes)) return std::nullopt;
+  if (inlines_itself_) return std::nullopt;
   if (states_sizes && block != graph_.entry) return std::nullopt;  // Sizes are checked after the run.
-  std::optional<Operands> all = Collect(operands);
+  std::optional<Operands> all = Collect(operands, block);
   if (!all.has_value() || (!states_sizes && !all->has_sized)) return std::nullopt;
   std::optional<SizedExpansion> expansion =
       ExpandAtBounds(instruction, all->numbers, static_cast<int64_t>(all->sizes.size()));
   if (!expansion.has_value()) return std::nullopt;
+  if (all->must_load) {
+    HLO_RETURN_IF_ERROR(LoadAll(operands, inline_module));
+    all = Collect(operands, block);
+  }
   for (const ValueId size : all->sizes) all->arguments.push_back({size});
   HLO_ASSIGN_OR_RETURN(Leaves leaves, inline_module(std::move(expansion->module), all->arguments, block));
   const absl::Span<const Shape> shapes = ResultShapes(instruction);
@@ -92,13 +189,12 @@ absl::Status SizedValues::Store(Leaves& leaves, InlineModule inline_module) {
         dimensions.push_back(static_cast<int64_t>(d));
         arguments.push_back({sized->sizes[d]});
       }
-      std::optional<CheckedModule> module = WithSizes(graph_.values[sized->array].shape, dimensions);
-      HLO_CHECK(module.has_value());
-      is_storing_ = true;
-      absl::StatusOr<Leaves> stored = inline_module(*std::move(module), arguments, sized->block);
-      is_storing_ = false;
-      HLO_RETURN_IF_ERROR(stored.status());
-      sized->stored = (*stored)[0];
+      Block* const block = sized->block;
+      HLO_ASSIGN_OR_RETURN(const Leaves stored,
+                           InlineItself(WithSizes(graph_.values[sized->array].shape, dimensions), arguments,
+                                        block, inline_module));
+      sized = Find(v);
+      sized->stored = stored[0];
     }
     v = sized->stored;
   }

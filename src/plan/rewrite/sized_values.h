@@ -26,6 +26,13 @@ class SizedValues {
   absl::StatusOr<std::optional<Leaves>> Compute(const Instruction& instruction,
                                                 const std::vector<Leaves>& operands, Block* block,
                                                 InlineModule inline_module);
+  // Returns an array, which may have dynamic sizes, as an array of the bounds and the sizes of the dynamic
+  // dimensions of `shape`.
+  absl::StatusOr<Leaves> Split(ValueId v, const Shape& shape, Block* block, InlineModule inline_module);
+  // Returns such values, which the node computes.
+  Leaves NewParts(const Shape& shape, Node* node);
+  // Lets a value represent the first of these parts in the block; returns their number.
+  size_t Join(ValueId v, absl::Span<const ValueId> parts, Block* block);
   // Replaces leaves by arrays of dynamic sizes.
   absl::Status Store(Leaves& leaves, InlineModule inline_module);
   // Sets the results of the graph, and the sizes that the executor reads and checks.
@@ -43,17 +50,26 @@ class SizedValues {
     std::vector<std::vector<int64_t>> numbers;
     std::vector<Leaves> arguments;
     Leaves sizes;
-    bool has_sized = false;
+    bool has_sized = false, must_load = false;
   };
 
   // Returns nullptr if the value does not represent an array and sizes.
   Sized* Find(ValueId v);
-  std::optional<Operands> Collect(const std::vector<Leaves>& operands);
+  std::optional<Operands> Collect(const std::vector<Leaves>& operands, Block* block);
+  // True if a value that is an array of dynamic sizes may be read as an array and sizes for the whole block.
+  bool CanLoad(ValueId v, const Block* block) const;
+  // Returns the array, and the sizes of all dimensions, of an array of dynamic sizes.
+  absl::StatusOr<Leaves> Load(ValueId v, Block* block, InlineModule inline_module);
+  // Loads the operands.
+  absl::Status LoadAll(const std::vector<Leaves>& operands, InlineModule inline_module);
+  absl::StatusOr<Leaves> InlineItself(std::optional<CheckedModule> module,
+                                      const std::vector<Leaves>& arguments, Block* block,
+                                      InlineModule inline_module);
   void AddChecks(const Instruction& instruction, const std::vector<Leaves>& operands);
 
   Graph& graph_;
   absl::flat_hash_map<ValueId, Sized> sized_;
-  bool is_storing_ = false;
+  bool inlines_itself_ = false;
   Leaves checked_sizes_;
   std::vector<RunTimeSize> checks_;
 };
