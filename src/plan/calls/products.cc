@@ -108,18 +108,23 @@ Expansion OnednnMatmul(const Instruction& call) {
   return b.Finish({x});
 }
 
-// A missing scale of the right operand is 1.
+// A missing scale of the right operand is 1. The product is in f64 if it is scaled, too.
 Expansion BlockScaledDot(const Instruction& call) {
   CallBuilder b(call);
-  if (b.operand_count() > 4) return std::nullopt;
+  const bool is_scaled = b.operand_count() > 4;
+  if (is_scaled && !IsFloat(b.results()[0].type())) return std::nullopt;
+  if (is_scaled) b.set_type(ElementType::kF64);
   const reference::custom::ProductForm form = reference::custom::ProductFormOf(call);
   const std::vector<int64_t> ones(static_cast<size_t>(b.shape_of(1).rank()), 1);
   const Op scale =
       b.operand_count() > 3 ? b.Raw(3) : build::Broadcast(b.builder().Constant(ElementType::kF32, 1), ones);
-  return b.Finish({build::ScaledDot(b.Raw(0), b.Raw(2), b.Raw(1), scale,
-                                    {ToVector(form.l_contracting), ToVector(form.r_contracting),
-                                     ToVector(form.l_batch), ToVector(form.r_batch)},
-                                    {.preferred_element_type = b.results()[0].type()})});
+  const Op product =
+      build::ScaledDot(b.Raw(0), b.Raw(2), b.Raw(1), scale,
+                       {ToVector(form.l_contracting), ToVector(form.r_contracting), ToVector(form.l_batch),
+                        ToVector(form.r_batch)},
+                       {.preferred_element_type = is_scaled ? ElementType::kF64 : b.results()[0].type()});
+  if (!is_scaled) return b.Finish({product});
+  return b.Finish({b.Named(product) * build::Reshape(b.Wide(4), {})});
 }
 
 // c = alpha a a^T + beta c
