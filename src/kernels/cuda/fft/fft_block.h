@@ -25,8 +25,8 @@ enum FftFlag : uint32_t {
   kFftStoreChirp = 64,      // Stores the conjugate times the chirp.
   kFftStoreSpectrum = 128,  // Stores the conjugate of the product with the spectrum.
   kFftStoreRotated = 256,   // Multiplies by the twiddle factor root^(in_point of the line * point).
-  kFftConjLoad = 512,       // Inverse transform: conjugates at load and store.
-  kFftConjStore = 1024,
+  kFftSwapLoad = 512,       // Inverse transform: swaps real and imaginary parts at load and store.
+  kFftSwapStore = 1024,
   // Circular convolution: transforms, multiplies by the spectrum, conjugates and transforms again.
   kFftConvolve = 2048,
   kFftStagedLoad = 4096,  // Loads or stores pass through shared memory.
@@ -212,11 +212,11 @@ class FftBlock {
 
   HLO_DEVICE Cx<T> LoadedPlain(const FftLine& line, uint32_t n) const {
     const Cx<T> x = static_cast<const Cx<T>*>(args_.in)[line.in + n * args_.in_stride];
-    return (args_.flags & kFftConjLoad) != 0 ? Conj(x) : x;
+    return (args_.flags & kFftSwapLoad) != 0 ? Swapped(x) : x;
   }
   HLO_DEVICE void StoredPlain(const FftLine& line, uint32_t k, Cx<T> x) const {
     if ((args_.flags & kFftStoreRotated) != 0) x = x * Rotation(static_cast<uint64_t>(line.in_point) * k);
-    if ((args_.flags & kFftConjStore) != 0) x = Conj(x);
+    if ((args_.flags & kFftSwapStore) != 0) x = Swapped(x);
     const T scale = static_cast<T>(args_.scale);
     static_cast<Cx<T>*>(args_.out)[line.out + k * args_.out_stride] = {scale * x.re, scale * x.im};
   }
@@ -239,7 +239,7 @@ class FftBlock {
       x = LoadHalf(in, n);
     else
       x = in[n * args_.in_stride];
-    if ((flags & kFftConjLoad) != 0) x = Conj(x);
+    if ((flags & kFftSwapLoad) != 0) x = Swapped(x);
     if ((flags & kFftLoadChirp) != 0) x = x * static_cast<const Cx<T>*>(args_.chirp)[point];
     return x;
   }
@@ -270,7 +270,8 @@ class FftBlock {
     if ((flags & kFftStoreReal) == 0) {
       StoredPlain(line, k, x);
     } else {
-      static_cast<T*>(args_.out)[line.out + k * args_.out_stride] = static_cast<T>(args_.scale) * x.re;
+      const T re = (flags & kFftSwapStore) != 0 ? x.im : x.re;
+      static_cast<T*>(args_.out)[line.out + k * args_.out_stride] = static_cast<T>(args_.scale) * re;
     }
   }
   // Stores (Z[k] + Z'[n-k]) / 2 - i w^k (Z[k] - Z'[n-k]) / 2.

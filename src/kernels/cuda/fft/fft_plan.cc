@@ -20,7 +20,7 @@ bool AddAxis(FftPlanner& planner, absl::Span<const int64_t> dims, int64_t axis, 
   lines.in_outer = lines.out_outer = n * lines.inner;
   lines.in_inner = lines.out_inner = 1;
   lines.in_stride = lines.out_stride = lines.inner;
-  const FftEnds ends{inverse ? kFftConjLoad : 0u, inverse ? kFftConjStore : 0u, n, n, scale};
+  const FftEnds ends{inverse ? kFftSwapLoad : 0u, inverse ? kFftSwapStore : 0u, n, n, scale};
   return planner.AddTransform(n, lines, ends, from, to);
 }
 
@@ -74,13 +74,13 @@ bool AddBinsToReal(FftPlanner& planner, int64_t n, int64_t count, double scale, 
   lines.out_outer = n;
   if (!IsHalved(n, is_double)) {
     return planner.AddTransform(
-        n, lines, {kFftLoadHermitian | kFftConjLoad, kFftStoreReal | kFftConjStore, n, n, scale}, from,
+        n, lines, {kFftLoadHermitian | kFftSwapLoad, kFftStoreReal | kFftSwapStore, n, n, scale}, from,
         FftBuffer::kOutput);
   }
   lines.out_outer = half;
   scale *= 2;  // The half-length transform has half as many points.
   if (planner.IsOneLaunch(half)) {
-    if (!planner.AddTransform(half, lines, {kFftLoadHalf | kFftConjLoad, kFftConjStore, half, half, scale},
+    if (!planner.AddTransform(half, lines, {kFftLoadHalf | kFftSwapLoad, kFftSwapStore, half, half, scale},
                               from, FftBuffer::kOutput))
       return false;
     planner.last().tables.half_roots = planner.HalfRoots(half);
@@ -89,7 +89,7 @@ bool AddBinsToReal(FftPlanner& planner, int64_t n, int64_t count, double scale, 
   lines.in_outer = half;
   planner.Grow(FftBuffer::kHalfWork, count * half);
   planner.AddHalf(half, count, false, from, FftBuffer::kHalfWork);
-  return planner.AddTransform(half, lines, {kFftConjLoad, kFftConjStore, half, half, scale},
+  return planner.AddTransform(half, lines, {kFftSwapLoad, kFftSwapStore, half, half, scale},
                               FftBuffer::kHalfWork, FftBuffer::kOutput);
 }
 

@@ -17,8 +17,8 @@ constexpr int64_t kMaxFftLines = (int64_t{1} << 31) - 1;
 constexpr int64_t kLongestBluestein = 1 << 20;
 constexpr uint32_t kHalfThreads = FftHalfF32::kThreads;
 // The conversions that the kernels for powers of two perform.
-constexpr uint32_t kPlainPointFlags = kFftConjLoad | kFftConjStore | kFftLoadHalf | kFftStoreHalf,
-                   kPlainLineFlags = kFftConjLoad | kFftConjStore | kFftStoreRotated;
+constexpr uint32_t kPlainPointFlags = kFftSwapLoad | kFftSwapStore | kFftLoadHalf | kFftStoreHalf,
+                   kPlainLineFlags = kFftSwapLoad | kFftSwapStore | kFftStoreRotated;
 
 FftStep StepOf(const FftEnds& ends, FftBuffer from, FftBuffer to) {
   FftStep step{from, to};

@@ -17,7 +17,7 @@ struct FftLinesArgs {
   int64_t in_stride = 1, out_stride = 1;  // Between points, if adjacent threads access adjacent lines.
   FftDigit digits[kFftDigits];
   uint32_t lines = 0, fine_bits = 0;
-  // kFftConjLoad, kFftConjStore; for contiguous lines kFftLoadHalf, kFftStoreHalf; for others
+  // kFftSwapLoad, kFftSwapStore; for contiguous lines kFftLoadHalf, kFftStoreHalf; for others
   // kFftStoreRotated, kFftStagedLoad.
   uint32_t flags = 0;
   double scale = 1;
@@ -75,12 +75,16 @@ struct FftPowerOfTwo {
       LoadStaged(env, args, first, all, shared, t, v);
     else if (number < args.lines)
       Load(args, line.in, t, v);
-    if ((args.flags & kFftConjLoad) != 0) {
+    if ((args.flags & kFftSwapLoad) != 0) {
       HLO_UNROLL
-      for (C& x : v) x = Conj(x);
+      for (C& x : v) x = Swapped(x);
     }
     Passes<1, kRadices...>(env, static_cast<const C*>(args.roots), shared, t, v);
     if (kLinesFirst && (args.flags & kFftStoreRotated) != 0) Rotate(args, line.in_point, t, v);
+    if ((args.flags & kFftSwapStore) != 0) {
+      HLO_UNROLL
+      for (C& x : v) x = Swapped(x);
+    }
     if (!kLinesFirst && (args.flags & kFftStoreHalf) != 0)
       StoreBins(env, args, shared, number < args.lines, line.out, t, v);
     else if (number < args.lines)
@@ -134,15 +138,15 @@ struct FftPowerOfTwo {
   }
   static HLO_DEVICE void Store(const Args& args, int64_t first, uint32_t t, const C (&v)[kEach]) {
     C* out = static_cast<C*>(args.out) + first;
-    const T re = static_cast<T>(args.scale), im = (args.flags & kFftConjStore) != 0 ? -re : re;
+    const T scale = static_cast<T>(args.scale);
     if constexpr (kLinesFirst) {
       const int64_t step = kLineThreads * args.out_stride;
       out += t * args.out_stride;
       HLO_UNROLL
-      for (int j = 0; j < kEach; ++j, out += step) *out = {re * v[j].re, im * v[j].im};
+      for (int j = 0; j < kEach; ++j, out += step) *out = {scale * v[j].re, scale * v[j].im};
     } else {
       HLO_UNROLL
-      for (int j = 0; j < kEach; ++j) out[t + j * kLineThreads] = {re * v[j].re, im * v[j].im};
+      for (int j = 0; j < kEach; ++j) out[t + j * kLineThreads] = {scale * v[j].re, scale * v[j].im};
     }
   }
 

@@ -28,6 +28,12 @@ template <class T>
 HLO_DEVICE Cx<T> Conj(Cx<T> a) {
   return {a.re, -a.im};
 }
+// Returns i conj(a): the inverse transform is the forward one with the parts of points swapped on both sides,
+// which keeps the signs of zeros.
+template <class T>
+HLO_DEVICE Cx<T> Swapped(Cx<T> a) {
+  return {a.im, a.re};
+}
 // Returns -i a.
 template <class T>
 HLO_DEVICE Cx<T> MinusI(Cx<T> a) {
