@@ -12,7 +12,7 @@ namespace {
 
 // The most programs, and the fewest positions for which programs of their own take less time.
 constexpr size_t kMostPhases = 8;
-constexpr int64_t kFewestPositions = 512;
+constexpr int64_t kFewestPositions = 64;
 
 // The dimensions of a program, outer ones first, and their strides in an affine function.
 std::vector<int64_t> DimsOf(const LoopProgram& program) {

@@ -791,8 +791,8 @@ TEST_P(NativeLoops, RowsWithEdgesHaveTheBitsOfTiles) {
 
 // Sums of arrays with gaps between their rows, as one loop and as one per phase.
 TEST_P(NativeLoops, PhasesHaveTheBitsOfTheWholeLoop) {
-  const std::vector<std::vector<int64_t>> shapes = {
-      {70, 20}, {30, 9, 40}, {5, 64, 33}, {300, 8}, {2, 3, 400}};
+  const std::vector<std::vector<int64_t>> shapes = {{70, 20}, {30, 9, 40}, {5, 64, 33},
+                                                    {300, 8}, {9, 8},      {2, 3, 400}};
   constexpr ElementType kSummed[] = {ElementType::kF32, ElementType::kS32, ElementType::kU8,
                                      ElementType::kBF16};
   uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
