@@ -85,6 +85,12 @@ Literal Convolved(const Case& c, const Operands& o, const Literal& input, const 
   return *std::move(out);
 }
 
+ConvolutionMethod Method(const Case& c) {
+  const Operands o(c);
+  return MethodOf({nullptr, c.input_type, o.input_dims}, {nullptr, c.kernel_type, o.kernel_dims},
+                  DimsOf(c, o), c.out_type, o.output_dims);
+}
+
 std::string Describe(const Case& c) {
   std::string text = std::string(Name(c.out_type)) + " batch " + std::to_string(c.batch) + " features " +
                      std::to_string(c.inputs) + "->" + std::to_string(c.outputs) + " groups " +
@@ -182,8 +188,8 @@ WindowDim Win(int64_t size, int64_t stride = 1, int64_t padding = 0) {
 TEST(ConvolutionTest, TheShapesOfImageNetworks) {
   for (bool feature_first : {false, true}) {
     Case cases[] = {TwoDims(2, 3, 17, 23, Win(7, 2, 3)), TwoDims(1, 16, 33, 9, Win(1)),
-                    TwoDims(1, 16, 33, 9, Win(1, 2)), TwoDims(1, 40, 24, 8, Win(3, 1, 1)),
-                    TwoDims(2, 130, 7, 5, Win(3, 2, 1))};
+                    TwoDims(1, 16, 33, 9, Win(1, 2)),    TwoDims(1, 40, 24, 8, Win(3, 1, 1)),
+                    TwoDims(2, 130, 7, 5, Win(3, 2, 1)), TwoDims(1, 300, 24, 4, Win(3, 1, 1))};
     for (Case& c : cases) {
       if (feature_first) {
         c.input_order = c.output_order = kFeatureFirst;
@@ -206,18 +212,101 @@ TEST(ConvolutionTest, DepthwiseAlongRowsAndAlongFeatures) {
     for (int64_t features : {3, 19, 32}) {
       Case c = TwoDims(2, features, features, 11, w);
       c.feature_groups = features;
-      const auto method = [](const Case& x) {
-        const Operands o(x);
-        return MethodOf({nullptr, x.input_type, o.input_dims}, {nullptr, x.kernel_type, o.kernel_dims},
-                        DimsOf(x, o), x.out_type, o.output_dims);
-      };
-      EXPECT_EQ(method(c), ConvolutionMethod::kDepthwiseInner);
+      EXPECT_EQ(Method(c), ConvolutionMethod::kDepthwiseInner);
       ExpectRight(c);
       c.input_order = c.output_order = c.kernel_order = kFeatureFirst;
-      EXPECT_EQ(method(c), ConvolutionMethod::kDepthwiseRows);
+      EXPECT_EQ(Method(c), ConvolutionMethod::kDepthwiseRows);
       ExpectRight(c);
       c.input_type = c.kernel_type = c.out_type = kBF16;
       ExpectRight(c);
+    }
+  }
+}
+
+// Convolutions most of which read the input in place: the widths of tiles, blocks of rows, padding on either
+// side, kernels that are packed, and rounded results.
+std::vector<Case> CasesInPlace() {
+  std::vector<Case> cases;
+  const WindowDim windows[] = {
+      Win(3, 1, 1),
+      Win(3),
+      Win(7, 2, 3),
+      {.size = 3, .stride = 2, .padding_low = 4, .padding_high = -1, .window_dilation = 3},
+      {.size = 4, .padding_low = -1, .padding_high = 3, .reversed = true}};
+  for (const WindowDim& window : windows) {
+    for (const auto& [inputs, outputs] : {std::pair(1, 6), {3, 35}}) {
+      for (const auto* order : {&kFeatureLast, &kFeatureFirst}) {
+        Case c = TwoDims(1, inputs, outputs, 14, window);
+        c.input_order = c.output_order = *order;
+        for (const std::vector<int64_t>& kernel_order : {kHwio, {2, 3, 0, 1}, kFeatureFirst}) {
+          c.kernel_order = kernel_order;
+          cases.push_back(c);
+        }
+        c.input_type = c.kernel_type = c.out_type = kBF16;
+        cases.push_back(c);
+      }
+    }
+  }
+  return cases;
+}
+
+TEST(ConvolutionTest, ReadsTheInputInPlace) {
+  for (const Case& c : CasesInPlace()) {
+    const bool is_contiguous = c.output_order == kFeatureLast || c.window[1].stride == 1;
+    EXPECT_EQ(Method(c), is_contiguous ? ConvolutionMethod::kInPlace : ConvolutionMethod::kProduct)
+        << Describe(c);
+    ExpectRight(c);
+  }
+}
+
+// Gradients of kernels: rows of tiles span features, and the sums are long.
+TEST(ConvolutionTest, ReadsTheInputInPlaceForGradientsOfKernels) {
+  for (const auto& [inputs, outputs] : {std::pair(1, 6), {6, 16}, {9, 35}}) {
+    for (const int64_t padding : {0, 1, 2}) {
+      Case c = TwoDims(inputs, 3, outputs, 15, Win(0));
+      c.window = {Win(13, 1, padding), Win(14, 1, padding)};
+      c.input_order = c.kernel_order = {1, 2, 3, 0};
+      c.output_order = {2, 3, 0, 1};
+      for (const ElementType type : {kF32, kF16}) {
+        c.input_type = c.kernel_type = c.out_type = type;
+        EXPECT_EQ(Method(c), ConvolutionMethod::kInPlace) << Describe(c);
+        ExpectRight(c);
+      }
+    }
+  }
+}
+
+// Stores the blocks of a result.
+void StoreBlock(const void* context, const ArrayBlock& block) {
+  float* to = *static_cast<float* const*>(context);
+  for (int64_t r = 0; r < block.rows; ++r) {
+    std::memcpy(to + block.first + r * block.row_stride,
+                static_cast<const float*>(block.data) + r * block.data_stride,
+                static_cast<size_t>(block.columns) * sizeof(float));
+  }
+}
+
+TEST(ConvolutionTest, TheEpilogueSeesTheWholeResult) {
+  for (const Case& c : CasesInPlace()) {
+    if (c.out_type != kF32) continue;
+    const Operands o(c);
+    const Literal input = test::RandomArray(kF32, {o.input_dims.begin(), o.input_dims.end()}, 1);
+    const Literal kernel = test::RandomArray(kF32, {o.kernel_dims.begin(), o.kernel_dims.end()}, 2);
+    const Literal out = Convolved(c, o, input, kernel);
+    for (const int threads : {1, 3}) {
+      SetThreadCount(threads);
+      std::vector<float> seen(static_cast<size_t>(out.element_count()), NAN);
+      float* const to = seen.data();
+      Literal stored = *Literal::CreateZeros(out.shape());
+      for (std::byte* data : {static_cast<std::byte*>(nullptr), stored.mutable_data()}) {
+        std::fill(seen.begin(), seen.end(), NAN);
+        ASSERT_TRUE(Convolution({input.data(), kF32, o.input_dims}, {kernel.data(), kF32, o.kernel_dims},
+                                DimsOf(c, o), data, kF32, o.output_dims, {StoreBlock, &to, 1})
+                        .ok());
+        EXPECT_EQ(std::memcmp(seen.data(), out.data(), static_cast<size_t>(out.byte_count())), 0)
+            << Describe(c) << " threads " << threads << (data == nullptr ? "" : " stored");
+      }
+      SetThreadCount(0);
     }
   }
 }

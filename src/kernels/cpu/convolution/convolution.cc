@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "kernels/cpu/convolution/depthwise.h"
 #include "kernels/cpu/convolution/im2col.h"
+#include "kernels/cpu/convolution/in_place.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/simd/all_finite.h"
@@ -84,6 +85,7 @@ ConvolutionMethod Choose(const ConvolutionLayout& c, const ConvolutionDims& dims
     if (c.input_strides[last] == 1 && c.output_strides[last] == 1 && DepthwiseRowFits(c))
       return ConvolutionMethod::kDepthwiseRows;
   }
+  if (compute == ElementType::kF32 && FitsInPlace(c)) return ConvolutionMethod::kInPlace;
   return ConvolutionMethod::kProduct;
 }
 
@@ -348,6 +350,11 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
       read = reinterpret_cast<const T*>(copy.data());
     }
     Products<T>(read, kernel, copied_layout, split, out, out_type, epilogue).Run();
+  } else if (method == ConvolutionMethod::kInPlace) {
+    if constexpr (std::is_same_v<T, float>) {
+      const Widened<T> wide_kernel(kernel);
+      ConvolveInPlace(wide_input.data(), wide_kernel.data(), layout, {out, width, narrow, epilogue});
+    }
   } else if constexpr (!kComplex<T>) {
     whole(method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T> : DepthwiseInner<T>);
   }
@@ -362,6 +369,8 @@ std::string_view Word(ConvolutionMethod method) {
   switch (method) {
     case ConvolutionMethod::kProduct:
       return "product";
+    case ConvolutionMethod::kInPlace:
+      return "in_place";
     case ConvolutionMethod::kDepthwiseRows:
       return "depthwise_rows";
     case ConvolutionMethod::kDepthwiseInner:
@@ -400,22 +409,28 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
     DispatchCompute(compute, [&]<class T>() { is_native = Widened<T>::IsNative(array.type); });
     return is_native ? 0 : Product(array.dims) * ByteCount(compute);
   };
-  const bool is_product = Choose(layout, dims, compute) == ConvolutionMethod::kProduct;
+  const ConvolutionMethod method = Choose(layout, dims, compute);
+  const bool is_product = method == ConvolutionMethod::kProduct;
+  const bool is_in_place = method == ConvolutionMethod::kInPlace;
   // A kernel that is not finite may require another method.
-  const int64_t whole = is_product && !HasPadding(layout)
+  const int64_t whole = (is_product || is_in_place) && !HasPadding(layout)
                             ? 0
                             : widened(kernel) + (keeps_result ? 0 : Product(out_dims) * ByteCount(out_type));
   const bool turns =
       is_product &&
       IsFasterWithFeaturesLast(layout, Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())));
-  return widened(input) + std::max(whole, turns ? Product(input.dims) * ByteCount(compute) : 0);
+  const int64_t copies =
+      is_in_place ? widened(kernel) + InPlaceMemory(layout, ByteCount(out_type), keeps_result) : 0;
+  return widened(input) + std::max({whole, turns ? Product(input.dims) * ByteCount(compute) : 0, copies});
 }
 
 ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                           ElementType out_type, absl::Span<const int64_t> out_dims) {
   if (!CheckReach(input, dims).ok()) return {};
   const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
-  if (Choose(layout, dims, ComputeType(input, kernel, out_type)) != ConvolutionMethod::kProduct) return {};
+  const ConvolutionMethod method = Choose(layout, dims, ComputeType(input, kernel, out_type));
+  if (method == ConvolutionMethod::kInPlace) return InPlaceRows(layout);
+  if (method != ConvolutionMethod::kProduct) return {};
   const int64_t after = CountOf(Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())).after);
   const int64_t depth = layout.taps() * layout.group_inputs;
   if (after > 1) return {after, after, depth};

@@ -19,6 +19,7 @@ struct ConvolutionDims {
 // The algorithm of a convolution.
 enum class ConvolutionMethod {
   kProduct,         // A matrix product whose panels are packed from patches of the input.
+  kInPlace,         // A product of few output features, whose operands are read in place.
   kDepthwiseRows,   // One input feature per output feature, vectorised along the last spatial dimension.
   kDepthwiseInner,  // The same, vectorised along the features.
   kDirect,          // A loop over elements that skips taps outside the input.

@@ -1,0 +1,418 @@
+#include "kernels/cpu/convolution/in_place.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/arithmetic.h"
+#include "base/parallel.h"
+#include "kernels/cpu/convolution/in_place_kernels.h"
+#include "kernels/cpu/convolution/in_place_mapping.h"
+#include "kernels/cpu/elementwise/copy_array.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Copies the elements in the order of the destination.
+void CopyInOrder(absl::Span<CopyDim> dims, const float* from, float* to) {
+  std::sort(dims.begin(), dims.end(),
+            [](const CopyDim& a, const CopyDim& b) { return a.to_stride > b.to_stride; });
+  CopyArray(dims, sizeof(float), from, to);
+}
+
+// Copies the input with the padding of the mapping.
+CachedVector<float> CopyPadded(const float* input, const ConvolutionLayout& from, const Mapping& m) {
+  CachedVector<float> copy(static_cast<size_t>(m.stored_count));
+  std::fill(copy.begin(), copy.end(), 0.0F);
+  const int64_t first = std::max<int64_t>(m.reach.first, 0),
+                end = std::min(m.reach.first + m.reach.size, from.input[m.spatial]);
+  if (first >= end) return copy;
+  const ConvolutionLayout& to = m.stored;
+  absl::InlinedVector<CopyDim, 6> dims = {
+      {from.batch, from.input_batch_stride, to.input_batch_stride},
+      {from.group_inputs, from.input_feature_stride, to.input_feature_stride}};
+  for (int64_t d = 0; d < from.rank(); ++d)
+    dims.push_back(
+        {d == m.spatial ? end - first : from.input[d], from.input_strides[d], to.input_strides[d]});
+  CopyInOrder(absl::MakeSpan(dims), input + first * from.input_strides[m.spatial],
+              copy.data() + (first - m.reach.first) * to.input_strides[m.spatial]);
+  return copy;
+}
+
+// Returns a copy of the kernel in panels of `columns` output features. Each has the order spatial dimensions,
+// input features, output features. Updates the strides, which are those within a panel.
+CachedVector<float> PackKernel(const float* kernel, int64_t columns, ConvolutionLayout* layout) {
+  ConvolutionLayout& c = *layout;
+  const int64_t depth = c.taps() * c.group_inputs;
+  CachedVector<float> copy(static_cast<size_t>(depth * RoundUp(c.outputs, columns)));
+  absl::InlinedVector<CopyDim, 6> dims = {{columns, c.kernel_output_stride, 1},
+                                          {c.group_inputs, c.kernel_input_stride, columns}};
+  int64_t stride = columns * c.group_inputs;
+  for (int64_t d = c.rank() - 1; d >= 0; --d) {
+    dims.push_back({c.window[d], c.window_strides[d], stride});
+    c.window_strides[d] = stride;
+    stride *= c.window[d];
+  }
+  std::reverse(dims.begin(), dims.end());
+  for (int64_t first = 0; first < c.outputs; first += columns) {
+    dims.back().size = std::min(columns, c.outputs - first);
+    CopyArray(dims, sizeof(float), kernel + c.window_origin + first * c.kernel_output_stride,
+              copy.data() + first * depth);
+  }
+  c.kernel_output_stride = 1;
+  c.kernel_input_stride = columns;
+  c.window_origin = 0;
+  return copy;
+}
+
+// Computes a convolution tile by tile.
+class Tiles {
+ public:
+  Tiles(const ConvolutionLayout& original, const Mapping& mapping, const float* input, const float* kernel,
+        int64_t panel_stride, const RoundedResult& result)
+      : original_(original),
+        m_(mapping),
+        c_(mapping.stored),
+        terms_(TermsOf(c_, mapping.spatial)),
+        input_(input),
+        kernel_(kernel + c_.window_origin),
+        panel_stride_(panel_stride),
+        result_(result) {
+    column_tiles_ = CeilDiv(m_.columns, TileColumns(m_));
+    vectors_ = TileColumns(m_) / kLanes<float>;
+    row_tiles_ = CeilDiv(m_.rows, MaxRows(vectors_));
+    for (int64_t d = 0; d < c_.rank(); ++d) {
+      if (d != m_.spatial) places_ *= d == m_.block_dim ? CeilDiv(c_.output[d], m_.block) : c_.output[d];
+    }
+    if (!m_.has_batch) places_ *= c_.batch;
+    // Shares of long sums have many tiles, which read the same operands.
+    const int64_t wanted = (m_.has_batch ? 2 : 4) * ThreadCount();
+    if (m_.storage != Storage::kBlocks)
+      shares_ = std::clamp<int64_t>(CeilDiv(wanted, places_), 1, row_tiles_);
+  }
+
+  void Run() const {
+    const int64_t count = places_ * shares_;
+    const double terms = static_cast<double>(c_.taps() * c_.group_inputs);
+    const double tile = terms * static_cast<double>(CeilDiv(m_.rows, row_tiles_) * vectors_) * 0.3;
+    const double all = tile * static_cast<double>(places_ * m_.block * row_tiles_ * column_tiles_);
+    ParallelFor(count, all + static_cast<double>(m_.stored_count), [&](int64_t i) {
+      const int64_t share = i % shares_;
+      RunPlace(i / shares_, row_tiles_ * share / shares_, row_tiles_ * (share + 1) / shares_);
+    });
+  }
+
+ private:
+  // The outputs that one item computes: a position besides the dimensions of tiles and blocks.
+  struct Place {
+    int64_t batch = 0;
+    Index output;                            // Along each spatial dimension; the first one of the block.
+    int64_t block_begin = 0, block_end = 1;  // Along the dimension of the block.
+    int64_t input_offset = 0;                // Of position 0 of all spatial dimensions in the stored input.
+  };
+
+  Place PlaceOf(int64_t i) const {
+    Place place;
+    place.output = Zeros(c_.rank());
+    for (int64_t d = c_.rank() - 1; d >= 0; --d) {
+      if (d == m_.spatial) continue;
+      const int64_t step = d == m_.block_dim ? m_.block : 1, count = CeilDiv(c_.output[d], step);
+      place.output[d] = i % count * step;
+      i /= count;
+    }
+    if (m_.block_dim != PatchDim::kBatch) {
+      place.block_begin = place.output[m_.block_dim];
+      place.block_end = std::min(place.block_begin + m_.block, c_.output[m_.block_dim]);
+    }
+    place.batch = i;
+    place.input_offset = i * c_.input_batch_stride;
+    return place;
+  }
+
+  // Copies the part of the input that the block reads.
+  CachedVector<float> CopyBlock(Place* place) const {
+    Reach along = m_.reach;
+    const ConvolutionLayout& from = original_;
+    CachedVector<float> copy(static_cast<size_t>(m_.stored_count));
+    std::fill(copy.begin(), copy.end(), 0.0F);
+    absl::InlinedVector<CopyDim, 6> dims = {
+        {from.group_inputs, from.input_feature_stride, c_.input_feature_stride}};
+    int64_t from_offset = place->batch * from.input_batch_stride, to_offset = 0;
+    place->input_offset = 0;
+    for (int64_t d = 0; d < c_.rank(); ++d) {
+      if (d == m_.block_dim) {
+        along = ReachOf(c_, d, place->block_begin, place->block_end - place->block_begin);
+        place->input_offset -= std::max<int64_t>(along.first, 0) * c_.input_strides[d];
+      } else {
+        along = m_.reach;
+      }
+      const int64_t low = std::max<int64_t>(along.first, 0),
+                    high = std::min(along.first + along.size, from.input[d]);
+      if (low >= high) return copy;
+      dims.push_back({high - low, from.input_strides[d], c_.input_strides[d]});
+      from_offset += low * from.input_strides[d];
+      if (d == m_.spatial) to_offset += (low - along.first) * c_.input_strides[d];
+    }
+    CopyInOrder(absl::MakeSpan(dims), input_ + from_offset, copy.data() + to_offset);
+    return copy;
+  }
+
+  // Collects the runs of an output whose input is inside along the spatial dimensions besides that of the
+  // tile.
+  void FindRuns(const Place& place, int64_t block_output, CachedVector<Offsets>* runs,
+                CachedVector<Offsets>* next) const {
+    const auto extend = [&](int64_t size, const auto& offsets_of) {
+      next->clear();
+      for (const Offsets& run : *runs) {
+        for (int64_t w = 0; w < size; ++w) {
+          const std::optional<Offsets> offsets = offsets_of(w);
+          if (offsets.has_value())
+            next->push_back({run.input + offsets->input, run.kernel + offsets->kernel});
+        }
+      }
+      runs->swap(*next);
+    };
+    runs->assign(1, {place.input_offset, 0});
+    if (terms_.other.size > 1) {
+      extend(terms_.other.size, [&](int64_t w) {
+        return std::optional(Offsets{w * terms_.other.input, w * terms_.other.kernel});
+      });
+    }
+    for (int64_t d = 0; d < c_.rank(); ++d) {
+      if (d == m_.spatial) continue;
+      const int64_t output = d == m_.block_dim ? block_output : place.output[d];
+      const int64_t first = output * c_.stride[d] - c_.padding[d];
+      extend(c_.window[d], [&](int64_t w) -> std::optional<Offsets> {
+        const int64_t p = first + w * c_.window_dilation[d];
+        if (p < 0 || p >= c_.input[d]) return std::nullopt;
+        return Offsets{p * c_.input_strides[d], w * c_.window_strides[d]};
+      });
+    }
+  }
+
+  void RunPlace(int64_t i, int64_t first_tile, int64_t end_tile) const {
+    Place place = PlaceOf(i);
+    CachedVector<float> block;
+    const float* input = input_;
+    if (m_.storage == Storage::kBlocks) {
+      block = CopyBlock(&place);
+      input = block.data();
+    }
+    CachedVector<std::byte> own;
+    const Output output = OutputOf(place, &own);
+    CachedVector<Offsets> runs, next;
+    if (m_.has_batch) {
+      // Sums are long: all tiles read one part of the operands, which stays in the caches.
+      FindRuns(place, place.block_begin, &runs, &next);
+      return ForEachPart(runs, [&](const Part& part) {
+        for (int64_t column = 0; column < m_.columns; column += TileColumns(m_)) {
+          for (int64_t t = first_tile; t < end_tile; ++t) {
+            const Position position = PositionOf(t, column);
+            auto* sums = reinterpret_cast<float*>(output.At(0, position.row, position.column));
+            AddPart(position, input, part, {sums, output.row_stride});
+          }
+        }
+      });
+    }
+    // All outputs of a block are computed from one panel of the kernel.
+    for (int64_t column = 0; column < m_.columns; column += TileColumns(m_)) {
+      for (int64_t o = place.block_begin; o < place.block_end; ++o) {
+        FindRuns(place, o, &runs, &next);
+        for (int64_t t = first_tile; t < end_tile; ++t)
+          ComputeTile(PositionOf(t, column), input, runs, output, o - place.block_begin);
+      }
+    }
+    RunEpilogue(place, output, PositionOf(first_tile, 0).row, PositionOf(end_tile, 0).row);
+  }
+
+  // Where the results of a place are stored.
+  struct Output {
+    std::byte* data;
+    int64_t width, row_stride, block_stride;
+
+    // Returns the element in the first row and column of a tile.
+    std::byte* At(int64_t block, int64_t row, int64_t column) const {
+      return data + (block * block_stride + row * row_stride + column) * width;
+    }
+  };
+
+  // Returns the place in the result, or in *own if there is none.
+  Output OutputOf(const Place& place, CachedVector<std::byte>* own) const {
+    const int64_t width = result_.width, count = place.block_end - place.block_begin;
+    if (result_.data != nullptr) {
+      return {static_cast<std::byte*>(result_.data) + FirstOf(place) * width, width, out_row_stride(),
+              block_stride()};
+    }
+    own->resize(static_cast<size_t>(m_.rows * m_.columns * count * width));
+    if (m_.kernel_is_a) return {own->data(), width, count * m_.columns, m_.columns};
+    return {own->data(), width, m_.columns, m_.rows * m_.columns};
+  }
+
+  int64_t out_row_stride() const { return m_.kernel_is_a ? c_.output_feature_stride : m_.out_stride; }
+  int64_t block_stride() const {
+    return m_.block_dim == PatchDim::kBatch ? 0 : c_.output_strides[m_.block_dim];
+  }
+  // Returns the index of the first result of the place.
+  int64_t FirstOf(const Place& place) const {
+    return place.batch * c_.output_batch_stride + Offset(place.output, c_.output_strides);
+  }
+
+  // Runs the epilogue on rows [row, end) of the place.
+  void RunEpilogue(const Place& place, const Output& output, int64_t row, int64_t end) const {
+    if (result_.epilogue.run == nullptr) return;
+    const int64_t count = place.block_end - place.block_begin;
+    ArrayBlock block{FirstOf(place) + row * out_row_stride(),
+                     end - row,
+                     m_.columns,
+                     out_row_stride(),
+                     output.At(0, row, 0),
+                     output.row_stride};
+    if (m_.kernel_is_a && block_stride() == m_.columns && output.block_stride == m_.columns) {
+      block.columns *= count;
+      return result_.epilogue.run(result_.epilogue.context, block);
+    }
+    for (int64_t o = 0; o < count; ++o) {
+      result_.epilogue.run(result_.epilogue.context, block);
+      block.first += block_stride();
+      block.data = static_cast<std::byte*>(block.data) + output.block_stride * output.width;
+    }
+  }
+
+  // The rows and columns of a tile.
+  struct Position {
+    int64_t row, rows, column, columns;
+  };
+
+  Position PositionOf(int64_t row_tile, int64_t column) const {
+    const int64_t row = row_tile * m_.rows / row_tiles_, end = (row_tile + 1) * m_.rows / row_tiles_;
+    return {row, end - row, column, std::min(m_.columns - column, TileColumns(m_))};
+  }
+
+  // A tile of sums in memory.
+  struct Sums {
+    float* data;
+    int64_t ld;
+  };
+
+  // Some of the terms of each sum: terms [first, first + count) of some runs.
+  struct Part {
+    absl::Span<const Offsets> runs;
+    int64_t first, count;
+    bool add;  // It is not the first part.
+  };
+
+  // Calls visit for each part. Sums are accumulated in parts, whose rounding errors are smaller.
+  template <class Visit>
+  void ForEachPart(absl::Span<const Offsets> runs, Visit&& visit) const {
+    constexpr int64_t kMaxTerms = 640;
+    const auto run_count = static_cast<size_t>(std::max<int64_t>(1, kMaxTerms / terms_.run.size));
+    for (int64_t k = 0; k < terms_.run.size; k += kMaxTerms) {
+      for (size_t r = 0; r < std::max<size_t>(runs.size(), 1); r += run_count)
+        visit(Part{runs.subspan(r, run_count), k, std::min(kMaxTerms, terms_.run.size - k), k + r > 0});
+    }
+  }
+
+  void AddPart(const Position& position, const float* input, const Part& part, const Sums& sums) const {
+    const int64_t vectors = CeilDiv(position.columns, kLanes<float>);
+    const auto last = static_cast<int>(position.columns - (vectors - 1) * kLanes<float>);
+    const TermDim& terms = terms_.run;
+    RunOperands operands{.tile = {.k_count = part.count,
+                                  .a_k_stride = terms.input,
+                                  .b_k_stride = terms.kernel,
+                                  .c = sums.data,
+                                  .ld = sums.ld,
+                                  .add = part.add,
+                                  .last = last,
+                                  .loaded = last},
+                         .runs = part.runs,
+                         .kernel_is_a = m_.kernel_is_a};
+    Tile<float>& tile = operands.tile;
+    if (m_.kernel_is_a) {
+      std::swap(tile.a_k_stride, tile.b_k_stride);
+      tile.a = kernel_ + position.row * c_.kernel_output_stride;
+      tile.a_stride = c_.kernel_output_stride;
+      tile.b = input + position.column;
+    } else {
+      tile.a = input + position.row * m_.input_stride;
+      tile.a_stride = m_.input_stride;
+      tile.b = kernel_ + position.column / TileColumns(m_) * panel_stride_;
+    }
+    tile.a += part.first * tile.a_k_stride;
+    tile.b += part.first * tile.b_k_stride;
+    SumRuns(operands, position.rows, vectors);
+  }
+
+  void ComputeTile(const Position& position, const float* input, absl::Span<const Offsets> runs,
+                   const Output& output, int64_t block) const {
+    alignas(64) float buffer[MaxRows(1) * kMaxVectors * kLanes<float>];
+    const auto to = [&](int64_t row) { return output.At(block, position.row + row, position.column); };
+    const bool is_float = output.width == sizeof(float);
+    const Sums sums =
+        is_float ? Sums{reinterpret_cast<float*>(to(0)), output.row_stride} : Sums{buffer, TileColumns(m_)};
+    ForEachPart(runs, [&](const Part& part) { AddPart(position, input, part, sums); });
+    for (int64_t i = 0; i < position.rows && !is_float; ++i)
+      result_.narrow(buffer + i * sums.ld, position.columns, to(i));
+  }
+
+  const ConvolutionLayout& original_;
+  const Mapping& m_;
+  const ConvolutionLayout& c_;
+  StoredTerms terms_;
+  const float *input_, *kernel_;
+  int64_t panel_stride_;  // Distance of the kernel's panels, if tiles have features as columns.
+  RoundedResult result_;
+  int64_t places_ = 1, shares_ = 1, vectors_, row_tiles_, column_tiles_;
+};
+
+}  // namespace
+
+bool FitsInPlace(const ConvolutionLayout& c) { return ChooseMapping(c).has_value(); }
+
+ProductRows InPlaceRows(const ConvolutionLayout& c) {
+  Mapping m = *ChooseMapping(c);
+  if (m.has_batch) return {};
+  SplitIntoBlocks(c, &m);
+  const int64_t depth = c.taps() * c.group_inputs;
+  if (!m.kernel_is_a) return {c.outputs, c.outputs, depth};
+  const bool joins_block = m.block_dim != PatchDim::kBatch && c.output_strides[m.block_dim] == m.columns;
+  return {c.output_feature_stride, m.columns * (joins_block ? m.block : 1), depth};
+}
+
+int64_t InPlaceMemory(const ConvolutionLayout& c, int64_t width, bool keeps_result) {
+  Mapping m = *ChooseMapping(c);
+  SplitIntoBlocks(c, &m);
+  const int64_t packed =
+      PacksKernel(c, m) ? c.taps() * c.group_inputs * RoundUp(c.outputs, TileColumns(m)) : 0;
+  const int64_t copies = m.storage == Storage::kBlocks ? ThreadCount() : 1;
+  const int64_t sums = m.has_batch && width != sizeof(float) ? c.batch * Product(c.output) * c.outputs : 0;
+  const int64_t results = keeps_result ? 0 : ThreadCount() * m.rows * m.columns * m.block * width;
+  return (packed + copies * m.stored_count + sums) * static_cast<int64_t>(sizeof(float)) + results;
+}
+
+void ConvolveInPlace(const float* input, const float* kernel, const ConvolutionLayout& c,
+                     const RoundedResult& result) {
+  Mapping m = *ChooseMapping(c);
+  SplitIntoBlocks(c, &m);
+  CachedVector<float> input_copy, kernel_copy, sums;
+  if (m.storage == Storage::kPadded) {
+    input_copy = CopyPadded(input, c, m);
+    input = input_copy.data();
+  } else if (m.storage == Storage::kOriginal) {
+    input += m.reach.first * c.input_strides[m.spatial];
+  }
+  int64_t panel_stride = TileColumns(m);
+  if (PacksKernel(c, m)) {
+    kernel_copy = PackKernel(kernel, panel_stride, &m.stored);
+    kernel = kernel_copy.data();
+    panel_stride *= c.taps() * c.group_inputs;
+  }
+  if (!m.has_batch || result.width == sizeof(float))
+    return Tiles(c, m, input, kernel, panel_stride, result).Run();
+  // Long sums are stored between their parts.
+  const int64_t count = c.batch * Product(c.output) * c.outputs;
+  sums.resize(static_cast<size_t>(count));
+  Tiles(c, m, input, kernel, panel_stride, {.data = sums.data(), .width = sizeof(float)}).Run();
+  result.narrow(sums.data(), count, result.data);
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,68 @@
+#pragma once
+// This file decides how convolutions in place are split into tiles, and what they read.
+
+#include <optional>
+
+#include "kernels/cpu/convolution/im2col.h"
+
+namespace hlo::cpu {
+
+// The positions of the input along a spatial dimension that some outputs read, also outside of the input.
+struct Reach {
+  int64_t first, size;
+  bool IsInside(int64_t input_size) const { return first >= 0 && first + size <= input_size; }
+};
+
+// Returns the reach of `count` outputs along spatial dimension d, of which `output` is the first.
+Reach ReachOf(const ConvolutionLayout& c, int64_t d, int64_t output, int64_t count);
+
+// Where the input is read.
+enum class Storage : uint8_t {
+  kOriginal,
+  kPadded,  // In a copy with the padding of one spatial dimension.
+  kBlocks,  // In copies of the parts that blocks of outputs read, with that padding.
+};
+
+// Tiles have output features as columns and positions as rows, or positions as columns and features as rows.
+struct Mapping {
+  bool kernel_is_a = false;
+  int64_t rows = 1, columns = 1;
+  int64_t input_stride = 0, out_stride = 0;  // Of adjacent positions in a tile.
+  int64_t spatial = PatchDim::kBatch;        // The spatial dimension in a tile, if there is one.
+  bool has_batch = false;                    // The batch is in a tile.
+  Storage storage = Storage::kOriginal;
+  Reach reach = {0, 0};  // Along `spatial`, of all outputs.
+  // The outputs of a block along spatial dimension `block_dim`, or 1 if there is none.
+  int64_t block_dim = PatchDim::kBatch, block = 1;
+  ConvolutionLayout stored;  // With the strides of the stored input.
+  int64_t stored_count = 0;  // Elements of a copy.
+};
+
+// Returns the mapping by which a convolution is computed in place, without blocks. Returns nullopt if it is
+// not supported, or if a product of packed patches is faster.
+std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c);
+
+// Splits the outputs of a batch entry into blocks whose input fits in the caches.
+void SplitIntoBlocks(const ConvolutionLayout& c, Mapping* m);
+
+// Returns the columns of a tile, a multiple of the lanes.
+int64_t TileColumns(const Mapping& m);
+
+// Returns true if tiles read a packed copy of the kernel, because its features are not contiguous or the rows
+// of a panel are too far apart for the caches.
+bool PacksKernel(const ConvolutionLayout& c, const Mapping& m);
+
+// A dimension of the terms of a sum.
+struct TermDim {
+  int64_t size, input, kernel;  // Strides in the input and in the kernel.
+};
+
+// The terms under which the input is always stored: `run` is the loop of the micro-kernel, `other` is not
+// contiguous with it.
+struct StoredTerms {
+  TermDim run, other;
+};
+
+StoredTerms TermsOf(const ConvolutionLayout& c, int64_t spatial);
+
+}  // namespace hlo::cpu
