@@ -832,6 +832,26 @@ TEST(Convolution, TensorCores) {
                      "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_o01i->b01f"});
 }
 
+// The positions of several images are the columns of one product, whose pairs and vectors are aligned but
+// whose images are apart in the result.
+TEST(Convolution, FeaturesFirst) {
+  const std::string window = "window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01";
+  const std::string pointwise = "window={size=1x1}, dim_labels=bf01_oi01->bf01";
+  for (const std::string type : {"f32", "f64"}) {
+    ExpectConvolution(type + "[3,24,6,6]", type + "[3,16,6,6]", type + "[24,16,3,3]", window);
+    ExpectConvolution(type + "[3,72,8,8]", type + "[3,64,8,8]", type + "[72,64,1,1]", pointwise);
+  }
+  for (const auto& [type, result] :
+       {std::pair<std::string, std::string>("bf16", "bf16"), {"f16", "f16"}, {"f16", "f32"}, {"s8", "s32"}}) {
+    ExpectTensorCores(
+        {result + "[3,24,6,6]", "convolution", {type + "[3,16,6,6]", type + "[24,16,3,3]"}, window});
+    const OneInstruction convolution{
+        result + "[3,72,8,8]", "convolution", {type + "[3,64,8,8]", type + "[72,64,1,1]"}, pointwise};
+    ExpectTensorCores(convolution, type == "s8");
+    ExpectExact(convolution, 2, 90);
+  }
+}
+
 TEST(Convolution, EveryElementType) {
   for (int t = 0; t < kElementTypeCount; ++t) {
     const std::string type(Name(static_cast<ElementType>(t)));

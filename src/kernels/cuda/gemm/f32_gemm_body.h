@@ -135,7 +135,7 @@ HLO_DEVICE void F32Gemm<Tile, kAxes>::Store(const GemmArgs& args, const GemmBloc
   HLO_UNROLL
   for (int c = 0; c < kC; ++c) {
     const uint32_t j = first_column + Tile::Column(thread, c);
-    column_offsets[c] = vectors || to_parts ? j : p.result.columns.Offset(j);
+    column_offsets[c] = to_parts ? j : p.result.columns.Offset(j);
   }
   HLO_UNROLL
   for (int r = 0; r < kR; ++r) {

@@ -146,6 +146,7 @@ bool AddF32TmaGemm(const Gemm& p, const F32TmaTiling& tiling, StepList* list) {
   launch.args.b.source = *b;
   launch.args.a_batch_step = a->dims[2] > 1 ? 1 : 0;
   launch.args.b_batch_step = b->dims[2] > 1 ? 1 : 0;
+  launch.args.linear_columns = IsLinear(p.result.columns, 1);
   using enum OperandLocation::Array;
   launch.a = {p.exchanged ? kB : kA, 4 * p.a.origin};
   launch.b = {p.exchanged ? kA : kB, 4 * p.b.origin};

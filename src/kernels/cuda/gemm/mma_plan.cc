@@ -170,6 +170,7 @@ std::optional<TmaGemmArgs> WgmmaFor(const Gemm& p, const Source& a, const Source
   args.b.source = *right;
   args.a_batch_step = left->dims[2] > 1 ? 1 : 0;
   args.b_batch_step = right->dims[2] > 1 ? 1 : 0;
+  args.linear_columns = IsLinear(p.result.columns, 1);
   return args;
 }
 
