@@ -130,8 +130,8 @@ HLO_DEVICE void StorePair(const GemmArgs& args, const GemmBlock& block, uint32_t
     return;
   }
   if (args.chunks == 1 && !is_finished && result.pairs && j + 1 < p.n) {
-    const int64_t offset = result.origin + result.batch.Offset(block.batch) + result.rows.Offset(i) +
-                           result.columns.Offset(j);
+    const int64_t offset =
+        result.origin + result.batch.Offset(block.batch) + result.rows.Offset(i) + result.columns.Offset(j);
     if (result.type == ElementType::kF32 || result.type == ElementType::kS32 ||
         result.type == ElementType::kU32) {
       TwoWords two;
