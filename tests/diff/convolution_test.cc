@@ -232,7 +232,15 @@ std::vector<Case> CasesInPlace() {
       Win(3),
       Win(7, 2, 3),
       {.size = 3, .stride = 2, .padding_low = 4, .padding_high = -1, .window_dilation = 3},
-      {.size = 4, .padding_low = -1, .padding_high = 3, .reversed = true}};
+      {.size = 4, .padding_low = -1, .padding_high = 3, .reversed = true},
+      {.size = 3, .padding_low = 1, .padding_high = 2, .base_dilation = 2, .reversed = true},
+      {.size = 2, .padding_low = 3, .padding_high = 1, .base_dilation = 3},
+      {.size = 4,
+       .stride = 3,
+       .padding_low = 2,
+       .padding_high = 2,
+       .window_dilation = 2,
+       .base_dilation = 2}};
   for (const WindowDim& window : windows) {
     for (const auto& [inputs, outputs] : {std::pair(1, 6), {3, 35}}) {
       for (const auto* order : {&kFeatureLast, &kFeatureFirst}) {
@@ -252,7 +260,9 @@ std::vector<Case> CasesInPlace() {
 
 TEST(ConvolutionTest, ReadsTheInputInPlace) {
   for (const Case& c : CasesInPlace()) {
-    const bool is_contiguous = c.output_order == kFeatureLast || c.window[1].stride == 1;
+    const WindowDim& window = c.window[1];
+    const bool is_contiguous =
+        c.output_order == kFeatureLast || (window.stride == 1 && window.base_dilation == 1);
     EXPECT_EQ(Method(c), is_contiguous ? ConvolutionMethod::kInPlace : ConvolutionMethod::kProduct)
         << Describe(c);
     ExpectRight(c);
@@ -261,8 +271,8 @@ TEST(ConvolutionTest, ReadsTheInputInPlace) {
 
 // Gradients of kernels: rows of tiles span features, and the sums are long.
 TEST(ConvolutionTest, ReadsTheInputInPlaceForGradientsOfKernels) {
-  for (const auto& [inputs, outputs] : {std::pair(1, 6), {6, 16}, {9, 35}}) {
-    for (const int64_t padding : {0, 1, 2}) {
+  for (const auto& [inputs, outputs] : {std::pair(1, 6), {9, 35}}) {
+    for (const int64_t padding : {0, 2}) {
       Case c = TwoDims(inputs, 3, outputs, 15, Win(0));
       c.window = {Win(13, 1, padding), Win(14, 1, padding)};
       c.input_order = c.kernel_order = {1, 2, 3, 0};

@@ -352,8 +352,15 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
     Products<T>(read, kernel, copied_layout, split, out, out_type, epilogue).Run();
   } else if (method == ConvolutionMethod::kInPlace) {
     if constexpr (std::is_same_v<T, float>) {
-      const Widened<T> wide_kernel(kernel);
-      ConvolveInPlace(wide_input.data(), wide_kernel.data(), layout, {out, width, narrow, epilogue});
+      if (InPlaceRows(layout).columns > 0) {
+        const Widened<T> wide_kernel(kernel);
+        ConvolveInPlace(wide_input.data(), wide_kernel.data(), layout, {out, width, narrow, epilogue});
+      } else {
+        whole([](const T* x, const T* weights, const ConvolutionLayout& c, NarrowRow<T> round, int64_t bytes,
+                 void* to) {
+          ConvolveInPlace(x, weights, c, {to, bytes, round});
+        });
+      }
     }
   } else if constexpr (!kComplex<T>) {
     whole(method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T> : DepthwiseInner<T>);
@@ -419,9 +426,9 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
   const bool turns =
       is_product &&
       IsFasterWithFeaturesLast(layout, Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())));
-  const int64_t copies =
+  const int64_t direct =
       is_in_place ? widened(kernel) + InPlaceMemory(layout, ByteCount(out_type), keeps_result) : 0;
-  return widened(input) + std::max({whole, turns ? Product(input.dims) * ByteCount(compute) : 0, copies});
+  return widened(input) + std::max({whole, turns ? Product(input.dims) * ByteCount(compute) : 0, direct});
 }
 
 ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,

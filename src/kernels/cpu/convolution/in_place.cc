@@ -1,6 +1,7 @@
 #include "kernels/cpu/convolution/in_place.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/arithmetic.h"
@@ -364,11 +365,11 @@ class Tiles {
   int64_t places_ = 1, shares_ = 1, vectors_, row_tiles_, column_tiles_;
 };
 
-}  // namespace
+bool HasBaseDilation(const ConvolutionLayout& c) {
+  return std::any_of(c.base_dilation.begin(), c.base_dilation.end(), [](int64_t x) { return x != 1; });
+}
 
-bool FitsInPlace(const ConvolutionLayout& c) { return ChooseMapping(c).has_value(); }
-
-ProductRows InPlaceRows(const ConvolutionLayout& c) {
+ProductRows RowsOf(const ConvolutionLayout& c) {
   Mapping m = *ChooseMapping(c);
   if (m.has_batch) return {};
   SplitIntoBlocks(c, &m);
@@ -378,19 +379,21 @@ ProductRows InPlaceRows(const ConvolutionLayout& c) {
   return {c.output_feature_stride, m.columns * (joins_block ? m.block : 1), depth};
 }
 
-int64_t InPlaceMemory(const ConvolutionLayout& c, int64_t width, bool keeps_result) {
+int64_t MemoryOf(const ConvolutionLayout& c, int64_t width, bool keeps_result) {
   Mapping m = *ChooseMapping(c);
   SplitIntoBlocks(c, &m);
   const int64_t packed =
       PacksKernel(c, m) ? c.taps() * c.group_inputs * RoundUp(c.outputs, TileColumns(m)) : 0;
   const int64_t copies = m.storage == Storage::kBlocks ? ThreadCount() : 1;
   const int64_t sums = m.has_batch && width != sizeof(float) ? c.batch * Product(c.output) * c.outputs : 0;
-  const int64_t results = keeps_result ? 0 : ThreadCount() * m.rows * m.columns * m.block * width;
+  const int64_t place =
+      m.has_batch ? c.batch * Product(c.output) * c.outputs : ThreadCount() * m.rows * m.columns * m.block;
+  const int64_t results = keeps_result ? 0 : place * width;
   return (packed + copies * m.stored_count + sums) * static_cast<int64_t>(sizeof(float)) + results;
 }
 
-void ConvolveInPlace(const float* input, const float* kernel, const ConvolutionLayout& c,
-                     const RoundedResult& result) {
+void ConvolveAll(const float* input, const float* kernel, const ConvolutionLayout& c,
+                 const RoundedResult& result) {
   Mapping m = *ChooseMapping(c);
   SplitIntoBlocks(c, &m);
   CachedVector<float> input_copy, kernel_copy, sums;
@@ -413,6 +416,44 @@ void ConvolveInPlace(const float* input, const float* kernel, const ConvolutionL
   sums.resize(static_cast<size_t>(count));
   Tiles(c, m, input, kernel, panel_stride, {.data = sums.data(), .width = sizeof(float)}).Run();
   result.narrow(sums.data(), count, result.data);
+}
+
+}  // namespace
+
+bool FitsInPlace(const ConvolutionLayout& c) {
+  if (!HasBaseDilation(c)) return ChooseMapping(c).has_value();
+  if (c.groups != 1) return false;
+  const std::optional<CachedVector<Phase>> phases = PhasesOf(c);
+  return phases.has_value() && std::all_of(phases->begin(), phases->end(), [](const Phase& phase) {
+           const std::optional<Mapping> mapping = ChooseMapping(phase.layout);
+           return mapping.has_value() && !mapping->has_batch;
+         });
+}
+
+ProductRows InPlaceRows(const ConvolutionLayout& c) { return HasBaseDilation(c) ? ProductRows{} : RowsOf(c); }
+
+int64_t InPlaceMemory(const ConvolutionLayout& c, int64_t width, bool keeps_result) {
+  if (!HasBaseDilation(c)) return MemoryOf(c, width, keeps_result);
+  const CachedVector<Phase> phases = *PhasesOf(c);
+  int64_t most = 0;
+  for (const Phase& phase : phases) most = std::max(most, MemoryOf(phase.layout, width, true));
+  return most + (keeps_result ? 0 : c.batch * Product(c.output) * c.outputs * width);
+}
+
+void ConvolveInPlace(const float* input, const float* kernel, const ConvolutionLayout& c,
+                     const RoundedResult& result) {
+  if (!HasBaseDilation(c)) return ConvolveAll(input, kernel, c, result);
+  const CachedVector<Phase> phases = *PhasesOf(c);
+  int64_t computed = 0;
+  for (const Phase& phase : phases) computed += Product(phase.layout.output);
+  // Outputs of other phases are sums of no terms.
+  if (computed < Product(c.output))
+    std::memset(result.data, 0, static_cast<size_t>(c.batch * Product(c.output) * c.outputs * result.width));
+  for (const Phase& phase : phases) {
+    RoundedResult part = result;
+    part.data = static_cast<std::byte*>(result.data) + phase.output * result.width;
+    ConvolveAll(input, kernel, phase.layout, part);
+  }
 }
 
 }  // namespace hlo::cpu

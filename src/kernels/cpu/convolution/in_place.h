@@ -1,6 +1,7 @@
 #pragma once
 // This file implements convolutions whose patches would be packed for few products each. Micro-kernels read
-// the kernel and the input in place, or copies of them with padding along one dimension.
+// the kernel and the input in place, or copies of them with padding along one dimension. Base dilations are
+// split into phases, which skip the zeros between elements.
 
 #include "kernels/cpu/convolution/convolution.h"
 #include "kernels/cpu/convolution/im2col.h"
@@ -18,7 +19,8 @@ struct RoundedResult {
 // Returns true if ConvolveInPlace supports the layout and is faster than a product of packed panels.
 bool FitsInPlace(const ConvolutionLayout& c);
 
-// Returns the rows of the blocks that the epilogue gets, or zeros if an epilogue is not supported.
+// Returns the rows of the blocks that the epilogue gets. Returns zeros if an epilogue is not supported; the
+// result is then stored.
 ProductRows InPlaceRows(const ConvolutionLayout& c);
 
 // Returns an upper bound for the bytes that ConvolveInPlace allocates for results of `width` bytes.

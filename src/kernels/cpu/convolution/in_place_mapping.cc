@@ -1,6 +1,7 @@
 #include "kernels/cpu/convolution/in_place_mapping.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -108,11 +109,52 @@ std::optional<Mapping> MapPositionsToColumns(const ConvolutionLayout& c) {
   return StoreWithPadding(c, &m) ? std::optional(m) : std::nullopt;
 }
 
+// Returns the outputs first, first + period, ... along dimension d, or nullopt if they have no terms.
+std::optional<Phase> PhaseAlong(const Phase& from, int64_t d, int64_t first, int64_t period) {
+  const int64_t base = from.layout.base_dilation[d], dilation = from.layout.window_dilation[d];
+  Phase phase = from;
+  ConvolutionLayout& c = phase.layout;
+  // Every `step`-th tap from `tap` on is at a multiple of the base's dilation.
+  const int64_t step = base / std::gcd(dilation, base);
+  int64_t tap = 0, position = first * c.stride[d] - c.padding[d];
+  while (tap < std::min(step, c.window[d]) && position % base != 0) ++tap, position += dilation;
+  if (tap == std::min(step, c.window[d])) return std::nullopt;
+  c.padding[d] = -position / base;
+  c.stride[d] = period * c.stride[d] / base;
+  c.window_dilation[d] = step * dilation / base;
+  c.window_origin += tap * c.window_strides[d];
+  c.window[d] = CeilDiv(c.window[d] - tap, step);
+  c.window_strides[d] *= step;
+  c.base_dilation[d] = 1;
+  phase.output += first * c.output_strides[d];
+  c.output[d] = CeilDiv(c.output[d] - first, period);
+  c.output_strides[d] *= period;
+  return phase;
+}
+
 }  // namespace
 
 Reach ReachOf(const ConvolutionLayout& c, int64_t d, int64_t output, int64_t count) {
   return {output * c.stride[d] - c.padding[d],
           (count - 1) * c.stride[d] + (c.window[d] - 1) * c.window_dilation[d] + 1};
+}
+
+std::optional<CachedVector<Phase>> PhasesOf(const ConvolutionLayout& c) {
+  constexpr size_t kMaxPhases = 16;
+  CachedVector<Phase> phases;
+  phases.push_back({.layout = c});
+  for (int64_t d = 0; d < c.rank(); ++d) {
+    CachedVector<Phase> split;
+    const int64_t period = c.base_dilation[d] / std::gcd(c.stride[d], c.base_dilation[d]);
+    if (phases.size() * static_cast<size_t>(period) > kMaxPhases) return std::nullopt;
+    for (const Phase& phase : phases) {
+      for (int64_t first = 0; first < std::min(period, c.output[d]); ++first) {
+        if (std::optional<Phase> one = PhaseAlong(phase, d, first, period)) split.push_back(*one);
+      }
+    }
+    phases = std::move(split);
+  }
+  return phases;
 }
 
 std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kernels/cpu/convolution/im2col.h"
+#include "kernels/cpu/memory/buffer_cache.h"
 
 namespace hlo::cpu {
 
@@ -41,6 +42,16 @@ struct Mapping {
 // Returns the mapping by which a convolution is computed in place, without blocks. Returns nullopt if it is
 // not supported, or if a product of packed patches is faster.
 std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c);
+
+// Outputs whose terms are at the same positions of a dilated base, as a convolution without base dilation.
+struct Phase {
+  ConvolutionLayout layout;
+  int64_t output = 0;  // The offset of its first output.
+};
+
+// Splits a convolution into the phases of its base dilations, such as the input gradient of a strided
+// convolution. Phases without terms are left out. Returns nullopt if there are too many.
+std::optional<CachedVector<Phase>> PhasesOf(const ConvolutionLayout& c);
 
 // Splits the outputs of a batch entry into blocks whose input fits in the caches.
 void SplitIntoBlocks(const ConvolutionLayout& c, Mapping* m);
