@@ -77,16 +77,23 @@ bool IsDepthwise(const ConvolutionLayout& c, const ConvolutionDims& dims) {
   return dims.feature_groups > 1 && c.group_inputs == 1 && c.group_outputs == 1;
 }
 
-ConvolutionMethod Choose(const ConvolutionLayout& c, const ConvolutionDims& dims, ElementType compute) {
+struct Choice {
+  ConvolutionMethod method;
+  std::optional<InPlaceConvolution> in_place = std::nullopt;  // Present for kInPlace.
+};
+Choice Choose(const ConvolutionLayout& c, const ConvolutionDims& dims, ElementType compute) {
   if (c.rank() > 0 && IsDepthwise(c, dims) && !IsComplex(compute)) {
     const int64_t last = c.rank() - 1;
     if (c.input_feature_stride == 1 && c.output_feature_stride == 1)
-      return ConvolutionMethod::kDepthwiseInner;
+      return {ConvolutionMethod::kDepthwiseInner};
     if (c.input_strides[last] == 1 && c.output_strides[last] == 1 && DepthwiseRowFits(c))
-      return ConvolutionMethod::kDepthwiseRows;
+      return {ConvolutionMethod::kDepthwiseRows};
   }
-  if (compute == ElementType::kF32 && FitsInPlace(c)) return ConvolutionMethod::kInPlace;
-  return ConvolutionMethod::kProduct;
+  if (compute == ElementType::kF32) {
+    if (std::optional<InPlaceConvolution> in_place = InPlaceConvolution::Make(c))
+      return {ConvolutionMethod::kInPlace, std::move(in_place)};
+  }
+  return {ConvolutionMethod::kProduct};
 }
 
 ElementType ComputeType(const DenseArray& input, const DenseArray& kernel, ElementType out) {
@@ -318,7 +325,8 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
               ElementType out_type, absl::Span<const int64_t> out_dims, const BlockFunction& epilogue) {
   const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
   const Widened<T> wide_input(input);
-  const ConvolutionMethod method = Choose(layout, dims, ComputeType(input, kernel, out_type));
+  const Choice choice = Choose(layout, dims, ComputeType(input, kernel, out_type));
+  const ConvolutionMethod method = choice.method;
   const int64_t kernel_size = Product(kernel.dims), out_size = Product(out_dims), width = ByteCount(out_type);
   const NarrowRow<T> narrow = NarrowRowOf<T>(out_type);
   // Methods other than the product compute the whole result before the epilogue runs.
@@ -352,13 +360,12 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
     Products<T>(read, kernel, copied_layout, split, out, out_type, epilogue).Run();
   } else if (method == ConvolutionMethod::kInPlace) {
     if constexpr (std::is_same_v<T, float>) {
-      if (InPlaceRows(layout).columns > 0) {
+      if (choice.in_place->SupportsEpilogue()) {
         const Widened<T> wide_kernel(kernel);
-        ConvolveInPlace(wide_input.data(), wide_kernel.data(), layout, {out, width, narrow, epilogue});
+        choice.in_place->Run(wide_input.data(), wide_kernel.data(), {out, width, narrow, epilogue});
       } else {
-        whole([](const T* x, const T* weights, const ConvolutionLayout& c, NarrowRow<T> round, int64_t bytes,
-                 void* to) {
-          ConvolveInPlace(x, weights, c, {to, bytes, round});
+        whole([&](const T* x, const T* weights, const ConvolutionLayout&, NarrowRow<T>, int64_t, void* to) {
+          choice.in_place->Run(x, weights, {to, width, narrow});
         });
       }
     }
@@ -403,7 +410,7 @@ absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, cons
 
 ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                            ElementType out_type, absl::Span<const int64_t> out_dims) {
-  return Choose(LayoutOf(input, kernel, dims, out_dims), dims, ComputeType(input, kernel, out_type));
+  return Choose(LayoutOf(input, kernel, dims, out_dims), dims, ComputeType(input, kernel, out_type)).method;
 }
 
 int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
@@ -416,9 +423,9 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
     DispatchCompute(compute, [&]<class T>() { is_native = Widened<T>::IsNative(array.type); });
     return is_native ? 0 : Product(array.dims) * ByteCount(compute);
   };
-  const ConvolutionMethod method = Choose(layout, dims, compute);
-  const bool is_product = method == ConvolutionMethod::kProduct;
-  const bool is_in_place = method == ConvolutionMethod::kInPlace;
+  const Choice choice = Choose(layout, dims, compute);
+  const bool is_product = choice.method == ConvolutionMethod::kProduct;
+  const bool is_in_place = choice.in_place.has_value();
   // A kernel that is not finite may require another method.
   const int64_t whole = (is_product || is_in_place) && !HasPadding(layout)
                             ? 0
@@ -427,7 +434,7 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
       is_product &&
       IsFasterWithFeaturesLast(layout, Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())));
   const int64_t direct =
-      is_in_place ? widened(kernel) + InPlaceMemory(layout, ByteCount(out_type), keeps_result) : 0;
+      is_in_place ? widened(kernel) + choice.in_place->Memory(ByteCount(out_type), keeps_result) : 0;
   return widened(input) + std::max({whole, turns ? Product(input.dims) * ByteCount(compute) : 0, direct});
 }
 
@@ -435,9 +442,9 @@ ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, con
                           ElementType out_type, absl::Span<const int64_t> out_dims) {
   if (!CheckReach(input, dims).ok()) return {};
   const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
-  const ConvolutionMethod method = Choose(layout, dims, ComputeType(input, kernel, out_type));
-  if (method == ConvolutionMethod::kInPlace) return InPlaceRows(layout);
-  if (method != ConvolutionMethod::kProduct) return {};
+  const Choice choice = Choose(layout, dims, ComputeType(input, kernel, out_type));
+  if (choice.in_place.has_value()) return choice.in_place->rows();
+  if (choice.method != ConvolutionMethod::kProduct) return {};
   const int64_t after = CountOf(Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())).after);
   const int64_t depth = layout.taps() * layout.group_inputs;
   if (after > 1) return {after, after, depth};

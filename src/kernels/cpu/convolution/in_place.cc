@@ -21,23 +21,37 @@ void CopyInOrder(absl::Span<CopyDim> dims, const float* from, float* to) {
   CopyArray(dims, sizeof(float), from, to);
 }
 
-// Copies the input with the padding of the mapping.
-CachedVector<float> CopyPadded(const float* input, const ConvolutionLayout& from, const Mapping& m) {
+// The positions that are copied along each spatial dimension.
+using Reaches = absl::InlinedVector<Reach, 3>;
+
+// Copies a part of the first `batch` entries of the input, with zeros for the padding of the dimension in a
+// tile. Other dimensions are clipped to the input.
+CachedVector<float> CopyPart(const float* input, const ConvolutionLayout& from, const Mapping& m,
+                             int64_t batch, const Reaches& reaches) {
+  const ConvolutionLayout& to = m.stored;
   CachedVector<float> copy(static_cast<size_t>(m.stored_count));
   std::fill(copy.begin(), copy.end(), 0.0F);
-  const int64_t first = std::max<int64_t>(m.reach.first, 0),
-                end = std::min(m.reach.first + m.reach.size, from.input[m.spatial]);
-  if (first >= end) return copy;
-  const ConvolutionLayout& to = m.stored;
   absl::InlinedVector<CopyDim, 6> dims = {
-      {from.batch, from.input_batch_stride, to.input_batch_stride},
+      {batch, from.input_batch_stride, to.input_batch_stride},
       {from.group_inputs, from.input_feature_stride, to.input_feature_stride}};
-  for (int64_t d = 0; d < from.rank(); ++d)
-    dims.push_back(
-        {d == m.spatial ? end - first : from.input[d], from.input_strides[d], to.input_strides[d]});
-  CopyInOrder(absl::MakeSpan(dims), input + first * from.input_strides[m.spatial],
-              copy.data() + (first - m.reach.first) * to.input_strides[m.spatial]);
+  int64_t from_offset = 0, to_offset = 0;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    const Reach& reach = reaches[static_cast<size_t>(d)];
+    const int64_t first = std::max<int64_t>(reach.first, 0),
+                  end = std::min(reach.first + reach.size, from.input[d]);
+    if (first >= end) return copy;
+    dims.push_back({end - first, from.input_strides[d], to.input_strides[d]});
+    from_offset += first * from.input_strides[d];
+    if (d == m.spatial) to_offset = (first - reach.first) * to.input_strides[d];
+  }
+  CopyInOrder(absl::MakeSpan(dims), input + from_offset, copy.data() + to_offset);
   return copy;
+}
+
+Reaches WholeInput(const ConvolutionLayout& c, const Mapping& m) {
+  Reaches reaches;
+  for (int64_t d = 0; d < c.rank(); ++d) reaches.push_back(d == m.spatial ? m.reach : Reach{0, c.input[d]});
+  return reaches;
 }
 
 // Returns a copy of the kernel in panels of `columns` output features. Each has the order spatial dimensions,
@@ -132,30 +146,15 @@ class Tiles {
 
   // Copies the part of the input that the block reads.
   CachedVector<float> CopyBlock(Place* place) const {
-    Reach along = m_.reach;
-    const ConvolutionLayout& from = original_;
-    CachedVector<float> copy(static_cast<size_t>(m_.stored_count));
-    std::fill(copy.begin(), copy.end(), 0.0F);
-    absl::InlinedVector<CopyDim, 6> dims = {
-        {from.group_inputs, from.input_feature_stride, c_.input_feature_stride}};
-    int64_t from_offset = place->batch * from.input_batch_stride, to_offset = 0;
+    Reaches reaches = WholeInput(original_, m_);
     place->input_offset = 0;
-    for (int64_t d = 0; d < c_.rank(); ++d) {
-      if (d == m_.block_dim) {
-        along = ReachOf(c_, d, place->block_begin, place->block_end - place->block_begin);
-        place->input_offset -= std::max<int64_t>(along.first, 0) * c_.input_strides[d];
-      } else {
-        along = m_.reach;
-      }
-      const int64_t low = std::max<int64_t>(along.first, 0),
-                    high = std::min(along.first + along.size, from.input[d]);
-      if (low >= high) return copy;
-      dims.push_back({high - low, from.input_strides[d], c_.input_strides[d]});
-      from_offset += low * from.input_strides[d];
-      if (d == m_.spatial) to_offset += (low - along.first) * c_.input_strides[d];
+    if (m_.block_dim != PatchDim::kBatch) {
+      const Reach reach =
+          ReachOf(c_, m_.block_dim, place->block_begin, place->block_end - place->block_begin);
+      reaches[static_cast<size_t>(m_.block_dim)] = reach;
+      place->input_offset = -std::max<int64_t>(reach.first, 0) * c_.input_strides[m_.block_dim];
     }
-    CopyInOrder(absl::MakeSpan(dims), input_ + from_offset, copy.data() + to_offset);
-    return copy;
+    return CopyPart(input_ + place->batch * original_.input_batch_stride, original_, m_, 1, reaches);
   }
 
   // Collects the runs of an output whose input is inside along the spatial dimensions besides that of the
@@ -226,7 +225,7 @@ class Tiles {
     RunEpilogue(place, output, PositionOf(first_tile, 0).row, PositionOf(end_tile, 0).row);
   }
 
-  // Where the results of a place are stored.
+  // The results of a place are stored here.
   struct Output {
     std::byte* data;
     int64_t width, row_stride, block_stride;
@@ -365,40 +364,26 @@ class Tiles {
   int64_t places_ = 1, shares_ = 1, vectors_, row_tiles_, column_tiles_;
 };
 
-bool HasBaseDilation(const ConvolutionLayout& c) {
-  return std::any_of(c.base_dilation.begin(), c.base_dilation.end(), [](int64_t x) { return x != 1; });
-}
+int64_t CountOf(const ConvolutionLayout& c) { return c.batch * Product(c.output) * c.outputs; }
 
-ProductRows RowsOf(const ConvolutionLayout& c) {
-  Mapping m = *ChooseMapping(c);
-  if (m.has_batch) return {};
-  SplitIntoBlocks(c, &m);
-  const int64_t depth = c.taps() * c.group_inputs;
-  if (!m.kernel_is_a) return {c.outputs, c.outputs, depth};
-  const bool joins_block = m.block_dim != PatchDim::kBatch && c.output_strides[m.block_dim] == m.columns;
-  return {c.output_feature_stride, m.columns * (joins_block ? m.block : 1), depth};
-}
-
-int64_t MemoryOf(const ConvolutionLayout& c, int64_t width, bool keeps_result) {
-  Mapping m = *ChooseMapping(c);
-  SplitIntoBlocks(c, &m);
+// Returns an upper bound for the bytes that RunPhase allocates.
+int64_t MemoryOf(const Phase& phase, int64_t width, bool keeps_result) {
+  const ConvolutionLayout& c = phase.layout;
+  const Mapping& m = phase.mapping;
   const int64_t packed =
       PacksKernel(c, m) ? c.taps() * c.group_inputs * RoundUp(c.outputs, TileColumns(m)) : 0;
   const int64_t copies = m.storage == Storage::kBlocks ? ThreadCount() : 1;
-  const int64_t sums = m.has_batch && width != sizeof(float) ? c.batch * Product(c.output) * c.outputs : 0;
-  const int64_t place =
-      m.has_batch ? c.batch * Product(c.output) * c.outputs : ThreadCount() * m.rows * m.columns * m.block;
-  const int64_t results = keeps_result ? 0 : place * width;
+  const int64_t sums = m.has_batch && width != sizeof(float) ? CountOf(c) : 0;
+  const int64_t results = keeps_result ? 0 : ThreadCount() * m.rows * m.columns * m.block * width;
   return (packed + copies * m.stored_count + sums) * static_cast<int64_t>(sizeof(float)) + results;
 }
 
-void ConvolveAll(const float* input, const float* kernel, const ConvolutionLayout& c,
-                 const RoundedResult& result) {
-  Mapping m = *ChooseMapping(c);
-  SplitIntoBlocks(c, &m);
+void RunPhase(const float* input, const float* kernel, const Phase& phase, const RoundedResult& result) {
+  const ConvolutionLayout& c = phase.layout;
+  Mapping m = phase.mapping;
   CachedVector<float> input_copy, kernel_copy, sums;
   if (m.storage == Storage::kPadded) {
-    input_copy = CopyPadded(input, c, m);
+    input_copy = CopyPart(input, c, m, c.batch, WholeInput(c, m));
     input = input_copy.data();
   } else if (m.storage == Storage::kOriginal) {
     input += m.reach.first * c.input_strides[m.spatial];
@@ -412,47 +397,56 @@ void ConvolveAll(const float* input, const float* kernel, const ConvolutionLayou
   if (!m.has_batch || result.width == sizeof(float))
     return Tiles(c, m, input, kernel, panel_stride, result).Run();
   // Long sums are stored between their parts.
-  const int64_t count = c.batch * Product(c.output) * c.outputs;
-  sums.resize(static_cast<size_t>(count));
+  sums.resize(static_cast<size_t>(CountOf(c)));
   Tiles(c, m, input, kernel, panel_stride, {.data = sums.data(), .width = sizeof(float)}).Run();
-  result.narrow(sums.data(), count, result.data);
+  result.narrow(sums.data(), CountOf(c), result.data);
 }
 
 }  // namespace
 
-bool FitsInPlace(const ConvolutionLayout& c) {
-  if (!HasBaseDilation(c)) return ChooseMapping(c).has_value();
-  if (c.groups != 1) return false;
-  const std::optional<CachedVector<Phase>> phases = PhasesOf(c);
-  return phases.has_value() && std::all_of(phases->begin(), phases->end(), [](const Phase& phase) {
-           const std::optional<Mapping> mapping = ChooseMapping(phase.layout);
-           return mapping.has_value() && !mapping->has_batch;
-         });
+std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayout& c) {
+  if (c.rank() == 0 || c.groups != 1 || c.taps() * c.group_inputs == 0) return std::nullopt;
+  std::optional<CachedVector<Phase>> phases = PhasesOf(c);
+  if (!phases.has_value()) return std::nullopt;
+  InPlaceConvolution convolution;
+  convolution.count_ = CountOf(c);
+  convolution.is_one_phase_ = phases->size() == 1 && CountOf(phases->front().layout) == CountOf(c);
+  for (Phase& phase : *phases) {
+    std::optional<Mapping> mapping = ChooseMapping(phase.layout);
+    if (!mapping.has_value() || (mapping->has_batch && !convolution.is_one_phase_)) return std::nullopt;
+    phase.mapping = *std::move(mapping);
+    SplitIntoBlocks(phase.layout, &phase.mapping);
+  }
+  convolution.phases_ = *std::move(phases);
+  return convolution;
 }
 
-ProductRows InPlaceRows(const ConvolutionLayout& c) { return HasBaseDilation(c) ? ProductRows{} : RowsOf(c); }
+ProductRows InPlaceConvolution::rows() const {
+  if (!is_one_phase_ || phases_.front().mapping.has_batch) return {};
+  const ConvolutionLayout& c = phases_.front().layout;
+  const Mapping& m = phases_.front().mapping;
+  const int64_t depth = c.taps() * c.group_inputs;
+  if (!m.kernel_is_a) return {c.outputs, c.outputs, depth};
+  const bool joins_block = m.block_dim != PatchDim::kBatch && c.output_strides[m.block_dim] == m.columns;
+  return {c.output_feature_stride, m.columns * (joins_block ? m.block : 1), depth};
+}
 
-int64_t InPlaceMemory(const ConvolutionLayout& c, int64_t width, bool keeps_result) {
-  if (!HasBaseDilation(c)) return MemoryOf(c, width, keeps_result);
-  const CachedVector<Phase> phases = *PhasesOf(c);
+int64_t InPlaceConvolution::Memory(int64_t width, bool keeps_result) const {
+  const bool streams = SupportsEpilogue();
   int64_t most = 0;
-  for (const Phase& phase : phases) most = std::max(most, MemoryOf(phase.layout, width, true));
-  return most + (keeps_result ? 0 : c.batch * Product(c.output) * c.outputs * width);
+  for (const Phase& phase : phases_) most = std::max(most, MemoryOf(phase, width, keeps_result || !streams));
+  return most + (keeps_result || streams ? 0 : count_ * width);
 }
 
-void ConvolveInPlace(const float* input, const float* kernel, const ConvolutionLayout& c,
-                     const RoundedResult& result) {
-  if (!HasBaseDilation(c)) return ConvolveAll(input, kernel, c, result);
-  const CachedVector<Phase> phases = *PhasesOf(c);
+void InPlaceConvolution::Run(const float* input, const float* kernel, const RoundedResult& result) const {
   int64_t computed = 0;
-  for (const Phase& phase : phases) computed += Product(phase.layout.output);
+  for (const Phase& phase : phases_) computed += CountOf(phase.layout);
   // Outputs of other phases are sums of no terms.
-  if (computed < Product(c.output))
-    std::memset(result.data, 0, static_cast<size_t>(c.batch * Product(c.output) * c.outputs * result.width));
-  for (const Phase& phase : phases) {
+  if (computed < count_) std::memset(result.data, 0, static_cast<size_t>(count_ * result.width));
+  for (const Phase& phase : phases_) {
     RoundedResult part = result;
     part.data = static_cast<std::byte*>(result.data) + phase.output * result.width;
-    ConvolveAll(input, kernel, phase.layout, part);
+    RunPhase(input, kernel, phase, part);
   }
 }
 

@@ -158,14 +158,9 @@ std::optional<CachedVector<Phase>> PhasesOf(const ConvolutionLayout& c) {
 }
 
 std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c) {
-  if (c.rank() == 0 || c.groups != 1) return std::nullopt;
-  for (const int64_t dilation : c.base_dilation) {
-    if (dilation != 1) return std::nullopt;
-  }
   // Longer panels of the kernel do not stay in the caches, so packing the patches pays.
   constexpr int64_t kMaxPanel = 80'000, kMaxDepthOfColumns = 1200;
   const int64_t depth = c.taps() * c.group_inputs;
-  if (depth == 0) return std::nullopt;
   std::optional<Mapping> mapping = MapPositionsToRows(c);
   if (mapping.has_value())
     return mapping->has_batch || depth * TileColumns(*mapping) <= kMaxPanel ? mapping : std::nullopt;

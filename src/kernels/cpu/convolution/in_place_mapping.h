@@ -17,11 +17,11 @@ struct Reach {
 // Returns the reach of `count` outputs along spatial dimension d, of which `output` is the first.
 Reach ReachOf(const ConvolutionLayout& c, int64_t d, int64_t output, int64_t count);
 
-// Where the input is read.
+// The input is read from one of these.
 enum class Storage : uint8_t {
-  kOriginal,
-  kPadded,  // In a copy with the padding of one spatial dimension.
-  kBlocks,  // In copies of the parts that blocks of outputs read, with that padding.
+  kOriginal,  // The operand itself.
+  kPadded,    // A copy with the padding of one spatial dimension.
+  kBlocks,    // Copies of the parts that blocks of outputs read, with that padding.
 };
 
 // Tiles have output features as columns and positions as rows, or positions as columns and features as rows.
@@ -47,6 +47,7 @@ std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c);
 struct Phase {
   ConvolutionLayout layout;
   int64_t output = 0;  // The offset of its first output.
+  Mapping mapping;
 };
 
 // Splits a convolution into the phases of its base dilations, such as the input gradient of a strided
