@@ -8,6 +8,7 @@
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/convolution/in_place_kernels.h"
+#include "loops/window_phase.h"
 
 namespace hlo::cpu {
 namespace {
@@ -109,26 +110,28 @@ std::optional<Mapping> MapPositionsToColumns(const ConvolutionLayout& c) {
   return StoreWithPadding(c, &m) ? std::optional(m) : std::nullopt;
 }
 
-// Returns the outputs first, first + period, ... along dimension d, or nullopt if they have no terms.
-std::optional<Phase> PhaseAlong(const Phase& from, int64_t d, int64_t first, int64_t period) {
-  const int64_t base = from.layout.base_dilation[d], dilation = from.layout.window_dilation[d];
+// Returns the phase along dimension d that begins with output `first`, or nullopt if it has no terms.
+std::optional<Phase> PhaseAlong(const Phase& from, int64_t d, int64_t first) {
   Phase phase = from;
   ConvolutionLayout& c = phase.layout;
-  // Every `step`-th tap from `tap` on is at a multiple of the base's dilation.
-  const int64_t step = base / std::gcd(dilation, base);
-  int64_t tap = 0, position = first * c.stride[d] - c.padding[d];
-  while (tap < std::min(step, c.window[d]) && position % base != 0) ++tap, position += dilation;
-  if (tap == std::min(step, c.window[d])) return std::nullopt;
-  c.padding[d] = -position / base;
-  c.stride[d] = period * c.stride[d] / base;
-  c.window_dilation[d] = step * dilation / base;
-  c.window_origin += tap * c.window_strides[d];
-  c.window[d] = CeilDiv(c.window[d] - tap, step);
-  c.window_strides[d] *= step;
+  const loops::WindowPhase along = loops::PhaseOf({.outputs = c.output[d],
+                                                   .taps = c.window[d],
+                                                   .stride = c.stride[d],
+                                                   .padding = c.padding[d],
+                                                   .window_dilation = c.window_dilation[d],
+                                                   .base_dilation = c.base_dilation[d]},
+                                                  first);
+  if (along.taps == 0) return std::nullopt;
+  c.padding[d] = -along.origin;
+  c.stride[d] = along.step;
+  c.window_dilation[d] = along.tap_move;
+  c.window_origin += along.first_tap * c.window_strides[d];
+  c.window[d] = along.taps;
+  c.window_strides[d] *= along.tap_step;
   c.base_dilation[d] = 1;
   phase.output += first * c.output_strides[d];
-  c.output[d] = CeilDiv(c.output[d] - first, period);
-  c.output_strides[d] *= period;
+  c.output[d] = along.outputs;
+  c.output_strides[d] *= along.output_step;
   return phase;
 }
 
@@ -145,11 +148,11 @@ std::optional<CachedVector<Phase>> PhasesOf(const ConvolutionLayout& c) {
   phases.push_back({.layout = c});
   for (int64_t d = 0; d < c.rank(); ++d) {
     CachedVector<Phase> split;
-    const int64_t period = c.base_dilation[d] / std::gcd(c.stride[d], c.base_dilation[d]);
+    const int64_t period = loops::PhasePeriod(c.stride[d], c.base_dilation[d]);
     if (phases.size() * static_cast<size_t>(period) > kMaxPhases) return std::nullopt;
     for (const Phase& phase : phases) {
       for (int64_t first = 0; first < std::min(period, c.output[d]); ++first) {
-        if (std::optional<Phase> one = PhaseAlong(phase, d, first, period)) split.push_back(*one);
+        if (std::optional<Phase> one = PhaseAlong(phase, d, first)) split.push_back(*one);
       }
     }
     phases = std::move(split);

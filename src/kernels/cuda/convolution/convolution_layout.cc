@@ -1,62 +1,44 @@
 #include "kernels/cuda/convolution/convolution_layout.h"
 
-#include <numeric>
-
 #include "types/index.h"
 
 namespace hlo::cuda {
 
 Part Whole(const Spatial& s) {
-  return {.outputs = s.output,
-          .first_output = 0,
-          .output_step = 1,
-          .taps = s.taps,
-          .first_tap = 0,
-          .tap_step = 1,
-          .origin = -s.padding,
-          .step = s.stride,
-          .tap_move = s.window_dilation,
-          .spread = s.base_dilation};
+  return {{.outputs = s.output,
+           .first_output = 0,
+           .output_step = 1,
+           .taps = s.taps,
+           .tap_step = 1,
+           .origin = -s.padding,
+           .step = s.stride,
+           .tap_move = s.window_dilation},
+          s.base_dilation};
 }
 
-std::vector<Part> Classes(const Spatial& s) {
-  const int64_t dilation = s.base_dilation;
-  const int64_t output_step = dilation / std::gcd(s.stride, dilation);
-  const int64_t tap_step = dilation / std::gcd(s.window_dilation, dilation);
+std::vector<Part> PhaseParts(const Spatial& s) {
+  const loops::ConvolutionDim dim = {.outputs = s.output,
+                                     .taps = s.taps,
+                                     .stride = s.stride,
+                                     .padding = s.padding,
+                                     .window_dilation = s.window_dilation,
+                                     .base_dilation = s.base_dilation};
   std::vector<Part> parts;
-  for (int64_t c = 0; c < std::min(output_step, s.output); ++c) {
-    Part part{.outputs = Ceil(s.output - c, output_step),
-              .first_output = c,
-              .output_step = output_step,
-              .taps = 0,
-              .first_tap = 0,
-              .tap_step = tap_step,
-              .origin = 0,
-              .step = output_step * s.stride / dilation,
-              .tap_move = tap_step * s.window_dilation / dilation};
-    for (int64_t tap = 0; tap < std::min(tap_step, s.taps); ++tap) {
-      const int64_t at = c * s.stride - s.padding + tap * s.window_dilation;
-      if (at % dilation != 0) continue;
-      part.first_tap = tap;
-      part.taps = Ceil(s.taps - tap, tap_step);
-      part.origin = at / dilation;
-      break;
-    }
-    parts.push_back(part);
-  }
+  for (int64_t first = 0; first < std::min(loops::PhasePeriod(s.stride, s.base_dilation), s.output); ++first)
+    parts.push_back({loops::PhaseOf(dim, first)});
   return parts;
 }
 
 std::vector<Part> InsideParts(const Spatial& s) {
   std::vector<Part> inside;
-  for (const Part& part : Classes(s)) {
+  for (const Part& part : PhaseParts(s)) {
     int64_t last_begin = -1, last_end = -1;
     for (int64_t q = 0; q < part.outputs; ++q) {
       const int64_t at = part.origin + q * part.step;
       const int64_t begin = std::min(part.taps, Ceil(-at, part.tap_move)),
                     end = std::max(begin, std::min(part.taps, Ceil(s.input - at, part.tap_move)));
       if (begin != last_begin || end != last_end) {
-        if (static_cast<int64_t>(inside.size()) > kMaxClasses) return inside;
+        if (static_cast<int64_t>(inside.size()) > kMaxProducts) return inside;
         Part run = part;
         run.outputs = 0;
         run.first_output += q * part.output_step;

@@ -8,11 +8,12 @@
 
 #include "base/arithmetic.h"
 #include "hlo_run/module.h"
+#include "loops/window_phase.h"
 
 namespace hlo::cuda {
 
 // Upper bound of products; beyond it, one product tests the bounds of each tap.
-inline constexpr int64_t kMaxClasses = 64;
+inline constexpr int64_t kMaxProducts = 64;
 inline constexpr int64_t kMaxConvolutionCoordinate = 1 << 30;  // Sums of two coordinates fit into 32 bits.
 
 // One spatial dimension: sizes, and element strides in input, kernel and output.
@@ -22,13 +23,9 @@ struct Spatial {
   int64_t input_stride, kernel_stride, output_stride;  // kernel_stride < 0: reversed.
 };
 
-// A part of a spatial dimension's outputs and the taps that contribute to them. Output first_output + q *
-// output_step and tap first_tap + s * tap_step read input coordinate origin + q * step + s * tap_move, in
-// units of 1 / spread.
-struct Part {
-  int64_t outputs, first_output, output_step;
-  int64_t taps, first_tap, tap_step;
-  int64_t origin, step, tap_move;
+// A part of a spatial dimension's outputs and the taps that contribute to them, whose input elements are
+// counted in units of 1 / spread.
+struct Part : loops::WindowPhase {
   int64_t spread = 1;
 
   bool IsInside(int64_t input) const {
@@ -46,12 +43,11 @@ Part Whole(const Spatial& s);
 
 inline int64_t Ceil(int64_t a, int64_t b) { return a <= 0 ? 0 : CeilDiv(a, b); }
 
-// Splits a dimension with base dilation into residue classes: outputs c, c + P, ... use only every R-th tap,
-// those that read multiples of the base dilation.
-std::vector<Part> Classes(const Spatial& s);
+// Splits a dimension into the phases of its base dilation.
+std::vector<Part> PhaseParts(const Spatial& s);
 
 // Splits the outputs into runs that use the same taps, all inside the input, so that no tap needs a bounds
-// test. Stops after kMaxClasses parts; the caller then rejects the split.
+// test. Stops after kMaxProducts parts; the caller then rejects the split.
 std::vector<Part> InsideParts(const Spatial& s);
 
 // Sizes, strides and types that all parts share.

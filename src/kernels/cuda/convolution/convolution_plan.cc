@@ -1,7 +1,6 @@
 #include "kernels/cuda/convolution/convolution_plan.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "kernels/cuda/convolution/convolution_layout.h"
@@ -146,13 +145,13 @@ std::optional<Im2colProblem> Im2colOf(const ConvolutionLayout& layout, const std
 // The parts of each spatial dimension; each product uses one part per dimension.
 using Choices = std::vector<std::vector<Part>>;
 
-int64_t ClassCount(const Choices& choices) {
-  int64_t classes = 1;
+int64_t ProductCount(const Choices& choices) {
+  int64_t products = 1;
   for (const std::vector<Part>& choice : choices) {
-    classes *= static_cast<int64_t>(choice.size());
-    if (classes > kMaxClasses) break;
+    products *= static_cast<int64_t>(choice.size());
+    if (products > kMaxProducts) break;
   }
-  return classes;
+  return products;
 }
 
 bool NeedsAxis(const Spatial& s, const std::vector<Part>& choice) {
@@ -180,21 +179,20 @@ std::optional<ConvolutionGemms> GemmsOf(const ConvolutionLayout& layout) {
   Choices choices;
   for (const Spatial& s : layout.spatial) {
     if (s.base_dilation >= kMaxConvolutionCoordinate) return std::nullopt;
-    choices.push_back(s.base_dilation / std::gcd(s.stride, s.base_dilation) <= kMaxClasses
-                          ? Classes(s)
-                          : std::vector{Whole(s)});
+    choices.push_back(loops::PhasePeriod(s.stride, s.base_dilation) <= kMaxProducts ? PhaseParts(s)
+                                                                                    : std::vector{Whole(s)});
   }
-  if (ClassCount(choices) > kMaxClasses) {
+  if (ProductCount(choices) > kMaxProducts) {
     choices.clear();
     for (const Spatial& s : layout.spatial) choices.push_back({Whole(s)});
   }
   SplitBorders(layout, &choices);
-  const int64_t classes = ClassCount(choices);
-  if (classes > kMaxClasses) return std::nullopt;
+  const int64_t products = ProductCount(choices);
+  if (products > kMaxProducts) return std::nullopt;
   ConvolutionGemms result{.features_last = layout.features_last};
-  for (int64_t c = 0; c < classes; ++c) {
+  for (int64_t p = 0; p < products; ++p) {
     std::vector<Part> parts;
-    int64_t rest = c;
+    int64_t rest = p;
     for (const std::vector<Part>& choice : choices) {
       parts.push_back(choice[rest % static_cast<int64_t>(choice.size())]);
       rest /= static_cast<int64_t>(choice.size());

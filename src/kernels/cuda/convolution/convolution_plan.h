@@ -13,7 +13,7 @@
 namespace hlo::cuda {
 
 struct ConvolutionGemms {
-  // One product, or, with base dilation, one per class of output positions that use the same taps. Each
+  // One product, or, with base dilation, one per phase of output positions, which use the same taps. Each
   // writes its own part of the result.
   std::vector<Gemm> gemms;
   // The same products as patches of contiguous channels, unless they are not.

@@ -9,14 +9,14 @@
 namespace hlo::cuda {
 namespace {
 
-// The classes of a dimension with equal numbers of outputs, and the union of the inputs that they read.
+// The phases of a dimension with equal numbers of outputs, and the union of the inputs that they read.
 struct Phases {
   std::vector<Part> parts;
   int64_t origin = 0, taps = 0;
-  bool equal = false;  // All classes use all taps of the union.
+  bool equal = false;  // All phases use all taps of the union.
 };
 std::optional<Phases> PhasesOf(const Spatial& s) {
-  Phases phases{.parts = Classes(s)};
+  Phases phases{.parts = PhaseParts(s)};
   if (phases.parts.size() > PackTapsArgs::kMaxPhases) return std::nullopt;
   int64_t end = 0;
   bool first = true;
@@ -44,7 +44,7 @@ void SetTaps(const Phases& phases, int8_t (&tap_of)[PackTapsArgs::kMaxPhases][Pa
   }
 }
 
-// Returns the product whose rows are positions of a class, and whose columns are classes and outputs.
+// Returns the product whose rows are positions of a phase, and whose columns are phases and outputs.
 std::optional<Gemm> GemmOfPhases(const ConvolutionTask& task, const ConvolutionLayout& layout,
                                  const Plane& plane, const Phases& columns, const Phases& rows) {
   const auto count = [](const Phases& phases) { return static_cast<int64_t>(phases.parts.size()); };

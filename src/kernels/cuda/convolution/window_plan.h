@@ -13,7 +13,7 @@ namespace hlo::cuda {
 // The inputs that all plans of a convolution share.
 struct ConvolutionTask {
   const Instruction& convolution;
-  const std::vector<Gemm>& gemms;  // One, or one per class of positions.
+  const std::vector<Gemm>& gemms;  // One, or one per phase of positions.
   ElementType compute;
   const std::optional<TensorForm>& form;
   const device::DeviceProperties& device;
@@ -28,8 +28,8 @@ bool AddRowWindows(const ConvolutionTask& task, StepList* list);
 bool AddRowWindowGradient(const ConvolutionTask& task, StepList* list);
 
 // Adds a convolution with base dilation and few outputs, such as the input gradient of a strided convolution.
-// The classes of positions become columns of one product over the union of their taps, whose results are
-// stored at the positions of the classes.
+// The phases of positions become columns of one product over the union of their taps, whose results are
+// stored at the positions of the phases.
 bool AddPhaseColumns(const ConvolutionTask& task, StepList* list);
 
 }  // namespace hlo::cuda
