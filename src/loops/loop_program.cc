@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -79,12 +80,37 @@ void LoopProgram::MoveBits() {
   for (Step& step : steps_) step.compute_type = ComputeTypeOf(accesses_[step.access].type);
 }
 
+namespace {
+
+// Removes the last inner dimension from an edge that whole rows are inside or outside of: its other terms are
+// multiples of a distance that the positions of a row do not reach.
+void RoundToRows(int64_t row, Edge& edge) {
+  const int64_t change = edge.at.inner.back();
+  if (edge.spacing != 1 || edge.stride != 0 || change <= 0) return;
+  Strides others = edge.at.outer;
+  others.insert(others.end(), edge.at.inner.begin(), edge.at.inner.end() - 1);
+  int64_t distance = std::gcd(edge.size, edge.at.offset);
+  for (const int64_t stride : others) distance = std::gcd(distance, stride);
+  if (change * (row - 1) >= distance) return;
+  edge.size /= distance;
+  edge.at.offset /= distance;
+  edge.at.inner.back() = 0;
+  for (int64_t& stride : edge.at.outer) stride /= distance;
+  for (int64_t& stride : edge.at.inner) stride /= distance;
+}
+
+}  // namespace
+
 void LoopProgram::Finish() {
   outer_count_ = Product(outer_dims_);
   inner_count_ = Product(inner_dims_);
   MoveBits();
   Collapse(outer_dims_, true);
   Collapse(inner_dims_, false);
+  if (inner_dims_.empty()) return;
+  for (Access& access : accesses_) {
+    for (Edge& edge : access.edges) RoundToRows(inner_dims_.back(), edge);
+  }
 }
 
 namespace {

@@ -16,7 +16,7 @@
 #include "kernels/cpu/loops/tile_code.h"
 #include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cpu/native/machine_code.h"
-#include "loops/phases.h"
+#include "loops/split_at_edges.h"
 #include "types/dispatch.h"
 
 namespace hlo::native_loops_test {
@@ -789,10 +789,10 @@ TEST_P(NativeLoops, RowsWithEdgesHaveTheBitsOfTiles) {
   EXPECT_GT(on_rows, count / 3);
 }
 
-// Sums of arrays with gaps between their rows, as one loop and as one per phase.
-TEST_P(NativeLoops, PhasesHaveTheBitsOfTheWholeLoop) {
-  const std::vector<std::vector<int64_t>> shapes = {{70, 20}, {30, 9, 40}, {5, 64, 33},
-                                                    {300, 8}, {9, 8},      {2, 3, 400}};
+// Sums of arrays with gaps between their rows, or with short rows of pieces, as one loop and as split loops.
+TEST_P(NativeLoops, SplitLoopsHaveTheBitsOfTheWholeLoop) {
+  const std::vector<std::vector<int64_t>> shapes = {{70, 20},    {30, 9, 40}, {5, 64, 33}, {300, 8}, {9, 8},
+                                                    {2, 3, 400}, {100, 3},    {70, 4, 2},  {33, 9}};
   constexpr ElementType kSummed[] = {ElementType::kF32, ElementType::kS32, ElementType::kU8,
                                      ElementType::kBF16};
   uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
@@ -809,18 +809,18 @@ TEST_P(NativeLoops, PhasesHaveTheBitsOfTheWholeLoop) {
       }
       made.Store(made.values.size() - 1);
       made.program.Finish();
-      const std::vector<LoopProgram> phases = loops::SplitPhases(made.program);
-      if (phases.size() == 1) continue;
+      const std::vector<LoopProgram> parts = loops::SplitAtEdges(made.program);
+      if (parts.size() == 1) continue;
       ++split;
-      for (const LoopProgram& phase : phases) {
-        cpu::TileProgram tiles(phase);
+      for (const LoopProgram& part : parts) {
+        cpu::TileProgram tiles(part);
         tiles.AllowNativeCodeOfRuns();
         on_rows += tiles.RunsOnRows() ? 1 : 0;
       }
       const Place place = round % 2 == 0 ? Place::kBegin : Place::kEnd;
       const std::vector<Bytes> expected = RunAll({&made.program, 1}, made.arrays, Code::kTiles, place);
       for (const Code code : {Code::kTiles, Code::kNative, Code::kNativeOnRows}) {
-        const std::vector<Bytes> got = RunAll(phases, made.arrays, code, place);
+        const std::vector<Bytes> got = RunAll(parts, made.arrays, code, place);
         for (size_t k = 0; k < expected.size(); ++k)
           ASSERT_TRUE(AreSame(made.argument_types[k], expected[k], got[k])) << "argument " << k;
       }

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include "loops/phases.h"
+#include "loops/split_at_edges.h"
 #include "plan/select/library_kernels.h"
 
 namespace hlo::plan {
@@ -43,8 +43,8 @@ CpuStep CompileStep(const Plan& plan, const Step& step) {
     std::vector<cpu::TileProgram> programs;
     programs.reserve(tiles->programs.size());
     for (const loops::LoopProgram& program : tiles->programs) {
-      for (loops::LoopProgram& phase : loops::SplitPhases(program)) {
-        programs.emplace_back(std::move(phase), may_alias);
+      for (loops::LoopProgram& part : loops::SplitAtEdges(program)) {
+        programs.emplace_back(std::move(part), may_alias);
         if (plan.native_code) programs.back().AllowNativeCodeOfRuns(may_alias);
       }
     }

@@ -6,6 +6,7 @@
 #include <bitset>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr int64_t kMaxDirectElements = 16 << 10;  // Of a row, and of those that a thread runs at once.
 // The calls take longer than tiles if rows are shorter: on a few elements, and on many.
 constexpr int64_t kShortestDirectRow = 32, kShortestOfMany = 96;
-// The mean length of the pieces of rows with edges.
+// The mean length of the pieces of rows in which one operand has edges. Tiles take longer if several have.
 constexpr int64_t kShortestPiece = 96;
 constexpr size_t kMaxDirectOperands = 64, kMaxDirectDims = 6;
 
@@ -192,9 +193,10 @@ void TileProgram::RunRow(const NativeLoop& code, const DirectRows& rows, void* c
 
 // Finds the pieces of the rows. Returns false if they are too short.
 bool TileProgram::FindCuts(DirectRows& rows) {
-  const bool has_pieces = std::any_of(rows.operands.begin(), rows.operands.end(),
-                                      [](const auto& operand) { return operand.pieces.has_value(); });
-  if (!has_pieces) return true;
+  const int64_t with_pieces = absl::c_count_if(rows.operands, [](const DirectRows::Operand& operand) {
+    return operand.pieces.has_value();
+  });
+  if (with_pieces == 0) return true;
   rows.cuts = {0, rows.row};
   for (DirectRows::Operand& operand : rows.operands) {
     if (!operand.pieces.has_value()) continue;
@@ -204,7 +206,7 @@ bool TileProgram::FindCuts(DirectRows& rows) {
   }
   std::sort(rows.cuts.begin(), rows.cuts.end());
   rows.cuts.erase(std::unique(rows.cuts.begin(), rows.cuts.end()), rows.cuts.end());
-  return std::ssize(rows.cuts) - 1 <= std::max<int64_t>(rows.row / kShortestPiece, 1);
+  return std::ssize(rows.cuts) - 1 <= std::max<int64_t>(with_pieces * rows.row / kShortestPiece, 1);
 }
 
 std::optional<TileProgram::DirectRows> TileProgram::FindDirectRows() const {

@@ -1,4 +1,4 @@
-#include "loops/phases.h"
+#include "loops/split_at_edges.h"
 
 #include <algorithm>
 #include <numeric>
@@ -10,9 +10,11 @@
 namespace hlo::loops {
 namespace {
 
-// The most programs, and the fewest positions for which programs of their own take less time.
-constexpr size_t kMostPhases = 8;
+// The most programs (the elements of a 3x3 matrix), and the fewest positions for which they take less time.
+constexpr size_t kMostPrograms = 9;
 constexpr int64_t kFewestPositions = 64;
+// The most positions of rows whose pieces get programs of their own.
+constexpr int64_t kShortRow = 16;
 
 // The dimensions of a program, outer ones first, and their strides in an affine function.
 std::vector<int64_t> DimsOf(const LoopProgram& program) {
@@ -25,73 +27,119 @@ auto& StrideOf(Function& affine, size_t d) {
   return d < affine.outer.size() ? affine.outer[d] : affine.inner[d - affine.outer.size()];
 }
 
-// A dimension, and the number of phases in which it is split.
+// Every step-th index of a dimension.
+struct Section {
+  int64_t first, step, size;
+};
+// A dimension, and the sections into which its indices are split.
 struct Split {
   size_t dim;
-  int64_t phases;
+  std::vector<Section> sections;
 };
 
-// Returns the split that an edge needs: only one dimension, which is not the last one, moves it by other
+// Returns the phases that an edge needs: only one dimension, which is not the last one, moves it by other
 // distances than multiples of the spacing.
-std::optional<Split> SplitOf(const Edge& edge, absl::Span<const int64_t> dims) {
+std::optional<Split> PhasesOf(const Edge& edge, absl::Span<const int64_t> dims) {
   std::optional<Split> split;
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t phases = edge.spacing / std::gcd(edge.spacing, StrideOf(edge.at, d));
     if (phases == 1) continue;
-    if (split.has_value() || d + 1 == dims.size()) return std::nullopt;
-    split = {d, phases};
+    if (split.has_value() || d + 1 == dims.size() || phases > dims[d]) return std::nullopt;
+    split = {d, {}};
+    for (int64_t number = 0; number < phases; ++number)
+      split->sections.push_back({number, phases, (dims[d] - number + phases - 1) / phases});
+  }
+  return split;
+}
+
+// Returns the one dimension that moves the edge, if a row from it on is short.
+std::optional<size_t> ShortDimOf(const Edge& edge, absl::Span<const int64_t> dims) {
+  std::optional<size_t> dim;
+  int64_t row = 1;
+  for (size_t d = dims.size(); d-- > 0;) {
+    row *= dims[d];
+    if (StrideOf(edge.at, d) == 0) continue;
+    if (dim.has_value() || row > kShortRow) return std::nullopt;
+    dim = d;
+  }
+  return dim;
+}
+
+// Returns the ranges of a dimension in which all positions are on the same side of every edge that only this
+// dimension moves.
+Split PiecesAlong(size_t dim, const LoopProgram& program, absl::Span<const int64_t> dims) {
+  std::vector<bool> begins(dims[dim]);
+  begins[0] = true;
+  program.VisitAccesses([&](const Access& access, bool) {
+    for (const Edge& edge : access.edges) {
+      if (edge.spacing != 1 || ShortDimOf(edge, dims) != dim) continue;
+      const auto is_inside = [&](int64_t index) {
+        const int64_t at = edge.at.offset + index * StrideOf(edge.at, dim);
+        return at >= 0 && at < edge.size;
+      };
+      for (int64_t index = 1; index < dims[dim]; ++index) {
+        if (is_inside(index) != is_inside(index - 1)) begins[index] = true;
+      }
+    }
+  });
+  Split split{dim, {}};
+  for (int64_t index = 0; index < dims[dim]; ++index) {
+    if (begins[index]) split.sections.push_back({index, 1, 0});
+    ++split.sections.back().size;
   }
   return split;
 }
 
 std::optional<Split> FindSplit(const LoopProgram& program) {
   const std::vector<int64_t> dims = DimsOf(program);
-  std::optional<Split> found;
+  std::optional<Split> phases;
+  std::optional<size_t> short_dim;
   program.VisitAccesses([&](const Access& access, bool) {
     for (const Edge& edge : access.edges) {
-      const std::optional<Split> split = SplitOf(edge, dims);
-      if (!found.has_value() && split.has_value() && split->phases <= dims[split->dim]) found = split;
+      if (edge.spacing > 1 && !phases.has_value()) phases = PhasesOf(edge, dims);
+      if (edge.spacing == 1 && !short_dim.has_value()) short_dim = ShortDimOf(edge, dims);
     }
   });
-  return found;
+  if (phases.has_value() || !short_dim.has_value()) return phases;
+  Split pieces = PiecesAlong(*short_dim, program, dims);
+  return pieces.sections.size() > 1 ? std::optional(std::move(pieces)) : std::nullopt;
 }
 
-// Builds the program of one phase.
-class Phase {
+// Builds the program of one section of a dimension.
+class SectionBuilder {
  public:
-  Phase(const LoopProgram& program, const Split& split, int64_t number)
-      : source_(program), split_(split), number_(number), dims_(DimsOf(program)) {
-    int64_t& size = dims_[split.dim];
-    size = (size - number + split.phases - 1) / split.phases;
+  SectionBuilder(const LoopProgram& program, size_t dim, const Section& section)
+      : source_(program), dim_(dim), section_(section), dims_(DimsOf(program)) {
+    dims_[dim] = section.size;
   }
 
   LoopProgram Build() const {
     const absl::Span<const int64_t> dims = dims_;
     const size_t outer = source_.outer_dims().size();
-    LoopProgram phase(dims.first(outer), dims.subspan(outer));
+    LoopProgram part(dims.first(outer), dims.subspan(outer));
     for (const LoopProgram::Step& step : source_.steps()) {
       if (step.IsLoad())
-        phase.Load(PiecesOf(step.access));
+        part.Load(PiecesOf(step.access));
       else
-        phase.Apply(step.operation, step.compute_type, step.operands());
+        part.Apply(step.operation, step.compute_type, step.operands());
     }
     for (const LoopProgram::Stored& stored : source_.stores())
-      phase.Store(stored.value, Moved(source_.access(stored.access)));
-    for (const Value value : source_.yields()) phase.Yield(value);
-    phase.Finish();
-    return phase;
+      part.Store(stored.value, Moved(source_.access(stored.access)));
+    for (const Value value : source_.yields()) part.Yield(value);
+    part.Finish();
+    return part;
   }
 
  private:
-  // Replaces the index of the dimension by number + phases * index.
+  // Replaces the index of the dimension by first + step * index.
   template <class Function>
   void Move(Function& affine) const {
-    int64_t& stride = StrideOf(affine, split_.dim);
-    affine.offset += number_ * stride;
-    stride *= split_.phases;
+    int64_t& stride = StrideOf(affine, dim_);
+    affine.offset += section_.first * stride;
+    stride *= section_.step;
   }
 
-  // Returns the access at the positions of the phase.
+  // Returns the access at the positions of the section.
   Access Moved(Access access) const {
     Move(access);
     VisitExtras(access, [&](Affine& extra) { Move(extra); });
@@ -171,27 +219,27 @@ class Phase {
   }
 
   const LoopProgram& source_;
-  const Split& split_;
-  const int64_t number_;
+  const size_t dim_;
+  const Section section_;
   std::vector<int64_t> dims_;
 };
 
 }  // namespace
 
-std::vector<LoopProgram> SplitPhases(const LoopProgram& program) {
+std::vector<LoopProgram> SplitAtEdges(const LoopProgram& program) {
   std::vector<LoopProgram> programs = {program};
   if (program.outer_count() * program.inner_count() < kFewestPositions) return programs;
   for (size_t p = 0; p < programs.size();) {
     const std::optional<Split> split = FindSplit(programs[p]);
-    if (!split.has_value() || programs.size() - 1 + split->phases > kMostPhases) {
+    if (!split.has_value() || programs.size() - 1 + split->sections.size() > kMostPrograms) {
       ++p;
       continue;
     }
     const LoopProgram whole = std::move(programs[p]);
     programs.erase(programs.begin() + static_cast<std::ptrdiff_t>(p));
-    for (int64_t number = split->phases - 1; number >= 0; --number)
+    for (size_t k = split->sections.size(); k-- > 0;)
       programs.insert(programs.begin() + static_cast<std::ptrdiff_t>(p),
-                      Phase(whole, *split, number).Build());
+                      SectionBuilder(whole, split->dim, split->sections[k]).Build());
   }
   return programs;
 }
