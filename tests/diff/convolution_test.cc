@@ -352,6 +352,26 @@ TEST(ConvolutionTest, Gradients) {
   ExpectRight(kernel);
 }
 
+TEST(ConvolutionTest, GradientsOfDepthwiseKernels) {
+  for (const WindowDim& w : {Win(11, 1, 1), Win(5, 1, 2), WindowDim{.size = 4, .window_dilation = 2}}) {
+    for (const int64_t features : {3, 19, 32, 70}) {
+      Case c = TwoDims(features, 3, features, 12, w);
+      c.batch_groups = features;
+      c.input_order = {1, 2, 3, 0};
+      c.output_order = {2, 3, 0, 1};
+      for (const std::vector<int64_t>& order :
+           {std::vector<int64_t>{1, 2, 3, 0}, {0, 1, 2, 3}, {2, 0, 3, 1}}) {
+        c.kernel_order = order;
+        for (const ElementType type : {kF32, kBF16, kS32}) {
+          c.input_type = c.kernel_type = c.out_type = type;
+          EXPECT_EQ(Method(c), ConvolutionMethod::kDepthwiseInner);
+          ExpectRight(c);
+        }
+      }
+    }
+  }
+}
+
 TEST(ConvolutionTest, RandomAttributesAndDimensionNumbers) {
   std::mt19937 random(7);
   const auto draw = [&](int64_t low, int64_t high) {

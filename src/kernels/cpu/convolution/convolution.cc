@@ -77,15 +77,21 @@ bool IsDepthwise(const ConvolutionLayout& c, const ConvolutionDims& dims) {
   return dims.feature_groups > 1 && c.group_inputs == 1 && c.group_outputs == 1;
 }
 
+// Returns true if groups have one output each, and are adjacent in input and output: depthwise convolutions
+// with features last, and the gradients of their kernels.
+bool HasAdjacentGroups(const ConvolutionLayout& c) {
+  return c.groups > 1 && c.group_outputs == 1 && c.input_group_stride == 1 && c.output_feature_stride == 1;
+}
+
 struct Choice {
   ConvolutionMethod method;
   std::optional<InPlaceConvolution> in_place = std::nullopt;  // Present for kInPlace.
 };
 Choice Choose(const ConvolutionLayout& c, const ConvolutionDims& dims, ElementType compute) {
+  if (c.rank() > 0 && HasAdjacentGroups(c) && !IsComplex(compute))
+    return {ConvolutionMethod::kDepthwiseInner};
   if (c.rank() > 0 && IsDepthwise(c, dims) && !IsComplex(compute)) {
     const int64_t last = c.rank() - 1;
-    if (c.input_feature_stride == 1 && c.output_feature_stride == 1)
-      return {ConvolutionMethod::kDepthwiseInner};
     if (c.input_strides[last] == 1 && c.output_strides[last] == 1 && DepthwiseRowFits(c))
       return {ConvolutionMethod::kDepthwiseRows};
   }
@@ -430,12 +436,14 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
   const int64_t whole = (is_product || is_in_place) && !HasPadding(layout)
                             ? 0
                             : widened(kernel) + (keeps_result ? 0 : Product(out_dims) * ByteCount(out_type));
+  const bool packs = choice.method == ConvolutionMethod::kDepthwiseInner && layout.kernel_output_stride != 1;
   const bool turns =
       is_product &&
       IsFasterWithFeaturesLast(layout, Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())));
   const int64_t direct =
       is_in_place ? widened(kernel) + choice.in_place->Memory(ByteCount(out_type), keeps_result) : 0;
-  return widened(input) + std::max({whole, turns ? Product(input.dims) * ByteCount(compute) : 0, direct});
+  return widened(input) + (packs ? Product(kernel.dims) * ByteCount(compute) : 0) +
+         std::max({whole, turns ? Product(input.dims) * ByteCount(compute) : 0, direct});
 }
 
 ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,

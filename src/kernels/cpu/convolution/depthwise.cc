@@ -174,6 +174,79 @@ void ConvolvePlane(const T* input, const T* kernel, const ConvolutionLayout& c, 
   }
 }
 
+// --- Features
+
+// Repacks the weights as [input feature of the group, kernel position, group], and updates the layout.
+template <class T>
+CachedVector<T> PackWeights(const T* kernel, ConvolutionLayout* layout) {
+  ConvolutionLayout& c = *layout;
+  CachedVector<T> weights(static_cast<size_t>(c.group_inputs * c.taps() * c.groups));
+  T* to = weights.data();
+  for (int64_t r = 0; r < c.group_inputs; ++r) {
+    for (const Index& w : EachIndex(c.window)) {
+      const T* from = kernel + c.window_origin + Offset(w, c.window_strides) + r * c.kernel_input_stride;
+      for (int64_t z = 0; z < c.groups; ++z) *to++ = from[z * c.kernel_output_stride];
+    }
+  }
+  c.window_origin = 0;
+  c.window_strides = RowMajorStrides(c.window);
+  for (int64_t d = 0; d < c.rank(); ++d) c.window_strides[d] *= c.groups;
+  c.kernel_input_stride = c.taps() * c.groups;
+  c.kernel_output_stride = 1;
+  return weights;
+}
+
+// Sums the products of adjacent groups at one output position.
+template <class T, int kVectors>
+[[gnu::always_inline]] inline void SumVectors(const T* input, const T* kernel, const ConvolutionLayout& c,
+                                              absl::Span<const Tap> taps, T* sums) {
+  Vector<T> sum[kVectors] = {};
+  for (int64_t r = 0; r < c.group_inputs; ++r) {
+    // The partial sums of each input feature keep the rounding errors of many taps small.
+    Vector<T> partial[kVectors] = {};
+    for (const Tap& tap : taps) {
+      const T *x = input + tap.input, *weight = kernel + tap.kernel;
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v)
+        partial[v] += LoadVector(weight + v * kLanes<T>) * LoadVector(x + v * kLanes<T>);
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[v] += partial[v];
+    input += c.input_feature_stride;
+    kernel += c.kernel_input_stride;
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) StoreVector(sums + v * kLanes<T>, sum[v]);
+}
+
+// Sums the products of all groups, which are adjacent, at one output position.
+template <class T>
+void SumFeatures(const T* input, const T* kernel, const ConvolutionLayout& c, absl::Span<const Tap> taps,
+                 T* sums) {
+  constexpr int kLane = kLanes<T>;
+  int64_t z = 0;
+  for (; z + 4 * kLane <= c.groups; z += 4 * kLane)
+    SumVectors<T, 4>(input + z, kernel + z, c, taps, sums + z);
+  for (; z + 2 * kLane <= c.groups; z += 2 * kLane)
+    SumVectors<T, 2>(input + z, kernel + z, c, taps, sums + z);
+  for (; z + kLane <= c.groups; z += kLane) SumVectors<T, 1>(input + z, kernel + z, c, taps, sums + z);
+  if (z < c.groups && c.groups >= kLane) {
+    z = c.groups - kLane;  // Some sums are computed twice, with the same result.
+    SumVectors<T, 1>(input + z, kernel + z, c, taps, sums + z);
+    return;
+  }
+  for (; z < c.groups; ++z) {
+    T sum{};
+    for (int64_t r = 0; r < c.group_inputs; ++r) {
+      const T *x = input + r * c.input_feature_stride + z, *weight = kernel + r * c.kernel_input_stride + z;
+      T partial{};
+      for (const Tap& tap : taps) partial += weight[tap.kernel] * x[tap.input];
+      sum += partial;
+    }
+    sums[z] = sum;
+  }
+}
+
 }  // namespace
 
 bool DepthwiseRowFits(const ConvolutionLayout& c) {
@@ -203,22 +276,16 @@ void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, 
 template <class T>
 void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
                     int64_t width, void* out) {
-  // The weights are repacked as [kernel position, feature].
-  CachedVector<T> weights(static_cast<size_t>(c.taps() * c.groups));
-  ConvolutionLayout by_position = c;
-  by_position.window_origin = 0;
-  by_position.window_strides = RowMajorStrides(c.window);
-  int64_t position = 0;
-  for (const Index& w : EachIndex(c.window)) {
-    const T* from = kernel + c.window_origin + Offset(w, c.window_strides);
-    for (int64_t z = 0; z < c.groups; ++z)
-      weights[static_cast<size_t>(position * c.groups + z)] = from[z * c.kernel_output_stride];
-    ++position;
+  ConvolutionLayout packed = c;
+  CachedVector<T> weights;
+  if (c.kernel_output_stride != 1) {
+    weights = PackWeights(kernel, &packed);
+    kernel = weights.data();
   }
   // A work item covers all positions along the last spatial dimension.
   const int64_t last = c.rank() - 1, row_count = Product(c.output) / c.output[last];
   const double all = static_cast<double>(c.batch * Product(c.output)) * static_cast<double>(c.groups) *
-                     static_cast<double>(c.taps() + 4) / kLanes<T>;
+                     static_cast<double>(c.taps() * c.group_inputs + 4) / kLanes<T>;
   ParallelFor(c.batch * row_count, all, [&](int64_t piece) {
     const int64_t n = piece / row_count;
     Index o = IndexOf(piece % row_count, absl::MakeSpan(c.output).first(static_cast<size_t>(last)));
@@ -226,26 +293,8 @@ void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c,
     T* sums = Scratch<T>(ScratchSlot::kResult, c.groups);
     CachedVector<Tap> taps;
     for (; o[last] < c.output[last]; ++o[last]) {
-      TapsAt(by_position, o, c.rank(), &taps);
-      const T* from = input + n * c.input_batch_stride;
-      constexpr int kLane = kLanes<T>;
-      int64_t z = 0;
-      for (; z + 2 * kLane <= c.groups; z += 2 * kLane) {
-        Vector<T> low = {}, high = {};
-        for (const Tap& tap : taps) {
-          const T *x = from + tap.input + z, *weight = weights.data() + tap.kernel * c.groups + z;
-          low += LoadVector(weight) * LoadVector(x);
-          high += LoadVector(weight + kLane) * LoadVector(x + kLane);
-        }
-        StoreVector(sums + z, low);
-        StoreVector(sums + z + kLane, high);
-      }
-      for (; z < c.groups; ++z) {
-        T sum{};
-        for (const Tap& tap : taps)
-          sum += weights[static_cast<size_t>(tap.kernel * c.groups + z)] * from[tap.input + z];
-        sums[z] = sum;
-      }
+      TapsAt(packed, o, c.rank(), &taps);
+      SumFeatures(input + n * c.input_batch_stride, kernel, packed, taps, sums);
       narrow(
           sums, c.groups,
           static_cast<std::byte*>(out) + (n * c.output_batch_stride + Offset(o, c.output_strides)) * width);

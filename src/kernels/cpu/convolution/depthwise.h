@@ -1,7 +1,7 @@
 #pragma once
-// This file implements convolutions that are not matrix products. Depthwise ones are vectorised along rows or
-// features. Kernels with infinities or NaN, whose products with zero padding would be NaN, take a plain loop
-// over taps.
+// This file implements convolutions that are not matrix products. Depthwise ones and the
+// gradients of their kernels are vectorised along rows or features. Kernels with infinities or NaN, whose
+// products with zero padding would be NaN, take a plain loop over taps.
 
 #include "kernels/cpu/convolution/im2col.h"
 
@@ -15,7 +15,7 @@ bool DepthwiseRowFits(const ConvolutionLayout& c);
 template <class T>
 void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
                    int64_t width, void* out);
-// Convolves along features: input and output are contiguous along their features.
+// Convolves along groups of one output each, which are adjacent in input and output.
 template <class T>
 void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
                     int64_t width, void* out);
