@@ -20,7 +20,8 @@ struct WindowPhase {
   int64_t origin = 0, step, tap_move;
 };
 
-// Returns the distance of outputs of the same phase, which is the number of phases if there are as many outputs.
+// Returns the distance of outputs of the same phase, which is the number of phases if there are as many
+// outputs.
 int64_t PhasePeriod(int64_t stride, int64_t base_dilation);
 
 // Returns the phase of outputs first, first + PhasePeriod(), ...; first is less than the period.

@@ -95,10 +95,8 @@ Choice Choose(const ConvolutionLayout& c, const ConvolutionDims& dims, ElementTy
     if (c.input_strides[last] == 1 && c.output_strides[last] == 1 && DepthwiseRowFits(c))
       return {ConvolutionMethod::kDepthwiseRows};
   }
-  if (compute == ElementType::kF32) {
-    if (std::optional<InPlaceConvolution> in_place = InPlaceConvolution::Make(c))
-      return {ConvolutionMethod::kInPlace, std::move(in_place)};
-  }
+  if (std::optional<InPlaceConvolution> in_place = InPlaceConvolution::Make(c, compute))
+    return {ConvolutionMethod::kInPlace, std::move(in_place)};
   return {ConvolutionMethod::kProduct};
 }
 
@@ -365,13 +363,13 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
     }
     Products<T>(read, kernel, copied_layout, split, out, out_type, epilogue).Run();
   } else if (method == ConvolutionMethod::kInPlace) {
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (InPlaceConvolution::kSupports<T>) {
       if (choice.in_place->SupportsEpilogue()) {
         const Widened<T> wide_kernel(kernel);
-        choice.in_place->Run(wide_input.data(), wide_kernel.data(), {out, width, narrow, epilogue});
+        choice.in_place->Run<T>(wide_input.data(), wide_kernel.data(), {out, width, narrow, epilogue});
       } else {
         whole([&](const T* x, const T* weights, const ConvolutionLayout&, NarrowRow<T>, int64_t, void* to) {
-          choice.in_place->Run(x, weights, {to, width, narrow});
+          choice.in_place->Run<T>(x, weights, {to, width, narrow});
         });
       }
     }

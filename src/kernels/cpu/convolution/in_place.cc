@@ -15,10 +15,11 @@ namespace hlo::cpu {
 namespace {
 
 // Copies the elements in the order of the destination.
-void CopyInOrder(absl::Span<CopyDim> dims, const float* from, float* to) {
+template <class T>
+void CopyInOrder(absl::Span<CopyDim> dims, const T* from, T* to) {
   std::sort(dims.begin(), dims.end(),
             [](const CopyDim& a, const CopyDim& b) { return a.to_stride > b.to_stride; });
-  CopyArray(dims, sizeof(float), from, to);
+  CopyArray(dims, sizeof(T), from, to);
 }
 
 // The positions that are copied along each spatial dimension.
@@ -26,11 +27,12 @@ using Reaches = absl::InlinedVector<Reach, 3>;
 
 // Copies a part of the first `batch` entries of the input, with zeros for the padding of the dimension in a
 // tile. Other dimensions are clipped to the input.
-CachedVector<float> CopyPart(const float* input, const ConvolutionLayout& from, const Mapping& m,
-                             int64_t batch, const Reaches& reaches) {
+template <class T>
+CachedVector<T> CopyPart(const T* input, const ConvolutionLayout& from, const Mapping& m, int64_t batch,
+                         const Reaches& reaches) {
   const ConvolutionLayout& to = m.stored;
-  CachedVector<float> copy(static_cast<size_t>(m.stored_count));
-  std::fill(copy.begin(), copy.end(), 0.0F);
+  CachedVector<T> copy(static_cast<size_t>(m.stored_count));
+  std::fill(copy.begin(), copy.end(), T{});
   absl::InlinedVector<CopyDim, 6> dims = {
       {batch, from.input_batch_stride, to.input_batch_stride},
       {from.group_inputs, from.input_feature_stride, to.input_feature_stride}};
@@ -44,7 +46,7 @@ CachedVector<float> CopyPart(const float* input, const ConvolutionLayout& from, 
     from_offset += first * from.input_strides[d];
     if (d == m.spatial) to_offset = (first - reach.first) * to.input_strides[d];
   }
-  CopyInOrder(absl::MakeSpan(dims), input + from_offset, copy.data() + to_offset);
+  CopyInOrder<T>(absl::MakeSpan(dims), input + from_offset, copy.data() + to_offset);
   return copy;
 }
 
@@ -56,10 +58,11 @@ Reaches WholeInput(const ConvolutionLayout& c, const Mapping& m) {
 
 // Returns a copy of the kernel in panels of `columns` output features. Each has the order spatial dimensions,
 // input features, output features. Updates the strides, which are those within a panel.
-CachedVector<float> PackKernel(const float* kernel, int64_t columns, ConvolutionLayout* layout) {
+template <class T>
+CachedVector<T> PackKernel(const T* kernel, int64_t columns, ConvolutionLayout* layout) {
   ConvolutionLayout& c = *layout;
   const int64_t depth = c.taps() * c.group_inputs;
-  CachedVector<float> copy(static_cast<size_t>(depth * RoundUp(c.outputs, columns)));
+  CachedVector<T> copy(static_cast<size_t>(depth * RoundUp(c.outputs, columns)));
   absl::InlinedVector<CopyDim, 6> dims = {{columns, c.kernel_output_stride, 1},
                                           {c.group_inputs, c.kernel_input_stride, columns}};
   int64_t stride = columns * c.group_inputs;
@@ -71,7 +74,7 @@ CachedVector<float> PackKernel(const float* kernel, int64_t columns, Convolution
   std::reverse(dims.begin(), dims.end());
   for (int64_t first = 0; first < c.outputs; first += columns) {
     dims.back().size = std::min(columns, c.outputs - first);
-    CopyArray(dims, sizeof(float), kernel + c.window_origin + first * c.kernel_output_stride,
+    CopyArray(dims, sizeof(T), kernel + c.window_origin + first * c.kernel_output_stride,
               copy.data() + first * depth);
   }
   c.kernel_output_stride = 1;
@@ -81,10 +84,11 @@ CachedVector<float> PackKernel(const float* kernel, int64_t columns, Convolution
 }
 
 // Computes a convolution tile by tile.
+template <class T>
 class Tiles {
  public:
-  Tiles(const ConvolutionLayout& original, const Mapping& mapping, const float* input, const float* kernel,
-        int64_t panel_stride, const RoundedResult& result)
+  Tiles(const ConvolutionLayout& original, const Mapping& mapping, const T* input, const T* kernel,
+        int64_t panel_stride, const RoundedResult<T>& result)
       : original_(original),
         m_(mapping),
         c_(mapping.stored),
@@ -94,8 +98,7 @@ class Tiles {
         panel_stride_(panel_stride),
         result_(result) {
     column_tiles_ = CeilDiv(m_.columns, TileColumns(m_));
-    vectors_ = TileColumns(m_) / kLanes<float>;
-    row_tiles_ = CeilDiv(m_.rows, MaxRows(vectors_));
+    row_tiles_ = CeilDiv(m_.rows, MaxRows(m_.vectors));
     for (int64_t d = 0; d < c_.rank(); ++d) {
       if (d != m_.spatial) places_ *= d == m_.block_dim ? CeilDiv(c_.output[d], m_.block) : c_.output[d];
     }
@@ -109,7 +112,7 @@ class Tiles {
   void Run() const {
     const int64_t count = places_ * shares_;
     const double terms = static_cast<double>(c_.taps() * c_.group_inputs);
-    const double tile = terms * static_cast<double>(CeilDiv(m_.rows, row_tiles_) * vectors_) * 0.3;
+    const double tile = terms * static_cast<double>(CeilDiv(m_.rows, row_tiles_) * m_.vectors) * 0.3;
     const double all = tile * static_cast<double>(places_ * m_.block * row_tiles_ * column_tiles_);
     ParallelFor(count, all + static_cast<double>(m_.stored_count), [&](int64_t i) {
       const int64_t share = i % shares_;
@@ -145,7 +148,7 @@ class Tiles {
   }
 
   // Copies the part of the input that the block reads.
-  CachedVector<float> CopyBlock(Place* place) const {
+  CachedVector<T> CopyBlock(Place* place) const {
     Reaches reaches = WholeInput(original_, m_);
     place->input_offset = 0;
     if (m_.block_dim != PatchDim::kBatch) {
@@ -192,8 +195,8 @@ class Tiles {
 
   void RunPlace(int64_t i, int64_t first_tile, int64_t end_tile) const {
     Place place = PlaceOf(i);
-    CachedVector<float> block;
-    const float* input = input_;
+    CachedVector<T> block;
+    const T* input = input_;
     if (m_.storage == Storage::kBlocks) {
       block = CopyBlock(&place);
       input = block.data();
@@ -205,17 +208,17 @@ class Tiles {
       // Sums are long: all tiles read one part of the operands, which stays in the caches.
       FindRuns(place, place.block_begin, &runs, &next);
       return ForEachPart(runs, [&](const Part& part) {
-        for (int64_t column = 0; column < m_.columns; column += TileColumns(m_)) {
+        for (int64_t column = 0; column < m_.columns; column += VectorsAt(m_, column) * m_.lanes) {
           for (int64_t t = first_tile; t < end_tile; ++t) {
             const Position position = PositionOf(t, column);
-            auto* sums = reinterpret_cast<float*>(output.At(0, position.row, position.column));
+            auto* sums = reinterpret_cast<T*>(output.At(0, position.row, position.column));
             AddPart(position, input, part, {sums, output.row_stride});
           }
         }
       });
     }
     // All outputs of a block are computed from one panel of the kernel.
-    for (int64_t column = 0; column < m_.columns; column += TileColumns(m_)) {
+    for (int64_t column = 0; column < m_.columns; column += VectorsAt(m_, column) * m_.lanes) {
       for (int64_t o = place.block_begin; o < place.block_end; ++o) {
         FindRuns(place, o, &runs, &next);
         for (int64_t t = first_tile; t < end_tile; ++t)
@@ -285,12 +288,12 @@ class Tiles {
 
   Position PositionOf(int64_t row_tile, int64_t column) const {
     const int64_t row = row_tile * m_.rows / row_tiles_, end = (row_tile + 1) * m_.rows / row_tiles_;
-    return {row, end - row, column, std::min(m_.columns - column, TileColumns(m_))};
+    return {row, end - row, column, std::min(m_.columns - column, VectorsAt(m_, column) * m_.lanes)};
   }
 
   // A tile of sums in memory.
   struct Sums {
-    float* data;
+    T* data;
     int64_t ld;
   };
 
@@ -312,21 +315,21 @@ class Tiles {
     }
   }
 
-  void AddPart(const Position& position, const float* input, const Part& part, const Sums& sums) const {
-    const int64_t vectors = CeilDiv(position.columns, kLanes<float>);
-    const auto last = static_cast<int>(position.columns - (vectors - 1) * kLanes<float>);
+  void AddPart(const Position& position, const T* input, const Part& part, const Sums& sums) const {
+    const int64_t vectors = CeilDiv(position.columns, m_.lanes);
+    const auto last = static_cast<int>(position.columns - (vectors - 1) * m_.lanes);
     const TermDim& terms = terms_.run;
-    RunOperands operands{.tile = {.k_count = part.count,
-                                  .a_k_stride = terms.input,
-                                  .b_k_stride = terms.kernel,
-                                  .c = sums.data,
-                                  .ld = sums.ld,
-                                  .add = part.add,
-                                  .last = last,
-                                  .loaded = last},
-                         .runs = part.runs,
-                         .kernel_is_a = m_.kernel_is_a};
-    Tile<float>& tile = operands.tile;
+    RunOperands<T> operands{.tile = {.k_count = part.count,
+                                     .a_k_stride = terms.input,
+                                     .b_k_stride = terms.kernel,
+                                     .c = sums.data,
+                                     .ld = sums.ld,
+                                     .add = part.add,
+                                     .last = last,
+                                     .loaded = last},
+                            .runs = part.runs,
+                            .kernel_is_a = m_.kernel_is_a};
+    Tile<T>& tile = operands.tile;
     if (m_.kernel_is_a) {
       std::swap(tile.a_k_stride, tile.b_k_stride);
       tile.a = kernel_ + position.row * c_.kernel_output_stride;
@@ -339,18 +342,18 @@ class Tiles {
     }
     tile.a += part.first * tile.a_k_stride;
     tile.b += part.first * tile.b_k_stride;
-    SumRuns(operands, position.rows, vectors);
+    SumRuns<T>(operands, position.rows, vectors);
   }
 
-  void ComputeTile(const Position& position, const float* input, absl::Span<const Offsets> runs,
+  void ComputeTile(const Position& position, const T* input, absl::Span<const Offsets> runs,
                    const Output& output, int64_t block) const {
-    alignas(64) float buffer[MaxRows(1) * kMaxVectors * kLanes<float>];
+    alignas(64) T buffer[MaxRows(1) * kMaxVectors * kLanes<T>];
     const auto to = [&](int64_t row) { return output.At(block, position.row + row, position.column); };
-    const bool is_float = output.width == sizeof(float);
+    const bool is_rounded = output.width != sizeof(T);
     const Sums sums =
-        is_float ? Sums{reinterpret_cast<float*>(to(0)), output.row_stride} : Sums{buffer, TileColumns(m_)};
+        is_rounded ? Sums{buffer, TileColumns(m_)} : Sums{reinterpret_cast<T*>(to(0)), output.row_stride};
     ForEachPart(runs, [&](const Part& part) { AddPart(position, input, part, sums); });
-    for (int64_t i = 0; i < position.rows && !is_float; ++i)
+    for (int64_t i = 0; i < position.rows && is_rounded; ++i)
       result_.narrow(buffer + i * sums.ld, position.columns, to(i));
   }
 
@@ -358,30 +361,31 @@ class Tiles {
   const Mapping& m_;
   const ConvolutionLayout& c_;
   StoredTerms terms_;
-  const float *input_, *kernel_;
+  const T *input_, *kernel_;
   int64_t panel_stride_;  // Distance of the kernel's panels, if tiles have features as columns.
-  RoundedResult result_;
-  int64_t places_ = 1, shares_ = 1, vectors_, row_tiles_, column_tiles_;
+  RoundedResult<T> result_;
+  int64_t places_ = 1, shares_ = 1, row_tiles_, column_tiles_;
 };
 
 int64_t CountOf(const ConvolutionLayout& c) { return c.batch * Product(c.output) * c.outputs; }
 
 // Returns an upper bound for the bytes that RunPhase allocates.
-int64_t MemoryOf(const Phase& phase, int64_t width, bool keeps_result) {
+int64_t MemoryOf(const Phase& phase, int64_t element_size, int64_t width, bool keeps_result) {
   const ConvolutionLayout& c = phase.layout;
   const Mapping& m = phase.mapping;
   const int64_t packed =
       PacksKernel(c, m) ? c.taps() * c.group_inputs * RoundUp(c.outputs, TileColumns(m)) : 0;
   const int64_t copies = m.storage == Storage::kBlocks ? ThreadCount() : 1;
-  const int64_t sums = m.has_batch && width != sizeof(float) ? CountOf(c) : 0;
+  const int64_t sums = m.has_batch && width != element_size ? CountOf(c) : 0;
   const int64_t results = keeps_result ? 0 : ThreadCount() * m.rows * m.columns * m.block * width;
-  return (packed + copies * m.stored_count + sums) * static_cast<int64_t>(sizeof(float)) + results;
+  return (packed + copies * m.stored_count + sums) * element_size + results;
 }
 
-void RunPhase(const float* input, const float* kernel, const Phase& phase, const RoundedResult& result) {
+template <class T>
+void RunPhase(const T* input, const T* kernel, const Phase& phase, const RoundedResult<T>& result) {
   const ConvolutionLayout& c = phase.layout;
   Mapping m = phase.mapping;
-  CachedVector<float> input_copy, kernel_copy, sums;
+  CachedVector<T> input_copy, kernel_copy, sums;
   if (m.storage == Storage::kPadded) {
     input_copy = CopyPart(input, c, m, c.batch, WholeInput(c, m));
     input = input_copy.data();
@@ -394,28 +398,31 @@ void RunPhase(const float* input, const float* kernel, const Phase& phase, const
     kernel = kernel_copy.data();
     panel_stride *= c.taps() * c.group_inputs;
   }
-  if (!m.has_batch || result.width == sizeof(float))
-    return Tiles(c, m, input, kernel, panel_stride, result).Run();
+  if (!m.has_batch || result.width == sizeof(T))
+    return Tiles<T>(c, m, input, kernel, panel_stride, result).Run();
   // Long sums are stored between their parts.
   sums.resize(static_cast<size_t>(CountOf(c)));
-  Tiles(c, m, input, kernel, panel_stride, {.data = sums.data(), .width = sizeof(float)}).Run();
+  Tiles<T>(c, m, input, kernel, panel_stride, {.data = sums.data(), .width = sizeof(T)}).Run();
   result.narrow(sums.data(), CountOf(c), result.data);
 }
 
 }  // namespace
 
-std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayout& c) {
-  if (c.rank() == 0 || c.groups != 1 || c.taps() * c.group_inputs == 0) return std::nullopt;
+std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayout& c, ElementType type) {
+  const bool is_supported =
+      type == ElementType::kF32 || type == ElementType::kF64 || type == ElementType::kU32;
+  if (!is_supported || c.rank() == 0 || c.groups != 1 || c.taps() * c.group_inputs == 0) return std::nullopt;
   std::optional<CachedVector<Phase>> phases = PhasesOf(c);
   if (!phases.has_value()) return std::nullopt;
   InPlaceConvolution convolution;
+  convolution.element_size_ = ByteCount(type);
   convolution.count_ = CountOf(c);
   convolution.is_one_phase_ = phases->size() == 1 && CountOf(phases->front().layout) == CountOf(c);
   for (Phase& phase : *phases) {
-    std::optional<Mapping> mapping = ChooseMapping(phase.layout);
+    std::optional<Mapping> mapping = ChooseMapping(phase.layout, kVectorBytes / convolution.element_size_);
     if (!mapping.has_value() || (mapping->has_batch && !convolution.is_one_phase_)) return std::nullopt;
     phase.mapping = *std::move(mapping);
-    SplitIntoBlocks(phase.layout, &phase.mapping);
+    SplitIntoBlocks(phase.layout, convolution.element_size_, &phase.mapping);
   }
   convolution.phases_ = *std::move(phases);
   return convolution;
@@ -434,20 +441,26 @@ ProductRows InPlaceConvolution::rows() const {
 int64_t InPlaceConvolution::Memory(int64_t width, bool keeps_result) const {
   const bool streams = SupportsEpilogue();
   int64_t most = 0;
-  for (const Phase& phase : phases_) most = std::max(most, MemoryOf(phase, width, keeps_result || !streams));
+  for (const Phase& phase : phases_)
+    most = std::max(most, MemoryOf(phase, element_size_, width, keeps_result || !streams));
   return most + (keeps_result || streams ? 0 : count_ * width);
 }
 
-void InPlaceConvolution::Run(const float* input, const float* kernel, const RoundedResult& result) const {
+template <class T>
+void InPlaceConvolution::Run(const T* input, const T* kernel, const RoundedResult<T>& result) const {
   int64_t computed = 0;
   for (const Phase& phase : phases_) computed += CountOf(phase.layout);
   // Outputs of other phases are sums of no terms.
   if (computed < count_) std::memset(result.data, 0, static_cast<size_t>(count_ * result.width));
   for (const Phase& phase : phases_) {
-    RoundedResult part = result;
+    RoundedResult<T> part = result;
     part.data = static_cast<std::byte*>(result.data) + phase.output * result.width;
-    RunPhase(input, kernel, phase, part);
+    RunPhase<T>(input, kernel, phase, part);
   }
 }
+
+template void InPlaceConvolution::Run(const float*, const float*, const RoundedResult<float>&) const;
+template void InPlaceConvolution::Run(const double*, const double*, const RoundedResult<double>&) const;
+template void InPlaceConvolution::Run(const uint32_t*, const uint32_t*, const RoundedResult<uint32_t>&) const;
 
 }  // namespace hlo::cpu

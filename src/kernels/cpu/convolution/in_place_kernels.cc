@@ -6,45 +6,56 @@
 namespace hlo::cpu {
 namespace {
 
-template <int kRows, int kVectors, bool kIsWhole>
-void SumTile(const RunOperands& operands) {
-  Tile<float> tile = operands.tile;
-  const float *first_a = tile.a, *first_b = tile.b;
+template <class T, int kRows, int kVectors, bool kIsWhole>
+void SumTile(const RunOperands<T>& operands) {
+  Tile<T> tile = operands.tile;
+  const T *first_a = tile.a, *first_b = tile.b;
   const bool kernel_is_a = operands.kernel_is_a;
-  Vector<float> sums[kRows][kVectors] = {};
+  Vector<T> sums[kRows][kVectors] = {};
   for (const Offsets& run : operands.runs) {
     tile.a = first_a + (kernel_is_a ? run.kernel : run.input);
-    const float* b = first_b + (kernel_is_a ? run.input : run.kernel);
-    RowCursor<float, kRows, true> a(tile);
-    AddTerms<float, Terms::kSingle, kRows, kVectors, kIsWhole>(tile.k_count, a, b, tile, sums);
+    const T* b = first_b + (kernel_is_a ? run.input : run.kernel);
+    RowCursor<T, kRows, true> a(tile);
+    AddTerms<T, Terms::kSingle, kRows, kVectors, kIsWhole>(tile.k_count, a, b, tile, sums);
   }
 #pragma GCC unroll 32
   for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) StoreColumns<float, kVectors, kIsWhole>(tile, i, v, sums[i][v]);
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) StoreColumns<T, kVectors, kIsWhole>(tile, i, v, sums[i][v]);
   }
 }
 
-using TileKernel = void (*)(const RunOperands&);
+template <class T>
+using TileKernel = void (*)(const RunOperands<T>&);
 
-template <int kVectors, bool kIsWhole, int... kRows>
-constexpr std::array<TileKernel, sizeof...(kRows)> TileKernels(std::integer_sequence<int, kRows...>) {
-  return {SumTile<kRows + 1, kVectors, kIsWhole>...};
+template <class T, int kVectors, bool kIsWhole, int... kRows>
+constexpr std::array<TileKernel<T>, sizeof...(kRows)> TileKernels(std::integer_sequence<int, kRows...>) {
+  return {SumTile<T, kRows + 1, kVectors, kIsWhole>...};
 }
 
-template <int kVectors>
-TileKernel FindKernel(int64_t rows, bool is_whole) {
+template <class T, int kVectors>
+TileKernel<T> FindKernel(int64_t rows, bool is_whole) {
   constexpr auto kSequence = std::make_integer_sequence<int, MaxRows(kVectors)>();
-  static constexpr auto kWhole = TileKernels<kVectors, true>(kSequence),
-                        kPartial = TileKernels<kVectors, false>(kSequence);
+  static constexpr auto kWhole = TileKernels<T, kVectors, true>(kSequence),
+                        kPartial = TileKernels<T, kVectors, false>(kSequence);
   return (is_whole ? kWhole : kPartial)[static_cast<size_t>(rows - 1)];
 }
 
 }  // namespace
 
-void SumRuns(const RunOperands& operands, int64_t rows, int64_t vectors) {
-  const bool is_whole = operands.tile.last == kLanes<float>;
-  (vectors == 1 ? FindKernel<1>(rows, is_whole) : FindKernel<2>(rows, is_whole))(operands);
+template <class T>
+void SumRuns(const RunOperands<T>& operands, int64_t rows, int64_t vectors) {
+  const bool is_whole = operands.tile.last == kLanes<T>;
+  if (vectors == 1) return FindKernel<T, 1>(rows, is_whole)(operands);
+  if (vectors == 2) return FindKernel<T, 2>(rows, is_whole)(operands);
+  if constexpr (kMaxVectorsOfFewRows > 4) {
+    if (vectors == 8) return FindKernel<T, 8>(rows, is_whole)(operands);
+  }
+  FindKernel<T, 4>(rows, is_whole)(operands);
 }
+
+template void SumRuns<float>(const RunOperands<float>&, int64_t, int64_t);
+template void SumRuns<double>(const RunOperands<double>&, int64_t, int64_t);
+template void SumRuns<uint32_t>(const RunOperands<uint32_t>&, int64_t, int64_t);
 
 }  // namespace hlo::cpu

@@ -110,6 +110,15 @@ std::optional<Mapping> MapPositionsToColumns(const ConvolutionLayout& c) {
   return StoreWithPadding(c, &m) ? std::optional(m) : std::nullopt;
 }
 
+void SetVectors(int64_t lanes, Mapping* m) {
+  m->lanes = lanes;
+  m->vectors = std::min<int64_t>(CeilDiv(m->columns, lanes), kMaxVectors);
+  // Panels of a packed kernel have at most kMaxVectors.
+  while (m->kernel_is_a && 2 * m->vectors <= kMaxVectorsOfFewRows && m->rows <= MaxRows(2 * m->vectors) &&
+         2 * m->vectors * lanes <= m->columns)
+    m->vectors *= 2;
+}
+
 // Returns the phase along dimension d that begins with output `first`, or nullopt if it has no terms.
 std::optional<Phase> PhaseAlong(const Phase& from, int64_t d, int64_t first) {
   Phase phase = from;
@@ -160,19 +169,23 @@ std::optional<CachedVector<Phase>> PhasesOf(const ConvolutionLayout& c) {
   return phases;
 }
 
-std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c) {
+std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c, int64_t lanes) {
   // Longer panels of the kernel do not stay in the caches, so packing the patches pays.
   constexpr int64_t kMaxPanel = 80'000, kMaxDepthOfColumns = 1200;
   const int64_t depth = c.taps() * c.group_inputs;
   std::optional<Mapping> mapping = MapPositionsToRows(c);
-  if (mapping.has_value())
+  if (mapping.has_value()) {
+    SetVectors(lanes, &*mapping);
     return mapping->has_batch || depth * TileColumns(*mapping) <= kMaxPanel ? mapping : std::nullopt;
-  return depth <= kMaxDepthOfColumns ? MapPositionsToColumns(c) : std::nullopt;
+  }
+  if (depth <= kMaxDepthOfColumns) mapping = MapPositionsToColumns(c);
+  if (mapping.has_value()) SetVectors(lanes, &*mapping);
+  return mapping;
 }
 
-void SplitIntoBlocks(const ConvolutionLayout& c, Mapping* m) {
+void SplitIntoBlocks(const ConvolutionLayout& c, int64_t element_size, Mapping* m) {
   if (m->has_batch || c.rank() > 2) return;
-  constexpr int64_t kBlockElements = (96 << 10) / sizeof(float);
+  const int64_t block_elements = (96 << 10) / element_size;
   Index sizes = c.input;
   sizes[m->spatial] = m->reach.size;
   if (c.rank() == 2) {
@@ -181,7 +194,7 @@ void SplitIntoBlocks(const ConvolutionLayout& c, Mapping* m) {
     m->block_dim = d;
     m->block = outputs;
     const auto fits = [&](int64_t block) {
-      return ReachOf(c, d, 0, block).size * line <= kBlockElements &&
+      return ReachOf(c, d, 0, block).size * line <= block_elements &&
              c.batch * CeilDiv(outputs, block) >= 4 * ThreadCount();
     };
     while (m->block > 1 && !fits(m->block)) m->block = CeilDiv(m->block, 2);
@@ -195,8 +208,10 @@ void SplitIntoBlocks(const ConvolutionLayout& c, Mapping* m) {
   m->input_stride = c.stride[m->spatial] * m->stored.input_strides[m->spatial];
 }
 
-int64_t TileColumns(const Mapping& m) {
-  return std::min<int64_t>(CeilDiv(m.columns, kLanes<float>), kMaxVectors) * kLanes<float>;
+int64_t VectorsAt(const Mapping& m, int64_t column) {
+  int64_t vectors = m.vectors;
+  while (column + (vectors - 1) * m.lanes >= m.columns) vectors /= 2;
+  return vectors;
 }
 
 bool PacksKernel(const ConvolutionLayout& c, const Mapping& m) {

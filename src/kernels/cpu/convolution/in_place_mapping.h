@@ -28,6 +28,7 @@ enum class Storage : uint8_t {
 struct Mapping {
   bool kernel_is_a = false;
   int64_t rows = 1, columns = 1;
+  int64_t lanes = 0, vectors = 0;            // Of a tile; it has lanes * vectors columns.
   int64_t input_stride = 0, out_stride = 0;  // Of adjacent positions in a tile.
   int64_t spatial = PatchDim::kBatch;        // The spatial dimension in a tile, if there is one.
   bool has_batch = false;                    // The batch is in a tile.
@@ -39,9 +40,9 @@ struct Mapping {
   int64_t stored_count = 0;  // Elements of a copy.
 };
 
-// Returns the mapping by which a convolution is computed in place, without blocks. Returns nullopt if it is
-// not supported, or if a product of packed patches is faster.
-std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c);
+// Returns the mapping by which a convolution is computed in place, without blocks, in vectors of `lanes`
+// elements. Returns nullopt if it is not supported, or if a product of packed patches is faster.
+std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c, int64_t lanes);
 
 // Outputs whose terms are at the same positions of a dilated base, as a convolution without base dilation.
 struct Phase {
@@ -55,10 +56,13 @@ struct Phase {
 std::optional<CachedVector<Phase>> PhasesOf(const ConvolutionLayout& c);
 
 // Splits the outputs of a batch entry into blocks whose input fits in the caches.
-void SplitIntoBlocks(const ConvolutionLayout& c, Mapping* m);
+void SplitIntoBlocks(const ConvolutionLayout& c, int64_t element_size, Mapping* m);
 
-// Returns the columns of a tile, a multiple of the lanes.
-int64_t TileColumns(const Mapping& m);
+// Returns the columns of the largest tiles, a multiple of the lanes.
+inline int64_t TileColumns(const Mapping& m) { return m.lanes * m.vectors; }
+
+// Returns the vectors of the tile that begins with this column.
+int64_t VectorsAt(const Mapping& m, int64_t column);
 
 // Returns true if tiles read a packed copy of the kernel, because its features are not contiguous or the rows
 // of a panel are too far apart for the caches.
