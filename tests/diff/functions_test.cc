@@ -26,7 +26,7 @@ Bounds BoundsOf(std::string_view opcode) {
       {"atan2", {2, 2}}, {"atanh", {2, 2}},        {"cosine", {2, 3}},      {"cosh", {2, 2}},
       {"erf", {4, 2}},   {"exp2", {2, 2}},         {"exponential", {2, 2}}, {"exponential-minus-one", {2, 2}},
       {"log", {1, 2}},   {"log-plus-one", {2, 2}}, {"log2", {2, 2}},        {"logistic", {2, 4}},
-      {"power", {2, 2}}, {"sine", {2, 3}},         {"sinh", {2, 3}},        {"sqrt", {0, 0}},
+      {"power", {1, 2}}, {"sine", {2, 3}},         {"sinh", {2, 3}},        {"sqrt", {0, 0}},
       {"tan", {3, 3}},   {"tanh", {2, 3}},
   };
   const auto found = kVectorised.find(opcode);

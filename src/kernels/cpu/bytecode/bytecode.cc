@@ -32,8 +32,10 @@ std::optional<Code> CodeOfTile(TileFn function) {
     all->emplace(FindTileSelect(ElementType::kU64).function, kSelect8);
     all->erase(nullptr);
     if constexpr (!kFusesMulAdd) {
-      for (const Opcode opcode : {Opcode::kCosine, Opcode::kSine})
-        all->erase(FindTileOp(opcode, ElementType::kF32).function);
+#define HLO_ROW(name, opcode, F, Kind, type) \
+  all->erase(FindTileOp(Opcode::k##opcode, ElementType::k##Kind).function);
+      HLO_FUNCTIONS_WITH_FMA(HLO_ROW)
+#undef HLO_ROW
     }
     return all;
   }();

@@ -21,7 +21,7 @@ NativeOperation Elementwise(std::string_view name, Opcode opcode, ElementType ty
   const bool is_unary = opcode == Opcode::kNegate || opcode == Opcode::kAbs || opcode == Opcode::kSqrt ||
                         opcode == Opcode::kNot || opcode == Opcode::kCosine || opcode == Opcode::kSine ||
                         opcode == Opcode::kExponential || opcode == Opcode::kLogistic ||
-                        opcode == Opcode::kTanh;
+                        opcode == Opcode::kTanh || opcode == Opcode::kLog || opcode == Opcode::kLogPlusOne;
   return {name, FindTileOp(opcode, type), width, {width, is_unary ? 0 : width, 0}};
 }
 

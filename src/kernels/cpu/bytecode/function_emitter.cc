@@ -7,18 +7,28 @@
 
 namespace hlo::cpu {
 
-Xbyak::Label& FunctionEmitter::ConstantOf(uint32_t bits) {
-  auto found = std::find_if(constants_.begin(), constants_.end(),
+template <class Bits>
+Xbyak::Label& FunctionEmitter::LabelOf(Bits bits, Constants<Bits>& constants) {
+  auto found = std::find_if(constants.begin(), constants.end(),
                             [&](const auto& constant) { return constant.first == bits; });
-  if (found == constants_.end()) {
-    constants_.emplace_back(bits, Xbyak::Label());
-    found = std::prev(constants_.end());
+  if (found == constants.end()) {
+    constants.emplace_back(bits, Xbyak::Label());
+    found = std::prev(constants.end());
   }
   return found->second;
 }
+Xbyak::Label& FunctionEmitter::ConstantOf(uint32_t bits) { return LabelOf(bits, constants_); }
+Xbyak::Address FunctionEmitter::Double(double value) {
+  return qword[rip + LabelOf(std::bit_cast<uint64_t>(value), long_constants_)];
+}
+Xbyak::Address FunctionEmitter::Doubles(uint64_t bits) { return ptr_b[rip + LabelOf(bits, long_constants_)]; }
 
 void FunctionEmitter::EmitConstants() {
   align(8);
+  for (auto& [bits, label] : long_constants_) {
+    L(label);
+    dq(bits);
+  }
   for (auto& [bits, label] : constants_) {
     L(label);
     dd(bits);
@@ -37,6 +47,10 @@ void FunctionEmitter::EmitFunction(uint16_t code, int32_t size) {
       return SineOrCosine(false, size);
     case kCosineF32:
       return SineOrCosine(true, size);
+    case kLogF32:
+      return Logarithm(false, size);
+    case kLogPlusOneF32:
+      return Logarithm(true, size);
     default:
       HLO_CHECK(false);
   }
@@ -150,6 +164,105 @@ void FunctionEmitter::JumpIfLargeAngle(const Xbyak::Label& to) {
   Broadcast(xmm17, internal::kLargestAngle);
   vucomiss(xmm16, xmm17);
   ja(to, T_NEAR);
+}
+
+void FunctionEmitter::SplitFloat(int32_t size) {
+  const Xbyak::Xmm x = Wide(14, size), f = Wide(17, size), n = Wide(18, size), zero = Wide(19, size);
+  constexpr uint8_t kFromThreeQuarters = 3, kLess = 1;
+  static_assert(internal::kLeastOfLog == 0.75f);
+  vgetmantps(f, x, kFromThreeQuarters);
+  vgetexpps(n, x);
+  vxorps(zero, zero, zero);
+  vsubps(n, zero, n);
+  vcmpps(k1, f, All(1.0f), kLess);
+  vsubps(n | k1, n, All(1.0f));
+  vsubps(f, f, All(1.0f));
+}
+
+void FunctionEmitter::SplitSumWithOne(int32_t size) {
+  const Xbyak::Xmm x = Wide(14, size), sum = Wide(16, size), f = Wide(17, size), n = Wide(18, size),
+                   error = Wide(19, size), power = Wide(20, size);
+  vaddps(sum, x, All(1.0f));
+  vsubps(f, sum, All(1.0f));
+  vsubps(error, x, f);
+  vsubps(f, sum, f);
+  vsubps(f, f, All(1.0f));
+  vsubps(error, error, f);
+  vpbroadcastd(n, ptr[rip + ConstantOf(internal::kBitsOfLeastOfLog + internal::kMantissaBits)]);
+  vpsubd(n, n, sum);
+  vpsrad(n, n, internal::kMantissaWidth);
+  vpslld(power, n, internal::kMantissaWidth);
+  vpaddd(sum, sum, power);
+  vpaddd(power, power, All(internal::kBitsOfOne));
+  vpmaxsd(power, power, All(0u));
+  vmulps(error, error, power);
+  vcvtdq2ps(n, n);
+  Broadcast(f, 1.0f);
+  vsubps(f, f, sum);
+  vsubps(f, error, f);
+}
+
+void FunctionEmitter::Logarithm(bool adds_one, int32_t size) {
+  const Xbyak::Xmm x = Wide(14, size), f = Wide(17, size), n = Wide(18, size), square = Wide(19, size),
+                   result = Wide(20, size);
+  adds_one ? SplitSumWithOne(size) : SplitFloat(size);
+  Polynomial(result, f, internal::kLogTerms);
+  vmulps(square, f, f);
+  vfmadd213ps(result, square, f);
+  for (const float part : internal::kLn2) vfmadd231ps(result, n, All(-part));
+  if (adds_one) vaddps(x, x, All(1.0f));
+  // The results for NaNs, zero, one, the infinities, negative and positive numbers, from the lowest digit on.
+  // They are: 0, the result; 2, the operand as a quiet NaN; 3, a NaN; 4 and 5, the infinities.
+  constexpr uint32_t kResults = 0x03530422;
+  vfixupimmps(result, x, All(kResults), 0);
+  vmovaps(x, result);
+}
+
+void FunctionEmitter::Polynomial(const Xbyak::Xmm& value, const Xbyak::Xmm& x,
+                                 absl::Span<const double> terms) {
+  vmovsd(value, Double(terms[0]));
+  for (const double term : terms.subspan(1)) vfmadd213sd(value, x, Double(term));
+}
+
+void FunctionEmitter::EmitPower() {
+  const Xbyak::Xmm x = xmm16, exponent = xmm17, s = xmm16, t = xmm18, power = xmm19, integer = xmm20;
+  vcvtss2sd(x, xmm14, xmm14);
+  vcvtss2sd(xmm15, xmm15, xmm15);
+  vpaddq(exponent, x, Doubles(internal::kLog2Offset));
+  vpandq(t, exponent, Doubles(internal::kExponentBitsF64));
+  vpsrlq(exponent, exponent, internal::kMantissaWidthF64);
+  vporq(exponent, exponent, Doubles(internal::kBitsOfFromIntegerF64));
+  vsubsd(exponent, exponent, Double(internal::kFromIntegerF64 + internal::kExponentBiasF64));
+  vpsubq(x, x, t);
+  vpaddq(x, x, Doubles(internal::kBitsOfOneF64));
+  vaddsd(t, x, Double(1.0));
+  vsubsd(s, x, Double(1.0));
+  vdivsd(s, s, t);
+  vmulsd(t, s, s);
+  Polynomial(power, t, internal::kLog2Terms);
+  vfmadd213sd(power, s, exponent);
+  vmulsd(power, power, xmm15);
+  vminsd(power, power, Double(internal::kMostPower));
+  vmaxsd(power, power, Double(internal::kLeastPower));
+  vaddsd(integer, power, Double(internal::kToIntegerF64));
+  vsubsd(t, integer, Double(internal::kToIntegerF64));
+  vsubsd(t, power, t);
+  Polynomial(power, t, internal::kExp2Terms);
+  vfmadd213sd(power, t, Double(1.0));
+  vpsllq(integer, integer, internal::kMantissaWidthF64);
+  vpaddq(power, power, integer);
+  vcvtsd2ss(xmm14, power, power);
+}
+
+void FunctionEmitter::JumpIfSpecialPower(const Xbyak::Label& to) {
+  vmovd(eax, xmm14);
+  sub(eax, 1);
+  cmp(eax, internal::kLargestBitsOfBase);
+  jae(to, T_NEAR);
+  vmovd(eax, xmm15);
+  and_(eax, internal::kExponentBits);
+  cmp(eax, internal::kExponentBits);
+  je(to, T_NEAR);
 }
 
 }  // namespace hlo::cpu

@@ -17,11 +17,15 @@ class FunctionEmitter : public ScalarEmitter {
   using ScalarEmitter::ScalarEmitter;
 
  protected:
-  // Emits a function of HLO_FUNCTIONS on the floats in v14, a register of `size` bytes. Sine and cosine are
-  // wrong for large angles. Uses v16 to v22.
+  // Emits a function of one operand of HLO_FUNCTIONS on the floats in v14, a register of `size` bytes. Sine
+  // and cosine are wrong for large angles. Uses v16 to v22.
   void EmitFunction(uint16_t code, int32_t size);
+  // Emits internal::PowerOfPositive of the floats in xmm14 and xmm15; the result is in xmm14.
+  void EmitPower();
   // Jumps if the float in xmm14 is a large angle.
   void JumpIfLargeAngle(const Xbyak::Label& to);
+  // Jumps if internal::PowerOfAny computes the power of the floats in xmm14 and xmm15.
+  void JumpIfSpecialPower(const Xbyak::Label& to);
   // Emits the constants, after all other code.
   void EmitConstants();
 
@@ -37,7 +41,14 @@ class FunctionEmitter : public ScalarEmitter {
   }
 
  private:
+  template <class Bits>
+  using Constants = std::deque<std::pair<Bits, Xbyak::Label>>;
+  template <class Bits>
+  static Xbyak::Label& LabelOf(Bits bits, Constants<Bits>& constants);
   Xbyak::Label& ConstantOf(uint32_t bits);
+  // Return the operand of an instruction on scalars and on vectors.
+  Xbyak::Address Double(double value);
+  Xbyak::Address Doubles(uint64_t bits);
   void Polynomial(const Xbyak::Xmm& value, const Xbyak::Xmm& x, absl::Span<const float> terms);
   // Emits internal::SplitExp of v16: t is in v21, k in v17.
   void SplitExp(int32_t size);
@@ -47,8 +58,14 @@ class FunctionEmitter : public ScalarEmitter {
   void Logistic(int32_t size);
   void Tanh(int32_t size);
   void SineOrCosine(bool is_cosine, int32_t size);
+  void Logarithm(bool adds_one, int32_t size);
+  // Set v17 to f and v18 to -n, for v14 or its sum with 1, which is (1 + f) * 2^n.
+  void SplitFloat(int32_t size);
+  void SplitSumWithOne(int32_t size);
+  void Polynomial(const Xbyak::Xmm& value, const Xbyak::Xmm& x, absl::Span<const double> terms);
 
-  std::deque<std::pair<uint32_t, Xbyak::Label>> constants_;
+  Constants<uint32_t> constants_;
+  Constants<uint64_t> long_constants_;
 };
 
 }  // namespace hlo::cpu

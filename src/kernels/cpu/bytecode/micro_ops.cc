@@ -26,7 +26,9 @@ constexpr OperandKind KindOf() {
 
 bool IsUnary(uint16_t code) {
   switch (code) {
-#define HLO_ROW(name, opcode, F, Kind, type) case k##name##Kind:
+#define HLO_ROW(name, opcode, F, Kind, type) \
+  case k##name##Kind:                        \
+    return !std::is_invocable_v<F, type, type>;
     HLO_FUNCTIONS(HLO_ROW)
 #undef HLO_ROW
     case kNegateF32:
@@ -190,6 +192,8 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
     case kMinimumS32:
     case kMinimumU32:
       return code;
+    case kLogF32:
+    case kLogPlusOneF32:
     case kExponentialF32:
     case kLogisticF32:
     case kTanhF32:

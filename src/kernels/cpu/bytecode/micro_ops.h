@@ -63,7 +63,8 @@ OperandKinds KindsOf(uint16_t code);
 std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count);
 // Returns true if the call, whose results have `width` bytes, calls no function.
 bool IsInline(const TileCall& call, int64_t count, int64_t width);
-// Returns true if the function of one float does not call a function, except for large angles.
+// Returns true if the function of floats does not call a function, except for large angles and for special
+// values of powers.
 bool IsInline(uint16_t code);
 // Returns true if a product of so many terms is computed without a call.
 bool IsInline(const SmallDot& dot);

@@ -190,9 +190,10 @@ class Compiler : public MemoryEmitter {
         jmp(stub.end, T_NEAR);
         break;
       case Stub::Kind::kFunction:
-        // The argument and the result are in xmm14.
+        // The arguments are in xmm14 and xmm15, the result is in xmm14.
         StoreAll(stub);
         vmovaps(xmm0, xmm14);
+        vmovaps(xmm1, xmm15);
         CallFunction(native::FindFunction(stub.code));
         vmovaps(xmm14, xmm0);
         LoadAll(stub);
@@ -209,22 +210,26 @@ class Compiler : public MemoryEmitter {
   }
 
   void Function(const MicroOp& op, const Effects& effects) {
-    vmovaps(xmm14, Vector(Use(effects.in[0], Bank::kVector)));
+    const bool is_power = op.code == kPowerF32;
+    const Xbyak::Xmm a = Vector(Use(effects.in[0], Bank::kVector));
+    if (is_power) vmovaps(xmm15, Vector(Use(effects.in[1], Bank::kVector)));
+    vmovaps(xmm14, a);
     ReleaseDying(op, effects);
     EndOperation();
     if (!effects.calls) {
-      const bool is_periodic = op.code == kSineF32 || op.code == kCosineF32;
-      if (is_periodic) {
+      const bool may_call = is_power || op.code == kSineF32 || op.code == kCosineF32;
+      if (may_call) {
         stubs_.push_back({.kind = Stub::Kind::kFunction, .entries = entries(), .code = op.code});
         ForgetVectors();
-        JumpIfLargeAngle(stubs_.back().begin);
+        is_power ? JumpIfSpecialPower(stubs_.back().begin) : JumpIfLargeAngle(stubs_.back().begin);
       }
-      Xbyak::Label* end = is_periodic ? &stubs_.back().end : nullptr;
-      EmitFunction(op.code, 16);
+      Xbyak::Label* end = may_call ? &stubs_.back().end : nullptr;
+      is_power ? EmitPower() : EmitFunction(op.code, 16);
       if (end != nullptr) L(*end);
     } else {
       BeforeCall();
       vmovaps(xmm0, xmm14);
+      vmovaps(xmm1, xmm15);
       CallFunction(native::FindFunction(op.code));
       vmovaps(xmm14, xmm0);
       AfterCall();

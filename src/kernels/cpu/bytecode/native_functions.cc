@@ -1,6 +1,7 @@
 #include "kernels/cpu/bytecode/native_functions.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/cpu/bytecode/opcodes.h"
 
@@ -14,8 +15,11 @@ void SplatOf(std::byte* out, const std::byte* from, int64_t count) {
 }
 
 template <class F>
-float Of(float x) {
-  return F()(x);
+const void* AddressOf() {
+  if constexpr (std::is_invocable_v<F, float, float>)
+    return reinterpret_cast<const void*>(+[](float x, float y) { return F()(x, y); });
+  else
+    return reinterpret_cast<const void*>(+[](float x) { return F()(x); });
 }
 
 }  // namespace
@@ -44,11 +48,11 @@ double DotF64(const std::byte* a, const std::byte* b, int64_t terms) {
 void Splat4(std::byte* out, const std::byte* value, int64_t count) { SplatOf<uint32_t>(out, value, count); }
 void Splat8(std::byte* out, const std::byte* value, int64_t count) { SplatOf<uint64_t>(out, value, count); }
 
-FunctionF32* FindFunction(uint16_t code) {
+const void* FindFunction(uint16_t code) {
   switch (code) {
 #define HLO_ROW(name, opcode, F, Kind, type) \
   case k##name##Kind:                        \
-    return &Of<F>;
+    return AddressOf<F>();
     HLO_FUNCTIONS(HLO_ROW)
 #undef HLO_ROW
     default:

@@ -17,8 +17,7 @@ float DotF32(const std::byte* a, const std::byte* b, int64_t terms);
 double DotF64(const std::byte* a, const std::byte* b, int64_t terms);
 void Splat4(std::byte* out, const std::byte* value, int64_t count);
 void Splat8(std::byte* out, const std::byte* value, int64_t count);
-// Returns the function of a code of HLO_FUNCTIONS.
-using FunctionF32 = float(float);
-FunctionF32* FindFunction(uint16_t code);
+// Returns the function of floats of a code of HLO_FUNCTIONS.
+const void* FindFunction(uint16_t code);
 
 }  // namespace hlo::cpu::native

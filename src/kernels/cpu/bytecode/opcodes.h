@@ -7,20 +7,28 @@
 
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/vector_functions.h"
+#include "kernels/cpu/simd/vector_power.h"
 
 namespace hlo::cpu {
 
-// Computes a function of one number with the same bits as the tile loops.
+// Compute a function of one or two numbers with the same bits as the tile loops.
 #define HLO_OF_ONE(Name, function)                                                            \
   struct Name {                                                                               \
     float operator()(float x) const { return function(PaddedWithOnes<Vector<float>>(x))[0]; } \
   };
 HLO_OF_ONE(CosineOfOne, CosF32)
 HLO_OF_ONE(SineOfOne, SinF32)
+HLO_OF_ONE(LogOfOne, LogF32)
+HLO_OF_ONE(LogPlusOneOfOne, LogPlusOneF32)
 HLO_OF_ONE(ExponentialOfOne, ExpF32)
 HLO_OF_ONE(LogisticOfOne, LogisticF32)
 HLO_OF_ONE(TanhOfOne, TanhF32)
 #undef HLO_OF_ONE
+struct PowerOfOne {
+  float operator()(float x, float y) const {
+    return PowerF32(PaddedWithOnes<Vector<float>>(x), PaddedWithOnes<Vector<float>>(y))[0];
+  }
+};
 
 // The operations on elements, with name, opcode, implementation and element type. Their results equal those
 // of the tile loops.
@@ -45,10 +53,15 @@ HLO_OF_ONE(TanhOfOne, TanhF32)
   X(Xor, Xor, scalar::Xor, Kind, type)                   \
   X(ShiftLeft, ShiftLeft, scalar::ShiftLeft, Kind, type) \
   X(ShiftRightLogical, ShiftRightLogical, scalar::ShiftRightLogical, Kind, type)
-// Sine and cosine are used only if kFusesMulAdd.
+// Those up to the power are used only if kFusesMulAdd.
+#define HLO_FUNCTIONS_WITH_FMA(X)                        \
+  X(Cosine, Cosine, CosineOfOne, F32, float)             \
+  X(Sine, Sine, SineOfOne, F32, float)                   \
+  X(Log, Log, LogOfOne, F32, float)                      \
+  X(LogPlusOne, LogPlusOne, LogPlusOneOfOne, F32, float) \
+  X(Power, Power, PowerOfOne, F32, float)
 #define HLO_FUNCTIONS(X)                                    \
-  X(Cosine, Cosine, CosineOfOne, F32, float)                \
-  X(Sine, Sine, SineOfOne, F32, float)                      \
+  HLO_FUNCTIONS_WITH_FMA(X)                                 \
   X(Exponential, Exponential, ExponentialOfOne, F32, float) \
   X(Logistic, Logistic, LogisticOfOne, F32, float)          \
   X(Tanh, Tanh, TanhOfOne, F32, float)

@@ -204,6 +204,8 @@ void VectorEmitter::Combine(uint16_t code, int32_t size) {
     case kCopy4:
     case kCopy8:
       return;
+    case kLogF32:
+    case kLogPlusOneF32:
     case kExponentialF32:
     case kLogisticF32:
     case kTanhF32:

@@ -6,9 +6,52 @@
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/padded_load.h"
 #include "kernels/cpu/simd/vector_functions.h"
+#include "kernels/cpu/simd/vector_power.h"
 
 namespace hlo::cpu {
 namespace {
+
+template <class V>
+V Read(const void* from) {
+  V v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+// Returns the first n elements, n < the number of lanes, and ones, for which every function is defined. Wide
+// loads of elements that were stored one by one would wait for these stores.
+template <class V, class T>
+V FirstAndOnes(const T* from, int64_t n) {
+  if (n == 1) return PaddedWithOnes<V>(from[0]);
+  if constexpr (std::is_same_v<V, Vector<T>>) {
+    return LoadFirstOr(from, static_cast<int>(n), V{} + T{1});
+  } else {
+    V v = V{} + T{1};
+    std::memcpy(&v, from, n * sizeof(T));
+    return v;
+  }
+}
+template <class V, class T>
+void StoreFirstOf(T* to, V v, int64_t n) {
+  if constexpr (std::is_same_v<V, Vector<T>>)
+    StoreFirst(to, v, static_cast<int>(n));
+  else
+    std::memcpy(to, &v, n * sizeof(T));
+}
+
+// Processes full vectors, then the rest.
+template <class V, class T, class F>
+void VectorLoop2(int64_t n, void* out, const void* const* in, F f) {
+  constexpr int64_t kWidth = sizeof(V) / sizeof(T);
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+  T* o = static_cast<T*>(out);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    const V v = f(Read<V>(a + i), Read<V>(b + i));
+    std::memcpy(o + i, &v, sizeof v);
+  }
+  if (i < n) StoreFirstOf(o + i, f(FirstAndOnes<V>(a + i, n - i), FirstAndOnes<V>(b + i, n - i)), n - i);
+}
 
 // Processes full vectors; the tail is padded with ones.
 template <class F>
@@ -30,6 +73,11 @@ void VectorLoop1(int64_t n, void* out, const void* const* in, int64_t) {
   std::memcpy(o + i, rest, (n - i) * sizeof(float));
 }
 
+void OwnPower(int64_t n, void* out, const void* const* in, int64_t) {
+  VectorLoop2<Vector<float>, float>(n, out, in,
+                                    [](Vector<float> x, Vector<float> y) { return PowerF32(x, y); });
+}
+
 TileFn OwnTileOp(Opcode opcode, ComputeType compute_type) {
   if (compute_type != ComputeType::kF32) return nullptr;
   const auto loop = []<class F>(F) -> TileFn { return &VectorLoop1<F>; };
@@ -48,6 +96,7 @@ TileFn OwnTileOp(Opcode opcode, ComputeType compute_type) {
     if (opcode == Opcode::kSine) return loop([](Vector<float> x) { return SinF32(x); });
     if (opcode == Opcode::kLog) return loop([](Vector<float> x) { return LogF32(x); });
     if (opcode == Opcode::kLogPlusOne) return loop([](Vector<float> x) { return LogPlusOneF32(x); });
+    if (opcode == Opcode::kPower) return &OwnPower;
   }
   return nullptr;
 }
@@ -57,6 +106,7 @@ template <Vector<float> (*kFunction)(Vector<float>)>
 Vector<float> CallOf(Vector<float> x) {
   return kFunction(x);
 }
+Vector<float> CallOfPower(Vector<float> x, Vector<float> y) { return PowerF32(x, y); }
 const void* OwnVectorFunction(Opcode opcode) {
   const auto address = [](Vector<float> (*function)(Vector<float>)) {
     return reinterpret_cast<const void*>(function);
@@ -72,6 +122,8 @@ const void* OwnVectorFunction(Opcode opcode) {
       return address(&CallOf<CosF32>);
     case Opcode::kSine:
       return address(&CallOf<SinF32>);
+    case Opcode::kPower:
+      return reinterpret_cast<const void*>(&CallOfPower);
     default:
       return nullptr;
   }
@@ -130,34 +182,6 @@ HLO_LIBMVEC_BINARY(HLO_DECLARE)
 
 namespace {
 
-template <class V>
-V Read(const void* from) {
-  V v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
-
-// Returns the first n elements, n < the number of lanes, and ones, for which every function is defined. Wide
-// loads of elements that were stored one by one would wait for these stores.
-template <class V, class T>
-V FirstAndOnes(const T* from, int64_t n) {
-  if (n == 1) return PaddedWithOnes<V>(from[0]);
-  if constexpr (std::is_same_v<V, Vector<T>>) {
-    return LoadFirstOr(from, static_cast<int>(n), V{} + T{1});
-  } else {
-    V v = V{} + T{1};
-    std::memcpy(&v, from, n * sizeof(T));
-    return v;
-  }
-}
-template <class V, class T>
-void StoreFirstOf(T* to, V v, int64_t n) {
-  if constexpr (std::is_same_v<V, Vector<T>>)
-    StoreFirst(to, v, static_cast<int>(n));
-  else
-    std::memcpy(to, &v, n * sizeof(T));
-}
-
 // Processes full vectors, then the rest.
 template <class V, class T, class F>
 void VectorLoop(int64_t n, void* out, const void* const* in, F f) {
@@ -170,19 +194,6 @@ void VectorLoop(int64_t n, void* out, const void* const* in, F f) {
     std::memcpy(o + i, &v, sizeof v);
   }
   if (i < n) StoreFirstOf(o + i, f(FirstAndOnes<V>(a + i, n - i)), n - i);
-}
-
-template <class V, class T, class F>
-void VectorLoop2(int64_t n, void* out, const void* const* in, F f) {
-  constexpr int64_t kWidth = sizeof(V) / sizeof(T);
-  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
-  T* o = static_cast<T*>(out);
-  int64_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) {
-    const V v = f(Read<V>(a + i), Read<V>(b + i));
-    std::memcpy(o + i, &v, sizeof v);
-  }
-  if (i < n) StoreFirstOf(o + i, f(FirstAndOnes<V>(a + i, n - i), FirstAndOnes<V>(b + i, n - i)), n - i);
 }
 
 #define HLO_FUNCTION(name, function)                                                            \
