@@ -3,10 +3,12 @@
 
 #include "kernels/cpu/convolution/convolution.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include "arrays.h"
 #include "base/parallel.h"
@@ -250,8 +252,10 @@ std::vector<Case> CasesInPlace() {
           c.kernel_order = kernel_order;
           cases.push_back(c);
         }
-        c.input_type = c.kernel_type = c.out_type = kBF16;
-        cases.push_back(c);
+        for (const ElementType type : {kBF16, kF64, kS32}) {
+          c.input_type = c.kernel_type = c.out_type = type;
+          cases.push_back(c);
+        }
       }
     }
   }
@@ -261,8 +265,8 @@ std::vector<Case> CasesInPlace() {
 TEST(ConvolutionTest, ReadsTheInputInPlace) {
   for (const Case& c : CasesInPlace()) {
     const WindowDim& window = c.window[1];
-    const bool is_contiguous =
-        c.output_order == kFeatureLast || (window.stride == 1 && window.base_dilation == 1);
+    // Positions of a phase that are adjacent in the result are adjacent in the input.
+    const bool is_contiguous = c.output_order == kFeatureLast || window.base_dilation % window.stride == 0;
     EXPECT_EQ(Method(c), is_contiguous ? ConvolutionMethod::kInPlace : ConvolutionMethod::kProduct)
         << Describe(c);
     ExpectRight(c);
@@ -277,7 +281,30 @@ TEST(ConvolutionTest, ReadsTheInputInPlaceForGradientsOfKernels) {
       c.window = {Win(13, 1, padding), Win(14, 1, padding)};
       c.input_order = c.kernel_order = {1, 2, 3, 0};
       c.output_order = {2, 3, 0, 1};
-      for (const ElementType type : {kF32, kF16}) {
+      for (const ElementType type : padding == 0 ? std::array{kF32, kF16} : std::array{kF64, kU32}) {
+        c.input_type = c.kernel_type = c.out_type = type;
+        EXPECT_EQ(Method(c), ConvolutionMethod::kInPlace) << Describe(c);
+        ExpectRight(c);
+      }
+    }
+  }
+}
+
+// Gradients of kernels in layouts for which the input and the result are copied.
+TEST(ConvolutionTest, CopiesTheInputForGradientsOfKernels) {
+  for (const int64_t dilation : {1, 2}) {
+    Case c = TwoDims(9, 3, 20, 14, Win(0));
+    for (WindowDim& w : c.window)
+      w = {.size = 7, .padding_low = 1, .padding_high = 1, .window_dilation = dilation};
+    if (dilation == 1) c.size = {8, 7};
+    for (const auto& [input, kernel, output] :
+         {std::tuple(std::vector<int64_t>{1, 0, 2, 3}, std::vector<int64_t>{1, 0, 2, 3}, kFeatureFirst),
+          {{0, 2, 3, 1}, {2, 3, 1, 0}, {0, 2, 3, 1}},
+          {{2, 0, 1, 3}, {0, 2, 3, 1}, {1, 3, 0, 2}}}) {
+      c.input_order = input;
+      c.kernel_order = kernel;
+      c.output_order = output;
+      for (const ElementType type : {kBF16, kF64}) {
         c.input_type = c.kernel_type = c.out_type = type;
         EXPECT_EQ(Method(c), ConvolutionMethod::kInPlace) << Describe(c);
         ExpectRight(c);

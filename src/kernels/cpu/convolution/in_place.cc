@@ -369,7 +369,9 @@ class Tiles {
 
 int64_t CountOf(const ConvolutionLayout& c) { return c.batch * Product(c.output) * c.outputs; }
 
-// Returns an upper bound for the bytes that RunPhase allocates.
+int64_t InputCountOf(const ConvolutionLayout& c) { return c.batch * c.group_inputs * Product(c.input); }
+
+// Returns an upper bound for the bytes that a phase allocates.
 int64_t MemoryOf(const Phase& phase, int64_t element_size, int64_t width, bool keeps_result) {
   const ConvolutionLayout& c = phase.layout;
   const Mapping& m = phase.mapping;
@@ -378,7 +380,9 @@ int64_t MemoryOf(const Phase& phase, int64_t element_size, int64_t width, bool k
   const int64_t copies = m.storage == Storage::kBlocks ? ThreadCount() : 1;
   const int64_t sums = m.has_batch && width != element_size ? CountOf(c) : 0;
   const int64_t results = keeps_result ? 0 : ThreadCount() * m.rows * m.columns * m.block * width;
-  return (packed + copies * m.stored_count + sums) * element_size + results;
+  const int64_t dense = (phase.output_copy.empty() ? 0 : CountOf(c) * width) +
+                        (phase.input_copy.empty() ? 0 : InputCountOf(c) * element_size);
+  return (packed + copies * m.stored_count + sums) * element_size + results + dense;
 }
 
 template <class T>
@@ -419,7 +423,15 @@ std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayo
   convolution.count_ = CountOf(c);
   convolution.is_one_phase_ = phases->size() == 1 && CountOf(phases->front().layout) == CountOf(c);
   for (Phase& phase : *phases) {
-    std::optional<Mapping> mapping = ChooseMapping(phase.layout, kVectorBytes / convolution.element_size_);
+    const int64_t lanes = kVectorBytes / convolution.element_size_;
+    std::optional<Mapping> mapping = ChooseMapping(phase.layout, lanes);
+    const bool is_narrow = !mapping.has_value() || (mapping->kernel_is_a && mapping->columns < lanes);
+    if (convolution.is_one_phase_ && is_narrow && PutBatchLast(&phase)) {
+      mapping = ChooseMapping(phase.layout, lanes);
+    } else if (!convolution.is_one_phase_ && !mapping.has_value()) {
+      MakeOutputDense(&phase);
+      mapping = ChooseMapping(phase.layout, lanes);
+    }
     if (!mapping.has_value() || (mapping->has_batch && !convolution.is_one_phase_)) return std::nullopt;
     phase.mapping = *std::move(mapping);
     SplitIntoBlocks(phase.layout, convolution.element_size_, &phase.mapping);
@@ -455,7 +467,20 @@ void InPlaceConvolution::Run(const T* input, const T* kernel, const RoundedResul
   for (const Phase& phase : phases_) {
     RoundedResult<T> part = result;
     part.data = static_cast<std::byte*>(result.data) + phase.output * result.width;
-    RunPhase<T>(input, kernel, phase, part);
+    if (phase.output_copy.empty()) {
+      RunPhase<T>(input, kernel, phase, part);
+      continue;
+    }
+    CachedVector<T> input_copy;
+    const T* from = input;
+    if (!phase.input_copy.empty()) {
+      input_copy.resize(static_cast<size_t>(InputCountOf(phase.layout)));
+      CopyArray(phase.input_copy, sizeof(T), input, input_copy.data());
+      from = input_copy.data();
+    }
+    CachedVector<std::byte> dense(static_cast<size_t>(CountOf(phase.layout) * result.width));
+    RunPhase<T>(from, kernel, phase, {.data = dense.data(), .width = result.width, .narrow = result.narrow});
+    CopyArray(phase.output_copy, result.width, dense.data(), part.data);
   }
 }
 

@@ -110,6 +110,24 @@ std::optional<Mapping> MapPositionsToColumns(const ConvolutionLayout& c) {
   return StoreWithPadding(c, &m) ? std::optional(m) : std::nullopt;
 }
 
+struct StridedDim {
+  int64_t size;
+  int64_t* stride;
+};
+using StridedDims = absl::InlinedVector<StridedDim, 6>;
+
+// Makes the strides those of a dense array; the first dimension becomes the fastest. Returns the copy to it.
+CopyDims MakeDense(const StridedDims& dims) {
+  CopyDims copy;
+  int64_t count = 1;
+  for (const StridedDim& dim : dims) {
+    copy.push_back({dim.size, *dim.stride, count});
+    *dim.stride = count;
+    count *= dim.size;
+  }
+  return copy;
+}
+
 void SetVectors(int64_t lanes, Mapping* m) {
   m->lanes = lanes;
   m->vectors = std::min<int64_t>(CeilDiv(m->columns, lanes), kMaxVectors);
@@ -167,6 +185,36 @@ std::optional<CachedVector<Phase>> PhasesOf(const ConvolutionLayout& c) {
     phases = std::move(split);
   }
   return phases;
+}
+
+void MakeOutputDense(Phase* phase) {
+  ConvolutionLayout& c = phase->layout;
+  StridedDims dims = {{c.batch, &c.output_batch_stride}, {c.outputs, &c.output_feature_stride}};
+  for (int64_t d = 0; d < c.rank(); ++d) dims.push_back({c.output[d], &c.output_strides[d]});
+  std::sort(dims.begin(), dims.end(), [](const StridedDim& a, const StridedDim& b) {
+    return std::pair(*a.stride, a.size) < std::pair(*b.stride, b.size);
+  });
+  for (const auto& [size, from, to] : MakeDense(dims)) phase->output_copy.push_back({size, to, from});
+}
+
+bool PutBatchLast(Phase* phase) {
+  ConvolutionLayout& c = phase->layout;
+  const int64_t positions = Product(c.output), inputs = c.batch * c.group_inputs * Product(c.input);
+  // Each copied element takes about as long as this many products.
+  constexpr int64_t kProducts = 32;
+  const bool pays = c.taps() > 2 * positions && c.taps() * positions * c.group_inputs * c.batch * c.outputs >
+                                                    kProducts * (inputs + c.batch * positions * c.outputs);
+  if (!pays) return false;
+  StridedDims input = {{c.batch, &c.input_batch_stride}},
+              output = {{c.outputs, &c.output_feature_stride}, {c.batch, &c.output_batch_stride}};
+  for (int64_t d = c.rank() - 1; d >= 0; --d) {
+    input.push_back({c.input[d], &c.input_strides[d]});
+    output.push_back({c.output[d], &c.output_strides[d]});
+  }
+  input.push_back({c.group_inputs, &c.input_feature_stride});
+  phase->input_copy = MakeDense(input);
+  for (const auto& [size, from, to] : MakeDense(output)) phase->output_copy.push_back({size, to, from});
+  return true;
 }
 
 std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c, int64_t lanes) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kernels/cpu/convolution/im2col.h"
+#include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 
 namespace hlo::cpu {
@@ -44,16 +45,29 @@ struct Mapping {
 // elements. Returns nullopt if it is not supported, or if a product of packed patches is faster.
 std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c, int64_t lanes);
 
+using CopyDims = absl::InlinedVector<CopyDim, 6>;
+
 // Outputs whose terms are at the same positions of a dilated base, as a convolution without base dilation.
 struct Phase {
   ConvolutionLayout layout;
   int64_t output = 0;  // The offset of its first output.
-  Mapping mapping;
+  // If they are not empty, the layout is that of a copy of the input, and of a dense output that is copied to
+  // the result.
+  CopyDims input_copy = {}, output_copy = {};
+  Mapping mapping = {};
 };
 
 // Splits a convolution into the phases of its base dilations, such as the input gradient of a strided
 // convolution. Phases without terms are left out. Returns nullopt if there are too many.
 std::optional<CachedVector<Phase>> PhasesOf(const ConvolutionLayout& c);
+
+// Makes the output dense, in the same order of dimensions, and sets output_copy.
+void MakeOutputDense(Phase* phase);
+
+// If the convolution has long sums for few positions, such as the gradient of a kernel, makes a dense input
+// with the batch as its fastest dimension and a dense output whose fastest dimensions are batch and features.
+// Sets input_copy and output_copy. Returns false if the copies do not pay.
+bool PutBatchLast(Phase* phase);
 
 // Splits the outputs of a batch entry into blocks whose input fits in the caches.
 void SplitIntoBlocks(const ConvolutionLayout& c, int64_t element_size, Mapping* m);

@@ -193,9 +193,8 @@ void TileProgram::RunRow(const NativeLoop& code, const DirectRows& rows, void* c
 
 // Finds the pieces of the rows. Returns false if they are too short.
 bool TileProgram::FindCuts(DirectRows& rows) {
-  const int64_t with_pieces = absl::c_count_if(rows.operands, [](const DirectRows::Operand& operand) {
-    return operand.pieces.has_value();
-  });
+  const int64_t with_pieces = absl::c_count_if(
+      rows.operands, [](const DirectRows::Operand& operand) { return operand.pieces.has_value(); });
   if (with_pieces == 0) return true;
   rows.cuts = {0, rows.row};
   for (DirectRows::Operand& operand : rows.operands) {
