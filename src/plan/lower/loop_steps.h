@@ -44,6 +44,9 @@ class LoopSteps {
   // Returns the access to the updated window, whose positions the map gives.
   loops::Access WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const;
   std::vector<loops::Reduction::Result> ReductionResults(const Node& node) const;
+  // Returns the loop over the reduced and the kept dimensions, which yields the operands of the reduction.
+  LoopBuilder Yielded(const Node& reduce, const std::vector<int64_t>& outer,
+                      const std::vector<int64_t>& inner) const;
   // True if the second operand of the reduction is an iota along the dimension.
   bool IsIotaAlong(const Node& reduce, int64_t dimension) const;
   loops::LoopProgram SplitRows(const Node& node, int64_t dimension, int64_t parts);

@@ -28,6 +28,20 @@ int64_t PartCount(int64_t length) {
   return 1;
 }
 
+// Returns true if rows have gaps between their elements, and neighbouring rows none, in more arrays than the
+// reverse.
+bool ReadsColumns(const loops::LoopProgram& rows) {
+  if (rows.inner_dims().size() != 1 || rows.outer_dims().empty()) return false;
+  int64_t columns = 0;
+  rows.VisitAccesses([&](const loops::Access& access, bool) {
+    if (!access.IsArray()) return;
+    const int64_t in_row = access.inner.back(), between_rows = access.outer.back();
+    if (between_rows == 1 && in_row != 0) ++columns;
+    if (in_row == 1 && between_rows != 0) --columns;
+  });
+  return columns > 0;
+}
+
 }  // namespace
 
 std::vector<loops::Reduction::Result> LoopSteps::ReductionResults(const Node& node) const {
@@ -74,13 +88,13 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
                                    .part_length = length},
                                   SplitRows(node, dims.last, parts)})};
   }
-  const std::vector<int64_t>& outer = rows ? dims.kept : dims.reduced;
-  const std::vector<int64_t>& inner = rows ? dims.reduced : dims.kept;
-  std::vector<int64_t> order = outer;
-  order.insert(order.end(), inner.begin(), inner.end());
-  LoopBuilder builder(graph_, fusion_, shape.dims(), order, static_cast<int64_t>(outer.size()));
-  for (size_t k = 0; k < node.operands.size() / 2; ++k)
-    builder.program().Yield(builder.Value(node.operands[k]));
+  if (rows && rule.arg_min_max == loops::Reduction::ArgMinMax::kNone) {
+    LoopBuilder by_rows = Yielded(node, dims.kept, dims.reduced);
+    by_rows.program().Finish();
+    rows = !ReadsColumns(by_rows.program());
+  }
+  LoopBuilder builder =
+      rows ? Yielded(node, dims.kept, dims.reduced) : Yielded(node, dims.reduced, dims.kept);
   return {loops::ReduceProgram({{.rows = rows,
                                  .combiner = std::move(code.code),
                                  .reassociation = code.reassociation,
@@ -91,6 +105,17 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
                                  .excludes_nans = values_in == ValueSet::kNumbers &&
                                                   rule.arg_min_max != loops::Reduction::ArgMinMax::kNone},
                                 Finished(builder)})};
+}
+
+LoopBuilder LoopSteps::Yielded(const Node& reduce, const std::vector<int64_t>& outer,
+                               const std::vector<int64_t>& inner) const {
+  std::vector<int64_t> order = outer;
+  order.insert(order.end(), inner.begin(), inner.end());
+  LoopBuilder builder(graph_, fusion_, ShapeOf(reduce.operands[0]).dims(), order,
+                      static_cast<int64_t>(outer.size()));
+  for (size_t k = 0; k < reduce.operands.size() / 2; ++k)
+    builder.program().Yield(builder.Value(reduce.operands[k]));
+  return builder;
 }
 
 bool LoopSteps::IsIotaAlong(const Node& reduce, int64_t dimension) const {

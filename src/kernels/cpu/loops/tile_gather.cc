@@ -92,7 +92,24 @@ std::optional<TileProgram::Native::Offsets> TileProgram::OffsetsOf(int32_t numbe
   return offsets;
 }
 
-// Reads inner positions [begin, begin + n) by the table.
+// Transposes whole rows, at most as many as n positions have, and returns the number of positions. It is zero
+// at other positions than the first one of a row, or if too few rows are next to each other.
+int64_t TileProgram::Runner::TransposeRows(size_t number, int64_t begin, int64_t n, std::byte* to) const {
+  const Access& access = program_.access(native_->reads[number].access);
+  const absl::Span<const int64_t> dims = program_.inner_dims();
+  const int64_t row = dims.back();
+  const bool fits =
+      access.inner[dims.size() - 2] == 1 && access.inner.back() > 1 && row >= kShortestTransposed;
+  if (!fits || begin % row != 0) return 0;
+  const int64_t rows = std::min(n / row, RowsAhead(begin)), width = ByteCount(access.type);
+  if (rows < kFewestTransposed) return 0;
+  const int64_t place = program_.OffsetAt(native_->reads[number].access, base_.data(), begin);
+  CopyArray({{rows, 1, row}, {row, access.inner.back(), 1}}, width,
+            static_cast<const std::byte*>(arguments_[access.argument]) + place * width, to);
+  return rows * row;
+}
+
+// Reads inner positions [begin, begin + n), as transposed rows and by the table.
 const std::byte* TileProgram::Runner::Gather(size_t number, int64_t begin, int64_t n, std::byte* to) const {
   const Native::Read& read = native_->reads[number];
   const Access& access = program_.access(read.access);
@@ -102,6 +119,11 @@ const std::byte* TileProgram::Runner::Gather(size_t number, int64_t begin, int64
   const auto size = std::ssize(offsets.each);
   auto* out = reinterpret_cast<uint32_t*>(to);
   for (int64_t done = 0; done < n;) {
+    if (const int64_t transposed =
+            TransposeRows(number, begin + done, n - done, reinterpret_cast<std::byte*>(out + done))) {
+      done += transposed;
+      continue;
+    }
     const int64_t row = (begin + done) / offsets.period, phase = (begin + done) % offsets.period;
     const int64_t left = (dims.back() - row % dims.back()) * offsets.period;
     const int64_t count = std::min({n - done, std::min<int64_t>(size, left) - phase});

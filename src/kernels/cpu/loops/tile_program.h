@@ -167,6 +167,7 @@ class TileProgram {
     std::byte* NativeSlot(int32_t slot) const;
     int64_t RowsAhead(int64_t begin) const;
     const std::byte* TransposedRow(size_t number, int64_t begin, int64_t n);
+    int64_t TransposeRows(size_t number, int64_t begin, int64_t n, std::byte* to) const;
     const std::byte* Gather(size_t number, int64_t begin, int64_t n, std::byte* to) const;
     void RunDirect(int64_t begin, int64_t n);
     void RunOnRow(int64_t begin, int64_t n);
