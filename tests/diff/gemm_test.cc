@@ -136,6 +136,18 @@ TEST(GemmTest, FewRowsOfARowMajorMatrix) {
   ExpectRight({kF32, kF32, kBF16, 1, 7, 4200, 1100});
 }
 
+// Many rows of short sums are split, and need no packing.
+TEST(GemmTest, ManyRowsOfFewColumns) {
+  for (const ElementType type : {kF32, kF64}) {
+    for (const int64_t n : {4, 7, 8, 13, 16, 25, 32}) {
+      for (const int64_t k : {1, 3, 8, 16}) {
+        ExpectRight({type, type, type, 1, 4099, n, k});
+        ExpectRight({type, type, type, 2, 1201, n, k, {true, 3}, {true, 1}});
+      }
+    }
+  }
+}
+
 // Sizes on both sides of the limits for operands that are read in place, with several passes over k.
 TEST(GemmTest, OperandsInPlace) {
   for (ElementType type : {kF32, kF64}) {
