@@ -18,10 +18,7 @@ struct NativeOperation {
 };
 
 NativeOperation Elementwise(std::string_view name, Opcode opcode, ElementType type, int32_t width) {
-  const bool is_unary = opcode == Opcode::kNegate || opcode == Opcode::kAbs || opcode == Opcode::kSqrt ||
-                        opcode == Opcode::kNot || opcode == Opcode::kCosine || opcode == Opcode::kSine ||
-                        opcode == Opcode::kExponential || opcode == Opcode::kLogistic ||
-                        opcode == Opcode::kTanh || opcode == Opcode::kLog || opcode == Opcode::kLogPlusOne;
+  const bool is_unary = Info(opcode).max_operands == 1;
   return {name, FindTileOp(opcode, type), width, {width, is_unary ? 0 : width, 0}};
 }
 

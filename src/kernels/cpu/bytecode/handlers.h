@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/cpu/bytecode/bytecode.h"
@@ -93,11 +94,22 @@ struct Native {
   }
 };
 
+// Converts in range; f32 to s32 saturates, and a NaN becomes 0.
+template <class To, class From>
+To ConvertedTo(From from) {
+  if constexpr (std::is_same_v<From, float> && std::is_same_v<To, int32_t>) {
+    if (from != from) return 0;
+    return static_cast<To>(
+        std::clamp<double>(from, std::numeric_limits<To>::min(), std::numeric_limits<To>::max()));
+  } else {
+    return static_cast<To>(from);
+  }
+}
 template <class From, class To>
 struct Convert {
   static void DoAt(const Op* op, std::byte* frame, int64_t k) {
     Put(frame + op->out + k * static_cast<int64_t>(sizeof(To)),
-        static_cast<To>(Get<From>(frame + op->a + k * static_cast<int64_t>(sizeof(From)))));
+        ConvertedTo<To>(Get<From>(frame + op->a + k * static_cast<int64_t>(sizeof(From)))));
   }
   static void Do(const Op* op, std::byte* frame, Context&) { DoAt(op, frame, 0); }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "base/arithmetic.h"
 #include "kernels/cpu/bytecode/decode.h"
@@ -24,25 +25,11 @@ constexpr OperandKind KindOf() {
           std::is_floating_point_v<T> ? std::optional(Bank::kVector) : std::optional(Bank::kGeneral)};
 }
 
-bool IsUnary(uint16_t code) {
-  switch (code) {
-#define HLO_ROW(name, opcode, F, Kind, type) \
-  case k##name##Kind:                        \
-    return !std::is_invocable_v<F, type, type>;
-    HLO_FUNCTIONS(HLO_ROW)
-#undef HLO_ROW
-    case kNegateF32:
-    case kNegateF64:
-    case kAbsF32:
-    case kAbsF64:
-    case kSqrtF32:
-    case kSqrtF64:
-    case kNotPred:
-      return true;
-    default:
-      return false;
-  }
+template <class F, class T>
+constexpr OperandKind SecondOperand() {
+  return std::is_invocable_v<F, T, T> ? KindOf<T>() : OperandKind{};
 }
+
 bool CallsFunction(uint16_t code) { return code >= kCosineF32 && code <= kTanhF32; }
 
 bool IsJump(uint16_t code) {
@@ -59,7 +46,7 @@ OperandKinds KindsOf(uint16_t code) {
   switch (code) {
 #define HLO_ROW(name, opcode, F, Kind, type) \
   case k##name##Kind:                        \
-    return {KindOf<type>(), {KindOf<type>(), IsUnary(code) ? OperandKind{} : KindOf<type>()}};
+    return {KindOf<type>(), {KindOf<type>(), SecondOperand<F, type>()}};
     HLO_OPERATIONS(HLO_ROW)
     HLO_FUNCTIONS(HLO_ROW)
 #undef HLO_ROW
@@ -191,6 +178,18 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
     case kMaximumU32:
     case kMinimumS32:
     case kMinimumU32:
+    case kAbsS32:
+    case kNegateS32:
+    case kSignS32:
+    case kShiftRightArithmeticS32:
+    case kNotS32:
+    case kNotU32:
+    case kFloorF32:
+    case kFloorF64:
+    case kCeilF32:
+    case kCeilF64:
+    case kRoundNearestEvenF32:
+    case kRoundNearestEvenF64:
       return code;
     case kLogF32:
     case kLogPlusOneF32:
@@ -207,7 +206,7 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
     case kConvertF32F64:
     case kConvertF64F32:
 #define HLO_ROW(name, Kind, type) case k##name##Kind:
-      HLO_COMPARISONS(HLO_ROW)
+      HLO_COMPARISONS_OF_WORDS(HLO_ROW)
 #undef HLO_ROW
       return has_avx512 ? std::optional<uint16_t>(*code) : std::nullopt;
     default:

@@ -65,27 +65,52 @@ struct PowerOfOne {
   X(Exponential, Exponential, ExponentialOfOne, F32, float) \
   X(Logistic, Logistic, LogisticOfOne, F32, float)          \
   X(Tanh, Tanh, TanhOfOne, F32, float)
-#define HLO_OPERATIONS(X)              \
-  HLO_FLOATS(X, F32, float)            \
-  HLO_FLOATS(X, F64, double)           \
-  HLO_INTEGERS(X, S32, int32_t)        \
-  HLO_INTEGERS(X, S64, int64_t)        \
-  HLO_INTEGERS(X, U32, uint32_t)       \
-  HLO_INTEGERS(X, U64, uint64_t)       \
-  X(And, And, scalar::And, Pred, bool) \
-  X(Or, Or, scalar::Or, Pred, bool)    \
-  X(Xor, Xor, scalar::Xor, Pred, bool) \
+#define HLO_ROUNDINGS(X, Kind, type)                                          \
+  X(Floor, Floor, scalar::Floor, Kind, type)                                  \
+  X(Ceil, Ceil, scalar::Ceil, Kind, type)                                     \
+  X(RoundNearestEven, RoundNearestEven, scalar::RoundNearestEven, Kind, type) \
+  X(Sign, Sign, scalar::Sign, Kind, type)
+#define HLO_QUOTIENTS(X, Kind, type)            \
+  X(Divide, Divide, scalar::Divide, Kind, type) \
+  X(Remainder, Remainder, scalar::Remainder, Kind, type)
+#define HLO_SIGNED_INTEGERS(X, Kind, type)      \
+  X(Abs, Abs, scalar::Abs, Kind, type)          \
+  X(Negate, Negate, scalar::Negate, Kind, type) \
+  X(Sign, Sign, scalar::Sign, Kind, type)       \
+  X(ShiftRightArithmetic, ShiftRightArithmetic, scalar::ShiftRightArithmetic, Kind, type)
+#define HLO_OPERATIONS(X)                 \
+  HLO_FLOATS(X, F32, float)               \
+  HLO_FLOATS(X, F64, double)              \
+  HLO_INTEGERS(X, S32, int32_t)           \
+  HLO_INTEGERS(X, S64, int64_t)           \
+  HLO_INTEGERS(X, U32, uint32_t)          \
+  HLO_INTEGERS(X, U64, uint64_t)          \
+  HLO_ROUNDINGS(X, F32, float)            \
+  HLO_ROUNDINGS(X, F64, double)           \
+  HLO_QUOTIENTS(X, S32, int32_t)          \
+  HLO_QUOTIENTS(X, U32, uint32_t)         \
+  HLO_SIGNED_INTEGERS(X, S32, int32_t)    \
+  X(Not, Not, scalar::Not, S32, int32_t)  \
+  X(Not, Not, scalar::Not, U32, uint32_t) \
+  X(And, And, scalar::And, Pred, bool)    \
+  X(Or, Or, scalar::Or, Pred, bool)       \
+  X(Xor, Xor, scalar::Xor, Pred, bool)    \
   X(Not, Not, scalar::Not, Pred, bool)
 #define HLO_COMPARISONS_OF(X, Kind, type) \
   X(Eq, Kind, type) X(Ne, Kind, type) X(Ge, Kind, type) X(Gt, Kind, type) X(Le, Kind, type) X(Lt, Kind, type)
-#define HLO_COMPARISONS(X)            \
+#define HLO_COMPARISONS_OF_WORDS(X)   \
   HLO_COMPARISONS_OF(X, F32, float)   \
   HLO_COMPARISONS_OF(X, F64, double)  \
   HLO_COMPARISONS_OF(X, S32, int32_t) \
   HLO_COMPARISONS_OF(X, S64, int64_t) \
   HLO_COMPARISONS_OF(X, U32, uint32_t)
-// Conversions that never saturate.
+#define HLO_COMPARISONS(X)    \
+  HLO_COMPARISONS_OF_WORDS(X) \
+  X(Eq, Pred, bool)           \
+  X(Ne, Pred, bool)
+// Conversions that never saturate, and the one from f32 to s32.
 #define HLO_CONVERSIONS(X)       \
+  X(F32, float, S32, int32_t)    \
   X(S32, int32_t, F32, float)    \
   X(S32, int32_t, F64, double)   \
   X(S32, int32_t, S64, int64_t)  \

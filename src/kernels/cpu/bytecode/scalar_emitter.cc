@@ -1,6 +1,9 @@
 #include "kernels/cpu/bytecode/scalar_emitter.h"
 
 #include <array>
+#include <bit>
+#include <cstdlib>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/cpu/bytecode/opcodes.h"
@@ -66,7 +69,21 @@ bool ScalarEmitter::EmitScalar(const MicroOp& op, const Effects& effects) {
       Integer(op, effects, 1);
       return true;
     case kNotPred:
-      Not(op, effects);
+    case kNotS32:
+    case kNotU32:
+    case kNegateS32:
+    case kAbsS32:
+    case kSignS32:
+      IntegerUnary(op, effects);
+      return true;
+    case kShiftRightArithmeticS32:
+      ShiftRightArithmetic(op, effects);
+      return true;
+    case kDivideS32:
+    case kRemainderS32:
+    case kDivideU32:
+    case kRemainderU32:
+      Quotient(op, effects, op.code == kDivideS32 || op.code == kRemainderS32);
       return true;
 #define HLO_FLOAT_CASES(Kind, bytes)            \
   case kAdd##Kind:                              \
@@ -84,6 +101,10 @@ bool ScalarEmitter::EmitScalar(const MicroOp& op, const Effects& effects) {
   case kNegate##Kind:                           \
   case kAbs##Kind:                              \
   case kSqrt##Kind:                             \
+  case kFloor##Kind:                            \
+  case kCeil##Kind:                             \
+  case kRoundNearestEven##Kind:                 \
+  case kSign##Kind:                             \
     FloatUnary(op, effects, bytes == 8);        \
     return true;
       HLO_FLOAT_CASES(F32, 4)
@@ -322,12 +343,110 @@ void ScalarEmitter::Shift(const MicroOp& op, const Effects& effects, int32_t byt
   and_(General(out, bytes), Temporary(bytes));
 }
 
-void ScalarEmitter::Not(const MicroOp& op, const Effects& effects) {
+void ScalarEmitter::IntegerUnary(const MicroOp& op, const Effects& effects) {
   const Register a = Use(effects.in[0], Bank::kGeneral);
   ReleaseDying(op, effects);
   const Register out = Define(effects.out, Bank::kGeneral);
+  if (op.code == kAbsS32 || op.code == kSignS32) {
+    mov(eax, Word(a));
+    neg(eax);
+  }
+  if (op.code == kAbsS32) {
+    cmovs(eax, Word(a));
+    return mov(Word(out), eax);
+  }
   if (out != a) mov(Word(out), Word(a));
-  xor_(Word(out), 1);
+  switch (op.code) {
+    case kNegateS32:
+      return neg(Word(out));
+    case kNotPred:
+      return xor_(Word(out), 1);
+    case kSignS32:
+      sar(Word(out), 31);
+      shr(eax, 31);
+      return or_(Word(out), eax);
+    default:
+      return not_(Word(out));
+  }
+}
+
+void ScalarEmitter::ShiftRightArithmetic(const MicroOp& op, const Effects& effects) {
+  const Register a = Use(effects.in[0], Bank::kGeneral), count = Use(effects.in[1], Bank::kGeneral);
+  ReleaseDying(op, effects);
+  const Register out = Define(effects.out, Bank::kGeneral);
+  mov(eax, 31);
+  cmp(Word(count), eax);
+  cmovb(eax, Word(count));
+  sarx(Word(out), Word(a), eax);
+}
+
+void ScalarEmitter::Quotient(const MicroOp& op, const Effects& effects, bool is_signed) {
+  const std::optional<int64_t> constant = is_signed ? code_.ConstantAt(effects.in[1]) : std::nullopt;
+  const int64_t magnitude = std::abs(constant.value_or(0));
+  if (magnitude > 1 && magnitude <= std::numeric_limits<int32_t>::max())
+    return QuotientByConstant(op, effects, static_cast<uint32_t>(magnitude), *constant < 0);
+  const Register a = Use(effects.in[0], Bank::kGeneral), b = Use(effects.in[1], Bank::kGeneral);
+  ReleaseDying(op, effects);
+  const Register out = Define(effects.out, Bank::kGeneral);
+  const bool is_remainder = op.code == kRemainderS32 || op.code == kRemainderU32;
+  const Xbyak::Address divisor = dword[rsp];
+  Xbyak::Label divides, end;
+  vmovq(xmm15, rdx);
+  mov(divisor, Word(b));
+  mov(eax, Word(a));
+  mov(edx, divisor);
+  if (is_signed) {
+    inc(edx);
+    cmp(edx, 1);
+    ja(divides);
+    neg(edx);  // All ones if the divisor is 0; 0 if it is -1.
+    if (is_remainder) {
+      and_(eax, edx);
+    } else {
+      neg(eax);
+      or_(eax, edx);
+    }
+  } else {
+    test(edx, edx);
+    jnz(divides);
+    if (!is_remainder) mov(eax, -1);
+  }
+  jmp(end);
+  L(divides);
+  if (is_signed) {
+    cdq();
+    idiv(divisor);
+  } else {
+    xor_(edx, edx);
+    div(divisor);
+  }
+  if (is_remainder) mov(eax, edx);
+  L(end);
+  vmovq(rdx, xmm15);
+  mov(Word(out), eax);
+}
+
+void ScalarEmitter::QuotientByConstant(const MicroOp& op, const Effects& effects, uint32_t divisor,
+                                       bool negates) {
+  const Register a = Use(effects.in[0], Bank::kGeneral);
+  ReleaseDying(op, effects);
+  const Register out = Define(effects.out, Bank::kGeneral);
+  // For m = floor(2^p / d) + 1 with 2^p >= 2^31 d, floor(x m / 2^p) is floor(x / d) for x >= 0, and less by 1
+  // than the truncated quotient for x < 0.
+  const int power = 31 + std::bit_width(divisor - 1);
+  const uint64_t factor = (uint64_t{1} << power) / divisor + 1;
+  movsxd(Long(out), Word(a));
+  mov(rax, factor);
+  imul(rax, Long(out));
+  sar(rax, power);
+  bt(Long(out), 63);
+  adc(eax, 0);
+  if (op.code == kRemainderS32) {
+    imul(eax, eax, static_cast<int32_t>(divisor));
+    return sub(Word(out), eax);
+  }
+  if (negates) neg(eax);
+  mov(Word(out), eax);
 }
 
 void ScalarEmitter::Float(const MicroOp& op, const Effects& effects, bool is_double) {
@@ -393,6 +512,20 @@ void ScalarEmitter::FloatUnary(const MicroOp& op, const Effects& effects, bool i
       return vsqrtss(to, a, a);
     case kSqrtF64:
       return vsqrtsd(to, a, a);
+    case kFloorF32:
+    case kCeilF32:
+    case kRoundNearestEvenF32:
+    case kFloorF64:
+    case kCeilF64:
+    case kRoundNearestEvenF64: {
+      const uint8_t mode = op.code == kFloorF32 || op.code == kFloorF64 ? kDown
+                           : op.code == kCeilF32 || op.code == kCeilF64 ? kUp
+                                                                        : kNearest;
+      return is_double ? vroundsd(to, a, a, mode) : vroundss(to, a, a, mode);
+    }
+    case kSignF32:
+    case kSignF64:
+      return FloatSign(to, a, is_double);
     default:
       break;
   }
@@ -406,6 +539,44 @@ void ScalarEmitter::FloatUnary(const MicroOp& op, const Effects& effects, bool i
     is_double ? vpsrlq(xmm15, xmm15, 1) : vpsrld(xmm15, xmm15, 1);
     vandps(to, a, xmm15);
   }
+}
+
+void ScalarEmitter::FloatSign(const Xbyak::Xmm& to, const Xbyak::Xmm& from, bool is_double) {
+  constexpr uint8_t kUnequal = 0x0c;  // False for NaNs.
+  // Shifts make a mask of the sign and a one.
+  vpcmpeqd(xmm14, xmm14, xmm14);
+  if (is_double) {
+    vpsrlq(xmm15, xmm14, 54);
+    vpsllq(xmm15, xmm15, 52);
+    vpsllq(xmm14, xmm14, 63);
+  } else {
+    vpsrld(xmm15, xmm14, 25);
+    vpslld(xmm15, xmm15, 23);
+    vpslld(xmm14, xmm14, 31);
+  }
+  vandps(xmm14, xmm14, from);
+  vorps(xmm14, xmm14, xmm15);
+  vxorps(xmm15, xmm15, xmm15);
+  is_double ? vcmpsd(xmm15, from, xmm15, kUnequal) : vcmpss(xmm15, from, xmm15, kUnequal);
+  is_double ? vblendvpd(to, from, xmm14, xmm15) : vblendvps(to, from, xmm14, xmm15);
+}
+
+void ScalarEmitter::ConvertToInteger(const Xbyak::Reg32& to, const Xbyak::Xmm& from) {
+  constexpr uint32_t kOutOfRange = 0x80000000;
+  Xbyak::Label end;
+  vcvttss2si(eax, from);
+  cmp(eax, kOutOfRange);
+  jne(end);
+  // NaNs become 0, and positive numbers the largest integer.
+  vxorps(xmm15, xmm15, xmm15);
+  vucomiss(from, xmm15);
+  mov(eax, 0);
+  jp(end);
+  mov(eax, kOutOfRange);
+  jb(end);
+  dec(eax);
+  L(end);
+  mov(to, eax);
 }
 
 void ScalarEmitter::Convert(const MicroOp& op, const Effects& effects) {
@@ -422,6 +593,8 @@ void ScalarEmitter::Convert(const MicroOp& op, const Effects& effects) {
     case kConvertS32U32:
     case kConvertPredS32:
       return mov(Word(out), Word(a));
+    case kConvertF32S32:
+      return ConvertToInteger(Word(out), Vector(a));
     case kConvertF32F64:
       return vcvtss2sd(Vector(out), Vector(a), Vector(a));
     case kConvertF64F32:

@@ -60,6 +60,9 @@ class ScalarEmitter : public FrameCache {
   // Returns the registers for a scalar that is not in one.
   Bank PreferredBank(const FrameScalar& scalar) const;
 
+  // The immediate operands of instructions that round floats, without exceptions.
+  static constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10;
+
   const MicroCode& code_;
 
  private:
@@ -85,11 +88,19 @@ class ScalarEmitter : public FrameCache {
   // Maximum and minimum of integers.
   void Limit(const MicroOp& op, const Effects& effects, int32_t bytes);
   void Shift(const MicroOp& op, const Effects& effects, int32_t bytes);
-  void Not(const MicroOp& op, const Effects& effects);
+  // Negate, Not, Abs and Sign.
+  void IntegerUnary(const MicroOp& op, const Effects& effects);
+  void ShiftRightArithmetic(const MicroOp& op, const Effects& effects);
+  // Divide and Remainder.
+  void Quotient(const MicroOp& op, const Effects& effects, bool is_signed);
+  void QuotientByConstant(const MicroOp& op, const Effects& effects, uint32_t divisor, bool negates);
   void Float(const MicroOp& op, const Effects& effects, bool is_double);
   void FloatLimit(const MicroOp& op, const Effects& effects, bool is_double, bool is_max);
+  // Sets the result to 1 with the sign of the operand, unless that is a zero or a NaN.
+  void FloatSign(const Xbyak::Xmm& to, const Xbyak::Xmm& from, bool is_double);
   void FloatUnary(const MicroOp& op, const Effects& effects, bool is_double);
   void Convert(const MicroOp& op, const Effects& effects);
+  void ConvertToInteger(const Xbyak::Reg32& to, const Xbyak::Xmm& from);
   void CompareToMask(const Comparison& comparison, const Xbyak::Xmm& to, const Xbyak::Xmm& a,
                      const Xbyak::Xmm& b);
   void Copy(const MicroOp& op, const Effects& effects);

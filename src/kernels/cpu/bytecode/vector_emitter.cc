@@ -199,6 +199,33 @@ void VectorEmitter::Combine(uint16_t code, int32_t size) {
     case kXorS64:
     case kXorU64:
       return vxorps(a, a, b);
+    case kAbsS32:
+      return vpabsd(a, a);
+    case kNegateS32:
+      vpxor(b, b, b);
+      return vpsubd(a, b, a);
+    case kSignS32:
+      vpcmpeqd(b, b, b);
+      vpabsd(b, b);
+      return vpsignd(a, b, a);
+    case kShiftRightArithmeticS32:
+      return vpsravd(a, a, b);
+    case kNotS32:
+    case kNotU32:
+      vpcmpeqd(b, b, b);
+      return vpxor(a, a, b);
+    case kFloorF32:
+      return vroundps(a, a, kDown);
+    case kFloorF64:
+      return vroundpd(a, a, kDown);
+    case kCeilF32:
+      return vroundps(a, a, kUp);
+    case kCeilF64:
+      return vroundpd(a, a, kUp);
+    case kRoundNearestEvenF32:
+      return vroundps(a, a, kNearest);
+    case kRoundNearestEvenF64:
+      return vroundpd(a, a, kNearest);
     case kConvertS32F32:
       return vcvtdq2ps(a, a);
     case kCopy4:

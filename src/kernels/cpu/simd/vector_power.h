@@ -83,20 +83,24 @@ inline constexpr uint32_t kLargestBitsOfBase = 0x7f7fffff, kExponentBits = 0x7f8
   const auto upper = [](__m512 v) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)); };
   const auto lower = [](__m512 v) { return _mm512_cvtps_pd(_mm512_castps512_ps256(v)); };
   const __m256 high = _mm512_cvtpd_ps(PowerOfPositive(upper(x), upper(y)));
-  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(PowerOfPositive(lower(x), lower(y)))), high, 1);
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(PowerOfPositive(lower(x), lower(y)))),
+                            high, 1);
 #elif defined(HLO_AVX2_VECTORS)
   const auto upper = [](__m256 v) { return _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)); };
   const auto lower = [](__m256 v) { return _mm256_cvtps_pd(_mm256_castps256_ps128(v)); };
   const __m128 high = _mm256_cvtpd_ps(PowerOfPositive(upper(x), upper(y)));
-  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(PowerOfPositive(lower(x), lower(y)))), high, 1);
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(PowerOfPositive(lower(x), lower(y)))),
+                              high, 1);
 #else
   using Half = VectorOf<float, kVectorBytes / 2>::type;
   Half bases[2], exponents[2], results[2];
   std::memcpy(bases, &x, sizeof x);
   std::memcpy(exponents, &y, sizeof y);
   for (int k = 0; k < 2; ++k) {
-    results[k] = __builtin_convertvector(PowerOfPositive(__builtin_convertvector(bases[k], Vector<double>),
-                                                         __builtin_convertvector(exponents[k], Vector<double>)), Half);
+    results[k] =
+        __builtin_convertvector(PowerOfPositive(__builtin_convertvector(bases[k], Vector<double>),
+                                                __builtin_convertvector(exponents[k], Vector<double>)),
+                                Half);
   }
   std::memcpy(&x, results, sizeof x);
   return x;
@@ -120,7 +124,8 @@ inline constexpr uint32_t kLargestBitsOfBase = 0x7f7fffff, kExponentBits = 0x7f8
   using F = Vector<float>;
   using Bits = Vector<uint32_t>;
   using Words = Vector<int32_t>;
-  constexpr float kMost = std::numeric_limits<float>::max(), kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kMost = std::numeric_limits<float>::max(),
+                  kInfinity = std::numeric_limits<float>::infinity();
   const Bits bits = BitsOf<Bits>(x), sign = bits & 0x80000000u;
   const F magnitude = BitsOf<F>(bits ^ sign);
   const Words is_limit = (magnitude == 0.0f) | (magnitude == kInfinity);
@@ -142,8 +147,8 @@ inline constexpr uint32_t kLargestBitsOfBase = 0x7f7fffff, kExponentBits = 0x7f8
 [[gnu::always_inline]] inline Vector<float> PowerF32(Vector<float> x, Vector<float> y) {
   using Bits = Vector<uint32_t>;
   const Bits base = BitsOf<Bits>(x) - 1, exponent = BitsOf<Bits>(y) & internal::kExponentBits;
-  const bool is_special = internal::AnyLane((base >= internal::kLargestBitsOfBase) |
-                                            (exponent == internal::kExponentBits));
+  const bool is_special =
+      internal::AnyLane((base >= internal::kLargestBitsOfBase) | (exponent == internal::kExponentBits));
   if (__builtin_expect(is_special, false)) return internal::PowerOfAny(x, y);
   return internal::PowerOfPositive(x, y);
 }
