@@ -31,7 +31,9 @@ bool HasOneWindow(const Instruction& scatter) {
              operand.rank();
 }
 
-bool IsPlain(ElementType type) { return loops::IsStoredAsComputed(type) && BitWidth(type) % 8 == 0; }
+bool IsPlain(ElementType type) {
+  return loops::IsStoredAsComputed(type) && (IsPred(type) || BitWidth(type) % 8 == 0);
+}
 
 // Returns false if to_apply is more than one operation. Otherwise sets the function of (old, update), or
 // nullopt if the update replaces the old value.

@@ -25,6 +25,8 @@ using cpu::FrameOffset;
 using cpu::SmallProgram;
 
 constexpr int64_t kMaxWindowBytes = 256;
+// The limit for the operand of a scatter that is not in place.
+constexpr int64_t kMaxCopiedOperand = 1024;
 // The limit for each array of a dot. Larger ones must be in the frame, and the dot in a loop.
 constexpr int64_t kMaxDotBytes = 128;
 constexpr int64_t kMaxDotBytesInFrame = 4096;
@@ -259,6 +261,13 @@ class Compiler {
     }
   }
 
+  void CopyTo(Slot slot, FrameOffset from) {
+    if (stable_.Contains(slot))
+      result_.code.Copy(static_cast<FrameOffset>(plan_.buffers[slot].offset), from, Bytes(slot));
+    else
+      result_.code.Store(from, slot, 0, cpu::StepCode::kNoAddress, Bytes(slot));
+  }
+
   // Compiles a scatter of one contiguous window, whose bounds are checked. Returns false for other steps.
   bool Scatter(const Step& step) {
     const auto* kernel = std::get_if<KernelStep>(&step.what);
@@ -269,9 +278,8 @@ class Compiler {
     const int64_t width = ByteCount(update->type), byte_count = update->count * width;
     if (byte_count > kMaxWindowBytes) return false;
     if (operand != result) {
-      if (!stable_.Contains(result) || Bytes(result) > kMaxWindowBytes) return false;
-      result_.code.Copy(static_cast<FrameOffset>(plan_.buffers[result].offset),
-                        Read(operand, 0, Bytes(result)), Bytes(result));
+      if (Bytes(result) > kMaxCopiedOperand) return false;
+      CopyTo(result, Read(operand, 0, Bytes(result)));
     }
     const cpu::StepCode::Label outside = result_.code.NewLabel();
     const auto indices = static_cast<int64_t>(update->starts.size());
