@@ -54,7 +54,7 @@ absl::Status JudgeFile(const ShadowFlags& flags, const DeviceRun& run,
       Json json = debug::ToJson(verdict);
       if (run.has_several()) json["device"] = names[device];
       result.extra["verdicts"].push_back(std::move(json));
-      if (verdict.verdict == debug::RoundingVerdict::kBug) result.exit = std::max(result.exit, Exit::kFailed);
+      if (debug::IsUnexplained(verdict)) result.exit = std::max(result.exit, Exit::kFailed);
     }
   }
   return absl::OkStatus();
@@ -107,7 +107,7 @@ void AddShadow(CLI::App& program, int& exit_status) {
   command
       ->add_option("--against", flags->against,
                    "Classify this result of another implementation: explained by rounding, ill-conditioned, "
-                   "or a bug (exit status 1)")
+                   "beyond an estimated bound, or a bug (exit status 1 for the last two)")
       ->type_name("FILE");
   AddMaxSecondsFlag(*command, flags->evaluate.max_seconds);
   command->footer(

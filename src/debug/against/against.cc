@@ -97,8 +97,7 @@ void AddRounding(const CommandRun& run, bool is_case, AgainstResult& result) {
   if (result.verdict != AgainstVerdict::kFailed) return;
   const std::vector<OutputVerdict> verdicts = run.JudgeRounding();
   const bool is_explained =
-      !verdicts.empty() && std::none_of(verdicts.begin(), verdicts.end(),
-                                        [](const auto& v) { return v.verdict == RoundingVerdict::kBug; });
+      !verdicts.empty() && std::none_of(verdicts.begin(), verdicts.end(), IsUnexplained);
   for (const OutputVerdict& verdict : verdicts) result.report += ToString(verdict);
   if (is_explained && !is_case) result.verdict = AgainstVerdict::kPassed;
 }

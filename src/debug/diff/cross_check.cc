@@ -135,8 +135,7 @@ absl::Status FindPart(const CheckedModule& module, const std::vector<Literal>& o
   absl::StatusOr<ShadowReport> shadow = RunShadow(*checked, arguments, {});
   if (!fast.ok() || !shadow.ok()) return absl::OkStatus();
   const std::vector<OutputVerdict> verdicts = Judge(*shadow, checked->module(), *fast);
-  const bool differs = std::any_of(verdicts.begin(), verdicts.end(),
-                                   [](const OutputVerdict& v) { return v.verdict == RoundingVerdict::kBug; });
+  const bool differs = std::any_of(verdicts.begin(), verdicts.end(), IsUnexplained);
   if (!differs) return absl::OkStatus();
   check.part = part.text;
   check.part_arguments = std::move(arguments);

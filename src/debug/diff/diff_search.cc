@@ -184,8 +184,7 @@ absl::StatusOr<bool> DiffRun::IsRounding(const AlignedPair& pair, const Cut& cut
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> b, RunCone(flat_b_, {&pair.b, 1}, edges_b, known_b, options_));
   const std::vector<OutputVerdict> verdicts =
       Judge(*shadow, cone.module.module(), Literal::Tuple(std::move(b)));
-  return std::none_of(verdicts.begin(), verdicts.end(),
-                      [](const OutputVerdict& v) { return v.verdict == RoundingVerdict::kBug; });
+  return std::none_of(verdicts.begin(), verdicts.end(), IsUnexplained);
 }
 
 // Tries the differing pairs in dependency order. A pair that agrees when it is computed from equal operands

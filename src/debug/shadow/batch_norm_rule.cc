@@ -27,6 +27,7 @@ absl::StatusOr<ShadowValue> BatchNormTrainingRule(RuleContext& context) {
   const double epsilon = context.instruction.Get<attr::epsilon>();
   const double *x = Doubles(operand).data(), *scale = Doubles(context.operands[1].wide).data(),
                *offset = Doubles(context.operands[2].wide).data();
+  context.own_errors.clear();
   for (const ShadowValue& leaf : result.elements) {
     HLO_ASSIGN_OR_RETURN(context.own_errors.emplace_back(), F64Array(leaf.declared.dims()));
   }

@@ -1,17 +1,13 @@
-// Rules for complex numbers, sorts, and estimates from perturbed operands.
+// Rules for complex numbers, and estimates from perturbed operands.
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/status.h"
+#include "debug/shadow/extended_linalg.h"
 #include "debug/shadow/linear_rules.h"
 #include "reference/apply.h"
 #include "reference/arrays.h"
-#include "reference/program.h"
-#include "reference/scalar_function.h"
-#include "reference/wide_scalar.h"
-#include "types/index.h"
 
 namespace hlo::debug {
 namespace {
@@ -19,8 +15,17 @@ namespace {
 // A perturbed result is rarely the worst one.
 constexpr double kSafety = 8;
 
-// Raises the bounds of a result to the distance of a perturbed one; other types become uncertain.
-void RaiseBounds(ShadowValue& result, ShadowValue& perturbed) {
+// Returns the distance of two values; 0 for two equal special values, and infinity if only one is special.
+template <class T>
+double DistanceOf(const T& a, const T& b) {
+  if (a == b || (std::isnan(std::abs(a)) && std::isnan(std::abs(b)))) return 0;
+  const double distance = std::abs(a - b);
+  return std::isnan(distance) ? kInfinity : distance;
+}
+
+// Raises the bounds of a result to a multiple of the distance of a perturbed one; other types become
+// uncertain.
+void RaiseBounds(ShadowValue& result, ShadowValue& perturbed, double safety) {
   const std::vector<ShadowValue*> leaves = ShadowLeaves(result), others = ShadowLeaves(perturbed);
   for (size_t k = 0; k < leaves.size() && k < others.size(); ++k) {
     double* bound = MutableDoubles(leaves[k]->bound).data();
@@ -32,12 +37,12 @@ void RaiseBounds(ShadowValue& result, ShadowValue& perturbed) {
                         *b = others[k]->declared.data() + i * width;
         distance = std::equal(a, a + width, b) ? 0 : kInfinity;
       } else if (leaves[k]->wide.type() == ElementType::kC128) {
-        distance = std::abs(leaves[k]->wide.span<std::complex<double>>()[i] -
-                            others[k]->wide.span<std::complex<double>>()[i]);
+        distance = DistanceOf(leaves[k]->wide.span<std::complex<double>>()[i],
+                              others[k]->wide.span<std::complex<double>>()[i]);
       } else {
-        distance = std::fabs(Doubles(leaves[k]->wide)[i] - Doubles(others[k]->wide)[i]);
+        distance = DistanceOf(Doubles(leaves[k]->wide)[i], Doubles(others[k]->wide)[i]);
       }
-      bound[i] = std::max(bound[i], std::isnan(distance) ? 0 : kSafety * distance);
+      bound[i] = std::max(bound[i], safety * distance);
     }
   }
 }
@@ -80,28 +85,84 @@ absl::StatusOr<Literal> ApplyDeclared(const RuleContext& context, const std::vec
   return reference::Apply(op, reference::Reference(context.instruction.opcode()));
 }
 
-absl::StatusOr<ShadowValue> Estimate(RuleContext& context, ShadowValue result, bool declared) {
-  context.is_estimated = true;
-  for (ShadowValue* leaf : ShadowLeaves(result)) {
+// Operands cannot be moved by an infinite bound.
+bool HasFiniteBounds(const ShadowValue& operand) {
+  if (operand.is_tuple) return std::all_of(operand.elements.begin(), operand.elements.end(), HasFiniteBounds);
+  if (operand.is_exact()) return true;
+  const absl::Span<const double> bounds = Doubles(operand.bound);
+  return std::all_of(bounds.begin(), bounds.end(), [](double bound) { return std::isfinite(bound); });
+}
+
+// The number of roundings of a sum in factorisations and triangular solves is the order of the matrix. Their
+// errors typically grow with its root.
+double RoundingCount(const RuleContext& context) {
+  const Opcode opcode = context.instruction.opcode();
+  const bool is_factor = opcode == Opcode::kCholesky || opcode == Opcode::kTriangularSolve ||
+                         (opcode == Opcode::kCustomCall && IsContinuousMatrixCall(context));
+  if (!is_factor) return 1;
+  const absl::Span<const int64_t> dims = context.operands[0].declared.dims();
+  return dims.empty() ? 1 : std::sqrt(static_cast<double>(std::max<int64_t>(1, dims.back())));
+}
+
+struct Perturbation {
+  int64_t number = 0;
+  bool declared = false;  // The instruction is evaluated in the declared types.
+  bool inherits = true;   // The operands move by their bounds too, not by roundings only.
+};
+
+absl::StatusOr<ShadowValue> PerturbedResult(const RuleContext& context, const Perturbation& perturbation) {
+  PerturbationSigns signs(static_cast<uint64_t>(perturbation.number) + 1);
+  const double epsilon = OperandEpsilon(context) * RoundingCount(context);
+  std::vector<Literal> operands;
+  for (const ShadowValue& operand : context.operands) {
+    Literal value = Declared(operand);
+    if (operand.is_float()) {
+      ShadowValue source = operand;
+      if (!perturbation.inherits) source.bound = Literal();
+      HLO_ASSIGN_OR_RETURN(value, Perturbed(source, epsilon, signs));
+    }
+    operands.push_back(std::move(value));
+  }
+  HLO_ASSIGN_OR_RETURN(const Literal value, perturbation.declared ? ApplyDeclared(context, operands)
+                                                                  : ApplyWide(context, std::move(operands)));
+  return ExactShadow(value);
+}
+
+// Sets the errors that trials add: those of perturbations by roundings alone. An error relative to a result
+// that cancels would be too small.
+absl::Status SetOwnErrors(RuleContext& context, const ShadowValue& result, bool declared) {
+  constexpr int64_t kOwnPerturbations = 2;
+  ShadowValue own = result;
+  for (ShadowValue* leaf : ShadowLeaves(own)) {
     HLO_ASSIGN_OR_RETURN(leaf->bound, F64Array(leaf->declared.dims()));
   }
-  for (int64_t trial = 0; trial < kPerturbations; ++trial) {
-    PerturbationSigns signs(static_cast<uint64_t>(trial) + 1);
-    std::vector<Literal> operands;
-    for (const ShadowValue& operand : context.operands) {
-      Literal value = Declared(operand);
-      if (operand.is_float()) {
-        HLO_ASSIGN_OR_RETURN(value, Perturbed(operand, OperandEpsilon(context), signs));
-      }
-      operands.push_back(std::move(value));
-    }
-    absl::StatusOr<Literal> value =
-        declared ? ApplyDeclared(context, operands) : ApplyWide(context, operands);
-    if (!value.ok()) return value.status();
-    HLO_ASSIGN_OR_RETURN(ShadowValue perturbed, ExactShadow(*value));
-    RaiseBounds(result, perturbed);
+  for (int64_t number = 0; number < kOwnPerturbations; ++number) {
+    HLO_ASSIGN_OR_RETURN(
+        ShadowValue perturbed,
+        PerturbedResult(context, {.number = number, .declared = declared, .inherits = false}));
+    RaiseBounds(own, perturbed, 1);
+  }
+  context.own_errors.clear();
+  for (ShadowValue* leaf : ShadowLeaves(own)) {
+    if (leaf->is_float()) AddRounding(*leaf, leaf->bound);
+    context.own_errors.push_back(leaf->bound);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ShadowValue> Estimate(RuleContext& context, ShadowValue result, bool declared) {
+  context.is_estimated = true;
+  const bool is_bounded = std::all_of(context.operands.begin(), context.operands.end(), HasFiniteBounds);
+  for (ShadowValue* leaf : ShadowLeaves(result)) {
+    HLO_ASSIGN_OR_RETURN(leaf->bound, F64Array(leaf->declared.dims(), is_bounded ? 0 : kInfinity));
+  }
+  for (int64_t number = 0; number < kPerturbations; ++number) {
+    HLO_ASSIGN_OR_RETURN(ShadowValue perturbed,
+                         PerturbedResult(context, {.number = number, .declared = declared}));
+    RaiseBounds(result, perturbed, kSafety);
   }
   HLO_RETURN_IF_ERROR(AddOwnRounding(result));
+  if (!context.is_anchored) HLO_RETURN_IF_ERROR(SetOwnErrors(context, result, declared));
   return result;
 }
 
@@ -123,114 +184,6 @@ absl::StatusOr<ShadowValue> ConvertedInteger(RuleContext& context, ShadowValue r
   }
   result.bound = context.own_error;
   return result;
-}
-
-// The positions along a dimension of one line of an array, and their order after the sort.
-struct Lines {
-  int64_t length, stride;
-  std::vector<int64_t> starts;
-};
-Lines LinesOf(const Literal& array, int64_t dimension) {
-  const Index strides = RowMajorStrides(array.dims());
-  Lines lines{array.dim(dimension), strides[dimension], {}};
-  Index sizes(array.dims());
-  sizes[dimension] = 1;
-  for (const Index& i : EachIndex(sizes)) lines.starts.push_back(Offset(i, strides));
-  return lines;
-}
-
-// Returns array[from[i]] for each i.
-absl::StatusOr<Literal> Permuted(const Literal& array, const std::vector<int64_t>& from,
-                                 absl::Span<const int64_t> dims) {
-  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(Shape::Array(array.type(), dims)));
-  const int64_t width = ByteCount(array.type());
-  for (size_t i = 0; i < from.size(); ++i)
-    std::copy_n(array.data() + from[i] * width, width,
-                result.mutable_data() + static_cast<int64_t>(i) * width);
-  return result;
-}
-
-absl::StatusOr<ShadowValue> PermutedShadow(const ShadowValue& operand, const Literal& declared,
-                                           const std::vector<int64_t>& from) {
-  HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(declared));
-  if (operand.is_float()) {
-    HLO_ASSIGN_OR_RETURN(result.wide, Permuted(operand.wide, from, declared.dims()));
-  }
-  if (!operand.is_exact()) {
-    HLO_ASSIGN_OR_RETURN(result.bound, Permuted(operand.bound, from, declared.dims()));
-  }
-  if (operand.low.shape().IsValid()) {
-    HLO_ASSIGN_OR_RETURN(result.low, Permuted(operand.low, from, declared.dims()));
-  }
-  for (const Literal& trial : operand.trials) {
-    HLO_ASSIGN_OR_RETURN(Literal permuted, Permuted(trial, from, declared.dims()));
-    result.trials.push_back(std::move(permuted));
-  }
-  return result;
-}
-
-// Returns for each position of the sorted arrays the one it comes from, by the declared keys.
-absl::StatusOr<std::vector<int64_t>> SortedPositions(RuleContext& context, const Lines& lines) {
-  const Instruction& sort = context.instruction;
-  HLO_ASSIGN_OR_RETURN(const auto less,
-                       reference::ScalarFunction::Make(*sort.Get<attr::to_apply>(), context.declared_caller));
-  std::vector<int64_t> from(static_cast<size_t>(context.operands[0].declared.element_count()));
-  std::vector<reference::WideScalar> arguments(2 * context.operands.size());
-  absl::Status failure;
-  const auto comes_first = [&](int64_t a, int64_t b) {
-    for (size_t k = 0; k < context.operands.size(); ++k) {
-      arguments[2 * k] = reference::LoadScalar(context.operands[k].declared, a);
-      arguments[2 * k + 1] = reference::LoadScalar(context.operands[k].declared, b);
-    }
-    reference::WideScalar result;
-    if (const absl::Status status = less->Run(arguments, absl::MakeSpan(&result, 1)); !status.ok())
-      failure = status;
-    return result.u != 0;
-  };
-  std::vector<int64_t> order(static_cast<size_t>(lines.length));
-  for (const int64_t start : lines.starts) {
-    for (int64_t i = 0; i < lines.length; ++i) order[static_cast<size_t>(i)] = start + i * lines.stride;
-    std::stable_sort(order.begin(), order.end(), comes_first);
-    for (int64_t i = 0; i < lines.length; ++i)
-      from[static_cast<size_t>(start + i * lines.stride)] = order[static_cast<size_t>(i)];
-  }
-  HLO_RETURN_IF_ERROR(failure);
-  return from;
-}
-
-// The wide keys of these neighbours have the reverse order or are equal within their bounds, so the positions
-// of keys and payloads are uncertain.
-void RecordReversals(RuleContext& context, const Lines& lines, ShadowValue& keys,
-                     std::vector<bool>& uncertain) {
-  if (!keys.is_float() || keys.is_exact() || keys.wide.type() != ElementType::kF64) return;
-  const absl::Span<const double> wide = Doubles(keys.wide), bound = Doubles(keys.bound);
-  for (const int64_t start : lines.starts) {
-    for (int64_t i = 0; i + 1 < lines.length; ++i) {
-      const int64_t a = start + i * lines.stride, b = a + lines.stride;
-      const double declared_step =
-          reference::LoadScalar(keys.declared, b).f - reference::LoadScalar(keys.declared, a).f;
-      const double wide_step = wide[b] - wide[a];
-      if (declared_step * wide_step < 0 && context.decision.count++ == 0) context.decision.position = a;
-      if (std::fabs(wide_step) > bound[a] + bound[b]) continue;
-      uncertain[static_cast<size_t>(a)] = uncertain[static_cast<size_t>(b)] = true;
-      context.is_uncertain = true;
-    }
-  }
-}
-
-// Widens the bounds of payloads: where the order of keys is uncertain, a payload may be that of any
-// neighbour.
-absl::Status WidenPayload(ShadowValue& payload, const std::vector<bool>& uncertain) {
-  HLO_ASSIGN_OR_RETURN(Literal bound, BoundOf(payload));
-  HLO_RETURN_IF_ERROR(bound.MakeUnique());
-  bool any = !payload.is_exact();
-  for (size_t i = 0; i < uncertain.size(); ++i) {
-    if (!uncertain[i]) continue;
-    MutableDoubles(bound)[static_cast<int64_t>(i)] = kInfinity;
-    any = true;
-  }
-  if (any) payload.bound = std::move(bound);
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -256,7 +209,7 @@ absl::Status EstimateBound(ShadowValue& leaf, absl::Span<const Literal> perturbe
   for (const Literal& value : perturbed) {
     ShadowValue other;
     other.declared = other.wide = value;
-    RaiseBounds(leaf, other);
+    RaiseBounds(leaf, other, kSafety);
   }
   return AddOwnRounding(leaf);
 }
@@ -345,51 +298,6 @@ absl::StatusOr<ShadowValue> ComplexRule(RuleContext& context, ShadowValue result
         Doubles(context.own_error)[i] +
         inherit(std::fabs(a[i]), a_bound[i], std::fabs(b[i]), b_bound[i], std::fabs(value[i]));
   }
-  return result;
-}
-
-absl::StatusOr<ShadowValue> SortRule(RuleContext& context) {
-  context.has_trials = true;
-  const IntList dimensions = context.instruction.Get<attr::dimensions>();
-  const Lines lines = LinesOf(context.operands[0].declared, dimensions[0]);
-  HLO_ASSIGN_OR_RETURN(const std::vector<int64_t> from, SortedPositions(context, lines));
-  ShadowValue result;
-  result.is_tuple = context.declared.shape().IsTuple();
-  std::vector<bool> uncertain(from.size(), false);
-  for (size_t k = 0; k < context.operands.size(); ++k) {
-    const Literal& declared =
-        result.is_tuple ? context.declared.element(static_cast<int64_t>(k)) : context.declared;
-    HLO_ASSIGN_OR_RETURN(ShadowValue sorted, PermutedShadow(context.operands[k], declared, from));
-    if (k == 0)
-      RecordReversals(context, lines, sorted, uncertain);
-    else
-      HLO_RETURN_IF_ERROR(WidenPayload(sorted, uncertain));
-    if (!result.is_tuple) return sorted;
-    result.elements.push_back(std::move(sorted));
-  }
-  return result;
-}
-
-// The declared indices choose the wide values.
-absl::StatusOr<ShadowValue> TopkRule(RuleContext& context) {
-  context.has_trials = true;
-  const ShadowValue& operand = context.operands[0];
-  const Literal &values = context.declared.element(0), &indices = context.declared.element(1);
-  const int64_t k = values.dim(values.rank() - 1), length = operand.declared.dim(operand.declared.rank() - 1);
-  std::vector<int64_t> from;
-  for (int64_t i = 0; i < values.element_count(); ++i)
-    from.push_back(i / k * length + reference::LoadScalar(indices, i).s);
-  ShadowValue result;
-  result.is_tuple = true;
-  HLO_ASSIGN_OR_RETURN(ShadowValue chosen, PermutedShadow(operand, values, from));
-  HLO_ASSIGN_OR_RETURN(ShadowValue places, ExactShadow(indices));
-  if (chosen.is_float() && !chosen.is_exact()) {
-    const Lines lines = LinesOf(values, values.rank() - 1);
-    std::vector<bool> uncertain(from.size(), false);
-    RecordReversals(context, lines, chosen, uncertain);
-    HLO_RETURN_IF_ERROR(WidenPayload(places, uncertain));
-  }
-  result.elements = {std::move(chosen), std::move(places)};
   return result;
 }
 

@@ -268,6 +268,7 @@ absl::StatusOr<ShadowValue> SelectAndScatterRule(RuleContext& context) {
   if (!context.operands[0].is_float() ||
       !AppliesToParameters(*context.instruction.Get<attr::scatter>(), Opcode::kAdd))
     return ReducerRule(context);
+  context.is_estimated = !context.operands[0].is_exact();
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
   std::vector<Literal> operands = WideOperandsOf(context);
   HLO_ASSIGN_OR_RETURN(operands[0], ToWide(context.operands[0].declared));
@@ -299,9 +300,9 @@ absl::StatusOr<ShadowValue> FftRule(RuleContext& context) {
   const IntList lengths = context.instruction.Get<attr::fft_length>();
   double points = 1;
   for (const int64_t length : lengths) points *= static_cast<double>(length);
-  const double epsilon = PrecisionOf(context.declared.type()).epsilon;
-  HLO_ASSIGN_OR_RETURN(const Literal error,
-                       TermError(context.operands[0], 8 * (std::log2(std::max(points, 2.0)) + 1) * epsilon));
+  const double rounding =
+      (std::log2(std::max(points, 2.0)) + 1) * PrecisionOf(context.declared.type()).epsilon;
+  HLO_ASSIGN_OR_RETURN(const Literal error, TermError(context.operands[0], 8 * rounding));
   const FftType type = context.instruction.Get<attr::fft_type>();
   const bool is_inverse = type == FftType::kIfft || type == FftType::kIrfft;
   // Half of the inputs of a real inverse transform are implied.
@@ -311,10 +312,18 @@ absl::StatusOr<ShadowValue> FftRule(RuleContext& context) {
   if (batch == 0 || error.element_count() == 0) return result;
   const int64_t inputs = error.element_count() / batch, outputs = context.declared.element_count() / batch;
   HLO_ASSIGN_OR_RETURN(result.bound, F64Array(context.declared.dims()));
+  HLO_ASSIGN_OR_RETURN(context.own_error, F64Array(context.declared.dims()));
+  const ElementView input(context.operands[0].wide);
   for (int64_t b = 0; b < batch; ++b) {
-    double sum = 0;
-    for (int64_t i = 0; i < inputs; ++i) sum += Doubles(error)[b * inputs + i];
-    for (int64_t i = 0; i < outputs; ++i) MutableDoubles(result.bound)[b * outputs + i] = sum * scale;
+    double sum = 0, squares = 0;
+    for (int64_t i = b * inputs; i < (b + 1) * inputs; ++i) {
+      sum += Doubles(error)[i];
+      squares += input[i] * input[i];
+    }
+    // Typical errors of the outputs are alike, also where an output cancels.
+    std::fill_n(&MutableDoubles(context.own_error)[b * outputs], outputs,
+                rounding * std::sqrt(squares) * scale);
+    std::fill_n(&MutableDoubles(result.bound)[b * outputs], outputs, sum * scale);
   }
   return result;
 }

@@ -240,6 +240,8 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Exchange(const Instruction& instruc
                        ApplyExchange({instruction, wide, PairsOf(instruction), operands, declared_caller_,
                                       wide_caller_, link_.get()}));
   log_.NoteExchange(instruction, exchanged.is_estimated);
+  if (exchanged.is_estimated || std::any_of(operands.begin(), operands.end(), IsEstimated))
+    MarkEstimated(exchanged.value);
   const std::vector<ShadowValue*> leaves = ShadowLeaves(exchanged.value);
   for (size_t k = 0; k < exchanged.leaves.size(); ++k) {
     if (!leaves[k]->is_float()) continue;
@@ -260,9 +262,11 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Exchange(const Instruction& instruc
 absl::StatusOr<ShadowValue> ShadowEvaluator::While(const Instruction& loop, ShadowValue state) {
   loops_.push_back({.instruction = &loop});
   const size_t number = loops_.size() - 1;
+  bool is_estimated = false;
   while (true) {
     HLO_ASSIGN_OR_RETURN(const ShadowValue predicate, Call(*loop.Get<attr::condition>(), {state}));
     log_.NoteControl(loop, predicate);
+    is_estimated = is_estimated || predicate.is_estimated || MayDiffer(predicate);
     if (!*reinterpret_cast<const bool*>(predicate.declared.data())) break;
     ++loops_[number].iteration;
     std::vector<ShadowValue> arguments;
@@ -270,6 +274,7 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::While(const Instruction& loop, Shad
     HLO_ASSIGN_OR_RETURN(state, Call(*loop.Get<attr::body>(), std::move(arguments)));
   }
   loops_.pop_back();
+  if (is_estimated) MarkEstimated(state);
   return state;
 }
 
@@ -283,7 +288,10 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Conditional(const Instruction& inst
   else if (choice.span<int32_t>()[0] >= 0)
     branch = std::min<int64_t>(branch, choice.span<int32_t>()[0]);
   log_.NoteControl(instruction, operands[0]);
-  return Call(*branches[static_cast<size_t>(branch)], {std::move(operands[static_cast<size_t>(branch) + 1])});
+  HLO_ASSIGN_OR_RETURN(ShadowValue result, Call(*branches[static_cast<size_t>(branch)],
+                                                {std::move(operands[static_cast<size_t>(branch) + 1])}));
+  if (operands[0].is_estimated || MayDiffer(operands[0])) MarkEstimated(result);
+  return result;
 }
 
 }  // namespace hlo::debug

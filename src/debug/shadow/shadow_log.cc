@@ -107,7 +107,7 @@ void ShadowLog::NoteDecision(const RuleContext& context) {
 }
 
 void ShadowLog::NoteControl(const Instruction& instruction, const ShadowValue& choice) {
-  if (choice.is_exact() || Doubles(choice.bound)[0] == 0) return;
+  if (!MayDiffer(choice)) return;
   is_uncertain_ = true;
   ShadowDecision& noted = DecisionOf(instruction, [&] {
     return ShadowDecision{.instruction = &instruction,

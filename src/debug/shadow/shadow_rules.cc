@@ -64,7 +64,10 @@ absl::StatusOr<ShadowValue> CompareRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal wide, ApplyWide(context, WideOperands(context)));
   CompareDecisions(context, wide);
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
-  if (a.wide.type() != ElementType::kF64) return result;
+  if (a.wide.type() != ElementType::kF64) {
+    context.is_estimated = true;
+    return result;
+  }
   HLO_ASSIGN_OR_RETURN(const Literal bound_a, BoundOf(a));
   HLO_ASSIGN_OR_RETURN(const Literal bound_b, BoundOf(b));
   HLO_ASSIGN_OR_RETURN(result.bound, F64Array(context.declared.dims()));
@@ -215,7 +218,11 @@ absl::StatusOr<ShadowValue> ElementwiseFloatRule(RuleContext& context) {
 absl::StatusOr<ShadowValue> SelectRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(ShadowValue result, MovementRule(context));
   const ShadowValue& predicate = context.operands[0];
-  if (predicate.is_exact() || result.wide.type() != ElementType::kF64) return result;
+  if (predicate.is_exact()) return result;
+  if (result.wide.type() != ElementType::kF64) {
+    context.is_estimated = true;
+    return result;
+  }
   HLO_ASSIGN_OR_RETURN(Literal bound, BoundOf(result));
   HLO_ASSIGN_OR_RETURN(const Literal on_true, BoundOf(context.operands[1]));
   HLO_ASSIGN_OR_RETURN(const Literal on_false, BoundOf(context.operands[2]));

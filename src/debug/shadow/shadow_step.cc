@@ -54,12 +54,18 @@ bool TakesNarrowOperands(const Instruction& instruction) {
 // weights, need not be in memory.
 absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruction,
                                                       std::vector<ShadowValue> operands) {
-  if (!hook_ && MovesExactFloats(instruction, operands)) return MoveExact(instruction, std::move(operands));
-  if (hook_ || !TakesNarrowOperands(instruction)) {
-    for (ShadowValue& operand : operands) HLO_RETURN_IF_ERROR(Materialize(operand));
+  const bool is_estimated = std::any_of(operands.begin(), operands.end(), IsEstimated);
+  ShadowValue result;
+  if (!hook_ && MovesExactFloats(instruction, operands)) {
+    HLO_ASSIGN_OR_RETURN(result, MoveExact(instruction, std::move(operands)));
+  } else {
+    if (hook_ || !TakesNarrowOperands(instruction)) {
+      for (ShadowValue& operand : operands) HLO_RETURN_IF_ERROR(Materialize(operand));
+    }
+    HLO_ASSIGN_OR_RETURN(result, EvaluateWide(instruction, std::move(operands)));
+    DropExactWide(result);
   }
-  HLO_ASSIGN_OR_RETURN(ShadowValue result, EvaluateWide(instruction, std::move(operands)));
-  DropExactWide(result);
+  if (is_estimated) MarkEstimated(result);
   return result;
 }
 
@@ -107,6 +113,7 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::EvaluateWide(const Instruction& ins
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ApplyRule(context));
   HLO_ASSIGN_OR_RETURN(std::optional<ExtendedValues> extended, ExtendedResult(context, operands));
   if (extended) SetExtended(*std::move(extended), result);
+  if (context.is_estimated) MarkEstimated(result);
   if (!context.has_trials) HLO_RETURN_IF_ERROR(SetTrials(context, signs_, result));
   log_.NoteUncertain(context.is_uncertain);
   if (context.decision.count > 0) log_.NoteDecision(context);

@@ -103,6 +103,7 @@ absl::Status TightenByTrials(ShadowValue& result) {
   constexpr double kSafety = 8;
   for (ShadowValue* leaf : ShadowLeaves(result)) {
     if (!leaf->is_float() || leaf->is_exact() || leaf->trials.empty()) continue;
+    leaf->proven_bound = leaf->bound;
     HLO_RETURN_IF_ERROR(leaf->bound.MakeUnique());
     const std::vector<double> spread = SpreadOf(*leaf);
     const double typical = RootMeanSquare(spread);

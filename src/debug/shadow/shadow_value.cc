@@ -70,6 +70,17 @@ bool IsExact(const ShadowValue& value) {
                         : value.is_exact();
 }
 
+bool IsEstimated(const ShadowValue& value) {
+  return value.is_tuple ? std::any_of(value.elements.begin(), value.elements.end(), IsEstimated)
+                        : value.is_estimated;
+}
+
+bool MayDiffer(const ShadowValue& choice) { return !choice.is_exact() && Doubles(choice.bound)[0] != 0; }
+
+void MarkEstimated(ShadowValue& value) {
+  for (ShadowValue* leaf : ShadowLeaves(value)) leaf->is_estimated = true;
+}
+
 absl::StatusOr<ShadowValue> ExactShadow(const Literal& declared) {
   ShadowValue value;
   if (declared.shape().IsTuple()) {

@@ -27,6 +27,11 @@ struct ShadowValue {
   // The values of trials, in which each instruction errs by its own bound with a random sign; empty if they
   // equal `wide`.
   std::vector<Literal> trials;
+  // The bound of a result before trials reduced it; invalid if they did not.
+  Literal proven_bound;
+  // True if the bound depends on that of an instruction that is only estimated, or on a choice that may
+  // differ.
+  bool is_estimated = false;
   std::vector<ShadowValue> elements;  // The elements of a tuple.
   bool is_tuple = false;
 
@@ -47,6 +52,11 @@ void DropExactWide(ShadowValue& value);
 const Literal& WideOrDeclared(const ShadowValue& value);
 // True if all arrays of a value are exact.
 bool IsExact(const ShadowValue& value);
+// True if the bound of one of the arrays is an estimate.
+bool IsEstimated(const ShadowValue& value);
+// True if a legal evaluation may give another value of a scalar that is neither a float nor a complex number.
+bool MayDiffer(const ShadowValue& choice);
+void MarkEstimated(ShadowValue& value);
 // Returns the declared value.
 Literal Declared(const ShadowValue& value);
 // Returns the arrays in order; tokens are left out.

@@ -19,9 +19,17 @@ namespace {
 // One element of an output: the distance to the wide value and the bound of it.
 struct Distance {
   double error = 0, bound = 0, ulp = 1;
-  double unit = 1;  // In which reports give errors.
-  bool is_outside = false;
+  double proven_bound = 0;  // Infinity if the bound depends on an estimate.
+  double unit = 1;          // In which reports give errors.
+  bool is_outside = false, is_outside_proven = false;
+
+  int severity() const { return is_outside_proven ? 2 : is_outside ? 1 : 0; }
 };
+
+double ProvenBoundAt(const ShadowValue& leaf, double bound, int64_t i) {
+  if (leaf.is_estimated) return kInfinity;
+  return leaf.proven_bound.shape().IsValid() ? Doubles(leaf.proven_bound)[i] : bound;
+}
 
 bool SameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
 
@@ -61,11 +69,13 @@ double DistanceFromDeclared(const WidePair& pair, int64_t i) {
 
 Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const WidePair& wide, int64_t i) {
   Distance distance{.bound = leaf.is_exact() ? 0 : Doubles(leaf.bound)[i]};
+  distance.proven_bound = ProvenBoundAt(leaf, distance.bound, i);
   if (!leaf.is_float()) {
     const int64_t width = ByteCount(got.type());
     const std::byte *a = got.data() + i * width, *b = leaf.declared.data() + i * width;
     distance.error = std::equal(a, a + width, b) ? 0 : 1;
     distance.is_outside = distance.error != 0 && distance.bound == 0;
+    distance.is_outside_proven = distance.error != 0 && distance.proven_bound == 0;
     return distance;
   }
   const FloatPrecision precision = PrecisionOf(leaf.declared.type());
@@ -88,8 +98,12 @@ Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const WidePair&
     distance.unit = UnitOf(precision, a, b);
   }
   // The wide value itself is rounded, and subnormal numbers may be flushed.
-  distance.bound += distance.ulp / 2 + precision.least_normal;
-  distance.is_outside = distance.error > distance.bound && DistanceFromDeclared(wide, i) > distance.bound;
+  const double rounding = distance.ulp / 2 + precision.least_normal;
+  distance.bound += rounding;
+  distance.proven_bound += rounding;
+  const double least = std::min(distance.error, DistanceFromDeclared(wide, i));
+  distance.is_outside = least > distance.bound;
+  distance.is_outside_proven = least > distance.proven_bound;
   return distance;
 }
 
@@ -114,7 +128,7 @@ void Fill(OutputVerdict& verdict, const ShadowValue& leaf, const Literal& got, c
   verdict.is_discrete = !leaf.is_float();
   verdict.wide = WideAt(leaf, i);
   verdict.error_ulp = distance.error / distance.unit;
-  verdict.bound_ulp = distance.bound / distance.unit;
+  verdict.bound_ulp = (distance.is_outside_proven ? distance.proven_bound : distance.bound) / distance.unit;
 }
 
 // True if an element is farther from the wide value than other implementations are allowed to be.
@@ -143,6 +157,8 @@ std::string_view Name(RoundingVerdict verdict) {
       return "explained by rounding";
     case RoundingVerdict::kIllConditioned:
       return "ill-conditioned";
+    case RoundingVerdict::kBeyondEstimate:
+      return "beyond the estimated bound";
     case RoundingVerdict::kBug:
       return "not explained: a bug";
   }
@@ -150,6 +166,10 @@ std::string_view Name(RoundingVerdict verdict) {
 }
 
 }  // namespace
+
+bool IsUnexplained(const OutputVerdict& verdict) {
+  return verdict.verdict == RoundingVerdict::kBeyondEstimate || verdict.verdict == RoundingVerdict::kBug;
+}
 
 OutputVerdict JudgeArray(const ShadowValue& leaf, const Literal& got) {
   OutputVerdict verdict;
@@ -160,22 +180,25 @@ OutputVerdict JudgeArray(const ShadowValue& leaf, const Literal& got) {
     return verdict;
   }
   double worst = -1;
-  bool shows_outside = false;
+  int shown_severity = 0;
   for (int64_t i = 0; i < got.element_count(); ++i) {
     if (!IsWithinSizes(leaf.declared, i)) continue;
     const Distance distance = DistanceAt(leaf, got, *wide, i);
     verdict.unbounded += std::isinf(distance.bound) || (!leaf.is_float() && distance.bound > 0) ? 1 : 0;
     verdict.outside += distance.is_outside ? 1 : 0;
+    verdict.outside_proven += distance.is_outside_proven ? 1 : 0;
     const double ratio = distance.error == 0          ? 0
                          : std::isinf(distance.bound) ? 0.5
                                                       : distance.error / std::max(distance.bound, 1e-300);
     // Elements that agree with the declared value are legal, so those beyond their bounds are shown first.
-    if (distance.is_outside == shows_outside ? ratio <= worst : shows_outside) continue;
+    const int severity = distance.severity();
+    if (severity == shown_severity ? ratio <= worst : severity < shown_severity) continue;
     worst = ratio;
-    shows_outside = distance.is_outside;
+    shown_severity = severity;
     Fill(verdict, leaf, got, distance, i);
   }
-  if (verdict.outside > 0) verdict.verdict = RoundingVerdict::kBug;
+  if (verdict.outside > 0)
+    verdict.verdict = verdict.outside_proven > 0 ? RoundingVerdict::kBug : RoundingVerdict::kBeyondEstimate;
   return verdict;
 }
 
@@ -225,7 +248,8 @@ nlohmann::ordered_json ToJson(const OutputVerdict& verdict) {
                                  {"index", verdict.index},         {"got", verdict.got},
                                  {"declared", verdict.declared},   {"exact", verdict.wide},
                                  {"error_ulp", verdict.error_ulp}, {"bound_ulp", verdict.bound_ulp},
-                                 {"outside", verdict.outside},     {"unbounded", verdict.unbounded}};
+                                 {"outside", verdict.outside},     {"outside_proven", verdict.outside_proven},
+                                 {"unbounded", verdict.unbounded}};
   if (!verdict.problem.empty()) json["problem"] = verdict.problem;
   if (verdict.cause != nullptr)
     json.update(

@@ -14,6 +14,7 @@ enum class RoundingVerdict : uint8_t {
   kExplained,       // The difference is within the error bound.
   kIllConditioned,  // The difference is within the bound, which is large because of an ill-conditioned
                     // instruction.
+  kBeyondEstimate,  // The difference exceeds the bound, which is an estimate.
   kBug,             // Rounding cannot explain the difference.
 };
 
@@ -29,11 +30,15 @@ struct OutputVerdict {
   double wide = 0;
   double error_ulp = 0, bound_ulp = 0;      // The error and the bound of that element.
   int64_t outside = 0;                      // The number of elements beyond their bounds.
+  int64_t outside_proven = 0;               // The number of those whose bound is not an estimate.
   int64_t unbounded = 0;                    // The number of elements that may have any value.
   const InstructionError* cause = nullptr;  // kIllConditioned: the worst instruction.
 };
 
-// Compares an array with a value and its bound; the verdict is kExplained or kBug.
+// True if rounding does not explain the difference, as far as the bounds tell.
+bool IsUnexplained(const OutputVerdict& verdict);
+
+// Compares an array with a value and its bound; the verdict is not kIllConditioned.
 OutputVerdict JudgeArray(const ShadowValue& value, const Literal& got);
 
 // Returns the verdicts in the order of the outputs of the module. `got` is the other result.

@@ -131,7 +131,125 @@ ENTRY e {
   for (const float product : {left, right, halves[0] * halves[1]})
     EXPECT_EQ(Judge(report, module.module(), Scalar(product))[0].verdict, RoundingVerdict::kExplained)
         << product;
-  EXPECT_EQ(Judge(report, module.module(), Scalar(left / values[16]))[0].verdict, RoundingVerdict::kBug);
+  const OutputVerdict wrong = Judge(report, module.module(), Scalar(left / values[16]))[0];
+  EXPECT_EQ(wrong.verdict, RoundingVerdict::kBeyondEstimate);
+  EXPECT_EQ(wrong.outside, 1);
+  EXPECT_EQ(wrong.outside_proven, 0);
+}
+
+// Terms that cancel have the errors of their sum, which the estimate for batch-norm-grad includes.
+TEST(Shadow, EstimatesOfCancellingSumsCoverTheirOrders) {
+  constexpr int kCount = 1000;
+  std::vector<float> gradients;
+  float left = 0, right = 0, halves[2] = {0, 0};
+  for (int i = 0; i < kCount; ++i)
+    gradients.push_back(0.1f + 0.37f * static_cast<float>(i % 17) - (i == kCount - 1 ? 3053.9f : 0));
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    left += gradients[i];
+    right += gradients[gradients.size() - 1 - i];
+    halves[i % 2] += gradients[i];
+  }
+  const CheckedModule module = Checked(R"(HloModule m
+ENTRY e {
+  dy = f32[1000] parameter(0)
+  y = f32[1000,1] reshape(dy)
+  zero = f32[] constant(0)
+  x = f32[1000,1] broadcast(zero), dimensions={}
+  one = f32[1] constant({1})
+  mean = f32[1] constant({0})
+  b = (f32[1000,1], f32[1], f32[1]) batch-norm-grad(x, one, mean, one, y), epsilon=0.001, feature_index=1
+  ROOT g = f32[1] get-tuple-element(b), index=2
+}
+)");
+  const ShadowReport report = *RunShadow(module, {F32(gradients)}, {});
+  for (const float sum : {left, right, halves[0] + halves[1]})
+    EXPECT_TRUE(!IsUnexplained(Judge(report, module.module(), F32({sum}))[0])) << sum;
+  EXPECT_TRUE(IsUnexplained(Judge(report, module.module(), F32({left + 0.1f}))[0]));
+}
+
+// s is 1/128 in f32 and 0.01 exactly, so 1 / s has no bound. The factor is its root.
+TEST(Shadow, EstimatesFromUnboundedOperandsCoverTheDeclaredValue) {
+  const CheckedModule& module = Checked(R"(HloModule m
+ENTRY e {
+  a = f32[1,1] parameter(0)
+  b = f32[1,1] parameter(1)
+  t = f32[1,1] add(a, b)
+  s = f32[1,1] subtract(t, a)
+  one = f32[1,1] constant({{1}})
+  d = f32[1,1] divide(one, s)
+  c = f32[1,1] cholesky(d), lower=true
+  ROOT r = f32[1] reshape(c)
+}
+)");
+  const Shape matrix = Shape::Array(ElementType::kF32, {1, 1});
+  const ShadowReport report =
+      *RunShadow(module, {F32({100000}).WithShape(matrix), F32({0.01f}).WithShape(matrix)}, {});
+  const double declared = report.result.declared.span<float>()[0],
+               wide = report.result.wide.span<double>()[0];
+  EXPECT_NEAR(declared, std::sqrt(128), 1e-5);
+  EXPECT_NEAR(wide, 10, 1e-5);
+  EXPECT_GE(report.result.bound.span<double>()[0], declared - wide);
+}
+
+// The sum is 1 in f32 and 0.9995 exactly, so it may be the first of the keys instead of the last.
+TEST(Shadow, SortedKeysMayPassSeveralOthers) {
+  const CheckedModule& module = Checked(R"(HloModule m
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  ROOT l = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  a = f32[1] parameter(0)
+  b = f32[1] parameter(1)
+  others = f32[2] parameter(2)
+  t = f32[1] add(a, b)
+  s = f32[1] subtract(t, a)
+  keys = f32[3] concatenate(others, s), dimensions={0}
+  numbers = s32[3] iota(), iota_dimension=0
+  ROOT r = (f32[3], s32[3]) sort(keys, numbers), dimensions={0}, to_apply=less
+}
+)");
+  const ShadowReport report =
+      *RunShadow(module, {F32({100000}), F32({0.9995f}), F32({0.9998f, 0.99985f})}, {});
+  const auto judge = [&](std::vector<float> keys, std::vector<int32_t> numbers) {
+    Literal places = *Literal::Create(Shape::Array(ElementType::kS32, {3}));
+    std::copy(numbers.begin(), numbers.end(), places.mutable_span<int32_t>().begin());
+    const std::vector<OutputVerdict> verdicts =
+        Judge(report, module.module(), Literal::Tuple({F32(keys), places}));
+    return !IsUnexplained(verdicts[0]) && !IsUnexplained(verdicts[1]);
+  };
+  EXPECT_TRUE(judge({0.9998f, 0.99985f, 1}, {0, 1, 2}));
+  EXPECT_TRUE(judge({0.9995f, 0.9998f, 0.99985f}, {2, 0, 1}));
+  EXPECT_FALSE(judge({0.5f, 0.9998f, 0.99985f}, {2, 0, 1}));
+}
+
+// The sum is 1 in f32 and 1.0005 exactly, so it may be the largest element.
+TEST(Shadow, TheLargestElementsMayBeOthers) {
+  const CheckedModule& module = Checked(R"(HloModule m
+ENTRY e {
+  a = f32[1] parameter(0)
+  b = f32[1] parameter(1)
+  others = f32[2] parameter(2)
+  t = f32[1] add(a, b)
+  s = f32[1] subtract(t, a)
+  keys = f32[3] concatenate(others, s), dimensions={0}
+  ROOT r = (f32[1], s32[1]) topk(keys), k=1, largest=true
+}
+)");
+  const ShadowReport report = *RunShadow(module, {F32({100000}), F32({1.0005f}), F32({0.5f, 1.0002f})}, {});
+  const auto judge = [&](float value, int32_t index) {
+    Literal places = *Literal::Create(Shape::Array(ElementType::kS32, {1}));
+    places.mutable_span<int32_t>()[0] = index;
+    const std::vector<OutputVerdict> verdicts =
+        Judge(report, module.module(), Literal::Tuple({F32({value}), places}));
+    return !IsUnexplained(verdicts[0]) && !IsUnexplained(verdicts[1]);
+  };
+  EXPECT_TRUE(judge(1.0002f, 1));
+  EXPECT_TRUE(judge(1.0005f, 2));
+  EXPECT_FALSE(judge(0.5f, 0));
 }
 
 // Bounds can be estimates that the declared value exceeds; another result must be far from both.
