@@ -107,7 +107,7 @@ void LoopProgram::Finish() {
   MoveBits();
   Collapse(outer_dims_, true);
   Collapse(inner_dims_, false);
-  if (inner_dims_.empty()) return;
+  if (inner_dims_.empty() || inner_count_ == 0) return;
   for (Access& access : accesses_) {
     for (Edge& edge : access.edges) RoundToRows(inner_dims_.back(), edge);
   }
