@@ -38,6 +38,13 @@ struct LinePlan {
 template <class R>
 std::shared_ptr<const LinePlan<R>> PlanFor(int64_t n);
 
+// The inverse transform is the forward transform with the parts of points swapped on both sides, which keeps
+// the signs of zeros.
+template <class R>
+std::complex<R> Swapped(const std::complex<R>& x) {
+  return {x.imag(), x.real()};
+}
+
 template <class R>
 void TransformLine(const LinePlan<R>& plan, std::complex<R>* line, std::complex<R>* space);
 
@@ -215,10 +222,10 @@ void TransformLine(const LinePlan<R>& plan, std::complex<R>* line, std::complex<
   CachedVector<std::complex<R>> wide(static_cast<size_t>(size), std::complex<R>()), wide_space(wide);
   for (int64_t k = 0; k < plan.n; ++k) wide[k] = line[k] * plan.chirp[k];
   TransformLine(*plan.wide, wide.data(), wide_space.data());
-  // The inverse transform is the forward transform with conjugated input and output.
-  for (int64_t k = 0; k < size; ++k) wide[k] = std::conj(wide[k] * plan.filter[k]);
+  for (int64_t k = 0; k < size; ++k) wide[k] = Swapped(wide[k] * plan.filter[k]);
   TransformLine(*plan.wide, wide.data(), wide_space.data());
-  for (int64_t k = 0; k < plan.n; ++k) line[k] = std::conj(wide[k]) * plan.chirp[k];
+  // A product with 0 may be -0; adding 0 makes it 0.
+  for (int64_t k = 0; k < plan.n; ++k) line[k] = Swapped(wide[k]) * plan.chirp[k] + std::complex<R>();
 }
 
 // Transforms every line from one array to another, or in place.
@@ -238,11 +245,11 @@ void TransformLines(const Lines<R>& lines, bool inverse) {
     const int64_t start = lines.Start(i);
     for (int64_t k = 0; k < lines.n; ++k) {
       const std::complex<R> x = lines.from[start + k * lines.inner];
-      line[k] = inverse ? std::conj(x) : x;
+      line[k] = inverse ? Swapped(x) : x;
     }
     TransformLine(*plan, line, line + lines.n);
     for (int64_t k = 0; k < lines.n; ++k)
-      lines.to[start + k * lines.inner] = inverse ? std::conj(line[k]) * scale : line[k];
+      lines.to[start + k * lines.inner] = inverse ? Swapped(line[k]) * scale : line[k];
   }
 }
 

@@ -241,8 +241,9 @@ void LanePlan<R>::RunBluestein(V* re, V* im, V* work) const {
   bluestein_->plan->Run(wide_im, wide_re, rest);
   for (int64_t k = 0; k < n_; ++k) {
     const Pair<V> x = Times(Pair<V>{wide_re[k], wide_im[k]}, bluestein_->chirp[k]);
-    re[k] = x.re;
-    im[k] = x.im;
+    // A product with 0 may be -0; adding 0 makes it 0.
+    re[k] = x.re + R(0);
+    im[k] = x.im + R(0);
   }
 }
 

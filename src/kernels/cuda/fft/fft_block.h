@@ -22,12 +22,12 @@ enum FftFlag : uint32_t {
   kFftLoadChirp = 8,        // Multiplies by the chirp; points from in_limit on are 0.
   kFftStoreReal = 16,       // Stores real parts only.
   kFftStoreHalf = 32,       // Stores a complex line of n points as bins 0..n of the real line of 2n points.
-  kFftStoreChirp = 64,      // Stores the conjugate times the chirp.
-  kFftStoreSpectrum = 128,  // Stores the conjugate of the product with the spectrum.
+  kFftStoreChirp = 64,      // Swaps real and imaginary parts and multiplies by the chirp.
+  kFftStoreSpectrum = 128,  // Stores the product with the spectrum, with swapped parts.
   kFftStoreRotated = 256,   // Multiplies by the twiddle factor root^(in_point of the line * point).
   kFftSwapLoad = 512,       // Inverse transform: swaps real and imaginary parts at load and store.
   kFftSwapStore = 1024,
-  // Circular convolution: transforms, multiplies by the spectrum, conjugates and transforms again.
+  // Circular convolution: transforms, multiplies by the spectrum, swaps the parts and transforms again.
   kFftConvolve = 2048,
   kFftStagedLoad = 4096,  // Loads or stores pass through shared memory.
   kFftStagedStore = 8192,
@@ -129,7 +129,7 @@ class FftBlock {
   }
   HLO_DEVICE void Convolve() {
     const Cx<T>* spectrum = static_cast<const Cx<T>*>(args_.spectrum);
-    EachPoint(false, [&](uint32_t l, uint32_t n) { Set(l, n, Conj(Get(l, n) * spectrum[n])); });
+    EachPoint(false, [&](uint32_t l, uint32_t n) { Set(l, n, Swapped(Get(l, n) * spectrum[n])); });
     env_.sync();
   }
 
@@ -265,8 +265,11 @@ class FftBlock {
     const uint32_t flags = args_.flags;
     const int64_t point = line.out_point + k * args_.out_point_stride;
     if (point >= args_.out_limit) return;
-    if ((flags & kFftStoreSpectrum) != 0) x = Conj(x * static_cast<const Cx<T>*>(args_.spectrum)[point]);
-    if ((flags & kFftStoreChirp) != 0) x = Conj(x) * static_cast<const Cx<T>*>(args_.chirp)[point];
+    if ((flags & kFftStoreSpectrum) != 0) x = Swapped(x * static_cast<const Cx<T>*>(args_.spectrum)[point]);
+    if ((flags & kFftStoreChirp) != 0) {
+      // A product with 0 may be -0; adding 0 makes it 0.
+      x = Swapped(x) * static_cast<const Cx<T>*>(args_.chirp)[point] + Cx<T>{0, 0};
+    }
     if ((flags & kFftStoreReal) == 0) {
       StoredPlain(line, k, x);
     } else {
