@@ -362,6 +362,7 @@ ReduceProgram::ReduceProgram(loops::ReduceProgram source)
       body(std::move(source.body)),
       combiner_code(combiner) {
   if (fold.has_value()) fold_call = FindTileFold(*fold, results[0].init_type);
+  stored = StoredReduction::Make(*this, body, fold_call);
 }
 
 void ReduceProgram::AllowNativeCode() {
@@ -402,6 +403,7 @@ void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) 
 }
 
 void ReduceProgram::Run(void* const* arguments) const {
+  if (stored != nullptr) return stored->Run(combiner_code, arguments);
   if (kept_count() == 0) return;
   body.PrepareNativeCode(body.nanoseconds_per_element() * static_cast<double>(kept_count()) *
                          static_cast<double>(reduced_count()));

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/cpu/loops/column_loop.h"
+#include "kernels/cpu/loops/stored_reduction.h"
 #include "kernels/cpu/loops/tile_code.h"
 #include "kernels/cpu/loops/tile_program.h"
 #include "loops/reduction.h"
@@ -21,6 +22,7 @@ struct ReduceProgram : loops::Reduction {
   TileCode combiner_code;
   TileCall fold_call;  // Reduces a tile of the single value to one element; null if there is no fold.
   std::shared_ptr<const ColumnLoop> column_loop;  // The same reduction of all columns, or null.
+  std::shared_ptr<const StoredReduction> stored;  // The same reduction of a small array in memory, or null.
 
   int64_t kept_count() const { return KeptCount(body); }
   int64_t reduced_count() const { return ReducedCount(body); }
