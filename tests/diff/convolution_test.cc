@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "gtest/gtest.h"
+#include "kernels/cpu/simd/simd.h"
 #include "types/index.h"
 
 namespace hlo::cpu::convolution_test {
@@ -214,13 +215,50 @@ TEST(ConvolutionTest, DepthwiseAlongRowsAndAlongFeatures) {
     for (int64_t features : {3, 19, 32}) {
       Case c = TwoDims(2, features, features, 11, w);
       c.feature_groups = features;
-      EXPECT_EQ(Method(c), ConvolutionMethod::kDepthwiseInner);
+      EXPECT_EQ(Method(c), ConvolutionMethod::kGroupsInner);
       ExpectRight(c);
       c.input_order = c.output_order = c.kernel_order = kFeatureFirst;
       EXPECT_EQ(Method(c), ConvolutionMethod::kDepthwiseRows);
       ExpectRight(c);
       c.input_type = c.kernel_type = c.out_type = kBF16;
       ExpectRight(c);
+    }
+  }
+}
+
+TEST(ConvolutionTest, DepthwiseWithFewFeatures) {
+  for (const WindowDim& w :
+       {Win(3, 1, 1), Win(5, 2, 2), WindowDim{.size = 2, .padding_low = 3, .base_dilation = 2}}) {
+    for (int64_t features : {2, 3}) {
+      Case c = TwoDims(2, features, features, 37, w);
+      c.feature_groups = features;
+      for (const ElementType type : {kF32, kBF16}) {
+        c.input_type = c.kernel_type = c.out_type = type;
+        EXPECT_EQ(Method(c), kLanes<float> > 2 * features ? ConvolutionMethod::kTransposedRows
+                                                          : ConvolutionMethod::kGroupsInner);
+        ExpectRight(c);
+      }
+    }
+  }
+}
+
+TEST(ConvolutionTest, GroupsOfFewFeatures) {
+  for (const WindowDim& w : {Win(3, 1, 1), Win(5, 2, 2), Win(1),
+                             WindowDim{.size = 3, .padding_low = 4, .padding_high = -1, .window_dilation = 2},
+                             WindowDim{.size = 2, .padding_low = 3, .base_dilation = 2, .reversed = true}}) {
+    for (const auto& [features, group] : {std::pair(18, 2), {32, 2}, {20, 4}, {96, 4}, {24, 8}}) {
+      Case c = TwoDims(1, features, features, 9, w);
+      c.feature_groups = features / group;
+      for (const ElementType type : {kF32, kF64, kBF16, kS32}) {
+        c.input_type = c.kernel_type = c.out_type = type;
+        if (group <= kLanes<double>) {
+          EXPECT_EQ(Method(c), ConvolutionMethod::kGroupsInner);
+        }
+        ExpectRight(c);
+        c.kernel_order = kFeatureFirst;
+        ExpectRight(c);
+        c.kernel_order = kHwio;
+      }
     }
   }
 }
@@ -391,7 +429,7 @@ TEST(ConvolutionTest, GradientsOfDepthwiseKernels) {
         c.kernel_order = order;
         for (const ElementType type : {kF32, kBF16, kS32}) {
           c.input_type = c.kernel_type = c.out_type = type;
-          EXPECT_EQ(Method(c), ConvolutionMethod::kDepthwiseInner);
+          EXPECT_EQ(Method(c), ConvolutionMethod::kGroupsInner);
           ExpectRight(c);
         }
       }

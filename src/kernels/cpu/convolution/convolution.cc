@@ -10,6 +10,7 @@
 #include "kernels/cpu/convolution/depthwise.h"
 #include "kernels/cpu/convolution/im2col.h"
 #include "kernels/cpu/convolution/in_place.h"
+#include "kernels/cpu/convolution/transposed_rows.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/simd/all_finite.h"
@@ -77,10 +78,13 @@ bool IsDepthwise(const ConvolutionLayout& c, const ConvolutionDims& dims) {
   return dims.feature_groups > 1 && c.group_inputs == 1 && c.group_outputs == 1;
 }
 
-// Returns true if groups have one output each, and are adjacent in input and output: depthwise convolutions
-// with features last, and the gradients of their kernels.
-bool HasAdjacentGroups(const ConvolutionLayout& c) {
-  return c.groups > 1 && c.group_outputs == 1 && c.input_group_stride == 1 && c.output_feature_stride == 1;
+// Returns true if vectors span groups: groups of one output that are adjacent in input and output, such as
+// those of depthwise convolutions with features last and of the gradients of their kernels, or groups of few
+// features that fill a vector.
+bool HasAdjacentGroups(const ConvolutionLayout& c, int64_t lanes) {
+  if (c.groups == 1 || c.output_feature_stride != 1) return false;
+  if (c.group_outputs == 1) return c.input_group_stride == 1;
+  return c.input_feature_stride == 1 && c.input_group_stride == c.group_inputs && PermutesGroups(c, lanes);
 }
 
 struct Choice {
@@ -88,8 +92,11 @@ struct Choice {
   std::optional<InPlaceConvolution> in_place = std::nullopt;  // Present for kInPlace.
 };
 Choice Choose(const ConvolutionLayout& c, const ConvolutionDims& dims, ElementType compute) {
-  if (c.rank() > 0 && HasAdjacentGroups(c) && !IsComplex(compute))
-    return {ConvolutionMethod::kDepthwiseInner};
+  const int64_t lanes = kVectorBytes / ByteCount(compute);
+  if (c.rank() > 0 && !IsComplex(compute) && HasAdjacentGroups(c, lanes)) {
+    const bool transposes = IsDepthwise(c, dims) && TransposesRows(c, lanes);
+    return {transposes ? ConvolutionMethod::kTransposedRows : ConvolutionMethod::kGroupsInner};
+  }
   if (c.rank() > 0 && IsDepthwise(c, dims) && !IsComplex(compute)) {
     const int64_t last = c.rank() - 1;
     if (c.input_strides[last] == 1 && c.output_strides[last] == 1 && DepthwiseRowFits(c))
@@ -374,7 +381,9 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
       }
     }
   } else if constexpr (!kComplex<T>) {
-    whole(method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T> : DepthwiseInner<T>);
+    whole(method == ConvolutionMethod::kTransposedRows  ? TransposedRows<T>
+          : method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T>
+                                                        : GroupsInner<T>);
   }
   const bool has_non_finite =
       result_first && !IsFinite(out, out_type, out_size) && !IsFinite(kernel.data, kernel.type, kernel_size);
@@ -391,8 +400,10 @@ std::string_view Word(ConvolutionMethod method) {
       return "in_place";
     case ConvolutionMethod::kDepthwiseRows:
       return "depthwise_rows";
-    case ConvolutionMethod::kDepthwiseInner:
-      return "depthwise_inner";
+    case ConvolutionMethod::kGroupsInner:
+      return "groups_inner";
+    case ConvolutionMethod::kTransposedRows:
+      return "transposed_rows";
     default:
       return "direct";
   }
@@ -434,13 +445,16 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
   const int64_t whole = (is_product || is_in_place) && !HasPadding(layout)
                             ? 0
                             : widened(kernel) + (keeps_result ? 0 : Product(out_dims) * ByteCount(out_type));
-  const bool packs = choice.method == ConvolutionMethod::kDepthwiseInner && layout.kernel_output_stride != 1;
+  const int64_t transposed = choice.method == ConvolutionMethod::kTransposedRows
+                                 ? TransposedRowsMemory(layout, ByteCount(compute), ByteCount(out_type))
+                                 : 0;
+  const bool packs = choice.method == ConvolutionMethod::kGroupsInner && layout.kernel_output_stride != 1;
   const bool turns =
       is_product &&
       IsFasterWithFeaturesLast(layout, Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())));
   const int64_t direct =
       is_in_place ? widened(kernel) + choice.in_place->Memory(ByteCount(out_type), keeps_result) : 0;
-  return widened(input) + (packs ? Product(kernel.dims) * ByteCount(compute) : 0) +
+  return widened(input) + transposed + (packs ? Product(kernel.dims) * ByteCount(compute) : 0) +
          std::max({whole, turns ? Product(input.dims) * ByteCount(compute) : 0, direct});
 }
 

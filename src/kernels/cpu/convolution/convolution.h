@@ -21,7 +21,8 @@ enum class ConvolutionMethod {
   kProduct,         // A matrix product whose panels are packed from patches of the input.
   kInPlace,         // A product of few output features, whose operands are read in place.
   kDepthwiseRows,   // One input feature per output feature, vectorised along the last spatial dimension.
-  kDepthwiseInner,  // The same, vectorised along the features.
+  kGroupsInner,     // Groups of few features, vectorised along all features.
+  kTransposedRows,  // kDepthwiseRows on a transposed copy of the input.
   kDirect,          // A loop over elements that skips taps outside the input.
 };
 std::string_view Word(ConvolutionMethod method);

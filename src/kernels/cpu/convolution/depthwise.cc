@@ -176,22 +176,22 @@ void ConvolvePlane(const T* input, const T* kernel, const ConvolutionLayout& c, 
 
 // --- Features
 
-// Repacks the weights as [input feature of the group, kernel position, group], and updates the layout.
+// Repacks the weights as [input feature of the group, kernel position, output], and updates the layout.
 template <class T>
 CachedVector<T> PackWeights(const T* kernel, ConvolutionLayout* layout) {
   ConvolutionLayout& c = *layout;
-  CachedVector<T> weights(static_cast<size_t>(c.group_inputs * c.taps() * c.groups));
+  CachedVector<T> weights(static_cast<size_t>(c.group_inputs * c.taps() * c.outputs));
   T* to = weights.data();
   for (int64_t r = 0; r < c.group_inputs; ++r) {
     for (const Index& w : EachIndex(c.window)) {
       const T* from = kernel + c.window_origin + Offset(w, c.window_strides) + r * c.kernel_input_stride;
-      for (int64_t z = 0; z < c.groups; ++z) *to++ = from[z * c.kernel_output_stride];
+      for (int64_t z = 0; z < c.outputs; ++z) *to++ = from[z * c.kernel_output_stride];
     }
   }
   c.window_origin = 0;
   c.window_strides = RowMajorStrides(c.window);
-  for (int64_t d = 0; d < c.rank(); ++d) c.window_strides[d] *= c.groups;
-  c.kernel_input_stride = c.taps() * c.groups;
+  for (int64_t d = 0; d < c.rank(); ++d) c.window_strides[d] *= c.outputs;
+  c.kernel_input_stride = c.taps() * c.outputs;
   c.kernel_output_stride = 1;
   return weights;
 }
@@ -247,6 +247,108 @@ void SumFeatures(const T* input, const T* kernel, const ConvolutionLayout& c, ab
   }
 }
 
+template <class T>
+using Lanes = Vector<std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+
+// Returns the lanes with input feature r of their groups.
+template <class T>
+Lanes<T> LanesOf(int group_size, int r) {
+  Lanes<T> lanes;
+  for (int i = 0; i < kLanes<T>; ++i) lanes[i] = static_cast<unsigned>(i / group_size * group_size + r);
+  return lanes;
+}
+
+constexpr int64_t kMaxGroup = 8;
+
+// Sums the products of groups of kGroup inputs and outputs at one output position.
+template <class T, int kGroup, int kVectors>
+[[gnu::always_inline]] inline void SumGroups(const T* input, const T* kernel, const ConvolutionLayout& c,
+                                             absl::Span<const Tap> taps, T* sums) {
+  Lanes<T> lanes[kGroup];
+  for (int r = 0; r < kGroup; ++r) lanes[r] = LanesOf<T>(kGroup, r);
+  Vector<T> sum[kVectors] = {};
+  for (const Tap& tap : taps) {
+    const T* weight = kernel + tap.kernel;
+    Vector<T> x[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) x[v] = LoadVector(input + tap.input + v * kLanes<T>);
+#pragma GCC unroll 8
+    for (int r = 0; r < kGroup; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v)
+        sum[v] += LoadVector(weight + v * kLanes<T>) * __builtin_shuffle(x[v], lanes[r]);
+      weight += c.kernel_input_stride;
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) StoreVector(sums + v * kLanes<T>, sum[v]);
+}
+
+template <class T, int kGroup>
+void SumFeaturesOfGroups(const T* input, const T* kernel, const ConvolutionLayout& c,
+                         absl::Span<const Tap> taps, T* sums) {
+  constexpr int kLane = kLanes<T>;
+  int64_t z = 0;
+  for (; z + 4 * kLane <= c.outputs; z += 4 * kLane)
+    SumGroups<T, kGroup, 4>(input + z, kernel + z, c, taps, sums + z);
+  while (z < c.outputs) {
+    z = std::min(z, c.outputs - kLane);  // Some sums are computed twice, with the same result.
+    SumGroups<T, kGroup, 1>(input + z, kernel + z, c, taps, sums + z);
+    z += kLane;
+  }
+}
+
+template <class T>
+using SumFunction = void (*)(const T*, const T*, const ConvolutionLayout&, absl::Span<const Tap>, T*);
+
+template <class T>
+SumFunction<T> SumFunctionOf(const ConvolutionLayout& c) {
+  switch (c.group_outputs) {
+    case 1:
+      return SumFeatures<T>;
+    case 2:
+      return SumFeaturesOfGroups<T, 2>;
+    case 4:
+      return SumFeaturesOfGroups<T, 4>;
+    default:
+      return SumFeaturesOfGroups<T, 8>;
+  }
+}
+
+// The taps of the outputs along the last spatial dimension, of which those inside share a list.
+class TapsAlongRow {
+ public:
+  // `first` is the first output of the row.
+  TapsAlongRow(const ConvolutionLayout& c, Index first) : c_(c), at_(std::move(first)) {
+    const int64_t last = c.rank() - 1, reach = (c.window[last] - 1) * c.window_dilation[last];
+    step_ = c.stride[last] * c.input_strides[last];
+    if (c.base_dilation[last] != 1 || c.input[last] <= reach) return;
+    inside_ = std::max<int64_t>(0, CeilDiv(std::max<int64_t>(0, c.padding[last]), c.stride[last]));
+    const int64_t room = c.input[last] - 1 - reach + c.padding[last];
+    end_ = room < 0 ? 0 : room / c.stride[last] + 1;
+  }
+
+  // Returns the taps of output o of the row, whose inputs are relative to *offset.
+  absl::Span<const Tap> At(int64_t o, int64_t* offset) {
+    const bool is_inside = o >= inside_ && o < end_;
+    if (!is_inside || !shares_) {
+      at_[c_.rank() - 1] = o;
+      TapsAt(c_, at_, c_.rank(), &taps_);
+      first_ = o;
+    }
+    shares_ = is_inside;
+    *offset = (o - first_) * step_;
+    return taps_;
+  }
+
+ private:
+  const ConvolutionLayout& c_;
+  Index at_;
+  CachedVector<Tap> taps_;  // Of output first_.
+  int64_t step_, inside_ = 0, end_ = 0, first_ = 0;
+  bool shares_ = false;  // taps_ are those of an output inside.
+};
+
 }  // namespace
 
 bool DepthwiseRowFits(const ConvolutionLayout& c) {
@@ -273,31 +375,38 @@ void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, 
   });
 }
 
+bool PermutesGroups(const ConvolutionLayout& c, int64_t lanes) {
+  return c.group_inputs == c.group_outputs && c.group_outputs <= std::min(kMaxGroup, lanes) &&
+         lanes % c.group_outputs == 0 && c.outputs >= lanes;
+}
+
 template <class T>
-void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
-                    int64_t width, void* out) {
+void GroupsInner(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
+                 int64_t width, void* out) {
   ConvolutionLayout packed = c;
   CachedVector<T> weights;
   if (c.kernel_output_stride != 1) {
     weights = PackWeights(kernel, &packed);
     kernel = weights.data();
   }
+  const SumFunction<T> sum = SumFunctionOf<T>(c);
   // A work item covers all positions along the last spatial dimension.
   const int64_t last = c.rank() - 1, row_count = Product(c.output) / c.output[last];
-  const double all = static_cast<double>(c.batch * Product(c.output)) * static_cast<double>(c.groups) *
+  const double all = static_cast<double>(c.batch * Product(c.output)) * static_cast<double>(c.outputs) *
                      static_cast<double>(c.taps() * c.group_inputs + 4) / kLanes<T>;
   ParallelFor(c.batch * row_count, all, [&](int64_t piece) {
     const int64_t n = piece / row_count;
     Index o = IndexOf(piece % row_count, absl::MakeSpan(c.output).first(static_cast<size_t>(last)));
     o.push_back(0);
-    T* sums = Scratch<T>(ScratchSlot::kResult, c.groups);
-    CachedVector<Tap> taps;
-    for (; o[last] < c.output[last]; ++o[last]) {
-      TapsAt(packed, o, c.rank(), &taps);
-      SumFeatures(input + n * c.input_batch_stride, kernel, packed, taps, sums);
-      narrow(
-          sums, c.groups,
-          static_cast<std::byte*>(out) + (n * c.output_batch_stride + Offset(o, c.output_strides)) * width);
+    T* sums = Scratch<T>(ScratchSlot::kResult, c.outputs);
+    std::byte* to =
+        static_cast<std::byte*>(out) + (n * c.output_batch_stride + Offset(o, c.output_strides)) * width;
+    TapsAlongRow taps_of(packed, std::move(o));
+    for (int64_t i = 0; i < c.output[last]; ++i) {
+      int64_t offset;
+      const absl::Span<const Tap> taps = taps_of.At(i, &offset);
+      sum(input + n * c.input_batch_stride + offset, kernel, packed, taps, sums);
+      narrow(sums, c.outputs, to + i * c.output_strides[last] * width);
     }
   });
 }
@@ -331,7 +440,7 @@ void DirectConvolution(const T* input, const T* kernel, const ConvolutionLayout&
 #define HLO_REAL_TYPE(T)                                                                              \
   template void DepthwiseRows<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, \
                                  void*);                                                              \
-  template void DepthwiseInner<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, void*);
+  template void GroupsInner<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, void*);
 #define HLO_COMPUTE_TYPE(T)                                                                               \
   template void DirectConvolution<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, \
                                      void*);

@@ -15,10 +15,14 @@ bool DepthwiseRowFits(const ConvolutionLayout& c);
 template <class T>
 void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
                    int64_t width, void* out);
-// Convolves along groups of one output each, which are adjacent in input and output.
+// Returns true if GroupsInner supports groups of several outputs: they have as many inputs, and vectors
+// consist of whole groups.
+bool PermutesGroups(const ConvolutionLayout& c, int64_t lanes);
+// Convolves along features, which are contiguous in the output. Groups have one output each and are adjacent
+// in the input, or the features are contiguous in the input and PermutesGroups holds.
 template <class T>
-void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
-                    int64_t width, void* out);
+void GroupsInner(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
+                 int64_t width, void* out);
 // Computes any convolution, for real and complex T.
 template <class T>
 void DirectConvolution(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
