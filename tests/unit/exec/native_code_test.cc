@@ -234,7 +234,16 @@ class Program {
   void Array() {
     const bool is_double = Below(3) == 0;
     const int width = is_double ? 8 : 4;
-    switch (Below(4)) {
+    switch (Below(5)) {
+      case 4: {
+        const ElementType types[] = {ElementType::kF32, ElementType::kF64, ElementType::kS32};
+        const FrameOffset areas[] = {kFloats, kDoubles, kIntegers};
+        const int k = Below(3), bytes = static_cast<int>(ByteCount(types[k]));
+        const Opcode opcodes[] = {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum};
+        const int count = 1 + Below(kArea / bytes);
+        return Call(FindTileFold(opcodes[Below(3)], types[k]), count, {bytes, {bytes, 0, 0}},
+                    k == 2 ? kLongs : kIntegers, areas[k]);
+      }
       case 3: {
         const int count = 1 + Below(64);
         return Call(BitsTile(random_()), count, {1, {}}, kPreds, kPreds);

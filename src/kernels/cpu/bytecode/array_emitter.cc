@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cpu/bytecode/opcodes.h"
 #include "kernels/cpu/bytecode/vector_emitter.h"
 
 namespace hlo::cpu {
@@ -59,6 +60,108 @@ void VectorEmitter::EmitRows(const RowsOfTile& tile, int64_t count, FrameOffset 
     if (extent(size) > 2 * kWordsOfRegister) size = longest;
     PermuteWords(all.subspan(begin, size), from, static_cast<FrameOffset>(to + 4 * begin));
     begin += size;
+  }
+}
+
+void VectorEmitter::EmitFold(uint16_t code, int64_t count, FrameOffset from, FrameOffset to) {
+  constexpr int64_t kMaxScalars = 8;
+  const int32_t width = KindsOf(code).out.bytes;
+  // Sums of floats are in f64.
+  const uint16_t combine = code == kAddF32 ? static_cast<uint16_t>(kAddF64) : code;
+  count <= kMaxScalars ? FoldScalars(combine, width, count, from) : FoldVectors(combine, width, count, from);
+  if (combine != code) vcvtsd2ss(xmm14, xmm14, xmm14);
+  StorePart(rbx + to, xmm14, width);
+}
+
+void VectorEmitter::CombineInFold(uint16_t code, int32_t size) {
+  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size), t = Wide(16, size);
+  constexpr uint8_t kOrAndOfSigns = 0xd4;
+  // The instructions return the second operand for NaNs and for zeros of either sign.
+  switch (code) {
+    case kMaximumF32:
+      vmaxps(t, a, b);
+      vmaxps(a, b, a);
+      return vpternlogd(a, t, All(0x80000000u), kOrAndOfSigns);
+    case kMaximumF64:
+      vmaxpd(t, a, b);
+      vmaxpd(a, b, a);
+      return vpternlogq(a, t, Doubles(uint64_t{1} << 63), kOrAndOfSigns);
+    case kMinimumF32:
+      vminps(t, a, b);
+      vminps(a, b, a);
+      return vorps(a, a, t);
+    case kMinimumF64:
+      vminpd(t, a, b);
+      vminpd(a, b, a);
+      return vorps(a, a, t);
+    default:
+      return Combine(code, size);
+  }
+}
+
+void VectorEmitter::FoldScalars(uint16_t code, int32_t width, int64_t count, FrameOffset from) {
+  constexpr int kFirst = 18;
+  const auto partial = [](int64_t k) { return Xbyak::Xmm(kFirst + static_cast<int>(k)); };
+  for (int64_t k = 0; k < count; ++k) {
+    const auto at = static_cast<FrameOffset>(from + k * width);
+    width < KindsOf(code).out.bytes ? LoadDouble(partial(k), at, false)
+                                    : LoadPart(partial(k), rbx + at, width);
+  }
+  for (int64_t left = count; left > 1; left = (left + 1) / 2) {
+    const int64_t half = (left + 1) / 2;
+    for (int64_t k = 0; k < left - half; ++k) {
+      vmovaps(xmm14, partial(k));
+      vmovaps(xmm15, partial(half + k));
+      CombineInFold(code, 16);
+      vmovaps(partial(k), xmm14);
+    }
+  }
+}
+
+void VectorEmitter::CombineFirst(uint16_t code, int64_t changed, int64_t count) {
+  if (changed >= count) return CombineInFold(code, 64);
+  vmovaps(zmm22, zmm14);
+  CombineInFold(code, 64);
+  SetMask(k2, changed);
+  KindsOf(code).out.bytes == 8 ? vmovapd(zmm22 | k2, zmm14) : vmovaps(zmm22 | k2, zmm14);
+  vmovaps(zmm14, zmm22);
+}
+
+void VectorEmitter::FoldVectors(uint16_t code, int32_t width, int64_t count, FrameOffset from) {
+  const int32_t partial_width = KindsOf(code).out.bytes;
+  const int64_t lanes = 64 / partial_width;
+  const auto load = [&](const Xbyak::Zmm& to, int64_t first, int64_t size) {
+    const Xbyak::Address source = ptr[rbx + static_cast<FrameOffset>(from + first * width)];
+    SetMask(k2, size);
+    if (width < partial_width)
+      vcvtps2pd(to | k2 | T_z, source);
+    else if (width == 8)
+      vmovupd(to | k2 | T_z, source);
+    else
+      vmovups(to | k2 | T_z, source);
+  };
+  // Combines the halves, of which the first may need two registers, the second one in zmm23.
+  int64_t left = (count + 1) / 2;
+  for (int64_t first = left > lanes ? lanes : 0; first >= 0; first -= lanes) {
+    const int64_t size = std::min(left - first, lanes), others = std::min(count - left - first, lanes);
+    load(zmm14, first, size);
+    if (others > 0) {
+      load(zmm15, left + first, others);
+      CombineFirst(code, others, size);
+    }
+    if (first > 0) vmovaps(zmm23, zmm14);
+  }
+  while (left > 1) {
+    const int64_t half = (left + 1) / 2;
+    const Xbyak::Zmm upper = left > lanes ? zmm23 : zmm14;
+    if (half == lanes)
+      vmovaps(zmm15, upper);
+    else if (partial_width == 8)
+      valignq(zmm15, upper, zmm14, static_cast<uint8_t>(half));
+    else
+      valignd(zmm15, upper, zmm14, static_cast<uint8_t>(half));
+    CombineFirst(code, left - half, half);
+    left = half;
   }
 }
 

@@ -43,6 +43,27 @@ std::optional<Code> CodeOfTile(TileFn function) {
   return found == codes.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<Code> CodeOfFold(TileFn function) {
+  static const auto& codes = *[] {
+    auto* all = new absl::flat_hash_map<TileFn, Code>;
+#define HLO_ROW(name, Kind) \
+  all->emplace(FindTileFold(Opcode::k##name, ElementType::k##Kind).function, k##name##Kind);
+#define HLO_FOLDS(Kind)  \
+  HLO_ROW(Add, Kind)     \
+  HLO_ROW(Maximum, Kind) \
+  HLO_ROW(Minimum, Kind)
+    HLO_FOLDS(F32)
+    HLO_FOLDS(F64)
+    HLO_FOLDS(S32)
+    HLO_FOLDS(U32)
+#undef HLO_FOLDS
+#undef HLO_ROW
+    return all;
+  }();
+  const auto found = codes.find(function);
+  return found == codes.end() ? std::nullopt : std::optional(found->second);
+}
+
 namespace {
 
 bool IsFunction(uint16_t code) {

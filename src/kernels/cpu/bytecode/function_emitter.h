@@ -36,6 +36,7 @@ class FunctionEmitter : public ScalarEmitter {
   // Return an operand with copies of a constant.
   Xbyak::Address All(uint32_t bits) { return ptr_b[rip + ConstantOf(bits)]; }
   Xbyak::Address All(float value) { return All(std::bit_cast<uint32_t>(value)); }
+  Xbyak::Address Doubles(uint64_t bits);
   void Broadcast(const Xbyak::Xmm& to, float value) {
     vbroadcastss(to, ptr[rip + ConstantOf(std::bit_cast<uint32_t>(value))]);
   }
@@ -46,9 +47,7 @@ class FunctionEmitter : public ScalarEmitter {
   template <class Bits>
   static Xbyak::Label& LabelOf(Bits bits, Constants<Bits>& constants);
   Xbyak::Label& ConstantOf(uint32_t bits);
-  // Return the operand of an instruction on scalars and on vectors.
   Xbyak::Address Double(double value);
-  Xbyak::Address Doubles(uint64_t bits);
   void Polynomial(const Xbyak::Xmm& value, const Xbyak::Xmm& x, absl::Span<const float> terms);
   // Emits internal::SplitExp of v16: t is in v21, k in v17.
   void SplitExp(int32_t size);

@@ -216,6 +216,12 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
 
 bool IsInline(const TileCall& call, int64_t count, int64_t width) {
   if (IsConstantTile(call.function)) return count * width <= kMaxVectorBytes;
+  if (const std::optional<Code> fold = CodeOfFold(call.function)) {
+    // FoldLoop and VectorFold have two vectors of partial results at most, and first add one half to the
+    // other.
+    constexpr int64_t kMaxBytes = 128;
+    return count >= 2 && count * width <= kMaxBytes && FindNativeIsa() == NativeIsa::kAvx512;
+  }
   const std::optional<RowsOfTile> rows = FindRowsOfTile(call);
   if (rows.has_value())
     return rows->width >= 4 && count * width <= kMaxVectorBytes && FindNativeIsa() == NativeIsa::kAvx512;

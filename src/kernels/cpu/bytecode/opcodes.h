@@ -177,6 +177,8 @@ enum Code : uint16_t {
 
 // Returns the opcode of a tile operation, if there is one.
 std::optional<Code> CodeOfTile(TileFn function);
+// Returns the opcode of the operation by which a fold of FindTileFold combines elements of 4 or 8 bytes.
+std::optional<Code> CodeOfFold(TileFn function);
 
 template <class T>
 T Get(const std::byte* at) {

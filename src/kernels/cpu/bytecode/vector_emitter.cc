@@ -80,6 +80,7 @@ void VectorEmitter::EmitVector(const MicroOp& op) {
   const bool is_elementwise = VectorCodeOf(call.function, count).has_value();
   if (!is_elementwise) ForgetVectors({op.out, count * widths.out});
   if (IsConstantTile(call.function)) return EmitConstant(call, count, widths.out, op.out);
+  if (const auto fold = CodeOfFold(call.function)) return EmitFold(*fold, count, op.a, op.out);
   if (const auto rows = FindRowsOfTile(call)) return EmitRows(*rows, count, op.a, op.out);
   const uint16_t code = *VectorCodeOf(call.function, count);
   const bool changes_width = code == kConvertF32F64 || code == kConvertF64F32;

@@ -41,6 +41,14 @@ class VectorEmitter : public FunctionEmitter {
   // Emit RowsTile for elements of four bytes or more, by permutations of up to two registers or by gathers.
   void EmitRows(const RowsOfTile& tile, int64_t count, FrameOffset from, FrameOffset to);
   void PermuteWords(absl::Span<const int64_t> words, FrameOffset from, FrameOffset to);
+  // Emits a fold by the operation, in the order of FoldLoop.
+  void EmitFold(uint16_t code, int64_t count, FrameOffset from, FrameOffset to);
+  // Emits the operation on v14 and v15 with the bits of MaximumOf and MinimumOf for NaNs.
+  void CombineInFold(uint16_t code, int32_t size);
+  void FoldScalars(uint16_t code, int32_t width, int64_t count, FrameOffset from);
+  void FoldVectors(uint16_t code, int32_t width, int64_t count, FrameOffset from);
+  // Combines the first `changed` of `count` lanes of v14 and v15 into v14.
+  void CombineFirst(uint16_t code, int64_t changed, int64_t count);
   // Emits conversions between f32 and f64.
   void ConvertFloats(bool to_double, int64_t count, FrameOffset from, FrameOffset to);
   template <class F>
