@@ -26,6 +26,16 @@ absl::Status RunGather(const Instruction& gather, absl::Span<const void* const> 
   return absl::OkStatus();
 }
 
+// True if the gather reads single elements of an array of one dimension, and few of them. The result has the
+// order of the indices.
+bool ReadsFewElementsOfLine(const Instruction& gather) {
+  constexpr int64_t kMaxCount = 2048;
+  const Shape& operand = gather.operand(0)->shape();
+  return operand.rank() == 1 && operand.dim(0) > 0 && gather.Get<attr::slice_sizes>()[0] == 1 &&
+         gather.Get<attr::start_index_map>().size() == 1 &&
+         gather.Get<attr::operand_batching_dims>().empty() && Product(gather.shape().dims()) <= kMaxCount;
+}
+
 // True if the indices are valid; the reference reports errors for others.
 bool HasValidIndices(const Instruction& instruction, const Shape& operand, const Shape& indices,
                      IntList window_dims, IntList left_out, IntList operand_batching) {
@@ -62,7 +72,13 @@ LibraryKernel FindGatherKernel(const Instruction& gather) {
       HasValidIndices(gather, operand, gather.operand(1)->shape(), gather.Get<attr::offset_dims>(),
                       gather.Get<attr::collapsed_slice_dims>(), gather.Get<attr::operand_batching_dims>());
   if (!sound || !KeepsType(gather)) return {};
-  return {"gather", &RunGather};
+  if (!ReadsFewElementsOfLine(gather)) return {"gather", &RunGather};
+  return {"gather", [width = ByteCount(operand.type()), type = gather.operand(1)->shape().type(),
+                     count = Product(gather.shape().dims()),
+                     most = operand.dim(0) - 1](const Instruction& /*gather*/, auto operands, auto results) {
+            cpu::GatherElementsOfLine(width, operands[0], type, operands[1], count, most, results[0]);
+            return absl::OkStatus();
+          }};
 }
 
 LibraryKernel FindScatterKernel(const Instruction& scatter) {

@@ -122,6 +122,14 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
   });
 }
 
+void GatherElementsOfLine(int64_t width, const void* operand, ElementType index_type, const void* indices,
+                          int64_t count, int64_t most, void* result) {
+  DispatchWidth(width, [&]<class T>() {
+    GatherClamped(static_cast<const T*>(operand), index_type, indices, 0, count, most,
+                  static_cast<T*>(result));
+  });
+}
+
 namespace {
 
 // Combines rows of elements of each array in their compute types.

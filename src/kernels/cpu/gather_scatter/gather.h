@@ -14,6 +14,11 @@ struct GatherDims {
 void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDims& dims, void* result,
             absl::Span<const int64_t> result_dims);
 
+// Sets element i of the result to element clamp(index i, 0, most) of the operand, for `count` elements of
+// `width` bytes.
+void GatherElementsOfLine(int64_t width, const void* operand, ElementType index_type, const void* indices,
+                          int64_t count, int64_t most, void* result);
+
 struct ScatterDims {
   StartDims starts;
   absl::Span<const int64_t> update_window_dims, inserted_window_dims;
