@@ -31,6 +31,25 @@ TEST(ReduceTest, LargestAndSmallestAreExact) {
       test::ExpectEnginesAgree(Reduce(type, opcode, "11,517", "11", "1"), exact);
       test::ExpectEnginesAgree(Reduce(type, opcode, "131,67", "67", "0"), exact);
       test::ExpectEnginesAgree(Reduce(type, opcode, "80000", "", "0"), exact);
+      // Columns of every array of a batch: strips of rows that are not adjacent.
+      test::ExpectEnginesAgree(Reduce(type, opcode, "3,7,300", "3,300", "1"), exact);
+      test::ExpectEnginesAgree(Reduce(type, opcode, "2,9,4,260", "2,4,260", "1"), exact);
+    }
+  }
+}
+
+// The rows of a transposed array are columns in memory.
+TEST(ReduceTest, ReductionsOfTransposedArraysAreExact) {
+  for (const char* type : kTypes) {
+    for (const auto& [dims, turned, result] :
+         {std::tuple("40,50", "50,40", "50"), std::tuple("130,300", "300,130", "300")}) {
+      const std::string text = fmt::format(
+          "c {{ x = {0}[] parameter(0)\n y = {0}[] parameter(1)\n ROOT r = {0}[] maximum(x, y) }}\n"
+          "ENTRY e {{ a = {0}[{1}] parameter(0)\n i = {0}[] parameter(1)\n"
+          " t = {0}[{2}] transpose(a), dimensions={{1,0}}\n"
+          " ROOT r = {0}[{3}] reduce(t, i), dimensions={{1}}, to_apply=c }}",
+          type, dims, turned, result);
+      test::ExpectEnginesAgree(text, {.specials = true});
     }
   }
 }

@@ -273,9 +273,19 @@ struct Strips {
   int64_t row, length, per_row, count;
 };
 
+// Returns the storage type if the body only yields strips of an array unchanged.
+std::optional<ElementType> YieldedStrips(const TileProgram& body) {
+  if (const std::optional<ElementType> type = body.source().YieldedAsStored()) return type;
+  const bool is_load = body.steps().size() == 1 && body.yields().size() == 1 && body.stores().empty() &&
+                       body.steps()[0].access == 0 && body.access(0).IsArray() && body.access(0).IsRegular();
+  const bool is_contiguous = is_load && !body.inner_dims().empty() && body.access(0).inner.back() == 1 &&
+                             body.row() == body.inner_dims().back();
+  return is_contiguous ? std::optional(body.access(0).type) : std::nullopt;
+}
+
 // Returns the functions that add rows in memory to accumulators directly, if applicable.
 StoredFolds ColumnFolds(const ReduceProgram& program) {
-  const std::optional<ElementType> type = program.body.source().YieldedAsStored();
+  const std::optional<ElementType> type = YieldedStrips(program.body);
   const bool is_one = program.fold_call.function != nullptr && program.combiner_code.step_count() == 1;
   return type.has_value() && is_one ? FindStoredFolds(program.fold_call, *type) : StoredFolds{};
 }

@@ -153,7 +153,8 @@ class TileProgram {
     // Returns the tile of the k-th yielded value after RunTile.
     const void* yielded(int64_t k) const { return pointers_[program_.yields()[k]]; }
 
-    // Returns the address of the elements from inner position `begin` on, if YieldedAsStored.
+    // Returns the address of the elements from inner position `begin` on, if the program only yields an array
+    // that is contiguous in a row.
     const void* stored(int64_t begin) const;
 
    private:

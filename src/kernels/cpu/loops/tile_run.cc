@@ -251,7 +251,7 @@ void TileProgram::RunStores(void* const* arguments, const int64_t* bases, int64_
 const void* TileProgram::Runner::stored(int64_t begin) const {
   const Access& access = program_.access(0);
   return static_cast<const std::byte*>(arguments_[access.argument]) +
-         (base_[0] + begin) * ByteCount(access.type);
+         program_.OffsetAt(0, base_.data(), begin) * ByteCount(access.type);
 }
 
 void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
