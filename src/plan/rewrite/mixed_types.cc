@@ -47,8 +47,10 @@ std::optional<CheckedModule> SeparateTypes(const Instruction& instruction) {
   if (types.empty()) return std::nullopt;
   build::Builder builder(instruction.name());
   std::vector<Op> operands;
+  bool converts = false;
   for (size_t k = 0; k < types.size(); ++k) {
     const auto number = static_cast<int64_t>(k);
+    converts = converts || instruction.operand(number)->shape().type() != types[k];
     const Op operand = builder.Parameter(number, instruction.operand(number)->shape().WithoutLayouts());
     operands.push_back(CallBuilder::As(operand, types[k]));
   }
@@ -67,7 +69,11 @@ std::optional<CheckedModule> SeparateTypes(const Instruction& instruction) {
   std::vector<Op> results =
       separate.shape().IsTuple() ? build::Elements(separate) : std::vector<Op>{separate};
   const absl::Span<const Shape> declared = ResultShapes(instruction);
-  for (size_t k = 0; k < results.size(); ++k) results[k] = CallBuilder::As(results[k], declared[k].type());
+  for (size_t k = 0; k < results.size(); ++k) {
+    converts = converts || results[k].shape().type() != declared[k].type();
+    results[k] = CallBuilder::As(results[k], declared[k].type());
+  }
+  if (!converts) return std::nullopt;  // The replacement would be the instruction itself.
   return BuildReplacement(builder, results, instruction);
 }
 
