@@ -8,6 +8,7 @@
 #include "debug/shadow/linear_rules.h"
 #include "reference/apply.h"
 #include "reference/arrays.h"
+#include "reference/program.h"
 
 namespace hlo::debug {
 namespace {
