@@ -1,5 +1,8 @@
 #include "kernels/cpu/convolution/depthwise.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/memory/buffer_cache.h"
@@ -247,37 +250,29 @@ void SumFeatures(const T* input, const T* kernel, const ConvolutionLayout& c, ab
   }
 }
 
-template <class T>
-using Lanes = Vector<std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
-
-// Returns the lanes with input feature r of their groups.
-template <class T>
-Lanes<T> LanesOf(int group_size, int r) {
-  Lanes<T> lanes;
-  for (int i = 0; i < kLanes<T>; ++i) lanes[i] = static_cast<unsigned>(i / group_size * group_size + r);
-  return lanes;
+// Returns the lanes with input feature kInput of their groups of kGroup features.
+template <int kGroup, int kInput, class V, int... kLane>
+[[gnu::always_inline]] inline V PickInputs(V v, std::integer_sequence<int, kLane...>) {
+  return __builtin_shufflevector(v, v, (kLane / kGroup * kGroup + kInput)...);
 }
 
 constexpr int64_t kMaxGroup = 8;
 
-// Sums the products of groups of kGroup inputs and outputs at one output position.
-template <class T, int kGroup, int kVectors>
+// Sums the products of groups of as many inputs as outputs, at one output position.
+template <class T, int kVectors, int... kInput>
 [[gnu::always_inline]] inline void SumGroups(const T* input, const T* kernel, const ConvolutionLayout& c,
-                                             absl::Span<const Tap> taps, T* sums) {
-  Lanes<T> lanes[kGroup];
-  for (int r = 0; r < kGroup; ++r) lanes[r] = LanesOf<T>(kGroup, r);
+                                             absl::Span<const Tap> taps, T* sums,
+                                             std::integer_sequence<int, kInput...>) {
+  constexpr auto kLaneSequence = std::make_integer_sequence<int, kLanes<T>>();
   Vector<T> sum[kVectors] = {};
   for (const Tap& tap : taps) {
     const T* weight = kernel + tap.kernel;
-    Vector<T> x[kVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) x[v] = LoadVector(input + tap.input + v * kLanes<T>);
-#pragma GCC unroll 8
-    for (int r = 0; r < kGroup; ++r) {
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v)
-        sum[v] += LoadVector(weight + v * kLanes<T>) * __builtin_shuffle(x[v], lanes[r]);
-      weight += c.kernel_input_stride;
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector<T> x = LoadVector(input + tap.input + v * kLanes<T>);
+      ((sum[v] += LoadVector(weight + kInput * c.kernel_input_stride + v * kLanes<T>) *
+                  PickInputs<sizeof...(kInput), kInput>(x, kLaneSequence)),
+       ...);
     }
   }
 #pragma GCC unroll 4
@@ -288,12 +283,13 @@ template <class T, int kGroup>
 void SumFeaturesOfGroups(const T* input, const T* kernel, const ConvolutionLayout& c,
                          absl::Span<const Tap> taps, T* sums) {
   constexpr int kLane = kLanes<T>;
+  constexpr auto kInputs = std::make_integer_sequence<int, kGroup>();
   int64_t z = 0;
   for (; z + 4 * kLane <= c.outputs; z += 4 * kLane)
-    SumGroups<T, kGroup, 4>(input + z, kernel + z, c, taps, sums + z);
+    SumGroups<T, 4>(input + z, kernel + z, c, taps, sums + z, kInputs);
   while (z < c.outputs) {
     z = std::min(z, c.outputs - kLane);  // Some sums are computed twice, with the same result.
-    SumGroups<T, kGroup, 1>(input + z, kernel + z, c, taps, sums + z);
+    SumGroups<T, 1>(input + z, kernel + z, c, taps, sums + z, kInputs);
     z += kLane;
   }
 }

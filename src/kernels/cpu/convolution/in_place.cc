@@ -14,14 +14,6 @@
 namespace hlo::cpu {
 namespace {
 
-// Copies the elements in the order of the destination.
-template <class T>
-void CopyInOrder(absl::Span<CopyDim> dims, const T* from, T* to) {
-  std::sort(dims.begin(), dims.end(),
-            [](const CopyDim& a, const CopyDim& b) { return a.to_stride > b.to_stride; });
-  CopyArray(dims, sizeof(T), from, to);
-}
-
 // The positions that are copied along each spatial dimension.
 using Reaches = absl::InlinedVector<Reach, 3>;
 
@@ -33,9 +25,8 @@ CachedVector<T> CopyPart(const T* input, const ConvolutionLayout& from, const Ma
   const ConvolutionLayout& to = m.stored;
   CachedVector<T> copy(static_cast<size_t>(m.stored_count));
   std::fill(copy.begin(), copy.end(), T{});
-  absl::InlinedVector<CopyDim, 6> dims = {
-      {batch, from.input_batch_stride, to.input_batch_stride},
-      {from.group_inputs, from.input_feature_stride, to.input_feature_stride}};
+  CopyDims dims = {{batch, from.input_batch_stride, to.input_batch_stride},
+                   {from.group_inputs, from.input_feature_stride, to.input_feature_stride}};
   int64_t from_offset = 0, to_offset = 0;
   for (int64_t d = 0; d < from.rank(); ++d) {
     const Reach& reach = reaches[static_cast<size_t>(d)];
@@ -46,7 +37,7 @@ CachedVector<T> CopyPart(const T* input, const ConvolutionLayout& from, const Ma
     from_offset += first * from.input_strides[d];
     if (d == m.spatial) to_offset = (first - reach.first) * to.input_strides[d];
   }
-  CopyInOrder<T>(absl::MakeSpan(dims), input + from_offset, copy.data() + to_offset);
+  CopyInOrder(std::move(dims), sizeof(T), input + from_offset, copy.data() + to_offset);
   return copy;
 }
 
@@ -63,8 +54,7 @@ CachedVector<T> PackKernel(const T* kernel, int64_t columns, ConvolutionLayout* 
   ConvolutionLayout& c = *layout;
   const int64_t depth = c.taps() * c.group_inputs;
   CachedVector<T> copy(static_cast<size_t>(depth * RoundUp(c.outputs, columns)));
-  absl::InlinedVector<CopyDim, 6> dims = {{columns, c.kernel_output_stride, 1},
-                                          {c.group_inputs, c.kernel_input_stride, columns}};
+  CopyDims dims = {{columns, c.kernel_output_stride, 1}, {c.group_inputs, c.kernel_input_stride, columns}};
   int64_t stride = columns * c.group_inputs;
   for (int64_t d = c.rank() - 1; d >= 0; --d) {
     dims.push_back({c.window[d], c.window_strides[d], stride});
@@ -425,11 +415,10 @@ std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayo
   for (Phase& phase : *phases) {
     const int64_t lanes = kVectorBytes / convolution.element_size_;
     std::optional<Mapping> mapping = ChooseMapping(phase.layout, lanes);
-    const bool is_narrow = !mapping.has_value() || (mapping->kernel_is_a && mapping->columns < lanes);
-    if (convolution.is_one_phase_ && is_narrow && PutBatchLast(&phase)) {
-      mapping = ChooseMapping(phase.layout, lanes);
-    } else if (!convolution.is_one_phase_ && !mapping.has_value()) {
+    if (!mapping.has_value() && !convolution.is_one_phase_) {
       MakeOutputDense(&phase);
+      mapping = ChooseMapping(phase.layout, lanes);
+    } else if (!mapping.has_value() && PutBatchLast(convolution.element_size_, &phase)) {
       mapping = ChooseMapping(phase.layout, lanes);
     }
     if (!mapping.has_value() || (mapping->has_batch && !convolution.is_one_phase_)) return std::nullopt;
@@ -475,12 +464,12 @@ void InPlaceConvolution::Run(const T* input, const T* kernel, const RoundedResul
     const T* from = input;
     if (!phase.input_copy.empty()) {
       input_copy.resize(static_cast<size_t>(InputCountOf(phase.layout)));
-      CopyArray(phase.input_copy, sizeof(T), input, input_copy.data());
+      CopyInOrder(phase.input_copy, sizeof(T), input, input_copy.data());
       from = input_copy.data();
     }
     CachedVector<std::byte> dense(static_cast<size_t>(CountOf(phase.layout) * result.width));
     RunPhase<T>(from, kernel, phase, {.data = dense.data(), .width = result.width, .narrow = result.narrow});
-    CopyArray(phase.output_copy, result.width, dense.data(), part.data);
+    CopyInOrder(phase.output_copy, result.width, dense.data(), part.data);
   }
 }
 

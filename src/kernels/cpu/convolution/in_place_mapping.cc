@@ -197,13 +197,14 @@ void MakeOutputDense(Phase* phase) {
   for (const auto& [size, from, to] : MakeDense(dims)) phase->output_copy.push_back({size, to, from});
 }
 
-bool PutBatchLast(Phase* phase) {
+bool PutBatchLast(int64_t element_size, Phase* phase) {
   ConvolutionLayout& c = phase->layout;
   const int64_t positions = Product(c.output), inputs = c.batch * c.group_inputs * Product(c.input);
-  // Each copied element takes about as long as this many products.
-  constexpr int64_t kProducts = 32;
-  const bool pays = c.taps() > 2 * positions && c.taps() * positions * c.group_inputs * c.batch * c.outputs >
-                                                    kProducts * (inputs + c.batch * positions * c.outputs);
+  // Each copied byte takes about as long as this many products.
+  constexpr int64_t kProducts = 13;
+  const bool pays =
+      c.taps() > 2 * positions && c.taps() * positions * c.group_inputs * c.batch * c.outputs >
+                                      kProducts * element_size * (inputs + c.batch * positions * c.outputs);
   if (!pays) return false;
   StridedDims input = {{c.batch, &c.input_batch_stride}},
               output = {{c.outputs, &c.output_feature_stride}, {c.batch, &c.output_batch_stride}};
@@ -219,15 +220,18 @@ bool PutBatchLast(Phase* phase) {
 
 std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c, int64_t lanes) {
   // Longer panels of the kernel do not stay in the caches, so packing the patches pays.
-  constexpr int64_t kMaxPanel = 80'000, kMaxDepthOfColumns = 1200;
+  constexpr int64_t kMaxPanelBytes = 240 << 10, kMaxDepthOfColumns = 1200, kMinColumns = 4;
   const int64_t depth = c.taps() * c.group_inputs;
   std::optional<Mapping> mapping = MapPositionsToRows(c);
   if (mapping.has_value()) {
     SetVectors(lanes, &*mapping);
-    return mapping->has_batch || depth * TileColumns(*mapping) <= kMaxPanel ? mapping : std::nullopt;
+    return mapping->has_batch || depth * TileColumns(*mapping) <= kMaxPanelBytes / kVectorBytes * lanes
+               ? mapping
+               : std::nullopt;
   }
   if (depth <= kMaxDepthOfColumns) mapping = MapPositionsToColumns(c);
-  if (mapping.has_value()) SetVectors(lanes, &*mapping);
+  if (!mapping.has_value() || mapping->columns < kMinColumns) return std::nullopt;
+  SetVectors(lanes, &*mapping);
   return mapping;
 }
 

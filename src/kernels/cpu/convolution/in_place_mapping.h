@@ -45,8 +45,6 @@ struct Mapping {
 // elements. Returns nullopt if it is not supported, or if a product of packed patches is faster.
 std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c, int64_t lanes);
 
-using CopyDims = absl::InlinedVector<CopyDim, 6>;
-
 // Outputs whose terms are at the same positions of a dilated base, as a convolution without base dilation.
 struct Phase {
   ConvolutionLayout layout;
@@ -67,7 +65,7 @@ void MakeOutputDense(Phase* phase);
 // If the convolution has long sums for few positions, such as the gradient of a kernel, makes a dense input
 // with the batch as its fastest dimension and a dense output whose fastest dimensions are batch and features.
 // Sets input_copy and output_copy. Returns false if the copies do not pay.
-bool PutBatchLast(Phase* phase);
+bool PutBatchLast(int64_t element_size, Phase* phase);
 
 // Splits the outputs of a batch entry into blocks whose input fits in the caches.
 void SplitIntoBlocks(const ConvolutionLayout& c, int64_t element_size, Mapping* m);

@@ -7,8 +7,6 @@
 namespace hlo::cpu {
 namespace {
 
-using CopyDims = absl::InlinedVector<CopyDim, 6>;
-
 int64_t InputCount(const ConvolutionLayout& c) { return c.batch * Product(c.input) * c.groups; }
 int64_t OutputCount(const ConvolutionLayout& c) { return c.batch * Product(c.output) * c.outputs; }
 
@@ -50,14 +48,13 @@ void TransposedRows(const T* input, const T* kernel, const ConvolutionLayout& c,
   for (CopyDim& dim : from_rows) std::swap(dim.from_stride, dim.to_stride);
   CachedVector<T> copy(static_cast<size_t>(InputCount(c)));
   CachedVector<std::byte> result(static_cast<size_t>(OutputCount(c) * width));
-  CopyArray(to_rows, sizeof(T), input, copy.data());
+  CopyInOrder(to_rows, sizeof(T), input, copy.data());
   DepthwiseRows<T>(copy.data(), kernel, rows, narrow, width, result.data());
-  CopyArray(from_rows, width, result.data(), out);
+  CopyInOrder(from_rows, width, result.data(), out);
 }
 
-#define HLO_REAL_TYPE(T)                                                                               \
-  template void TransposedRows<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, \
-                                  void*);
+#define HLO_REAL_TYPE(T) \
+  template void TransposedRows<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, void*);
 HLO_REAL_COMPUTE_TYPES(HLO_REAL_TYPE)
 #undef HLO_REAL_TYPE
 

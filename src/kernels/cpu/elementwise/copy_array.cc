@@ -17,11 +17,9 @@ constexpr int64_t kChunk = 16 << 10;      // Elements per work item.
 constexpr int64_t kBlock = 32;            // Rows of a transposed block.
 constexpr double kNanosecondsEach = 0.4;  // Approximate.
 
-using Dims = absl::InlinedVector<CopyDim, 6>;
-
 // Drops dimensions of size 1 and merges dimensions that are contiguous in both arrays.
-Dims Collapsed(absl::Span<const CopyDim> dims) {
-  Dims result;
+CopyDims Collapsed(absl::Span<const CopyDim> dims) {
+  CopyDims result;
   for (const CopyDim& d : dims) {
     if (d.size == 1) continue;
     if (!result.empty() && result.back().from_stride == d.size * d.from_stride &&
@@ -121,7 +119,7 @@ void CopyRows(CopyDim rows, CopyDim inner, const T* from, T* to) {
 struct Offsets {
   int64_t from = 0, to = 0;
 };
-Offsets OffsetsOf(int64_t number, const Dims& dims) {
+Offsets OffsetsOf(int64_t number, const CopyDims& dims) {
   Offsets offsets;
   for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
     offsets.from += number % d->size * d->from_stride;
@@ -192,6 +190,12 @@ void ArrayCopy::Run(const void* from, void* to) const {
     else
       RunAs<T>(static_cast<const T*>(from), static_cast<T*>(to));
   });
+}
+
+void CopyInOrder(CopyDims dims, int64_t width, const void* from, void* to) {
+  std::sort(dims.begin(), dims.end(),
+            [](const CopyDim& a, const CopyDim& b) { return a.to_stride > b.to_stride; });
+  CopyArray(dims, width, from, to);
 }
 
 }  // namespace hlo::cpu

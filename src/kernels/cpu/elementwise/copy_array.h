@@ -12,6 +12,8 @@ struct CopyDim {
   int64_t size, from_stride, to_stride;  // Strides are in elements.
 };
 
+using CopyDims = absl::InlinedVector<CopyDim, 6>;
+
 // A copy that is prepared once: it sets to[sum of i * to_stride] = from[sum of i * from_stride] for all
 // indices i. Elements have `width` bytes (1, 2, 4, 8 or 16).
 class ArrayCopy {
@@ -34,8 +36,12 @@ class ArrayCopy {
   bool transposes_ = false, is_empty_ = false;
 };
 
+// The last dimension is the innermost loop.
 inline void CopyArray(absl::Span<const CopyDim> dims, int64_t width, const void* from, void* to) {
   ArrayCopy(dims, width).Run(from, to);
 }
+
+// Copies dimensions in any order, so that the result is stored from its beginning to its end.
+void CopyInOrder(CopyDims dims, int64_t width, const void* from, void* to);
 
 }  // namespace hlo::cpu
