@@ -430,7 +430,7 @@ std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayo
 }
 
 ProductRows InPlaceConvolution::rows() const {
-  if (!is_one_phase_ || phases_.front().mapping.has_batch) return {};
+  if (!is_one_phase_ || phases_.front().mapping.has_batch || !phases_.front().output_copy.empty()) return {};
   const ConvolutionLayout& c = phases_.front().layout;
   const Mapping& m = phases_.front().mapping;
   const int64_t depth = c.taps() * c.group_inputs;
