@@ -137,9 +137,9 @@ inline constexpr uint32_t kLargestBitsOfBase = 0x7f7fffff, kExponentBits = 0x7f8
   const Words parity = ParityOf(y);
   const Bits is_odd = BitsOf<Bits>(parity > 0);
   F result = BitsOf<F>(BitsOf<Bits>(power) | (sign & is_odd));
-  result = (x < 0.0f) & ~is_limit & (parity < 0) ? BitsOf<F>(Bits{} + kBitsOfNaN) : result;
-  result = (x == x) & (y == y) ? result : x + y;
-  return (x == 1.0f) | (y == 0.0f) ? Broadcast(1.0f) : result;
+  result = ((x < 0.0f) & ~is_limit & (parity < 0)) ? BitsOf<F>(Bits{} + kBitsOfNaN) : result;
+  result = ((x == x) & (y == y)) ? result : x + y;
+  return ((x == 1.0f) | (y == 0.0f)) ? Broadcast(1.0f) : result;
 }
 }  // namespace internal
 
