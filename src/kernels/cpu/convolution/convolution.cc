@@ -7,11 +7,11 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "kernels/cpu/convolution/dense_strides.h"
 #include "kernels/cpu/convolution/depthwise.h"
 #include "kernels/cpu/convolution/im2col.h"
 #include "kernels/cpu/convolution/in_place.h"
 #include "kernels/cpu/convolution/transposed_rows.h"
-#include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/simd/all_finite.h"
 #include "types/dispatch.h"
@@ -304,20 +304,11 @@ bool IsFasterWithFeaturesLast(const ConvolutionLayout& c, const OutputDims& dims
 template <class T>
 CachedVector<std::byte> FeaturesLast(const T* input, ConvolutionLayout* layout) {
   ConvolutionLayout& c = *layout;
-  absl::InlinedVector<CopyDim, 6> dims;
-  int64_t stride = c.group_inputs;
-  dims.push_back({c.group_inputs, c.input_feature_stride, 1});
-  c.input_feature_stride = 1;
-  for (int64_t d = c.rank() - 1; d >= 0; --d) {
-    dims.push_back({c.input[d], c.input_strides[d], stride});
-    c.input_strides[d] = stride;
-    stride *= c.input[d];
-  }
-  dims.push_back({c.batch, c.input_batch_stride, stride});
-  c.input_batch_stride = stride;
-  std::reverse(dims.begin(), dims.end());
-  CachedVector<std::byte> copy(stride * c.batch * sizeof(T));
-  CopyArray(dims, sizeof(T), input, copy.data());
+  StridedDims dims = {{c.group_inputs, &c.input_feature_stride}};
+  for (int64_t d = c.rank() - 1; d >= 0; --d) dims.push_back({c.input[d], &c.input_strides[d]});
+  dims.push_back({c.batch, &c.input_batch_stride});
+  CachedVector<std::byte> copy(c.input_count() * sizeof(T));
+  CopyInOrder(MakeDense(dims), sizeof(T), input, copy.data());
   return copy;
 }
 

@@ -319,7 +319,7 @@ class TapsAlongRow {
     const int64_t last = c.rank() - 1, reach = (c.window[last] - 1) * c.window_dilation[last];
     step_ = c.stride[last] * c.input_strides[last];
     if (c.base_dilation[last] != 1 || c.input[last] <= reach) return;
-    inside_ = std::max<int64_t>(0, CeilDiv(std::max<int64_t>(0, c.padding[last]), c.stride[last]));
+    inside_ = CeilDiv(std::max<int64_t>(0, c.padding[last]), c.stride[last]);
     const int64_t room = c.input[last] - 1 - reach + c.padding[last];
     end_ = room < 0 ? 0 : room / c.stride[last] + 1;
   }

@@ -28,6 +28,9 @@ struct ConvolutionLayout {
 
   int64_t rank() const { return input.rank(); }
   int64_t taps() const { return Product(window); }
+  // The elements of the input and of the output.
+  int64_t input_count() const { return batch * Product(input) * groups * group_inputs; }
+  int64_t output_count() const { return batch * Product(output) * outputs; }
 };
 
 // A dimension of the output that the rows of a product span.

@@ -357,10 +357,6 @@ class Tiles {
   int64_t places_ = 1, shares_ = 1, row_tiles_, column_tiles_;
 };
 
-int64_t CountOf(const ConvolutionLayout& c) { return c.batch * Product(c.output) * c.outputs; }
-
-int64_t InputCountOf(const ConvolutionLayout& c) { return c.batch * c.group_inputs * Product(c.input); }
-
 // Returns an upper bound for the bytes that a phase allocates.
 int64_t MemoryOf(const Phase& phase, int64_t element_size, int64_t width, bool keeps_result) {
   const ConvolutionLayout& c = phase.layout;
@@ -368,10 +364,10 @@ int64_t MemoryOf(const Phase& phase, int64_t element_size, int64_t width, bool k
   const int64_t packed =
       PacksKernel(c, m) ? c.taps() * c.group_inputs * RoundUp(c.outputs, TileColumns(m)) : 0;
   const int64_t copies = m.storage == Storage::kBlocks ? ThreadCount() : 1;
-  const int64_t sums = m.has_batch && width != element_size ? CountOf(c) : 0;
+  const int64_t sums = m.has_batch && width != element_size ? c.output_count() : 0;
   const int64_t results = keeps_result ? 0 : ThreadCount() * m.rows * m.columns * m.block * width;
-  const int64_t dense = (phase.output_copy.empty() ? 0 : CountOf(c) * width) +
-                        (phase.input_copy.empty() ? 0 : InputCountOf(c) * element_size);
+  const int64_t dense = (phase.output_copy.empty() ? 0 : c.output_count() * width) +
+                        (phase.input_copy.empty() ? 0 : c.input_count() * element_size);
   return (packed + copies * m.stored_count + sums) * element_size + results + dense;
 }
 
@@ -395,9 +391,9 @@ void RunPhase(const T* input, const T* kernel, const Phase& phase, const Rounded
   if (!m.has_batch || result.width == sizeof(T))
     return Tiles<T>(c, m, input, kernel, panel_stride, result).Run();
   // Long sums are stored between their parts.
-  sums.resize(static_cast<size_t>(CountOf(c)));
+  sums.resize(static_cast<size_t>(c.output_count()));
   Tiles<T>(c, m, input, kernel, panel_stride, {.data = sums.data(), .width = sizeof(T)}).Run();
-  result.narrow(sums.data(), CountOf(c), result.data);
+  result.narrow(sums.data(), c.output_count(), result.data);
 }
 
 }  // namespace
@@ -410,8 +406,9 @@ std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayo
   if (!phases.has_value()) return std::nullopt;
   InPlaceConvolution convolution;
   convolution.element_size_ = ByteCount(type);
-  convolution.count_ = CountOf(c);
-  convolution.is_one_phase_ = phases->size() == 1 && CountOf(phases->front().layout) == CountOf(c);
+  convolution.count_ = c.output_count();
+  convolution.is_one_phase_ =
+      phases->size() == 1 && phases->front().layout.output_count() == c.output_count();
   for (Phase& phase : *phases) {
     const int64_t lanes = kVectorBytes / convolution.element_size_;
     std::optional<Mapping> mapping = ChooseMapping(phase.layout, lanes);
@@ -450,7 +447,7 @@ int64_t InPlaceConvolution::Memory(int64_t width, bool keeps_result) const {
 template <class T>
 void InPlaceConvolution::Run(const T* input, const T* kernel, const RoundedResult<T>& result) const {
   int64_t computed = 0;
-  for (const Phase& phase : phases_) computed += CountOf(phase.layout);
+  for (const Phase& phase : phases_) computed += phase.layout.output_count();
   // Outputs of other phases are sums of no terms.
   if (computed < count_) std::memset(result.data, 0, static_cast<size_t>(count_ * result.width));
   for (const Phase& phase : phases_) {
@@ -463,11 +460,11 @@ void InPlaceConvolution::Run(const T* input, const T* kernel, const RoundedResul
     CachedVector<T> input_copy;
     const T* from = input;
     if (!phase.input_copy.empty()) {
-      input_copy.resize(static_cast<size_t>(InputCountOf(phase.layout)));
+      input_copy.resize(static_cast<size_t>(phase.layout.input_count()));
       CopyInOrder(phase.input_copy, sizeof(T), input, input_copy.data());
       from = input_copy.data();
     }
-    CachedVector<std::byte> dense(static_cast<size_t>(CountOf(phase.layout) * result.width));
+    CachedVector<std::byte> dense(static_cast<size_t>(phase.layout.output_count() * result.width));
     RunPhase<T>(from, kernel, phase, {.data = dense.data(), .width = result.width, .narrow = result.narrow});
     CopyInOrder(phase.output_copy, result.width, dense.data(), part.data);
   }

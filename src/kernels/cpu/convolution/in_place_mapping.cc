@@ -7,6 +7,7 @@
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
+#include "kernels/cpu/convolution/dense_strides.h"
 #include "kernels/cpu/convolution/in_place_kernels.h"
 #include "loops/window_phase.h"
 
@@ -110,24 +111,6 @@ std::optional<Mapping> MapPositionsToColumns(const ConvolutionLayout& c) {
   return StoreWithPadding(c, &m) ? std::optional(m) : std::nullopt;
 }
 
-struct StridedDim {
-  int64_t size;
-  int64_t* stride;
-};
-using StridedDims = absl::InlinedVector<StridedDim, 6>;
-
-// Makes the strides those of a dense array; the first dimension becomes the fastest. Returns the copy to it.
-CopyDims MakeDense(const StridedDims& dims) {
-  CopyDims copy;
-  int64_t count = 1;
-  for (const StridedDim& dim : dims) {
-    copy.push_back({dim.size, *dim.stride, count});
-    *dim.stride = count;
-    count *= dim.size;
-  }
-  return copy;
-}
-
 void SetVectors(int64_t lanes, Mapping* m) {
   m->lanes = lanes;
   m->vectors = std::min<int64_t>(CeilDiv(m->columns, lanes), kMaxVectors);
@@ -194,17 +177,17 @@ void MakeOutputDense(Phase* phase) {
   std::sort(dims.begin(), dims.end(), [](const StridedDim& a, const StridedDim& b) {
     return std::pair(*a.stride, a.size) < std::pair(*b.stride, b.size);
   });
-  for (const auto& [size, from, to] : MakeDense(dims)) phase->output_copy.push_back({size, to, from});
+  phase->output_copy = Reversed(MakeDense(dims));
 }
 
 bool PutBatchLast(int64_t element_size, Phase* phase) {
   ConvolutionLayout& c = phase->layout;
-  const int64_t positions = Product(c.output), inputs = c.batch * c.group_inputs * Product(c.input);
+  const int64_t positions = Product(c.output);
   // Each copied byte takes about as long as this many products.
   constexpr int64_t kProducts = 13;
   const bool pays =
-      c.taps() > 2 * positions && c.taps() * positions * c.group_inputs * c.batch * c.outputs >
-                                      kProducts * element_size * (inputs + c.batch * positions * c.outputs);
+      c.taps() > 2 * positions && c.taps() * c.group_inputs * c.output_count() >
+                                      kProducts * element_size * (c.input_count() + c.output_count());
   if (!pays) return false;
   StridedDims input = {{c.batch, &c.input_batch_stride}},
               output = {{c.outputs, &c.output_feature_stride}, {c.batch, &c.output_batch_stride}};
@@ -214,7 +197,7 @@ bool PutBatchLast(int64_t element_size, Phase* phase) {
   }
   input.push_back({c.group_inputs, &c.input_feature_stride});
   phase->input_copy = MakeDense(input);
-  for (const auto& [size, from, to] : MakeDense(output)) phase->output_copy.push_back({size, to, from});
+  phase->output_copy = Reversed(MakeDense(output));
   return true;
 }
 
