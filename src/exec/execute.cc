@@ -226,10 +226,7 @@ spmd::SpreadRun Executable::State::StartOnRanks(spmd::Ranks& ranks,
 }
 
 absl::Status Executable::State::PrepareRuns(int64_t device_count) {
-  if (programs == nullptr) {
-    programs = std::make_shared<const reference::Programs>(plan::Callees(module, plan.graph, custom_calls),
-                                                           custom_calls);
-  }
+  if (programs == nullptr) programs = plan::MakePrograms(module, plan.graph, custom_calls);
   const auto count = static_cast<size_t>(device_count);
   while (executor != nullptr && device_executors.size() < count)
     device_executors.push_back(std::make_unique<exec::Executor>(module, plan, programs, compiled_steps));

@@ -213,10 +213,7 @@ class StepRunner {
   absl::Status CallReference(const Instruction& instruction, absl::Span<const Slot> operand_slots,
                              absl::Span<const Slot> result_slots) {
     if (evaluator_ == nullptr) {
-      if (programs_ == nullptr) {
-        programs_ = std::make_shared<const reference::Programs>(
-            plan::Callees(module_, plan_.graph, options_->custom_calls), options_->custom_calls);
-      }
+      if (programs_ == nullptr) programs_ = plan::MakePrograms(module_, plan_.graph, options_->custom_calls);
       evaluator_ = std::make_unique<reference::Evaluator>(programs_, *options_);
     }
     std::vector<Literal> operands;

@@ -72,19 +72,22 @@ WideScalar SelectKernel(const ScalarStep&, const WideScalar& predicate, const Wi
   return predicate.u != 0 ? on_true : on_false;
 }
 
-using FindKernel = ScalarKernel (*)(const Instruction& instruction);
-
-template <class F>
-ScalarKernel OfFirstOperand(const Instruction& instruction) {
-  return KernelOf<F>(instruction.operand(0)->shape().type());
-}
-
-constexpr std::array<FindKernel, kOpcodeCount> kKernels = [] {
-  std::array<FindKernel, kOpcodeCount> table{};
-  auto at = [&](Opcode opcode) -> FindKernel& { return table[static_cast<size_t>(opcode)]; };
-#define HLO_SCALAR_OP(name, ...) at(Opcode::k##name) = &OfFirstOperand<scalar::name>;
+// The kernels of scalar opcodes, which depend on the type of the first operand alone.
+using KernelOfType = ScalarKernel (*)(ElementType type);
+constexpr std::array<KernelOfType, kOpcodeCount> kScalarKernels = [] {
+  std::array<KernelOfType, kOpcodeCount> table{};
+  auto at = [&](Opcode opcode) -> KernelOfType& { return table[static_cast<size_t>(opcode)]; };
+#define HLO_SCALAR_OP(name, ...) at(Opcode::k##name) = &KernelOf<scalar::name>;
 #include "hlo_run/opcodes.def"
-  at(Opcode::kMultiply) = [](const Instruction& i) { return MultiplyKernel(i.operand(0)->shape().type()); };
+  at(Opcode::kMultiply) = &MultiplyKernel;
+  return table;
+}();
+
+// The kernels of the other elementwise opcodes.
+using KernelOfInstruction = ScalarKernel (*)(const Instruction& instruction);
+constexpr std::array<KernelOfInstruction, kOpcodeCount> kOtherKernels = [] {
+  std::array<KernelOfInstruction, kOpcodeCount> table{};
+  auto at = [&](Opcode opcode) -> KernelOfInstruction& { return table[static_cast<size_t>(opcode)]; };
   at(Opcode::kCompare) = &CompareKernel;
   at(Opcode::kSelect) = [](const Instruction&) -> ScalarKernel { return &SelectKernel; };
   at(Opcode::kBitcastConvert) = &BitcastConvertKernel;
@@ -96,37 +99,41 @@ constexpr std::array<FindKernel, kOpcodeCount> kKernels = [] {
   return table;
 }();
 
-}  // namespace
+ScalarKernel KernelOfOpcode(const Instruction& instruction) {
+  const auto opcode = static_cast<size_t>(instruction.opcode());
+  if (kScalarKernels[opcode] != nullptr)
+    return kScalarKernels[opcode](instruction.operand(0)->shape().type());
+  return kOtherKernels[opcode] != nullptr ? kOtherKernels[opcode](instruction) : nullptr;
+}
 
-bool IsElementwise(Opcode opcode) { return kKernels[static_cast<size_t>(opcode)] != nullptr; }
+std::optional<ScalarStep> MakeStep(ScalarKernel kernel, ElementType from, ElementType to, ScalarRound round) {
+  if (kernel == nullptr) return std::nullopt;
+  return ScalarStep{kernel, from, to, static_cast<int>(BitWidth(from)), static_cast<int>(BitWidth(to)),
+                    round};
+}
+std::optional<ScalarStep> MakeStep(ScalarKernel kernel, const Instruction& instruction) {
+  const ElementType to = instruction.shape().type();
+  const bool converts = instruction.opcode() == Opcode::kConvert || instruction.opcode() == Opcode::kCopy;
+  return MakeStep(kernel, instruction.operand(0)->shape().type(), to,
+                  converts ? ConversionRound(to) : ArithmeticRound(to));
+}
 
-namespace {
 // Shift counts beyond the width of every type are equivalent.
 int BitCount(int64_t count) { return static_cast<int>(std::min<int64_t>(count, 64)); }
+
 }  // namespace
 
-namespace {
-std::optional<ScalarStep> StepOf(const Instruction& instruction, ScalarKernel kernel) {
-  if (kernel == nullptr) return std::nullopt;
-  const ElementType from = instruction.operand(0)->shape().type(), to = instruction.shape().type();
-  const bool converts = instruction.opcode() == Opcode::kConvert || instruction.opcode() == Opcode::kCopy;
-  return ScalarStep{kernel,
-                    from,
-                    to,
-                    static_cast<int>(BitWidth(from)),
-                    static_cast<int>(BitWidth(to)),
-                    converts ? ConversionRound(to) : ArithmeticRound(to)};
+bool IsElementwise(Opcode opcode) {
+  const auto i = static_cast<size_t>(opcode);
+  return kScalarKernels[i] != nullptr || kOtherKernels[i] != nullptr;
 }
-}  // namespace
 
 std::optional<ScalarStep> BitcastStep(const Instruction& bitcast) {
-  return StepOf(bitcast, BitcastConvertKernel(bitcast));
+  return MakeStep(BitcastConvertKernel(bitcast), bitcast);
 }
 
 std::optional<ScalarStep> FindScalarStep(const Instruction& instruction) {
-  const FindKernel find = kKernels[static_cast<size_t>(instruction.opcode())];
-  if (find == nullptr) return std::nullopt;
-  std::optional<ScalarStep> found = StepOf(instruction, find(instruction));
+  std::optional<ScalarStep> found = MakeStep(KernelOfOpcode(instruction), instruction);
   if (!found) return std::nullopt;
   ScalarStep& step = *found;
   step.exponent_bits = BitCount(instruction.Get<attr::exponent_bits>());
@@ -134,6 +141,11 @@ std::optional<ScalarStep> FindScalarStep(const Instruction& instruction) {
   if (instruction.operand_count() > 1)
     step.random_bits = static_cast<int>(BitWidth(instruction.operand(1)->shape().type()));
   return found;
+}
+
+std::optional<ScalarStep> FindScalarStep(Opcode opcode, ElementType type) {
+  const KernelOfType find = kScalarKernels[static_cast<size_t>(opcode)];
+  return find == nullptr ? std::nullopt : MakeStep(find(type), type, type, ArithmeticRound(type));
 }
 
 ScalarStep TotalOrderLess(ElementType type) {

@@ -31,6 +31,8 @@ struct ScalarStep {
 // Returns nullopt for instructions that are not elementwise, and for types without semantics for the
 // operation.
 std::optional<ScalarStep> FindScalarStep(const Instruction& instruction);
+// Likewise for a scalar opcode whose operands and result have the same type.
+std::optional<ScalarStep> FindScalarStep(Opcode opcode, ElementType type);
 bool IsElementwise(Opcode opcode);
 // Returns the conversion between two types, as `convert` performs it.
 ScalarStep ConvertStep(ElementType from, ElementType to);

@@ -46,17 +46,6 @@ std::optional<BinaryReducer> FindBinaryReducer(const Computation& reducer) {
   return BinaryReducer{root->opcode(), root->shape().type(), a->Get<attr::number>() == 1};
 }
 
-// Returns the operation on scalars of a type; nullopt if it has no meaning for the type.
-std::optional<ScalarStep> StepOf(Opcode opcode, ElementType type) {
-  Module module(nullptr);
-  Computation* computation = module.NewComputation("reducer");
-  const Shape shape = Shape::Scalar(type);
-  Instruction* a = module.AddInstruction(computation, Opcode::kParameter, "a", shape, {}, {});
-  Instruction* b = module.AddInstruction(computation, Opcode::kParameter, "b", shape, {}, {});
-  Instruction* const operands[] = {a, b};
-  return FindScalarStep(*module.AddInstruction(computation, opcode, "root", shape, operands, {}));
-}
-
 // A reduction as XLA:CPU computes it: from an identity, in a type that may be wider than that of the arrays.
 struct XlaReduction {
   WideScalar identity;
@@ -80,7 +69,7 @@ ElementType XlaReductionType(ElementType type) {
 // which are exact in any case.
 std::optional<XlaReduction> FindXlaReduction(const BinaryReducer& reducer, ElementType type) {
   if (!IsFloat(type) && !IsComplex(type)) return std::nullopt;
-  const std::optional<ScalarStep> step = StepOf(reducer.opcode, XlaReductionType(type));
+  const std::optional<ScalarStep> step = FindScalarStep(reducer.opcode, XlaReductionType(type));
   if (!step) return std::nullopt;
   XlaReduction reduction{.step = *step, .opcode = reducer.opcode};
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -204,7 +193,7 @@ absl::StatusOr<Literal> FoldMembers(OpContext& context, absl::Span<const Literal
     const FoldLoop loop = FindFoldLoop(reducer->opcode, members[0]->type());
     // These operations commute but for the choice between two NaNs.
     if (loop != nullptr) return FoldByLoop(loop, members);
-    if (const std::optional<ScalarStep> step = StepOf(reducer->opcode, members[0]->type()))
+    if (const std::optional<ScalarStep> step = FindScalarStep(reducer->opcode, members[0]->type()))
       return FoldBinary(*reducer, *step, members);
   }
   return FoldByCode(context, members);

@@ -42,8 +42,11 @@ LoopBuilder LoopSteps::Builder(const Shape& shape) const {
   return LoopBuilder(graph_, fusion_, shape.dims(), Iota(shape.rank()), 0);
 }
 loops::LoopProgram LoopSteps::Finished(LoopBuilder& builder) {
-  fused_.insert(fused_.end(), builder.fused().begin(), builder.fused().end());
   builder.program().Finish();
+  return Taken(builder);
+}
+loops::LoopProgram LoopSteps::Taken(LoopBuilder& builder) {
+  fused_.insert(fused_.end(), builder.fused().begin(), builder.fused().end());
   return std::move(builder.program());
 }
 

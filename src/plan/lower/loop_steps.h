@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plan/analysis/associativity.h"
+#include "plan/analysis/reduce_dims.h"
 #include "plan/analysis/window_update.h"
 #include "plan/codegen/operations.h"
 #include "plan/fusion/loop_fusion.h"
@@ -36,6 +37,8 @@ class LoopSteps {
   const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
   LoopBuilder Builder(const Shape& shape) const;
   loops::LoopProgram Finished(LoopBuilder& builder);
+  // Likewise for a program that is finished.
+  loops::LoopProgram Taken(LoopBuilder& builder);
   // Stores the padding value at these indices of the result.
   loops::LoopProgram Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& map);
   // Fills the padding before and behind a box, dimension by dimension.
@@ -47,6 +50,9 @@ class LoopSteps {
   // Returns the loop over the reduced and the kept dimensions, which yields the operands of the reduction.
   LoopBuilder Yielded(const Node& reduce, const std::vector<int64_t>& outer,
                       const std::vector<int64_t>& inner) const;
+  // Returns that loop for a reduction by rows or columns. Unless it must be by rows, it is by columns if
+  // neighbouring rows are contiguous and their elements are not; then *rows becomes false.
+  loops::LoopProgram ReducedLoop(const Node& node, const ReduceDims& dims, bool must_be_by_rows, bool* rows);
   // True if the second operand of the reduction is an iota along the dimension.
   bool IsIotaAlong(const Node& reduce, int64_t dimension) const;
   loops::LoopProgram SplitRows(const Node& node, int64_t dimension, int64_t parts);

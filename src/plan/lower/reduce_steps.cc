@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "plan/analysis/associativity.h"
-#include "plan/analysis/reduce_dims.h"
 #include "plan/lower/loop_steps.h"
 #include "types/index.h"
 
@@ -88,13 +87,8 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
                                    .part_length = length},
                                   SplitRows(node, dims.last, parts)})};
   }
-  if (rows && rule.arg_min_max == loops::Reduction::ArgMinMax::kNone) {
-    LoopBuilder by_rows = Yielded(node, dims.kept, dims.reduced);
-    by_rows.program().Finish();
-    rows = !ReadsColumns(by_rows.program());
-  }
-  LoopBuilder builder =
-      rows ? Yielded(node, dims.kept, dims.reduced) : Yielded(node, dims.reduced, dims.kept);
+  const bool is_arg_min_max = rule.arg_min_max != loops::Reduction::ArgMinMax::kNone;
+  loops::LoopProgram loop = ReducedLoop(node, dims, is_arg_min_max, &rows);
   return {loops::ReduceProgram({{.rows = rows,
                                  .combiner = std::move(code.code),
                                  .reassociation = code.reassociation,
@@ -102,9 +96,20 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
                                  .results = ReductionResults(node),
                                  .arg_min_max = rule.arg_min_max,
                                  .keeps_last_value = rule.keeps_last_value,
-                                 .excludes_nans = values_in == ValueSet::kNumbers &&
-                                                  rule.arg_min_max != loops::Reduction::ArgMinMax::kNone},
-                                Finished(builder)})};
+                                 .excludes_nans = values_in == ValueSet::kNumbers && is_arg_min_max},
+                                std::move(loop)})};
+}
+
+loops::LoopProgram LoopSteps::ReducedLoop(const Node& node, const ReduceDims& dims, bool must_be_by_rows,
+                                          bool* rows) {
+  if (*rows) {
+    LoopBuilder builder = Yielded(node, dims.kept, dims.reduced);
+    builder.program().Finish();
+    if (must_be_by_rows || !ReadsColumns(builder.program())) return Taken(builder);
+    *rows = false;
+  }
+  LoopBuilder builder = Yielded(node, dims.reduced, dims.kept);
+  return Finished(builder);
 }
 
 LoopBuilder LoopSteps::Yielded(const Node& reduce, const std::vector<int64_t>& outer,

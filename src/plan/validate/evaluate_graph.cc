@@ -11,7 +11,6 @@
 #include "reference/apply.h"
 #include "reference/evaluator.h"
 #include "reference/op.h"
-#include "reference/program.h"
 #include "reference/supported.h"
 
 namespace hlo::plan {
@@ -54,7 +53,7 @@ class GraphEvaluator {
  public:
   GraphEvaluator(const CheckedModule& module, const Graph& graph, const EvaluateOptions& options)
       : graph_(graph),
-        evaluator_(Callees(module, graph, options.custom_calls), options),
+        evaluator_(MakePrograms(module, graph, options.custom_calls), options),
         live_(LiveNodes(graph)),
         values_(graph.values.size()) {}
 
@@ -196,16 +195,16 @@ class GraphEvaluator {
 
 }  // namespace
 
-std::vector<const Computation*> Callees(const CheckedModule& module, const Graph& graph,
-                                        const CustomCalls* custom_calls) {
+std::shared_ptr<const reference::Programs> MakePrograms(const CheckedModule& module, const Graph& graph,
+                                                        const CustomCalls* custom_calls) {
   int64_t depth = 0;
-  std::vector<const Computation*> callees =
+  std::vector<const Computation*> callees_first =
       reference::CalledFrom(*module.module().entry(), &depth, custom_calls);
   for (const CheckedModule& call : graph.replacements) {
     for (const Computation* callee : reference::CalledFrom(*call.module().entry(), &depth, custom_calls))
-      callees.push_back(callee);
+      callees_first.push_back(callee);
   }
-  return callees;
+  return std::make_shared<const reference::Programs>(callees_first, custom_calls);
 }
 
 std::vector<Literal> LeavesOf(const Literal& value) {

@@ -1,12 +1,14 @@
 #pragma once
 // Evaluates a graph node by node with the reference functions.
 
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "hlo_run/check.h"
 #include "hlo_run/run.h"
 #include "plan/graph.h"
+#include "reference/program.h"
 
 namespace hlo::plan {
 
@@ -16,9 +18,9 @@ absl::StatusOr<std::vector<Literal>> EvaluateGraph(const CheckedModule& module, 
                                                    const std::vector<Literal>& parameters,
                                                    const EvaluateOptions& options);
 
-// Returns all computations that the nodes may call, callees first.
-std::vector<const Computation*> Callees(const CheckedModule& module, const Graph& graph,
-                                        const CustomCalls* custom_calls);
+// Returns the programs of all computations that the nodes may call.
+std::shared_ptr<const reference::Programs> MakePrograms(const CheckedModule& module, const Graph& graph,
+                                                        const CustomCalls* custom_calls);
 
 // Returns the leaves of a value, tokens included.
 std::vector<Literal> LeavesOf(const Literal& value);

@@ -30,8 +30,6 @@ constexpr TileRates kTileRates[] = {
     {F32TmaTileSize::k64x32, 64, 32, 4, {0.38, 0.56, 0.68, 0.75}},
 };
 
-int64_t Tiles(int64_t count, int64_t each) { return CeilDiv(count, each); }
-
 // Returns the estimated time in microseconds.
 double TimeOf(const TileRates& tile, const GemmExtents& extents, int64_t blocks, const Chunks& chunks) {
   const double fixed_terms = 64;  // The start and the end of a tile, in terms.
@@ -40,9 +38,9 @@ double TimeOf(const TileRates& tile, const GemmExtents& extents, int64_t blocks,
   const auto time_of = [&](int64_t each) {
     return static_cast<double>(each) * work / (kPeakRate * tile.rates[each - 1]);
   };
-  const int64_t wave = kWaveMultiprocessors * tile.blocks, rest = blocks % wave;
-  double time = static_cast<double>(blocks / wave) * time_of(tile.blocks);
-  if (rest > 0) time += time_of(Tiles(rest, kWaveMultiprocessors));
+  const int64_t wave = kWaveMultiprocessors * tile.blocks, rest = blocks % wave, full_waves = blocks / wave;
+  double time = static_cast<double>(full_waves) * time_of(tile.blocks);
+  if (rest > 0) time += time_of(CeilDiv(rest, kWaveMultiprocessors));
   if (chunks.count > 1) {
     const double bytes =
         4.0 * static_cast<double>(extents.m * extents.n * extents.batch) * (2.0 * chunks.count + 1);
@@ -53,8 +51,8 @@ double TimeOf(const TileRates& tile, const GemmExtents& extents, int64_t blocks,
 
 // Returns chunks of whole stages, none of which is empty.
 Chunks ChunksOf(int64_t k, int64_t count) {
-  const int64_t length = Tiles(Tiles(k, count), kTmaDepth) * kTmaDepth;
-  return {static_cast<uint32_t>(Tiles(k, length)), static_cast<uint32_t>(length)};
+  const int64_t length = CeilDiv(CeilDiv(k, count), kTmaDepth) * kTmaDepth;
+  return {static_cast<uint32_t>(CeilDiv(k, length)), static_cast<uint32_t>(length)};
 }
 
 bool IsMnMajor(const Operand& operand) { return !(operand.k.rank == 1 && operand.k.Stride() == 1); }
@@ -64,7 +62,7 @@ bool IsMnMajor(const Operand& operand) { return !(operand.k.rank == 1 && operand
 F32TmaTiling F32TmaTilingOf(const GemmExtents& extents, F32TmaTileSize size, int64_t chunks) {
   const TileRates& tile = kTileRates[static_cast<size_t>(size)];
   F32TmaTiling tiling{
-      size, tile.rows, tile.columns, Tiles(extents.m, tile.rows), Tiles(extents.n, tile.columns), {}};
+      size, tile.rows, tile.columns, CeilDiv(extents.m, tile.rows), CeilDiv(extents.n, tile.columns), {}};
   if (chunks > 1) tiling.chunks = ChunksOf(extents.k, chunks);
   return tiling;
 }
@@ -75,7 +73,7 @@ F32TmaTiling F32TmaTilingFor(const GemmExtents& extents, uint32_t min_columns) {
   double least = 0;
   for (const TileRates& tile : kTileRates) {
     if (tile.columns < min_columns) continue;
-    const int64_t tiles = Tiles(extents.m, tile.rows) * Tiles(extents.n, tile.columns) * extents.batch;
+    const int64_t tiles = CeilDiv(extents.m, tile.rows) * CeilDiv(extents.n, tile.columns) * extents.batch;
     for (int64_t waves = 0; waves <= 2; ++waves) {
       // No chunks, or as many as fill one or two waves.
       const int64_t wave = kWaveMultiprocessors * tile.blocks;

@@ -98,7 +98,7 @@ class RaggedPlan {
     args->by_terms = by_terms_;
     args->result_groups = by_terms_ ? static_cast<uint32_t>(result_.dim(0)) : 1;
     args->result_group = by_terms_ ? result[0] : 0;
-    args->b_group = group_dims_.size() == 0 ? 0 : rhs[group_dims_[0]];
+    args->b_group = group_dims_.empty() ? 0 : rhs[group_dims_[0]];
     groups->byte_count = static_cast<uint32_t>(ByteCount(sizes_.type()));
     groups->is_signed = IsSigned(sizes_.type());
     return true;

@@ -29,7 +29,7 @@ template <class Kernel>
 absl::Status Launch(const LaunchShape& shape, const typename Kernel::Args& args, device::Stream stream) {
   static_assert(sizeof(typename Kernel::Args) <= 32764);
   if (stream.emulated) {
-    if (const absl::Status refused = CheckLaunch(shape, Kernel::kThreads); !refused.ok()) return refused;
+    if (absl::Status refused = CheckLaunch(shape, Kernel::kThreads); !refused.ok()) return refused;
     return Emulate(shape.grid, shape.threads, shape.shared_bytes, kSchedules[stream.schedule],
                    [&](HostEnv& env) { Kernel::Run(env, args); });
   }
