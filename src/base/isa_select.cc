@@ -53,7 +53,10 @@ int SavedState() {
   if (!__get_cpuid(1, &r[0], &r[1], &r[2], &r[3]) || (r[ecx] >> 27 & 1) == 0) return 0;
   unsigned low, high;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (low & 0xe6) == 0xe6 ? 2 : (low & 0x06) == 0x06 ? 1 : 0;
+  constexpr unsigned kTiles = 0x600e6, kVectors64 = 0xe6, kVectors32 = 0x06;
+  if ((low & kTiles) == kTiles) return 3;
+  if ((low & kVectors64) == kVectors64) return 2;
+  return (low & kVectors32) == kVectors32 ? 1 : 0;
 }
 
 // The registers of a leaf of CPUID; zero if the processor does not have the leaf.

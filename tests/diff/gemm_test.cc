@@ -9,7 +9,9 @@
 #include "arrays.h"
 #include "base/parallel.h"
 #include "gtest/gtest.h"
+#include "kernels/cpu/gemm/amx.h"
 #include "kernels/cpu/gemm/bf16_pairs.h"
+#include "kernels/cpu/gemm/byte_quads.h"
 
 namespace hlo::cpu::gemm_test {
 namespace {
@@ -73,9 +75,24 @@ std::string Describe(const Setting& s) {
          (s.b_layout.transposed ? " b transposed" : "");
 }
 
+// The elements of an operand in the forms that expected values and their bounds need.
+struct Elements {
+  std::vector<std::complex<double>> values;
+  std::vector<double> sizes;
+  std::vector<uint64_t> bits;
+
+  explicit Elements(const Literal& array) : values(test::Values(array)) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      sizes.push_back(std::abs(values[i]));
+      bits.push_back(test::BitsAt(array, static_cast<int64_t>(i)));
+    }
+  }
+};
+
 void ExpectRight(const Setting& s, const Matrix& a, const Matrix& b, const Literal& c) {
   const double compute = test::Epsilon(GemmComputeType(s.a, s.b, s.c)) / 2;
-  const std::vector<std::complex<double>> left = test::Values(a.array), right = test::Values(b.array);
+  const Elements left(a.array), right(b.array);
+  const bool is_integral = IsIntegral(s.c) && !IsPred(s.c);
   int wrong = 0;
   for (int64_t batch = 0; batch < s.batch; ++batch) {
     for (int64_t i = 0; i < s.m; ++i) {
@@ -85,16 +102,19 @@ void ExpectRight(const Setting& s, const Matrix& a, const Matrix& b, const Liter
         uint64_t bits = 0;
         for (int64_t k = 0; k < s.k; ++k) {
           const int64_t x = a.Place(batch, i, k), y = b.Place(batch, k, j);
-          sum += left[x] * right[y];
-          size += std::abs(left[x]) * std::abs(right[y]);
-          bits += test::BitsAt(a.array, x) * test::BitsAt(b.array, y);
+          if (is_integral) {
+            bits += left.bits[x] * right.bits[y];
+          } else {
+            sum += left.values[x] * right.values[y];
+            size += left.sizes[x] * right.sizes[y];
+          }
         }
         const std::complex<double> got = At(c, (batch * s.m + i) * s.n + j);
         double bound = static_cast<double>(s.k + 2) * compute * size;
         if (IsPred(s.c)) {
           sum = sum != 0.0;
           bound = 0;
-        } else if (IsIntegral(s.c)) {
+        } else if (is_integral) {
           sum = test::Wrapped(bits, s.c);
           bound = 0;
         } else {
@@ -197,31 +217,78 @@ TEST(GemmTest, AnyStrides) {
 }
 
 #if !defined(HLO_ISA_LEVELED)  // Panel sizes depend on the level, and this file is compiled for none.
-// Tests the bf16 pair products themselves, in hardware or emulated, against sums in double precision.
-TEST(GemmTest, PairsOfBF16) {
+// Calls multiply(a, b, sink, k) for matrices of one type in memory, with sizes around tiles and panels.
+template <class T, class F>
+void ExpectRightPanels(ElementType type, ElementType result, F&& multiply) {
   for (const bool a_transposed : {false, true}) {
     for (const bool b_transposed : {false, true}) {
-      for (const int64_t k : {1, 2, 7, 64, 600, 1101}) {
-        for (const int64_t m : {5, 12, 29}) {
-          constexpr int64_t n = 70;
-          const Setting s{kBF16, kBF16, kF32, 1, m, n, k, {a_transposed, 3}, {b_transposed, 1}};
+      for (const int64_t k : {1, 2, 7, 31, 64, 65, 600, 1101}) {
+        for (const int64_t m : {5, 12, 16, 29, 48}) {
+          const int64_t n = m == 48 ? 32 : 70;
+          const Setting s{type, type, result, 1, m, n, k, {a_transposed, 3}, {b_transposed, 1}};
           SCOPED_TRACE(Describe(s));
           const Matrix a(s.a, 1, m, k, s.a_layout, 1), b(s.b, 1, k, n, s.b_layout, 2);
-          const BF16Matrix left{a.array.span<bfloat16>().data(), a.operand.row_stride,
-                                a.operand.column_stride};
-          const BF16Matrix right{b.array.span<bfloat16>().data(), b.operand.column_stride,
-                                 b.operand.row_stride};
-          Literal c = *Literal::CreateZeros(Shape::Array(kF32, {1, m, n}));
-          MultiplyPanels<float, Terms::kPairs>(m, n, (k + 1) / 2, BF16PairSource<kPanelRows<float>>(left, k),
-                                               BF16PairSource<kPanelColumns<float>>(right, k),
-                                               {.data = c.mutable_data(), .row_stride = n, .byte_count = 4});
+          Literal c = *Literal::CreateZeros(Shape::Array(result, {1, m, n}));
+          multiply(s, a.operand, b.operand,
+                   ProductSink<T>{.data = c.mutable_data(), .row_stride = n, .byte_count = 4});
           ExpectRight(s, a, b, c);
         }
       }
     }
   }
 }
+
+// These tests also run where the kernels' instructions are emulated or no product prefers the kernel.
+TEST(GemmTest, PairsOfBF16) {
+  ExpectRightPanels<float>(
+      kBF16, kF32, [](const Setting& s, const GemmOperand& a, const GemmOperand& b, auto sink) {
+        const BF16Matrix left{static_cast<const bfloat16*>(a.data), a.row_stride, a.column_stride};
+        const BF16Matrix right{static_cast<const bfloat16*>(b.data), b.column_stride, b.row_stride};
+        MultiplyPanels<float, Terms::kPairs>(s.m, s.n, (s.k + 1) / 2,
+                                             BF16PairSource<kPanelRows<float>>(left, s.k),
+                                             BF16PairSource<kPanelColumns<float>>(right, s.k), sink);
+      });
+}
+
+TEST(GemmTest, QuadsOfBytes) {
+  ExpectRightPanels<uint32_t>(
+      kS8, kS32, [](const Setting& s, const GemmOperand& a, const GemmOperand& b, auto sink) {
+        const ByteQuadSource<kPanelRows<uint32_t>, true> left(a.data, a.row_stride, a.column_stride, s.k);
+        const ByteQuadSource<kPanelColumns<uint32_t>, false> right(b.data, b.column_stride, b.row_stride,
+                                                                   s.k);
+        MultiplyPanels<uint32_t, Terms::kQuads>(s.m, s.n, (s.k + 3) / 4, left, right, sink);
+      });
+}
+
+template <class T>
+void ExpectRightAmxPanels(ElementType type, ElementType result) {
+  if constexpr (kPacksAmxTiles) {
+    ExpectRightPanels<T>(type, result,
+                         [](const Setting& s, const GemmOperand& a, const GemmOperand& b, auto sink) {
+                           const AmxSource<T, true> left(a.data, a.row_stride, a.column_stride, s.k);
+                           const AmxSource<T, false> right(b.data, b.column_stride, b.row_stride, s.k);
+                           MultiplyPanels<T, Terms::kAmx>(s.m, s.n, AmxWords<T>(s.k), left, right, sink);
+                         });
+  }
+}
+TEST(GemmTest, AmxTilesOfBF16AndBytes) {
+  if (!HasAmx()) GTEST_SKIP() << "this processor, or its system, has no AMX";
+  ExpectRightAmxPanels<float>(kBF16, kF32);
+  ExpectRightAmxPanels<uint32_t>(kS8, kS32);
+}
 #endif
+
+// Large products use AMX where the machine has it. Sums are split, and neither stride is 1.
+TEST(GemmTest, LargeProductsOfBF16AndBytes) {
+  for (const auto& [type, result] : {std::pair{kBF16, kF32}, std::pair{kBF16, kBF16}, std::pair{kS8, kS32}}) {
+    ExpectRight({type, type, result, 1, 17, 40, 9001});
+    ExpectRight({type, type, result, 3, 33, 65, 100, {true}, {true}});
+    const Setting s{type, type, result, 1, 40, 24, 70};
+    Matrix a(type, 1, 80, 140, {}, 1), b(type, 1, 140, 48, {}, 2);
+    for (GemmOperand* x : {&a.operand, &b.operand}) x->row_stride *= 2, x->column_stride *= 2;
+    ExpectRight(s, a, b, Multiply(s, a, b, true));
+  }
+}
 
 // Products that hardware may flush to 0: the last bits of the terms matter.
 TEST(GemmTest, PairsOfBF16HaveNormalProducts) {

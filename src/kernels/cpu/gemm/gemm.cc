@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "kernels/cpu/gemm/amx.h"
 #include "kernels/cpu/gemm/bf16_pairs.h"
 #include "kernels/cpu/gemm/byte_quads.h"
 #include "kernels/cpu/gemm/gemm_core.h"
@@ -115,22 +116,44 @@ bool IsThin(const OneProduct& p) {
                                             p.b.column_stride == 1 && ByteCount(p.b.type) == sizeof(T));
 }
 
-bool HavePairsOfBF16(const GemmOperand& a, const GemmOperand& b, int64_t m, int64_t n, int64_t k) {
+// Returns true if AMX is available and faster than vectors for m rows and sums of k terms. Packing the other
+// operand pays off from a tile of rows on, and short steps waste most of a tile.
+template <class T>
+bool PrefersAmx(int64_t m, int64_t k) {
+  return m >= kAmxTileSide && k >= kAmxStep<T> && HasAmx();
+}
+
+// Multiplies bf16 matrices, if T is float, or s8 matrices. PrefersAmx must be true.
+template <class T>
+void MultiplyByAmx(const OneProduct& p, const ProductSink<T>& sink) {
+  if constexpr (kPacksAmxTiles) {
+    const AmxSource<T, true> a(p.a.data, p.a.row_stride, p.a.column_stride, p.k);
+    const AmxSource<T, false> b(p.b.data, p.b.column_stride, p.b.row_stride, p.k);
+    MultiplyPanels<T, Terms::kAmx>(p.m, p.n, AmxWords<T>(p.k), a, b, sink);
+  }
+}
+
+// Returns true if instructions for bf16 multiply such operands, unless their elements are too small.
+bool HasBF16Kernel(const GemmOperand& a, const GemmOperand& b, int64_t m, int64_t n, int64_t k) {
   constexpr double kWorthwhile = 1 << 15;
   const double terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const auto is_bf16 = [](const GemmOperand& x) { return x.type == ElementType::kBF16 && !IsNested(x); };
-  return kMultipliesPairsOfBF16 && is_bf16(a) && is_bf16(b) && std::min(m, n) > kFewRows &&
-         terms >= kWorthwhile;
+  if (!is_bf16(a) || !is_bf16(b) || std::min(m, n) <= kFewRows || terms < kWorthwhile) return false;
+  return kMultipliesPairsOfBF16 || PrefersAmx<float>(m, k);
 }
 
 // Returns false, and writes nothing, if the operands are not plain bf16 matrices or their elements too small.
 bool MultiplyBF16(const OneProduct& p, const ProductSink<float>& sink) {
-  if (!IsPlainMatrix(p.a) || !IsPlainMatrix(p.b) || !HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k)) return false;
+  if (!IsPlainMatrix(p.a) || !IsPlainMatrix(p.b) || !HasBF16Kernel(p.a, p.b, p.m, p.n, p.k)) return false;
   const BF16Matrix a{static_cast<const bfloat16*>(p.a.data), p.a.row_stride, p.a.column_stride};
   const BF16Matrix b{static_cast<const bfloat16*>(p.b.data), p.b.column_stride, p.b.row_stride};
   if (!HaveNormalProducts(a, p.m, b, p.n, p.k)) return false;
-  MultiplyPanels<float, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, BF16PairSource<kPanelRows<float>>(a, p.k),
-                                       BF16PairSource<kPanelColumns<float>>(b, p.k), sink);
+  if (PrefersAmx<float>(p.m, p.k)) {
+    MultiplyByAmx(p, sink);
+  } else {
+    MultiplyPanels<float, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, BF16PairSource<kPanelRows<float>>(a, p.k),
+                                         BF16PairSource<kPanelColumns<float>>(b, p.k), sink);
+  }
   return true;
 }
 
@@ -144,12 +167,14 @@ void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
   }
   if constexpr (std::is_same_v<T, uint32_t>) {
     const bool bytes = p.a.type == ElementType::kS8 && p.b.type == ElementType::kS8;
-    if (kMultipliesQuads && bytes && IsPlainMatrix(p.a) && IsPlainMatrix(p.b)) {
+    const bool is_plain = IsPlainMatrix(p.a) && IsPlainMatrix(p.b);
+    if (bytes && is_plain && PrefersAmx<T>(p.m, p.k)) return MultiplyByAmx<T>(p, sink);
+    if (kMultipliesQuads && bytes && is_plain) {
       const ByteQuadSource<kPanelRows<T>, true> a(p.a.data, p.a.row_stride, p.a.column_stride, p.k);
       const ByteQuadSource<kPanelColumns<T>, false> b(p.b.data, p.b.column_stride, p.b.row_stride, p.k);
       return MultiplyPanels<T, Terms::kQuads>(p.m, p.n, (p.k + 3) / 4, a, b, sink);
     }
-    if (IsPlainMatrix(p.a) && IsPlainMatrix(p.b) && FitsPairs(p.a.type) && FitsPairs(p.b.type)) {
+    if (is_plain && FitsPairs(p.a.type) && FitsPairs(p.b.type)) {
       const PairSource<kPanelRows<T>> a(p.a.data, p.a.type, p.a.row_stride, p.a.column_stride, p.k);
       const PairSource<kPanelColumns<T>> b(p.b.data, p.b.type, p.b.column_stride, p.b.row_stride, p.k);
       return MultiplyPanels<T, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, a, b, sink);
@@ -191,7 +216,7 @@ void MultiplyBatch(const GemmProblem& problem) {
 
 }  // namespace
 
-bool GemmPrefersMemory(const GemmProblem& p) { return HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k); }
+bool GemmPrefersMemory(const GemmProblem& p) { return HasBF16Kernel(p.a, p.b, p.m, p.n, p.k); }
 
 GemmProblem WithData(loops::GemmProblem problem, const void* a, const void* b, void* c) {
   return {{problem.m, problem.n, problem.k, std::move(problem.batch_dims),

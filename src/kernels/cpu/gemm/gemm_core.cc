@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/pages.h"
 #include "base/parallel.h"
+#include "kernels/cpu/gemm/amx.h"
 #include "kernels/cpu/gemm/gemm_kernels.h"
 
 namespace hlo::cpu {
@@ -89,7 +90,7 @@ struct BlockOperand {
 // A block of the result, with its operands.
 template <class T, Terms kTerms>
 struct Block {
-  static constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
+  static constexpr int kRows = kPanelRows<T, kTerms>, kColumns = kPanelColumns<T, kTerms>;
   int64_t row, rows, column, columns;  // They count rows and columns of the whole result.
   T* sums;
   int64_t ld;
@@ -125,7 +126,7 @@ struct Block {
     }
     const int64_t widest = WidestPiece(k_count);
     const int64_t wide = std::min(column_panels, widest / kColumns);
-    const int64_t tallest = std::min<int64_t>(96, 96 * 256 / (wide * kColumns)) / kRows;
+    const int64_t tallest = std::max<int64_t>(1, std::min<int64_t>(96, 96 * 256 / (wide * kColumns)) / kRows);
     return {PanelsPerPiece(row_panels, tallest, 64 / (column_panels / wide + 1)), wide};
   }
 
@@ -141,7 +142,7 @@ struct Block {
     const bool finishes_whole =
         is_last && sink.HasEpilogue() && rows * columns * static_cast<int64_t>(sizeof(T)) <= kSmallBlock;
     const bool is_only = is_last && !add;  // The sums of a work item are needed nowhere else.
-    ParallelFor(down * across, ProductNanoseconds<T>(terms), [&](int64_t piece) {
+    ParallelFor(down * across, ProductNanoseconds<T, kTerms>(terms), [&](int64_t piece) {
       const int64_t i = piece % down * tall, j = piece / down * wide;
       const int64_t i_end = std::min(i + tall, row_panels), j_end = std::min(j + wide, column_panels);
       const int64_t r = i * kRows, c = j * kColumns;
@@ -153,12 +154,15 @@ struct Block {
         to_ld = piece_columns;
         to = Scratch<T>(ScratchSlot::kPiece, piece_rows * piece_columns);
       }
-      MultiplyPanelPairs<T, kTerms>({.rows = piece_rows,
-                                     .columns = piece_columns,
-                                     .k_count = k_count,
-                                     .a = a.At(r, k_first, k_count),
-                                     .b = b.At(c, k_first, k_count)},
-                                    to, to_ld, add);
+      const PanelProduct<T> product{.rows = piece_rows,
+                                    .columns = piece_columns,
+                                    .k_count = k_count,
+                                    .a = a.At(r, k_first, k_count),
+                                    .b = b.At(c, k_first, k_count)};
+      if constexpr (kTerms == Terms::kAmx)
+        MultiplyAmxPanels<T>(product, to, to_ld, add);
+      else
+        MultiplyPanelPairs<T, kTerms>(product, to, to_ld, add);
       if (is_last && !finishes_whole) sink.Finish(row + r, piece_rows, column + c, piece_columns, to, to_ld);
     });
     if (finishes_whole) sink.FinishRows(row, rows, column, columns, sums, ld);
@@ -171,13 +175,13 @@ constexpr int64_t kMostUsesOfRows = 1024, kMostUsesOfColumns = 128, kMostBytesOf
 
 // Returns the first operand if it should be read in place.
 template <class T, Terms kTerms>
-PlainMatrix<T> RowsInPlace(const PanelSource<T, kPanelRows<T>>& a, int64_t n) {
+PlainMatrix<T> RowsInPlace(const RowSource<T, kTerms>& a, int64_t n) {
   return kReadsRowsInPlace<T, kTerms> && n <= kMostUsesOfRows ? a.InPlace() : PlainMatrix<T>{};
 }
 
 // Returns the second operand if it should be read in place.
 template <class T, Terms kTerms>
-PlainMatrix<T> ColumnsInPlace(const PanelSource<T, kPanelColumns<T>>& b, int64_t m, int64_t n, int64_t k) {
+PlainMatrix<T> ColumnsInPlace(const ColumnSource<T, kTerms>& b, int64_t m, int64_t n, int64_t k) {
   if (kComplex<T> || m > kMostUsesOfColumns || n * k * static_cast<int64_t>(sizeof(T)) > kMostBytesOfColumns)
     return {};
   const PlainMatrix<T> matrix = b.InPlace();
@@ -186,10 +190,9 @@ PlainMatrix<T> ColumnsInPlace(const PanelSource<T, kPanelColumns<T>>& b, int64_t
 
 // Computes the product over terms k_begin, ..., k_end - 1 block by block and writes it to the sink.
 template <class T, Terms kTerms>
-void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
-                    const PanelSource<T, kPanelRows<T>>& a, const PanelSource<T, kPanelColumns<T>>& b,
-                    const ProductSink<T>& sink) {
-  constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
+void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end, const RowSource<T, kTerms>& a,
+                    const ColumnSource<T, kTerms>& b, const ProductSink<T>& sink) {
+  constexpr int kRows = kPanelRows<T, kTerms>, kColumns = kPanelColumns<T, kTerms>;
   constexpr int64_t kSide = 12288 / static_cast<int64_t>(sizeof(T));
   const int64_t most = sink.SumsInPlace() ? kSide : kSide / 3;
   const int64_t tall = RoundUp(std::min(m, most), kRows), wide = RoundUp(std::min(n, most), kColumns);
@@ -247,8 +250,8 @@ void* Scratch(ScratchSlot slot, int64_t byte_count) {
 }
 
 template <class T, Terms kTerms>
-void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
-                    const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink) {
+void MultiplyPanels(int64_t m, int64_t n, int64_t k, const RowSource<T, kTerms>& a,
+                    const ColumnSource<T, kTerms>& b, const ProductSink<T>& sink) {
   if (m == 0 || n == 0) return;
   // Long sums of a small result are split along k; the partial sums are added in a fixed order.
   constexpr int64_t kLongest = 8 * kPanelDepth, kMaxPieces = 16;
@@ -257,9 +260,13 @@ void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanel
   T* sums = Scratch<T>(ScratchSlot::kPartials, std::max<int64_t>(pieces, 1) * m * n);
   if (k == 0) std::fill_n(sums, m * n, T{});
   const auto terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  ParallelFor(pieces, ProductNanoseconds<T>(terms), [&](int64_t p) {
+  const auto begin = [&](int64_t p) {
+    constexpr int64_t kUnit = kTerms == Terms::kAmx ? kAmxTileSide : 1;
+    return p == pieces ? k : k * p / pieces / kUnit * kUnit;
+  };
+  ParallelFor(pieces, ProductNanoseconds<T, kTerms>(terms), [&](int64_t p) {
     const ProductSink<T> part{.data = sums + p * m * n, .row_stride = n, .byte_count = sizeof(T)};
-    MultiplyBlocks<T, kTerms>(m, n, k * p / pieces, k * (p + 1) / pieces, a, b, part);
+    MultiplyBlocks<T, kTerms>(m, n, begin(p), begin(p + 1), a, b, part);
   });
   for (int64_t p = 1; p < pieces; ++p) {
     for (int64_t i = 0; i < m * n; ++i) sums[i] += sums[p * m * n + i];
@@ -267,22 +274,19 @@ void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanel
   sink.FinishRows(0, m, 0, n, sums, n);
 }
 
-#define HLO_COMPUTE_TYPE(T)                                                                        \
-  template void MultiplyPanels<T>(int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&, \
-                                  const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
+#define HLO_TERMS(T, TERMS)                                                                     \
+  template void MultiplyPanels<T, TERMS>(int64_t, int64_t, int64_t, const RowSource<T, TERMS>&, \
+                                         const ColumnSource<T, TERMS>&, const ProductSink<T>&);
+#define HLO_COMPUTE_TYPE(T) HLO_TERMS(T, Terms::kSingle)
 HLO_COMPUTE_TYPES(HLO_COMPUTE_TYPE)
 #undef HLO_COMPUTE_TYPE
-
-#define HLO_PAIRS(T)                                                   \
-  template void MultiplyPanels<T, Terms::kPairs>(                      \
-      int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&, \
-      const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
-HLO_PAIRS(uint32_t)
-HLO_PAIRS(float)
-#undef HLO_PAIRS
-template void MultiplyPanels<uint32_t, Terms::kQuads>(int64_t, int64_t, int64_t,
-                                                      const PanelSource<uint32_t, kPanelRows<uint32_t>>&,
-                                                      const PanelSource<uint32_t, kPanelColumns<uint32_t>>&,
-                                                      const ProductSink<uint32_t>&);
+HLO_TERMS(uint32_t, Terms::kPairs)
+HLO_TERMS(float, Terms::kPairs)
+HLO_TERMS(uint32_t, Terms::kQuads)
+#if defined(HLO_AVX512_VECTORS)
+HLO_TERMS(float, Terms::kAmx)
+HLO_TERMS(uint32_t, Terms::kAmx)
+#endif
+#undef HLO_TERMS
 
 }  // namespace hlo::cpu

@@ -27,13 +27,22 @@ using Part = typename PartOf<T>::type;
 template <class T>
 inline constexpr bool kComplex = !std::is_same_v<T, Part<T>>;
 
+// What an element of a panel holds. kSingle: one term. kPairs: two terms, whose products are both added.
+// kQuads: four bytes, those of a as unsigned numbers with a bias of 128. kAmx: a word of an AMX tile (amx.h).
+enum class Terms : uint8_t { kSingle, kPairs, kQuads, kAmx };
+// The rows, or columns, of a panel of AMX tiles.
+inline constexpr int kAmxLines = 32;
+
 // The register tile of the micro-kernel: a panel of a has kPanelRows<T> rows, a panel of b has
 // kPanelColumns<T> columns.
-template <class T>
-inline constexpr int kPanelRows = kVectorRegisters == 32 ? 12 : 6;
-template <class T>
-inline constexpr int kPanelColumns = kLanes<Part<T>>*(kComplex<T> ? 1 : 2);
-// The number of terms that are accumulated in registers before they are added to the result.
+template <class T, Terms kTerms = Terms::kSingle>
+inline constexpr int kPanelRows = kTerms == Terms::kAmx    ? kAmxLines
+                                  : kVectorRegisters == 32 ? 12
+                                                           : 6;
+template <class T, Terms kTerms = Terms::kSingle>
+inline constexpr int kPanelColumns = kTerms == Terms::kAmx ? kAmxLines
+                                                           : kLanes<Part<T>>*(kComplex<T> ? 1 : 2);
+// The number of elements along k that are accumulated in registers before they are added to the result.
 inline constexpr int64_t kPanelDepth = 256;
 
 // A matrix in memory. Element (i, k) is data[i * stride + k * k_stride].
@@ -186,12 +195,16 @@ struct ProductSink {
   void FinishRows(int64_t row, int64_t rows, int64_t column, int64_t columns, T* sums, int64_t ld) const;
 };
 
-// Computes sink[i, j] = sum over k of a(i, k) * b(j, k). For kPairs, an element holds two terms; both
-// products are added. For kQuads, it holds four bytes, those of a as unsigned numbers with a bias of 128.
-enum class Terms : uint8_t { kSingle, kPairs, kQuads };
+// The sources of the operands of a product.
 template <class T, Terms kTerms = Terms::kSingle>
-void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
-                    const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink);
+using RowSource = PanelSource<T, kPanelRows<T, kTerms>>;
+template <class T, Terms kTerms = Terms::kSingle>
+using ColumnSource = PanelSource<T, kPanelColumns<T, kTerms>>;
+
+// Computes sink[i, j] = sum over k of a(i, k) * b(j, k).
+template <class T, Terms kTerms = Terms::kSingle>
+void MultiplyPanels(int64_t m, int64_t n, int64_t k, const RowSource<T, kTerms>& a,
+                    const ColumnSource<T, kTerms>& b, const ProductSink<T>& sink);
 
 // Slots of the calling thread's scratch memory, aligned to 64 bytes and cached per thread. The contents of a
 // slot are undefined after the next call for the same slot.
@@ -214,10 +227,11 @@ T* Scratch(ScratchSlot slot, int64_t count) {
   return static_cast<T*>(Scratch(slot, count * static_cast<int64_t>(sizeof(T))));
 }
 
-// Estimates the time for the given number of multiply-adds.
-template <class T>
+// Estimates the time for the given number of products of elements.
+template <class T, Terms kTerms = Terms::kSingle>
 constexpr double ProductNanoseconds(double terms) {
-  return terms * (kComplex<T> ? 4 : 1) / (2.0 * kLanes<Part<T>>);
+  constexpr double kAmxSpeedup = 8;
+  return terms * (kComplex<T> ? 4 : 1) / (2.0 * kLanes<Part<T>>) / (kTerms == Terms::kAmx ? kAmxSpeedup : 1);
 }
 
 // Calls f.template operator()<T>() with the C++ type of a compute type.
