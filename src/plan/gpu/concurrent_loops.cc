@@ -41,14 +41,18 @@ std::vector<cuda::LoweredProgram> LowerConcurrentLoops(const Plan& plan, const S
       tiles->programs.size() < kMinLoops || !AreIndependent(plan, step))
     return {};
   int64_t elements = 0;
-  for (const loops::LoopProgram& program : tiles->programs)
-    elements += program.outer_count() * program.inner_count();
-  if (elements == 0 || elements > kMaxElements * static_cast<int64_t>(tiles->programs.size())) return {};
+  std::vector<const loops::LoopProgram*> programs;  // A launch of empty loops alone would have no blocks.
+  for (const loops::LoopProgram& program : tiles->programs) {
+    const int64_t count = program.outer_count() * program.inner_count();
+    elements += count;
+    if (count > 0) programs.push_back(&program);
+  }
+  if (elements == 0 || elements > kMaxElements * static_cast<int64_t>(programs.size())) return {};
   std::vector<cuda::LoweredProgram> launches;
   cuda::StepsBuilder builder(device);
-  for (size_t p = 0, first = 0; p < tiles->programs.size();) {
+  for (size_t p = 0, first = 0; p < programs.size();) {
     cuda::StepsBuilder longer = builder;
-    if (longer.AddLargeLoop(tiles->programs[p])) {
+    if (longer.AddLargeLoop(*programs[p])) {
       builder = std::move(longer);
       ++p;
       continue;

@@ -487,7 +487,7 @@ void Compare(const StepCode& code, const FrameUse& use, uint32_t seed, const std
       const int calls = ++log.calls;
       Put(memory.frame.data() + kFloats + 4 * number, static_cast<float>(calls));
       Put(memory.frame.data() + kIntegers + 4 * number,
-          Get<int32_t>(memory.frame.data() + kIntegers) + calls);
+          Get<uint32_t>(memory.frame.data() + kIntegers) + static_cast<uint32_t>(calls));
       return calls < 20;
     };
   };
