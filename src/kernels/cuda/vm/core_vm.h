@@ -1,6 +1,7 @@
 #pragma once
 // The core of the VM (vm.h): an accumulator machine for straight-line programs over values of up to 32 bits.
-// core_vm_body.h is the interpreter, lower_core.h translates VM programs.
+// core_memory_body.h has its loads and stores, core_vm_body.h the interpreter, lower_core.h translates VM
+// programs.
 //
 // A thread holds several vectors of four adjacent values. Every instruction computes the accumulator, which
 // stays in registers, from the accumulator and at most two slots in shared memory. Accesses are of few kinds,

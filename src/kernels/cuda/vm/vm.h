@@ -1,7 +1,7 @@
 #pragma once
 // The virtual machine (VM) for fused elementwise code on the GPU: every thread interprets a short bytecode
-// program on its own values. vm_scalar.h defines the instructions for one element, vm_body.h the interpreter
-// loop.
+// program on its own values. vm_scalar.h defines the instructions for one element, vm_memory_body.h loads and
+// stores, vm_body.h the interpreter loop.
 
 #include <cstdint>
 
