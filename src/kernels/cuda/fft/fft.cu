@@ -9,5 +9,6 @@ HLO_CUDA_KERNEL(hlo::cuda::FftF64Wide)
 HLO_CUDA_KERNEL(hlo::cuda::FftHalfF32)
 HLO_CUDA_KERNEL(hlo::cuda::FftHalfF64)
 
-#define HLO_FFT_KERNEL(Kernel) HLO_CUDA_KERNEL(hlo::cuda::Kernel)
-HLO_FFT_KERNELS(HLO_FFT_KERNEL)
+#define HLO_FFT_KERNEL(T, access, ...) \
+  HLO_CUDA_KERNEL(hlo::cuda::FftPowerOfTwo<T, hlo::cuda::FftAccess::access, __VA_ARGS__>)
+#include "kernels/cuda/fft/fft_power_of_two.def"

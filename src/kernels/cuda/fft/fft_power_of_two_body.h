@@ -253,59 +253,18 @@ struct FftPowerOfTwo {
   }
 };
 
-using FftF32Points64 = FftPowerOfTwo<float, FftAccess::kPoints, 64, 8, 32, 8, 8>;
-using FftF32Points128 = FftPowerOfTwo<float, FftAccess::kPoints, 128, 16, 32, 16, 8>;
-using FftF32Points256 = FftPowerOfTwo<float, FftAccess::kPoints, 256, 16, 16, 16, 16>;
-using FftF32Points512 = FftPowerOfTwo<float, FftAccess::kPoints, 512, 16, 8, 8, 4, 16>;
-using FftF32Points1024 = FftPowerOfTwo<float, FftAccess::kPoints, 1024, 16, 4, 16, 16, 4>;
-using FftF32Points2048 = FftPowerOfTwo<float, FftAccess::kPoints, 2048, 16, 2, 16, 16, 8>;
-using FftF32Points4096 = FftPowerOfTwo<float, FftAccess::kPoints, 4096, 16, 1, 16, 16, 16>;
-using FftF32Points8192 = FftPowerOfTwo<float, FftAccess::kPoints, 8192, 16, 1, 4, 8, 16, 16>;
-using FftF32Points16384 = FftPowerOfTwo<float, FftAccess::kPoints, 16384, 16, 1, 16, 16, 16, 4>;
-using FftF32Lines64 = FftPowerOfTwo<float, FftAccess::kLines, 64, 8, 32, 8, 8>;
-using FftF32Lines128 = FftPowerOfTwo<float, FftAccess::kLines, 128, 16, 32, 16, 8>;
-using FftF32Lines256 = FftPowerOfTwo<float, FftAccess::kLines, 256, 16, 16, 16, 16>;
-using FftF32Lines512 = FftPowerOfTwo<float, FftAccess::kLines, 512, 16, 16, 8, 4, 16>;
-using FftF32Lines1024 = FftPowerOfTwo<float, FftAccess::kLines, 1024, 16, 8, 16, 16, 4>;
-using FftF32Lines2048 = FftPowerOfTwo<float, FftAccess::kLines, 2048, 16, 8, 16, 16, 8>;
-using FftF32Lines4096 = FftPowerOfTwo<float, FftAccess::kLines, 4096, 16, 4, 16, 16, 16>;
-using FftF64Points64 = FftPowerOfTwo<double, FftAccess::kPoints, 64, 8, 32, 8, 8>;
-using FftF64Points128 = FftPowerOfTwo<double, FftAccess::kPoints, 128, 16, 16, 16, 8>;
-using FftF64Points256 = FftPowerOfTwo<double, FftAccess::kPoints, 256, 16, 8, 16, 16>;
-using FftF64Points512 = FftPowerOfTwo<double, FftAccess::kPoints, 512, 8, 4, 8, 8, 8>;
-using FftF64Points1024 = FftPowerOfTwo<double, FftAccess::kPoints, 1024, 16, 4, 16, 16, 4>;
-using FftF64Points2048 = FftPowerOfTwo<double, FftAccess::kPoints, 2048, 16, 2, 16, 16, 8>;
-using FftF64Points4096 = FftPowerOfTwo<double, FftAccess::kPoints, 4096, 16, 1, 16, 16, 16>;
-using FftF64Points8192 = FftPowerOfTwo<double, FftAccess::kPoints, 8192, 16, 1, 16, 16, 16, 2>;
-using FftF64Lines64 = FftPowerOfTwo<double, FftAccess::kLines, 64, 8, 16, 8, 8>;
-using FftF64Lines128 = FftPowerOfTwo<double, FftAccess::kLines, 128, 16, 16, 16, 8>;
-using FftF64Lines256 = FftPowerOfTwo<double, FftAccess::kLines, 256, 16, 8, 16, 16>;
-using FftF64Lines512 = FftPowerOfTwo<double, FftAccess::kLines, 512, 8, 8, 8, 8, 8>;
-using FftF64Lines1024 = FftPowerOfTwo<double, FftAccess::kLines, 1024, 16, 8, 16, 16, 4>;
-using FftF64Lines2048 = FftPowerOfTwo<double, FftAccess::kLines, 2048, 16, 4, 16, 16, 8>;
-using FftF64Lines4096 = FftPowerOfTwo<double, FftAccess::kLines, 4096, 16, 2, 16, 16, 16>;
-
-#define HLO_FFT_KERNELS(Visit)                                                                               \
-  Visit(FftF32Points64) Visit(FftF32Points128) Visit(FftF32Points256) Visit(FftF32Points512)                 \
-      Visit(FftF32Points1024) Visit(FftF32Points2048) Visit(FftF32Points4096) Visit(FftF32Points8192)        \
-          Visit(FftF32Points16384) Visit(FftF32Lines64) Visit(FftF32Lines128) Visit(FftF32Lines256)          \
-              Visit(FftF32Lines512) Visit(FftF32Lines1024) Visit(FftF32Lines2048) Visit(FftF32Lines4096)     \
-                  Visit(FftF64Points64) Visit(FftF64Points128) Visit(FftF64Points256) Visit(FftF64Points512) \
-                      Visit(FftF64Points1024) Visit(FftF64Points2048) Visit(FftF64Points4096)                \
-                          Visit(FftF64Points8192) Visit(FftF64Lines64) Visit(FftF64Lines128)                 \
-                              Visit(FftF64Lines256) Visit(FftF64Lines512) Visit(FftF64Lines1024)             \
-                                  Visit(FftF64Lines2048) Visit(FftF64Lines4096)
-
 // Calls visit.operator()<Kernel>() with the kernel for the length. Returns false if there is none.
 template <class Visit>
 bool WithFftPowerOfTwo(bool is_double, FftAccess access, int64_t length, Visit&& visit) {
-#define HLO_VISIT_FFT(Kernel)                                                                              \
-  if (is_double == Kernel::kIsDouble && access == Kernel::kAccess && length == int64_t{Kernel::kPoints}) { \
-    visit.template operator()<Kernel>();                                                                   \
-    return true;                                                                                           \
-  }
-  HLO_FFT_KERNELS(HLO_VISIT_FFT)
-#undef HLO_VISIT_FFT
+  const auto visit_if = [&]<class Kernel>() {
+    if (is_double != Kernel::kIsDouble || access != Kernel::kAccess || length != int64_t{Kernel::kPoints})
+      return false;
+    visit.template operator()<Kernel>();
+    return true;
+  };
+#define HLO_FFT_KERNEL(T, access, ...) \
+  if (visit_if.template operator()<FftPowerOfTwo<T, FftAccess::access, __VA_ARGS__>>()) return true;
+#include "kernels/cuda/fft/fft_power_of_two.def"
   return false;
 }
 

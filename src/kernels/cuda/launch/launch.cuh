@@ -43,6 +43,7 @@ int LaunchOnDevice(const LaunchShape& shape, const typename Kernel::Args& args, 
 
 }  // namespace hlo::cuda
 
-#define HLO_CUDA_KERNEL(Kernel)                                                                      \
-  template int hlo::cuda::LaunchOnDevice<Kernel>(const hlo::cuda::LaunchShape&, const Kernel::Args&, \
-                                                 CUstream_st*);
+// The arguments are the name of the kernel, which may contain commas.
+#define HLO_CUDA_KERNEL(...)                                                                                   \
+  template int hlo::cuda::LaunchOnDevice<__VA_ARGS__>(const hlo::cuda::LaunchShape&, const __VA_ARGS__::Args&, \
+                                                      CUstream_st*);
