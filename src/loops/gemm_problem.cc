@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "hlo_run/module.h"
 #include "types/promotion.h"
 
 namespace hlo::loops {

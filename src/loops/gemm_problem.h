@@ -7,8 +7,11 @@
 
 #include "absl/types/span.h"
 #include "hlo_run/element_type.h"
-#include "hlo_run/module.h"
 #include "types/index.h"
+
+namespace hlo {
+class Instruction;
+}
 
 namespace hlo::loops {
 
