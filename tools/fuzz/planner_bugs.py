@@ -2,10 +2,12 @@
 """Mutation testing of the planner: seeds one bug at a time into a copy of the tree, builds it, and reports what finds it.
 
   planner_bugs.py --tree DIR --build DIR [--only REGEX] [--seconds 600] [--table FILE]
+  planner_bugs.py --check
 
 DIR is a checkout that the script may change (a git worktree, say), configured for Ninja in the build folder. A bug is
 found by `validation` if the plan or bytecode of a case or of a module of the fuzzer is rejected, by `cases` if a case or
-a golden module gives another result, and by `fuzz` if only hlo-fuzz finds it within the given time. The table in tests/README.md is this script's output.
+a golden module gives another result, and by `fuzz` if only hlo-fuzz finds it within the given time. The table in
+tests/README.md is this script's output. --check builds nothing: it reports bugs whose text is not in the source.
 """
 import argparse
 import pathlib
@@ -51,12 +53,12 @@ BUGS = [
     ("a joined live range keeps its own last use", "memory/liveness.cc",
      "  to.last_use = from.last_use;\n", ""),
     ("updates in place ignore other reads of the array", "memory/aliasing.cc",
-     "if (reads != harmless_reads || !CanReuse", "if (!CanReuse"),
+     "if (reads != safe_reads || !CanReuse", "if (!CanReuse"),
     ("kernels update operands that they read twice", "memory/aliasing.cc",
      "if (reads == 1 && storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count &&",
      "if (reads > 0 && storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count &&"),
     ("every kernel may work in place", "memory/aliasing.cc",
-     "for (int32_t k = 0; k < step.kernel.updated; ++k) {",
+     "for (int32_t k = 0; k < step.kernel.in_place_results; ++k) {",
      "for (int32_t k = 0; k < std::min<int32_t>(step.operands.size(), step.results.size()); ++k) {"),
     ("two states begin in the same place", "memory/aliasing.cc",
      "!taken.contains(from) && CanReuse(from, move.to)", "CanReuse(from, move.to)"),
@@ -109,14 +111,14 @@ BUGS = [
     ("a scalar operand of a concatenation has no edges", "lower/loop_builder.cc",
      "  AddEdges(map, &access);\n  return access;", "  if (!map.offset.empty()) AddEdges(map, &access);\n  return access;"),
     ("all operands of a concatenation begin at 0", "lower/loop_builder.cc",
-     "    piece.offset[dimension] -= size;\n", ""),
+     "    shifted.offset[dimension] -= size;\n", ""),
     ("start indices of windows are clamped off by one", "lower/loop_builder.cc",
      "whole.dim(d) - window.dim(d),\n", "whole.dim(d) - window.dim(d) + 1,\n"),
     ("a reduction sums dimensions that are kept", "lower/reduce_steps.cc",
-     "const std::vector<int64_t>& inner = rows ? dims.reduced : dims.kept;",
-     "const std::vector<int64_t>& inner = rows && dims.reduced.size() == 1 ? dims.reduced : dims.kept;"),
+     "LoopBuilder builder = Yielded(node, dims.kept, dims.reduced);",
+     "LoopBuilder builder = dims.reduced.size() == 1 ? Yielded(node, dims.kept, dims.reduced) : Yielded(node, dims.reduced, dims.kept);"),
     ("values with two users are fused into one", "fusion/loop_fusion.cc",
-     "if (use.node == nullptr || use.node->block != node.block ||", "if (use.node == nullptr ||"),
+     "if (!computes || use.node == nullptr || use.node->block != node.block ||", "if (!computes || use.node == nullptr ||"),
     ("updates read the array outside their own window", "fusion/loop_fusion.cc",
      "if (ReadsOutsideWindow(node, update)) fused_.erase", "if (false && ReadsOutsideWindow(node, update)) fused_.erase"),
     ("merged loops read their results at other indices", "fusion/sibling_fusion.cc",
@@ -160,7 +162,7 @@ BUGS = [
     ("cyclic moves lose a value", "bytecode/compiler.cc",
      "          left[k].second = saved;\n", ""),
     ("loads from other offsets are reused", "bytecode/load_cse.cc",
-     "return Find(loads_, piece); }", "return Find(loads_, {piece.slot, piece.address, 0, piece.byte_count}); }"),
+     "return Find(loads_, range); }", "return Find(loads_, {range.slot, range.address, 0, range.byte_count}); }"),
     ("cached loads survive a label", "bytecode/compiler.cc",
      "  void Bind(cpu::StepCode::Label label) {\n    cse_.InvalidateAll();", "  void Bind(cpu::StepCode::Label label) {"),
     ("next states are computed where other states are read", "bytecode/compiler.cc",
@@ -208,40 +210,51 @@ def judge(tree, build, seconds, folders):
     return "nothing", f"{seconds} s"
 
 
+def misplaced_bugs(tree):
+    """Returns the bugs whose text is not in their file exactly once."""
+    return [(name, file) for name, file, old, _ in BUGS if (tree / "src/plan" / file).read_text().count(old) != 1]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tree", required=True, type=pathlib.Path)
-    parser.add_argument("--build", required=True, type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--tree", default=pathlib.Path(__file__).parents[2], type=pathlib.Path)
+    parser.add_argument("--build", type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--table", type=pathlib.Path)
     options = parser.parse_args()
-    tree, build = options.tree.resolve(), options.build.resolve()
+    tree = options.tree.resolve()
+    misplaced = misplaced_bugs(tree)
+    for name, file in misplaced:
+        print(f"{file}: the text of the bug '{name}' is not there exactly once")
+    if options.check or misplaced:
+        return 1 if misplaced else 0
+    if options.build is None:
+        parser.error("--build is required")
+    build = options.build.resolve()
     rows = []
     for name, file, old, new in BUGS:
         if not re.search(options.only, f"{file}: {name}"):
             continue
         path = tree / "src/plan" / file
         text = path.read_text()
-        if text.count(old) != 1:
-            rows.append((name, file, "not seeded", f"the text is there {text.count(old)} times"))
-        else:
-            path.write_text(text.replace(old, new))
-            try:
-                made = run(["ninja", "-C", build, "hlo-run", "run_cases", "hlo-fuzz"])
-                if made.returncode != 0:
-                    error = re.search(r"error: (.*)", made.stdout)
-                    rows.append((name, file, "not built", error.group(1)[:80] if error else ""))
-                else:
-                    rows.append((name, file, *judge(tree, build, options.seconds, ["golden", "tests/cases"])))
-            finally:
-                path.write_text(text)
+        path.write_text(text.replace(old, new))
+        try:
+            made = run(["ninja", "-C", build, "hlo-run", "run_cases", "hlo-fuzz"])
+            if made.returncode != 0:
+                error = re.search(r"error: (.*)", made.stdout)
+                rows.append((name, file, "not built", error.group(1)[:80] if error else ""))
+            else:
+                rows.append((name, file, *judge(tree, build, options.seconds, ["golden", "tests/cases"])))
+        finally:
+            path.write_text(text)
         print(" | ".join(rows[-1]), flush=True)
     if options.table:
-        lines = ["| bug | in | found by | |", "|---|---|---|---|"]
+        lines = ["| bug | in | found by | evidence |", "|---|---|---|---|"]
         lines += [f"| {name} | `{file}` | {found} | {detail} |" for name, file, found, detail in rows]
         options.table.write_text("\n".join(lines) + "\n")
-    missed = [row for row in rows if row[2] in ("nothing", "not seeded", "not built")]
+    missed = [row for row in rows if row[2] in ("nothing", "not built")]
     print(f"{len(rows)} bugs, {len(rows) - len(missed)} found")
     return 1 if missed else 0
 
