@@ -69,8 +69,8 @@ bool HasDynamicSize(const Instruction& instruction, size_t operand, int64_t dime
 }
 
 // Returns the common sizes of elementwise operands. Only operands whose dimension is dynamic count, and only
-// operand 1 of a clamp: the size is that of operands larger than 1, since a single element is repeated, or
-// else the smallest.
+// operand 1 of a clamp. The size is that of operands larger than 1, because a single element is repeated; if
+// there are none, it is the smallest.
 Index CommonDims(const Instruction& instruction, absl::Span<const Literal> operands) {
   Index common = instruction.shape().dims();
   for (int64_t d = 0; d < common.rank(); ++d) {
@@ -458,12 +458,11 @@ absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op) {
 absl::Status CheckRunTimeSize(const Instruction& instruction, int64_t dimension, int64_t size) {
   const Shape& shape = instruction.shape();
   const int64_t bound = shape.dim(dimension);
-  const bool is_call = instruction.opcode() == Opcode::kCustomCall;
-  if (0 <= size && size <= bound && (!is_call || size == bound || shape.IsDynamic(dimension)))
-    return absl::OkStatus();
+  // Custom calls give sizes of static dimensions too.
+  const bool may_be_smaller = instruction.opcode() != Opcode::kCustomCall || shape.IsDynamic(dimension);
+  if (size == bound || (may_be_smaller && 0 <= size && size < bound)) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      is_call ? fmt::format("dimension {} of {} is given the size {}", dimension, ToString(shape), size)
-              : fmt::format("dimension {} cannot have the size {}: its bound is {}", dimension, size, bound));
+      fmt::format("dimension {} of {} cannot have the size {}", dimension, ToString(shape), size));
 }
 
 // Returns the run-time size of a dimension, or its static size.
