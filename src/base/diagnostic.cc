@@ -1,7 +1,7 @@
 #include "hlo_run/diagnostic.h"
 
 #include <algorithm>
-#include <cctype>
+#include <utility>
 
 #include "base/append.h"
 #include "base/limit_rule.h"
@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::string_view kReset = "\033[0m", kBold = "\033[1m", kRed = "\033[1;31m",
                            kMagenta = "\033[1;35m", kCyan = "\033[1;36m", kGreen = "\033[1;32m";
-
-std::string_view Paint(const RenderOptions& options, std::string_view code) {
-  return options.color ? code : std::string_view();
-}
 
 // Replaces control characters and bytes that are not valid text by '?'.
 std::string Printable(std::string_view text) {
@@ -28,42 +24,55 @@ std::string Printable(std::string_view text) {
   return result;
 }
 
-// Appends the source line, clipped around the range if it is long, and the caret line.
-void RenderSnippet(SourceRange range, const SourceText& source, const RenderOptions& options,
-                   std::string& out) {
-  const std::string_view line = source.LineAt(range.begin);
-  if (line.empty()) return;
-  const size_t column = std::min<size_t>(source.Locate(range.begin).column - 1, line.size());
-  const size_t caret_count =
-      std::clamp<size_t>(range.end - range.begin, 1, std::max<size_t>(line.size() - column, 1));
-  const size_t width = std::max<int64_t>(options.width, 20);
-  size_t begin = 0;
-  if (line.size() > width) {
-    const size_t wanted_left = std::min(column, width / 3);
-    begin = std::min(column - wanted_left, line.size() - width);
-  }
-  const size_t length = std::min(width, line.size() - begin);
-  const std::string_view left = begin > 0 ? "..." : "";
-  const std::string_view right = begin + length < line.size() ? "..." : "";
-  const size_t shown_carets = std::min(caret_count, begin + length - std::min(column, begin + length));
-  Append(&out, "  {}{}{}\n", left, Printable(line.substr(begin, length)), right);
-  Append(&out, "  {:{}}{}^{:~<{}}{}\n", "", column - begin + left.size(), Paint(options, kGreen), "",
-         shown_carets > 1 ? shown_carets - 1 : 0, Paint(options, kReset));
-}
+// Renders the parts of a diagnostic: its own lines and those of its notes.
+class Renderer {
+ public:
+  Renderer(const SourceText& source, const RenderOptions& options) : source_(source), options_(options) {}
 
-void RenderPart(SourceRange range, std::string_view kind, std::string_view color, std::string_view message,
-                std::string_view rule, const SourceText& source, const RenderOptions& options,
-                std::string& out) {
-  Append(&out, "{}{}:", Paint(options, kBold), source.name());
-  if (range.known()) {
-    const SourcePlace place = source.Locate(range.begin);
-    Append(&out, "{}:{}:", place.line, place.column);
+  // Appends place, kind, message and rule.
+  void AddHeadline(SourceRange range, std::string_view kind, std::string_view color, std::string_view message,
+                   std::string_view rule) {
+    Append(&out_, "{}{}:", Paint(kBold), source_.name());
+    if (range.known()) {
+      const SourcePlace place = source_.Locate(range.begin);
+      Append(&out_, "{}:{}:", place.line, place.column);
+    }
+    Append(&out_, "{} {}{}:{} {}", Paint(kReset), Paint(color), kind, Paint(kReset), message);
+    if (!rule.empty()) Append(&out_, "  [{}]", rule);
+    out_ += '\n';
   }
-  Append(&out, "{} {}{}:{} {}", Paint(options, kReset), Paint(options, color), kind, Paint(options, kReset),
-         message);
-  if (!rule.empty()) Append(&out, "  [{}]", rule);
-  out += '\n';
-}
+
+  // Appends the source line, clipped around the range if it is long, and the caret line.
+  void AddSnippet(SourceRange range) {
+    const std::string_view line = source_.LineAt(range.begin);
+    if (line.empty()) return;
+    const size_t column = std::min<size_t>(source_.Locate(range.begin).column - 1, line.size());
+    const size_t caret_count =
+        std::clamp<size_t>(range.end - range.begin, 1, std::max<size_t>(line.size() - column, 1));
+    const size_t width = std::max<int64_t>(options_.width, 20);
+    size_t begin = 0;
+    if (line.size() > width) {
+      const size_t wanted_left = std::min(column, width / 3);
+      begin = std::min(column - wanted_left, line.size() - width);
+    }
+    const size_t length = std::min(width, line.size() - begin);
+    const std::string_view left = begin > 0 ? "..." : "";
+    const std::string_view right = begin + length < line.size() ? "..." : "";
+    const size_t shown_carets = std::min(caret_count, begin + length - std::min(column, begin + length));
+    Append(&out_, "  {}{}{}\n", left, Printable(line.substr(begin, length)), right);
+    Append(&out_, "  {:{}}{}^{:~<{}}{}\n", "", column - begin + left.size(), Paint(kGreen), "",
+           shown_carets > 1 ? shown_carets - 1 : 0, Paint(kReset));
+  }
+
+  std::string Take() { return std::move(out_); }
+
+ private:
+  std::string_view Paint(std::string_view code) const { return options_.color ? code : std::string_view(); }
+
+  const SourceText& source_;
+  const RenderOptions& options_;
+  std::string out_;
+};
 
 int64_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<int64_t> row(b.size() + 1);
@@ -97,15 +106,13 @@ absl::Status Diagnostics::ToStatus(const SourceText& source) const {
 }
 
 std::string Render(const Diagnostic& diagnostic, const SourceText& source, const RenderOptions& options) {
-  std::string out;
+  Renderer renderer(source, options);
   const bool error = diagnostic.severity == Severity::kError;
-  RenderPart(diagnostic.range, error ? "error" : "warning", error ? kRed : kMagenta, diagnostic.message,
-             diagnostic.rule, source, options, out);
-  if (diagnostic.range.known()) RenderSnippet(diagnostic.range, source, options, out);
-  for (const Note& note : diagnostic.notes) {
-    RenderPart(note.range, "note", kCyan, note.message, "", source, options, out);
-  }
-  return out;
+  renderer.AddHeadline(diagnostic.range, error ? "error" : "warning", error ? kRed : kMagenta,
+                       diagnostic.message, diagnostic.rule);
+  if (diagnostic.range.known()) renderer.AddSnippet(diagnostic.range);
+  for (const Note& note : diagnostic.notes) renderer.AddHeadline(note.range, "note", kCyan, note.message, "");
+  return renderer.Take();
 }
 
 std::string Render(const Diagnostics& diagnostics, const SourceText& source, const RenderOptions& options,

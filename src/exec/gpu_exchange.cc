@@ -275,7 +275,7 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
       HLO_RETURN_IF_ERROR(CheckParts(shape, dimension, count));
       const Rows rows = RowsAlong(shape, dimension);
       const int64_t part = rows.elements / count;
-      return Fold(call, members, k, own * part, rows.elements, part, rows.count, result);
+      return Fold(call, members, k, {own * part, rows.elements, part, rows.count}, result);
     }
     case Kind::kConvertShapes:
       return ReceiveTiles(call, members, position, k);
@@ -306,7 +306,7 @@ absl::Status GpuExchange::AllReduce(const Call& call, const Members& members, si
     GpuExchange& member = *members[position];
     if (member.results_[k] == nullptr) continue;
     HLO_RETURN_IF_ERROR(member.gpu_->MakeCurrent());
-    HLO_RETURN_IF_ERROR(member.Fold(call, members, k, first(position), elements, length(position), 1,
+    HLO_RETURN_IF_ERROR(member.Fold(call, members, k, {first(position), elements, length(position), 1},
                                     At(member.results_[k], first(position) * element_bytes)));
   }
   if (!in_parts) return absl::OkStatus();
@@ -340,15 +340,15 @@ absl::StatusOr<cuda::LoweredProgram*> GpuExchange::FoldProgram(const Instruction
   return &at->second;
 }
 
-absl::Status GpuExchange::Fold(const Call& call, const Members& members, size_t k, int64_t begin,
-                               int64_t pitch, int64_t row_elements, int64_t row_count, void* to) {
+absl::Status GpuExchange::Fold(const Call& call, const Members& members, size_t k, const RowBlock& rows,
+                               void* to) {
   const ElementType type = ShapeOf(call.instruction, k).type();
-  const int64_t element_bytes = ByteCount(type), row_bytes = row_elements * element_bytes;
-  const int64_t elements = row_elements * row_count, bytes = elements * element_bytes;
+  const int64_t element_bytes = ByteCount(type), row_bytes = rows.length * element_bytes;
+  const int64_t elements = rows.length * rows.count, bytes = elements * element_bytes;
   if (elements == 0) return absl::OkStatus();
   std::vector<const void*> sources;
   const auto is_here = [&](const GpuExchange& member) {
-    return row_count == 1 && member.gpu_->properties().number == gpu_->properties().number;
+    return rows.count == 1 && member.gpu_->properties().number == gpu_->properties().number;
   };
   const auto away = static_cast<int64_t>(std::count_if(
       members.begin(), members.end(), [&](const GpuExchange* member) { return !is_here(*member); }));
@@ -358,13 +358,13 @@ absl::Status GpuExchange::Fold(const Call& call, const Members& members, size_t 
     HLO_ASSIGN_OR_RETURN(gathered, Scratch(gathered_, gathered_bytes_, away * device::Aligned(bytes)));
   }
   for (const GpuExchange* member : members) {
-    const std::byte* from = At(member->operands_[k], begin * element_bytes);
+    const std::byte* from = At(member->operands_[k], rows.begin * element_bytes);
     if (is_here(*member)) {
       sources.push_back(from);
       continue;
     }
-    HLO_RETURN_IF_ERROR(gpu_->CopyRowsFrom(*member->gpu_, gathered, row_bytes, from, pitch * element_bytes,
-                                           row_bytes, row_count));
+    HLO_RETURN_IF_ERROR(gpu_->CopyRowsFrom(*member->gpu_, gathered, row_bytes, from,
+                                           rows.pitch * element_bytes, row_bytes, rows.count));
     sources.push_back(gathered);
     gathered += device::Aligned(bytes);
   }

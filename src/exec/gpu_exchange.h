@@ -70,9 +70,12 @@ class GpuExchange {
   absl::Status Receive(const Call& call, const Members& members, size_t position, size_t k);
   absl::Status ReceiveParts(const Call& call, const Members& members, int64_t own, size_t k);
   absl::Status CheckOperandCount(int64_t members) const;
-  // Folds elements [begin, begin + row_count * row_elements) of the members' operand k into `to`.
-  absl::Status Fold(const Call& call, const Members& members, size_t k, int64_t begin, int64_t pitch,
-                    int64_t row_elements, int64_t row_count, void* to);
+  // A part of an operand, in elements: `count` rows of `length` each, whose first elements are `pitch` apart.
+  struct RowBlock {
+    int64_t begin, pitch, length, count;
+  };
+  // Folds a part of the members' operand k into `to`, which has its rows without gaps.
+  absl::Status Fold(const Call& call, const Members& members, size_t k, const RowBlock& rows, void* to);
   absl::StatusOr<cuda::LoweredProgram*> FoldProgram(const Instruction& instruction, ElementType type,
                                                     int64_t array_count, int64_t element_count);
   absl::StatusOr<std::byte*> Scratch(device::GpuMemory& memory, int64_t& allocated, int64_t byte_count);
