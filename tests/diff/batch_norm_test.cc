@@ -1,5 +1,5 @@
 // Batch normalisation through both engines. The reference computes in f64 and rounds once. The fast engine
-// sums in f64 and computes elements of narrower types in f32, so that these and the terms of a gradient's sum
+// sums in f64 and computes elements of narrower types in f32. So elements, and the terms of a gradient's sum,
 // differ by a few roundings of f32.
 
 #include "engines.h"
@@ -36,13 +36,13 @@ void ExpectAgreement(std::string_view body, bool specials = false) {
   }
 }
 
-TEST(BatchNormTest, Training) {
+TEST(BatchNormTest, TrainingAgreesWithTheReference) {
   ExpectAgreement(
       "x = {0} parameter(0) s = {1} parameter(1) b = {1} parameter(2)\n"
       " ROOT r = ({0}, {1}, {1}) batch-norm-training(x, s, b), epsilon=0.125, feature_index={2}");
 }
 
-TEST(BatchNormTest, Inference) {
+TEST(BatchNormTest, InferenceAgreesWithTheReference) {
   for (const bool specials : {false, true}) {
     ExpectAgreement(
         "x = {0} parameter(0) s = {1} parameter(1) b = {1} parameter(2) m = {1} parameter(3) w = {1} "
@@ -52,7 +52,7 @@ TEST(BatchNormTest, Inference) {
   }
 }
 
-TEST(BatchNormTest, Grad) {
+TEST(BatchNormTest, GradientsAgreeWithTheReference) {
   ExpectAgreement(
       "x = {0} parameter(0) s = {1} parameter(1) m = {1} parameter(2) w = {1} parameter(3) d = {0} "
       "parameter(4) v = {1} multiply(w, w)\n"

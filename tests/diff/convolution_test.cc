@@ -415,7 +415,7 @@ TEST(ConvolutionTest, GroupsOfFeaturesAndOfTheBatch) {
 
 // Gradients as frameworks emit them: the input gradient dilates the base and reverses the kernel; the kernel
 // gradient swaps batch and features and has a large window.
-TEST(ConvolutionTest, Gradients) {
+TEST(ConvolutionTest, GradientsHaveDilatedBasesAndLargeWindows) {
   Case input = TwoDims(
       2, 10, 12, 6, {.size = 3, .padding_low = 1, .padding_high = 2, .base_dilation = 2, .reversed = true});
   input.kernel_order = {2, 3, 0, 1};

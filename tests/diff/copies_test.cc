@@ -69,7 +69,7 @@ TEST(CopiesTest, StridedElements) {
 }
 
 // Rows of a few elements, columns, transposed and repeated rows, in arrays with longer rows.
-TEST(CopiesTest, Arrays) {
+TEST(CopiesTest, StridedArraysAreCopied) {
   std::mt19937 random(1);
   constexpr int64_t kSizes[] = {1, 2, 3, 4, 7, 8, 16, 17, 40, 70, 130};
   for (int round = 0; round < 3000; ++round) {

@@ -64,7 +64,7 @@ std::string Letter(const std::string& type) {
   return type == "f32" ? "s" : type == "f64" ? "d" : type == "c64" ? "c" : "z";
 }
 
-TEST(CudaFactorisations, Lu) {
+TEST(CudaFactorisations, LuAgreesWithTheReference) {
   for (const auto& [type, m, n] : kForms) {
     const Array a{type, {2, m, n}};
     ExpectCall(fmt::format("lapack_{}getrf_ffi", Letter(type)), {a},
@@ -79,7 +79,7 @@ TEST(CudaFactorisations, LuOfASingularMatrix) {
   ExpectCall("lapack_dgetrf_ffi", {a}, {a, {"s32", {70}}, {"s32", {}}}, "", {matrix}, 1e-10);
 }
 
-TEST(CudaFactorisations, Qr) {
+TEST(CudaFactorisations, QrAgreesWithTheReference) {
   for (const auto& [type, m, n] : kForms) {
     if (m > 64) continue;
     const Array a{type, {2, m, n}}, taus{type, {2, std::min(m, n)}};

@@ -48,7 +48,7 @@ void Expect(const Donation& donation) {
   }
 }
 
-TEST(DonationTest, Elementwise) {
+TEST(DonationTest, ElementwiseResultsReuseArgumentsOfTheirSize) {
   Expect({"ENTRY e { x = f32[100] parameter(0) ROOT y = f32[100] negate(x) }", {0}});
   // Another type of the same width.
   Expect({"ENTRY e { x = f32[100] parameter(0) ROOT y = s32[100] convert(x) }", {0}});
@@ -74,7 +74,7 @@ TEST(DonationTest, ReadAgainLater) {
           {-1, -1}});
 }
 
-TEST(DonationTest, Windows) {
+TEST(DonationTest, UpdatesReuseTheUpdatedArgument) {
   Expect({R"(ENTRY e {
   x = f32[50,8] parameter(0)
   row = f32[1,8] parameter(1)
@@ -111,7 +111,7 @@ ENTRY e {
           {0}});
 }
 
-TEST(DonationTest, Loops) {
+TEST(DonationTest, LoopsReuseTheArgumentsOfTheirStates) {
   const std::string condition = R"(more {
   t = (s32[], f32[20,40]) parameter(0)
   i = s32[] get-tuple-element(t), index=0

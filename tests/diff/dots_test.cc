@@ -79,7 +79,7 @@ void Expect(const Form& form, const std::string& type, const std::string& size_t
 
 constexpr int64_t kSizes[][3] = {{7, 0, 12}, {25, 31, 2}, {0, 0, 0}, {100, 3, 1}};
 
-TEST(RaggedDot, Forms) {
+TEST(RaggedDot, EveryFormAgreesWithTheReference) {
   for (const Form& form : kForms) {
     for (const auto& sizes : kSizes) {
       Expect(form, "f64", "s32", sizes, 1e-12);
@@ -88,7 +88,7 @@ TEST(RaggedDot, Forms) {
   }
 }
 
-TEST(RaggedDot, Types) {
+TEST(RaggedDot, EveryKindOfTypeAgreesWithTheReference) {
   Expect(kForms[0], "f32", "s32", kSizes[0], 1e-4);
   Expect(kForms[0], "bf16", "s32", kSizes[1], 0x1p-6);
   Expect(kForms[6], "c64", "s32", kSizes[1], 1e-4);

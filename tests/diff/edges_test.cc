@@ -249,7 +249,7 @@ TEST(EdgesTest, ComparisonsSelectionsAndClamps) {
   table.Check("comparison");
 }
 
-TEST(EdgesTest, Conversions) {
+TEST(EdgesTest, ConversionsOfEdgeValuesAgree) {
   Table table;
   for (const ElementType from : AllTypes()) {
     const int64_t n = EdgeCount(from);
@@ -278,7 +278,7 @@ TEST(EdgesTest, Conversions) {
 }
 
 // Rows and columns have two elements, because longer sums depend on their order.
-TEST(EdgesTest, Reductions) {
+TEST(EdgesTest, ReductionsOfEdgeValuesAgree) {
   Table table;
   for (const ElementType type : AllTypes()) {
     const int64_t n = EdgeCount(type), count = n * n;

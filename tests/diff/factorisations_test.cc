@@ -22,7 +22,7 @@ void ExpectAgrees(const test::Program& program) {
 
 constexpr const char* kTypes[] = {"f64", "f32", "bf16", "f16", "c64", "c128"};
 
-TEST(Cholesky, Sizes) {
+TEST(Cholesky, AgreesWithTheReferenceForEverySize) {
   for (const char* type : {"f64", "c128"}) {
     for (const int64_t n : {0, 1, 2, 7, 63, 64, 65, 128, 150, 321}) {
       ExpectAgrees(test::Factors(type, {n, n}, true));
@@ -89,7 +89,7 @@ char LetterOf(const char* type) {
   return name == "f32" ? 's' : name == "f64" ? 'd' : name == "c64" ? 'c' : 'z';
 }
 
-TEST(Calls, Potrf) {
+TEST(Calls, PotrfAgreesWithTheReference) {
   for (const char* type : {"f64", "f32", "c64", "c128"}) {
     for (const bool lower : {true, false}) {
       for (const int64_t negative_at : {-1, 3, 80}) {
@@ -102,7 +102,7 @@ TEST(Calls, Potrf) {
   }
 }
 
-TEST(Calls, Getrf) {
+TEST(Calls, GetrfAgreesWithTheReference) {
   for (const char* type : {"f64", "f32", "c64", "c128"}) {
     const std::vector<int64_t> sizes[] = {{1, 1},   {2, 5, 5}, {40, 3},   {3, 40},
                                           {17, 17}, {90, 130}, {130, 90}, {2, 150, 150}};
@@ -119,7 +119,7 @@ TEST(Calls, Getrf) {
   }
 }
 
-TEST(Calls, Trsm) {
+TEST(Calls, TrsmAgreesWithTheReference) {
   for (const char* type : {"f64", "f32", "c64", "c128"}) {
     for (const test::Sides& sides : test::AllSides()) {
       const test::Program operands = test::Solves(type, {2}, 70, 30, sides);
@@ -205,7 +205,7 @@ constexpr const char* kAdjoint = R"(adjoint { x = SQUARE parameter(0)
   ROOT t = SQUARE transpose(y), dimensions={0,2,1} }
 )";
 
-TEST(Calls, Eigenvalues) {
+TEST(Calls, EigendecompositionsAgreeWithTheReference) {
   for (const SpectrumType& t : kSpectrumTypes) {
     for (const int64_t n : {1, 7, 60}) {
       ExpectSpectrum(std::string(t.letter == 'c' || t.letter == 'z' ? kAdjoint : kTransposed) +
@@ -290,7 +290,7 @@ ENTRY e { one = s32[] constant(1) none = s32[] constant(0) alpha = f64[] constan
 
 // --- Batches of small matrices, of which a vector computes several.
 
-TEST(SmallBatches, Cholesky) {
+TEST(SmallBatches, CholeskyAgreesWithTheReference) {
   for (const char* type : {"f64", "f32"}) {
     for (const int64_t n : {1, 2, 3, 5, 8, 16, 17}) {
       for (const int64_t count : {4, 8, 70}) {
@@ -301,7 +301,7 @@ TEST(SmallBatches, Cholesky) {
   }
 }
 
-TEST(SmallBatches, Potrf) {
+TEST(SmallBatches, PotrfAgreesWithTheReference) {
   for (const char* type : {"f64", "f32"}) {
     for (const int64_t n : {1, 4, 7, 16}) {
       for (const bool lower : {true, false}) {
@@ -340,7 +340,7 @@ void ExpectSmallLu(const char* type, int64_t count, int64_t m, int64_t n, Value&
            operands));
 }
 
-TEST(SmallBatches, Getrf) {
+TEST(SmallBatches, GetrfAgreesWithTheReference) {
   const std::pair<int64_t, int64_t> sizes[] = {{1, 1}, {2, 2}, {3, 3}, {8, 8}, {16, 16}, {5, 9}, {16, 3}};
   for (const char* type : {"f64", "f32"}) {
     for (const auto& size : sizes) {

@@ -346,7 +346,7 @@ TEST(GemmTest, EveryTypeWithItself) {
 }
 
 // Four terms per step, with incomplete last steps, and more terms than the depth of a panel.
-TEST(GemmTest, Bytes) {
+TEST(GemmTest, ProductsOfBytesAreExact) {
   for (const int64_t k : {1, 4, 7, 50, 1024, 1027, 2301}) {
     for (const bool transposed : {false, true}) {
       ExpectRight({kS8, kS8, kS32, 1, 9, 16, k, {transposed}, {!transposed}});

@@ -15,7 +15,7 @@ void Expect(const std::string& text, double bound = 2e-5) {
     test::ExpectEnginesAgree(text, {.rule = CompareRule::Close(bound, bound), .device = device});
 }
 
-TEST(LibraryCallsTest, Products) {
+TEST(LibraryCallsTest, ProductsAgreeWithTheReference) {
   struct Gemm {
     const char *type, *target, *options;
     int more;  // Number of additional operands.
@@ -81,7 +81,7 @@ constexpr const char* kBackwardNumbers =
     R"("bmm1_grad_gemm1_dot_dimension_numbers":{"lhs_contracting_dimensions":["2"],"rhs_contracting_dimensions":["1"],"lhs_batch_dimensions":["0","1"],"rhs_batch_dimensions":["0","2"]},"bmm1_grad_gemm2_dot_dimension_numbers":{"lhs_contracting_dimensions":["3"],"rhs_contracting_dimensions":["1"],"lhs_batch_dimensions":["0","1"],"rhs_batch_dimensions":["0","2"]},"bmm2_grad_gemm1_dot_dimension_numbers":{"lhs_contracting_dimensions":["2"],"rhs_contracting_dimensions":["1"],"lhs_batch_dimensions":["0","1"],"rhs_batch_dimensions":["0","2"]},"bmm2_grad_gemm2_dot_dimension_numbers":{"lhs_contracting_dimensions":["3"],"rhs_contracting_dimensions":["3"],"lhs_batch_dimensions":["0","2"],"rhs_batch_dimensions":["0","2"]})";
 
 // Four heads of queries share two heads of keys.
-TEST(LibraryCallsTest, Attention) {
+TEST(LibraryCallsTest, AttentionAgreesWithTheReference) {
   struct Mask {
     const char *options, *name, *bias;
   };
@@ -117,7 +117,7 @@ TEST(LibraryCallsTest, AttentionBackwards) {
   }
 }
 
-TEST(LibraryCallsTest, Normalisations) {
+TEST(LibraryCallsTest, NormalisationsAgreeWithTheReference) {
   for (const char* kind : {"LAYER_FWD_INFER", "LAYER_FWD_TRAIN"}) {
     const bool trains = std::string_view(kind).ends_with("TRAIN");
     Expect(fmt::format(

@@ -14,7 +14,7 @@ void ExpectAgreement(std::string_view body) {
     test::ExpectEnginesAgree(fmt::format(fmt::runtime(body), type), {.specials = true});
 }
 
-TEST(MovementTest, Transpose) {
+TEST(MovementTest, TransposesAgreeWithTheReference) {
   ExpectAgreement(
       "ENTRY e {{ a = {0}[37,53] parameter(0)\n ROOT r = {0}[53,37] transpose(a), dimensions={{1,0}} }}");
   ExpectAgreement(

@@ -31,7 +31,7 @@ TYPED_TEST(RandomBitsTest, ThreeFry) {
   this->ExpectBits("rng_three_fry", "u64[2]", "{18446744073709551615, 18446744073709551610}");
 }
 
-TYPED_TEST(RandomBitsTest, Philox) {
+TYPED_TEST(RandomBitsTest, PhiloxHasTheBitsOfTheReference) {
   for (const char* algorithm : {"rng_philox", "rng_default"}) {
     this->ExpectBits(algorithm, "u64[2]", "{1234567890123456789, 18446744073709551610}");
     this->ExpectBits(algorithm, "u64[3]", "{1234567890123456789, 18446744073709551610, 7}");

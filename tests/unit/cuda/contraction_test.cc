@@ -409,7 +409,7 @@ TEST(Hopper, DescriptorsMatchBytes) {
   }
 }
 
-TEST(Hopper, Products) {
+TEST(Hopper, ProductsOfEveryOrderAreExact) {
   for (const std::string type : {"bf16", "f16"}) {
     for (const bool a : {false, true}) {
       for (const bool b : {false, true}) {
@@ -584,7 +584,7 @@ TEST(TensorCores, OperandsInEveryOrder) {
   }
 }
 
-TEST(TensorCores, Types) {
+TEST(TensorCores, EveryTypeIsExact) {
   const std::string by_row = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
   const std::vector<std::string> types[] = {{"s32", "s8", "s8"},
                                             {"s32", "u8", "s8"},
@@ -707,7 +707,7 @@ void ExpectConvolution(const std::string& result, const std::string& input, cons
   ExpectExact({result, "convolution", {input, kernel}, attributes});
 }
 
-TEST(Convolution, Attributes) {
+TEST(Convolution, WindowsAndLayoutsAreExact) {
   ExpectConvolution("f32[2,9,9,20]", "f32[2,9,9,7]", "f32[3,3,7,20]",
                     "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f");
   ExpectConvolution("f32[2,20,9,9]", "f32[2,7,9,9]", "f32[20,7,3,3]",
@@ -742,7 +742,7 @@ TEST(Convolution, ManyDimensionsWithBorders) {
                     "window={size=2x2x2x1 pad=1_1x1_1x1_1x4_-2}, dim_labels=b0123f_0123io->b0123f");
 }
 
-TEST(Convolution, Groups) {
+TEST(Convolution, GroupsAreExact) {
   ExpectConvolution("f32[2,8,8,18]", "f32[2,8,8,6]", "f32[3,3,2,18]",
                     "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=3");
   ExpectConvolution("f32[2,8,8,10]", "f32[2,8,8,10]", "f32[3,3,1,10]",
@@ -800,7 +800,7 @@ TEST(Convolution, OtherRanks) {
   ExpectConvolution("f32[12,40]", "f32[12,30]", "f32[30,40]", "dim_labels=bf_io->bf");
 }
 
-TEST(Convolution, Gradients) {
+TEST(Convolution, GradientsAreExact) {
   // The kernel gradient: the window is as large as the result.
   ExpectConvolution("f32[3,3,17,20]", "f32[40,12,12,17]", "f32[40,12,12,20]",
                     "window={size=12x12 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf");

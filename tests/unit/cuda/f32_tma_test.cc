@@ -128,7 +128,7 @@ TEST(F32Tma, TilesByWaves) {
 }
 #endif
 
-TEST(F32Tma, Dots) {
+TEST(F32Tma, DotsAreExact) {
   ExpectExactBy(" tma ", {"f32[72,68]",
                           "dot",
                           {"f32[72,52]", "f32[52,68]"},

@@ -45,7 +45,7 @@ TEST(Im2col, FiltersInBothOrders) {
   }
 }
 
-TEST(Im2col, Windows) {
+TEST(Im2col, EveryWindowIsExact) {
   const std::string labels = ", dim_labels=b01f_o01i->b01f";
   // Strides, padding of both signs, dilation, and filters in reverse.
   Convolve("bf16", "[3,5,6,72]", "[3,9,17,24]", "[72,3,3,24]",
@@ -131,7 +131,7 @@ TEST(Im2col, ChunksOfPixels) {
                 "window={size=9x11}, dim_labels=f01b_i01o->f01b"});
 }
 
-TEST(Im2col, F32) {
+TEST(Im2col, ProductsOfF32AreExact) {
   // Less than a block of channels, one, and more; filters in both orders, strides, dilation and reversal.
   for (const std::string channels : {"16", "32", "44"}) {
     Convolve("f32", "[2,9,7,36]", "[2,9,7," + channels + "]", "[36,3,3," + channels + "]",
@@ -222,7 +222,7 @@ TEST(Im2col, PhaseColumns) {
 }
 
 // Shapes beyond the limits run on other kernels.
-TEST(Im2col, Limits) {
+TEST(Im2col, ShapesBeyondTheLimitsRunOnOtherKernels) {
   const auto expect_other = [](const std::string& result, const std::string& input, const std::string& filter,
                                const std::string& attributes) {
     const std::string name =

@@ -146,7 +146,7 @@ ENTRY e {
                              4);
 }
 
-TEST(GpuExchange, Movements) {
+TEST(GpuExchange, MovedValuesAreThoseOfTheReference) {
   ExpectAsReferenceOnDevices(R"(
 ENTRY e {
   a = f32[3,4,5] parameter(0)

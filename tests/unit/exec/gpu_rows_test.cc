@@ -229,7 +229,7 @@ TEST(GpuRows, SpecialValues) {
 
 // Dots are computed before and after; the mask is converted between the steps that are fused, and is the same
 // for all heads. The buffers of the result and of the first product would overlap.
-TEST(GpuRows, Attention) {
+TEST(GpuRows, AttentionIsFused) {
   ExpectFused(std::string(kCombiners) + R"(
 ENTRY e {
   q = bf16[2,3,64,16] parameter(0)

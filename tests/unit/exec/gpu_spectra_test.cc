@@ -218,7 +218,7 @@ TYPED_TEST(Spectra, EigenvaluesOfKnownMatrices) {
   check(test::Graded(kSize, 0.3));
   check(test::Graded(kSize / 2, 0.9));
   check({-1, 1, -1, 1, 2, -2});
-  std::vector<double> one(kSize);  // Of the matrix whose elements are 77.
+  std::vector<double> one(kSize);  // The eigenvalues of the matrix whose elements are 77.
   one.back() = 77.0 * kSize;
   CheckEigen<TypeParam>({Array<W>(kSize, kSize)}, true, one);
 }

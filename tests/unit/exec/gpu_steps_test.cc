@@ -514,7 +514,7 @@ std::string Stack(int rows, int columns, const char* type) {
 }
 
 // Starts are clamped. More loops than a launch takes are several launches.
-TEST(GpuSteps, Concatenations) {
+TEST(GpuSteps, ConcatenatedLoopsShareLaunches) {
   for (const auto& [rows, columns] :
        {std::pair(3, 1), {4, 1000}, {7, 5000}, {63, 70}, {64, 33}, {65, 64}, {130, 12}}) {
     for (const char* type : {"f32", "s32"}) {

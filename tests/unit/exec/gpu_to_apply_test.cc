@@ -81,7 +81,7 @@ void ExpectEntryAsReference(const std::string& entry, const std::vector<Literal>
   ExpectAsReference(std::string(kCombine) + "ENTRY e {\n" + entry + "}\n", arguments);
 }
 
-TEST(GpuToApply, Reduces) {
+TEST(GpuToApply, ReductionsAgreeWithTheReference) {
   for (const char* what : {"s32[] reduce(a, b), dimensions={0,1,2}", "s32[3,70] reduce(a, b), dimensions={1}",
                            "s32[5] reduce(a, b), dimensions={0,2}", "s32[3] reduce(a, b), dimensions={1,2}",
                            "s32[3,5,70] reduce(a, b), dimensions={}"}) {
@@ -106,7 +106,7 @@ TEST(GpuToApply, ReducesWindows) {
       {Integers({9, 17}, 3), Integers({}, 4)});
 }
 
-TEST(GpuToApply, Scatters) {
+TEST(GpuToApply, ScattersAgreeWithTheReference) {
   ExpectEntryAsReference(
       "  a = s32[50,3] parameter(0)\n  i = s32[40,1] parameter(1)\n  u = s32[40,3] parameter(2)\n"
       "  ROOT r = s32[50,3] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, "
@@ -122,7 +122,7 @@ TEST(GpuToApply, SelectsAndScatters) {
       {Integers({8, 20}, 8), Integers({4, 9}, 9), Integers({}, 10)});
 }
 
-TEST(GpuToApply, Sorts) {
+TEST(GpuToApply, SortsAgreeWithTheReference) {
   for (const int64_t n : {1, 17, 100}) {
     const std::string shape = "s32[3," + std::to_string(n) + "]";
     ExpectEntryAsReference("  a = " + shape + " parameter(0)\n  ROOT r = " + shape +
@@ -131,14 +131,14 @@ TEST(GpuToApply, Sorts) {
   }
 }
 
-TEST(GpuToApply, Scans) {
+TEST(GpuToApply, ScansAgreeWithTheReference) {
   ExpectEntryAsReference(
       "  a = s32[40] parameter(0)\n  c = s32[] parameter(1)\n"
       "  ROOT r = (s32[40], s32[]) scan(a, c), dimensions={0}, num_carries=1, to_apply=step\n",
       {Integers({40}, 12), Integers({}, 13)});
 }
 
-TEST(GpuToApply, Maps) {
+TEST(GpuToApply, MapsAgreeWithTheReference) {
   ExpectEntryAsReference(
       "  a = s32[7,40] parameter(0)\n  b = s32[7,40] parameter(1)\n"
       "  ROOT r = s32[7,40] map(a, b), dimensions={0,1}, to_apply=combine\n",

@@ -18,7 +18,7 @@ struct Stored {
 
 class ReadsWhatNumpyWrites : public testing::TestWithParam<Stored> {};
 
-TEST_P(ReadsWhatNumpyWrites, Value) {
+TEST_P(ReadsWhatNumpyWrites, HasTheValueThatWasWritten) {
   const Stored& stored = GetParam();
   const absl::StatusOr<Literal> value = ReadValue(Data(stored.file), ShapeOf(stored.shape));
   ASSERT_TRUE(value.ok()) << value.status();
@@ -70,7 +70,7 @@ struct Refused {
 };
 class InvalidFiles : public testing::TestWithParam<Refused> {};
 
-TEST_P(InvalidFiles, Message) {
+TEST_P(InvalidFiles, AreRefusedWithThisMessage) {
   const Refused& refused = GetParam();
   const absl::StatusOr<Literal> value = ReadValue(Data(refused.file), ShapeOf(refused.shape));
   EXPECT_EQ(ErrorOf(value), Data(refused.file) + ": " + refused.message);

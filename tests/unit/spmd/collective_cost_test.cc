@@ -44,7 +44,7 @@ ENTRY e {{
   std::shared_ptr<Module> module_;
 };
 
-TEST_F(CollectiveCostTest, Rings) {
+TEST_F(CollectiveCostTest, RingsSendOneMessageLessThanMembersPerPhase) {
   // 6 messages of 8 bytes from each of 4.
   ExpectOne("r = f32[8] all-reduce(x), replica_groups={}, to_apply=f", 4, 24, 192, 6 * (3 + 4));
   ExpectOne("r = f32[2] reduce-scatter(x), replica_groups={}, dimensions={0}, to_apply=f", 4, 12, 96,
