@@ -53,8 +53,8 @@ class Archive {
 absl::StatusOr<Literal> ReadTree(Archive& archive, const Shape& expected, const std::string& key,
                                  const ReadOptions& options = {});
 
-/// Reads a value of a known shape from an .npy, .txt or .pb file; from an archive whose keys are shape
-/// indices (`0`, `1.0`); or from raw bytes, in which the arrays follow each other in the layouts of the
+/// Reads a value of a known shape from an .npy, .txt or .pb file, an archive or raw bytes. The keys of an
+/// archive are shape indices (`0`, `1.0`). In raw bytes, the arrays follow each other in the layouts of the
 /// shape.
 absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected,
                                   const ReadOptions& options = {});
@@ -95,11 +95,11 @@ struct InputRange {
 absl::StatusOr<InputRange> ParseInputRange(std::string_view text);
 
 /// Options of MakeInputs. By default floats are uniform in [-1, 1), standard normal, or log-uniform of either
-/// sign in [2^-10, 2^10]; signed integers are in [-8, 8], unsigned ones in [0, 16], and pred is random. With
-/// a range, floats are uniform in it, normal around its middle with a twelfth of its width as standard
-/// deviation, or log-uniform in it, which requires a positive range; integers are uniform in it. Integers
-/// that reach an index operand of gather, scatter, dynamic-slice or dynamic-update-slice stay within the
-/// indexed dimension.
+/// sign in [2^-10, 2^10]. Signed integers are in [-8, 8], unsigned ones in [0, 16], and pred is random. With
+/// a range, integers and uniform floats are uniform in it. Normal floats are around its middle, with a
+/// twelfth of its width as standard deviation. Log-uniform floats require a positive range. Integers that
+/// reach an index operand of gather, scatter, dynamic-slice or dynamic-update-slice stay within the indexed
+/// dimension.
 struct MakeOptions {
   InputFill fill = InputFill::kUniform;
   uint64_t seed = 0;

@@ -9,8 +9,8 @@
 namespace hlo::loops {
 
 // Returns programs that together do the same as a finished program; the program itself if no split helps.
-// A dimension along which edges have a spacing is split by the remainder of the index modulo the spacing, so
-// that rows are read without gaps or not at all; the innermost dimension stays whole. A dimension of short
+// A dimension along which edges have a spacing is split by the remainder of the index modulo the spacing.
+// Rows are then read without gaps or not at all. The innermost dimension stays whole. A dimension of short
 // rows is split where edges begin or end, as in concatenations of coordinates.
 std::vector<LoopProgram> SplitAtEdges(const LoopProgram& program);
 

@@ -67,8 +67,8 @@ class Matching {
   std::vector<Decision> TakeDecisions() { return std::exchange(decisions_, {}); }
   bool HaveAllLeft() const { return left_ == devices_.size(); }
 
-  // Return the outcome of the run after all devices have left: that of the first device whose failure is not
-  // the consequence of another's, with its name; and what does not stop a run.
+  // Return the outcome of the run after all devices have left, and its warnings. The outcome is that of the
+  // first device whose failure is not the consequence of another's, with its name.
   absl::Status Outcome() const;
   std::vector<std::string> Warnings() const;
 

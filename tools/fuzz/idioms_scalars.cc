@@ -17,7 +17,7 @@ namespace {
 
 using enum ElementType;
 
-constexpr int64_t kMaxDepth = 3;  // Of loops and branches.
+constexpr int64_t kMaxDepth = 3;  // Nested loops and branches.
 
 // Returns the value without a bound on its magnitude. Elementwise arithmetic needs none to be exact.
 Value Free(Value value) {

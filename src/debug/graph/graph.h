@@ -36,9 +36,9 @@ struct InstructionFacts {
 };
 using GraphFacts = absl::flat_hash_map<const Instruction*, InstructionFacts>;
 
-// Runs the module and calls `see` with the value of each array instruction of the entry computation, of
-// fusions and calls within it, and of loops and conditionals at their first execution; of several devices,
-// those of the watched one.
+// Runs the module and calls `see` with the values of the array instructions of the entry computation and of
+// fusions and calls within it. Those of loops and conditionals are seen at their first execution. If there
+// are several devices, the values are those of the watched one.
 absl::Status ForEachValue(const CheckedModule& module, const WatchedArguments& arguments,
                           const DiffOptions& options,
                           const std::function<void(const Instruction&, const Literal&)>& see);

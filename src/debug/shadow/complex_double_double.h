@@ -48,7 +48,7 @@ inline bool IsZero(const DoubleDouble& a) { return a.high == 0; }
 inline bool IsZero(const ComplexDoubleDouble& a) { return IsZero(a.real) && IsZero(a.imag); }
 
 // Returns the value of an elementwise opcode on up to two complex numbers, or nullopt if it has no form in
-// double-double. A real result has no imaginary part. Where the result in f64 is not finite, this is it.
+// double-double. A real result has no imaginary part. A result that is not finite in f64 is that of f64.
 std::optional<ComplexDoubleDouble> EvaluateComplex(Opcode opcode, const ComplexDoubleDouble& a,
                                                    const ComplexDoubleDouble& b);
 

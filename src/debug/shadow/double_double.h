@@ -59,7 +59,8 @@ inline bool operator<(const DoubleDouble& a, const DoubleDouble& b) {
 
 inline const DoubleDouble kLn2(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
 
-// Elementary functions, to about 100 bits. Where a double gives NaN or an infinity, so do they.
+// Elementary functions, to about 100 bits. They give NaN or an infinity for the arguments for which a double
+// does.
 DoubleDouble Sqrt(const DoubleDouble& x);
 DoubleDouble Cbrt(const DoubleDouble& x);
 DoubleDouble Exp(const DoubleDouble& x);

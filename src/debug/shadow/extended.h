@@ -17,8 +17,8 @@ struct ExtendedValue {
 // The arrays of a result, in order. Those of other types than f64 are invalid.
 using ExtendedValues = std::vector<ExtendedValue>;
 
-// Returns the result for the wide operands with their low parts; nullopt if it has no f64, or if the
-// instruction has no form in double-double; its wide value is then an f64.
+// Returns the result for the wide operands with their low parts. Returns nullopt if the result has no f64, or
+// if the instruction has no form in double-double; the wide value of the result is then an f64.
 absl::StatusOr<std::optional<ExtendedValues>> ExtendedResult(const RuleContext& context,
                                                              absl::Span<const ShadowValue> operands);
 

@@ -118,11 +118,11 @@ class Exchanger {
   }
 
  private:
-  // The numbers of the layers.
+  // The numbers of the layers: the first ones, and those of moved values, folded values and other reducers.
   static constexpr size_t kWide = 1, kBound = 2, kFirstTrial = 3, kAfterTrials = kFirstTrial + kTrialCount,
-                          kLow = kAfterTrials;                         // Of moved values.
-  static constexpr size_t kLocal = kAfterTrials, kSizes = kLocal + 1;  // Of folded values.
-  static constexpr size_t kFirstPerturbed = kLocal + 1;                // Of other reducers.
+                          kLow = kAfterTrials;
+  static constexpr size_t kLocal = kAfterTrials, kSizes = kLocal + 1;
+  static constexpr size_t kFirstPerturbed = kLocal + 1;
 
   void AddDeclared() {
     Layer layer{context_.instruction, context_.declared_caller, {}};

@@ -16,8 +16,8 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A value of a module that is evaluated in its declared precision and in a wider one.
 struct ShadowValue {
   Literal declared;  // An array or a token; invalid for a tuple.
-  // The value of floats in f64, of complex numbers in c128; invalid for other types, and for exact floats
-  // whose wide value is not needed at present, because it is the declared one.
+  // The value of floats in f64, of complex numbers in c128. It is invalid for other types, and for exact
+  // floats until it is needed, because it is the declared one.
   Literal wide;
   Literal low;  // The low part of the double-double value of an f64 or c128; invalid if it is 0.
   // f64: the largest distance of the result of a legal evaluation from `wide`, for complex numbers by

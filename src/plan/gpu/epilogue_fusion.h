@@ -1,6 +1,6 @@
 #pragma once
 // Epilogue fusion on GPUs. It selects kernels for steps of a finished plan, whereas the pass gemm_fusion (for
-// CPUs) changes the steps: devices of a run share a plan, but their kernels differ; and the result of the
+// CPUs) changes the steps. Devices of a run share a plan, but their kernels differ. Also, the result of the
 // product keeps its buffer for runs in which the loop's result overlaps an operand.
 
 #include "device/properties.h"

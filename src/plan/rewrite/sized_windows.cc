@@ -167,7 +167,7 @@ SizedOps SizedReduce(SizedInstruction& reduce) {
   }
   const build::Dims dims = arrays[0].dims();
   for (int64_t d = 0; d < arrays[0].rank(); ++d) {
-    Op size;  // Of the last operand that has one.
+    Op size;  // The size of the last operand that has one.
     for (size_t k = 0; k < count; ++k) {
       if (const Op own = reduce.operands[k].sizes[static_cast<size_t>(d)]; own.ok()) size = own;
     }

@@ -51,8 +51,8 @@ class SlotOrder {
   }
 
  private:
-  // A level of tiles: the dimensions with leading ones for long tiles, padded to whole tiles, and split into
-  // numbers of tiles and positions in the tile; and the order of these.
+  // A level of tiles: the dimensions, with leading ones for long tiles; the dimensions padded to whole tiles;
+  // these split into numbers of tiles and positions in a tile; and the order of the split dimensions.
   struct Level {
     Index dims, padded, split, order;
     std::vector<PaddingDim> padding;

@@ -43,8 +43,8 @@ Options NormOptions(const Instruction& call);
 int64_t RowWidth(const Shape& x);
 // Returns the options of oneDNN's normalisations.
 struct OnednnRows {
-  double epsilon = 0;  // Of a layer norm.
-  int64_t axis = 0;    // Of a softmax.
+  double epsilon = 0;  // For a layer norm.
+  int64_t axis = 0;    // For a softmax.
 };
 OnednnRows OnednnRowsOf(const Instruction& call);
 

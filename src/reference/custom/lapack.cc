@@ -436,7 +436,7 @@ absl::StatusOr<Literal> CholeskyUpdate(OpContext& context) {
   });
 }
 
-// Solves as gtsv. What the libraries do with singular matrices is undocumented, so these are an error.
+// Solves as gtsv. Singular matrices are an error, because the libraries do not document their results.
 absl::StatusOr<Literal> TridiagonalSolve(OpContext& context) {
   bool singular = false;
   HLO_ASSIGN_OR_RETURN(Literal x, EachMatrix(context, 3, [&]<class T>(Slice<T> slice) {

@@ -127,7 +127,7 @@ class BoundKernel {
 struct Report {
   std::string name, kernel, library;
   double bytes = 0;       // Bytes that must be transferred.
-  double operations = 0;  // Of this type; 0: not compared with the peak.
+  double operations = 0;  // Operations on this type; 0: not compared with the peak.
   ElementType type = ElementType::kF32;
   double error_of_bound = 0;  // Relative to the bound: at most 1.
   bool same_bits = true;      // Two runs gave the same bits.

@@ -25,8 +25,8 @@ struct FrameScalar {
 };
 
 // An operation on one element, or an operation in memory. The fields have the meanings of StepCode::Op, with
-// these differences: moves of a scalar between the frame and an argument are kLoad, kLoadAt, kStore and
-// kStoreAt, and checked addresses only jump; an address follows them.
+// two differences. Moves of a scalar between the frame and an argument are kLoad, kLoadAt, kStore and
+// kStoreAt. Checked addresses only jump; an address follows them.
 struct MicroOp {
   uint16_t code;
   FrameOffset out = 0, a = 0, b = 0, c = 0;

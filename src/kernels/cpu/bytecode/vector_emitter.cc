@@ -324,7 +324,7 @@ void VectorEmitter::LoadDouble(const Xbyak::Xmm& to, FrameOffset at, bool is_dou
 
 template <class OffsetOf>
 void VectorEmitter::SumTerms(int64_t terms, bool is_double, OffsetOf&& offset_of) {
-  const Xbyak::Xmm sums[] = {xmm14, xmm15}, term = xmm16;  // Of even and odd terms.
+  const Xbyak::Xmm sums[] = {xmm14, xmm15}, term = xmm16;  // The sums are those of even and odd terms.
   vxorps(sums[0], sums[0], sums[0]);
   vxorps(sums[1], sums[1], sums[1]);
   for (int64_t k = 0; k < terms; ++k) {

@@ -78,8 +78,8 @@ bool IsDepthwise(const ConvolutionLayout& c, const ConvolutionDims& dims) {
   return dims.feature_groups > 1 && c.group_inputs == 1 && c.group_outputs == 1;
 }
 
-// Returns true if vectors span groups: groups of one output that are adjacent in input and output, such as
-// those of depthwise convolutions with features last and of the gradients of their kernels, or groups of few
+// Returns true if vectors span groups. These are groups of one output that are adjacent in input and output,
+// as in depthwise convolutions with features last and in the gradients of their kernels; or groups of few
 // features that fill a vector.
 bool HasAdjacentGroups(const ConvolutionLayout& c, int64_t lanes) {
   if (c.groups == 1 || c.output_feature_stride != 1) return false;

@@ -340,7 +340,7 @@ class TapsAlongRow {
  private:
   const ConvolutionLayout& c_;
   Index at_;
-  CachedVector<Tap> taps_;  // Of output first_.
+  CachedVector<Tap> taps_;  // The taps of output first_.
   int64_t step_, inside_ = 0, end_ = 0, first_ = 0;
   bool shares_ = false;  // taps_ are those of an output inside.
 };

@@ -116,7 +116,7 @@ class Tiles {
     int64_t batch = 0;
     Index output;                            // Along each spatial dimension; the first one of the block.
     int64_t block_begin = 0, block_end = 1;  // Along the dimension of the block.
-    int64_t input_offset = 0;                // Of position 0 of all spatial dimensions in the stored input.
+    int64_t input_offset = 0;                // The stored input at position 0 of all spatial dimensions.
   };
 
   Place PlaceOf(int64_t i) const {

@@ -29,8 +29,8 @@ enum class Storage : uint8_t {
 struct Mapping {
   bool kernel_is_a = false;
   int64_t rows = 1, columns = 1;
-  int64_t lanes = 0, vectors = 0;            // Of a tile; it has lanes * vectors columns.
-  int64_t input_stride = 0, out_stride = 0;  // Of adjacent positions in a tile.
+  int64_t lanes = 0, vectors = 0;            // A tile has lanes * vectors columns.
+  int64_t input_stride = 0, out_stride = 0;  // The strides of adjacent positions in a tile.
   int64_t spatial = PatchDim::kBatch;        // The spatial dimension in a tile, if there is one.
   bool has_batch = false;                    // The batch is in a tile.
   Storage storage = Storage::kOriginal;
@@ -62,9 +62,9 @@ std::optional<CachedVector<Phase>> PhasesOf(const ConvolutionLayout& c);
 // Makes the output dense, in the same order of dimensions, and sets output_copy.
 void MakeOutputDense(Phase* phase);
 
-// If the convolution has long sums for few positions, such as the gradient of a kernel, makes a dense input
-// with the batch as its fastest dimension and a dense output whose fastest dimensions are batch and features.
-// Sets input_copy and output_copy. Returns false if the copies do not pay.
+// If the convolution has long sums for few positions, such as the gradient of a kernel, makes its input and
+// its output dense. The fastest dimension of the input is the batch; those of the output are batch and
+// features. Sets input_copy and output_copy. Returns false if the copies do not pay.
 bool PutBatchLast(int64_t element_size, Phase* phase);
 
 // Splits the outputs of a batch entry into blocks whose input fits in the caches.

@@ -37,8 +37,8 @@ class Avx2Emitter final : public NativeEmitter {
   void CopyTail(const Address& array, int width, bool stores);
   void PredicateOfBytes(const Xmm& to);
   Xmm BytesOfPredicate(Value value);
-  // The masks of lanes of 4 and 8 bytes in the last iteration, of which the latter is also that of the first
-  // vector of pairs, and the mask of the second vector of pairs.
+  // The masks of lanes of 4 and 8 bytes in the last iteration, and the mask of the second vector of pairs.
+  // The first vector of pairs has the mask of 8 bytes.
   Address TailMask(int width) { return Slot(tail_, width == 8 ? kBytes : 0); }
   Address UpperTailMask() { return Slot(tail_ + 1); }
 

@@ -51,7 +51,7 @@ class NativeEmitter : protected Assembler {
     native::Simple simple = nullptr;
     const void* function = nullptr;
     TileCall call = {};
-    bool is_quotient = false;  // Of complex numbers, in place.
+    bool is_quotient = false;  // A quotient of complex numbers, in place.
   };
   struct Node {
     ComputeType compute_type;

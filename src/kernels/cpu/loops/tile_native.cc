@@ -19,8 +19,9 @@ constexpr int64_t kSlotAlignment = 64;
 
 }  // namespace
 
-// Returns true if chains are faster than native code: they convert bf16 with fewer instructions, prefetch
-// rows that begin anywhere, and reduce the last value as they compute it, except for the tail of a row.
+// Returns true if chains are faster than native code. Chains convert bf16 with fewer instructions and
+// prefetch rows that begin anywhere. They reduce the last value as they compute it, except for the tail of a
+// row.
 bool TileProgram::IsBestAsChains() const {
   if (!is_direct_) return false;
   const bool has_tails =

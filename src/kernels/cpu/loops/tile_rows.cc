@@ -19,7 +19,7 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kMaxDirectElements = 16 << 10;  // Of a row, and of those that a thread runs at once.
+constexpr int64_t kMaxDirectElements = 16 << 10;  // In a row, and in those that a thread runs at once.
 // The calls take longer than tiles if rows are shorter: on a few elements, and on many.
 constexpr int64_t kShortestDirectRow = 32, kShortestOfMany = 96;
 // The mean length of the pieces of rows in which one operand has edges. Tiles take longer if several have.
@@ -104,7 +104,7 @@ class TileProgram::RowsInPieces {
   const TileProgram& program_;
   const DirectRows& rows_;
   void* const* arguments_;
-  CachedVector<void*> pointers_;     // Of all operands at the first piece, then at the others.
+  CachedVector<void*> pointers_;     // All operands at the first piece, then at the others.
   CachedVector<int64_t> distances_;  // Between neighbouring rows, in bytes.
   CachedVector<std::byte> outside_;
   std::bitset<kMaxDirectOperands> filled_;  // The operands whose elements beyond the edges are in place.

@@ -41,11 +41,11 @@ struct CombinerArgs {
   // Scans: number of lines, elements per line, and number of adjacent lines (the stride of a line).
   int64_t line_count, length, inner;
   bool reversed;
-  // Sorts: the geometry of the lines; permutation buffers; a flag per line that is set if a merge must be
-  // repeated sequentially; chunks per line of kCombinerRun outputs each; length of the sorted runs.
+  // For sorts:
   SortLines lines;
-  uint32_t *order, *merged, *failed;
-  uint32_t chunks, run;
+  uint32_t *order, *merged;  // Permutations.
+  uint32_t* failed;          // A flag per line: a merge must be repeated sequentially.
+  uint32_t chunks, run;      // Chunks per line, of kCombinerRun outputs each; length of the sorted runs.
 };
 
 // Two adjacent sorted runs and the output of their merge.

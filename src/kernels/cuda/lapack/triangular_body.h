@@ -21,8 +21,8 @@ struct FactorArgs {
   MatrixView<T> a;
   uint32_t size = 0;
   uint32_t* failed = nullptr;  // One flag per matrix: not positive definite.
-  // For potrf, one per matrix: the order of the first leading minor that is not positive, counted from the
-  // first row of the whole matrix, which is row `first` before this block; and its last pivot.
+  // For potrf, one per matrix: the order of the first leading minor that is not positive, and its last pivot.
+  // The order counts from the first row of the whole matrix; this block begins at its row `first`.
   int32_t* order = nullptr;
   double* pivot = nullptr;
   int32_t first = 0;

@@ -1,7 +1,7 @@
 #pragma once
 // Reductions of rows that a program of the VM's core computes (core_vm.h): vectors of adjacent elements, and
 // accumulators in registers. A warp or a thread block folds a row, or a chunk of a long one. The grouping
-// depends on the shape alone: lane l takes the vectors l, l + group, ... in order, each of the four elements
+// depends on the shape alone: lane l takes the vectors l, l + group, ... in order. Each of the four elements
 // of a vector has an accumulator, and the lanes are combined by a butterfly.
 
 #include "kernels/cuda/reduce/core_fold.h"

@@ -1,6 +1,6 @@
 #pragma once
 // Reductions on the VM (vm.h), for those that reduce_body.h does not support. The grouping depends on the
-// shape only: a group of threads computes each output, or a chunk of a long one; each thread folds its
+// shape only. A group of threads computes each output, or a chunk of a long one. Each thread folds its
 // elements in order, then the group combines its threads pairwise, and the chunks are combined in order.
 
 #include "base/arithmetic.h"

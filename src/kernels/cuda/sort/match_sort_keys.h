@@ -8,8 +8,8 @@
 
 namespace hlo::cuda {
 
-// A key: the elements of one operand. Floats are in total order, -NaN < -inf < ... < -0 < 0 < ... < NaN,
-// where zeros or NaNs of both signs may be equal; or in the partial order of <, in which NaN is unordered.
+// A key: the elements of one operand. Floats are in total order, -NaN < -inf < ... < -0 < 0 < ... < NaN, in
+// which zeros or NaNs of both signs may be equal, or in the partial order of <. There NaN is unordered.
 struct SortKey {
   int64_t operand = 0;
   bool descending = false;

@@ -115,7 +115,7 @@ std::optional<StepDot> LayOut(const loops::GemmProblem& problem) {
   return fits ? types : std::nullopt;
 }
 
-// As many lanes as there are threads for, of at least two terms.
+// Returns the lanes per result: as many as there are threads for, if each adds at least two terms.
 uint32_t DotLanes(int64_t results, int64_t terms) {
   uint32_t lanes = 1;
   while (lanes < kWarpSize && 2 * lanes * results <= StepsKernel::kThreads && 4 * lanes <= terms) lanes *= 2;
