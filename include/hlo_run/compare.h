@@ -71,13 +71,13 @@ std::string ToString(const CompareReport& report, int64_t indent = 0);
 CompareReport CompareArrays(const Literal& got, const Literal& want, const CompareRule& rule,
                             int64_t max_mismatches = 5);
 
-/// Returns the arrays in a value with their keys in depth-first order: "0" for an array, "1.0" for element 0
-/// of element 1 of a tuple. Tokens and opaques are skipped.
+/// An array in a value, with its key: "0" if the value is the array, "1.0" for element 0 of element 1 of a
+/// tuple.
 struct LiteralLeaf {
   std::string key;
   const Literal* value;
 };
-std::vector<LiteralLeaf> ArrayLeaves(const Literal& literal);
+std::vector<LiteralLeaf> ArrayLeaves(const Literal& literal);  ///< Depth first; without tokens and opaques.
 
 }  // namespace hlo
 #pragma GCC visibility pop

@@ -70,13 +70,13 @@ struct CaseResult {
 CaseResult RunCase(const Case& test, const CaseEvaluator& evaluator, const ElidedValues& elided = {});
 CaseResult RunCase(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided = {});
 
-/// Rewrites the expectations of the inline cases in a file: diagnostics, prints and, if `values` is set, the
-/// lines `// out`. Cases under `foreach` and golden folders stay as they are. Returns the number of cases
-/// that changed.
 struct UpdateOptions {
   bool values = false;
   EvaluateFn evaluate;  ///< Used only if `values` is set.
 };
+/// Rewrites the expectations of the inline cases in a file: diagnostics, prints and, if `values` is set, the
+/// lines `// out`. Cases under `foreach` and golden folders stay as they are. Returns the number of cases
+/// that changed.
 absl::StatusOr<int64_t> UpdateCaseFile(const std::string& path, const UpdateOptions& options = {});
 
 struct ConformSummary {

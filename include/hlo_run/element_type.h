@@ -29,12 +29,12 @@ struct ElementTypeInfo {
   int16_t bits;        ///< Nominal width.
   int16_t byte_count;  ///< Size of an element in memory.
   TypeClass type_class;
-  int16_t proto_number;
+  int16_t proto_number;  ///< The value of PrimitiveType in protos.
 };
 
-const ElementTypeInfo& Info(ElementType type);
-std::optional<ElementType> ParseElementType(std::string_view name);
-std::optional<ElementType> ElementTypeFromProto(int64_t number);
+const ElementTypeInfo& Info(ElementType type);                       ///< Returns the row of the type.
+std::optional<ElementType> ParseElementType(std::string_view name);  ///< nullopt for an unknown name.
+std::optional<ElementType> ElementTypeFromProto(int64_t number);     ///< nullopt for an unknown number.
 
 inline std::string_view Name(ElementType type) { return Info(type).name; }
 inline int64_t BitWidth(ElementType type) { return Info(type).bits; }

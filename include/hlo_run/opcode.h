@@ -59,7 +59,7 @@ enum class ScalarPrecision : uint8_t {
   kDouble,      ///< f64 and c128.
 };
 
-inline constexpr int kAny = 1 << 30;
+inline constexpr int kAny = 1 << 30;  ///< A number of operands without an upper bound.
 
 struct AttrUse {
   AttrId id;
@@ -78,9 +78,9 @@ struct OpcodeInfo {
   bool has(OpTrait trait) const { return (traits & trait) != 0; }
 };
 
-const OpcodeInfo& Info(Opcode opcode);
+const OpcodeInfo& Info(Opcode opcode);  ///< Returns the row of the opcode.
 inline std::string_view Name(Opcode opcode) { return Info(opcode).name; }
-std::optional<Opcode> ParseOpcode(std::string_view name);
+std::optional<Opcode> ParseOpcode(std::string_view name);  ///< nullopt for an unknown name.
 /// Returns the attributes that every opcode accepts.
 absl::Span<const AttrId> CommonAttributes();
 /// Returns the attribute with this spelling that the opcode accepts, including common ones; kNone if there is
