@@ -79,14 +79,30 @@ void WindowStarts::ComputeRun(const Odometer& position, int64_t n, int64_t* star
   }
 }
 
-void WindowStarts::AddBatches(const Odometer& position, int64_t n, int64_t* starts) const {
+int64_t WindowStarts::BatchDigit(size_t k) const {
+  const int64_t d = start_dims_.indices_batching_dims[k];
+  return d < start_dims_.index_vector_dim ? d : d - 1;
+}
+
+int64_t WindowStarts::CommonBatches(const Odometer& position) const {
+  int64_t start = 0;
   for (size_t k = 0; k < start_dims_.operand_batching_dims.size(); ++k) {
-    const int64_t d = start_dims_.indices_batching_dims[k], operand = start_dims_.operand_batching_dims[k];
-    const int64_t digit = d < start_dims_.index_vector_dim ? d : d - 1;
-    const int64_t first = position.digits()[digit], step = digit + 1 == dims_.rank() ? 1 : 0;
+    const int64_t digit = BatchDigit(k), operand = start_dims_.operand_batching_dims[k];
+    if (digit + 1 == dims_.rank()) continue;
+    const int64_t value = position.digits()[digit], last = last_start_[operand];
+    if (!clamps_ && value > last) return -1;
+    start += std::min(value, last) * operand_strides_[operand];
+  }
+  return start;
+}
+
+void WindowStarts::AddBatchesOfRun(const Odometer& position, int64_t n, int64_t* starts) const {
+  for (size_t k = 0; k < start_dims_.operand_batching_dims.size(); ++k) {
+    const int64_t digit = BatchDigit(k), operand = start_dims_.operand_batching_dims[k];
+    if (digit + 1 != dims_.rank()) continue;
+    const int64_t first = position.digits()[digit], last = last_start_[operand];
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t value = first + i * step;
-      const int64_t clamped = std::min(value, last_start_[operand]);
+      const int64_t value = first + i, clamped = std::min(value, last);
       const bool inside = clamps_ || (clamped == value && starts[i] >= 0);
       starts[i] = inside ? starts[i] + clamped * operand_strides_[operand] : -1;
     }
@@ -94,17 +110,17 @@ void WindowStarts::AddBatches(const Odometer& position, int64_t n, int64_t* star
 }
 
 void WindowStarts::Compute(int64_t begin, int64_t n, int64_t* starts) const {
-  std::fill_n(starts, n, 0);
   Odometer position(walked_, walked_strides_, begin);
   while (n > 0) {
     const int64_t length = std::min(n, position.left());
+    std::fill_n(starts, length, CommonBatches(position));
     DispatchComputeType(ComputeTypeOf(indices_.type), [&]<class T>() {
       if constexpr (std::is_integral_v<T>)
         ComputeRun<T>(position, length, starts);
       else
         HLO_CHECK(false);
     });
-    AddBatches(position, length, starts);
+    AddBatchesOfRun(position, length, starts);
     position.Skip(length);
     starts += length;
     n -= length;

@@ -40,7 +40,12 @@ class WindowStarts {
   // Computes a run of starts along the last dimension, from the odometer's position on.
   template <class T>
   void ComputeRun(const Odometer& position, int64_t n, int64_t* starts) const;
-  void AddBatches(const Odometer& position, int64_t n, int64_t* starts) const;
+  // Returns the dimension of the starts that the k-th batching dimension iterates over.
+  int64_t BatchDigit(size_t k) const;
+  // Returns the offset of the batches that all starts of a run have in common, or -1 if it is out of range.
+  int64_t CommonBatches(const Odometer& position) const;
+  // Adds the offsets of batches that vary along a run.
+  void AddBatchesOfRun(const Odometer& position, int64_t n, int64_t* starts) const;
 
   DenseArray indices_;
   StartDims start_dims_;
