@@ -158,6 +158,22 @@ std::optional<LoopProgram> LoopProgram::ByRows(int64_t length) const {
   return program;
 }
 
+LoopProgram LoopProgram::JoinRows() const {
+  LoopProgram program = *this;
+  program.inner_dims_.insert(program.inner_dims_.begin(), outer_dims_.begin(), outer_dims_.end());
+  program.outer_dims_.clear();
+  const auto join = [](Strides& outer, Strides& inner) {
+    inner.insert(inner.begin(), outer.begin(), outer.end());
+    outer.clear();
+  };
+  for (Access& access : program.accesses_) {
+    join(access.outer, access.inner);
+    VisitExtras(access, [&](Affine& extra) { join(extra.outer, extra.inner); });
+  }
+  program.Finish();
+  return program;
+}
+
 bool LoopProgram::IsInvariant(const Access& access) {
   return access.IsRegular() &&
          std::all_of(access.inner.begin(), access.inner.end(), [](int64_t stride) { return stride == 0; });

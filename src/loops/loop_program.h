@@ -53,6 +53,8 @@ class LoopProgram {
   // Returns the same program with rows of `length` positions as the outer index, or nullopt if rows do not
   // coincide with dimensions or the program has outer dimensions already.
   std::optional<LoopProgram> ByRows(int64_t length) const;
+  // Returns the same program with the outer dimensions as the first inner ones.
+  LoopProgram JoinRows() const;
 
   absl::Span<const int64_t> outer_dims() const { return outer_dims_; }
   absl::Span<const int64_t> inner_dims() const { return inner_dims_; }

@@ -64,6 +64,46 @@ TEST(ReduceTest, IntegersWrapAndBitsCombine) {
   }
 }
 
+// Tiles hold several short rows of computed, transposed, padded and gathered operands. Large results are
+// computed in several tiles.
+TEST(ReduceTest, ShortRowsOfComputedOperands) {
+  const char* const operands[] = {
+      " b = {0}[{1}] {2}(a, a)\n",
+      " w = {0}[{3}] parameter(1)\n v = {0}[{1}] broadcast(w), dimensions={{0,2}}\n b = {0}[{1}] {2}(a, v)\n",
+      " w = {0}[{1}] reverse(a), dimensions={{0,2}}\n b = {0}[{1}] {2}(w, a)\n",
+      " s = {0}[{4}] parameter(1)\n z = {0}[] parameter(2)\n w = {0}[{1}] pad(s, z), padding=0_0x1_0x0_1\n"
+      " b = {0}[{1}] {2}(a, w)\n",
+      " k = s32[] parameter(1)\n z = s32[] constant(0)\n t = {0}[{5}] parameter(2)\n"
+      " w = {0}[{1}] dynamic-slice(t, k, k, z), dynamic_slice_sizes={{{1}}}\n b = {0}[{1}] {2}(a, w)\n"};
+  for (const auto& [x, y, z] :
+       {std::tuple(3, 3, 9), std::tuple(5, 7, 4), std::tuple(40, 2, 33), std::tuple(2, 9, 64),
+        std::tuple(2, 3, 65), std::tuple(300, 3, 6), std::tuple(9, 9, 1), std::tuple(33, 4, 31)}) {
+    const auto dims = [](int a, int b, int c) { return fmt::format("{},{},{}", a, b, c); };
+    for (const auto& [type, opcode] :
+         {std::pair("pred", "or"), std::pair("s8", "add"), std::pair("u32", "multiply"),
+          std::pair("s32", "maximum"), std::pair("f32", "minimum"), std::pair("bf16", "maximum")}) {
+      for (const char* operand : operands) {
+        const std::string body =
+            fmt::format(fmt::runtime(operand), type, dims(x, y, z), opcode, fmt::format("{},{}", x, z),
+                        dims(x, y - 1, z - 1), dims(x + 2, y + 1, z));
+        for (const auto& [reduced, kept] :
+             {std::pair("2", fmt::format("{},{}", x, y)), std::pair("0", fmt::format("{},{}", y, z)),
+              std::pair("1", fmt::format("{},{}", x, z)), std::pair("0,1", fmt::format("{}", z)),
+              std::pair("1,2", fmt::format("{}", x))}) {
+          const std::string text = fmt::format(
+              "c {{ x = {0}[] parameter(0)\n y = {0}[] parameter(1)\n ROOT r = {0}[] {1}(x, y) }}\n"
+              "ENTRY e {{ a = {0}[{2}] parameter(0)\n{3} i = {0}[] parameter({6})\n"
+              " ROOT r = {0}[{4}] reduce(b, i), dimensions={{{5}}}, to_apply=c }}",
+              type, opcode, dims(x, y, z), body, kept, reduced,
+              1 + (body.find("parameter(1)") != std::string::npos) +
+                  (body.find("parameter(2)") != std::string::npos));
+          test::ExpectEnginesAgree(text, {.specials = true, .index_range = 3});
+        }
+      }
+    }
+  }
+}
+
 // The bound of n elements of magnitude 2: the roundings of partial sums and half a unit of the result.
 TEST(ReduceTest, SumsAreWithinTheirBound) {
   for (const auto& [type, epsilon] : {std::pair("bf16", 0x1p-8), std::pair("f16", 0x1p-11),

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/vectorize.h"
+#include "kernels/cpu/elementwise/fold_ops.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/bf16_sums.h"
 #include "kernels/cpu/simd/padded_load.h"
@@ -97,12 +99,32 @@ template <class F, class T, class A, int kVectors>
 #endif
 }
 
+#if defined(HLO_AVX512_VECTORS)
+// Reduces rows of less than two vectors.
+template <class F, class T, class A, int kRows>
+[[gnu::always_inline]] inline void FoldShortRows(int64_t n, const T* const (&rows)[kRows],
+                                                 A (&results)[kRows]) {
+  const Vector<A> identity = Broadcast(static_cast<A>(F::kIdentity));
+  Vector<A> v[kRows][2];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    for (Vector<A>& part : v[r]) part = identity;
+    results[r] = FoldRest<F, T, A, 2>(rows[r], n, v[r]);
+    if (F::kAnyOrder && results[r] != results[r]) results[r] = std::numeric_limits<A>::quiet_NaN();
+  }
+}
+#endif
+
 // Reduces rows in parallel, each in the same order: kVectors partial results, the tail, then by halving.
 template <class F, class T, class A, int kRows, int kVectors = 2>
 [[gnu::always_inline]] inline void FoldRows(int64_t n, const T* const (&rows)[kRows], A (&results)[kRows]) {
   constexpr int64_t kLane = kLanes<A>, kStep = kVectors * kLane;
   const F f;
   if (n < kStep) {
+#if defined(HLO_AVX512_VECTORS)
+    // In this order, sums in f64 are those of the reference.
+    if constexpr (sizeof(T) == 4 && kVectors == 2) return FoldShortRows<F, T, A>(n, rows, results);
+#endif
     for (int r = 0; r < kRows; ++r) {
       results[r] = rows[r][0];
       for (int64_t i = 1; i < n; ++i) results[r] = f(results[r], static_cast<A>(rows[r][i]));
@@ -225,9 +247,71 @@ StoredFolds FindStoredFolds(const TileCall& fold, ElementType type) {
   return {};
 }
 
+// Integers have the same bits in any order.
+template <class F, class T>
+void IntegerRow(int64_t n, const void* row, void* result) {
+  const F f;
+  const T* from = static_cast<const T*>(row);
+  T all = from[0];
+  for (int64_t i = 1; i < n; ++i) all = static_cast<T>(f(all, from[i]));
+  std::memcpy(result, &all, sizeof all);
+}
+
+template <class F, class T>
+void IntegerColumns(int64_t n, const void* const* rows, void* accumulators) {
+  const F f;
+  T* all = static_cast<T*>(accumulators);
+  const T *a = static_cast<const T*>(rows[0]), *b = static_cast<const T*>(rows[1]),
+          *c = static_cast<const T*>(rows[2]), *d = static_cast<const T*>(rows[3]);
+  static_assert(kAtOnce == 4);
+  const auto both = [&](T x, T y) { return static_cast<T>(f(x, y)); };
+  HLO_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < n; ++i) all[i] = both(all[i], both(both(a[i], b[i]), both(c[i], d[i])));
+}
+
+// Predicates are combined as bytes, whose values 0 and 1 each operation keeps.
+StoredFolds FindPredicateFolds(const TileCall& fold) {
+  const auto is = [&](Opcode opcode) {
+    return fold.function == FindTileFold(opcode, ElementType::kPred).function;
+  };
+  if (is(Opcode::kOr) || is(Opcode::kAdd) || is(Opcode::kMaximum))
+    return {.row = &IntegerRow<scalar::Or, uint8_t>, .columns = &IntegerColumns<scalar::Or, uint8_t>};
+  if (is(Opcode::kAnd) || is(Opcode::kMultiply) || is(Opcode::kMinimum))
+    return {.row = &IntegerRow<scalar::And, uint8_t>, .columns = &IntegerColumns<scalar::And, uint8_t>};
+  if (is(Opcode::kXor))
+    return {.row = &IntegerRow<scalar::Xor, uint8_t>, .columns = &IntegerColumns<scalar::Xor, uint8_t>};
+  return {};
+}
+
+template <class T>
+StoredFolds FindIntegerFolds(const TileCall& fold, ElementType type) {
+  StoredFolds folds;
+  for (const Opcode opcode : {Opcode::kAdd, Opcode::kMultiply, Opcode::kMaximum, Opcode::kMinimum,
+                              Opcode::kAnd, Opcode::kOr, Opcode::kXor}) {
+    if (fold.function != FindTileFold(opcode, type).function) continue;
+    VisitFoldOp<T>(opcode, [&]<class F>() {
+      folds.row = &IntegerRow<F, T>;
+      folds.columns = &IntegerColumns<F, T>;
+    });
+    break;
+  }
+  return folds;
+}
+
 }  // namespace
 
 StoredFolds FindStoredFolds(const TileCall& fold, ElementType stored) {
+  if (IsStoredAsComputed(stored)) {
+    const StoredFolds folds = DispatchComputeType(ComputeTypeOf(stored), [&]<class T>() -> StoredFolds {
+      if constexpr (std::is_same_v<T, bool>)
+        return FindPredicateFolds(fold);
+      else if constexpr (std::is_integral_v<T>)
+        return FindIntegerFolds<T>(fold, stored);
+      else
+        return {};
+    });
+    if (folds.row != nullptr) return folds;
+  }
   if (stored == ElementType::kF32 || stored == ElementType::kBF16)
     return FindStoredFolds<float>(fold, stored);
   if (stored == ElementType::kF64) return FindStoredFolds<double>(fold, stored);

@@ -1,5 +1,5 @@
 #pragma once
-// This file reduces floats directly in memory. Several streams are read at once, because the hardware
+// This file reduces arrays directly in memory. Several streams are read at once, because the hardware
 // prefetcher fetches more in total than from a single one.
 
 #include <cstdint>

@@ -303,8 +303,17 @@ bool ReduceColumnsAtOnce(const ReduceProgram& program, void* const* arguments) {
   return true;
 }
 
+void ReduceShortRowsOfColumns(const ReduceProgram& program, void* const* arguments) {
+  const int64_t kept = program.kept_count();
+  Accumulators acc(program, kept);
+  acc.FillWithInit(arguments, 0, kept);
+  program.short_rows->ReduceColumns(arguments, acc);
+  acc.Store(arguments, 0, kept, 0);
+}
+
 void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   if (ReduceColumnsAtOnce(program, arguments)) return;
+  if (program.short_rows != nullptr) return ReduceShortRowsOfColumns(program, arguments);
   const int64_t kept = program.kept_count(), reduced = program.reduced_count(), tile = program.body.tile();
   const Strips longest(program);
   // Long columns are split as well if the combiner is associative.
@@ -373,6 +382,7 @@ ReduceProgram::ReduceProgram(loops::ReduceProgram source)
       combiner_code(combiner) {
   if (fold.has_value()) fold_call = FindTileFold(*fold, results[0].init_type);
   stored = StoredReduction::Make(*this, body, fold_call);
+  if (stored == nullptr) short_rows = ShortRows::Make(*this, body.source(), fold_call);
 }
 
 void ReduceProgram::AllowNativeCode() {
@@ -397,7 +407,15 @@ bool ReducesInChain(const loops::ReduceProgram& program) {
   return body.Folds() && ChainFold::KindOf(fold, body.YieldsBF16()).has_value();
 }
 
+void ReduceProgram::RunShortRows(void* const* arguments, int64_t begin, int64_t end) const {
+  Accumulators results(*this, end - begin);
+  short_rows->ReduceRows(arguments, begin, end, results);
+  results.CombineWithInit(arguments, 0, end - begin);
+  results.Store(arguments, 0, end - begin, begin);
+}
+
 void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
+  if (short_rows != nullptr) return RunShortRows(arguments, begin, end);
   body.PrepareNativeCode(body.nanoseconds_per_element() * static_cast<double>(end - begin) *
                          static_cast<double>(reduced_count()));
   RowReducer reducer(*this, arguments);

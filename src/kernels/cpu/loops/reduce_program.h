@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/cpu/loops/column_loop.h"
+#include "kernels/cpu/loops/short_rows.h"
 #include "kernels/cpu/loops/stored_reduction.h"
 #include "kernels/cpu/loops/tile_code.h"
 #include "kernels/cpu/loops/tile_program.h"
@@ -22,6 +23,7 @@ struct ReduceProgram : loops::Reduction {
   TileCode combiner_code;
   TileCall fold_call;  // Reduces a tile of the single value to one element; null if there is no fold.
   std::shared_ptr<const ColumnLoop> column_loop;  // The same reduction of all columns, or null.
+  std::shared_ptr<const ShortRows> short_rows;    // The same reduction of short rows, or null.
   std::shared_ptr<const StoredReduction> stored;  // The same reduction of a small array in memory, or null.
 
   int64_t kept_count() const { return KeptCount(body); }
@@ -34,6 +36,9 @@ struct ReduceProgram : loops::Reduction {
   // Reduces rows [begin, end) on this thread, with the same bits as a whole run. Requires
   // SupportsRowRanges().
   void RunRows(void* const* arguments, int64_t begin, int64_t end) const;
+
+ private:
+  void RunShortRows(void* const* arguments, int64_t begin, int64_t end) const;
 };
 
 // Returns true if ranges of rows can be reduced separately.
