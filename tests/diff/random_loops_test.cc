@@ -48,6 +48,11 @@ class RandomProgram {
       const bool has_gaps = left == 1 && Pick(3) == 0 && d + 1 < dims_.size();
       pieces.push_back(Piece(type, d, begin, has_gaps ? 2 + Pick(2) : 1));
       begin += pieces.back().edges[0].size;
+      // Some pieces repeat one element.
+      if (Pick(5) == 0) {
+        pieces.back().inner.assign(dims_.size(), 0);
+        pieces.back().offset = pieces.back().edges[0].stride = 0;
+      }
     }
     if (Pick(2) == 0) {
       pieces.back().outside = static_cast<int32_t>(arrays.size());
@@ -279,8 +284,9 @@ TEST_P(NativeLoops, RandomProgramsHaveTheBitsOfTiles) {
 
 // Sums of rows, some of which are concatenated or padded, along the rows or across them.
 TEST_P(NativeLoops, RowsWithEdgesHaveTheBitsOfTiles) {
-  const std::vector<std::vector<int64_t>> shapes = {{400},       {7, 150},    {3, 5, 200}, {70, 300},
-                                                    {2, 90, 97}, {1, 2, 800}, {900, 120},  {4000}};
+  const std::vector<std::vector<int64_t>> shapes = {
+      {400},  {7, 150}, {3, 5, 200}, {70, 300}, {2, 90, 97}, {1, 2, 800}, {900, 120},
+      {4000}, {32, 32}, {50, 60},    {300, 16}, {2000, 3},   {9, 8, 8},   {90, 2, 5, 7}};
   constexpr ElementType kSummed[] = {ElementType::kF32, ElementType::kS32,  ElementType::kF64,
                                      ElementType::kU8,  ElementType::kBF16, ElementType::kF16};
   int on_rows = 0, count = 0;

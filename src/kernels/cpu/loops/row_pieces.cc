@@ -61,6 +61,7 @@ std::optional<RowPieces> RowPieces::Of(const loops::LoopProgram& program, int32_
   for (; access >= 0; access = program.access(access).next) {
     if (!result.AddPiece(program.access(access))) return std::nullopt;
   }
+  if (!result.NumberFills()) return std::nullopt;
   return result;
 }
 
@@ -73,15 +74,29 @@ bool RowPieces::AddPiece(const Access& access) {
     fits = fits && IsCrossedAtOnePosition(edge);
     stride += edge.at.inner.back() * edge.stride;
   }
-  fits = fits && (stride == 0 || stride == 1) && (stride_ < 0 || stride == stride_);
-  stride_ = stride;
-  pieces_.push_back(access);
+  fits = fits && (stride == 0 || stride == 1);
+  stride_ = std::max(stride_, stride);
+  pieces_.push_back({access, stride});
   return fits;
 }
 
+// Numbers the pieces that repeat an element among contiguous ones. Returns false if their elements vary.
+bool RowPieces::NumberFills() {
+  for (Piece& piece : pieces_) {
+    if (piece.stride == stride_) continue;
+    const Access& access = piece.access;
+    const bool is_same = IsConstant(access.inner) && IsConstant(access.outer) &&
+                         std::all_of(access.edges.begin(), access.edges.end(),
+                                     [](const Edge& edge) { return edge.stride == 0; });
+    if (!is_same) return false;
+    piece.fill = fill_count_++;
+  }
+  return true;
+}
+
 void RowPieces::AddCuts(std::vector<int64_t>* cuts) const {
-  for (const Access& piece : pieces_) {
-    for (const auto& [at, size, spacing, stride] : piece.edges) {
+  for (const Piece& piece : pieces_) {
+    for (const auto& [at, size, spacing, stride] : piece.access.edges) {
       const int64_t change = at.inner.back();
       if (change == 0) continue;
       const int64_t first = change > 0 ? -at.offset : at.offset - size + 1;
@@ -94,7 +109,8 @@ void RowPieces::AddCuts(std::vector<int64_t>* cuts) const {
 
 RowPieces::Place RowPieces::At(absl::Span<const int64_t> index, int64_t rows, void* const* arguments) const {
   Place place{nullptr, 0, rows};
-  for (const Access& piece : pieces_) {
+  for (const Piece& each_piece : pieces_) {
+    const Access& piece = each_piece.access;
     const int64_t* inner = index.data() + piece.outer.size();
     int64_t offset = StartOf(piece, arguments) + Dot(piece.outer, index.data()) + Dot(piece.inner, inner);
     int64_t distance = RowStride(piece), inside = place.rows;
@@ -115,6 +131,8 @@ RowPieces::Place RowPieces::At(absl::Span<const int64_t> index, int64_t rows, vo
     }
     if (!is_inside) continue;
     place.rows = inside;
+    place.fill = each_piece.fill;
+    if (place.fill > 0) break;
     if (piece.argument == Access::kInside) {
       place.at = const_cast<bool*>(&kTrue);
     } else {
@@ -126,10 +144,18 @@ RowPieces::Place RowPieces::At(absl::Span<const int64_t> index, int64_t rows, vo
   return place;
 }
 
-void RowPieces::FillOutside(int64_t n, void* const* arguments, void* to) const {
+void RowPieces::Fill(int32_t fill, int64_t n, void* const* arguments, void* to) const {
   static constexpr std::byte kZero[16] = {};
-  const int32_t outside = pieces_.back().outside;
-  CopyStrided(n, width_, to, 1, outside >= 0 ? arguments[outside] : kZero, 0);
+  const int32_t outside = pieces_.back().access.outside;
+  const void* element = outside >= 0 ? arguments[outside] : kZero;
+  for (const Piece& piece : pieces_) {
+    if (fill == 0 || piece.fill != fill) continue;
+    const Access& access = piece.access;
+    element = access.argument == Access::kInside ? static_cast<const void*>(&kTrue)
+                                                 : static_cast<const std::byte*>(arguments[access.argument]) +
+                                                       StartOf(access, arguments) * width_;
+  }
+  CopyStrided(n, width_, to, 1, element, 0);
 }
 
 }  // namespace hlo::cpu

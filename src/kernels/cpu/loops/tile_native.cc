@@ -115,6 +115,10 @@ TileProgram::Native::Read TileProgram::NativeReadOf(const Step& step, Native& na
       read.offsets = static_cast<int32_t>(native.offsets.size());
       native.offsets.push_back(*std::move(offsets));
     }
+    if (std::optional<EdgeTable> edges = EdgeTable::Of(source_, step.access)) {
+      read.edges = static_cast<int32_t>(native.edges.size());
+      native.edges.push_back(*std::move(edges));
+    }
   }
   if (read.kind == Kind::kTile || read.kind == Kind::kIota) read.slot = native.slot_count++;
   if (widens) read.wide_slot = native.slot_count++;
@@ -184,6 +188,10 @@ const std::byte* TileProgram::Runner::NativePointer(size_t number, int64_t begin
       return static_cast<const std::byte*>(native_pointers_[number]);
     if (read.transposed >= 0) at = TransposedRow(number, begin, n);
     if (at == nullptr && read.offsets >= 0) at = Gather(number, begin, n, NativeSlot(read.slot));
+    if (at == nullptr && read.edges >= 0) {
+      native_->edges[read.edges].Read(arguments_, base_.data(), begin, n, NativeSlot(read.slot));
+      at = NativeSlot(read.slot);
+    }
     if (at == nullptr)
       at = program_.Read(read.access, arguments_, base_.data(), begin, n, NativeSlot(read.slot));
   } else {

@@ -16,6 +16,7 @@
 #include "kernels/cpu/chains/tile_chain.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
+#include "kernels/cpu/loops/edge_table.h"
 #include "kernels/cpu/loops/native_loop.h"
 #include "kernels/cpu/loops/row_pieces.h"
 #include "kernels/cpu/loops/small_program.h"
@@ -266,7 +267,9 @@ class TileProgram {
       int64_t width;           // Bytes of an element in memory; 1 for an iota.
       loops::Strides strides;  // Between rows, by dimension, in bytes; of an iota, in elements.
       std::optional<RowPieces> pieces = std::nullopt;  // For operands with edges, instead of the strides.
-      int64_t outside = 0;  // The offset of their elements beyond the edges, in bytes.
+      // The offset of their repeated elements, in bytes, and the number of the first one.
+      int64_t fills = 0;
+      int32_t first_fill = 0;
     };
     std::vector<Operand> operands;  // Loads, then stores.
     size_t load_count = 0;
@@ -274,7 +277,8 @@ class TileProgram {
     int64_t row = 0;            // The elements of a row.
     // If there are operands with edges: the positions at which their pieces begin, and the end of the row.
     std::vector<int64_t> cuts;
-    int64_t outside_bytes = 0;
+    int64_t fill_bytes = 0;
+    int32_t fill_count = 0;
     // The addresses of a single row's operands are here if they are known: bytes behind an argument, or an
     // element of `numbers`.
     struct Address {
@@ -300,6 +304,7 @@ class TileProgram {
       TileCall widen = {};
       DirectPointer row = {};
       int32_t transposed = -1, offsets = -1;  // The buffer of transposed rows, the table of offsets.
+      int32_t edges = -1;                     // The table of elements between edges.
     };
     struct Write {
       TileValue value;
@@ -319,6 +324,7 @@ class TileProgram {
       std::vector<int32_t> each;
     };
     std::vector<Offsets> offsets;
+    std::vector<EdgeTable> edges;
     int32_t slot_count = 0, transposed_count = 0;
     int64_t slot_bytes = 0, tile = 0;
     std::optional<DirectRows>
@@ -387,6 +393,7 @@ class TileProgram {
   std::optional<DirectRows> DirectRowsOf(bool is_one_row) const;
   bool AddDirectOperand(TileValue value, int32_t number, bool is_load, bool is_one_row,
                         DirectRows& rows) const;
+  static int64_t FilledCount(const DirectRows::Operand& operand, int64_t row);
   static bool FindCuts(DirectRows& rows);
   void FindAddresses(DirectRows& rows) const;
   static void RunRow(const NativeLoop& code, const DirectRows& rows, void* const* arguments);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -22,7 +21,8 @@ namespace {
 constexpr int64_t kMaxDirectElements = 16 << 10;  // In a row, and in those that a thread runs at once.
 // The calls take longer than tiles if rows are shorter: on a few elements, and on many.
 constexpr int64_t kShortestDirectRow = 32, kShortestOfMany = 96;
-// The mean length of the pieces of rows in which one operand has edges. Tiles take longer if several have.
+// The mean length of the pieces of rows in which one operand has edges. Tiles take longer if several have:
+// about as long as a piece for each.
 constexpr int64_t kShortestPiece = 96;
 constexpr size_t kMaxDirectOperands = 64, kMaxDirectDims = 6;
 
@@ -37,7 +37,10 @@ class TileProgram::RowsInPieces {
         arguments_(arguments),
         pointers_(rows_.operands.size() * (rows_.cuts.size() - 1)),
         distances_(pointers_.size()),
-        outside_(rows_.outside_bytes) {}
+        fills_(rows_.fill_bytes),
+        is_filled_(rows_.fill_count),
+        has_iotas_(
+            absl::c_any_of(rows_.operands, [](const DirectRows::Operand& each) { return each.is_iota; })) {}
 
   // Runs some of at most `most` rows, from the one with this index on, and returns their number. Operands
   // have the pointers, or the first numbers of iotas, of that row. The index has room for the position.
@@ -51,7 +54,7 @@ class TileProgram::RowsInPieces {
     }
     for (int64_t r = 0; r < rows; ++r) {
       for (size_t c = 0; c < pieces; ++c) {
-        FillIotas(row, numbers, r, rows_.cuts[c]);
+        if (has_iotas_) FillIotas(row, numbers, r, rows_.cuts[c]);
         code.Run(pointers_.data() + c * count, rows_.cuts[c + 1] - rows_.cuts[c]);
       }
       for (size_t i = 0; i < pointers_.size(); ++i)
@@ -75,7 +78,7 @@ class TileProgram::RowsInPieces {
       return;
     }
     const RowPieces::Place place = operand.pieces->At(index, *rows, arguments_);
-    pointers_[to] = place.at != nullptr ? place.at : Outside(k);
+    pointers_[to] = place.at != nullptr ? place.at : Filled(k, place.fill);
     distances_[to] = place.distance;
     *rows = place.rows;
   }
@@ -90,25 +93,29 @@ class TileProgram::RowsInPieces {
     }
   }
 
-  // Returns the elements of an operand beyond its edges.
-  void* Outside(size_t k) {
+  // Returns the copies of a repeated element of an operand.
+  void* Filled(size_t k, int32_t fill) {
     const DirectRows::Operand& operand = rows_.operands[k];
-    std::byte* outside = outside_.data() + operand.outside;
-    if (!filled_.test(k))
-      operand.pieces->FillOutside(operand.form == NativeLoop::Form::kScalar ? 1 : rows_.row, arguments_,
-                                  outside);
-    filled_.set(k);
-    return outside;
+    const int64_t count = FilledCount(operand, rows_.row);
+    std::byte* filled = fills_.data() + operand.fills + fill * count * operand.width;
+    if (!is_filled_[operand.first_fill + fill]) operand.pieces->Fill(fill, count, arguments_, filled);
+    is_filled_[operand.first_fill + fill] = true;
+    return filled;
   }
 
   const TileProgram& program_;
   const DirectRows& rows_;
   void* const* arguments_;
-  CachedVector<void*> pointers_;     // All operands at the first piece, then at the others.
-  CachedVector<int64_t> distances_;  // Between neighbouring rows, in bytes.
-  CachedVector<std::byte> outside_;
-  std::bitset<kMaxDirectOperands> filled_;  // The operands whose elements beyond the edges are in place.
+  CachedVector<void*> pointers_;             // All operands at the first piece, then at the others.
+  CachedVector<int64_t> distances_;          // Between neighbouring rows, in bytes.
+  CachedVector<std::byte> fills_;            // The repeated elements of all operands.
+  absl::InlinedVector<bool, 64> is_filled_;  // By the numbers of the elements.
+  bool has_iotas_;
 };
+
+int64_t TileProgram::FilledCount(const DirectRows::Operand& operand, int64_t row) {
+  return operand.form == NativeLoop::Form::kScalar ? 1 : row;
+}
 
 // Adds a load or a store. Returns false if it is not contiguous in a row.
 bool TileProgram::AddDirectOperand(TileValue value, int32_t number, bool is_load, bool is_one_row,
@@ -200,12 +207,15 @@ bool TileProgram::FindCuts(DirectRows& rows) {
   for (DirectRows::Operand& operand : rows.operands) {
     if (!operand.pieces.has_value()) continue;
     operand.pieces->AddCuts(&rows.cuts);
-    operand.outside = rows.outside_bytes;
-    rows.outside_bytes += (operand.form == NativeLoop::Form::kScalar ? 1 : rows.row) * operand.width;
+    operand.fills = rows.fill_bytes;
+    operand.first_fill = rows.fill_count;
+    rows.fill_count += operand.pieces->fill_count();
+    rows.fill_bytes += operand.pieces->fill_count() * FilledCount(operand, rows.row) * operand.width;
   }
   std::sort(rows.cuts.begin(), rows.cuts.end());
   rows.cuts.erase(std::unique(rows.cuts.begin(), rows.cuts.end()), rows.cuts.end());
-  return std::ssize(rows.cuts) - 1 <= std::max<int64_t>(with_pieces * rows.row / kShortestPiece, 1);
+  return std::ssize(rows.cuts) - 1 <=
+         std::max({with_pieces * rows.row / kShortestPiece, with_pieces, int64_t{1}});
 }
 
 std::optional<TileProgram::DirectRows> TileProgram::FindDirectRows() const {
