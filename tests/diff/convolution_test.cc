@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "gtest/gtest.h"
+#include "kernels/cpu/gemm/amx.h"
 #include "kernels/cpu/simd/simd.h"
 #include "types/index.h"
 
@@ -157,8 +158,8 @@ void ExpectRight(const Case& c) {
         }
         int64_t place = n * os[o.labels.output_batch] + z * os[o.labels.output_feature];
         for (int64_t d = 0; d < rank; ++d) place += at[d] * os[o.output_spatial[d]];
-        double bound =
-            static_cast<double>(terms) * 0x1p-24 * size + std::abs(sum) * test::Epsilon(c.out_type) / 2;
+        const double normal = std::max(std::abs(sum), c.out_type == kF16 ? 0x1p-14 : 0.0);
+        double bound = static_cast<double>(terms) * 0x1p-24 * size + normal * test::Epsilon(c.out_type) / 2;
         if (IsIntegral(c.out_type)) {
           sum = test::Wrapped(bits, c.out_type);
           bound = 0;
@@ -290,7 +291,7 @@ std::vector<Case> CasesInPlace() {
           c.kernel_order = kernel_order;
           cases.push_back(c);
         }
-        for (const ElementType type : {kBF16, kF64, kS32}) {
+        for (const ElementType type : {kF16, kF64, kS32}) {
           c.input_type = c.kernel_type = c.out_type = type;
           cases.push_back(c);
         }
@@ -351,7 +352,7 @@ std::vector<Case> KernelGradients() {
 
 TEST(ConvolutionTest, CopiesTheInputForGradientsOfKernels) {
   for (Case c : KernelGradients()) {
-    for (const ElementType type : {kF32, kBF16}) {
+    for (const ElementType type : {kF32, kF16}) {
       c.input_type = c.kernel_type = c.out_type = type;
       EXPECT_EQ(Method(c), ConvolutionMethod::kInPlace) << Describe(c);
       ExpectRight(c);
@@ -394,6 +395,56 @@ TEST(ConvolutionTest, TheEpilogueSeesTheWholeResult) {
       SetThreadCount(0);
     }
   }
+}
+
+// Products of AMX tiles where the machine has them: features that fill no word, groups, reversed and dilated
+// windows, features first, and operands in orders that are copied.
+TEST(ConvolutionTest, BytesAndBF16) {
+  struct Types {
+    ElementType operand, out;
+  };
+  for (const Types& types : {Types{kS8, kS32}, Types{kS8, kS8}, Types{kBF16, kBF16}, Types{kBF16, kF32}}) {
+    const auto expect_right = [&](Case c) {
+      c.input_type = c.kernel_type = types.operand;
+      c.out_type = types.out;
+      ExpectRight(c);
+      c.output_order = kFeatureFirst;
+      ExpectRight(c);
+      c.input_order = kFeatureFirst;
+      c.kernel_order = {0, 1, 2, 3};
+      ExpectRight(c);
+    };
+    for (const int64_t inputs : {3, 16, 33, 64}) expect_right(TwoDims(2, inputs, 17, 6, Win(3, 1, 1)));
+    expect_right(TwoDims(1, 40, 32, 9, Win(3, 2, 1)));
+    WindowDim w = Win(3, 1, 2);
+    w.window_dilation = 2;
+    w.reversed = true;
+    expect_right(TwoDims(1, 32, 16, 7, w));
+    w.base_dilation = 3;
+    expect_right(TwoDims(1, 20, 16, 4, w));
+    Case grouped = TwoDims(2, 64, 40, 5, Win(3, 1, 1));
+    grouped.feature_groups = 2;
+    expect_right(grouped);
+    expect_right(TwoDims(1, 300, 16, 5, Win(4)));  // Sums of several panels.
+    Case one = TwoDims(1, 16, 16, 5, Win(2));
+    one.input_type = one.kernel_type = types.operand, one.out_type = types.out;
+    EXPECT_EQ(Method(one), HasAmx() ? ConvolutionMethod::kAmxProduct : ConvolutionMethod::kInPlace);
+  }
+}
+
+TEST(ConvolutionTest, TinyNumbersOfBF16AreNotLost) {
+  Case c = TwoDims(1, 32, 32, 5, Win(3, 1, 1));
+  c.input_type = c.kernel_type = kBF16;
+  const Operands o(c);
+  const auto filled = [](const Index& dims, float value) {
+    Literal array = *Literal::CreateZeros(Shape::Array(kBF16, dims));
+    for (bfloat16& each : array.mutable_span<bfloat16>()) each = bfloat16::FromFloat(value);
+    return array;
+  };
+  const Literal input = filled(o.input_dims, 0x1p-130f), kernel = filled(o.kernel_dims, 0x1p120f);
+  const Literal out = Convolved(c, o, input, kernel);
+  // The first output is the sum of four taps.
+  EXPECT_EQ(out.span<float>()[0], 4 * 32 * 0x1p-10f);
 }
 
 TEST(ConvolutionTest, GroupsOfFeaturesAndOfTheBatch) {

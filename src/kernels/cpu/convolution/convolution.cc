@@ -7,11 +7,13 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "kernels/cpu/convolution/amx_patches.h"
 #include "kernels/cpu/convolution/dense_strides.h"
 #include "kernels/cpu/convolution/depthwise.h"
 #include "kernels/cpu/convolution/im2col.h"
 #include "kernels/cpu/convolution/in_place.h"
 #include "kernels/cpu/convolution/transposed_rows.h"
+#include "kernels/cpu/gemm/bf16_pairs.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/simd/all_finite.h"
 #include "types/dispatch.h"
@@ -87,11 +89,30 @@ bool HasAdjacentGroups(const ConvolutionLayout& c, int64_t lanes) {
   return c.input_feature_stride == 1 && c.input_group_stride == c.group_inputs && PermutesGroups(c, lanes);
 }
 
+ElementType ComputeType(const DenseArray& input, const DenseArray& kernel, ElementType out) {
+  return GemmComputeType(input.type, kernel.type, out);
+}
+
+// Returns true if products of AMX tiles are available and faster than other methods.
+bool PrefersAmx(const ConvolutionLayout& c, const DenseArray& input, const DenseArray& kernel,
+                ElementType compute) {
+  const int64_t k = c.taps() * c.group_inputs;
+  // The copy with features last does not separate groups.
+  if (input.type != kernel.type || (c.groups > 1 && c.input_feature_stride != 1) ||
+      std::min(c.group_outputs, c.batch * Product(c.output)) < kAmxTileSide)
+    return false;
+  if (input.type == ElementType::kBF16)
+    return compute == ElementType::kF32 && k >= kAmxStep<float> && HasAmx();
+  return input.type == ElementType::kS8 && compute == ElementType::kU32 && k >= kAmxStep<uint32_t> &&
+         HasAmx();
+}
+
 struct Choice {
   ConvolutionMethod method;
   std::optional<InPlaceConvolution> in_place = std::nullopt;  // Present for kInPlace.
 };
-Choice Choose(const ConvolutionLayout& c, const ConvolutionDims& dims, ElementType compute) {
+// Returns the method for numbers of any size and type.
+Choice ChooseByVectors(const ConvolutionLayout& c, const ConvolutionDims& dims, ElementType compute) {
   const int64_t lanes = kVectorBytes / ByteCount(compute);
   if (c.rank() > 0 && !IsComplex(compute) && HasAdjacentGroups(c, lanes)) {
     const bool transposes = IsDepthwise(c, dims) && TransposesRows(c, lanes);
@@ -107,8 +128,11 @@ Choice Choose(const ConvolutionLayout& c, const ConvolutionDims& dims, ElementTy
   return {ConvolutionMethod::kProduct};
 }
 
-ElementType ComputeType(const DenseArray& input, const DenseArray& kernel, ElementType out) {
-  return GemmComputeType(input.type, kernel.type, out);
+Choice Choose(const ConvolutionLayout& c, const DenseArray& input, const DenseArray& kernel,
+              const ConvolutionDims& dims, ElementType out_type) {
+  const ElementType compute = ComputeType(input, kernel, out_type);
+  if (PrefersAmx(c, input, kernel, compute)) return {ConvolutionMethod::kAmxProduct};
+  return ChooseByVectors(c, dims, compute);
 }
 
 // The elements of an operand in type T: the original array, or a converted copy.
@@ -211,19 +235,44 @@ int64_t CountOf(absl::Span<const PatchDim> dims) {
   return count;
 }
 
+// The operands of the products in the compute type.
 template <class T>
+class VectorOperands {
+ public:
+  static constexpr Terms kTerms = Terms::kSingle;
+
+  VectorOperands(const T* input, const DenseArray& kernel) : input_(input), kernel_(kernel) {}
+  // Multiplies patches with the kernel of a group. `offset` is that of the group's first element in the
+  // input.
+  void PatchesFirst(int64_t offset, const ConvolutionLayout& c, absl::Span<const PatchDim> dims,
+                    int64_t count, int64_t group, const ProductSink<T>& sink) const {
+    const PatchSource<T, kPanelRows<T>> patches(input_ + offset, c, dims);
+    WithKernelSource<T, kPanelColumns<T>>(kernel_, c, group, [&](const auto& kernel) {
+      MultiplyPanels<T>(count, c.group_outputs, c.taps() * c.group_inputs, patches, kernel, sink);
+    });
+  }
+  void KernelFirst(int64_t offset, const ConvolutionLayout& c, absl::Span<const PatchDim> dims, int64_t count,
+                   int64_t group, const ProductSink<T>& sink) const {
+    const PatchSource<T, kPanelColumns<T>> patches(input_ + offset, c, dims);
+    WithKernelSource<T, kPanelRows<T>>(kernel_, c, group, [&](const auto& kernel) {
+      MultiplyPanels<T>(c.group_outputs, count, c.taps() * c.group_inputs, kernel, patches, sink);
+    });
+  }
+
+ private:
+  const T* input_;
+  const DenseArray& kernel_;
+};
+
+template <class T, class Operands>
 class Products {
  public:
-  Products(const T* input, const DenseArray& kernel, const ConvolutionLayout& layout, OutputDims dims,
-           void* out, ElementType out_type, const BlockFunction& epilogue)
-      : input_(input), kernel_(kernel), layout_(layout), dims_(std::move(dims)) {
-    const bool is_native =
-        DispatchType(out_type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
-    sink_ = {.data = out,
-             .byte_count = ByteCount(out_type),
-             .narrow = is_native ? nullptr : NarrowRowOf<T>(out_type),
-             .epilogue = &epilogue};
-  }
+  Products(const Operands& operands, const ConvolutionLayout& layout, OutputDims dims, void* out,
+           ElementType out_type, const BlockFunction& epilogue)
+      : operands_(operands),
+        layout_(layout),
+        dims_(std::move(dims)),
+        sink_(SinkOf<T>(out, out_type, epilogue)) {}
 
   void Run() const {
     const int64_t before = CountOf(dims_.before), after = CountOf(dims_.after);
@@ -232,7 +281,8 @@ class Products {
     const int64_t outputs = before / outer * after * layout_.group_outputs;
     const int64_t depth = layout_.taps() * layout_.group_inputs;
     const double each =
-        ProductNanoseconds<T>(static_cast<double>(outputs) * static_cast<double>(depth)) + 500;
+        ProductNanoseconds<T, Operands::kTerms>(static_cast<double>(outputs) * static_cast<double>(depth)) +
+        500;
     const auto one = [&](int64_t i) { RunOne(i % layout_.groups, i / layout_.groups); };
     if (count < 4 * ThreadCount() && each > 100'000) {
       for (int64_t i = 0; i < count; ++i) one(i);
@@ -245,17 +295,13 @@ class Products {
   bool IsFeatureLast() const { return CountOf(dims_.after) == 1; }
 
   void RunOne(int64_t group, int64_t outer) const {
-    const int64_t k = layout_.taps() * layout_.group_inputs;
-    const T* input = input_ + group * layout_.input_group_stride;
+    int64_t offset = group * layout_.input_group_stride;
     const int64_t z = group * layout_.group_outputs;
     ProductSink<T> sink = sink_;
     if (IsFeatureLast()) {
       sink.row_stride = layout_.outputs;
       sink.origin = z;
-      const PatchSource<T, kPanelRows<T>> patches(input, layout_, dims_.before);
-      WithKernelSource<T, kPanelColumns<T>>(kernel_, layout_, group, [&](const auto& kernel) {
-        MultiplyPanels<T>(CountOf(dims_.before), layout_.group_outputs, k, patches, kernel, sink);
-      });
+      operands_.PatchesFirst(offset, layout_, dims_.before, CountOf(dims_.before), group, sink);
       return;
     }
     const int64_t after = CountOf(dims_.after);
@@ -268,18 +314,14 @@ class Products {
       const int64_t i = outer % dim.size;
       outer /= dim.size;
       if (dim.spatial == PatchDim::kBatch)
-        input += i * layout_.input_batch_stride;
+        offset += i * layout_.input_batch_stride;
       else
         at.padding[dim.spatial] -= i * layout_.stride[dim.spatial];
     }
-    const PatchSource<T, kPanelColumns<T>> patches(input, at, dims_.after);
-    WithKernelSource<T, kPanelRows<T>>(kernel_, layout_, group, [&](const auto& kernel) {
-      MultiplyPanels<T>(layout_.group_outputs, after, k, kernel, patches, sink);
-    });
+    operands_.KernelFirst(offset, at, dims_.after, after, group, sink);
   }
 
-  const T* input_;
-  const DenseArray& kernel_;
+  const Operands& operands_;
   const ConvolutionLayout& layout_;
   OutputDims dims_;
   ProductSink<T> sink_;
@@ -322,12 +364,44 @@ void RunEpilogue(const BlockFunction& epilogue, void* out, int64_t width, int64_
   });
 }
 
+// Returns true if AMX computes products of these operands exactly: none is flushed to 0, or is one of padding
+// and an infinity.
+bool HaveExactProducts(const DenseArray& input, const DenseArray& kernel, const ConvolutionLayout& c) {
+  if (input.type != ElementType::kBF16) return true;
+  const auto elements = [](const DenseArray& array) {
+    return absl::MakeSpan(static_cast<const bfloat16*>(array.data), Product(array.dims));
+  };
+  return (!HasPadding(c) || IsFinite(kernel.data, kernel.type, Product(kernel.dims))) &&
+         HaveNormalProducts(elements(input), elements(kernel));
+}
+
+template <class T>
+void ConvolveByAmx(const DenseArray& input, const DenseArray& kernel, const ConvolutionLayout& layout,
+                   OutputDims split, void* out, ElementType out_type, const BlockFunction& epilogue) {
+  using Element = typename AmxTerms<T>::Element;
+  const auto* read = static_cast<const Element*>(input.data);
+  ConvolutionLayout copied_layout = layout;
+  CachedVector<std::byte> copy;
+  if (layout.input_feature_stride != 1) {
+    copy = FeaturesLast(read, &copied_layout);
+    read = reinterpret_cast<const Element*>(copy.data());
+  }
+  const AmxOperands<T> operands(read, static_cast<const Element*>(kernel.data), copied_layout);
+  Products<T, AmxOperands<T>>(operands, copied_layout, std::move(split), out, out_type, epilogue).Run();
+}
+
 template <class T>
 void Convolve(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims, void* out,
               ElementType out_type, absl::Span<const int64_t> out_dims, const BlockFunction& epilogue) {
   const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
+  const OutputDims split = Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size()));
+  const ElementType compute = ComputeType(input, kernel, out_type);
+  if constexpr (kPacksAmxTiles && (std::is_same_v<T, float> || std::is_same_v<T, uint32_t>)) {
+    if (PrefersAmx(layout, input, kernel, compute) && HaveExactProducts(input, kernel, layout))
+      return ConvolveByAmx<T>(input, kernel, layout, split, out, out_type, epilogue);
+  }
+  const Choice choice = ChooseByVectors(layout, dims, compute);
   const Widened<T> wide_input(input);
-  const Choice choice = Choose(layout, dims, ComputeType(input, kernel, out_type));
   const ConvolutionMethod method = choice.method;
   const int64_t kernel_size = Product(kernel.dims), out_size = Product(out_dims), width = ByteCount(out_type);
   const NarrowRow<T> narrow = NarrowRowOf<T>(out_type);
@@ -351,7 +425,6 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
   if (searches && !result_first && !IsFinite(kernel.data, kernel.type, kernel_size))
     return whole(DirectConvolution<T>);
   if (method == ConvolutionMethod::kProduct) {
-    const OutputDims split = Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size()));
     ConvolutionLayout copied_layout = layout;
     const T* read = wide_input.data();
     CachedVector<std::byte> copy;
@@ -359,7 +432,8 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
       copy = FeaturesLast<T>(read, &copied_layout);
       read = reinterpret_cast<const T*>(copy.data());
     }
-    Products<T>(read, kernel, copied_layout, split, out, out_type, epilogue).Run();
+    const VectorOperands<T> operands(read, kernel);
+    Products<T, VectorOperands<T>>(operands, copied_layout, split, out, out_type, epilogue).Run();
   } else if (method == ConvolutionMethod::kInPlace) {
     if constexpr (InPlaceConvolution::kSupports<T>) {
       if (choice.in_place->SupportsEpilogue()) {
@@ -387,6 +461,8 @@ std::string_view Word(ConvolutionMethod method) {
   switch (method) {
     case ConvolutionMethod::kProduct:
       return "product";
+    case ConvolutionMethod::kAmxProduct:
+      return "amx_product";
     case ConvolutionMethod::kInPlace:
       return "in_place";
     case ConvolutionMethod::kDepthwiseRows:
@@ -416,7 +492,7 @@ absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, cons
 
 ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                            ElementType out_type, absl::Span<const int64_t> out_dims) {
-  return Choose(LayoutOf(input, kernel, dims, out_dims), dims, ComputeType(input, kernel, out_type)).method;
+  return Choose(LayoutOf(input, kernel, dims, out_dims), input, kernel, dims, out_type).method;
 }
 
 int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
@@ -429,7 +505,13 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
     DispatchCompute(compute, [&]<class T>() { is_native = Widened<T>::IsNative(array.type); });
     return is_native ? 0 : Product(array.dims) * ByteCount(compute);
   };
-  const Choice choice = Choose(layout, dims, compute);
+  // Tiny numbers may require another method than AMX.
+  const int64_t amx =
+      PrefersAmx(layout, input, kernel, compute)
+          ? Product(kernel.dims) * ByteCount(kernel.type) +
+                (layout.input_feature_stride == 1 ? 0 : Product(input.dims) * ByteCount(input.type))
+          : 0;
+  const Choice choice = ChooseByVectors(layout, dims, compute);
   const bool is_product = choice.method == ConvolutionMethod::kProduct;
   const bool is_in_place = choice.in_place.has_value();
   // A kernel that is not finite may require another method.
@@ -445,17 +527,18 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
       IsFasterWithFeaturesLast(layout, Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())));
   const int64_t direct =
       is_in_place ? widened(kernel) + choice.in_place->Memory(ByteCount(out_type), keeps_result) : 0;
-  return widened(input) + transposed + (packs ? Product(kernel.dims) * ByteCount(compute) : 0) +
-         std::max({whole, turns ? Product(input.dims) * ByteCount(compute) : 0, direct});
+  return std::max(amx, widened(input) + transposed + (packs ? Product(kernel.dims) * ByteCount(compute) : 0) +
+                           std::max({whole, turns ? Product(input.dims) * ByteCount(compute) : 0, direct}));
 }
 
 ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                           ElementType out_type, absl::Span<const int64_t> out_dims) {
   if (!CheckReach(input, dims).ok()) return {};
   const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
-  const Choice choice = Choose(layout, dims, ComputeType(input, kernel, out_type));
+  const Choice choice = Choose(layout, input, kernel, dims, out_type);
   if (choice.in_place.has_value()) return choice.in_place->rows();
-  if (choice.method != ConvolutionMethod::kProduct) return {};
+  if (choice.method != ConvolutionMethod::kProduct && choice.method != ConvolutionMethod::kAmxProduct)
+    return {};
   const int64_t after = CountOf(Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())).after);
   const int64_t depth = layout.taps() * layout.group_inputs;
   if (after > 1) return {after, after, depth};

@@ -19,6 +19,7 @@ struct ConvolutionDims {
 // The algorithm of a convolution.
 enum class ConvolutionMethod {
   kProduct,         // A matrix product whose panels are packed from patches of the input.
+  kAmxProduct,      // The same with panels of AMX tiles.
   kInPlace,         // A product of few output features, whose operands are read in place.
   kDepthwiseRows,   // One input feature per output feature, vectorised along the last spatial dimension.
   kGroupsInner,     // Groups of few features, vectorised along all features.
@@ -34,7 +35,8 @@ absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, cons
                          void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
                          const BlockFunction& epilogue = {});
 
-// Returns the algorithm that Convolution chooses for a finite kernel.
+// Returns the algorithm that Convolution chooses for a finite kernel. bf16 operands with tiny numbers use
+// another one than kAmxProduct.
 ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                            ElementType out_type, absl::Span<const int64_t> out_dims);
 

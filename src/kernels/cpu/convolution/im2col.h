@@ -40,14 +40,14 @@ struct PatchDim {
   int64_t spatial;  // A spatial dimension, or kBatch.
 };
 
-// Element (p, k) is the input under kernel position k at output position p, or 0 on padding and in dilation
-// holes. Input features are the fastest part of k if they are contiguous in memory, otherwise the slowest.
-// Packing transposes runs of contiguous elements along k, or copies elements of adjacent positions.
+// Finds patches of the input. Element (p, k) is the input under kernel position k at output position p, or 0
+// on padding and in dilation holes. Input features are the fastest part of k if they are contiguous in
+// memory, otherwise the slowest. kWidth positions are looked up together.
 template <class T, int kWidth>
-class PatchSource final : public PanelSource<T, kWidth> {
+class Patches {
  public:
   // `input` points to the first element of the group's features.
-  PatchSource(const T* input, const ConvolutionLayout& layout, absl::Span<const PatchDim> dims)
+  Patches(const T* input, const ConvolutionLayout& layout, absl::Span<const PatchDim> dims)
       : input_(input), layout_(layout), dims_(dims) {
     const int64_t last = layout.rank() - 1;
     is_feature_last_ = layout.input_feature_stride == 1;
@@ -62,14 +62,14 @@ class PatchSource final : public PanelSource<T, kWidth> {
     for (int64_t d = 0; d < outer_rank_; ++d) outer_taps_ *= layout.window[d];
   }
 
-  void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override {
-    if (has_runs_)
-      PackRuns(first, count, k_first, k_count, panel);
-    else
-      PackPositions(first, count, k_first, k_count, panel);
+  // Sets to[i * ld + k] = element (first + i, k_first + k). The input features must be contiguous.
+  void CopyRows(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* to, int64_t ld) const {
+    EachRun(first, count, k_first, k_count, [&](int64_t k, int64_t run, const T* const* rows) {
+      for (int64_t i = 0; i < count; ++i) std::copy_n(rows[i], run, to + i * ld + k);
+    });
   }
 
- private:
+ protected:
   // An output position: the origin of its patch along each spatial dimension, and its batch offset.
   struct Position {
     int64_t batch_offset = 0;
@@ -150,25 +150,6 @@ class PatchSource final : public PanelSource<T, kWidth> {
     return *low == *high ? std::nullopt : std::optional(p * layout_.input_strides[d]);
   }
 
-  void PackRuns(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
-    alignas(64) T edges[kWidth * kPanelDepth];
-    Group groups[kWidth];
-    const int64_t group_count = GroupsOf(first, count, groups);
-    for (int64_t k = 0; k < k_count;) {
-      const int64_t w = (k_first + k) / inner_, r = (k_first + k) % inner_;
-      const Run run{r, std::min(inner_ - r, k_count - k)};
-      const int64_t feature = w / outer_taps_ * layout_.input_feature_stride;
-      const Index window = WindowIndex(w, outer_rank_);
-      const T* rows[kWidth];
-      for (int64_t g = 0; g < group_count; ++g) {
-        const int64_t at = groups[g].first;
-        FindRows(groups[g], window, feature, run, rows + at, edges + at * kPanelDepth);
-      }
-      PackRows<T, kWidth>(rows, count, run.count, panel + k * kWidth);
-      k += run.count;
-    }
-  }
-
   // A range of the elements under one position of the outer window dimensions.
   struct Run {
     int64_t first, count;
@@ -212,6 +193,69 @@ class PatchSource final : public PanelSource<T, kWidth> {
     std::fill_n(to, run.count, T{});
     std::copy_n(input_ + (first + low), high - low, to + low);
     return true;
+  }
+
+  // Calls f(k, run, rows) for runs of terms k_first + k, ..., which rows[i] points to for position first + i.
+  // The input must have runs of contiguous elements along k.
+  template <class F>
+  void EachRun(int64_t first, int64_t count, int64_t k_first, int64_t k_count, F&& f) const {
+    alignas(64) T edges[kWidth * kPanelDepth];
+    Group groups[kWidth];
+    const int64_t group_count = GroupsOf(first, count, groups);
+    for (int64_t k = 0; k < k_count;) {
+      const int64_t w = (k_first + k) / inner_, r = (k_first + k) % inner_;
+      const Run run{r, std::min({inner_ - r, k_count - k, kPanelDepth})};
+      const int64_t feature = w / outer_taps_ * layout_.input_feature_stride;
+      const Index window = WindowIndex(w, outer_rank_);
+      const T* rows[kWidth];
+      for (int64_t g = 0; g < group_count; ++g) {
+        const int64_t at = groups[g].first;
+        FindRows(groups[g], window, feature, run, rows + at, edges + at * kPanelDepth);
+      }
+      f(k, run.count, rows);
+      k += run.count;
+    }
+  }
+
+  static constexpr int64_t kMinRun = 8;
+
+  const T* input_;
+  const ConvolutionLayout& layout_;
+  absl::Span<const PatchDim> dims_;
+  bool is_feature_last_, joins_, has_runs_;
+  int64_t unit_;  // Elements per position of the last window dimension.
+  int64_t outer_rank_, outer_taps_ = 1, inner_;
+};
+
+// Packs patches as an operand of a product: transposes runs of contiguous elements along k, or copies
+// elements of adjacent positions.
+template <class T, int kWidth>
+class PatchSource final : public PanelSource<T, kWidth>, private Patches<T, kWidth> {
+ public:
+  PatchSource(const T* input, const ConvolutionLayout& layout, absl::Span<const PatchDim> dims)
+      : Patches<T, kWidth>(input, layout, dims) {}
+
+  void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override {
+    if (has_runs_)
+      PackRuns(first, count, k_first, k_count, panel);
+    else
+      PackPositions(first, count, k_first, k_count, panel);
+  }
+
+ private:
+  using typename Patches<T, kWidth>::Group;
+  using typename Patches<T, kWidth>::Run;
+  using Patches<T, kWidth>::input_;
+  using Patches<T, kWidth>::layout_;
+  using Patches<T, kWidth>::has_runs_;
+  using Patches<T, kWidth>::GroupsOf;
+  using Patches<T, kWidth>::OffsetAlong;
+  using Patches<T, kWidth>::WindowIndex;
+
+  void PackRuns(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
+    this->EachRun(first, count, k_first, k_count, [&](int64_t k, int64_t run, const T* const* rows) {
+      PackRows<T, kWidth>(rows, count, run, panel + k * kWidth);
+    });
   }
 
   void PackPositions(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
@@ -271,15 +315,6 @@ class PatchSource final : public PanelSource<T, kWidth> {
     for (; j < high; ++j) to[j] = origin[j * group.step];
     for (; j < group.count; ++j) to[j] = T{};
   }
-
-  static constexpr int64_t kMinRun = 8;
-
-  const T* input_;
-  const ConvolutionLayout& layout_;
-  absl::Span<const PatchDim> dims_;
-  bool is_feature_last_, joins_, has_runs_;
-  int64_t unit_;  // Elements per position of the last window dimension.
-  int64_t outer_rank_, outer_taps_ = 1, inner_;
 };
 
 }  // namespace hlo::cpu

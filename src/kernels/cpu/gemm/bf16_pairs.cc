@@ -30,7 +30,7 @@ int SmallestExponent(const BF16Matrix& matrix, int64_t count, int64_t k_count) {
   const int64_t lines = by_rows ? count : k_count, length = by_rows ? k_count : count;
   const int64_t step = by_rows ? matrix.stride : matrix.k_stride;
   std::atomic<uint16_t> smallest = 0xffff;
-  const int64_t at_once = std::max<int64_t>(1, 32768 / length);
+  const int64_t at_once = std::max<int64_t>(1, 32768 / std::max<int64_t>(length, 1));
   ParallelFor(CeilDiv(lines, at_once), 0.02 * static_cast<double>(lines * length), [&](int64_t chunk) {
     uint16_t found = 0xffff;
     const int64_t end = std::min(lines, (chunk + 1) * at_once);
@@ -43,17 +43,33 @@ int SmallestExponent(const BF16Matrix& matrix, int64_t count, int64_t k_count) {
   return smallest == 0xffff ? 255 : (smallest + 1) >> kMantissaBits;
 }
 
+int SmallestExponent(absl::Span<const bfloat16> all) {
+  constexpr int64_t kLine = 32768;
+  const int64_t lines = static_cast<int64_t>(all.size()) / kLine,
+                rest = static_cast<int64_t>(all.size()) % kLine;
+  return std::min(SmallestExponent({all.data(), kLine, 1}, lines, kLine),
+                  SmallestExponent({all.data() + lines * kLine, kLine, 1}, 1, rest));
+}
+
+// Returns true if no sum of products of numbers with these smallest exponents is a nonzero denormal.
+bool HaveNormalProducts(int left, int right) {
+  if (left == 0 || right == 0) return false;
+  // Every sum is a multiple of the last bit of the smallest product.
+  constexpr int kSmallestNormal = -126;
+  return left + right - 2 * kExponentBias - 2 * kMantissaBits >= kSmallestNormal;
+}
+
 }  // namespace
 
 bool HaveNormalProducts(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
                         int64_t k_count) {
   const int left = SmallestExponent(a, rows, k_count);
-  if (left == 0) return false;
-  const int right = SmallestExponent(b, columns, k_count);
-  if (right == 0) return false;
-  // Every sum is a multiple of the last bit of the smallest product.
-  constexpr int kSmallestNormal = -126;
-  return left + right - 2 * kExponentBias - 2 * kMantissaBits >= kSmallestNormal;
+  return left != 0 && HaveNormalProducts(left, SmallestExponent(b, columns, k_count));
+}
+
+bool HaveNormalProducts(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b) {
+  const int left = SmallestExponent(a);
+  return left != 0 && HaveNormalProducts(left, SmallestExponent(b));
 }
 
 template <int kWidth>

@@ -1,6 +1,7 @@
 #pragma once
 // This file packs bf16 matrices into panels of pairs, for instructions that multiply two terms at once.
 
+#include "absl/types/span.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/gemm_core.h"
 
@@ -31,5 +32,7 @@ class BF16PairSource final : public PanelSource<float, kWidth> {
 // processor would flush to zero. Returns false if that is unknown. Each matrix must have a unit stride.
 bool HaveNormalProducts(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
                         int64_t k_count);
+// The same for sums of any products of two elements.
+bool HaveNormalProducts(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b);
 
 }  // namespace hlo::cpu

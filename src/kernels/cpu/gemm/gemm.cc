@@ -22,21 +22,6 @@ struct OneProduct {
   GemmOperand a, b;
 };
 
-template <class T>
-ProductSink<T> SinkOf(const GemmProblem& problem) {
-  // Signed and unsigned integers have the same bits.
-  const bool is_native = DispatchType(problem.c_type, []<ElementType kType>() {
-    using N = Native<kType>;
-    constexpr bool same_bits = std::is_integral_v<N> && std::is_integral_v<T> && sizeof(N) == sizeof(T);
-    return std::is_same_v<N, T> || same_bits;
-  });
-  return {.data = problem.c,
-          .row_stride = problem.c_row_stride,
-          .byte_count = ByteCount(problem.c_type),
-          .narrow = is_native ? nullptr : NarrowRowOf<T>(problem.c_type),
-          .epilogue = &problem.epilogue};
-}
-
 // Computes the elements of an operand into scratch memory.
 GemmOperand Computed(GemmOperand x, int64_t rows, int64_t columns) {
   const bool by_rows = x.column_stride == 1;
@@ -196,7 +181,8 @@ GemmOperand Shifted(GemmOperand operand, int64_t offset) {
 template <class T>
 void MultiplyBatch(const GemmProblem& problem) {
   const int64_t count = Product(problem.batch_dims);
-  const ProductSink<T> sink = SinkOf<T>(problem);
+  ProductSink<T> sink = SinkOf<T>(problem.c, problem.c_type, problem.epilogue);
+  sink.row_stride = problem.c_row_stride;
   const auto one = [&](int64_t batch) {
     const BatchOffsets at = OffsetsOf(problem, batch);
     ProductSink<T> to = sink;

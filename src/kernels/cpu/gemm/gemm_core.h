@@ -195,6 +195,11 @@ struct ProductSink {
   void FinishRows(int64_t row, int64_t rows, int64_t column, int64_t columns, T* sums, int64_t ld) const;
 };
 
+// Returns the sink for an array of a type, or for the epilogue alone if `data` is nullptr. The epilogue must
+// outlive it.
+template <class T>
+ProductSink<T> SinkOf(void* data, ElementType type, const BlockFunction& epilogue);
+
 // The sources of the operands of a product.
 template <class T, Terms kTerms = Terms::kSingle>
 using RowSource = PanelSource<T, kPanelRows<T, kTerms>>;

@@ -4,6 +4,7 @@
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/gemm/gemm_core.h"
+#include "types/dispatch.h"
 
 namespace hlo::cpu {
 
@@ -44,11 +45,24 @@ void ProductSink<T>::FinishRows(int64_t row, int64_t rows, int64_t column, int64
   });
 }
 
-template struct ProductSink<float>;
-template struct ProductSink<double>;
-template struct ProductSink<uint32_t>;
-template struct ProductSink<uint64_t>;
-template struct ProductSink<std::complex<float>>;
-template struct ProductSink<std::complex<double>>;
+template <class T>
+ProductSink<T> SinkOf(void* data, ElementType type, const BlockFunction& epilogue) {
+  // Signed and unsigned integers have the same bits.
+  const bool is_native = DispatchType(type, []<ElementType kType>() {
+    using N = Native<kType>;
+    constexpr bool same_bits = std::is_integral_v<N> && std::is_integral_v<T> && sizeof(N) == sizeof(T);
+    return std::is_same_v<N, T> || same_bits;
+  });
+  return {.data = data,
+          .byte_count = ByteCount(type),
+          .narrow = is_native ? nullptr : NarrowRowOf<T>(type),
+          .epilogue = &epilogue};
+}
+
+#define HLO_COMPUTE_TYPE(T)       \
+  template struct ProductSink<T>; \
+  template ProductSink<T> SinkOf(void*, ElementType, const BlockFunction&);
+HLO_COMPUTE_TYPES(HLO_COMPUTE_TYPE)
+#undef HLO_COMPUTE_TYPE
 
 }  // namespace hlo::cpu

@@ -1,0 +1,80 @@
+#pragma once
+// This file packs the operands of a convolution into AMX tiles (amx.h): patches of the input, and the kernel.
+
+#include <algorithm>
+
+#include "kernels/cpu/convolution/dense_strides.h"
+#include "kernels/cpu/convolution/im2col.h"
+#include "kernels/cpu/gemm/amx.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+
+namespace hlo::cpu {
+
+// Packs patches of an input whose features are contiguous.
+template <class T, bool kIsFirst>
+class AmxPatchSource final : public PanelSource<T, kAmxLines> {
+ public:
+  using Element = typename AmxTerms<T>::Element;
+  // `input` points to the first element of the group's features.
+  AmxPatchSource(const Element* input, const ConvolutionLayout& layout, absl::Span<const PatchDim> dims)
+      : patches_(input, layout, dims), k_count_(layout.taps() * layout.group_inputs) {}
+
+  void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override {
+    constexpr int64_t kPerWord = AmxTerms<T>::kPerWord, kMostWords = 128;  // The rows fit into the L1 cache.
+    alignas(64) Element rows[kAmxLines * kMostWords * kPerWord];
+    for (int64_t k = 0; k < k_count; k += kMostWords) {
+      const int64_t words = std::min(kMostWords, k_count - k), ld = words * kPerWord;
+      const int64_t begin = (k_first + k) * kPerWord, terms = std::min(ld, k_count_ - begin);
+      patches_.CopyRows(first, count, begin, terms, rows, ld);
+      AmxSource<T, kIsFirst>(rows, ld, 1, terms).Pack(0, count, 0, words, panel + k * kAmxLines);
+    }
+  }
+
+ private:
+  Patches<Element, kAmxLines> patches_;
+  int64_t k_count_;
+};
+
+// The operands of the products of a convolution.
+template <class T>
+class AmxOperands {
+ public:
+  using Element = typename AmxTerms<T>::Element;
+  static constexpr Terms kTerms = Terms::kAmx;
+
+  // The features of the input are contiguous. Copies the kernel to the order of patches.
+  AmxOperands(const Element* input, const Element* kernel, const ConvolutionLayout& layout)
+      : input_(input), kernel_(layout.taps() * layout.group_inputs * layout.outputs * sizeof(Element)) {
+    ConvolutionLayout c = layout;
+    StridedDims dims = {{c.outputs, &c.kernel_output_stride}, {c.group_inputs, &c.kernel_input_stride}};
+    for (int64_t d = c.rank() - 1; d >= 0; --d) dims.push_back({c.window[d], &c.window_strides[d]});
+    CopyInOrder(MakeDense(dims), sizeof(Element), kernel + c.window_origin, kernel_.data());
+  }
+
+  // Multiplies patches with the kernel of a group. `offset` is that of the group's first element in the
+  // input.
+  void PatchesFirst(int64_t offset, const ConvolutionLayout& c, absl::Span<const PatchDim> dims,
+                    int64_t count, int64_t group, const ProductSink<T>& sink) const {
+    MultiplyPanels<T, Terms::kAmx>(count, c.group_outputs, Words(c),
+                                   AmxPatchSource<T, true>(input_ + offset, c, dims), Kernel<false>(c, group),
+                                   sink);
+  }
+  void KernelFirst(int64_t offset, const ConvolutionLayout& c, absl::Span<const PatchDim> dims, int64_t count,
+                   int64_t group, const ProductSink<T>& sink) const {
+    MultiplyPanels<T, Terms::kAmx>(c.group_outputs, count, Words(c), Kernel<true>(c, group),
+                                   AmxPatchSource<T, false>(input_ + offset, c, dims), sink);
+  }
+
+ private:
+  static int64_t Words(const ConvolutionLayout& c) { return AmxWords<T>(c.taps() * c.group_inputs); }
+  template <bool kIsFirst>
+  AmxSource<T, kIsFirst> Kernel(const ConvolutionLayout& c, int64_t group) const {
+    const auto* kernel = reinterpret_cast<const Element*>(kernel_.data());
+    return {kernel + group * c.group_outputs, 1, c.outputs, c.taps() * c.group_inputs};
+  }
+
+  const Element* input_;
+  CachedVector<std::byte> kernel_;
+};
+
+}  // namespace hlo::cpu
