@@ -233,6 +233,47 @@ def dense_int8():
 
 
 @program
+def convolutions_int8():
+    draw = Draw()
+
+    def layer(x, w, scale):
+        y = lax.conv_general_dilated(
+            x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), preferred_element_type=jnp.int32
+        )
+        return jnp.clip(jnp.round(y.astype(jnp.float32) * scale), 0, 127).astype(jnp.int8)
+
+    def network(x, w1, w2, scale):
+        return layer(layer(x, w1, scale), w2, scale)
+
+    weights = [draw.integers(255, 3, 3, 64, 64).astype(np.int8) for _ in range(2)]
+    return network, (draw.integers(127, 2, 28, 28, 64).astype(np.int8), *weights, np.float32(1e-3))
+
+
+@program
+def mlp_bf16_grad():
+    draw = Draw()
+
+    def loss(parameters, x, y):
+        return jnp.mean((mlp(parameters, x, nn.gelu) - y).astype(jnp.float32) ** 2)
+
+    parameters = jax.tree.map(lambda p: jnp.asarray(p, jnp.bfloat16), layers(draw, 256, 1024, 1024, 256))
+    x, y = (jnp.asarray(draw.normal(128, 256), jnp.bfloat16) for _ in range(2))
+    return jax.grad(loss), (parameters, x, y)
+
+
+@program
+def attention_bf16():
+    draw = Draw()
+
+    def attention(q, k, v):
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=jnp.float32) / 8
+        weights = nn.softmax(scores).astype(jnp.bfloat16)
+        return jnp.einsum("bhqk,bkhd->bqhd", weights, v)
+
+    return attention, tuple(jnp.asarray(draw.normal(2, 256, 4, 64), jnp.bfloat16) for _ in range(3))
+
+
+@program
 def adam_update():
     draw = Draw()
 

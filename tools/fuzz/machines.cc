@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
@@ -89,6 +90,11 @@ void Report(std::string_view machine, uint64_t seed, const Verdict& verdict, con
 }  // namespace
 
 std::vector<std::string> MachineNames() { return {"idioms", "taps", "types"}; }
+
+bool IsMachine(std::string_view name) {
+  return absl::c_linear_search(MachineNames(), name) ||
+         absl::c_any_of(AllIdioms(), [&](const Idiom& idiom) { return name == idiom.name; });
+}
 
 std::string MakeModule(std::string_view machine, uint64_t seed, const MachineOptions& options) {
   if (machine == "idioms") return RandomIdioms(seed);

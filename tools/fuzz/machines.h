@@ -27,6 +27,8 @@ struct RunCounts {
 
 // Returns the names of the generators.
 std::vector<std::string> MachineNames();
+// Returns true for these names and for the names of idioms.
+bool IsMachine(std::string_view name);
 // Returns the module of a generator for a seed; empty if there is none.
 std::string MakeModule(std::string_view machine, uint64_t seed, const MachineOptions& options);
 // Tests modules until the time is over; prints, shrinks and writes failing ones.

@@ -109,6 +109,12 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
+  for (const std::string& name : machines) {
+    if (!hlo::fuzz::IsMachine(name)) {
+      fmt::print(stderr, "hlo-fuzz: there is no machine and no idiom '{}'\n", name);
+      return 2;
+    }
+  }
   if (replays) return Replay(files);
   if (shrinks) {
     bool all_fail = true;
