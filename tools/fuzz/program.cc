@@ -159,6 +159,11 @@ Value Body::Unary(std::string_view opcode, const Value& x) {
       opcode == "round-nearest-afz")
     like = {.top = x.top + 1, .step = std::max(x.step, 0)};
   if (opcode == "exponential") like.top = std::exp(std::min(x.top, 80.0));
+  if (opcode == "not") like.top = x.top + 1;
+  if (opcode == "popcnt" || opcode == "count-leading-zeros") like.top = BitWidth(x.type);
+  // Negative numbers wrap to large unsigned ones.
+  if (IsUnsigned(x.type) && (opcode == "negate" || opcode == "not"))
+    like.top = std::numeric_limits<double>::infinity();
   const std::optional<Opcode> known = ParseOpcode(opcode);
   if (known && Info(*known).has(kTranscendental)) {
     like.step = kUnknownStep;
@@ -170,6 +175,8 @@ Value Body::Unary(std::string_view opcode, const Value& x) {
 Value Body::Binary(std::string_view opcode, const Value& x, const Value& y) {
   Value like{.top = std::max(x.top, y.top), .step = std::min(x.step, y.step)};
   if (opcode == "add" || opcode == "subtract") like.top = x.top + y.top;
+  if (opcode == "subtract" && IsUnsigned(x.type)) like.top = std::numeric_limits<double>::infinity();
+  if (opcode == "and" || opcode == "or" || opcode == "xor") like.top = 2 * std::max(x.top, y.top) + 1;
   if (opcode == "multiply") {
     like.top = x.top * y.top;
     like.step = std::max(x.step + y.step, kUnknownStep);
