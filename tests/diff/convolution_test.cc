@@ -441,10 +441,11 @@ TEST(ConvolutionTest, TinyNumbersOfBF16AreNotLost) {
     for (bfloat16& each : array.mutable_span<bfloat16>()) each = bfloat16::FromFloat(value);
     return array;
   };
-  const Literal input = filled(o.input_dims, 0x1p-130f), kernel = filled(o.kernel_dims, 0x1p120f);
-  const Literal out = Convolved(c, o, input, kernel);
-  // The first output is the sum of four taps.
-  EXPECT_EQ(out.span<float>()[0], 4 * 32 * 0x1p-10f);
+  for (const auto& [x, weight] : {std::pair{0x1p-130f, 0x1p120f}, {0x1p-80f, 0x1p-60f}}) {
+    const Literal out = Convolved(c, o, filled(o.input_dims, x), filled(o.kernel_dims, weight));
+    // The first output is the sum of four taps.
+    EXPECT_EQ(out.span<float>()[0], static_cast<float>(4.0 * 32 * x * weight));
+  }
 }
 
 TEST(ConvolutionTest, GroupsOfFeaturesAndOfTheBatch) {

@@ -290,28 +290,71 @@ TEST(GemmTest, LargeProductsOfBF16AndBytes) {
   }
 }
 
-// Products that hardware may flush to 0: the last bits of the terms matter.
-TEST(GemmTest, PairsOfBF16HaveNormalProducts) {
+// Hardware may flush products to 0: the last bits of the terms matter.
+TEST(GemmTest, ScalesThatMakeProductsOfBF16Normal) {
   std::vector<bfloat16> a(8 * 40, bfloat16::FromFloat(1)), b(8 * 40, bfloat16::FromFloat(0x1p-100f));
-  const auto have = [&](bool by_rows) {
+  const auto scale = [&](bool by_rows) {
     const BF16Matrix left{a.data(), by_rows ? 40 : 1, by_rows ? 1 : 8}, right{b.data(), 40, 1};
-    return HaveNormalProducts(left, 8, right, 8, 40);
+    const std::optional<int> result = NormalScale(left, 8, right, 8, 40);
+    EXPECT_EQ(NormalScale(absl::MakeConstSpan(a), absl::MakeConstSpan(b), 40), result);
+    return result;
   };
+  const auto with = [](std::vector<bfloat16>& x, size_t i, float value) {
+    x[i] = bfloat16::FromFloat(value);
+  };
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const bool by_rows : {false, true}) {
-    EXPECT_TRUE(have(by_rows));
-    a[319] = bfloat16::FromFloat(-0x1p-12f);
-    EXPECT_TRUE(have(by_rows));
-    a[319] = bfloat16::FromFloat(-0x1p-13f);
-    EXPECT_FALSE(have(by_rows));
-    a[319] = bfloat16::FromFloat(0);
-    EXPECT_TRUE(have(by_rows));
-    b[3] = bfloat16::FromFloat(0x1p-130f);
-    EXPECT_FALSE(have(by_rows));
-    b[3] = bfloat16::FromFloat(std::numeric_limits<float>::infinity());
-    EXPECT_TRUE(have(by_rows));
-    a[319] = b[3] = bfloat16::FromFloat(0x1p-100f);
-    EXPECT_FALSE(have(by_rows));
-    a[319] = bfloat16::FromFloat(1);
+    EXPECT_EQ(scale(by_rows), 0);
+    with(a, 319, -0x1p-12f);
+    EXPECT_EQ(scale(by_rows), 0);
+    with(a, 319, -0x1p-13f);
+    EXPECT_EQ(scale(by_rows), 1);
+    with(a, 319, 0);
+    EXPECT_EQ(scale(by_rows), 0);
+    with(b, 3, 0x1p-130f);
+    EXPECT_EQ(scale(by_rows), std::nullopt);
+    with(b, 3, kInfinity);
+    EXPECT_EQ(scale(by_rows), 0);
+    with(a, 319, 0x1p-100f);
+    EXPECT_EQ(scale(by_rows), std::nullopt);  // An infinity beside small numbers.
+    with(b, 3, 0x1p-100f);
+    EXPECT_EQ(scale(by_rows), 88);
+    with(a, 7, 0x1p39f);
+    EXPECT_EQ(scale(by_rows), 88);
+    with(a, 7, 0x1p40f);
+    EXPECT_EQ(scale(by_rows), std::nullopt);  // 2^128 is infinite.
+    with(a, 7, 1);
+    with(a, 319, 1);
+  }
+}
+
+// Sums that are scaled in tiles have the bits of f32, also those that are denormal in the end.
+TEST(GemmTest, SmallNumbersOfBF16AreScaled) {
+  constexpr int64_t m = 20, n = 40, k = 1100;
+  std::vector<bfloat16> a(m * k), b(k * n);
+  for (int64_t i = 0; i < m * k; ++i) a[i] = bfloat16::FromFloat(std::ldexp(1.0f + i % 5, -90 + i % 3));
+  for (int64_t i = 0; i < k * n; ++i) b[i] = bfloat16::FromFloat(std::ldexp(1.0f + i % 3, -60 + i % 2));
+  for (const ElementType type : {kF32, kBF16}) {
+    Literal c = *Literal::CreateZeros(Shape::Array(type, {m, n}));
+    Gemm({{.m = m,
+           .n = n,
+           .k = k,
+           .a = {{kBF16, k, 1, {}}, a.data()},
+           .b = {{kBF16, n, 1, {}}, b.data()},
+           .c_type = type,
+           .c_row_stride = n},
+          c.mutable_data()});
+    for (int64_t i = 0; i < m * n; ++i) {
+      double sum = 0;
+      for (int64_t t = 0; t < k; ++t) {
+        sum +=
+            static_cast<double>(a[i / n * k + t].ToFloat()) * static_cast<double>(b[t * n + i % n].ToFloat());
+      }
+      const double bound = static_cast<double>(k) * 0x1p-24 * sum + (type == kBF16 ? 0x1p-8 * sum : 0) +
+                           (type == kBF16 ? 0x1p-133 : 0x1p-149);
+      ASSERT_NEAR(At(c, i).real(), sum, bound) << Name(type) << " " << i;
+      ASSERT_GT(sum, 0x1p-149);
+    }
   }
 }
 

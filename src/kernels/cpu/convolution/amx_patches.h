@@ -42,9 +42,12 @@ class AmxOperands {
   using Element = typename AmxTerms<T>::Element;
   static constexpr Terms kTerms = Terms::kAmx;
 
-  // The features of the input are contiguous. Copies the kernel to the order of patches.
-  AmxOperands(const Element* input, const Element* kernel, const ConvolutionLayout& layout)
-      : input_(input), kernel_(layout.taps() * layout.group_inputs * layout.outputs * sizeof(Element)) {
+  // The features of the input are contiguous. Copies the kernel to the order of patches; products are those
+  // of 2^scale times the kernel.
+  AmxOperands(const Element* input, const Element* kernel, int scale, const ConvolutionLayout& layout)
+      : input_(input),
+        scale_(scale),
+        kernel_(layout.taps() * layout.group_inputs * layout.outputs * sizeof(Element)) {
     ConvolutionLayout c = layout;
     StridedDims dims = {{c.outputs, &c.kernel_output_stride}, {c.group_inputs, &c.kernel_input_stride}};
     for (int64_t d = c.rank() - 1; d >= 0; --d) dims.push_back({c.window[d], &c.window_strides[d]});
@@ -54,13 +57,15 @@ class AmxOperands {
   // Multiplies patches with the kernel of a group. `offset` is that of the group's first element in the
   // input.
   void PatchesFirst(int64_t offset, const ConvolutionLayout& c, absl::Span<const PatchDim> dims,
-                    int64_t count, int64_t group, const ProductSink<T>& sink) const {
+                    int64_t count, int64_t group, ProductSink<T> sink) const {
+    sink.scale = scale_;
     MultiplyPanels<T, Terms::kAmx>(count, c.group_outputs, Words(c),
                                    AmxPatchSource<T, true>(input_ + offset, c, dims), Kernel<false>(c, group),
                                    sink);
   }
   void KernelFirst(int64_t offset, const ConvolutionLayout& c, absl::Span<const PatchDim> dims, int64_t count,
-                   int64_t group, const ProductSink<T>& sink) const {
+                   int64_t group, ProductSink<T> sink) const {
+    sink.scale = scale_;
     MultiplyPanels<T, Terms::kAmx>(c.group_outputs, count, Words(c), Kernel<true>(c, group),
                                    AmxPatchSource<T, false>(input_ + offset, c, dims), sink);
   }
@@ -70,10 +75,11 @@ class AmxOperands {
   template <bool kIsFirst>
   AmxSource<T, kIsFirst> Kernel(const ConvolutionLayout& c, int64_t group) const {
     const auto* kernel = reinterpret_cast<const Element*>(kernel_.data());
-    return {kernel + group * c.group_outputs, 1, c.outputs, c.taps() * c.group_inputs};
+    return {kernel + group * c.group_outputs, 1, c.outputs, c.taps() * c.group_inputs, scale_};
   }
 
   const Element* input_;
+  int scale_;
   CachedVector<std::byte> kernel_;
 };
 

@@ -364,20 +364,21 @@ void RunEpilogue(const BlockFunction& epilogue, void* out, int64_t width, int64_
   });
 }
 
-// Returns true if AMX computes products of these operands exactly: none is flushed to 0, or is one of padding
-// and an infinity.
-bool HaveExactProducts(const DenseArray& input, const DenseArray& kernel, const ConvolutionLayout& c) {
-  if (input.type != ElementType::kBF16) return true;
+// Returns the scale of the kernel for products by AMX. Returns nullopt if products would be flushed to 0, or
+// be those of padding and an infinity.
+std::optional<int> ScaleOf(const DenseArray& kernel, const DenseArray& input, const ConvolutionLayout& c) {
+  if (input.type != ElementType::kBF16) return 0;
   const auto elements = [](const DenseArray& array) {
     return absl::MakeSpan(static_cast<const bfloat16*>(array.data), Product(array.dims));
   };
-  return (!HasPadding(c) || IsFinite(kernel.data, kernel.type, Product(kernel.dims))) &&
-         HaveNormalProducts(elements(input), elements(kernel));
+  if (HasPadding(c) && !IsFinite(kernel.data, kernel.type, Product(kernel.dims))) return std::nullopt;
+  return NormalScale(elements(kernel), elements(input), c.taps() * c.group_inputs);
 }
 
 template <class T>
-void ConvolveByAmx(const DenseArray& input, const DenseArray& kernel, const ConvolutionLayout& layout,
-                   OutputDims split, void* out, ElementType out_type, const BlockFunction& epilogue) {
+void ConvolveByAmx(const DenseArray& input, const DenseArray& kernel, int scale,
+                   const ConvolutionLayout& layout, OutputDims split, void* out, ElementType out_type,
+                   const BlockFunction& epilogue) {
   using Element = typename AmxTerms<T>::Element;
   const auto* read = static_cast<const Element*>(input.data);
   ConvolutionLayout copied_layout = layout;
@@ -386,7 +387,7 @@ void ConvolveByAmx(const DenseArray& input, const DenseArray& kernel, const Conv
     copy = FeaturesLast(read, &copied_layout);
     read = reinterpret_cast<const Element*>(copy.data());
   }
-  const AmxOperands<T> operands(read, static_cast<const Element*>(kernel.data), copied_layout);
+  const AmxOperands<T> operands(read, static_cast<const Element*>(kernel.data), scale, copied_layout);
   Products<T, AmxOperands<T>>(operands, copied_layout, std::move(split), out, out_type, epilogue).Run();
 }
 
@@ -397,8 +398,10 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
   const OutputDims split = Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size()));
   const ElementType compute = ComputeType(input, kernel, out_type);
   if constexpr (kPacksAmxTiles && (std::is_same_v<T, float> || std::is_same_v<T, uint32_t>)) {
-    if (PrefersAmx(layout, input, kernel, compute) && HaveExactProducts(input, kernel, layout))
-      return ConvolveByAmx<T>(input, kernel, layout, split, out, out_type, epilogue);
+    const std::optional<int> scale =
+        PrefersAmx(layout, input, kernel, compute) ? ScaleOf(kernel, input, layout) : std::nullopt;
+    if (scale.has_value())
+      return ConvolveByAmx<T>(input, kernel, *scale, layout, split, out, out_type, epilogue);
   }
   const Choice choice = ChooseByVectors(layout, dims, compute);
   const Widened<T> wide_input(input);

@@ -51,6 +51,15 @@ template <class T>
   return words;
 }
 
+// Multiplies the bf16 numbers of each word by 2^scale.
+[[gnu::always_inline]] inline Vector<uint32_t> Scaled(Vector<uint32_t> words, int scale) {
+  constexpr int kMantissaBits = 7;
+  const auto v = BitsOf<__m512i>(words);
+  const __mmask32 is_nonzero = _mm512_test_epi16_mask(v, _mm512_set1_epi16(0x7fff));
+  const __m512i step = _mm512_set1_epi16(static_cast<int16_t>(scale << kMantissaBits));
+  return BitsOf<Vector<uint32_t>>(_mm512_mask_add_epi16(v, is_nonzero, v, step));
+}
+
 // Copies a matrix of lines to rows that are `ld` elements apart.
 template <class Element>
 void CopyLines(const Element* from, int64_t stride, int64_t k_stride, int64_t lines, int64_t terms,
@@ -86,16 +95,19 @@ void AmxSource<T, kIsFirst>::PackTile(int64_t first, int64_t lines, int64_t term
     k_stride = 1;
   }
   Vector<uint32_t> rows[kAmxTileSide];
-  if (k_stride == 1) {
+  const bool has_rows = k_stride == 1;
+  if (has_rows) {
 #pragma GCC unroll 16
     for (int i = 0; i < kAmxTileSide; ++i) std::memcpy(&rows[i], from + i * stride, sizeof rows[i]);
-    if constexpr (!kIsFirst) Transpose<uint32_t>(rows);
   } else {
 #pragma GCC unroll 16
     for (int i = 0; i < kAmxTileSide; ++i)
       rows[i] = LoadWords<T>(from + i * AmxTerms<T>::kPerWord * k_stride, k_stride);
-    if constexpr (kIsFirst) Transpose<uint32_t>(rows);
   }
+  if (std::is_same_v<Element, bfloat16> && scale_ != 0) {
+    for (Vector<uint32_t>& row : rows) row = Scaled(row, scale_);
+  }
+  if (has_rows != kIsFirst) Transpose<uint32_t>(rows);
   std::memcpy(tile, rows, sizeof rows);
 }
 
@@ -122,7 +134,12 @@ struct alignas(64) TileConfiguration {
   uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
-constexpr TileConfiguration kEightWholeTiles;
+
+HLO_USES_AMX void ConfigureTiles() {
+  static constexpr TileConfiguration kEightWholeTiles;
+  _tile_loadconfig(&kEightWholeTiles);
+}
+HLO_USES_AMX void ReleaseTiles() { _tile_release(); }
 
 // Adds the products of tiles 4 and 5, which hold rows, and of tiles 6 and 7, which hold columns, to tiles 0
 // to 3.
@@ -186,13 +203,13 @@ void StoreEdge(const T* block, int64_t rows, int64_t columns, T* to, int64_t ld,
 }  // namespace
 
 template <class T>
-HLO_USES_AMX void MultiplyAmxPanels(const PanelProduct<T>& p, T* to, int64_t ld, bool add) {
+void MultiplyAmxPanels(const PanelProduct<T>& p, T* to, int64_t ld, bool add) {
   using Kernel = void (*)(const T*, const T*, int64_t, T*, int64_t, bool);
   constexpr Kernel kKernels[2][2] = {{TileKernel<T, 1, 1>, TileKernel<T, 1, 2>},
                                      {TileKernel<T, 2, 1>, TileKernel<T, 2, 2>}};
   const int64_t steps = p.k_count / kAmxTileSide;
   alignas(64) T edge[kAmxLines * kAmxLines];
-  _tile_loadconfig(&kEightWholeTiles);
+  ConfigureTiles();
   for (int64_t j = 0; j < p.columns; j += kAmxLines) {
     const T* b = p.b.data + j / kAmxLines * p.b.panel_stride;
     const int64_t columns = std::min<int64_t>(kAmxLines, p.columns - j);
@@ -209,7 +226,7 @@ HLO_USES_AMX void MultiplyAmxPanels(const PanelProduct<T>& p, T* to, int64_t ld,
       }
     }
   }
-  _tile_release();
+  ReleaseTiles();
 }
 
 #define HLO_AMX(T)                    \

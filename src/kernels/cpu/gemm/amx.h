@@ -55,9 +55,14 @@ template <class T, bool kIsFirst>
 class AmxSource final : public PanelSource<T, kAmxLines> {
  public:
   using Element = typename AmxTerms<T>::Element;
-  // Element (i, k) is data[i * stride + k * k_stride]. Terms from index k_count on are 0.
-  AmxSource(const void* data, int64_t stride, int64_t k_stride, int64_t k_count)
-      : data_(static_cast<const Element*>(data)), stride_(stride), k_stride_(k_stride), k_count_(k_count) {}
+  // Element (i, k) is 2^scale * data[i * stride + k * k_stride]. Terms from index k_count on are 0. The scale
+  // is 0 for s8; for bf16, scaled elements are normal numbers.
+  AmxSource(const void* data, int64_t stride, int64_t k_stride, int64_t k_count, int scale = 0)
+      : data_(static_cast<const Element*>(data)),
+        stride_(stride),
+        k_stride_(k_stride),
+        k_count_(k_count),
+        scale_(scale) {}
   // The positions k_first and k_count are whole steps. A tile without lines is not written.
   void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override {
     PackPanels(first, count, k_first, k_count, panel);
@@ -70,6 +75,7 @@ class AmxSource final : public PanelSource<T, kAmxLines> {
 
   const Element* data_;
   int64_t stride_, k_stride_, k_count_;
+  int scale_;
 };
 
 // The macro-kernel for panels of tiles: stores the product in to[i * ld + j], or adds it if `add`.

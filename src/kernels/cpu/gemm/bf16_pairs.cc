@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
+#include <functional>
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
@@ -12,64 +14,90 @@ namespace {
 
 constexpr int kExponentBias = 127, kMantissaBits = 7;
 
-// Returns the smallest nonzero magnitude of n contiguous elements minus one, or 0xffff if all are zero.
-uint16_t SmallestLessOne(const bfloat16* from, int64_t n) {
-  uint16_t smallest = 0xffff;
+// The biased exponents of the smallest and the largest nonzero element: 255 and 0 if all elements are zero.
+// `smallest` is 0 if there are denormals, `largest` 255 if there are infinities or NaN.
+struct ExponentRange {
+  int smallest, largest;
+};
+
+// Magnitudes of nonzero elements, less one.
+struct MagnitudeRange {
+  uint16_t smallest = 0xffff, largest = 0;
+};
+
+MagnitudeRange RangeOf(const bfloat16* from, int64_t n) {
+  MagnitudeRange range;
   for (int64_t i = 0; i < n; ++i) {
     const auto magnitude = static_cast<uint16_t>(from[i].bits & 0x7fff);
-    smallest = std::min(smallest, static_cast<uint16_t>(magnitude - 1));
+    range.smallest = std::min(range.smallest, static_cast<uint16_t>(magnitude - 1));
+    range.largest = std::max(range.largest, magnitude);
   }
-  return smallest;
+  return range;
 }
 
-// Returns the biased exponent of the smallest nonzero element of the matrix: 0 for denormals and for matrices
-// without unit stride, 255 if all elements are zero.
-int SmallestExponent(const BF16Matrix& matrix, int64_t count, int64_t k_count) {
+// Lowers or raises the value to another one.
+template <class Before>
+void Replace(std::atomic<uint16_t>& value, uint16_t other, Before&& before) {
+  uint16_t now = value;
+  while (before(other, now) && !value.compare_exchange_weak(now, other)) {
+  }
+}
+
+// The range of a matrix with unit stride; other matrices have a `smallest` of 0.
+ExponentRange ExponentsOf(const BF16Matrix& matrix, int64_t count, int64_t k_count) {
   const bool by_rows = matrix.k_stride == 1;
-  if (!by_rows && matrix.stride != 1) return 0;
+  if (!by_rows && matrix.stride != 1) return {0, 255};
   const int64_t lines = by_rows ? count : k_count, length = by_rows ? k_count : count;
   const int64_t step = by_rows ? matrix.stride : matrix.k_stride;
-  std::atomic<uint16_t> smallest = 0xffff;
+  std::atomic<uint16_t> smallest = 0xffff, largest = 0;
   const int64_t at_once = std::max<int64_t>(1, 32768 / std::max<int64_t>(length, 1));
   ParallelFor(CeilDiv(lines, at_once), 0.02 * static_cast<double>(lines * length), [&](int64_t chunk) {
-    uint16_t found = 0xffff;
+    MagnitudeRange found;
     const int64_t end = std::min(lines, (chunk + 1) * at_once);
-    for (int64_t line = chunk * at_once; line < end; ++line)
-      found = std::min(found, SmallestLessOne(matrix.data + line * step, length));
-    uint16_t before = smallest;
-    while (found < before && !smallest.compare_exchange_weak(before, found)) {
+    for (int64_t line = chunk * at_once; line < end; ++line) {
+      const MagnitudeRange range = RangeOf(matrix.data + line * step, length);
+      found.smallest = std::min(found.smallest, range.smallest);
+      found.largest = std::max(found.largest, range.largest);
     }
+    Replace(smallest, found.smallest, std::less<>());
+    Replace(largest, found.largest, std::greater<>());
   });
-  return smallest == 0xffff ? 255 : (smallest + 1) >> kMantissaBits;
+  return {smallest == 0xffff ? 255 : (smallest + 1) >> kMantissaBits, largest >> kMantissaBits};
 }
 
-int SmallestExponent(absl::Span<const bfloat16> all) {
+ExponentRange ExponentsOf(absl::Span<const bfloat16> all) {
   constexpr int64_t kLine = 32768;
   const int64_t lines = static_cast<int64_t>(all.size()) / kLine,
                 rest = static_cast<int64_t>(all.size()) % kLine;
-  return std::min(SmallestExponent({all.data(), kLine, 1}, lines, kLine),
-                  SmallestExponent({all.data() + lines * kLine, kLine, 1}, 1, rest));
+  const ExponentRange first = ExponentsOf({all.data(), kLine, 1}, lines, kLine),
+                      last = ExponentsOf({all.data() + lines * kLine, kLine, 1}, 1, rest);
+  return {std::min(first.smallest, last.smallest), std::max(first.largest, last.largest)};
 }
 
-// Returns true if no sum of products of numbers with these smallest exponents is a nonzero denormal.
-bool HaveNormalProducts(int left, int right) {
-  if (left == 0 || right == 0) return false;
+std::optional<int> ScaleOf(ExponentRange a, ExponentRange b, int64_t k_count) {
+  if (a.smallest == 0 || b.smallest == 0) return std::nullopt;
   // Every sum is a multiple of the last bit of the smallest product.
   constexpr int kSmallestNormal = -126;
-  return left + right - 2 * kExponentBias - 2 * kMantissaBits >= kSmallestNormal;
+  const int least = a.smallest + b.smallest - 2 * kExponentBias - 2 * kMantissaBits;
+  if (least >= kSmallestNormal) return 0;
+  const int scale = kSmallestNormal - least;
+  // Scaled elements, and the sums of their magnitudes, are finite.
+  constexpr int kInfinite = 255;
+  const int most = a.largest + 1 + b.largest + 1 - 2 * kExponentBias + scale +
+                   static_cast<int>(std::bit_width(static_cast<uint64_t>(k_count)));
+  if (a.largest + scale >= kInfinite || b.largest == kInfinite || most > kExponentBias) return std::nullopt;
+  return scale;
 }
 
 }  // namespace
 
-bool HaveNormalProducts(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
-                        int64_t k_count) {
-  const int left = SmallestExponent(a, rows, k_count);
-  return left != 0 && HaveNormalProducts(left, SmallestExponent(b, columns, k_count));
+std::optional<int> NormalScale(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
+                               int64_t k_count) {
+  return ScaleOf(ExponentsOf(a, rows, k_count), ExponentsOf(b, columns, k_count), k_count);
 }
 
-bool HaveNormalProducts(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b) {
-  const int left = SmallestExponent(a);
-  return left != 0 && HaveNormalProducts(left, SmallestExponent(b));
+std::optional<int> NormalScale(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b, int64_t k_count) {
+  return ScaleOf(ExponentsOf(a), ExponentsOf(b), k_count);
 }
 
 template <int kWidth>

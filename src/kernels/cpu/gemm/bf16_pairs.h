@@ -1,6 +1,8 @@
 #pragma once
 // This file packs bf16 matrices into panels of pairs, for instructions that multiply two terms at once.
 
+#include <optional>
+
 #include "absl/types/span.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/gemm_core.h"
@@ -28,11 +30,13 @@ class BF16PairSource final : public PanelSource<float, kWidth> {
   int64_t k_count_;
 };
 
-// Returns true if no product of two elements and no sum of such products can be a nonzero denormal, which the
-// processor would flush to zero. Returns false if that is unknown. Each matrix must have a unit stride.
-bool HaveNormalProducts(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
-                        int64_t k_count);
-// The same for sums of any products of two elements.
-bool HaveNormalProducts(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b);
+// Returns the least scale >= 0 such that sums of products of elements of 2^scale * a and b are finite, and
+// none of them is a nonzero denormal, which the processor would flush to zero. A scale of 0 is also returned
+// if sums may be infinite. Returns nullopt if there is no such scale, or if it is unknown: for denormals, for
+// matrices without a unit stride, and for infinities beside small numbers.
+std::optional<int> NormalScale(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
+                               int64_t k_count);
+// The same for sums of any k_count products of an element of each array.
+std::optional<int> NormalScale(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b, int64_t k_count);
 
 }  // namespace hlo::cpu

@@ -108,11 +108,13 @@ bool PrefersAmx(int64_t m, int64_t k) {
   return m >= kAmxTileSide && k >= kAmxStep<T> && HasAmx();
 }
 
-// Multiplies bf16 matrices, if T is float, or s8 matrices. PrefersAmx must be true.
+// Multiplies bf16 matrices, if T is float, or s8 matrices. PrefersAmx must be true. Sums are computed from
+// 2^scale * a (NormalScale).
 template <class T>
-void MultiplyByAmx(const OneProduct& p, const ProductSink<T>& sink) {
+void MultiplyByAmx(const OneProduct& p, ProductSink<T> sink, int scale = 0) {
   if constexpr (kPacksAmxTiles) {
-    const AmxSource<T, true> a(p.a.data, p.a.row_stride, p.a.column_stride, p.k);
+    sink.scale = scale;
+    const AmxSource<T, true> a(p.a.data, p.a.row_stride, p.a.column_stride, p.k, scale);
     const AmxSource<T, false> b(p.b.data, p.b.column_stride, p.b.row_stride, p.k);
     MultiplyPanels<T, Terms::kAmx>(p.m, p.n, AmxWords<T>(p.k), a, b, sink);
   }
@@ -132,9 +134,11 @@ bool MultiplyBF16(const OneProduct& p, const ProductSink<float>& sink) {
   if (!IsPlainMatrix(p.a) || !IsPlainMatrix(p.b) || !HasBF16Kernel(p.a, p.b, p.m, p.n, p.k)) return false;
   const BF16Matrix a{static_cast<const bfloat16*>(p.a.data), p.a.row_stride, p.a.column_stride};
   const BF16Matrix b{static_cast<const bfloat16*>(p.b.data), p.b.column_stride, p.b.row_stride};
-  if (!HaveNormalProducts(a, p.m, b, p.n, p.k)) return false;
-  if (PrefersAmx<float>(p.m, p.k)) {
-    MultiplyByAmx(p, sink);
+  const std::optional<int> scale = NormalScale(a, p.m, b, p.n, p.k);
+  const bool by_amx = PrefersAmx<float>(p.m, p.k);
+  if (!scale.has_value() || (*scale != 0 && !by_amx)) return false;
+  if (by_amx) {
+    MultiplyByAmx(p, sink, *scale);
   } else {
     MultiplyPanels<float, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, BF16PairSource<kPanelRows<float>>(a, p.k),
                                          BF16PairSource<kPanelColumns<float>>(b, p.k), sink);

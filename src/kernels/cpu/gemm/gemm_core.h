@@ -182,6 +182,7 @@ struct ProductSink {
   int64_t byte_count = 0;         // Size of an element.
   NarrowRow<T> narrow = nullptr;  // nullptr if elements are stored unconverted.
   const BlockFunction* epilogue = nullptr;
+  int scale = 0;  // Finished sums of f32 are divided by 2^scale.
 
   void* At(int64_t row, int64_t column) const {
     return static_cast<std::byte*>(data) + (origin + row * row_stride + column) * byte_count;
