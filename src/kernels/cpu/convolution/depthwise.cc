@@ -256,7 +256,7 @@ template <int kGroup, int kInput, class V, int... kLane>
   return __builtin_shufflevector(v, v, (kLane / kGroup * kGroup + kInput)...);
 }
 
-constexpr int64_t kMaxGroup = 8;
+constexpr int kMaxGroup = 8;
 
 // Sums the products of groups of as many inputs as outputs, at one output position.
 template <class T, int kVectors, int... kInput>
@@ -297,17 +297,16 @@ void SumFeaturesOfGroups(const T* input, const T* kernel, const ConvolutionLayou
 template <class T>
 using SumFunction = void (*)(const T*, const T*, const ConvolutionLayout&, absl::Span<const Tap>, T*);
 
-template <class T>
+// Returns the function for groups of at most kGroup features, which fit into a vector (PermutesGroups).
+template <class T, int kGroup = kMaxGroup>
 SumFunction<T> SumFunctionOf(const ConvolutionLayout& c) {
-  switch (c.group_outputs) {
-    case 1:
-      return SumFeatures<T>;
-    case 2:
-      return SumFeaturesOfGroups<T, 2>;
-    case 4:
-      return SumFeaturesOfGroups<T, 4>;
-    default:
-      return SumFeaturesOfGroups<T, 8>;
+  if constexpr (kGroup == 1) {
+    return SumFeatures<T>;
+  } else {
+    if constexpr (kGroup <= kLanes<T>) {
+      if (c.group_outputs == kGroup) return SumFeaturesOfGroups<T, kGroup>;
+    }
+    return SumFunctionOf<T, kGroup / 2>(c);
   }
 }
 
@@ -372,7 +371,7 @@ void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, 
 }
 
 bool PermutesGroups(const ConvolutionLayout& c, int64_t lanes) {
-  return c.group_inputs == c.group_outputs && c.group_outputs <= std::min(kMaxGroup, lanes) &&
+  return c.group_inputs == c.group_outputs && c.group_outputs <= std::min<int64_t>(kMaxGroup, lanes) &&
          lanes % c.group_outputs == 0 && c.outputs >= lanes;
 }
 
