@@ -2,6 +2,7 @@
 // This file packs the operands of a convolution into AMX tiles (amx.h): patches of the input, and the kernel.
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cpu/convolution/dense_strides.h"
 #include "kernels/cpu/convolution/im2col.h"
@@ -42,16 +43,18 @@ class AmxOperands {
   using Element = typename AmxTerms<T>::Element;
   static constexpr Terms kTerms = Terms::kAmx;
 
-  // The features of the input are contiguous. Copies the kernel to the order of patches; products are those
-  // of 2^scale times the kernel.
+  // The features of the input are contiguous. Copies the kernel to the order of patches, if it is in another
+  // one; products are those of 2^scale times the kernel.
   AmxOperands(const Element* input, const Element* kernel, int scale, const ConvolutionLayout& layout)
-      : input_(input),
-        scale_(scale),
-        kernel_(layout.taps() * layout.group_inputs * layout.outputs * sizeof(Element)) {
+      : input_(input), kernel_(kernel + layout.window_origin), scale_(scale) {
     ConvolutionLayout c = layout;
     StridedDims dims = {{c.outputs, &c.kernel_output_stride}, {c.group_inputs, &c.kernel_input_stride}};
     for (int64_t d = c.rank() - 1; d >= 0; --d) dims.push_back({c.window[d], &c.window_strides[d]});
-    CopyInOrder(MakeDense(dims), sizeof(Element), kernel + c.window_origin, kernel_.data());
+    CopyDims order = MakeDense(dims);
+    if (KeepsOrder(order)) return;
+    copy_.resize(c.taps() * c.group_inputs * c.outputs * sizeof(Element));
+    CopyInOrder(std::move(order), sizeof(Element), kernel_, copy_.data());
+    kernel_ = reinterpret_cast<const Element*>(copy_.data());
   }
 
   // Multiplies patches with the kernel of a group. `offset` is that of the group's first element in the
@@ -74,13 +77,12 @@ class AmxOperands {
   static int64_t Words(const ConvolutionLayout& c) { return AmxWords<T>(c.taps() * c.group_inputs); }
   template <bool kIsFirst>
   AmxSource<T, kIsFirst> Kernel(const ConvolutionLayout& c, int64_t group) const {
-    const auto* kernel = reinterpret_cast<const Element*>(kernel_.data());
-    return {kernel + group * c.group_outputs, 1, c.outputs, c.taps() * c.group_inputs, scale_};
+    return {kernel_ + group * c.group_outputs, 1, c.outputs, c.taps() * c.group_inputs, scale_};
   }
 
-  const Element* input_;
+  const Element *input_, *kernel_;  // The kernel is in the order of patches.
   int scale_;
-  CachedVector<std::byte> kernel_;
+  CachedVector<std::byte> copy_;  // The kernel, if it is copied.
 };
 
 }  // namespace hlo::cpu

@@ -94,17 +94,14 @@ ElementType ComputeType(const DenseArray& input, const DenseArray& kernel, Eleme
 }
 
 // Returns true if products of AMX tiles are available and faster than other methods.
-bool PrefersAmx(const ConvolutionLayout& c, const DenseArray& input, const DenseArray& kernel,
-                ElementType compute) {
+bool ConvolvesByAmx(const ConvolutionLayout& c, const DenseArray& input, const DenseArray& kernel,
+                    ElementType compute) {
   const int64_t k = c.taps() * c.group_inputs;
+  const int64_t rows = std::min(c.group_outputs, c.batch * Product(c.output));
   // The copy with features last does not separate groups.
-  if (input.type != kernel.type || (c.groups > 1 && c.input_feature_stride != 1) ||
-      std::min(c.group_outputs, c.batch * Product(c.output)) < kAmxTileSide)
-    return false;
-  if (input.type == ElementType::kBF16)
-    return compute == ElementType::kF32 && k >= kAmxStep<float> && HasAmx();
-  return input.type == ElementType::kS8 && compute == ElementType::kU32 && k >= kAmxStep<uint32_t> &&
-         HasAmx();
+  if (input.type != kernel.type || (c.groups > 1 && c.input_feature_stride != 1)) return false;
+  if (input.type == ElementType::kBF16) return compute == ElementType::kF32 && PrefersAmx<float>(rows, k);
+  return input.type == ElementType::kS8 && compute == ElementType::kU32 && PrefersAmx<uint32_t>(rows, k);
 }
 
 struct Choice {
@@ -131,7 +128,7 @@ Choice ChooseByVectors(const ConvolutionLayout& c, const ConvolutionDims& dims, 
 Choice Choose(const ConvolutionLayout& c, const DenseArray& input, const DenseArray& kernel,
               const ConvolutionDims& dims, ElementType out_type) {
   const ElementType compute = ComputeType(input, kernel, out_type);
-  if (PrefersAmx(c, input, kernel, compute)) return {ConvolutionMethod::kAmxProduct};
+  if (ConvolvesByAmx(c, input, kernel, compute)) return {ConvolutionMethod::kAmxProduct};
   return ChooseByVectors(c, dims, compute);
 }
 
@@ -399,7 +396,7 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
   const ElementType compute = ComputeType(input, kernel, out_type);
   if constexpr (kPacksAmxTiles && (std::is_same_v<T, float> || std::is_same_v<T, uint32_t>)) {
     const std::optional<int> scale =
-        PrefersAmx(layout, input, kernel, compute) ? ScaleOf(kernel, input, layout) : std::nullopt;
+        ConvolvesByAmx(layout, input, kernel, compute) ? ScaleOf(kernel, input, layout) : std::nullopt;
     if (scale.has_value())
       return ConvolveByAmx<T>(input, kernel, *scale, layout, split, out, out_type, epilogue);
   }
@@ -510,7 +507,7 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
   };
   // Tiny numbers may require another method than AMX.
   const int64_t amx =
-      PrefersAmx(layout, input, kernel, compute)
+      ConvolvesByAmx(layout, input, kernel, compute)
           ? Product(kernel.dims) * ByteCount(kernel.type) +
                 (layout.input_feature_stride == 1 ? 0 : Product(input.dims) * ByteCount(input.type))
           : 0;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 
 namespace hlo::cpu {
@@ -24,6 +25,12 @@ inline CopyDims MakeDense(const StridedDims& dims) {
     count *= dim.size;
   }
   return copy;
+}
+
+// Returns true if the copy leaves all elements at their places.
+inline bool KeepsOrder(const CopyDims& dims) {
+  return absl::c_all_of(dims,
+                        [](const CopyDim& dim) { return dim.size == 1 || dim.from_stride == dim.to_stride; });
 }
 
 // Returns the copy in the other direction.

@@ -49,6 +49,13 @@ constexpr int64_t AmxWords(int64_t k) {
   return CeilDiv(k, kAmxStep<T>) * kAmxTileSide;
 }
 
+// Returns true if AMX is available and faster than vectors for m rows and sums of k terms. Packing the other
+// operand pays off from a tile of rows on, and short steps waste most of a tile.
+template <class T>
+bool PrefersAmx(int64_t m, int64_t k) {
+  return m >= kAmxTileSide && k >= kAmxStep<T> && HasAmx();
+}
+
 // Packs one operand of a product for MultiplyPanels<T, Terms::kAmx>, whose third size is
 // AmxWords<T>(k_count).
 template <class T, bool kIsFirst>

@@ -20,7 +20,7 @@ struct ExponentRange {
   int smallest, largest;
 };
 
-// Magnitudes of nonzero elements, less one.
+// The smallest magnitude of nonzero elements less one, and the largest magnitude, as bits.
 struct MagnitudeRange {
   uint16_t smallest = 0xffff, largest = 0;
 };
@@ -74,8 +74,8 @@ ExponentRange ExponentsOf(absl::Span<const bfloat16> all) {
   return {std::min(first.smallest, last.smallest), std::max(first.largest, last.largest)};
 }
 
+// Returns NormalScale for operands without denormals.
 std::optional<int> ScaleOf(ExponentRange a, ExponentRange b, int64_t k_count) {
-  if (a.smallest == 0 || b.smallest == 0) return std::nullopt;
   // Every sum is a multiple of the last bit of the smallest product.
   constexpr int kSmallestNormal = -126;
   const int least = a.smallest + b.smallest - 2 * kExponentBias - 2 * kMantissaBits;
@@ -93,11 +93,17 @@ std::optional<int> ScaleOf(ExponentRange a, ExponentRange b, int64_t k_count) {
 
 std::optional<int> NormalScale(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
                                int64_t k_count) {
-  return ScaleOf(ExponentsOf(a, rows, k_count), ExponentsOf(b, columns, k_count), k_count);
+  const ExponentRange left = ExponentsOf(a, rows, k_count);
+  if (left.smallest == 0) return std::nullopt;
+  const ExponentRange right = ExponentsOf(b, columns, k_count);
+  return right.smallest == 0 ? std::nullopt : ScaleOf(left, right, k_count);
 }
 
 std::optional<int> NormalScale(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b, int64_t k_count) {
-  return ScaleOf(ExponentsOf(a), ExponentsOf(b), k_count);
+  const ExponentRange left = ExponentsOf(a);
+  if (left.smallest == 0) return std::nullopt;
+  const ExponentRange right = ExponentsOf(b);
+  return right.smallest == 0 ? std::nullopt : ScaleOf(left, right, k_count);
 }
 
 template <int kWidth>

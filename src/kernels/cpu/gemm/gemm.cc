@@ -101,13 +101,6 @@ bool IsThin(const OneProduct& p) {
                                             p.b.column_stride == 1 && ByteCount(p.b.type) == sizeof(T));
 }
 
-// Returns true if AMX is available and faster than vectors for m rows and sums of k terms. Packing the other
-// operand pays off from a tile of rows on, and short steps waste most of a tile.
-template <class T>
-bool PrefersAmx(int64_t m, int64_t k) {
-  return m >= kAmxTileSide && k >= kAmxStep<T> && HasAmx();
-}
-
 // Multiplies bf16 matrices, if T is float, or s8 matrices. PrefersAmx must be true. Sums are computed from
 // 2^scale * a (NormalScale).
 template <class T>

@@ -27,8 +27,9 @@ using Part = typename PartOf<T>::type;
 template <class T>
 inline constexpr bool kComplex = !std::is_same_v<T, Part<T>>;
 
-// What an element of a panel holds. kSingle: one term. kPairs: two terms, whose products are both added.
-// kQuads: four bytes, those of a as unsigned numbers with a bias of 128. kAmx: a word of an AMX tile (amx.h).
+// The contents of an element of a panel: kSingle is one term; kPairs are two terms, whose products are both
+// added; kQuads are four bytes, those of a as unsigned numbers with a bias of 128; kAmx is a word of an AMX
+// tile (amx.h).
 enum class Terms : uint8_t { kSingle, kPairs, kQuads, kAmx };
 // The rows, or columns, of a panel of AMX tiles.
 inline constexpr int kAmxLines = 32;

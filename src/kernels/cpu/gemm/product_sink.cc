@@ -14,10 +14,12 @@ template <class T>
 void ProductSink<T>::Finish(int64_t row, int64_t rows, int64_t column, int64_t columns, T* sums,
                             int64_t ld) const {
   if constexpr (std::is_same_v<T, float>) {
-    // A factor in f32 might be 0.
-    const double factor = std::ldexp(1.0, -scale);
-    for (int64_t r = 0; r < rows && scale != 0; ++r) {
-      for (int64_t c = 0; c < columns; ++c) sums[r * ld + c] = static_cast<float>(factor * sums[r * ld + c]);
+    if (scale != 0) {
+      const double factor = std::ldexp(1.0, -scale);  // It might be 0 in f32.
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < columns; ++c)
+          sums[r * ld + c] = static_cast<float>(factor * sums[r * ld + c]);
+      }
     }
   }
   void* block = sums;
