@@ -250,10 +250,7 @@ StoredFolds FindStoredFolds(const TileCall& fold, ElementType type) {
 // Integers have the same bits in any order.
 template <class F, class T>
 void IntegerRow(int64_t n, const void* row, void* result) {
-  const F f;
-  const T* from = static_cast<const T*>(row);
-  T all = from[0];
-  for (int64_t i = 1; i < n; ++i) all = static_cast<T>(f(all, from[i]));
+  const T all = FoldInOrder<F>(n, static_cast<const T*>(row));
   std::memcpy(result, &all, sizeof all);
 }
 
