@@ -279,8 +279,9 @@ void RealToBins(const R* from, int64_t count, int64_t n, std::complex<R>* to) {
       return;
     }
     for (int64_t k = 0; k < bins; ++k) {
-      const C a = line[k == h ? 0 : k], b = std::conj(line[k == 0 ? 0 : h - k]);
-      const C even = (a + b) * R(0.5), odd = (a - b) * R(0.5), w = roots[k];
+      // A sum of halves does not overflow where the bin does not.
+      const C a = line[k == h ? 0 : k] * R(0.5), b = std::conj(line[k == 0 ? 0 : h - k]) * R(0.5);
+      const C even = a + b, odd = a - b, w = roots[k];
       // Adds -i w odd to even.
       const R re = w.real() * odd.real() - w.imag() * odd.imag(),
               im = w.real() * odd.imag() + w.imag() * odd.real();
@@ -311,9 +312,9 @@ void BinsToReal(const std::complex<R>* from, int64_t count, int64_t n, R* to) {
       return;
     }
     for (int64_t k = 0; k < h; ++k) {
-      const C a = k == 0 ? C(line[0].real()) : line[k];
-      const C b = k == 0 ? C(line[h].real()) : std::conj(line[h - k]);
-      const C even = (a + b) * R(0.5), half = (a - b) * R(0.5), w = std::conj(roots[k]);
+      const C a = (k == 0 ? C(line[0].real()) : line[k]) * R(0.5);
+      const C b = (k == 0 ? C(line[h].real()) : std::conj(line[h - k])) * R(0.5);
+      const C even = a + b, half = a - b, w = std::conj(roots[k]);
       // Adds i w half to even.
       const R re = w.real() * half.real() - w.imag() * half.imag(),
               im = w.real() * half.imag() + w.imag() * half.real();

@@ -254,11 +254,11 @@ class FftBlock {
   }
   // Returns (X[k] + X'[n-k]) / 2 + i w^-k (X[k] - X'[n-k]) / 2; the bins at both ends are taken as real.
   HLO_DEVICE Cx<T> LoadHalf(const Cx<T>* in, uint32_t k) const {
-    Cx<T> a = in[k], b = Conj(in[args_.length - k]);
+    Cx<T> a = Half(in[k]), b = Half(Conj(in[args_.length - k]));
     if (k == 0) a.im = b.im = 0;
     const Cx<T> root = Conj(static_cast<const Cx<T>*>(args_.half_roots)[k]), odd = root * (a - b),
                 even = a + b;
-    return {static_cast<T>(0.5) * (even.re - odd.im), static_cast<T>(0.5) * (even.im + odd.re)};
+    return {even.re - odd.im, even.im + odd.re};
   }
 
   HLO_DEVICE void Stored(const FftLine& line, uint32_t k, Cx<T> x) const {
@@ -280,10 +280,9 @@ class FftBlock {
   // Stores (Z[k] + Z'[n-k]) / 2 - i w^k (Z[k] - Z'[n-k]) / 2.
   HLO_DEVICE void StoreHalf(uint32_t l, uint32_t k) const {
     const uint32_t n = args_.length;
-    const Cx<T> a = Get(l, k == n ? 0 : k), b = Conj(Get(l, k == 0 ? 0 : n - k));
+    const Cx<T> a = Half(Get(l, k == n ? 0 : k)), b = Half(Conj(Get(l, k == 0 ? 0 : n - k)));
     const Cx<T> root = static_cast<const Cx<T>*>(args_.half_roots)[k], odd = root * (a - b), even = a + b;
-    static_cast<Cx<T>*>(args_.out)[lines_[l].out + k] = {static_cast<T>(0.5) * (even.re + odd.im),
-                                                         static_cast<T>(0.5) * (even.im - odd.re)};
+    static_cast<Cx<T>*>(args_.out)[lines_[l].out + k] = {even.re + odd.im, even.im - odd.re};
   }
 
   Env& env_;

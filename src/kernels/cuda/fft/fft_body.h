@@ -83,20 +83,18 @@ struct FftHalfKernel {
     const Cx<T>* coarse = static_cast<const Cx<T>*>(args.coarse);
     const Cx<T>* fine = static_cast<const Cx<T>*>(args.fine);
     const Cx<T> root = coarse[k >> args.fine_bits] * fine[k & ((int64_t{1} << args.fine_bits) - 1)];
-    const T half = static_cast<T>(0.5);
     for (int64_t line = env.block().y; line < args.lines; line += env.grid().y) {
       if (args.to_bins) {
         const Cx<T>* in = static_cast<const Cx<T>*>(args.in) + line * n;
-        const Cx<T> a = in[k == n ? 0 : k], b = Conj(in[k == 0 ? 0 : n - k]), odd = root * (a - b),
-                    even = a + b;
-        static_cast<Cx<T>*>(args.out)[line * count + k] = {half * (even.re + odd.im),
-                                                           half * (even.im - odd.re)};
+        const Cx<T> a = Half(in[k == n ? 0 : k]), b = Half(Conj(in[k == 0 ? 0 : n - k]));
+        const Cx<T> odd = root * (a - b), even = a + b;
+        static_cast<Cx<T>*>(args.out)[line * count + k] = {even.re + odd.im, even.im - odd.re};
       } else {
         const Cx<T>* in = static_cast<const Cx<T>*>(args.in) + line * (n + 1);
-        Cx<T> a = in[k], b = Conj(in[n - k]);
+        Cx<T> a = Half(in[k]), b = Half(Conj(in[n - k]));
         if (k == 0) a.im = b.im = 0;
         const Cx<T> odd = Conj(root) * (a - b), even = a + b;
-        static_cast<Cx<T>*>(args.out)[line * n + k] = {half * (even.re - odd.im), half * (even.im + odd.re)};
+        static_cast<Cx<T>*>(args.out)[line * n + k] = {even.re - odd.im, even.im + odd.re};
       }
     }
   }

@@ -99,7 +99,6 @@ struct FftPowerOfTwo {
     else
       env.sync();
   }
-  static constexpr T kHalf = static_cast<T>(0.5);
   static HLO_DEVICE uint32_t Padded(uint32_t i) { return i + i / kPadded; }
 
   // Register j of a thread is point t + j * kLineThreads, before the first and after the last pass.
@@ -165,10 +164,11 @@ struct FftPowerOfTwo {
   // Returns point k of the complex line that holds a real line of 2N points, from its bins k and N - k:
   // (X[k] + X'[N-k]) / 2 + i w^-k (X[k] - X'[N-k]) / 2. The bins at both ends are taken as real.
   static HLO_DEVICE C FromBins(const Args& args, const C* in, uint32_t k, C a) {
-    C b = Conj(in[kLength - k]);
+    a = Half(a);
+    C b = Half(Conj(in[kLength - k]));
     if (k == 0) a.im = b.im = 0;
     const C odd = Conj(static_cast<const C*>(args.half_roots)[k]) * (a - b), even = a + b;
-    return {kHalf * (even.re - odd.im), kHalf * (even.im + odd.re)};
+    return {even.re - odd.im, even.im + odd.re};
   }
   // Stores bins 0..N of the real line: X[k] = (Z[k] + Z'[N-k]) / 2 - i w^k (Z[k] - Z'[N-k]) / 2. X[N-k] has
   // the same terms.
@@ -182,10 +182,10 @@ struct FftPowerOfTwo {
     if (!is_line) return;
     C* out = static_cast<C*>(args.out) + first;
     for (uint32_t k = t; k <= kLength / 2; k += kLineThreads) {
-      const C a = shared[Padded(k)], b = Conj(shared[Padded(k == 0 ? 0 : kLength - k)]);
+      const C a = Half(shared[Padded(k)]), b = Half(Conj(shared[Padded(k == 0 ? 0 : kLength - k)]));
       const C odd = static_cast<const C*>(args.half_roots)[k] * (a - b), even = a + b;
-      out[k] = {kHalf * (even.re + odd.im), kHalf * (even.im - odd.re)};
-      out[kLength - k] = {kHalf * (even.re - odd.im), -kHalf * (even.im + odd.re)};
+      out[k] = {even.re + odd.im, even.im - odd.re};
+      out[kLength - k] = {even.re - odd.im, -(even.im + odd.re)};
     }
   }
 

@@ -28,6 +28,11 @@ template <class T>
 HLO_DEVICE Cx<T> Conj(Cx<T> a) {
   return {a.re, -a.im};
 }
+// Halves are added where a half of the sum is needed, because the sum may overflow.
+template <class T>
+HLO_DEVICE Cx<T> Half(Cx<T> a) {
+  return {static_cast<T>(0.5) * a.re, static_cast<T>(0.5) * a.im};
+}
 // Returns i conj(a): the inverse transform is the forward one with the parts of points swapped on both sides,
 // which keeps the signs of zeros.
 template <class T>
