@@ -25,13 +25,40 @@ void Pause() {
 #endif
 }
 
+#if defined(__SANITIZE_THREAD__)
+#define HLO_FINDS_RACES 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HLO_FINDS_RACES 1
+#endif
+#endif
+#ifdef HLO_FINDS_RACES
+constexpr bool kFindsRaces = true;
+#else
+constexpr bool kFindsRaces = false;
+#endif
+
 struct Loop {
   absl::FunctionRef<void(int64_t)> body;
   int64_t count;
+  int threads;
   std::atomic<int64_t> next = 0;
+  std::atomic<int> shares = 0, done = 0;  // Counts of threads, if kFindsRaces.
 
+  // The order of iterations needs no synchronisation: Pool::Run orders the loop before and after other work.
   void Work() {
-    for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(i);
+    if constexpr (kFindsRaces) return WorkOnShare();
+    for (int64_t i = Next(); i < count; i = Next()) body(i);
+  }
+  int64_t Next() { return next.fetch_add(1, std::memory_order_relaxed); }
+
+  // Runs every n-th iteration. A race detector sees only races between threads, and the first thread would
+  // run all iterations of a short loop.
+  void WorkOnShare() {
+    const int share = shares.fetch_add(1, std::memory_order_relaxed);
+    if (share >= threads) return;
+    for (int64_t i = share; i < count; i += threads) body(i);
+    ++done;
   }
 };
 
@@ -62,6 +89,7 @@ class Pool {
     ++epoch_;
     epoch_.notify_all();
     loop.Work();
+    while (kFindsRaces && loop.done < loop.threads) sched_yield();
     loop_ = nullptr;
     for (int polls = 0; inside_ != 0; ++polls) polls < kPolls ? Pause() : static_cast<void>(sched_yield());
   }
@@ -125,7 +153,7 @@ void ParallelFor(int64_t count, double nanoseconds, absl::FunctionRef<void(int64
     pool = nullptr;
     pool = std::make_unique<Pool>(ThreadCount() - 1);
   }
-  Loop loop{body, count};
+  Loop loop{body, count, threads};
   is_working = true;
   pool->Run(loop, threads - 1);
   is_working = false;

@@ -1,6 +1,7 @@
 #include "base/parallel.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -63,6 +64,25 @@ TEST(ParallelFor, ManyThreadsMayCallIt) {
   EXPECT_EQ(wrong, 0);
   SetThreadCount(0);
 }
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1  // As GCC does.
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+// Each iteration is too short for another thread to begin before this thread has run them all.
+TEST(ParallelForDeathTest, ThreadSanitizerFindsTheRacesOfShortLoops) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto race = [] {
+    SetThreadCount(2);
+    int sum = 0;
+    ParallelFor(2, kLong, [&](int64_t i) { sum += static_cast<int>(i) + 1; });
+    std::exit(sum == 0 ? 1 : 0);
+  };
+  EXPECT_EXIT(race(), testing::ExitedWithCode(66), "data race");
+}
+#endif
 
 }  // namespace
 }  // namespace hlo::parallel_test
