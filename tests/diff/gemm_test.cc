@@ -293,10 +293,10 @@ TEST(GemmTest, LargeProductsOfBF16AndBytes) {
 // Hardware may flush products to 0: the last bits of the terms matter.
 TEST(GemmTest, ScalesThatMakeProductsOfBF16Normal) {
   std::vector<bfloat16> a(8 * 40, bfloat16::FromFloat(1)), b(8 * 40, bfloat16::FromFloat(0x1p-100f));
-  const auto scale = [&](bool by_rows) {
+  const auto scales = [&](bool by_rows) {
     const BF16Matrix left{a.data(), by_rows ? 40 : 1, by_rows ? 1 : 8}, right{b.data(), 40, 1};
-    const std::optional<int> result = NormalScale(left, 8, right, 8, 40);
-    EXPECT_EQ(NormalScale(absl::MakeConstSpan(a), absl::MakeConstSpan(b), 40), result);
+    const std::optional<BF16Scales> result = NormalScales(left, 8, right, 8, 40);
+    EXPECT_EQ(NormalScales(absl::MakeConstSpan(a), absl::MakeConstSpan(b), 40), result);
     return result;
   };
   const auto with = [](std::vector<bfloat16>& x, size_t i, float value) {
@@ -304,27 +304,31 @@ TEST(GemmTest, ScalesThatMakeProductsOfBF16Normal) {
   };
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const bool by_rows : {false, true}) {
-    EXPECT_EQ(scale(by_rows), 0);
+    EXPECT_EQ(scales(by_rows), BF16Scales());
     with(a, 319, -0x1p-12f);
-    EXPECT_EQ(scale(by_rows), 0);
+    EXPECT_EQ(scales(by_rows), BF16Scales());
     with(a, 319, -0x1p-13f);
-    EXPECT_EQ(scale(by_rows), 1);
-    with(a, 319, 0);
-    EXPECT_EQ(scale(by_rows), 0);
-    with(b, 3, 0x1p-130f);
-    EXPECT_EQ(scale(by_rows), std::nullopt);
-    with(b, 3, kInfinity);
-    EXPECT_EQ(scale(by_rows), 0);
+    EXPECT_EQ(scales(by_rows), (BF16Scales{1, 0}));
     with(a, 319, 0x1p-100f);
-    EXPECT_EQ(scale(by_rows), std::nullopt);  // An infinity beside small numbers.
-    with(b, 3, 0x1p-100f);
-    EXPECT_EQ(scale(by_rows), 88);
-    with(a, 7, 0x1p39f);
-    EXPECT_EQ(scale(by_rows), 88);
-    with(a, 7, 0x1p40f);
-    EXPECT_EQ(scale(by_rows), std::nullopt);  // 2^128 is infinite.
+    EXPECT_EQ(scales(by_rows), (BF16Scales{30, 0}));  // Sums of 40 numbers below 2^-156 are 0 in f32.
+    with(a, 7, 0x1p97f);
+    EXPECT_EQ(scales(by_rows), (BF16Scales{30, 0}));
+    with(a, 7, 0x1p98f);
+    EXPECT_EQ(scales(by_rows), std::nullopt);  // 2^128 is infinite.
     with(a, 7, 1);
+    with(b, 3, 0x1p-130f);
+    EXPECT_EQ(scales(by_rows), (BF16Scales{23, 7}));
+    with(a, 319, -0x1p-130f);
+    EXPECT_EQ(scales(by_rows), (BF16Scales{23, 7}));
+    with(b, 4, 0x1p120f);
+    EXPECT_EQ(scales(by_rows), std::nullopt);
+    with(b, 4, 0);
+    with(b, 3, kInfinity);
+    EXPECT_EQ(scales(by_rows), std::nullopt);  // An infinity beside small numbers.
     with(a, 319, 1);
+    EXPECT_EQ(scales(by_rows), BF16Scales());
+    with(b, 3, 0x1p-100f);
+    with(b, 4, 0x1p-100f);
   }
 }
 
@@ -341,37 +345,40 @@ void MultiplyBF16(int64_t m, int64_t n, int64_t k, const std::vector<bfloat16>& 
         c});
 }
 
-// Sums that are scaled in tiles are as exact as others, also those that are denormal in the end.
-TEST(GemmTest, SmallNumbersOfBF16AreScaled) {
+// Multiplies numbers of the given magnitudes, and compares with sums of f64.
+void ExpectRightSmallProducts(int a_exponent, int a_range, int b_exponent, int b_range) {
   constexpr int64_t m = 20, n = 40, k = 1100;
   std::vector<bfloat16> a(m * k), b(k * n);
-  for (int64_t i = 0; i < m * k; ++i) a[i] = bfloat16::FromFloat(std::ldexp(1.0f + i % 5, -90 + i % 3));
-  for (int64_t i = 0; i < k * n; ++i) b[i] = bfloat16::FromFloat(std::ldexp(1.0f + i % 3, -60 + i % 2));
+  for (int64_t i = 0; i < m * k; ++i)
+    a[i] = bfloat16::FromFloat(std::ldexp(1.0f + i % 5, a_exponent + i % a_range) * (i % 7 < 3 ? -1 : 1));
+  for (int64_t i = 0; i < k * n; ++i)
+    b[i] = bfloat16::FromFloat(std::ldexp(1.0f + i % 3, b_exponent + i % b_range));
   for (const ElementType type : {kF32, kBF16}) {
     Literal c = *Literal::CreateZeros(Shape::Array(type, {m, n}));
     MultiplyBF16(m, n, k, a, b, type, c.mutable_data());
     for (int64_t i = 0; i < m * n; ++i) {
-      double sum = 0;
+      double sum = 0, magnitudes = 0;
       for (int64_t t = 0; t < k; ++t) {
-        sum +=
+        const double term =
             static_cast<double>(a[i / n * k + t].ToFloat()) * static_cast<double>(b[t * n + i % n].ToFloat());
+        sum += term;
+        magnitudes += std::abs(term);
       }
-      const double bound = static_cast<double>(k) * 0x1p-24 * sum + (type == kBF16 ? 0x1p-8 * sum : 0) +
-                           (type == kBF16 ? 0x1p-133 : 0x1p-149);
+      const double bound = static_cast<double>(k) * 0x1p-24 * magnitudes +
+                           (type == kBF16 ? 0x1p-8 * std::abs(sum) + 0x1p-133 : 0x1p-149);
       ASSERT_NEAR(At(c, i).real(), sum, bound) << Name(type) << " " << i;
-      ASSERT_GT(sum, 0x1p-149);
     }
   }
 }
 
-// Denormals are not scaled.
-TEST(GemmTest, TinyNumbersOfBF16AreNotLost) {
-  constexpr int64_t size = 64;
-  std::vector<bfloat16> a(size * size, bfloat16::FromFloat(0x1p-130f));
-  std::vector<bfloat16> b(size * size, bfloat16::FromFloat(0x1p120f));
-  std::vector<float> c(size * size);
-  MultiplyBF16(size, size, size, a, b, kF32, c.data());
-  for (const float each : c) ASSERT_EQ(each, 0x1p-4f);
+// Sums of scaled terms are as exact as others, also those that are denormal in the end.
+TEST(GemmTest, SmallNumbersOfBF16AreNotFlushed) {
+  ExpectRightSmallProducts(-90, 3, -60, 2);
+  ExpectRightSmallProducts(-132, 7, -10, 4);     // Denormals,
+  ExpectRightSmallProducts(-4, 5, -133, 20);     // of either operand,
+  ExpectRightSmallProducts(-133, 120, -133, 9);  // and of both.
+  ExpectRightSmallProducts(-75, 40, -80, 50);    // Products are much smaller than the least denormal.
+  ExpectRightSmallProducts(-133, 250, -8, 3);    // Scaled terms would be infinite.
 }
 
 TEST(GemmTest, EveryTypeWithItself) {

@@ -361,19 +361,20 @@ void RunEpilogue(const BlockFunction& epilogue, void* out, int64_t width, int64_
   });
 }
 
-// Returns the scale of the kernel for products by AMX. Returns nullopt if products would be flushed to 0, or
-// be those of padding and an infinity.
-std::optional<int> ScaleOf(const DenseArray& kernel, const DenseArray& input, const ConvolutionLayout& c) {
-  if (input.type != ElementType::kBF16) return 0;
+// Returns the scales of the kernel and the input for products by AMX. Returns nullopt if products would be
+// flushed to 0, or be those of padding and an infinity.
+std::optional<BF16Scales> ScalesOf(const DenseArray& kernel, const DenseArray& input,
+                                   const ConvolutionLayout& c) {
+  if (input.type != ElementType::kBF16) return BF16Scales();
   const auto elements = [](const DenseArray& array) {
     return absl::MakeSpan(static_cast<const bfloat16*>(array.data), Product(array.dims));
   };
   if (HasPadding(c) && !IsFinite(kernel.data, kernel.type, Product(kernel.dims))) return std::nullopt;
-  return NormalScale(elements(kernel), elements(input), c.taps() * c.group_inputs);
+  return NormalScales(elements(kernel), elements(input), c.taps() * c.group_inputs);
 }
 
 template <class T>
-void ConvolveByAmx(const DenseArray& input, const DenseArray& kernel, int scale,
+void ConvolveByAmx(const DenseArray& input, const DenseArray& kernel, BF16Scales scales,
                    const ConvolutionLayout& layout, OutputDims split, void* out, ElementType out_type,
                    const BlockFunction& epilogue) {
   using Element = typename AmxTerms<T>::Element;
@@ -384,7 +385,7 @@ void ConvolveByAmx(const DenseArray& input, const DenseArray& kernel, int scale,
     copy = FeaturesLast(read, &copied_layout);
     read = reinterpret_cast<const Element*>(copy.data());
   }
-  const AmxOperands<T> operands(read, static_cast<const Element*>(kernel.data), scale, copied_layout);
+  const AmxOperands<T> operands(read, static_cast<const Element*>(kernel.data), scales, copied_layout);
   Products<T, AmxOperands<T>>(operands, copied_layout, std::move(split), out, out_type, epilogue).Run();
 }
 
@@ -395,10 +396,10 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
   const OutputDims split = Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size()));
   const ElementType compute = ComputeType(input, kernel, out_type);
   if constexpr (kPacksAmxTiles && (std::is_same_v<T, float> || std::is_same_v<T, uint32_t>)) {
-    const std::optional<int> scale =
-        ConvolvesByAmx(layout, input, kernel, compute) ? ScaleOf(kernel, input, layout) : std::nullopt;
-    if (scale.has_value())
-      return ConvolveByAmx<T>(input, kernel, *scale, layout, split, out, out_type, epilogue);
+    const std::optional<BF16Scales> scales =
+        ConvolvesByAmx(layout, input, kernel, compute) ? ScalesOf(kernel, input, layout) : std::nullopt;
+    if (scales.has_value())
+      return ConvolveByAmx<T>(input, kernel, *scales, layout, split, out, out_type, epilogue);
   }
   const Choice choice = ChooseByVectors(layout, dims, compute);
   const Widened<T> wide_input(input);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
@@ -51,13 +52,12 @@ template <class T>
   return words;
 }
 
-// Multiplies the bf16 numbers of each word by 2^scale.
-[[gnu::always_inline]] inline Vector<uint32_t> Scaled(Vector<uint32_t> words, int scale) {
-  constexpr int kMantissaBits = 7;
-  const auto v = BitsOf<__m512i>(words);
-  const __mmask32 is_nonzero = _mm512_test_epi16_mask(v, _mm512_set1_epi16(0x7fff));
-  const __m512i step = _mm512_set1_epi16(static_cast<int16_t>(scale << kMantissaBits));
-  return BitsOf<Vector<uint32_t>>(_mm512_mask_add_epi16(v, is_nonzero, v, step));
+// Multiplies the two bf16 numbers of each word by a power of two. Scaled numbers are normal or zero.
+[[gnu::always_inline]] inline Vector<uint32_t> Scaled(Vector<uint32_t> words, Vector<float> factor) {
+  const auto scaled = [&](Vector<uint32_t> v) {
+    return BitsOf<Vector<uint32_t>>(BitsOf<Vector<float>>(v) * factor);
+  };
+  return scaled(words << 16) >> 16 | scaled(words & 0xffff0000u);
 }
 
 // Copies a matrix of lines to rows that are `ld` elements apart.
@@ -105,7 +105,8 @@ void AmxSource<T, kIsFirst>::PackTile(int64_t first, int64_t lines, int64_t term
       rows[i] = LoadWords<T>(from + i * AmxTerms<T>::kPerWord * k_stride, k_stride);
   }
   if (std::is_same_v<Element, bfloat16> && scale_ != 0) {
-    for (Vector<uint32_t>& row : rows) row = Scaled(row, scale_);
+    const auto factor = Vector<float>{} + std::ldexp(1.0f, scale_);
+    for (Vector<uint32_t>& row : rows) row = Scaled(row, factor);
   }
   if (has_rows != kIsFirst) Transpose<uint32_t>(rows);
   std::memcpy(tile, rows, sizeof rows);

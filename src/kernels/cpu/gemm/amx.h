@@ -63,7 +63,7 @@ class AmxSource final : public PanelSource<T, kAmxLines> {
  public:
   using Element = typename AmxTerms<T>::Element;
   // Element (i, k) is 2^scale * data[i * stride + k * k_stride]. Terms from index k_count on are 0. The scale
-  // is 0 for s8; for bf16, scaled elements are normal numbers.
+  // is 0 for s8; for bf16, it is less than 128, and scaled elements are normal numbers.
   AmxSource(const void* data, int64_t stride, int64_t k_stride, int64_t k_count, int scale = 0)
       : data_(static_cast<const Element*>(data)),
         stride_(stride),

@@ -74,36 +74,36 @@ ExponentRange ExponentsOf(absl::Span<const bfloat16> all) {
   return {std::min(first.smallest, last.smallest), std::max(first.largest, last.largest)};
 }
 
-// Returns NormalScale for operands without denormals.
-std::optional<int> ScaleOf(ExponentRange a, ExponentRange b, int64_t k_count) {
+// Returns the scale that makes denormals normal.
+int DenormalScale(ExponentRange range) { return range.smallest == 0 ? kMantissaBits : 0; }
+
+std::optional<BF16Scales> ScalesOf(ExponentRange a, ExponentRange b, int64_t k_count) {
+  constexpr int kInfinite = 255, kSmallestNormal = -126, kLeastDenormal = -149;
+  const auto count_bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(k_count)));
   // Every sum is a multiple of the last bit of the smallest product.
-  constexpr int kSmallestNormal = -126;
-  const int least = a.smallest + b.smallest - 2 * kExponentBias - 2 * kMantissaBits;
-  if (least >= kSmallestNormal) return 0;
-  const int scale = kSmallestNormal - least;
-  // Scaled elements, and the sums of their magnitudes, are finite.
-  constexpr int kInfinite = 255;
-  const int most = a.largest + 1 + b.largest + 1 - 2 * kExponentBias + scale +
-                   static_cast<int>(std::bit_width(static_cast<uint64_t>(k_count)));
-  if (a.largest + scale >= kInfinite || b.largest == kInfinite || most > kExponentBias) return std::nullopt;
-  return scale;
+  const int least = std::max(a.smallest, 1) + std::max(b.smallest, 1) - 2 * (kExponentBias + kMantissaBits);
+  // Each of the k_count sums may lose a number below kSmallestNormal.
+  const int enough = kSmallestNormal - kLeastDenormal + 1 + count_bits;
+  const int scale = std::clamp(kSmallestNormal - least, 0, enough);
+  BF16Scales scales = {.b = DenormalScale(b)};
+  scales.a = std::max(scale - scales.b, DenormalScale(a));
+  if (scales == BF16Scales()) return scales;
+  const int most = a.largest + 1 + b.largest + 1 - 2 * kExponentBias + scales.a + scales.b + count_bits;
+  if (a.largest + scales.a >= kInfinite || b.largest + scales.b >= kInfinite || most > kExponentBias)
+    return std::nullopt;
+  return scales;
 }
 
 }  // namespace
 
-std::optional<int> NormalScale(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
-                               int64_t k_count) {
-  const ExponentRange left = ExponentsOf(a, rows, k_count);
-  if (left.smallest == 0) return std::nullopt;
-  const ExponentRange right = ExponentsOf(b, columns, k_count);
-  return right.smallest == 0 ? std::nullopt : ScaleOf(left, right, k_count);
+std::optional<BF16Scales> NormalScales(const BF16Matrix& a, int64_t rows, const BF16Matrix& b,
+                                       int64_t columns, int64_t k_count) {
+  return ScalesOf(ExponentsOf(a, rows, k_count), ExponentsOf(b, columns, k_count), k_count);
 }
 
-std::optional<int> NormalScale(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b, int64_t k_count) {
-  const ExponentRange left = ExponentsOf(a);
-  if (left.smallest == 0) return std::nullopt;
-  const ExponentRange right = ExponentsOf(b);
-  return right.smallest == 0 ? std::nullopt : ScaleOf(left, right, k_count);
+std::optional<BF16Scales> NormalScales(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b,
+                                       int64_t k_count) {
+  return ScalesOf(ExponentsOf(a), ExponentsOf(b), k_count);
 }
 
 template <int kWidth>

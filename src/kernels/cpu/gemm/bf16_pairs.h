@@ -30,13 +30,21 @@ class BF16PairSource final : public PanelSource<float, kWidth> {
   int64_t k_count_;
 };
 
-// Returns the least scale >= 0 such that sums of products of elements of 2^scale * a and b are finite, and
-// none of them is a nonzero denormal, which the processor would flush to zero. A scale of 0 is also returned
-// if sums may be infinite. Returns nullopt if there is no such scale, or if it is unknown: for denormals, for
-// matrices without a unit stride, and for infinities beside small numbers.
-std::optional<int> NormalScale(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
-                               int64_t k_count);
+// The powers of two, at least 0, by which the operands of a product are multiplied.
+struct BF16Scales {
+  int a = 0, b = 0;
+  bool operator==(const BF16Scales&) const = default;
+};
+
+// Instructions for bf16 replace denormals, both terms and sums, by zero. Returns the least scales for which
+// that makes no difference: scaled elements are normal numbers; no sum of products is a denormal, or those
+// that are contribute less than half the least denormal to an unscaled sum; and scaled sums are finite.
+// Scales of 0 are also returned if sums may be infinite. Returns nullopt if there are no such scales, or if
+// they are unknown: for matrices without a unit stride, and for infinities beside small numbers.
+std::optional<BF16Scales> NormalScales(const BF16Matrix& a, int64_t rows, const BF16Matrix& b,
+                                       int64_t columns, int64_t k_count);
 // The same for sums of any k_count products of an element of each array.
-std::optional<int> NormalScale(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b, int64_t k_count);
+std::optional<BF16Scales> NormalScales(absl::Span<const bfloat16> a, absl::Span<const bfloat16> b,
+                                       int64_t k_count);
 
 }  // namespace hlo::cpu

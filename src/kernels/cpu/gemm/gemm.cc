@@ -102,13 +102,13 @@ bool IsThin(const OneProduct& p) {
 }
 
 // Multiplies bf16 matrices, if T is float, or s8 matrices. PrefersAmx must be true. Sums are computed from
-// 2^scale * a (NormalScale).
+// scaled operands.
 template <class T>
-void MultiplyByAmx(const OneProduct& p, ProductSink<T> sink, int scale = 0) {
+void MultiplyByAmx(const OneProduct& p, ProductSink<T> sink, BF16Scales scales = {}) {
   if constexpr (kPacksAmxTiles) {
-    sink.scale = scale;
-    const AmxSource<T, true> a(p.a.data, p.a.row_stride, p.a.column_stride, p.k, scale);
-    const AmxSource<T, false> b(p.b.data, p.b.column_stride, p.b.row_stride, p.k);
+    sink.scale = scales.a + scales.b;
+    const AmxSource<T, true> a(p.a.data, p.a.row_stride, p.a.column_stride, p.k, scales.a);
+    const AmxSource<T, false> b(p.b.data, p.b.column_stride, p.b.row_stride, p.k, scales.b);
     MultiplyPanels<T, Terms::kAmx>(p.m, p.n, AmxWords<T>(p.k), a, b, sink);
   }
 }
@@ -127,11 +127,11 @@ bool MultiplyBF16(const OneProduct& p, const ProductSink<float>& sink) {
   if (!IsPlainMatrix(p.a) || !IsPlainMatrix(p.b) || !HasBF16Kernel(p.a, p.b, p.m, p.n, p.k)) return false;
   const BF16Matrix a{static_cast<const bfloat16*>(p.a.data), p.a.row_stride, p.a.column_stride};
   const BF16Matrix b{static_cast<const bfloat16*>(p.b.data), p.b.column_stride, p.b.row_stride};
-  const std::optional<int> scale = NormalScale(a, p.m, b, p.n, p.k);
+  const std::optional<BF16Scales> scales = NormalScales(a, p.m, b, p.n, p.k);
   const bool by_amx = PrefersAmx<float>(p.m, p.k);
-  if (!scale.has_value() || (*scale != 0 && !by_amx)) return false;
+  if (!scales.has_value() || (*scales != BF16Scales() && !by_amx)) return false;
   if (by_amx) {
-    MultiplyByAmx(p, sink, *scale);
+    MultiplyByAmx(p, sink, *scales);
   } else {
     MultiplyPanels<float, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, BF16PairSource<kPanelRows<float>>(a, p.k),
                                          BF16PairSource<kPanelColumns<float>>(b, p.k), sink);
