@@ -10,8 +10,8 @@ namespace hlo::debug {
 PlanOptions ExposingPlanOptions() {
   PlanOptions options;
   options.disabled_passes = {
-      "degenerate_contractions", "sink_slices",       "range_analysis", "loop_state_dce",    "loop_fusion",
-      "sibling_fusion",          "transpose_folding", "row_tiling",     "kernel_result_dce", "gemm_fusion",
+      "degenerate_contractions", "sink_slices", "range_analysis", "loop_state_dce",    "loop_fusion",
+      "sibling_fusion",          "dot_folding", "row_tiling",     "kernel_result_dce", "gemm_fusion",
       "in_place_aliasing",       "bytecode"};
   return options;
 }

@@ -22,11 +22,11 @@
 #include "plan/memory/schedule.h"
 #include "plan/pass.h"
 #include "plan/rewrite/common_subexpressions.h"
+#include "plan/rewrite/dot_folding.h"
 #include "plan/rewrite/flatten.h"
 #include "plan/rewrite/loop_state_dce.h"
 #include "plan/rewrite/range_analysis.h"
 #include "plan/rewrite/sink_slices.h"
-#include "plan/rewrite/transpose_folding.h"
 #include "plan/validate/pass_checker.h"
 
 namespace hlo::plan {
@@ -61,8 +61,8 @@ absl::Status RunCommonSubexpressions(PlanState& state) {
   EliminateCommonSubexpressions(state.plan.graph, state.target == Target::kCpu, state.changes);
   return absl::OkStatus();
 }
-absl::Status RunTransposeFolding(PlanState& state) {
-  FoldTransposes(state.module.module(), state.plan.graph, state.changes);
+absl::Status RunDotFolding(PlanState& state) {
+  FoldIntoDots(state.module.module(), state.plan.graph, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunMakeSteps(PlanState& state) {
@@ -166,12 +166,13 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .summary = "Replaces instructions by earlier ones that compute the same value",
      .preserves = "every bit",
      .run = &RunCommonSubexpressions},
-    {.id = PassId::kTransposeFolding,
-     .name = "transpose_folding",
+    {.id = PassId::kDotFolding,
+     .name = "dot_folding",
      .stage = Stage::kGraph,
-     .summary = "Lets dots read the operand of a transpose, and write its result",
+     .summary =
+         "Lets dots read the operands of transposes and conversions, and write the result of a transpose",
      .preserves = "the result, up to the order of a dot's sums",
-     .run = &RunTransposeFolding,
+     .run = &RunDotFolding,
      .is_exact = false},
     {.id = PassId::kMakeSteps,
      .name = "make_steps",

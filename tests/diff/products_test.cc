@@ -52,8 +52,7 @@ std::string ExpectSameBits(const std::string& text, bool specials = false) {
     SetThreadCount(threads);
     PlanOptions options = kFusesAllProducts;
     if (!fuses)
-      options.disabled_passes = {"transpose_folding", "loop_fusion", "sibling_fusion", "row_tiling",
-                                 "gemm_fusion"};
+      options.disabled_passes = {"dot_folding", "loop_fusion", "sibling_fusion", "row_tiling", "gemm_fusion"};
     const absl::StatusOr<Literal> result = Execute(*module, arguments, Engine::kFast, {}, {}, options);
     EXPECT_TRUE(result.ok()) << result.status();
     if (result.ok()) results.push_back(*result);
@@ -132,6 +131,48 @@ TEST(ProductsTest, ComputedOperandsKeepTheBits) {
   }
   EXPECT_GT(lhs, 40);
   EXPECT_GT(rhs, 40);
+}
+
+// A matrix of small integers, which depend on the parameter p: sums of their products are exact in any order.
+std::string SmallIntegers(const char* name, const char* type, const char* dims) {
+  return absl::StrReplaceAll(
+      "NAMEi = s32[DIMS] iota(), iota_dimension=0\n NAMEj = s32[DIMS] iota(), "
+      "iota_dimension=1\n NAMEp = s32[DIMS] broadcast(p), dimensions={}\n"
+      " NAMEm = s32[DIMS] multiply(NAMEi, NAMEj)\n NAMEs = s32[DIMS] add(NAMEm, NAMEp)\n"
+      " NAMEk = s32[DIMS] broadcast(seven), dimensions={}\n NAMEr = s32[DIMS] remainder(NAMEs, NAMEk)\n"
+      " NAME = TYPE[DIMS] convert(NAMEr)\n ",
+      {{"NAME", name}, {"TYPE", type}, {"DIMS", dims}});
+}
+
+// Dots read the operands of widening conversions, before and after transposes, and narrow their results.
+TEST(ProductsTest, ConversionsOfOperandsAreFolded) {
+  constexpr struct {
+    const char *lhs, *rhs, *wide;
+    bool folds;
+  } kTypes[] = {{"bf16", "bf16", "f32", true}, {"f16", "f16", "f32", true},  {"s8", "s8", "s32", true},
+                {"bf16", "f16", "f32", false}, {"f32", "f32", "f64", false}, {"s16", "s16", "s32", false}};
+  for (const auto& types : kTypes) {
+    for (const bool narrows : {false, true}) {
+      const std::string product = fmt::format(
+          "x = s32[] parameter(0)\n seven = s32[] constant(7)\n zero = s32[] constant(0)\n"
+          " p = s32[] maximum(x, zero)\n {} {} a = {}[48,70] transpose(at), dimensions={{1,0}}\n"
+          " aw = {}[48,70] convert(a)\n btw = {}[50,70] convert(bt)\n"
+          " b = {}[70,50] transpose(btw), dimensions={{1,0}}\n"
+          " d = {}[48,50] dot(aw, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n",
+          SmallIntegers("at", types.lhs, "70,48"), SmallIntegers("bt", types.rhs, "50,70"), types.lhs,
+          types.wide, types.wide, types.wide, types.wide);
+      const std::string result =
+          narrows ? fmt::format(
+                        " n = {0}[48,50] convert(d)\n ROOT t = {0}[50,48] transpose(n), "
+                        "dimensions={{1,0}}",
+                        types.lhs)
+                  : fmt::format(" ROOT t = {}[50,48] transpose(d), dimensions={{1,0}}", types.wide);
+      const std::string plan = ExpectSameBits(fmt::format("ENTRY e {{ {} {} }}", product, result));
+      const bool widens = plan.find("'aw'") != std::string::npos || plan.find("'btw'") != std::string::npos;
+      EXPECT_EQ(!widens, types.folds) << plan;
+      EXPECT_EQ(plan.find("dot 't'") != std::string::npos, types.folds || !narrows) << plan;
+    }
+  }
 }
 
 // Dimension labels and the shapes of input, kernel and result.

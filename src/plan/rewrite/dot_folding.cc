@@ -1,4 +1,4 @@
-#include "plan/rewrite/transpose_folding.h"
+#include "plan/rewrite/dot_folding.h"
 
 #include <algorithm>
 #include <array>
@@ -31,35 +31,52 @@ bool KeepsOrder(IntList permutation, const DotSide& side) {
   return std::is_sorted(permuted.begin(), permuted.end());
 }
 
-class TransposeFolder {
+// The result type of dots of a narrower type whose sums are of type `wide`.
+bool IsNarrowTypeOf(ElementType narrow, ElementType wide) {
+  if (wide == ElementType::kF32) return narrow == ElementType::kBF16 || narrow == ElementType::kF16;
+  return wide == ElementType::kS32 && narrow == ElementType::kS8;
+}
+
+class DotFolder {
  public:
-  TransposeFolder(const Module& module, Graph& graph, ChangeCounter& changes)
+  DotFolder(const Module& module, Graph& graph, ChangeCounter& changes)
       : module_(module), graph_(graph), changes_(changes) {}
 
   void Fold(Node& node) {
     if (!IsPlainDot(node)) return;
     const Instruction& dot = *node.instruction;
     std::array<DotSide, 2> sides = SidesOf(node);
-    bool folds = false;
-    for (DotSide& side : sides) {
-      while (FoldTranspose(&side)) folds = true;
+    bool folds = FoldOperandTransposes(&sides);
+    std::array<DotSide, 2> narrow = sides;
+    if (IsLarge(dot, sides[0]) && FoldConversion(dot.shape().type(), &narrow[0]) &&
+        FoldConversion(dot.shape().type(), &narrow[1]) && TypeOf(narrow[0]) == TypeOf(narrow[1])) {
+      FoldOperandTransposes(&narrow);
+      sides = narrow;
+      folds = true;
     }
-    if (!folds || !changes_.Allow("transpose_folding", dot.name())) return;
+    if (!folds || !changes_.Allow("dot_folding", dot.name())) return;
     node.operands = {sides[0].value, sides[1].value};
     node.instruction = WithSides(dot, dot, sides);
     if (node.shown == &dot) node.shown = node.instruction;
   }
 
-  // Replaces a transpose that exchanges the free dimensions of a dot by the dot of the exchanged operands.
+  // Replaces a transpose that exchanges the free dimensions of a dot, whose result may be narrowed to the
+  // type of the operands, by the dot of the exchanged operands.
   void FoldIntoResult(Node& node, const Uses& uses) {
     const Instruction& transpose = *node.instruction;
     if (transpose.opcode() != Opcode::kTranspose || node.needs_reference) return;
-    const Node* producer = graph_.values[node.operands[0]].node;
+    const Node* producer = OnlyUse(node, uses);
+    if (producer != nullptr && IsConversion(*producer)) {
+      const Node* dot = OnlyUse(*producer, uses);
+      const ElementType narrow = transpose.shape().type();
+      if (dot == nullptr || !IsPlainDot(*dot) || !IsNarrowTypeOf(narrow, dot->instruction->shape().type()))
+        return;
+      for (const DotSide& side : SidesOf(*dot)) {
+        if (TypeOf(side) != narrow) return;
+      }
+      producer = dot;
+    }
     if (producer == nullptr || !IsPlainDot(*producer)) return;
-    const auto is_other_use = [&](const Uses::Use& use) {
-      return use.node != &node && (use.node == nullptr || !IsUnused(*use.node, uses));
-    };
-    if (std::ranges::any_of(uses.of(node.operands[0]), is_other_use)) return;
     const auto [lhs, rhs] = SidesOf(*producer);
     const auto batch = static_cast<int64_t>(lhs.batch.size()), rank = transpose.shape().rank();
     const int64_t rows =
@@ -69,7 +86,7 @@ class TransposeFolder {
       const int64_t from = d < batch ? d : d < rank - rows ? d + rows : d - (rank - rows - batch);
       if (permutation[d] != from) return;
     }
-    if (!changes_.Allow("transpose_folding", transpose.name())) return;
+    if (!changes_.Allow("dot_folding", transpose.name())) return;
     const std::array<DotSide, 2> exchanged = {rhs, lhs};
     node.operands = {rhs.value, lhs.value};
     node.instruction = WithSides(*producer->instruction, transpose, exchanged);
@@ -80,6 +97,28 @@ class TransposeFolder {
   static bool IsPlainDot(const Node& node) {
     return node.kind == Node::Kind::kOp && !node.needs_reference &&
            node.instruction->opcode() == Opcode::kDot && node.instruction->operand_count() == 2;
+  }
+  static bool IsConversion(const Node& node) {
+    return node.kind == Node::Kind::kOp && !node.needs_reference &&
+           node.instruction->opcode() == Opcode::kConvert;
+  }
+  // Smaller products gain nothing from narrow types.
+  static bool IsLarge(const Instruction& dot, const DotSide& lhs) {
+    constexpr double kWorthwhile = 1 << 15;
+    double terms = static_cast<double>(Product(dot.shape().dims()));
+    for (const int64_t d : lhs.contracting)
+      terms *= static_cast<double>(lhs.instruction->shape().dims()[static_cast<size_t>(d)]);
+    return terms >= kWorthwhile;
+  }
+  // Returns the node that computes the operand of an elementwise node or a transpose, if no other node that
+  // is used reads it.
+  const Node* OnlyUse(const Node& node, const Uses& uses) const {
+    const auto is_other_use = [&](const Uses::Use& use) {
+      return use.node != &node && (use.node == nullptr || !IsUnused(*use.node, uses));
+    };
+    return std::ranges::any_of(uses.of(node.operands[0]), is_other_use)
+               ? nullptr
+               : graph_.values[node.operands[0]].node;
   }
   static bool IsUnused(const Node& node, const Uses& uses) {
     return !node.has_effect &&
@@ -93,16 +132,46 @@ class TransposeFolder {
                     dot.Get<attr::rhs_contracting_dims>()}};
   }
 
+  ElementType TypeOf(const DotSide& side) const { return graph_.values[side.value].shape.type(); }
+
+  bool FoldOperandTransposes(std::array<DotSide, 2>* sides) const {
+    bool folds = false;
+    for (DotSide& side : *sides) {
+      while (FoldTranspose(&side)) folds = true;
+    }
+    return folds;
+  }
+
+  // Returns the node of an operand that is replaced by the operand of this node, or nullptr.
+  const Node* ProducerOf(const DotSide& side, Opcode opcode) const {
+    const Node* producer = graph_.values[graph_.Resolve(side.value)].node;
+    if (producer == nullptr || producer->kind != Node::Kind::kOp || producer->needs_reference) return nullptr;
+    const Instruction& x = *producer->instruction;
+    const bool keeps_shapes =
+        x.opcode() == opcode && std::ranges::equal(x.shape().dims(), side.instruction->shape().dims()) &&
+        std::ranges::equal(x.operand(0)->shape().dims(), graph_.values[producer->operands[0]].shape.dims());
+    return keeps_shapes ? producer : nullptr;
+  }
+
+  // Replaces the operand by the operand of its conversion to the type of the sums.
+  bool FoldConversion(ElementType wide, DotSide* side) const {
+    const Node* producer = ProducerOf(*side, Opcode::kConvert);
+    if (producer == nullptr || TypeOf(*side) != wide) return false;
+    Instruction* narrow = producer->instruction->operand(0);
+    const ValueId value = producer->operands[0];
+    if (narrow->shape().type() != graph_.values[value].shape.type() ||
+        !IsNarrowTypeOf(narrow->shape().type(), wide))
+      return false;
+    side->value = value;
+    side->instruction = narrow;
+    return true;
+  }
+
   // Replaces the operand by the operand of its transpose.
   bool FoldTranspose(DotSide* side) const {
-    const Node* producer = graph_.values[graph_.Resolve(side->value)].node;
-    if (producer == nullptr || producer->kind != Node::Kind::kOp || producer->needs_reference) return false;
+    const Node* producer = ProducerOf(*side, Opcode::kTranspose);
+    if (producer == nullptr) return false;
     const Instruction& transpose = *producer->instruction;
-    if (transpose.opcode() != Opcode::kTranspose ||
-        !std::ranges::equal(transpose.shape().dims(), side->instruction->shape().dims()) ||
-        !std::ranges::equal(transpose.operand(0)->shape().dims(),
-                            graph_.values[producer->operands[0]].shape.dims()))
-      return false;
     const IntList permutation = transpose.Get<attr::dimensions>();
     if (!KeepsOrder(permutation, *side)) return false;
     *side = {producer->operands[0], transpose.operand(0), Permuted(permutation, side->batch),
@@ -114,7 +183,7 @@ class TransposeFolder {
   const Instruction* WithSides(const Instruction& dot, const Instruction& like,
                                const std::array<DotSide, 2>& sides) {
     Module& module = RewrittenModule(graph_, module_);
-    if (computation_ == nullptr) computation_ = module.NewComputation("folded_transposes");
+    if (computation_ == nullptr) computation_ = module.NewComputation("folded_dots");
     Instruction* const operands[] = {sides[0].instruction, sides[1].instruction};
     Instruction* copy = module.AddInstruction(computation_, dot.opcode(), like.name(), like.shape(), operands,
                                               dot.attributes());
@@ -139,8 +208,8 @@ class TransposeFolder {
 
 }  // namespace
 
-void FoldTransposes(const Module& module, Graph& graph, ChangeCounter& changes) {
-  TransposeFolder folder(module, graph, changes);
+void FoldIntoDots(const Module& module, Graph& graph, ChangeCounter& changes) {
+  DotFolder folder(module, graph, changes);
   for (Node& node : graph.nodes) {
     if (node.kind == Node::Kind::kOp) folder.Fold(node);
   }
