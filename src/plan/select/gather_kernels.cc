@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ir/window_indexing.h"
+#include "kernels/cpu/gather_scatter/few_windows.h"
 #include "kernels/cpu/gather_scatter/gather.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "plan/codegen/operations.h"
@@ -13,16 +14,18 @@
 namespace hlo::plan {
 namespace {
 
+cpu::GatherDims DimsOfGather(const Instruction& gather) {
+  return {{gather.Get<attr::index_vector_dim>(), gather.Get<attr::start_index_map>(),
+           gather.Get<attr::operand_batching_dims>(), gather.Get<attr::start_indices_batching_dims>()},
+          gather.Get<attr::offset_dims>(),
+          gather.Get<attr::collapsed_slice_dims>(),
+          gather.Get<attr::slice_sizes>()};
+}
+
 absl::Status RunGather(const Instruction& gather, absl::Span<const void* const> operands,
                        absl::Span<void* const> results) {
-  const cpu::GatherDims dims{
-      {gather.Get<attr::index_vector_dim>(), gather.Get<attr::start_index_map>(),
-       gather.Get<attr::operand_batching_dims>(), gather.Get<attr::start_indices_batching_dims>()},
-      gather.Get<attr::offset_dims>(),
-      gather.Get<attr::collapsed_slice_dims>(),
-      gather.Get<attr::slice_sizes>()};
   cpu::Gather(Dense(gather.operand(0)->shape(), operands[0]), Dense(gather.operand(1)->shape(), operands[1]),
-              dims, results[0], gather.shape().dims());
+              DimsOfGather(gather), results[0], gather.shape().dims());
   return absl::OkStatus();
 }
 
@@ -43,6 +46,13 @@ bool HasValidIndices(const Instruction& instruction, const Shape& operand, const
          OtherDims(operand.rank(), left_out, operand_batching).size() == window_dims.size();
 }
 
+cpu::ScatterDims DimsOfScatter(const Instruction& scatter) {
+  return {{scatter.Get<attr::index_vector_dim>(), scatter.Get<attr::scatter_dims_to_operand_dims>(),
+           scatter.Get<attr::input_batching_dims>(), scatter.Get<attr::scatter_indices_batching_dims>()},
+          scatter.Get<attr::update_window_dims>(),
+          scatter.Get<attr::inserted_window_dims>()};
+}
+
 void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
                 const cpu::ScatterLoops& elementwise, absl::Span<const void* const> operands,
                 absl::Span<void* const> results) {
@@ -53,15 +63,27 @@ void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
     if (results[k] != operands[k]) std::memcpy(results[k], operands[k], *DenseByteCount(shape));
     arrays.push_back({shape.type(), results[k], operands[count + 1 + k]});
   }
-  const cpu::ScatterDims dims{
-      {scatter.Get<attr::index_vector_dim>(), scatter.Get<attr::scatter_dims_to_operand_dims>(),
-       scatter.Get<attr::input_batching_dims>(), scatter.Get<attr::scatter_indices_batching_dims>()},
-      scatter.Get<attr::update_window_dims>(),
-      scatter.Get<attr::inserted_window_dims>()};
   const auto indices = static_cast<int64_t>(count);
   cpu::Scatter(arrays, scatter.operand(0)->shape().dims(),
                Dense(scatter.operand(indices)->shape(), operands[count]),
-               scatter.operand(indices + 1)->shape().dims(), dims, combiner, elementwise);
+               scatter.operand(indices + 1)->shape().dims(), DimsOfScatter(scatter), combiner, elementwise);
+}
+
+// Returns a kernel for a scatter of a few windows of one array.
+LibraryKernel FindFewWindowsKernel(const Instruction& scatter, const cpu::ScatterLoops& loops) {
+  const Shape& operand = scatter.operand(0)->shape();
+  std::optional<cpu::FewWindows> few =
+      cpu::FewWindows::OfScatter(operand.dims(), Dense(scatter.operand(1)->shape(), nullptr),
+                                 DimsOfScatter(scatter), scatter.operand(2)->shape().dims());
+  if (!few.has_value() || loops.by_offset == nullptr || loops.by_row == nullptr) return {};
+  return {"scatter",
+          [few = *std::move(few), loops, byte_count = *DenseByteCount(operand)](
+              const Instruction& /*scatter*/, auto operands, auto results) {
+            if (results[0] != operands[0]) std::memcpy(results[0], operands[0], byte_count);
+            few.Scatter(loops, results[0], operands[1], operands[2]);
+            return absl::OkStatus();
+          },
+          1};
 }
 
 }  // namespace
@@ -72,7 +94,17 @@ LibraryKernel FindGatherKernel(const Instruction& gather) {
       HasValidIndices(gather, operand, gather.operand(1)->shape(), gather.Get<attr::offset_dims>(),
                       gather.Get<attr::collapsed_slice_dims>(), gather.Get<attr::operand_batching_dims>());
   if (!sound || !KeepsType(gather)) return {};
-  if (!ReadsFewElementsOfLine(gather)) return {"gather", &RunGather};
+  if (!ReadsFewElementsOfLine(gather)) {
+    std::optional<cpu::FewWindows> few =
+        cpu::FewWindows::OfGather(operand.dims(), Dense(gather.operand(1)->shape(), nullptr),
+                                  DimsOfGather(gather), gather.shape().dims());
+    if (!few.has_value()) return {"gather", &RunGather};
+    return {"gather", [few = *std::move(few), width = ByteCount(operand.type())](
+                          const Instruction& /*gather*/, auto operands, auto results) {
+              few.Gather(width, operands[0], operands[1], results[0]);
+              return absl::OkStatus();
+            }};
+  }
   return {"gather", [width = ByteCount(operand.type()), type = gather.operand(1)->shape().type(),
                      count = Product(gather.shape().dims()),
                      most = operand.dim(0) - 1](const Instruction& /*gather*/, auto operands, auto results) {
@@ -99,9 +131,10 @@ LibraryKernel FindScatterKernel(const Instruction& scatter) {
   const Computation& to_apply = *scatter.Get<attr::to_apply>();
   const auto updated = static_cast<int32_t>(count);
   if (count == 1 && to_apply.root() == to_apply.parameter(1)) {
+    const cpu::ScatterLoops replacing = cpu::FindScatterLoops(std::nullopt, types[0]);
+    if (LibraryKernel few = FindFewWindowsKernel(scatter, replacing); few.run != nullptr) return few;
     return {"scatter",
-            [loops = cpu::FindScatterLoops(std::nullopt, types[0])](const Instruction& instruction,
-                                                                    auto operands, auto results) {
+            [loops = replacing](const Instruction& instruction, auto operands, auto results) {
               RunScatter(instruction, nullptr, loops, operands, results);
               return absl::OkStatus();
             },
@@ -112,6 +145,9 @@ LibraryKernel FindScatterKernel(const Instruction& scatter) {
   const cpu::ScatterLoops elementwise = count == 1 && IsReassociable(*to_apply.root())
                                             ? cpu::FindScatterLoops(to_apply.root()->opcode(), types[0])
                                             : cpu::ScatterLoops{};
+  if (elementwise.by_offset != nullptr) {
+    if (LibraryKernel few = FindFewWindowsKernel(scatter, elementwise); few.run != nullptr) return few;
+  }
   return {"scatter",
           [code = cpu::TileCode(*code), elementwise](const Instruction& instruction, auto operands,
                                                      auto results) {

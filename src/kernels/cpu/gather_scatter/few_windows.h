@@ -1,0 +1,59 @@
+#pragma once
+// This file gathers and scatters a few windows. The offsets that do not depend on the indices are computed
+// once, because for so few elements they take longer than the copies.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/cpu/gather_scatter/gather.h"
+
+namespace hlo::cpu {
+
+class FewWindows {
+ public:
+  static constexpr int64_t kMaxRows = 64;
+
+  // `to` are the dimensions of the result or of the updates. Return nullopt if the windows have more than
+  // kMaxRows contiguous rows, or if none has a valid start.
+  static std::optional<FewWindows> OfGather(absl::Span<const int64_t> operand_dims, const DenseArray& indices,
+                                            const GatherDims& dims, absl::Span<const int64_t> to);
+  static std::optional<FewWindows> OfScatter(absl::Span<const int64_t> operand_dims,
+                                             const DenseArray& indices, const ScatterDims& dims,
+                                             absl::Span<const int64_t> to);
+
+  // Copies rows of elements of `width` bytes; the indices are clamped.
+  void Gather(int64_t width, const void* operand, const void* indices, void* result) const;
+  // Combines the rows with those of the updates in place, in order; windows that are out of range are
+  // skipped.
+  void Scatter(const ScatterLoops& loops, void* result, const void* indices, const void* updates) const;
+
+ private:
+  // A window as dimensions of more than one element, with strides in the operand (from) and in the other
+  // array (to).
+  static std::optional<FewWindows> Make(absl::Span<const int64_t> operand_dims, const DenseArray& indices,
+                                        const StartDims& dims, const Index& last_start,
+                                        const std::vector<CopyDim>& window, const Index& position_strides);
+  bool AddRows(const std::vector<CopyDim>& window, std::vector<int64_t>* other);
+  // Sets at[k] to the operand's offset of row k, or to -1 if its window is out of range.
+  template <class T>
+  void ComputeOffsets(const T* indices, bool clamps, int64_t* at) const;
+  std::array<int64_t, kMaxRows> Offsets(const void* indices, bool clamps) const;
+
+  struct Window {
+    int64_t batch, index;  // The operand's offset of its batch, and the offset of its index vector.
+  };
+  struct Component {
+    int64_t index, last,
+        stride;  // The offset in the index vector, the last valid index, the operand's stride.
+  };
+  ElementType index_type_ = ElementType::kS32;
+  std::vector<Window> windows_;
+  std::vector<Component> components_;
+  std::vector<int64_t> rows_;   // The operand's offset of each row of a window.
+  std::vector<int64_t> other_;  // The other array's offset of each row of all windows.
+  int64_t length_ = 1;          // The elements of a row.
+};
+
+}  // namespace hlo::cpu
