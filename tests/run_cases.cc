@@ -184,7 +184,8 @@ bool SetMode(std::string_view mode) {
     SetThreadCount(number);
     SetMinParallelNanoseconds(0);
   } else if (mode == "no-fusion") {
-    for (const char* pass : {"dot_folding", "loop_fusion", "sibling_fusion", "row_tiling", "gemm_fusion"})
+    for (const char* pass :
+         {"contraction_folding", "loop_fusion", "sibling_fusion", "row_tiling", "gemm_fusion"})
       plan_options.disabled_passes.emplace_back(pass);
   } else if (mode == "no-in-place") {
     plan_options.disabled_passes.emplace_back("in_place_aliasing");

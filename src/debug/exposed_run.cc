@@ -9,10 +9,18 @@ namespace hlo::debug {
 
 PlanOptions ExposingPlanOptions() {
   PlanOptions options;
-  options.disabled_passes = {
-      "degenerate_contractions", "sink_slices", "range_analysis", "loop_state_dce",    "loop_fusion",
-      "sibling_fusion",          "dot_folding", "row_tiling",     "kernel_result_dce", "gemm_fusion",
-      "in_place_aliasing",       "bytecode"};
+  options.disabled_passes = {"degenerate_contractions",
+                             "sink_slices",
+                             "range_analysis",
+                             "loop_state_dce",
+                             "loop_fusion",
+                             "sibling_fusion",
+                             "contraction_folding",
+                             "row_tiling",
+                             "kernel_result_dce",
+                             "gemm_fusion",
+                             "in_place_aliasing",
+                             "bytecode"};
   return options;
 }
 

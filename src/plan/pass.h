@@ -24,7 +24,7 @@ enum class PassId : uint8_t {
   kRangeAnalysis,
   kLoopStateDce,
   kCommonSubexpressions,
-  kDotFolding,
+  kContractionFolding,
   kMakeSteps,
   kLoopFusion,
   kSiblingFusion,

@@ -22,7 +22,7 @@
 #include "plan/memory/schedule.h"
 #include "plan/pass.h"
 #include "plan/rewrite/common_subexpressions.h"
-#include "plan/rewrite/dot_folding.h"
+#include "plan/rewrite/contraction_folding.h"
 #include "plan/rewrite/flatten.h"
 #include "plan/rewrite/loop_state_dce.h"
 #include "plan/rewrite/range_analysis.h"
@@ -61,8 +61,8 @@ absl::Status RunCommonSubexpressions(PlanState& state) {
   EliminateCommonSubexpressions(state.plan.graph, state.target == Target::kCpu, state.changes);
   return absl::OkStatus();
 }
-absl::Status RunDotFolding(PlanState& state) {
-  FoldIntoDots(state.module.module(), state.plan.graph, state.changes);
+absl::Status RunContractionFolding(PlanState& state) {
+  FoldIntoContractions(state.module.module(), state.plan.graph, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunMakeSteps(PlanState& state) {
@@ -166,13 +166,12 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .summary = "Replaces instructions by earlier ones that compute the same value",
      .preserves = "every bit",
      .run = &RunCommonSubexpressions},
-    {.id = PassId::kDotFolding,
-     .name = "dot_folding",
+    {.id = PassId::kContractionFolding,
+     .name = "contraction_folding",
      .stage = Stage::kGraph,
-     .summary =
-         "Lets dots read the operands of transposes and conversions, and write the result of a transpose",
-     .preserves = "the result, up to the order of a dot's sums",
-     .run = &RunDotFolding,
+     .summary = "Folds widening conversions into dots and convolutions, and transposes into dots",
+     .preserves = "the result, up to the order of sums",
+     .run = &RunContractionFolding,
      .is_exact = false},
     {.id = PassId::kMakeSteps,
      .name = "make_steps",

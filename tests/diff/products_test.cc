@@ -52,7 +52,8 @@ std::string ExpectSameBits(const std::string& text, bool specials = false) {
     SetThreadCount(threads);
     PlanOptions options = kFusesAllProducts;
     if (!fuses)
-      options.disabled_passes = {"dot_folding", "loop_fusion", "sibling_fusion", "row_tiling", "gemm_fusion"};
+      options.disabled_passes = {"contraction_folding", "loop_fusion", "sibling_fusion", "row_tiling",
+                                 "gemm_fusion"};
     const absl::StatusOr<Literal> result = Execute(*module, arguments, Engine::kFast, {}, {}, options);
     EXPECT_TRUE(result.ok()) << result.status();
     if (result.ok()) results.push_back(*result);
@@ -171,6 +172,34 @@ TEST(ProductsTest, ConversionsOfOperandsAreFolded) {
       const bool widens = plan.find("'aw'") != std::string::npos || plan.find("'btw'") != std::string::npos;
       EXPECT_EQ(!widens, types.folds) << plan;
       EXPECT_EQ(plan.find("dot 't'") != std::string::npos, types.folds || !narrows) << plan;
+    }
+  }
+}
+
+// So do convolutions.
+TEST(ProductsTest, ConversionsOfOperandsOfConvolutionsAreFolded) {
+  constexpr struct {
+    const char *input, *kernel, *wide;
+    bool folds;
+  } kTypes[] = {{"bf16", "bf16", "f32", true},
+                {"f16", "f16", "f32", true},
+                {"s8", "s8", "s32", true},
+                {"bf16", "f16", "f32", false},
+                {"f32", "f32", "f64", false}};
+  for (const auto& types : kTypes) {
+    for (const int groups : {1, 24}) {
+      const std::string text = fmt::format(
+          "ENTRY e {{ x = s32[] parameter(0)\n seven = s32[] constant(7)\n zero = s32[] constant(0)\n"
+          " p = s32[] maximum(x, zero)\n {} {} a = {}[2,9,7,24] reshape(am)\n aw = {}[2,9,7,24] convert(a)\n"
+          " k = {}[3,3,{},48] reshape(km)\n kw = {}[3,3,{},48] convert(k)\n"
+          " ROOT d = {}[2,9,7,48] convolution(aw, kw), window={{size=3x3 pad=1_1x1_1}}, "
+          "dim_labels=b01f_01io->b01f, feature_group_count={} }}",
+          SmallIntegers("am", types.input, "63,48"),
+          SmallIntegers("km", types.kernel, fmt::format("{},48", 9 * 24 / groups).c_str()), types.input,
+          types.wide, types.kernel, 24 / groups, types.wide, 24 / groups, types.wide, groups);
+      const std::string plan = ExpectSameBits(text);
+      const bool widens = plan.find("'aw'") != std::string::npos || plan.find("'kw'") != std::string::npos;
+      EXPECT_EQ(!widens, types.folds) << plan;
     }
   }
 }

@@ -151,7 +151,8 @@ const std::vector<Config>& AllConfigs() {
         {.name = "product-loops,threads=3", .threads = 3, .plan = {.min_fused_product_bytes = 0}},
         {.name = "emulated", .is_emulated = true},
         {.name = "emulated:3", .donates = true, .is_emulated = true, .schedule = 3},
-        {.name = "no-fusion", .plan = {.disabled_passes = {"loop_fusion", "gemm_fusion", "dot_folding"}}}};
+        {.name = "no-fusion",
+         .plan = {.disabled_passes = {"loop_fusion", "gemm_fusion", "contraction_folding"}}}};
     for (const plan::Pass& pass : plan::Passes()) {
       if (pass.is_required) continue;
       const std::string name(pass.name);

@@ -151,7 +151,7 @@ BUGS = [
      "if (x.opcode() != y.opcode() || x.operand_count() != 2", "if (x.operand_count() != 2"),
     ("bitcasts of other layouts are equal", "rewrite/common_subexpressions.cc",
      "if (x.opcode() != Opcode::kBitcast) return true;", "return true;"),
-    ("folded transposes keep the dimensions of the dot", "rewrite/dot_folding.cc",
+    ("folded transposes keep the dimensions of the dot", "rewrite/contraction_folding.cc",
      "Permuted(permutation, side->batch),\n             Permuted(permutation, side->contracting)};",
      "side->batch,\n             Permuted(permutation, side->contracting)};"),
     ("rounding errors of means are ignored", "rewrite/batch_norm.cc", "(mean - Wide(rounded)) * factor",

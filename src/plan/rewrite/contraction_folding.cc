@@ -1,4 +1,4 @@
-#include "plan/rewrite/dot_folding.h"
+#include "plan/rewrite/contraction_folding.h"
 
 #include <algorithm>
 #include <array>
@@ -11,11 +11,11 @@
 namespace hlo::plan {
 namespace {
 
-// One operand of a dot.
+// One operand of a dot or a convolution.
 struct DotSide {
   ValueId value;
   Instruction* instruction;  // An instruction of the operand's shape.
-  Index batch, contracting;
+  Index batch, contracting;  // Of dots.
 };
 
 Index Permuted(IntList permutation, const Index& dims) {
@@ -31,42 +31,49 @@ bool KeepsOrder(IntList permutation, const DotSide& side) {
   return std::is_sorted(permuted.begin(), permuted.end());
 }
 
-// The result type of dots of a narrower type whose sums are of type `wide`.
+// Returns true if kernels for operands of type `narrow`, with sums of type `wide`, are faster than others.
 bool IsNarrowTypeOf(ElementType narrow, ElementType wide) {
   if (wide == ElementType::kF32) return narrow == ElementType::kBF16 || narrow == ElementType::kF16;
   return wide == ElementType::kS32 && narrow == ElementType::kS8;
 }
 
-class DotFolder {
+class ContractionFolder {
  public:
-  DotFolder(const Module& module, Graph& graph, ChangeCounter& changes)
+  ContractionFolder(const Module& module, Graph& graph, ChangeCounter& changes)
       : module_(module), graph_(graph), changes_(changes) {}
 
   void Fold(Node& node) {
-    if (!IsPlainDot(node)) return;
+    if (IsPlainDot(node)) FoldIntoDot(node);
+    if (IsPlain(node, Opcode::kConvolution)) FoldIntoConvolution(node);
+  }
+
+  void FoldIntoDot(Node& node) {
     const Instruction& dot = *node.instruction;
     std::array<DotSide, 2> sides = SidesOf(node);
     bool folds = FoldOperandTransposes(&sides);
     std::array<DotSide, 2> narrow = sides;
-    if (IsLarge(dot, sides[0]) && FoldConversion(dot.shape().type(), &narrow[0]) &&
-        FoldConversion(dot.shape().type(), &narrow[1]) && TypeOf(narrow[0]) == TypeOf(narrow[1])) {
+    if (IsLarge(dot, sides[0]) && FoldConversions(dot.shape().type(), &narrow)) {
       FoldOperandTransposes(&narrow);
       sides = narrow;
       folds = true;
     }
-    if (!folds || !changes_.Allow("dot_folding", dot.name())) return;
-    node.operands = {sides[0].value, sides[1].value};
-    node.instruction = WithSides(dot, dot, sides);
-    if (node.shown == &dot) node.shown = node.instruction;
+    if (folds) Replace(node, sides);
+  }
+
+  void FoldIntoConvolution(Node& node) {
+    const Instruction& convolution = *node.instruction;
+    std::array<DotSide, 2> sides = {DotSide{node.operands[0], convolution.operand(0), {}, {}},
+                                    DotSide{node.operands[1], convolution.operand(1), {}, {}}};
+    if (FoldConversions(convolution.shape().type(), &sides)) Replace(node, sides);
   }
 
   // Replaces a transpose that exchanges the free dimensions of a dot, whose result may be narrowed to the
   // type of the operands, by the dot of the exchanged operands.
   void FoldIntoResult(Node& node, const Uses& uses) {
     const Instruction& transpose = *node.instruction;
-    if (transpose.opcode() != Opcode::kTranspose || node.needs_reference) return;
+    if (!IsPlain(node, Opcode::kTranspose)) return;
     const Node* producer = OnlyUse(node, uses);
-    if (producer != nullptr && IsConversion(*producer)) {
+    if (producer != nullptr && IsPlain(*producer, Opcode::kConvert)) {
       const Node* dot = OnlyUse(*producer, uses);
       const ElementType narrow = transpose.shape().type();
       if (dot == nullptr || !IsPlainDot(*dot) || !IsNarrowTypeOf(narrow, dot->instruction->shape().type()))
@@ -86,7 +93,7 @@ class DotFolder {
       const int64_t from = d < batch ? d : d < rank - rows ? d + rows : d - (rank - rows - batch);
       if (permutation[d] != from) return;
     }
-    if (!changes_.Allow("dot_folding", transpose.name())) return;
+    if (!changes_.Allow("contraction_folding", transpose.name())) return;
     const std::array<DotSide, 2> exchanged = {rhs, lhs};
     node.operands = {rhs.value, lhs.value};
     node.instruction = WithSides(*producer->instruction, transpose, exchanged);
@@ -94,13 +101,11 @@ class DotFolder {
   }
 
  private:
-  static bool IsPlainDot(const Node& node) {
-    return node.kind == Node::Kind::kOp && !node.needs_reference &&
-           node.instruction->opcode() == Opcode::kDot && node.instruction->operand_count() == 2;
+  static bool IsPlain(const Node& node, Opcode opcode) {
+    return node.kind == Node::Kind::kOp && !node.needs_reference && node.instruction->opcode() == opcode;
   }
-  static bool IsConversion(const Node& node) {
-    return node.kind == Node::Kind::kOp && !node.needs_reference &&
-           node.instruction->opcode() == Opcode::kConvert;
+  static bool IsPlainDot(const Node& node) {
+    return IsPlain(node, Opcode::kDot) && node.instruction->operand_count() == 2;
   }
   // Smaller products gain nothing from narrow types.
   static bool IsLarge(const Instruction& dot, const DotSide& lhs) {
@@ -145,10 +150,10 @@ class DotFolder {
   // Returns the node of an operand that is replaced by the operand of this node, or nullptr.
   const Node* ProducerOf(const DotSide& side, Opcode opcode) const {
     const Node* producer = graph_.values[graph_.Resolve(side.value)].node;
-    if (producer == nullptr || producer->kind != Node::Kind::kOp || producer->needs_reference) return nullptr;
+    if (producer == nullptr || !IsPlain(*producer, opcode)) return nullptr;
     const Instruction& x = *producer->instruction;
     const bool keeps_shapes =
-        x.opcode() == opcode && std::ranges::equal(x.shape().dims(), side.instruction->shape().dims()) &&
+        std::ranges::equal(x.shape().dims(), side.instruction->shape().dims()) &&
         std::ranges::equal(x.operand(0)->shape().dims(), graph_.values[producer->operands[0]].shape.dims());
     return keeps_shapes ? producer : nullptr;
   }
@@ -167,6 +172,12 @@ class DotFolder {
     return true;
   }
 
+  // Replaces both operands by arrays of one narrower type.
+  bool FoldConversions(ElementType wide, std::array<DotSide, 2>* sides) const {
+    return FoldConversion(wide, &(*sides)[0]) && FoldConversion(wide, &(*sides)[1]) &&
+           TypeOf((*sides)[0]) == TypeOf((*sides)[1]);
+  }
+
   // Replaces the operand by the operand of its transpose.
   bool FoldTranspose(DotSide* side) const {
     const Node* producer = ProducerOf(*side, Opcode::kTranspose);
@@ -179,11 +190,19 @@ class DotFolder {
     return true;
   }
 
-  // Returns a dot with other operands, and with the name and the shape of an instruction.
+  void Replace(Node& node, const std::array<DotSide, 2>& sides) {
+    const Instruction& before = *node.instruction;
+    if (!changes_.Allow("contraction_folding", before.name())) return;
+    node.operands = {sides[0].value, sides[1].value};
+    node.instruction = WithSides(before, before, sides);
+    if (node.shown == &before) node.shown = node.instruction;
+  }
+
+  // Returns a dot or convolution with other operands, and with the name and the shape of an instruction.
   const Instruction* WithSides(const Instruction& dot, const Instruction& like,
                                const std::array<DotSide, 2>& sides) {
     Module& module = RewrittenModule(graph_, module_);
-    if (computation_ == nullptr) computation_ = module.NewComputation("folded_dots");
+    if (computation_ == nullptr) computation_ = module.NewComputation("folded_contractions");
     Instruction* const operands[] = {sides[0].instruction, sides[1].instruction};
     Instruction* copy = module.AddInstruction(computation_, dot.opcode(), like.name(), like.shape(), operands,
                                               dot.attributes());
@@ -208,8 +227,8 @@ class DotFolder {
 
 }  // namespace
 
-void FoldIntoDots(const Module& module, Graph& graph, ChangeCounter& changes) {
-  DotFolder folder(module, graph, changes);
+void FoldIntoContractions(const Module& module, Graph& graph, ChangeCounter& changes) {
+  ContractionFolder folder(module, graph, changes);
   for (Node& node : graph.nodes) {
     if (node.kind == Node::Kind::kOp) folder.Fold(node);
   }
