@@ -387,6 +387,7 @@ void ConvolveByAmx(const DenseArray& input, const DenseArray& kernel, BF16Scales
   }
   const AmxOperands<T> operands(read, static_cast<const Element*>(kernel.data), scales, copied_layout);
   Products<T, AmxOperands<T>>(operands, copied_layout, std::move(split), out, out_type, epilogue).Run();
+  ReleaseAmxTiles();
 }
 
 template <class T>

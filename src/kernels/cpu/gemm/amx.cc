@@ -136,11 +136,15 @@ struct alignas(64) TileConfiguration {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
+thread_local bool t_has_configured_tiles = false;
+
+// Loading a configuration waits until the stores of earlier blocks are done, so it happens once per product.
 HLO_USES_AMX void ConfigureTiles() {
   static constexpr TileConfiguration kEightWholeTiles;
+  if (t_has_configured_tiles) return;
   _tile_loadconfig(&kEightWholeTiles);
+  t_has_configured_tiles = true;
 }
-HLO_USES_AMX void ReleaseTiles() { _tile_release(); }
 
 // Adds the products of tiles 4 and 5, which hold rows, and of tiles 6 and 7, which hold columns, to tiles 0
 // to 3.
@@ -227,7 +231,12 @@ void MultiplyAmxPanels(const PanelProduct<T>& p, T* to, int64_t ld, bool add) {
       }
     }
   }
-  ReleaseTiles();
+}
+
+HLO_USES_AMX void ReleaseAmxTiles() {
+  if (!t_has_configured_tiles) return;
+  _tile_release();
+  t_has_configured_tiles = false;
 }
 
 #define HLO_AMX(T)                    \
@@ -244,6 +253,7 @@ HLO_AMX(uint32_t)
 
 namespace hlo::cpu {
 bool HasAmx() { return false; }
+void ReleaseAmxTiles() {}
 }  // namespace hlo::cpu
 
 #endif

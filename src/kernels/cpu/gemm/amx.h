@@ -85,8 +85,13 @@ class AmxSource final : public PanelSource<T, kAmxLines> {
   int scale_;
 };
 
-// The macro-kernel for panels of tiles: stores the product in to[i * ld + j], or adds it if `add`.
+// The macro-kernel for panels of tiles: stores the product in to[i * ld + j], or adds it if `add`. Leaves this
+// thread's tiles configured.
 template <class T>
 void MultiplyAmxPanels(const PanelProduct<T>& product, T* to, int64_t ld, bool add);
+
+// Releases this thread's tiles, if they are configured. A thread that also runs foreign code calls this after
+// each product, because such code may configure tiles, too.
+void ReleaseAmxTiles();
 
 }  // namespace hlo::cpu

@@ -214,6 +214,7 @@ void Gemm(const GemmProblem& problem) {
   if (TinyGemm(problem)) return;
   DispatchCompute(GemmComputeType(problem.a.type, problem.b.type, problem.c_type),
                   [&]<class T>() { MultiplyBatch<T>(problem); });
+  ReleaseAmxTiles();
 }
 
 }  // namespace hlo::cpu
