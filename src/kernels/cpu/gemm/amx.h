@@ -85,8 +85,8 @@ class AmxSource final : public PanelSource<T, kAmxLines> {
   int scale_;
 };
 
-// The macro-kernel for panels of tiles: stores the product in to[i * ld + j], or adds it if `add`. Leaves this
-// thread's tiles configured.
+// The macro-kernel for panels of tiles: stores the product in to[i * ld + j], or adds it if `add`. Leaves
+// this thread's tiles configured.
 template <class T>
 void MultiplyAmxPanels(const PanelProduct<T>& product, T* to, int64_t ld, bool add);
 
