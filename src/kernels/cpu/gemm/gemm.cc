@@ -97,8 +97,11 @@ template <class T>
 bool IsThin(const OneProduct& p) {
   constexpr int64_t kManyColumns = 64;
   if (IsNested(p.a) || IsNested(p.b)) return false;
-  return std::min(p.m, p.n) <= kFewRows || (p.m <= kMaxRows && p.n >= kManyColumns &&
-                                            p.b.column_stride == 1 && ByteCount(p.b.type) == sizeof(T));
+  const bool loads_directly =
+      ByteCount(p.b.type) == sizeof(T) ||
+      (std::is_same_v<T, float> && (p.b.type == ElementType::kBF16 || p.b.type == ElementType::kF16));
+  return std::min(p.m, p.n) <= kFewRows ||
+         (p.m <= kMaxRows && p.n >= kManyColumns && p.b.column_stride == 1 && loads_directly);
 }
 
 // Multiplies bf16 matrices, if T is float, or s8 matrices. PrefersAmx must be true. Sums are computed from
