@@ -147,7 +147,7 @@ TEST(GemmTest, EverySizeAroundTheRegisterTiles) {
 }
 
 TEST(GemmTest, FewRowsOfARowMajorMatrix) {
-  for (ElementType type : {kF32, kF64, kS32, kU64}) {
+  for (ElementType type : {kF32, kBF16, kF16, kF64, kS32, kU64}) {
     for (int64_t m : {4, 5, 8, 9, 11, 12, 13}) {
       ExpectRight({type, type, type, 1, m, 64, 33});
       ExpectRight({type, type, type, 2, m, 1700, 70, {true, 3}, {false, 5}});
