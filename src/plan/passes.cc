@@ -62,7 +62,7 @@ absl::Status RunCommonSubexpressions(PlanState& state) {
   return absl::OkStatus();
 }
 absl::Status RunContractionFolding(PlanState& state) {
-  FoldIntoContractions(state.module.module(), state.plan.graph, state.changes);
+  FoldIntoContractions(state.module.module(), state.plan.graph, state.target == Target::kCpu, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunMakeSteps(PlanState& state) {

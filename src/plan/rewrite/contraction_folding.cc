@@ -31,16 +31,22 @@ bool KeepsOrder(IntList permutation, const DotSide& side) {
   return std::is_sorted(permuted.begin(), permuted.end());
 }
 
-// Returns true if kernels for operands of type `narrow`, with sums of type `wide`, are faster than others.
+// Returns true if there may be faster kernels for two operands of type `narrow`, with sums of type `wide`.
 bool IsNarrowTypeOf(ElementType narrow, ElementType wide) {
   if (wide == ElementType::kF32) return narrow == ElementType::kBF16 || narrow == ElementType::kF16;
   return wide == ElementType::kS32 && narrow == ElementType::kS8;
 }
+// Returns true if kernels widen a single operand of this type as fast as they read a wide one.
+bool WidensWhenRead(ElementType narrow, ElementType wide) {
+  const bool is_byte = narrow == ElementType::kS8 || narrow == ElementType::kU8;
+  return wide == ElementType::kF32 &&
+         (narrow == ElementType::kBF16 || narrow == ElementType::kF16 || is_byte);
+}
 
 class ContractionFolder {
  public:
-  ContractionFolder(const Module& module, Graph& graph, ChangeCounter& changes)
-      : module_(module), graph_(graph), changes_(changes) {}
+  ContractionFolder(const Module& module, Graph& graph, bool mixes_types, ChangeCounter& changes)
+      : module_(module), graph_(graph), mixes_types_(mixes_types), changes_(changes) {}
 
   void Fold(Node& node) {
     if (IsPlainDot(node)) FoldIntoDot(node);
@@ -52,7 +58,8 @@ class ContractionFolder {
     std::array<DotSide, 2> sides = SidesOf(node);
     bool folds = FoldOperandTransposes(&sides);
     std::array<DotSide, 2> narrow = sides;
-    if (IsLarge(dot, sides[0]) && FoldConversions(dot.shape().type(), &narrow)) {
+    if (IsLarge(dot, sides[0]) &&
+        (FoldConversions(dot.shape().type(), &narrow) || FoldEach(node, sides, &narrow))) {
       FoldOperandTransposes(&narrow);
       sides = narrow;
       folds = true;
@@ -67,8 +74,8 @@ class ContractionFolder {
     if (FoldConversions(convolution.shape().type(), &sides)) Replace(node, sides);
   }
 
-  // Replaces a transpose that exchanges the free dimensions of a dot, whose result may be narrowed to the
-  // type of the operands, by the dot of the exchanged operands.
+  // Replaces a transpose that exchanges the free dimensions of a dot, whose result may be narrowed before, by
+  // the dot of the exchanged operands.
   void FoldIntoResult(Node& node, const Uses& uses) {
     const Instruction& transpose = *node.instruction;
     if (!IsPlain(node, Opcode::kTranspose)) return;
@@ -79,7 +86,7 @@ class ContractionFolder {
       if (dot == nullptr || !IsPlainDot(*dot) || !IsNarrowTypeOf(narrow, dot->instruction->shape().type()))
         return;
       for (const DotSide& side : SidesOf(*dot)) {
-        if (TypeOf(side) != narrow) return;
+        if (!mixes_types_ && TypeOf(side) != narrow) return;
       }
       producer = dot;
     }
@@ -159,13 +166,13 @@ class ContractionFolder {
   }
 
   // Replaces the operand by the operand of its conversion to the type of the sums.
-  bool FoldConversion(ElementType wide, DotSide* side) const {
+  template <class Accepts>
+  bool FoldConversion(ElementType wide, DotSide* side, const Accepts& accepts) const {
     const Node* producer = ProducerOf(*side, Opcode::kConvert);
     if (producer == nullptr || TypeOf(*side) != wide) return false;
     Instruction* narrow = producer->instruction->operand(0);
     const ValueId value = producer->operands[0];
-    if (narrow->shape().type() != graph_.values[value].shape.type() ||
-        !IsNarrowTypeOf(narrow->shape().type(), wide))
+    if (narrow->shape().type() != graph_.values[value].shape.type() || !accepts(narrow->shape().type(), wide))
       return false;
     side->value = value;
     side->instruction = narrow;
@@ -174,8 +181,37 @@ class ContractionFolder {
 
   // Replaces both operands by arrays of one narrower type.
   bool FoldConversions(ElementType wide, std::array<DotSide, 2>* sides) const {
-    return FoldConversion(wide, &(*sides)[0]) && FoldConversion(wide, &(*sides)[1]) &&
-           TypeOf((*sides)[0]) == TypeOf((*sides)[1]);
+    if (!FoldConversion(wide, &(*sides)[0], IsNarrowTypeOf) ||
+        !FoldConversion(wide, &(*sides)[1], IsNarrowTypeOf) || TypeOf((*sides)[0]) != TypeOf((*sides)[1]))
+      return false;
+    return !mixes_types_ || TypeOf((*sides)[0]) != ElementType::kF16;  // CPU kernels widen f16.
+  }
+
+  // Sets `narrow` to the operands of a dot, each of which is replaced if it is a conversion.
+  bool FoldEach(const Node& node, const std::array<DotSide, 2>& sides, std::array<DotSide, 2>* narrow) const {
+    constexpr int64_t kFewRows = 12;  // Kernels for few rows read the other operand once.
+    *narrow = sides;
+    const Instruction& dot = *node.instruction;
+    const bool has_few_rows = std::min(FreeCount(sides[0]), FreeCount(sides[1])) <= kFewRows;
+    if (!mixes_types_ || (IsInLoop(node) && !has_few_rows)) return false;
+    bool folds = false;
+    for (DotSide& side : *narrow) folds |= FoldConversion(dot.shape().type(), &side, WidensWhenRead);
+    return folds;
+  }
+
+  // Returns the number of rows or columns of an operand.
+  static int64_t FreeCount(const DotSide& side) {
+    const IntList dims = side.instruction->shape().dims();
+    int64_t count = 1;
+    for (const int64_t d : OtherDims(static_cast<int64_t>(dims.size()), side.batch, side.contracting))
+      count *= dims[static_cast<size_t>(d)];
+    return count;
+  }
+  static bool IsInLoop(const Node& node) {
+    for (const Block* block = node.block; block->owner != nullptr; block = block->parent) {
+      if (block->owner->kind == Node::Kind::kWhile) return true;
+    }
+    return false;
   }
 
   // Replaces the operand by the operand of its transpose.
@@ -221,14 +257,15 @@ class ContractionFolder {
 
   const Module& module_;
   Graph& graph_;
+  bool mixes_types_;
   ChangeCounter& changes_;
   Computation* computation_ = nullptr;
 };
 
 }  // namespace
 
-void FoldIntoContractions(const Module& module, Graph& graph, ChangeCounter& changes) {
-  ContractionFolder folder(module, graph, changes);
+void FoldIntoContractions(const Module& module, Graph& graph, bool mixes_types, ChangeCounter& changes) {
+  ContractionFolder folder(module, graph, mixes_types, changes);
   for (Node& node : graph.nodes) {
     if (node.kind == Node::Kind::kOp) folder.Fold(node);
   }

@@ -12,8 +12,10 @@ namespace hlo::plan {
 // arrays, if both are of one type for which there are faster kernels. Replaces transposed operands of dots by
 // the transposes' operands if the dimensions of the result keep their order. Replaces a transpose that
 // exchanges the free dimensions of a dot, as in gradients of weights, by the dot of the exchanged operands,
-// also if the dot's result is converted back to the type of its operands first. The new instructions keep
-// their names and are owned by graph.rewritten.
-void FoldIntoContractions(const Module& module, Graph& graph, ChangeCounter& changes);
+// also if the dot's result is converted to the type of the operands first. If `mixes_types`, a dot may have
+// operands and a result of different types: single operands are replaced, unless the dot would widen them in
+// each iteration of a loop, and results are converted to other types. The new instructions keep their names
+// and are owned by graph.rewritten.
+void FoldIntoContractions(const Module& module, Graph& graph, bool mixes_types, ChangeCounter& changes);
 
 }  // namespace hlo::plan
