@@ -43,12 +43,23 @@ int64_t RowStride(const T& affine) {
   return affine.outer.empty() ? 0 : affine.outer.back();
 }
 
+struct Quotient {
+  int64_t quotient, remainder;
+};
+
+// Most spacings are 1; a division takes longer than the rest of the work on an edge.
+Quotient Divided(int64_t value, int64_t spacing) {
+  if (spacing > 1) return {value / spacing, value % spacing};
+  return {value, 0};
+}
+
 // Returns the number of steps of `each` after which `at` is less than 0 or at least `size`, or, from outside
 // this range, until it is at the range or beyond it. It is at most `most`.
 int64_t StepsUntilCrossed(int64_t at, int64_t each, int64_t size, int64_t most) {
   if (each < 0) at = size - 1 - at, each = -each;
   if (each == 0 || at >= size) return most;
-  return std::min(most, CeilDiv((at < 0 ? 0 : size) - at, each));
+  const int64_t left = (at < 0 ? 0 : size) - at;
+  return std::min(most, each == 1 ? left : CeilDiv(left, each));
 }
 
 }  // namespace
@@ -118,7 +129,8 @@ RowPieces::Place RowPieces::At(absl::Span<const int64_t> index, int64_t rows, vo
     for (const auto& [affine, size, spacing, stride] : piece.edges) {
       const int64_t at = affine.offset + Dot(affine.outer, index.data()) + Dot(affine.inner, inner);
       const int64_t each = RowStride(affine);
-      is_inside = at >= 0 && at % spacing == 0 && at / spacing < size;
+      const auto [quotient, remainder] = Divided(at, spacing);
+      is_inside = at >= 0 && remainder == 0 && quotient < size;
       // The next row may be between two elements.
       const int64_t left = spacing > 1 && each != 0 ? 1 : StepsUntilCrossed(at, each, size * spacing, rows);
       if (!is_inside) {
@@ -126,8 +138,8 @@ RowPieces::Place RowPieces::At(absl::Span<const int64_t> index, int64_t rows, vo
         break;
       }
       inside = std::min(inside, left);
-      offset += at / spacing * stride;
-      distance += each / spacing * stride;
+      offset += quotient * stride;
+      distance += Divided(each, spacing).quotient * stride;
     }
     if (!is_inside) continue;
     place.rows = inside;

@@ -35,8 +35,8 @@ class TileProgram::RowsInPieces {
       : program_(program),
         rows_(*program.native_->rows),
         arguments_(arguments),
-        pointers_(rows_.operands.size() * (rows_.cuts.size() - 1)),
-        distances_(pointers_.size()),
+        pointers_(RoundUp(rows_.operands.size() * (rows_.cuts.size() - 1), kBlock), nullptr),
+        distances_(pointers_.size(), 0),
         fills_(rows_.fill_bytes),
         is_filled_(rows_.fill_count),
         has_iotas_(
@@ -53,17 +53,27 @@ class TileProgram::RowsInPieces {
       for (size_t k = 0; k < count; ++k) Locate(k, row[k], index, c * count + k, &rows);
     }
     for (int64_t r = 0; r < rows; ++r) {
+      if (r > 0) MoveToNextRow();
       for (size_t c = 0; c < pieces; ++c) {
         if (has_iotas_) FillIotas(row, numbers, r, rows_.cuts[c]);
         code.Run(pointers_.data() + c * count, rows_.cuts[c + 1] - rows_.cuts[c]);
       }
-      for (size_t i = 0; i < pointers_.size(); ++i)
-        pointers_[i] = static_cast<std::byte*>(pointers_[i]) + distances_[i];
     }
     return rows;
   }
 
  private:
+  static constexpr size_t kBlock = 8;
+
+  // Blocks of a constant length are vectorised.
+  void MoveToNextRow() {
+    const int64_t* distances = distances_.data();
+    for (void **block = pointers_.data(), **end = block + pointers_.size(); block < end; block += kBlock) {
+      for (size_t k = 0; k < kBlock; ++k) block[k] = static_cast<std::byte*>(block[k]) + distances[k];
+      distances += kBlock;
+    }
+  }
+
   int64_t DistanceOf(const DirectRows::Operand& operand) const {
     return operand.strides.empty() ? 0 : operand.strides.back();
   }
@@ -106,7 +116,8 @@ class TileProgram::RowsInPieces {
   const TileProgram& program_;
   const DirectRows& rows_;
   void* const* arguments_;
-  CachedVector<void*> pointers_;             // All operands at the first piece, then at the others.
+  // All operands at the first piece, then at the others, and null pointers up to a multiple of kBlock.
+  CachedVector<void*> pointers_;
   CachedVector<int64_t> distances_;          // Between neighbouring rows, in bytes.
   CachedVector<std::byte> fills_;            // The repeated elements of all operands.
   absl::InlinedVector<bool, 64> is_filled_;  // By the numbers of the elements.
