@@ -154,6 +154,8 @@ TEST(GemmTest, FewRowsOfARowMajorMatrix) {
     }
   }
   ExpectRight({kF32, kF32, kBF16, 1, 7, 4200, 1100});
+  for (const int64_t m : {1, 3, 7, 12}) ExpectRight({kF32, kS8, kF32, 1, m, 70, 133});
+  ExpectRight({kF32, kS8, kF32, 2, 3, 70, 133, {}, {true}});
 }
 
 // Many rows of short sums are split, and need no packing.

@@ -153,8 +153,8 @@ TEST(ProductsTest, ConversionsOfOperandsAreFolded) {
   } kTypes[] = {{"bf16", "bf16", "f32", true, true}, {"f16", "f16", "f32", true, true},
                 {"s8", "s8", "s32", true, true},     {"bf16", "f16", "f32", true, true},
                 {"f16", "f32", "f32", true, true},   {"s8", "f16", "f32", true, false},
-                {"u8", "f32", "f32", true, false},   {"f32", "f32", "f64", false, false},
-                {"s16", "s16", "s32", false, false}};
+                {"f32", "s8", "f32", true, true},    {"u8", "f32", "f32", false, false},
+                {"f32", "f32", "f64", false, false}, {"s16", "s16", "s32", false, false}};
   for (const auto& types : kTypes) {
     for (const bool narrows : {false, true}) {
       const std::string product = fmt::format(

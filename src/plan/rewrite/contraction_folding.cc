@@ -38,9 +38,8 @@ bool IsNarrowTypeOf(ElementType narrow, ElementType wide) {
 }
 // Returns true if kernels widen a single operand of this type as fast as they read a wide one.
 bool WidensWhenRead(ElementType narrow, ElementType wide) {
-  const bool is_byte = narrow == ElementType::kS8 || narrow == ElementType::kU8;
   return wide == ElementType::kF32 &&
-         (narrow == ElementType::kBF16 || narrow == ElementType::kF16 || is_byte);
+         (narrow == ElementType::kBF16 || narrow == ElementType::kF16 || narrow == ElementType::kS8);
 }
 
 class ContractionFolder {

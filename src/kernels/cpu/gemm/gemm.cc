@@ -98,8 +98,7 @@ bool IsThin(const OneProduct& p) {
   constexpr int64_t kManyColumns = 64;
   if (IsNested(p.a) || IsNested(p.b)) return false;
   const bool loads_directly =
-      ByteCount(p.b.type) == sizeof(T) ||
-      (std::is_same_v<T, float> && (p.b.type == ElementType::kBF16 || p.b.type == ElementType::kF16));
+      ByteCount(p.b.type) == sizeof(T) || (std::is_same_v<T, float> && WidensOnLoad(p.b.type));
   return std::min(p.m, p.n) <= kFewRows ||
          (p.m <= kMaxRows && p.n >= kManyColumns && p.b.column_stride == 1 && loads_directly);
 }

@@ -120,7 +120,7 @@ void AddDots(int64_t k_count, const T* a, int64_t a_ld, const S* b, int64_t b_ld
 // Returns true if elements of the type are widened to T by the load.
 template <class T>
 bool LoadsAs(ElementType type) {
-  if (std::is_same_v<T, float> && (type == ElementType::kBF16 || type == ElementType::kF16)) return true;
+  if (std::is_same_v<T, float> && WidensOnLoad(type)) return true;
   return DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
 }
 
@@ -205,6 +205,7 @@ void RunPiece(const Piece<T>& piece, const MatrixView& b) {
     if constexpr (std::is_same_v<T, float>) {
       if (b.type == ElementType::kBF16) return piece.template Run<bfloat16, kRows>(b);
       if (b.type == ElementType::kF16) return piece.template Run<float16, kRows>(b);
+      if (b.type == ElementType::kS8) return piece.template Run<int8_t, kRows>(b);
     }
     if (LoadsAs<T>(b.type)) return piece.template Run<T, kRows>(b);
   }

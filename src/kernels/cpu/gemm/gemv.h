@@ -15,6 +15,11 @@ inline constexpr int64_t kFewRows = 4;
 inline constexpr int64_t kMaxRows = 12;
 inline int64_t WholeChunks(int64_t rows) { return rows <= kFewRows ? rows : RoundUp(rows, kFewRows); }
 
+// Returns true if loads widen elements of this type to f32.
+inline bool WidensOnLoad(ElementType type) {
+  return type == ElementType::kBF16 || type == ElementType::kF16 || type == ElementType::kS8;
+}
+
 // Element (k, j) is data[k * row_stride + j * column_stride]. If `compute` is set, it is the computed element
 // with this index plus `first`, and one of the strides is 1.
 struct MatrixView {

@@ -419,6 +419,9 @@ template <class T, class S>
   } else if constexpr (std::is_same_v<S, bfloat16>) {
     static_assert(sizeof(T) == 4);
     return BitsOf<Vector<T>>(LoadHalves(from) << 16);
+  } else if constexpr (std::is_same_v<S, int8_t>) {
+    const Vector<int32_t> signs_first = LoadBytes(reinterpret_cast<const uint8_t*>(from)) << 24;
+    return __builtin_convertvector(signs_first >> 24, Vector<T>);
   } else {
     static_assert(std::is_same_v<S, float16>);
 #if defined(HLO_AVX512_VECTORS)
