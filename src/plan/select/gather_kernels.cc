@@ -72,9 +72,10 @@ void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
 // Returns a kernel for a scatter of a few windows of one array.
 LibraryKernel FindFewWindowsKernel(const Instruction& scatter, const cpu::ScatterLoops& loops) {
   const Shape& operand = scatter.operand(0)->shape();
-  std::optional<cpu::FewWindows> few =
-      cpu::FewWindows::OfScatter(operand.dims(), Dense(scatter.operand(1)->shape(), nullptr),
-                                 DimsOfScatter(scatter), scatter.operand(2)->shape().dims());
+  const cpu::ScatterDims dims = DimsOfScatter(scatter);
+  std::optional<cpu::FewWindows> few = cpu::FewWindows::Make(
+      operand.dims(), Dense(scatter.operand(1)->shape(), nullptr), dims.starts, dims.inserted_window_dims,
+      dims.update_window_dims, scatter.operand(2)->shape().dims());
   if (!few.has_value() || loops.by_offset == nullptr || loops.by_row == nullptr) return {};
   return {"scatter",
           [few = *std::move(few), loops, byte_count = *DenseByteCount(operand)](
@@ -95,9 +96,10 @@ LibraryKernel FindGatherKernel(const Instruction& gather) {
                       gather.Get<attr::collapsed_slice_dims>(), gather.Get<attr::operand_batching_dims>());
   if (!sound || !KeepsType(gather)) return {};
   if (!ReadsFewElementsOfLine(gather)) {
+    const cpu::GatherDims dims = DimsOfGather(gather);
     std::optional<cpu::FewWindows> few =
-        cpu::FewWindows::OfGather(operand.dims(), Dense(gather.operand(1)->shape(), nullptr),
-                                  DimsOfGather(gather), gather.shape().dims());
+        cpu::FewWindows::Make(operand.dims(), Dense(gather.operand(1)->shape(), nullptr), dims.starts,
+                              dims.collapsed_slice_dims, dims.offset_dims, gather.shape().dims());
     if (!few.has_value()) return {"gather", &RunGather};
     return {"gather", [few = *std::move(few), width = ByteCount(operand.type())](
                           const Instruction& /*gather*/, auto operands, auto results) {

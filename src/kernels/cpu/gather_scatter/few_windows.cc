@@ -31,15 +31,28 @@ bool FewWindows::AddRows(const std::vector<CopyDim>& window, std::vector<int64_t
 }
 
 std::optional<FewWindows> FewWindows::Make(absl::Span<const int64_t> operand_dims, const DenseArray& indices,
-                                           const StartDims& dims, const Index& last_start,
-                                           const std::vector<CopyDim>& window,
-                                           const Index& position_strides) {
+                                           const StartDims& dims, absl::Span<const int64_t> left_out,
+                                           absl::Span<const int64_t> window_dims,
+                                           absl::Span<const int64_t> to) {
+  if (Product(to) == 0) return std::nullopt;
+  const Index operand_strides = RowMajorStrides(operand_dims), to_strides = RowMajorStrides(to);
+  const Index operand_window =
+      OtherDims(static_cast<int64_t>(operand_dims.size()), left_out, dims.operand_batching_dims);
+  Index last_start(operand_dims);
+  for (int64_t& last : last_start) --last;
+  std::vector<CopyDim> window;
+  for (size_t k = 0; k < operand_window.size(); ++k) {
+    const int64_t d = operand_window[k], other_d = window_dims[k], size = to[other_d];
+    last_start[d] -= size - 1;
+    if (size > 1) window.push_back({size, operand_strides[d], to_strides[other_d]});
+  }
   const bool has_start = std::all_of(last_start.begin(), last_start.end(), [](int64_t n) { return n >= 0; });
   const bool is_word = indices.type == ElementType::kS32 || indices.type == ElementType::kS64;
   const auto rank = static_cast<int64_t>(indices.dims.size());
   const Index positions = OtherDims(rank, {&dims.index_vector_dim, 1});
-  const Index strides = RowMajorStrides(indices.dims), operand_strides = RowMajorStrides(operand_dims);
+  const Index strides = RowMajorStrides(indices.dims);
   const Index position_dims = Pick(indices.dims, positions), index_strides = Pick(strides, positions);
+  const Index position_strides = Pick(to_strides, OtherDims(static_cast<int64_t>(to.size()), window_dims));
   const int64_t count = Product(position_dims);
   FewWindows result;
   std::vector<int64_t> other;
@@ -53,8 +66,8 @@ std::optional<FewWindows> FewWindows::Make(absl::Span<const int64_t> operand_dim
     result.components_.push_back(
         {static_cast<int64_t>(k) * vector_stride, last_start[d], operand_strides[d]});
   }
-  Odometer index(position_dims, index_strides, 0), to(position_dims, position_strides, 0);
-  for (int64_t w = 0; w < count; ++w, index.Next(), to.Next()) {
+  Odometer index(position_dims, index_strides, 0), target(position_dims, position_strides, 0);
+  for (int64_t w = 0; w < count; ++w, index.Next(), target.Next()) {
     int64_t batch = 0;
     for (size_t k = 0; k < dims.operand_batching_dims.size(); ++k) {
       const int64_t d = dims.indices_batching_dims[k], operand = dims.operand_batching_dims[k];
@@ -63,46 +76,9 @@ std::optional<FewWindows> FewWindows::Make(absl::Span<const int64_t> operand_dim
       batch += digit * operand_strides[operand];
     }
     result.windows_.push_back({batch, index.offset()});
-    for (const int64_t row : other) result.other_.push_back(to.offset() + row);
+    for (const int64_t row : other) result.other_.push_back(target.offset() + row);
   }
   return result;
-}
-
-std::optional<FewWindows> FewWindows::OfGather(absl::Span<const int64_t> operand_dims,
-                                               const DenseArray& indices, const GatherDims& dims,
-                                               absl::Span<const int64_t> to) {
-  const auto rank = static_cast<int64_t>(operand_dims.size());
-  const Index from_strides = RowMajorStrides(operand_dims), to_strides = RowMajorStrides(to);
-  const Index window_dims = OtherDims(rank, dims.collapsed_slice_dims, dims.starts.operand_batching_dims);
-  if (Product(to) == 0) return std::nullopt;
-  Index last_start(operand_dims);
-  for (int64_t d = 0; d < rank; ++d) last_start[d] -= dims.slice_sizes[d];
-  std::vector<CopyDim> window;
-  for (size_t k = 0; k < window_dims.size(); ++k) {
-    const int64_t d = window_dims[k], size = dims.slice_sizes[d];
-    if (size > 1) window.push_back({size, from_strides[d], to_strides[dims.offset_dims[k]]});
-  }
-  const Index positions = OtherDims(static_cast<int64_t>(to.size()), dims.offset_dims);
-  return Make(operand_dims, indices, dims.starts, last_start, window, Pick(to_strides, positions));
-}
-
-std::optional<FewWindows> FewWindows::OfScatter(absl::Span<const int64_t> operand_dims,
-                                                const DenseArray& indices, const ScatterDims& dims,
-                                                absl::Span<const int64_t> to) {
-  const auto rank = static_cast<int64_t>(operand_dims.size());
-  const Index from_strides = RowMajorStrides(operand_dims), to_strides = RowMajorStrides(to);
-  const Index window_dims = OtherDims(rank, dims.inserted_window_dims, dims.starts.operand_batching_dims);
-  if (Product(to) == 0) return std::nullopt;
-  Index last_start(operand_dims);
-  for (int64_t& last : last_start) --last;
-  std::vector<CopyDim> window;
-  for (size_t k = 0; k < window_dims.size(); ++k) {
-    const int64_t d = window_dims[k], u = dims.update_window_dims[k], size = to[u];
-    last_start[d] -= size - 1;
-    if (size > 1) window.push_back({size, from_strides[d], to_strides[u]});
-  }
-  const Index positions = OtherDims(static_cast<int64_t>(to.size()), dims.update_window_dims);
-  return Make(operand_dims, indices, dims.starts, last_start, window, Pick(to_strides, positions));
 }
 
 template <class T>

@@ -15,13 +15,12 @@ class FewWindows {
  public:
   static constexpr int64_t kMaxRows = 64;
 
-  // `to` are the dimensions of the result or of the updates. Return nullopt if the windows have more than
-  // kMaxRows contiguous rows, or if none has a valid start.
-  static std::optional<FewWindows> OfGather(absl::Span<const int64_t> operand_dims, const DenseArray& indices,
-                                            const GatherDims& dims, absl::Span<const int64_t> to);
-  static std::optional<FewWindows> OfScatter(absl::Span<const int64_t> operand_dims,
-                                             const DenseArray& indices, const ScatterDims& dims,
-                                             absl::Span<const int64_t> to);
+  // `to` are the dimensions of the result or of the updates; its window_dims are those of the operand, except
+  // `left_out` (the collapsed or inserted ones) and batching dimensions. Returns nullopt if the windows have
+  // more than kMaxRows contiguous rows, or if none has a valid start.
+  static std::optional<FewWindows> Make(absl::Span<const int64_t> operand_dims, const DenseArray& indices,
+                                        const StartDims& dims, absl::Span<const int64_t> left_out,
+                                        absl::Span<const int64_t> window_dims, absl::Span<const int64_t> to);
 
   // Copies rows of elements of `width` bytes; the indices are clamped.
   void Gather(int64_t width, const void* operand, const void* indices, void* result) const;
@@ -30,11 +29,8 @@ class FewWindows {
   void Scatter(const ScatterLoops& loops, void* result, const void* indices, const void* updates) const;
 
  private:
-  // A window as dimensions of more than one element, with strides in the operand (from) and in the other
-  // array (to).
-  static std::optional<FewWindows> Make(absl::Span<const int64_t> operand_dims, const DenseArray& indices,
-                                        const StartDims& dims, const Index& last_start,
-                                        const std::vector<CopyDim>& window, const Index& position_strides);
+  // `window` are dimensions of more than one element, with strides in the operand (from) and in the other
+  // array (to). Returns false if there are too many rows.
   bool AddRows(const std::vector<CopyDim>& window, std::vector<int64_t>* other);
   // Sets at[k] to the operand's offset of row k, or to -1 if its window is out of range.
   template <class T>
