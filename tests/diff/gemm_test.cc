@@ -311,6 +311,8 @@ TEST(GemmTest, ScalesThatMakeProductsOfBF16Normal) {
     EXPECT_EQ(scales(by_rows), BF16Scales());
     with(a, 319, -0x1p-13f);
     EXPECT_EQ(scales(by_rows), (BF16Scales{1, 0}));
+    with(a, 319, 0);
+    EXPECT_EQ(scales(by_rows), BF16Scales());
     with(a, 319, 0x1p-100f);
     EXPECT_EQ(scales(by_rows), (BF16Scales{30, 0}));  // Sums of 40 numbers below 2^-156 are 0 in f32.
     with(a, 7, 0x1p97f);
@@ -348,11 +350,12 @@ void MultiplyBF16(int64_t m, int64_t n, int64_t k, const std::vector<bfloat16>& 
 }
 
 // Multiplies numbers of the given magnitudes, and compares with sums of f64.
-void ExpectRightSmallProducts(int a_exponent, int a_range, int b_exponent, int b_range) {
+void ExpectRightSmallProducts(int a_exponent, int a_range, int b_exponent, int b_range, bool has_signs) {
   constexpr int64_t m = 20, n = 40, k = 1100;
   std::vector<bfloat16> a(m * k), b(k * n);
   for (int64_t i = 0; i < m * k; ++i)
-    a[i] = bfloat16::FromFloat(std::ldexp(1.0f + i % 5, a_exponent + i % a_range) * (i % 7 < 3 ? -1 : 1));
+    a[i] = bfloat16::FromFloat(std::ldexp(1.0f + i % 5, a_exponent + i % a_range) *
+                               (has_signs && i % 7 < 3 ? -1 : 1));
   for (int64_t i = 0; i < k * n; ++i)
     b[i] = bfloat16::FromFloat(std::ldexp(1.0f + i % 3, b_exponent + i % b_range));
   for (const ElementType type : {kF32, kBF16}) {
@@ -369,18 +372,31 @@ void ExpectRightSmallProducts(int a_exponent, int a_range, int b_exponent, int b
       const double bound = static_cast<double>(k) * 0x1p-24 * magnitudes +
                            (type == kBF16 ? 0x1p-8 * std::abs(sum) + 0x1p-133 : 0x1p-149);
       ASSERT_NEAR(At(c, i).real(), sum, bound) << Name(type) << " " << i;
+      ASSERT_GT(magnitudes, 0x1p-149);
     }
   }
 }
 
 // Sums of scaled terms are as exact as others, also those that are denormal in the end.
 TEST(GemmTest, SmallNumbersOfBF16AreNotFlushed) {
-  ExpectRightSmallProducts(-90, 3, -60, 2);
-  ExpectRightSmallProducts(-132, 7, -10, 4);     // Denormals,
-  ExpectRightSmallProducts(-4, 5, -133, 20);     // of either operand,
-  ExpectRightSmallProducts(-133, 120, -133, 9);  // and of both.
-  ExpectRightSmallProducts(-75, 40, -80, 50);    // Products are much smaller than the least denormal.
-  ExpectRightSmallProducts(-133, 250, -8, 3);    // Scaled terms would be infinite.
+  for (const bool has_signs : {false, true}) {
+    ExpectRightSmallProducts(-90, 3, -60, 2, has_signs);
+    ExpectRightSmallProducts(-132, 7, -10, 4, has_signs);     // Denormals,
+    ExpectRightSmallProducts(-4, 5, -133, 20, has_signs);     // of either operand,
+    ExpectRightSmallProducts(-133, 120, -133, 9, has_signs);  // and of both.
+    ExpectRightSmallProducts(-75, 40, -80, 50,
+                             has_signs);  // Products are much smaller than the least denormal.
+    ExpectRightSmallProducts(-133, 250, -8, 3, has_signs);  // Scaled terms would be infinite.
+  }
+}
+
+TEST(GemmTest, TinyNumbersOfBF16AreNotLost) {
+  constexpr int64_t size = 64;
+  std::vector<bfloat16> a(size * size, bfloat16::FromFloat(0x1p-130f));
+  std::vector<bfloat16> b(size * size, bfloat16::FromFloat(0x1p120f));
+  std::vector<float> c(size * size);
+  MultiplyBF16(size, size, size, a, b, kF32, c.data());
+  for (const float each : c) ASSERT_EQ(each, 0x1p-4f);
 }
 
 TEST(GemmTest, EveryTypeWithItself) {
