@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "loops/gemm_problem.h"
 #include "plan/analysis/uses.h"
 #include "types/index.h"
 
@@ -57,8 +58,7 @@ class ContractionFolder {
     std::array<DotSide, 2> sides = SidesOf(node);
     bool folds = FoldOperandTransposes(&sides);
     std::array<DotSide, 2> narrow = sides;
-    if (IsLarge(dot, sides[0]) &&
-        (FoldConversions(dot.shape().type(), &narrow) || FoldEach(node, sides, &narrow))) {
+    if (IsLarge(dot) && (FoldConversions(dot.shape().type(), &narrow) || FoldEach(node, sides, &narrow))) {
       FoldOperandTransposes(&narrow);
       sides = narrow;
       folds = true;
@@ -114,12 +114,10 @@ class ContractionFolder {
     return IsPlain(node, Opcode::kDot) && node.instruction->operand_count() == 2;
   }
   // Smaller products gain nothing from narrow types.
-  static bool IsLarge(const Instruction& dot, const DotSide& lhs) {
+  static bool IsLarge(const Instruction& dot) {
     constexpr double kWorthwhile = 1 << 15;
-    double terms = static_cast<double>(Product(dot.shape().dims()));
-    for (const int64_t d : lhs.contracting)
-      terms *= static_cast<double>(lhs.instruction->shape().dims()[static_cast<size_t>(d)]);
-    return terms >= kWorthwhile;
+    return static_cast<double>(Product(dot.shape().dims())) * static_cast<double>(loops::DotProblem(dot).k) >=
+           kWorthwhile;
   }
   // Returns the node that computes the operand of an elementwise node or a transpose, if no other node that
   // is used reads it.
@@ -191,21 +189,14 @@ class ContractionFolder {
     constexpr int64_t kFewRows = 12;  // Kernels for few rows read the other operand once.
     *narrow = sides;
     const Instruction& dot = *node.instruction;
-    const bool has_few_rows = std::min(FreeCount(sides[0]), FreeCount(sides[1])) <= kFewRows;
+    const loops::GemmProblem problem = loops::DotProblem(dot);
+    const bool has_few_rows = std::min(problem.m, problem.n) <= kFewRows;
     if (!mixes_types_ || (IsInLoop(node) && !has_few_rows)) return false;
     bool folds = false;
     for (DotSide& side : *narrow) folds |= FoldConversion(dot.shape().type(), &side, WidensWhenRead);
     return folds;
   }
 
-  // Returns the number of rows or columns of an operand.
-  static int64_t FreeCount(const DotSide& side) {
-    const IntList dims = side.instruction->shape().dims();
-    int64_t count = 1;
-    for (const int64_t d : OtherDims(static_cast<int64_t>(dims.size()), side.batch, side.contracting))
-      count *= dims[static_cast<size_t>(d)];
-    return count;
-  }
   static bool IsInLoop(const Node& node) {
     for (const Block* block = node.block; block->owner != nullptr; block = block->parent) {
       if (block->owner->kind == Node::Kind::kWhile) return true;
