@@ -133,6 +133,8 @@ void DispatchWidth(int64_t width, F&& f) {
 TileFn IntegerTileOp(Opcode opcode, ComputeType compute_type);
 TileFn FloatTileOp(Opcode opcode, ComputeType compute_type);
 TileFn ComplexTileOp(Opcode opcode, ComputeType compute_type);
+// Returns the exact quotients or remainders of vectors, or nullptr if the target has none for the type.
+TileFn VectorDivisionOf(Opcode opcode, ComputeType compute_type);
 // Returns a vector function of the C library (libmvec), or nullptr if the target has none.
 TileFn VectorTileOp(Opcode opcode, ComputeType compute_type);
 // Return the functions of loops::Operation kinds that only FindTileCall uses.

@@ -41,8 +41,7 @@ TileCall FindTileCompare(ComparisonDirection direction, bool total_order, Elemen
 TileCall FindTileSelect(ElementType type);  // Inputs: predicate, on true, on false.
 TileCall FindTileConvert(ElementType from, ElementType to);
 
-// Returns the function on one or two AVX-512 vectors that FindTileOp calls for an opcode on f32 or f64, or
-// null.
+// Returns the function on one or two AVX-512 vectors that FindTileOp calls for an opcode, or null.
 const void* VectorFunctionOf(Opcode opcode, ComputeType compute_type);
 
 // Rounds or truncates a compute type to the type; no function if that is the identity.

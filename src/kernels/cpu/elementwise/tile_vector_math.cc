@@ -1,4 +1,5 @@
-// This file implements vectorised transcendental functions: our own and glibc's (at most 4 ULP).
+// This file implements vectorised transcendental functions, our own and glibc's (at most 4 ULP), and exact
+// remainders.
 
 #include <cstring>
 #include <type_traits>
@@ -7,6 +8,7 @@
 #include "kernels/cpu/simd/padded_load.h"
 #include "kernels/cpu/simd/vector_functions.h"
 #include "kernels/cpu/simd/vector_power.h"
+#include "kernels/cpu/simd/vector_remainder.h"
 
 namespace hlo::cpu {
 namespace {
@@ -78,6 +80,41 @@ void OwnPower(int64_t n, void* out, const void* const* in, int64_t) {
                                     [](Vector<float> x, Vector<float> y) { return PowerF32(x, y); });
 }
 
+// True for the types and functions of Division.
+template <class F, class T>
+inline constexpr bool kIsVectorised = kFusesMulAdd &&
+                                      (std::is_floating_point_v<T> ? std::is_same_v<F, scalar::Remainder>
+                                                                   : std::is_integral_v<T> && sizeof(T) == 8);
+
+// Quotients and remainders of vectors.
+template <class F, class T>
+struct Division {
+  static Vector<T> Call(Vector<T> a, Vector<T> b) {
+    if constexpr (std::is_integral_v<T>)
+      return DivideIntegers<F, T>(a, b);
+    else
+      return RemainderOfFloats<T>(a, b);
+  }
+  static void Loop(int64_t n, void* out, const void* const* in, int64_t) {
+    VectorLoop2<Vector<T>, T>(n, out, in, &Call);
+  }
+};
+
+// Calls f with the Division of an opcode and type, if it is vectorised.
+template <class F>
+auto WithDivision(Opcode opcode, ComputeType compute_type, F&& f) {
+  return DispatchComputeType(compute_type, [&]<class T>() {
+    using Result = decltype(f(Division<scalar::Remainder, float>()));
+    if constexpr (kIsVectorised<scalar::Remainder, T>) {
+      if (opcode == Opcode::kRemainder) return f(Division<scalar::Remainder, T>());
+    }
+    if constexpr (kIsVectorised<scalar::Divide, T>) {
+      if (opcode == Opcode::kDivide) return f(Division<scalar::Divide, T>());
+    }
+    return Result{};
+  });
+}
+
 TileFn OwnTileOp(Opcode opcode, ComputeType compute_type) {
   if (compute_type != ComputeType::kF32) return nullptr;
   const auto loop = []<class F>(F) -> TileFn { return &VectorLoop1<F>; };
@@ -131,6 +168,11 @@ const void* OwnVectorFunction(Opcode opcode) {
 #endif
 
 }  // namespace
+
+TileFn VectorDivisionOf(Opcode opcode, ComputeType compute_type) {
+  return WithDivision(opcode, compute_type, [](auto d) -> TileFn { return &decltype(d)::Loop; });
+}
+
 }  // namespace hlo::cpu
 
 #if defined(__AVX2__) && defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35)
@@ -260,8 +302,10 @@ TileFn VectorTileOp(Opcode opcode, ComputeType compute_type) {
 
 const void* VectorFunctionOf([[maybe_unused]] Opcode opcode, [[maybe_unused]] ComputeType compute_type) {
 #if defined(HLO_AVX512_VECTORS)
+  const void* division = WithDivision(
+      opcode, compute_type, [](auto d) { return reinterpret_cast<const void*>(&decltype(d)::Call); });
   const bool single = compute_type == ComputeType::kF32;
-  if (!single && compute_type != ComputeType::kF64) return nullptr;
+  if (division != nullptr || (!single && compute_type != ComputeType::kF64)) return division;
   if (const void* own = single ? OwnVectorFunction(opcode) : nullptr) return own;
   switch (opcode) {
 #define HLO_CASE(name, function)                                          \

@@ -27,7 +27,7 @@ class Avx2Emitter final : public NativeEmitter {
   void LoadMask(Value value, int slot) override;
   void BeginTail() override;
   void RestoreTail() override {}
-  void PadOperand(int to, int from, int width) override;
+  void PadOperand(int to, int from, ComputeType compute_type) override;
   void LoadComponent(const Xmm& to, const Node& node) override;
   void StorePair(int pointer, Value value) override;
   void Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper) override;

@@ -143,9 +143,10 @@ void Avx2Emitter::BeginTail() {
   vmovups(UpperTailMask(), mask);
 }
 
-void Avx2Emitter::PadOperand(int to, int from, int width) {
+void Avx2Emitter::PadOperand(int to, int from, ComputeType compute_type) {
+  const int width = static_cast<int>(ComputeTypeBytes(compute_type));
   const Ymm ones(kVectors + 2), mask(kVectors + 1);
-  vmovaps(ones, width == 4 ? Constant(1.0f) : Constant(1.0));
+  vmovaps(ones, Constant(width, native::BitsOfOne(compute_type)));
   if (!masked_) return vblendps(Ymm(to), ones, Ymm(from), 0x0f);
   vmovups(mask, TailMask(width));
   vblendvps(Ymm(to), ones, Ymm(from), mask);

@@ -28,7 +28,7 @@ class Avx512Emitter final : public NativeEmitter {
   void LoadMask(Value value, int slot) override;
   void BeginTail() override;
   void RestoreTail() override { BeginTail(); }
-  void PadOperand(int to, int from, int width) override;
+  void PadOperand(int to, int from, ComputeType compute_type) override;
   static Opmask TailMask() { return Opmask(7); }
   void LoadElements(const Xmm& to, const Address& from, int width);
   void StoreElements(const Address& to, const Xmm& from, int width);

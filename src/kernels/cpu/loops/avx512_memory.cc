@@ -92,9 +92,10 @@ void Avx512Emitter::BeginTail() {
   kmovq(TailMask(), rax);
 }
 
-void Avx512Emitter::PadOperand(int to, int from, int width) {
+void Avx512Emitter::PadOperand(int to, int from, ComputeType compute_type) {
+  const int width = static_cast<int>(ComputeTypeBytes(compute_type));
   const Xmm ones = FullRegister(kVectors + 2);
-  Splat(ones, width, width == 4 ? 0x3f800000u : 0x3ff0000000000000u);
+  Splat(ones, width, native::BitsOfOne(compute_type));
   if (!masked_) {
     mov(eax, (1 << lanes_) - 1);
     kmovq(k1, rax);

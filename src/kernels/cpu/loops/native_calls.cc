@@ -83,7 +83,7 @@ void NativeEmitter::EmitFunction(const Op& op) {
   --position_;
   // The operands are moved by way of a temporary register, because their own may be in the other order.
   const auto pass = [&](int to, int from) {
-    pads ? PadOperand(to, from, width) : vmovaps(FullRegister(to), FullRegister(from));
+    pads ? PadOperand(to, from, compute_type(op.in[0])) : vmovaps(FullRegister(to), FullRegister(from));
   };
   if (op.operand_count == 2) {
     pass(vector_count_, in[1]);

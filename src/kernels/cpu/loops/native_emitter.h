@@ -181,7 +181,7 @@ class NativeEmitter : protected Assembler {
   // Restores what functions change of these masks.
   virtual void RestoreTail() = 0;
   // Sets a register to a function's operand, with ones in lanes beyond the elements.
-  virtual void PadOperand(int to, int from, int width) = 0;
+  virtual void PadOperand(int to, int from, ComputeType compute_type) = 0;
   // Emits code that is rarely needed, after the function.
   virtual void EmitRareCode() = 0;
 

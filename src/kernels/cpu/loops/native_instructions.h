@@ -21,6 +21,12 @@ inline bool IsSignedComputeType(ComputeType compute_type) {
          compute_type == ComputeType::kS32 || compute_type == ComputeType::kS64;
 }
 
+// Returns the bits of the number one; `compute_type` has at least 4 bytes.
+inline uint64_t BitsOfOne(ComputeType compute_type) {
+  if (compute_type == ComputeType::kF32) return std::bit_cast<uint32_t>(1.0f);
+  return compute_type == ComputeType::kF64 ? std::bit_cast<uint64_t>(1.0) : 1;
+}
+
 // Emits an instruction whose last operand may be in memory.
 using Simple = void (*)(Xbyak::CodeGenerator& to, const Xbyak::Xmm& out, const Xbyak::Xmm& a,
                         const Xbyak::Operand& b);
