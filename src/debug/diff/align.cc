@@ -115,13 +115,24 @@ bool Alignment::HasSameOperands(const Instruction& a, const Instruction& b) cons
   return true;
 }
 
+// True if the operands of a commutative operation are in the other order: by their partners, if any is
+// aligned, else by their opcodes.
+bool Alignment::HasSwappedOperands(const AlignedPair& pair) const {
+  if (pair.a->operand_count() != 2 || !IsCommutative(pair.a->opcode())) return false;
+  for (const int64_t i : {0, 1}) {
+    const Instruction* partner = PartnerOfA(pair.a->operand(i));
+    if (partner != nullptr && partner == pair.b->operand(i)) return false;
+    if (partner != nullptr && partner == pair.b->operand(1 - i)) return true;
+  }
+  return pair.a->operand(0)->opcode() != pair.b->operand(0)->opcode() &&
+         pair.a->operand(0)->opcode() == pair.b->operand(1)->opcode();
+}
+
 // Aligns operands of aligned instructions: operand i with operand i, if they have the same opcode or
 // operands.
 void Alignment::AlignOperands(const AlignedPair& pair) {
   if (pair.a->opcode() != pair.b->opcode() || pair.a->operand_count() != pair.b->operand_count()) return;
-  const bool is_swapped = pair.a->operand_count() == 2 && IsCommutative(pair.a->opcode()) &&
-                          pair.a->operand(0)->opcode() != pair.b->operand(0)->opcode() &&
-                          pair.a->operand(0)->opcode() == pair.b->operand(1)->opcode();
+  const bool is_swapped = HasSwappedOperands(pair);
   for (int64_t i = 0; i < pair.a->operand_count(); ++i) {
     const Instruction *a = pair.a->operand(i), *b = pair.b->operand(is_swapped ? 1 - i : i);
     const bool is_likely = a->opcode() == b->opcode() || HasSameOperands(*a, *b);

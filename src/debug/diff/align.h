@@ -49,6 +49,7 @@ class Alignment {
   void AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by);
   void AlignNeighbours();
   bool HasSameOperands(const Instruction& a, const Instruction& b) const;
+  bool HasSwappedOperands(const AlignedPair& pair) const;
   void AlignOperands(const AlignedPair& pair);
 
   const FlatModule& a_;

@@ -59,7 +59,12 @@ class DiffRun {
   absl::Status CompareChunk(absl::Span<const AlignedPair> pairs);
   absl::Status CompareResults(DiffResult& result);
   absl::Status Search(DiffResult& result);
-  std::optional<AlignedPair> FirstCandidate() const;
+  // The values through which a differing result depends on a candidate.
+  enum class Path : uint8_t { kDiffering, kAny };
+  absl::Status SearchAlong(Path path, DiffResult& result, std::optional<AlignedPair>& drift);
+  std::optional<AlignedPair> FirstCandidate(Path path) const;
+  std::vector<AlignedPair> RemovedBelow(const Cut& cut, const AlignedPair& pair) const;
+  absl::Status FindWrongOperand(const AlignedPair& pair, const Cut& cut, Divergence& divergence);
   bool Differs(const Instruction* a) const { return differing_.contains(a); }
   Cut CutAbove(const AlignedPair& pair) const;
   std::vector<const Instruction*> EdgesAbove(const Instruction* root, bool is_a) const;
@@ -76,6 +81,7 @@ class DiffRun {
   absl::flat_hash_set<const Instruction*> differing_;  // Instructions of `a` whose values differ.
   absl::flat_hash_set<const Instruction*> local_;      // Those that differ if their operands are equal, too.
   std::vector<AlignedPair> differing_results_;
+  std::vector<AlignedPair> removed_;  // Pairs that the search removed from the alignment.
 };
 
 // Descends into a loop or conditional that computes different results from `operand`. Replaces `divergence`

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
 #include "debug/shadow/verdict.h"
+#include "fmt/format.h"
 #include "hlo_run/cost.h"
 
 namespace hlo::debug {
@@ -13,6 +14,8 @@ namespace {
 
 // The most FLOPs and bytes of a shadow run.
 constexpr int64_t kMaxShadowWork = 100'000'000;
+// The most removed pairs that are tried as the cause of a difference.
+constexpr size_t kMaxCauses = 100;
 
 }  // namespace
 
@@ -63,15 +66,16 @@ DiffRun::Cut DiffRun::CutAbove(const AlignedPair& pair) const {
 }
 
 // Returns the first differing pair, in the dependency order of `a`, on which a differing result depends
-// through differing or unaligned values.
-std::optional<AlignedPair> DiffRun::FirstCandidate() const {
+// through differing or unaligned values, or through any.
+std::optional<AlignedPair> DiffRun::FirstCandidate(Path path) const {
   absl::flat_hash_set<const Instruction*> reached;
   std::vector<const Instruction*> work;
   for (const AlignedPair& result : differing_results_) work.push_back(result.a);
   while (!work.empty()) {
     const Instruction* instruction = work.back();
     work.pop_back();
-    const bool agrees = alignment_.PartnerOfA(instruction) != nullptr && !Differs(instruction);
+    const bool agrees =
+        path == Path::kDiffering && alignment_.PartnerOfA(instruction) != nullptr && !Differs(instruction);
     if (agrees || !reached.insert(instruction).second) continue;
     work.insert(work.end(), instruction->operands().begin(), instruction->operands().end());
   }
@@ -187,16 +191,65 @@ absl::StatusOr<bool> DiffRun::IsRounding(const AlignedPair& pair, const Cut& cut
   return std::none_of(verdicts.begin(), verdicts.end(), IsUnexplained);
 }
 
+// Returns the pairs between `pair` and its cut that were removed from the alignment, in dependency order.
+std::vector<AlignedPair> DiffRun::RemovedBelow(const Cut& cut, const AlignedPair& pair) const {
+  absl::flat_hash_set<const Instruction*> edges, between;
+  for (const AlignedPair& edge : cut.edges) edges.insert(edge.b);
+  std::vector<const Instruction*> work(pair.b->operands().begin(), pair.b->operands().end());
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    if (edges.contains(instruction) || !between.insert(instruction).second) continue;
+    work.insert(work.end(), instruction->operands().begin(), instruction->operands().end());
+  }
+  std::vector<AlignedPair> pairs;
+  int64_t bytes = 0;
+  for (const AlignedPair& removed : removed_) {
+    if (!between.contains(removed.b)) continue;
+    bytes += DenseByteCount(removed.a->shape()).value_or(0);
+    if (bytes > options_.max_bytes || pairs.size() == kMaxCauses) break;
+    pairs.push_back(removed);
+  }
+  return pairs;
+}
+
+// A pair whose sides have different operands may be aligned rightly: then one side uses a wrong operand.
+// Replaces `divergence` by the first such pair with which `pair` agrees if `b` uses the value of `a` there.
+absl::Status DiffRun::FindWrongOperand(const AlignedPair& pair, const Cut& cut, Divergence& divergence) {
+  const std::vector<AlignedPair> removed = RemovedBelow(cut, pair);
+  if (removed.empty()) return absl::OkStatus();
+  std::vector<const Instruction*> a = {pair.a};
+  for (const AlignedPair& edge : cut.edges) a.push_back(edge.a);
+  for (const AlignedPair& candidate : removed) a.push_back(candidate.a);
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values, ComputeValues(flat_a_, a, arguments_a_, options_));
+  NodeValues known = arguments_b_;
+  for (size_t i = 0; i < cut.edges.size(); ++i) known[cut.edges[i].b] = values[i + 1];
+  for (size_t i = 0; i < removed.size(); ++i) {
+    NodeValues known_here = known;
+    known_here[removed[i].b] = values[cut.edges.size() + 1 + i];
+    absl::flat_hash_set<const Instruction*> edges;
+    for (const auto& [edge, value] : known_here) edges.insert(edge);
+    HLO_ASSIGN_OR_RETURN(const std::vector<Literal> b,
+                         RunCone(flat_b_, {&pair.b, 1}, edges, known_here, options_));
+    if (CompareValues(values[0], b[0], options_)) continue;
+    local_.insert(removed[i].a);
+    HLO_ASSIGN_OR_RETURN(Divergence cause, Report(removed[i], CutAbove(removed[i])));
+    if (!cause.confirmed) continue;
+    if (cause.inside.empty())
+      cause.note = fmt::format("their operands differ; with the first module's value here, {} agrees",
+                               divergence.value.a_path);
+    divergence = std::move(cause);
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
 // Tries the differing pairs in dependency order. A pair that agrees when it is computed from equal operands
 // has drifted by rounding, and the search continues below it. A pair whose sides are computed from different
-// values was aligned wrongly, for instance two partial sums of a sum that was reordered.
-absl::Status DiffRun::Search(DiffResult& result) {
-  hlo::Report({.what = "computing differing values from equal operands"});
-  HLO_RETURN_IF_ERROR(FindLocalDifferences());
-  std::optional<AlignedPair> drift;
-  bool has_removed = false;
+// values may have been aligned wrongly, for instance two partial sums of a sum that was reordered.
+absl::Status DiffRun::SearchAlong(Path path, DiffResult& result, std::optional<AlignedPair>& drift) {
   const int64_t differing = result.differing;
-  while (const std::optional<AlignedPair> pair = FirstCandidate()) {
+  while (const std::optional<AlignedPair> pair = FirstCandidate(path)) {
     hlo::Report({.what = "searching the first difference",
                  .done = result.drifting,
                  .total = differing,
@@ -206,12 +259,13 @@ absl::Status DiffRun::Search(DiffResult& result) {
     if (!cut.is_comparable && !is_forced) {
       differing_.erase(pair->a);
       alignment_.Remove(*pair);
-      has_removed = true;
+      removed_.push_back(*pair);
       continue;
     }
-    if (has_removed) HLO_RETURN_IF_ERROR(CompareLocally({&*pair, 1}));
+    if (!removed_.empty()) HLO_RETURN_IF_ERROR(CompareLocally({&*pair, 1}));
     if (local_.contains(pair->a)) {
       HLO_ASSIGN_OR_RETURN(Divergence divergence, Report(*pair, cut));
+      if (divergence.inside.empty()) HLO_RETURN_IF_ERROR(FindWrongOperand(*pair, cut, divergence));
       if (divergence.confirmed) {
         result.first = std::move(divergence);
         return absl::OkStatus();
@@ -223,7 +277,21 @@ absl::Status DiffRun::Search(DiffResult& result) {
     if (is_forced && alignment_.PartnerOfA(pair->a) != pair->b)
       std::erase_if(differing_results_, [&](const AlignedPair& p) { return p.a == pair->a; });
   }
-  if (drift) {
+  return absl::OkStatus();
+}
+
+// Values between a difference and the results may agree within the tolerance, for instance if they are small.
+// Therefore the second search also continues through such values.
+absl::Status DiffRun::Search(DiffResult& result) {
+  hlo::Report({.what = "computing differing values from equal operands"});
+  HLO_RETURN_IF_ERROR(FindLocalDifferences());
+  const std::vector<AlignedPair> results = differing_results_;
+  std::optional<AlignedPair> drift;
+  HLO_RETURN_IF_ERROR(SearchAlong(Path::kDiffering, result, drift));
+  if (result.first) return absl::OkStatus();
+  differing_results_ = results;
+  HLO_RETURN_IF_ERROR(SearchAlong(Path::kAny, result, drift));
+  if (!result.first && drift) {
     HLO_ASSIGN_OR_RETURN(result.first, Report(*drift, CutAbove(*drift)));
   }
   return absl::OkStatus();

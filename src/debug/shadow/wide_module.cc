@@ -50,11 +50,12 @@ absl::Status WidenConstant(Module& module, const Instruction& original, Instruct
   return absl::OkStatus();
 }
 
+// Modules that were built from parts of another one share its source, which then is not their text.
 absl::StatusOr<std::shared_ptr<Module>> CopyOf(const Module& module) {
+  const bool is_parsed = module.source() != nullptr && module.entry()->name_range().known();
   const std::shared_ptr<const SourceText> source =
-      module.source() != nullptr
-          ? module.source()
-          : std::make_shared<const SourceText>("module", Print(module, {.own_order = true}));
+      is_parsed ? module.source()
+                : std::make_shared<const SourceText>("module", Print(module, {.own_order = true}));
   Diagnostics diagnostics;
   std::shared_ptr<Module> copy = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
   if (copy == nullptr) return diagnostics.ToStatus(*source);
@@ -74,6 +75,8 @@ absl::StatusOr<std::unique_ptr<WideModule>> WideModule::Copy(const Module& modul
     wide->computations_[from[c]] = to[c];
     for (size_t i = 0; i < from[c]->instructions().size(); ++i) {
       Instruction& copy = *to[c]->instructions()[i];
+      if (copy.opcode() != from[c]->instructions()[i]->opcode())
+        return absl::InternalError("the copy of the module has other instructions");
       InstructionEditor::SetShape(copy, Mapped(copy.shape(), map));
     }
   }

@@ -119,7 +119,6 @@ ENTRY e {
   EXPECT_EQ(first["confirmed"], false);
 }
 
-// Only the position of the instruction shows that the subtraction replaces the addition.
 // Only one of the modules has a `tuple`: the root of the other computes both results.
 TEST_F(Cli, DiffComparesTheElementsOfARootThatComputesATuple) {
   const std::string separate = Write("separate.hlo", R"(HloModule m
@@ -147,6 +146,99 @@ ENTRY e {
   EXPECT_HAS(other.out, "the first difference is t");
 }
 
+// Both names and results show that the instruction is the same one, with another operand.
+TEST_F(Cli, DiffFindsAWrongOperand) {
+  constexpr char kText[] = R"(HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  s = f32[4] sine(x)
+  c = f32[4] cosine(y)
+  p = f32[4] multiply(s, %s)
+  q = f32[4] exponential(p)
+  ROOT r = f32[4] add(q, c)
+}
+)";
+  std::string a = kText, b = kText;
+  a.replace(a.find("%s"), 2, "c");
+  b.replace(b.find("%s"), 2, "y");
+  const Outcome diff =
+      Run("diff --format=json " + Write("a.hlo", a) + " " + Write("b.hlo", b) + " --random 1");
+  EXPECT_EQ(diff.status, 1) << diff.err;
+  const Json first = Json::parse(diff.out)["diff"]["first"];
+  EXPECT_EQ(first["value"]["a"], "p");
+  EXPECT_EQ(first["confirmed"], true);
+  EXPECT_EQ(first["note"], "their operands differ; with the first module's value here, r agrees");
+}
+
+// The changed operand of a commutative operation has the opcode of the other operand.
+TEST_F(Cli, DiffFindsAChangedOpcodeBesideAnEqualOne) {
+  constexpr char kText[] = R"(HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  p = f32[4] %s(x, y)
+  q = f32[4] multiply(x, x)
+  ROOT r = f32[4] multiply(p, q)
+}
+)";
+  std::string a = kText, b = kText;
+  a.replace(a.find("%s"), 2, "multiply");
+  b.replace(b.find("%s"), 2, "add");
+  const Outcome diff =
+      Run("diff --format=json " + Write("a.hlo", a) + " " + Write("b.hlo", b) + " --random 1");
+  EXPECT_EQ(Json::parse(diff.out)["diff"]["first"]["value"]["a"], "p") << diff.err;
+}
+
+// A compiler removed the roundings to bf16 between the additions, which is legal. The module calls another
+// computation.
+TEST_F(Cli, MorePreciseIntermediateResultsAreNotReportedAsBugs) {
+  constexpr char kText[] = R"(HloModule m
+sum { p = f32[] parameter(0)  q = f32[] parameter(1)  ROOT s = f32[] add(p, q) }
+ENTRY e {
+  x = bf16[64] parameter(0)
+  y = bf16[64] parameter(1)
+%s  zero = f32[] constant(0)
+  square = f32[64] multiply(wide, wide)
+  ROOT r = f32[] reduce(square, zero), dimensions={0}, to_apply=sum
+}
+)";
+  std::string a = kText, b = kText;
+  a.replace(a.find("%s"), 2, "t = bf16[64] add(x, y)\n u = bf16[64] add(t, x)\n wide = f32[64] convert(u)\n");
+  b.replace(b.find("%s"), 2,
+            "v = f32[64] convert(x)\n w = f32[64] convert(y)\n t = f32[64] add(v, w)\n"
+            "wide = f32[64] add(t, v)\n");
+  const std::string files = Write("a.hlo", a) + " " + Write("b.hlo", b) + " --random 1 --range 1:3";
+  const Json first = Json::parse(Run("diff --format=json " + files).out)["diff"]["first"];
+  EXPECT_EQ(first["confirmed"], false);
+  EXPECT_EQ(first["note"], "both are within the bound of rounding errors that a shadow run computes");
+}
+
+// The wrong values are scaled below the tolerance, and then above it.
+TEST_F(Cli, DiffFindsACauseAboveValuesThatAgree) {
+  constexpr char kText[] = R"(HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  p = f32[4] %s(x)
+  tiny = f32[] constant(1e-5)
+  tinies = f32[4] broadcast(tiny), dimensions={}
+  q = f32[4] multiply(p, tinies)
+  large = f32[] constant(1e5)
+  larges = f32[4] broadcast(large), dimensions={}
+  ROOT r = f32[4] multiply(q, larges)
+}
+)";
+  std::string a = kText, b = kText;
+  a.replace(a.find("%s"), 2, "sine");
+  b.replace(b.find("%s"), 2, "cosine");
+  const Outcome diff =
+      Run("diff --format=json " + Write("a.hlo", a) + " " + Write("b.hlo", b) + " --random 1");
+  const Json first = Json::parse(diff.out)["diff"]["first"];
+  EXPECT_EQ(first["value"]["a"], "p") << diff.err;
+  EXPECT_EQ(first["confirmed"], true);
+}
+
+// Only the position of the instruction shows that the subtraction replaces the addition.
 TEST_F(Cli, DiffFindsAChangedOpcode) {
   std::string after = kBefore;
   after.replace(after.find("sum = f32[4] add(x, y)"), 22, "new = f32[4] subtract(x, y)");
