@@ -29,11 +29,18 @@ using loops::LoopProgram;
 using loops::Operation;
 using loops::Value;
 
-constexpr ElementType kTypes[] = {
-    ElementType::kPred, ElementType::kS4,  ElementType::kU4,  ElementType::kS8,
-    ElementType::kU8,   ElementType::kS16, ElementType::kU16, ElementType::kS32,
-    ElementType::kU32,  ElementType::kS64, ElementType::kU64, ElementType::kF16,
-    ElementType::kBF16, ElementType::kF32, ElementType::kF64, ElementType::kC64};
+constexpr ElementType kTypes[] = {ElementType::kPred, ElementType::kS4,  ElementType::kU4,  ElementType::kS8,
+                                  ElementType::kU8,   ElementType::kS16, ElementType::kU16, ElementType::kS32,
+                                  ElementType::kU32,  ElementType::kS64, ElementType::kU64, ElementType::kF16,
+                                  ElementType::kBF16, ElementType::kF32, ElementType::kF64, ElementType::kC64,
+                                  ElementType::kC128};
+
+inline bool IsComplexType(ElementType type) {
+  return type == ElementType::kC64 || type == ElementType::kC128;
+}
+inline ElementType ComponentOf(ElementType type) {
+  return type == ElementType::kC64 ? ElementType::kF32 : ElementType::kF64;
+}
 
 using Bytes = std::vector<std::byte>;
 using Place = GuardedMemory::Place;
@@ -41,7 +48,7 @@ using Place = GuardedMemory::Place;
 // Returns random elements, half of which are special: near zero, near the ends of the range, near powers of
 // two, infinities and NaNs.
 inline Bytes RandomElements(ElementType type, int64_t count, std::mt19937& random) {
-  if (type == ElementType::kC64) return RandomElements(ElementType::kF32, 2 * count, random);
+  if (IsComplexType(type)) return RandomElements(ComponentOf(type), 2 * count, random);
   return DispatchType(type, [&]<ElementType kType>() {
     using T = Native<kType>;
     Bytes bytes(static_cast<size_t>(count) * sizeof(T));
@@ -93,7 +100,7 @@ inline Bytes RandomElements(ElementType type, int64_t count, std::mt19937& rando
 
 // Returns true if all elements have the same bits or are NaNs.
 inline bool AreSame(ElementType type, const Bytes& a, const Bytes& b) {
-  if (type == ElementType::kC64) return AreSame(ElementType::kF32, a, b);
+  if (IsComplexType(type)) return AreSame(ComponentOf(type), a, b);
   return DispatchType(type, [&]<ElementType kType>() {
     using T = Native<kType>;
     for (size_t i = 0; i < a.size(); i += sizeof(T)) {
@@ -121,9 +128,9 @@ inline std::vector<void*> PointersTo(std::vector<GuardedMemory>& arrays) {
 // Returns the type of an opcode's result.
 inline ElementType ResultOf(Opcode opcode, ElementType type) {
   if (opcode == Opcode::kIsFinite) return ElementType::kPred;
-  if (opcode == Opcode::kComplex) return ElementType::kC64;
+  if (opcode == Opcode::kComplex) return type == ElementType::kF32 ? ElementType::kC64 : ElementType::kC128;
   const bool takes_part = opcode == Opcode::kAbs || opcode == Opcode::kReal || opcode == Opcode::kImag;
-  return takes_part && type == ElementType::kC64 ? ElementType::kF32 : type;
+  return takes_part && IsComplexType(type) ? ComponentOf(type) : type;
 }
 
 // Runs with AVX2 and with AVX-512.

@@ -122,7 +122,7 @@ class RandomProgram {
         {Opcode::kMulhi, 2},     {Opcode::kIsFinite, 1}, {Opcode::kLogPlusOne, 1},
         {Opcode::kReal, 1},      {Opcode::kImag, 1},     {Opcode::kComplex, 2}};
     const auto [opcode, count] = kOperations[Pick(std::size(kOperations))];
-    if (opcode == Opcode::kComplex && type != ElementType::kF32) return;
+    if (opcode == Opcode::kComplex && type != ElementType::kF32 && type != ElementType::kF64) return;
     operation = loops::FindScalarOperation(opcode, type);
     if (!operation.has_value()) return;
     std::vector<Value> operands;
@@ -405,11 +405,12 @@ class RandomFunction {
 
 TEST_P(NativeLoops, RandomFunctionsHaveTheBitsOfTiles) {
   constexpr ElementType kStored[] = {ElementType::kF32, ElementType::kS32, ElementType::kU8,
-                                     ElementType::kF64, ElementType::kS64, ElementType::kC64};
+                                     ElementType::kF64, ElementType::kS64, ElementType::kC64,
+                                     ElementType::kC128};
   uint32_t seed = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed)) * 10000;
   for (int round = 0; round < 500; ++round) {
     SCOPED_TRACE(testing::Message() << "seed " << ++seed);
-    const ElementType a = kStored[seed % 6], b = kStored[seed / 6 % 6];
+    const ElementType a = kStored[seed % 7], b = kStored[seed / 7 % 7];
     const std::vector<ElementType> types = {a, b, ElementType::kPred, a, b, ElementType::kPred};
     RandomFunction made(seed, types);
     for (uint32_t k = 2 + made.Pick(20); k > 0; --k) made.Operate();

@@ -45,6 +45,7 @@ class Avx2Emitter final : public NativeEmitter {
   // --- avx2_arithmetic.cc
   native::Simple InstructionOf(Opcode opcode, ComputeType compute_type) const override;
   bool Supports(const Op& op) const override;
+  bool HasWideComponents() const override { return false; }
   bool HasQuotients() const override { return false; }
   void EmitMask(const Op& op) override;
   void EmitCompare(const Op& op) override;

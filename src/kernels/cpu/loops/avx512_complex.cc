@@ -14,7 +14,6 @@ namespace {
 using Xbyak::Zmm;
 
 constexpr int kVectorCount = 32, kMaskCount = 8;
-constexpr int kComplexBytes = 8;
 const Xbyak::Opmask kLowerMask(1), kUpperMask(2);
 
 constexpr size_t kFloats = native::kRegisterBytes / sizeof(float);
@@ -45,44 +44,49 @@ void Avx512Emitter::SetPairMasks() {
   add(rax, rax);
   bzhi(rax, qword[rip + constants_[{8, ~uint64_t{0}}]], rax);
   kmovd(kLowerMask, eax);
-  kshiftrd(kUpperMask, kLowerMask, native::kRegisterBytes / sizeof(float));
+  kshiftrd(kUpperMask, kLowerMask, native::kRegisterBytes / component_bytes_);
+}
+
+void Avx512Emitter::Permute(const Xmm& sources, const Xmm& first, const Operand& second) {
+  component_bytes_ == 8 ? vpermi2pd(sources, first, second) : vpermi2ps(sources, first, second);
 }
 
 void Avx512Emitter::LoadComponent(const Xmm& to, const Node& node) {
-  const Zmm lower(Temporary(0, 4).getIdx()), upper(Temporary(1, 4).getIdx());
-  const auto at = [&](int displacement) { return Memory(node.input, kComplexBytes, displacement); };
-  vmovdqu32(to, BlockAddress(node.component == 0 ? kEven : kOdd));
+  const Zmm lower(Temporary(0, component_bytes_).getIdx()), upper(Temporary(1, component_bytes_).getIdx());
+  const auto at = [&](int displacement) { return Memory(node.input, 2 * component_bytes_, displacement); };
+  vmovdqu32(to, SourcesOf(node.component == 0 ? kEven : kOdd));
   if (masked_) {
     SetPairMasks();
-    vmovups(lower | kLowerMask | T_z, at(0));
-    vmovups(upper | kUpperMask | T_z, at(native::kRegisterBytes));
-    return vpermi2ps(to, lower, upper);
+    MoveMasked(lower | kLowerMask | T_z, at(0), component_bytes_);
+    MoveMasked(upper | kUpperMask | T_z, at(native::kRegisterBytes), component_bytes_);
+    return Permute(to, lower, upper);
   }
   vmovups(lower, at(0));
-  vpermi2ps(to, lower, at(native::kRegisterBytes));
+  Permute(to, lower, at(native::kRegisterBytes));
 }
 
 void Avx512Emitter::Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper) {
-  vmovdqu32(to, BlockAddress(upper ? kUpper : kLower));
-  vpermi2ps(to, real, imaginary);
+  vmovdqu32(to, SourcesOf(upper ? kUpper : kLower));
+  Permute(to, real, imaginary);
 }
 
 void Avx512Emitter::StorePair(int pointer, Value value) {
   const Xmm real = Use(value), imaginary = Use(Imaginary(value));
   if (masked_) SetPairMasks();
   for (const bool upper : {false, true}) {
-    const Xmm vector = Temporary(0, 4);
+    const Xmm vector = Temporary(0, component_bytes_);
     Interleave(vector, real, imaginary, upper);
-    const Address to = Memory(pointer, kComplexBytes, upper ? native::kRegisterBytes : 0);
-    masked_ ? vmovups(to | (upper ? kUpperMask : kLowerMask), vector) : vmovups(to, vector);
+    const Address to = Memory(pointer, 2 * component_bytes_, upper ? native::kRegisterBytes : 0);
+    masked_ ? MoveMasked(to | (upper ? kUpperMask : kLowerMask), vector, component_bytes_)
+            : vmovups(to, vector);
   }
 }
 
 void Avx512Emitter::Deinterleave(const Xmm& to, const Address& lower, const Address& upper, bool imaginary) {
-  const Xmm vector = Temporary(0, 4);
+  const Xmm vector = Temporary(0, component_bytes_);
   vmovups(vector, lower);
-  vmovdqu32(to, BlockAddress(imaginary ? kOdd : kEven));
-  vpermi2ps(to, vector, upper);
+  vmovdqu32(to, SourcesOf(imaginary ? kOdd : kEven));
+  Permute(to, vector, upper);
 }
 
 // Emits a jump to code that calls RecoverQuotients if a bit of k1 is set.

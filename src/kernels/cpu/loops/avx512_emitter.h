@@ -34,7 +34,18 @@ class Avx512Emitter final : public NativeEmitter {
   void StoreElements(const Address& to, const Xmm& from, int width);
   // Moves elements of `width` bytes; one of the operands has a mask.
   template <class To, class From>
-  void MoveMasked(const To& to, const From& from, int width);
+  void MoveMasked(const To& to, const From& from, int width) {
+    switch (width) {
+      case 1:
+        return vmovdqu8(to, from);
+      case 2:
+        return vmovdqu16(to, from);
+      case 4:
+        return vmovdqu32(to, from);
+      default:
+        return vmovdqu64(to, from);
+    }
+  }
 
   // --- avx512_complex.cc
   void LoadComponent(const Xmm& to, const Node& node) override;
@@ -44,6 +55,10 @@ class Avx512Emitter final : public NativeEmitter {
   void EmitQuotient(const Op& op) override;
   void EmitRareCode() override;
   void SetPairMasks();
+  // Returns where the elements of two vectors are, for Permute.
+  Address SourcesOf(Block block) { return BlockAddress(component_bytes_ == 8 ? kWide + block : block); }
+  // Sets `sources` to these elements of two vectors.
+  void Permute(const Xmm& sources, const Xmm& first, const Operand& second);
   void DivideHalf(const Op& op, const Xmm (&scratch)[3], bool upper);
   // Code that computes special values of quotients.
   struct Recovery {
@@ -59,6 +74,7 @@ class Avx512Emitter final : public NativeEmitter {
   native::Simple InstructionOf(Opcode opcode, ComputeType compute_type) const override;
   bool Supports(const Op& op) const override;
   bool HasQuotients() const override { return true; }
+  bool HasWideComponents() const override { return true; }
   void EmitMask(const Op& op) override;
   void EmitCompare(const Op& op) override;
   void CompareTotally(const Op& op);

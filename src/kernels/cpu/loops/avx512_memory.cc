@@ -14,20 +14,6 @@ void Avx512Emitter::StoreElements(const Address& to, const Xmm& from, int width)
   lanes_* width == 8 ? vmovq(to, from) : vmovdqu32(to, from);
 }
 
-template <class To, class From>
-void Avx512Emitter::MoveMasked(const To& to, const From& from, int width) {
-  switch (width) {
-    case 1:
-      return vmovdqu8(to, from);
-    case 2:
-      return vmovdqu16(to, from);
-    case 4:
-      return vmovdqu32(to, from);
-    default:
-      return vmovdqu64(to, from);
-  }
-}
-
 void Avx512Emitter::LoadArray(const Xmm& to, const Node& node) {
   const ElementType type = inputs_[node.input].type;
   const Xmm loaded = masked_ ? to | TailMask() | T_z : to;

@@ -109,7 +109,8 @@ void NativeEmitter::EmitPairCall(const Op& op) {
   for (int k = 0; k < op.step->operand_count; ++k) {
     const Value operand = op.step->in[k];
     if (IsComplex(operand)) {
-      const Xmm real = Use(operand), imaginary = Use(Imaginary(operand)), vector = Temporary(0, 4);
+      const Xmm real = Use(operand), imaginary = Use(Imaginary(operand)),
+                vector = Temporary(0, component_bytes_);
       for (const bool upper : {false, true}) {
         Interleave(vector, real, imaginary, upper);
         vmovups(half(slots[k], upper), vector);

@@ -5,6 +5,21 @@
 
 namespace hlo::cpu {
 
+// Finds the type of the components of complex numbers. Returns false if some of them are not supported.
+bool NativeEmitter::FindComponentType(const std::vector<bool>& needed) {
+  bool has_c64 = false, has_c128 = false;
+  for (size_t s = 0; s < needed.size(); ++s) {
+    const ComputeType compute_type = program_.steps()[s].compute_type;
+    has_complex_ |= IsComplex(static_cast<Value>(s));
+    has_c64 |= compute_type == ComputeType::kC64;
+    has_c128 |= compute_type == ComputeType::kC128;
+  }
+  if (!has_c128) return true;
+  component_type_ = ComputeType::kF64;
+  component_bytes_ = 8;
+  return !has_c64 && HasWideComponents();
+}
+
 // Adds the operations of a step with complex operands or results.
 bool NativeEmitter::AddComplexOperation(Value value, const Step& step) {
   using Kind = loops::Operation::Kind;
@@ -37,7 +52,8 @@ bool NativeEmitter::AddComplexOperation(Value value, const Step& step) {
   if (IsComplex(value)) op.imaginary = Imaginary(value);
   if (is_scalar && opcode == Opcode::kMultiply) {
     op.emitter = &NativeEmitter::EmitProduct;
-  } else if (is_scalar && opcode == Opcode::kDivide && HasQuotients()) {
+  } else if (is_scalar && opcode == Opcode::kDivide && HasQuotients() &&
+             component_type_ == ComputeType::kF32) {
     op.emitter = &NativeEmitter::EmitQuotient;
     op.is_quotient = true;
   } else {
@@ -61,16 +77,18 @@ void NativeEmitter::AddToBoth(Value value, const Step& step, const Op& op) {
   }
 }
 
-// Sums and products are rounded to f32 individually.
+// Sums and products are rounded individually.
 void NativeEmitter::EmitProduct(const Op& op) {
   const Xmm a = Use(op.in[0]), b = Use(op.in[1]), c = Use(op.in[2]), d = Use(op.in[3]);
-  const Xmm real = Define(op.out), imaginary = Define(op.imaginary), product = Temporary(0, 4);
-  vmulps(product, b, d);
-  vmulps(real, a, c);
-  vsubps(real, real, product);
-  vmulps(product, b, c);
-  vmulps(imaginary, a, d);
-  vaddps(imaginary, imaginary, product);
+  const Xmm real = Define(op.out), imaginary = Define(op.imaginary), product = Temporary(0, component_bytes_);
+  const auto instruction = [&](Opcode opcode) { return InstructionOf(opcode, component_type_); };
+  const native::Simple multiply = instruction(Opcode::kMultiply);
+  multiply(*this, product, b, d);
+  multiply(*this, real, a, c);
+  instruction(Opcode::kSubtract)(*this, real, real, product);
+  multiply(*this, product, b, c);
+  multiply(*this, imaginary, a, d);
+  instruction(Opcode::kAdd)(*this, imaginary, imaginary, product);
 }
 
 }  // namespace hlo::cpu

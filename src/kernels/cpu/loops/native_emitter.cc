@@ -33,18 +33,15 @@ bool NativeEmitter::Analyse() {
   for (size_t s = steps.size(); s-- > 0;) {
     for (const Value in : steps[s].operands()) needed[in] = needed[in] || needed[s];
   }
-  int widest = 1;
-  bool has_complex = false;
+  if (!FindComponentType(needed)) return false;
+  int widest = has_complex_ ? component_bytes_ : 1;
   for (size_t s = 0; s < steps.size(); ++s) {
-    if (steps[s].compute_type == ComputeType::kC128) return false;
-    const bool is_complex = IsComplex(static_cast<Value>(s));
-    has_complex |= is_complex;
-    if (needed[s])
-      widest = std::max(widest, is_complex ? 4 : static_cast<int>(ComputeTypeBytes(steps[s].compute_type)));
+    if (needed[s] && !IsComplex(static_cast<Value>(s)))
+      widest = std::max(widest, static_cast<int>(ComputeTypeBytes(steps[s].compute_type)));
   }
-  if (has_complex && widest != 4) return false;
+  if (has_complex_ && widest != component_bytes_) return false;
   lanes_ = vector_bytes_ / widest;
-  AddNodes(has_complex);
+  AddNodes();
   for (size_t s = 0; s < steps.size(); ++s) {
     if (!needed[s]) continue;
     if (steps[s].IsLoad() ? nodes_[s].input < 0 : !AddOperation(s)) return false;
@@ -72,19 +69,19 @@ bool NativeEmitter::CallsOften() const {
   return calls > others;
 }
 
-void NativeEmitter::AddNodes(bool has_complex) {
+void NativeEmitter::AddNodes() {
   const auto steps = program_.steps();
   for (size_t s = 0; s < steps.size(); ++s) {
     const auto value = static_cast<Value>(s);
-    const ComputeType compute_type = IsComplex(value) ? ComputeType::kF32 : steps[s].compute_type;
+    const ComputeType compute_type = IsComplex(value) ? component_type_ : steps[s].compute_type;
     Node& node =
         nodes_.emplace_back(Node{compute_type, static_cast<int>(ComputeTypeBytes(compute_type)), value});
     if (compute_type != ComputeType::kPred) continue;
     node.is_mask = has_masks_;
     if (!has_masks_) node.width = vector_bytes_ / lanes_;
   }
-  for (size_t s = 0; has_complex && s < steps.size(); ++s)
-    nodes_.push_back({ComputeType::kF32, 4, Imaginary(static_cast<Value>(s))});
+  for (size_t s = 0; has_complex_ && s < steps.size(); ++s)
+    nodes_.push_back({component_type_, component_bytes_, Imaginary(static_cast<Value>(s))});
   part_stride_ = static_cast<Value>(nodes_.size());
   for (size_t k = 0; k < inputs_.size(); ++k) {
     int component = 0;
@@ -210,7 +207,11 @@ void NativeEmitter::EmitConstants() {
       // The index of an element of the second vector has the bit 16.
       const uint32_t of_both = i / 2 + i % 2 * 16;
       const uint32_t words[] = {0x01010101, 2 * i, 2 * i + 1, of_both, i, of_both + 8};
-      bits == kIota64 ? dd(i % 2 == 0 ? i / 2 : 0) : dd(words[bits]);
+      // Of vectors with eight elements, that bit is 8.
+      const uint32_t k = i / 2, of_both_wide = k / 2 + k % 2 * 8;
+      const uint32_t wide[] = {0, 2 * k, 2 * k + 1, of_both_wide, k, of_both_wide + 4};
+      const uint64_t of_wide = bits == kIota64 ? kIota32 : bits - kWide;
+      bits < kIota64 ? dd(words[bits]) : dd(i % 2 == 0 ? wide[of_wide] : 0);
     }
   }
   for (auto& [key, label] : constants_) {
@@ -249,7 +250,7 @@ void NativeEmitter::SplatInput(const NativeLoop::Input& input, Node& node) {
     vpbroadcastd(to, dword[rax + 4 * std::max(node.component, 0)]);
     if (counts) vpaddd(to, to, BlockAddress(kIota32));
   } else {
-    vpbroadcastq(to, qword[rax]);
+    vpbroadcastq(to, qword[rax + 8 * std::max(node.component, 0)]);
     if (counts) vpaddq(to, to, BlockAddress(kIota64));
   }
   if (node.slot >= 0) vmovups(Slot(node.slot), to);

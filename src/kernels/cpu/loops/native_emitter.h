@@ -74,7 +74,7 @@ class NativeEmitter : protected Assembler {
 
   // --- native_emitter.cc
   bool Analyse();
-  void AddNodes(bool has_complex);
+  void AddNodes();
   bool AddOperation(size_t number);
   bool CallsOften() const;
   void FindUses();
@@ -125,7 +125,10 @@ class NativeEmitter : protected Assembler {
   ComputeType compute_type(Value value) const { return nodes_[value].compute_type; }
   bool IsPredicate(Value value) const { return compute_type(value) == ComputeType::kPred; }
   // Complex values are two nodes. The number of the first is that of the value, which other values share.
-  bool IsComplex(Value value) const { return program_.compute_type(value) == ComputeType::kC64; }
+  bool IsComplex(Value value) const {
+    const ComputeType compute_type = program_.compute_type(value);
+    return compute_type == ComputeType::kC64 || compute_type == ComputeType::kC128;
+  }
   Value Imaginary(Value value) const { return value + static_cast<Value>(program_.steps().size()); }
   absl::InlinedVector<Value, 2> Components(Value value) const;
   // Returns the index of the node that holds a value of the current part. Parts share scalars.
@@ -140,11 +143,22 @@ class NativeEmitter : protected Assembler {
   void Splat(const Xmm& to, int width, uint64_t bits);
   void Splat(const Xmm& to, float value) { Splat(to, 4, std::bit_cast<uint32_t>(value)); }
   // The blocks of 64 bytes among the constants: ones in bytes, iotas of 32 and 64 bits, the sources of even
-  // and odd elements of two vectors, and of their lower and upper elements in turn.
-  enum Block : uint64_t { kOnes = 0, kEven = 1, kOdd = 2, kLower = 3, kIota32 = 4, kUpper = 5, kIota64 = 8 };
-  Address BlockAddress(Block block) { return Constant(kSlotBytes, block); }
+  // and odd elements of two vectors, and of their lower and upper elements in turn. The sources are those of
+  // elements of 4 bytes; with kWide, of 8 bytes.
+  enum Block : uint64_t {
+    kOnes = 0,
+    kEven = 1,
+    kOdd = 2,
+    kLower = 3,
+    kIota32 = 4,
+    kUpper = 5,
+    kIota64 = 8,
+    kWide = 16,
+  };
+  Address BlockAddress(uint64_t block) { return Constant(kSlotBytes, block); }
 
   // --- native_complex.cc
+  bool FindComponentType(const std::vector<bool>& needed);
   bool AddComplexOperation(Value value, const Step& step);
   void AddToBoth(Value value, const Step& step, const Op& op);
   void EmitProduct(const Op& op);
@@ -163,6 +177,8 @@ class NativeEmitter : protected Assembler {
   virtual bool Supports(const Op& op) const = 0;
   // Returns true if EmitQuotient supports complex numbers.
   virtual bool HasQuotients() const = 0;
+  // Returns true if components of complex numbers may be f64.
+  virtual bool HasWideComponents() const = 0;
   // Load an array, and set a register to a predicate in all lanes.
   virtual void LoadArray(const Xmm& to, const Node& node) = 0;
   virtual void LoadMaskArray(const Node& node) = 0;
@@ -239,6 +255,9 @@ class NativeEmitter : protected Assembler {
   std::vector<int> ready_;  // The operation that completes each output, or -1.
   Value part_stride_ = 0;   // The number of nodes of a part.
   int lanes_ = 0;           // Elements of a vector iteration.
+  bool has_complex_ = false;
+  ComputeType component_type_ = ComputeType::kF32;  // Of complex numbers.
+  int component_bytes_ = 4;
   // Iterations that are interleaved, so that they run in parallel, and the one that is being emitted.
   int parts_ = 1, part_ = 0;
   int slot_count_ = 0;

@@ -69,12 +69,22 @@ void NativeEmitter::Spill(Value value) {
 }
 
 NativeEmitter::Address NativeEmitter::Memory(int pointer, int width, int displacement) {
+  displacement += part_ * lanes_ * width;
+  constexpr int kLargestScale = 8;
+  if (width > kLargestScale) {
+    imul(rax, Index(), width);
+    if (pointer < static_cast<int>(pointer_registers_.size()))
+      add(rax, pointer_registers_[pointer]);
+    else
+      add(rax, ptr[Table() + 8 * pointer]);
+    return ptr[rax + displacement];
+  }
   Reg64 base = rax;
   if (pointer < static_cast<int>(pointer_registers_.size()))
     base = pointer_registers_[pointer];
   else
     mov(rax, ptr[Table() + 8 * pointer]);
-  return ptr[base + Index() * width + (part_ * lanes_ * width + displacement)];
+  return ptr[base + Index() * width + displacement];
 }
 
 // Loads an input, or a value from its slot, to the node's register.

@@ -124,7 +124,7 @@ int64_t TileProgram::OffsetAt(int32_t number, const int64_t* bases, int64_t posi
   const Strides& inner = accesses()[number].inner;
   int64_t at = bases[number];
   if (patterns_[number] == Pattern::kDense) return at + position;
-  if (patterns_[number] == Pattern::kScalar) return at;
+  if (patterns_[number] == Pattern::kScalar || position == 0) return at;
   EachDigit(position, inner_dims(), [&](int64_t d, int64_t i) { at += i * inner[d]; });
   return at;
 }

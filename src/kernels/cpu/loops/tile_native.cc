@@ -183,8 +183,7 @@ const std::byte* TileProgram::Runner::NativePointer(size_t number, int64_t begin
   if (read.kind == Kind::kRow) return RowOf(read.row, begin, n);
   const std::byte* at = nullptr;
   if (read.kind == Kind::kTile) {
-    const int64_t phase = begin % program_.period_;
-    if (read.is_periodic && phase == native_phase_ && n <= native_periodic_count_)
+    if (read.is_periodic && n <= native_periodic_count_ && begin % program_.period_ == native_phase_)
       return static_cast<const std::byte*>(native_pointers_[number]);
     if (read.transposed >= 0) at = TransposedRow(number, begin, n);
     if (at == nullptr && read.offsets >= 0) at = Gather(number, begin, n, NativeSlot(read.slot));

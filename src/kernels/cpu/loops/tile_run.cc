@@ -29,11 +29,13 @@ std::byte* Scratch(int64_t bytes) {
 TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
     : program_(program),
       arguments_(arguments),
-      pointers_(program.values_.size()),
       start_(program.accesses().size()),
       base_(program.base_count_),
       ahead_(program.irregular_.size()),
       native_(program.ReadyNative()) {
+  // RunFirst runs the steps also if there is native code.
+  const bool runs_steps = native_ == nullptr || !program.yields().empty();
+  if (runs_steps) pointers_.resize(program.values_.size());
   int64_t bytes = program.register_bytes_ * program.register_count_;
   if (native_ != nullptr) {
     native_pointers_.resize(native_->reads.size() + native_->writes.size());
@@ -50,6 +52,7 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
     int64_t* base = base_.data() + first;
     VisitExtras(program.access(a), [&](const Affine& extra) { *base++ = extra.offset; });
   }
+  if (!runs_steps) return;
   for (const Chain& chain : program.chains_)
     chain_steps_.insert(chain_steps_.end(), chain.steps.begin(), chain.steps.end());
   SetRegisters();
