@@ -156,6 +156,9 @@ absl::Status TraceValues(const TraceFlags& flags, const CheckedModule& module,
     result.text += fmt::format("{} more records are left out (see --max-records)\n", outcome->left_out);
   if (!flags.range.empty() && records.text().empty() && outcome->missing.empty())
     result.text += "no traced value overflows or underflows\n";
+  if (!flags.iteration.empty() && flags.range.empty() && outcome->left_out == 0 && records.text().empty() &&
+      outcome->missing.empty())
+    result.text += fmt::format("no selected instruction ran in iteration {}\n", flags.iteration);
   if (!outcome->missing.empty() && records.text().empty())
     result.text += fmt::format(
         "%{}{} did not run\n", outcome->missing.front()->name(),

@@ -33,7 +33,9 @@ absl::Status WriteGoldenFolder(const std::string& path, const GoldenFolder& fold
   HLO_RETURN_IF_ERROR(io::WriteText(path + "/module.hlo", folder.module));
   if (!folder.inputs.empty()) HLO_RETURN_IF_ERROR(WriteValues(path + "/inputs.npz", folder.inputs));
   if (folder.outputs != nullptr) HLO_RETURN_IF_ERROR(WriteValue(path + "/outputs.npz", *folder.outputs));
-  return io::WriteText(path + "/case.json", folder.rules.dump(2) + "\n");
+  // The description may hold a file name that is not UTF-8.
+  const auto replace = nlohmann::ordered_json::error_handler_t::replace;
+  return io::WriteText(path + "/case.json", folder.rules.dump(2, ' ', false, replace) + "\n");
 }
 
 }  // namespace hlo::debug

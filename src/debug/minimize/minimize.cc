@@ -187,8 +187,11 @@ class Minimizer {
   }
 
   std::string StatePath() const { return options_.folder + "/minimize.json"; }
-  nlohmann::ordered_json State() const {
-    return {{"judge", judge_.description()}, {"original", fmt::format("{:x}", HashOf(*original_))}};
+  // The judge may hold a file name that is not UTF-8.
+  std::string State() const {
+    const nlohmann::ordered_json state = {{"judge", judge_.description()},
+                                          {"original", fmt::format("{:x}", HashOf(*original_))}};
+    return state.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
 
   absl::Status Save() const {
@@ -196,14 +199,14 @@ class Minimizer {
     const std::optional<Literal> outputs = judge_.Expected(*test_);
     HLO_RETURN_IF_ERROR(WriteCase(options_.folder, *test_, outputs ? &*outputs : nullptr,
                                   "the smallest module for " + judge_.description()));
-    return io::WriteText(StatePath(), State().dump(2) + "\n");
+    return io::WriteText(StatePath(), State() + "\n");
   }
 
   // Continues with the case in the folder if the same judge made it from the same module.
   absl::StatusOr<bool> Resume() {
     std::ifstream file(StatePath());
     if (options_.folder.empty() || !file) return false;
-    if (nlohmann::ordered_json::parse(file, nullptr, false) != State()) {
+    if (nlohmann::ordered_json::parse(file, nullptr, false) != nlohmann::ordered_json::parse(State())) {
       return absl::FailedPreconditionError(
           fmt::format("'{}' holds the progress of another module or judge", options_.folder));
     }

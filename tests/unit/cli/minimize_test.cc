@@ -138,6 +138,18 @@ TEST_F(Cli, MinimizeRejectsACaseThatTheJudgeDoesNotAccept) {
   EXPECT_EQ(Run("minimize " + Path("m.hlo") + " --random 1 -o " + Path("small")).status, 2);
 }
 
+// case.json and the state of a reduction hold the names of files.
+TEST_F(Cli, MinimizeAndSliceAcceptFileNamesThatAreNotUtf8) {
+  const std::string file = Write("m\xff.hlo", kNan);
+  const std::string reduce = "minimize --judge 'true \xff {}' " + file + " --random 1 -o " + Path("small");
+  ASSERT_EQ(Run(reduce).status, 0);
+  const Outcome resumed = Run(reduce);
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  const Outcome slice = Run("slice --root %w --random 1 " + file + " -o " + Path("case"));
+  EXPECT_EQ(slice.status, 0) << slice.err;
+  EXPECT_EQ(Run("check " + Path("case")).status, 0);
+}
+
 TEST_F(Cli, SliceWritesACaseForAnInstructionInALoop) {
   const std::string file = Write("m.hlo", kNan);
   ASSERT_EQ(Run("slice " + file + " --root %w --height 1 --execution 2 --random 1 -o " + Path("case")).status,
