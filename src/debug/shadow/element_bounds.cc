@@ -189,6 +189,9 @@ OwnError OwnErrorOf(Opcode opcode, const Bounded* x, double result) {
     case Rounding::kResult:
       break;
   }
+  // The logarithm of an exact 0 is not rounded.
+  const bool is_log = opcode == Opcode::kLog || opcode == Opcode::kLog2 || opcode == Opcode::kLogPlusOne;
+  if (is_log && std::isinf(result) && std::isfinite(x[0].value) && x[0].bound == 0) return {};
   return {rounding.epsilons, magnitude};
 }
 

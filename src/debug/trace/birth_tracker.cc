@@ -11,10 +11,6 @@
 namespace hlo::debug {
 namespace {
 
-bool Holds(const Literal& array, SpecialKind kind) {
-  return HoldsSpecial(array, kind == SpecialKind::kNan, kind == SpecialKind::kInf);
-}
-
 bool IsSpecialAt(const Literal& array, int64_t position, SpecialKind kind) {
   return kind == SpecialKind::kNan ? IsNanAt(array, position) : IsInfAt(array, position);
 }
@@ -24,6 +20,12 @@ int64_t FirstSpecial(const Literal& array, SpecialKind kind) {
     if (IsWithinSizes(array, i) && IsSpecialAt(array, i, kind)) return i;
   }
   return -1;
+}
+
+// HoldsSpecial is fast, but also true for infinities in complex NaNs.
+bool Holds(const Literal& array, SpecialKind kind) {
+  return HoldsSpecial(array, kind == SpecialKind::kNan, kind == SpecialKind::kInf) &&
+         FirstSpecial(array, kind) >= 0;
 }
 
 int64_t CountSpecials(const Literal& array, SpecialKind kind) {

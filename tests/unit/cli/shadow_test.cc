@@ -138,5 +138,20 @@ ENTRY e {
   EXPECT_HAS(run.out, "the engines agree within rounding in ");
 }
 
+// The operand is exact, so every implementation gives the infinity.
+TEST_F(Cli, ShadowRejectsAFiniteLogarithmOfZero) {
+  const std::string file = Write("log.hlo", R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  ROOT l = f32[2] log(x)
+}
+)");
+  const std::string command = "shadow " + file + " --input '{0,1}' --against ";
+  const Outcome finite = Run(command + Write("finite.txt", "f32[2] {-103.3, 0}"));
+  EXPECT_EQ(finite.status, 1) << finite.err;
+  EXPECT_HAS(finite.out, "not explained: a bug; 1 element beyond the bound");
+  EXPECT_EQ(Run(command + Write("infinite.txt", "f32[2] {-inf, 0}")).status, 0);
+}
+
 }  // namespace
 }  // namespace hlo::cli_test

@@ -141,6 +141,19 @@ TEST_P(Trace, ReportsTheOriginOfAnInfinity) {
   EXPECT_HAS(run.out, "  %p = 2.5\n  %q = 0\n  in iteration 3 of %w");
 }
 
+// A complex number with a NaN is a NaN, even if its other part is infinite.
+TEST_P(Trace, ComplexNansAreNoInfinities) {
+  const std::string file = Write("complex.hlo", R"(HloModule m
+ENTRY e {
+  a = c64[2] parameter(0)
+  ROOT r = c64[2] multiply(a, a)
+}
+)");
+  const std::string flags = " --input '{(1,1),(1e30,1e30)}' --engine=" + std::string(GetParam());
+  EXPECT_EQ(Run("trace " + file + " --infs" + flags).out.find("holds 0 Inf"), std::string::npos);
+  EXPECT_HAS(Run("trace " + file + " --nans" + flags).out, "the result holds 1 NaN, the first at {1}\n");
+}
+
 TEST_P(Trace, FindsNothingInAFiniteRun) {
   const Outcome run = OnEngine("--nans --infs" + std::string(kFinite));
   EXPECT_EQ(run.status, 0) << run.err;
