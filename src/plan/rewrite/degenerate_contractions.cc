@@ -8,6 +8,7 @@
 #include "hlo_run/builder.h"
 #include "ir/result_shapes.h"
 #include "ir/single_terms.h"
+#include "loops/loop_program.h"
 #include "plan/analysis/reduce_dims.h"
 #include "plan/calls/replacement.h"
 #include "plan/codegen/operations.h"
@@ -183,6 +184,16 @@ std::optional<CheckedModule> ReplaceNarrowReduce(const Instruction& reduce) {
   return BuildReplacement(builder, build::Reshape(result, ToVector(reduce.shape().dims())), reduce);
 }
 
+namespace {
+
+// True if windows of this dimension do not overlap, and cover its elements and the padding.
+bool IsTiled(const WindowDim& w, int64_t operand, int64_t result) {
+  return w.window_dilation == 1 && w.base_dilation == 1 && w.padding_low >= 0 && w.padding_high >= 0 &&
+         (result == 1 || w.stride == w.size) && w.padding_low + operand + w.padding_high == result * w.size;
+}
+
+}  // namespace
+
 std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_window) {
   // Short windows have a kernel of their own.
   constexpr int64_t kMinElements = 16;
@@ -201,9 +212,7 @@ std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_windo
   for (int64_t d = 0; d < operand.rank(); ++d) {
     const WindowDim& w = window[d];
     const int64_t out = result.dim(d);
-    if (w.window_dilation != 1 || w.base_dilation != 1 || w.padding_low < 0 || w.padding_high < 0 ||
-        (out != 1 && w.stride != w.size) || w.padding_low + operand.dim(d) + w.padding_high != out * w.size)
-      return std::nullopt;
+    if (!IsTiled(w, operand.dim(d), out)) return std::nullopt;
     elements *= w.size;
     has_padding |= w.padding_low + w.padding_high > 0;
     padding.push_back({w.padding_low, w.padding_high, 0});
@@ -225,6 +234,78 @@ std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_windo
       builder,
       build::Reduce(build::Reshape(values, dims), init, builder.Scalar(root.opcode(), type), reduced),
       reduce_window);
+}
+
+namespace {
+
+// True if the literal is this number.
+bool IsNumber(const Literal& literal, double number) {
+  const ElementType type = literal.type();
+  if (type == ElementType::kF32) return literal.span<float>()[0] == number;
+  if (type == ElementType::kF64) return literal.span<double>()[0] == number;
+  return !IsFloat(type) && static_cast<double>(loops::ReadInteger(type, literal.data())) == number;
+}
+
+// Returns the dimensions of an array, except those of size 1, that a reduction of a reshape of it combines.
+// Returns nullopt if the reduction combines only a part of the elements along one.
+std::optional<std::vector<int64_t>> ReducedBeforeReshape(IntList from, IntList to, IntList reduced) {
+  std::vector<int64_t> result;
+  const auto rank = std::ssize(from), to_rank = std::ssize(to);
+  for (int64_t d = 0, e = 0; d < rank; ++d) {
+    if (from[d] == 1) continue;
+    const int64_t first = d;
+    int64_t count = from[d], covered = 1, combined = 1;
+    while (covered != count) {
+      if (covered < count) {
+        if (e == to_rank) return std::nullopt;
+        if (Contains(reduced, e)) combined *= to[e];
+        covered *= to[e++];
+      } else {
+        if (++d == rank) return std::nullopt;
+        count *= from[d];
+      }
+    }
+    if (combined != 1 && combined != count) return std::nullopt;
+    for (int64_t k = first; combined == count && k <= d; ++k) {
+      if (from[k] != 1) result.push_back(k);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<CheckedModule> ReplaceReduceOfWindows(const Instruction& reduce, const Instruction& windows,
+                                                    const Literal& neutral) {
+  if (!ReducesInOneType(reduce) || !ReducesInOneType(windows)) return std::nullopt;
+  const Shape &elements = windows.operand(0)->shape(), &results = windows.shape(),
+              &operand = reduce.operand(0)->shape();
+  const ElementType type = operand.type();
+  const Instruction& root = *reduce.Get<attr::to_apply>()->root();
+  const Opcode opcode = root.opcode();
+  const std::optional<double> expected = NeutralOf(opcode, type);
+  const bool is_exact = IsPred(type) || IsIntegral(type) ||
+                        (IsFloat(type) && (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum));
+  if (results.type() != type || *elements.ElementCount() == 0 || !is_exact || !IsReassociable(root) ||
+      windows.Get<attr::to_apply>()->root()->opcode() != opcode || !expected.has_value() ||
+      !IsNumber(neutral, *expected))
+    return std::nullopt;
+  std::optional<std::vector<int64_t>> reduced =
+      ReducedBeforeReshape(results.dims(), operand.dims(), reduce.Get<attr::dimensions>());
+  if (!reduced.has_value()) return std::nullopt;
+  const auto window = windows.Get<attr::window>();
+  for (int64_t d = 0; d < elements.rank(); ++d) {
+    if (!IsTiled(window[d], elements.dim(d), results.dim(d))) return std::nullopt;
+    if (window[d].size == 1 || Contains(*reduced, d)) continue;
+    if (results.dim(d) != 1) return std::nullopt;
+    reduced->push_back(d);
+  }
+  std::sort(reduced->begin(), reduced->end());
+  build::Builder builder(reduce.name());
+  const Op values = builder.Parameter(0, elements.WithoutLayouts()),
+           init = builder.Parameter(1, reduce.operand(1)->shape().WithoutLayouts());
+  const Op result = build::Reduce(values, init, builder.Scalar(opcode, type), *reduced);
+  return BuildReplacement(builder, build::Reshape(result, ToVector(reduce.shape().dims())), reduce);
 }
 
 namespace {

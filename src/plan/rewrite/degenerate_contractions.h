@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hlo_run/check.h"
+#include "hlo_run/literal.h"
 
 namespace hlo::plan {
 
@@ -26,6 +27,12 @@ std::optional<CheckedModule> ReplaceNarrowReduce(const Instruction& reduce);
 // Returns a module of the operand and the initial value that reduces the dimensions of a reshape. It replaces
 // a reduction of long windows that do not overlap.
 std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_window);
+
+// Returns a module of the operand of `windows` and the initial value of `reduce` that computes `reduce`,
+// whose operand is the result of `windows`, or a reshape of it. It replaces a reduction in steps by one of
+// all elements. `neutral` is the initial value of `windows`.
+std::optional<CheckedModule> ReplaceReduceOfWindows(const Instruction& reduce, const Instruction& windows,
+                                                    const Literal& neutral);
 
 // Returns a module that multiplies the two operands of a dot of floats with one term for each result.
 std::optional<CheckedModule> ReplaceSingleProduct(const Instruction& dot);

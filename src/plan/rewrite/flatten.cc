@@ -183,9 +183,7 @@ class Flattener {
       case Opcode::kReduce:
         return RewriteReduce(instruction, operands, block);
       case Opcode::kReduceWindow:
-        if (!options_.rewrite_degenerate_contractions) return std::nullopt;
-        return Inline("degenerate_contractions", instruction, ReplaceTiledWindows(instruction), operands,
-                      block);
+        return RewriteReduceWindow(instruction, operands, block);
       case Opcode::kDot:
         return RewriteDot(instruction, operands, block);
       case Opcode::kConvolution:
@@ -204,6 +202,54 @@ class Flattener {
     }
   }
 
+  absl::StatusOr<std::optional<Leaves>> RewriteReduceWindow(const Instruction& reduce_window,
+                                                            const std::vector<Leaves>& operands,
+                                                            Block* block) {
+    if (!options_.rewrite_degenerate_contractions) return std::nullopt;
+    HLO_ASSIGN_OR_RETURN(std::optional<Leaves> result,
+                         Inline("degenerate_contractions", reduce_window, ReplaceTiledWindows(reduce_window),
+                                operands, block));
+    if (result.has_value()) tiled_windows_[(*result)[0]] = {&reduce_window, operands[0][0], operands[1][0]};
+    return result;
+  }
+
+  // A reduction of windows that do not overlap: its instruction and operands.
+  struct TiledWindows {
+    const Instruction* instruction;
+    ValueId operand, init;
+  };
+  // Returns the reduction of windows that computes an operand, or of which it is a reshape.
+  std::optional<TiledWindows> WindowsOf(ValueId v) const {
+    while (true) {
+      v = graph_.Resolve(v);
+      if (const auto found = tiled_windows_.find(v); found != tiled_windows_.end()) return found->second;
+      const Node* node = graph_.values[v].node;
+      if (node == nullptr || node->kind != Node::Kind::kOp || node->needs_reference) return std::nullopt;
+      const Instruction& instruction = *node->instruction;
+      if (instruction.opcode() == Opcode::kReduceWindow && node->operands.size() == 2)
+        return TiledWindows{&instruction, node->operands[0], node->operands[1]};
+      const bool is_bitcast = instruction.opcode() == Opcode::kBitcast &&
+                              instruction.operand(0)->shape().type() == instruction.shape().type() &&
+                              HasDefaultLayout(instruction.operand(0)->shape()) &&
+                              HasDefaultLayout(instruction.shape());
+      if (instruction.opcode() != Opcode::kReshape && !is_bitcast) return std::nullopt;
+      v = node->operands[0];
+    }
+  }
+  // Reduces the elements of all windows at once, if the operand has their results.
+  absl::StatusOr<std::optional<Leaves>> RewriteReduceOfWindows(const Instruction& reduce,
+                                                               const std::vector<Leaves>& operands,
+                                                               Block* block) {
+    if (reduce.operand_count() != 2) return std::nullopt;
+    const std::optional<TiledWindows> windows = WindowsOf(operands[0][0]);
+    const Literal* init =
+        windows.has_value() ? graph_.values[graph_.Resolve(windows->init)].constant : nullptr;
+    if (init == nullptr) return std::nullopt;
+    return Inline("degenerate_contractions", reduce,
+                  ReplaceReduceOfWindows(reduce, *windows->instruction, *init),
+                  {{windows->operand}, operands[1]}, block);
+  }
+
   absl::StatusOr<std::optional<Leaves>> RewriteReduce(const Instruction& reduce,
                                                       const std::vector<Leaves>& operands, Block* block) {
     if (std::optional<CheckedModule> elements = ReplaceSingleElements(reduce)) {
@@ -211,6 +257,8 @@ class Flattener {
       return InlineReplacement(*std::move(elements), {operands.begin(), operands.begin() + count}, block);
     }
     if (!options_.rewrite_degenerate_contractions) return std::nullopt;
+    HLO_ASSIGN_OR_RETURN(std::optional<Leaves> at_once, RewriteReduceOfWindows(reduce, operands, block));
+    if (at_once.has_value()) return at_once;
     if (std::vector<CheckedModule> terms = ReplaceSmallReduce(reduce);
         !terms.empty() && changes_.Allow("degenerate_contractions", reduce.name())) {
       Leaves result = operands[1];
@@ -487,7 +535,8 @@ class Flattener {
   Computation* products_ = nullptr;   // Owns the rewritten instructions.
   const Instruction* map_ = nullptr;  // The map that is being inlined.
   AsyncCalls async_;
-  absl::flat_hash_map<std::string, ValueId> workspaces_;  // Zeros, keyed by their shape.
+  absl::flat_hash_map<ValueId, TiledWindows> tiled_windows_;  // Keyed by their results.
+  absl::flat_hash_map<std::string, ValueId> workspaces_;      // Zeros, keyed by their shape.
   // Scalar operations of a block, for common subexpression elimination. Arrays are recomputed: reading them
   // again would often take longer.
   using ScalarOperation = std::tuple<const Block*, Opcode, ElementType, ComparisonDirection, Leaves>;
