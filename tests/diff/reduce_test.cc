@@ -64,6 +64,17 @@ TEST(ReduceTest, IntegersWrapAndBitsCombine) {
   }
 }
 
+// The vectors that a fold loads whole and in part depend on the length.
+TEST(ReduceTest, IntegersOfAllLengths) {
+  for (const char* type : {"pred", "s8", "s16", "s32", "u32", "s64", "u64"}) {
+    for (const char* opcode : {"add", "multiply", "and", "or", "xor", "maximum", "minimum"}) {
+      for (const int n : {1,  5,  6,  7,  8,  9,  15,  16,  17,  24,  31,  32, 33,
+                          47, 48, 50, 63, 64, 65, 100, 127, 128, 129, 200, 321})
+        test::ExpectEnginesAgree(Reduce(type, opcode, fmt::format("3,{}", n).c_str(), "3", "1"));
+    }
+  }
+}
+
 // Tiles hold several short rows of computed, transposed, padded and gathered operands. Large results are
 // computed in several tiles.
 TEST(ReduceTest, ShortRowsOfComputedOperands) {
@@ -75,9 +86,9 @@ TEST(ReduceTest, ShortRowsOfComputedOperands) {
       " b = {0}[{1}] {2}(a, w)\n",
       " k = s32[] parameter(1)\n z = s32[] constant(0)\n t = {0}[{5}] parameter(2)\n"
       " w = {0}[{1}] dynamic-slice(t, k, k, z), dynamic_slice_sizes={{{1}}}\n b = {0}[{1}] {2}(a, w)\n"};
-  for (const auto& [x, y, z] :
-       {std::tuple(3, 3, 9), std::tuple(5, 7, 4), std::tuple(40, 2, 33), std::tuple(2, 9, 64),
-        std::tuple(2, 3, 65), std::tuple(300, 3, 6), std::tuple(9, 9, 1), std::tuple(33, 4, 31)}) {
+  for (const auto& [x, y, z] : {std::tuple(3, 3, 9), std::tuple(5, 7, 4), std::tuple(40, 2, 33),
+                                std::tuple(2, 9, 64), std::tuple(2, 3, 160), std::tuple(2, 3, 161),
+                                std::tuple(300, 3, 6), std::tuple(9, 9, 1), std::tuple(33, 4, 31)}) {
     const auto dims = [](int a, int b, int c) { return fmt::format("{},{},{}", a, b, c); };
     for (const auto& [type, opcode] :
          {std::pair("pred", "or"), std::pair("s8", "add"), std::pair("u32", "multiply"),

@@ -28,15 +28,4 @@ bool VisitFoldOp(Opcode opcode, Visit&& visit) {
   }
 }
 
-// Combines integers and predicates in order, which has the same bits as any other order.
-template <class F, class T>
-T FoldInOrder(int64_t n, const T* a) {
-  using Byte = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-  const F f;
-  const auto* values = reinterpret_cast<const Byte*>(a);
-  Byte result = values[0];
-  for (int64_t i = 1; i < n; ++i) result = static_cast<Byte>(f(result, values[i]));
-  return static_cast<T>(result);
-}
-
 }  // namespace hlo::cpu

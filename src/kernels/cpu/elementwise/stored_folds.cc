@@ -9,6 +9,7 @@
 
 #include "base/vectorize.h"
 #include "kernels/cpu/elementwise/fold_ops.h"
+#include "kernels/cpu/elementwise/integer_folds.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/bf16_sums.h"
 #include "kernels/cpu/simd/padded_load.h"
@@ -250,7 +251,7 @@ StoredFolds FindStoredFolds(const TileCall& fold, ElementType type) {
 // Integers have the same bits in any order.
 template <class F, class T>
 void IntegerRow(int64_t n, const void* row, void* result) {
-  const T all = FoldInOrder<F>(n, static_cast<const T*>(row));
+  const T all = FoldIntegers<F>(n, static_cast<const T*>(row));
   std::memcpy(result, &all, sizeof all);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/cpu/elementwise/fold_ops.h"
+#include "kernels/cpu/elementwise/integer_folds.h"
 #include "kernels/cpu/simd/bf16_sums.h"
 
 namespace hlo::cpu {
@@ -15,12 +16,6 @@ void FoldLoop(int64_t n, void* out, const void* const* in, int64_t) {
   constexpr int64_t kPartials = std::max<int64_t>(4, 128 / sizeof(T));
   const F f;
   const T* a = static_cast<const T*>(in[0]);
-  if constexpr (std::is_integral_v<T>) {
-    if (n < kPartials) {
-      *static_cast<T*>(out) = FoldInOrder<F>(n, a);
-      return;
-    }
-  }
   A partial[kPartials];
   int64_t width = std::min(n, kPartials);
   std::copy_n(a, width, partial);
@@ -35,6 +30,15 @@ void FoldLoop(int64_t n, void* out, const void* const* in, int64_t) {
     width = half;
   }
   *static_cast<T*>(out) = static_cast<T>(partial[0]);
+}
+
+template <class F, class T>
+void IntegerFold(int64_t n, void* out, const void* const* in, int64_t) {
+  const T* a = static_cast<const T*>(in[0]);
+  if constexpr (std::is_same_v<T, bool>)
+    *static_cast<T*>(out) = FoldPredicates<F>(n, a);
+  else
+    *static_cast<T*>(out) = FoldIntegers<F>(n, a);
 }
 
 struct VectorAdd {
@@ -172,7 +176,9 @@ void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
 
 template <class F, class T, class A>
 TileFn FoldOf() {
-  if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Add>)
+  if constexpr (std::is_integral_v<T>)
+    return &IntegerFold<F, T>;
+  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Add>)
     return &VectorFold<VectorAdd, F, T, A>;
   else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Maximum>)
     return &VectorFold<VectorMaximum, F, T, A>;

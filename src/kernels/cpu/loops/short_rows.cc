@@ -8,7 +8,7 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kLongestRow = 64;
+constexpr int64_t kLongestRow = 160;
 // In more columns, the elements take longer than the setup of a row.
 constexpr int64_t kMaxColumns = 128, kMaxElementsOfColumns = 32 << 10;
 
