@@ -303,11 +303,12 @@ TEST(ReadsTest, GatheredRows) {
   }
 }
 
-// Elements at two indices each, at one index of their own row, and of a reversed one, in a loop with other
-// operations. The numbers of elements are not multiples of a vector's length.
+// Elements at two indices each, which are neighbours in memory or not, at one index of their own row, and of
+// a reversed one, in a loop with other operations. The numbers of elements are not multiples of a vector's
+// length.
 TEST(ReadsTest, GatheredElements) {
-  for (const char* type : {"f32", "u32", "bf16", "s64"}) {
-    for (const char* index : {"s32", "u32", "s8"}) {
+  for (const char* type : {"f32", "u32", "bf16", "s64", "u8"}) {
+    for (const char* index : {"s32", "u32", "s8", "s64", "u64"}) {
       for (const int count : {5, 100, 2051}) {
         test::ExpectEnginesAgree(
             fmt::format(
@@ -324,8 +325,12 @@ TEST(ReadsTest, GatheredElements) {
                 "  c = {0}[{2}] gather(v, j), offset_dims={{}}, collapsed_slice_dims={{1}}, "
                 "operand_batching_dims={{0}}, start_indices_batching_dims={{0}}, start_index_map={{1}}, "
                 "index_vector_dim=1, slice_sizes={{1,1}}\n"
+                "  q = {1}[{2},2] parameter(5)\n"
+                "  g = {0}[{2}] gather(t, q), offset_dims={{}}, collapsed_slice_dims={{0,1}}, "
+                "start_index_map={{1,0}}, index_vector_dim=1, slice_sizes={{1,1}}\n"
                 "  d = {0}[{2}] multiply(a, p)\n  e = {0}[{2}] add(b, p)\n  f = {0}[{2}] subtract(c, e)\n"
-                "  ROOT r = ({0}[{2}], {0}[{2}]) tuple(d, f)\n}}\n",
+                "  h = {0}[{2}] add(g, p)\n"
+                "  ROOT r = ({0}[{2}], {0}[{2}], {0}[{2}]) tuple(d, f, h)\n}}\n",
                 type, index, count),
             {.specials = true, .index_range = 50});
       }
@@ -333,10 +338,10 @@ TEST(ReadsTest, GatheredElements) {
   }
 }
 
-// Short rows: gathered, broadcast, reversed, and their columns. The numbers of rows are not multiples of a
-// vector's length.
+// Short rows: gathered, also as columns, broadcast, reversed, and their columns. The numbers of rows are not
+// multiples of a vector's length.
 TEST(ReadsTest, ShortRows) {
-  for (const char* type : {"f32", "bf16", "f64"}) {
+  for (const char* type : {"f32", "bf16", "f64", "s8"}) {
     for (const int row : {1, 2, 3, 4, 5, 8, 13, 16, 17}) {
       for (const int rows : {5, 70, 351}) {
         const std::string out = fmt::format("{}[{},{}]", type, rows, row);
@@ -349,7 +354,11 @@ TEST(ReadsTest, ShortRows) {
                 "  b = {3} broadcast(x), dimensions={{0}}\n  a = {3} add(g, b)\n"
                 "  v = {3} reverse(p), dimensions={{1}}\n  c = {3} multiply(v, b)\n"
                 "  w = {3} transpose(s), dimensions={{1,0}}\n  d = {3} add(w, b)\n"
-                "  ROOT r = ({3}, {3}, {3}) tuple(a, c, d)\n}}\n",
+                "  u = {0}[7,{2},40] parameter(5)\n  q = s32[{1},2] parameter(6)\n"
+                "  h = {3} gather(u, q), offset_dims={{1}}, collapsed_slice_dims={{0,2}}, "
+                "start_index_map={{0,2}}, index_vector_dim=1, slice_sizes={{1,{2},1}}\n"
+                "  e = {3} add(h, b)\n"
+                "  ROOT r = ({3}, {3}, {3}, {3}) tuple(a, c, d, e)\n}}\n",
                 type, rows, row, out),
             {.specials = true, .index_range = 50});
       }

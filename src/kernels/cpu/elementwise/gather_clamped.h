@@ -44,33 +44,58 @@ void GatherClamped(const T* from, ElementType type, const void* positions, int64
 }
 
 #if defined(HLO_AVX512_VECTORS)
-// Positions along one dimension of an array.
+// Indices along one dimension of an array; `change` is the distance of neighbours in memory.
 template <class Position>
 struct ClampedPositions {
   const Position* positions;
-  int64_t most, stride;
+  int64_t change, most, stride;
 };
 
-// Sets to[i] = from[sum of clamp(positions[i], 0, most) * stride over two dimensions], for elements and
-// positions of 32 bits. The offsets fit 31 bits.
-template <class T, class Position>
-void GatherClampedPairs(const T* from, const ClampedPositions<Position> (&starts)[2], int64_t n, T* to) {
-  static_assert(sizeof(T) == 4 && sizeof(Position) == 4);
-  const auto offsets = [&](const ClampedPositions<Position>& start, int64_t i, __mmask16 lanes) {
+namespace internal {
+
+// Returns 16 clamped positions from position `i` on, or those of the lanes.
+template <class Position>
+[[gnu::always_inline]] inline __m512i LoadClamped(const ClampedPositions<Position>& start, int64_t i,
+                                                  __mmask16 lanes) {
+  const Position* from = start.positions + i * start.change;
+  const auto change = static_cast<int32_t>(start.change);
+  if constexpr (sizeof(Position) == 4) {
+    const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i limit = _mm512_set1_epi32(static_cast<int32_t>(start.most));
-    __m512i at = _mm512_maskz_loadu_epi32(lanes, start.positions + i);
-    if constexpr (std::is_signed_v<Position>)
-      at = _mm512_min_epi32(_mm512_max_epi32(at, _mm512_setzero_si512()), limit);
-    else
-      at = _mm512_min_epu32(at, limit);
-    return start.stride == 1 ? at
-                             : _mm512_mullo_epi32(at, _mm512_set1_epi32(static_cast<int32_t>(start.stride)));
-  };
+    __m512i at = change == 1 ? _mm512_maskz_loadu_epi32(lanes, from)
+                             : _mm512_mask_i32gather_epi32(
+                                   _mm512_setzero_si512(), lanes,
+                                   _mm512_mullo_epi32(numbers, _mm512_set1_epi32(change)), from, 4);
+    if constexpr (std::is_signed_v<Position>) at = _mm512_max_epi32(at, _mm512_setzero_si512());
+    return _mm512_min_epu32(at, limit);
+  } else {
+    const __m512i limit = _mm512_set1_epi64(start.most);
+    const auto half = [&](const Position* first, __mmask8 of) {
+      const __m256i numbers =
+          _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(change));
+      __m512i at = change == 1 ? _mm512_maskz_loadu_epi64(of, first)
+                               : _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), of, numbers, first, 8);
+      if constexpr (std::is_signed_v<Position>) at = _mm512_max_epi64(at, _mm512_setzero_si512());
+      return _mm512_cvtepi64_epi32(_mm512_min_epu64(at, limit));
+    };
+    const __m256i low = half(from, static_cast<__mmask8>(lanes)),
+                  high = half(from + 8 * start.change, static_cast<__mmask8>(lanes >> 8));
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  }
+}
+
+}  // namespace internal
+
+// Adds clamp(positions[i], 0, most) * stride to each of n offsets, which fit 31 bits; so do the elements of
+// the array of positions. There is room for n + 15 offsets.
+template <class Position>
+void AddClamped(const ClampedPositions<Position>& start, int64_t n, int32_t* offsets) {
+  static_assert(sizeof(Position) == 4 || sizeof(Position) == 8);
+  const __m512i stride = _mm512_set1_epi32(static_cast<int32_t>(start.stride));
   for (int64_t i = 0; i < n; i += 16) {
     const auto lanes = static_cast<__mmask16>(n - i < 16 ? (1U << (n - i)) - 1 : 0xffff);
-    const __m512i at = _mm512_add_epi32(offsets(starts[0], i, lanes), offsets(starts[1], i, lanes));
-    const __m512i elements = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, at, from, sizeof(T));
-    _mm512_mask_storeu_epi32(to + i, lanes, elements);
+    const __m512i at = _mm512_mullo_epi32(internal::LoadClamped(start, i, lanes), stride);
+    _mm512_storeu_si512(offsets + i, _mm512_add_epi32(_mm512_loadu_si512(offsets + i), at));
   }
 }
 #endif

@@ -1,7 +1,7 @@
 #include "kernels/cpu/elementwise/irregular_read.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -93,7 +93,11 @@ class Reader {
 
   const std::byte* Read(int64_t n, std::byte* scratch) {
     if (SpansShortRows(n)) {
-      DispatchWidth(width_, [&]<class T>() { ReadShortRows<T>(n, reinterpret_cast<T*>(scratch)); });
+      const bool is_short = HasShortOffsets(kOffsetsAtOnce * std::abs(RowStride()));
+      DispatchWidth(width_, [&]<class T>() {
+        T* to = reinterpret_cast<T*>(scratch);
+        is_short ? ReadShortRows<T, int32_t>(n, to) : ReadShortRows<T, int64_t>(n, to);
+      });
       return scratch;
     }
     const std::byte* result = scratch;
@@ -122,22 +126,37 @@ class Reader {
     for (size_t k = 1; k < walks_.size(); ++k) fits = fits && walks_[k].change() == 0;
     return fits;
   }
+  // Returns the distance of rows along the second-to-last dimension.
+  int64_t RowStride() const { return (*walks_[0].strides)[index_.size() - 2]; }
+
+  // True if offsets of elements within a distance of `reach` and at any starts fit 31 bits.
+  bool HasShortOffsets(int64_t reach) const {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    int64_t farthest = reach;
+    for (const RuntimeStart& start : access_.starts) {
+      if (!start.index.has_value()) continue;
+      if (start.max > kMost || start.stride < 0 || start.stride > kMost) return false;
+      farthest += start.max * start.stride;
+      if (farthest > kMost) return false;
+    }
+    return farthest <= kMost;
+  }
+
   // Computes the offsets of many rows along the second-to-last dimension, then reads the rows.
-  template <class T>
+  template <class T, class Offset>
   void ReadShortRows(int64_t n, T* to) {
-    int64_t offsets[kOffsetsAtOnce];
-    const T* data = reinterpret_cast<const T*>(Data());
+    alignas(64) Offset offsets[kOffsetsAtOnce];
     const size_t d = index_.size() - 2;
     const int64_t distance = walks_[0].change(), row = read_.inner_dims.back();
     while (n > 0) {
       const int64_t whole = row - index_.back();  // A partial row if the read begins inside a row.
       const int64_t left = std::min(read_.inner_dims[d] - index_[d], CeilDiv(n, row));
       const int64_t count = whole < row ? 1 : std::min(left, kOffsetsAtOnce);
-      const int64_t first = walks_[0].at, step = (*walks_[0].strides)[d];
-      for (int64_t r = 0; r < count; ++r) offsets[r] = first + r * step;
+      const T* data = reinterpret_cast<const T*>(Data()) + walks_[0].at;
+      FillOffsets(count, (*walks_[0].strides)[d], offsets);
       AddStarts(count, d, offsets);
-      const int64_t whole_rows = whole == row && distance == 1 ? std::min(count, n / row) : 0;
-      const int64_t copied = whole_rows > 0 ? CopyShortRows(data, offsets, whole_rows, row, to) : 0;
+      const int64_t whole_rows = whole == row ? std::min(count, n / row) : 0;
+      const int64_t copied = whole_rows > 0 ? CopyShortRows(data, offsets, whole_rows, row, distance, to) : 0;
       to += copied * row;
       n -= copied * row;
       for (int64_t r = copied; r < count; ++r) {
@@ -157,11 +176,16 @@ class Reader {
     }
   }
 
+  template <class Offset>
+  static void FillOffsets(int64_t n, int64_t distance, Offset* offsets) {
+    for (int64_t i = 0; i < n; ++i) offsets[i] = static_cast<Offset>(i * distance);
+  }
+
 #if defined(HLO_AVX512_VECTORS)
   // Copies rows of three elements with single loads. Each store but the last writes an element too many,
   // which the next one overwrites.
-  template <class T>
-  static int64_t CopyTriples(const T* data, const int64_t* offsets, int64_t count, T* to) {
+  template <class T, class Offset>
+  static int64_t CopyTriples(const T* data, const Offset* offsets, int64_t count, T* to) {
     constexpr __mmask8 kTriple = 7;
     const auto load = [&](int64_t r) { return _mm_maskz_loadu_epi32(kTriple, data + offsets[r]); };
     for (int64_t r = 0; r + 1 < count; ++r) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 3 * r), load(r));
@@ -169,16 +193,24 @@ class Reader {
     return count;
   }
 #endif
-  // Copies rows of a few contiguous elements. Returns the number of rows, or 0 for longer ones.
-  template <class T>
-  static int64_t CopyShortRows(const T* data, const int64_t* offsets, int64_t count, int64_t row, T* to) {
+  // Copies rows of a few elements. Returns the number of rows, or 0 for longer ones.
+  template <class T, class Offset>
+  static int64_t CopyShortRows(const T* data, const Offset* offsets, int64_t count, int64_t row,
+                               int64_t distance, T* to) {
 #if defined(HLO_AVX512_VECTORS)
     if constexpr (sizeof(T) == 4) {
-      if (row == 3) return CopyTriples(data, offsets, count, to);
+      if (row == 3 && distance == 1) return CopyTriples(data, offsets, count, to);
     }
 #endif
     const auto copy = [&]<int kRow>(std::integral_constant<int, kRow>) {
-      for (int64_t r = 0; r < count; ++r) std::memcpy(to + r * kRow, data + offsets[r], kRow * sizeof(T));
+      if (distance == 1) {
+        for (int64_t r = 0; r < count; ++r) std::memcpy(to + r * kRow, data + offsets[r], kRow * sizeof(T));
+      } else {
+        for (int64_t r = 0; r < count; ++r) {
+          const T* from = data + offsets[r];
+          for (int64_t i = 0; i < kRow; ++i) to[r * kRow + i] = from[i * distance];
+        }
+      }
       return count;
     };
     switch (row) {
@@ -200,7 +232,8 @@ class Reader {
   }
 
   // Adds the starts of n positions along dimension d, beginning at the current position.
-  void AddStarts(int64_t n, size_t d, int64_t* offsets) const {
+  template <class Offset>
+  void AddStarts(int64_t n, size_t d, Offset* offsets) const {
     size_t k = 1;
     for (const RuntimeStart& start : access_.starts) {
       if (!start.index.has_value()) continue;
@@ -319,54 +352,20 @@ class Reader {
     return true;
   }
 
-#if defined(HLO_AVX512_VECTORS)
-  // Reads elements of 32 bits whose offsets vary by two starts of 32 bits, each of which is the next in
-  // memory. Returns false if that is not the case.
-  bool ReadByTwoIndices(const Picked& picked, int64_t at, int64_t distance, std::byte* to) const {
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-    if (width_ != 4 || distance != 0 || picked.step != 1) return false;
-    std::array<const RuntimeStart*, 2> starts;
-    std::array<int64_t, 2> first;
-    size_t found = 0, k = 1;
-    int64_t farthest = 0;
-    for (const RuntimeStart& start : access_.starts) {
-      if (!start.index.has_value()) continue;
-      const Walk& walk = walks_[k++];
-      if (walk.change() == 0) continue;
-      if (found == 2 || walk.change() != 1 || start.max > kMost || start.stride < 0 || start.stride > kMost)
-        return false;
-      starts[found] = &start;
-      first[found++] = walk.at + picked.first;
-      farthest += start.max * start.stride;
-    }
-    if (found < 2 || farthest > kMost || starts[0]->type != starts[1]->type) return false;
-    bool done = false;
-    DispatchComputeType(ComputeTypeOf(starts[0]->type), [&]<class P>() {
-      if constexpr (std::is_integral_v<P> && sizeof(P) == 4) {
-        const auto positions = [&](int i) {
-          const P* values = static_cast<const P*>(read_.arguments[starts[i]->argument]) + first[i];
-          return ClampedPositions<P>{values, starts[i]->max, starts[i]->stride};
-        };
-        GatherClampedPairs<uint32_t, P>(reinterpret_cast<const uint32_t*>(Data()) + at,
-                                        {positions(0), positions(1)}, picked.count,
-                                        reinterpret_cast<uint32_t*>(to) + picked.first);
-        done = true;
-      }
-    });
-    return done;
-  }
-#endif
-
   // Reads each element at its own starts.
   void ReadEach(const Picked& picked, int64_t at, int64_t distance, std::byte* to) const {
     if (ReadByIndex(picked, at, distance, to)) return;
-#if defined(HLO_AVX512_VECTORS)
-    if (ReadByTwoIndices(picked, at, distance, to)) return;
-#endif
-    int64_t offsets[kOffsetsAtOnce];
+    if (HasShortOffsets(kOffsetsAtOnce * std::abs(distance)))
+      ReadByOffsets<int32_t>(picked, at, distance, to);
+    else
+      ReadByOffsets<int64_t>(picked, at, distance, to);
+  }
+  template <class Offset>
+  void ReadByOffsets(const Picked& picked, int64_t at, int64_t distance, std::byte* to) const {
+    alignas(64) Offset offsets[kOffsetsAtOnce];
     for (int64_t done = 0; done < picked.count; done += kOffsetsAtOnce) {
       const int64_t n = std::min(kOffsetsAtOnce, picked.count - done);
-      for (int64_t i = 0; i < n; ++i) offsets[i] = at + (done + i) * distance;
+      FillOffsets(n, distance, offsets);
       size_t k = 1;
       for (const RuntimeStart& start : access_.starts) {
         if (!start.index.has_value()) continue;
@@ -382,7 +381,7 @@ class Reader {
         });
       }
       DispatchWidth(width_, [&]<class T>() {
-        const T* from = reinterpret_cast<const T*>(Data());
+        const T* from = reinterpret_cast<const T*>(Data()) + at + done * distance;
         T* out = reinterpret_cast<T*>(to) + picked.first + done * picked.step;
         if (picked.step == 1) return GatherElements(from, offsets, n, out);
         for (int64_t i = 0; i < n; ++i) out[i * picked.step] = from[offsets[i]];
@@ -390,13 +389,21 @@ class Reader {
     }
   }
 
-  template <class T>
+  template <class T, class Offset>
   static void AddClamped(int64_t n, const T* positions, int64_t change, const RuntimeStart& start,
-                         int64_t* offsets) {
+                         Offset* offsets) {
+#if defined(HLO_AVX512_VECTORS)
+    constexpr int64_t kMostApart = std::numeric_limits<int32_t>::max() / 16;
+    if constexpr (sizeof(Offset) == 4 && sizeof(T) >= 4) {
+      if (change <= kMostApart && change >= -kMostApart)
+        return cpu::AddClamped<T>({positions, change, start.max, start.stride}, n, offsets);
+    }
+#endif
     const auto most = static_cast<T>(std::min<uint64_t>(start.max, std::numeric_limits<T>::max()));
     const auto add = [&](int64_t step, int64_t stride) {
       for (int64_t i = 0; i < n; ++i)
-        offsets[i] += static_cast<int64_t>(std::clamp<T>(positions[i * step], 0, most)) * stride;
+        offsets[i] +=
+            static_cast<Offset>(static_cast<int64_t>(std::clamp<T>(positions[i * step], 0, most)) * stride);
     };
     if (change == 1 && start.stride == 1)
       add(1, 1);
