@@ -25,6 +25,9 @@ constexpr size_t kMaxCalls = 128;
 // With more runs, one call that reads rows is faster than copies.
 constexpr int64_t kMaxCopiedRuns = 4;
 constexpr int64_t kMaxBytesOfRows = 1024;
+// Programs with more scratch memory are only for bytecode in loops, and with more vectors a tile program is
+// faster.
+constexpr int64_t kScratchOfAll = 2048, kMaxVectors = 128;
 // More elements are in scratch memory only if the program is no single call on arguments.
 constexpr int64_t kMaxInFrameAlways = 64;
 
@@ -39,23 +42,33 @@ class SmallCompiler {
         operands_(program.steps().size()),
         small_{.count = program.inner_count(), .is_in_memory = is_in_memory} {}
 
-  // Compiles the program, and the reduction of the value that it yields.
-  std::optional<SmallProgram> Compile(const loops::ReduceProgram* reduction) {
+  // Compiles the program, and the reduction of the value that it yields, of which there are several rows.
+  std::optional<SmallProgram> Compile(const loops::ReduceProgram* reduction, int64_t rows = 1) {
     if (is_in_memory_ && (reduction != nullptr || program_.steps().size() > kMaxLoads + 1))
       return std::nullopt;
+    const bool finds = reduction != nullptr && IsArgMinMax(*reduction);
+    if (finds) unused_ = PositionsWithoutOtherUse();
     AssignRegisters();
-    if (reduction != nullptr) register_count_ += kReductionRegisters;
+    if (reduction != nullptr && !finds) register_count_ += kReductionRegisters;
     int64_t widest = 1;
-    for (const LoopProgram::Step& step : program_.steps())
-      widest = std::max(widest, ComputeTypeBytes(step.compute_type));
+    for (size_t s = 0; s < program_.steps().size(); ++s) {
+      if (static_cast<loops::Value>(s) != unused_)
+        widest = std::max(widest, ComputeTypeBytes(program_.steps()[s].compute_type));
+    }
     if (small_.count > TileLength(LargestTile(), widest * register_count_)) return std::nullopt;
     register_bytes_ = RoundUp(widest * small_.count, 16);
     if (!is_in_memory_ && register_bytes_ * register_count_ > SmallProgram::kScratchBytes)
       return std::nullopt;
-    if (reduction != nullptr && IsArgMinMax(*reduction)) unused_ = PositionsWithoutOtherUse();
     if (!AddSteps()) return std::nullopt;
-    if (reduction != nullptr && !(IsArgMinMax(*reduction) ? AddArgMinMax(*reduction) : AddFold(*reduction)))
-      return std::nullopt;
+    for (int64_t row = 0; reduction != nullptr && row < rows; ++row) {
+      const Row at{row, small_.count / rows};
+      if (!(IsArgMinMax(*reduction) ? AddArgMinMax(*reduction, at) : AddFold(*reduction, at)))
+        return std::nullopt;
+    }
+    if (register_bytes_ * register_count_ > kScratchOfAll && !is_in_memory_) {
+      small_.is_for_loops = small_.is_for_bytecode = true;
+      if (VectorCount() > kMaxVectors) return std::nullopt;
+    }
     if (start_count_ > SmallProgram::kMaxStarts) return std::nullopt;
     if (small_.is_for_loops && small_.calls.size() > kMaxCalls) return std::nullopt;
     if (is_in_memory_ && !IsOneCallInMemory()) return std::nullopt;
@@ -65,6 +78,15 @@ class SmallCompiler {
  private:
   using Operand = SmallProgram::Operand;
   static constexpr int32_t kReductionRegisters = 2;
+
+  // Returns the number of vectors that the calls compute.
+  int64_t VectorCount() const {
+    constexpr int64_t kVectorBytes = 64;
+    int64_t count = 0;
+    for (const SmallProgram::Call& call : small_.calls)
+      count += CeilDiv(call.count * std::max(call.out.width, call.in[0].width), kVectorBytes);
+    return count;
+  }
 
   bool AddSteps() {
     for (size_t s = 0; s < program_.steps().size(); ++s) {
@@ -93,20 +115,25 @@ class SmallCompiler {
     return is_used ? -1 : positions;
   }
 
-  // Finds the pair of the reduction, combines it with the initial values, and stores the results. Returns
-  // false if a call does not exist.
-  bool AddArgMinMax(const loops::ReduceProgram& reduction) {
+  // One of the rows that are reduced, and its elements.
+  struct Row {
+    int64_t number, length;
+  };
+
+  // Finds the pair of a row, combines it with the initial values, and stores the results. Returns false if a
+  // call does not exist.
+  bool AddArgMinMax(const loops::ReduceProgram& reduction, const Row& row) {
     small_.is_for_loops = true;
-    const Operand values = operands_[program_.yields()[0]];
+    scalar_end_ = 0;  // The scalars of other rows are not used any more.
+    const Operand values = Shifted(operands_[program_.yields()[0]], row.number * row.length);
     const auto compute_type = [&](size_t k) { return ComputeTypeOf(reduction.results[k].init_type); };
     const bool is_largest = reduction.arg_min_max == loops::Reduction::ArgMinMax::kArgMax;
-    const TileCall find = ArgMinMaxTile(compute_type(0), compute_type(1), is_largest, small_.count);
-    const TileCall take =
-        TakeTile(compute_type(0), compute_type(1), reduction.keeps_last_value, small_.count);
-    if (find.function == nullptr || take.function == nullptr || small_.count == 1) return false;
+    const TileCall find = ArgMinMaxTile(compute_type(0), compute_type(1), is_largest, row.length);
+    const TileCall take = TakeTile(compute_type(0), compute_type(1), reduction.keeps_last_value, row.length);
+    if (find.function == nullptr || take.function == nullptr || row.length == 1) return false;
     const Operand taken = NewScalar(compute_type(0)), position = NewScalar(compute_type(1));
-    small_.calls.push_back({find, 1, position, {values}, small_.count});
-    small_.calls.push_back({take, 1, taken, {values, position}, small_.count});
+    small_.calls.push_back({find, 1, position, {values}, row.length});
+    small_.calls.push_back({take, 1, taken, {values, position}, row.length});
     std::vector<Operand> at;
     for (const loops::Reduction::Result& result : reduction.results) at.push_back(AddInit(result));
     at.push_back(taken);
@@ -122,7 +149,7 @@ class SmallCompiler {
       small_.calls.push_back(each);
     }
     for (size_t k = 0; k < reduction.results.size(); ++k)
-      AddResult(reduction.results[k], at[combiner.yields()[k]]);
+      AddResult(reduction.results[k], row, at[combiner.yields()[k]]);
     return scalar_end_ <= SmallProgram::kScratchBytes;
   }
 
@@ -142,16 +169,19 @@ class SmallCompiler {
     small_.calls.push_back({widen, 1, wide, {init}});
     return wide;
   }
-  void AddResult(const loops::Reduction::Result& result, const Operand& value) {
+  void AddResult(const loops::Reduction::Result& result, const Row& row, const Operand& value) {
     const TileCall narrow = StoreTile(result.output_type);
     const TileCall copy = narrow.function != nullptr ? narrow : CopyTile(ComputeTypeOf(result.output_type));
-    const Operand memory{result.output, 0, 0, static_cast<int32_t>(ByteCount(result.output_type))};
-    small_.calls.push_back({copy, 1, memory, {value}});
+    small_.calls.push_back({copy, 1, OutputOf(result, row), {value}});
+  }
+  static Operand OutputOf(const loops::Reduction::Result& result, const Row& row) {
+    const int64_t width = ByteCount(result.output_type);
+    return {result.output, 0, row.number * width, static_cast<int32_t>(width)};
   }
 
-  // Folds the yielded value, combines the sum with the initial value, and stores it.
-  bool AddFold(const loops::ReduceProgram& reduction) {
-    const loops::Value value = program_.yields()[0];
+  // Folds a row of the yielded value, combines the sum with the initial value, and stores it.
+  bool AddFold(const loops::ReduceProgram& reduction, const Row& row) {
+    const Operand values = Shifted(operands_[program_.yields()[0]], row.number * row.length);
     const loops::Reduction::Result& result = reduction.results[0];
     const auto width = static_cast<int32_t>(ComputeTypeBytes(ComputeTypeOf(result.init_type)));
     const auto reserved = [&](int32_t number) {
@@ -159,14 +189,14 @@ class SmallCompiler {
     };
     const Operand sum = reserved(0);
     small_.is_for_loops = true;
-    AddCall(FindTileFold(*reduction.fold, result.init_type), sum, operands_[value]);
+    small_.calls.push_back({FindTileFold(*reduction.fold, result.init_type), row.length, sum, {values}});
     Operand init{result.init, 0, 0, static_cast<int32_t>(ByteCount(result.init_type))};
     if (const TileCall widen = LoadTile(result.init_type); widen.function != nullptr) {
       small_.calls.push_back({widen, 1, reserved(1), {init}});
       init = reserved(1);
     }
     const TileCall narrow = StoreTile(result.output_type);
-    const Operand memory{result.output, 0, 0, static_cast<int32_t>(ByteCount(result.output_type))};
+    const Operand memory = OutputOf(result, row);
     small_.calls.push_back({FindTileCall(*reduction.BinaryOperation()),
                             1,
                             narrow.function == nullptr ? memory : sum,
@@ -192,6 +222,7 @@ class SmallCompiler {
     std::vector<int32_t> free_registers;
     for (size_t s = 0; s < steps.size(); ++s) {
       const auto value = static_cast<loops::Value>(s);
+      if (value == unused_) continue;
       const bool stays = steps[s].IsLoad() && IsScalar(program_.access(steps[s].access));
       if (free_registers.empty() || stays) {
         registers_[s] = register_count_++;
@@ -434,10 +465,11 @@ std::optional<SmallProgram> CompileSmall(const loops::ReduceProgram& reduction) 
                         body.yields().size() == 2 && !reduction.combiner.has_loops();
   // Longer folds may add in another order.
   const int64_t most = has_tile ? SmallProgram::kMaxInFrame : kMaxInFrameAlways;
-  if ((!folds && !has_tile) || !reduction.rows || reduction.part_length != 1 || body.outer_count() != 1 ||
-      body.inner_count() == 0 || body.inner_count() > most)
+  const int64_t rows = body.outer_count(), length = body.inner_count();
+  if ((!folds && !has_tile) || !reduction.rows || reduction.part_length != 1 || rows == 0 || length == 0 ||
+      length > most || rows * length > SmallProgram::kMaxInFrame)
     return std::nullopt;
-  return SmallCompiler(body, false).Compile(&reduction);
+  return SmallCompiler(rows == 1 ? body : body.JoinRows(), false).Compile(&reduction, rows);
 }
 
 void SmallProgram::Run(void* const* arguments) const {

@@ -15,7 +15,7 @@
 namespace hlo::cpu {
 
 struct SmallProgram {
-  static constexpr int64_t kScratchBytes = 2048;
+  static constexpr int64_t kScratchBytes = 4096;
 
   // An operand at byte `offset` of an argument or of the scratch memory, moved by a run-time start.
   struct Operand {
@@ -55,6 +55,7 @@ struct SmallProgram {
   // True for reductions and programs with copies of single elements, which a tile program replaces at the
   // same cost unless they run often.
   bool is_for_loops = false;
+  bool is_for_bytecode = false;  // A native tile program takes less time than Run.
 
   void Run(void* const* arguments) const;
 };
@@ -62,8 +63,8 @@ struct SmallProgram {
 // Returns the program as a list of calls; nullopt if it is too long, or if elements that are not contiguous
 // take too many copies.
 std::optional<SmallProgram> CompileSmall(const loops::LoopProgram& program);
-// Does the same for a reduction of a few values to one element by an associative operation, or by argmin or
-// argmax.
+// Does the same for a reduction of rows of a few values to one element each by an associative operation, or
+// by argmin or argmax.
 std::optional<SmallProgram> CompileSmall(const loops::ReduceProgram& program);
 
 }  // namespace hlo::cpu

@@ -147,6 +147,7 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias) : source
     nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * ComputeTypeBytes(compute_type(step.out)) / 4;
   nanoseconds_ += 0.5 * static_cast<double>(irregular_.size());
   small_ = CompileSmall(source_);
+  if (small_.has_value() && small_->is_for_bytecode) small_.reset();
   if (source_.IsCopy()) PrepareCopy();
 }
 
