@@ -35,21 +35,6 @@ bool IsPlain(ElementType type) {
   return loops::IsStoredAsComputed(type) && (IsPred(type) || BitWidth(type) % 8 == 0);
 }
 
-// Returns false if to_apply is more than one operation. Otherwise sets the function of (old, update), or
-// nullopt if the update replaces the old value.
-bool FindCombine(const Instruction& scatter, std::optional<loops::Operation>* combine) {
-  const ElementType type = scatter.operand(0)->shape().type();
-  const Computation& to_apply = *scatter.Get<attr::to_apply>();
-  const Instruction& root = *to_apply.root();
-  *combine = std::nullopt;
-  if (&root == to_apply.parameter(1)) return true;
-  if (!IsReassociable(root) || !IsPlain(type) || root.operand(0) != to_apply.parameter(0) ||
-      root.operand(1) != to_apply.parameter(1))
-    return false;
-  *combine = loops::FindScalarOperation(root.opcode(), type);
-  return combine->has_value();
-}
-
 // True if the window is contiguous: it covers all dimensions after the first one in which it has more than
 // one element.
 bool IsContiguous(const Index& sizes, const Shape& operand) {
@@ -63,11 +48,24 @@ bool IsContiguous(const Index& sizes, const Shape& operand) {
 
 }  // namespace
 
+bool FindUpdateOperation(const Instruction& scatter, std::optional<loops::Operation>* combine) {
+  const ElementType type = scatter.operand(0)->shape().type();
+  const Computation& to_apply = *scatter.Get<attr::to_apply>();
+  const Instruction& root = *to_apply.root();
+  *combine = std::nullopt;
+  if (&root == to_apply.parameter(1)) return true;
+  if (!IsReassociable(root) || !IsPlain(type) || root.operand(0) != to_apply.parameter(0) ||
+      root.operand(1) != to_apply.parameter(1))
+    return false;
+  *combine = loops::FindScalarOperation(root.opcode(), type);
+  return combine->has_value();
+}
+
 std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
   if (!HasOneWindow(scatter)) return std::nullopt;
   const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
   std::optional<loops::Operation> combine;
-  if (!IsPlain(operand.type()) || !FindCombine(scatter, &combine)) return std::nullopt;
+  if (!IsPlain(operand.type()) || !FindUpdateOperation(scatter, &combine)) return std::nullopt;
   Index sizes;
   for (const int64_t d : UpdateDims(scatter)) sizes.push_back(d < 0 ? 1 : updates.dim(d));
   WindowUpdate update{.type = operand.type(),
@@ -90,7 +88,7 @@ std::optional<LoopUpdate> FindLoopUpdate(const Instruction& scatter) {
   if (!HasOneWindow(scatter)) return std::nullopt;
   const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
   std::optional<loops::Operation> combine;
-  if (Product(updates.dims()) <= kFewElements || !FindCombine(scatter, &combine)) return std::nullopt;
+  if (Product(updates.dims()) <= kFewElements || !FindUpdateOperation(scatter, &combine)) return std::nullopt;
   LoopUpdate update{.combine = combine, .update = UpdateDims(scatter)};
   Index room;
   for (int64_t d = 0; d < operand.rank(); ++d) {

@@ -22,6 +22,10 @@ struct WindowUpdate {
   std::optional<loops::Operation> combine = std::nullopt;
 };
 
+// Returns false if to_apply is more than one operation. Otherwise sets the function of (old, update), or
+// nullopt if the update replaces the old value.
+bool FindUpdateOperation(const Instruction& scatter, std::optional<loops::Operation>* combine);
+
 std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter);
 
 // A scatter that updates one window of any form, for loops over its elements.

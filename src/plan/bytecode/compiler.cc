@@ -16,6 +16,7 @@
 #include "plan/cpu/plan_code.h"
 #include "plan/memory/aliasing.h"
 #include "plan/select/library_kernels.h"
+#include "plan/select/window_moves.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
@@ -129,7 +130,7 @@ class Compiler {
         Loop(step, *loop);
       else if (const auto* branch = std::get_if<BranchStep>(&step.what))
         Branch(*branch);
-      else if (!Tiles(step) && !Scatter(step) && !Dot(step))
+      else if (!Tiles(step) && !Scatter(step) && !Windows(step) && !Dot(step))
         Escape(&step);
       if (in_loop_)
         cse_.InvalidateWrites(step);
@@ -277,10 +278,7 @@ class Compiler {
     const Slot operand = kernel->operands[0], result = kernel->results[0];
     const int64_t width = ByteCount(update->type), byte_count = update->count * width;
     if (byte_count > kMaxWindowBytes) return false;
-    if (operand != result) {
-      if (Bytes(result) > kMaxCopiedOperand) return false;
-      CopyTo(result, Read(operand, 0, Bytes(result)));
-    }
+    if (!CopyOperand(operand, result)) return false;
     const cpu::StepCode::Label outside = result_.code.NewLabel();
     const auto indices = static_cast<int64_t>(update->starts.size());
     const int64_t index_width = ByteCount(update->index_type);
@@ -297,13 +295,104 @@ class Compiler {
       result_.code.Store(from, result, 0, address, byte_count);
     } else {
       result_.code.Load(value, result, 0, address, byte_count);
-      const auto element = static_cast<int32_t>(width);
-      result_.code.Call(cpu::FindTileCall(*update->combine), update->count, {element, {element, element, 0}},
-                        value, {value, from, from});
+      Combine(*update->combine, update->count, width, value, from);
       result_.code.Store(value, result, 0, address, byte_count);
     }
     Bind(outside);
     return true;
+  }
+
+  // Copies the operand of a scatter that is not in place. Returns false if it is large.
+  bool CopyOperand(Slot operand, Slot result) {
+    if (operand == result) return true;
+    if (Bytes(result) > kMaxCopiedOperand) return false;
+    CopyTo(result, Read(operand, 0, Bytes(result)));
+    return true;
+  }
+
+  // Emits the operation on elements in the frame and as many others, in place.
+  void Combine(const loops::Operation& operation, int64_t count, int64_t width, FrameOffset elements,
+               FrameOffset others) {
+    const auto each = static_cast<int32_t>(width);
+    result_.code.Call(cpu::FindTileCall(operation), count, {each, {each, each, 0}}, elements,
+                      {elements, others, others});
+  }
+
+  // Compiles a gather or scatter of a few windows in a loop. Returns false for other steps.
+  bool Windows(const Step& step) {
+    const auto* kernel = std::get_if<KernelStep>(&step.what);
+    const Opcode opcode = kernel != nullptr ? step.instruction->opcode() : Opcode::kTuple;
+    const bool is_scatter = opcode == Opcode::kScatter;
+    if (!in_loop_ || (!is_scatter && opcode != Opcode::kGather)) return false;
+    const Slot operand = kernel->operands[0], indices = kernel->operands[1], result = kernel->results[0],
+               other = is_scatter ? kernel->operands[2] : result;
+    const std::optional<WindowMoves> moves =
+        FindWindowMoves(*step.instruction, plan_.buffers[indices].constant);
+    if (!moves.has_value() || moves->length * moves->width > kMaxWindowBytes ||
+        Bytes(other) > kMaxCopiedOperand || (is_scatter && !CopyOperand(operand, result)))
+      return false;
+    const bool is_constant = plan_.buffers[indices].constant != nullptr;
+    const FrameOffset index = is_constant ? 0 : Read(indices, 0, Bytes(indices));
+    const FrameOffset address = frame_.AllocateTemporary(sizeof(int64_t)),
+                      value = frame_.AllocateTemporary(moves->length * moves->width),
+                      updates = is_scatter ? Read(other, 0, Bytes(other)) : 0;
+    for (const WindowMoves::Window& window : moves->windows) {
+      const cpu::StepCode::Label outside = result_.code.NewLabel();
+      for (size_t k = 0; k < window.starts.size(); ++k) {
+        const auto& [number, max, stride] = window.starts[k];
+        const auto at = static_cast<FrameOffset>(index + number * ByteCount(moves->index_type));
+        if (is_scatter)
+          result_.code.CheckedAddress(address, k > 0, at, moves->index_type, max, stride * moves->width,
+                                      outside);
+        else
+          result_.code.Address(address, k > 0, at, moves->index_type, max, stride * moves->width);
+      }
+      const FrameOffset base = window.starts.empty() ? cpu::StepCode::kNoAddress : address;
+      for (const WindowMoves::Move& move : window.moves) {
+        if (is_scatter)
+          ScatterMove(*moves, move, {result, base, updates, value});
+        else
+          GatherMove(*moves, move, {operand, base, 0, value}, result);
+      }
+      Bind(outside);
+    }
+    return true;
+  }
+
+  struct MovedWindow {
+    Slot operand;
+    FrameOffset base, updates;  // The address of the window, and the updates in the frame.
+    FrameOffset value;          // Temporary memory for a row.
+  };
+  void GatherMove(const WindowMoves& moves, const WindowMoves::Move& move, const MovedWindow& window,
+                  Slot result) {
+    const int64_t bytes = moves.length * moves.width, from = move.operand * moves.width,
+                  to = move.other * moves.width;
+    const bool is_in_frame = stable_.Contains(result);
+    const FrameOffset at =
+        is_in_frame ? static_cast<FrameOffset>(plan_.buffers[result].offset + to) : window.value;
+    if (window.base == cpu::StepCode::kNoAddress &&
+        (stable_.Contains(window.operand) || stable_.IsInput(window.operand)))
+      result_.code.Copy(at, Read(window.operand, from, bytes), bytes);
+    else
+      result_.code.Load(at, window.operand, from, window.base, bytes);
+    if (!is_in_frame) result_.code.Store(at, result, to, cpu::StepCode::kNoAddress, bytes);
+  }
+  void ScatterMove(const WindowMoves& moves, const WindowMoves::Move& move, const MovedWindow& window) {
+    const int64_t bytes = moves.length * moves.width, to = move.operand * moves.width;
+    const auto from = static_cast<FrameOffset>(window.updates + move.other * moves.width);
+    if (window.base == cpu::StepCode::kNoAddress && stable_.Contains(window.operand)) {
+      const auto at = static_cast<FrameOffset>(plan_.buffers[window.operand].offset + to);
+      if (moves.combine.has_value())
+        Combine(*moves.combine, moves.length, moves.width, at, from);
+      else
+        result_.code.Copy(at, from, bytes);
+      return;
+    }
+    if (!moves.combine.has_value()) return result_.code.Store(from, window.operand, to, window.base, bytes);
+    result_.code.Load(window.value, window.operand, to, window.base, bytes);
+    Combine(*moves.combine, moves.length, moves.width, window.value, from);
+    result_.code.Store(window.value, window.operand, to, window.base, bytes);
   }
 
   // Compiles a dot of small arrays. Returns false for other steps.

@@ -69,13 +69,35 @@ void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
                scatter.operand(indices + 1)->shape().dims(), DimsOfScatter(scatter), combiner, elementwise);
 }
 
+// True if all arrays of a scatter have the same dimensions, the updates the types of the operands, and the
+// indices are valid.
+bool IsPlainScatter(const Instruction& scatter) {
+  const int64_t count = (scatter.operand_count() - 1) / 2;
+  const Shape& operand = scatter.operand(0)->shape();
+  const Shape& updates = scatter.operand(count + 1)->shape();
+  if (!HasValidIndices(scatter, operand, scatter.operand(count)->shape(),
+                       scatter.Get<attr::update_window_dims>(), scatter.Get<attr::inserted_window_dims>(),
+                       scatter.Get<attr::input_batching_dims>()))
+    return false;
+  for (int64_t k = 0; k < count; ++k) {
+    const Shape &array = scatter.operand(k)->shape(), &update = scatter.operand(count + 1 + k)->shape();
+    if (!SameDimensions(array, operand) || !SameDimensions(update, updates) || array.type() != update.type())
+      return false;
+  }
+  return true;
+}
+
+bool IsPlainGather(const Instruction& gather) {
+  return HasValidIndices(gather, gather.operand(0)->shape(), gather.operand(1)->shape(),
+                         gather.Get<attr::offset_dims>(), gather.Get<attr::collapsed_slice_dims>(),
+                         gather.Get<attr::operand_batching_dims>()) &&
+         KeepsType(gather);
+}
+
 // Returns a kernel for a scatter of a few windows of one array.
 LibraryKernel FindFewWindowsKernel(const Instruction& scatter, const cpu::ScatterLoops& loops) {
   const Shape& operand = scatter.operand(0)->shape();
-  const cpu::ScatterDims dims = DimsOfScatter(scatter);
-  std::optional<cpu::FewWindows> few = cpu::FewWindows::Make(
-      operand.dims(), Dense(scatter.operand(1)->shape(), nullptr), dims.starts, dims.inserted_window_dims,
-      dims.update_window_dims, scatter.operand(2)->shape().dims());
+  std::optional<cpu::FewWindows> few = FindScatterWindows(scatter);
   if (!few.has_value() || loops.by_offset == nullptr || loops.by_row == nullptr) return {};
   return {"scatter",
           [few = *std::move(few), loops, byte_count = *DenseByteCount(operand)](
@@ -89,17 +111,27 @@ LibraryKernel FindFewWindowsKernel(const Instruction& scatter, const cpu::Scatte
 
 }  // namespace
 
+std::optional<cpu::FewWindows> FindGatherWindows(const Instruction& gather) {
+  if (!IsPlainGather(gather)) return std::nullopt;
+  const cpu::GatherDims dims = DimsOfGather(gather);
+  return cpu::FewWindows::Make(gather.operand(0)->shape().dims(), Dense(gather.operand(1)->shape(), nullptr),
+                               dims.starts, dims.collapsed_slice_dims, dims.offset_dims,
+                               gather.shape().dims());
+}
+
+std::optional<cpu::FewWindows> FindScatterWindows(const Instruction& scatter) {
+  if (scatter.operand_count() != 3 || !IsPlainScatter(scatter)) return std::nullopt;
+  const cpu::ScatterDims dims = DimsOfScatter(scatter);
+  return cpu::FewWindows::Make(
+      scatter.operand(0)->shape().dims(), Dense(scatter.operand(1)->shape(), nullptr), dims.starts,
+      dims.inserted_window_dims, dims.update_window_dims, scatter.operand(2)->shape().dims());
+}
+
 LibraryKernel FindGatherKernel(const Instruction& gather) {
   const Shape& operand = gather.operand(0)->shape();
-  const bool sound =
-      HasValidIndices(gather, operand, gather.operand(1)->shape(), gather.Get<attr::offset_dims>(),
-                      gather.Get<attr::collapsed_slice_dims>(), gather.Get<attr::operand_batching_dims>());
-  if (!sound || !KeepsType(gather)) return {};
+  if (!IsPlainGather(gather)) return {};
   if (!ReadsFewElementsOfLine(gather)) {
-    const cpu::GatherDims dims = DimsOfGather(gather);
-    std::optional<cpu::FewWindows> few =
-        cpu::FewWindows::Make(operand.dims(), Dense(gather.operand(1)->shape(), nullptr), dims.starts,
-                              dims.collapsed_slice_dims, dims.offset_dims, gather.shape().dims());
+    std::optional<cpu::FewWindows> few = FindGatherWindows(gather);
     if (!few.has_value()) return {"gather", &RunGather};
     return {"gather", [few = *std::move(few), width = ByteCount(operand.type())](
                           const Instruction& /*gather*/, auto operands, auto results) {
@@ -117,19 +149,9 @@ LibraryKernel FindGatherKernel(const Instruction& gather) {
 
 LibraryKernel FindScatterKernel(const Instruction& scatter) {
   const int64_t count = (scatter.operand_count() - 1) / 2;
-  const Shape& operand = scatter.operand(0)->shape();
-  const Shape& updates = scatter.operand(count + 1)->shape();
-  if (!HasValidIndices(scatter, operand, scatter.operand(count)->shape(),
-                       scatter.Get<attr::update_window_dims>(), scatter.Get<attr::inserted_window_dims>(),
-                       scatter.Get<attr::input_batching_dims>()))
-    return {};
+  if (!IsPlainScatter(scatter)) return {};
   std::vector<ElementType> types;
-  for (int64_t k = 0; k < count; ++k) {
-    const Shape &array = scatter.operand(k)->shape(), &update = scatter.operand(count + 1 + k)->shape();
-    if (!SameDimensions(array, operand) || !SameDimensions(update, updates) || array.type() != update.type())
-      return {};
-    types.push_back(array.type());
-  }
+  for (int64_t k = 0; k < count; ++k) types.push_back(scatter.operand(k)->shape().type());
   const Computation& to_apply = *scatter.Get<attr::to_apply>();
   const auto updated = static_cast<int32_t>(count);
   if (count == 1 && to_apply.root() == to_apply.parameter(1)) {

@@ -8,6 +8,7 @@
 #include "hlo_run/module.h"
 #include "kernels/cpu/bytecode/small_dot.h"
 #include "kernels/cpu/convolution/convolution.h"
+#include "kernels/cpu/gather_scatter/few_windows.h"
 #include "plan/select/kernel.h"
 
 namespace hlo::plan {
@@ -23,6 +24,10 @@ ProductKernel FindProductKernel(const Instruction& instruction);
 
 // Returns the dot that the kernel "small dot" computes.
 std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot);
+
+// Return the windows of a gather or scatter of one array, if they are few.
+std::optional<cpu::FewWindows> FindGatherWindows(const Instruction& gather);
+std::optional<cpu::FewWindows> FindScatterWindows(const Instruction& scatter);
 
 // Returns the kernel of a call of LAPACK or a similar library.
 LibraryKernel FindMatrixCallKernel(const Instruction& call);

@@ -9,6 +9,7 @@
 #include "kernels/cpu/loops/small_program.h"
 #include "plan/analysis/window_update.h"
 #include "plan/select/library_kernels.h"
+#include "plan/select/window_moves.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
@@ -280,7 +281,8 @@ void SymbolicState::Run(const Step& step) {
     return compiled.has_value() ? RunSmall(*compiled) : RunOpaque(step);
   }
   const auto* kernel = std::get_if<KernelStep>(&step.what);
-  if (kernel != nullptr && (RunScatter(step, *kernel) || RunDot(step, *kernel))) return;
+  if (kernel != nullptr && (RunScatter(step, *kernel) || RunWindows(step, *kernel) || RunDot(step, *kernel)))
+    return;
   RunOpaque(step);
 }
 
@@ -363,6 +365,48 @@ bool SymbolicState::RunScatter(const Step& step, const KernelStep& kernel) {
   Store(result, address, 0, std::move(value));
   for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)
     ChooseSince(condition->first, condition->second);
+  return true;
+}
+
+bool SymbolicState::RunWindows(const Step& step, const KernelStep& kernel) {
+  const bool is_scatter = step.instruction->opcode() == Opcode::kScatter;
+  if (!is_scatter && step.instruction->opcode() != Opcode::kGather) return false;
+  const Slot operand = kernel.operands[0], indices = kernel.operands[1], result = kernel.results[0];
+  const std::optional<WindowMoves> moves =
+      FindWindowMoves(*step.instruction, plan_.buffers[indices].constant);
+  if (!moves.has_value()) return false;
+  if (is_scatter && operand != result) WriteSlot(result, 0, ReadSlot(operand));
+  const int64_t bytes = moves->length * moves->width, index_bytes = ByteCount(moves->index_type);
+  for (const WindowMoves::Window& window : moves->windows) {
+    Term address = kUndefined;
+    std::vector<std::pair<size_t, Term>> conditions;
+    for (const auto& [number, max, stride] : window.starts) {
+      const Term index = Load(indices, kUndefined, number * index_bytes, index_bytes);
+      if (is_scatter)
+        conditions.emplace_back(memory_.Begin(), InRangeTerm(terms_, index, moves->index_type, max));
+      address =
+          AddressTerm(terms_, index, moves->index_type, max, stride * moves->width, is_scatter, address);
+    }
+    for (const WindowMoves::Move& move : window.moves) {
+      const int64_t at = move.operand * moves->width, other = move.other * moves->width;
+      if (!is_scatter) {
+        WriteSlot(result, other,
+                  address == kUndefined ? ReadSlot(operand, at, bytes)
+                                        : One(Load(operand, address, at, bytes), bytes));
+        continue;
+      }
+      Pieces value = ReadSlot(kernel.operands[2], other, bytes);
+      if (moves->combine.has_value()) {
+        const Term old = Load(result, address, at, bytes);
+        value = One(ApplyTerm(terms_, cpu::FindTileCall(*moves->combine), moves->length,
+                              {old, Combine(terms_, value)}, bytes),
+                    bytes);
+      }
+      Store(result, address, at, std::move(value));
+    }
+    for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)
+      ChooseSince(condition->first, condition->second);
+  }
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "kernels/cpu/gather_scatter/gather.h"
 
 namespace hlo::cpu {
@@ -28,6 +29,22 @@ class FewWindows {
   // skipped.
   void Scatter(const ScatterLoops& loops, void* result, const void* indices, const void* updates) const;
 
+  struct Window {
+    int64_t batch, index;  // The operand's offset of its batch, and the offset of its index vector.
+  };
+  struct Component {
+    int64_t index, last,
+        stride;  // The offset in the index vector, the last valid index, the operand's stride.
+  };
+  ElementType index_type() const { return index_type_; }
+  absl::Span<const Window> windows() const { return windows_; }
+  absl::Span<const Component> components() const { return components_; }
+  // The operand's offset of each row of a window.
+  absl::Span<const int64_t> rows() const { return rows_; }
+  // The other array's offset of each row of all windows.
+  absl::Span<const int64_t> other() const { return other_; }
+  int64_t length() const { return length_; }  // The elements of a row.
+
  private:
   // `window` are dimensions of more than one element, with strides in the operand (from) and in the other
   // array (to). Returns false if there are too many rows.
@@ -37,19 +54,12 @@ class FewWindows {
   void ComputeOffsets(const T* indices, bool clamps, int64_t* at) const;
   std::array<int64_t, kMaxRows> Offsets(const void* indices, bool clamps) const;
 
-  struct Window {
-    int64_t batch, index;  // The operand's offset of its batch, and the offset of its index vector.
-  };
-  struct Component {
-    int64_t index, last,
-        stride;  // The offset in the index vector, the last valid index, the operand's stride.
-  };
   ElementType index_type_ = ElementType::kS32;
   std::vector<Window> windows_;
   std::vector<Component> components_;
-  std::vector<int64_t> rows_;   // The operand's offset of each row of a window.
-  std::vector<int64_t> other_;  // The other array's offset of each row of all windows.
-  int64_t length_ = 1;          // The elements of a row.
+  std::vector<int64_t> rows_;
+  std::vector<int64_t> other_;
+  int64_t length_ = 1;
 };
 
 }  // namespace hlo::cpu
