@@ -211,17 +211,28 @@ int64_t CopyByVectors([[maybe_unused]] int64_t n, [[maybe_unused]] const T* from
   return 0;
 }
 
+// Repeats an element. A separate function saves few registers, which would take longer than a few elements.
+template <class T>
+[[gnu::noinline]] void Fill(int64_t n, const void* in, void* out) {
+  const T value = *static_cast<const T*>(in);
+  T* o = static_cast<T*>(out);
+  int64_t i = 0;
+  if constexpr (std::is_same_v<T, uint32_t> || std::is_same_v<T, uint64_t>) {
+    const Vector<T> values = Broadcast(value);
+    for (; i + kLanes<T> <= n; i += kLanes<T>) StoreVector(o + i, values);
+    StoreFirst(o + i, values, static_cast<int>(n - i));
+  } else {
+    std::fill_n(o, n, value);
+  }
+}
+
 template <class T>
 void CopyStridedAs(int64_t n, void* out, int64_t out_stride, const void* in, int64_t in_stride) {
   const T* a = static_cast<const T*>(in);
   T* o = static_cast<T*>(out);
   if (in_stride == 0) {
     const T value = *a;
-    if (out_stride == 1) {
-      for (int64_t i = 0; i < n; ++i) o[i] = value;
-    } else {
-      for (int64_t i = 0; i < n; ++i) o[i * out_stride] = value;
-    }
+    for (int64_t i = 0; i < n; ++i) o[i * out_stride] = value;
   } else if (out_stride == 1) {
     int64_t i = CopyByVectors<T, false>(n, a, in_stride, o);
     a += in_stride * i;
@@ -343,6 +354,7 @@ void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const 
     std::memmove(out, in, n * width);
     return;
   }
+  if (in_stride == 0 && out_stride == 1) return DispatchWidth(width, [&]<class T>() { Fill<T>(n, in, out); });
   DispatchWidth(width, [&]<class T>() { CopyStridedAs<T>(n, out, out_stride, in, in_stride); });
 }
 
