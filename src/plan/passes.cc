@@ -49,7 +49,7 @@ absl::Status RunSinkSlices(PlanState& state) {
   return absl::OkStatus();
 }
 absl::Status RunRangeAnalysis(PlanState& state) {
-  FoldSelectsByRange(state.plan.graph, state.changes);
+  FoldByRange(state.plan.graph, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunLoopStateDce(PlanState& state) {
@@ -151,14 +151,14 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
     {.id = PassId::kRangeAnalysis,
      .name = "range_analysis",
      .stage = Stage::kGraph,
-     .summary = "Folds selects whose predicate follows from the ranges of integers",
+     .summary = "Folds selects and operations whose results follow from the ranges of integers",
      .preserves = "every bit",
      .run = &RunRangeAnalysis},
     {.id = PassId::kLoopStateDce,
      .name = "loop_state_dce",
      .stage = Stage::kGraph,
-     .summary = "Removes dead loop-carried values and dead results of conditionals",
-     .preserves = "every bit; the trip counts of loops",
+     .summary = "Removes dead loop-carried values, dead results of conditionals, and loops without results",
+     .preserves = "every bit; the trip counts of loops with results",
      .run = &RunLoopStateDce},
     {.id = PassId::kCommonSubexpressions,
      .name = "common_subexpressions",

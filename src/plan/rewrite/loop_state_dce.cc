@@ -3,16 +3,41 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "plan/analysis/counted_loops.h"
+
 namespace hlo::plan {
 namespace {
 
+// Returns the loops without effects that end after a known number of iterations, like all loops in them.
+absl::flat_hash_set<const Node*> FiniteLoops(const Graph& graph) {
+  absl::flat_hash_set<const Node*> finite;
+  for (const Node& node : graph.nodes) {
+    if (node.kind != Node::Kind::kWhile || node.has_effect) continue;
+    const std::optional<CountedLoop> counted = FindCountedLoop(graph, node);
+    if (counted.has_value() && counted->first_value.has_value() && counted->limit_value.has_value() &&
+        TripCount(*counted, *counted->first_value, *counted->limit_value).has_value())
+      finite.insert(&node);
+  }
+  for (const Node& node : graph.nodes) {
+    if (node.kind == Node::Kind::kOp ? !node.has_effect
+                                     : node.kind != Node::Kind::kWhile || finite.contains(&node))
+      continue;
+    for (const Block* block = node.block; block != nullptr && block->owner != nullptr;
+         block = block->owner->block)
+      finite.erase(block->owner);
+  }
+  return finite;
+}
+
 class LiveValues {
  public:
-  explicit LiveValues(const Graph& graph) : graph_(graph), live_(graph.values.size()) {
+  LiveValues(const Graph& graph, const absl::flat_hash_set<const Node*>& finite)
+      : graph_(graph), live_(graph.values.size()) {
     for (const ValueId v : graph.results) Add(v);
-    // Predicates of loops and branch indices are live: control flow is never removed.
+    // Predicates of loops that may not end, and branch indices, are live: such control flow is not removed.
     for (const Node& node : graph.nodes) {
-      if (node.kind == Node::Kind::kWhile) Add(node.predicate);
+      if (node.kind == Node::Kind::kWhile && !finite.contains(&node)) Add(node.predicate);
       if (node.kind == Node::Kind::kConditional || node.has_effect) AddAll(node.operands);
     }
     while (!worklist_.empty()) {
@@ -43,6 +68,7 @@ class LiveValues {
     for (size_t i = 0; i < node.results.size(); ++i) {
       if (node.results[i] != v) continue;
       if (node.kind == Node::Kind::kWhile) {
+        Add(node.predicate);
         Add(node.operands[i]);
         Add(node.next[i]);
       }
@@ -58,7 +84,8 @@ class LiveValues {
 }  // namespace
 
 void EliminateDeadLoopState(Graph& graph, ChangeCounter& changes) {
-  const LiveValues live(graph);
+  const absl::flat_hash_set<const Node*> finite = FiniteLoops(graph);
+  const LiveValues live(graph, finite);
   const bool has_dead = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     return node.kind != Node::Kind::kOp && !std::all_of(node.results.begin(), node.results.end(),
                                                         [&](ValueId v) { return live.Contains(v); });
@@ -84,6 +111,10 @@ void EliminateDeadLoopState(Graph& graph, ChangeCounter& changes) {
       node.next.resize(kept);
     }
     for (std::vector<ValueId>& branch : node.branch_results) branch.resize(kept);
+  }
+  for (Block& block : graph.blocks) {
+    std::erase_if(block.nodes,
+                  [&](const Node* node) { return node->results.empty() && finite.contains(node); });
   }
 }
 

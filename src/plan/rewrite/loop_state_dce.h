@@ -7,7 +7,7 @@
 namespace hlo::plan {
 
 // Removes loop-carried values and results of conditionals that are dead, or that other values replace; the
-// nodes that compute only them become dead.
+// nodes that compute only them become dead. Removes loops without results, if they end.
 void EliminateDeadLoopState(Graph& graph, ChangeCounter& changes);
 
 }  // namespace hlo::plan

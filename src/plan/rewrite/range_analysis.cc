@@ -2,58 +2,30 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "hlo_run/attribute.h"
 #include "loops/compute_type.h"
 #include "plan/analysis/node_traits.h"
+#include "plan/rewrite/integer_range.h"
 
 namespace hlo::plan {
 namespace {
 
-using Wide = __int128;
+using Range = IntegerRange;
+using Wide = IntegerRange::Wide;
 
-// An inclusive range. A pred is 0 or 1.
-struct Range {
-  Wide low, high;
-  bool operator==(const Range&) const = default;
-};
-
-// True for one integer or pred.
-bool IsSingleInteger(const Shape& shape) {
-  return shape.IsArray() && *shape.ElementCount() == 1 &&
-         (IsPred(shape.type()) || (IsIntegral(shape.type()) && !IsSubByte(shape.type())));
+// True for arrays of pred and of integers of at least 8 bits.
+bool IsOfIntegers(const Shape& shape) {
+  return shape.IsArray() && (IsPred(shape.type()) || (IsIntegral(shape.type()) && !IsSubByte(shape.type())));
 }
-
-Range RangeOf(ElementType type) {
-  if (IsPred(type)) return {0, 1};
-  const auto bits = static_cast<int>(BitWidth(type));
-  return IsSigned(type) ? Range{-(Wide{1} << (bits - 1)), (Wide{1} << (bits - 1)) - 1}
-                        : Range{0, (Wide{1} << bits) - 1};
-}
-
-Range JoinedRange(const Range& a, const Range& b) {
-  return {std::min(a.low, b.low), std::max(a.high, b.high)};
-}
-
-// Returns the range of a comparison of values in the two ranges.
-Range Compared(ComparisonDirection direction, const Range& a, const Range& b) {
-  constexpr Range kFalse = {0, 0}, kTrue = {1, 1}, kEither = {0, 1};
-  switch (direction) {
-    case ComparisonDirection::kLt:
-      return a.high < b.low ? kTrue : a.low >= b.high ? kFalse : kEither;
-    case ComparisonDirection::kGe:
-      return a.low >= b.high ? kTrue : a.high < b.low ? kFalse : kEither;
-    case ComparisonDirection::kGt:
-      return Compared(ComparisonDirection::kLt, b, a);
-    case ComparisonDirection::kLe:
-      return Compared(ComparisonDirection::kGe, b, a);
-    default:
-      return kEither;
-  }
-}
+bool IsSingleInteger(const Shape& shape) { return IsOfIntegers(shape) && *shape.ElementCount() == 1; }
 
 bool IsWithinBlock(const Block* inner, const Block* outer) {
   while (inner != nullptr && inner != outer) inner = inner->parent;
@@ -82,9 +54,8 @@ class RangeAnalysis {
   // Returns the range of a value as a node of the block reads it.
   Range RangeAt(ValueId v, const Block* block) {
     v = graph_.Resolve(v);
+    if (v == kNoValue || !IsOfIntegers(graph_.values[v].shape)) return kAnyNumber;
     const Value& value = graph_.values[v];
-    if (!IsSingleInteger(value.shape))
-      return {std::numeric_limits<int64_t>::min(), std::numeric_limits<uint64_t>::max()};
     const Range all = RangeOf(value.shape.type());
     if (value.constant != nullptr) return RangeOfConstant(*value.constant, all);
     if (value.node == nullptr || value.is_dynamic) return all;
@@ -102,7 +73,10 @@ class RangeAnalysis {
     for (const Node& node : graph_.nodes) {
       if (!IsStaticOp(node) || node.results.size() != 1 || node.results[0] == kNoValue) continue;
       const Shape& shape = graph_.values[node.results[0]].shape;
-      if (IsSingleInteger(shape)) ranges_[node.results[0]] = RangeOfOp(node, RangeOf(shape.type()));
+      if (!IsOfIntegers(shape)) continue;
+      std::vector<Range> operands;
+      for (const ValueId v : node.operands) operands.push_back(RangeAt(v, node.block));
+      ranges_[node.results[0]] = RangeOfResult(*node.instruction, shape.type(), operands);
     }
   }
   bool EraseMaybeNegative() {
@@ -118,17 +92,30 @@ class RangeAnalysis {
   }
 
   static Range RangeOfConstant(const Literal& constant, const Range& all) {
-    if (constant.shape().type() == ElementType::kU64) return all;
-    const int64_t number = loops::ReadInteger(constant.shape().type(), constant.data());
-    return {number, number};
+    constexpr int64_t kMaxElements = 256;
+    const int64_t count = constant.element_count();
+    if (constant.data() == nullptr || count == 0 || count > kMaxElements) return all;
+    const auto number = [&](int64_t i) -> Wide {
+      const std::byte* data = constant.data() + i * ByteCount(constant.type());
+      const int64_t found = loops::ReadInteger(constant.type(), data);
+      // Larger numbers are saturated.
+      if (constant.type() != ElementType::kU64 || found != std::numeric_limits<int64_t>::max()) return found;
+      uint64_t large;
+      std::memcpy(&large, data, sizeof large);
+      return large;
+    };
+    Range range = {number(0), number(0)};
+    for (int64_t i = 1; i < count; ++i) range = JoinedRange(range, {number(i), number(i)});
+    return range;
   }
 
-  Range RangeOfState(ValueId state, const Node& loop, const Block* block, Range range) {
+  Range RangeOfState(ValueId state, const Node& loop, const Block* block, const Range& all) {
+    Range range = all;
     if (non_negative_.contains(state)) range.low = std::max<Wide>(range.low, 0);
     // Within the body, the predicate holds.
     if (IsWithinBlock(block, loop.blocks[1]))
       range.high = std::min(range.high, UpperLimit(state, loop, loop.predicate, kMaxConditionDepth));
-    return range;
+    return range.low <= range.high ? range : all;  // A body that never runs.
   }
   // Returns the largest value of the state for which the predicate may hold.
   Wide UpperLimit(ValueId state, const Node& loop, ValueId predicate, int depth) {
@@ -152,78 +139,116 @@ class RangeAnalysis {
     return RangeAt(limit, loop.blocks[0]).high - (excludes ? 1 : 0);
   }
 
-  Range RangeOfOp(const Node& node, const Range& all) {
-    const auto of = [&](int operand) { return RangeAt(node.operands[operand], node.block); };
-    // Integers wrap on overflow.
-    const auto unless_wrapped = [&](const Range& range) {
-      return range.low >= all.low && range.high <= all.high ? range : all;
-    };
-    const auto least = [&] {
-      const Range a = of(0), b = of(1);
-      return Range{std::min(a.low, b.low), std::min(a.high, b.high)};
-    };
-    const auto most = [&] {
-      const Range a = of(0), b = of(1);
-      return Range{std::max(a.low, b.low), std::max(a.high, b.high)};
-    };
-    const bool is_pred = all == Range{0, 1};
-    switch (node.instruction->opcode()) {
-      case Opcode::kAdd: {
-        const Range a = of(0), b = of(1);
-        return is_pred ? all : unless_wrapped({a.low + b.low, a.high + b.high});
-      }
-      case Opcode::kSubtract: {
-        const Range a = of(0), b = of(1);
-        return unless_wrapped({a.low - b.high, a.high - b.low});
-      }
-      case Opcode::kMinimum:
-        return least();
-      case Opcode::kMaximum:
-        return most();
-      case Opcode::kCompare:
-        if (!IsSingleInteger(graph_.values[node.operands[0]].shape) || node.instruction->Has<attr::type>())
-          return all;
-        return Compared(node.instruction->Get<attr::direction>(), of(0), of(1));
-      case Opcode::kAnd:
-        return is_pred ? least() : all;
-      case Opcode::kOr:
-        return is_pred ? most() : all;
-      case Opcode::kSelect: {
-        const Range choice = of(0);
-        if (choice.low == choice.high) return of(choice.low == 1 ? 1 : 2);
-        return JoinedRange(of(1), of(2));
-      }
-      case Opcode::kConvert:
-        return IsSingleInteger(graph_.values[node.operands[0]].shape) && !is_pred ? unless_wrapped(of(0))
-                                                                                  : all;
-      case Opcode::kReshape:
-        return of(0);
-      default:
-        return all;
-    }
-  }
-
   const Graph& graph_;
   absl::flat_hash_set<ValueId> non_negative_;  // States that are never negative.
   absl::flat_hash_map<ValueId, Range> ranges_;
 };
 
+// Replaces the results of nodes.
+class Folder {
+ public:
+  Folder(Graph& graph, ChangeCounter& changes) : graph_(graph), changes_(changes), ranges_(graph) {
+    for (const Node& node : graph.nodes) {
+      // The analysis of counted loops reads the instructions that compute them.
+      loop_values_.insert(node.next.begin(), node.next.end());
+      if (node.predicate != kNoValue) loop_values_.insert(node.predicate);
+    }
+  }
+
+  void Run() {
+    for (const Node& node : graph_.nodes) {
+      if (!IsStaticOp(node) || node.has_effect || node.results.size() != 1 || node.results[0] == kNoValue ||
+          graph_.values[node.results[0]].replaced_by != kNoValue)
+        continue;
+      const ValueId replacement = ReplacementOf(node);
+      if (replacement != kNoValue && changes_.Allow("range_analysis", node.instruction->name()))
+        graph_.values[node.results[0]].replaced_by = replacement;
+    }
+    ResolveAll(graph_);
+  }
+
+ private:
+  ValueId ReplacementOf(const Node& node) {
+    const ValueId result = node.results[0];
+    if (node.instruction->opcode() == Opcode::kSelect) {
+      const Range choice = RangeOfOperand(node, 0);
+      if (choice.IsSingle()) return node.operands[choice.low == 1 ? 1 : 2];
+    }
+    const Shape& shape = graph_.values[result].shape;
+    if (!IsOfIntegers(shape)) return kNoValue;
+    const Range range = ranges_.RangeAt(result, node.block);
+    if (range.IsSingle() && IsSingleInteger(shape) && !loop_values_.contains(result))
+      return ConstantOf(shape, range.low);
+    const int same = IdenticalOperand(node);
+    if (same < 0) return kNoValue;
+    const Value& operand = graph_.values[graph_.Resolve(node.operands[same])];
+    return operand.shape == shape && !IsBroadcast(operand) ? node.operands[same] : kNoValue;
+  }
+
+  // Returns the number of an operand that is the result, or -1.
+  int IdenticalOperand(const Node& node) {
+    const auto of = [&](int k) { return RangeOfOperand(node, k); };
+    // Returns the operand beside the one that is a number.
+    const auto beside = [&](Wide number) { return of(1).Is(number) ? 0 : of(0).Is(number) ? 1 : -1; };
+    const Range all = RangeOf(graph_.values[node.results[0]].shape.type());
+    switch (node.instruction->opcode()) {
+      case Opcode::kAdd:
+      case Opcode::kOr:
+      case Opcode::kXor:
+        return beside(0);
+      case Opcode::kAnd:
+        return beside(all.low < 0 ? -1 : all.high);
+      case Opcode::kMultiply:
+        return beside(1);
+      case Opcode::kDivide:
+        return of(1).Is(1) ? 0 : -1;
+      case Opcode::kShiftLeft:
+      case Opcode::kShiftRightArithmetic:
+      case Opcode::kShiftRightLogical:
+      case Opcode::kSubtract:
+        return of(1).Is(0) ? 0 : -1;
+      case Opcode::kRemainder:
+        return of(0).low >= 0 && of(0).high < of(1).low ? 0 : -1;
+      case Opcode::kMaximum:
+        return of(0).low >= of(1).high ? 0 : of(1).low >= of(0).high ? 1 : -1;
+      case Opcode::kMinimum:
+        return of(0).high <= of(1).low ? 0 : of(1).high <= of(0).low ? 1 : -1;
+      case Opcode::kClamp:
+        return of(1).low >= of(0).high && of(1).high <= of(2).low ? 1 : -1;
+      default:
+        return -1;
+    }
+  }
+
+  // Storing a broadcast takes as long as the operation, which may be fused with others.
+  static bool IsBroadcast(const Value& value) {
+    return value.node != nullptr && IsStaticOp(*value.node) &&
+           value.node->instruction->opcode() == Opcode::kBroadcast;
+  }
+
+  Range RangeOfOperand(const Node& node, int k) { return ranges_.RangeAt(node.operands[k], node.block); }
+
+  // Returns kNoValue if memory is short.
+  ValueId ConstantOf(const Shape& shape, Wide number) {
+    absl::StatusOr<Literal> literal = Literal::Create(shape.WithoutLayouts());
+    if (!literal.ok()) return kNoValue;
+    loops::DispatchComputeType(loops::ComputeTypeOf(shape.type()), [&]<class T>() {
+      if constexpr (std::is_integral_v<T>) literal->mutable_span<T>()[0] = static_cast<T>(number);
+    });
+    graph_.literals.push_back(*std::move(literal));
+    const ValueId constant = graph_.NewValue(shape, nullptr);
+    graph_.values[constant].constant = &graph_.literals.back();
+    return constant;
+  }
+
+  Graph& graph_;
+  ChangeCounter& changes_;
+  RangeAnalysis ranges_;
+  absl::flat_hash_set<ValueId> loop_values_;  // Next states and predicates.
+};
+
 }  // namespace
 
-void FoldSelectsByRange(Graph& graph, ChangeCounter& changes) {
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(),
-                   [](const Node& node) { return node.kind == Node::Kind::kWhile; }))
-    return;
-  RangeAnalysis ranges(graph);
-  for (const Node& node : graph.nodes) {
-    if (!IsStaticOp(node) || node.has_effect || node.instruction->opcode() != Opcode::kSelect) continue;
-    Value& selection = graph.values[node.results[0]];
-    const Range choice = ranges.RangeAt(node.operands[0], node.block);
-    if (selection.shape.IsScalar() && choice.low == choice.high &&
-        changes.Allow("range_analysis", node.instruction->name()))
-      selection.replaced_by = node.operands[choice.low == 1 ? 1 : 2];
-  }
-  ResolveAll(graph);
-}
+void FoldByRange(Graph& graph, ChangeCounter& changes) { Folder(graph, changes).Run(); }
 
 }  // namespace hlo::plan
