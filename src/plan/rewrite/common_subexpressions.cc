@@ -1,88 +1,17 @@
 #include "plan/rewrite/common_subexpressions.h"
 
 #include <algorithm>
-#include <concepts>
-#include <ranges>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "plan/analysis/equality.h"
 #include "plan/analysis/node_traits.h"
 
 namespace hlo::plan {
 namespace {
-
-// --- Equality of instructions up to their operands
-
-bool HaveSameAttributes(const Instruction& a, const Instruction& b);
-
-bool IsEqual(const SliceRange& a, const SliceRange& b) {
-  return a.start == b.start && a.limit == b.limit && a.stride == b.stride;
-}
-bool IsEqual(const PaddingDim& a, const PaddingDim& b) {
-  return a.low == b.low && a.high == b.high && a.interior == b.interior;
-}
-// True for the same computation, or for two that apply the same operation to their parameters.
-bool IsEqual(Computation* const& a, Computation* const& b) {
-  if (a == b) return true;
-  if (a == nullptr || b == nullptr) return false;
-  const Instruction &x = *a->root(), &y = *b->root();
-  if (x.opcode() != y.opcode() || x.operand_count() != 2 || y.operand_count() != 2 ||
-      x.shape() != y.shape() || !HaveSameAttributes(x, y))
-    return false;
-  for (int64_t i = 0; i < 2; ++i) {
-    const Instruction &from = *x.operand(i), &to = *y.operand(i);
-    if (from.opcode() != Opcode::kParameter || to.opcode() != Opcode::kParameter ||
-        from.shape() != to.shape() || from.Get<attr::number>() != to.Get<attr::number>())
-      return false;
-  }
-  return true;
-}
-template <class T>
-bool IsEqual(const T& a, const T& b) {
-  if constexpr (std::ranges::range<T>)
-    return std::ranges::equal(a, b, [](const auto& x, const auto& y) { return IsEqual(x, y); });
-  else if constexpr (std::equality_comparable<T>)
-    return a == b;
-  else
-    return false;
-}
-
-// Compares an attribute that both instructions may have. Some do not affect the result.
-bool IsEqualAttribute(AttrId id, const Instruction& a, const Instruction& b) {
-  switch (id) {
-    case AttrId::sharding:
-    case AttrId::frontend_attributes:
-    case AttrId::statistics:
-    case AttrId::control_predecessors:
-    case AttrId::origin:
-    case AttrId::metadata:
-    case AttrId::backend_config:
-      return true;
-    default:
-      break;
-  }
-  switch (id) {
-#define HLO_ATTR(name, spelling, kind) \
-  case AttrId::name:                   \
-    return IsEqual(a.Get<attr::name>(), b.Get<attr::name>());
-#include "hlo_run/attributes.def"
-#undef HLO_ATTR
-    default:
-      return false;
-  }
-}
-
-bool HaveSameAttributes(const Instruction& a, const Instruction& b) {
-  for (const Instruction* instruction : {&a, &b}) {
-    for (const AttrEntry& entry : instruction->attributes()) {
-      if (!IsEqualAttribute(entry.id, a, b)) return false;
-    }
-  }
-  return true;
-}
 
 // True if the node's result depends only on its operands and on the attributes that are compared.
 bool MayBeShared(const Graph& graph, const Node& node) {
@@ -126,11 +55,13 @@ class Eliminator {
   }
 
  private:
-  void ShareIn(const Block& block) {
-    for (const Node* node : block.nodes) {
-      for (const Block* inner : node->blocks) ShareIn(*inner);
+  void ShareIn(Block& block) {
+    std::erase_if(block.nodes, [&](Node* node) {
+      for (Block* inner : node->blocks) ShareIn(*inner);
+      if (node->kind != Node::Kind::kOp) return ShareControlFlow(*node);
       if (MayBeShared(graph_, *node)) Share(*node);
-    }
+      return false;
+    });
   }
 
   // Makes equal small constants one value.
@@ -157,12 +88,9 @@ class Eliminator {
   }
 
   void Share(const Node& node) {
-    std::vector<ValueId> operands;
-    for (const ValueId v : node.operands) operands.push_back(first_[graph_.Resolve(v)]);
-    std::vector<const Node*>& candidates =
-        found_[{node.block, node.instruction->opcode(), std::move(operands)}];
+    std::vector<const Node*>& candidates = CandidatesFor(node);
     const auto same = std::find_if(candidates.begin(), candidates.end(),
-                                   [&](const Node* other) { return ComputeTheSame(*other, node); });
+                                   [&](const Node* other) { return ComputeTheSame(graph_, *other, node); });
     if (same == candidates.end()) {
       candidates.push_back(&node);
       return;
@@ -171,6 +99,69 @@ class Eliminator {
     first_[result] = first;
     if (IsCheaperShared(node) && changes_.Allow("common_subexpressions", node.instruction->name()))
       graph_.values[result].replaced_by = first;
+  }
+
+  std::vector<const Node*>& CandidatesFor(const Node& node) {
+    std::vector<ValueId> operands;
+    for (const ValueId v : node.operands)
+      operands.push_back(v == kNoValue ? kNoValue : first_[graph_.Resolve(v)]);
+    return found_[{node.block, node.instruction->opcode(), std::move(operands)}];
+  }
+
+  // Replaces the results of a loop or conditional. Returns true if its node is not needed any more.
+  bool ShareControlFlow(Node& node) {
+    std::vector<const Node*>& candidates = CandidatesFor(node);
+    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const Node* other) {
+      return ControlFlowComparison(graph_, [&](ValueId v) { return first_[v]; }).AreEqual(*other, node);
+    });
+    if (same == candidates.end()) {
+      candidates.push_back(&node);
+      return false;
+    }
+    if (!changes_.Allow("common_subexpressions", node.instruction->name())) return false;
+    Detach(node);
+    for (size_t i = 0; i < node.results.size(); ++i) {
+      if (node.results[i] == kNoValue) continue;
+      first_[node.results[i]] = first_[(*same)->results[i]];
+      graph_.values[node.results[i]].replaced_by = (*same)->results[i];
+    }
+    node.results.clear();
+    return true;
+  }
+
+  // Lets the nodes in the blocks of a removed node use none of the values that other nodes use.
+  void Detach(Node& removed) {
+    absl::flat_hash_map<ValueId, ValueId> unused;
+    const auto is_inside = [&](const Node* node) {
+      for (const Block* block = node->block; block != nullptr && block->owner != nullptr;
+           block = block->owner->block) {
+        if (block->owner == &removed) return true;
+      }
+      return false;
+    };
+    const auto replace = [&](ValueId& v) {
+      if (v == kNoValue) return;
+      const ValueId used = graph_.Resolve(v);
+      const Value& value = graph_.values[used];
+      if (value.constant != nullptr || (value.node != nullptr && is_inside(value.node))) return;
+      const auto [entry, is_new] = unused.emplace(used, kNoValue);
+      if (is_new) {
+        entry->second = graph_.NewValue(Shape(value.shape), nullptr);
+        first_.push_back(entry->second);
+      }
+      v = entry->second;
+    };
+    const auto replace_all = [&](Node& node) {
+      for (ValueId& v : node.operands) replace(v);
+      for (ValueId& v : node.next) replace(v);
+      for (std::vector<ValueId>& results : node.branch_results) {
+        for (ValueId& v : results) replace(v);
+      }
+      replace(node.predicate);
+    };
+    for (Node& node : graph_.nodes) {
+      if (&node == &removed || is_inside(&node)) replace_all(node);
+    }
   }
 
   // True if storing the result for all users costs less than computing it for each of them. Users of a shared
@@ -185,14 +176,6 @@ class Eliminator {
                             node.instruction->opcode() == Opcode::kGather;
     // Loops convert elements when they load them.
     return !would_fuse || (shares_elements_ && node.instruction->opcode() != Opcode::kConvert);
-  }
-
-  // Compares nodes with equal opcodes and operands. Bitcasts depend on the layouts, which shapes include.
-  bool ComputeTheSame(const Node& a, const Node& b) const {
-    const Instruction &x = *a.instruction, &y = *b.instruction;
-    if (ResultShape(graph_, a) != ResultShape(graph_, b) || !HaveSameAttributes(x, y)) return false;
-    if (x.opcode() != Opcode::kBitcast) return true;
-    return x.shape() == y.shape() && x.operand(0)->shape() == y.operand(0)->shape();
   }
 
   using Key = std::tuple<const Block*, Opcode, std::vector<ValueId>>;

@@ -6,9 +6,10 @@
 
 namespace hlo::plan {
 
-// Replaces instructions by earlier ones of the same block that compute the same value. Equal instructions
-// are frequent in text that XLA has optimised, because its fusions duplicate their producers. Elementwise
-// operations, pads, concatenations and gathers of arrays are replaced only with `shares_elements`.
+// Replaces instructions, loops and conditionals by earlier ones of the same block that compute the same
+// values. Equal instructions are frequent in text that XLA has optimised, because its fusions duplicate their
+// producers. Elementwise operations, pads, concatenations and gathers of arrays are replaced only with
+// `shares_elements`.
 void EliminateCommonSubexpressions(Graph& graph, bool shares_elements, ChangeCounter& changes);
 
 }  // namespace hlo::plan
