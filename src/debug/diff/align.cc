@@ -24,6 +24,12 @@ bool MetadataConflicts(const Instruction& a, const Instruction& b) {
   return ma != nullptr && mb != nullptr && ma->op_name != mb->op_name;
 }
 
+// Passes change the states of loops, so an element of another state is another value.
+bool SameElement(const Instruction& a, const Instruction& b) {
+  if (a.opcode() != Opcode::kGetTupleElement || b.opcode() != Opcode::kGetTupleElement) return true;
+  return a.Get<attr::index>() == b.Get<attr::index>() && SameShape(*a.operand(0), *b.operand(0));
+}
+
 // Removes what compilers append to the names of copies.
 std::string_view BaseName(std::string_view name) {
   for (bool changed = true; changed;) {
@@ -101,7 +107,8 @@ void Alignment::AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by) {
   for (const auto& [key, group] : groups) {
     if (group.a.size() != group.b.size()) continue;
     for (size_t i = 0; i < group.a.size(); ++i) {
-      if (!MetadataConflicts(*group.a[i], *group.b[i])) Add(group.a[i], group.b[i], by);
+      const Instruction &a = *group.a[i], &b = *group.b[i];
+      if (!MetadataConflicts(a, b) && SameElement(a, b)) Add(&a, &b, by);
     }
   }
 }

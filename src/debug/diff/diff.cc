@@ -199,12 +199,35 @@ absl::Status DiffRun::Run(const std::vector<Literal>& a_arguments, const std::ve
   return absl::OkStatus();
 }
 
+namespace {
+
+// Values that agree within the tolerance may hide a cause. Searches again among all values that differ at
+// all, and replaces a difference that seems to be rounding if another one is proven not to be.
+absl::Status FindProvenDifference(const CheckedModule& a, const CheckedModule& b,
+                                  const std::vector<Literal>& arguments, const DiffOptions& options,
+                                  DiffResult& result) {
+  DiffOptions strict = options;
+  strict.rule = CompareRule::Ulp(1);
+  strict.needs_proof = true;
+  DiffRun run(a.shared(), *a.module().entry(), b.shared(), *b.module().entry(), strict);
+  DiffResult proven;
+  HLO_RETURN_IF_ERROR(run.Run(arguments, arguments, proven));
+  if (!proven.first || !proven.first->confirmed) return absl::OkStatus();
+  result.first = std::move(proven.first);
+  result.drifting = 0;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<DiffResult> Diff(const CheckedModule& a, const CheckedModule& b,
                                 const std::vector<Literal>& arguments, const DiffOptions& options,
                                 DiffResult* partial) {
   DiffRun run(a.shared(), *a.module().entry(), b.shared(), *b.module().entry(), options);
   DiffResult result;
-  const absl::Status status = run.Run(arguments, arguments, result);
+  absl::Status status = run.Run(arguments, arguments, result);
+  if (status.ok() && result.first && !result.first->confirmed && !options.rule)
+    status = FindProvenDifference(a, b, arguments, options, result);
   if (status.ok()) return result;
   if (partial != nullptr) *partial = std::move(result);
   return status;

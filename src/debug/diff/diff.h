@@ -20,6 +20,8 @@ struct DiffOptions {
   Engine engine = Engine::kFast;
   EvaluateOptions evaluate;
   int64_t max_bytes = int64_t{1} << 30;  // The size of the values that are compared in one run.
+  // Only differences beyond a proven bound of rounding errors are confirmed.
+  bool needs_proof = false;
 };
 
 // Returns the rule for arrays of a type. Tolerances do not apply to integers and predicates.

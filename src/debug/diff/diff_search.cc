@@ -16,6 +16,16 @@ namespace {
 constexpr int64_t kMaxShadowWork = 100'000'000;
 // The most removed pairs that are tried as the cause of a difference.
 constexpr size_t kMaxCauses = 100;
+// The most differences for which a proof is tried.
+constexpr int64_t kMaxProofs = 200;
+
+// Bounds of loops and of custom calls take long or are estimates.
+bool CanProve(const Computation& cone) {
+  return std::none_of(cone.instructions().begin(), cone.instructions().end(), [](const Instruction* i) {
+    return i->opcode() == Opcode::kWhile || i->opcode() == Opcode::kConditional ||
+           i->opcode() == Opcode::kCustomCall;
+  });
+}
 
 }  // namespace
 
@@ -158,17 +168,21 @@ absl::StatusOr<Divergence> DiffRun::Report(const AlignedPair& pair, const Cut& c
     known_a[cut.edges[i].a] = values.a[i + 1];
   }
   divergence.confirmed = local_.contains(pair.a);
-  if (divergence.confirmed) HLO_RETURN_IF_ERROR(Descend(pair, known_a, divergence));
+  if (divergence.confirmed && !options_.needs_proof) HLO_RETURN_IF_ERROR(Descend(pair, known_a, divergence));
   if (!divergence.confirmed || !divergence.inside.empty()) return divergence;
   HLO_ASSIGN_OR_RETURN(const bool is_rounding, IsRounding(pair, cut, known_a));
-  if (!is_rounding) return divergence;
+  if (!is_rounding) {
+    if (options_.needs_proof)
+      divergence.note = "the difference exceeds the bound of rounding errors that a shadow run computes";
+    return divergence;
+  }
   divergence.confirmed = false;
   divergence.note = "both are within the bound of rounding errors that a shadow run computes";
   return divergence;
 }
 
 // True if the bounds of a shadow run of `a` hold what `b` computes from the operands of `a`. Large parts are
-// not run.
+// not run; they are rounding only if a proof is needed.
 absl::StatusOr<bool> DiffRun::IsRounding(const AlignedPair& pair, const Cut& cut, const NodeValues& known_a) {
   absl::flat_hash_set<const Instruction*> edges_a, edges_b;
   NodeValues known_b = arguments_b_;
@@ -178,17 +192,20 @@ absl::StatusOr<bool> DiffRun::IsRounding(const AlignedPair& pair, const Cut& cut
   HLO_ASSIGN_OR_RETURN(const Cone cone, MakeCone(flat_a_, {&pair.a, 1}, edges_a));
   Cost cost;
   for (const Instruction* i : cone.module.module().entry()->instructions()) cost += InstructionCost(*i);
-  if (cost.flops + cost.transcendentals + cost.bytes_read > kMaxShadowWork) return false;
+  if (cost.flops + cost.transcendentals + cost.bytes_read > kMaxShadowWork) return options_.needs_proof;
+  if (options_.needs_proof && !CanProve(*cone.module.module().entry())) return true;
   std::vector<Literal> arguments;
   for (const Instruction* parameter : cone.parameters) arguments.push_back(known_a.at(parameter));
   EvaluateOptions evaluate = options_.evaluate;
   evaluate.observer = nullptr;
   const absl::StatusOr<ShadowReport> shadow = RunShadow(cone.module, arguments, evaluate);
-  if (!shadow.ok()) return false;
+  if (!shadow.ok()) return options_.needs_proof;
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> b, RunCone(flat_b_, {&pair.b, 1}, edges_b, known_b, options_));
   const std::vector<OutputVerdict> verdicts =
       Judge(*shadow, cone.module.module(), Literal::Tuple(std::move(b)));
-  return std::none_of(verdicts.begin(), verdicts.end(), IsUnexplained);
+  return std::none_of(verdicts.begin(), verdicts.end(), [&](const OutputVerdict& verdict) {
+    return options_.needs_proof ? verdict.verdict == RoundingVerdict::kBug : IsUnexplained(verdict);
+  });
 }
 
 // Returns the pairs between `pair` and its cut that were removed from the alignment, in dependency order.
@@ -249,6 +266,7 @@ absl::Status DiffRun::FindWrongOperand(const AlignedPair& pair, const Cut& cut, 
 // values may have been aligned wrongly, for instance two partial sums of a sum that was reordered.
 absl::Status DiffRun::SearchAlong(Path path, DiffResult& result, std::optional<AlignedPair>& drift) {
   const int64_t differing = result.differing;
+  int64_t reports = 0;
   while (const std::optional<AlignedPair> pair = FirstCandidate(path)) {
     hlo::Report({.what = "searching the first difference",
                  .done = result.drifting,
@@ -264,6 +282,7 @@ absl::Status DiffRun::SearchAlong(Path path, DiffResult& result, std::optional<A
     }
     if (!removed_.empty()) HLO_RETURN_IF_ERROR(CompareLocally({&*pair, 1}));
     if (local_.contains(pair->a)) {
+      if (options_.needs_proof && ++reports > kMaxProofs) return absl::OkStatus();
       HLO_ASSIGN_OR_RETURN(Divergence divergence, Report(*pair, cut));
       if (divergence.inside.empty()) HLO_RETURN_IF_ERROR(FindWrongOperand(*pair, cut, divergence));
       if (divergence.confirmed) {

@@ -171,6 +171,30 @@ ENTRY e {
   EXPECT_EQ(first["note"], "their operands differ; with the first module's value here, r agrees");
 }
 
+// The wrong values agree within the tolerance of f8e4m3fn, but not within that of f32. Rounding explains
+// none.
+TEST_F(Cli, ADifferenceWithinTheToleranceIsNotCalledRounding) {
+  constexpr char kText[] = R"(HloModule m
+ENTRY e {
+  x = f32[3] parameter(0)
+  y = f32[3] parameter(1)
+  narrow = f8e4m3fn[3] convert(%s)
+  sum = f32[3] add(x, y)
+  wide = f32[3] convert(narrow)
+  ROOT r = f32[3] multiply(wide, sum)
+}
+)";
+  std::string a = kText, b = kText;
+  a.replace(a.find("%s"), 2, "x");
+  b.replace(b.find("%s"), 2, "y");
+  const Outcome diff = Run("diff --format=json " + Write("a.hlo", a) + " " + Write("b.hlo", b) +
+                           " --input '{1,0.5,2}' --input '{1.25,0.75,1.5}'");
+  EXPECT_EQ(diff.status, 1) << diff.err;
+  const Json first = Json::parse(diff.out)["diff"]["first"];
+  EXPECT_EQ(first["value"]["a"], "narrow");
+  EXPECT_EQ(first["confirmed"], true);
+}
+
 // The changed operand of a commutative operation has the opcode of the other operand.
 TEST_F(Cli, DiffFindsAChangedOpcodeBesideAnEqualOne) {
   constexpr char kText[] = R"(HloModule m
