@@ -27,7 +27,7 @@ constexpr int64_t kMaxCopiedRuns = 4;
 constexpr int64_t kMaxBytesOfRows = 1024;
 // Programs with more scratch memory are only for bytecode in loops, and with more vectors a tile program is
 // faster.
-constexpr int64_t kScratchOfAll = 2048, kMaxVectors = 128;
+constexpr int64_t kScratchOfAll = 2048, kMaxVectors = 88;
 // More elements are in scratch memory only if the program is no single call on arguments.
 constexpr int64_t kMaxInFrameAlways = 64;
 
