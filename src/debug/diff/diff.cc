@@ -175,7 +175,12 @@ absl::Status DiffRun::CompareResults(DiffResult& result) {
       return absl::FailedPreconditionError(
           fmt::format("result {} is {} and {}", i, ToString(a[i].shape()), ToString(b[i].shape())));
     ComparedValue value = Describe(flat_a_, flat_b_, pairs[i], a[i], b[i], options_);
-    if (!value.worst) continue;
+    if (!value.worst) {
+      DiffOptions strict = options_;
+      strict.rule = CompareRule::Ulp(1);
+      result.tolerated += CompareValues(a[i], b[i], strict).has_value();
+      continue;
+    }
     result.results.push_back(std::move(value));
     differing_results_.push_back(pairs[i]);
   }

@@ -54,6 +54,7 @@ struct DiffResult {
   int64_t differing = 0;                      // The number of aligned values that differ.
   int64_t drifting = 0;  // The number of them that agree if they are computed from equal operands.
   std::vector<ComparedValue> results;  // The results that differ.
+  int64_t tolerated = 0;  // The number of results that differ by more than an ULP, but within the tolerance.
   std::optional<Divergence> first;
   // The progress of the comparison.
   bool has_results = false, is_complete = false;

@@ -143,6 +143,8 @@ std::string ToText(const DiffResult& result, const SideNames& names) {
   if (!result.has_results) return text + "the results were not compared\n";
   if (result.results.empty()) {
     text += "the results agree";
+    if (result.tolerated > 0)
+      text += fmt::format(", {} of them only within the tolerance (see --tolerance)", result.tolerated);
     if (result.differing > 0) text += fmt::format("; {} values before them differ", result.differing);
     return text + "\n";
   }
@@ -186,6 +188,7 @@ Json ToJson(const DiffResult& result) {
                {"differing", result.differing},
                {"drifting", result.drifting},
                {"complete", result.is_complete},
+               {"tolerated", result.tolerated},
                {"results", Json::array()},
                {"first", DivergenceJson(result.first)}};
   for (const ComparedValue& value : result.results) json["results"].push_back(ValueJson(value));

@@ -195,6 +195,14 @@ ENTRY e {
   EXPECT_EQ(first["confirmed"], true);
 }
 
+TEST_F(Cli, DiffSaysIfResultsAgreeOnlyWithinTheTolerance) {
+  const std::string a = Write("a.hlo", "HloModule m\nENTRY e {\n ROOT c = bf16[] constant(0.01)\n}\n");
+  const std::string b = Write("b.hlo", "HloModule m\nENTRY e {\n ROOT c = bf16[] constant(0.02)\n}\n");
+  EXPECT_HAS(Run("diff " + a + " " + b).out,
+             "the results agree, 1 of them only within the tolerance (see --tolerance)");
+  EXPECT_EQ(Run("diff " + a + " " + a).out.find("tolerance"), std::string::npos);
+}
+
 // The changed operand of a commutative operation has the opcode of the other operand.
 TEST_F(Cli, DiffFindsAChangedOpcodeBesideAnEqualOne) {
   constexpr char kText[] = R"(HloModule m
