@@ -15,6 +15,11 @@ bool IsEqual(const SliceRange& a, const SliceRange& b) {
 bool IsEqual(const PaddingDim& a, const PaddingDim& b) {
   return a.low == b.low && a.high == b.high && a.interior == b.interior;
 }
+bool IsEqual(const Json& a, const Json& b) { return a.text == b.text; }
+bool IsEqual(const Shape* const& a, const Shape* const& b) { return *a == *b; }
+bool IsEqual(const OutputOperandAlias& a, const OutputOperandAlias& b) {
+  return a.output_index == b.output_index && a.operand == b.operand && a.operand_index == b.operand_index;
+}
 // True for the same computation, or for two that apply the same operation to their parameters.
 bool IsEqual(Computation* const& a, Computation* const& b) {
   if (a == b) return true;
@@ -50,8 +55,11 @@ bool IsEqualAttribute(AttrId id, const Instruction& a, const Instruction& b) {
     case AttrId::control_predecessors:
     case AttrId::origin:
     case AttrId::metadata:
-    case AttrId::backend_config:
       return true;
+    case AttrId::backend_config:
+      // Other instructions compute the same with all configurations.
+      return a.opcode() != Opcode::kCustomCall ||
+             IsEqual(a.Get<attr::backend_config>(), b.Get<attr::backend_config>());
     default:
       break;
   }

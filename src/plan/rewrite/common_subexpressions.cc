@@ -15,18 +15,22 @@ namespace {
 
 // True if the node's result depends only on its operands and on the attributes that are compared.
 bool MayBeShared(const Graph& graph, const Node& node) {
-  if (!IsStaticOp(node) || node.has_effect || node.results.size() != 1 || node.results[0] == kNoValue ||
-      std::ranges::find(node.operands, kNoValue) != node.operands.end())
+  if (!IsStaticOp(node) || node.has_effect || node.results.empty() ||
+      std::ranges::find(node.operands, kNoValue) != node.operands.end() ||
+      std::ranges::find(node.results, kNoValue) != node.results.end())
     return false;
   if (IsElementwise(graph, node)) return true;
   switch (node.instruction->opcode()) {
     case Opcode::kBitcast:
     case Opcode::kBroadcast:
+    case Opcode::kCholesky:
     case Opcode::kConcatenate:
     case Opcode::kConvolution:
+    case Opcode::kCustomCall:  // Of a library: the user's calls are no static operations.
     case Opcode::kDot:
     case Opcode::kDynamicSlice:
     case Opcode::kDynamicUpdateSlice:
+    case Opcode::kFft:
     case Opcode::kGather:
     case Opcode::kIota:
     case Opcode::kPad:
@@ -34,8 +38,11 @@ bool MayBeShared(const Graph& graph, const Node& node) {
     case Opcode::kReduceWindow:
     case Opcode::kReshape:
     case Opcode::kReverse:
+    case Opcode::kRngBitGenerator:
     case Opcode::kSlice:
+    case Opcode::kSort:
     case Opcode::kTranspose:
+    case Opcode::kTriangularSolve:
       return true;
     default:
       return false;
@@ -95,10 +102,18 @@ class Eliminator {
       candidates.push_back(&node);
       return;
     }
-    const ValueId result = node.results[0], first = (*same)->results[0];
-    first_[result] = first;
-    if (IsCheaperShared(node) && changes_.Allow("common_subexpressions", node.instruction->name()))
-      graph_.values[result].replaced_by = first;
+    ReplaceResults(
+        node, **same,
+        IsCheaperShared(node) && changes_.Allow("common_subexpressions", node.instruction->name()));
+  }
+
+  // Makes the results equal to those of another node, which replace them with `replaces`.
+  void ReplaceResults(const Node& node, const Node& by, bool replaces) {
+    for (size_t i = 0; i < node.results.size(); ++i) {
+      if (node.results[i] == kNoValue) continue;
+      first_[node.results[i]] = first_[by.results[i]];
+      if (replaces) graph_.values[node.results[i]].replaced_by = by.results[i];
+    }
   }
 
   std::vector<const Node*>& CandidatesFor(const Node& node) {
@@ -120,11 +135,7 @@ class Eliminator {
     }
     if (!changes_.Allow("common_subexpressions", node.instruction->name())) return false;
     Detach(node);
-    for (size_t i = 0; i < node.results.size(); ++i) {
-      if (node.results[i] == kNoValue) continue;
-      first_[node.results[i]] = first_[(*same)->results[i]];
-      graph_.values[node.results[i]].replaced_by = (*same)->results[i];
-    }
+    ReplaceResults(node, **same, true);
     node.results.clear();
     return true;
   }
@@ -169,7 +180,7 @@ class Eliminator {
   // memory that it saves.
   bool IsCheaperShared(const Node& node) const {
     constexpr int64_t kMaxBytes = 4 << 20;
-    const Shape& shape = ResultShape(graph_, node);
+    const Shape& shape = graph_.values[node.results[0]].shape;
     if (shape.IsScalar()) return true;
     if (*DenseByteCount(shape) > kMaxBytes) return false;
     const bool would_fuse = IsElementwise(graph_, node) || IsConcatenate(node) || IsPad(node) ||
