@@ -80,7 +80,8 @@ TileProgram::Native::Read TileProgram::NativeReadOf(const Step& step, Native& na
   const Access& access = accesses()[step.access];
   const bool in_row = by_rows_ && yields().empty() && access.IsRegular();
   const bool widens = step.call.function != nullptr && !NativeLoop::Supports(access.type);
-  Native::Read read{Kind::kTile, NativeLoop::Form::kArray, step.access, step.out};
+  Native::Read read{Kind::kTile, NativeLoop::Form::kArray, step.access,
+                    step.out,    access.argument,          ByteCount(access.type)};
   if (widens) read.widen = step.call;
   if (!access.IsArray()) {
     const ComputeType of_step = compute_type(step.out);
@@ -146,7 +147,7 @@ std::unique_ptr<const NativeLoop> TileProgram::CompileNative(Native& native) con
     const Stored& stored = stored_[k];
     const ElementType type = accesses()[stored.access].type;
     const bool narrows = !NativeLoop::Supports(type), dense = patterns_[stored.access] == Pattern::kDense;
-    Native::Write write{stored.value, stored.access};
+    Native::Write write{stored.value, stored.access, accesses()[stored.access].argument, ByteCount(type)};
     if (narrows) write.narrow = stored.narrow;
     if (narrows || !dense) write.slot = native.slot_count++;
     if (narrows && !dense) write.narrow_slot = native.slot_count++;
@@ -155,7 +156,7 @@ std::unique_ptr<const NativeLoop> TileProgram::CompileNative(Native& native) con
     native.writes.push_back(write);
   }
   for (const TileValue value : yields()) {
-    native.writes.push_back({value, -1, native.slot_count++});
+    native.writes.push_back({.value = value, .access = -1, .slot = native.slot_count++});
     outputs.push_back({value, lane_type(value), true});
   }
   native.tile = tile_;
@@ -179,7 +180,6 @@ std::byte* TileProgram::Runner::NativeSlot(int32_t slot) const {
 const std::byte* TileProgram::Runner::NativePointer(size_t number, int64_t begin, int64_t n) {
   using Kind = Native::Read::Kind;
   const Native::Read& read = native_->reads[number];
-  const Access& access = program_.access(read.access);
   if (read.kind == Kind::kRow) return RowOf(read.row, begin, n);
   const std::byte* at = nullptr;
   if (read.kind == Kind::kTile) {
@@ -199,7 +199,7 @@ const std::byte* TileProgram::Runner::NativePointer(size_t number, int64_t begin
       FillIota(program_.compute_type(read.value), 1, NativeSlot(read.slot), offset, 0);
       return NativeSlot(read.slot);
     }
-    at = static_cast<const std::byte*>(arguments_[access.argument]) + offset * ByteCount(access.type);
+    at = static_cast<const std::byte*>(arguments_[read.argument]) + offset * read.width;
   }
   if (read.widen.function == nullptr) return at;
   const void* in[] = {at};
@@ -273,9 +273,8 @@ void TileProgram::Runner::RunNative(int64_t begin, int64_t n) {
       if (write.access < 0) pointers_[write.value] = NativeSlot(write.slot);
       continue;
     }
-    const Access& access = program_.access(write.access);
-    native_pointers_[k++] = static_cast<std::byte*>(arguments_[access.argument]) +
-                            (base_[write.access] + begin) * ByteCount(access.type);
+    native_pointers_[k++] =
+        static_cast<std::byte*>(arguments_[write.argument]) + (base_[write.access] + begin) * write.width;
   }
   native.code.get()->Run(native_pointers_.data(), n);
   for (const Native::Write& write : native.writes) {

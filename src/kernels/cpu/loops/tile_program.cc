@@ -106,7 +106,7 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias) : source
     drops_ |= accesses()[stored.access].drops;
     stored_.push_back({stored.value, stored.access, StoreRoundedTile(accesses()[stored.access].type)});
   }
-  base_count_ = static_cast<int32_t>(accesses().size());
+  for (const Access& access : accesses()) offsets_.push_back(access.offset);
   for (const Access& access : accesses()) {
     patterns_.push_back(PatternOf(access));
     scalars_vary_ |= patterns_.back() == Pattern::kScalar &&
@@ -114,9 +114,11 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias) : source
     periodics_vary_ |=
         IsPeriodic(static_cast<int32_t>(patterns_.size() - 1)) &&
         std::any_of(access.outer.begin(), access.outer.end(), [](int64_t s) { return s != 0; });
+    if (!access.starts.empty()) started_.push_back(static_cast<int32_t>(patterns_.size() - 1));
     if (access.IsRegular()) continue;
-    irregular_.emplace_back(static_cast<int32_t>(patterns_.size() - 1), base_count_);
-    VisitExtras(access, [&](const Affine&) { ++base_count_; });
+    irregular_.emplace_back(static_cast<int32_t>(patterns_.size() - 1),
+                            static_cast<int32_t>(offsets_.size()));
+    VisitExtras(access, [&](const Affine& extra) { offsets_.push_back(extra.offset); });
   }
   by_rows_ = !inner_dims().empty() && inner_dims().back() >= kShortestRow;
   // The setup cost of chains is negligible in longer loops.

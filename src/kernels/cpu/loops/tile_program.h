@@ -299,6 +299,8 @@ class TileProgram {
       NativeLoop::Form form;
       int32_t access;
       TileValue value;
+      int32_t argument = -1;  // The access's array and the bytes of its elements.
+      int64_t width = 0;
       bool is_periodic = false;
       int32_t slot = -1, wide_slot = -1;  // Tiles for gathered and for widened elements.
       TileCall widen = {};
@@ -308,7 +310,9 @@ class TileProgram {
     };
     struct Write {
       TileValue value;
-      int32_t access;                       // -1 for a yielded value.
+      int32_t access;         // -1 for a yielded value.
+      int32_t argument = -1;  // The access's array and the bytes of its elements.
+      int64_t width = 0;
       int32_t slot = -1, narrow_slot = -1;  // Tiles for elements that are scattered or narrowed.
       TileCall narrow = {};
     };
@@ -419,7 +423,10 @@ class TileProgram {
   std::vector<Pattern> patterns_;
   // Irregular accesses, with the index of their extras among the bases.
   std::vector<std::pair<int32_t, int32_t>> irregular_;
-  int32_t base_count_ = 0;
+  // The offsets of the accesses and of their extras at the first position, without starts at run time, and
+  // the accesses that have such starts.
+  std::vector<int64_t> offsets_;
+  std::vector<int32_t> started_;
   std::vector<Value> values_;
   std::vector<Step> steps_;
   std::vector<Stored> stored_;

@@ -29,8 +29,9 @@ std::byte* Scratch(int64_t bytes) {
 TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
     : program_(program),
       arguments_(arguments),
-      start_(program.accesses().size()),
-      base_(program.base_count_),
+      start_(program.offsets_.begin(),
+             program.offsets_.begin() + static_cast<std::ptrdiff_t>(program.accesses().size())),
+      base_(program.offsets_.begin(), program.offsets_.end()),
       ahead_(program.irregular_.size()),
       native_(program.ReadyNative()) {
   // RunFirst runs the steps also if there is native code.
@@ -44,14 +45,7 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
     if (native_->transposed_count > 0) bytes += TransposedBytes(*native_) * native_->transposed_count;
   }
   scratch_ = Scratch(bytes);
-  for (size_t a = 0; a < start_.size(); ++a) {
-    const Access& access = program.access(a);
-    start_[a] = base_[a] = StartOf(access, arguments);
-  }
-  for (const auto& [a, first] : program.irregular_) {
-    int64_t* base = base_.data() + first;
-    VisitExtras(program.access(a), [&](const Affine& extra) { *base++ = extra.offset; });
-  }
+  for (const int32_t a : program.started_) start_[a] = base_[a] = StartOf(program.access(a), arguments);
   if (!runs_steps) return;
   for (const Chain& chain : program.chains_)
     chain_steps_.insert(chain_steps_.end(), chain.steps.begin(), chain.steps.end());
