@@ -131,7 +131,7 @@ class Reader {
 
   // True if offsets of elements within a distance of `reach` and at any starts fit 31 bits.
   bool HasShortOffsets(int64_t reach) const {
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    constexpr int64_t kMost = kLargestIndex32;
     int64_t farthest = reach;
     for (const RuntimeStart& start : access_.starts) {
       if (!start.index.has_value()) continue;

@@ -1,7 +1,6 @@
 #include "kernels/cpu/loops/edge_table.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
@@ -52,7 +51,9 @@ std::optional<EdgeTable> EdgeTable::Of(const loops::LoopProgram& program, int32_
 // Chooses the dimensions of the table: those on which edges depend.
 bool EdgeTable::FindDims(const loops::LoopProgram& program, int32_t access) {
   const absl::Span<const int64_t> dims = program.inner_dims();
-  const int64_t longest = width_ == sizeof(uint32_t) ? kLongestRowByVectors : kLongestRowByElement;
+  const bool by_vectors =
+      width_ == sizeof(uint32_t) || (kGathersByVectors && width_ <= int64_t{sizeof(uint64_t)});
+  const int64_t longest = by_vectors ? kLongestRowByVectors : kLongestRowByElement;
   if (dims.size() < 2 || dims.back() > longest || program.access(access).edges.empty()) return false;
   size_t first = dims.size();
   for (int32_t a = access; a >= 0; a = program.access(a).next) {
@@ -86,7 +87,7 @@ bool EdgeTable::AddPiece(const loops::LoopProgram& program, int32_t access, std:
     // The position in the first row of the dimensions before, or in a neighbouring one.
     const std::optional<int64_t> offset = OffsetInside(source, program.inner_dims(), k);
     if (!offset.has_value()) continue;
-    if (std::abs(*offset) > std::numeric_limits<int32_t>::max()) return false;
+    if (std::abs(*offset) > kLargestIndex32) return false;
     (*is_found)[k] = true;
     piece.offsets[k] = static_cast<int32_t>(*offset);
   }

@@ -2,9 +2,9 @@
 // offsets.
 
 #include <algorithm>
-#include <limits>
 
 #include "kernels/cpu/elementwise/copy_array.h"
+#include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cpu/memory/row_walk.h"
 #include "kernels/cpu/simd/gather_elements.h"
@@ -67,8 +67,11 @@ const std::byte* TileProgram::Runner::TransposedRow(size_t number, int64_t begin
 std::optional<TileProgram::Native::Offsets> TileProgram::OffsetsOf(int32_t number) const {
   const Access& access = accesses()[number];
   const size_t rank = inner_dims().size();
-  if (!access.IsRegular() || !access.IsArray() || ByteCount(access.type) != sizeof(uint32_t) ||
-      patterns_[number] != Pattern::kStrided || rank < 2 || inner_count() == 0)
+  const int64_t width = ByteCount(access.type);
+  const bool is_gathered =
+      width == sizeof(uint32_t) || (kGathersByVectors && width <= int64_t{sizeof(uint64_t)});
+  if (!access.IsRegular() || !access.IsArray() || !is_gathered || patterns_[number] != Pattern::kStrided ||
+      rank < 2 || inner_count() == 0)
     return std::nullopt;
   const int64_t run = inner_dims().back(), stride = access.inner.back();
   const int64_t group = run * inner_dims()[rank - 2];
@@ -85,7 +88,7 @@ std::optional<TileProgram::Native::Offsets> TileProgram::OffsetsOf(int32_t numbe
     int64_t offset = k / offsets.period * access.inner[offsets.dim];
     EachDigit(k % offsets.period, inner_dims().subspan(offsets.dim + 1),
               [&](int64_t d, int64_t i) { offset += i * access.inner[offsets.dim + 1 + d]; });
-    fits = fits && std::abs(offset) <= std::numeric_limits<int32_t>::max();
+    fits = fits && std::abs(offset) <= kLargestIndex32;
     offsets.each.push_back(static_cast<int32_t>(offset));
   }
   if (!fits) return std::nullopt;
@@ -115,12 +118,10 @@ const std::byte* TileProgram::Runner::Gather(size_t number, int64_t begin, int64
   const Access& access = program_.access(read.access);
   const Native::Offsets& offsets = native_->offsets[read.offsets];
   const absl::Span<const int64_t> dims = program_.inner_dims().first(offsets.dim + 1);
-  const auto* data = static_cast<const uint32_t*>(arguments_[access.argument]);
+  const auto* data = static_cast<const std::byte*>(arguments_[access.argument]);
   const auto size = std::ssize(offsets.each);
-  auto* out = reinterpret_cast<uint32_t*>(to);
   for (int64_t done = 0; done < n;) {
-    if (const int64_t transposed =
-            TransposeRows(number, begin + done, n - done, reinterpret_cast<std::byte*>(out + done))) {
+    if (const int64_t transposed = TransposeRows(number, begin + done, n - done, to + done * read.width)) {
       done += transposed;
       continue;
     }
@@ -129,7 +130,10 @@ const std::byte* TileProgram::Runner::Gather(size_t number, int64_t begin, int64
     const int64_t count = std::min({n - done, std::min<int64_t>(size, left) - phase});
     int64_t place = base_[read.access];
     EachDigit(row, dims, [&](int64_t d, int64_t i) { place += i * access.inner[d]; });
-    GatherElements(data + place, offsets.each.data() + phase, count, out + done);
+    DispatchWidth(read.width, [&]<class T>() {
+      GatherElements(reinterpret_cast<const T*>(data) + place, offsets.each.data() + phase, count,
+                     reinterpret_cast<T*>(to) + done);
+    });
     done += count;
   }
   return to;
