@@ -1,11 +1,25 @@
 #include "plan/graph.h"
 
+#include <utility>
+
 namespace hlo::plan {
 
 ValueId Graph::NewValue(const Shape& shape, Node* node) {
   values.push_back({shape.WithoutLayouts(), node});
   values.back().is_dynamic = shape.HasDynamicDim();
   return static_cast<ValueId>(values.size() - 1);
+}
+
+ValueId Graph::NewConstant(Literal literal) {
+  literals.push_back(std::move(literal));
+  const ValueId value = NewValue(literals.back().shape(), nullptr);
+  values[value].constant = &literals.back();
+  return value;
+}
+
+bool IsWithin(const Block* block, const Node& owner) {
+  while (block != nullptr && block->owner != &owner) block = block->parent;
+  return block != nullptr;
 }
 
 Module& RewrittenModule(Graph& graph, const Module& original) {

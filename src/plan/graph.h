@@ -75,6 +75,8 @@ struct Graph {
 
   // Adds a value that `node` computes, or an input if it is nullptr.
   ValueId NewValue(const Shape& shape, Node* node);
+  // Adds a value with the elements of a literal that the module does not contain.
+  ValueId NewConstant(Literal literal);
   // Follows the replacements of a value.
   ValueId Resolve(ValueId v) const {
     while (v != kNoValue && values[v].replaced_by != kNoValue) v = values[v].replaced_by;
@@ -84,6 +86,9 @@ struct Graph {
 
 // Returns the module that owns the graph's rewritten instructions; creates it on first use.
 Module& RewrittenModule(Graph& graph, const Module& original);
+
+// Returns true if the block belongs to a loop or conditional, or to one within it.
+bool IsWithin(const Block* block, const Node& owner);
 
 // Replaces every value in nodes and results by the one that replaces it.
 void ResolveAll(Graph& graph);

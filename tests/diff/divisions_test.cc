@@ -6,10 +6,10 @@
 #include <limits>
 #include <random>
 
+#include "engines.h"
 #include "fmt/format.h"
 #include "gtest/gtest.h"
 #include "hlo_run/execute.h"
-#include "hlo_run/parse.h"
 
 namespace hlo::divisions_test {
 namespace {
@@ -34,10 +34,7 @@ std::vector<T> Evaluate(const char* opcode, const std::vector<T>& x, const std::
       "HloModule t\nENTRY e {{\n  a = {0} parameter(0)\n  b = {0} parameter(1)\n  ROOT r = {0} {1}(a, "
       "b)\n}}\n",
       fmt::format("{}[{}]", kName<T>, x.size()), opcode);
-  Diagnostics diagnostics;
-  std::shared_ptr<Module> parsed = Parse(std::make_shared<SourceText>("t.hlo", text), diagnostics);
-  if (parsed == nullptr) return {};
-  const absl::StatusOr<CheckedModule> module = Check(std::move(parsed), diagnostics);
+  const absl::StatusOr<CheckedModule> module = test::ReadModule(text);
   EXPECT_TRUE(module.ok()) << module.status();
   std::vector<Literal> arguments;
   for (const std::vector<T>& values : {x, y}) {

@@ -35,20 +35,13 @@ constexpr ElementType kTypes[] = {ElementType::kPred, ElementType::kS4,  Element
                                   ElementType::kBF16, ElementType::kF32, ElementType::kF64, ElementType::kC64,
                                   ElementType::kC128};
 
-inline bool IsComplexType(ElementType type) {
-  return type == ElementType::kC64 || type == ElementType::kC128;
-}
-inline ElementType ComponentOf(ElementType type) {
-  return type == ElementType::kC64 ? ElementType::kF32 : ElementType::kF64;
-}
-
 using Bytes = std::vector<std::byte>;
 using Place = GuardedMemory::Place;
 
 // Returns random elements, half of which are special: near zero, near the ends of the range, near powers of
 // two, infinities and NaNs.
 inline Bytes RandomElements(ElementType type, int64_t count, std::mt19937& random) {
-  if (IsComplexType(type)) return RandomElements(ComponentOf(type), 2 * count, random);
+  if (IsComplex(type)) return RandomElements(ComponentType(type), 2 * count, random);
   return DispatchType(type, [&]<ElementType kType>() {
     using T = Native<kType>;
     Bytes bytes(static_cast<size_t>(count) * sizeof(T));
@@ -100,7 +93,7 @@ inline Bytes RandomElements(ElementType type, int64_t count, std::mt19937& rando
 
 // Returns true if all elements have the same bits or are NaNs.
 inline bool AreSame(ElementType type, const Bytes& a, const Bytes& b) {
-  if (IsComplexType(type)) return AreSame(ComponentOf(type), a, b);
+  if (IsComplex(type)) return AreSame(ComponentType(type), a, b);
   return DispatchType(type, [&]<ElementType kType>() {
     using T = Native<kType>;
     for (size_t i = 0; i < a.size(); i += sizeof(T)) {
@@ -130,7 +123,7 @@ inline ElementType ResultOf(Opcode opcode, ElementType type) {
   if (opcode == Opcode::kIsFinite) return ElementType::kPred;
   if (opcode == Opcode::kComplex) return type == ElementType::kF32 ? ElementType::kC64 : ElementType::kC128;
   const bool takes_part = opcode == Opcode::kAbs || opcode == Opcode::kReal || opcode == Opcode::kImag;
-  return takes_part && IsComplexType(type) ? ComponentOf(type) : type;
+  return takes_part && IsComplex(type) ? ComponentType(type) : type;
 }
 
 // Runs with AVX2 and with AVX-512.

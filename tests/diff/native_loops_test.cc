@@ -77,7 +77,7 @@ void Compare(const Operation& operation, const std::vector<ElementType>& from, C
   // The NaN of two operands that commute depends on the code of the tile function. Roundings to bf16 that are
   // a part of another operation keep payloads.
   const bool any_nan = operation.opcode == Opcode::kAdd || operation.opcode == Opcode::kMultiply ||
-                       IsComplexType(operation.from) || operation.kind == Operation::Kind::kRoundedScalar;
+                       IsComplex(operation.from) || operation.kind == Operation::Kind::kRoundedScalar;
   for (int64_t n = 1; n <= kMost; n += n < kShort ? 1 : 93) {
     Bytes expected(static_cast<size_t>(n * ByteCount(stored)));
     const void* in[3] = {};

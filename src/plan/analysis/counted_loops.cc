@@ -8,17 +8,10 @@
 namespace hlo::plan {
 namespace {
 
-bool IsWithinLoop(const Block* inner, const Node& loop) {
-  for (; inner != nullptr; inner = inner->parent) {
-    if (inner->owner == &loop) return true;
-  }
-  return false;
-}
-
 // True if the value is invariant in the loop.
 bool IsInvariant(const Graph& graph, ValueId v, const Node& loop) {
   const Node* node = graph.values[v].node;
-  return node == nullptr || (node != &loop && !IsWithinLoop(node->block, loop));
+  return node == nullptr || (node != &loop && !IsWithin(node->block, loop));
 }
 
 std::optional<int64_t> ConstantOf(const Graph& graph, ValueId v) {

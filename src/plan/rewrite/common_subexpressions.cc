@@ -140,21 +140,19 @@ class Eliminator {
     return true;
   }
 
-  // Lets the nodes in the blocks of a removed node use none of the values that other nodes use.
+  // Lets a removed node and those in its blocks use none of the values that other nodes use.
   void Detach(Node& removed) {
     absl::flat_hash_map<ValueId, ValueId> unused;
-    const auto is_inside = [&](const Node* node) {
-      for (const Block* block = node->block; block != nullptr && block->owner != nullptr;
-           block = block->owner->block) {
-        if (block->owner == &removed) return true;
-      }
-      return false;
-    };
+    DetachFrom(removed, removed, unused);
+  }
+  // Does so for a node within `removed`. `unused` has the values that replace others.
+  void DetachFrom(const Node& removed, Node& node, absl::flat_hash_map<ValueId, ValueId>& unused) {
     const auto replace = [&](ValueId& v) {
       if (v == kNoValue) return;
       const ValueId used = graph_.Resolve(v);
       const Value& value = graph_.values[used];
-      if (value.constant != nullptr || (value.node != nullptr && is_inside(value.node))) return;
+      if (value.constant != nullptr || (value.node != nullptr && IsWithin(value.node->block, removed)))
+        return;
       const auto [entry, is_new] = unused.emplace(used, kNoValue);
       if (is_new) {
         entry->second = graph_.NewValue(Shape(value.shape), nullptr);
@@ -162,16 +160,14 @@ class Eliminator {
       }
       v = entry->second;
     };
-    const auto replace_all = [&](Node& node) {
-      for (ValueId& v : node.operands) replace(v);
-      for (ValueId& v : node.next) replace(v);
-      for (std::vector<ValueId>& results : node.branch_results) {
-        for (ValueId& v : results) replace(v);
-      }
-      replace(node.predicate);
-    };
-    for (Node& node : graph_.nodes) {
-      if (&node == &removed || is_inside(&node)) replace_all(node);
+    for (ValueId& v : node.operands) replace(v);
+    for (ValueId& v : node.next) replace(v);
+    for (std::vector<ValueId>& results : node.branch_results) {
+      for (ValueId& v : results) replace(v);
+    }
+    replace(node.predicate);
+    for (Block* block : node.blocks) {
+      for (Node* inner : block->nodes) DetachFrom(removed, *inner, unused);
     }
   }
 

@@ -353,7 +353,7 @@ class Flattener {
     HLO_ASSIGN_OR_RETURN(Literal size, Literal::Create(instruction.shape().WithoutLayouts()));
     size.mutable_span<int32_t>()[0] =
         static_cast<int32_t>(instruction.operand(0)->shape().dim(instruction.Get<attr::dimensions>()[0]));
-    return Leaves{build_.AddLiteral(std::move(size))};
+    return Leaves{graph_.NewConstant(std::move(size))};
   }
 
   // Inlines the module that replaces an instruction.

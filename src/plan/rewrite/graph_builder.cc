@@ -104,15 +104,10 @@ void GraphBuilder::AppendConstant(const Literal& literal, Leaves* leaves) {
   leaves->push_back(value);
 }
 
-ValueId GraphBuilder::AddLiteral(Literal literal) {
-  graph_.literals.push_back(std::move(literal));
-  return Constant(graph_.literals.back())[0];
-}
-
 absl::StatusOr<ValueId> GraphBuilder::Zeros(const Shape& shape) {
   if (!shape.IsArray()) return kNoValue;
   HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(shape.WithoutLayouts()));
-  return AddLiteral(std::move(zeros));
+  return graph_.NewConstant(std::move(zeros));
 }
 
 // Kernels rely on the types that instructions declare, so the bound values must have them.

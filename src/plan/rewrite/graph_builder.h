@@ -28,7 +28,6 @@ class GraphBuilder {
 
   // The literal must outlive the graph.
   Leaves Constant(const Literal& literal);
-  ValueId AddLiteral(Literal literal);
   // Returns kNoValue for tokens.
   absl::StatusOr<ValueId> Zeros(const Shape& shape);
   // Returns the leaves that an instruction forwards; nullopt if an operand's value has another type than the

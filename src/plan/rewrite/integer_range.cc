@@ -100,7 +100,7 @@ Range ShiftedLeft(const Range& a, const Range& count, int64_t bits, const Range&
   const Wide factor = Wide{1} << static_cast<int>(count.low);
   return Wrapped({a.low * factor, a.high * factor}, all);
 }
-// Of numbers that are not negative, both shifts are the same.
+// Both shifts are the same for numbers that are not negative.
 Range ShiftedRight(const Range& a, const Range& count, int64_t bits, const Range& all) {
   if (!IsNonNegative(a)) return all;
   if (count.low >= bits) return {0, 0};

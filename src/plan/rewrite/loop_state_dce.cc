@@ -23,9 +23,7 @@ absl::flat_hash_set<const Node*> FiniteLoops(const Graph& graph) {
     if (node.kind == Node::Kind::kOp ? !node.has_effect
                                      : node.kind != Node::Kind::kWhile || finite.contains(&node))
       continue;
-    for (const Block* block = node.block; block != nullptr && block->owner != nullptr;
-         block = block->owner->block)
-      finite.erase(block->owner);
+    for (const Block* block = node.block; block != nullptr; block = block->parent) finite.erase(block->owner);
   }
   return finite;
 }

@@ -235,10 +235,7 @@ class Folder {
     loops::DispatchComputeType(loops::ComputeTypeOf(shape.type()), [&]<class T>() {
       if constexpr (std::is_integral_v<T>) literal->mutable_span<T>()[0] = static_cast<T>(number);
     });
-    graph_.literals.push_back(*std::move(literal));
-    const ValueId constant = graph_.NewValue(shape, nullptr);
-    graph_.values[constant].constant = &graph_.literals.back();
-    return constant;
+    return graph_.NewConstant(*std::move(literal));
   }
 
   Graph& graph_;

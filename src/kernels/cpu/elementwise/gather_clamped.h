@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/simd/gather_elements.h"
 #include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
@@ -93,7 +94,7 @@ void AddClamped(const ClampedPositions<Position>& start, int64_t n, int32_t* off
   static_assert(sizeof(Position) == 4 || sizeof(Position) == 8);
   const __m512i stride = _mm512_set1_epi32(static_cast<int32_t>(start.stride));
   for (int64_t i = 0; i < n; i += 16) {
-    const auto lanes = static_cast<__mmask16>(n - i < 16 ? (1U << (n - i)) - 1 : 0xffff);
+    const __mmask16 lanes = internal::FirstOf(n - i);
     const __m512i at = _mm512_mullo_epi32(internal::LoadClamped(start, i, lanes), stride);
     _mm512_storeu_si512(offsets + i, _mm512_add_epi32(_mm512_loadu_si512(offsets + i), at));
   }

@@ -51,9 +51,7 @@ std::optional<EdgeTable> EdgeTable::Of(const loops::LoopProgram& program, int32_
 // Chooses the dimensions of the table: those on which edges depend.
 bool EdgeTable::FindDims(const loops::LoopProgram& program, int32_t access) {
   const absl::Span<const int64_t> dims = program.inner_dims();
-  const bool by_vectors =
-      width_ == sizeof(uint32_t) || (kGathersByVectors && width_ <= int64_t{sizeof(uint64_t)});
-  const int64_t longest = by_vectors ? kLongestRowByVectors : kLongestRowByElement;
+  const int64_t longest = GathersFast(width_) ? kLongestRowByVectors : kLongestRowByElement;
   if (dims.size() < 2 || dims.back() > longest || program.access(access).edges.empty()) return false;
   size_t first = dims.size();
   for (int32_t a = access; a >= 0; a = program.access(a).next) {

@@ -203,15 +203,14 @@ void NativeEmitter::EmitConstants() {
     const auto& [width, bits] = key;
     if (width != kSlotBytes) continue;
     L(label);
-    for (uint32_t i = 0; i < 16; ++i) {
-      // The index of an element of the second vector has the bit 16.
-      const uint32_t of_both = i / 2 + i % 2 * 16;
-      const uint32_t words[] = {0x01010101, 2 * i, 2 * i + 1, of_both, i, of_both + 8};
-      // Of vectors with eight elements, that bit is 8.
-      const uint32_t k = i / 2, of_both_wide = k / 2 + k % 2 * 8;
-      const uint32_t wide[] = {0, 2 * k, 2 * k + 1, of_both_wide, k, of_both_wide + 4};
-      const uint64_t of_wide = bits == kIota64 ? kIota32 : bits - kWide;
-      bits < kIota64 ? dd(words[bits]) : dd(i % 2 == 0 ? wide[of_wide] : 0);
+    const bool is_wide = bits >= kIota64;
+    const uint64_t block = bits == kIota64 ? kIota32 : bits % kWide;
+    const uint32_t count = is_wide ? 8 : 16;
+    for (uint32_t i = 0; i < count; ++i) {
+      // The index of an element of the second vector has the bit `count`.
+      const uint32_t of_both = i / 2 + i % 2 * count;
+      const uint32_t elements[] = {0x01010101, 2 * i, 2 * i + 1, of_both, i, of_both + count / 2};
+      is_wide ? dq(elements[block]) : dd(elements[block]);
     }
   }
   for (auto& [key, label] : constants_) {

@@ -267,30 +267,29 @@ void TileProgram::Runner::RunNative(int64_t begin, int64_t n) {
     native_phase_ = begin % program_.period_;
     native_periodic_count_ = n;
   }
+  const auto place = [&](const Native::Write& write) {
+    return static_cast<std::byte*>(arguments_[write.argument]) + (base_[write.access] + begin) * write.width;
+  };
   for (const Native::Write& write : native.writes) {
     if (write.slot >= 0) {
       native_pointers_[k++] = NativeSlot(write.slot);
       if (write.access < 0) pointers_[write.value] = NativeSlot(write.slot);
       continue;
     }
-    native_pointers_[k++] =
-        static_cast<std::byte*>(arguments_[write.argument]) + (base_[write.access] + begin) * write.width;
+    native_pointers_[k++] = place(write);
   }
   native.code.get()->Run(native_pointers_.data(), n);
   for (const Native::Write& write : native.writes) {
     if (write.slot < 0 || write.access < 0) continue;
-    const Access& access = program_.access(write.access);
     const std::byte* from = NativeSlot(write.slot);
     if (write.narrow.function != nullptr) {
       const void* in[] = {from};
-      std::byte* to = write.narrow_slot >= 0 ? NativeSlot(write.narrow_slot)
-                                             : static_cast<std::byte*>(arguments_[access.argument]) +
-                                                   (base_[write.access] + begin) * ByteCount(access.type);
+      std::byte* to = write.narrow_slot >= 0 ? NativeSlot(write.narrow_slot) : place(write);
       write.narrow.function(n, to, in, write.narrow.parameter);
       from = to;
       if (write.narrow_slot < 0) continue;
     }
-    program_.Write(access, false, arguments_, base_[write.access], begin, n, from);
+    program_.Write(program_.access(write.access), false, arguments_, base_[write.access], begin, n, from);
   }
 }
 

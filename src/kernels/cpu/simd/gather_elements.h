@@ -10,12 +10,14 @@ namespace hlo::cpu {
 // The largest magnitude of an index of 32 bits: the position of an element in a word is added to it.
 inline constexpr int64_t kLargestIndex32 = std::numeric_limits<int32_t>::max() - 4;
 
-// True if elements of up to 8 bytes are gathered by vectors.
+// Returns true if GatherElements and GatherExisting are fast for elements of `width` bytes.
+constexpr bool GathersFast(int64_t width) {
 #if defined(HLO_AVX512_VECTORS)
-inline constexpr bool kGathersByVectors = true;
+  return width <= 8;
 #else
-inline constexpr bool kGathersByVectors = false;
+  return width == 4;
 #endif
+}
 
 #if defined(HLO_AVX512_VECTORS)
 namespace internal {
