@@ -1,8 +1,9 @@
-// Tests calls of cuBLAS, cuDNN and oneDNN, which the fast engine rewrites to instructions, against the
-// reference's functions for the calls.
+// Tests calls of cuBLAS, cuDNN and oneDNN, which the fast engine rewrites to instructions, and of JAX's
+// sparse product against the reference's functions for the calls.
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "engines.h"
 #include "fmt/format.h"
 #include "gtest/gtest.h"
@@ -151,6 +152,38 @@ TEST(LibraryCallsTest, ExactCalls) {
   c = (s32[2,6,5], u8[8]) custom-call(x), custom_call_target="xla.gpu.ext.cub_scan", backend_config={"row_length":6,"column_length":5,"is_reverse":true}
   ROOT r = s32[2,6,5] get-tuple-element(c), index=0 })",
          0);
+}
+
+// Returns the CSR form of a matrix of 5 columns, whose row i has i mod 6 values, as two constants.
+std::string CsrConstants(int64_t rows, int64_t* values) {
+  std::string offsets = "0", columns;
+  *values = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t k = 0; k < i % 6; ++k) {
+      absl::StrAppend(&columns, columns.empty() ? "" : ", ", (i + 2 * k) % 5);
+      ++*values;
+    }
+    absl::StrAppend(&offsets, ", ", *values);
+  }
+  return fmt::format("o = s32[{}] constant({{{}}}) c = s32[{}] constant({{{}}})", rows + 1, offsets, *values,
+                     columns);
+}
+
+TEST(LibraryCallsTest, SparseProductsAgreeWithTheReference) {
+  for (const char* type : {"f32", "f64", "c64", "c128"}) {
+    for (const int64_t width : {0, 1, 2, 32, 75}) {
+      for (const int64_t rows : {1, 7, 150}) {
+        int64_t values = 0;
+        const std::string constants = CsrConstants(rows, &values);
+        const std::string columns = width == 0 ? "" : fmt::format(",{}", width);
+        Expect(fmt::format(
+            R"(ENTRY e {{ v = {0}[{1}] parameter(0) x = {0}[5{2}] parameter(1)
+  {3}
+  ROOT r = {0}[{4}{2}] custom-call(v, o, c, x), custom_call_target="cpu_csr_sparse_dense_ffi" }})",
+            type, values, columns, constants, rows));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -36,9 +36,10 @@ bool KeepsType(const Instruction& gather) {
   return gather.operand(0)->shape().type() == gather.shape().type();
 }
 
-bool CallsTopkOrLapack(const Instruction& call) {
+bool CallsLibrary(const Instruction& call) {
   const std::string_view target = call.Get<attr::custom_call_target>();
-  return target == "TopK" || target == "__gpu$TopK" || reference::custom::MatrixCallOf(call).has_value();
+  return target == "TopK" || target == "__gpu$TopK" || target == kCsrProductTarget ||
+         reference::custom::MatrixCallOf(call).has_value();
 }
 
 bool DrawsNumbers(const Instruction& rng) {

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "base/status.h"
 #include "ir/element_types.h"
 #include "kernels/cpu/fft/fft.h"
+#include "kernels/cpu/gemm/csr_product.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/ragged_dot.h"
 #include "plan/select/conditions.h"
+#include "reference/obstacles.h"
 
 namespace hlo::plan {
 namespace {
@@ -108,6 +111,24 @@ absl::Status RunFft(const Instruction& fft, absl::Span<const void* const> operan
   return absl::OkStatus();
 }
 
+LibraryKernel FindCsrProductKernel(const Instruction& call) {
+  const Shape& dense = call.operand(3)->shape();
+  if (!reference::CustomCallUnsupportedReason(call, nullptr).empty() ||
+      !cpu::CsrProductSupports(dense.type()))
+    return {};
+  const cpu::CsrShape shape = {.type = dense.type(),
+                               .rows = call.shape().dim(0),
+                               .values = call.operand(0)->shape().dim(0),
+                               .dense_rows = dense.dim(0),
+                               .dense_columns = dense.rank() == 1 ? 1 : dense.dim(1)};
+  return {"csr product", [shape](const Instruction&, auto operands, auto results) {
+            const bool valid =
+                cpu::MultiplyCsr(shape, operands[0], static_cast<const int32_t*>(operands[1]),
+                                 static_cast<const int32_t*>(operands[2]), operands[3], results[0]);
+            return valid ? absl::OkStatus() : absl::UnimplementedError("a position is out of range");
+          }};
+}
+
 }  // namespace
 
 std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot) {
@@ -183,9 +204,10 @@ LibraryKernel FindFftKernel(const Instruction& fft) {
 }
 
 LibraryKernel FindCallKernel(const Instruction& call) {
-  if (!CallsTopkOrLapack(call)) return {};
-  const bool is_topk = call.Get<attr::custom_call_target>().ends_with("TopK");
-  return is_topk ? FindTopkCallKernel(call) : FindMatrixCallKernel(call);
+  if (!CallsLibrary(call)) return {};
+  const std::string_view target = call.Get<attr::custom_call_target>();
+  if (target == kCsrProductTarget) return FindCsrProductKernel(call);
+  return target.ends_with("TopK") ? FindTopkCallKernel(call) : FindMatrixCallKernel(call);
 }
 
 LibraryKernel FindNoneKernel(const Instruction& /*instruction*/) { return {}; }
