@@ -21,6 +21,17 @@ LeafId SourceOfElement(const Instruction& element, int64_t leaf) {
 
 }  // namespace
 
+LeafId ForwardedLeaf(LeafId leaf) {
+  for (;;) {
+    if (leaf.first->opcode() == Opcode::kGetTupleElement)
+      leaf = SourceOfElement(*leaf.first, leaf.second);
+    else if (leaf.first->opcode() == Opcode::kTuple)
+      leaf = ElementOfTuple(*leaf.first, leaf.second);
+    else
+      return leaf;
+  }
+}
+
 LeafFlow::LeafFlow(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {

@@ -12,6 +12,10 @@ namespace hlo {
 // A leaf of an instruction's result.
 using LeafId = std::pair<const Instruction*, int64_t>;
 
+// Follows a leaf through tuples and their elements, within one computation, to the instruction that
+// computes it.
+LeafId ForwardedLeaf(LeafId leaf);
+
 class LeafFlow {
  public:
   explicit LeafFlow(const Module& module);

@@ -18,13 +18,7 @@ bool SameShape(const Instruction& a, const Instruction& b) {
   return Equal(a.shape(), b.shape(), {.ignore_layout = true, .ignore_dynamic = true});
 }
 
-// True if both have metadata that names different operations of the user's program.
-bool MetadataConflicts(const Instruction& a, const Instruction& b) {
-  const Metadata *ma = a.Get<attr::metadata>(), *mb = b.Get<attr::metadata>();
-  return ma != nullptr && mb != nullptr && ma->op_name != mb->op_name;
-}
-
-// Passes change the states of loops, so an element of another state is another value.
+// Passes change the results of conditionals, so an element of another tuple is another value.
 bool SameElement(const Instruction& a, const Instruction& b) {
   if (a.opcode() != Opcode::kGetTupleElement || b.opcode() != Opcode::kGetTupleElement) return true;
   return a.Get<attr::index>() == b.Get<attr::index>() && SameShape(*a.operand(0), *b.operand(0));
@@ -43,24 +37,43 @@ std::string_view BaseName(std::string_view name) {
   return name;
 }
 
+// Parameters and elements of the states of loops are aligned by other evidence. But a parameter may stand for
+// an instruction that a pass moved out of a loop.
+bool HasKey(const FlatModule& flat, const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kGetTupleElement)
+    return ForwardedLeaf({&instruction, 0}).first->opcode() != Opcode::kWhile;
+  if (instruction.opcode() != Opcode::kParameter) return true;
+  const Opcode original = flat.OriginalOf(instruction).opcode();
+  return original != Opcode::kParameter && original != Opcode::kGetTupleElement;
+}
+
 std::string NameKey(const FlatModule& flat, const Instruction& instruction) {
-  return fmt::format("{}\n{}", Name(instruction.opcode()), BaseName(flat.OriginalOf(instruction).name()));
+  const Instruction& original = flat.OriginalOf(instruction);
+  const Opcode opcode = instruction.opcode() == Opcode::kParameter ? original.opcode() : instruction.opcode();
+  return fmt::format("{}\n{}", Name(opcode), BaseName(original.name()));
 }
 
 std::string MetadataKey(const FlatModule& flat, const Instruction& instruction) {
-  const Metadata* metadata = instruction.Get<attr::metadata>();
+  const Instruction& original = flat.OriginalOf(instruction);
+  const bool is_moved = instruction.opcode() == Opcode::kParameter;
+  const Metadata* metadata = (is_moved ? original : instruction).Get<attr::metadata>();
   if (metadata == nullptr || metadata->op_name.empty()) return "";
-  return fmt::format("{}\n{}\n{}", Name(instruction.opcode()), metadata->op_name,
-                     SourceLine(flat.OriginalOf(instruction)));
+  return fmt::format("{}\n{}\n{}", Name((is_moved ? original : instruction).opcode()), metadata->op_name,
+                     SourceLine(original));
 }
 
 std::string ShapeKey(const Instruction& instruction) { return ToString(instruction.shape()); }
 
 }  // namespace
 
+bool MetadataConflicts(const Instruction& a, const Instruction& b) {
+  const Metadata *ma = a.Get<attr::metadata>(), *mb = b.Get<attr::metadata>();
+  return ma != nullptr && mb != nullptr && ma->op_name != mb->op_name;
+}
+
 std::string_view Name(AlignedBy by) {
-  constexpr std::string_view kNames[] = {"parameter", "result",    "name",
-                                         "metadata",  "structure", "neighbours"};
+  constexpr std::string_view kNames[] = {"parameter", "result",     "name",      "metadata",
+                                         "structure", "neighbours", "loop state"};
   return kNames[static_cast<size_t>(by)];
 }
 
@@ -78,15 +91,24 @@ void Alignment::Remove(const AlignedPair& pair) {
   std::erase_if(pairs_, [&](const AlignedPair& p) { return p.a == pair.a; });
 }
 
-void Alignment::AlignParameters() {
-  const auto& a = a_.computation().parameters();
-  const auto& b = b_.computation().parameters();
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) Add(a[i], b[i], AlignedBy::kParameter);
+Interface PositionalInterface(const FlatModule& a, const FlatModule& b) {
+  Interface interface;
+  const size_t parameters =
+      std::min(a.computation().parameters().size(), b.computation().parameters().size());
+  for (size_t i = 0; i < parameters; ++i) interface.parameters.emplace_back(i, i);
+  for (size_t i = 0; i < std::min(a.results().size(), b.results().size()); ++i)
+    interface.results.emplace_back(i, i);
+  return interface;
 }
 
-void Alignment::AlignResults() {
-  for (size_t i = 0; i < std::min(a_.results().size(), b_.results().size()); ++i)
-    Add(a_.results()[i], b_.results()[i], AlignedBy::kResult);
+void Alignment::AlignParameters(const Interface& interface) {
+  for (const auto& [i, j] : interface.parameters)
+    Add(a_.computation().parameter(i), b_.computation().parameter(j), AlignedBy::kParameter);
+}
+
+void Alignment::AlignResults(const Interface& interface) {
+  for (const auto& [i, j] : interface.results)
+    Add(a_.results()[static_cast<size_t>(i)], b_.results()[static_cast<size_t>(j)], AlignedBy::kResult);
 }
 
 // Aligns the k-th instruction of a key in one module with the k-th in the other, if both have equally many.
@@ -97,11 +119,11 @@ void Alignment::AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by) {
   };
   absl::flat_hash_map<std::string, Group> groups;
   for (const Instruction* i : a_.instructions()) {
-    if (to_b_.contains(i) || !CanAlign(*i)) continue;
+    if (to_b_.contains(i) || !CanAlign(*i) || !HasKey(a_, *i)) continue;
     if (const std::string key = key_a(*i); !key.empty()) groups[key + "\n" + ShapeKey(*i)].a.push_back(i);
   }
   for (const Instruction* i : b_.instructions()) {
-    if (to_a_.contains(i) || !CanAlign(*i)) continue;
+    if (to_a_.contains(i) || !CanAlign(*i) || !HasKey(b_, *i)) continue;
     if (const std::string key = key_b(*i); !key.empty()) groups[key + "\n" + ShapeKey(*i)].b.push_back(i);
   }
   for (const auto& [key, group] : groups) {
@@ -142,7 +164,9 @@ void Alignment::AlignOperands(const AlignedPair& pair) {
   const bool is_swapped = HasSwappedOperands(pair);
   for (int64_t i = 0; i < pair.a->operand_count(); ++i) {
     const Instruction *a = pair.a->operand(i), *b = pair.b->operand(is_swapped ? 1 - i : i);
-    const bool is_likely = a->opcode() == b->opcode() || HasSameOperands(*a, *b);
+    if (a->opcode() == Opcode::kParameter && b->opcode() == Opcode::kParameter) continue;
+    const bool is_likely = a->opcode() == b->opcode() || HasSameOperands(*a, *b) ||
+                           ForwardedLeaf({a, 0}).first->opcode() == ForwardedLeaf({b, 0}).first->opcode();
     if (is_likely && !MetadataConflicts(*a, *b)) Add(a, b, AlignedBy::kNeighbours);
   }
 }
@@ -151,18 +175,20 @@ void Alignment::AlignNeighbours() {
   for (size_t i = 0; i < pairs_.size(); ++i) AlignOperands(AlignedPair(pairs_[i]));
 }
 
-Alignment::Alignment(const FlatModule& a, const FlatModule& b) : a_(a), b_(b) {
-  AlignParameters();
-  AlignResults();
+Alignment::Alignment(const FlatModule& a, const FlatModule& b, const Interface& interface,
+                     const FirstStates& first_states)
+    : a_(a), b_(b), hashes_a_(SubgraphHashes(a)), hashes_b_(SubgraphHashes(b)) {
+  AlignParameters(interface);
+  AlignResults(interface);
   AlignByKey([&](const Instruction& i) { return NameKey(a, i); },
              [&](const Instruction& i) { return NameKey(b, i); }, AlignedBy::kName);
   AlignByKey([&](const Instruction& i) { return MetadataKey(a, i); },
              [&](const Instruction& i) { return MetadataKey(b, i); }, AlignedBy::kMetadata);
-  const std::vector<uint64_t> hashes_a = SubgraphHashes(a), hashes_b = SubgraphHashes(b);
-  AlignByKey([&](const Instruction& i) { return fmt::format("{:x}", hashes_a[i.index()]); },
-             [&](const Instruction& i) { return fmt::format("{:x}", hashes_b[i.index()]); },
+  AlignByKey([&](const Instruction& i) { return fmt::format("{:x}", hashes_a_[i.index()]); },
+             [&](const Instruction& i) { return fmt::format("{:x}", hashes_b_[i.index()]); },
              AlignedBy::kStructure);
   AlignNeighbours();
+  AlignLoops(first_states);
   std::sort(pairs_.begin(), pairs_.end(),
             [](const AlignedPair& x, const AlignedPair& y) { return x.a->index() < y.a->index(); });
 }

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "debug/diff/loop_pair.h"
 #include "debug/extract/flat_module.h"
 
 namespace hlo::debug {
 
 // The evidence for a pair, strongest first.
-enum class AlignedBy : uint8_t { kParameter, kResult, kName, kMetadata, kStructure, kNeighbours };
+enum class AlignedBy : uint8_t { kParameter, kResult, kName, kMetadata, kStructure, kNeighbours, kLoopState };
 std::string_view Name(AlignedBy by);
 
 struct AlignedPair {
@@ -22,17 +23,37 @@ struct AlignedPair {
   AlignedBy by;
 };
 
+// The numbers of parameters and results of two computations that are the same values.
+struct Interface {
+  std::vector<std::pair<int64_t, int64_t>> parameters, results;
+};
+// Returns the interface that pairs parameters and results by position.
+Interface PositionalInterface(const FlatModule& a, const FlatModule& b);
+
 // A one-to-one mapping between instructions of two flat modules. The instructions of a pair have the same
 // shape up to layouts.
 class Alignment {
  public:
-  Alignment(const FlatModule& a, const FlatModule& b);
+  Alignment(const FlatModule& a, const FlatModule& b) : Alignment(a, b, PositionalInterface(a, b)) {}
+  Alignment(const FlatModule& a, const FlatModule& b, const Interface& interface,
+            const FirstStates& first_states = nullptr);
+
+  const FlatModule& a() const { return a_; }
+  const FlatModule& b() const { return b_; }
 
   // Returns the pairs in the dependency order of `a`.
   const std::vector<AlignedPair>& pairs() const { return pairs_; }
   // Return the other instruction of the pair; null if there is none.
   const Instruction* PartnerOfA(const Instruction* a) const { return Find(to_b_, a); }
   const Instruction* PartnerOfB(const Instruction* b) const { return Find(to_a_, b); }
+  // Returns the loops that compute the same values, also those that are not pairs because their states
+  // differ. The elements of such states that correspond are pairs after the loops.
+  const std::vector<LoopPair>& loops() const { return loops_; }
+  // Returns the loops of which a pair is an element or which it is; null for other pairs.
+  const LoopPair* LoopsOf(const AlignedPair& pair) const;
+  // True if two leaves, which no tuple forwards, are aligned or are computed alike; nullopt if that is
+  // unknown.
+  std::optional<bool> IsSame(const LeafId& a, const LeafId& b) const;
   // Removes a pair whose instructions do not compute the same value.
   void Remove(const AlignedPair& pair);
 
@@ -43,11 +64,16 @@ class Alignment {
     return found == map.end() ? nullptr : found->second;
   }
   bool Add(const Instruction* a, const Instruction* b, AlignedBy by);
-  void AlignParameters();
-  void AlignResults();
+  void AlignParameters(const Interface& interface);
+  void AlignResults(const Interface& interface);
   using Key = std::function<std::string(const Instruction&)>;
   void AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by);
   void AlignNeighbours();
+  void AlignLoops(const FirstStates& first_states);
+  void AddLoops(const Instruction& a, const Instruction& b, const FirstStates& first_states);
+  void AlignElements(const LoopPair& loops);
+  void AlignInitialValues(const LoopPair& loops);
+  const Instruction* LoopLike(const Instruction& a, const std::vector<const Instruction*>& candidates) const;
   bool HasSameOperands(const Instruction& a, const Instruction& b) const;
   bool HasSwappedOperands(const AlignedPair& pair) const;
   void AlignOperands(const AlignedPair& pair);
@@ -56,13 +82,19 @@ class Alignment {
   const FlatModule& b_;
   Map to_a_, to_b_;
   std::vector<AlignedPair> pairs_;
+  std::vector<uint64_t> hashes_a_, hashes_b_;  // Of subgraphs.
+  std::vector<LoopPair> loops_;
 };
 
 // Returns the hash of each instruction's subgraph by index: opcodes, shapes without layouts, attributes that
-// affect the value, and operands, those of commutative operations in any order.
-std::vector<uint64_t> SubgraphHashes(const FlatModule& flat);
+// affect the value, and operands, those of commutative operations in any order. If `parameters` is not empty,
+// it holds the hashes of the parameters.
+std::vector<uint64_t> SubgraphHashes(const FlatModule& flat, const std::vector<uint64_t>& parameters = {});
 // Returns the shape, opcode and attributes of an instruction without any names, layouts or metadata.
 std::string Signature(const Instruction& instruction);
+
+// True if both have metadata that names different operations of the user's program.
+bool MetadataConflicts(const Instruction& a, const Instruction& b);
 
 // True if the operands of a binary operation can be exchanged.
 bool IsCommutative(Opcode opcode);

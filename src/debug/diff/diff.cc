@@ -95,6 +95,7 @@ ComparedValue Describe(const FlatModule& flat_a, const FlatModule& flat_b, const
 }
 
 absl::Status DiffRun::CheckInterfaces() const {
+  if (interface_) return absl::OkStatus();
   const auto a = flat_a_.computation().parameters(), b = flat_b_.computation().parameters();
   if (a.size() != b.size())
     return absl::FailedPreconditionError(
@@ -114,8 +115,9 @@ absl::Status DiffRun::CheckInterfaces() const {
 
 std::vector<AlignedPair> DiffRun::ResultPairs() const {
   std::vector<AlignedPair> pairs;
-  for (size_t i = 0; i < flat_a_.results().size(); ++i)
-    pairs.push_back({flat_a_.results()[i], flat_b_.results()[i], AlignedBy::kResult});
+  for (const auto& [i, j] : interface_->results)
+    pairs.push_back({flat_a_.results()[static_cast<size_t>(i)], flat_b_.results()[static_cast<size_t>(j)],
+                     AlignedBy::kResult});
   return pairs;
 }
 
@@ -141,7 +143,7 @@ absl::Status DiffRun::CompareChunk(absl::Span<const AlignedPair> pairs) {
 
 // Compares all pairs in chunks, so that few values are in memory at the same time.
 absl::Status DiffRun::CompareAll(DiffResult& result) {
-  const std::vector<AlignedPair>& pairs = alignment_.pairs();
+  const std::vector<AlignedPair>& pairs = alignment_->pairs();
   for (size_t begin = 0; begin < pairs.size();) {
     size_t end = begin;
     int64_t bytes = 0;
@@ -164,12 +166,17 @@ absl::Status DiffRun::CompareAll(DiffResult& result) {
 
 absl::Status DiffRun::CompareResults(DiffResult& result) {
   const std::vector<AlignedPair> pairs = ResultPairs();
+  std::vector<const Instruction*> results_a, results_b;
+  for (const AlignedPair& pair : pairs) {
+    results_a.push_back(pair.a);
+    results_b.push_back(pair.b);
+  }
   hlo::Report({.what = "running the first module"});
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> a,
-                       ComputeValues(flat_a_, flat_a_.results(), arguments_a_, options_));
+                       ComputeValues(flat_a_, results_a, arguments_a_, options_));
   hlo::Report({.what = "running the second module"});
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> b,
-                       ComputeValues(flat_b_, flat_b_.results(), arguments_b_, options_));
+                       ComputeValues(flat_b_, results_b, arguments_b_, options_));
   for (size_t i = 0; i < pairs.size(); ++i) {
     if (!Compatible(a[i].shape(), b[i].shape()))
       return absl::FailedPreconditionError(
@@ -187,15 +194,28 @@ absl::Status DiffRun::CompareResults(DiffResult& result) {
   return absl::OkStatus();
 }
 
+// Loops are aligned although they fail to run; the comparison will return the error.
+LoopStates DiffRun::FirstStatesOf(const Instruction& loop, bool is_a) const {
+  const FlatModule& flat = is_a ? flat_a_ : flat_b_;
+  const Instruction* operand = loop.operand(0);
+  absl::StatusOr<std::vector<Literal>> state =
+      ComputeValues(flat, {&operand, 1}, is_a ? arguments_a_ : arguments_b_, options_);
+  if (!state.ok()) return {};
+  return RunFirstIterations(flat, loop, state->front(), options_).value_or(LoopStates());
+}
+
 absl::Status DiffRun::Run(const std::vector<Literal>& a_arguments, const std::vector<Literal>& b_arguments,
                           DiffResult& result) {
   HLO_RETURN_IF_ERROR(CheckInterfaces());
+  if (!interface_) interface_ = PositionalInterface(flat_a_, flat_b_);
   arguments_a_ = ParameterValues(flat_a_, a_arguments);
   arguments_b_ = ParameterValues(flat_b_, b_arguments);
+  alignment_.emplace(flat_a_, flat_b_, *interface_,
+                     [&](const Instruction& loop, bool is_a) { return FirstStatesOf(loop, is_a); });
   result.a_instructions = static_cast<int64_t>(flat_a_.instructions().size());
   result.b_instructions = static_cast<int64_t>(flat_b_.instructions().size());
-  result.aligned = static_cast<int64_t>(alignment_.pairs().size());
-  for (const AlignedPair& pair : alignment_.pairs()) ++result.aligned_by[std::string(Name(pair.by))];
+  result.aligned = static_cast<int64_t>(alignment_->pairs().size());
+  for (const AlignedPair& pair : alignment_->pairs()) ++result.aligned_by[std::string(Name(pair.by))];
   HLO_RETURN_IF_ERROR(CompareResults(result));
   result.has_results = true;
   HLO_RETURN_IF_ERROR(CompareAll(result));
@@ -214,7 +234,8 @@ absl::Status FindProvenDifference(const CheckedModule& a, const CheckedModule& b
   DiffOptions strict = options;
   strict.rule = CompareRule::Ulp(1);
   strict.needs_proof = true;
-  DiffRun run(a.shared(), *a.module().entry(), b.shared(), *b.module().entry(), strict);
+  DiffRun run(FlatModule(a.shared(), *a.module().entry()), FlatModule(b.shared(), *b.module().entry()),
+              strict);
   DiffResult proven;
   HLO_RETURN_IF_ERROR(run.Run(arguments, arguments, proven));
   if (!proven.first || !proven.first->confirmed) return absl::OkStatus();
@@ -228,7 +249,8 @@ absl::Status FindProvenDifference(const CheckedModule& a, const CheckedModule& b
 absl::StatusOr<DiffResult> Diff(const CheckedModule& a, const CheckedModule& b,
                                 const std::vector<Literal>& arguments, const DiffOptions& options,
                                 DiffResult* partial) {
-  DiffRun run(a.shared(), *a.module().entry(), b.shared(), *b.module().entry(), options);
+  DiffRun run(FlatModule(a.shared(), *a.module().entry()), FlatModule(b.shared(), *b.module().entry()),
+              options);
   DiffResult result;
   absl::Status status = run.Run(arguments, arguments, result);
   if (status.ok() && result.first && !result.first->confirmed && !options.rule)

@@ -31,12 +31,12 @@ ComparedValue Describe(const FlatModule& flat_a, const FlatModule& flat_b, const
 
 class DiffRun {
  public:
-  DiffRun(std::shared_ptr<const Module> a, const Computation& a_computation, std::shared_ptr<const Module> b,
-          const Computation& b_computation, const DiffOptions& options)
-      : flat_a_(std::move(a), a_computation),
-        flat_b_(std::move(b), b_computation),
-        alignment_(flat_a_, flat_b_),
-        options_(options) {}
+  // Compares computations whose parameters and results correspond by position.
+  DiffRun(FlatModule a, FlatModule b, const DiffOptions& options)
+      : flat_a_(std::move(a)), flat_b_(std::move(b)), options_(options) {}
+  // Compares the results of an interface.
+  DiffRun(FlatModule a, FlatModule b, Interface interface, const DiffOptions& options)
+      : flat_a_(std::move(a)), flat_b_(std::move(b)), options_(options), interface_(std::move(interface)) {}
 
   // `result` has what is known so far, also after a failure.
   absl::Status Run(const std::vector<Literal>& a_arguments, const std::vector<Literal>& b_arguments,
@@ -64,6 +64,7 @@ class DiffRun {
   absl::Status SearchAlong(Path path, DiffResult& result, std::optional<AlignedPair>& drift);
   std::optional<AlignedPair> FirstCandidate(Path path) const;
   std::vector<AlignedPair> RemovedBelow(const Cut& cut, const AlignedPair& pair) const;
+  absl::StatusOr<bool> IsMisaligned(const AlignedPair& pair) const;
   absl::Status FindWrongOperand(const AlignedPair& pair, const Cut& cut, Divergence& divergence);
   bool Differs(const Instruction* a) const { return differing_.contains(a); }
   Cut CutAbove(const AlignedPair& pair) const;
@@ -72,11 +73,13 @@ class DiffRun {
   absl::StatusOr<bool> IsRounding(const AlignedPair& pair, const Cut& cut, const NodeValues& known_a);
   absl::Status FindLocalDifferences();
   absl::Status CompareLocally(absl::Span<const AlignedPair> pairs);
+  LoopStates FirstStatesOf(const Instruction& loop, bool is_a) const;
   absl::Status Descend(const AlignedPair& pair, const NodeValues& known_a, Divergence& divergence);
 
   FlatModule flat_a_, flat_b_;
-  Alignment alignment_;
   const DiffOptions& options_;
+  std::optional<Interface> interface_;  // nullopt if it is positional.
+  std::optional<Alignment> alignment_;  // Exists while the modules are compared.
   NodeValues arguments_a_, arguments_b_;
   absl::flat_hash_set<const Instruction*> differing_;  // Instructions of `a` whose values differ.
   absl::flat_hash_set<const Instruction*> local_;      // Those that differ if their operands are equal, too.
@@ -84,10 +87,23 @@ class DiffRun {
   std::vector<AlignedPair> removed_;  // Pairs that the search removed from the alignment.
 };
 
-// Descends into a loop or conditional that computes different results from `operand`. Replaces `divergence`
-// by the first difference within it, if one is found.
-absl::Status DescendInto(const FlatModule& flat_a, const FlatModule& flat_b, const AlignedPair& pair,
-                         absl::Span<const Literal> operands, const DiffOptions& options,
-                         Divergence& divergence);
+constexpr std::string_view kDiffersLocally = "with equal operands, both compute different values";
+
+// A loop or conditional in both modules, with operands that both compute from the same values.
+struct DivergingCall {
+  const FlatModule& flat_a;
+  const FlatModule& flat_b;
+  const Alignment& alignment;
+  const AlignedPair& pair;
+  const Instruction &a, &b;  // The pair, or the loops or conditionals of which it is an element.
+  std::vector<Literal> operands_a, operands_b;
+};
+// Descends into a loop or conditional that computes different results. Replaces `divergence` by the first
+// difference within it, if one is found; otherwise a note says why not.
+absl::Status DescendInto(const DivergingCall& call, const DiffOptions& options, Divergence& divergence);
+
+// Returns the states before the first iterations of a loop, by leaf.
+absl::StatusOr<LoopStates> RunFirstIterations(const FlatModule& flat, const Instruction& loop,
+                                              const Literal& state, const DiffOptions& options);
 
 }  // namespace hlo::debug

@@ -1,6 +1,8 @@
 // Finds the first instruction that computes different values from equal operands.
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/activity.h"
 #include "base/status.h"
@@ -27,6 +29,14 @@ bool CanProve(const Computation& cone) {
   });
 }
 
+// Returns the largest error of an array; 0 if all elements are within the tolerance.
+double LargestError(const Literal& got, const Literal& want, const DiffOptions& options) {
+  const std::optional<CompareReport> report = CompareValues(want, got, options);
+  if (!report) return 0;
+  const bool is_finite = report->worst && !report->worst->special && std::isfinite(report->worst->abs);
+  return is_finite ? report->worst->abs : std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
 
 // Returns the nearest instructions above the root that are aligned, without constants.
@@ -37,7 +47,7 @@ std::vector<const Instruction*> DiffRun::EdgesAbove(const Instruction* root, boo
     const Instruction* instruction = work.back();
     work.pop_back();
     if (!seen.insert(instruction).second) continue;
-    const bool is_aligned = is_a ? alignment_.PartnerOfA(instruction) : alignment_.PartnerOfB(instruction);
+    const bool is_aligned = is_a ? alignment_->PartnerOfA(instruction) : alignment_->PartnerOfB(instruction);
     if (is_aligned)
       edges.push_back(instruction);
     else
@@ -55,7 +65,7 @@ DiffRun::Cut DiffRun::CutAbove(const AlignedPair& pair) const {
   const std::vector<const Instruction*> above_a = EdgesAbove(pair.a, true),
                                         above_b = EdgesAbove(pair.b, false);
   absl::flat_hash_set<const Instruction*> a(above_a.begin(), above_a.end()), b;
-  for (const Instruction* edge : above_b) b.insert(alignment_.PartnerOfB(edge));
+  for (const Instruction* edge : above_b) b.insert(alignment_->PartnerOfB(edge));
   const auto has_only = [](const auto& part, const auto& whole) {
     return std::all_of(part.begin(), part.end(), [&](const Instruction* i) {
       return whole.contains(i) || i->opcode() == Opcode::kConstant;
@@ -68,9 +78,12 @@ DiffRun::Cut DiffRun::CutAbove(const AlignedPair& pair) const {
   }
   std::sort(all.begin(), all.end(),
             [](const Instruction* x, const Instruction* y) { return x->index() < y->index(); });
+  // Only one of two loops with different states may read a value.
+  const LoopPair* loops = alignment_->LoopsOf(pair);
+  cut.is_comparable |= loops != nullptr && !loops->IsIdentity();
   for (const Instruction* edge : all) {
     cut.is_comparable &= !Differs(edge);
-    cut.edges.push_back({edge, alignment_.PartnerOfA(edge), AlignedBy::kName});
+    cut.edges.push_back({edge, alignment_->PartnerOfA(edge), AlignedBy::kName});
   }
   return cut;
 }
@@ -85,15 +98,15 @@ std::optional<AlignedPair> DiffRun::FirstCandidate(Path path) const {
     const Instruction* instruction = work.back();
     work.pop_back();
     const bool agrees =
-        path == Path::kDiffering && alignment_.PartnerOfA(instruction) != nullptr && !Differs(instruction);
+        path == Path::kDiffering && alignment_->PartnerOfA(instruction) != nullptr && !Differs(instruction);
     if (agrees || !reached.insert(instruction).second) continue;
     work.insert(work.end(), instruction->operands().begin(), instruction->operands().end());
   }
-  for (const AlignedPair& pair : alignment_.pairs()) {
+  for (const AlignedPair& pair : alignment_->pairs()) {
     if (reached.contains(pair.a) && Differs(pair.a)) return pair;
   }
   for (const AlignedPair& result : differing_results_) {
-    if (reached.contains(result.a) && alignment_.PartnerOfA(result.a) != result.b) return result;
+    if (reached.contains(result.a) && alignment_->PartnerOfA(result.a) != result.b) return result;
   }
   return std::nullopt;
 }
@@ -109,12 +122,12 @@ absl::Status DiffRun::CompareLocally(absl::Span<const AlignedPair> pairs) {
   }
   for (const AlignedPair& pair : pairs) {
     for (const Instruction* edge : EdgesAbove(pair.b, false)) {
-      if (known.try_emplace(edge).second) a.push_back(alignment_.PartnerOfB(edge));
+      if (known.try_emplace(edge).second) a.push_back(alignment_->PartnerOfB(edge));
     }
   }
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_a,
                        ComputeValues(flat_a_, a, arguments_a_, options_));
-  for (size_t i = pairs.size(); i < a.size(); ++i) known[alignment_.PartnerOfA(a[i])] = values_a[i];
+  for (size_t i = pairs.size(); i < a.size(); ++i) known[alignment_->PartnerOfA(a[i])] = values_a[i];
   absl::flat_hash_set<const Instruction*> edges;
   for (const auto& [edge, value] : known) edges.insert(edge);
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_b, RunCone(flat_b_, b, edges, known, options_));
@@ -136,23 +149,40 @@ absl::Status DiffRun::FindLocalDifferences() {
     bytes = 0;
     return status;
   };
-  for (const AlignedPair& pair : alignment_.pairs()) {
+  for (const AlignedPair& pair : alignment_->pairs()) {
     if (!Differs(pair.a)) continue;
     pairs.push_back(pair);
     bytes += 4 * DenseByteCount(pair.a->shape()).value_or(0);
     if (bytes >= options_.max_bytes) HLO_RETURN_IF_ERROR(flush());
   }
   for (const AlignedPair& result : differing_results_) {
-    if (alignment_.PartnerOfA(result.a) != result.b) pairs.push_back(result);
+    if (alignment_->PartnerOfA(result.a) != result.b) pairs.push_back(result);
   }
   return flush();
 }
 
 absl::Status DiffRun::Descend(const AlignedPair& pair, const NodeValues& known_a, Divergence& divergence) {
-  const std::vector<const Instruction*> operands(pair.a->operands().begin(), pair.a->operands().end());
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> inputs,
-                       ComputeValues(flat_a_, operands, known_a, options_));
-  return DescendInto(flat_a_, flat_b_, pair, inputs, options_, divergence);
+  const Instruction *a = ForwardedLeaf({pair.a, 0}).first, *b = ForwardedLeaf({pair.b, 0}).first;
+  if (a->opcode() != Opcode::kWhile && a->opcode() != Opcode::kConditional) return absl::OkStatus();
+  if (a->opcode() != b->opcode()) {
+    divergence.note = fmt::format("{}; {} is not searched, because the second module has no such {}",
+                                  kDiffersLocally, a->name(), Name(a->opcode()));
+    return absl::OkStatus();
+  }
+  NodeValues known_b = arguments_b_;
+  for (const auto& [instruction, value] : known_a) {
+    if (const Instruction* partner = alignment_->PartnerOfA(instruction)) known_b[partner] = value;
+  }
+  DivergingCall call{flat_a_, flat_b_, *alignment_, pair, *a, *b, {}, {}};
+  HLO_ASSIGN_OR_RETURN(
+      call.operands_a,
+      ComputeValues(flat_a_, std::vector<const Instruction*>(a->operands().begin(), a->operands().end()),
+                    known_a, options_));
+  HLO_ASSIGN_OR_RETURN(
+      call.operands_b,
+      ComputeValues(flat_b_, std::vector<const Instruction*>(b->operands().begin(), b->operands().end()),
+                    known_b, options_));
+  return DescendInto(call, options_, divergence);
 }
 
 absl::StatusOr<Divergence> DiffRun::Report(const AlignedPair& pair, const Cut& cut) {
@@ -168,7 +198,7 @@ absl::StatusOr<Divergence> DiffRun::Report(const AlignedPair& pair, const Cut& c
     known_a[cut.edges[i].a] = values.a[i + 1];
   }
   divergence.confirmed = local_.contains(pair.a);
-  if (divergence.confirmed && !options_.needs_proof) HLO_RETURN_IF_ERROR(Descend(pair, known_a, divergence));
+  if (divergence.confirmed) HLO_RETURN_IF_ERROR(Descend(pair, known_a, divergence));
   if (!divergence.confirmed || !divergence.inside.empty()) return divergence;
   HLO_ASSIGN_OR_RETURN(const bool is_rounding, IsRounding(pair, cut, known_a));
   if (!is_rounding) {
@@ -261,12 +291,46 @@ absl::Status DiffRun::FindWrongOperand(const AlignedPair& pair, const Cut& cut, 
   return absl::OkStatus();
 }
 
+// True if the results of `b` are farther from those of `a` with the value of `a` at this pair. Then its sides
+// are different values, for instance a denominator and its reciprocal, which compilers give the same
+// metadata.
+absl::StatusOr<bool> DiffRun::IsMisaligned(const AlignedPair& pair) const {
+  constexpr double kFactor = 4;
+  std::vector<const Instruction*> results_b;
+  std::vector<const Instruction*> values_a = {pair.a};
+  for (const AlignedPair& result : ResultPairs()) {
+    if (result.a == pair.a || result.b == pair.b) return false;
+    values_a.push_back(result.a);
+    results_b.push_back(result.b);
+  }
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> a,
+                       ComputeValues(flat_a_, values_a, arguments_a_, options_));
+  NodeValues known = arguments_b_;
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> own, ComputeValues(flat_b_, results_b, known, options_));
+  known[pair.b] = a[0];
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> changed,
+                       ComputeValues(flat_b_, results_b, known, options_));
+  bool is_worse = false;
+  for (size_t i = 0; i < results_b.size(); ++i) {
+    const double before = LargestError(own[i], a[i + 1], options_);
+    const double after = LargestError(changed[i], a[i + 1], options_);
+    if (after * kFactor < before) return false;
+    is_worse |= after > kFactor * before;
+  }
+  return is_worse;
+}
+
 // Tries the differing pairs in dependency order. A pair that agrees when it is computed from equal operands
 // has drifted by rounding, and the search continues below it. A pair whose sides are computed from different
 // values may have been aligned wrongly, for instance two partial sums of a sum that was reordered.
 absl::Status DiffRun::SearchAlong(Path path, DiffResult& result, std::optional<AlignedPair>& drift) {
   const int64_t differing = result.differing;
   int64_t reports = 0;
+  const auto drop = [&](const AlignedPair pair) {
+    differing_.erase(pair.a);
+    alignment_->Remove(pair);
+    removed_.push_back(pair);
+  };
   while (const std::optional<AlignedPair> pair = FirstCandidate(path)) {
     hlo::Report({.what = "searching the first difference",
                  .done = result.drifting,
@@ -275,15 +339,20 @@ absl::Status DiffRun::SearchAlong(Path path, DiffResult& result, std::optional<A
     const bool is_forced = pair->by == AlignedBy::kResult;
     const Cut cut = CutAbove(*pair);
     if (!cut.is_comparable && !is_forced) {
-      differing_.erase(pair->a);
-      alignment_.Remove(*pair);
-      removed_.push_back(*pair);
+      drop(*pair);
       continue;
     }
     if (!removed_.empty()) HLO_RETURN_IF_ERROR(CompareLocally({&*pair, 1}));
     if (local_.contains(pair->a)) {
       if (options_.needs_proof && ++reports > kMaxProofs) return absl::OkStatus();
       HLO_ASSIGN_OR_RETURN(Divergence divergence, Report(*pair, cut));
+      if (divergence.confirmed && divergence.inside.empty() && !is_forced) {
+        HLO_ASSIGN_OR_RETURN(const bool is_misaligned, IsMisaligned(*pair));
+        if (is_misaligned) {
+          drop(*pair);
+          continue;
+        }
+      }
       if (divergence.inside.empty()) HLO_RETURN_IF_ERROR(FindWrongOperand(*pair, cut, divergence));
       if (divergence.confirmed) {
         result.first = std::move(divergence);
@@ -293,7 +362,7 @@ absl::Status DiffRun::SearchAlong(Path path, DiffResult& result, std::optional<A
     if (!drift) drift = *pair;
     ++result.drifting;
     differing_.erase(pair->a);
-    if (is_forced && alignment_.PartnerOfA(pair->a) != pair->b)
+    if (is_forced && alignment_->PartnerOfA(pair->a) != pair->b)
       std::erase_if(differing_results_, [&](const AlignedPair& p) { return p.a == pair->a; });
   }
   return absl::OkStatus();

@@ -44,12 +44,19 @@ StructuralDiff DiffStructure(const CheckedModule& a, const CheckedModule& b) {
     diff.changed.push_back({flat_a.PathOf(*pair.a), flat_b.PathOf(*pair.b), StructureText(flat_a, *pair.a),
                             StructureText(flat_b, *pair.b)});
   }
+  absl::flat_hash_set<const Instruction*> loops;
+  for (const LoopPair& pair : alignment.loops()) {
+    if (alignment.PartnerOfA(pair.a) != nullptr) continue;
+    loops.insert({pair.a, pair.b});
+    diff.changed.push_back({flat_a.PathOf(*pair.a), flat_b.PathOf(*pair.b), StructureText(flat_a, *pair.a),
+                            StructureText(flat_b, *pair.b)});
+  }
   for (const Instruction* i : flat_a.instructions()) {
-    if (i->opcode() != Opcode::kTuple && alignment.PartnerOfA(i) == nullptr)
+    if (i->opcode() != Opcode::kTuple && alignment.PartnerOfA(i) == nullptr && !loops.contains(i))
       diff.only_a.push_back({flat_a.PathOf(*i), "", StructureText(flat_a, *i), ""});
   }
   for (const Instruction* i : flat_b.instructions()) {
-    if (i->opcode() != Opcode::kTuple && alignment.PartnerOfB(i) == nullptr)
+    if (i->opcode() != Opcode::kTuple && alignment.PartnerOfB(i) == nullptr && !loops.contains(i))
       diff.only_b.push_back({"", flat_b.PathOf(*i), "", StructureText(flat_b, *i)});
   }
   return diff;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "debug/diff/diff_run.h"
 #include "fmt/format.h"
 
 namespace hlo::debug {
@@ -48,7 +49,7 @@ std::string Heading(const Divergence& divergence) {
 
 std::string Reason(const Divergence& divergence) {
   if (!divergence.note.empty()) return fmt::format("  {}\n", divergence.note);
-  if (divergence.confirmed) return "  with equal operands, both compute different values\n";
+  if (divergence.confirmed) return fmt::format("  {}\n", kDiffersLocally);
   return "  with equal operands, both agree: rounding errors of the operands grow beyond the tolerance\n";
 }
 

@@ -49,9 +49,13 @@ uint64_t ConstantHash(const Literal& literal) {
 
 std::string Signature(const Instruction& instruction) { return PrintBare(instruction); }
 
-std::vector<uint64_t> SubgraphHashes(const FlatModule& flat) {
+std::vector<uint64_t> SubgraphHashes(const FlatModule& flat, const std::vector<uint64_t>& parameters) {
   std::vector<uint64_t> hashes;
   for (const Instruction* instruction : flat.instructions()) {
+    if (instruction->opcode() == Opcode::kParameter && !parameters.empty()) {
+      hashes.push_back(parameters[static_cast<size_t>(instruction->Get<attr::number>())]);
+      continue;
+    }
     std::vector<uint64_t> operands;
     for (const Instruction* operand : instruction->operands()) operands.push_back(hashes[operand->index()]);
     if (IsCommutative(instruction->opcode())) std::sort(operands.begin(), operands.end());

@@ -10,6 +10,17 @@ namespace {
 
 constexpr int64_t kMaxInlined = 10'000'000;
 
+// Returns the first instruction that reads each leaf of the parameters.
+absl::flat_hash_map<LeafId, const Instruction*> ReadersOfParameters(const Computation& computation) {
+  absl::flat_hash_map<LeafId, const Instruction*> readers;
+  for (const Instruction* i : computation.instructions()) {
+    if (i->shape().IsTuple() || i->opcode() != Opcode::kGetTupleElement) continue;
+    const LeafId leaf = ForwardedLeaf({i, 0});
+    if (leaf.first->opcode() == Opcode::kParameter) readers.emplace(leaf, i);
+  }
+  return readers;
+}
+
 }  // namespace
 
 bool IsCallOrFusion(const Instruction& instruction) {
@@ -17,12 +28,18 @@ bool IsCallOrFusion(const Instruction& instruction) {
 }
 
 FlatModule::FlatModule(std::shared_ptr<const Module> source, const Computation& computation,
-                       Inlining inlining)
+                       Inlining inlining, Parameters parameters)
     : source_(std::move(source)), module_(std::make_unique<Module>(source_->source())), inlining_(inlining) {
   module_->set_name(source_->name());
   entry_ = module_->NewComputation(computation.name());
   Values values;
+  Readers readers;
+  if (parameters == Parameters::kLeaves) readers = ReadersOfParameters(computation);
   for (const Instruction* parameter : computation.parameters()) {
+    if (parameters == Parameters::kLeaves) {
+      values[parameter] = AddParameter(*parameter, parameter->shape(), 0, readers);
+      continue;
+    }
     values[parameter] = Add(*parameter, {}, -1);
     InstructionEditor::SetParameter(*entry_, parameter->Get<attr::number>(), values[parameter]);
   }
@@ -41,6 +58,30 @@ std::string FlatModule::PathOf(const Instruction& instruction) const {
   return path;
 }
 
+// Adds a parameter for each leaf of a parameter's shape; returns the tuple of them. The original of a leaf is
+// the instruction that reads it.
+Instruction* FlatModule::AddParameter(const Instruction& parameter, const Shape& shape, int64_t first_leaf,
+                                      const Readers& readers) {
+  const auto reader = readers.find({&parameter, first_leaf});
+  const Instruction& original = reader == readers.end() || shape.IsTuple() ? parameter : *reader->second;
+  if (!shape.IsTuple()) {
+    const auto number = static_cast<int64_t>(entry_->parameters().size());
+    const AttrEntry entry{AttrId::number, {}, AttrValue::Of(number)};
+    origins_.push_back({&original, -1});
+    Instruction* leaf = module_->AddInstruction(entry_, Opcode::kParameter, UniqueName(original.name()),
+                                                shape, {}, {&entry, 1});
+    InstructionEditor::SetParameter(*entry_, number, leaf);
+    return leaf;
+  }
+  std::vector<Instruction*> elements;
+  for (const Shape& element : shape.elements()) {
+    elements.push_back(AddParameter(parameter, element, first_leaf, readers));
+    first_leaf += element.LeafCount();
+  }
+  origins_.push_back({&original, -1});
+  return module_->AddInstruction(entry_, Opcode::kTuple, UniqueName(original.name()), shape, elements, {});
+}
+
 // Inlines the instructions of a computation whose parameters have values; returns the root's value.
 Instruction* FlatModule::Inline(const Computation& computation, Values values, int64_t frame) {
   for (const Instruction* instruction : computation.instructions()) {
@@ -52,6 +93,8 @@ Instruction* FlatModule::Inline(const Computation& computation, Values values, i
 Instruction* FlatModule::Copy(const Instruction& instruction, const Values& values, int64_t frame) {
   std::vector<Instruction*> operands;
   for (const Instruction* operand : instruction.operands()) operands.push_back(values.at(operand));
+  if (inlining_ == Inlining::kAll && instruction.opcode() == Opcode::kWhile)
+    operands[0] = WithElements(operands[0]);
   if (instruction.opcode() == Opcode::kGetTupleElement && operands[0]->opcode() == Opcode::kTuple)
     return operands[0]->operand(instruction.Get<attr::index>());
   if (!IsInlined(instruction)) return Add(instruction, operands, frame);

@@ -12,11 +12,15 @@
 #include "absl/types/span.h"
 #include "hlo_run/check.h"
 #include "hlo_run/module.h"
+#include "ir/leaf_flow.h"
 
 namespace hlo::debug {
 
 // Selects the calls that are inlined into the flat computation.
 enum class Inlining : uint8_t { kNone, kAll };
+
+// What becomes of parameters that are tuples: one parameter, or one for each leaf.
+enum class Parameters : uint8_t { kWhole, kLeaves };
 
 bool IsCallOrFusion(const Instruction& instruction);
 
@@ -25,13 +29,13 @@ class FlatModule {
   // Flattens a computation of the module, which stays alive with the result. Calls beyond ten million
   // instructions stay calls.
   FlatModule(std::shared_ptr<const Module> source, const Computation& computation,
-             Inlining inlining = Inlining::kAll);
+             Inlining inlining = Inlining::kAll, Parameters parameters = Parameters::kWhole);
 
   // Returns the instructions in dependency order. Tuples are forwarded to the users of their elements.
   absl::Span<Instruction* const> instructions() const { return entry_->instructions(); }
   const Computation& computation() const { return *entry_; }
   // Returns the leaves of the result: the elements of a root tuple, recursively. With Inlining::kAll the root
-  // of a tuple is always a `tuple`.
+  // of a tuple is always a `tuple`, as is the initial state of a loop.
   absl::Span<const Instruction* const> results() const { return results_; }
   const std::shared_ptr<const Module>& source() const { return source_; }
 
@@ -41,6 +45,10 @@ class FlatModule {
   }
   // Returns the names of the callers and of the original instruction: `fusion.3/add.1`.
   std::string PathOf(const Instruction& instruction) const;
+  // Declares that a parameter has the value of an instruction of another computation of the source.
+  void SetOriginal(const Instruction& parameter, const Instruction& original) {
+    origins_[static_cast<size_t>(parameter.index())] = {&original, -1};
+  }
 
  private:
   struct Frame {
@@ -53,6 +61,9 @@ class FlatModule {
   };
   using Values = absl::flat_hash_map<const Instruction*, Instruction*>;
 
+  using Readers = absl::flat_hash_map<LeafId, const Instruction*>;
+  Instruction* AddParameter(const Instruction& parameter, const Shape& shape, int64_t first_leaf,
+                            const Readers& readers);
   Instruction* Inline(const Computation& computation, Values values, int64_t frame);
   Instruction* Copy(const Instruction& instruction, const Values& values, int64_t frame);
   int64_t FlatSize(const Computation& computation);

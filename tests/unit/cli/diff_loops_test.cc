@@ -1,0 +1,411 @@
+// Tests `hlo-run diff` on loops whose states a pass has changed.
+
+#include "absl/strings/str_replace.h"
+#include "cli_fixture.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo::cli_test {
+namespace {
+
+using Json = nlohmann::json;
+
+// A layer that a loop applies five times; `s` counts and sums.
+constexpr char kLayers[] = R"(HloModule m
+body {
+  state = (s32[], f32[2,2], f32[2,2], f32[2,2]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  v = f32[2,2] get-tuple-element(state), index=1
+  w = f32[2,2] get-tuple-element(state), index=2
+  s = f32[2,2] get-tuple-element(state), index=3
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  wt = f32[2,2] transpose(w), dimensions={1,0}, metadata={op_name="layer/transpose"}
+  product = f32[2,2] dot(v, wt), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  h = f32[2,2] tanh(product)
+  sum = f32[2,2] add(s, h)
+  ROOT result = (s32[], f32[2,2], f32[2,2], f32[2,2]) tuple(next, h, w, sum)
+}
+condition {
+  state = (s32[], f32[2,2], f32[2,2], f32[2,2]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  n = s32[] constant(5)
+  ROOT less = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[2,2] parameter(0)
+  weights = f32[2,2] parameter(1)
+  zero = s32[] constant(0)
+  init = (s32[], f32[2,2], f32[2,2], f32[2,2]) tuple(zero, x, weights, x)
+  loop = (s32[], f32[2,2], f32[2,2], f32[2,2]) while(init), condition=condition, body=body
+  final = f32[2,2] get-tuple-element(loop), index=1
+  total = f32[2,2] get-tuple-element(loop), index=3
+  ROOT r = f32[2,2] subtract(total, final)
+}
+)";
+
+// The same loop after passes: other names, the elements in another order, a new counter, and the transpose
+// moved out of the loop. The texts in braces are what bugs change.
+constexpr char kChanged[] = R"(HloModule m
+wide.body {
+  p = (f32[2,2], s32[], f32[2,2], f32[2,2], s32[]) parameter(0)
+  p0 = f32[2,2] get-tuple-element(p), index=0
+  p1 = s32[] get-tuple-element(p), index=1
+  p2 = f32[2,2] get-tuple-element(p), index=2
+  p3 = f32[2,2] get-tuple-element(p), index=3
+  p4 = s32[] get-tuple-element(p), index=4
+  k1 = s32[] constant(1)
+  k2 = s32[] constant(2)
+  k3 = s32[] constant(3)
+  a1 = s32[] add(p1, k1)
+  a4 = s32[] add(p4, k2)
+  d = f32[2,2] dot(p2, p3), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[2,2] {function}(d)
+  late = pred[] compare(a1, k3), direction=GT
+  u = f32[2,2] add(p0, {addend})
+  ROOT q = (f32[2,2], s32[], f32[2,2], f32[2,2], s32[]) tuple(u, a1, t, p3, a4)
+}
+wide.condition {
+  p = (f32[2,2], s32[], f32[2,2], f32[2,2], s32[]) parameter(0)
+  p4 = s32[] get-tuple-element(p), index=4
+  k = s32[] constant({limit})
+  ROOT c = pred[] compare(p4, k), direction=LT
+}
+ENTRY e {
+  x = f32[2,2] parameter(0)
+  weights = f32[2,2] parameter(1)
+  z = s32[] constant(0)
+  moved = f32[2,2] transpose({source}), dimensions={1,0}, metadata={op_name="layer/transpose"}
+  j = (f32[2,2], s32[], f32[2,2], f32[2,2], s32[]) tuple(x, z, x, moved, z)
+  l = (f32[2,2], s32[], f32[2,2], f32[2,2], s32[]) while(j), condition=wide.condition, body=wide.body
+  f = f32[2,2] get-tuple-element(l), index=2
+  g = f32[2,2] get-tuple-element(l), index=0
+  ROOT r = f32[2,2] subtract(g, f)
+}
+)";
+constexpr char kMatrices[] =
+    " --input 'f32[2,2]{{0.5,-0.25},{1,0.125}}' --input 'f32[2,2]{{1,2},{-0.5,0.75}}'";
+
+struct Changes {
+  std::string function = "tanh", addend = "t", limit = "10", source = "weights";
+};
+
+class DiffLoops : public Cli {
+ protected:
+  Outcome Diff(const std::string& a, const std::string& b, const std::string& inputs) {
+    return Run("diff --format=json " + Write("a.hlo", a) + " " + Write("b.hlo", b) + inputs);
+  }
+  Json FirstOf(const std::string& a, const std::string& b, const std::string& inputs) {
+    const Outcome diff = Diff(a, b, inputs);
+    EXPECT_EQ(diff.status, 1) << diff.err;
+    return Json::parse(diff.out)["diff"]["first"];
+  }
+  Json FirstOf(const Changes& changes) { return FirstOf(kLayers, Changed(changes), kMatrices); }
+  static std::string Changed(const Changes& changes) {
+    return absl::StrReplaceAll(kChanged, {{"{function}", changes.function},
+                                          {"{addend}", changes.addend},
+                                          {"{limit}", changes.limit},
+                                          {"{source}", changes.source}});
+  }
+};
+
+TEST_F(DiffLoops, AChangedStateIsNoDifference) {
+  const Outcome diff = Diff(kLayers, Changed({}), kMatrices);
+  EXPECT_EQ(diff.status, 0) << diff.out << diff.err;
+}
+
+TEST_F(DiffLoops, FindsAChangedOpcodeInALoopWithAnotherState) {
+  const Json first = FirstOf(Changes{.function = "sine"});
+  EXPECT_EQ(first["inside"], Json({"iteration 1 of loop"}));
+  EXPECT_EQ(first["value"]["a"], "h");
+  EXPECT_EQ(first["value"]["b"], "t");
+  EXPECT_EQ(first["confirmed"], true);
+  ASSERT_EQ(first["operands"].size(), 2u);
+  EXPECT_EQ(first["operands"][0]["a"], "v");
+  EXPECT_EQ(first["operands"][0]["b"], "p2");
+  EXPECT_EQ(first["operands"][1]["a"], "wt");
+  EXPECT_EQ(first["operands"][1]["b"], "moved");
+}
+
+TEST_F(DiffLoops, FindsAWrongOperandInALoopWithAnotherState) {
+  const Json first = FirstOf(Changes{.addend = "p2"});
+  EXPECT_EQ(first["inside"], Json({"iteration 1 of loop"}));
+  EXPECT_EQ(first["value"]["a"], "sum");
+  EXPECT_EQ(first["value"]["b"], "u");
+}
+
+// The element that holds the moved value has no counterpart, but stands for what the body of the first loop
+// computes.
+TEST_F(DiffLoops, FindsAWrongValueThatAPassMovedOutOfALoop) {
+  const Json first = FirstOf(Changes{.source = "x"});
+  EXPECT_EQ(first["inside"], Json({"iteration 1 of loop"}));
+  EXPECT_EQ(first["value"]["a"], "wt");
+  EXPECT_EQ(first["value"]["b"], "moved");
+}
+
+TEST_F(DiffLoops, FindsAWrongConditionOnACounterOfItsOwn) {
+  const Json first = FirstOf(Changes{.limit = "6"});
+  EXPECT_EQ(first["inside"], Json({"the condition before iteration 4 of loop"}));
+  EXPECT_EQ(first["confirmed"], true);
+}
+
+// The first iteration that differs is the fourth, from the state that the first module has there.
+TEST_F(DiffLoops, FindsALateIterationOfALoopWithAnotherState) {
+  std::string changed = Changed({.addend = "y"});
+  changed.insert(changed.find("  u = "),
+                 "  lates = pred[2,2] broadcast(late), dimensions={}\n"
+                 "  y = f32[2,2] select(lates, p2, t)\n");
+  const Json first = FirstOf(kLayers, changed, kMatrices);
+  EXPECT_EQ(first["inside"], Json({"iteration 4 of loop"}));
+  EXPECT_EQ(first["value"]["a"], "sum");
+}
+
+// The inner loop of the first module has a nested tuple.
+constexpr char kNestedLoops[] = R"(HloModule m
+inner {
+  p = (s32[], (f32[3], f32[3])) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  pair = (f32[3], f32[3]) get-tuple-element(p), index=1
+  x = f32[3] get-tuple-element(pair), index=0
+  y = f32[3] get-tuple-element(pair), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  sine = f32[3] sine(x)
+  scaled = f32[3] multiply(sine, y)
+  news = (f32[3], f32[3]) tuple(scaled, sine)
+  ROOT r = (s32[], (f32[3], f32[3])) tuple(next, news)
+}
+few {
+  p = (s32[], (f32[3], f32[3])) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(2)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+outer {
+  p = (s32[], f32[3], f32[3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[3] get-tuple-element(p), index=1
+  y = f32[3] get-tuple-element(p), index=2
+  one = s32[] constant(1)
+  zero = s32[] constant(0)
+  next = s32[] add(i, one)
+  both = (f32[3], f32[3]) tuple(x, y)
+  init = (s32[], (f32[3], f32[3])) tuple(zero, both)
+  inside = (s32[], (f32[3], f32[3])) while(init), condition=few, body=inner
+  pair = (f32[3], f32[3]) get-tuple-element(inside), index=1
+  u = f32[3] get-tuple-element(pair), index=0
+  v = f32[3] get-tuple-element(pair), index=1
+  w = f32[3] add(u, y)
+  ROOT r = (s32[], f32[3], f32[3]) tuple(next, w, v)
+}
+some {
+  p = (s32[], f32[3], f32[3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[3] parameter(0)
+  y = f32[3] parameter(1)
+  zero = s32[] constant(0)
+  init = (s32[], f32[3], f32[3]) tuple(zero, x, y)
+  outside = (s32[], f32[3], f32[3]) while(init), condition=some, body=outer
+  ROOT r = f32[3] get-tuple-element(outside), index=1
+}
+)";
+constexpr char kFlattened[] = R"(HloModule m
+inner.flat {
+  p = (f32[3], f32[3], s32[]) parameter(0)
+  g0 = f32[3] get-tuple-element(p), index=0
+  g1 = f32[3] get-tuple-element(p), index=1
+  g2 = s32[] get-tuple-element(p), index=2
+  k = s32[] constant(1)
+  a = s32[] add(g2, k)
+  m1 = f32[3] {inner}(g1)
+  m2 = f32[3] multiply(m1, g0)
+  ROOT r = (f32[3], f32[3], s32[]) tuple(m1, m2, a)
+}
+few.flat {
+  p = (f32[3], f32[3], s32[]) parameter(0)
+  g2 = s32[] get-tuple-element(p), index=2
+  k = s32[] constant(2)
+  ROOT c = pred[] compare(g2, k), direction=LT
+}
+outer.flat {
+  p = (f32[3], f32[3], s32[]) parameter(0)
+  h0 = f32[3] get-tuple-element(p), index=0
+  h1 = f32[3] get-tuple-element(p), index=1
+  h2 = s32[] get-tuple-element(p), index=2
+  k = s32[] constant(1)
+  z = s32[] constant(0)
+  b = s32[] add(h2, k)
+  i = (f32[3], f32[3], s32[]) tuple(h1, h0, z)
+  n = (f32[3], f32[3], s32[]) while(i), condition=few.flat, body=inner.flat
+  n0 = f32[3] get-tuple-element(n), index=0
+  n1 = f32[3] get-tuple-element(n), index=1
+  o = f32[3] {outer}(n1, h1)
+  ROOT r = (f32[3], f32[3], s32[]) tuple(o, n0, b)
+}
+some.flat {
+  p = (f32[3], f32[3], s32[]) parameter(0)
+  h2 = s32[] get-tuple-element(p), index=2
+  k = s32[] constant(3)
+  ROOT c = pred[] compare(h2, k), direction=LT
+}
+ENTRY e {
+  x = f32[3] parameter(0)
+  y = f32[3] parameter(1)
+  z = s32[] constant(0)
+  i = (f32[3], f32[3], s32[]) tuple(x, y, z)
+  m = (f32[3], f32[3], s32[]) while(i), condition=some.flat, body=outer.flat
+  ROOT r = f32[3] get-tuple-element(m), index=0
+}
+)";
+constexpr char kNestedArguments[] = " --input 'f32[3]{0.5,1,2}' --input 'f32[3]{1.5,-2,0.75}'";
+
+TEST_F(DiffLoops, DescendsIntoNestedLoopsWithOtherStates) {
+  const auto flattened = [](const char* inner, const char* outer) {
+    return absl::StrReplaceAll(kFlattened, {{"{inner}", inner}, {"{outer}", outer}});
+  };
+  EXPECT_EQ(Diff(kNestedLoops, flattened("sine", "add"), kNestedArguments).status, 0);
+  const Json inner = FirstOf(kNestedLoops, flattened("cosine", "add"), kNestedArguments);
+  EXPECT_EQ(inner["inside"], Json({"iteration 1 of outside", "iteration 1 of inside"}));
+  EXPECT_EQ(inner["value"]["a"], "sine");
+  EXPECT_EQ(inner["value"]["b"], "m1");
+  const Json outer = FirstOf(kNestedLoops, flattened("sine", "subtract"), kNestedArguments);
+  EXPECT_EQ(outer["inside"], Json({"iteration 1 of outside"}));
+  EXPECT_EQ(outer["value"]["a"], "w");
+  EXPECT_EQ(outer["value"]["b"], "o");
+}
+
+// The second module has peeled the first iteration.
+TEST_F(DiffLoops, FindsADifferenceInAPeeledLoop) {
+  constexpr char kText[] = R"(HloModule m
+body {
+  p = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[2] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  h = f32[2] %s(v)
+  u = f32[2] add(h, v)
+  ROOT t = (s32[], f32[2]) tuple(next, u)
+}
+condition {
+  p = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(6)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[2] parameter(0)
+%s  loop = (s32[], f32[2]) while(init), condition=condition, body=body
+  ROOT r = f32[2] get-tuple-element(loop), index=1
+}
+)";
+  const auto text = [&](const char* function, const char* init) {
+    std::string text = kText;
+    text.replace(text.find("%s"), 2, function);
+    return text.replace(text.find("%s"), 2, init);
+  };
+  const std::string whole = text("sine", " z = s32[] constant(0)\n init = (s32[], f32[2]) tuple(z, x)\n");
+  const auto peeled = [&](const char* function) {
+    return text(function,
+                " o = s32[] constant(1)\n h = f32[2] sine(x)\n u = f32[2] add(h, x)\n"
+                " init = (s32[], f32[2]) tuple(o, u)\n");
+  };
+  constexpr char kInput[] = " --input 'f32[2]{0.25,1}'";
+  EXPECT_EQ(Diff(whole, peeled("sine"), kInput).status, 0);
+  const Json first = FirstOf(whole, peeled("cosine"), kInput);
+  EXPECT_EQ(first["inside"], Json({"iteration 1 of loop"}));
+  EXPECT_EQ(first["value"]["a"], "h");
+  const Json start =
+      FirstOf(whole, text("sine", " k = s32[] constant(2)\n init = (s32[], f32[2]) tuple(k, x)\n"), kInput);
+  EXPECT_HAS(start["note"].get<std::string>(), "each iteration agrees with equal states, but element 0");
+}
+
+// One branch has another operand and returns a tuple.
+TEST_F(DiffLoops, DescendsIntoBranchesWithOtherOperands) {
+  constexpr char kBefore[] = R"(HloModule m
+yes { p = (f32[2], f32[2]) parameter(0)
+  x = f32[2] get-tuple-element(p), index=0
+  y = f32[2] get-tuple-element(p), index=1
+  s = f32[2] sine(x)
+  ROOT a = f32[2] add(s, y)
+}
+no { p = f32[2] parameter(0)  ROOT n = f32[2] negate(p) }
+ENTRY e {
+  c = pred[] parameter(0)
+  x = f32[2] parameter(1)
+  y = f32[2] parameter(2)
+  t = (f32[2], f32[2]) tuple(x, y)
+  branched = f32[2] conditional(c, t, x), true_computation=yes, false_computation=no
+  ROOT r = f32[2] multiply(branched, y)
+}
+)";
+  constexpr char kAfter[] = R"(HloModule m
+yes { p = (f32[2], s32[], f32[2]) parameter(0)
+  y = f32[2] get-tuple-element(p), index=0
+  x = f32[2] get-tuple-element(p), index=2
+  q = f32[2] %s(x)
+  w = f32[2] add(q, y)
+  ROOT z = (f32[2]) tuple(w)
+}
+no { p = f32[2] parameter(0)  n = f32[2] negate(p) ROOT z = (f32[2]) tuple(n) }
+ENTRY e {
+  c = pred[] parameter(0)
+  x = f32[2] parameter(1)
+  y = f32[2] parameter(2)
+  k = s32[] constant(7)
+  t = (f32[2], s32[], f32[2]) tuple(y, k, x)
+  cond = (f32[2]) conditional(c, t, x), true_computation=yes, false_computation=no
+  g = f32[2] get-tuple-element(cond), index=0
+  ROOT r = f32[2] multiply(g, y)
+}
+)";
+  constexpr char kValues[] = " --input true --input 'f32[2]{0.25,1}' --input 'f32[2]{3,-2}'";
+  EXPECT_EQ(Diff(kBefore, absl::StrReplaceAll(kAfter, {{"%s", "sine"}}), kValues).status, 0);
+  const Json first = FirstOf(kBefore, absl::StrReplaceAll(kAfter, {{"%s", "cosine"}}), kValues);
+  EXPECT_EQ(first["inside"], Json({"branch 0 of branched"}));
+  EXPECT_EQ(first["value"]["a"], "s");
+  EXPECT_EQ(first["value"]["b"], "q");
+}
+
+// Every iteration rounds to f16, an error that only accumulates beyond the tolerance.
+TEST_F(DiffLoops, FindsARoundingThatEachIterationTolerates) {
+  constexpr char kText[] = R"(HloModule m
+body {
+  p = (s32[], f32[2], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  s = f32[2] get-tuple-element(p), index=1
+  y = f32[2] get-tuple-element(p), index=2
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  narrow = f16[2] convert(y)
+  wide = f32[2] convert(narrow)
+  u = f32[2] add(s, %s)
+  ROOT t = (s32[], f32[2], f32[2]) tuple(next, u, y)
+}
+condition {
+  p = (s32[], f32[2], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(100)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  y = f32[2] parameter(0)
+  z = s32[] constant(0)
+  init = (s32[], f32[2], f32[2]) tuple(z, y, y)
+  loop = (s32[], f32[2], f32[2]) while(init), condition=condition, body=body
+  ROOT r = f32[2] get-tuple-element(loop), index=1
+}
+)";
+  const Json first =
+      FirstOf(absl::StrReplaceAll(kText, {{"%s", "y"}}), absl::StrReplaceAll(kText, {{"%s", "wide"}}),
+              " --input 'f32[2]{0.05003357,0.05}'");
+  EXPECT_EQ(first["confirmed"], true);
+  EXPECT_EQ(first["inside"], Json({"iteration 1 of loop"}));
+  EXPECT_EQ(first["value"]["a"], "u");
+}
+
+}  // namespace
+}  // namespace hlo::cli_test
