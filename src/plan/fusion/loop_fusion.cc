@@ -147,6 +147,16 @@ LoopFusion::Traits LoopFusion::TraitsOf(const Node& node) const {
   return traits;
 }
 
+namespace {
+
+// True for a broadcast along a dimension of more than one element.
+bool RepeatsElements(const Graph& graph, const Node& node) {
+  return node.instruction->opcode() == Opcode::kBroadcast &&
+         ResultShape(graph, node).ElementCount() != OperandShape(graph, node, 0).ElementCount();
+}
+
+}  // namespace
+
 // True if the user is a fused gather that reads the node as its indices.
 bool LoopFusion::IsIndicesOfGather(const Node& node, const Uses::Use& use) const {
   return use.node != nullptr && use.operand == 1 && use.node->block == node.block &&
@@ -196,8 +206,8 @@ bool LoopFusion::AddPaths(const Node& node, const Traits& traits, const Uses::Us
   if (traits.costly_read && user_affine && IsNoOpReshape(user) && !is_fused) return false;
   const bool scalar =
       ResultShape(graph_, node).IsScalar() && !(user_elementwise && ResultShape(graph_, user).IsScalar());
-  const bool broadcasts = (user_affine && user.instruction->opcode() == Opcode::kBroadcast) ||
-                          (user_elementwise && scalar) || (through_pad && IsMostlyPadding(user));
+  const bool broadcasts = (user_affine && RepeatsElements(graph_, user)) || (user_elementwise && scalar) ||
+                          (through_pad && IsMostlyPadding(user));
   const bool reindexes = user_affine || through_pad || through_concatenate || (user_elementwise && scalar);
   if (is_fused) {
     for (Path path : paths_.at(&user)) {

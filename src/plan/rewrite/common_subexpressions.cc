@@ -39,6 +39,8 @@ bool MayBeShared(const Graph& graph, const Node& node) {
     case Opcode::kReshape:
     case Opcode::kReverse:
     case Opcode::kRngBitGenerator:
+    case Opcode::kScatter:
+    case Opcode::kSelectAndScatter:
     case Opcode::kSlice:
     case Opcode::kSort:
     case Opcode::kTranspose:

@@ -98,8 +98,10 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
     dense *= d->size;
   }
   const bool whole = dense > 1 && dense * starts.count() == count;
-  // Slices are copied as rows if they are contiguous in the result.
-  const bool by_rows = !slices.window.empty() && slices.window.back().to_stride == 1;
+  // Slices are copied one by one if they are contiguous in the result, or few.
+  constexpr int64_t kFewStarts = 16;
+  const bool is_few = starts.count() <= kFewStarts && starts.count() * starts.count() <= count;
+  const bool by_slices = !slices.window.empty() && (is_few || slices.window.back().to_stride == 1);
   const bool are_scalars = slices.window.empty() && slices.to_strides == RowMajorStrides(starts.dims());
   const int64_t chunks = CeilDiv(starts.count(), kStartsAtOnce);
   ParallelFor(chunks, static_cast<double>(count), [&](int64_t c) {
@@ -112,7 +114,7 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
     if (whole) {
       for (int64_t i = 0; i < n; ++i)
         std::memcpy(slices.to + chunk.to[i] * width, slices.from + chunk.from[i] * width, dense * width);
-    } else if (by_rows) {
+    } else if (by_slices) {
       for (int64_t i = 0; i < n; ++i) {
         CopyArray(slices.window, width, slices.from + chunk.from[i] * width, slices.to + chunk.to[i] * width);
       }

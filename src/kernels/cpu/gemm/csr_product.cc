@@ -7,13 +7,12 @@
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
+#include "kernels/cpu/simd/simd.h"
 #include "types/dispatch.h"
 
 namespace hlo::cpu {
 namespace {
 
-// The columns of the result that are summed at the same time.
-constexpr int64_t kTile = 32;
 // The rows of the result per iteration of the parallel loop.
 constexpr int64_t kRowsAtOnce = 64;
 
@@ -32,27 +31,46 @@ bool RowIsValid(const CsrShape& shape, const int32_t* offsets, const int32_t* co
   return valid;
 }
 
-// Computes `count` elements of a row of the result, at column j.
-template <class W, class T, int64_t kCount>
-void MultiplyTile(const CsrShape& shape, const Operands<T>& x, int64_t row, int64_t j, int64_t count,
-                  T* out) {
-  if constexpr (kCount > 0) count = kCount;
-  W sums[kCount > 0 ? kCount : kTile] = {};
-  for (int64_t p = x.offsets[row]; p < x.offsets[row + 1]; ++p) {
-    const auto value = static_cast<W>(x.values[p]);
-    const T* dense = x.dense + x.columns[p] * shape.dense_columns + j;
-    for (int64_t k = 0; k < count; ++k) sums[k] += value * static_cast<W>(dense[k]);
-  }
-  for (int64_t k = 0; k < count; ++k) out[row * shape.dense_columns + j + k] = static_cast<T>(sums[k]);
+// Computes an element of the result, with its sum in W.
+template <class W, class T>
+void MultiplyElement(const CsrShape& shape, const Operands<T>& x, int64_t row, int64_t column, T* out) {
+  W sum = 0;
+  for (int64_t p = x.offsets[row]; p < x.offsets[row + 1]; ++p)
+    sum += static_cast<W>(x.values[p]) * static_cast<W>(x.dense[x.columns[p] * shape.dense_columns + column]);
+  out[row * shape.dense_columns + column] = static_cast<T>(sum);
 }
 
-template <class W, class T>
+// Computes kVectors vectors of a row of the result, from column j, the last one with only `last` elements.
+template <int kVectors, class T>
+void MultiplyVectors(const CsrShape& shape, const Operands<T>& x, int64_t row, int64_t j, int last, T* out) {
+  const auto load = [&](const T* from, int k) {
+    from += k * kLanes<T>;
+    return k < kVectors - 1 || last == kLanes<T> ? LoadVector(from) : LoadFirst(from, last);
+  };
+  Vector<T> sums[kVectors] = {};
+  for (int64_t p = x.offsets[row]; p < x.offsets[row + 1]; ++p) {
+    const Vector<T> value = Broadcast(x.values[p]);
+    const T* dense = x.dense + x.columns[p] * shape.dense_columns + j;
+#pragma GCC unroll 4
+    for (int k = 0; k < kVectors; ++k) sums[k] += value * load(dense, k);
+  }
+  T* to = out + row * shape.dense_columns + j;
+  for (int k = 0; k < kVectors; ++k)
+    StoreFirst(to + k * kLanes<T>, sums[k], k < kVectors - 1 ? kLanes<T> : last);
+}
+
+template <class T>
 void MultiplyRow(const CsrShape& shape, const Operands<T>& x, int64_t row, T* out) {
-  const int64_t width = shape.dense_columns;
-  if (width == 1) return MultiplyTile<W, T, 1>(shape, x, row, 0, 1, out);
+  constexpr int kMaxVectors = 4;
   int64_t j = 0;
-  for (; j + kTile <= width; j += kTile) MultiplyTile<W, T, kTile>(shape, x, row, j, kTile, out);
-  if (j < width) MultiplyTile<W, T, 0>(shape, x, row, j, width - j, out);
+  for (; j + kMaxVectors * kLanes<T> <= shape.dense_columns; j += kMaxVectors * kLanes<T>)
+    MultiplyVectors<kMaxVectors>(shape, x, row, j, kLanes<T>, out);
+  const auto rest = static_cast<int>(shape.dense_columns - j), vectors = CeilDiv(rest, kLanes<T>),
+             last = rest - (vectors - 1) * kLanes<T>;
+  if (vectors == 4) MultiplyVectors<4>(shape, x, row, j, last, out);
+  if (vectors == 3) MultiplyVectors<3>(shape, x, row, j, last, out);
+  if (vectors == 2) MultiplyVectors<2>(shape, x, row, j, last, out);
+  if (vectors == 1) MultiplyVectors<1>(shape, x, row, j, last, out);
 }
 
 template <class W, class T>
@@ -68,7 +86,14 @@ bool Multiply(const CsrShape& shape, const Operands<T>& x, T* out) {
         valid.store(false, std::memory_order_relaxed);
         return;
       }
-      MultiplyRow<W>(shape, x, row, out);
+      if constexpr (std::is_floating_point_v<T>) {
+        // A column is bound by gathering its elements, not by their conversion.
+        if (shape.dense_columns > 1) {
+          MultiplyRow(shape, x, row, out);
+          continue;
+        }
+      }
+      for (int64_t j = 0; j < shape.dense_columns; ++j) MultiplyElement<W>(shape, x, row, j, out);
     }
   });
   return valid;
