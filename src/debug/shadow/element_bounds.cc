@@ -169,6 +169,29 @@ constexpr std::array<ErrorRule, kOpcodeCount> kErrorRules = MakeErrorRules();
 
 const ErrorRule& RuleOf(Opcode opcode) { return kErrorRules[static_cast<size_t>(opcode)]; }
 
+// True if an infinite result has no rounding error: it is the pole of a function at an exact operand, or an
+// operand is infinite. Otherwise the result has overflowed.
+bool IsExactInfinity(Opcode opcode, const Bounded* x) {
+  const auto is_exact = [](const Bounded& operand) { return operand.bound == 0; };
+  if (!std::all_of(x, x + kMaxOperands, is_exact)) return false;
+  if (std::any_of(x, x + kMaxOperands, [](const Bounded& operand) { return std::isinf(operand.value); }))
+    return true;
+  switch (opcode) {
+    case Opcode::kLog:
+    case Opcode::kLog2:
+    case Opcode::kLogPlusOne:
+    case Opcode::kAtanh:
+    case Opcode::kRsqrt:
+      return true;
+    case Opcode::kDivide:
+      return x[1].value == 0;
+    case Opcode::kPower:
+      return x[0].value == 0;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 double InheritedBound(Opcode opcode, const Bounded* x, double result) {
@@ -189,9 +212,7 @@ OwnError OwnErrorOf(Opcode opcode, const Bounded* x, double result) {
     case Rounding::kResult:
       break;
   }
-  // The logarithm of an exact 0 is not rounded.
-  const bool is_log = opcode == Opcode::kLog || opcode == Opcode::kLog2 || opcode == Opcode::kLogPlusOne;
-  if (is_log && std::isinf(result) && std::isfinite(x[0].value) && x[0].bound == 0) return {};
+  if (std::isinf(result) && IsExactInfinity(opcode, x)) return {};
   return {rounding.epsilons, magnitude};
 }
 

@@ -10,6 +10,9 @@ struct Bounded {
   double value = 0, bound = 0;
 };
 
+// The number of operands that the functions below read; those that an opcode lacks are 0.
+inline constexpr int kMaxOperands = 3;
+
 // Returns an upper bound of |f(x', y', ...) - f(x, y, ...)| for operands within their bounds, where f(x, y,
 // ...) = result. It is exact for monotone functions and uses derivatives for others. Infinity if there is no
 // bound; negative if the opcode is not supported.

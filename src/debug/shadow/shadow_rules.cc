@@ -145,7 +145,7 @@ class ElementwiseRule {
                                                       : 0;
       is_exact = is_exact && inherited + added == 0;
       all_bounds[i] = inherited + added;
-      own_errors[i] = added;
+      own_errors[i] = std::isinf(inherited) && AreBounded(x) ? kInfinity : added;
       if (any_bound_) NoteCondition(x, inherited, result, i);
     }
     if (is_exact) bounds = Literal();
@@ -179,6 +179,12 @@ class ElementwiseRule {
     if (!IsFloatOrComplex(from)) return BitWidth(from) > 8;
     return PrecisionOf(from).epsilon < precision_.epsilon ||
            PrecisionOf(from).least_normal < precision_.least_normal;
+  }
+  // True if no operand has an infinite bound. If the result has one nevertheless, its operands may be at a
+  // pole, which the trials are unlikely to hit.
+  bool AreBounded(const std::array<Bounded, 3>& x) const {
+    return std::all_of(x.begin(), x.begin() + static_cast<int64_t>(values_.size()),
+                       [](const Bounded& operand) { return std::isfinite(operand.bound); });
   }
   void NoteCondition(const std::array<Bounded, 3>& x, double inherited, double result, int64_t position) {
     if (inherited == 0 || result == 0 || !std::isfinite(result)) return;

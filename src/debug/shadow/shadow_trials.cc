@@ -22,6 +22,7 @@ absl::Status Perturb(const RuleContext& context, TrialSigns& signs, const Shadow
   const ElementView wide(leaf.wide);
   const double* errors = has_error || context.is_anchored ? Doubles(error).data() : nullptr;
   const auto step_at = [&](int64_t i) {
+    if (std::isinf(wide[i])) return 0.0;  // An infinity is not rounded.
     const double step = errors != nullptr ? errors[i] : 4 * precision.epsilon * std::fabs(wide[i]);
     // After an unbounded error, a trial is meaningless.
     return std::isfinite(step) ? step * signs.Next() : std::numeric_limits<double>::quiet_NaN();
@@ -37,19 +38,31 @@ absl::Status Perturb(const RuleContext& context, TrialSigns& signs, const Shadow
   return absl::OkStatus();
 }
 
-// Returns the largest distance of each element of a trial to the wide value; infinity if one is special.
+bool IsSameSpecial(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || (std::isinf(a) && a == b);
+}
+
+// Returns the distance of an element of a trial to the wide value; infinity if only one of them is special.
+double TrialDistance(const Literal& trial, const Literal& wide, int64_t i) {
+  double distance = 0;
+  if (wide.type() == ElementType::kC128) {
+    const auto a = trial.span<std::complex<double>>()[i], b = wide.span<std::complex<double>>()[i];
+    if (!std::isfinite(std::abs(b)) && IsSameSpecial(std::abs(a), std::abs(b))) return 0;
+    distance = std::abs(a - b);
+  } else {
+    const double a = Doubles(trial)[i], b = Doubles(wide)[i];
+    if (IsSameSpecial(a, b)) return 0;
+    distance = std::fabs(a - b);
+  }
+  return std::isfinite(distance) ? distance : kInfinity;
+}
+
+// Returns the largest distance of each element of a trial to the wide value.
 std::vector<double> SpreadOf(const ShadowValue& leaf) {
   std::vector<double> spread(static_cast<size_t>(leaf.wide.element_count()));
-  const bool is_complex = leaf.wide.type() == ElementType::kC128;
   for (const Literal& trial : leaf.trials) {
-    for (size_t i = 0; i < spread.size(); ++i) {
-      const auto at = static_cast<int64_t>(i);
-      const double distance =
-          is_complex
-              ? std::abs(trial.span<std::complex<double>>()[at] - leaf.wide.span<std::complex<double>>()[at])
-              : std::fabs(Doubles(trial)[at] - Doubles(leaf.wide)[at]);
-      spread[i] = std::isfinite(distance) ? std::max(spread[i], distance) : kInfinity;
-    }
+    for (size_t i = 0; i < spread.size(); ++i)
+      spread[i] = std::max(spread[i], TrialDistance(trial, leaf.wide, static_cast<int64_t>(i)));
   }
   return spread;
 }
@@ -111,6 +124,8 @@ absl::Status TightenByTrials(ShadowValue& result) {
       double& bound = MutableDoubles(leaf->bound)[i];
       bound = std::min(bound, kSafety * std::max(spread[i], typical));
     }
+    leaf->special_bound = leaf->bound;
+    HLO_RETURN_IF_ERROR(leaf->bound.MakeUnique());
     BoundSpecials(*leaf);
   }
   return absl::OkStatus();

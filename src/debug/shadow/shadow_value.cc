@@ -129,7 +129,7 @@ FloatPrecision PrecisionOf(ElementType type) {
     if constexpr (requires { Native<kType>::format(); }) {
       const FloatFormat& format = Native<kType>::format();
       return {std::ldexp(1.0, -format.mantissa_bits), std::ldexp(1.0, 1 - format.bias),
-              DecodeSmallFloat(format, format.max_code())};
+              DecodeSmallFloat(format, format.max_code()), format.special == Special::kIeee};
     } else {
       return {1, 1, DBL_MAX};
     }

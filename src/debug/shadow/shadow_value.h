@@ -29,6 +29,10 @@ struct ShadowValue {
   std::vector<Literal> trials;
   // The bound of a result before trials reduced it; invalid if they did not.
   Literal proven_bound;
+  // The estimate of the bound of elements that may overflow or are infinite, whose `bound` is therefore
+  // infinite: where it is finite, a legal result is either such a special value or within it. Invalid if
+  // there is none.
+  Literal special_bound;
   // True if the bound depends on that of an instruction that is only estimated, or on a choice that may
   // differ.
   bool is_estimated = false;
@@ -67,6 +71,7 @@ struct FloatPrecision {
   double epsilon;       // The distance from 1 to the next number.
   double least_normal;  // The smallest normal number.
   double largest;
+  bool has_infinity = true;
 };
 // For complex types, returns the precision of the parts.
 FloatPrecision PrecisionOf(ElementType type);

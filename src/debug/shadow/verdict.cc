@@ -1,6 +1,7 @@
 #include "debug/shadow/verdict.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <complex>
 
@@ -67,6 +68,36 @@ double DistanceFromDeclared(const WidePair& pair, int64_t i) {
   return std::isnan(distance) ? kInfinity : distance;
 }
 
+// True if an overflow gives the result: an infinity or, in types without one, a NaN or the largest number.
+bool IsOverflow(const FloatPrecision& precision, double got, double wide) {
+  if (precision.has_infinity) return std::isinf(got) && std::signbit(got) == std::signbit(wide);
+  return std::isnan(got) || std::fabs(got) == precision.largest;
+}
+
+// Judges an element that may overflow or is infinite by the bound that it has otherwise. A number beside an
+// infinity is legal only if the type is as wide as the wide value, which may have overflowed just beyond it.
+void JudgeSpecial(const ShadowValue& leaf, const WidePair& pair, int64_t i, Distance& distance) {
+  constexpr double kBorderUlps = 16;
+  distance.bound = Doubles(leaf.special_bound)[i];
+  if (leaf.wide.type() == ElementType::kC128) {
+    const bool got_is_finite = std::isfinite(std::abs(pair.got.span<std::complex<double>>()[i]));
+    const bool is_finite = std::isfinite(std::abs(leaf.wide.span<std::complex<double>>()[i]));
+    if (!got_is_finite && !is_finite) distance.error = 0;
+    return;
+  }
+  const FloatPrecision precision = PrecisionOf(leaf.declared.type());
+  const double got = Doubles(pair.got)[i], wide = Doubles(leaf.wide)[i];
+  if (std::isinf(wide) && std::isfinite(got) && std::signbit(got) == std::signbit(wide) &&
+      precision.largest == DBL_MAX) {
+    const double ulp = UlpAt(precision, precision.largest);
+    distance.error = precision.largest - std::fabs(got) + ulp;
+    distance.bound = std::max(distance.bound, kBorderUlps * ulp);
+  } else if (std::isfinite(wide) && std::fabs(wide) + distance.bound > precision.largest &&
+             IsOverflow(precision, got, wide)) {
+    distance.error = 0;
+  }
+}
+
 Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const WidePair& wide, int64_t i) {
   Distance distance{.bound = leaf.is_exact() ? 0 : Doubles(leaf.bound)[i]};
   distance.proven_bound = ProvenBoundAt(leaf, distance.bound, i);
@@ -97,6 +128,8 @@ Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const WidePair&
     distance.ulp = std::isfinite(b) ? UlpAt(precision, b) : 1;
     distance.unit = UnitOf(precision, a, b);
   }
+  if (leaf.special_bound.shape().IsValid() && std::isinf(distance.bound))
+    JudgeSpecial(leaf, wide, i, distance);
   // The wide value itself is rounded, and subnormal numbers may be flushed.
   const double rounding = distance.ulp / 2 + precision.least_normal;
   distance.bound += rounding;
