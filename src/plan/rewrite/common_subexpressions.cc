@@ -1,7 +1,7 @@
 #include "plan/rewrite/common_subexpressions.h"
 
 #include <algorithm>
-#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -73,17 +73,17 @@ class Eliminator {
     });
   }
 
-  // Makes equal small constants one value.
+  // Makes equal constants one value, except large ones, which take time to compare.
   void ShareConstants() {
-    constexpr int64_t kMaxBytes = 64;
-    absl::flat_hash_map<std::string, std::vector<ValueId>> found;
+    constexpr int64_t kMaxBytes = 64 << 10;
+    absl::flat_hash_map<std::string_view, std::vector<ValueId>> found;
     for (ValueId v = 0; v < static_cast<ValueId>(graph_.values.size()); ++v) {
       Value& value = graph_.values[v];
       if (value.constant == nullptr || value.replaced_by != kNoValue || value.is_dynamic) continue;
       const int64_t bytes = *DenseByteCount(value.shape);
       if (bytes == 0 || bytes > kMaxBytes) continue;
       std::vector<ValueId>& equal =
-          found[std::string(reinterpret_cast<const char*>(value.constant->data()), bytes)];
+          found[{reinterpret_cast<const char*>(value.constant->data()), static_cast<size_t>(bytes)}];
       const auto same = std::find_if(equal.begin(), equal.end(), [&](ValueId other) {
         return graph_.values[other].shape == value.shape;
       });
