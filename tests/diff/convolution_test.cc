@@ -227,6 +227,23 @@ TEST(ConvolutionTest, DepthwiseAlongRowsAndAlongFeatures) {
   }
 }
 
+TEST(ConvolutionTest, SingleFeaturesAlongRows) {
+  for (const WindowDim& w :
+       {Win(3, 1, 1), Win(5, 2, 2), Win(9, 1, 8),
+        WindowDim{.size = 3, .padding_low = 4, .padding_high = -1, .window_dilation = 2},
+        WindowDim{.size = 2, .stride = 2, .padding_high = 3, .base_dilation = 3, .reversed = true}}) {
+    for (const int64_t size : {47, 53}) {
+      Case c = TwoDims(2, 1, 1, size, w);
+      for (const ElementType type : {kF32, kF64}) {
+        c.input_type = c.kernel_type = c.out_type = type;
+        c.input_order = c.output_order = c.kernel_order = kFeatureFirst;
+        EXPECT_EQ(Method(c), ConvolutionMethod::kDepthwiseRows);
+        ExpectRight(c);
+      }
+    }
+  }
+}
+
 TEST(ConvolutionTest, DepthwiseWithFewFeatures) {
   for (const WindowDim& w :
        {Win(3, 1, 1), Win(5, 2, 2), WindowDim{.size = 2, .padding_low = 3, .base_dilation = 2}}) {

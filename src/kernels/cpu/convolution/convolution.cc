@@ -77,7 +77,7 @@ ConvolutionLayout LayoutOf(const DenseArray& input, const DenseArray& kernel, co
 }
 
 bool IsDepthwise(const ConvolutionLayout& c, const ConvolutionDims& dims) {
-  return dims.feature_groups > 1 && c.group_inputs == 1 && c.group_outputs == 1;
+  return dims.batch_groups == 1 && c.group_inputs == 1 && c.group_outputs == 1;
 }
 
 // Returns true if vectors span groups. These are groups of one output that are adjacent in input and output,
@@ -117,7 +117,12 @@ Choice ChooseByVectors(const ConvolutionLayout& c, const ConvolutionDims& dims, 
   }
   if (c.rank() > 0 && IsDepthwise(c, dims) && !IsComplex(compute)) {
     const int64_t last = c.rank() - 1;
-    if (c.input_strides[last] == 1 && c.output_strides[last] == 1 && DepthwiseRowFits(c))
+    // A plane is not computed in parallel, so a large one is left to other methods if it is the only one.
+    constexpr double kMaxTerms = 4 << 20;
+    const double terms = static_cast<double>(Product(c.output)) * static_cast<double>(c.taps());
+    const bool is_small = c.output[last] >= lanes && terms <= kMaxTerms;
+    if (c.input_strides[last] == 1 && c.output_strides[last] == 1 && DepthwiseRowFits(c) &&
+        (c.groups > 1 || is_small))
       return {ConvolutionMethod::kDepthwiseRows};
   }
   if (std::optional<InPlaceConvolution> in_place = InPlaceConvolution::Make(c, compute))

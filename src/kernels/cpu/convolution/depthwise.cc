@@ -16,23 +16,30 @@ struct Tap {
   int64_t input, kernel;
 };
 
-// Collects the taps of the first `rank` spatial dimensions at output position o that are inside the input.
-void TapsAt(const ConvolutionLayout& c, const Index& o, int64_t rank, CachedVector<Tap>* taps) {
-  taps->assign(1, Tap{0, c.window_origin});
-  CachedVector<Tap> next;
-  for (int64_t d = 0; d < rank; ++d) {
-    next.clear();
-    for (const Tap& tap : *taps) {
-      for (int64_t w = 0; w < c.window[d]; ++w) {
-        const int64_t p = o[d] * c.stride[d] - c.padding[d] + w * c.window_dilation[d];
-        if (p < 0 || p % c.base_dilation[d] != 0 || p / c.base_dilation[d] >= c.input[d]) continue;
-        next.push_back(
-            {tap.input + p / c.base_dilation[d] * c.input_strides[d], tap.kernel + w * c.window_strides[d]});
+// Collects taps, in memory that it keeps.
+class TapCollector {
+ public:
+  // Returns the taps of the first `rank` spatial dimensions at output position o that are inside the input.
+  absl::Span<const Tap> At(const ConvolutionLayout& c, const Index& o, int64_t rank) {
+    taps_.assign(1, Tap{0, c.window_origin});
+    for (int64_t d = 0; d < rank; ++d) {
+      next_.clear();
+      for (const Tap& tap : taps_) {
+        for (int64_t w = 0; w < c.window[d]; ++w) {
+          const int64_t p = o[d] * c.stride[d] - c.padding[d] + w * c.window_dilation[d];
+          if (p < 0 || p % c.base_dilation[d] != 0 || p / c.base_dilation[d] >= c.input[d]) continue;
+          next_.push_back({tap.input + p / c.base_dilation[d] * c.input_strides[d],
+                           tap.kernel + w * c.window_strides[d]});
+        }
       }
+      taps_.swap(next_);
     }
-    taps->swap(next);
+    return taps_;
   }
-}
+
+ private:
+  CachedVector<Tap> taps_, next_;
+};
 
 // Returns the multi-index of linear index i in an array with these dimensions.
 Index IndexOf(int64_t i, absl::Span<const int64_t> dims) {
@@ -85,30 +92,66 @@ void PadRow(const T* row, const ConvolutionLayout& c, const PaddedRows& padded, 
   }
 }
 
-// A weight, and the padded input of the first output of a row.
+// The outputs of a plane, which are the same for all planes.
+struct PlaneRows {
+  struct Row {
+    int64_t offset, end;  // The offset in the output, and the end of its taps in `outer`.
+  };
+  CachedVector<Row> rows;
+  CachedVector<Tap> outer;  // The taps of all dimensions but the last one, in padded rows.
+  CachedVector<Tap> inner;  // The taps of the last dimension, relative to these.
+};
+
+PlaneRows RowsOfPlane(const ConvolutionLayout& c, const PaddedRows& padded) {
+  PlaneRows plane;
+  const int64_t last = c.rank() - 1;
+  const auto outer = static_cast<size_t>(last);
+  // Padded rows are stored in row-major order of the outer dimensions; these are the strides of taps.
+  ConvolutionLayout by_row = c;
+  const Index row_strides = RowMajorStrides(absl::MakeSpan(c.input).first(outer));
+  for (int64_t d = 0; d < last; ++d) by_row.input_strides[d] = row_strides[d] * padded.row_size;
+  TapCollector collector;
+  for (const Index& o : EachIndex(absl::MakeSpan(c.output).first(outer))) {
+    const absl::Span<const Tap> taps = collector.At(by_row, o, last);
+    plane.outer.insert(plane.outer.end(), taps.begin(), taps.end());
+    plane.rows.push_back({Offset(o, c.output_strides), static_cast<int64_t>(plane.outer.size())});
+  }
+  for (int64_t w = 0; w < c.window[last]; ++w) {
+    const int64_t x = w * c.window_dilation[last];
+    plane.inner.push_back(
+        {x % padded.stride * padded.phase_size + x / padded.stride, w * c.window_strides[last]});
+  }
+  return plane;
+}
+
+// The taps of a row of outputs: all pairs of `outer` and `inner`.
 template <class T>
-struct RowTap {
-  const T* input;
-  T weight;
+struct RowTaps {
+  absl::Span<const Tap> outer, inner;
+  const T *input, *kernel;
 };
 
 template <class T, int kVectors>
-[[gnu::always_inline]] inline void SumTaps(absl::Span<const RowTap<T>> taps, int64_t o, T* sums) {
+[[gnu::always_inline]] inline void SumTaps(const RowTaps<T>& taps, int64_t o, T* sums) {
   Vector<T> sum[kVectors] = {};
-  for (const RowTap<T>& tap : taps) {
-    const Vector<T> weight = Broadcast(tap.weight);
+  for (const Tap& outer : taps.outer) {
+    const T *input = taps.input + outer.input + o, *kernel = taps.kernel + outer.kernel;
+    for (const Tap& inner : taps.inner) {
+      const Vector<T> weight = Broadcast(kernel[inner.kernel]);
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sum[v] += weight * LoadVector(tap.input + o + v * kLanes<T>);
+      for (int v = 0; v < kVectors; ++v) sum[v] += weight * LoadVector(input + inner.input + v * kLanes<T>);
+    }
   }
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) StoreVector(sums + o + v * kLanes<T>, sum[v]);
 }
 
 template <class T>
-void SumRow(absl::Span<const RowTap<T>> taps, int64_t count, T* sums) {
+void SumRow(const RowTaps<T>& taps, int64_t count, T* sums) {
   constexpr int kLane = kLanes<T>;
   int64_t o = 0;
   for (; o + 4 * kLane <= count; o += 4 * kLane) SumTaps<T, 4>(taps, o, sums);
+  for (; o + 3 * kLane <= count; o += 3 * kLane) SumTaps<T, 3>(taps, o, sums);
   for (; o + 2 * kLane <= count; o += 2 * kLane) SumTaps<T, 2>(taps, o, sums);
   for (; o + kLane <= count; o += kLane) SumTaps<T, 1>(taps, o, sums);
   if (o < count && count >= kLane) {
@@ -117,63 +160,33 @@ void SumRow(absl::Span<const RowTap<T>> taps, int64_t count, T* sums) {
   }
   for (; o < count; ++o) {
     T sum{};
-    for (const RowTap<T>& tap : taps) sum += tap.weight * tap.input[o];
+    for (const Tap& outer : taps.outer) {
+      for (const Tap& inner : taps.inner)
+        sum += taps.kernel[outer.kernel + inner.kernel] * taps.input[outer.input + inner.input + o];
+    }
     sums[o] = sum;
   }
-}
-
-// A row of the output: its offset, and the offsets of its taps in the padded rows and in the kernel.
-struct OutputRow {
-  int64_t offset;
-  CachedVector<Tap> taps;
-};
-
-// Returns the output rows of a plane, which are the same for all planes.
-CachedVector<OutputRow> OutputRows(const ConvolutionLayout& c, const PaddedRows& padded) {
-  const int64_t last = c.rank() - 1;
-  const auto outer = static_cast<size_t>(last);
-  // Padded rows are stored in row-major order of the outer dimensions; these are the strides of taps.
-  ConvolutionLayout by_row = c;
-  const Index row_strides = RowMajorStrides(absl::MakeSpan(c.input).first(outer));
-  for (int64_t d = 0; d < last; ++d) by_row.input_strides[d] = row_strides[d];
-  CachedVector<OutputRow> rows;
-  CachedVector<Tap> taps;
-  for (const Index& o : EachIndex(absl::MakeSpan(c.output).first(outer))) {
-    TapsAt(by_row, o, last, &taps);
-    OutputRow row{Offset(o, c.output_strides), {}};
-    for (const Tap& tap : taps) {
-      for (int64_t w = 0; w < c.window[last]; ++w) {
-        const int64_t x = w * c.window_dilation[last];
-        row.taps.push_back(
-            {tap.input * padded.row_size + x % padded.stride * padded.phase_size + x / padded.stride,
-             tap.kernel + w * c.window_strides[last]});
-      }
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
 }
 
 // Convolves one plane: a feature of one batch entry.
 template <class T>
 void ConvolvePlane(const T* input, const T* kernel, const ConvolutionLayout& c, const PaddedRows& padded,
-                   absl::Span<const OutputRow> output_rows, NarrowRow<T> narrow, int64_t width,
-                   std::byte* out) {
+                   const PlaneRows& plane, NarrowRow<T> narrow, int64_t width, std::byte* out) {
   const int64_t last = c.rank() - 1;
   const absl::Span<const int64_t> outer_input = absl::MakeSpan(c.input).first(static_cast<size_t>(last));
-  const int64_t input_rows = Product(outer_input);
-  T* rows = Scratch<T>(ScratchSlot::kOperand, input_rows * padded.row_size);
+  T* rows = Scratch<T>(ScratchSlot::kOperand, Product(outer_input) * padded.row_size);
   T* sums = Scratch<T>(ScratchSlot::kResult, c.output[last]);
-  for (int64_t r = 0; r < input_rows; ++r) {
-    const Index i = IndexOf(r, outer_input);
-    PadRow(input + Offset(i, c.input_strides), c, padded, rows + r * padded.row_size);
+  T* padded_row = rows;
+  for (const Index& i : EachIndex(outer_input)) {
+    PadRow(input + Offset(i, c.input_strides), c, padded, padded_row);
+    padded_row += padded.row_size;
   }
-  CachedVector<RowTap<T>> row_taps;
-  for (const OutputRow& row : output_rows) {
-    row_taps.clear();
-    for (const Tap& tap : row.taps) row_taps.push_back({rows + tap.input, kernel[tap.kernel]});
-    SumRow<T>(row_taps, c.output[last], sums);
+  int64_t begin = 0;
+  for (const PlaneRows::Row& row : plane.rows) {
+    const auto outer = absl::MakeConstSpan(plane.outer).subspan(begin, row.end - begin);
+    SumRow<T>({outer, plane.inner, rows, kernel}, c.output[last], sums);
     narrow(sums, c.output[last], out + row.offset * width);
+    begin = row.end;
   }
 }
 
@@ -328,7 +341,7 @@ class TapsAlongRow {
     const bool is_inside = o >= inside_ && o < end_;
     if (!is_inside || !shares_) {
       at_[c_.rank() - 1] = o;
-      TapsAt(c_, at_, c_.rank(), &taps_);
+      taps_ = collector_.At(c_, at_, c_.rank());
       first_ = o;
     }
     shares_ = is_inside;
@@ -339,7 +352,8 @@ class TapsAlongRow {
  private:
   const ConvolutionLayout& c_;
   Index at_;
-  CachedVector<Tap> taps_;  // The taps of output first_.
+  TapCollector collector_;
+  absl::Span<const Tap> taps_;  // The taps of output first_.
   int64_t step_, inside_ = 0, end_ = 0, first_ = 0;
   bool shares_ = false;  // taps_ are those of an output inside.
 };
@@ -360,7 +374,7 @@ void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, 
   const double each =
       static_cast<double>(Product(c.output)) * static_cast<double>(c.taps() + 4) / kLanes<T> + 500;
   const PaddedRows padded(c);
-  const CachedVector<OutputRow> rows = OutputRows(c, padded);
+  const PlaneRows rows = RowsOfPlane(c, padded);
   ParallelFor(c.batch * c.groups, each * static_cast<double>(c.batch * c.groups), [&](int64_t plane) {
     const int64_t n = plane / c.groups, z = plane % c.groups;
     ConvolvePlane<T>(
@@ -414,8 +428,8 @@ void DirectConvolution(const T* input, const T* kernel, const ConvolutionLayout&
   ParallelFor(c.batch * Product(c.output), all, [&](int64_t piece) {
     const int64_t positions = Product(c.output), n = piece / positions;
     const Index o = IndexOf(piece % positions, c.output);
-    CachedVector<Tap> taps;
-    TapsAt(c, o, c.rank(), &taps);
+    TapCollector collector;
+    const absl::Span<const Tap> taps = collector.At(c, o, c.rank());
     for (int64_t z = 0; z < c.outputs; ++z) {
       const T* from = input + n * c.input_batch_stride + z / c.group_outputs * c.input_group_stride;
       const T* weights = kernel + z * c.kernel_output_stride;
