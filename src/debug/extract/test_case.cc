@@ -19,8 +19,25 @@ std::shared_ptr<Module> ParseText(const std::string& text, Diagnostics& diagnost
                {.infer_shape = InferMissingShape});
 }
 
-// Removes the instructions of a computation on which neither its root nor a side effect depends.
 void DropUnused(Computation& computation) {
+  const std::vector<Instruction*> dead = DeadCode(computation);
+  const absl::flat_hash_set<const Instruction*> dropped(dead.begin(), dead.end());
+  std::vector<Instruction*> kept;
+  for (Instruction* i : computation.instructions()) {
+    if (!dropped.contains(i)) kept.push_back(i);
+  }
+  InstructionEditor::SetInstructions(computation, std::move(kept));
+}
+
+int64_t ElementCount(const Literal& value) {
+  int64_t count = 0;
+  for (const LiteralLeaf& leaf : ArrayLeaves(value)) count += leaf.value->element_count();
+  return count;
+}
+
+}  // namespace
+
+std::vector<Instruction*> DeadCode(const Computation& computation) {
   absl::flat_hash_set<const Instruction*> used;
   std::vector<const Instruction*> work = {computation.root()};
   for (const Instruction* i : computation.instructions()) {
@@ -34,20 +51,12 @@ void DropUnused(Computation& computation) {
     const auto before = instruction->Get<attr::control_predecessors>();
     work.insert(work.end(), before.begin(), before.end());
   }
-  std::vector<Instruction*> kept;
+  std::vector<Instruction*> dead;
   for (Instruction* i : computation.instructions()) {
-    if (used.contains(i)) kept.push_back(i);
+    if (!used.contains(i)) dead.push_back(i);
   }
-  InstructionEditor::SetInstructions(computation, std::move(kept));
+  return dead;
 }
-
-int64_t ElementCount(const Literal& value) {
-  int64_t count = 0;
-  for (const LiteralLeaf& leaf : ArrayLeaves(value)) count += leaf.value->element_count();
-  return count;
-}
-
-}  // namespace
 
 int64_t DeviceCount(const CheckedModule& module) { return spmd::GridOf(module.module()).count(); }
 

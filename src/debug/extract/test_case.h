@@ -22,6 +22,9 @@ struct TestCase {
 };
 using SharedCase = std::shared_ptr<const TestCase>;
 
+// Returns the instructions of a computation on which neither its root nor a side effect depends.
+std::vector<Instruction*> DeadCode(const Computation& computation);
+
 // Returns the number of devices in the header of the module.
 int64_t DeviceCount(const CheckedModule& module);
 // Returns one literal for the values of all devices: that of the only device, or a tuple of those of several.

@@ -26,15 +26,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr Reduction kReductions[] = {
+    {"dead code", ProposeWithoutDeadCode, true},
+    {"dead results", ProposeDeadResults, true, true},
+    {"root", ProposeRootsBesideDeadCode, true, true},
+    {"dead code", ProposeWithoutDeadCode, true},
     {"outputs", ProposeOutputs, true},
     {"root", ProposeRoots, true},
-    {"recorded values", ProposeEdges, true},
+    {"recorded values", ProposeFrontiers, true},
     {"annotations", ProposeWithoutAnnotations, true},
     {"loop iterations", ProposeIterations, false, true},
     {"branches", ProposeBranches, false, true},
     {"inlining", ProposeInlining, true, true},
-    {"recorded values", ProposeEdges, true},
+    {"recorded values", ProposeFrontiers, true},
     {"bypass", ProposeBypasses, false},
+    {"recorded values", ProposeEdges, true},
     {"shapes", ProposeSmallerShapes, false},
     {"inputs", ProposeInputs, false, true},
     {"devices", ProposeOneDevice, false},
@@ -108,7 +113,8 @@ class Minimizer {
   }
 
   // Tries the proposals until none of them is accepted. After an accepted one, the search continues at its
-  // number, because the earlier proposals were rejected for a similar case.
+  // number, because the earlier proposals were rejected for a similar case. Then the smaller half of the
+  // steps is tried again; the next round tries all.
   absl::StatusOr<bool> Reduce(const Reduction& reduction) {
     bool has_progress = false, has_gained_since_start = false;
     for (size_t next = 0; !IsPastDeadline();) {
@@ -120,7 +126,7 @@ class Minimizer {
         has_gained_since_start = true;
         next = *accepted;
       } else if (std::exchange(has_gained_since_start, false) && next > 0) {
-        next = 0;
+        next = std::min(next, proposals.size() / 2);
       } else {
         break;
       }

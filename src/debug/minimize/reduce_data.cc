@@ -70,6 +70,16 @@ absl::StatusOr<SharedCase> WithInput(const TestCase& test, size_t input, Simple 
   return MakeTestCase(test.text, std::move(inputs));
 }
 
+absl::StatusOr<SharedCase> WithZeros(const TestCase& test) {
+  std::vector<Literal> inputs;
+  for (const Literal& input : test.inputs) {
+    HLO_ASSIGN_OR_RETURN(inputs.emplace_back(), Filled(input, Simple::kZeros));
+  }
+  if (std::equal(inputs.begin(), inputs.end(), test.inputs.begin(), HasSameBits))
+    return absl::InvalidArgumentError("the inputs are zeros");
+  return MakeTestCase(test.text, std::move(inputs));
+}
+
 }  // namespace
 
 std::vector<Proposal> ProposeWithoutAnnotations(const SharedCase& test) {
@@ -93,6 +103,7 @@ std::vector<Proposal> ProposeOneDevice(const SharedCase& test) {
 
 std::vector<Proposal> ProposeInputs(const SharedCase& test) {
   std::vector<Proposal> proposals;
+  if (test->inputs.size() > 1) proposals.push_back([=] { return WithZeros(*test); });
   for (size_t i = 0; i < test->inputs.size(); ++i) {
     const absl::StatusOr<Literal> zeros = Filled(test->inputs[i], Simple::kZeros);
     // Zeros are the simplest; ones do not replace them.

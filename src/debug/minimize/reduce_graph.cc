@@ -8,19 +8,12 @@
 namespace hlo::debug {
 namespace {
 
+// The number of values that are tried as the only result: fewer if fewer outputs were not enough.
 constexpr int64_t kMaxRoots = 64;
+constexpr int64_t kMaxRootsOfTuple = 4;
+// The number of parts of the outputs of which one is tried alone.
+constexpr int64_t kMaxParts = 4;
 constexpr double kMaxSeconds = 60;
-
-// Returns the ranges of `count` items in which a search by halves tries to drop them: halves, quarters, and
-// so on.
-std::vector<std::pair<int64_t, int64_t>> Chunks(int64_t count) {
-  std::vector<std::pair<int64_t, int64_t>> chunks;
-  for (int64_t size = (count + 1) / 2; size >= 1; size = size == 1 ? 0 : (size + 1) / 2) {
-    for (int64_t begin = 0; begin < count; begin += size)
-      chunks.emplace_back(begin, std::min(begin + size, count));
-  }
-  return chunks;
-}
 
 // Returns the numbers below `count` so that each prefix is spread evenly.
 std::vector<int64_t> Spread(int64_t count, int64_t limit) {
@@ -124,6 +117,15 @@ absl::StatusOr<SharedCase> WithBypass(const TestCase& test, int64_t begin, int64
 
 }  // namespace
 
+std::vector<std::pair<int64_t, int64_t>> Chunks(int64_t count) {
+  std::vector<std::pair<int64_t, int64_t>> chunks;
+  for (int64_t size = (count + 1) / 2; size >= 1; size = size == 1 ? 0 : (size + 1) / 2) {
+    for (int64_t begin = 0; begin < count; begin += size)
+      chunks.emplace_back(begin, std::min(begin + size, count));
+  }
+  return chunks;
+}
+
 CaseGraph::CaseGraph(const TestCase& test)
     : flat(test.module.shared(), *test.module.module().entry(), Inlining::kNone) {
   for (size_t i = 0; i < test.inputs.size(); ++i)
@@ -155,8 +157,11 @@ std::vector<Proposal> ProposeOutputs(const SharedCase& test) {
   std::vector<Proposal> proposals;
   if (graph.flat.computation().root()->opcode() != Opcode::kTuple) return proposals;
   for (const auto& [begin, end] : Chunks(count)) {
-    for (const bool keeps : {true, false})
+    for (const bool keeps : {true, false}) {
+      // Small parts alone are rarely enough: if one output is, ProposeRoots finds it.
+      if (keeps && (end - begin) * kMaxParts < count) continue;
       proposals.push_back([=, begin = begin, end = end] { return WithElements(*test, begin, end, keeps); });
+    }
   }
   return proposals;
 }
@@ -164,26 +169,31 @@ std::vector<Proposal> ProposeOutputs(const SharedCase& test) {
 std::vector<Proposal> ProposeRoots(const SharedCase& test) {
   const CaseGraph graph(*test);
   std::vector<Proposal> proposals;
-  for (const int64_t index : Spread(static_cast<int64_t>(graph.flat.instructions().size()), kMaxRoots))
+  const int64_t limit = Elements(graph.flat).size() > 1 ? kMaxRootsOfTuple : kMaxRoots;
+  for (const int64_t index : Spread(static_cast<int64_t>(graph.flat.instructions().size()), limit))
     proposals.push_back([=] { return WithRoot(*test, index); });
+  return proposals;
+}
+
+std::vector<Proposal> ProposeFrontiers(const SharedCase& test) {
+  const auto graph = std::make_shared<const CaseGraph>(*test);
+  std::vector<Proposal> proposals;
+  for (int64_t height = 1; height < 1 << 20; height *= 2) {
+    const std::vector<const Instruction*> edges = AtHeight(graph->flat, height);
+    if (edges.empty()) break;
+    // The graph is part of the case that the proposal keeps alive.
+    proposals.push_back([test, graph, edges] { return WithEdges(*graph, edges); });
+  }
   return proposals;
 }
 
 std::vector<Proposal> ProposeEdges(const SharedCase& test) {
   const auto graph = std::make_shared<const CaseGraph>(*test);
   std::vector<Proposal> proposals;
-  const auto propose = [&](std::vector<const Instruction*> edges) {
-    // The graph is part of the case that the proposal keeps alive.
-    proposals.push_back([test, graph, edges = std::move(edges)] { return WithEdges(*graph, edges); });
-  };
-  for (int64_t height = 1; height < 1 << 20; height *= 2) {
-    std::vector<const Instruction*> edges = AtHeight(graph->flat, height);
-    if (edges.empty()) break;
-    propose(std::move(edges));
-  }
   const auto instructions = graph->flat.instructions();
   for (size_t i = instructions.size(); i-- > 0;) {
-    if (CanBeInput(*instructions[i])) propose({instructions[i]});
+    const Instruction* edge = instructions[i];
+    if (CanBeInput(*edge)) proposals.push_back([test, graph, edge] { return WithEdges(*graph, {edge}); });
   }
   return proposals;
 }

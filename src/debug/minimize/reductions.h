@@ -24,9 +24,18 @@ struct Reduction {
 };
 absl::Span<const Reduction> Reductions();
 
+// Returns the ranges of `count` items in which a search by halves tries to drop them: halves, quarters, and
+// so on.
+std::vector<std::pair<int64_t, int64_t>> Chunks(int64_t count);
+
+// reduce_dead.cc
+std::vector<Proposal> ProposeWithoutDeadCode(const SharedCase& test);
+std::vector<Proposal> ProposeDeadResults(const SharedCase& test);
+std::vector<Proposal> ProposeRootsBesideDeadCode(const SharedCase& test);
 // reduce_graph.cc
 std::vector<Proposal> ProposeOutputs(const SharedCase& test);
 std::vector<Proposal> ProposeRoots(const SharedCase& test);
+std::vector<Proposal> ProposeFrontiers(const SharedCase& test);
 std::vector<Proposal> ProposeEdges(const SharedCase& test);
 std::vector<Proposal> ProposeBypasses(const SharedCase& test);
 // reduce_control.cc

@@ -103,6 +103,62 @@ TEST_F(Cli, MinimizeAsksACommandAndResumes) {
   EXPECT_HAS(other.err, "holds the progress of another module or judge");
 }
 
+constexpr char kDead[] = R"(HloModule m
+ENTRY e {
+  x = f32[8,16] parameter(0)
+  y = f32[8,16] parameter(1)
+  a = f32[8,16] add(x, y)
+  b = f32[8,16] tanh(a)
+  c = f32[8,16] cosine(b)
+  d = f32[8,16] abs(c)
+  p = f32[8,16] multiply(b, y)
+  q = f32[8,16] negate(p)
+  ROOT r = f32[8,16] subtract(q, a)
+}
+)";
+
+// Dead code that the judge needs becomes a result.
+TEST_F(Cli, MinimizeReducesACaseWhoseDeadCodeTheJudgeNeeds) {
+  const std::string options = " --random 1 -j 1 -o " + Path("small") + " --judge 'grep -q cosine {}'";
+  const Outcome outcome = Run("minimize --format=json " + Write("m.hlo", kDead) + options);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out)["instructions"], Json({9, 2}));
+  EXPECT_HAS(ReadFile(Path("small/module.hlo")), "ROOT %c = f32[1,1]{1,0} cosine(");
+}
+
+// The judge accepts the dead code only as such, so that the rest is reduced around it.
+TEST_F(Cli, MinimizeKeepsCodeDead) {
+  const Outcome outcome =
+      Run("minimize --format=json " + Write("m.hlo", kDead) + " --random 1 -j 1 -o " + Path("small") +
+          " --judge 'grep -q cosine {} && ! grep -q \"ROOT.*\\(cosine\\|tuple\\)\" {}'");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::string text = ReadFile(Path("small/module.hlo"));
+  EXPECT_HAS(text, " cosine(");
+  for (const char* removed : {"abs(", "multiply(", "negate(", "subtract("})
+    EXPECT_EQ(text.find(removed), std::string::npos) << text;
+}
+
+// Judges may be slow. Trying every part alone, and all steps again after each pass, would take 145
+// candidates.
+TEST_F(Cli, MinimizeJudgesFewCandidates) {
+  std::string text = "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n";
+  std::string shapes, results;
+  for (int i = 0; i < 32; ++i) {
+    const std::string number = std::to_string(i), operand = i == 0 ? "x" : "a" + std::to_string(i / 2);
+    text += "  a" + number + " = f32[4] add(" + operand + ", x)\n  c" + number + " = f32[4] " +
+            (i % 3 == 0 ? "cosine" : "sine") + "(a" + number + ")\n";
+    shapes += (i == 0 ? "" : ", ") + std::string("f32[4]");
+    results += (i == 0 ? "c" : ", c") + number;
+  }
+  text += "  ROOT r = (" + shapes + ") tuple(" + results + ")\n}\n";
+  const Outcome outcome = Run("minimize --format=json " + Write("m.hlo", text) + " --random 1 -j 1 -o " +
+                              Path("small") + " --judge 'test $(grep -c \" cosine(\" {}) -ge 6'");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["instructions"][1], 13);
+  EXPECT_LT(json["judged"], 125);
+}
+
 TEST_F(Cli, MinimizeComparesWithRecordedResults) {
   const std::string file = Write("m.hlo", R"(HloModule m
 ENTRY e {

@@ -16,9 +16,10 @@ constexpr float kLargest = std::numeric_limits<float>::max();
 
 // Judges the first element of another result of a function of x and y.
 OutputVerdict Judged(const std::string& body, float x, float y, float other) {
-  const CheckedModule& module = Checked("HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n"
-                                        "  y = f32[2] parameter(1)\n" +
-                                        body + "\n}\n");
+  const CheckedModule& module = Checked(
+      "HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n"
+      "  y = f32[2] parameter(1)\n" +
+      body + "\n}\n");
   const ShadowReport report = *RunShadow(module, {F32({x, 1}), F32({y, 1})}, {});
   Literal got = Declared(report.result);
   EXPECT_TRUE(got.MakeUnique().ok());
@@ -56,8 +57,9 @@ TEST(ShadowSpecials, ANumberIsNoResultOfAPole) {
 
 // The denominator may be another number than 0, so any quotient is legal.
 TEST(ShadowSpecials, AnUncertainPoleExplainsAnyResult) {
-  constexpr char kDifference[] = "  e = f32[2] exponential(x)\n  d = f32[2] subtract(e, y)\n"
-                                 "  ROOT r = f32[2] divide(x, d)";
+  constexpr char kDifference[] =
+      "  e = f32[2] exponential(x)\n  d = f32[2] subtract(e, y)\n"
+      "  ROOT r = f32[2] divide(x, d)";
   const float e = 2.7182817f;
   EXPECT_TRUE(IsLegal(kDifference, 1, e, kInf));
   EXPECT_TRUE(IsLegal(kDifference, 1, e, 4194304));
