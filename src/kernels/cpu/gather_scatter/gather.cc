@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
@@ -21,17 +22,33 @@ constexpr int64_t kStartsAtOnce = 512;
 struct Slices {
   const WindowStarts& starts;
   absl::InlinedVector<CopyDim, 6> window;
-  Index to_strides;
+  Index to_dims, to_strides;
   const std::byte* from;
   std::byte* to;
 };
+
+// Merges dimensions whose positions have a common stride.
+void MergeDims(Index* dims, Index* strides) {
+  Index merged, merged_strides;
+  for (int64_t d = 0; d < dims->rank(); ++d) {
+    if (d > 0 && merged_strides.back() == (*dims)[d] * (*strides)[d]) {
+      merged.back() *= (*dims)[d];
+      merged_strides.back() = (*strides)[d];
+    } else {
+      merged.push_back((*dims)[d]);
+      merged_strides.push_back((*strides)[d]);
+    }
+  }
+  *dims = std::move(merged);
+  *strides = std::move(merged_strides);
+}
 
 // The source and result offsets of slices [begin, begin + n).
 struct Chunk {
   std::array<int64_t, kStartsAtOnce> from, to;
   Chunk(const Slices& slices, int64_t begin, int64_t n) {
     slices.starts.Compute(begin, n, from.data());
-    StridedOffsets(slices.starts.dims(), slices.to_strides, begin, n, to.data());
+    StridedOffsets(slices.to_dims, slices.to_strides, begin, n, to.data());
   }
 };
 
@@ -65,6 +82,36 @@ void GatherWindows(const Slices& slices, const Chunk& chunk, int64_t n) {
   }
 }
 
+// Copies slices of `bytes` that are contiguous in both arrays. kBytes: their number if it is known.
+template <int64_t kBytes = 0>
+void CopySlices(const Slices& slices, const Chunk& chunk, int64_t n, int64_t width, int64_t bytes) {
+  if constexpr (kBytes > 0) bytes = kBytes;
+  for (int64_t i = 0; i < n; ++i)
+    std::memcpy(slices.to + chunk.to[i] * width, slices.from + chunk.from[i] * width, bytes);
+}
+
+// Points and short vectors are copied without a call for each.
+void CopyShortSlices(const Slices& slices, const Chunk& chunk, int64_t n, int64_t width, int64_t bytes) {
+  switch (bytes) {
+    case 4:
+      return CopySlices<4>(slices, chunk, n, width, bytes);
+    case 8:
+      return CopySlices<8>(slices, chunk, n, width, bytes);
+    case 12:
+      return CopySlices<12>(slices, chunk, n, width, bytes);
+    case 16:
+      return CopySlices<16>(slices, chunk, n, width, bytes);
+    case 24:
+      return CopySlices<24>(slices, chunk, n, width, bytes);
+    case 32:
+      return CopySlices<32>(slices, chunk, n, width, bytes);
+    case 64:
+      return CopySlices<64>(slices, chunk, n, width, bytes);
+    default:
+      return CopySlices(slices, chunk, n, width, bytes);
+  }
+}
+
 }  // namespace
 
 void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDims& dims, void* result,
@@ -84,6 +131,7 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
   const Index window_dims = OtherDims(rank, dims.collapsed_slice_dims, dims.starts.operand_batching_dims);
   Slices slices{starts,
                 {},
+                starts.dims(),
                 Pick(to_strides, OtherDims(result_rank, dims.offset_dims)),
                 static_cast<const std::byte*>(operand.data),
                 static_cast<std::byte*>(result)};
@@ -103,6 +151,7 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
   const bool is_few = starts.count() <= kFewStarts && starts.count() * starts.count() <= count;
   const bool by_slices = !slices.window.empty() && (is_few || slices.window.back().to_stride == 1);
   const bool are_scalars = slices.window.empty() && slices.to_strides == RowMajorStrides(starts.dims());
+  MergeDims(&slices.to_dims, &slices.to_strides);
   const int64_t chunks = CeilDiv(starts.count(), kStartsAtOnce);
   ParallelFor(chunks, static_cast<double>(count), [&](int64_t c) {
     const int64_t begin = c * kStartsAtOnce, n = std::min(kStartsAtOnce, starts.count() - begin);
@@ -112,8 +161,7 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
     }
     const Chunk chunk(slices, begin, n);
     if (whole) {
-      for (int64_t i = 0; i < n; ++i)
-        std::memcpy(slices.to + chunk.to[i] * width, slices.from + chunk.from[i] * width, dense * width);
+      CopyShortSlices(slices, chunk, n, width, dense * width);
     } else if (by_slices) {
       for (int64_t i = 0; i < n; ++i) {
         CopyArray(slices.window, width, slices.from + chunk.from[i] * width, slices.to + chunk.to[i] * width);
