@@ -36,9 +36,11 @@ void ByIndex(int64_t n, void* result, int64_t count, const int32_t* index, const
   }
 }
 
-template <class F, class T>
-void ByRow(int64_t n, int64_t length, void* result, const int64_t* at, const void* update,
-           const int64_t* from) {
+// kLength: the length of the rows if it is known.
+template <class F, class T, int64_t kLength>
+void ByRowOfLength(int64_t n, int64_t length, void* result, const int64_t* at, const void* update,
+                   const int64_t* from) {
+  if constexpr (kLength > 0) length = kLength;
   const F f;
   for (int64_t i = 0; i < n; ++i) {
     if (at[i] < 0) continue;
@@ -46,6 +48,22 @@ void ByRow(int64_t n, int64_t length, void* result, const int64_t* at, const voi
     const T* u = static_cast<const T*>(update) + from[i];
     HLO_INDEPENDENT_ITERATIONS
     for (int64_t k = 0; k < length; ++k) r[k] = f(r[k], u[k]);
+  }
+}
+
+// Rows of points and short vectors need no loop.
+template <class F, class T>
+void ByRow(int64_t n, int64_t length, void* result, const int64_t* at, const void* update,
+           const int64_t* from) {
+  switch (length) {
+    case 2:
+      return ByRowOfLength<F, T, 2>(n, length, result, at, update, from);
+    case 3:
+      return ByRowOfLength<F, T, 3>(n, length, result, at, update, from);
+    case 4:
+      return ByRowOfLength<F, T, 4>(n, length, result, at, update, from);
+    default:
+      return ByRowOfLength<F, T, 0>(n, length, result, at, update, from);
   }
 }
 
