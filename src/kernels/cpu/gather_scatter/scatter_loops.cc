@@ -1,6 +1,9 @@
 #include "kernels/cpu/gather_scatter/scatter_loops.h"
 
+#include <type_traits>
+
 #include "kernels/cpu/elementwise/fold_ops.h"
+#include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
 namespace {
@@ -51,10 +54,33 @@ void ByRowOfLength(int64_t n, int64_t length, void* result, const int64_t* at, c
   }
 }
 
+// Combines vectors whose first kLength elements are rows. Extremes of numbers that are not in order would be
+// branches that are often mispredicted.
+template <class F, class T, int kLength>
+void ByVector(int64_t n, T* result, const int64_t* at, const T* update, const int64_t* from) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (at[i] < 0) continue;
+    T* r = result + at[i];
+    const Vector<T> a = LoadFirst(r, kLength), b = LoadFirst(update + from[i], kLength);
+    StoreFirst(r, std::is_same_v<F, scalar::Maximum> ? MaximumOf<T>(a, b) : MinimumOf<T>(a, b), kLength);
+  }
+}
+
+template <class F, class T>
+constexpr bool kIsExtremeOfFloats = std::is_floating_point_v<T> && (std::is_same_v<F, scalar::Maximum> ||
+                                                                    std::is_same_v<F, scalar::Minimum>);
+
 // Rows of points and short vectors need no loop.
 template <class F, class T>
 void ByRow(int64_t n, int64_t length, void* result, const int64_t* at, const void* update,
            const int64_t* from) {
+  if constexpr (kIsExtremeOfFloats<F, T> && kLanes<T> >= 4) {
+    T* r = static_cast<T*>(result);
+    const T* u = static_cast<const T*>(update);
+    if (length == 2) return ByVector<F, T, 2>(n, r, at, u, from);
+    if (length == 3) return ByVector<F, T, 3>(n, r, at, u, from);
+    if (length == 4) return ByVector<F, T, 4>(n, r, at, u, from);
+  }
   switch (length) {
     case 2:
       return ByRowOfLength<F, T, 2>(n, length, result, at, update, from);
