@@ -172,6 +172,12 @@ std::vector<bool> LeavesBehind(const FlatModule& flat, const Instruction& loop, 
   return behind;
 }
 
+void NoteAgreement(Divergence& divergence) {
+  divergence.confirmed = false;
+  divergence.note =
+      "each iteration agrees with equal states; rounding errors grow from iteration to iteration";
+}
+
 // Both loops, of which `b` starts each iteration with the values of `a` where their states correspond.
 class LoopSearch {
  public:
@@ -225,9 +231,8 @@ class LoopSearch {
     }
     divergence_.note = other_start;
     if (!other_start.empty()) return absl::OkStatus();
-    divergence_.confirmed = false;
-    divergence_.note =
-        "each iteration agrees with equal states; rounding errors grow from iteration to iteration";
+    NoteAgreement(divergence_);
+    for (const auto& [i, j] : interface_.results) call_.agreeing.insert({&call_.a, i});
     return absl::OkStatus();
   }
 
@@ -259,6 +264,10 @@ class LoopSearch {
 
 absl::Status DescendIntoLoop(const DivergingCall& call, const LoopPair& loops, const DiffOptions& options,
                              Divergence& divergence) {
+  if (call.agreeing.contains(ForwardedLeaf({call.pair.a, 0})) && call.pair.a != &call.a) {
+    NoteAgreement(divergence);
+    return absl::OkStatus();
+  }
   HLO_ASSIGN_OR_RETURN(LoopRun a, LoopRun::Make(call.flat_a, *loops.a, call.operands_a[0], options));
   HLO_ASSIGN_OR_RETURN(LoopRun b, LoopRun::Make(call.flat_b, *loops.b, call.operands_b[0], options));
   return LoopSearch(call, loops, options, divergence).Run(a, b);

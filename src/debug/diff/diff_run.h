@@ -84,7 +84,8 @@ class DiffRun {
   absl::flat_hash_set<const Instruction*> differing_;  // Instructions of `a` whose values differ.
   absl::flat_hash_set<const Instruction*> local_;      // Those that differ if their operands are equal, too.
   std::vector<AlignedPair> differing_results_;
-  std::vector<AlignedPair> removed_;  // Pairs that the search removed from the alignment.
+  absl::flat_hash_set<LeafId> agreeing_;  // See DivergingCall.
+  std::vector<AlignedPair> removed_;      // Pairs that the search removed from the alignment.
 };
 
 constexpr std::string_view kDiffersLocally = "with equal operands, both compute different values";
@@ -97,6 +98,8 @@ struct DivergingCall {
   const AlignedPair& pair;
   const Instruction &a, &b;  // The pair, or the loops or conditionals of which it is an element.
   std::vector<Literal> operands_a, operands_b;
+  // The leaves of loops of `a` of which each iteration is known to agree.
+  absl::flat_hash_set<LeafId>& agreeing;
 };
 // Descends into a loop or conditional that computes different results. Replaces `divergence` by the first
 // difference within it, if one is found; otherwise a note says why not.

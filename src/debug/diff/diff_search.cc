@@ -173,7 +173,7 @@ absl::Status DiffRun::Descend(const AlignedPair& pair, const NodeValues& known_a
   for (const auto& [instruction, value] : known_a) {
     if (const Instruction* partner = alignment_->PartnerOfA(instruction)) known_b[partner] = value;
   }
-  DivergingCall call{flat_a_, flat_b_, *alignment_, pair, *a, *b, {}, {}};
+  DivergingCall call{flat_a_, flat_b_, *alignment_, pair, *a, *b, {}, {}, agreeing_};
   HLO_ASSIGN_OR_RETURN(
       call.operands_a,
       ComputeValues(flat_a_, std::vector<const Instruction*>(a->operands().begin(), a->operands().end()),

@@ -69,9 +69,8 @@ absl::StatusOr<SharedCase> WithDeadResults(const TestCase& test) {
   if (results.size() == live) return absl::InvalidArgumentError("no dead value");
   std::vector<Shape> shapes;
   for (const Instruction* i : results) shapes.push_back(i->shape());
-  InstructionEditor::SetRoot(*entry,
-                             module->AddInstruction(entry, Opcode::kTuple, "results.and.dead.values",
-                                                    Shape::Tuple(std::move(shapes)), results, {}));
+  InstructionEditor::SetRoot(*entry, module->AddInstruction(entry, Opcode::kTuple, "results.and.dead.values",
+                                                            Shape::Tuple(std::move(shapes)), results, {}));
   // The former root is dead unless it is a result.
   return MakeTestCase(module, test.inputs);
 }

@@ -159,6 +159,68 @@ TEST_F(DiffLoops, FindsALateIterationOfALoopWithAnotherState) {
   EXPECT_EQ(first["value"]["a"], "sum");
 }
 
+// The states have the same type. Sums are associated differently, so that rounding errors accumulate.
+TEST_F(DiffLoops, ExchangedElementsOfOneShapeAreNoDifference) {
+  constexpr char kText[] = R"(HloModule m
+body {
+  state = (s32[], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  v = f32[4] get-tuple-element(state), index={v}
+  w = f32[4] get-tuple-element(state), index={w}
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  c = f32[] constant(0.0123)
+  k = f32[4] broadcast(c), dimensions={}
+  p = f32[4] sine(w)
+  q = f32[4] {function}(v)
+{sums}  ROOT t = (s32[], f32[4], f32[4]) tuple(next, {order})
+}
+condition {
+  state = (s32[], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  n = s32[] constant(300)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  zero = s32[] constant(0)
+  init = (s32[], f32[4], f32[4]) tuple(zero, {start})
+  loop = (s32[], f32[4], f32[4]) while(init), condition=condition, body=body
+  a = f32[4] get-tuple-element(loop), index={v}
+  b = f32[4] get-tuple-element(loop), index={w}
+  ROOT r = f32[4] subtract(a, b)
+}
+)";
+  const std::string before = absl::StrReplaceAll(
+      kText, {{"{v}", "1"},
+              {"{w}", "2"},
+              {"{function}", "cosine"},
+              {"{order}", "vn, wn"},
+              {"{start}", "x, y"},
+              {"{sums}",
+               "  vp = f32[4] add(v, p)\n  vn = f32[4] add(vp, k)\n  wq = f32[4] add(w, q)\n"
+               "  wn = f32[4] add(wq, k)\n"}});
+  const auto after = [&](const char* function) {
+    return absl::StrReplaceAll(
+        kText, {{"{v}", "2"},
+                {"{w}", "1"},
+                {"{function}", function},
+                {"{order}", "wn, vn"},
+                {"{start}", "y, x"},
+                {"{sums}",
+                 "  pk = f32[4] add(p, k)\n  vn = f32[4] add(v, pk)\n  qk = f32[4] add(q, k)\n"
+                 "  wn = f32[4] add(w, qk)\n"}});
+  };
+  constexpr char kArguments[] = " --random 1 --tolerance 'within abs 1e-6 rel 1e-6'";
+  const Json drift = FirstOf(before, after("cosine"), kArguments);
+  EXPECT_EQ(drift["confirmed"], false) << drift;
+  const Json bug = FirstOf(before, after("sine"), kArguments);
+  EXPECT_EQ(bug["confirmed"], true);
+  EXPECT_EQ(bug["inside"], Json({"iteration 1 of loop"}));
+  EXPECT_EQ(bug["value"]["a"], "wn");  // The sums before it are other ones.
+}
+
 // The inner loop of the first module has a nested tuple.
 constexpr char kNestedLoops[] = R"(HloModule m
 inner {
