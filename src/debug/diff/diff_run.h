@@ -69,6 +69,7 @@ class DiffRun {
   bool Differs(const Instruction* a) const { return differing_.contains(a); }
   Cut CutAbove(const AlignedPair& pair) const;
   std::vector<const Instruction*> EdgesAbove(const Instruction* root, bool is_a) const;
+  std::string UnsearchedLoop(const AlignedPair& pair) const;
   absl::StatusOr<Divergence> Report(const AlignedPair& pair, const Cut& cut);
   absl::StatusOr<bool> IsRounding(const AlignedPair& pair, const Cut& cut, const NodeValues& known_a);
   absl::Status FindLocalDifferences();

@@ -185,6 +185,31 @@ absl::Status DiffRun::Descend(const AlignedPair& pair, const NodeValues& known_a
   return DescendInto(call, options_, divergence);
 }
 
+// Names a loop between a pair and the aligned values above it that only one module has, for instance because
+// the other has unrolled it. Returns an empty text if there is none.
+std::string DiffRun::UnsearchedLoop(const AlignedPair& pair) const {
+  for (const bool is_a : {true, false}) {
+    const Instruction* root = is_a ? pair.a : pair.b;
+    std::vector<const Instruction*> work(root->operands().begin(), root->operands().end());
+    absl::flat_hash_set<const Instruction*> seen;
+    while (!work.empty()) {
+      const Instruction* i = work.back();
+      work.pop_back();
+      if ((is_a ? alignment_->PartnerOfA(i) : alignment_->PartnerOfB(i)) != nullptr || !seen.insert(i).second)
+        continue;
+      const bool is_paired =
+          std::any_of(alignment_->loops().begin(), alignment_->loops().end(),
+                      [&](const LoopPair& loops) { return (is_a ? loops.a : loops.b) == i; });
+      if (i->opcode() == Opcode::kWhile && !is_paired)
+        return fmt::format(
+            "{}; the loop {} above them is only in the {} module, so that its iterations are not searched",
+            kDiffersLocally, (is_a ? flat_a_ : flat_b_).OriginalOf(*i).name(), is_a ? "first" : "second");
+      work.insert(work.end(), i->operands().begin(), i->operands().end());
+    }
+  }
+  return "";
+}
+
 absl::StatusOr<Divergence> DiffRun::Report(const AlignedPair& pair, const Cut& cut) {
   std::vector<AlignedPair> pairs = {pair};
   pairs.insert(pairs.end(), cut.edges.begin(), cut.edges.end());
@@ -204,6 +229,8 @@ absl::StatusOr<Divergence> DiffRun::Report(const AlignedPair& pair, const Cut& c
   if (!is_rounding) {
     if (options_.needs_proof)
       divergence.note = "the difference exceeds the bound of rounding errors that a shadow run computes";
+    else if (divergence.note.empty())
+      divergence.note = UnsearchedLoop(pair);
     return divergence;
   }
   divergence.confirmed = false;

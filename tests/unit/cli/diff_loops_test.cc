@@ -385,6 +385,48 @@ ENTRY e {
   EXPECT_HAS(start["note"].get<std::string>(), "each iteration agrees with equal states, but element 0");
 }
 
+TEST_F(DiffLoops, NamesALoopThatTheOtherModuleHasUnrolled) {
+  constexpr char kRolled[] = R"(HloModule m
+body {
+  p = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[2] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  h = f32[2] sine(v)
+  ROOT t = (s32[], f32[2]) tuple(next, h)
+}
+condition {
+  p = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(2)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[2] parameter(0)
+  z = s32[] constant(0)
+  init = (s32[], f32[2]) tuple(z, x)
+  loop = (s32[], f32[2]) while(init), condition=condition, body=body
+  v = f32[2] get-tuple-element(loop), index=1
+  ROOT r = f32[2] negate(v)
+}
+)";
+  constexpr char kUnrolled[] = R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  a = f32[2] sine(x)
+  b = f32[2] cosine(a)
+  ROOT r = f32[2] negate(b)
+}
+)";
+  constexpr char kInput[] = " --input 'f32[2]{0.25,1}'";
+  EXPECT_EQ(
+      FirstOf(kRolled, kUnrolled, kInput)["note"],
+      "with equal operands, both compute different values; the loop loop above them is only in the first "
+      "module, so that its iterations are not searched");
+  EXPECT_HAS(FirstOf(kUnrolled, kRolled, kInput)["note"].get<std::string>(), "is only in the second module");
+}
+
 // One branch has another operand and returns a tuple.
 TEST_F(DiffLoops, DescendsIntoBranchesWithOtherOperands) {
   constexpr char kBefore[] = R"(HloModule m
