@@ -93,6 +93,23 @@ void Ormqr(const MatrixCall& call, const BatchEntry& entry) {
   c.Store();
 }
 
+// The operands, and the results before info, are (below, diagonal, above, right sides).
+template <class T>
+void Gtsv(const MatrixCall& call, const BatchEntry& entry) {
+  const auto copy_list = [&](int k) {
+    WideMatrix<T> list = entry.ResultList<T>(k);
+    list.Load(entry.Operand(k));
+    return list;
+  };
+  WideMatrix<T> below = copy_list(0), diagonal = copy_list(1), above = copy_list(2);
+  WideMatrix<T> sides = entry.Copy<T>(call.array, 3);
+  // The first element of `below` and the last one of `above` are unused.
+  const size_t unused = std::min<size_t>(diagonal.vector().size(), 1);
+  entry.StoreInteger(4, reference::lapack::Gtsv(below.vector().subspan(unused), diagonal.vector(),
+                                                above.vector(), sides.matrix()));
+  for (const WideMatrix<T>* each : {&below, &diagonal, &above, &sides}) each->Store();
+}
+
 template <class T>
 void Syevd(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> array = entry.Copy<T>(call.array, 0);
@@ -193,6 +210,12 @@ int64_t OrmqrBytes(const MatrixCall& call, const Instruction& instruction, Needs
                                    call.left ? BatchEntry::Columns(c) : BatchEntry::Rows(c), WidthOf(a));
 }
 
+int64_t GtsvBytes(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
+  const Shape& sides = instruction.operand(call.array)->shape();
+  const bool is_copied = CopyBytes(sides) > 0;
+  return CopyBytes(sides) + (is_copied ? 3 * BatchEntry::Rows(sides) * WidthOf(sides) : 0);
+}
+
 int64_t SyevdBytes(const MatrixCall& call, const Instruction& instruction, NeedsResult needs) {
   const Shape& a = instruction.operand(call.array)->shape();
   return CopyBytes(a) + lapack::SyevdScratchBytes(BatchEntry::Columns(a), WidthOf(a), needs(0));
@@ -233,6 +256,7 @@ constexpr CallKernel kCallKernels[] = {
     {Function::kOrgqr, "orgqr", Orgqr<double>, Orgqr<Complex>, CopyAndScratch<lapack::QrScratchBytes>,
      InPlace::kYes},
     {Function::kOrmqr, "ormqr", Ormqr<double>, Ormqr<Complex>, OrmqrBytes, InPlace::kNo},
+    {Function::kGtsv, "gtsv", Gtsv<double>, Gtsv<Complex>, GtsvBytes, InPlace::kNo},
     {Function::kSyevd, "syevd", Syevd<double>, Syevd<Complex>, SyevdBytes, InPlace::kYes},
     {Function::kGesdd, "gesdd", Gesdd<double>, Gesdd<Complex>, GesddBytes, InPlace::kNo},
 };
