@@ -16,6 +16,7 @@ PlanOptions ExposingPlanOptions() {
                              "loop_fusion",
                              "sibling_fusion",
                              "contraction_folding",
+                             "layout_assignment",
                              "row_tiling",
                              "kernel_result_dce",
                              "gemm_fusion",

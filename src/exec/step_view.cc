@@ -7,7 +7,9 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "kernels/cpu/elementwise/copy_array.h"
 #include "plan/visit.h"
+#include "types/index.h"
 
 namespace hlo::exec {
 namespace {
@@ -36,6 +38,19 @@ bool OnlyMoves(const loops::LoopProgram& program) {
 
 }  // namespace
 
+// Returns a literal that views the memory of a slot, or a copy of it in row-major order.
+Literal PlanStepView::Read(plan::Slot slot, ValueId value) const {
+  const plan::Value& of = plan_.graph.values[value];
+  Literal found = (*read_)(slot, of.shape);
+  if (of.rotation == 0) return found;
+  absl::StatusOr<Literal> copy = Literal::Create(of.shape);
+  if (!copy.ok()) return found;
+  const int64_t rotated = Product(of.shape.dims().last(of.rotation)), rest = found.element_count() / rotated;
+  const cpu::ArrayCopy rotate({{rest, 1, rotated}, {rotated, rest, 1}}, ByteCount(of.shape.type()));
+  rotate.Run(static_cast<const std::byte*>(found.data()), static_cast<std::byte*>(copy->mutable_data()));
+  return *std::move(copy);
+}
+
 // The values of the slots are in the order of VisitSlots. Control flow has no values of its own: its steps
 // write them.
 std::vector<StepValue> PlanStepView::Values(bool written) const {
@@ -51,7 +66,7 @@ std::vector<StepValue> PlanStepView::Values(bool written) const {
       return other.instruction == found.instruction && other.leaf == found.leaf;
     });
     if (is_known) return;
-    found.value = (*read_)(slot, plan_.graph.values[value].shape);
+    found.value = Read(slot, value);
     values.push_back(std::move(found));
   });
   return values;
@@ -102,7 +117,7 @@ absl::StatusOr<Literal> PlanStepView::CopyOf(ValueId value) const {
     size_t number = 0;
     Literal found;
     plan::VisitSlots(step_, [&](plan::Slot slot, bool) {
-      if (step_.values[number++] == value) found = (*read_)(slot, plan_.graph.values[value].shape);
+      if (step_.values[number++] == value) found = Read(slot, value);
     });
     if (found.shape().IsValid()) {
       HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(found.shape()));

@@ -64,6 +64,7 @@ class PlanStepView : public StepView {
 
  private:
   std::vector<StepValue> Values(bool written) const;
+  Literal Read(plan::Slot slot, plan::ValueId value) const;
   // Returns a copy of a value that the step holds in memory, or that is constant.
   absl::StatusOr<Literal> CopyOf(plan::ValueId value) const;
   absl::StatusOr<Literal> Assemble(const Shape& shape, const std::vector<plan::ValueId>& leaves,

@@ -1,5 +1,7 @@
 #include "plan/graph.h"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace hlo::plan {
@@ -20,6 +22,35 @@ ValueId Graph::NewConstant(Literal literal) {
 bool IsWithin(const Block* block, const Node& owner) {
   while (block != nullptr && block->owner != &owner) block = block->parent;
   return block != nullptr;
+}
+
+Index StoredOrder(int64_t rank, int32_t rotation) {
+  Index order = Zeros(rank);
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::rotate(order.begin(), order.end() - rotation, order.end());
+  return order;
+}
+
+Index StoredStrides(const Value& value) {
+  const absl::Span<const int64_t> dims = value.shape.dims();
+  if (value.rotation == 0) return RowMajorStrides(dims);
+  const Index order = StoredOrder(value.shape.rank(), value.rotation);
+  const Index in_order = RowMajorStrides(Pick(dims, order));
+  Index strides = Zeros(value.shape.rank());
+  for (size_t k = 0; k < order.size(); ++k) strides[order[k]] = in_order[k];
+  return strides;
+}
+
+std::vector<Node*> NodesInOrder(const Graph& graph) {
+  std::vector<Node*> nodes;
+  const auto add = [&](const auto& self, const Block& block) -> void {
+    for (Node* node : block.nodes) {
+      nodes.push_back(node);
+      for (const Block* each : node->blocks) self(self, *each);
+    }
+  };
+  add(add, *graph.entry);
+  return nodes;
 }
 
 Module& RewrittenModule(Graph& graph, const Module& original) {

@@ -9,6 +9,7 @@
 
 #include "hlo_run/check.h"
 #include "hlo_run/literal.h"
+#include "types/index.h"
 
 namespace hlo::plan {
 
@@ -52,7 +53,14 @@ struct Value {
   const Literal* constant = nullptr;
   ValueId replaced_by = kNoValue;
   bool is_dynamic = false;  // The sizes may be known only at run time; the value is then a literal.
+  // The number of last dimensions that are the major ones in memory, in their order; 0: row-major order.
+  int32_t rotation = 0;
 };
+
+// Returns the dimensions in the order of memory, major ones first.
+Index StoredOrder(int64_t rank, int32_t rotation);
+// Returns the distances in memory, in elements, of neighbours along each dimension.
+Index StoredStrides(const Value& value);
 
 // A result behind those of the module, which only the executor reads: the run-time size of a dimension.
 struct RunTimeSize {
@@ -89,6 +97,9 @@ Module& RewrittenModule(Graph& graph, const Module& original);
 
 // Returns true if the block belongs to a loop or conditional, or to one within it.
 bool IsWithin(const Block* block, const Node& owner);
+
+// Returns the nodes in program order, each loop and conditional before the nodes of its blocks.
+std::vector<Node*> NodesInOrder(const Graph& graph);
 
 // Replaces every value in nodes and results by the one that replaces it.
 void ResolveAll(Graph& graph);

@@ -25,6 +25,7 @@ enum class PassId : uint8_t {
   kLoopStateDce,
   kCommonSubexpressions,
   kContractionFolding,
+  kLayoutAssignment,
   kMakeSteps,
   kLoopFusion,
   kSiblingFusion,

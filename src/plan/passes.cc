@@ -24,6 +24,7 @@
 #include "plan/rewrite/common_subexpressions.h"
 #include "plan/rewrite/contraction_folding.h"
 #include "plan/rewrite/flatten.h"
+#include "plan/rewrite/layout_assignment.h"
 #include "plan/rewrite/loop_state_dce.h"
 #include "plan/rewrite/range_analysis.h"
 #include "plan/rewrite/sink_slices.h"
@@ -63,6 +64,10 @@ absl::Status RunCommonSubexpressions(PlanState& state) {
 }
 absl::Status RunContractionFolding(PlanState& state) {
   FoldIntoContractions(state.module.module(), state.plan.graph, state.target == Target::kCpu, state.changes);
+  return absl::OkStatus();
+}
+absl::Status RunLayoutAssignment(PlanState& state) {
+  AssignLayouts(state.module.module(), state.plan.graph, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunMakeSteps(PlanState& state) {
@@ -173,6 +178,13 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .preserves = "the result, up to the order of sums",
      .run = &RunContractionFolding,
      .is_exact = false},
+    {.id = PassId::kLayoutAssignment,
+     .name = "layout_assignment",
+     .stage = Stage::kGraph,
+     .summary = "Stores short last dimensions of intermediate arrays as the major ones",
+     .preserves = "every element; the results, up to the order of sums",
+     .run = &RunLayoutAssignment,
+     .only_cpu = true},
     {.id = PassId::kMakeSteps,
      .name = "make_steps",
      .stage = Stage::kSteps,

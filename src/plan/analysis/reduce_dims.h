@@ -17,14 +17,15 @@ struct ReduceDims {
   bool minor_reduced = false;  // It is reduced, so that reduced elements are contiguous.
   bool has_long_rows = false;  // Likewise, and a row is long enough for a loop of its own.
 
-  ReduceDims(const Shape& shape, IntList dimensions) {
-    for (int64_t d = 0; d < shape.rank(); ++d) {
+  // `order` are the operand's dimensions in the order of memory, major ones first.
+  ReduceDims(const Shape& shape, IntList dimensions, const Index& order) {
+    last = order.empty() ? -1 : order.front();
+    for (const int64_t d : order) {
       const bool is_reduced = Contains(dimensions, d);
       (is_reduced ? reduced : kept).push_back(d);
       if (!is_reduced) kept_count *= shape.dim(d);
+      if (shape.dim(d) != 1) last = d;
     }
-    last = shape.rank() - 1;
-    while (last > 0 && shape.dim(last) == 1) --last;
     minor_reduced = last >= 0 && Contains(dimensions, last);
     has_long_rows = minor_reduced && (shape.dim(last) >= 32 || kept_count < 256);
   }

@@ -13,9 +13,15 @@ namespace hlo::plan {
 
 LoopFusion::LoopFusion(const Graph& graph, const Uses& uses, bool enabled, ChangeCounter& changes)
     : graph_(graph), uses_(uses), enabled_(enabled), changes_(changes) {
-  FindLoopInvariants();
+  const std::vector<Node*> nodes = NodesInOrder(graph);
+  FindLoopInvariants(nodes);
+  // Nodes that rewrites have removed are in no block.
+  const absl::flat_hash_set<const Node*> present(nodes.begin(), nodes.end());
+  for (const Node& node : graph.nodes) {
+    if (!present.contains(&node)) dead_[&node] = 1;
+  }
   // Users are visited before producers.
-  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) Visit(*node);
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) Visit(**node);
   // A window that is computed from other elements of the updated array is not fused: the update can then be
   // in place.
   for (const Node& node : graph.nodes) {
@@ -28,8 +34,9 @@ LoopFusion::LoopFusion(const Graph& graph, const Uses& uses, bool enabled, Chang
   }
 }
 
-void LoopFusion::FindLoopInvariants() {
-  for (const Node& node : graph_.nodes) {
+void LoopFusion::FindLoopInvariants(const std::vector<Node*>& nodes) {
+  for (const Node* each : nodes) {
+    const Node& node = *each;
     const Node* loop = node.block->owner;
     if (!IsStaticOp(node) || node.has_effect || loop == nullptr || loop->kind != Node::Kind::kWhile) continue;
     bool is_invariant = true;

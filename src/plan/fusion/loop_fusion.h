@@ -52,7 +52,7 @@ class LoopFusion {
   bool AddPaths(const Node& node, const Traits& traits, const Uses::Use& use, std::vector<Path>* paths) const;
   bool ShouldFuse(const Node& node, const Traits& traits, const std::vector<Path>& paths) const;
   void Visit(const Node& node);
-  void FindLoopInvariants();
+  void FindLoopInvariants(const std::vector<Node*>& nodes);
   static bool IsComputedOnce(const std::vector<Path>& paths);
   bool IsCheaperFused(const Node& node, const std::vector<Path>& paths) const;
   bool HasStoredOperands(const Node& concatenate, bool by_loop) const;

@@ -122,13 +122,12 @@ loops::Affine LoopBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> st
   return affine;
 }
 
-loops::Affine LoopBuilder::OffsetOf(absl::Span<const int64_t> shape, const IndexMap& map) const {
+loops::Affine LoopBuilder::OffsetOf(absl::Span<const int64_t> array_strides, const IndexMap& map) const {
   int64_t offset = 0;
   std::vector<int64_t> strides(dims_.size(), 0);
-  const Index shape_strides = RowMajorStrides(shape);
-  for (size_t d = 0; d < shape.size(); ++d) {
-    offset += map.offset[d] * shape_strides[d];
-    for (size_t i = 0; i < dims_.size(); ++i) strides[i] += map.coefficients[d][i] * shape_strides[d];
+  for (size_t d = 0; d < array_strides.size(); ++d) {
+    offset += map.offset[d] * array_strides[d];
+    for (size_t i = 0; i < dims_.size(); ++i) strides[i] += map.coefficients[d][i] * array_strides[d];
   }
   return AffineOf(offset, strides);
 }
@@ -139,21 +138,22 @@ void LoopBuilder::AddEdges(const IndexMap& map, loops::Access* access) const {
 }
 
 loops::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
-  const loops::Affine index = OffsetOf(graph_.values[v].shape.dims(), map);
+  const loops::Affine index = OffsetOf(StoredStrides(graph_.values[v]), map);
   loops::Access access{v, graph_.values[v].shape.type(), index.offset, index.outer, index.inner, {}};
   AddEdges(map, &access);
   return access;
 }
 
-void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
+void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, ValueId whole, const Shape& window,
                             loops::Access* access) const {
-  const Index strides = RowMajorStrides(whole.dims());
+  const Shape& shape = graph_.values[whole].shape;
+  const Index strides = StoredStrides(graph_.values[whole]);
   // Older modules pass a vector of start indices instead of a scalar for each dimension.
   const bool is_vector = !starts.empty() && graph_.values[starts[0]].shape.rank() == 1;
-  HLO_CHECK(is_vector || std::ssize(starts) == whole.rank());
-  for (int64_t d = 0; d < whole.rank(); ++d) {
+  HLO_CHECK(is_vector || std::ssize(starts) == shape.rank());
+  for (int64_t d = 0; d < shape.rank(); ++d) {
     const ValueId start = starts[is_vector ? 0 : d];
-    access->starts.push_back({start, graph_.values[start].shape.type(), whole.dim(d) - window.dim(d),
+    access->starts.push_back({start, graph_.values[start].shape.type(), shape.dim(d) - window.dim(d),
                               strides[d], is_vector ? d : 0});
   }
 }
@@ -189,6 +189,9 @@ loops::Value LoopBuilder::Build(ValueId v, const IndexMap* map) {
 
 loops::Value LoopBuilder::Elementwise(const Node& node, const IndexMap* map) {
   const Shape& shape = ResultShape(graph_, node);
+  const bool copies =
+      node.instruction->opcode() == Opcode::kCopy && OperandShape(graph_, node, 0).type() == shape.type();
+  if (copies) return Build(node.operands[0], map);
   std::vector<loops::Value> operands;
   for (size_t i = 0; i < node.operands.size(); ++i) {
     const bool scalar = OperandShape(graph_, node, static_cast<int32_t>(i)).IsScalar() && !shape.IsScalar();
@@ -215,8 +218,8 @@ loops::Value LoopBuilder::Affine(const Node& node, const IndexMap& map) {
 
 loops::Access LoopBuilder::DynamicSliceAccess(const Node& node, const IndexMap& map) const {
   loops::Access access = AccessOf(node.operands[0], map);
-  AddStarts(absl::MakeConstSpan(node.operands).subspan(1), OperandShape(graph_, node, 0),
-            ResultShape(graph_, node), &access);
+  AddStarts(absl::MakeConstSpan(node.operands).subspan(1), node.operands[0], ResultShape(graph_, node),
+            &access);
   return access;
 }
 
@@ -251,7 +254,7 @@ loops::Access LoopBuilder::GatherAccess(const Node& node, const IndexMap& map) {
   for (size_t k = 0; k < batches.size(); ++k)
     set(&of_operand, batches[k], position_of(gather.Get<attr::start_indices_batching_dims>()[k]));
   loops::Access access = AccessOf(node.operands[0], of_operand);
-  const Index strides = RowMajorStrides(operand.dims());
+  const Index strides = StoredStrides(graph_.values[node.operands[0]]);
   for (size_t k = 0; k < start_map.size(); ++k) {
     const int64_t d = start_map[k];
     auto [argument, index] = IndexOf(node, k, of_indices);
@@ -296,7 +299,8 @@ std::pair<int32_t, loops::Affine> LoopBuilder::IndexOf(const Node& gather, size_
     indices = producer->operands[0];
   Index dims(shape.dims().begin(), shape.dims().end());
   if (concatenation != nullptr) dims[vector_dim] = 1;
-  return {indices, OffsetOf(dims, map)};
+  HLO_CHECK(graph_.values[indices].rotation == 0);
+  return {indices, OffsetOf(RowMajorStrides(dims), map)};
 }
 
 // Returns the access to a value that is stored, or to the operand of fused data movement.
@@ -341,7 +345,7 @@ loops::Value LoopBuilder::Padded(const Node& node, const IndexMap& map) {
   const auto padding = node.instruction->Get<attr::padding>();
   const ValueId operand = node.operands[0];
   const Shape& shape = graph_.values[operand].shape;
-  const Index strides = RowMajorStrides(shape.dims());
+  const Index strides = StoredStrides(graph_.values[operand]);
   IndexMap inside = map, own;
   // This edge covers the dimension and those after it, as long as these have no edge. It bounds the access in
   // the same way as the position, and its stride is that of the element.

@@ -51,10 +51,10 @@ class LoopBuilder {
   loops::Value Value(ValueId v, const IndexMap& map);
   // Computes the result of a node that is not fused; later uses of the value share it.
   loops::Value Compute(const Node& node);
-  // Returns the row-major access to a value under the map, bounded by its edges.
+  // Returns the access to a value under the map, bounded by its edges.
   loops::Access AccessOf(ValueId v, const IndexMap& map) const;
-  // Offsets an access by run-time start indices of a window.
-  void AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
+  // Offsets an access by run-time start indices of a window of a value.
+  void AddStarts(absl::Span<const ValueId> starts, ValueId whole, const Shape& window,
                  loops::Access* access) const;
   loops::LoopProgram& program() { return program_; }
   // The fused instructions, without the nodes that Compute was called with.
@@ -63,8 +63,8 @@ class LoopBuilder {
  private:
   // Splits strides by dimension into those of outer and inner loops.
   loops::Affine AffineOf(int64_t offset, absl::Span<const int64_t> strides) const;
-  // Returns the index of an element of a row-major array.
-  loops::Affine OffsetOf(absl::Span<const int64_t> dims, const IndexMap& map) const;
+  // Returns the place of an element in an array with these strides.
+  loops::Affine OffsetOf(absl::Span<const int64_t> strides, const IndexMap& map) const;
   void AddEdges(const IndexMap& map, loops::Access* access) const;
   bool CanExceed(const IndexMap::Edge& edge) const;
   loops::Access GatherAccess(const Node& gather, const IndexMap& map);

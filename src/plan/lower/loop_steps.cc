@@ -11,12 +11,6 @@ namespace {
 
 constexpr int64_t kMinPaddedElements = 4096;  // In elements; smaller results are filled as a whole.
 
-std::vector<int64_t> Iota(int64_t count) {
-  std::vector<int64_t> result(count);
-  for (int64_t i = 0; i < count; ++i) result[i] = i;
-  return result;
-}
-
 // Maps the positions of `loop` to those of a shape with the same elements in the same order, up to dimensions
 // of size 1.
 IndexMap WithoutUnitDims(const Shape& shape, const Shape& loop) {
@@ -38,8 +32,8 @@ IndexMap WithoutUnitDims(const Shape& shape, const Shape& loop) {
 
 }  // namespace
 
-LoopBuilder LoopSteps::Builder(const Shape& shape) const {
-  return LoopBuilder(graph_, fusion_, shape.dims(), Iota(shape.rank()), 0);
+LoopBuilder LoopSteps::Builder(absl::Span<const int64_t> dims, int32_t rotation) const {
+  return LoopBuilder(graph_, fusion_, dims, StoredOrder(std::ssize(dims), rotation), 0);
 }
 loops::LoopProgram LoopSteps::Finished(LoopBuilder& builder) {
   builder.program().Finish();
@@ -52,7 +46,9 @@ loops::LoopProgram LoopSteps::Taken(LoopBuilder& builder) {
 
 loops::LoopProgram LoopSteps::Loops(const FusedLoop& loop) {
   const Shape& shape = ShapeOf(loop.roots[0]->results[0]);
-  LoopBuilder builder = Builder(shape);
+  int32_t rotation = 0;
+  for (const ValueId stored : loop.stored) rotation = std::max(rotation, RotationOf(stored));
+  LoopBuilder builder = Builder(shape.dims(), rotation);
   for (const Node* root : loop.roots) {
     const ValueId result = root->results[0];
     const loops::Value value = builder.Compute(*root);
@@ -71,8 +67,8 @@ loops::LoopProgram LoopSteps::Loops(const FusedLoop& loop) {
 loops::Access LoopSteps::WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const {
   const ValueId result = update.results[0];
   loops::Access access = builder.AccessOf(result, map);
-  builder.AddStarts(absl::MakeConstSpan(update.operands).subspan(2), ShapeOf(result),
-                    ShapeOf(update.operands[1]), &access);
+  builder.AddStarts(absl::MakeConstSpan(update.operands).subspan(2), result, ShapeOf(update.operands[1]),
+                    &access);
   return access;
 }
 
@@ -81,7 +77,7 @@ TileStep LoopSteps::CopyOf(ValueId operand, ValueId result) {
   TileStep step;
   step.updated = operand;
   step.result = result;
-  LoopBuilder whole = Builder(ShapeOf(result));
+  LoopBuilder whole = Builder(ShapeOf(result).dims(), RotationOf(result));
   const IndexMap identity = IndexMap::Identity(ShapeOf(result).rank());
   whole.program().Store(whole.Value(operand), whole.AccessOf(result, identity));
   step.programs.push_back(Finished(whole));
@@ -95,7 +91,7 @@ TileStep LoopSteps::UpdateSlice(const Node& node) {
     step.programs.push_back(Loops(*loop));
     return step;
   }
-  LoopBuilder window = Builder(ShapeOf(node.operands[1]));
+  LoopBuilder window = Builder(ShapeOf(node.operands[1]).dims(), RotationOf(result));
   window.program().Store(window.Value(node.operands[1]),
                          WindowOf(node, IndexMap::Identity(ShapeOf(result).rank()), window));
   step.programs.push_back(Finished(window));
@@ -107,7 +103,7 @@ TileStep LoopSteps::ScatterWindow(const Node& node, const LoopUpdate& update) {
   const Instruction& scatter = *node.instruction;
   const Shape& shape = ShapeOf(result);
   TileStep step = CopyOf(operand, result);
-  LoopBuilder window = Builder(ShapeOf(node.operands[2]));
+  LoopBuilder window = Builder(ShapeOf(node.operands[2]).dims(), 0);
   const IndexMap identity = IndexMap::Identity(ShapeOf(node.operands[2]).rank());
   IndexMap map = IndexMap::Identity(shape.rank());
   for (int64_t d = 0; d < shape.rank(); ++d) {
@@ -116,7 +112,7 @@ TileStep LoopSteps::ScatterWindow(const Node& node, const LoopUpdate& update) {
         from < 0 ? std::vector<int64_t>(identity.offset.size(), 0) : identity.coefficients[from];
   }
   loops::Access access = window.AccessOf(result, map);
-  const Index strides = RowMajorStrides(shape.dims());
+  const Index strides = StoredStrides(graph_.values[result]);
   const IntList dims = scatter.Get<attr::scatter_dims_to_operand_dims>();
   for (size_t k = 0; k < update.max.size(); ++k) {
     access.starts.push_back(
@@ -141,7 +137,7 @@ TileStep LoopSteps::Concatenate(const Node& node) {
   TileStep step;
   int64_t at = 0;
   for (ValueId operand : node.operands) {
-    LoopBuilder part = Builder(ShapeOf(operand));
+    LoopBuilder part = Builder(ShapeOf(operand).dims(), RotationOf(result));
     IndexMap map = IndexMap::Identity(ShapeOf(result).rank());
     map.offset[dimension] = at;
     at += ShapeOf(operand).dim(dimension);
@@ -177,14 +173,14 @@ TileStep LoopSteps::Pad(const Node& node) {
   else
     FillAround(node, dims, write, &step);
   if (is_empty) return step;
-  LoopBuilder copy(graph_, fusion_, dims, Iota(from.rank()), 0);
+  LoopBuilder copy = Builder(dims, RotationOf(result));
   copy.program().Store(copy.Value(operand, read), copy.AccessOf(result, write));
   step.programs.push_back(Finished(copy));
   return step;
 }
 
 loops::LoopProgram LoopSteps::Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& map) {
-  LoopBuilder fill(graph_, fusion_, dims, Iota(static_cast<int64_t>(dims.size())), 0);
+  LoopBuilder fill = Builder(dims, RotationOf(pad.results[0]));
   fill.program().Store(fill.Value(pad.operands[1], IndexMap::Scalar()), fill.AccessOf(pad.results[0], map));
   return Finished(fill);
 }

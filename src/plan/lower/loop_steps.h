@@ -35,7 +35,9 @@ class LoopSteps {
 
  private:
   const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
-  LoopBuilder Builder(const Shape& shape) const;
+  int32_t RotationOf(ValueId v) const { return v == kNoValue ? 0 : graph_.values[v].rotation; }
+  // Returns a builder whose loop visits positions in the order of an array with this Value::rotation.
+  LoopBuilder Builder(absl::Span<const int64_t> dims, int32_t rotation) const;
   loops::LoopProgram Finished(LoopBuilder& builder);
   // Likewise for a program that is finished.
   loops::LoopProgram Taken(LoopBuilder& builder);
@@ -50,9 +52,11 @@ class LoopSteps {
   // Returns the loop over the reduced and the kept dimensions, which yields the operands of the reduction.
   LoopBuilder Yielded(const Node& reduce, const std::vector<int64_t>& outer,
                       const std::vector<int64_t>& inner) const;
-  // Returns that loop for a reduction by rows or columns. Unless it must be by rows, it is by columns if
-  // neighbouring rows are contiguous and their elements are not; then *rows becomes false.
-  loops::LoopProgram ReducedLoop(const Node& node, const ReduceDims& dims, bool must_be_by_rows, bool* rows);
+  // Returns that loop for a reduction by rows, if *rows, or by columns. Unless it must be by rows, it is by
+  // columns if neighbouring rows are contiguous and their elements are not. If it may be by rows, it is if
+  // rows begin at run-time starts. *rows becomes the choice.
+  loops::LoopProgram ReducedLoop(const Node& node, const ReduceDims& dims, bool must_be_by_rows,
+                                 bool may_be_by_rows, bool* rows);
   // True if the second operand of the reduction is an iota along the dimension.
   bool IsIotaAlong(const Node& reduce, int64_t dimension) const;
   loops::LoopProgram SplitRows(const Node& node, int64_t dimension, int64_t parts);

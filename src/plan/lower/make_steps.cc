@@ -110,6 +110,8 @@ class StepMaker {
   bool TryAlias(const Node& node) {
     const Node* producer = graph_.values[node.operands[0]].node;
     if (producer != nullptr && fusion_.IsFused(*producer)) return false;
+    if (graph_.values[node.operands[0]].rotation != 0 || graph_.values[node.results[0]].rotation != 0)
+      return false;
     graph_.values[node.results[0]].replaced_by = node.operands[0];
     return true;
   }

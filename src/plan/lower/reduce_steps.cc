@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "plan/analysis/associativity.h"
 #include "plan/lower/loop_steps.h"
 #include "types/index.h"
@@ -41,6 +42,23 @@ bool ReadsColumns(const loops::LoopProgram& rows) {
   return columns > 0;
 }
 
+// Returns true if an array is read at run-time starts that differ between rows, but not within one. A loop by
+// columns would compute the starts of a row for each of its elements.
+bool HasStartsOfRows(const loops::LoopProgram& rows) {
+  const auto varies = [](int64_t stride) { return stride != 0; };
+  bool any = false;
+  rows.VisitAccesses([&](const loops::Access& access, bool) {
+    bool between_rows = false, in_row = !access.edges.empty();
+    for (const loops::RuntimeStart& start : access.starts) {
+      if (!start.index.has_value()) continue;
+      between_rows = between_rows || absl::c_any_of(start.index->outer, varies);
+      in_row = in_row || absl::c_any_of(start.index->inner, varies);
+    }
+    any = any || (between_rows && !in_row);
+  });
+  return any;
+}
+
 }  // namespace
 
 std::vector<loops::Reduction::Result> LoopSteps::ReductionResults(const Node& node) const {
@@ -56,7 +74,13 @@ std::vector<loops::Reduction::Result> LoopSteps::ReductionResults(const Node& no
 ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   const Instruction& reduce = *node.instruction;
   const Shape& shape = ShapeOf(node.operands[0]);
-  const ReduceDims dims(shape, reduce.Get<attr::dimensions>());
+  ReduceDims dims(shape, reduce.Get<attr::dimensions>(),
+                  StoredOrder(shape.rank(), graph_.values[node.operands[0]].rotation));
+  // Results are stored in the order in which the loop visits them.
+  std::sort(dims.kept.begin(), dims.kept.end());
+  const auto kept_rank = static_cast<int64_t>(dims.kept.size());
+  const Index kept = Pick(dims.kept, StoredOrder(kept_rank, RotationOf(node.results[0])));
+  dims.kept.assign(kept.begin(), kept.end());
   // The reduction runs by rows if the reduced elements are contiguous.
   bool rows = code.reassociation == loops::Reassociation::kAny && dims.IsByRows();
   int64_t parts = 1;
@@ -88,7 +112,8 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
                                   SplitRows(node, dims.last, parts)})};
   }
   const bool is_arg_min_max = rule.arg_min_max != loops::Reduction::ArgMinMax::kNone;
-  loops::LoopProgram loop = ReducedLoop(node, dims, is_arg_min_max, &rows);
+  const bool may_be_by_rows = code.reassociation == loops::Reassociation::kAny && dims.minor_reduced;
+  loops::LoopProgram loop = ReducedLoop(node, dims, is_arg_min_max, may_be_by_rows, &rows);
   return {loops::ReduceProgram({{.rows = rows,
                                  .combiner = std::move(code.code),
                                  .reassociation = code.reassociation,
@@ -101,12 +126,13 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
 }
 
 loops::LoopProgram LoopSteps::ReducedLoop(const Node& node, const ReduceDims& dims, bool must_be_by_rows,
-                                          bool* rows) {
-  if (*rows) {
+                                          bool may_be_by_rows, bool* rows) {
+  if (*rows || may_be_by_rows) {
     LoopBuilder builder = Yielded(node, dims.kept, dims.reduced);
     builder.program().Finish();
-    if (must_be_by_rows || !ReadsColumns(builder.program())) return Taken(builder);
-    *rows = false;
+    const loops::LoopProgram& program = builder.program();
+    *rows = must_be_by_rows || (*rows ? !ReadsColumns(program) : HasStartsOfRows(program));
+    if (*rows) return Taken(builder);
   }
   LoopBuilder builder = Yielded(node, dims.reduced, dims.kept);
   return Finished(builder);

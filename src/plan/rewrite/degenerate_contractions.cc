@@ -100,7 +100,9 @@ namespace {
 bool IsRowSum(const Instruction& reduce) {
   const Instruction& root = *reduce.Get<attr::to_apply>()->root();
   return reduce.shape().IsArray(ElementType::kF32) && root.opcode() == Opcode::kAdd && IsReassociable(root) &&
-         ReduceDims(reduce.operand(0)->shape(), reduce.Get<attr::dimensions>()).IsByRows();
+         ReduceDims(reduce.operand(0)->shape(), reduce.Get<attr::dimensions>(),
+                    StoredOrder(reduce.operand(0)->shape().rank(), 0))
+             .IsByRows();
 }
 
 }  // namespace
