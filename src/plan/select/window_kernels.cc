@@ -47,6 +47,11 @@ absl::Span<const int64_t> ResultDims(const Instruction& instruction) {
   return shape.IsTuple() ? shape.element(0).dims() : shape.dims();
 }
 
+// Lines advance in lockstep, while sliding sets up each of them.
+bool HasManyShortLines(const cpu::ScanDims& dims) {
+  return dims.inner == 1 && dims.outer >= 4 && dims.length <= 64;
+}
+
 }  // namespace
 
 LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
@@ -65,7 +70,10 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
   const bool is_exact = IsIntegral(base.type()) || combine == Opcode::kMaximum || combine == Opcode::kMinimum;
   const std::optional<cpu::Slide> slide =
       code->reassociation == loops::Reassociation::kAny ? cpu::FindSlide(combine, base.type()) : std::nullopt;
-  if (slide.has_value() && cpu::IsSlidingFaster(base.dims(), window, ResultDims(reduce_window), is_exact)) {
+  const auto prefixes = cpu::FindPrefixes(base.dims(), window, ResultDims(reduce_window));
+  const bool scans = prefixes.has_value() && HasManyShortLines(*prefixes);
+  if (!scans && slide.has_value() &&
+      cpu::IsSlidingFaster(base.dims(), window, ResultDims(reduce_window), is_exact)) {
     return {"reduce-window by sliding",
             [slide = *slide](const Instruction& instruction, auto operands, auto results) {
               cpu::SlideWindow(Arrays(instruction, operands, results)[0],
@@ -80,7 +88,7 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
   const std::optional<loops::ScalarFunction> combiner =
       FindCombinerCode(*reduce_window.Get<attr::to_apply>(), types);
   if (!combiner.has_value()) return {};
-  if (const auto prefixes = cpu::FindPrefixes(base.dims(), window, ResultDims(reduce_window))) {
+  if (prefixes.has_value()) {
     return {"reduce-window by scan", [dims = *prefixes, combiner = cpu::TileCode(*combiner)](
                                          const Instruction& instruction, auto operands, auto results) {
               cpu::ReducePrefixes(dims, Arrays(instruction, operands, results), combiner);
