@@ -71,7 +71,7 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
   const std::optional<cpu::Slide> slide =
       code->reassociation == loops::Reassociation::kAny ? cpu::FindSlide(combine, base.type()) : std::nullopt;
   const auto prefixes = cpu::FindPrefixes(base.dims(), window, ResultDims(reduce_window));
-  const bool scans = prefixes.has_value() && HasManyShortLines(*prefixes);
+  const bool scans = prefixes.has_value() && HasManyShortLines(prefixes->dims);
   if (!scans && slide.has_value() &&
       cpu::IsSlidingFaster(base.dims(), window, ResultDims(reduce_window), is_exact)) {
     return {"reduce-window by sliding",
@@ -89,9 +89,9 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
       FindCombinerCode(*reduce_window.Get<attr::to_apply>(), types);
   if (!combiner.has_value()) return {};
   if (prefixes.has_value()) {
-    return {"reduce-window by scan", [dims = *prefixes, combiner = cpu::TileCode(*combiner)](
+    return {"reduce-window by scan", [prefixes = *prefixes, combiner = cpu::TileCode(*combiner)](
                                          const Instruction& instruction, auto operands, auto results) {
-              cpu::ReducePrefixes(dims, Arrays(instruction, operands, results), combiner);
+              cpu::ReducePrefixes(prefixes, Arrays(instruction, operands, results), combiner);
               return absl::OkStatus();
             }};
   }

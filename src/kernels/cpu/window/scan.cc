@@ -109,23 +109,26 @@ void ScanLanes(const ScanDims& dims, const ScanArrays& arrays, const TileCode& c
   for (size_t k = 0; k < carries.size(); ++k) carries[k].Store(arrays.carries[k].data, lane, n, 0);
 }
 
-void ReducePrefixesOfLanes(const ScanDims& dims, absl::Span<const WindowArray> arrays,
+void ReducePrefixesOfLanes(const Prefixes& prefixes, absl::Span<const WindowArray> arrays,
                            const TileCode& combiner, int64_t lane, int64_t n) {
+  const ScanDims& dims = prefixes.dims;
+  const int64_t first = prefixes.has_empty_one ? 1 : 0;
   CachedVector<Tiles> inputs, sums;
   CachedVector<const void*> in(2 * arrays.size());
   CachedVector<void*> out(arrays.size());
   for (size_t k = 0; k < arrays.size(); ++k) {
     inputs.emplace_back(dims, arrays[k].type, dims.length);
-    sums.emplace_back(dims, arrays[k].type, dims.length);
+    sums.emplace_back(dims, arrays[k].type, dims.length + first);
     const WidenedInput init(arrays[k].type, arrays[k].init, 1);
     CopyStrided(n, init.width(), sums[k].tile(), 1, init.at(0), 0);
+    if (prefixes.has_empty_one) sums[k].Store(arrays[k].result, lane, n, 0);
   }
   for (size_t k = 0; k < arrays.size(); ++k) in[k] = out[k] = sums[k].tile();
   for (int64_t t = 0; t < dims.length; ++t) {
     for (size_t k = 0; k < arrays.size(); ++k)
       in[arrays.size() + k] = inputs[k].Load(arrays[k].base, lane, n, t);
     combiner.Run(n, in.data(), out.data());
-    for (size_t k = 0; k < arrays.size(); ++k) sums[k].Store(arrays[k].result, lane, n, t);
+    for (size_t k = 0; k < arrays.size(); ++k) sums[k].Store(arrays[k].result, lane, n, first + t);
   }
 }
 
@@ -164,21 +167,24 @@ void Scan(const ScanDims& dims, const ScanArrays& arrays, const TileCode& code) 
   InParts(dims, code, [&](int64_t lane, int64_t n) { ScanLanes(dims, arrays, code, lane, n); });
 }
 
-void ReducePrefixes(const ScanDims& dims, absl::Span<const WindowArray> arrays, const TileCode& combiner) {
-  InParts(dims, combiner,
-          [&](int64_t lane, int64_t n) { ReducePrefixesOfLanes(dims, arrays, combiner, lane, n); });
+void ReducePrefixes(const Prefixes& prefixes, absl::Span<const WindowArray> arrays,
+                    const TileCode& combiner) {
+  InParts(prefixes.dims, combiner,
+          [&](int64_t lane, int64_t n) { ReducePrefixesOfLanes(prefixes, arrays, combiner, lane, n); });
 }
 
-std::optional<ScanDims> FindPrefixes(absl::Span<const int64_t> base_dims, Window window,
+std::optional<Prefixes> FindPrefixes(absl::Span<const int64_t> base_dims, Window window,
                                      absl::Span<const int64_t> result_dims) {
   const auto is_trivial = [](const WindowDim& dim) { return IsTrivial(dim); };
   const auto scanned = std::find_if_not(window.begin(), window.end(), is_trivial);
   if (scanned == window.end() || !std::all_of(scanned + 1, window.end(), is_trivial)) return std::nullopt;
   const size_t d = scanned - window.begin();
   const int64_t length = base_dims[d];
-  const WindowDim prefix{.size = scanned->size, .padding_low = scanned->size - 1};
-  if (*scanned != prefix || scanned->size < length || result_dims[d] != length) return std::nullopt;
-  return ScanDims{Product(base_dims.first(d)), length, Product(base_dims.subspan(d + 1)), false};
+  const bool has_empty_one = result_dims[d] == length + 1;
+  const WindowDim prefix{.size = scanned->size, .padding_low = scanned->size - (has_empty_one ? 0 : 1)};
+  if (*scanned != prefix || scanned->size < length || result_dims[d] < length) return std::nullopt;
+  return Prefixes{{Product(base_dims.first(d)), length, Product(base_dims.subspan(d + 1)), false},
+                  has_empty_one};
 }
 
 ScanLineFn FindScanLine(Opcode opcode, ElementType type, bool carry_first) {

@@ -32,10 +32,16 @@ struct ScanArrays {
 // Computes (outputs[t]..., carries...) = code(inputs[t]..., carries...) for t ascending, or descending.
 void Scan(const ScanDims& dims, const ScanArrays& arrays, const TileCode& code);
 
-// Computes acc = init, then for t ascending acc = combiner(acc, base[t]) and result[t] = acc.
-void ReducePrefixes(const ScanDims& dims, absl::Span<const WindowArray> arrays, const TileCode& combiner);
-// Returns the dimensions of a reduce-window whose windows are the prefixes of lines along one dimension.
-std::optional<ScanDims> FindPrefixes(absl::Span<const int64_t> base_dims, Window window,
+// The windows of a reduce-window that are the prefixes of lines along one dimension.
+struct Prefixes {
+  ScanDims dims;               // Those of the base.
+  bool has_empty_one = false;  // The results of a line begin with that of the empty prefix.
+};
+// Computes acc = init, then for t ascending acc = combiner(acc, base[t]) and result[t] = acc. The initial
+// value comes first if there is an empty prefix.
+void ReducePrefixes(const Prefixes& prefixes, absl::Span<const WindowArray> arrays, const TileCode& combiner);
+// Returns nullopt for other windows.
+std::optional<Prefixes> FindPrefixes(absl::Span<const int64_t> base_dims, Window window,
                                      absl::Span<const int64_t> result_dims);
 
 // Scans a single line whose outputs are its carries, op(x, carry) or op(carry, x), in one call.
