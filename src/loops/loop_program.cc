@@ -1,6 +1,7 @@
 #include "loops/loop_program.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -66,6 +67,38 @@ void LoopProgram::Collapse(std::vector<int64_t>& dims, bool outer) {
   for (size_t a = 0; a < all.size(); ++a) *all[a] = std::move(walked[a]);
 }
 
+// Expresses edges that whole rows are inside or outside of by the positions in all rows, if the last two
+// inner dimensions can then be merged. Returns false if they cannot.
+bool LoopProgram::ScaleEdges() {
+  if (inner_dims_.size() < 2) return false;
+  const size_t last = inner_dims_.size() - 1;
+  const int64_t row = inner_dims_[last];
+  const auto joins = [&](const Strides& inner) { return inner[last - 1] == inner[last] * row; };
+  bool fits = true;
+  std::vector<Edge*> scaled;
+  for (Access& access : accesses_) {
+    fits = fits && joins(access.inner);
+    for (const RuntimeStart& start : access.starts)
+      fits = fits && (!start.index.has_value() || joins(start.index->inner));
+    for (Edge& edge : access.edges) {
+      if (joins(edge.at.inner)) continue;
+      fits = fits && edge.spacing == 1 && edge.stride == 0 && edge.at.inner[last] == 0 &&
+             std::abs(edge.at.inner[last - 1]) == 1;
+      scaled.push_back(&edge);
+    }
+  }
+  if (!fits || scaled.empty()) return false;
+  for (Edge* edge : scaled) {
+    const int64_t step = edge->at.inner[last - 1];
+    edge->size *= row;
+    edge->at.offset = edge->at.offset * row + (step < 0 ? row - 1 : 0);
+    for (int64_t& stride : edge->at.outer) stride *= row;
+    for (int64_t& stride : edge->at.inner) stride *= row;
+    edge->at.inner[last] = step;
+  }
+  return true;
+}
+
 // Turns a program that only copies into one on untyped elements of the same width.
 void LoopProgram::MoveBits() {
   const bool only_moves =
@@ -107,6 +140,7 @@ void LoopProgram::Finish() {
   MoveBits();
   Collapse(outer_dims_, true);
   Collapse(inner_dims_, false);
+  while (ScaleEdges()) Collapse(inner_dims_, false);
   if (inner_dims_.empty() || inner_count_ == 0) return;
   for (Access& access : accesses_) {
     for (Edge& edge : access.edges) RoundToRows(inner_dims_.back(), edge);

@@ -92,6 +92,7 @@ class LoopProgram {
  private:
   void MoveBits();
   void Collapse(std::vector<int64_t>& dims, bool outer);
+  bool ScaleEdges();
 
   std::vector<int64_t> outer_dims_, inner_dims_;
   int64_t outer_count_ = 1, inner_count_ = 1;
