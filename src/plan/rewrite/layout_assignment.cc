@@ -69,6 +69,7 @@ class LayoutAssigner {
     for (Node& node : graph.nodes) {
       if (!live_.contains(&node)) continue;
       nodes_.push_back(&node);
+      if (IsComputedByLoops(node)) loops_.insert(&node);
       if (node.kind == Node::Kind::kWhile) trip_counts_[&node] = TripCountOf(node);
     }
     rotations_.reserve(graph.values.size());
@@ -131,7 +132,8 @@ class LayoutAssigner {
   }
 
   // Returns true if loops compute the node, so that operands and results may have any layout.
-  bool IsLoop(const Node& node) const {
+  bool IsLoop(const Node& node) const { return loops_.contains(&node); }
+  bool IsComputedByLoops(const Node& node) const {
     if (node.kind != Node::Kind::kOp || !IsStaticOp(node) || node.needs_reference || node.results.size() != 1)
       return false;
     switch (node.instruction->opcode()) {
@@ -410,7 +412,8 @@ class LayoutAssigner {
   Graph& graph_;
   ChangeCounter& changes_;
   const absl::flat_hash_set<const Node*> live_;
-  std::vector<Node*> nodes_;  // The live ones, in the order of the graph.
+  std::vector<Node*> nodes_;                // The live ones, in the order of the graph.
+  absl::flat_hash_set<const Node*> loops_;  // Those that loops compute.
   absl::flat_hash_map<const Node*, int64_t> trip_counts_;
   std::vector<ValueId> parents_;
   std::vector<int32_t> rotations_;
