@@ -19,7 +19,7 @@ namespace hlo::debug {
 // Selects the calls that are inlined into the flat computation.
 enum class Inlining : uint8_t { kNone, kAll };
 
-// What becomes of parameters that are tuples: one parameter, or one for each leaf.
+// The values say how a parameter that is a tuple is flattened: to one parameter, or to one for each leaf.
 enum class Parameters : uint8_t { kWhole, kLeaves };
 
 bool IsCallOrFusion(const Instruction& instruction);
