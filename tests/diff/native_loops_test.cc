@@ -65,11 +65,7 @@ void Compare(const Operation& operation, const std::vector<ElementType>& from, C
   if (native == nullptr) {
     const bool moves = operation.opcode == Opcode::kReal || operation.opcode == Opcode::kImag ||
                        operation.opcode == Opcode::kComplex;
-    // Components of complex numbers are f32 with AVX2, and have one type with AVX-512.
-    const bool is_wide = operation.from == ElementType::kC128 || operation.to == ElementType::kC128;
-    const bool is_unsupported = is_wide && (cpu::FindNativeIsa() == cpu::NativeIsa::kAvx2 ||
-                                            operation.kind == Operation::Kind::kConvert);
-    EXPECT_TRUE(moves || is_unsupported || operation.kind == Operation::Kind::kBits ||
+    EXPECT_TRUE(moves || operation.kind == Operation::Kind::kBits ||
                 operation.kind == Operation::Kind::kConvert);
     return;
   }

@@ -70,12 +70,20 @@ template <class T, class Sum>
     sums = _mm512_fmadd_pd(a, b, sums);
     return;
   }
+#elif defined(HLO_AVX2_VECTORS) && defined(__FMA__)
+  if constexpr (std::is_same_v<Sum, float>) {
+    sums = _mm256_fmadd_ps(a, b, sums);
+    return;
+  } else if constexpr (std::is_same_v<T, float>) {
+    sums = _mm256_fmadd_pd(a, b, sums);
+    return;
+  }
 #endif
   sums += a * b;
 }
 
-#if defined(HLO_AVX512_VECTORS)
 // Store the sum of the lanes of each vector. They halve the vectors together, in the order of SumOfLanes.
+#if defined(HLO_AVX512_VECTORS)
 [[gnu::always_inline]] inline void StoreFourSums(const Vector<double> (&sums)[4], double* out) {
   const auto halves = [](__m512d a, __m512d b) {
     return _mm512_shuffle_f64x2(a, b, 0x44) + _mm512_shuffle_f64x2(a, b, 0xee);
@@ -95,12 +103,30 @@ template <class T, class Sum>
   const __m512 all = pairs + _mm512_permute_ps(pairs, 0xb1);
   _mm_storeu_ps(out, _mm512_castps512_ps128(_mm512_maskz_compress_ps(0x1111, all)));
 }
+#elif defined(HLO_AVX2_VECTORS)
+[[gnu::always_inline]] inline void StoreFourSums(const Vector<double> (&sums)[4], double* out) {
+  const auto halves = [](__m256d a, __m256d b) {
+    return _mm256_permute2f128_pd(a, b, 0x20) + _mm256_permute2f128_pd(a, b, 0x31);
+  };
+  const __m256d low = halves(sums[0], sums[2]), high = halves(sums[1], sums[3]);
+  _mm256_storeu_pd(out, _mm256_unpacklo_pd(low, high) + _mm256_unpackhi_pd(low, high));
+}
+[[gnu::always_inline]] inline void StoreFourSums(const Vector<float> (&sums)[4], float* out) {
+  const auto halves = [](__m256 a, __m256 b) {
+    return _mm256_permute2f128_ps(a, b, 0x20) + _mm256_permute2f128_ps(a, b, 0x31);
+  };
+  const __m256 low = halves(sums[0], sums[2]), high = halves(sums[1], sums[3]);
+  const __m256 pairs = _mm256_shuffle_ps(low, high, 0x44) + _mm256_shuffle_ps(low, high, 0xee);
+  const __m256 all = pairs + _mm256_permute_ps(pairs, 0xb1);
+  // Elements 0 and 2 of both halves.
+  _mm_storeu_ps(out, _mm_shuffle_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1), 0x88));
+}
 #endif
 
 // Sets out[i] to the sum of the lanes of sums[i].
 template <class T, int kCount>
 [[gnu::always_inline]] inline void StoreSums(const Vector<T> (&sums)[kCount], T* out) {
-#if defined(HLO_AVX512_VECTORS)
+#if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
   if constexpr (kCount == 4) return StoreFourSums(sums, out);
 #endif
   for (int i = 0; i < kCount; ++i) out[i] = SumOfLanes<T>(sums[i]);
@@ -215,6 +241,13 @@ template <class T>
     return _mm512_cvtps_pd(_mm256_i32gather_ps(x, at, sizeof(T)));
   else
     return _mm512_i32gather_pd(at, x, sizeof(T));
+#elif defined(HLO_AVX2_VECTORS)
+  // Single loads are faster than the instruction for gathers.
+  const T a = x[offsets[0]], b = x[offsets[1]], c = x[offsets[2]], d = x[offsets[3]];
+  if constexpr (std::is_same_v<T, float>)
+    return _mm256_cvtps_pd(_mm_setr_ps(a, b, c, d));
+  else
+    return _mm256_setr_pd(a, b, c, d);
 #else
   Vector<double> values;
   for (int i = 0; i < kLanes<double>; ++i) values[i] = static_cast<double>(x[offsets[i]]);
@@ -222,15 +255,21 @@ template <class T>
 #endif
 }
 
-#if defined(HLO_AVX512_VECTORS)
+#if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
 constexpr size_t kMostTransposed = 8;
 // Transposes eight rows, of which only the first elements are used if there are fewer than eight.
 [[gnu::always_inline]] inline void LoadTransposed(const float* x, const int32_t* offsets, size_t count,
                                                   __m256 (&columns)[kMostTransposed]) {
   __m256 rows[8], pairs[8], quads[8];
+#if defined(HLO_AVX512_VECTORS)
   const auto used = static_cast<__mmask8>((1u << count) - 1);
+  const auto load = [&](const float* from) { return _mm256_maskz_loadu_ps(used, from); };
+#else
+  const __m256i used = internal::FirstLanes(static_cast<int>(count));
+  const auto load = [&](const float* from) { return _mm256_maskload_ps(from, used); };
+#endif
 #pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) rows[i] = _mm256_maskz_loadu_ps(used, x + offsets[i]);
+  for (int i = 0; i < 8; ++i) rows[i] = load(x + offsets[i]);
 #pragma GCC unroll 4
   for (int i = 0; i < 8; i += 2) {
     pairs[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
@@ -251,6 +290,29 @@ constexpr size_t kMostTransposed = 8;
   }
 }
 
+// Returns the sums of the first columns times these factors, in the order of SumOfTerms.
+[[gnu::always_inline]] inline __m256 SumOfColumns(const __m256 (&columns)[kMostTransposed], size_t terms,
+                                                  const float* factors) {
+#if defined(HLO_AVX512_VECTORS)
+  __m512d sums[2] = {};
+#pragma GCC unroll 8
+  for (size_t k = 0; k < kMostTransposed; ++k) {
+    if (k < terms) sums[k % 2] += _mm512_cvtps_pd(columns[k]) * static_cast<double>(factors[k]);
+  }
+  return _mm512_cvtpd_ps(sums[0] + sums[1]);
+#else
+  __m256d low[2] = {}, high[2] = {};
+#pragma GCC unroll 8
+  for (size_t k = 0; k < kMostTransposed; ++k) {
+    if (k >= terms) break;
+    const auto factor = static_cast<double>(factors[k]);
+    low[k % 2] += _mm256_cvtps_pd(_mm256_castps256_ps128(columns[k])) * factor;
+    high[k % 2] += _mm256_cvtps_pd(_mm256_extractf128_ps(columns[k], 1)) * factor;
+  }
+  return _mm256_set_m128(_mm256_cvtpd_ps(high[0] + high[1]), _mm256_cvtpd_ps(low[0] + low[1]));
+#endif
+}
+
 // Performs ColumnOfRows for rows of at most eight contiguous terms.
 void ColumnOfShortRows(const float* a, absl::Span<const int32_t> rows, size_t terms, const float* y, float* c,
                        int64_t stride) {
@@ -258,12 +320,7 @@ void ColumnOfShortRows(const float* a, absl::Span<const int32_t> rows, size_t te
     const size_t first = std::min(begin, rows.size() - 8);
     __m256 columns[kMostTransposed];
     LoadTransposed(a, &rows[first], terms, columns);
-    Vector<double> sums[2] = {};
-#pragma GCC unroll 8
-    for (size_t k = 0; k < kMostTransposed; ++k) {
-      if (k < terms) sums[k % 2] += Vector<double>(_mm512_cvtps_pd(columns[k])) * static_cast<double>(y[k]);
-    }
-    const __m256 all = _mm512_cvtpd_ps(sums[0] + sums[1]);
+    const __m256 all = SumOfColumns(columns, terms, y);
     float* to = c + static_cast<int64_t>(first) * stride;
     if (stride == 1) {
       _mm256_storeu_ps(to, all);
@@ -372,9 +429,9 @@ void SmallDot::RunRow(const T* x, const T* b, const int32_t* columns, T* c) cons
 
 template <class T>
 void SmallDot::RunColumn(const T* a, absl::Span<const int32_t> rows, const T* y, T* c) const {
-#if defined(HLO_AVX512_VECTORS)
+#if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
   if constexpr (std::is_same_v<T, float>) {
-    if (in_order_ && row_terms_.size() <= kMostTransposed)
+    if (rows.size() >= 8 && in_order_ && row_terms_.size() <= kMostTransposed)
       return ColumnOfShortRows(a, rows, row_terms_.size(), y, c, n_);
   }
 #endif

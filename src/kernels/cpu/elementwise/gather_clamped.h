@@ -30,6 +30,24 @@ void GatherClamped(const T* from, const Position* positions, int64_t n, int64_t 
       }
     }
   }
+#elif defined(HLO_AVX2_VECTORS)
+  if constexpr (sizeof(T) == 4 && sizeof(Position) == 4) {
+    if (most <= std::numeric_limits<int32_t>::max()) {
+      const __m256i zero = _mm256_setzero_si256(), limit = _mm256_set1_epi32(static_cast<int32_t>(last));
+      for (; i + 8 <= n; i += 8) {
+        __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(positions + i));
+        if constexpr (std::is_signed_v<Position>)
+          at = _mm256_min_epi32(_mm256_max_epi32(at, zero), limit);
+        else
+          at = _mm256_min_epu32(at, limit);
+        // Single loads are faster than the instruction for gathers on some processors.
+        alignas(32) int32_t clamped[8];
+        _mm256_store_si256(reinterpret_cast<__m256i*>(clamped), at);
+#pragma GCC unroll 8
+        for (int k = 0; k < 8; ++k) to[i + k] = from[clamped[k]];
+      }
+    }
+  }
 #endif
   for (; i < n; ++i) to[i] = from[std::clamp<Position>(positions[i], 0, last)];
 }

@@ -138,7 +138,7 @@ TileFn OwnTileOp(Opcode opcode, ComputeType compute_type) {
   return nullptr;
 }
 
-#if defined(HLO_AVX512_VECTORS)
+#if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
 template <Vector<float> (*kFunction)(Vector<float>)>
 Vector<float> CallOf(Vector<float> x) {
   return kFunction(x);
@@ -301,7 +301,7 @@ TileFn VectorTileOp(Opcode opcode, ComputeType compute_type) {
 }
 
 const void* VectorFunctionOf([[maybe_unused]] Opcode opcode, [[maybe_unused]] ComputeType compute_type) {
-#if defined(HLO_AVX512_VECTORS)
+#if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
   const void* division = WithDivision(
       opcode, compute_type, [](auto d) { return reinterpret_cast<const void*>(&decltype(d)::Call); });
   const bool single = compute_type == ComputeType::kF32;

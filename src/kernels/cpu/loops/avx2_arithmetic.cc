@@ -48,28 +48,6 @@ Simple Avx2Emitter::InstructionOf(Opcode opcode, ComputeType compute_type) const
   return native::FindInstruction(kAvx2Instructions, opcode, compute_type);
 }
 
-bool Avx2Emitter::Supports(const Op& op) const {
-  using Kind = loops::Operation::Kind;
-  const ComputeType from = compute_type(op.in[0]), to = compute_type(op.out);
-  if (op.operation->kind == Kind::kConvert) {
-    if (IsFloatComputeType(from) && !IsFloatComputeType(to))
-      return ComputeTypeBytes(to) < 4 || to == ComputeType::kS32;
-    return !IsFloatComputeType(to) || (from != ComputeType::kS64 && from != ComputeType::kU64);
-  }
-  if (op.operation->kind != Kind::kScalar) return true;
-  switch (op.operation->opcode) {
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kClamp:
-      return to != ComputeType::kU64;
-    case Opcode::kDivide:
-    case Opcode::kRemainder:
-      return to != ComputeType::kU32;
-    default:
-      return true;
-  }
-}
-
 // Emits operations on predicates.
 void Avx2Emitter::EmitMask(const Op& op) {
   const Xmm a = Use(op.in[0]), b = op.operand_count > 1 ? Use(op.in[1]) : a;
@@ -190,12 +168,24 @@ void Avx2Emitter::EmitMultiply(const Op& op) {
   vpaddq(out, out, upper);
 }
 
+// Shifts numbers without their sign: the other bits of negative numbers are flipped.
+void Avx2Emitter::EmitShift(const Op& op) {
+  const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
+  const Xmm out = Define(op.out);
+  const Xmm sign = Temporary(0, 8);
+  vpxor(sign, sign, sign);
+  vpcmpgtq(sign, sign, a);
+  vpxor(out, a, sign);
+  vpsrlvq(out, out, b);
+  vpxor(out, out, sign);
+}
+
 // `out` differs from the operands.
 void Avx2Emitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum,
                           ComputeType compute_type) {
   const Xmm mask = Temporary(1, static_cast<int>(ComputeTypeBytes(compute_type)));
-  if (compute_type == ComputeType::kS64) {
-    vpcmpgtq(mask, a, b);
+  if (ComputeTypeBytes(compute_type) == 8 && !IsFloatComputeType(compute_type)) {
+    Compare(mask, a, b, 8, compute_type == ComputeType::kS64, ComparisonDirection::kGt);
     return is_maximum ? vblendvpd(out, b, a, mask) : vblendvpd(out, a, b, mask);
   }
   if (!IsFloatComputeType(compute_type))
@@ -228,7 +218,7 @@ void Avx2Emitter::EmitDivide(const Op& op) {
   const Xmm out = Define(op.out);
   if (const int width = node(op.out).width; width < 4)
     return DivideNarrow(out, a, b, width, is_signed, is_remainder);
-  DivideWords(out, a, b);
+  DivideWords(out, a, b, is_signed);
   const Xmm is_zero = Temporary(0, 4);
   vpxor(is_zero, is_zero, is_zero);
   vpcmpeqd(is_zero, is_zero, b);
@@ -260,21 +250,33 @@ void Avx2Emitter::DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int w
   Resize(out, width, quotient, 4, is_signed);
 }
 
-// Divides signed integers of 32 bits as f64, in two halves if one does not fit a register.
-void Avx2Emitter::DivideWords(const Xmm& out, const Xmm& a, const Xmm& b) {
+// Divides integers of 32 bits as f64, in two halves if one does not fit a register. Unsigned ones are
+// converted as signed integers that are smaller by 2^31.
+void Avx2Emitter::DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool is_signed) {
   const Ymm x(Temporary(0, 4).getIdx()), y(Temporary(1, 4).getIdx());
-  const Xmm part(Temporary(2, 4).getIdx()), low(out.getIdx());
-  vcvtdq2pd(x, Xmm(a.getIdx()));
-  vcvtdq2pd(y, Xmm(b.getIdx()));
-  vdivpd(x, x, y);
-  vcvttpd2dq(low, x);
+  const Xmm part(Temporary(2, 4).getIdx());
+  constexpr uint32_t kHighest = 0x80000000u;
+  const auto widen = [&](const Ymm& to, const Xmm& from, bool upper) {
+    if (upper) vextracti128(part, Ymm(from.getIdx()), 1);
+    const Xmm half(upper ? part.getIdx() : from.getIdx());
+    if (is_signed) return vcvtdq2pd(to, half);
+    vxorps(part, half, Constant(4, kHighest));
+    vcvtdq2pd(to, part);
+    vaddpd(to, to, Constant(0x1p31));
+  };
+  const auto divide = [&](const Xmm& to, bool upper) {
+    widen(x, a, upper);
+    widen(y, b, upper);
+    vdivpd(x, x, y);
+    if (is_signed) return vcvttpd2dq(to, x);
+    vroundpd(x, x, 11);
+    vsubpd(x, x, Constant(0x1p31));
+    vcvttpd2dq(to, x);
+    vxorps(to, to, Constant(4, kHighest));
+  };
+  divide(Xmm(out.getIdx()), false);
   if (lanes_ * 8 <= kBytes) return;
-  vextracti128(part, Ymm(a.getIdx()), 1);
-  vcvtdq2pd(x, part);
-  vextracti128(part, Ymm(b.getIdx()), 1);
-  vcvtdq2pd(y, part);
-  vdivpd(x, x, y);
-  vcvttpd2dq(part, x);
+  divide(part, true);
   vinserti128(Ymm(out.getIdx()), Ymm(out.getIdx()), part, 1);
 }
 

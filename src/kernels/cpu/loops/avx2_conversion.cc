@@ -68,23 +68,61 @@ void Avx2Emitter::EmitConvert(const Op& op) {
   if (!native::IsFloatComputeType(to)) return Resize(out, to_width, a, from_width, is_signed);
   if (from == ComputeType::kF32) return vcvtps2pd(out, a);
   if (from == ComputeType::kF64) return vcvtpd2ps(out, a);
-  if (from == ComputeType::kU32 && to_double) {
+  if (from_width == 8) return ConvertWideIntegers(op);
+  if (from == ComputeType::kU32) return ConvertWords(out, a, to_double);
+  if (from_width < 4) Resize(words, 4, a, from_width, is_signed);
+  const Xmm& integers = from_width < 4 ? words : a;
+  to_double ? vcvtdq2pd(out, integers) : vcvtdq2ps(out, integers);
+}
+
+// Converts unsigned integers of 32 bits.
+void Avx2Emitter::ConvertWords(const Xmm& out, const Xmm& a, bool to_double) {
+  const Xmm words = Temporary(0, 4);
+  if (to_double) {
     vxorps(words, a, Constant(4, 0x80000000u));
     vcvtdq2pd(out, words);
     return vaddpd(out, out, Constant(0x1p31));
   }
-  if (from == ComputeType::kU32) {
-    // The product is exact, so that only the sum is rounded.
-    vpsrld(words, a, 16);
-    vcvtdq2ps(words, words);
-    vmulps(words, words, Constant(0x1p16f));
-    vandps(out, a, Constant(4, 0xffff));
-    vcvtdq2ps(out, out);
-    return vaddps(out, out, words);
+  // The product is exact, so that only the sum is rounded.
+  vpsrld(words, a, 16);
+  vcvtdq2ps(words, words);
+  vmulps(words, words, Constant(0x1p16f));
+  vandps(out, a, Constant(4, 0xffff));
+  vcvtdq2ps(out, out);
+  vaddps(out, out, words);
+}
+
+// Converts integers of 64 bits. Their halves become the lower bits of 2^84 and 2^52, so that only the sum of
+// the two is rounded. Before f32, which rounds again, the lowest bits of large integers become one bit, the
+// lowest one that f64 has of all integers.
+void Avx2Emitter::ConvertWideIntegers(const Op& op) {
+  const bool is_signed = native::IsSignedComputeType(compute_type(op.in[0]));
+  const bool to_double = compute_type(op.out) == ComputeType::kF64;
+  const Xmm a = Use(op.in[0]), result = Register(node(op.out).reg, node(op.out).width);
+  const Ymm x(kVectors), high(kVectors + 1), low(kVectors + 2);
+  vmovaps(x, Ymm(a.getIdx()));
+  if (!to_double) {
+    constexpr uint64_t kLowest = 0x7ff, kSmall = uint64_t{1} << 53;
+    constexpr int kBitsOfSmall = 53;
+    if (is_signed) vpaddq(high, x, Constant(8, kSmall));
+    vpsrlq(high, is_signed ? high : x, is_signed ? kBitsOfSmall + 1 : kBitsOfSmall);
+    vpxor(low, low, low);
+    vpcmpeqq(high, high, low);  // All ones for small integers.
+    vandpd(low, x, Constant(8, kLowest));
+    vpaddq(low, low, Constant(8, kLowest));
+    vorpd(low, low, x);
+    vandpd(low, low, Constant(8, ~kLowest));
+    vblendvpd(x, low, x, high);
   }
-  if (from_width < 4) Resize(words, 4, a, from_width, is_signed);
-  const Xmm& integers = from_width < 4 ? words : a;
-  to_double ? vcvtdq2pd(out, integers) : vcvtdq2ps(out, integers);
+  if (is_signed) vxorpd(x, x, Constant(8, uint64_t{1} << 63));
+  vpsrlq(high, x, 32);
+  vorpd(high, high, Constant(0x1p84));
+  vsubpd(high, high, is_signed ? Constant(0x1p84 + 0x1p63 + 0x1p52) : Constant(0x1p84 + 0x1p52));
+  vandpd(low, x, Constant(8, 0xffffffffu));
+  vorpd(low, low, Constant(0x1p52));
+  if (to_double) return vaddpd(result, high, low);
+  vaddpd(high, high, low);
+  vcvtpd2ps(result, high);
 }
 
 // Emits conversions that truncate and saturate; NaN gives 0.
@@ -94,6 +132,8 @@ void Avx2Emitter::EmitFloatToInteger(const Op& op) {
   const int from_width = wide ? 8 : 4, to_width = nodes_[op.out].width;
   const bool is_signed = native::IsSignedComputeType(to);
   const auto bits = static_cast<int>(BitWidth(op.operation->to));
+  if (to_width == 8) return FloatToWideInteger(op);
+  if (to == ComputeType::kU32) return FloatToUnsignedWord(op);
   const Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
   const Xmm clamped = Temporary(0, from_width), words = Temporary(1, 4);
@@ -118,6 +158,61 @@ void Avx2Emitter::EmitFloatToInteger(const Op& op) {
     vcvttps2dq(words, clamped);
   }
   Resize(out, to_width, words, 4, true);
+}
+
+// Converts to u32 as signed integers that are smaller by 2^31.
+void Avx2Emitter::FloatToUnsignedWord(const Op& op) {
+  constexpr int kAtLeast = 0x1d;
+  const Xmm a = Use(op.in[0]), out = Define(op.out);
+  const Xmm x = Temporary(0, node(op.in[0]).width), zero = Temporary(1, node(op.in[0]).width);
+  vxorps(zero, zero, zero);
+  if (node(op.in[0]).width == 8) {
+    vmaxpd(x, a, zero);  // The instruction returns its second operand for NaN.
+    vminpd(x, x, Constant(4294967295.0));
+    vroundpd(x, x, 11);
+    vsubpd(x, x, Constant(0x1p31));
+    vcvttpd2dq(out, x);
+    return vxorps(out, out, Constant(4, 0x80000000u));
+  }
+  const Xmm is_large = Temporary(1, 4), other = Temporary(2, 4);
+  vmaxps(x, a, zero);
+  vcmpps(other, x, Constant(0x1p32f), kAtLeast);
+  vcmpps(is_large, x, Constant(0x1p31f), kAtLeast);
+  vandps(out, is_large, Constant(0x1p31f));
+  vsubps(x, x, out);
+  vcvttps2dq(out, x);
+  vandps(is_large, is_large, Constant(4, 0x80000000u));
+  vxorps(out, out, is_large);
+  vorps(out, out, other);
+}
+
+// Converts to integers of 64 bits. The multiples of 2^32 and the rest are the lower bits of numbers that are
+// too large for fractions.
+void Avx2Emitter::FloatToWideInteger(const Op& op) {
+  constexpr int kAtLeast = 0x1d;
+  const bool is_signed = native::IsSignedComputeType(compute_type(op.out));
+  const Xmm a = Use(op.in[0]), out = Define(op.out);
+  const Ymm x(kVectors), high(kVectors + 1), low(kVectors + 2);
+  if (node(op.in[0]).width == 4)
+    vcvtps2pd(x, Xmm(a.getIdx()));
+  else
+    vmovaps(x, Ymm(a.getIdx()));
+  vcmppd(low, x, x, native::kOrdered);
+  vandpd(x, x, low);
+  vmaxpd(x, x, is_signed ? Constant(-0x1p63) : Constant(0.0));
+  vroundpd(x, x, 11);
+  vmulpd(high, x, Constant(0x1p-32));
+  vroundpd(high, high, 9);
+  vmulpd(low, high, Constant(0x1p32));
+  vsubpd(low, x, low);
+  vaddpd(high, high, Constant(0x1.8p52));
+  vaddpd(low, low, Constant(0x1p52));
+  vpsllq(high, high, 32);
+  vxorpd(low, low, Constant(0x1p52));
+  vorpd(out, high, low);
+  vcmppd(x, x, is_signed ? Constant(0x1p63) : Constant(0x1p64), kAtLeast);
+  if (is_signed) vmovaps(low, Constant(8, ~uint64_t{0} >> 1));
+  is_signed ? vblendvpd(out, out, low, x) : vorpd(out, out, x);
 }
 
 void Avx2Emitter::EmitToPred(const Op& op) {

@@ -28,35 +28,36 @@ class Avx2Emitter final : public NativeEmitter {
   void BeginTail() override;
   void RestoreTail() override {}
   void PadOperand(int to, int from, ComputeType compute_type) override;
-  void LoadComponent(const Xmm& to, const Node& node) override;
-  void StorePair(int pointer, Value value) override;
-  void Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper) override;
-  void Deinterleave(const Xmm& to, const Address& lower, const Address& upper, bool imaginary) override;
   void LoadElements(const Xmm& to, const Address& from, int width);
   void StoreElements(const Address& to, const Xmm& from, int width);
   void CopyTail(const Address& array, int width, bool stores);
   void PredicateOfBytes(const Xmm& to);
   Xmm BytesOfPredicate(Value value);
-  // The masks of lanes of 4 and 8 bytes in the last iteration, and the mask of the second vector of pairs.
-  // The first vector of pairs has the mask of 8 bytes.
+  // The masks of lanes of 4 and 8 bytes in the last iteration, and those of the two vectors of its pairs.
   Address TailMask(int width) { return Slot(tail_, width == 8 ? kBytes : 0); }
-  Address UpperTailMask() { return Slot(tail_ + 1); }
+  Address PairMask(bool upper) { return Slot(tail_ + 1, upper ? kBytes : 0); }
+
+  // --- avx2_complex.cc
+  void LoadComponent(const Xmm& to, const Node& node) override;
+  void StorePair(int pointer, Value value) override;
+  void Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper) override;
+  void Deinterleave(const Xmm& to, const Address& lower, const Address& upper, bool imaginary) override;
+  void EmitQuotient(const Op& op) override;
+  void DivideHalf(const Op& op, const Xmm& signs, const Xmm (&scratch)[3], bool upper);
+  void EmitRareCode() override;
 
   // --- avx2_arithmetic.cc
   native::Simple InstructionOf(Opcode opcode, ComputeType compute_type) const override;
-  bool Supports(const Op& op) const override;
-  bool HasWideComponents() const override { return false; }
-  bool HasQuotients() const override { return false; }
   void EmitMask(const Op& op) override;
   void EmitCompare(const Op& op) override;
   void EmitSelect(const Op& op) override;
   void EmitMultiply(const Op& op) override;
+  void EmitShift(const Op& op) override;
   void EmitDivide(const Op& op) override;
   void EmitSigns(const Op& op) override;
   void EmitSignsOfIntegers(const Op& op);
   void EmitIntegral(const Op& op) override;
   void EmitIsFinite(const Op& op) override;
-  void EmitQuotient(const Op& /*op*/) override {}
   void Not(const Xmm& value) { vxorps(value, value, Constant(4, ~0u)); }
   // Compares integers of `width` bytes. The mask may be an operand.
   void Compare(const Xmm& mask, Xmm a, Xmm b, int width, bool is_signed, ComparisonDirection direction);
@@ -64,13 +65,17 @@ class Avx2Emitter final : public NativeEmitter {
   void Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_maximum,
                ComputeType compute_type) override;
   void DivideNarrow(const Xmm& out, const Xmm& a, const Xmm& b, int width, bool is_signed, bool is_remainder);
-  void DivideWords(const Xmm& out, const Xmm& a, const Xmm& b);
+  void DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool is_signed);
 
   // --- avx2_conversion.cc
   void EmitConvert(const Op& op) override;
   void EmitFloatToInteger(const Op& op) override;
   void EmitToPred(const Op& op) override;
   void EmitFromPred(const Op& op) override;
+  void ConvertWords(const Xmm& out, const Xmm& a, bool to_double);
+  void ConvertWideIntegers(const Op& op);
+  void FloatToUnsignedWord(const Op& op);
+  void FloatToWideInteger(const Op& op);
   void Resize(const Xmm& out, int to_width, const Xmm& from, int from_width, bool is_signed) override;
   void RoundToBF16(const Xmm& value, bool keeps_nans) override;
   int PredicateWidth() const { return kBytes / lanes_; }
@@ -84,7 +89,6 @@ class Avx2Emitter final : public NativeEmitter {
   void SplitFloat(const Xmm& spare, const Xmm& x) override;
   void FinishLogarithm(const Xmm& result, const Xmm& x) override;
   void EmitTanh(const Xmm& out, const Xmm& a);
-  void EmitRareCode() override {}
 
   int tail_ = -1, copies_ = -1, saved_ = -1;  // Slots of masks, of elements, and of registers.
 };

@@ -138,9 +138,13 @@ void Avx2Emitter::BeginTail() {
   vpaddd(count, count, count);
   vpcmpgtd(mask, count, BlockAddress(kIota32));
   vmovups(TailMask(8), mask);
+  if (!has_complex_) return;
+  if (component_bytes_ == 8) vpaddd(count, count, count);
+  vpcmpgtd(mask, count, BlockAddress(kIota32));
+  vmovups(PairMask(false), mask);
   vpaddd(count, count, Constant(4, static_cast<uint32_t>(-kBytes / 4)));
   vpcmpgtd(mask, count, BlockAddress(kIota32));
-  vmovups(UpperTailMask(), mask);
+  vmovups(PairMask(true), mask);
 }
 
 void Avx2Emitter::PadOperand(int to, int from, ComputeType compute_type) {
@@ -150,53 +154,6 @@ void Avx2Emitter::PadOperand(int to, int from, ComputeType compute_type) {
   if (!masked_) return vblendps(Ymm(to), ones, Ymm(from), 0x0f);
   vmovups(mask, TailMask(width));
   vblendvps(Ymm(to), ones, Ymm(from), mask);
-}
-
-// --- Complex numbers.
-
-// Instructions take elements of both halves of their operands.
-void Avx2Emitter::Deinterleave(const Xmm& to, const Address& lower, const Address& upper, bool imaginary) {
-  const Ymm vector(kVectors), out(to.getIdx());
-  vmovups(vector, lower);
-  vshufps(out, vector, upper, imaginary ? 0xdd : 0x88);
-  vpermpd(out, out, 0xd8);
-}
-
-void Avx2Emitter::LoadComponent(const Xmm& to, const Node& node) {
-  constexpr int kComplexBytes = 8;
-  const auto at = [&](int displacement) { return Memory(node.input, kComplexBytes, displacement); };
-  if (!masked_) {
-    const Ymm vector(kVectors), out(to.getIdx());
-    vmovups(vector, at(0));
-    vshufps(out, vector, at(kBytes), node.component == 1 ? 0xdd : 0x88);
-    return vpermpd(out, out, 0xd8);
-  }
-  const Ymm mask(kVectors + 2);
-  for (const bool upper : {false, true}) {
-    vmovups(mask, upper ? UpperTailMask() : TailMask(8));
-    vmaskmovps(mask, mask, at(upper ? kBytes : 0));
-    vmovups(Slot(copies_, upper ? kBytes : 0), mask);
-  }
-  Deinterleave(to, Slot(copies_), Slot(copies_, kBytes), node.component == 1);
-}
-
-void Avx2Emitter::Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper) {
-  const Ymm high(kVectors + 1), out(to.getIdx());
-  vunpcklps(out, real, imaginary);
-  vunpckhps(high, real, imaginary);
-  vperm2f128(out, out, high, upper ? 0x31 : 0x20);
-}
-
-void Avx2Emitter::StorePair(int pointer, Value value) {
-  constexpr int kComplexBytes = 8;
-  const Xmm real = Use(value), imaginary = Use(Imaginary(value));
-  const Ymm vector(kVectors), mask(kVectors + 2);
-  for (const bool upper : {false, true}) {
-    Interleave(vector, real, imaginary, upper);
-    const Address to = Memory(pointer, kComplexBytes, upper ? kBytes : 0);
-    if (masked_) vmovups(mask, upper ? UpperTailMask() : TailMask(8));
-    masked_ ? vmaskmovps(to, mask, vector) : vmovups(to, vector);
-  }
 }
 
 }  // namespace hlo::cpu

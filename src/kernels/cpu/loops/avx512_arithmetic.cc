@@ -49,8 +49,6 @@ Simple Avx512Emitter::InstructionOf(Opcode opcode, ComputeType compute_type) con
   return native::FindInstruction(kAvx512Instructions, opcode, compute_type);
 }
 
-bool Avx512Emitter::Supports(const Op& /*op*/) const { return true; }
-
 // Emits operations on predicates.
 void Avx512Emitter::EmitMask(const Op& op) {
   const Opmask a = UseMask(op.in[0]), b = op.operand_count > 1 ? UseMask(op.in[1]) : a;

@@ -1,10 +1,7 @@
 // This file emits complex numbers of native loops with AVX-512.
 
 #include <array>
-#include <cmath>
-#include <complex>
 
-#include "kernels/cpu/elementwise/complex_quotient.h"
 #include "kernels/cpu/loops/avx512_emitter.h"
 #include "kernels/cpu/loops/native_instructions.h"
 
@@ -17,23 +14,6 @@ constexpr int kVectorCount = 32, kMaskCount = 8;
 const Xbyak::Opmask kLowerMask(1), kUpperMask(2);
 
 constexpr size_t kFloats = native::kRegisterBytes / sizeof(float);
-
-// Replaces quotients with a NaN by those of ComplexQuotient. Operands and results are in these registers, of
-// which there are six numbers of five bits.
-void RecoverQuotients(float (*registers)[kFloats], uint32_t numbers) {
-  float* at[6];
-  for (float*& vector : at) {
-    vector = registers[numbers % kVectorCount];
-    numbers >>= native::kRegisterBits;
-  }
-  for (size_t i = 0; i < kFloats; ++i) {
-    if (!std::isnan(at[4][i]) && !std::isnan(at[5][i])) continue;
-    const std::complex<float> result =
-        ComplexQuotient()(std::complex<float>(at[0][i], at[1][i]), std::complex<float>(at[2][i], at[3][i]));
-    at[4][i] = result.real();
-    at[5][i] = result.imag();
-  }
-}
 
 }  // namespace
 
@@ -91,10 +71,7 @@ void Avx512Emitter::Deinterleave(const Xmm& to, const Address& lower, const Addr
 
 // Emits a jump to code that calls RecoverQuotients if a bit of k1 is set.
 void Avx512Emitter::AddRecovery(const Op& op) {
-  Recovery& recovery = recoveries_.emplace_back();
-  recovery.registers = 0;
-  for (const Value value : {op.imaginary, op.out, op.in[3], op.in[2], op.in[1], op.in[0]})
-    recovery.registers = recovery.registers << native::kRegisterBits | static_cast<uint32_t>(node(value).reg);
+  Recovery& recovery = NewRecovery(op);
   kortestw(k1, k1);
   jnz(recovery.begin, T_NEAR);
   L(recovery.end);
@@ -182,10 +159,7 @@ void Avx512Emitter::EmitRareCode() {
     for (int k = 0; k < kVectorCount; ++k) vmovups(ptr[rsp + k * native::kRegisterBytes], Zmm(k));
     for (int k = 1; k < kMaskCount; ++k) kmovq(ptr[rsp + (kMasksAt + 8 * k)], Opmask(k));
     for (size_t k = 0; k < std::size(others); ++k) mov(others_at(k), others[k]);
-    mov(rdi, rsp);
-    mov(esi, recovery.registers);
-    vzeroupper();
-    CallFunction(&RecoverQuotients);
+    CallRecovery(recovery);
     for (size_t k = 0; k < std::size(others); ++k) mov(others[k], others_at(k));
     for (int k = 1; k < kMaskCount; ++k) kmovq(Opmask(k), ptr[rsp + (kMasksAt + 8 * k)]);
     for (int k = 0; k < kVectorCount; ++k) vmovups(Zmm(k), ptr[rsp + k * native::kRegisterBytes]);

@@ -3,7 +3,6 @@
 // of the last iteration.
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "kernels/cpu/loops/native_emitter.h"
@@ -60,26 +59,16 @@ class Avx512Emitter final : public NativeEmitter {
   // Sets `sources` to these elements of two vectors.
   void Permute(const Xmm& sources, const Xmm& first, const Operand& second);
   void DivideHalf(const Op& op, const Xmm (&scratch)[3], bool upper);
-  // Code that computes special values of quotients.
-  struct Recovery {
-    Xbyak::Label begin, end;
-    uint32_t registers;
-    int RegisterOf(int operand) const {
-      return static_cast<int>(registers >> (native::kRegisterBits * operand)) % (1 << native::kRegisterBits);
-    }
-  };
   void AddRecovery(const Op& op);
 
   // --- avx512_arithmetic.cc
   native::Simple InstructionOf(Opcode opcode, ComputeType compute_type) const override;
-  bool Supports(const Op& op) const override;
-  bool HasQuotients() const override { return true; }
-  bool HasWideComponents() const override { return true; }
   void EmitMask(const Op& op) override;
   void EmitCompare(const Op& op) override;
   void CompareTotally(const Op& op);
   void EmitSelect(const Op& op) override;
   void EmitMultiply(const Op& /*op*/) override {}  // An instruction.
+  void EmitShift(const Op& /*op*/) override {}     // An instruction.
   void EmitDivide(const Op& op) override;
   void EmitSigns(const Op& op) override;
   void EmitSignsOfIntegers(const Op& op);
@@ -102,8 +91,6 @@ class Avx512Emitter final : public NativeEmitter {
   void EmitExponential(const Op& op) override;
   void SplitFloat(const Xmm& spare, const Xmm& x) override;
   void FinishLogarithm(const Xmm& result, const Xmm& x) override;
-
-  std::deque<Recovery> recoveries_;
 };
 
 }  // namespace hlo::cpu

@@ -67,9 +67,7 @@ bool NativeEmitter::Choose(Op& op) {
     default:
       break;
   }
-  if (found && (op.emitter == nullptr || Supports(op))) return true;
-  op.emitter = nullptr;
-  op.simple = nullptr;
+  if (found) return true;
   op.call = FindTileCall(operation);
   return op.call.function != nullptr;
 }
@@ -93,6 +91,9 @@ bool NativeEmitter::ChooseScalar(Op& op) {
     case Opcode::kMultiply:
       if (is_float || ComputeTypeBytes(compute_type) != 8) break;
       return use(&NativeEmitter::EmitMultiply);
+    case Opcode::kShiftRightArithmetic:
+      if (ComputeTypeBytes(compute_type) != 8) break;
+      return use(&NativeEmitter::EmitShift);
     case Opcode::kMaximum:
     case Opcode::kMinimum:
     case Opcode::kClamp:
@@ -157,7 +158,7 @@ void NativeEmitter::EmitExtreme(const Op& op) {
   const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
   if (!clamps) return Extreme(Define(op.out), a, b, op.operation->opcode == Opcode::kMaximum, compute_type);
   const Xmm high = Use(op.in[2]);
-  const Xmm out = Define(op.out), larger = Temporary(0, nodes_[op.out].width);
+  const Xmm out = Define(op.out), larger = Temporary(2, nodes_[op.out].width);
   Extreme(larger, a, b, true, compute_type);
   Extreme(out, larger, high, false, compute_type);
 }

@@ -1,9 +1,33 @@
 // This file emits operations on complex numbers of native loops. Their real and imaginary parts are in two
 // vectors; arrays, and operands of functions, have them in turn.
 
+#include <cmath>
+#include <complex>
+
+#include "kernels/cpu/elementwise/complex_quotient.h"
 #include "kernels/cpu/loops/native_emitter.h"
 
 namespace hlo::cpu {
+namespace {
+
+// Replaces quotients with a NaN by those of ComplexQuotient. `vectors` are the contents of all registers, of
+// `lanes` floats each; operands and results are in these of them, of which there are six numbers.
+void RecoverQuotients(float* vectors, uint32_t numbers, uint32_t lanes) {
+  float* at[6];
+  for (float*& vector : at) {
+    vector = vectors + static_cast<size_t>(numbers % (1 << native::kRegisterBits)) * lanes;
+    numbers >>= native::kRegisterBits;
+  }
+  for (uint32_t i = 0; i < lanes; ++i) {
+    if (!std::isnan(at[4][i]) && !std::isnan(at[5][i])) continue;
+    const std::complex<float> result =
+        ComplexQuotient()(std::complex<float>(at[0][i], at[1][i]), std::complex<float>(at[2][i], at[3][i]));
+    at[4][i] = result.real();
+    at[5][i] = result.imag();
+  }
+}
+
+}  // namespace
 
 // Finds the type of the components of complex numbers. Returns false if some of them are not supported.
 bool NativeEmitter::FindComponentType(const std::vector<bool>& needed) {
@@ -17,7 +41,7 @@ bool NativeEmitter::FindComponentType(const std::vector<bool>& needed) {
   if (!has_c128) return true;
   component_type_ = ComputeType::kF64;
   component_bytes_ = 8;
-  return !has_c64 && HasWideComponents();
+  return !has_c64;
 }
 
 // Adds the operations of a step with complex operands or results.
@@ -52,8 +76,7 @@ bool NativeEmitter::AddComplexOperation(Value value, const Step& step) {
   if (IsComplex(value)) op.imaginary = Imaginary(value);
   if (is_scalar && opcode == Opcode::kMultiply) {
     op.emitter = &NativeEmitter::EmitProduct;
-  } else if (is_scalar && opcode == Opcode::kDivide && HasQuotients() &&
-             component_type_ == ComputeType::kF32) {
+  } else if (is_scalar && opcode == Opcode::kDivide && component_type_ == ComputeType::kF32) {
     op.emitter = &NativeEmitter::EmitQuotient;
     op.is_quotient = true;
   } else {
@@ -89,6 +112,22 @@ void NativeEmitter::EmitProduct(const Op& op) {
   multiply(*this, product, b, c);
   multiply(*this, imaginary, a, d);
   instruction(Opcode::kAdd)(*this, imaginary, imaginary, product);
+}
+
+NativeEmitter::Recovery& NativeEmitter::NewRecovery(const Op& op) {
+  Recovery& recovery = recoveries_.emplace_back();
+  recovery.registers = 0;
+  for (const Value value : {op.imaginary, op.out, op.in[3], op.in[2], op.in[1], op.in[0]})
+    recovery.registers = recovery.registers << native::kRegisterBits | static_cast<uint32_t>(node(value).reg);
+  return recovery;
+}
+
+void NativeEmitter::CallRecovery(const Recovery& recovery) {
+  mov(rdi, rsp);
+  mov(esi, recovery.registers);
+  mov(edx, vector_bytes_ / static_cast<int>(sizeof(float)));
+  vzeroupper();
+  CallFunction(&RecoverQuotients);
 }
 
 }  // namespace hlo::cpu

@@ -68,7 +68,7 @@ class NativeEmitter : protected Assembler {
   // Registers that masks may use; the others are temporary.
   static constexpr int kFirstMask = 3, kMasks = 7;
   // Registers for the operands of an operation, and for a quotient of complex numbers.
-  static constexpr int kMostOperands = 3, kOfQuotient = 9;
+  static constexpr int kMostOperands = 3, kOfQuotient = 10;
   static constexpr int kNever = 1 << 30;
   static constexpr int kSlotBytes = 64;
 
@@ -162,6 +162,17 @@ class NativeEmitter : protected Assembler {
   bool AddComplexOperation(Value value, const Step& step);
   void AddToBoth(Value value, const Step& step, const Op& op);
   void EmitProduct(const Op& op);
+  // Code that computes special values of quotients, and the registers of the operands and results.
+  struct Recovery {
+    Xbyak::Label begin, end;
+    uint32_t registers;
+    int RegisterOf(int operand) const {
+      return static_cast<int>(registers >> (native::kRegisterBits * operand)) % (1 << native::kRegisterBits);
+    }
+  };
+  Recovery& NewRecovery(const Op& op);
+  // Calls RecoverQuotients for the vectors at rsp. It may change all registers.
+  void CallRecovery(const Recovery& recovery);
 
   // --- native_choice.cc
   bool Choose(Op& op);
@@ -173,12 +184,6 @@ class NativeEmitter : protected Assembler {
   // --- Functions of an instruction set.
   // Returns the instruction of an operation; null if it has none.
   virtual native::Simple InstructionOf(Opcode opcode, ComputeType compute_type) const = 0;
-  // Returns false if the emitter of the operation does not support its types.
-  virtual bool Supports(const Op& op) const = 0;
-  // Returns true if EmitQuotient supports complex numbers.
-  virtual bool HasQuotients() const = 0;
-  // Returns true if components of complex numbers may be f64.
-  virtual bool HasWideComponents() const = 0;
   // Load an array, and set a register to a predicate in all lanes.
   virtual void LoadArray(const Xmm& to, const Node& node) = 0;
   virtual void LoadMaskArray(const Node& node) = 0;
@@ -212,6 +217,7 @@ class NativeEmitter : protected Assembler {
   virtual void EmitCompare(const Op& op) = 0;
   virtual void EmitSelect(const Op& op) = 0;
   virtual void EmitMultiply(const Op& op) = 0;  // Integers of 64 bits.
+  virtual void EmitShift(const Op& op) = 0;     // Of integers of 64 bits, to the right, with their sign.
   virtual void EmitDivide(const Op& op) = 0;
   virtual void EmitSigns(const Op& op) = 0;
   virtual void EmitIntegral(const Op& op) = 0;
@@ -252,6 +258,7 @@ class NativeEmitter : protected Assembler {
   std::vector<int> free_slots_;
   std::vector<Reg64> pointer_registers_;
   std::map<std::pair<int, uint64_t>, Xbyak::Label> constants_;
+  std::deque<Recovery> recoveries_;
   std::vector<int> ready_;  // The operation that completes each output, or -1.
   Value part_stride_ = 0;   // The number of nodes of a part.
   int lanes_ = 0;           // Elements of a vector iteration.

@@ -454,6 +454,16 @@ template <class T>
 #if defined(HLO_AVX512_VECTORS)
   if constexpr (std::is_same_v<T, double>) return _mm512_reduce_add_pd(v);
   if constexpr (std::is_same_v<T, float>) return _mm512_reduce_add_ps(v);
+#elif defined(HLO_AVX2_VECTORS)
+  if constexpr (std::is_same_v<T, double>) {
+    const __m128d half = _mm256_castpd256_pd128(v) + _mm256_extractf128_pd(v, 1);
+    return half[0] + half[1];
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    const __m128 half = _mm256_castps256_ps128(v) + _mm256_extractf128_ps(v, 1);
+    const __m128 pair = half + _mm_movehl_ps(half, half);
+    return pair[0] + pair[1];
+  }
 #endif
   T lanes[kLanes<T>];
   std::memcpy(lanes, &v, sizeof v);
