@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "debug/diff/value_types.h"
 #include "debug/program_place.h"
 #include "fmt/format.h"
 
@@ -14,14 +15,11 @@ bool CanAlign(const Instruction& instruction) {
   return instruction.opcode() != Opcode::kTuple && !instruction.shape().IsToken();
 }
 
-bool SameShape(const Instruction& a, const Instruction& b) {
-  return Equal(a.shape(), b.shape(), {.ignore_layout = true, .ignore_dynamic = true});
-}
-
 // Passes change the results of conditionals, so an element of another tuple is another value.
 bool SameElement(const Instruction& a, const Instruction& b) {
   if (a.opcode() != Opcode::kGetTupleElement || b.opcode() != Opcode::kGetTupleElement) return true;
-  return a.Get<attr::index>() == b.Get<attr::index>() && SameShape(*a.operand(0), *b.operand(0));
+  return a.Get<attr::index>() == b.Get<attr::index>() &&
+         IsComparable(a.operand(0)->shape(), b.operand(0)->shape());
 }
 
 // Removes what compilers append to the names of copies.
@@ -56,19 +54,27 @@ std::string NameKey(const FlatModule& flat, const Instruction& instruction) {
 std::string MetadataKey(const FlatModule& flat, const Instruction& instruction) {
   const Instruction& original = flat.OriginalOf(instruction);
   const bool is_moved = instruction.opcode() == Opcode::kParameter;
-  const Metadata* metadata = (is_moved ? original : instruction).Get<attr::metadata>();
-  if (metadata == nullptr || metadata->op_name.empty()) return "";
-  return fmt::format("{}\n{}\n{}", Name((is_moved ? original : instruction).opcode()), metadata->op_name,
+  const std::string op_name = flat.OpNameOf(instruction);
+  if (op_name.empty()) return "";
+  return fmt::format("{}\n{}\n{}", Name((is_moved ? original : instruction).opcode()), op_name,
                      SourceLine(original));
 }
 
-std::string ShapeKey(const Instruction& instruction) { return ToString(instruction.shape()); }
+// True if `name` is that of an operation within the one that begins `whole`: `add` and `jit(f)/add`.
+bool IsRelativeName(std::string_view name, std::string_view whole) {
+  return whole.size() > name.size() && whole.ends_with(name) && whole[whole.size() - name.size() - 1] == '/';
+}
+
+std::string ShapeKey(const Instruction& instruction, Types types) {
+  return ToString(types == Types::kDeclared ? instruction.shape() : WithWidestTypes(instruction.shape()));
+}
 
 }  // namespace
 
-bool MetadataConflicts(const Instruction& a, const Instruction& b) {
-  const Metadata *ma = a.Get<attr::metadata>(), *mb = b.Get<attr::metadata>();
-  return ma != nullptr && mb != nullptr && ma->op_name != mb->op_name;
+bool Alignment::HaveOtherOrigins(const Instruction& a, const Instruction& b) const {
+  if (!a.Has<attr::metadata>() || !b.Has<attr::metadata>()) return false;
+  const std::string name_a = a_.OpNameOf(a), name_b = b_.OpNameOf(b);
+  return name_a != name_b && !IsRelativeName(name_a, name_b) && !IsRelativeName(name_b, name_a);
 }
 
 std::string_view Name(AlignedBy by) {
@@ -78,7 +84,8 @@ std::string_view Name(AlignedBy by) {
 }
 
 bool Alignment::Add(const Instruction* a, const Instruction* b, AlignedBy by) {
-  if (!CanAlign(*a) || !SameShape(*a, *b) || to_b_.contains(a) || to_a_.contains(b)) return false;
+  if (!CanAlign(*a) || !IsComparable(a->shape(), b->shape()) || to_b_.contains(a) || to_a_.contains(b))
+    return false;
   to_b_[a] = b;
   to_a_[b] = a;
   pairs_.push_back({a, b, by});
@@ -113,33 +120,49 @@ void Alignment::AlignResults(const Interface& interface) {
 
 // Aligns the k-th instruction of a key in one module with the k-th in the other, if both have equally many.
 // An empty key is none.
-void Alignment::AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by) {
+void Alignment::AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by, Types types) {
   struct Group {
     std::vector<const Instruction*> a, b;
   };
   absl::flat_hash_map<std::string, Group> groups;
   for (const Instruction* i : a_.instructions()) {
     if (to_b_.contains(i) || !CanAlign(*i) || !HasKey(a_, *i)) continue;
-    if (const std::string key = key_a(*i); !key.empty()) groups[key + "\n" + ShapeKey(*i)].a.push_back(i);
+    if (const std::string key = key_a(*i); !key.empty())
+      groups[key + "\n" + ShapeKey(*i, types)].a.push_back(i);
   }
   for (const Instruction* i : b_.instructions()) {
     if (to_a_.contains(i) || !CanAlign(*i) || !HasKey(b_, *i)) continue;
-    if (const std::string key = key_b(*i); !key.empty()) groups[key + "\n" + ShapeKey(*i)].b.push_back(i);
+    if (const std::string key = key_b(*i); !key.empty())
+      groups[key + "\n" + ShapeKey(*i, types)].b.push_back(i);
   }
   for (const auto& [key, group] : groups) {
     if (group.a.size() != group.b.size()) continue;
     for (size_t i = 0; i < group.a.size(); ++i) {
       const Instruction &a = *group.a[i], &b = *group.b[i];
-      if (!MetadataConflicts(a, b) && SameElement(a, b)) Add(&a, &b, by);
+      if (!HaveOtherOrigins(a, b) && SameElement(a, b)) Add(&a, &b, by);
     }
   }
+}
+
+// Types of values are compared as declared, or only their kinds, since passes replace small types by wide
+// ones.
+void Alignment::AlignByKeys(Types types) {
+  AlignByKey([&](const Instruction& i) { return NameKey(a_, i); },
+             [&](const Instruction& i) { return NameKey(b_, i); }, AlignedBy::kName, types);
+  AlignByKey([&](const Instruction& i) { return MetadataKey(a_, i); },
+             [&](const Instruction& i) { return MetadataKey(b_, i); }, AlignedBy::kMetadata, types);
+  AlignByKey([&](const Instruction& i) { return fmt::format("{:x}", hashes_a_[i.index()]); },
+             [&](const Instruction& i) { return fmt::format("{:x}", hashes_b_[i.index()]); },
+             AlignedBy::kStructure, types);
 }
 
 // True if the operands of one are the partners of the other's: then a pass may have changed the opcode.
 bool Alignment::HasSameOperands(const Instruction& a, const Instruction& b) const {
   if (a.operand_count() == 0 || a.operand_count() != b.operand_count()) return false;
   for (int64_t i = 0; i < a.operand_count(); ++i) {
-    if (PartnerOfA(a.operand(i)) != b.operand(i)) return false;
+    const Instruction *of_a = a.operand(i), *of_b = b.operand(i);
+    if (PartnerOfA(of_a) != of_b && PartnerOfA(WithoutConversions(of_a)) != WithoutConversions(of_b))
+      return false;
   }
   return true;
 }
@@ -157,17 +180,51 @@ bool Alignment::HasSwappedOperands(const AlignedPair& pair) const {
          pair.a->operand(0)->opcode() == pair.b->operand(1)->opcode();
 }
 
+// True for instructions that give the elements another shape at most, for which passes exchange them.
+bool IsRearrangement(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast ||
+         instruction.opcode() == Opcode::kCopy;
+}
+
+// True if the operands of aligned instructions probably are aligned, too.
+bool HasAlikeOperands(const Instruction& a, const Instruction& b) {
+  return a.opcode() == b.opcode() || (IsRearrangement(a) && IsRearrangement(b));
+}
+
+// Returns the value of a select that has an opcode, if only one of them has; else the instruction itself.
+const Instruction* SelectedValue(const Instruction* select, Opcode opcode) {
+  if (select->opcode() != Opcode::kSelect || opcode == Opcode::kSelect) return select;
+  const Instruction *on_true = WithoutConversions(select->operand(1)),
+                    *on_false = WithoutConversions(select->operand(2));
+  if ((on_true->opcode() == opcode) == (on_false->opcode() == opcode)) return select;
+  return on_true->opcode() == opcode ? on_true : on_false;
+}
+
+// Follows what only one module has: conversions between types of one kind, and selects that replace
+// conditionals.
+std::pair<const Instruction*, const Instruction*> SkipAdditions(const Instruction* a, const Instruction* b) {
+  if (a->opcode() == b->opcode()) return {a, b};
+  a = WithoutConversions(a);
+  b = WithoutConversions(b);
+  return {SelectedValue(a, b->opcode()), SelectedValue(b, a->opcode())};
+}
+
 // Aligns operands of aligned instructions: operand i with operand i, if they have the same opcode or
 // operands.
 void Alignment::AlignOperands(const AlignedPair& pair) {
-  if (pair.a->opcode() != pair.b->opcode() || pair.a->operand_count() != pair.b->operand_count()) return;
+  if (!HasAlikeOperands(*pair.a, *pair.b)) {
+    const Instruction *a = WithoutConversions(pair.a), *b = WithoutConversions(pair.b);
+    if ((a != pair.a || b != pair.b) && a->opcode() == b->opcode()) AlignOperands({a, b, pair.by});
+    return;
+  }
+  if (pair.a->operand_count() != pair.b->operand_count()) return;
   const bool is_swapped = HasSwappedOperands(pair);
   for (int64_t i = 0; i < pair.a->operand_count(); ++i) {
-    const Instruction *a = pair.a->operand(i), *b = pair.b->operand(is_swapped ? 1 - i : i);
+    const auto [a, b] = SkipAdditions(pair.a->operand(i), pair.b->operand(is_swapped ? 1 - i : i));
     if (a->opcode() == Opcode::kParameter && b->opcode() == Opcode::kParameter) continue;
-    const bool is_likely = a->opcode() == b->opcode() || HasSameOperands(*a, *b) ||
+    const bool is_likely = HasAlikeOperands(*a, *b) || HasSameOperands(*a, *b) ||
                            ForwardedLeaf({a, 0}).first->opcode() == ForwardedLeaf({b, 0}).first->opcode();
-    if (is_likely && !MetadataConflicts(*a, *b)) Add(a, b, AlignedBy::kNeighbours);
+    if (is_likely && !HaveOtherOrigins(*a, *b)) Add(a, b, AlignedBy::kNeighbours);
   }
 }
 
@@ -180,13 +237,9 @@ Alignment::Alignment(const FlatModule& a, const FlatModule& b, const Interface& 
     : a_(a), b_(b), hashes_a_(SubgraphHashes(a)), hashes_b_(SubgraphHashes(b)) {
   AlignParameters(interface);
   AlignResults(interface);
-  AlignByKey([&](const Instruction& i) { return NameKey(a, i); },
-             [&](const Instruction& i) { return NameKey(b, i); }, AlignedBy::kName);
-  AlignByKey([&](const Instruction& i) { return MetadataKey(a, i); },
-             [&](const Instruction& i) { return MetadataKey(b, i); }, AlignedBy::kMetadata);
-  AlignByKey([&](const Instruction& i) { return fmt::format("{:x}", hashes_a_[i.index()]); },
-             [&](const Instruction& i) { return fmt::format("{:x}", hashes_b_[i.index()]); },
-             AlignedBy::kStructure);
+  AlignByKeys(Types::kDeclared);
+  AlignNeighbours();
+  AlignByKeys(Types::kWidest);
   AlignNeighbours();
   AlignLoops(first_states);
   std::sort(pairs_.begin(), pairs_.end(),

@@ -23,6 +23,9 @@ struct AlignedPair {
   AlignedBy by;
 };
 
+// Says whether types are compared as declared, or only their kinds: floats, signed integers and so on.
+enum class Types : uint8_t { kDeclared, kWidest };
+
 // The numbers of parameters and results of two computations that are the same values.
 struct Interface {
   std::vector<std::pair<int64_t, int64_t>> parameters, results;
@@ -30,8 +33,8 @@ struct Interface {
 // Returns the interface that pairs parameters and results by position.
 Interface PositionalInterface(const FlatModule& a, const FlatModule& b);
 
-// A one-to-one mapping between instructions of two flat modules. The instructions of a pair have the same
-// shape up to layouts.
+// A one-to-one mapping between instructions of two flat modules. The shapes of a pair are comparable (see
+// value_types.h).
 class Alignment {
  public:
   Alignment(const FlatModule& a, const FlatModule& b) : Alignment(a, b, PositionalInterface(a, b)) {}
@@ -54,6 +57,9 @@ class Alignment {
   // True if two leaves, which no tuple forwards, are aligned or are computed alike; nullopt if that is
   // unknown.
   std::optional<bool> IsSame(const LeafId& a, const LeafId& b) const;
+  // True if both have metadata that names different operations of the user's program. One name may be
+  // relative to a caller.
+  bool HaveOtherOrigins(const Instruction& a, const Instruction& b) const;
   // Removes a pair whose instructions do not compute the same value.
   void Remove(const AlignedPair& pair);
 
@@ -67,7 +73,8 @@ class Alignment {
   void AlignParameters(const Interface& interface);
   void AlignResults(const Interface& interface);
   using Key = std::function<std::string(const Instruction&)>;
-  void AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by);
+  void AlignByKeys(Types types);
+  void AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by, Types types);
   void AlignNeighbours();
   void AlignLoops(const FirstStates& first_states);
   void AddLoops(const Instruction& a, const Instruction& b, const FirstStates& first_states);
@@ -86,15 +93,13 @@ class Alignment {
   std::vector<LoopPair> loops_;
 };
 
-// Returns the hash of each instruction's subgraph by index: opcodes, shapes without layouts, attributes that
-// affect the value, and operands, those of commutative operations in any order. If `parameters` is not empty,
-// it holds the hashes of the parameters.
+// Returns the hash of each instruction's subgraph by index: opcodes, shapes without layouts and with the
+// widest types, attributes that affect the value, and operands, those of commutative operations in any order.
+// Conversions between types of one kind are ignored. If `parameters` is not empty, it holds the hashes of the
+// parameters.
 std::vector<uint64_t> SubgraphHashes(const FlatModule& flat, const std::vector<uint64_t>& parameters = {});
 // Returns the shape, opcode and attributes of an instruction without any names, layouts or metadata.
 std::string Signature(const Instruction& instruction);
-
-// True if both have metadata that names different operations of the user's program.
-bool MetadataConflicts(const Instruction& a, const Instruction& b);
 
 // True if the operands of a binary operation can be exchanged.
 bool IsCommutative(Opcode opcode);

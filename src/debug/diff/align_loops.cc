@@ -64,13 +64,11 @@ const Instruction* Alignment::LoopLike(const Instruction& a,
       continue;
     if (ForwardedLeaf({pair.a, 0}).first == &a) scores[ForwardedLeaf({pair.b, 0}).first] = kSameUsers;
   }
-  const Metadata* metadata = a.Get<attr::metadata>();
   const Instruction* best = nullptr;
   for (const Instruction* b : candidates) {
     if (PartnerOfB(b) != nullptr) continue;
-    const Metadata* other = b->Get<attr::metadata>();
-    if (metadata != nullptr && other != nullptr) {
-      if (metadata->op_name != other->op_name) continue;
+    if (a.Has<attr::metadata>() && b->Has<attr::metadata>()) {
+      if (HaveOtherOrigins(a, *b)) continue;
       scores[b] += kSameOpName;
     }
     if (a_.OriginalOf(a).name() == b_.OriginalOf(*b).name()) scores[b] += kSameName;
@@ -130,7 +128,7 @@ void Alignment::AlignInitialValues(const LoopPair& loops) {
     const Instruction* b = ForwardedLeaf({loops.b->operand(0), leaf_b}).first;
     const bool is_computed = a->shape().IsArray() && a->opcode() != Opcode::kParameter;
     if (a->opcode() == Opcode::kConstant && IsIntegral(a->shape().type())) continue;
-    if (is_computed && a->opcode() == b->opcode() && !MetadataConflicts(*a, *b))
+    if (is_computed && a->opcode() == b->opcode() && !HaveOtherOrigins(*a, *b))
       Add(a, b, AlignedBy::kLoopState);
   }
 }

@@ -5,6 +5,7 @@
 #include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
+#include "debug/diff/value_types.h"
 #include "debug/program_place.h"
 #include "debug/statistics.h"
 #include "fmt/format.h"
@@ -27,12 +28,18 @@ CompareRule RuleFor(ElementType type, const DiffOptions& options) {
   return options.rule && !is_exact ? *options.rule : DefaultCompareRule(type);
 }
 
+DiffOptions WithoutTolerance(const DiffOptions& options) {
+  DiffOptions strict = options;
+  strict.rule = CompareRule::Ulp(1);
+  return strict;
+}
+
 std::optional<CompareReport> CompareValues(const Literal& a, const Literal& b, const DiffOptions& options) {
   const std::vector<LiteralLeaf> leaves_a = ArrayLeaves(a), leaves_b = ArrayLeaves(b);
   std::optional<CompareReport> worst;
   for (size_t i = 0; i < std::min(leaves_a.size(), leaves_b.size()); ++i) {
-    const Literal& want = *leaves_a[i].value;
-    CompareReport report = CompareArrays(*leaves_b[i].value, want, RuleFor(want.type(), options));
+    const CommonTypes common = InNarrowerType(*leaves_a[i].value, *leaves_b[i].value);
+    CompareReport report = CompareArrays(common.b, common.a, RuleFor(common.a.type(), options));
     report.key = leaves_a[i].key;
     if (!report.ok() && (!worst || report.mismatch_count > worst->mismatch_count)) worst = report;
   }
@@ -89,7 +96,7 @@ ComparedValue Describe(const FlatModule& flat_a, const FlatModule& flat_b, const
   const Instruction &original_a = flat_a.OriginalOf(*pair.a), &original_b = flat_b.OriginalOf(*pair.b);
   const bool has_metadata = original_a.Has<attr::metadata>();
   const Instruction& original = has_metadata ? original_a : original_b;
-  if (const Metadata* metadata = original.Get<attr::metadata>()) value.op_name = metadata->op_name;
+  value.op_name = has_metadata ? flat_a.OpNameOf(*pair.a) : flat_b.OpNameOf(*pair.b);
   value.source = SourceLine(original);
   return value;
 }
@@ -178,18 +185,17 @@ absl::Status DiffRun::CompareResults(DiffResult& result) {
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> b,
                        ComputeValues(flat_b_, results_b, arguments_b_, options_));
   for (size_t i = 0; i < pairs.size(); ++i) {
-    if (!Compatible(a[i].shape(), b[i].shape()))
+    if (!IsComparable(a[i].shape(), b[i].shape()))
       return absl::FailedPreconditionError(
           fmt::format("result {} is {} and {}", i, ToString(a[i].shape()), ToString(b[i].shape())));
     ComparedValue value = Describe(flat_a_, flat_b_, pairs[i], a[i], b[i], options_);
     if (!value.worst) {
-      DiffOptions strict = options_;
-      strict.rule = CompareRule::Ulp(1);
-      result.tolerated += CompareValues(a[i], b[i], strict).has_value();
+      result.tolerated += CompareValues(a[i], b[i], WithoutTolerance(options_)).has_value();
       continue;
     }
     result.results.push_back(std::move(value));
     differing_results_.push_back(pairs[i]);
+    differing_numbers_.push_back(i);
   }
   return absl::OkStatus();
 }
@@ -204,20 +210,44 @@ LoopStates DiffRun::FirstStatesOf(const Instruction& loop, bool is_a) const {
   return RunFirstIterations(flat, loop, state->front(), options_).value_or(LoopStates());
 }
 
+void DiffRun::Align() {
+  alignment_.emplace(flat_a_, flat_b_, *interface_,
+                     [&](const Instruction& loop, bool is_a) { return FirstStatesOf(loop, is_a); });
+}
+
+// Inlines loops and conditionals that only one of the modules has, since the other may compute the same
+// instructions without them.
+absl::Status DiffRun::ExpandControlFlow(const std::vector<Literal>& a_arguments,
+                                        const std::vector<Literal>& b_arguments) {
+  HLO_ASSIGN_OR_RETURN(const Expansions a, FindExpansions(*alignment_, true, arguments_a_, options_));
+  HLO_ASSIGN_OR_RETURN(const Expansions b, FindExpansions(*alignment_, false, arguments_b_, options_));
+  if (a.empty() && b.empty()) return absl::OkStatus();
+  alignment_.reset();
+  if (!a.empty()) flat_a_ = flat_a_.Expanded(a);
+  if (!b.empty()) flat_b_ = flat_b_.Expanded(b);
+  arguments_a_ = ParameterValues(flat_a_, a_arguments);
+  arguments_b_ = ParameterValues(flat_b_, b_arguments);
+  Align();
+  const std::vector<AlignedPair> results = ResultPairs();
+  differing_results_.clear();
+  for (const size_t number : differing_numbers_) differing_results_.push_back(results[number]);
+  return absl::OkStatus();
+}
+
 absl::Status DiffRun::Run(const std::vector<Literal>& a_arguments, const std::vector<Literal>& b_arguments,
                           DiffResult& result) {
   HLO_RETURN_IF_ERROR(CheckInterfaces());
   if (!interface_) interface_ = PositionalInterface(flat_a_, flat_b_);
   arguments_a_ = ParameterValues(flat_a_, a_arguments);
   arguments_b_ = ParameterValues(flat_b_, b_arguments);
-  alignment_.emplace(flat_a_, flat_b_, *interface_,
-                     [&](const Instruction& loop, bool is_a) { return FirstStatesOf(loop, is_a); });
+  Align();
+  HLO_RETURN_IF_ERROR(CompareResults(result));
+  result.has_results = true;
+  if (!differing_results_.empty()) HLO_RETURN_IF_ERROR(ExpandControlFlow(a_arguments, b_arguments));
   result.a_instructions = static_cast<int64_t>(flat_a_.instructions().size());
   result.b_instructions = static_cast<int64_t>(flat_b_.instructions().size());
   result.aligned = static_cast<int64_t>(alignment_->pairs().size());
   for (const AlignedPair& pair : alignment_->pairs()) ++result.aligned_by[std::string(Name(pair.by))];
-  HLO_RETURN_IF_ERROR(CompareResults(result));
-  result.has_results = true;
   HLO_RETURN_IF_ERROR(CompareAll(result));
   if (!differing_results_.empty()) HLO_RETURN_IF_ERROR(Search(result));
   result.is_complete = true;
@@ -227,12 +257,12 @@ absl::Status DiffRun::Run(const std::vector<Literal>& a_arguments, const std::ve
 namespace {
 
 // Values that agree within the tolerance may hide a cause. Searches again among all values that differ at
-// all, and replaces a difference that seems to be rounding if another one is proven not to be.
+// all, and replaces a difference that seems to be rounding, or the agreement of all results, if another
+// difference is proven not to be rounding.
 absl::Status FindProvenDifference(const CheckedModule& a, const CheckedModule& b,
                                   const std::vector<Literal>& arguments, const DiffOptions& options,
                                   DiffResult& result) {
-  DiffOptions strict = options;
-  strict.rule = CompareRule::Ulp(1);
+  DiffOptions strict = WithoutTolerance(options);
   strict.needs_proof = true;
   DiffRun run(FlatModule(a.shared(), *a.module().entry()), FlatModule(b.shared(), *b.module().entry()),
               strict);
@@ -241,6 +271,10 @@ absl::Status FindProvenDifference(const CheckedModule& a, const CheckedModule& b
   if (!proven.first || !proven.first->confirmed) return absl::OkStatus();
   result.first = std::move(proven.first);
   result.drifting = 0;
+  if (!result.results.empty()) return absl::OkStatus();
+  result.within_tolerance = true;
+  result.results = std::move(proven.results);
+  result.differing = proven.differing;
   return absl::OkStatus();
 }
 
@@ -253,7 +287,9 @@ absl::StatusOr<DiffResult> Diff(const CheckedModule& a, const CheckedModule& b,
               options);
   DiffResult result;
   absl::Status status = run.Run(arguments, arguments, result);
-  if (status.ok() && result.first && !result.first->confirmed && !options.rule)
+  const bool may_hide_cause =
+      result.results.empty() ? result.tolerated > 0 : result.first && !result.first->confirmed;
+  if (status.ok() && may_hide_cause && !options.rule)
     status = FindProvenDifference(a, b, arguments, options, result);
   if (status.ok()) return result;
   if (partial != nullptr) *partial = std::move(result);

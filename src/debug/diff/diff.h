@@ -26,6 +26,8 @@ struct DiffOptions {
 
 // Returns the rule for arrays of a type. Tolerances do not apply to integers and predicates.
 CompareRule RuleFor(ElementType type, const DiffOptions& options);
+// Returns the options for which all values differ that are more than an ULP apart.
+DiffOptions WithoutTolerance(const DiffOptions& options);
 
 // A value in both modules.
 struct ComparedValue {
@@ -55,6 +57,9 @@ struct DiffResult {
   int64_t drifting = 0;  // The number of them that agree if they are computed from equal operands.
   std::vector<ComparedValue> results;  // The results that differ.
   int64_t tolerated = 0;  // The number of results that differ by more than an ULP, but within the tolerance.
+  // True if all results are within the default tolerance, but rounding does not explain why those in
+  // `results` differ.
+  bool within_tolerance = false;
   std::optional<Divergence> first;
   // The progress of the comparison.
   bool has_results = false, is_complete = false;
@@ -62,8 +67,9 @@ struct DiffResult {
   std::string first_differing;  // The path of the first of them that differs.
 };
 
-// Runs both modules on the arguments of `a`. If the comparison fails, `partial`, which may be null, has what
-// is known so far.
+// Runs both modules on the arguments of `a`. Results that differ within the default tolerance are differences
+// only if one exceeds a proven bound of rounding errors; a tolerance in the options is the user's decision.
+// If the comparison fails, `partial`, which may be null, has what is known so far.
 absl::StatusOr<DiffResult> Diff(const CheckedModule& a, const CheckedModule& b,
                                 const std::vector<Literal>& arguments, const DiffOptions& options = {},
                                 DiffResult* partial = nullptr);

@@ -6,6 +6,8 @@
 #include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
+#include "debug/diff/loop_run.h"
+#include "debug/diff/value_types.h"
 #include "debug/exposed_run.h"
 #include "debug/extract/function.h"
 #include "fmt/format.h"
@@ -18,37 +20,8 @@ constexpr int64_t kFirstIterations = 3;
 // The iterations in which a difference beyond proven bounds is searched.
 constexpr int64_t kProvenIterations = 8;
 
-std::vector<Literal> LeavesIn(const Literal& value) {
-  if (!value.shape().IsTuple()) return {value};
-  std::vector<Literal> leaves;
-  for (const Literal& element : value.elements()) {
-    for (Literal& leaf : LeavesIn(element)) leaves.push_back(std::move(leaf));
-  }
-  return leaves;
-}
-
-// Rebuilds a value from its leaves.
-Literal FromLeaves(const Shape& shape, const std::vector<Literal>& leaves, size_t& next) {
-  if (!shape.IsTuple()) return leaves[next++];
-  std::vector<Literal> elements;
-  for (const Shape& element : shape.elements()) elements.push_back(FromLeaves(element, leaves, next));
-  return Literal::Tuple(std::move(elements));
-}
-
-// Returns the instructions that compute the leaves of a value.
-std::vector<LeafId> SourcesOf(const Instruction& value) {
-  std::vector<LeafId> sources;
-  for (int64_t leaf = 0; leaf < value.shape().LeafCount(); ++leaf)
-    sources.push_back(ForwardedLeaf({&value, leaf}));
-  return sources;
-}
-
-// A computation with one parameter, which a loop or conditional calls.
-struct Callee {
-  const FlatModule& caller;
-  const Computation& computation;
-  std::vector<LeafId> arguments;  // The values that the caller passes at first, by leaf.
-};
+// Gives a leaf of `b` the value of the corresponding leaf of `a`.
+void SetFrom(const Literal& a, Literal& b) { b = ConvertTo(a, b.shape()); }
 
 // Returns the callee with a parameter for each leaf. A parameter of a loop that stands for a value that a
 // pass moved out of the loop has the origin of that value.
@@ -88,53 +61,6 @@ absl::StatusOr<bool> SearchCall(const Callee& a, const Callee& b, const std::vec
   return true;
 }
 
-// One of the loops, run an iteration at a time.
-class LoopRun {
- public:
-  static absl::StatusOr<LoopRun> Make(const FlatModule& flat, const Instruction& loop, const Literal& state,
-                                      const DiffOptions& options) {
-    const auto make = [&](const Computation& computation) {
-      return Function::Make(flat.source(), computation, options.engine, options.evaluate);
-    };
-    HLO_ASSIGN_OR_RETURN(Function condition, make(*loop.Get<attr::condition>()));
-    HLO_ASSIGN_OR_RETURN(Function body, make(*loop.Get<attr::body>()));
-    return LoopRun(flat, loop, std::move(condition), std::move(body), LeavesIn(state), options);
-  }
-
-  absl::StatusOr<bool> Runs() {
-    HLO_ASSIGN_OR_RETURN(const Literal runs, condition_.Call(State(), options_.evaluate));
-    return IsTrue(runs);
-  }
-  // Computes the next state without advancing to it.
-  absl::StatusOr<std::vector<Literal>> Next() {
-    HLO_ASSIGN_OR_RETURN(const Literal next, body_.Call(State(), options_.evaluate));
-    return LeavesIn(next);
-  }
-  std::vector<Literal> state;
-
-  Callee ConditionOf() const { return {flat_, *loop_.Get<attr::condition>(), SourcesOf(*loop_.operand(0))}; }
-  Callee BodyOf() const { return {flat_, *loop_.Get<attr::body>(), SourcesOf(*loop_.operand(0))}; }
-
- private:
-  LoopRun(const FlatModule& flat, const Instruction& loop, Function condition, Function body,
-          std::vector<Literal> state, const DiffOptions& options)
-      : state(std::move(state)),
-        flat_(flat),
-        loop_(loop),
-        condition_(std::move(condition)),
-        body_(std::move(body)),
-        options_(options) {}
-
-  Literal State() const {
-    size_t next = 0;
-    return FromLeaves(loop_.shape(), state, next);
-  }
-  const FlatModule& flat_;
-  const Instruction& loop_;
-  Function condition_, body_;
-  const DiffOptions& options_;
-};
-
 // Inserts the numbers of the parameters that a value depends on.
 void InsertParameters(const Instruction* root, std::vector<bool>& parameters) {
   std::vector<const Instruction*> work = {root};
@@ -148,17 +74,23 @@ void InsertParameters(const Instruction* root, std::vector<bool>& parameters) {
   }
 }
 
-// Returns the leaves of a loop's state that a value after it depends on: an element of its final state, or
-// the loop, which stands for all elements that are read.
-std::vector<bool> LeavesBehind(const FlatModule& flat, const Instruction& loop, const Instruction& value) {
-  const auto count = static_cast<size_t>(loop.shape().LeafCount());
-  std::vector<bool> behind(count), before;
+// Returns the leaf of a loop's final state that is a value after it; the loop stands for all leaves that are
+// read.
+std::vector<int64_t> LeavesRead(const FlatModule& flat, const Instruction& loop, const Instruction& value) {
+  std::vector<int64_t> leaves;
   for (const Instruction* i : flat.instructions()) {
     if (i->opcode() != Opcode::kGetTupleElement || i->shape().IsTuple()) continue;
     const LeafId leaf = ForwardedLeaf({i, 0});
-    if (leaf.first == &loop && (i == &value || &value == &loop))
-      behind[static_cast<size_t>(leaf.second)] = true;
+    if (leaf.first == &loop && (i == &value || &value == &loop)) leaves.push_back(leaf.second);
   }
+  return leaves;
+}
+
+// Returns the leaves of a loop's state that a value after it depends on.
+std::vector<bool> LeavesBehind(const FlatModule& flat, const Instruction& loop, const Instruction& value) {
+  const auto count = static_cast<size_t>(loop.shape().LeafCount());
+  std::vector<bool> behind(count), before;
+  for (const int64_t leaf : LeavesRead(flat, loop, value)) behind[static_cast<size_t>(leaf)] = true;
   const FlatModule condition(flat.source(), *loop.Get<attr::condition>(), Inlining::kAll,
                              Parameters::kLeaves);
   const FlatModule body(flat.source(), *loop.Get<attr::body>(), Inlining::kAll, Parameters::kLeaves);
@@ -194,6 +126,7 @@ class LoopSearch {
       if (is_needed_a[static_cast<size_t>(i)] && is_needed_b[static_cast<size_t>(j)])
         interface_.results.emplace_back(i, j);
     }
+    unmatched_ = UnmatchedResult(loops);
   }
 
   absl::Status Run(LoopRun& a, LoopRun& b) {
@@ -210,7 +143,7 @@ class LoopSearch {
     for (int64_t iteration = 1; iteration <= last; ++iteration) {
       Report({.what = fmt::format("searching iteration {} of {}", iteration, name_)});
       for (const auto& [i, j] : interface_.parameters)
-        b.state[static_cast<size_t>(j)] = a.state[static_cast<size_t>(i)];
+        SetFrom(a.state[static_cast<size_t>(i)], b.state[static_cast<size_t>(j)]);
       HLO_ASSIGN_OR_RETURN(const bool runs_a, a.Runs());
       HLO_ASSIGN_OR_RETURN(const bool runs_b, b.Runs());
       if (runs_a != runs_b) return SearchConditions(a, b, iteration);
@@ -231,12 +164,27 @@ class LoopSearch {
     }
     divergence_.note = other_start;
     if (!other_start.empty()) return absl::OkStatus();
+    if (unmatched_) {
+      divergence_.note = fmt::format(
+          "{}; each iteration agrees with equal states, but element {} of the state of {} was not compared, "
+          "because no element of the second module's loop corresponds to it",
+          kDiffersLocally, *unmatched_, name_);
+      return absl::OkStatus();
+    }
     NoteAgreement(divergence_);
     for (const auto& [i, j] : interface_.results) call_.agreeing.insert({&call_.a, i});
     return absl::OkStatus();
   }
 
  private:
+  // Returns a leaf that the differing value reads, and that is not compared.
+  std::optional<int64_t> UnmatchedResult(const LoopPair& loops) const {
+    for (const int64_t leaf : LeavesRead(call_.flat_a, call_.a, *call_.pair.a)) {
+      if (!loops.LeafOfB(leaf)) return leaf;
+    }
+    return std::nullopt;
+  }
+
   bool Differs(const Literal& a, const Literal& b) const { return CompareValues(a, b, options_).has_value(); }
 
   absl::StatusOr<bool> Search(const Callee& callee_a, const Callee& callee_b, const LoopRun& a,
@@ -260,6 +208,7 @@ class LoopSearch {
   Divergence& divergence_;
   std::string name_;
   Interface interface_;  // Its results are the leaves on which the differing value depends.
+  std::optional<int64_t> unmatched_;
 };
 
 absl::Status DescendIntoLoop(const DivergingCall& call, const LoopPair& loops, const DiffOptions& options,
@@ -279,13 +228,14 @@ std::vector<std::pair<int64_t, int64_t>> MatchOperands(const Alignment& alignmen
                                                        const std::vector<Literal>& leaves_b) {
   std::vector<std::pair<int64_t, int64_t>> matched;
   std::vector<bool> has_a(leaves_a.size()), has_b(leaves_b.size());
+  DiffOptions exact;
+  exact.rule = CompareRule::Exact();
   for (const bool by_alignment : {true, false}) {
     for (size_t i = 0; i < leaves_a.size(); ++i) {
       for (size_t j = 0; j < leaves_b.size() && !has_a[i]; ++j) {
-        if (has_b[j] || !Equal(leaves_a[i].shape(), leaves_b[j].shape(), {.ignore_layout = true})) continue;
-        const bool is_same = by_alignment
-                                 ? alignment.IsSame(a.arguments[i], b.arguments[j]).value_or(false)
-                                 : CompareArrays(leaves_b[j], leaves_a[i], CompareRule::Exact()).ok();
+        if (has_b[j] || !IsComparable(leaves_a[i].shape(), leaves_b[j].shape())) continue;
+        const bool is_same = by_alignment ? alignment.IsSame(a.arguments[i], b.arguments[j]).value_or(false)
+                                          : !CompareValues(leaves_a[i], leaves_b[j], exact);
         if (!is_same) continue;
         has_a[i] = has_b[j] = true;
         matched.emplace_back(i, j);
@@ -307,7 +257,7 @@ absl::Status DescendIntoBranch(const DivergingCall& call, const DiffOptions& opt
   Interface interface;
   interface.parameters = MatchOperands(call.alignment, callee_a, leaves_a, callee_b, leaves_b);
   for (const auto& [i, j] : interface.parameters)
-    leaves_b[static_cast<size_t>(j)] = leaves_a[static_cast<size_t>(i)];
+    SetFrom(leaves_a[static_cast<size_t>(i)], leaves_b[static_cast<size_t>(j)]);
   const int64_t first_a = ForwardedLeaf({call.pair.a, 0}).second;
   const int64_t first_b = ForwardedLeaf({call.pair.b, 0}).second;
   for (int64_t leaf = 0; leaf < call.pair.a->shape().LeafCount(); ++leaf)

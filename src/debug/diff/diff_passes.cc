@@ -39,12 +39,14 @@ absl::StatusOr<Previous> RunDump(const std::string& file, LoadedDump dump, const
 absl::Status CompareWithPrevious(const Previous& before, const Previous& after, const DiffOptions& options,
                                  PassDiff& all) {
   ++all.compared;
-  if (!CompareValues(before.result, after.result, options)) return absl::OkStatus();
+  const DiffOptions strict = options.rule ? options : WithoutTolerance(options);
+  if (!CompareValues(before.result, after.result, strict)) return absl::OkStatus();
   DiffResult known;
   absl::StatusOr<DiffResult> diff =
       Diff(before.dump.module, after.dump.module, before.dump.arguments, options, &known);
   absl::Status status = diff.status();
   if (!status.ok() && !absl::IsCancelled(status)) return status;
+  if (status.ok() && diff->results.empty()) return absl::OkStatus();
   all.changes.push_back({before.file, after.file, status.ok() ? *std::move(diff) : std::move(known)});
   return status;
 }

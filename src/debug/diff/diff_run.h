@@ -53,6 +53,9 @@ class DiffRun {
   };
 
   absl::Status CheckInterfaces() const;
+  void Align();
+  absl::Status ExpandControlFlow(const std::vector<Literal>& a_arguments,
+                                 const std::vector<Literal>& b_arguments);
   absl::StatusOr<PairValues> ComputePairs(absl::Span<const AlignedPair> pairs) const;
   std::vector<AlignedPair> ResultPairs() const;
   absl::Status CompareAll(DiffResult& result);
@@ -68,10 +71,12 @@ class DiffRun {
   absl::Status FindWrongOperand(const AlignedPair& pair, const Cut& cut, Divergence& divergence);
   bool Differs(const Instruction* a) const { return differing_.contains(a); }
   Cut CutAbove(const AlignedPair& pair) const;
+  std::vector<AlignedPair> DifferingEdges(const Cut& cut) const;
   std::vector<const Instruction*> EdgesAbove(const Instruction* root, bool is_a) const;
   std::string UnsearchedLoop(const AlignedPair& pair) const;
   absl::StatusOr<Divergence> Report(const AlignedPair& pair, const Cut& cut);
   absl::StatusOr<bool> IsRounding(const AlignedPair& pair, const Cut& cut, const NodeValues& known_a);
+  bool CanRunShadow(const Computation& cone);
   absl::Status FindLocalDifferences();
   absl::Status CompareLocally(absl::Span<const AlignedPair> pairs);
   LoopStates FirstStatesOf(const Instruction& loop, bool is_a) const;
@@ -84,8 +89,10 @@ class DiffRun {
   NodeValues arguments_a_, arguments_b_;
   absl::flat_hash_set<const Instruction*> differing_;  // Instructions of `a` whose values differ.
   absl::flat_hash_set<const Instruction*> local_;      // Those that differ if their operands are equal, too.
+  std::vector<size_t> differing_numbers_;              // Of the results that differ.
   std::vector<AlignedPair> differing_results_;
   absl::flat_hash_set<LeafId> agreeing_;  // See DivergingCall.
+  int64_t proof_work_ = 0;                // FLOPs and bytes of shadow runs, if a proof is needed.
   std::vector<AlignedPair> removed_;      // Pairs that the search removed from the alignment.
 };
 
@@ -105,6 +112,11 @@ struct DivergingCall {
 // Descends into a loop or conditional that computes different results. Replaces `divergence` by the first
 // difference within it, if one is found; otherwise a note says why not.
 absl::Status DescendInto(const DivergingCall& call, const DiffOptions& options, Divergence& divergence);
+
+// Returns the loops and conditionals of `a` or of `b` that the other module lacks, with what each does on
+// these values, as long as inlining them adds few instructions.
+absl::StatusOr<Expansions> FindExpansions(const Alignment& alignment, bool is_a, const NodeValues& known,
+                                          const DiffOptions& options);
 
 // Returns the states before the first iterations of a loop, by leaf.
 absl::StatusOr<LoopStates> RunFirstIterations(const FlatModule& flat, const Instruction& loop,

@@ -7,6 +7,7 @@
 #include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
+#include "debug/diff/value_types.h"
 #include "debug/shadow/verdict.h"
 #include "fmt/format.h"
 #include "hlo_run/cost.h"
@@ -16,6 +17,8 @@ namespace {
 
 // The most FLOPs and bytes of a shadow run.
 constexpr int64_t kMaxShadowWork = 100'000'000;
+// The most of all shadow runs of a search for a proven difference.
+constexpr int64_t kMaxProofWork = 300'000'000;
 // The most removed pairs that are tried as the cause of a difference.
 constexpr size_t kMaxCauses = 100;
 // The most differences for which a proof is tried.
@@ -35,6 +38,20 @@ double LargestError(const Literal& got, const Literal& want, const DiffOptions& 
   if (!report) return 0;
   const bool is_finite = report->worst && !report->worst->special && std::isfinite(report->worst->abs);
   return is_finite ? report->worst->abs : std::numeric_limits<double>::infinity();
+}
+
+// Gives an instruction the value of its partner in the other module.
+void Know(const Instruction* instruction, const Literal& value, NodeValues& known) {
+  known[instruction] = ConvertTo(value, instruction->shape());
+}
+
+// Returns a value of `b` in the shape of the value of `a`, without the rounding to a narrower type.
+Literal WithoutLastRounding(const Literal& a, const Literal& b) {
+  if (!a.shape().IsTuple()) return a.shape().IsArray() ? NearestUnrounded(a, b) : b;
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < a.elements().size(); ++i)
+    elements.push_back(WithoutLastRounding(a.elements()[i], b.elements()[i]));
+  return Literal::Tuple(std::move(elements));
 }
 
 }  // namespace
@@ -88,6 +105,17 @@ DiffRun::Cut DiffRun::CutAbove(const AlignedPair& pair) const {
   return cut;
 }
 
+// Returns the edges whose values differ. The search has passed what differs above the side of `a`, so these
+// are above the side of `b` only, for instance one of several equal instructions that are in another order
+// there.
+std::vector<AlignedPair> DiffRun::DifferingEdges(const Cut& cut) const {
+  std::vector<AlignedPair> differing;
+  for (const AlignedPair& edge : cut.edges) {
+    if (Differs(edge.a)) differing.push_back(edge);
+  }
+  return differing;
+}
+
 // Returns the first differing pair, in the dependency order of `a`, on which a differing result depends
 // through differing or unaligned values, or through any.
 std::optional<AlignedPair> DiffRun::FirstCandidate(Path path) const {
@@ -127,7 +155,7 @@ absl::Status DiffRun::CompareLocally(absl::Span<const AlignedPair> pairs) {
   }
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_a,
                        ComputeValues(flat_a_, a, arguments_a_, options_));
-  for (size_t i = pairs.size(); i < a.size(); ++i) known[alignment_->PartnerOfA(a[i])] = values_a[i];
+  for (size_t i = pairs.size(); i < a.size(); ++i) Know(alignment_->PartnerOfA(a[i]), values_a[i], known);
   absl::flat_hash_set<const Instruction*> edges;
   for (const auto& [edge, value] : known) edges.insert(edge);
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_b, RunCone(flat_b_, b, edges, known, options_));
@@ -171,7 +199,7 @@ absl::Status DiffRun::Descend(const AlignedPair& pair, const NodeValues& known_a
   }
   NodeValues known_b = arguments_b_;
   for (const auto& [instruction, value] : known_a) {
-    if (const Instruction* partner = alignment_->PartnerOfA(instruction)) known_b[partner] = value;
+    if (const Instruction* partner = alignment_->PartnerOfA(instruction)) Know(partner, value, known_b);
   }
   DivergingCall call{flat_a_, flat_b_, *alignment_, pair, *a, *b, {}, {}, agreeing_};
   HLO_ASSIGN_OR_RETURN(
@@ -238,28 +266,42 @@ absl::StatusOr<Divergence> DiffRun::Report(const AlignedPair& pair, const Cut& c
   return divergence;
 }
 
+// Counts the work for proofs, so that a search for them ends soon.
+bool DiffRun::CanRunShadow(const Computation& cone) {
+  Cost cost;
+  for (const Instruction* i : cone.instructions()) cost += InstructionCost(*i);
+  const int64_t work = cost.flops + cost.transcendentals + cost.bytes_read;
+  if (!options_.needs_proof) return work <= kMaxShadowWork;
+  proof_work_ += std::min(work, kMaxProofWork);
+  return work <= kMaxShadowWork && proof_work_ <= kMaxProofWork;
+}
+
 // True if the bounds of a shadow run of `a` hold what `b` computes from the operands of `a`. Large parts are
 // not run; they are rounding only if a proof is needed.
 absl::StatusOr<bool> DiffRun::IsRounding(const AlignedPair& pair, const Cut& cut, const NodeValues& known_a) {
   absl::flat_hash_set<const Instruction*> edges_a, edges_b;
   NodeValues known_b = arguments_b_;
-  for (const AlignedPair& edge : cut.edges) known_b[edge.b] = known_a.at(edge.a);
+  for (const AlignedPair& edge : cut.edges) Know(edge.b, known_a.at(edge.a), known_b);
   for (const auto& [edge, value] : known_a) edges_a.insert(edge);
   for (const auto& [edge, value] : known_b) edges_b.insert(edge);
   HLO_ASSIGN_OR_RETURN(const Cone cone, MakeCone(flat_a_, {&pair.a, 1}, edges_a));
-  Cost cost;
-  for (const Instruction* i : cone.module.module().entry()->instructions()) cost += InstructionCost(*i);
-  if (cost.flops + cost.transcendentals + cost.bytes_read > kMaxShadowWork) return options_.needs_proof;
+  if (!CanRunShadow(*cone.module.module().entry())) return options_.needs_proof;
   if (options_.needs_proof && !CanProve(*cone.module.module().entry())) return true;
   std::vector<Literal> arguments;
-  for (const Instruction* parameter : cone.parameters) arguments.push_back(known_a.at(parameter));
+  for (const Instruction* parameter : cone.parameters) {
+    const Literal& value = known_a.at(parameter);
+    const Instruction* partner = alignment_->PartnerOfA(parameter);
+    // Both sides start from values that both types have.
+    arguments.push_back(
+        partner == nullptr ? value : ConvertTo(ConvertTo(value, partner->shape()), parameter->shape()));
+  }
   EvaluateOptions evaluate = options_.evaluate;
   evaluate.observer = nullptr;
   const absl::StatusOr<ShadowReport> shadow = RunShadow(cone.module, arguments, evaluate);
   if (!shadow.ok()) return options_.needs_proof;
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> b, RunCone(flat_b_, {&pair.b, 1}, edges_b, known_b, options_));
-  const std::vector<OutputVerdict> verdicts =
-      Judge(*shadow, cone.module.module(), Literal::Tuple(std::move(b)));
+  const Literal got = WithoutLastRounding(Declared(shadow->result), Literal::Tuple(std::move(b)));
+  const std::vector<OutputVerdict> verdicts = Judge(*shadow, cone.module.module(), got);
   return std::none_of(verdicts.begin(), verdicts.end(), [&](const OutputVerdict& verdict) {
     return options_.needs_proof ? verdict.verdict == RoundingVerdict::kBug : IsUnexplained(verdict);
   });
@@ -289,7 +331,9 @@ std::vector<AlignedPair> DiffRun::RemovedBelow(const Cut& cut, const AlignedPair
 
 // A pair whose sides have different operands may be aligned rightly: then one side uses a wrong operand.
 // Replaces `divergence` by the first such pair with which `pair` agrees if `b` uses the value of `a` there.
+// That is no proof that `pair` differs.
 absl::Status DiffRun::FindWrongOperand(const AlignedPair& pair, const Cut& cut, Divergence& divergence) {
+  if (options_.needs_proof && !divergence.confirmed) return absl::OkStatus();
   const std::vector<AlignedPair> removed = RemovedBelow(cut, pair);
   if (removed.empty()) return absl::OkStatus();
   std::vector<const Instruction*> a = {pair.a};
@@ -297,10 +341,10 @@ absl::Status DiffRun::FindWrongOperand(const AlignedPair& pair, const Cut& cut, 
   for (const AlignedPair& candidate : removed) a.push_back(candidate.a);
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values, ComputeValues(flat_a_, a, arguments_a_, options_));
   NodeValues known = arguments_b_;
-  for (size_t i = 0; i < cut.edges.size(); ++i) known[cut.edges[i].b] = values[i + 1];
+  for (size_t i = 0; i < cut.edges.size(); ++i) Know(cut.edges[i].b, values[i + 1], known);
   for (size_t i = 0; i < removed.size(); ++i) {
     NodeValues known_here = known;
-    known_here[removed[i].b] = values[cut.edges.size() + 1 + i];
+    Know(removed[i].b, values[cut.edges.size() + 1 + i], known_here);
     absl::flat_hash_set<const Instruction*> edges;
     for (const auto& [edge, value] : known_here) edges.insert(edge);
     HLO_ASSIGN_OR_RETURN(const std::vector<Literal> b,
@@ -334,7 +378,7 @@ absl::StatusOr<bool> DiffRun::IsMisaligned(const AlignedPair& pair) const {
                        ComputeValues(flat_a_, values_a, arguments_a_, options_));
   NodeValues known = arguments_b_;
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> own, ComputeValues(flat_b_, results_b, known, options_));
-  known[pair.b] = a[0];
+  Know(pair.b, a[0], known);
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> changed,
                        ComputeValues(flat_b_, results_b, known, options_));
   bool is_worse = false;
@@ -365,6 +409,10 @@ absl::Status DiffRun::SearchAlong(Path path, DiffResult& result, std::optional<A
                  .unit = "differing values"});
     const bool is_forced = pair->by == AlignedBy::kResult;
     const Cut cut = CutAbove(*pair);
+    if (const std::vector<AlignedPair> differing_edges = DifferingEdges(cut); !differing_edges.empty()) {
+      for (const AlignedPair& edge : differing_edges) drop(edge);
+      continue;
+    }
     if (!cut.is_comparable && !is_forced) {
       drop(*pair);
       continue;

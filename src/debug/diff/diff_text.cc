@@ -145,12 +145,17 @@ std::string ToText(const DiffResult& result, const SideNames& names) {
   if (result.results.empty()) {
     text += "the results agree";
     if (result.tolerated > 0)
-      text += fmt::format(", {} of them only within the tolerance (see --tolerance)", result.tolerated);
+      text += fmt::format(
+          ", {} of them only within the tolerance (see --tolerance); no value between them is proven to "
+          "differ by "
+          "more than rounding",
+          result.tolerated);
     if (result.differing > 0) text += fmt::format("; {} values before them differ", result.differing);
     return text + "\n";
   }
   for (const ComparedValue& value : result.results)
-    text += fmt::format("the result {} differs: {}\n", value.a_path, Mismatch(*value.worst));
+    text += fmt::format("the result {} differs{}: {}\n", value.a_path,
+                        result.within_tolerance ? " within the tolerance" : "", Mismatch(*value.worst));
   if (!result.is_complete) return text + IncompleteText(result);
   text += fmt::format("{} aligned values differ", result.differing);
   if (result.drifting > 0)
@@ -190,6 +195,7 @@ Json ToJson(const DiffResult& result) {
                {"drifting", result.drifting},
                {"complete", result.is_complete},
                {"tolerated", result.tolerated},
+               {"within_tolerance", result.within_tolerance},
                {"results", Json::array()},
                {"first", DivergenceJson(result.first)}};
   for (const ComparedValue& value : result.results) json["results"].push_back(ValueJson(value));

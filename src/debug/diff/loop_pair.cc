@@ -7,6 +7,7 @@
 #include "absl/hash/hash.h"
 #include "debug/diff/align.h"
 #include "debug/diff/diff.h"
+#include "debug/diff/value_types.h"
 
 namespace hlo::debug {
 namespace {
@@ -30,8 +31,14 @@ constexpr int kLeastEvidence = 3;
 constexpr int kRounds = 2;
 
 const Instruction* WithoutCopies(const Instruction* instruction) {
-  while (instruction->opcode() == Opcode::kCopy) instruction = instruction->operand(0);
+  while (instruction->opcode() == Opcode::kCopy || IsConversionOfKind(*instruction))
+    instruction = instruction->operand(0);
   return instruction;
+}
+
+LeafId WithoutConversions(LeafId leaf) {
+  while (IsConversionOfKind(*leaf.first)) leaf = ForwardedLeaf({leaf.first->operand(0), 0});
+  return leaf;
 }
 
 // The leaves of a loop's state, with the results of the body that update them.
@@ -52,7 +59,7 @@ struct Leaves {
 
   void HashUpdates() {
     for (int64_t leaf = 0; leaf < count; ++leaf)
-      updates.push_back(absl::HashOf(ToString(ShapeOf(leaf).WithoutLayouts()), IsInvariant(leaf)));
+      updates.push_back(absl::HashOf(ToString(WithWidestTypes(ShapeOf(leaf))), IsInvariant(leaf)));
     for (int round = 0; round < kRounds; ++round) {
       const std::vector<uint64_t> hashes = SubgraphHashes(body, updates);
       for (int64_t leaf = 0; leaf < count; ++leaf)
@@ -67,10 +74,10 @@ struct Leaves {
   std::vector<uint64_t> updates;
 };
 
-bool HasSameOrigin(const Instruction& a, const Instruction& b) {
-  const Metadata *ma = a.Get<attr::metadata>(), *mb = b.Get<attr::metadata>();
-  return a.opcode() == b.opcode() && ma != nullptr && mb != nullptr && !ma->op_name.empty() &&
-         ma->op_name == mb->op_name;
+bool HasSameOrigin(const FlatModule& flat_a, const Instruction& a, const FlatModule& flat_b,
+                   const Instruction& b) {
+  const std::string name = flat_a.OpNameOf(a);
+  return a.opcode() == b.opcode() && !name.empty() && name == flat_b.OpNameOf(b);
 }
 
 class StateMatcher {
@@ -95,30 +102,37 @@ class StateMatcher {
 
  private:
   int& ScoreOf(int64_t i, int64_t j) { return scores_[static_cast<size_t>(i * b_.count + j)]; }
-  bool SameShape(int64_t i, int64_t j) const {
-    return a_.ShapeOf(i).IsArray() &&
-           Equal(a_.ShapeOf(i), b_.ShapeOf(j), {.ignore_layout = true, .ignore_dynamic = true});
+  bool CanMatch(int64_t i, int64_t j) const {
+    return a_.ShapeOf(i).IsArray() && IsComparable(a_.ShapeOf(i), b_.ShapeOf(j));
   }
 
   void Score() {
     scores_.assign(static_cast<size_t>(a_.count * b_.count), 0);
     for (int64_t i = 0; i < a_.count; ++i) {
       for (int64_t j = 0; j < b_.count; ++j) {
-        if (SameShape(i, j)) ScoreOf(i, j) = StructuralScore(i, j);
+        if (CanMatch(i, j)) ScoreOf(i, j) = StructuralScore(i, j);
       }
     }
   }
 
+  // Only one of the modules may convert an initial value.
+  std::optional<bool> HasSameInitial(int64_t i, int64_t j) const {
+    const std::optional<bool> direct = alignment_.IsSame(a_.initial[i], b_.initial[j]);
+    if (direct.value_or(false)) return true;
+    const LeafId a = WithoutConversions(a_.initial[i]), b = WithoutConversions(b_.initial[j]);
+    return a == a_.initial[i] && b == b_.initial[j] ? direct : alignment_.IsSame(a, b);
+  }
+
   int StructuralScore(int64_t i, int64_t j) const {
     int score = users_.contains({i, j}) ? kSameUser : 0;
-    const std::optional<bool> initial = alignment_.IsSame(a_.initial[i], b_.initial[j]);
+    const std::optional<bool> initial = HasSameInitial(i, j);
     if (initial) score += *initial ? kSameInitial : kOtherInitial;
     if (a_.IsInvariant(i) != b_.IsInvariant(j)) return score + kOneInvariant;
     if (a_.IsInvariant(i))
       score += kBothInvariant;
     else if (a_.updates[i] == b_.updates[j])
       score += kSameUpdate;
-    if (HasSameOrigin(*a_.Update(i), *b_.Update(j))) score += kSameOrigin;
+    if (HasSameOrigin(a_.body, *a_.Update(i), b_.body, *b_.Update(j))) score += kSameOrigin;
     if (i == j && a_.count == b_.count) score += kSamePosition;
     return score;
   }
@@ -127,7 +141,7 @@ class StateMatcher {
     const size_t common = std::min(a.size(), b.size());
     for (int64_t i = 0; common > 0 && i < a_.count; ++i) {
       for (int64_t j = 0; j < b_.count; ++j) {
-        if (!SameShape(i, j)) continue;
+        if (!CanMatch(i, j)) continue;
         const auto agrees = [&](size_t k) {
           return !CompareValues(a[k][static_cast<size_t>(i)], b[k][static_cast<size_t>(j)], {});
         };
@@ -163,23 +177,30 @@ class StateMatcher {
     return pair;
   }
 
-  // States with the same leaves correspond by position where there is no evidence.
+  // States with the same leaves correspond by position where there is no evidence. A leaf that only one loop
+  // changes corresponds to the leaf at its position if their readers are aligned and no other leaf of `b`
+  // remains for it.
   void AddSamePositions(LoopPair& pair, const std::vector<int>& taken_a,
                         const std::vector<int>& taken_b) const {
+    const auto remaining = [&](int64_t i) {
+      int64_t count = 0;
+      for (int64_t j = 0; j < b_.count; ++j) count += taken_b[j] == 0 && CanMatch(i, j);
+      return count;
+    };
     for (int64_t i = 0; i < a_.count; ++i) {
-      if (taken_a[i] == 0 && taken_b[i] == 0 && SameShape(i, i) && a_.IsInvariant(i) == b_.IsInvariant(i))
+      if (taken_a[i] == 0 && taken_b[i] == 0 && CanMatch(i, i) &&
+          (a_.IsInvariant(i) == b_.IsInvariant(i) || (users_.contains({i, i}) && remaining(i) == 1)))
         pair.leaves.emplace_back(i, i);
     }
   }
 
-  // False if a leaf of one loop has no partner although the other loop has a leaf of the same shape without
-  // one.
+  // False if a leaf of one loop has no partner although the other loop has a comparable leaf without one.
   bool IsComplete(const LoopPair& pair) const {
     std::vector<bool> has_a(static_cast<size_t>(a_.count)), has_b(static_cast<size_t>(b_.count));
     for (const auto& [i, j] : pair.leaves) has_a[i] = has_b[j] = true;
     for (int64_t i = 0; i < a_.count; ++i) {
       for (int64_t j = 0; j < b_.count; ++j) {
-        if (!has_a[i] && !has_b[j] && SameShape(i, j)) return false;
+        if (!has_a[i] && !has_b[j] && CanMatch(i, j)) return false;
       }
     }
     return true;
@@ -202,7 +223,7 @@ std::optional<int64_t> LoopPair::LeafOfB(int64_t leaf_of_a) const {
 }
 
 bool LoopPair::IsIdentity() const {
-  if (!Equal(a->shape(), b->shape(), {.ignore_layout = true, .ignore_dynamic = true})) return false;
+  if (!IsComparable(a->shape(), b->shape())) return false;
   return std::all_of(leaves.begin(), leaves.end(),
                      [](const auto& leaf) { return leaf.first == leaf.second; });
 }

@@ -4,6 +4,7 @@
 
 #include "absl/hash/hash.h"
 #include "debug/diff/align.h"
+#include "debug/diff/value_types.h"
 #include "hlo_run/print.h"
 
 namespace hlo::debug {
@@ -21,7 +22,7 @@ bool IsAnnotation(AttrId id) {
 }
 
 // Copies the instruction without annotations and prints it without names.
-std::string PrintBare(const Instruction& instruction) {
+std::string PrintBare(const Instruction& instruction, Types types) {
   std::vector<AttrEntry> kept;
   for (const AttrEntry& entry : instruction.attributes()) {
     if (!IsAnnotation(entry.id)) kept.push_back(entry);
@@ -29,8 +30,9 @@ std::string PrintBare(const Instruction& instruction) {
   Module module(instruction.parent()->module()->source());
   Computation* computation = module.NewComputation("bare");
   const std::vector<Instruction*> operands(instruction.operands().begin(), instruction.operands().end());
+  const Shape shape = types == Types::kDeclared ? instruction.shape() : WithWidestTypes(instruction.shape());
   const Instruction* bare =
-      module.AddInstruction(computation, instruction.opcode(), "bare", instruction.shape(), operands, kept);
+      module.AddInstruction(computation, instruction.opcode(), "bare", shape, operands, kept);
   return Print(*bare, {.form = PrintForm::kCanonical, .layouts = false, .large_constants = false});
 }
 
@@ -41,13 +43,14 @@ uint64_t ConstantHash(const Literal& literal) {
     return hash;
   }
   if (literal.data() == nullptr) return 0;
-  return absl::HashOf(absl::string_view(reinterpret_cast<const char*>(literal.data()),
-                                        static_cast<size_t>(literal.byte_count())));
+  const Literal wide = ConvertTo(literal, WithWidestTypes(literal.shape()));
+  return absl::HashOf(
+      absl::string_view(reinterpret_cast<const char*>(wide.data()), static_cast<size_t>(wide.byte_count())));
 }
 
 }  // namespace
 
-std::string Signature(const Instruction& instruction) { return PrintBare(instruction); }
+std::string Signature(const Instruction& instruction) { return PrintBare(instruction, Types::kDeclared); }
 
 std::vector<uint64_t> SubgraphHashes(const FlatModule& flat, const std::vector<uint64_t>& parameters) {
   std::vector<uint64_t> hashes;
@@ -56,12 +59,16 @@ std::vector<uint64_t> SubgraphHashes(const FlatModule& flat, const std::vector<u
       hashes.push_back(parameters[static_cast<size_t>(instruction->Get<attr::number>())]);
       continue;
     }
+    if (IsConversionOfKind(*instruction)) {
+      hashes.push_back(hashes[instruction->operand(0)->index()]);
+      continue;
+    }
     std::vector<uint64_t> operands;
     for (const Instruction* operand : instruction->operands()) operands.push_back(hashes[operand->index()]);
     if (IsCommutative(instruction->opcode())) std::sort(operands.begin(), operands.end());
     const Literal* literal = instruction->Get<attr::literal>();
-    hashes.push_back(
-        absl::HashOf(Signature(*instruction), operands, literal == nullptr ? 0 : ConstantHash(*literal)));
+    hashes.push_back(absl::HashOf(PrintBare(*instruction, Types::kWidest), operands,
+                                  literal == nullptr ? 0 : ConstantHash(*literal)));
   }
   return hashes;
 }

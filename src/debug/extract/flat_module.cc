@@ -21,6 +21,13 @@ absl::flat_hash_map<LeafId, const Instruction*> ReadersOfParameters(const Comput
   return readers;
 }
 
+std::string_view OwnOpName(const Instruction& instruction) {
+  const Metadata* metadata = instruction.Get<attr::metadata>();
+  return metadata == nullptr ? std::string_view() : std::string_view(metadata->op_name);
+}
+
+std::string_view FirstPart(std::string_view name) { return name.substr(0, name.find('/')); }
+
 }  // namespace
 
 bool IsCallOrFusion(const Instruction& instruction) {
@@ -28,8 +35,13 @@ bool IsCallOrFusion(const Instruction& instruction) {
 }
 
 FlatModule::FlatModule(std::shared_ptr<const Module> source, const Computation& computation,
-                       Inlining inlining, Parameters parameters)
-    : source_(std::move(source)), module_(std::make_unique<Module>(source_->source())), inlining_(inlining) {
+                       Inlining inlining, Parameters parameters, Expansions expansions)
+    : source_(std::move(source)),
+      computation_(&computation),
+      module_(std::make_unique<Module>(source_->source())),
+      inlining_(inlining),
+      parameters_(parameters),
+      expansions_(std::move(expansions)) {
   module_->set_name(source_->name());
   entry_ = module_->NewComputation(computation.name());
   Values values;
@@ -50,12 +62,40 @@ FlatModule::FlatModule(std::shared_ptr<const Module> source, const Computation& 
   DropUnused(root);
 }
 
+FlatModule FlatModule::Expanded(const Expansions& expansions) const {
+  FlatModule expanded(source_, *computation_, inlining_, parameters_, expansions);
+  for (const Instruction* parameter : entry_->parameters())
+    expanded.SetOriginal(*expanded.computation().parameter(parameter->Get<attr::number>()),
+                         OriginalOf(*parameter));
+  return expanded;
+}
+
 std::string FlatModule::PathOf(const Instruction& instruction) const {
   const Origin& origin = origins_[static_cast<size_t>(instruction.index())];
   std::string path(origin.instruction->name());
-  for (int64_t frame = origin.frame; frame >= 0; frame = frames_[static_cast<size_t>(frame)].parent)
-    path = fmt::format("{}/{}", frames_[static_cast<size_t>(frame)].caller->name(), path);
+  for (int64_t number = origin.frame; number >= 0;) {
+    const Frame& frame = frames_[static_cast<size_t>(number)];
+    path = frame.number < 0 ? fmt::format("{}/{}", frame.caller->name(), path)
+                            : fmt::format("{}[{}]/{}", frame.caller->name(), frame.number, path);
+    number = frame.parent;
+  }
   return path;
+}
+
+std::string FlatModule::OpNameOf(const Instruction& instruction) const {
+  const Origin& origin = origins_[static_cast<size_t>(instruction.index())];
+  std::string name(OwnOpName(*origin.instruction));
+  if (name.empty()) return name;
+  for (int64_t number = origin.frame; number >= 0;) {
+    const Frame& frame = frames_[static_cast<size_t>(number)];
+    const std::string_view prefix = OwnOpName(*frame.caller);
+    if (frame.caller->opcode() == Opcode::kCall && !prefix.empty()) {
+      if (FirstPart(name) == FirstPart(prefix)) break;
+      name = fmt::format("{}/{}", prefix, name);
+    }
+    number = frame.parent;
+  }
+  return name;
 }
 
 // Adds a parameter for each leaf of a parameter's shape; returns the tuple of them. The original of a leaf is
@@ -97,11 +137,32 @@ Instruction* FlatModule::Copy(const Instruction& instruction, const Values& valu
     operands[0] = WithElements(operands[0]);
   if (instruction.opcode() == Opcode::kGetTupleElement && operands[0]->opcode() == Opcode::kTuple)
     return operands[0]->operand(instruction.Get<attr::index>());
+  if (const auto found = expansions_.find(&instruction); found != expansions_.end())
+    return Expand(instruction, operands, found->second, frame);
   if (!IsInlined(instruction)) return Add(instruction, operands, frame);
-  const Computation& callee = *instruction.called_computations().front();
+  return Enter(instruction, *instruction.called_computations().front(), operands, frame);
+}
+
+// Inlines the iterations of a loop, or the branch of a conditional.
+Instruction* FlatModule::Expand(const Instruction& instruction, const std::vector<Instruction*>& operands,
+                                int64_t number, int64_t frame) {
+  if (instruction.opcode() == Opcode::kConditional) {
+    const Computation& branch = *instruction.called_computations()[static_cast<size_t>(number)];
+    return WithElements(
+        Enter(instruction, branch, {operands[static_cast<size_t>(number) + 1]}, frame, number));
+  }
+  Instruction* state = operands[0];
+  for (int64_t iteration = 1; iteration <= number; ++iteration)
+    state = WithElements(Enter(instruction, *instruction.Get<attr::body>(), {state}, frame, iteration));
+  return state;
+}
+
+Instruction* FlatModule::Enter(const Instruction& caller, const Computation& callee,
+                               const std::vector<Instruction*>& operands, int64_t frame, int64_t number) {
   Values inner;
-  for (size_t i = 0; i < operands.size(); ++i) inner[callee.parameter(static_cast<int64_t>(i))] = operands[i];
-  frames_.push_back({&instruction, frame});
+  for (size_t i = 0; i < callee.parameters().size(); ++i)
+    inner[callee.parameter(static_cast<int64_t>(i))] = operands[i];
+  frames_.push_back({&caller, frame, number});
   return Inline(callee, std::move(inner), static_cast<int64_t>(frames_.size()) - 1);
 }
 

@@ -24,12 +24,19 @@ enum class Parameters : uint8_t { kWhole, kLeaves };
 
 bool IsCallOrFusion(const Instruction& instruction);
 
+// Loops and conditionals of the source that are inlined: loops with their trip counts, conditionals with the
+// branch that runs.
+using Expansions = absl::flat_hash_map<const Instruction*, int64_t>;
+
 class FlatModule {
  public:
   // Flattens a computation of the module, which stays alive with the result. Calls beyond ten million
   // instructions stay calls.
   FlatModule(std::shared_ptr<const Module> source, const Computation& computation,
-             Inlining inlining = Inlining::kAll, Parameters parameters = Parameters::kWhole);
+             Inlining inlining = Inlining::kAll, Parameters parameters = Parameters::kWhole,
+             Expansions expansions = {});
+  // Returns the same computation with other loops and conditionals inlined.
+  FlatModule Expanded(const Expansions& expansions) const;
 
   // Returns the instructions in dependency order. Tuples are forwarded to the users of their elements.
   absl::Span<Instruction* const> instructions() const { return entry_->instructions(); }
@@ -43,8 +50,14 @@ class FlatModule {
   const Instruction& OriginalOf(const Instruction& instruction) const {
     return *origins_[static_cast<size_t>(instruction.index())].instruction;
   }
-  // Returns the names of the callers and of the original instruction: `fusion.3/add.1`.
+  // Returns the names of the callers and of the original instruction: `fusion.3/add.1`. The number after the
+  // name of an inlined loop or conditional is that of the iteration, from 1 on, or of the branch:
+  // `while.5[3]/add.1`.
   std::string PathOf(const Instruction& instruction) const;
+  // Returns the op_name of an instruction; empty if it has none. Names in a called computation may be
+  // relative to that of the call, as compilers that inline it write them: `jit(f)/jit(g)/add` for `add` in
+  // `jit(f)/jit(g)`.
+  std::string OpNameOf(const Instruction& instruction) const;
   // Declares that a parameter has the value of an instruction of another computation of the source.
   void SetOriginal(const Instruction& parameter, const Instruction& original) {
     origins_[static_cast<size_t>(parameter.index())] = {&original, -1};
@@ -54,6 +67,7 @@ class FlatModule {
   struct Frame {
     const Instruction* caller;
     int64_t parent;
+    int64_t number = -1;  // Of the iteration or branch.
   };
   struct Origin {
     const Instruction* instruction;
@@ -66,6 +80,10 @@ class FlatModule {
                             const Readers& readers);
   Instruction* Inline(const Computation& computation, Values values, int64_t frame);
   Instruction* Copy(const Instruction& instruction, const Values& values, int64_t frame);
+  Instruction* Expand(const Instruction& instruction, const std::vector<Instruction*>& operands,
+                      int64_t number, int64_t frame);
+  Instruction* Enter(const Instruction& caller, const Computation& callee,
+                     const std::vector<Instruction*>& operands, int64_t frame, int64_t number = -1);
   int64_t FlatSize(const Computation& computation);
   bool IsInlined(const Instruction& instruction);
   Instruction* Add(const Instruction& instruction, const std::vector<Instruction*>& operands, int64_t frame);
@@ -78,9 +96,12 @@ class FlatModule {
   void DropUnused(const Instruction* root);
 
   std::shared_ptr<const Module> source_;
+  const Computation* computation_;  // The flattened computation of the source.
   std::unique_ptr<Module> module_;
   Computation* entry_;
   Inlining inlining_;
+  Parameters parameters_;
+  Expansions expansions_;
   std::vector<Frame> frames_;
   std::vector<Origin> origins_;  // Indexed by instruction.
   std::vector<const Instruction*> results_;

@@ -385,7 +385,8 @@ ENTRY e {
   EXPECT_HAS(start["note"].get<std::string>(), "each iteration agrees with equal states, but element 0");
 }
 
-TEST_F(DiffLoops, NamesALoopThatTheOtherModuleHasUnrolled) {
+// The second iteration computes another function.
+TEST_F(DiffLoops, FindsTheIterationOfALoopThatTheOtherModuleHasUnrolled) {
   constexpr char kRolled[] = R"(HloModule m
 body {
   p = (s32[], f32[2]) parameter(0)
@@ -420,11 +421,192 @@ ENTRY e {
 }
 )";
   constexpr char kInput[] = " --input 'f32[2]{0.25,1}'";
+  const Json first = FirstOf(kRolled, kUnrolled, kInput), swapped = FirstOf(kUnrolled, kRolled, kInput);
+  EXPECT_EQ(first["value"]["a"], "loop[2]/h");
+  EXPECT_EQ(first["value"]["b"], "b");
+  EXPECT_EQ(first["operands"][0]["a"], "loop[1]/h");
+  EXPECT_EQ(swapped["value"]["a"], "b");
+  EXPECT_EQ(swapped["value"]["b"], "loop[2]/h");
+  EXPECT_EQ(Diff(kRolled, absl::StrReplaceAll(kUnrolled, {{"cosine", "sine"}}), kInput).status, 0);
+}
+
+TEST_F(DiffLoops, NamesALoopThatIsTooLongToUnroll) {
+  constexpr char kLoop[] = R"(HloModule m
+body {
+  p = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[2] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  h = f32[2] sine(v)
+  ROOT t = (s32[], f32[2]) tuple(next, h)
+}
+condition {
+  p = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(20000)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[2] parameter(0)
+  z = s32[] constant(0)
+  init = (s32[], f32[2]) tuple(z, x)
+  loop = (s32[], f32[2]) while(init), condition=condition, body=body
+  v = f32[2] get-tuple-element(loop), index=1
+  ROOT r = f32[2] negate(v)
+}
+)";
+  constexpr char kOther[] = R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  b = f32[2] cosine(x)
+  ROOT r = f32[2] negate(b)
+}
+)";
   EXPECT_EQ(
-      FirstOf(kRolled, kUnrolled, kInput)["note"],
+      FirstOf(kLoop, kOther, " --input 'f32[2]{0.25,1}'")["note"],
       "with equal operands, both compute different values; the loop loop above them is only in the first "
       "module, so that its iterations are not searched");
-  EXPECT_HAS(FirstOf(kUnrolled, kRolled, kInput)["note"].get<std::string>(), "is only in the second module");
+}
+
+// A pass widened a state from bf16 to f32, and a counter to s64.
+TEST_F(DiffLoops, DescendsIntoALoopWithAWiderState) {
+  constexpr char kNarrow[] = R"(HloModule m
+body {
+  p = (s32[], bf16[4], bf16[4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = bf16[4] get-tuple-element(p), index=1
+  y = bf16[4] get-tuple-element(p), index=2
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  product = bf16[4] multiply(v, y)
+  h = bf16[4] tanh(product)
+  ROOT t = (s32[], bf16[4], bf16[4]) tuple(next, h, y)
+}
+condition {
+  p = (s32[], bf16[4], bf16[4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(3)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = bf16[4] parameter(0)
+  y = bf16[4] parameter(1)
+  z = s32[] constant(0)
+  init = (s32[], bf16[4], bf16[4]) tuple(z, x, y)
+  loop = (s32[], bf16[4], bf16[4]) while(init), condition=condition, body=body
+  ROOT r = bf16[4] get-tuple-element(loop), index=1
+}
+)";
+  constexpr char kWide[] = R"(HloModule m
+wide.body {
+  s = (s64[], f32[4], f32[4]) parameter(0)
+  e0 = s64[] get-tuple-element(s), index=0
+  e1 = f32[4] get-tuple-element(s), index=1
+  e2 = f32[4] get-tuple-element(s), index=2
+  k = s64[] constant(1)
+  a = s64[] add(e0, k)
+  m = f32[4] {product}(e1, e2)
+  f = f32[4] tanh(m)
+  ROOT q = (s64[], f32[4], f32[4]) tuple(a, f, e2)
+}
+wide.condition {
+  s = (s64[], f32[4], f32[4]) parameter(0)
+  e0 = s64[] get-tuple-element(s), index=0
+  k = s64[] constant({limit})
+  ROOT c = pred[] compare(e0, k), direction=LT
+}
+ENTRY e {
+  x = bf16[4] parameter(0)
+  y = bf16[4] parameter(1)
+  xw = f32[4] convert(x)
+  yw = f32[4] convert(y)
+  zero = s64[] constant(0)
+  j = (s64[], f32[4], f32[4]) tuple(zero, xw, yw)
+  w = (s64[], f32[4], f32[4]) while(j), condition=wide.condition, body=wide.body
+  g = f32[4] get-tuple-element(w), index=1
+  ROOT o = bf16[4] convert(g)
+}
+)";
+  constexpr char kInput[] = " --input 'bf16[4]{0.3,0.7,1.1,-0.9}' --input 'bf16[4]{0.9,1.3,-1.7,0.6}'";
+  const auto wide = [&](const char* product, const char* limit) {
+    return absl::StrReplaceAll(kWide, {{"{product}", product}, {"{limit}", limit}});
+  };
+  EXPECT_EQ(Diff(kNarrow, wide("multiply", "3"), kInput).status, 0);
+  const Json first = FirstOf(kNarrow, wide("add", "3"), kInput);
+  EXPECT_EQ(first["inside"], Json({"iteration 1 of loop"}));
+  EXPECT_EQ(first["value"]["a"], "product");
+  EXPECT_EQ(first["value"]["b"], "m");
+  const Json limit = FirstOf(kNarrow, wide("multiply", "4"), kInput);
+  EXPECT_EQ(limit["inside"], Json({"the condition before iteration 4 of loop"}));
+  // The wider state may also be that of the first module.
+  EXPECT_EQ(FirstOf(wide("add", "3"), kNarrow, kInput)["value"]["b"], "product");
+}
+
+// One loop no longer changes an element that is a result.
+TEST_F(DiffLoops, AnElementThatOneLoopNoLongerChangesIsNotRounding) {
+  constexpr char kSum[] = R"(HloModule m
+body {
+  p = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  s = f32[] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  v = f32[] convert(next)
+  sum = f32[] add(s, v)
+  ROOT t = (s32[], f32[]) tuple(next, %s)
+}
+condition {
+  p = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(3)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  z = s32[] constant(0)
+  x = f32[] parameter(0)
+  init = (s32[], f32[]) tuple(z, x)
+  loop = (s32[], f32[]) while(init), condition=condition, body=body
+  ROOT r = f32[] get-tuple-element(loop), index=1
+}
+)";
+  const Json first = FirstOf(absl::StrReplaceAll(kSum, {{"%s", "sum"}}),
+                             absl::StrReplaceAll(kSum, {{"%s", "s"}}), " --input 'f32[] 0.5'");
+  EXPECT_EQ(first["confirmed"], true);
+  EXPECT_EQ(first["inside"], Json({"iteration 1 of loop"}));
+  EXPECT_EQ(first["value"]["a"], "sum");
+}
+
+// A pass inlined the branches and selects between their results.
+TEST_F(DiffLoops, FindsADifferenceInABranchThatASelectReplaces) {
+  constexpr char kBranches[] = R"(HloModule m
+yes { p = f32[2] parameter(0)  q = f32[2] sine(p)  ROOT e = f32[2] exponential(q) }
+no { p = f32[2] parameter(0)  ROOT n = f32[2] negate(p) }
+ENTRY e {
+  c = pred[] parameter(0)
+  x = f32[2] parameter(1)
+  branched = f32[2] conditional(c, x, x), true_computation=yes, false_computation=no
+  ROOT r = f32[2] multiply(branched, x)
+}
+)";
+  constexpr char kSelect[] = R"(HloModule m
+ENTRY e {
+  c = pred[] parameter(0)
+  x = f32[2] parameter(1)
+  u = f32[2] %s(x)
+  v = f32[2] exponential(u)
+  w = f32[2] negate(x)
+  b = pred[2] broadcast(c), dimensions={}
+  s = f32[2] select(b, v, w)
+  ROOT r = f32[2] multiply(s, x)
+}
+)";
+  constexpr char kInput[] = " --input true --input 'f32[2]{0.25,1}'";
+  EXPECT_EQ(Diff(kBranches, absl::StrReplaceAll(kSelect, {{"%s", "sine"}}), kInput).status, 0);
+  const Json first = FirstOf(kBranches, absl::StrReplaceAll(kSelect, {{"%s", "tanh"}}), kInput);
+  EXPECT_EQ(first["confirmed"], true);
+  EXPECT_EQ(first["value"]["a"], "branched[0]/q");
+  EXPECT_EQ(first["value"]["b"], "u");
 }
 
 // One branch has another operand and returns a tuple.

@@ -195,12 +195,61 @@ ENTRY e {
   EXPECT_EQ(first["confirmed"], true);
 }
 
-TEST_F(Cli, DiffSaysIfResultsAgreeOnlyWithinTheTolerance) {
+// A sum in another order is rounding, a constant is not, however small; a tolerance is the user's decision.
+TEST_F(Cli, DiffJudgesByRoundingWhatIsWithinTheDefaultTolerance) {
   const std::string a = Write("a.hlo", "HloModule m\nENTRY e {\n ROOT c = bf16[] constant(0.01)\n}\n");
   const std::string b = Write("b.hlo", "HloModule m\nENTRY e {\n ROOT c = bf16[] constant(0.02)\n}\n");
-  EXPECT_HAS(Run("diff " + a + " " + b).out,
-             "the results agree, 1 of them only within the tolerance (see --tolerance)");
+  const Outcome diff = Run("diff " + a + " " + b);
+  EXPECT_EQ(diff.status, 1) << diff.err;
+  EXPECT_HAS(diff.out, "the result c differs within the tolerance");
+  const Outcome tolerated = Run("diff " + a + " " + b + " --tolerance 'within abs 0.02 rel 0'");
+  EXPECT_EQ(tolerated.status, 0) << tolerated.err;
+  EXPECT_HAS(tolerated.out, "the results agree, 1 of them only within the tolerance (see --tolerance)");
   EXPECT_EQ(Run("diff " + a + " " + a).out.find("tolerance"), std::string::npos);
+
+  constexpr char kSum[] = R"(HloModule m
+ENTRY e {
+  x = bf16[4] parameter(0)
+  y = bf16[4] parameter(1)
+  z = bf16[4] parameter(2)
+  s = bf16[4] add(%s)
+  ROOT t = bf16[4] add(s, %s)
+}
+)";
+  std::string left = kSum, right = kSum;
+  left.replace(left.find("%s"), 2, "x, y").replace(left.rfind("%s"), 2, "z");
+  right.replace(right.find("%s"), 2, "y, z").replace(right.rfind("%s"), 2, "x");
+  const Outcome sums =
+      Run("diff " + Write("l.hlo", left) + " " + Write("r.hlo", right) + " --random 1 --range 1:3");
+  EXPECT_EQ(sums.status, 0) << sums.out;
+}
+
+// Names in a called computation are relative to that of its call.
+TEST_F(Cli, DiffAlignsNamesThatAreRelativeToACall) {
+  constexpr char kCalled[] = R"hlo(HloModule m
+g { p = f32[2] parameter(0)
+  q = f32[2] sine(p), metadata={op_name="first"}
+  s = f32[2] sine(q), metadata={op_name="second"}
+  ROOT r = f32[2] negate(s), metadata={op_name="third"} }
+ENTRY e {
+  x = f32[2] parameter(0)
+  ROOT c = f32[2] call(x), to_apply=g, metadata={op_name="jit(f)/jit(g)"}
+}
+)hlo";
+  constexpr char kInlined[] = R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  v1 = f32[2] sine(x), metadata={op_name="jit(f)/jit(g)/first"}
+  v2 = f32[2] cosine(v1), metadata={op_name="jit(f)/jit(g)/second"}
+  ROOT v3 = f32[2] negate(v2), metadata={op_name="jit(f)/jit(g)/third"}
+}
+)";
+  const Json first = Json::parse(Run("diff --format=json " + Write("a.hlo", kCalled) + " " +
+                                     Write("b.hlo", kInlined) + " --input 'f32[2]{0.25,1}'")
+                                     .out)["diff"]["first"];
+  EXPECT_EQ(first["value"]["a"], "c/s");
+  EXPECT_EQ(first["value"]["b"], "v2");
+  EXPECT_EQ(first["value"]["op_name"], "jit(f)/jit(g)/second");
 }
 
 // The changed operand of a commutative operation has the opcode of the other operand.
@@ -243,7 +292,6 @@ ENTRY e {
   const std::string files = Write("a.hlo", a) + " " + Write("b.hlo", b) + " --random 1 --range 1:3";
   const Json first = Json::parse(Run("diff --format=json " + files).out)["diff"]["first"];
   EXPECT_EQ(first["confirmed"], false);
-  EXPECT_EQ(first["note"], "both are within the bound of rounding errors that a shadow run computes");
 }
 
 // The wrong values are scaled below the tolerance, and then above it.

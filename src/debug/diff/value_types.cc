@@ -1,0 +1,85 @@
+#include "debug/diff/value_types.h"
+
+#include <algorithm>
+
+#include "reference/arrays.h"
+
+namespace hlo::debug {
+namespace {
+
+// Conversions fail only if there is no memory; then the run of what reads the value reports its type.
+Literal ArrayAs(const Literal& array, ElementType type) {
+  absl::StatusOr<Literal> converted = reference::WithType(array, type);
+  return converted.ok() ? *std::move(converted) : array;
+}
+
+}  // namespace
+
+ElementType WidestOfKind(ElementType type) {
+  if (IsFloat(type)) return ElementType::kF64;
+  if (IsComplex(type)) return ElementType::kC128;
+  if (IsSigned(type)) return ElementType::kS64;
+  return IsIntegral(type) ? ElementType::kU64 : type;
+}
+
+bool IsSameKind(ElementType a, ElementType b) { return WidestOfKind(a) == WidestOfKind(b); }
+
+Shape WithWidestTypes(const Shape& shape) {
+  if (shape.IsArray()) return Shape::Array(WidestOfKind(shape.type()), shape.dims());
+  if (!shape.IsTuple()) return shape;
+  std::vector<Shape> elements;
+  for (const Shape& element : shape.elements()) elements.push_back(WithWidestTypes(element));
+  return Shape::Tuple(std::move(elements));
+}
+
+bool HasSameTypes(const Shape& a, const Shape& b) {
+  return Equal(a, b, {.ignore_layout = true, .ignore_dynamic = true});
+}
+
+bool IsComparable(const Shape& a, const Shape& b) {
+  if (HasSameTypes(a, b)) return true;
+  if (a.IsArray() && b.IsArray())
+    return IsSameKind(a.type(), b.type()) &&
+           std::equal(a.dims().begin(), a.dims().end(), b.dims().begin(), b.dims().end());
+  if (!a.IsTuple() || !b.IsTuple() || a.elements().size() != b.elements().size()) return false;
+  return std::equal(a.elements().begin(), a.elements().end(), b.elements().begin(), IsComparable);
+}
+
+bool IsConversionOfKind(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kConvert &&
+         IsSameKind(instruction.shape().type(), instruction.operand(0)->shape().type());
+}
+
+const Instruction* WithoutConversions(const Instruction* instruction) {
+  while (IsConversionOfKind(*instruction)) instruction = instruction->operand(0);
+  return instruction;
+}
+
+Literal ConvertTo(const Literal& value, const Shape& shape) {
+  if (!value.shape().IsTuple()) return value.shape().IsArray() ? ArrayAs(value, shape.type()) : value;
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < value.elements().size(); ++i)
+    elements.push_back(ConvertTo(value.elements()[i], shape.elements()[i]));
+  return Literal::Tuple(std::move(elements));
+}
+
+CommonTypes InNarrowerType(const Literal& a, const Literal& b) {
+  if (a.type() == b.type()) return {a, b};
+  return BitWidth(a.type()) < BitWidth(b.type()) ? CommonTypes{a, ArrayAs(b, a.type())}
+                                                 : CommonTypes{ArrayAs(a, b.type()), b};
+}
+
+Literal NearestUnrounded(const Literal& a, const Literal& b) {
+  if (!IsFloat(a.type()) || BitWidth(b.type()) >= BitWidth(a.type())) return ArrayAs(b, a.type());
+  const Literal wide_a = ArrayAs(a, ElementType::kF64);
+  const Literal rounded = ArrayAs(ArrayAs(a, b.type()), ElementType::kF64);
+  Literal result = ArrayAs(b, ElementType::kF64);
+  const absl::Span<const double> from = wide_a.span<double>(), same = rounded.span<double>();
+  const absl::Span<double> out = result.mutable_span<double>();
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == same[i]) out[i] = from[i];
+  }
+  return ArrayAs(result, a.type());
+}
+
+}  // namespace hlo::debug
