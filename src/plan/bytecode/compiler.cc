@@ -219,25 +219,35 @@ class Compiler {
     Bind(end);
   }
 
+  // True if code can copy the bytes of the move. It cannot access literals.
+  bool IsCopy(const Move& move) const {
+    const auto is_array = [&](Slot slot) { return plan_.buffers[slot].kind != Buffer::Kind::kLiteral; };
+    return !move.exchange && is_array(move.to) && is_array(move.from) && Bytes(move.to) > 0 &&
+           Bytes(move.to) <= kMaxCopiedBytes;
+  }
   // Emits the copies in an order in which each source is read before it is overwritten.
   void Moves(const std::vector<Move>& moves) {
     std::vector<Move> copies, others;
-    for (const Move& move : moves) {
-      const bool from_frame = stable_.Contains(move.from) || stable_.IsInput(move.from);
-      const bool is_copy = stable_.Contains(move.to) && from_frame && Bytes(move.to) <= kMaxCopiedBytes;
-      (is_copy ? copies : others).push_back(move);
-    }
+    for (const Move& move : moves) (IsCopy(move) ? copies : others).push_back(move);
     // The sources of the other moves may be among the copied values.
     const bool apart = std::none_of(others.begin(), others.end(),
                                     [&](const Move& move) { return Bytes(move.to) <= kMaxCopiedBytes; });
     if (!apart) return Escape(moves);
     if (!others.empty()) Escape(std::move(others));
+    std::vector<FrameOffset> sources;
+    for (const Move& move : copies) sources.push_back(Read(move.from, 0, Bytes(move.to)));
+    // Values outside the frame, such as results, have been read. They are stored before sources in the frame
+    // are overwritten.
     std::vector<std::pair<FrameOffset, FrameOffset>> left;  // Pairs of destination and source.
     std::vector<int64_t> bytes;
-    for (const Move& move : copies) {
-      const auto to = static_cast<FrameOffset>(plan_.buffers[move.to].offset);
-      left.push_back({to, Read(move.from, 0, Bytes(move.to))});
-      bytes.push_back(Bytes(move.to));
+    for (size_t k = 0; k < copies.size(); ++k) {
+      const Slot to = copies[k].to;
+      if (!stable_.Contains(to)) {
+        CopyTo(to, sources[k]);
+        continue;
+      }
+      left.push_back({static_cast<FrameOffset>(plan_.buffers[to].offset), sources[k]});
+      bytes.push_back(Bytes(to));
     }
     while (!left.empty()) {
       size_t next = 0;

@@ -39,6 +39,24 @@ least {
 }
 )";
 
+// A plan and the module that it refers to.
+struct Planned {
+  CheckedModule module;
+  plan::Plan plan;
+};
+
+Planned PlanOf(const std::string& text) {
+  Diagnostics diagnostics;
+  const auto source = std::make_shared<SourceText>("t.hlo", text);
+  std::shared_ptr<Module> module = Parse(source, diagnostics);
+  EXPECT_NE(module, nullptr) << Render(diagnostics, *source);
+  absl::StatusOr<CheckedModule> checked = Check(std::move(module), diagnostics);
+  EXPECT_TRUE(checked.ok()) << Render(diagnostics, *source);
+  absl::StatusOr<plan::Plan> plan = plan::MakePlan(*checked);
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return {*std::move(checked), *std::move(plan)};
+}
+
 class SmallSteps : public testing::TestWithParam<Case> {};
 
 TEST_P(SmallSteps, DoNotLeaveTheBytecode) {
@@ -59,22 +77,38 @@ iteration { p = )" + state +
                            " parameter(0)\n  z = s32[] constant(0)\n  t = " + state +
                            " tuple(z, x)\n  ROOT w = " + state +
                            " while(t), condition=goes_on, body=iteration }\n";
-  Diagnostics diagnostics;
-  const auto source = std::make_shared<SourceText>("t.hlo", text);
-  std::shared_ptr<Module> module = Parse(source, diagnostics);
-  ASSERT_NE(module, nullptr) << Render(diagnostics, *source);
-  const absl::StatusOr<CheckedModule> checked = Check(std::move(module), diagnostics);
-  ASSERT_TRUE(checked.ok()) << Render(diagnostics, *source);
-  const absl::StatusOr<plan::Plan> plan = plan::MakePlan(*checked);
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  ASSERT_NE(plan->code, nullptr);
+  const auto [module, plan] = PlanOf(text);
+  ASSERT_NE(plan.code, nullptr);
   // Moves of whole states may leave it.
-  for (const auto& escape : plan->code->escapes) {
+  for (const auto& escape : plan.code->escapes) {
     const auto* step = std::get_if<const plan::Step*>(&escape);
     EXPECT_EQ(step, nullptr) << (*step)->instruction->name();
   }
   if (cpu::FindNativeIsa() == cpu::NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
-  EXPECT_NE(cpu::NativeCode::Make(plan->code->code, plan->code->frame_use), nullptr);
+  EXPECT_NE(cpu::NativeCode::Make(plan.code->code, plan.code->frame_use), nullptr);
+}
+
+// The last two states are stored as results.
+TEST(SmallMoves, OfResultsDoNotLeaveTheBytecode) {
+  const auto [module, plan] = PlanOf(R"(HloModule m
+goes_on { s = (s32[], f32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(9)
+  ROOT r = pred[] compare(i, n), direction=LT }
+iteration { s = (s32[], f32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  a = f32[] get-tuple-element(s), index=1
+  b = f32[] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  c = f32[] add(a, b)
+  ROOT t = (s32[], f32[], f32[]) tuple(j, b, c) }
+ENTRY e { a = f32[] parameter(0)
+  z = s32[] constant(0)
+  t = (s32[], f32[], f32[]) tuple(z, a, a)
+  ROOT w = (s32[], f32[], f32[]) while(t), condition=goes_on, body=iteration })");
+  ASSERT_NE(plan.code, nullptr);
+  EXPECT_TRUE(plan.code->escapes.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SmallSteps,
