@@ -344,9 +344,14 @@ void ColumnOfRows(const T* a, absl::Span<const int32_t> rows, const std::vector<
     const auto product = [&](size_t k) __attribute__((always_inline)) {
       return LoadRows(a + row_terms[k], &rows[first]) * static_cast<double>(y[column_terms[k]]);
     };
-    Vector<double> sums[2] = {};
-    for (size_t k = 0; k < terms; ++k) sums[k % 2] += product(k);
-    const Vector<double> all = sums[0] + sums[1];
+    Vector<double> even = {}, odd = {};
+    size_t k = 0;
+    for (; k + 1 < terms; k += 2) {
+      even += product(k);
+      odd += product(k + 1);
+    }
+    if (k < terms) even += product(k);
+    const Vector<double> all = even + odd;
     T* to = c + static_cast<int64_t>(first) * stride;
     for (size_t i = 0; i < kWidth; ++i) to[static_cast<int64_t>(i) * stride] = static_cast<T>(all[i]);
   }

@@ -67,8 +67,8 @@ const std::byte* TileProgram::Runner::TransposedRow(size_t number, int64_t begin
 std::optional<TileProgram::Native::Offsets> TileProgram::OffsetsOf(int32_t number) const {
   const Access& access = accesses()[number];
   const size_t rank = inner_dims().size();
-  if (!access.IsRegular() || !access.IsArray() || !GathersFast(ByteCount(access.type)) ||
-      patterns_[number] != Pattern::kStrided || rank < 2 || inner_count() == 0)
+  if (!access.IsRegular() || !access.IsArray() || patterns_[number] != Pattern::kStrided || rank < 2 ||
+      inner_count() == 0)
     return std::nullopt;
   const int64_t run = inner_dims().back(), stride = access.inner.back();
   const int64_t group = run * inner_dims()[rank - 2];
