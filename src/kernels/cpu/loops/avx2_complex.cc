@@ -91,7 +91,7 @@ void Avx2Emitter::EmitQuotient(const Op& op) {
   L(recovery.end);
 }
 
-// Computes the lower or upper half of the results. Lanes of operands and results have these signs in addition.
+// Computes the lower or upper half of the results. Lanes of operands and results change by these signs.
 void Avx2Emitter::DivideHalf(const Op& op, const Xmm& signs, const Xmm (&scratch)[3], bool upper) {
   const Ymm c(kVectors), d(kVectors + 1), norm(kVectors + 2);
   const Ymm a(scratch[0].getIdx()), b(scratch[1].getIdx()), quotient(scratch[2].getIdx());
