@@ -121,8 +121,10 @@ class LoopSearch {
         name_(call.flat_a.OriginalOf(call.a).name()) {
     const std::vector<bool> is_needed_a = LeavesBehind(call.flat_a, call.a, *call.pair.a);
     const std::vector<bool> is_needed_b = LeavesBehind(call.flat_b, call.b, *call.pair.b);
-    interface_.parameters = loops.leaves;
     for (const auto& [i, j] : loops.leaves) {
+      const bool is_one_sided =
+          std::find(loops.one_sided.begin(), loops.one_sided.end(), std::pair(i, j)) != loops.one_sided.end();
+      if (!is_one_sided) interface_.parameters.emplace_back(i, j);
       if (is_needed_a[static_cast<size_t>(i)] && is_needed_b[static_cast<size_t>(j)])
         interface_.results.emplace_back(i, j);
     }
@@ -211,9 +213,18 @@ class LoopSearch {
   std::optional<int64_t> unmatched_;
 };
 
+// True if every leaf of both states has a counterpart that both loops change or neither does. Otherwise an
+// iteration of `b` may start from values that are not those of `a`, which proves nothing.
+bool HasEqualStates(const LoopPair& loops) {
+  const auto count = static_cast<int64_t>(loops.leaves.size());
+  return loops.one_sided.empty() && count == loops.a->shape().LeafCount() &&
+         count == loops.b->shape().LeafCount();
+}
+
 absl::Status DescendIntoLoop(const DivergingCall& call, const LoopPair& loops, const DiffOptions& options,
                              Divergence& divergence) {
-  if (call.agreeing.contains(ForwardedLeaf({call.pair.a, 0})) && call.pair.a != &call.a) {
+  const bool is_known = call.agreeing.contains(ForwardedLeaf({call.pair.a, 0})) && call.pair.a != &call.a;
+  if (is_known || (options.needs_proof && !HasEqualStates(loops))) {
     NoteAgreement(divergence);
     return absl::OkStatus();
   }

@@ -162,7 +162,7 @@ class StateMatcher {
     }
     std::sort(order.begin(), order.end());
     std::vector<int> taken_a(static_cast<size_t>(a_.count)), taken_b(static_cast<size_t>(b_.count));
-    LoopPair pair{a_.loop, b_.loop, {}};
+    LoopPair pair{a_.loop, b_.loop, {}, {}};
     is_ambiguous_ = false;
     for (const auto& [negative, distance, i, j] : order) {
       if (taken_a[i] == 0 && taken_b[j] == 0) {
@@ -174,6 +174,9 @@ class StateMatcher {
     }
     if (pair.IsIdentity()) AddSamePositions(pair, taken_a, taken_b);
     std::sort(pair.leaves.begin(), pair.leaves.end());
+    for (const auto& [i, j] : pair.leaves) {
+      if (a_.IsInvariant(i) != b_.IsInvariant(j)) pair.one_sided.emplace_back(i, j);
+    }
     return pair;
   }
 

@@ -19,6 +19,8 @@ struct LoopPair {
   const Instruction* a;
   const Instruction* b;
   std::vector<std::pair<int64_t, int64_t>> leaves;  // The leaves that correspond, in the order of `a`.
+  // Those that only one of the loops changes. They are compared, but not equal at the start of an iteration.
+  std::vector<std::pair<int64_t, int64_t>> one_sided;
 
   std::optional<int64_t> LeafOfB(int64_t leaf_of_a) const;
   // True if the states have the same leaves in the same order.

@@ -577,6 +577,53 @@ ENTRY e {
   EXPECT_EQ(first["value"]["a"], "sum");
 }
 
+// A pass replaced the second of two equal counters, which is no longer changed, by the first. The sums have
+// another order.
+TEST_F(DiffLoops, ACounterThatOneLoopNoLongerChangesIsNoDifference) {
+  constexpr char kLoop[] = R"(HloModule m
+body {
+  p = (s32[], s32[], f32[3], f32[8,3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  k = s32[] get-tuple-element(p), index=1
+  v = f32[3] get-tuple-element(p), index=2
+  w = f32[8,3] get-tuple-element(p), index=3
+  one = s32[] constant(1)
+  zero = s32[] constant(0)
+  next = s32[] add(i, one)
+  count = s32[] add(k, one)
+  row = f32[1,3] dynamic-slice(w, %s, zero), dynamic_slice_sizes={1,3}
+  flat = f32[3] reshape(row)
+  c = f32[3] constant({0.1,0.7,0.3})
+  %s
+  ROOT t = (s32[], s32[], f32[3], f32[8,3]) tuple(next, %s, sum, w)
+}
+condition {
+  p = (s32[], s32[], f32[3], f32[8,3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(8)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[3] parameter(0)
+  w = f32[8,3] parameter(1)
+  z = s32[] constant(0)
+  init = (s32[], s32[], f32[3], f32[8,3]) tuple(z, z, x, w)
+  ROOT loop = (s32[], s32[], f32[3], f32[8,3]) while(init), condition=condition, body=body
+}
+)";
+  const auto loop = [&](const char* index, const char* sum, const char* count) {
+    std::string text = kLoop;
+    for (const char* part : {index, sum, count}) text.replace(text.find("%s"), 2, part);
+    return absl::StrReplaceAll(
+        text, {{"ROOT loop =", "loop ="},
+               {"body=body\n", "body=body\n  ROOT r = f32[3] get-tuple-element(loop), index=2\n"}});
+  };
+  const std::string before = loop("k", "a = f32[3] add(v, flat)\n  sum = f32[3] add(a, c)", "count");
+  const std::string after = loop("i", "a = f32[3] add(flat, c)\n  sum = f32[3] add(v, a)", "k");
+  EXPECT_EQ(Diff(before, after, " --random 1").status, 0);
+  EXPECT_EQ(Diff(after, before, " --random 1").status, 0);
+}
+
 // A pass inlined the branches and selects between their results.
 TEST_F(DiffLoops, FindsADifferenceInABranchThatASelectReplaces) {
   constexpr char kBranches[] = R"(HloModule m
