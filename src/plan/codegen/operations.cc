@@ -170,6 +170,25 @@ bool IsReassociable(const Instruction& root) {
   return Info(root.opcode()).has(kAssociative) && IsOnTwoParameters(root);
 }
 
+std::optional<Opcode> ElementwiseCombiner(const Computation& to_apply) {
+  const Instruction& root = *to_apply.root();
+  if (IsReassociable(root)) return root.opcode();
+  if (root.opcode() != Opcode::kConvert) return std::nullopt;
+  const Instruction& wide = *root.operand(0);
+  const ElementType type = root.shape().type();
+  if ((type != ElementType::kBF16 && type != ElementType::kF16) ||
+      wide.shape().type() != ElementType::kF32 || !Info(wide.opcode()).has(kAssociative))
+    return std::nullopt;
+  for (int64_t k = 0; k < 2; ++k) {
+    const Instruction& operand = *wide.operand(k);
+    if (operand.opcode() != Opcode::kConvert || operand.operand(0)->opcode() != Opcode::kParameter ||
+        operand.operand(0)->shape().type() != type)
+      return std::nullopt;
+  }
+  if (wide.operand(0)->operand(0) == wide.operand(1)->operand(0)) return std::nullopt;
+  return wide.opcode();
+}
+
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   const Computation& to_apply = *reduce.Get<attr::to_apply>();
   // The reference converts operands that do not have the parameters' types.

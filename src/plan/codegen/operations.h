@@ -26,6 +26,11 @@ loops::Value Rounded(ElementType type, loops::Value value, loops::LoopProgram& p
 // True if the root of a to_apply is one operation on an accumulator and a value that may be reassociated.
 bool IsReassociable(const Instruction& root);
 
+// Returns the operation that a to_apply performs on an accumulator and a value of bf16 or f16, also if it
+// converts both to f32 and the result back, as XLA:CPU's passes write it; or that of any other type if it is
+// reassociable. Returns nullopt for other computations.
+std::optional<Opcode> ElementwiseCombiner(const Computation& to_apply);
+
 // The to_apply of a reduction as a function of accumulators, then values; nullopt if it has other operations
 // than elementwise ones on scalars.
 struct ReduceCode {

@@ -166,9 +166,9 @@ LibraryKernel FindScatterKernel(const Instruction& scatter) {
   }
   const std::optional<loops::ScalarFunction> code = FindCombinerCode(to_apply, types);
   if (!code.has_value()) return {};
-  const cpu::ScatterLoops elementwise = count == 1 && IsReassociable(*to_apply.root())
-                                            ? cpu::FindScatterLoops(to_apply.root()->opcode(), types[0])
-                                            : cpu::ScatterLoops{};
+  const std::optional<Opcode> opcode = count == 1 ? ElementwiseCombiner(to_apply) : std::nullopt;
+  const cpu::ScatterLoops elementwise =
+      opcode.has_value() ? cpu::FindScatterLoops(*opcode, types[0]) : cpu::ScatterLoops{};
   if (elementwise.by_offset != nullptr) {
     if (LibraryKernel few = FindFewWindowsKernel(scatter, elementwise); few.run != nullptr) return few;
   }

@@ -15,6 +15,12 @@ struct Replacement {
   }
 };
 
+// An operation on bf16 or f16, which rounds the result in f32.
+template <class F, class T>
+struct RoundedFromF32 {
+  T operator()(T a, T b) const { return T::FromFloat(F()(a.ToFloat(), b.ToFloat())); }
+};
+
 template <class F, class T>
 void ByOffset(int64_t n, void* result, const int64_t* at, const void* update, const int64_t* from) {
   const F f;
@@ -96,12 +102,23 @@ void ByRow(int64_t n, int64_t length, void* result, const int64_t* at, const voi
 template <class F, class T>
 constexpr ScatterLoops kLoopsOf = {&ByOffset<F, T>, &ByIndex<F, T>, &ByRow<F, T>};
 
+template <class T>
+ScatterLoops RoundingLoops(Opcode opcode) {
+  ScatterLoops loops;
+  VisitFoldOp<float>(opcode, [&]<class F>() { loops = kLoopsOf<RoundedFromF32<F, T>, T>; });
+  return loops;
+}
+
 }  // namespace
 
 ScatterLoops FindScatterLoops(std::optional<Opcode> opcode, ElementType type) {
   ScatterLoops loops;
   if (!opcode.has_value()) {
     DispatchWidth(ByteCount(type), [&]<class T>() { loops = kLoopsOf<Replacement, T>; });
+  } else if (type == ElementType::kBF16) {
+    loops = RoundingLoops<bfloat16>(*opcode);
+  } else if (type == ElementType::kF16) {
+    loops = RoundingLoops<float16>(*opcode);
   } else if (IsStoredAsComputed(type) && RoundTile(type).function == nullptr) {
     DispatchComputeType(ComputeTypeOf(type), [&]<class T>() {
       VisitFoldOp<T>(*opcode, [&]<class F>() { loops = kLoopsOf<F, T>; });

@@ -1,5 +1,5 @@
 #pragma once
-// This file scatters elements and rows, for types that are stored in their compute type.
+// This file scatters elements and rows, of bf16, f16 and types that are stored in their compute type.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,8 @@ struct ScatterLoops {
   void (*by_row)(int64_t n, int64_t length, void* result, const int64_t* at, const void* update,
                  const int64_t* from) = nullptr;
 };
-// Returns the loops for an operation of FindTileFold; without an opcode, updates replace elements.
+// Returns the loops for an operation of FindTileFold; without an opcode, updates replace elements. The loops
+// are null if there are none.
 ScatterLoops FindScatterLoops(std::optional<Opcode> opcode, ElementType type);
 
 }  // namespace hlo::cpu
