@@ -49,18 +49,21 @@ bool ReducesInOneType(const Instruction& reduce) {
 }
 
 // True for a dot of a few pairs each that has few rows or columns, for which a matrix product takes longer
-// than a loop, and is not tiny.
+// than a loop, and is not tiny. Integers, and large products of a matrix and a vector, may have more pairs.
 bool IsThinDot(const Instruction& dot, int64_t pairs) {
-  constexpr int64_t kMaxPairs = 4, kMinResults = 64;
+  constexpr int64_t kMaxPairs = 4, kMostPairs = 8, kMinResults = 64, kMinLargeResults = 4096;
   const ElementType type = dot.shape().type();
-  if (pairs < 2 || pairs > kMaxPairs || (type != ElementType::kF32 && type != ElementType::kF64) ||
-      dot.operand(0)->shape().type() != type || dot.operand(1)->shape().type() != type)
+  const bool is_float = type == ElementType::kF32 || type == ElementType::kF64;
+  if (pairs < 2 || pairs > kMostPairs || (!is_float && !IsIntegral(type))) return false;
+  if (is_float && (dot.operand(0)->shape().type() != type || dot.operand(1)->shape().type() != type))
     return false;
   const int64_t results = *dot.shape().ElementCount(),
                 batches = CountOf(dot.operand(0)->shape(), dot.Get<attr::lhs_batch_dims>());
   if (results < kMinResults) return false;
   const int64_t rows = *dot.operand(0)->shape().ElementCount() / (batches * pairs);
-  return std::min(rows, results / (batches * rows)) <= kMaxPairs;
+  const int64_t narrow = std::min(rows, results / (batches * rows));
+  const bool is_large = narrow == 1 && batches == 1 && results >= kMinLargeResults;
+  return narrow <= kMaxPairs && (pairs <= kMaxPairs || is_large || !is_float);
 }
 
 // Returns the elements at index `number` of the contracted dimensions, without these dimensions. The last of

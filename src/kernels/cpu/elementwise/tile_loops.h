@@ -135,6 +135,9 @@ TileFn FloatTileOp(Opcode opcode, ComputeType compute_type);
 TileFn ComplexTileOp(Opcode opcode, ComputeType compute_type);
 // Returns the exact quotients or remainders of vectors, or nullptr if the target has none for the type.
 TileFn VectorDivisionOf(Opcode opcode, ComputeType compute_type);
+// Returns the maximum or minimum of vectors of f64, with the bits of scalar::Maximum and scalar::Minimum;
+// nullptr for other operations and types.
+TileFn VectorExtremeOf(Opcode opcode, ComputeType compute_type);
 // Returns a vector function of the C library (libmvec), or nullptr if the target has none.
 TileFn VectorTileOp(Opcode opcode, ComputeType compute_type);
 // Return the functions of loops::Operation kinds that only FindTileCall uses.

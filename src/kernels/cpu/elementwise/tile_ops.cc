@@ -268,6 +268,7 @@ TileCall FindTileOp(Opcode opcode, ElementType from) {
   const ComputeType compute_type = ComputeTypeOf(from);
   const int64_t bits = BitWidth(from);
   if (const TileFn f = VectorDivisionOf(opcode, compute_type)) return {f, bits};
+  if (const TileFn f = VectorExtremeOf(opcode, compute_type)) return {f, bits};
   if (const TileFn f = IntegerTileOp(opcode, compute_type)) return {f, bits};
   if (const TileFn f = FloatTileOp(opcode, compute_type)) return {f, bits};
   return {ComplexTileOp(opcode, compute_type), bits};
