@@ -12,6 +12,7 @@
 #include "plan/analysis/reduce_dims.h"
 #include "plan/calls/replacement.h"
 #include "plan/codegen/operations.h"
+#include "plan/graph.h"
 #include "plan/rewrite/neutral_element.h"
 #include "types/index.h"
 #include "types/promotion.h"
@@ -48,12 +49,15 @@ bool ReducesInOneType(const Instruction& reduce) {
          is_of_type(code.root()->shape()) && IsElementwiseCode(code);
 }
 
+// True for the small floats whose sums are computed in f32 and rounded once.
+bool IsHalf(ElementType type) { return type == ElementType::kBF16 || type == ElementType::kF16; }
+
 // True for a dot of a few pairs each that has few rows or columns, for which a matrix product takes longer
 // than a loop, and is not tiny. Integers, and large products of a matrix and a vector, may have more pairs.
 bool IsThinDot(const Instruction& dot, int64_t pairs) {
   constexpr int64_t kMaxPairs = 4, kMostPairs = 8, kMinResults = 64, kMinLargeResults = 4096;
   const ElementType type = dot.shape().type();
-  const bool is_float = type == ElementType::kF32 || type == ElementType::kF64;
+  const bool is_float = type == ElementType::kF32 || type == ElementType::kF64 || IsHalf(type);
   if (pairs < 2 || pairs > kMostPairs || (!is_float && !IsIntegral(type))) return false;
   if (is_float && (dot.operand(0)->shape().type() != type || dot.operand(1)->shape().type() != type))
     return false;
@@ -386,14 +390,16 @@ std::optional<CheckedModule> ReplaceThinDot(const Instruction& dot) {
                     type = dot.shape().type();
   const int64_t count = CountOf(dot.operand(0)->shape(), dot.Get<attr::lhs_contracting_dims>());
   const bool is_integer_product = count == 1 && IsIntegral(type);
-  if (!HaveExactProducts(lhs, rhs, type) || (!is_integer_product && !IsThinDot(dot, count)))
+  const ElementType sum_type = count > 1 && IsHalf(type) ? ElementType::kF32 : type;
+  if (!HaveExactProducts(lhs, rhs, sum_type) || (!is_integer_product && !IsThinDot(dot, count)))
     return std::nullopt;
   build::Builder builder(dot.name());
   const DotFactors factors(dot, builder);
-  Op sum = factors.Product(0, type);
+  Op sum = factors.Product(0, sum_type);
   // The sum of a contraction begins with +0, which turns a product of -0 into +0.
   if (IsFloat(type)) sum = sum + build::FullLike(sum, 0);
-  for (int64_t k = 1; k < count; ++k) sum = sum + factors.Product(k, type);
+  for (int64_t k = 1; k < count; ++k) sum = sum + factors.Product(k, sum_type);
+  if (sum_type != type) sum = build::ConvertElementType(sum, type);
   return BuildReplacement(builder, sum, dot);
 }
 
