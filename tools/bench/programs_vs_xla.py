@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""Compares hlo-run with XLA:CPU on the programs of `jax_programs.py`: prints a table of the fastest runs, in milliseconds.
+"""Compares hlo-run with XLA:CPU on the programs of `jax_programs.py` or the operations of `jax_operations.py`: prints a
+table of the fastest runs, in milliseconds.
 
-    programs_vs_xla.py [--hlo-run PATH] [--base PATH] [--seconds S] [--turns N] [--names NAME,...] [--keep FOLDER]
+    programs_vs_xla.py [--suite programs|operations] [--hlo-run PATH] [--base PATH] [--seconds S] [--turns N]
+                       [--names NAME,...] [--match REGEX] [--above RATIO] [--keep FOLDER]
 
 Run it in an environment that has jax and numpy. Every program is run from its module before XLA's optimisation and from
 the module after it; results are compared with XLA's first, and `scaled` is the largest difference relative to the
 largest magnitude of that output (1 for an integer that differs). XLA and the runs of hlo-run take turns; the fastest run
 counts, and a ratio is ours / XLA's (below 1: we are faster). XLA's time includes JAX's dispatch, a few microseconds.
---base is another hlo-run, whose ratios are printed beside ours. --keep stores the modules and arguments in FOLDER.
+--base is another hlo-run, whose ratios are printed beside ours. --match selects names, and --above prints only rows with
+a larger ratio. --keep stores the modules and arguments in FOLDER.
 """
 
 import argparse
+import importlib
 import math
 import os
+import re
 import sys
 import tempfile
 import time
@@ -20,7 +25,6 @@ import time
 import jax
 import numpy as np
 
-import jax_programs
 from run_vs_xla import geometric_mean, hlo_run, timing
 
 
@@ -32,9 +36,9 @@ def module_text(module):
     return module.to_string(options)
 
 
-def prepare(name, folder):
+def prepare(program, name, folder):
     """Compiles the program, stores both of its modules and its arguments, and returns (executable, arguments)."""
-    function, arguments = jax_programs.PROGRAMS[name]()
+    function, arguments = program()
     lowered = jax.jit(function, keep_unused=True).lower(*arguments)
     compiled = lowered.compile()
     texts = {"before": lowered.compiler_ir("hlo").as_hlo_module(), "after": compiled.runtime_executable().hlo_modules()[0]}
@@ -82,9 +86,9 @@ def time_ours(binary, module, inputs, seconds, expected):
     return timing(binary, module, inputs, runs)["run_s"]
 
 
-def measure(arguments, name, folder):
+def measure(arguments, program, name, folder):
     """Returns {"xla": s, "scaled": {form: d}, (binary, form): s}."""
-    compiled, values = prepare(name, folder)
+    compiled, values = prepare(program, name, folder)
     results = jax.block_until_ready(compiled(*values))
     inputs, outputs = os.path.join(folder, f"{name}.npz"), os.path.join(folder, f"{name}.out.npz")
     binaries = [arguments.hlo_run] + ([arguments.base] if arguments.base else [])
@@ -105,14 +109,18 @@ def measure(arguments, name, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", choices=("programs", "operations"), default="programs")
     parser.add_argument("--hlo-run", default="build/src/cli/hlo-run")
     parser.add_argument("--base", help="another hlo-run to compare with")
     parser.add_argument("--seconds", type=float, default=0.2, help="for each contender, module and turn")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--names", default="", help="programs, separated by commas; all by default")
+    parser.add_argument("--match", default="", help="a regular expression that names contain")
+    parser.add_argument("--above", type=float, default=0.0, help="print only rows with a larger ratio")
     parser.add_argument("--keep", help="folder for modules and arguments")
     arguments = parser.parse_args()
-    names = arguments.names.split(",") if arguments.names else list(jax_programs.PROGRAMS)
+    programs = importlib.import_module(f"jax_{arguments.suite}").PROGRAMS
+    names = arguments.names.split(",") if arguments.names else [n for n in programs if re.search(arguments.match, n)]
     binaries = [arguments.hlo_run] + ([arguments.base] if arguments.base else [])
     columns = [(binary, form) for form in ("before", "after") for binary in binaries]
     titles = [form + (", base" if binary == arguments.base else "") for binary, form in columns]
@@ -124,13 +132,15 @@ def main():
             folder = arguments.keep or temporary
             os.makedirs(folder, exist_ok=True)
             try:
-                row = measure(arguments, name, folder)
+                row = measure(arguments, programs[name], name, folder)
             except Exception as error:  # one program that fails is reported, and the others are measured
                 print(f"| {name} | {str(error).splitlines()[0][:200]} |", flush=True)
                 failed = True
                 continue
         for column in columns:
             ratios[column].append(row[column] / row["xla"])
+        if max(ratios[column][-1] for column in columns) <= arguments.above:
+            continue
         cells = " | ".join(f"{ratios[column][-1]:.2f}" for column in columns)
         scaled = ", ".join(f"{value:.2g}" for value in row["scaled"].values())
         print(f"| {name} | {row['xla'] * 1e3:.3g} | {cells} | {scaled} |", flush=True)
