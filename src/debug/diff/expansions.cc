@@ -63,6 +63,9 @@ class ExpansionFinder {
     return absl::OkStatus();
   }
 
+  // Keeps an instruction of the source in all of its calls, because the other module has it in one of them.
+  void Keep(const Instruction& instruction) { numbers_[&flat_.OriginalOf(instruction)] = std::nullopt; }
+
   Expansions Found() const {
     Expansions found;
     for (const auto& [original, number] : numbers_) {
@@ -105,7 +108,11 @@ absl::StatusOr<Expansions> FindExpansions(const Alignment& alignment, bool is_a,
   const FlatModule& flat = is_a ? alignment.a() : alignment.b();
   ExpansionFinder finder(flat, known, options);
   for (const Instruction* i : flat.instructions()) {
-    if (IsControlFlow(*i) && !HasPartner(alignment, *i, is_a)) HLO_RETURN_IF_ERROR(finder.Add(*i));
+    if (!IsControlFlow(*i)) continue;
+    if (HasPartner(alignment, *i, is_a))
+      finder.Keep(*i);
+    else
+      HLO_RETURN_IF_ERROR(finder.Add(*i));
   }
   return finder.Found();
 }

@@ -137,10 +137,18 @@ Instruction* FlatModule::Copy(const Instruction& instruction, const Values& valu
     operands[0] = WithElements(operands[0]);
   if (instruction.opcode() == Opcode::kGetTupleElement && operands[0]->opcode() == Opcode::kTuple)
     return operands[0]->operand(instruction.Get<attr::index>());
-  if (const auto found = expansions_.find(&instruction); found != expansions_.end())
+  if (const auto found = expansions_.find(&instruction); found != expansions_.end() && !IsInExpansion(frame))
     return Expand(instruction, operands, found->second, frame);
   if (!IsInlined(instruction)) return Add(instruction, operands, frame);
   return Enter(instruction, *instruction.called_computations().front(), operands, frame);
+}
+
+// True if a frame is part of an inlined loop or conditional. Control flow that is called there may do
+// something else than in the calls that were examined.
+bool FlatModule::IsInExpansion(int64_t frame) const {
+  while (frame >= 0 && frames_[static_cast<size_t>(frame)].number < 0)
+    frame = frames_[static_cast<size_t>(frame)].parent;
+  return frame >= 0;
 }
 
 // Inlines the iterations of a loop, or the branch of a conditional.

@@ -80,6 +80,7 @@ class FlatModule {
                             const Readers& readers);
   Instruction* Inline(const Computation& computation, Values values, int64_t frame);
   Instruction* Copy(const Instruction& instruction, const Values& values, int64_t frame);
+  bool IsInExpansion(int64_t frame) const;
   Instruction* Expand(const Instruction& instruction, const std::vector<Instruction*>& operands,
                       int64_t number, int64_t frame);
   Instruction* Enter(const Instruction& caller, const Computation& callee,

@@ -430,6 +430,76 @@ ENTRY e {
   EXPECT_EQ(Diff(kRolled, absl::StrReplaceAll(kUnrolled, {{"cosine", "sine"}}), kInput).status, 0);
 }
 
+// The loop of `f` has two iterations in its first call, then one and two in the iterations of `outer`.
+TEST_F(DiffLoops, UnrollsALoopOnlyInExaminedCalls) {
+  constexpr char kRolled[] = R"(HloModule m
+body {
+  p = (s32[], f32[2], s32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[2] get-tuple-element(p), index=1
+  n = s32[] get-tuple-element(p), index=2
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  h = f32[2] sine(v)
+  ROOT t = (s32[], f32[2], s32[]) tuple(next, h, n)
+}
+condition {
+  p = (s32[], f32[2], s32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] get-tuple-element(p), index=2
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+f {
+  x = f32[2] parameter(0)
+  n = s32[] parameter(1)
+  z = s32[] constant(0)
+  init = (s32[], f32[2], s32[]) tuple(z, x, n)
+  loop = (s32[], f32[2], s32[]) while(init), condition=condition, body=body
+  ROOT v = f32[2] get-tuple-element(loop), index=1
+}
+outer_body {
+  p = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[2] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  h = f32[2] call(v, next), to_apply=f
+  ROOT t = (s32[], f32[2]) tuple(next, h)
+}
+outer_condition {
+  p = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(2)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[2] parameter(0)
+  two = s32[] constant(2)
+  a = f32[2] call(x, two), to_apply=f
+  z = s32[] constant(0)
+  init = (s32[], f32[2]) tuple(z, a)
+  outer = (s32[], f32[2]) while(init), condition=outer_condition, body=outer_body
+  v = f32[2] get-tuple-element(outer), index=1
+  ROOT r = f32[2] cosine(v)
+}
+)";
+  constexpr char kUnrolled[] = R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  a = f32[2] sine(x)
+  b = f32[2] sine(a)
+  c = f32[2] sine(b)
+  d = f32[2] sine(c)
+  g = f32[2] sine(d)
+  ROOT r = f32[2] tan(g)
+}
+)";
+  constexpr char kInput[] = " --input 'f32[2]{0.25,1}'";
+  const Json diff = Json::parse(Diff(kRolled, kUnrolled, kInput).out)["diff"];
+  EXPECT_EQ(diff["first"]["value"]["a"], "r");
+  EXPECT_EQ(diff["first"]["value"]["a_value"], diff["results"][0]["a_value"]);
+}
+
 TEST_F(DiffLoops, NamesALoopThatIsTooLongToUnroll) {
   constexpr char kLoop[] = R"(HloModule m
 body {
