@@ -20,7 +20,7 @@ constexpr int64_t kFirstIterations = 3;
 // The iterations in which a difference beyond proven bounds is searched.
 constexpr int64_t kProvenIterations = 8;
 
-// Gives a leaf of `b` the value of the corresponding leaf of `a`.
+// Sets a leaf of `b` to the value of the corresponding leaf of `a`.
 void SetFrom(const Literal& a, Literal& b) { b = ConvertTo(a, b.shape()); }
 
 // Returns the callee with a parameter for each leaf. A parameter of a loop that stands for a value that a

@@ -168,7 +168,7 @@ void Avx2Emitter::EmitMultiply(const Op& op) {
   vpaddq(out, out, upper);
 }
 
-// Shifts numbers without their sign: the other bits of negative numbers are flipped.
+// AVX2 has no arithmetic shift of 64 bits. Logical shifts of the complement of negative numbers replace it.
 void Avx2Emitter::EmitShift(const Op& op) {
   const Xmm a = Use(op.in[0]), b = Use(op.in[1]);
   const Xmm out = Define(op.out);

@@ -11,7 +11,7 @@ namespace hlo::cpu {
 namespace {
 
 // Replaces quotients with a NaN by those of ComplexQuotient. `vectors` are the contents of all registers, of
-// `lanes` floats each; operands and results are in these of them, of which there are six numbers.
+// `lanes` floats each. `numbers` has the numbers of six of them: those of the operands, then the results.
 void RecoverQuotients(float* vectors, uint32_t numbers, uint32_t lanes) {
   float* at[6];
   for (float*& vector : at) {

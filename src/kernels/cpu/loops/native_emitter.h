@@ -217,7 +217,7 @@ class NativeEmitter : protected Assembler {
   virtual void EmitCompare(const Op& op) = 0;
   virtual void EmitSelect(const Op& op) = 0;
   virtual void EmitMultiply(const Op& op) = 0;  // Integers of 64 bits.
-  virtual void EmitShift(const Op& op) = 0;     // Of integers of 64 bits, to the right, with their sign.
+  virtual void EmitShift(const Op& op) = 0;     // Arithmetic right shifts of integers of 64 bits.
   virtual void EmitDivide(const Op& op) = 0;
   virtual void EmitSigns(const Op& op) = 0;
   virtual void EmitIntegral(const Op& op) = 0;
