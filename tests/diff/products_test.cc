@@ -73,7 +73,7 @@ struct Dot {
   int batch, m, n, k;
 };
 // Full and partial blocks; few rows, few columns; several passes over the terms; batches of small matrices.
-constexpr Dot kDots[] = {{1, 515, 2050, 7},  {1, 1027, 515, 300}, {1, 3, 50003, 5},  {1, 30007, 3, 5},
+constexpr Dot kDots[] = {{1, 515, 2050, 7},  {1, 1027, 515, 300}, {1, 3, 50003, 9},  {1, 30007, 3, 9},
                          {70, 130, 131, 40}, {1, 2050, 130, 513}, {3, 300, 1200, 1}, {1, 600, 100, 0},
                          {1, 1, 700, 3},     {2, 17, 2, 31},      {1, 40, 50, 5000}, {0, 300, 400, 7}};
 

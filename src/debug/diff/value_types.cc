@@ -74,6 +74,9 @@ Literal NearestUnrounded(const Literal& a, const Literal& b) {
   const Literal wide_a = ArrayAs(a, ElementType::kF64);
   const Literal rounded = ArrayAs(ArrayAs(a, b.type()), ElementType::kF64);
   Literal result = ArrayAs(b, ElementType::kF64);
+  for (const Literal* each : {&wide_a, &rounded, static_cast<const Literal*>(&result)}) {
+    if (each->type() != ElementType::kF64) return ArrayAs(b, a.type());
+  }
   const absl::Span<const double> from = wide_a.span<double>(), same = rounded.span<double>();
   const absl::Span<double> out = result.mutable_span<double>();
   for (size_t i = 0; i < out.size(); ++i) {
