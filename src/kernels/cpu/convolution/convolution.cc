@@ -368,8 +368,8 @@ void RunEpilogue(const BlockFunction& epilogue, void* out, int64_t width, int64_
 
 // Returns the scales of the kernel and the input for products by AMX. Returns nullopt if products would be
 // flushed to 0, or be those of padding and an infinity.
-std::optional<BF16Scales> ScalesOf(const DenseArray& kernel, const DenseArray& input,
-                                   const ConvolutionLayout& c) {
+[[maybe_unused]] std::optional<BF16Scales> ScalesOf(const DenseArray& kernel, const DenseArray& input,
+                                                    const ConvolutionLayout& c) {
   if (input.type != ElementType::kBF16) return BF16Scales();
   const auto elements = [](const DenseArray& array) {
     return absl::MakeSpan(static_cast<const bfloat16*>(array.data), Product(array.dims));
