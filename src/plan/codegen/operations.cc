@@ -176,8 +176,7 @@ std::optional<Opcode> ElementwiseCombiner(const Computation& to_apply) {
   if (root.opcode() != Opcode::kConvert) return std::nullopt;
   const Instruction& wide = *root.operand(0);
   const ElementType type = root.shape().type();
-  if ((type != ElementType::kBF16 && type != ElementType::kF16) || wide.shape().type() != ElementType::kF32 ||
-      !Info(wide.opcode()).has(kAssociative))
+  if (!IsHalf(type) || wide.shape().type() != ElementType::kF32 || !Info(wide.opcode()).has(kAssociative))
     return std::nullopt;
   for (int64_t k = 0; k < 2; ++k) {
     const Instruction& operand = *wide.operand(k);

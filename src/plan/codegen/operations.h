@@ -23,6 +23,9 @@ loops::Value ApplyInstruction(const Instruction& instruction, absl::Span<const l
                               loops::ScalarFunction& code);
 loops::Value Rounded(ElementType type, loops::Value value, loops::LoopProgram& program);
 
+// True for bf16 and f16, whose operations are computed in f32 and rounded.
+inline bool IsHalf(ElementType type) { return type == ElementType::kBF16 || type == ElementType::kF16; }
+
 // True if the root of a to_apply is one operation on an accumulator and a value that may be reassociated.
 bool IsReassociable(const Instruction& root);
 

@@ -49,9 +49,6 @@ bool ReducesInOneType(const Instruction& reduce) {
          is_of_type(code.root()->shape()) && IsElementwiseCode(code);
 }
 
-// True for the small floats whose sums are computed in f32 and rounded once.
-bool IsHalf(ElementType type) { return type == ElementType::kBF16 || type == ElementType::kF16; }
-
 // True for a dot of a few pairs each that has few rows or columns, for which a matrix product takes longer
 // than a loop, and is not tiny. Integers, and large products of a matrix and a vector, may have more pairs.
 bool IsThinDot(const Instruction& dot, int64_t pairs) {
