@@ -118,6 +118,34 @@ TEST(LibraryCallsTest, AttentionBackwards) {
   }
 }
 
+// Four heads of queries share two heads of keys, which are packed with the values.
+TEST(LibraryCallsTest, AttentionOfTransformerEngine) {
+  constexpr const char* kOptions =
+      "{{bias_type = 0 : i64, dropout_probability = 0.0 : f64, mask_type = {} : i64, qkv_layout = {} : i64, "
+      "scaling_factor = 0.25 : f64, window_size_left = -1 : i64, window_size_right = -1 : i64}}";
+  for (const int mask : {0, 1, 2, 3, 4}) {
+    for (const bool heads_first : {false, true}) {
+      const std::string options = fmt::format(fmt::runtime(kOptions), mask, heads_first ? 8 : 7);
+      const std::string lengths = "n = s32[3] constant({0, 9, 13}) m = s32[3] constant({0, 8, 19})";
+      Expect(fmt::format(R"(ENTRY e {{ q = f32[2,9,4,16] parameter(0) k = f32[{0}] parameter(1)
+  z = f32[0] constant({{}}) g = u32[2] constant({{1, 2}}) {1}
+  c = (f32[2,9,4,16], f32[2,4,9,1], u32[2,4], u8[8]) custom-call(q, k, z, z, g, n, m), custom_call_target="te_fused_attn_forward_ffi", backend_config={2}
+  o = f32[2,9,4,16] get-tuple-element(c), index=0 s = f32[2,4,9,1] get-tuple-element(c), index=1
+  ROOT r = (f32[2,9,4,16], f32[2,4,9,1]) tuple(o, s) }})",
+                         "2,11,2,2,16", lengths, options),
+             2e-5);
+      Expect(fmt::format(R"(ENTRY e {{ q = f32[2,9,4,16] parameter(0) k = f32[{0}] parameter(1)
+  s = f32[2,4,9,1] parameter(2) o = f32[2,9,4,16] parameter(3) d = f32[2,9,4,16] parameter(4)
+  z = f32[0] constant({{}}) g = u32[2,4] constant({{{{1, 2, 3, 4}}, {{5, 6, 7, 8}}}}) {1}
+  c = (f32[2,9,4,16], f32[{0}], f32[0], f32[0], u8[8]) custom-call(q, k, z, z, s, g, o, d, n, m), custom_call_target="te_fused_attn_backward_ffi", backend_config={2}
+  a = f32[2,9,4,16] get-tuple-element(c), index=0 b = f32[{0}] get-tuple-element(c), index=1
+  ROOT r = (f32[2,9,4,16], f32[{0}]) tuple(a, b) }})",
+                         "2,11,2,2,16", lengths, options),
+             5e-5);
+    }
+  }
+}
+
 TEST(LibraryCallsTest, NormalisationsAgreeWithTheReference) {
   for (const char* kind : {"LAYER_FWD_INFER", "LAYER_FWD_TRAIN"}) {
     const bool trains = std::string_view(kind).ends_with("TRAIN");

@@ -386,22 +386,27 @@ def attention(rng):
              [q, k, v, np.float32(stats), do, *extra, np.float32(o), *more], gradients if has_bias else gradients[:3],
              config=attention_config(0.5, mask, window, backward=True))
 
-    # JAX's order is [B, T, N, H]; the results are [B, N, T, H]. Four query heads share two heads of keys and values.
-    q, k, v = numbers(rng, b, t, 4, h), numbers(rng, b, s, n, h), numbers(rng, b, s, n, h)
-    wide = [jnp.asarray(np.swapaxes(x, 1, 2), jnp.float64) for x in (q, k, v)]
-    all_of = np.ones((b, 4, t, s), bool)
+    # JAX's order is [B, T, N, H]; the results are [B, N, T, H]. Several query heads share a head of keys and values.
+    def grouped_case(heads, queries):
+        q, k, v = numbers(rng, b, queries, heads, h), numbers(rng, b, s, n, h), numbers(rng, b, s, n, h)
+        wide = [jnp.asarray(np.swapaxes(x, 1, 2), jnp.float64) for x in (q, k, v)]
+        all_of = np.ones((b, heads, queries, s), bool)
 
-    def grouped(*x):
-        return forward(*x, 0.0, 0.25, all_of)
-    o, stats = grouped(*wide)
-    config = attention_config(0.25, batch=(0, 2), rows=1)
-    case("attention of four heads to two", "__cudnn$fmhaSoftmax", [q, k, v], [np.float32(o)], config=config)
-    do = numbers(rng, *o.shape)
-    _, pullback, _ = jax.vjp(grouped, *wide, has_aux=True)
-    case("attention of four heads to two, backwards", "__cudnn$fmhaSoftmaxBackward",
-         [q, k, v, np.float32(stats), np.swapaxes(do, 1, 2), np.swapaxes(np.float32(o), 1, 2)],
-         [np.float32(g) for g in pullback(jnp.asarray(do, jnp.float64))],
-         config=attention_config(0.25, batch=(0, 2), rows=1, backward=True))
+        def grouped(*x):
+            return forward(*x, 0.0, 0.25, all_of)
+        o, stats = grouped(*wide)
+        title = "attention of four heads to two" + (", and four queries" if queries == 4 else "")
+        config = attention_config(0.25, batch=(0, 2), rows=1)
+        case(title, "__cudnn$fmhaSoftmax", [q, k, v], [np.float32(o)], config=config)
+        do = numbers(rng, *o.shape)
+        _, pullback, _ = jax.vjp(grouped, *wide, has_aux=True)
+        case(f"{title}, backwards", "__cudnn$fmhaSoftmaxBackward",
+             [q, k, v, np.float32(stats), np.swapaxes(do, 1, 2), np.swapaxes(np.float32(o), 1, 2)],
+             [np.float32(g) for g in pullback(jnp.asarray(do, jnp.float64))],
+             config=attention_config(0.25, batch=(0, 2), rows=1, backward=True))
+
+    grouped_case(4, t)
+    grouped_case(4, 4)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-// cuDNN's attention, forward and backward.
+// The attention of cuDNN and TransformerEngine, forward and backward.
 //
 // Several heads of queries may share one of keys and values. So the queries of these heads are the rows of
 // one matrix: [B, heads of keys, heads of queries a head of keys * queries, width].
 
 #include "reference/custom/attention.h"
 
+#include <array>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -33,9 +34,9 @@ class AttentionExpander {
                 static_cast<double>(a_.keys()) * static_cast<double>(hlo::Product(a_.output_dims())) <
                     kMaxScores * static_cast<double>(a_.v[3]);
     if (!is_valid_) return;
-    q_ = Rows(Ordered(b_.Raw(0), a_.q_order, a_.q));
-    k_ = Ordered(b_.Raw(1), a_.k_order, a_.k);
-    v_ = Ordered(b_.Raw(2), a_.v_order, a_.v);
+    q_ = Rows(Input(0));
+    k_ = Input(1);
+    v_ = Input(2);
     allowed_ = Allowed();
   }
 
@@ -75,9 +76,7 @@ class AttentionExpander {
     const Op ds = build::Select(build::Eq(p, build::FullLike(p, 0)), build::FullLike(p, 0), p * (dp - along));
     const Op scaled = Rows(CallBuilder::Scaled(ds, a_.scale));
     const Op dq = b_.Named(Heads(Product(scaled, k_, 3, 2)));
-    std::vector<Op> results = {Result(dq, a_.q, a_.q_order, 0),
-                               Result(Product(scaled, q_, 2, 2), a_.k, a_.k_order, 1),
-                               Result(Product(Rows(p), Rows(d_o), 2, 2), a_.v, a_.v_order, 2)};
+    std::vector<Op> results = Gradients({dq, Product(scaled, q_, 2, 2), Product(Rows(p), Rows(d_o), 2, 2)});
     const auto shapes = b_.results();
     if (a_.bias >= 0 && shapes.size() > 3 && SameDimensions(shapes[3], b_.shape_of(a_.bias)))
       results.push_back(SumLikeBias(ds));
@@ -89,13 +88,47 @@ class AttentionExpander {
 
   // Returns an array in the order [B, N, rows, width].
   static Op Ordered(Op x, const Index& order, const Index& dims) {
-    if (!x.ok() || (Index(x.dims()) == dims && Pick(x.dims(), order) != dims)) return x;
-    return build::Transpose(x, order);
+    return !x.ok() || Pick(x.dims(), order) != dims ? x : build::Transpose(x, order);
   }
-  // Returns a result in the order that it declares.
-  Op Result(Op x, const Index& dims, const Index& order, size_t number) const {
+  // Returns q, k or v in this order.
+  Op Input(int number) const {
+    const Attention::Place place = a_.input(number);
+    const Op x = b_.Raw(place.array);
+    if (place.slice < 0) return Ordered(x, a_.order(number), a_.sizes(number));
+    const Op slice = build::SliceInDim(x, place.slice, place.slice + 1, 1, a_.packed_dim);
+    const Index& order = a_.order(number);
+    return build::Transpose(build::Reshape(slice, Pick(a_.sizes(number), Inverse(order))), order);
+  }
+  // Returns the first three results of a backward call. If q, k and v are packed, so are their gradients, and
+  // the remaining results are empty.
+  std::vector<Op> Gradients(const std::array<Op, 3>& gradients) {
+    std::array<std::vector<Op>, 3> slices;
+    for (int number = 0; number < 3; ++number) {
+      const Attention::Place place = a_.input(number);
+      const auto array = static_cast<size_t>(place.array);
+      const Index& sizes = a_.sizes(number);
+      Op x = Result(gradients[static_cast<size_t>(number)], sizes, a_.order(number), array, place.slice < 0);
+      if (place.slice >= 0) {
+        std::vector<int64_t> slice(b_.shape_of(place.array).dims().begin(),
+                                   b_.shape_of(place.array).dims().end());
+        slice[static_cast<size_t>(a_.packed_dim)] = 1;
+        x = build::Reshape(x, slice);
+      }
+      slices[array].push_back(x);
+    }
+    std::vector<Op> results;
+    for (size_t i = 0; i < 3; ++i) {
+      results.push_back(slices[i].empty()       ? build::Broadcast(b_.Number(0), b_.results()[i].dims())
+                        : slices[i].size() == 1 ? slices[i][0]
+                                                : build::ConcatInDim(slices[i], a_.packed_dim));
+    }
+    return results;
+  }
+  // Returns an array in the order of its operand, or in [B, N, rows, width] if result `number` has it.
+  Op Result(Op x, const Index& dims, const Index& order, size_t number, bool may_keep = true) const {
     x = build::Reshape(x, dims);
-    return b_.results()[number].dims() == absl::MakeConstSpan(dims) ? x : build::Transpose(x, Inverse(order));
+    const bool keeps = may_keep && a_.IsCanonicalResult(b_.results()[number].dims(), dims);
+    return keeps ? x : build::Transpose(x, Inverse(order));
   }
   // Joins the heads of queries that share a head of keys, and separates them again.
   Op Rows(Op x) const {
@@ -117,7 +150,14 @@ class AttentionExpander {
     const Index dims = a_.score_dims();
     return b_.builder().Iota(Shape::Array(ElementType::kS32, dims), dimension);
   }
-  Op Length(int operand) { return build::Reshape(b_.Raw(operand), {a_.batches(), 1, 1, 1}); }
+  Op Length(int operand) {
+    Op lengths = b_.Raw(operand);
+    if (a_.cumulative) {
+      const int64_t n = a_.batches();
+      lengths = build::SliceInDim(lengths, 1, n + 1, 1, 0) - build::SliceInDim(lengths, 0, n, 1, 0);
+    }
+    return build::Reshape(lengths, {a_.batches(), 1, 1, 1});
+  }
   // Returns the mask of scores; invalid if all are allowed.
   Op Allowed() {
     Op mask;
@@ -125,8 +165,9 @@ class AttentionExpander {
     const auto number = [&](int64_t value) {
       return b_.builder().Constant(ElementType::kS32, static_cast<double>(value));
     };
-    if (a_.causal) restrict(build::Le(Position(3), Position(2)));
-    if (a_.window > 0) restrict(build::Gt(Position(3), Position(2) - number(a_.window)));
+    const auto query = [&](int64_t shift) { return shift == 0 ? Position(2) : Position(2) + number(shift); };
+    if (a_.causal) restrict(build::Le(Position(3), query(a_.shift)));
+    if (a_.window > 0) restrict(build::Gt(Position(3), query(a_.shift - a_.window)));
     if (a_.lengths >= 0) {
       restrict(build::Lt(Position(2), Length(a_.lengths)));
       restrict(build::Lt(Position(3), Length(a_.lengths + 1)));

@@ -1,13 +1,13 @@
-// cuDNN's attention (semantics 9.7), forward and backward. For each of B sequences and N heads, with queries
-// t and keys s:
+// The attention of cuDNN and TransformerEngine (semantics 9.7), forward and backward. For each of B sequences
+// and N heads, with queries t and keys s:
 //   p[t, s] = softmax over s of (scale * q[t] . k[s] + bias[t, s]) for the keys s that the mask allows
 //   o[t] = sum over s of p[t, s] v[s]
 
 #include "reference/custom/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "base/deadline.h"
@@ -24,163 +24,61 @@
 namespace hlo::reference::custom {
 namespace {
 
-bool Has(const Instruction& call, std::string_view word) {
-  return call.Get<attr::custom_call_target>().find(word) != std::string_view::npos;
-}
-
-bool ArePositions(const Index& order) {
-  uint64_t seen = 0;
-  for (const int64_t d : order) {
-    if (d < 0 || d >= 4 || (seen >> d & 1) != 0) return false;
-    seen |= uint64_t{1} << d;
-  }
-  return order.rank() == 4;
-}
-
-// Returns the batch dimensions followed by the free and the contracting dimension; the contracting one is
-// last if `contracting_last`.
-Index OrderOf(const Options& numbers, std::string_view side, bool contracting_last) {
-  const Index batch = numbers.Ints(fmt::format("{}_batch_dimensions", side));
-  const Index contracting = numbers.Ints(fmt::format("{}_contracting_dimensions", side));
-  const Index free = OtherDims(4, batch, contracting);
-  return contracting_last ? Concat(batch, free, contracting) : Concat(batch, contracting, free);
-}
-
-bool Repeats(const Shape& shape, const Index& dims) {
-  bool fits = shape.IsArray() && IsFloat(shape.type()) && shape.rank() == dims.rank();
-  for (int64_t d = 0; fits && d < dims.rank(); ++d) fits = shape.dim(d) == 1 || shape.dim(d) == dims[d];
-  return fits;
-}
-
-std::string ReadMask(const Options& options, Attention* a) {
-  const std::string mask = options.Text("mask_type", "NO_MASK");
-  a->causal = mask == "CAUSAL" || mask == "PADDING_CAUSAL" || options.Bool("is_causal_mask", false);
-  a->padding = mask == "PADDING" || mask == "PADDING_CAUSAL";
-  if (!a->causal && !a->padding && mask != "NO_MASK")
-    return fmt::format("its mask_type is {}; known are NO_MASK, PADDING, CAUSAL and PADDING_CAUSAL", mask);
-  a->window = options.Int("sliding_window_length", 0);
-  if (options.Number("dropout_rate", 0) > 0)
-    return "its dropout draws random numbers by a generator of cuDNN's own, which is not documented";
-  a->scale = options.Number("fmha_scale", 1);
-  return "";
-}
-
-// The configuration of a backward call describes the products of the gradients: ds^T q, ds k and do v^T.
-void ReadOrders(const Options& options, Attention* a) {
-  if (options.Has("bmm1_grad_gemm1_dot_dimension_numbers")) {
-    a->q_order = OrderOf(options.Group("bmm1_grad_gemm1_dot_dimension_numbers"), "rhs", false);
-    a->k_order = OrderOf(options.Group("bmm1_grad_gemm2_dot_dimension_numbers"), "rhs", false);
-    a->v_order = OrderOf(options.Group("bmm2_grad_gemm2_dot_dimension_numbers"), "rhs", true);
-  } else {
-    a->q_order = OrderOf(options.Group("bmm1_dot_dimension_numbers"), "lhs", true);
-    a->k_order = OrderOf(options.Group("bmm1_dot_dimension_numbers"), "rhs", true);
-    a->v_order = OrderOf(options.Group("bmm2_dot_dimension_numbers"), "rhs", false);
-  }
-}
-
-std::string ReadSizes(const Instruction& call, const Options& options, Attention* a) {
-  ReadOrders(options, a);
-  bool fits = ArePositions(a->q_order) && ArePositions(a->k_order) && ArePositions(a->v_order);
-  for (int64_t i = 0; fits && i < 3; ++i) {
-    const Shape& shape = call.operand(i)->shape();
-    fits = shape.IsArray() && shape.rank() == 4 && IsFloat(shape.type());
-  }
-  if (!fits)
-    return "attention takes arrays of rank 4, and dimension numbers for its products, bmm1... and bmm2...";
-  a->q = Pick(call.operand(0)->shape().dims(), a->q_order);
-  a->k = Pick(call.operand(1)->shape().dims(), a->k_order);
-  a->v = Pick(call.operand(2)->shape().dims(), a->v_order);
-  fits = a->k[0] == a->q[0] && a->v[0] == a->q[0] && a->v[1] == a->k[1] && a->v[2] == a->k[2] &&
-         a->k[3] == a->q[3] && a->k[1] > 0 && a->q[1] % a->k[1] == 0;
-  return fits ? ""
-              : fmt::format("queries {}, keys {} and values {} do not fit each other",
-                            ToString(call.operand(0)->shape()), ToString(call.operand(1)->shape()),
-                            ToString(call.operand(2)->shape()));
-}
-
-// Sets the operand numbers. The order is q, k, v; in backward calls the statistics and the gradient of o; the
-// bias; in backward calls o; the sequence lengths of q and of kv.
-std::string ReadOperands(const Instruction& call, Attention* a) {
-  int next = 3;
-  const bool backward = Has(call, "Backward");
-  if (backward) {
-    a->stats = next++;
-    a->gradient = next++;
-  }
-  // The names of backward calls do not imply a bias, so its operand decides.
-  const int lengths = a->padding ? 2 : 0;
-  const bool has_bias = Has(call, "ScaleBias") && !(backward && call.operand_count() == next + 1 + lengths);
-  if (has_bias) a->bias = next++;
-  if (backward) a->output = next++;
-  if (a->padding) {
-    a->lengths = next;
-    next += 2;
-  }
-  if (call.operand_count() != next)
-    return fmt::format(
-        "with this name and mask it has {} operands, but there are {}; offsets and page tables "
-        "are not known",
-        next, call.operand_count());
-  const auto shape = [&](int i) -> const Shape& { return call.operand(i)->shape(); };
-  if (a->bias >= 0 && !Repeats(shape(a->bias), a->score_dims()))
-    return fmt::format("the bias is {}", ToString(shape(a->bias)));
-  for (int i = a->lengths; i >= 0 && i < next; ++i) {
-    if (!shape(i).IsArray(ElementType::kS32) || shape(i).ElementCount() != a->batches())
-      return fmt::format("operand {} is {}, expected a length for each sequence", i, ToString(shape(i)));
-  }
-  if (!backward) return "";
-  const Index stats(absl::MakeConstSpan(a->q).first(3));
-  if (!shape(a->stats).IsArray(ElementType::kF32) || shape(a->stats).ElementCount() != Product(stats))
-    return fmt::format("the statistics are {}", ToString(shape(a->stats)));
-  for (const int i : {a->gradient, a->output}) {
-    const Index written = Pick(a->output_dims(), Inverse(a->q_order));
-    if (shape(i).IsArray() && IsFloat(shape(i).type()) &&
-        (shape(i).dims() == absl::MakeConstSpan(written) ||
-         shape(i).dims() == absl::MakeConstSpan(a->output_dims())))
-      continue;
-    return fmt::format("operand {} is {}, expected an array like the output", i, ToString(shape(i)));
-  }
-  return "";
-}
-
-// True if a result has the order [B, N, rows, width] or that of the corresponding operand.
-bool IsResult(const Shape& shape, const Index& dims, const Index& order) {
-  return shape.IsArray() && IsFloat(shape.type()) &&
-         (shape.dims() == absl::MakeConstSpan(dims) ||
-          shape.dims() == absl::MakeConstSpan(Pick(dims, Inverse(order))));
-}
-
-}  // namespace
-
-std::string ReadAttention(const Instruction& call, Attention* a) {
-  const Options options = Options(call).Group("cudnn_fmha_backend_config");
-  std::string misfit = ReadMask(options, a);
-  if (misfit.empty()) misfit = ReadSizes(call, options, a);
-  if (misfit.empty()) misfit = ReadOperands(call, a);
-  if (!misfit.empty()) return misfit;
-  const absl::Span<const Shape> results = ResultShapes(call);
-  const bool fits = a->stats < 0 ? IsResult(results[0], a->output_dims(), a->q_order)
-                                 : results.size() >= 3 && IsResult(results[0], a->q, a->q_order) &&
-                                       IsResult(results[1], a->k, a->k_order) &&
-                                       IsResult(results[2], a->v, a->v_order);
-  return fits ? ""
-              : fmt::format("attention of {} does not give {}", ToString(call.operand(0)->shape()),
-                            ToString(call.shape()));
-}
-
-namespace {
-
 // Returns an array in the order [B, N, rows, width] as f64.
 absl::StatusOr<Literal> Ordered(const Literal& array, const Index& order, const Index& dims) {
   HLO_ASSIGN_OR_RETURN(Literal wide, Widened(array, ElementType::kF64));
-  if (Index(array.dims()) == dims && Pick(array.dims(), order) != dims) return wide;
-  return Transposed(wide, order);
+  return Pick(array.dims(), order) == dims ? Transposed(wide, order) : wide;
 }
 
-absl::StatusOr<Literal> AsResult(const Literal& wide, const Index& order, const Shape& shape) {
-  if (shape.dims() == wide.dims()) return Rounded(wide, shape);
+// Copies between an array and its part with this number in a packed array, a slice of the dimension
+// `packed_dim`.
+template <class Copy>
+void EachPackedRun(const Literal& packed, int64_t packed_dim, int64_t number, Copy&& copy) {
+  const int64_t parts = packed.dim(packed_dim);
+  const int64_t run = Product(packed.dims().subspan(static_cast<size_t>(packed_dim) + 1));
+  const int64_t runs = run == 0 ? 0 : packed.element_count() / (parts * run);
+  for (int64_t i = 0; i < runs; ++i) copy((i * parts + number) * run, i * run, run);
+}
+
+// Returns q, k or v in the order [B, N, rows, width] as f64.
+absl::StatusOr<Literal> OrderedInput(const OpContext& context, const Attention& a, int number) {
+  const Attention::Place place = a.input(number);
+  const Literal& operand = context.operands[place.array];
+  const Index& order = a.order(number);
+  if (place.slice < 0) return Ordered(operand, order, a.sizes(number));
+  HLO_ASSIGN_OR_RETURN(const Literal packed, Widened(operand, ElementType::kF64));
+  HLO_ASSIGN_OR_RETURN(Literal part, WideZeros(Pick(a.sizes(number), Inverse(order))));
+  EachPackedRun(packed, a.packed_dim, place.slice, [&](int64_t from, int64_t to, int64_t count) {
+    std::copy_n(packed.span<double>().data() + from, count, part.mutable_span<double>().data() + to);
+  });
+  return Transposed(part, order);
+}
+
+absl::StatusOr<Literal> AsResult(const Attention& a, const Literal& wide, const Index& order,
+                                 const Shape& shape) {
+  if (a.IsCanonicalResult(shape.dims(), Index(wide.dims()))) return Rounded(wide, shape);
   HLO_ASSIGN_OR_RETURN(const Literal written, Transposed(wide, Inverse(order)));
   return Rounded(written, shape);
+}
+
+// Returns result `array` of a backward call, which holds the gradients of the operand with this number.
+absl::StatusOr<Literal> GradientResult(const Attention& a, absl::Span<const Literal* const> gradients,
+                                       int array, const Shape& shape) {
+  Literal packed;
+  for (int number = 0; number < 3; ++number) {
+    const Attention::Place place = a.input(number);
+    if (place.array != array) continue;
+    const Literal& gradient = *gradients[static_cast<size_t>(number)];
+    if (place.slice < 0) return AsResult(a, gradient, a.order(number), shape);
+    if (place.slice == 0) {
+      HLO_ASSIGN_OR_RETURN(packed, WideZeros(Index(shape.dims())));
+    }
+    HLO_ASSIGN_OR_RETURN(const Literal part, Transposed(gradient, Inverse(a.order(number))));
+    EachPackedRun(packed, a.packed_dim, place.slice, [&](int64_t to, int64_t from, int64_t count) {
+      std::copy_n(part.span<double>().data() + from, count, packed.mutable_span<double>().data() + to);
+    });
+  }
+  return a.packed == 0 || packed.element_count() == 0 ? Literal::CreateZeros(shape) : Rounded(packed, shape);
 }
 
 double DotProduct(const double* a, const double* b, int64_t n) {
@@ -196,9 +94,9 @@ struct Arrays {
 
   static absl::StatusOr<Arrays> Make(const OpContext& context, const Attention& a) {
     Arrays arrays;
-    HLO_ASSIGN_OR_RETURN(arrays.q, Ordered(context.operands[0], a.q_order, a.q));
-    HLO_ASSIGN_OR_RETURN(arrays.k, Ordered(context.operands[1], a.k_order, a.k));
-    HLO_ASSIGN_OR_RETURN(arrays.v, Ordered(context.operands[2], a.v_order, a.v));
+    HLO_ASSIGN_OR_RETURN(arrays.q, OrderedInput(context, a, 0));
+    HLO_ASSIGN_OR_RETURN(arrays.k, OrderedInput(context, a, 1));
+    HLO_ASSIGN_OR_RETURN(arrays.v, OrderedInput(context, a, 2));
     if (a.bias >= 0) {
       HLO_ASSIGN_OR_RETURN(arrays.bias, Widened(context.operands[a.bias], ElementType::kF64));
       arrays.bias_strides = RowMajorStrides(arrays.bias.dims());
@@ -238,14 +136,21 @@ absl::Status EachQuery(const Attention& a, Visit&& visit) {
   return absl::OkStatus();
 }
 
+int64_t LengthOf(const Attention& a, const Literal& lengths, int64_t sequence) {
+  const absl::Span<const int32_t> values = lengths.span<int32_t>();
+  const auto at = static_cast<size_t>(sequence);
+  return a.cumulative ? int64_t{values[at + 1]} - values[at] : values[at];
+}
+
 // Computes the scores of a query; minus infinity for masked keys.
 void Scores(const Attention& a, const Arrays& arrays, const AttentionRow& row, std::vector<double>* scores) {
   const double* q = arrays.q.span<double>().data() + row.at * a.q[3];
-  const int64_t queries = a.lengths < 0 ? a.queries() : arrays.query_lengths.span<int32_t>()[row.b];
-  const int64_t keys = a.lengths < 0 ? a.keys() : arrays.key_lengths.span<int32_t>()[row.b];
+  const int64_t queries = a.lengths < 0 ? a.queries() : LengthOf(a, arrays.query_lengths, row.b);
+  const int64_t keys = a.lengths < 0 ? a.keys() : LengthOf(a, arrays.key_lengths, row.b);
+  const int64_t aligned = row.t + a.shift;
   for (int64_t s = 0; s < a.keys(); ++s) {
-    const bool allowed =
-        s < keys && row.t < queries && (!a.causal || s <= row.t) && (a.window <= 0 || s > row.t - a.window);
+    const bool allowed = s < keys && row.t < queries && (!a.causal || s <= aligned) &&
+                         (a.window <= 0 || s > aligned - a.window);
     double& score = (*scores)[s] = -std::numeric_limits<double>::infinity();
     if (!allowed) continue;
     score = a.scale * DotProduct(q, arrays.k.span<double>().data() + (row.kv_row + s) * a.k[3], a.q[3]);
@@ -294,7 +199,7 @@ absl::StatusOr<Literal> AttentionForward(OpContext& context) {
   for (size_t i = 0; i < shapes.size(); ++i) {
     const bool is_stats =
         i == 1 && shapes[i].IsArray(ElementType::kF32) && shapes[i].ElementCount() == stats.element_count();
-    HLO_ASSIGN_OR_RETURN(Literal result, i == 0     ? AsResult(o, a.q_order, shapes[i])
+    HLO_ASSIGN_OR_RETURN(Literal result, i == 0     ? AsResult(a, o, a.q_order, shapes[i])
                                          : is_stats ? Rounded(stats, shapes[i])
                                                     : Literal::CreateZeros(shapes[i]));
     results.push_back(std::move(result));
@@ -339,13 +244,12 @@ absl::StatusOr<Literal> AttentionBackward(OpContext& context) {
       if (a.bias >= 0) dbias.mutable_span<double>()[Offset(place, arrays.bias_strides)] += ds;
     }
   }));
+  const Literal* const gradients[] = {&dq, &dk, &dv};
   const absl::Span<const Shape> shapes = ResultShapes(context.instruction);
   std::vector<Literal> results;
   for (size_t i = 0; i < shapes.size(); ++i) {
     const bool is_dbias = i == 3 && a.bias >= 0 && shapes[i].IsArray() && shapes[i].dims() == dbias.dims();
-    HLO_ASSIGN_OR_RETURN(Literal result, i == 0     ? AsResult(dq, a.q_order, shapes[i])
-                                         : i == 1   ? AsResult(dk, a.k_order, shapes[i])
-                                         : i == 2   ? AsResult(dv, a.v_order, shapes[i])
+    HLO_ASSIGN_OR_RETURN(Literal result, i < 3 ? GradientResult(a, gradients, static_cast<int>(i), shapes[i])
                                          : is_dbias ? Rounded(dbias, shapes[i])
                                                     : Literal::CreateZeros(shapes[i]));
     results.push_back(std::move(result));

@@ -31,7 +31,7 @@ OnednnRows OnednnRowsOf(const Instruction& call) {
 
 namespace {
 
-absl::StatusOr<Literal> Wide(const Literal& array) { return Widened(array, ElementType::kF64); }
+absl::StatusOr<Literal> AsF64(const Literal& array) { return Widened(array, ElementType::kF64); }
 
 // Rounds the results; the workspace after them is zero.
 absl::StatusOr<Literal> RoundedResults(const Shape& shape, std::vector<Literal> wide) {
@@ -62,9 +62,9 @@ struct Normalised {
   std::vector<Moments> moments;
 };
 absl::StatusOr<Normalised> NormaliseRows(const OpContext& context, int64_t width, double epsilon) {
-  HLO_ASSIGN_OR_RETURN(const Literal x, Wide(context.operands[0]));
-  HLO_ASSIGN_OR_RETURN(const Literal scale, Wide(context.operands[1]));
-  HLO_ASSIGN_OR_RETURN(const Literal bias, Wide(context.operands[2]));
+  HLO_ASSIGN_OR_RETURN(const Literal x, AsF64(context.operands[0]));
+  HLO_ASSIGN_OR_RETURN(const Literal scale, AsF64(context.operands[1]));
+  HLO_ASSIGN_OR_RETURN(const Literal bias, AsF64(context.operands[2]));
   Normalised result;
   HLO_ASSIGN_OR_RETURN(result.y, WideZeros(x.dims()));
   for (int64_t at = 0; at < x.element_count(); at += width) {
@@ -89,11 +89,11 @@ absl::StatusOr<Literal> ArrayOf(absl::Span<const Moments> moments, double Moment
 // With g = dy * scale and z = (x - mean) * factor: dx = factor * (g - mean(g) - z * mean(g * z)); dscale and
 // dbias are the sums over rows of dy * z and dy.
 absl::StatusOr<Literal> NormBackward(const OpContext& context) {
-  HLO_ASSIGN_OR_RETURN(const Literal x, Wide(context.operands[0]));
-  HLO_ASSIGN_OR_RETURN(const Literal scale, Wide(context.operands[1]));
-  HLO_ASSIGN_OR_RETURN(const Literal dy, Wide(context.operands[2]));
-  HLO_ASSIGN_OR_RETURN(const Literal mean, Wide(context.operands[3]));
-  HLO_ASSIGN_OR_RETURN(const Literal factor, Wide(context.operands[4]));
+  HLO_ASSIGN_OR_RETURN(const Literal x, AsF64(context.operands[0]));
+  HLO_ASSIGN_OR_RETURN(const Literal scale, AsF64(context.operands[1]));
+  HLO_ASSIGN_OR_RETURN(const Literal dy, AsF64(context.operands[2]));
+  HLO_ASSIGN_OR_RETURN(const Literal mean, AsF64(context.operands[3]));
+  HLO_ASSIGN_OR_RETURN(const Literal factor, AsF64(context.operands[4]));
   HLO_ASSIGN_OR_RETURN(Literal dx, WideZeros(x.dims()));
   HLO_ASSIGN_OR_RETURN(Literal dscale, WideZeros(scale.dims()));
   HLO_ASSIGN_OR_RETURN(Literal dbias, WideZeros(scale.dims()));
@@ -177,7 +177,7 @@ std::string SoftmaxMismatch(const Instruction& call) {
 
 // exp(x - max) / sum of exp(x - max) along one dimension.
 absl::StatusOr<Literal> OnednnSoftmax(OpContext& context) {
-  HLO_ASSIGN_OR_RETURN(const Literal x, Wide(context.operands[0]));
+  HLO_ASSIGN_OR_RETURN(const Literal x, AsF64(context.operands[0]));
   HLO_ASSIGN_OR_RETURN(Literal y, WideZeros(x.dims()));
   const int64_t axis = OnednnRowsOf(context.instruction).axis;
   const Index strides = RowMajorStrides(x.dims()), others = OtherDims(x.rank(), {axis});

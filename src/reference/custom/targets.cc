@@ -192,6 +192,8 @@ constexpr Target kTargets[] = {
     // Defined in attention.cc: attention.
     {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}", "X[...], Y[...], Z[...], ... -> _, ...", AttentionForward, AttentionMismatch, "fmha_scale mask_type|is_causal_mask"},
     {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}Backward", "X[...], Y[...], Z[...], ... -> _, _, _, ...", AttentionBackward, AttentionMismatch, "fmha_scale mask_type|is_causal_mask"},
+    {"te_fused_attn_forward_ffi",             "F[...], F[...], F[...], F[...], ... -> F[...], ...", AttentionForward, AttentionMismatch, "qkv_layout mask_type scaling_factor"},
+    {"te_fused_attn_backward_ffi",            "F[...], F[...], F[...], F[...], ... -> F[...], F[...], F[...], ...", AttentionBackward, AttentionMismatch, "qkv_layout mask_type scaling_factor"},
 
     // Defined in convolutions.cc: convolutions.
     {"__cudnn$convForward",                   "X[...], Y[...] -> Z[...], _?", ConvForward, ConvForwardMismatch, "conv_result_scale"},

@@ -298,6 +298,17 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"its mask_type is ALIBI; known are NO_MASK",
                  "f32[1,2,2,2] custom-call(a, a, a), custom_call_target=\"__cudnn$fmhaSoftmax\", "
                  "backend_config={\"cudnn_fmha_backend_config\":{\"mask_type\":\"ALIBI\",\"fmha_scale\":1}}"},
+        TextCase{"its qkv_layout is 10; known are 5 to 9",
+                 "f32[1,2,2,2] custom-call(a, a, a, a), custom_call_target=\"te_fused_attn_forward_ffi\", "
+                 "backend_config={mask_type = 0 : i64, qkv_layout = 10 : i64, scaling_factor = 1.0 : f64}"},
+        TextCase{"its mask_type is 5; known are 0 none",
+                 "f32[1,2,2,2] custom-call(a, a, a, a), custom_call_target=\"te_fused_attn_forward_ffi\", "
+                 "backend_config={mask_type = 5 : i64, qkv_layout = 9 : i64, scaling_factor = 1.0 : f64}"},
+        TextCase{"its operands are not q, k, v, a bias, the seed",
+                 "f32[1,2,2,2] custom-call(a, a, a, a), custom_call_target=\"te_fused_attn_forward_ffi\", "
+                 "backend_config={mask_type = 0 : i64, qkv_layout = 9 : i64, scaling_factor = 1.0 : f64}"},
+        TextCase{"a TransformerEngine kernel, which only its own runtime executes",
+                 "f32[1,2,2,2] custom-call(a), custom_call_target=\"te_gemm_ffi\""},
         TextCase{"an attention in 8 bits whose operands are not documented",
                  "f32[1,2,2,2] custom-call(a, a, a), custom_call_target=\"__cudnn$fmhaSoftmaxF8\""},
         TextCase{"it has no dim_labels and window",
