@@ -414,6 +414,9 @@ void AddDiff(CLI::App& program, int& exit_status) {
       "  hlo-run diff --shard before_spmd.hlo after_spmd.hlo --random 1\n"
       "  hlo-run diff step.hlo --replicas-agree --random 1 --per-device batch");
   command->callback([flags, &exit_status] {
+    std::vector<std::string>& files = flags->common.files;
+    if (files.size() == 2 && IsArchivePath(files[0]) && !IsArchivePath(files[1]))
+      std::swap(files[0], files[1]);
     CheckFiles(*flags);
     flags->diff.evaluate.cancel = &interrupt_flag;
     exit_status = RunOnce(flags->common, [&](FileResult& result) {

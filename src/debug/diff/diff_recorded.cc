@@ -109,6 +109,8 @@ class RecordedDiff {
     const AlignedPair pair = {nodes_[which], nodes_[which], AlignedBy::kName};
     divergence.value = Describe(flat_, flat_, pair, value_of(which), recorded_.at(nodes_[which]), options_);
     divergence.confirmed = is_local;
+    if (pair.a->opcode() == Opcode::kParameter)
+      divergence.note = "it is an argument: the recorded values are of a run on other arguments";
     absl::flat_hash_set<const Instruction*> seen;
     std::vector<const Instruction*> work(pair.a->operands().begin(), pair.a->operands().end());
     while (!work.empty()) {

@@ -31,8 +31,8 @@ std::string PrintBare(const Instruction& instruction, Types types) {
   Computation* computation = module.NewComputation("bare");
   const std::vector<Instruction*> operands(instruction.operands().begin(), instruction.operands().end());
   const Shape shape = types == Types::kDeclared ? instruction.shape() : WithWidestTypes(instruction.shape());
-  const Instruction* bare =
-      module.AddInstruction(computation, instruction.opcode(), "bare", shape, operands, kept);
+  Instruction* bare = module.AddInstruction(computation, instruction.opcode(), "bare", shape, operands, kept);
+  InstructionEditor::SetElided(*bare, instruction.is_elided());
   return Print(*bare, {.form = PrintForm::kCanonical, .layouts = false, .large_constants = false});
 }
 

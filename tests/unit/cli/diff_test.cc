@@ -52,6 +52,39 @@ TEST_F(Cli, DiffFindsTheInstructionOfAFusedAndRenamedModule) {
   EXPECT_EQ(diff["first"]["operands"][1]["b"], "f/c");
 }
 
+TEST_F(Cli, ElidedConstantsAreComparedByTheirText) {
+  const std::string elided = R"(HloModule m
+ENTRY e {
+  x = s32[4] parameter(0)
+  c = s32[4] constant({...})
+  ROOT r = s32[4] add(x, c)
+}
+)";
+  std::string other = elided;
+  other.replace(other.find("add("), 4, "and(");
+  const std::string file = Write("m.hlo", elided);
+  const Outcome same = Run("diff --structural " + file + " " + file);
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_HAS(same.out, "all 3 instructions are equal");
+  const Outcome changed = Run("diff --structural " + file + " " + Write("n.hlo", other));
+  EXPECT_EQ(changed.status, 1) << changed.err;
+  EXPECT_HAS(changed.out, "- r: %r = s32[4] add(%x, %c)");
+  // Their elements are needed to run.
+  EXPECT_EQ(Run("diff " + file + " " + file + " --random 1").status, 2);
+  EXPECT_EQ(Run("diff " + file + " " + file + " --random 1 --elided zeros").status, 0);
+}
+
+TEST_F(Cli, RecordedValuesOfOtherArgumentsAreReported) {
+  const std::string file = Write("before.hlo", kBefore);
+  const std::string recorded = Path("recorded.npz");
+  ASSERT_EQ(Run("trace " + file + " --random 1 -o " + recorded).status, 0);
+  // The archive may come first.
+  const Outcome outcome = Run("diff " + recorded + " " + file + " --random 2");
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_HAS(outcome.out, "the recorded values are of a run on other arguments");
+  EXPECT_EQ(Run("diff " + recorded + " " + file + " --random 1").status, 0);
+}
+
 TEST_F(Cli, EqualModulesHaveNoDifference) {
   const std::string file = Write("before.hlo", kBefore);
   std::string renamed = kFused;
