@@ -40,6 +40,10 @@ struct TraceFlags {
   EvaluateOptions evaluate = {.cancel = &interrupt_flag};
 
   bool finds_births() const { return births.nans || births.infinities; }
+  bool traces_values() const {
+    return !finds_births() || !selection.empty() || !range.empty() || values || !iteration.empty() ||
+           !output.empty();
+  }
 };
 
 // Returns " (first at {1,2})", followed by the element if it is finite.
@@ -152,14 +156,19 @@ absl::Status TraceValues(const TraceFlags& flags, const CheckedModule& module,
   result.text += records.text();
   result.extra["records"] = records.TakeJson();
   HLO_RETURN_IF_ERROR(outcome.status());
-  if (outcome->left_out > 0)
+  if (outcome->left_out > 0 && !outcome->has_more)
     result.text += fmt::format("{} more records are left out (see --max-records)\n", outcome->left_out);
+  else if (outcome->has_more)
+    result.text += fmt::format(
+        "there are more than {} records; the others are left out (see --max-records)\n", flags.max_records);
+  result.extra["left_out"] = outcome->left_out;
+  result.extra["has_more"] = outcome->has_more;
   if (!flags.range.empty() && records.text().empty() && outcome->missing.empty())
     result.text += "no traced value overflows or underflows\n";
-  if (!flags.iteration.empty() && flags.range.empty() && outcome->left_out == 0 && records.text().empty() &&
-      outcome->missing.empty())
+  if (!flags.iteration.empty() && flags.range.empty() && outcome->left_out == 0 && !outcome->has_more &&
+      records.text().empty() && outcome->missing.empty())
     result.text += fmt::format("no selected instruction ran in iteration {}\n", flags.iteration);
-  if (!outcome->missing.empty() && records.text().empty())
+  if (!outcome->missing.empty() && records.text().empty() && !outcome->has_more)
     result.text += fmt::format(
         "%{}{} did not run\n", outcome->missing.front()->name(),
         outcome->missing.size() == 1 ? "" : fmt::format(" and {} others", outcome->missing.size() - 1));
@@ -192,8 +201,7 @@ void Trace(const TraceFlags& flags, const std::string& file, FileResult& result)
   if (!result.Accept(arguments.status(), file)) return;
   const CheckedModule& module = loaded.checked.front();
   if (flags.finds_births() && !result.Accept(TraceBirths(local, module, *arguments, result), file)) return;
-  if (!flags.finds_births() || !flags.selection.empty() || !flags.range.empty())
-    result.Accept(TraceValues(local, module, *arguments, result), file);
+  if (flags.traces_values()) result.Accept(TraceValues(local, module, *arguments, result), file);
 }
 
 void AddSelectionFlags(CLI::App& command, debug::SelectionOptions& selection) {
@@ -307,6 +315,8 @@ void AddTrace(CLI::App& program, int& exit_status) {
   command->callback([flags, &exit_status] {
     if (!flags->output.empty() && flags->common.files.size() > 1)
       throw CLI::ValidationError("--output", "takes a single input file");
+    if (!flags->output.empty() && FileFormatOf(flags->output) != FileFormat::kNpz)
+      throw CLI::ValidationError("--output", "takes an archive: FILE.npz");
     ReadRangeFlag(*flags);
     exit_status = ForEachFile(
         flags->common, [&](const std::string& file, FileResult& result) { Trace(*flags, file, result); });

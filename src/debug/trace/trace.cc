@@ -31,12 +31,29 @@ absl::flat_hash_set<const Computation*> ScalarComputations(const Module& module)
   return scalar;
 }
 
+// Returns the names that instructions of several computations have.
+absl::flat_hash_set<std::string_view> RepeatedNames(const Module& module) {
+  absl::flat_hash_set<std::string_view> names, repeated;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!names.insert(instruction->name()).second) repeated.insert(instruction->name());
+    }
+  }
+  return repeated;
+}
+
 class Tracer : public Observer {
  public:
   // `other` also sees the steps; it may be null.
-  Tracer(const TraceOptions& options, bool sees_scalars,
-         const std::function<absl::Status(const TraceRecord&)>& sink, Observer* other)
-      : options_(options), sees_scalars_(sees_scalars), sink_(sink), other_(other) {}
+  Tracer(const TraceOptions& options, const absl::flat_hash_set<std::string_view>& repeated_names,
+         bool sees_scalars, const std::function<absl::Status(const TraceRecord&)>& sink, Observer* other)
+      : options_(options),
+        repeated_names_(repeated_names),
+        sees_scalars_(sees_scalars),
+        sink_(sink),
+        other_(other) {}
+  // Ends the run when a record exceeds max_records, instead of counting the records that are left out.
+  void EndAtLimit() { ends_at_limit_ = true; }
 
   bool needs_scalar_steps() const override { return sees_scalars_; }
   absl::Status BeforeStep(const StepView& step) override {
@@ -60,6 +77,7 @@ class Tracer : public Observer {
   void Skip(absl::flat_hash_set<const Instruction*> instructions) { skipped_ = std::move(instructions); }
   const absl::flat_hash_set<const Instruction*>& executed() const { return executed_; }
   int64_t left_out() const { return left_out_; }
+  bool has_ended() const { return has_ended_; }
   int64_t count() const { return count_; }
   void set_count(int64_t count) { count_ = count; }
 
@@ -79,6 +97,10 @@ class Tracer : public Observer {
     std::vector<RunningLoop> loops = step.loops();
     if (!IsInIteration(loops)) return absl::OkStatus();
     if (count_++ >= options_.max_records) {
+      if (ends_at_limit_) {
+        has_ended_ = true;
+        return absl::CancelledError("the maximum number of records is reached");
+      }
       ++left_out_;
       return absl::OkStatus();
     }
@@ -86,10 +108,12 @@ class Tracer : public Observer {
     auto& [last, execution] = executions_[{write.instruction, write.leaf}];
     execution = last == iterations ? execution + 1 : 1;
     last = iterations;
-    return sink_({write.instruction, write.leaf, execution, std::move(loops), step.kernel(), write.value});
+    return sink_({write.instruction, !repeated_names_.contains(write.instruction->name()), write.leaf,
+                  execution, std::move(loops), step.kernel(), write.value});
   }
 
   const TraceOptions& options_;
+  const absl::flat_hash_set<std::string_view>& repeated_names_;
   const bool sees_scalars_;
   const std::function<absl::Status(const TraceRecord&)>& sink_;
   Observer* const other_;
@@ -97,6 +121,7 @@ class Tracer : public Observer {
   absl::flat_hash_map<std::pair<const Instruction*, int64_t>, std::pair<std::vector<int64_t>, int64_t>>
       executions_;
   int64_t count_ = 0, left_out_ = 0;
+  bool ends_at_limit_ = false, has_ended_ = false;
 };
 
 bool NeedsScalarSteps(const CheckedModule& module,
@@ -109,7 +134,9 @@ bool NeedsScalarSteps(const CheckedModule& module,
 }  // namespace
 
 std::string KeyOf(const TraceRecord& record) {
-  std::string key(record.instruction->name());
+  std::string key;
+  if (!record.has_unique_name) key = fmt::format("{}/", record.instruction->parent()->name());
+  key += record.instruction->name();
   if (record.instruction->shape().IsTuple()) key += fmt::format(".{}", record.leaf);
   for (size_t k = 0; k < record.loops.size(); ++k)
     key += fmt::format("{}{}", k == 0 ? "@" : ".", record.loops[k].iteration);
@@ -147,8 +174,9 @@ absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const WatchedArg
                                    Engine engine, const EvaluateOptions& options, const TraceOptions& trace,
                                    const std::function<absl::Status(const TraceRecord&)>& sink) {
   TraceOutcome outcome;
-  Tracer first(trace, engine == Engine::kReference && NeedsScalarSteps(module, trace.selected), sink,
-               options.observer);
+  const absl::flat_hash_set<std::string_view> repeated = RepeatedNames(module.module());
+  Tracer first(trace, repeated, engine == Engine::kReference && NeedsScalarSteps(module, trace.selected),
+               sink, options.observer);
   EvaluateOptions observed = options;
   observed.observer = &first;
   HLO_ASSIGN_OR_RETURN(outcome.result, RunExposed(module, arguments, engine, observed));
@@ -156,13 +184,17 @@ absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const WatchedArg
   absl::flat_hash_set<const Instruction*> executed = first.executed();
   absl::flat_hash_set<const Instruction*> rest = trace.selected;
   absl::erase_if(rest, [&](const Instruction* i) { return executed.contains(i); });
-  if (engine == Engine::kFast && !rest.empty()) {
-    Tracer second(trace, NeedsScalarSteps(module, rest), sink, options.observer);
+  if (engine == Engine::kFast && !rest.empty() && outcome.left_out > 0) {
+    outcome.has_more = true;
+  } else if (engine == Engine::kFast && !rest.empty()) {
+    Tracer second(trace, repeated, NeedsScalarSteps(module, rest), sink, options.observer);
     second.Skip(executed);
     second.set_count(first.count());
+    second.EndAtLimit();
     observed.observer = &second;
-    HLO_RETURN_IF_ERROR(RunExposed(module, arguments, Engine::kReference, observed).status());
-    outcome.left_out += second.left_out();
+    const absl::Status status = RunExposed(module, arguments, Engine::kReference, observed).status();
+    outcome.has_more = second.has_ended();
+    if (!outcome.has_more) HLO_RETURN_IF_ERROR(status);
     absl::erase_if(rest, [&](const Instruction* i) { return second.executed().contains(i); });
   }
   outcome.missing.assign(rest.begin(), rest.end());

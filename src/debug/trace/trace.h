@@ -19,6 +19,7 @@ namespace hlo::debug {
 // One array of one execution of a selected instruction.
 struct TraceRecord {
   const Instruction* instruction = nullptr;
+  bool has_unique_name = true;  // False if instructions of other computations have the same name.
   int64_t leaf = 0;
   int64_t execution = 1;           // Counts the recorded executions of the instruction from 1.
   std::vector<RunningLoop> loops;  // Outermost first.
@@ -27,7 +28,8 @@ struct TraceRecord {
 };
 // Returns the name of a record in archives, such as `add.3`. `add.3.1` is leaf 1 of a tuple, and `add.3@2` is
 // iteration 2 of a loop. `add.3@4.2` is iteration 2 in iteration 4 of the outer loop, and `add.3#5` is the
-// fifth execution in the same iteration.
+// fifth execution in the same iteration. A name that is not unique follows that of its computation, as in
+// `body/add.3`.
 std::string KeyOf(const TraceRecord& record);
 // Prints the first line of a record, without its value.
 std::string HeadingOf(const TraceRecord& record);
@@ -45,6 +47,8 @@ absl::StatusOr<std::vector<int64_t>> ParseIteration(std::string_view text);
 struct TraceOutcome {
   Literal result;
   int64_t left_out = 0;  // The number of records beyond max_records.
+  // True if there are more of them: a run by the reference ends at max_records, and does not start beyond it.
+  bool has_more = false;
   // Selected instructions that did not run.
   std::vector<const Instruction*> missing;
 };

@@ -234,5 +234,41 @@ TEST_F(Cli, FailOnNanNamesTheOutputAndTheBirth) {
   EXPECT_EQ(Run(file + " --fail-on-nan" + kFinite).status, 0);
 }
 
+// Each comparison of a sort is a record, of which only the reference has a value.
+TEST_F(Cli, TraceEndsTheRunByTheReferenceAtTheLastRecord) {
+  const std::string sort = "trace " + Write("sort.hlo", R"(HloModule m
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT l = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  x = f32[1000000] parameter(0)
+  ROOT s = f32[1000000] sort(x), dimensions={0}, to_apply=less
+}
+)") + " --random 1 --max-seconds 5";
+  const Outcome some = Run(sort + " --max-records 4");
+  EXPECT_EQ(some.status, 0) << some.err;
+  EXPECT_HAS(some.out, "there are more than 4 records; the others are left out (see --max-records)\n");
+  // It does not start if the fast engine has enough records.
+  const Outcome none = Run(sort + " --max-records 0");
+  EXPECT_EQ(none.status, 0) << none.err;
+  EXPECT_EQ(none.out, "there are more than 0 records; the others are left out (see --max-records)\n");
+  const Outcome counted = Run(sort + " --match '^s$' --max-records 0");
+  EXPECT_EQ(counted.out, "1 more records are left out (see --max-records)\n");
+}
+
+TEST_F(Cli, TraceFindsBirthsAndStoresValues) {
+  const std::string file = Write("loop.hlo", kTracedLoop);
+  const Outcome both = Run("trace " + file + kZeroByZero + " --nans --iteration 3 -o " + Path("values.npz"));
+  EXPECT_EQ(both.status, 1) << both.err;
+  EXPECT_HAS(both.out, "NaN is produced by %d");
+  EXPECT_HAS(both.out, "%d = f32[2] divide, iteration 3 of %w\n");
+  // The condition and the body have instructions of the same names.
+  const std::string stored = ReadFile(Path("values.npz"));
+  for (const char* key : {"condition/i@3", "body/i@3", "d@3"}) EXPECT_HAS(stored, key);
+  EXPECT_EQ(Run("trace " + file + kFinite + " -o " + Path("values.txt")).status, 2);
+}
+
 }  // namespace
 }  // namespace hlo::cli_test
