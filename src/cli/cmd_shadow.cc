@@ -25,30 +25,40 @@ struct ShadowFlags {
   EvaluateOptions evaluate = {.cancel = &interrupt_flag};
 };
 
-// Returns the result of another implementation for a device: that under the device's keys, or with --shard
-// the device's part of the whole result.
-absl::StatusOr<Literal> OtherResult(const std::string& path, const DeviceRun& run, int64_t device,
-                                    const Module& module) {
-  if (!run.has_several()) return ReadValue(path, ResultShapeInMemory(module));
+// Returns the result of another implementation for each device: that under the device's keys, or with
+// --shard the device's part of the whole result.
+absl::StatusOr<std::vector<Literal>> OtherResults(const ShadowFlags& flags, const DeviceRun& run,
+                                                  const Module& module) {
+  const std::string& path = flags.against;
+  const ReadOptions read{.convert = flags.inputs.convert};
+  std::vector<Literal> results;
+  if (!run.has_several()) {
+    HLO_ASSIGN_OR_RETURN(results.emplace_back(), ReadValue(path, ResultShapeInMemory(module), read));
+    return results;
+  }
   if (run.shards.has_value() && run.shards->CanJoin() && run.grid.replicas == 1) {
-    HLO_ASSIGN_OR_RETURN(const Literal whole, ReadValue(path, run.shards->result()));
-    return run.shards->SplitResult(whole, run.grid.partition(device));
+    HLO_ASSIGN_OR_RETURN(const Literal whole, ReadValue(path, run.shards->result(), read));
+    for (int64_t device = 0; device < run.grid.count(); ++device) {
+      HLO_ASSIGN_OR_RETURN(results.emplace_back(),
+                           run.shards->SplitResult(whole, run.grid.partition(device)));
+    }
+    return results;
   }
   HLO_ASSIGN_OR_RETURN(const std::unique_ptr<Archive> archive, Archive::Open(path));
-  return debug::ReadOfDevice(*archive, debug::PlacesOf(module)[static_cast<size_t>(device)],
-                             ResultShapeInMemory(module));
+  for (const DevicePlace& place : debug::PlacesOf(module)) {
+    HLO_ASSIGN_OR_RETURN(results.emplace_back(),
+                         debug::ReadOfDevice(*archive, place, ResultShapeInMemory(module), read));
+  }
+  return results;
 }
 
 // Judges the result of each device.
-absl::Status JudgeFile(const ShadowFlags& flags, const DeviceRun& run,
-                       const std::vector<debug::ShadowReport>& reports, const Module& module,
-                       FileResult& result) {
+void JudgeResults(const std::vector<Literal>& others, const DeviceRun& run,
+                  const std::vector<debug::ShadowReport>& reports, const Module& module, FileResult& result) {
   const std::vector<std::string> names = NamesOfDevices(run.grid).names;
   result.extra["verdicts"] = Json::array();
   for (size_t device = 0; device < reports.size(); ++device) {
-    HLO_ASSIGN_OR_RETURN(const Literal got,
-                         OtherResult(flags.against, run, static_cast<int64_t>(device), module));
-    for (const debug::OutputVerdict& verdict : debug::Judge(reports[device], module, got)) {
+    for (const debug::OutputVerdict& verdict : debug::Judge(reports[device], module, others[device])) {
       if (run.has_several()) result.text += names[device] + ": ";
       result.text += debug::ToString(verdict);
       Json json = debug::ToJson(verdict);
@@ -57,7 +67,6 @@ absl::Status JudgeFile(const ShadowFlags& flags, const DeviceRun& run,
       if (debug::IsUnexplained(verdict)) result.exit = std::max(result.exit, Exit::kFailed);
     }
   }
-  return absl::OkStatus();
 }
 
 void AddReport(const debug::ShadowReport& report, const DeviceRun& run, size_t device, FileResult& result) {
@@ -77,6 +86,9 @@ void Shadow(const ShadowFlags& flags, const std::string& file, FileResult& resul
   if (!result.Accept(run.status(), file)) return;
   const absl::StatusOr<int64_t> shown = ForDevice(flags.devices, run->grid);
   if (!result.Accept(shown.status(), file)) return;
+  absl::StatusOr<std::vector<Literal>> others = std::vector<Literal>();
+  if (!flags.against.empty()) others = OtherResults(flags, *run, *loaded.module);
+  if (!result.Accept(others.status(), file)) return;
   DevicesOptions devices = OptionsOf(flags.devices);
   devices.warn = [&result](const std::string& warning) { AddWarningOnce(warning, result); };
   const auto start = std::chrono::steady_clock::now();
@@ -89,9 +101,7 @@ void Shadow(const ShadowFlags& flags, const std::string& file, FileResult& resul
     AddReport(partial[number], *run, number, result);
   if (!result.Accept(reports.status(), file)) return;
   result.extra["shadow_s"] = SecondsSince(start);
-  if (!flags.against.empty() &&
-      !result.Accept(JudgeFile(flags, *run, *reports, *loaded.module, result), file))
-    return;
+  if (!flags.against.empty()) JudgeResults(*others, *run, *reports, *loaded.module, result);
   AddReport((*reports)[number], *run, number, result);
 }
 
@@ -105,9 +115,11 @@ void AddShadow(CLI::App& program, int& exit_status) {
   AddCommonFlags(*command, flags->common);
   AddWatchedRunFlags(*command, flags->common, flags->inputs, flags->devices);
   command
-      ->add_option("--against", flags->against,
-                   "Classify this result of another implementation: explained by rounding, ill-conditioned, "
-                   "beyond an estimated bound, or a bug (exit status 1 for the last two)")
+      ->add_option(
+          "--against", flags->against,
+          "Classify this result of another implementation: explained by rounding, ill-conditioned, "
+          "beyond an estimated bound, or a bug (exit status 1 for the last two). --convert rounds it to the "
+          "result's types")
       ->type_name("FILE");
   AddMaxSecondsFlag(*command, flags->evaluate.max_seconds);
   command->footer(

@@ -10,12 +10,13 @@ namespace {
 
 // `key` is the shape index of the part, as in ArrayLeaves.
 absl::StatusOr<Literal> ReadPart(Archive& archive, const DevicePlace& place, const std::string& key,
-                                 const Shape& shape) {
+                                 const Shape& shape, const ReadOptions& options) {
   if (shape.IsTuple()) {
     std::vector<Literal> elements;
     for (size_t i = 0; i < shape.elements().size(); ++i) {
       const std::string inner = key.empty() ? fmt::format("{}", i) : fmt::format("{}.{}", key, i);
-      HLO_ASSIGN_OR_RETURN(elements.emplace_back(), ReadPart(archive, place, inner, shape.elements()[i]));
+      HLO_ASSIGN_OR_RETURN(elements.emplace_back(),
+                           ReadPart(archive, place, inner, shape.elements()[i], options));
     }
     return Literal::Tuple(std::move(elements));
   }
@@ -24,7 +25,7 @@ absl::StatusOr<Literal> ReadPart(Archive& archive, const DevicePlace& place, con
   const std::string stored = conform::KeyFor(archive, "", place, name);
   if (stored.empty())
     return absl::FailedPreconditionError(fmt::format("there is no array '{}{}'", place.prefix(), name));
-  return archive.Read(stored, shape);
+  return archive.Read(stored, shape, options);
 }
 
 }  // namespace
@@ -43,8 +44,9 @@ std::vector<std::string> PrefixesOf(const Module& module) {
   return prefixes;
 }
 
-absl::StatusOr<Literal> ReadOfDevice(Archive& archive, const DevicePlace& place, const Shape& shape) {
-  return ReadPart(archive, place, "", shape);
+absl::StatusOr<Literal> ReadOfDevice(Archive& archive, const DevicePlace& place, const Shape& shape,
+                                     const ReadOptions& options) {
+  return ReadPart(archive, place, "", shape, options);
 }
 
 }  // namespace hlo::debug

@@ -17,6 +17,7 @@ std::vector<DevicePlace> PlacesOf(const Module& module);
 std::vector<std::string> PrefixesOf(const Module& module);
 
 // Reads a value of a device. Arrays for fewer devices take precedence: r1p2/KEY, r1/KEY, p2/KEY, KEY.
-absl::StatusOr<Literal> ReadOfDevice(Archive& archive, const DevicePlace& place, const Shape& shape);
+absl::StatusOr<Literal> ReadOfDevice(Archive& archive, const DevicePlace& place, const Shape& shape,
+                                     const ReadOptions& options = {});
 
 }  // namespace hlo::debug

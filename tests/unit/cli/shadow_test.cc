@@ -42,6 +42,21 @@ TEST_F(Cli, ShadowExplainsByRounding) {
              "output 0: not explained: a bug; 1 element beyond the bound\n  at {0}: 0.3001, here 0.3");
 }
 
+TEST_F(Cli, ShadowReadsTheOtherResultBeforeItRuns) {
+  const std::string run = "shadow " + Write("add.hlo", kAdd) + " --input '{0.1,1}' --input '{0.2,2}'";
+  const Outcome missing = Run(run + " --max-seconds 1e-9 --against " + Path("missing.npz"));
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_HAS(missing.err, "missing.npz: cannot be read");
+  ASSERT_EQ(Run(Write("wide.hlo", "ENTRY e {\n  ROOT c = f64[2] constant({0.30000001, 3})\n}\n") + " -o " +
+                Path("wide.npz"))
+                .status,
+            0);
+  EXPECT_HAS(Run(run + " --against " + Path("wide.npz")).err, "found f64[2], expected f32[2] (--convert");
+  const Outcome converted = Run(run + " --convert --against " + Path("wide.npz"));
+  EXPECT_EQ(converted.status, 0) << converted.err;
+  EXPECT_HAS(converted.out, "output 0: explained by rounding\n");
+}
+
 TEST_F(Cli, ShadowNamesTheIllConditionedInstruction) {
   const Outcome run = Run("shadow " + Write("divide.hlo", R"(HloModule m
 ENTRY e {
