@@ -112,7 +112,7 @@ std::string DevicesText(const std::vector<std::string>& names, const std::vector
 
 // Writes the files and adds the texts that flags ask for.
 absl::Status AddViews(const ProfileOptions& options, const Module& module, const Profile& profile,
-                      double total, FileResult& result) {
+                      double total, const debug::EarlierProfile& before, FileResult& result) {
   if (!options.csv.empty()) HLO_RETURN_IF_ERROR(WriteOutput(options.csv, debug::ProfileCsv(profile)));
   if (!options.folded.empty()) HLO_RETURN_IF_ERROR(WriteOutput(options.folded, debug::FoldedStacks(profile)));
   if (options.roofline) {
@@ -129,11 +129,16 @@ absl::Status AddViews(const ProfileOptions& options, const Module& module, const
       result.extra["chain"].push_back(instruction->name());
   }
   if (options.before.empty()) return absl::OkStatus();
-  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<const SourceText> text, SourceText::Read(options.before));
-  const Json before = Json::parse(text->content(), nullptr, /*allow_exceptions=*/false);
-  HLO_ASSIGN_OR_RETURN(const std::string changes, debug::CompareProfiles(profile, before, options.top));
-  result.text += "\n" + changes;
+  const std::vector<debug::ProfileChange> changes = debug::CompareProfiles(before, profile);
+  result.text += "\n" + debug::ChangesText(changes, options.top);
+  result.extra["changes"] = debug::ChangesJson(changes);
   return absl::OkStatus();
+}
+
+absl::StatusOr<debug::EarlierProfile> EarlierProfileOf(const ProfileOptions& options) {
+  if (options.before.empty()) return debug::EarlierProfile();
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<const SourceText> text, SourceText::Read(options.before));
+  return debug::ReadEarlierProfile(text->content());
 }
 
 // Runs the module several times, and keeps the fastest run with and without a profile.
@@ -248,6 +253,8 @@ std::string DroppedEventsText(const std::vector<Profile>& profiles, const Device
 }
 
 void Run(const ProfileOptions& options, const std::string& file, FileResult& result) {
+  const absl::StatusOr<debug::EarlierProfile> before = EarlierProfileOf(options);
+  if (!result.Accept(before.status(), options.before)) return;
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
   absl::StatusOr<Executable> executable = Executable::Make(loaded.checked.front(), options.engine.engine, {},
@@ -292,7 +299,7 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
                    fmt::format("\nsteps of {} (see --for-device)\n", names[static_cast<size_t>(*shown)]);
   }
   result.text += ToText(*profile, watched, options.top);
-  if (!result.Accept(AddViews(options, *loaded.module, *profile, watched, result), file)) return;
+  if (!result.Accept(AddViews(options, *loaded.module, *profile, watched, *before, result), file)) return;
   if (options.trace.empty()) return;
   if (!result.Accept(WriteOutput(options.trace, ChromeTrace(profiles)), file)) return;
   result.text += DroppedEventsText(profiles, *devices);

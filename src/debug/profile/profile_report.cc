@@ -69,18 +69,13 @@ std::string RowKey(std::string_view instruction, std::string_view kernel) {
   return fmt::format("{} {}", instruction, kernel);
 }
 
-struct Change {
-  std::string key;
-  double before = 0, after = 0;
-};
-
-std::string ChangeLine(const Change& change) {
+std::string ChangeLine(const ProfileChange& change) {
   const std::string ratio = change.before > 0 && change.after > 0
                                 ? fmt::format("{:.2f}", change.after / change.before)
                             : change.before > 0 ? "gone"
                                                 : "new";
   return fmt::format("{:>10.4f} {:>10.4f} {:>+10.4f} {:>6}  {}\n", change.before * 1e3, change.after * 1e3,
-                     (change.after - change.before) * 1e3, ratio, change.key);
+                     (change.after - change.before) * 1e3, ratio, change.step);
 }
 
 }  // namespace
@@ -193,30 +188,54 @@ std::string ProfileCsv(const Profile& profile) {
   return text;
 }
 
-absl::StatusOr<std::string> CompareProfiles(const Profile& profile, const Json& before, int64_t top) {
-  if (!before.is_object() || !before.contains("steps") || !before["steps"].is_array())
-    return absl::InvalidArgumentError("it is not an output of `hlo-run profile --format=json`");
-  std::map<std::string, Change> changes;
-  Change all{"all steps"};
-  for (const Json& row : before["steps"]) {
-    const double seconds = row.value("seconds", 0.0);
-    changes[RowKey(row.value("instruction", ""), row.value("kernel", ""))].before += seconds;
+absl::StatusOr<EarlierProfile> ReadEarlierProfile(std::string_view json) {
+  const absl::Status wrong =
+      absl::InvalidArgumentError("the file is not an output of `hlo-run profile --format=json`");
+  const Json profile = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!profile.is_object() || !profile.contains("steps") || !profile["steps"].is_array()) return wrong;
+  EarlierProfile seconds;
+  for (const Json& row : profile["steps"]) {
+    if (!row.is_object()) return wrong;
+    const Json instruction = row.value("instruction", Json("")), kernel = row.value("kernel", Json(""));
+    const Json time = row.value("seconds", Json(0.0));
+    if (!instruction.is_string() || !kernel.is_string() || !time.is_number()) return wrong;
+    seconds[RowKey(instruction.get<std::string>(), kernel.get<std::string>())] += time.get<double>();
+  }
+  return seconds;
+}
+
+std::vector<ProfileChange> CompareProfiles(const EarlierProfile& before, const Profile& after) {
+  std::map<std::string, ProfileChange> by_step;
+  ProfileChange all{"all steps"};
+  for (const auto& [step, seconds] : before) {
+    by_step[step].before = seconds;
     all.before += seconds;
   }
-  for (const Profile::Row& row : profile.ByInstruction()) {
-    changes[RowKey(row.instruction->name(), row.kernel)].after += row.seconds;
+  for (const Profile::Row& row : after.ByInstruction()) {
+    by_step[RowKey(row.instruction->name(), row.kernel)].after += row.seconds;
     all.after += row.seconds;
   }
-  std::vector<Change> sorted;
-  for (auto& [key, change] : changes) sorted.push_back({key, change.before, change.after});
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Change& a, const Change& b) {
+  std::vector<ProfileChange> changes = {all};
+  for (const auto& [step, change] : by_step) changes.push_back({step, change.before, change.after});
+  std::stable_sort(changes.begin() + 1, changes.end(), [](const ProfileChange& a, const ProfileChange& b) {
     return std::abs(a.after - a.before) > std::abs(b.after - b.before);
   });
+  return changes;
+}
+
+std::string ChangesText(const std::vector<ProfileChange>& changes, int64_t top) {
   std::string text = fmt::format("{:>10} {:>10} {:>10} {:>6}  {}\n", "before ms", "after ms", "change",
                                  "ratio", "instruction, kernel");
-  text += ChangeLine(all);
-  for (size_t i = 0; i < sorted.size() && static_cast<int64_t>(i) < top; ++i) text += ChangeLine(sorted[i]);
+  for (size_t i = 0; i < changes.size() && static_cast<int64_t>(i) <= top; ++i)
+    text += ChangeLine(changes[i]);
   return text;
+}
+
+Json ChangesJson(const std::vector<ProfileChange>& changes) {
+  Json json = Json::array();
+  for (const ProfileChange& change : changes)
+    json.push_back({{"step", change.step}, {"before_s", change.before}, {"after_s", change.after}});
+  return json;
 }
 
 }  // namespace hlo::debug

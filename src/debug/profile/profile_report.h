@@ -2,7 +2,10 @@
 // Views of a profile: roofline, longest dependency chain, folded stacks, CSV, and comparison with an earlier
 // one.
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,8 +37,19 @@ std::string ChainText(const Chain& chain, const Profile& profile, double total, 
 // Returns lines `jit(f);layer;dot 120` for flame graphs: the parts of op_name, and microseconds.
 std::string FoldedStacks(const Profile& profile);
 std::string ProfileCsv(const Profile& profile);
-// Returns a table of the steps whose time changed most since a profile in JSON.
-absl::StatusOr<std::string> CompareProfiles(const Profile& profile, const nlohmann::ordered_json& before,
-                                            int64_t top);
+
+// The seconds of each step of an earlier profile, by instruction and kernel.
+using EarlierProfile = std::map<std::string, double>;
+// Parses the output of `hlo-run profile --format=json`.
+absl::StatusOr<EarlierProfile> ReadEarlierProfile(std::string_view json);
+// The times of a step, or of all steps, in two profiles.
+struct ProfileChange {
+  std::string step;  // The instruction and its kernel.
+  double before = 0, after = 0;
+};
+// Returns the change of all steps together, followed by those of single steps, the largest first.
+std::vector<ProfileChange> CompareProfiles(const EarlierProfile& before, const Profile& after);
+std::string ChangesText(const std::vector<ProfileChange>& changes, int64_t top);
+nlohmann::ordered_json ChangesJson(const std::vector<ProfileChange>& changes);
 
 }  // namespace hlo::debug

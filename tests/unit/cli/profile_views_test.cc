@@ -73,7 +73,16 @@ TEST_F(Cli, ProfilesAreCompared) {
   EXPECT_HAS(outcome.out, " 7000.0000 ");
   EXPECT_LT(outcome.out.find("more old"), outcome.out.find("gone old"));
   EXPECT_HAS(outcome.out, "   new  ");
-  EXPECT_EQ(Run(profile + " --against " + Write("bad.json", "[]")).status, 2);
+  const Json changes = Json::parse(Run(profile + " --format=json --against " + before).out)["changes"];
+  EXPECT_EQ(changes[0]["step"], "all steps");
+  EXPECT_EQ(changes[1]["step"], "more old");
+  EXPECT_EQ(changes[1]["before_s"], 5);
+  for (const char* bad : {"[]", R"({"steps": [1]})", R"({"steps": [{"seconds": "x"}]})"}) {
+    const Outcome refused = Run(profile + " --against " + Write("bad.json", bad));
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_HAS(refused.err, "bad.json: error: the file is not an output of `hlo-run profile --format=json`");
+    EXPECT_EQ(refused.out, "");
+  }
 }
 
 }  // namespace
