@@ -51,15 +51,20 @@ absl::Status CheckCommand(const std::string& command, const TestCase& test, cons
       fmt::format("the judge cannot run: {}\n{}", Describe(outcome), outcome.output));
 }
 
+absl::Status Failure(const CommandOutcome& outcome) {
+  return absl::FailedPreconditionError(
+      fmt::format("the command {}{}{}", outcome.signal != 0 || outcome.timed_out ? "" : "ended with ",
+                  Describe(outcome), outcome.output.empty() ? "" : "\n" + outcome.output));
+}
+
 class CommandJudge : public CaseJudge {
  public:
   CommandJudge(std::string command, const JudgeOptions& options)
       : command_(std::move(command)), options_(options) {}
-  bool Accepts(const TestCase& test) const override {
-    const absl::StatusOr<TemporaryFolder> folder = TemporaryFolder::Make();
-    if (!folder.ok()) return false;
-    const absl::StatusOr<CommandOutcome> outcome = RunOn(command_, test, options_, *folder);
-    return outcome.ok() && outcome->ok();
+  absl::Status Judge(const TestCase& test) const override {
+    HLO_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
+    HLO_ASSIGN_OR_RETURN(const CommandOutcome outcome, RunOn(command_, test, options_, folder));
+    return outcome.ok() ? absl::OkStatus() : Failure(outcome);
   }
   absl::Status CheckRuns(const TestCase& test) const override {
     return CheckCommand(command_, test, options_);
@@ -94,10 +99,11 @@ class NanJudge : public CaseJudge {
  public:
   NanJudge(const TestCase& original, const JudgeOptions& options)
       : accepts_given_(HasGivenNan(original)), options_(options) {}
-  bool Accepts(const TestCase& test) const override {
-    if (!accepts_given_ && HasGivenNan(test)) return false;
-    const absl::StatusOr<Literal> result = RunCase(test, options_);
-    return result.ok() && HasNan(*result);
+  absl::Status Judge(const TestCase& test) const override {
+    if (!accepts_given_ && HasGivenNan(test))
+      return absl::FailedPreconditionError("its inputs or constants contain a NaN");
+    HLO_ASSIGN_OR_RETURN(const Literal result, RunCase(test, options_));
+    return HasNan(result) ? absl::OkStatus() : absl::FailedPreconditionError("its result contains no NaN");
   }
   std::string description() const override { return "--judge-nan"; }
 
@@ -131,29 +137,38 @@ class RecordedJudge : public CaseJudge {
     }
   }
 
-  bool Accepts(const TestCase& test) const override {
-    const absl::StatusOr<Literal> result = RunCase(test, options_);
-    if (!result.ok()) return false;
+  absl::Status Judge(const TestCase& test) const override {
+    HLO_ASSIGN_OR_RETURN(const Literal result, RunCase(test, options_));
+    absl::Status unread;
+    int64_t compared = 0;
     const std::vector<const Instruction*> leaves = RootLeaves(test.module.module());
     const bool is_tuple = test.module.module().entry()->root()->opcode() == Opcode::kTuple;
     const int64_t count = DeviceCount(test.module);
     for (int64_t device = 0; device < count; ++device) {
-      const Literal& device_result = OfDevice(*result, device, count);
+      const Literal& device_result = OfDevice(result, device, count);
       for (size_t i = 0; i < leaves.size(); ++i) {
         const Literal& got = is_tuple ? device_result.elements()[i] : device_result;
-        const std::optional<Literal> want = Recorded(*leaves[i], device);
-        if (want && CompareValues(*want, got, {.rule = options_.rule})) return true;
+        const absl::StatusOr<Literal> want = Recorded(*leaves[i], device);
+        if (!want.ok()) {
+          unread.Update(want.status());
+          continue;
+        }
+        if (CompareValues(*want, got, {.rule = options_.rule})) return absl::OkStatus();
+        ++compared;
       }
     }
-    return false;
+    if (compared == 0) return unread;
+    return absl::FailedPreconditionError(
+        fmt::format("its results agree with {} arrays of '{}'{}", compared, path_,
+                    unread.ok() ? "" : fmt::format(", and others cannot be compared: {}", Message(unread))));
   }
   std::optional<Literal> Expected(const TestCase& test) const override {
     const std::vector<const Instruction*> leaves = RootLeaves(test.module.module());
     if (leaves.size() != 1) return std::nullopt;
     std::vector<Literal> all;
     for (int64_t device = 0; device < DeviceCount(test.module); ++device) {
-      std::optional<Literal> value = Recorded(*leaves.front(), device);
-      if (!value) return std::nullopt;
+      absl::StatusOr<Literal> value = Recorded(*leaves.front(), device);
+      if (!value.ok()) return std::nullopt;
       all.push_back(*std::move(value));
     }
     return AllDevices(std::move(all));
@@ -163,15 +178,16 @@ class RecordedJudge : public CaseJudge {
 
  private:
   // An array under the device's own prefix takes precedence.
-  std::optional<Literal> Recorded(const Instruction& leaf, int64_t device) const {
-    if (!leaf.shape().IsArray()) return std::nullopt;
+  absl::StatusOr<Literal> Recorded(const Instruction& leaf, int64_t device) const {
+    if (!leaf.shape().IsArray())
+      return absl::FailedPreconditionError(fmt::format("'{}' is not an array", leaf.name()));
     const std::string name(leaf.name());
     auto key = keys_.find(prefixes_[static_cast<size_t>(device)] + name);
     if (key == keys_.end()) key = keys_.find(name);
-    if (key == keys_.end()) return std::nullopt;
+    if (key == keys_.end())
+      return absl::FailedPreconditionError(fmt::format("'{}' has no array for '{}'", path_, name));
     const std::lock_guard lock(mutex_);
-    absl::StatusOr<Literal> value = archive_->Read(key->second, leaf.shape());
-    return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
+    return archive_->Read(key->second, leaf.shape());
   }
 
   std::string path_;
@@ -199,18 +215,14 @@ class AgainstJudge : public CaseJudge {
  public:
   AgainstJudge(std::string command, const JudgeOptions& options)
       : command_(std::move(command)), options_(options) {}
-  bool Accepts(const TestCase& test) const override {
-    const std::optional<Literal> want = Expected(test);
-    if (!want) return false;
-    const absl::StatusOr<Literal> got = RunCase(test, options_);
-    return got.ok() && CompareValues(*want, *got, {.rule = options_.rule}).has_value();
+  absl::Status Judge(const TestCase& test) const override {
+    HLO_ASSIGN_OR_RETURN(const Literal want, ResultsOfCommand(test));
+    HLO_ASSIGN_OR_RETURN(const Literal got, RunCase(test, options_));
+    if (CompareValues(want, got, {.rule = options_.rule})) return absl::OkStatus();
+    return absl::FailedPreconditionError("the results of the command agree");
   }
   std::optional<Literal> Expected(const TestCase& test) const override {
-    const absl::StatusOr<TemporaryFolder> folder = TemporaryFolder::Make();
-    if (!folder.ok()) return std::nullopt;
-    const absl::StatusOr<CommandOutcome> outcome = RunOn(command_, test, options_, *folder);
-    if (!outcome.ok() || !outcome->ok()) return std::nullopt;
-    absl::StatusOr<Literal> value = ReadOutputs(folder->File("outputs.npz"), test.module.module());
+    absl::StatusOr<Literal> value = ResultsOfCommand(test);
     return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
   }
   absl::Status CheckRuns(const TestCase& test) const override {
@@ -219,6 +231,13 @@ class AgainstJudge : public CaseJudge {
   std::string description() const override { return "--judge-against " + command_; }
 
  private:
+  absl::StatusOr<Literal> ResultsOfCommand(const TestCase& test) const {
+    HLO_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
+    HLO_ASSIGN_OR_RETURN(const CommandOutcome outcome, RunOn(command_, test, options_, folder));
+    if (!outcome.ok()) return Failure(outcome);
+    return ReadOutputs(folder.File("outputs.npz"), test.module.module());
+  }
+
   std::string command_;
   JudgeOptions options_;
 };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "debug/diff/diff.h"
 #include "debug/extract/test_case.h"
 
@@ -14,9 +15,10 @@ namespace hlo::debug {
 class CaseJudge {
  public:
   virtual ~CaseJudge() = default;
-  // Returns true if the case still has the property; false if it cannot be judged. Called from several
-  // threads.
-  virtual bool Accepts(const TestCase& test) const = 0;
+  // Returns OK if the case still has the property; otherwise why not, or why it cannot be judged. Called from
+  // several threads.
+  virtual absl::Status Judge(const TestCase& test) const = 0;
+  bool Accepts(const TestCase& test) const { return Judge(test).ok(); }
   // Returns an error if the judge is a command that the shell cannot run.
   virtual absl::Status CheckRuns(const TestCase& /*test*/) const { return absl::OkStatus(); }
   // Returns the expected results of the accepted case, for the golden folder; nullopt if there are none.

@@ -84,9 +84,12 @@ class Minimizer {
     HLO_ASSIGN_OR_RETURN(result.is_resumed, Resume());
     if (!result.is_resumed) {
       ++judged_;
-      if (!judge_.Accepts(*test_)) {
+      const absl::Status accepted = judge_.Judge(*test_);
+      if (absl::IsCancelled(accepted)) return accepted;
+      if (!accepted.ok()) {
         HLO_RETURN_IF_ERROR(judge_.CheckRuns(*test_));
-        return absl::FailedPreconditionError("the judge does not accept the given module");
+        return absl::Status(accepted.code(),
+                            fmt::format("the judge does not accept the given module: {}", Message(accepted)));
       }
       HLO_RETURN_IF_ERROR(Save());
     }

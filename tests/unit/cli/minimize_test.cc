@@ -186,7 +186,18 @@ TEST_F(Cli, MinimizeRejectsACaseThatTheJudgeDoesNotAccept) {
   const Outcome outcome =
       Run("minimize --judge-nan " + Write("m.hlo", kAdd) + " --random 1 -o " + Path("small"));
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_HAS(outcome.err, "the judge does not accept the given module");
+  EXPECT_HAS(outcome.err, "the judge does not accept the given module: its result contains no NaN");
+  const auto reason = [&](const std::string& judge) {
+    return Run("minimize " + Path("m.hlo") + " --random 1 -o " + Path("small") + " " + judge).err;
+  };
+  ASSERT_EQ(Run(Path("m.hlo") + " --random 1 -o " + Path("same.npz")).status, 0);
+  EXPECT_HAS(reason("--judge-diff " + Path("same.npz")), ": its results agree with 1 arrays of '");
+  EXPECT_HAS(reason("--judge-diff " + Write("other.json", R"({"other": [1]})")), "has no array for '");
+  EXPECT_HAS(reason("--judge 'echo why; false {}'"), ": the command ended with exit status 1\nwhy");
+  EXPECT_HAS(reason("--judge 'kill -SEGV $$ {}'"), ": the command ended by signal 11");
+  EXPECT_HAS(reason("--judge-against 'cp " + Path("same.npz") + " {outputs} # {hlo}'"),
+             ": the results of the command agree");
+  EXPECT_HAS(reason("--judge-against 'true {hlo} {outputs}'"), "outputs.npz: cannot be read");
   const Outcome missing =
       Run("minimize " + Path("m.hlo") + " --random 1 --judge 'no-such-judge {}' -o " + Path("none"));
   EXPECT_EQ(missing.status, 2);
