@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "debug/diff/value_types.h"
 #include "debug/program_place.h"
@@ -92,10 +93,25 @@ bool Alignment::Add(const Instruction* a, const Instruction* b, AlignedBy by) {
   return true;
 }
 
+// Adds a copy of the partner of `a`. Constants are compared with the instructions that use them.
+bool Alignment::AddCopy(const Instruction* a, const Instruction* b) {
+  if (a->opcode() != b->opcode() || a->opcode() == Opcode::kConstant || a->opcode() == Opcode::kParameter)
+    return false;
+  if (!CanAlign(*a) || !IsComparable(a->shape(), b->shape()) || !to_b_.contains(a) || to_a_.contains(b))
+    return false;
+  to_a_[b] = a;
+  pairs_.push_back({a, b, AlignedBy::kNeighbours});
+  return true;
+}
+
 void Alignment::Remove(const AlignedPair& pair) {
-  to_b_.erase(pair.a);
   to_a_.erase(pair.b);
-  std::erase_if(pairs_, [&](const AlignedPair& p) { return p.a == pair.a; });
+  std::erase_if(pairs_, [&](const AlignedPair& p) { return p.b == pair.b; });
+  if (PartnerOfA(pair.a) != pair.b) return;
+  to_b_.erase(pair.a);
+  for (const AlignedPair& copy : pairs_) {
+    if (copy.a == pair.a) to_b_.try_emplace(copy.a, copy.b);
+  }
 }
 
 Interface PositionalInterface(const FlatModule& a, const FlatModule& b) {
@@ -161,7 +177,7 @@ bool Alignment::HasSameOperands(const Instruction& a, const Instruction& b) cons
   if (a.operand_count() == 0 || a.operand_count() != b.operand_count()) return false;
   for (int64_t i = 0; i < a.operand_count(); ++i) {
     const Instruction *of_a = a.operand(i), *of_b = b.operand(i);
-    if (PartnerOfA(of_a) != of_b && PartnerOfA(WithoutConversions(of_a)) != WithoutConversions(of_b))
+    if (PartnerOfB(of_b) != of_a && PartnerOfB(WithoutConversions(of_b)) != WithoutConversions(of_a))
       return false;
   }
   return true;
@@ -172,9 +188,9 @@ bool Alignment::HasSameOperands(const Instruction& a, const Instruction& b) cons
 bool Alignment::HasSwappedOperands(const AlignedPair& pair) const {
   if (pair.a->operand_count() != 2 || !IsCommutative(pair.a->opcode())) return false;
   for (const int64_t i : {0, 1}) {
-    const Instruction* partner = PartnerOfA(pair.a->operand(i));
-    if (partner != nullptr && partner == pair.b->operand(i)) return false;
-    if (partner != nullptr && partner == pair.b->operand(1 - i)) return true;
+    const Instruction* operand = pair.a->operand(i);
+    if (PartnerOfB(pair.b->operand(i)) == operand) return false;
+    if (PartnerOfB(pair.b->operand(1 - i)) == operand) return true;
   }
   return pair.a->operand(0)->opcode() != pair.b->operand(0)->opcode() &&
          pair.a->operand(0)->opcode() == pair.b->operand(1)->opcode();
@@ -200,36 +216,56 @@ const Instruction* SelectedValue(const Instruction* select, Opcode opcode) {
   return on_true->opcode() == opcode ? on_true : on_false;
 }
 
-// Follows what only one module has: conversions between types of one kind, and selects that replace
-// conditionals.
+// Follows what only one module has: conversions between types of one kind, rearrangements, and selects that
+// replace conditionals.
 std::pair<const Instruction*, const Instruction*> SkipAdditions(const Instruction* a, const Instruction* b) {
   if (a->opcode() == b->opcode()) return {a, b};
   a = WithoutConversions(a);
   b = WithoutConversions(b);
+  if (IsRearrangement(*a) != IsRearrangement(*b)) {
+    const Instruction* inner = WithoutConversions((IsRearrangement(*a) ? a : b)->operand(0));
+    const Instruction* other = IsRearrangement(*a) ? b : a;
+    const bool is_same = inner->opcode() == other->opcode() && IsComparable(inner->shape(), other->shape());
+    if (is_same) return IsRearrangement(*a) ? std::pair(inner, b) : std::pair(a, inner);
+  }
   return {SelectedValue(a, b->opcode()), SelectedValue(b, a->opcode())};
 }
 
-// Aligns operands of aligned instructions: operand i with operand i, if they have the same opcode or
-// operands.
-void Alignment::AlignOperands(const AlignedPair& pair) {
+// Returns the operands of aligned instructions that probably are aligned, too: operand i with operand i, if
+// they have the same opcode or operands.
+std::vector<AlignedPair> Alignment::LikelyOperands(const AlignedPair& pair) const {
   if (!HasAlikeOperands(*pair.a, *pair.b)) {
     const Instruction *a = WithoutConversions(pair.a), *b = WithoutConversions(pair.b);
-    if ((a != pair.a || b != pair.b) && a->opcode() == b->opcode()) AlignOperands({a, b, pair.by});
-    return;
+    if ((a != pair.a || b != pair.b) && a->opcode() == b->opcode()) return LikelyOperands({a, b, pair.by});
+    return {};
   }
-  if (pair.a->operand_count() != pair.b->operand_count()) return;
+  if (pair.a->operand_count() != pair.b->operand_count()) return {};
+  std::vector<AlignedPair> likely;
   const bool is_swapped = HasSwappedOperands(pair);
   for (int64_t i = 0; i < pair.a->operand_count(); ++i) {
-    const auto [a, b] = SkipAdditions(pair.a->operand(i), pair.b->operand(is_swapped ? 1 - i : i));
+    auto [a, b] = SkipAdditions(pair.a->operand(i), pair.b->operand(is_swapped ? 1 - i : i));
+    // A pass that exchanges rearrangements gives the new ones the metadata of their operands or users.
+    while (IsRearrangement(*a) && IsRearrangement(*b) && HaveOtherOrigins(*a, *b))
+      std::tie(a, b) = SkipAdditions(a->operand(0), b->operand(0));
     if (a->opcode() == Opcode::kParameter && b->opcode() == Opcode::kParameter) continue;
     const bool is_likely = HasAlikeOperands(*a, *b) || HasSameOperands(*a, *b) ||
                            ForwardedLeaf({a, 0}).first->opcode() == ForwardedLeaf({b, 0}).first->opcode();
-    if (is_likely && !HaveOtherOrigins(*a, *b)) Add(a, b, AlignedBy::kNeighbours);
+    if (is_likely && !HaveOtherOrigins(*a, *b)) likely.push_back({a, b, AlignedBy::kNeighbours});
   }
+  return likely;
 }
 
 void Alignment::AlignNeighbours() {
-  for (size_t i = 0; i < pairs_.size(); ++i) AlignOperands(AlignedPair(pairs_[i]));
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    for (const AlignedPair& likely : LikelyOperands(AlignedPair(pairs_[i])))
+      Add(likely.a, likely.b, likely.by);
+  }
+}
+
+void Alignment::AlignCopies() {
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    for (const AlignedPair& likely : LikelyOperands(AlignedPair(pairs_[i]))) AddCopy(likely.a, likely.b);
+  }
 }
 
 Alignment::Alignment(const FlatModule& a, const FlatModule& b, const Interface& interface,
@@ -242,8 +278,9 @@ Alignment::Alignment(const FlatModule& a, const FlatModule& b, const Interface& 
   AlignByKeys(Types::kWidest);
   AlignNeighbours();
   AlignLoops(first_states);
-  std::sort(pairs_.begin(), pairs_.end(),
-            [](const AlignedPair& x, const AlignedPair& y) { return x.a->index() < y.a->index(); });
+  AlignCopies();
+  std::stable_sort(pairs_.begin(), pairs_.end(),
+                   [](const AlignedPair& x, const AlignedPair& y) { return x.a->index() < y.a->index(); });
 }
 
 }  // namespace hlo::debug

@@ -33,8 +33,9 @@ struct Interface {
 // Returns the interface that pairs parameters and results by position.
 Interface PositionalInterface(const FlatModule& a, const FlatModule& b);
 
-// A one-to-one mapping between instructions of two flat modules. The shapes of a pair are comparable (see
-// value_types.h).
+// A mapping between instructions of two flat modules. An instruction of `b` is in one pair at most. One of
+// `a` is in several if `b` has copies of it, for instance because a pass has fused it into several fusions;
+// the first of them is its partner. The shapes of a pair are comparable (see value_types.h).
 class Alignment {
  public:
   Alignment(const FlatModule& a, const FlatModule& b) : Alignment(a, b, PositionalInterface(a, b)) {}
@@ -70,12 +71,14 @@ class Alignment {
     return found == map.end() ? nullptr : found->second;
   }
   bool Add(const Instruction* a, const Instruction* b, AlignedBy by);
+  bool AddCopy(const Instruction* a, const Instruction* b);
   void AlignParameters(const Interface& interface);
   void AlignResults(const Interface& interface);
   using Key = std::function<std::string(const Instruction&)>;
   void AlignByKeys(Types types);
   void AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by, Types types);
   void AlignNeighbours();
+  void AlignCopies();
   void AlignLoops(const FirstStates& first_states);
   void AddLoops(const Instruction& a, const Instruction& b, const FirstStates& first_states);
   void AlignElements(const LoopPair& loops);
@@ -83,7 +86,7 @@ class Alignment {
   const Instruction* LoopLike(const Instruction& a, const std::vector<const Instruction*>& candidates) const;
   bool HasSameOperands(const Instruction& a, const Instruction& b) const;
   bool HasSwappedOperands(const AlignedPair& pair) const;
-  void AlignOperands(const AlignedPair& pair);
+  std::vector<AlignedPair> LikelyOperands(const AlignedPair& pair) const;
 
   const FlatModule& a_;
   const FlatModule& b_;

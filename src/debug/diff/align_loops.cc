@@ -41,7 +41,7 @@ std::optional<bool> Alignment::IsSame(const LeafId& a, const LeafId& b) const {
   if (a.second == b.second && hashes_a_[a.first->index()] == hashes_b_[b.first->index()]) return true;
   const Instruction *partner_of_a = PartnerOfA(a.first), *partner_of_b = PartnerOfB(b.first);
   if (partner_of_a == nullptr && partner_of_b == nullptr) return std::nullopt;
-  if (partner_of_a == b.first) return a.second == b.second;
+  if (partner_of_b == a.first) return a.second == b.second;
   return partner_of_a == nullptr || partner_of_b == nullptr ? std::nullopt : std::optional<bool>(false);
 }
 

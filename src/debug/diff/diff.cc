@@ -143,7 +143,7 @@ absl::StatusOr<DiffRun::PairValues> DiffRun::ComputePairs(absl::Span<const Align
 absl::Status DiffRun::CompareChunk(absl::Span<const AlignedPair> pairs) {
   HLO_ASSIGN_OR_RETURN(const PairValues values, ComputePairs(pairs));
   for (size_t i = 0; i < pairs.size(); ++i) {
-    if (CompareValues(values.a[i], values.b[i], options_)) differing_.insert(pairs[i].a);
+    if (CompareValues(values.a[i], values.b[i], options_)) differing_.insert(pairs[i].b);
   }
   return absl::OkStatus();
 }
@@ -162,7 +162,7 @@ absl::Status DiffRun::CompareAll(DiffResult& result) {
                  .unit = "values"});
     HLO_RETURN_IF_ERROR(CompareChunk(absl::MakeConstSpan(pairs).subspan(begin, end - begin)));
     for (; begin < end; ++begin) {
-      if (result.first_differing.empty() && Differs(pairs[begin].a))
+      if (result.first_differing.empty() && Differs(pairs[begin]))
         result.first_differing = flat_a_.PathOf(*pairs[begin].a);
     }
     result.compared = static_cast<int64_t>(end);

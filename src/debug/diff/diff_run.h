@@ -69,7 +69,7 @@ class DiffRun {
   std::vector<AlignedPair> RemovedBelow(const Cut& cut, const AlignedPair& pair) const;
   absl::StatusOr<bool> IsMisaligned(const AlignedPair& pair) const;
   absl::Status FindWrongOperand(const AlignedPair& pair, const Cut& cut, Divergence& divergence);
-  bool Differs(const Instruction* a) const { return differing_.contains(a); }
+  bool Differs(const AlignedPair& pair) const { return differing_.contains(pair.b); }
   Cut CutAbove(const AlignedPair& pair) const;
   std::vector<AlignedPair> DifferingEdges(const Cut& cut) const;
   std::vector<const Instruction*> EdgesAbove(const Instruction* root, bool is_a) const;
@@ -87,7 +87,7 @@ class DiffRun {
   std::optional<Interface> interface_;  // nullopt if it is positional.
   std::optional<Alignment> alignment_;  // Exists while the modules are compared.
   NodeValues arguments_a_, arguments_b_;
-  absl::flat_hash_set<const Instruction*> differing_;  // Instructions of `a` whose values differ.
+  absl::flat_hash_set<const Instruction*> differing_;  // Instructions of `b` whose values differ.
   absl::flat_hash_set<const Instruction*> local_;      // Those that differ if their operands are equal, too.
   std::vector<size_t> differing_numbers_;              // Of the results that differ.
   std::vector<AlignedPair> differing_results_;

@@ -89,19 +89,18 @@ DiffRun::Cut DiffRun::CutAbove(const AlignedPair& pair) const {
     });
   };
   cut.is_comparable = has_only(a, b) || has_only(b, a);
-  std::vector<const Instruction*> all(a.begin(), a.end());
-  for (const Instruction* edge : b) {
-    if (!a.contains(edge)) all.push_back(edge);
+  for (const Instruction* edge : above_b) {
+    cut.edges.push_back({alignment_->PartnerOfB(edge), edge, AlignedBy::kName});
   }
-  std::sort(all.begin(), all.end(),
-            [](const Instruction* x, const Instruction* y) { return x->index() < y->index(); });
+  for (const Instruction* edge : above_a) {
+    if (!b.contains(edge)) cut.edges.push_back({edge, alignment_->PartnerOfA(edge), AlignedBy::kName});
+  }
+  std::stable_sort(cut.edges.begin(), cut.edges.end(),
+                   [](const AlignedPair& x, const AlignedPair& y) { return x.a->index() < y.a->index(); });
   // Only one of two loops with different states may read a value.
   const LoopPair* loops = alignment_->LoopsOf(pair);
   cut.is_comparable |= loops != nullptr && !loops->IsIdentity();
-  for (const Instruction* edge : all) {
-    cut.is_comparable &= !Differs(edge);
-    cut.edges.push_back({edge, alignment_->PartnerOfA(edge), AlignedBy::kName});
-  }
+  for (const AlignedPair& edge : cut.edges) cut.is_comparable &= !Differs(edge);
   return cut;
 }
 
@@ -111,7 +110,7 @@ DiffRun::Cut DiffRun::CutAbove(const AlignedPair& pair) const {
 std::vector<AlignedPair> DiffRun::DifferingEdges(const Cut& cut) const {
   std::vector<AlignedPair> differing;
   for (const AlignedPair& edge : cut.edges) {
-    if (Differs(edge.a)) differing.push_back(edge);
+    if (Differs(edge)) differing.push_back(edge);
   }
   return differing;
 }
@@ -119,22 +118,25 @@ std::vector<AlignedPair> DiffRun::DifferingEdges(const Cut& cut) const {
 // Returns the first differing pair, in the dependency order of `a`, on which a differing result depends
 // through differing or unaligned values, or through any.
 std::optional<AlignedPair> DiffRun::FirstCandidate(Path path) const {
-  absl::flat_hash_set<const Instruction*> reached;
+  absl::flat_hash_set<const Instruction*> reached, differs;
+  for (const AlignedPair& pair : alignment_->pairs()) {
+    if (Differs(pair)) differs.insert(pair.a);
+  }
   std::vector<const Instruction*> work;
   for (const AlignedPair& result : differing_results_) work.push_back(result.a);
   while (!work.empty()) {
     const Instruction* instruction = work.back();
     work.pop_back();
-    const bool agrees =
-        path == Path::kDiffering && alignment_->PartnerOfA(instruction) != nullptr && !Differs(instruction);
+    const bool agrees = path == Path::kDiffering && alignment_->PartnerOfA(instruction) != nullptr &&
+                        !differs.contains(instruction);
     if (agrees || !reached.insert(instruction).second) continue;
     work.insert(work.end(), instruction->operands().begin(), instruction->operands().end());
   }
   for (const AlignedPair& pair : alignment_->pairs()) {
-    if (reached.contains(pair.a) && Differs(pair.a)) return pair;
+    if (reached.contains(pair.a) && Differs(pair)) return pair;
   }
   for (const AlignedPair& result : differing_results_) {
-    if (reached.contains(result.a) && alignment_->PartnerOfA(result.a) != result.b) return result;
+    if (reached.contains(result.a) && alignment_->PartnerOfB(result.b) != result.a) return result;
   }
   return std::nullopt;
 }
@@ -148,22 +150,25 @@ absl::Status DiffRun::CompareLocally(absl::Span<const AlignedPair> pairs) {
     a.push_back(pair.a);
     b.push_back(pair.b);
   }
+  std::vector<const Instruction*> edges_b;
   for (const AlignedPair& pair : pairs) {
     for (const Instruction* edge : EdgesAbove(pair.b, false)) {
-      if (known.try_emplace(edge).second) a.push_back(alignment_->PartnerOfB(edge));
+      if (!known.try_emplace(edge).second) continue;
+      a.push_back(alignment_->PartnerOfB(edge));
+      edges_b.push_back(edge);
     }
   }
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_a,
                        ComputeValues(flat_a_, a, arguments_a_, options_));
-  for (size_t i = pairs.size(); i < a.size(); ++i) Know(alignment_->PartnerOfA(a[i]), values_a[i], known);
+  for (size_t i = 0; i < edges_b.size(); ++i) Know(edges_b[i], values_a[pairs.size() + i], known);
   absl::flat_hash_set<const Instruction*> edges;
   for (const auto& [edge, value] : known) edges.insert(edge);
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> values_b, RunCone(flat_b_, b, edges, known, options_));
   for (size_t i = 0; i < pairs.size(); ++i) {
     if (CompareValues(values_a[i], values_b[i], options_))
-      local_.insert(pairs[i].a);
+      local_.insert(pairs[i].b);
     else
-      local_.erase(pairs[i].a);
+      local_.erase(pairs[i].b);
   }
   return absl::OkStatus();
 }
@@ -178,13 +183,13 @@ absl::Status DiffRun::FindLocalDifferences() {
     return status;
   };
   for (const AlignedPair& pair : alignment_->pairs()) {
-    if (!Differs(pair.a)) continue;
+    if (!Differs(pair)) continue;
     pairs.push_back(pair);
     bytes += 4 * DenseByteCount(pair.a->shape()).value_or(0);
     if (bytes >= options_.max_bytes) HLO_RETURN_IF_ERROR(flush());
   }
   for (const AlignedPair& result : differing_results_) {
-    if (alignment_->PartnerOfA(result.a) != result.b) pairs.push_back(result);
+    if (alignment_->PartnerOfB(result.b) != result.a) pairs.push_back(result);
   }
   return flush();
 }
@@ -198,8 +203,9 @@ absl::Status DiffRun::Descend(const AlignedPair& pair, const NodeValues& known_a
     return absl::OkStatus();
   }
   NodeValues known_b = arguments_b_;
-  for (const auto& [instruction, value] : known_a) {
-    if (const Instruction* partner = alignment_->PartnerOfA(instruction)) Know(partner, value, known_b);
+  for (const AlignedPair& known : alignment_->pairs()) {
+    if (const auto value = known_a.find(known.a); value != known_a.end())
+      Know(known.b, value->second, known_b);
   }
   DivergingCall call{flat_a_, flat_b_, *alignment_, pair, *a, *b, {}, {}, agreeing_};
   HLO_ASSIGN_OR_RETURN(
@@ -246,11 +252,13 @@ absl::StatusOr<Divergence> DiffRun::Report(const AlignedPair& pair, const Cut& c
   divergence.value = Describe(flat_a_, flat_b_, pair, values.a[0], values.b[0], options_);
   NodeValues known_a = arguments_a_;
   for (size_t i = 0; i < cut.edges.size(); ++i) {
-    divergence.operands.push_back(
-        Describe(flat_a_, flat_b_, cut.edges[i], values.a[i + 1], values.b[i + 1], options_));
+    const bool is_copy = i > 0 && cut.edges[i].a == cut.edges[i - 1].a;
+    if (!is_copy)
+      divergence.operands.push_back(
+          Describe(flat_a_, flat_b_, cut.edges[i], values.a[i + 1], values.b[i + 1], options_));
     known_a[cut.edges[i].a] = values.a[i + 1];
   }
-  divergence.confirmed = local_.contains(pair.a);
+  divergence.confirmed = local_.contains(pair.b);
   if (divergence.confirmed) HLO_RETURN_IF_ERROR(Descend(pair, known_a, divergence));
   if (!divergence.confirmed || !divergence.inside.empty()) return divergence;
   HLO_ASSIGN_OR_RETURN(const bool is_rounding, IsRounding(pair, cut, known_a));
@@ -350,7 +358,7 @@ absl::Status DiffRun::FindWrongOperand(const AlignedPair& pair, const Cut& cut, 
     HLO_ASSIGN_OR_RETURN(const std::vector<Literal> b,
                          RunCone(flat_b_, {&pair.b, 1}, edges, known_here, options_));
     if (CompareValues(values[0], b[0], options_)) continue;
-    local_.insert(removed[i].a);
+    local_.insert(removed[i].b);
     HLO_ASSIGN_OR_RETURN(Divergence cause, Report(removed[i], CutAbove(removed[i])));
     if (!cause.confirmed) continue;
     if (cause.inside.empty())
@@ -398,7 +406,7 @@ absl::Status DiffRun::SearchAlong(Path path, DiffResult& result, std::optional<A
   const int64_t differing = result.differing;
   int64_t reports = 0;
   const auto drop = [&](const AlignedPair pair) {
-    differing_.erase(pair.a);
+    differing_.erase(pair.b);
     alignment_->Remove(pair);
     removed_.push_back(pair);
   };
@@ -418,7 +426,7 @@ absl::Status DiffRun::SearchAlong(Path path, DiffResult& result, std::optional<A
       continue;
     }
     if (!removed_.empty()) HLO_RETURN_IF_ERROR(CompareLocally({&*pair, 1}));
-    if (local_.contains(pair->a)) {
+    if (local_.contains(pair->b)) {
       if (options_.needs_proof && ++reports > kMaxProofs) return absl::OkStatus();
       HLO_ASSIGN_OR_RETURN(Divergence divergence, Report(*pair, cut));
       if (divergence.confirmed && divergence.inside.empty() && !is_forced) {
@@ -436,8 +444,8 @@ absl::Status DiffRun::SearchAlong(Path path, DiffResult& result, std::optional<A
     }
     if (!drift) drift = *pair;
     ++result.drifting;
-    differing_.erase(pair->a);
-    if (is_forced && alignment_->PartnerOfA(pair->a) != pair->b)
+    differing_.erase(pair->b);
+    if (is_forced && alignment_->PartnerOfB(pair->b) != pair->a)
       std::erase_if(differing_results_, [&](const AlignedPair& p) { return p.a == pair->a; });
   }
   return absl::OkStatus();

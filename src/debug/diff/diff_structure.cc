@@ -25,9 +25,10 @@ bool IsSame(const Alignment& alignment, const FlatModule& flat_a, const Instruct
   if (Signature(a) != Signature(b) && StructureText(flat_a, a) != StructureText(flat_b, b)) return false;
   if (a.opcode() == Opcode::kConstant && a.shape().IsArray()) return IsEqualConstant(a, b);
   for (int64_t i = 0; i < a.operand_count(); ++i) {
-    const Instruction* partner = alignment.PartnerOfA(a.operand(i));
-    const bool is_swapped = IsCommutative(a.opcode()) && partner == b.operand(b.operand_count() - 1 - i);
-    if (partner != nullptr && partner != b.operand(i) && !is_swapped) return false;
+    const Instruction *operand = a.operand(i), *swapped = b.operand(b.operand_count() - 1 - i);
+    const bool is_swapped = IsCommutative(a.opcode()) && alignment.PartnerOfB(swapped) == operand;
+    const bool is_same = alignment.PartnerOfB(b.operand(i)) == operand || is_swapped;
+    if (alignment.PartnerOfA(operand) != nullptr && !is_same) return false;
   }
   return true;
 }

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
 #include "debug/diff/loop_run.h"
 #include "debug/extract/function.h"
+#include "fmt/format.h"
 
 namespace hlo::debug {
 namespace {
@@ -18,17 +20,16 @@ bool IsControlFlow(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
 }
 
-// True if the other module has this loop or conditional, or one of its results.
-bool HasPartner(const Alignment& alignment, const Instruction& instruction, bool is_a) {
-  if ((is_a ? alignment.PartnerOfA(&instruction) : alignment.PartnerOfB(&instruction)) != nullptr)
-    return true;
-  for (const LoopPair& loops : alignment.loops()) {
-    if ((is_a ? loops.a : loops.b) == &instruction) return true;
-  }
-  return std::any_of(alignment.pairs().begin(), alignment.pairs().end(), [&](const AlignedPair& pair) {
+// Returns the loops and conditionals that the other module has, too, or one of their results.
+absl::flat_hash_set<const Instruction*> InBoth(const Alignment& alignment, bool is_a) {
+  absl::flat_hash_set<const Instruction*> in_both;
+  for (const LoopPair& loops : alignment.loops()) in_both.insert(is_a ? loops.a : loops.b);
+  for (const AlignedPair& pair : alignment.pairs()) {
     const Instruction *a = ForwardedLeaf({pair.a, 0}).first, *b = ForwardedLeaf({pair.b, 0}).first;
-    return (is_a ? a : b) == &instruction && a->opcode() == b->opcode();
-  });
+    in_both.insert(is_a ? pair.a : pair.b);
+    if (a->opcode() == b->opcode()) in_both.insert(is_a ? a : b);
+  }
+  return in_both;
 }
 
 int64_t SizeOf(const FlatModule& flat, const Computation& computation) {
@@ -40,7 +41,9 @@ absl::StatusOr<std::optional<int64_t>> CountIterations(const FlatModule& flat, c
                                                        const Literal& state, int64_t most,
                                                        const DiffOptions& options) {
   HLO_ASSIGN_OR_RETURN(LoopRun run, LoopRun::Make(flat, loop, state, options));
+  const std::string what = fmt::format("counting the iterations of {}", flat.OriginalOf(loop).name());
   for (int64_t count = 0; count <= most; ++count) {
+    hlo::Report({.what = what, .done = count, .unit = "iterations"});
     HLO_ASSIGN_OR_RETURN(const bool runs, run.Runs());
     if (!runs) return count;
     HLO_ASSIGN_OR_RETURN(run.state, run.Next());
@@ -106,10 +109,11 @@ class ExpansionFinder {
 absl::StatusOr<Expansions> FindExpansions(const Alignment& alignment, bool is_a, const NodeValues& known,
                                           const DiffOptions& options) {
   const FlatModule& flat = is_a ? alignment.a() : alignment.b();
+  const absl::flat_hash_set<const Instruction*> in_both = InBoth(alignment, is_a);
   ExpansionFinder finder(flat, known, options);
   for (const Instruction* i : flat.instructions()) {
     if (!IsControlFlow(*i)) continue;
-    if (HasPartner(alignment, *i, is_a))
+    if (in_both.contains(i))
       finder.Keep(*i);
     else
       HLO_RETURN_IF_ERROR(finder.Add(*i));

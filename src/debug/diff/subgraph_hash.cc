@@ -36,16 +36,31 @@ std::string PrintBare(const Instruction& instruction, Types types) {
   return Print(*bare, {.form = PrintForm::kCanonical, .layouts = false, .large_constants = false});
 }
 
+// Equal values of other types of the same kind have the same hash. Converts few elements at a time, because
+// constants may be large.
+uint64_t ArrayHash(const Literal& array) {
+  constexpr int64_t kChunk = int64_t{1} << 16;
+  const int64_t count = array.element_count(), width = count == 0 ? 0 : array.byte_count() / count;
+  uint64_t hash = 0;
+  for (int64_t begin = 0; begin < count; begin += kChunk) {
+    const int64_t size = std::min(kChunk, count - begin);
+    absl::StatusOr<Literal> chunk = Literal::Create(Shape::Array(array.type(), {size}));
+    if (!chunk.ok()) return 0;
+    std::copy_n(array.data() + begin * width, size * width, chunk->mutable_data());
+    const Literal wide = ConvertTo(*chunk, WithWidestTypes(chunk->shape()));
+    hash = absl::HashOf(hash, absl::string_view(reinterpret_cast<const char*>(wide.data()),
+                                                static_cast<size_t>(wide.byte_count())));
+  }
+  return hash;
+}
+
 uint64_t ConstantHash(const Literal& literal) {
   if (literal.shape().IsTuple()) {
     uint64_t hash = 0;
     for (const Literal& element : literal.elements()) hash = absl::HashOf(hash, ConstantHash(element));
     return hash;
   }
-  if (literal.data() == nullptr) return 0;
-  const Literal wide = ConvertTo(literal, WithWidestTypes(literal.shape()));
-  return absl::HashOf(
-      absl::string_view(reinterpret_cast<const char*>(wide.data()), static_cast<size_t>(wide.byte_count())));
+  return literal.data() == nullptr ? 0 : ArrayHash(literal);
 }
 
 }  // namespace

@@ -52,6 +52,81 @@ TEST_F(Cli, DiffFindsTheInstructionOfAFusedAndRenamedModule) {
   EXPECT_EQ(diff["first"]["operands"][1]["b"], "f/c");
 }
 
+// A pass has copied the computation of an index into two fusions, and swapped the values of one select. The
+// names do not show that, and the metadata of the reshapes differ.
+constexpr char kIndexed[] = R"(HloModule m
+ENTRY e {
+  x = f32[6,16] parameter(0)
+  i = s32[] parameter(1)
+  zero = s32[] constant(0)
+  six = s32[] constant(6)
+  less = pred[] compare(i, zero), direction=LT
+  added = s32[] add(i, six)
+  index = s32[] select(less, added, i)
+  slice = f32[1,16] dynamic-slice(x, index, zero), dynamic_slice_sizes={1,16}, metadata={op_name="slice"}
+  row = f32[16] reshape(slice), metadata={op_name="squeeze"}
+  n = f32[16] negate(row)
+  s = f32[16] sine(row)
+  ROOT t = (f32[16], f32[16]) tuple(n, s)
+}
+)";
+constexpr char kCopied[] = R"(HloModule m
+f1 {
+  p = f32[6,16] parameter(0)
+  j = s32[] parameter(1)
+  c.1 = s32[] constant(0)
+  d.1 = s32[] constant(6)
+  k.1 = pred[] compare(j, c.1), direction=LT
+  l.1 = s32[] add(j, d.1)
+  m.1 = s32[] select(k.1, l.1, j)
+  o.1 = f32[1,16] dynamic-slice(p, m.1, c.1), dynamic_slice_sizes={1,16}, metadata={op_name="slice"}
+  q.1 = f32[16] bitcast(o.1), metadata={op_name="slice"}
+  ROOT r.1 = f32[16] negate(q.1)
+}
+f2 {
+  p = f32[6,16] parameter(0)
+  j = s32[] parameter(1)
+  c.2 = s32[] constant(0)
+  d.2 = s32[] constant(6)
+  k.2 = pred[] compare(j, c.2), direction=LT
+  l.2 = s32[] add(j, d.2)
+  m.2 = s32[] select(k.2, j, l.2)
+  o.2 = f32[1,16] dynamic-slice(p, m.2, c.2), dynamic_slice_sizes={1,16}, metadata={op_name="slice"}
+  q.2 = f32[16] bitcast(o.2), metadata={op_name="slice"}
+  ROOT r.2 = f32[16] sine(q.2)
+}
+ENTRY e {
+  x = f32[6,16] parameter(0)
+  i = s32[] parameter(1)
+  f = f32[16] fusion(x, i), kind=kLoop, calls=f1
+  g = f32[16] fusion(x, i), kind=kLoop, calls=f2
+  ROOT t = (f32[16], f32[16]) tuple(f, g)
+}
+)";
+
+TEST_F(Cli, DiffFindsTheCopyOfAnInstructionThatDiffers) {
+  const std::string files = Write("before.hlo", kIndexed) + " " + Write("after.hlo", kCopied);
+  const Outcome second = Run("diff " + files + " --random 1 --input i=2");
+  EXPECT_EQ(second.status, 1) << second.err;
+  EXPECT_HAS(second.out, "the first difference is index and g/m.2 (aligned by neighbours)");
+  EXPECT_HAS(second.out, "  i\n    = s32[] 2\n");
+  // In the other fusion, which is aligned first.
+  std::string first = kCopied;
+  first.replace(first.find("(k.1, l.1, j)"), 13, "(k.1, j, l.1)");
+  first.replace(first.find("(k.2, j, l.2)"), 13, "(k.2, l.2, j)");
+  const Outcome other =
+      Run("diff " + Path("before.hlo") + " " + Write("first.hlo", first) + " --random 1 --input i=2");
+  EXPECT_EQ(other.status, 1) << other.err;
+  EXPECT_HAS(other.out, "the first difference is index and f/m.1 (aligned by neighbours)");
+  // Without a bug, all copies agree.
+  std::string right = kCopied;
+  right.replace(right.find("(k.2, j, l.2)"), 13, "(k.2, l.2, j)");
+  const Outcome agree =
+      Run("diff " + Path("before.hlo") + " " + Write("right.hlo", right) + " --random 1 --input i=2");
+  EXPECT_EQ(agree.status, 0) << agree.out;
+  EXPECT_HAS(agree.out, "the results agree\n");
+}
+
 TEST_F(Cli, ElidedConstantsAreComparedByTheirText) {
   const std::string elided = R"(HloModule m
 ENTRY e {
