@@ -400,4 +400,37 @@ std::optional<CheckedModule> ReplaceThinDot(const Instruction& dot) {
   return BuildReplacement(builder, sum, dot);
 }
 
+std::optional<CheckedModule> ReplaceVectorDot(const Instruction& dot) {
+  constexpr int64_t kMinProducts = 64;
+  if (!HasPlainProducts(dot) || dot.Has<attr::dot_algorithm>()) return std::nullopt;
+  const Shape &lhs = dot.operand(0)->shape(), &rhs = dot.operand(1)->shape();
+  const ElementType type = dot.shape().type(), sum_type = IsHalf(type) ? ElementType::kF32 : type;
+  const IntList contracted[] = {dot.Get<attr::lhs_contracting_dims>(), dot.Get<attr::rhs_contracting_dims>()},
+                batch[] = {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::rhs_batch_dims>()};
+  const auto dims = static_cast<int64_t>(contracted[0].size() + batch[0].size());
+  const int64_t results = *dot.shape().ElementCount(), products = *lhs.ElementCount();
+  // Products of matrices have a faster kernel for two vectors of floats.
+  if (lhs.rank() != dims || rhs.rank() != dims || products < kMinProducts || contracted[0].empty() ||
+      (results == 1 && IsFloat(type)) || !HaveExactProducts(lhs.type(), rhs.type(), sum_type))
+    return std::nullopt;
+  build::Builder builder(dot.name());
+  // The dimensions of the right side in the order of the left.
+  std::vector<int64_t> order(dims);
+  for (const IntList* numbers : {contracted, batch}) {
+    for (size_t i = 0; i < numbers[0].size(); ++i) order[numbers[0][i]] = numbers[1][i];
+  }
+  const auto as_sum = [&](Op x) { return x.type() == sum_type ? x : build::ConvertElementType(x, sum_type); };
+  const Op left = as_sum(builder.Parameter(0, lhs.WithoutLayouts())),
+           right = as_sum(builder.Parameter(1, rhs.WithoutLayouts()));
+  const Op sums = build::Reduce(left * build::Transpose(right, order), builder.Constant(sum_type, 0),
+                                builder.Scalar(Opcode::kAdd, sum_type), ToVector(contracted[0]));
+  // The batch dimensions of the sums ascend.
+  std::vector<int64_t> ascending = ToVector(batch[0]), places;
+  std::sort(ascending.begin(), ascending.end());
+  for (const int64_t d : batch[0])
+    places.push_back(std::find(ascending.begin(), ascending.end(), d) - ascending.begin());
+  const Op result = build::Transpose(sums, places);
+  return BuildReplacement(builder, sum_type == type ? result : build::ConvertElementType(result, type), dot);
+}
+
 }  // namespace hlo::plan

@@ -283,6 +283,9 @@ class Flattener {
       HLO_ASSIGN_OR_RETURN(std::optional<Leaves> result,
                            Inline("degenerate_contractions", dot, ReplaceThinDot(dot), operands, block));
       if (result.has_value()) return result;
+      HLO_ASSIGN_OR_RETURN(result,
+                           Inline("degenerate_contractions", dot, ReplaceVectorDot(dot), operands, block));
+      if (result.has_value()) return result;
     }
     return Product(dot, Concatenated(operands), block);
   }
