@@ -41,9 +41,9 @@ std::optional<CheckedModule> ReplaceSingleProduct(const Instruction& dot);
 // for each result, or a few terms and few rows or columns.
 std::optional<CheckedModule> ReplaceThinDot(const Instruction& dot);
 
-// Returns a module that multiplies the two operands of a dot elementwise, and reduces the products. It replaces
-// dots whose dimensions are all batch or contracting dimensions: of several vectors, or of two vectors of
-// integers or complex numbers.
+// Returns a module that multiplies the two operands of a dot elementwise, and reduces the products. It
+// replaces dots whose dimensions are all batch or contracting dimensions: of several vectors, or of two
+// vectors of integers or complex numbers.
 std::optional<CheckedModule> ReplaceVectorDot(const Instruction& dot);
 
 }  // namespace hlo::plan
