@@ -9,20 +9,48 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "kernels/cpu/loops/reduce_program.h"
+#include "plan/codegen/operations.h"
 
 namespace hlo::plan {
 namespace {
 
 constexpr int64_t kMaxTriples = 20'000;
 
+bool IsRounding(const Instruction& i) {
+  return i.opcode() == Opcode::kConvert && IsHalf(i.shape().type()) &&
+         i.operand(0)->shape().IsArray(ElementType::kF32);
+}
+
+// Returns the type to which the computation rounds a value before each use; nullopt if it does not.
+std::optional<ElementType> RoundedTypeOf(const Computation& to_apply, const Instruction& value) {
+  std::optional<ElementType> type;
+  for (const Instruction* i : to_apply.instructions()) {
+    if (!absl::c_linear_search(i->operands(), &value)) continue;
+    if (!IsRounding(*i) || (type.has_value() && type != i->shape().type())) return std::nullopt;
+    type = i->shape().type();
+  }
+  return type;
+}
+
+// True for a rounding of a parameter that is not used otherwise, and for the conversion back.
+bool IsConversionOfRounded(const Computation& to_apply, const Instruction& i) {
+  if (i.shape().IsArray(ElementType::kF32)) return IsHalf(i.operand(0)->shape().type());
+  const Instruction& operand = *i.operand(0);
+  return operand.opcode() == Opcode::kParameter && RoundedTypeOf(to_apply, operand).has_value();
+}
+
 // True if the computation only compares and selects. Its result depends only on the order of its operands,
-// and three sample values of each kind have every order that three values can have. The recursion is shallow,
-// because the computation has already been lowered.
+// and three sample values of each kind have every order that three values can have. Parameters may be rounded
+// first: then the result depends on the rounded values, which are represented by the samples, too. The
+// recursion is shallow, because the computation has already been lowered.
 bool IsSelectionOnly(const Computation& to_apply) {
   return std::all_of(to_apply.instructions().begin(), to_apply.instructions().end(),
-                     [](const Instruction* i) {
+                     [&](const Instruction* i) {
                        switch (i->opcode()) {
+                         case Opcode::kConvert:
+                           return IsConversionOfRounded(to_apply, *i);
                          case Opcode::kParameter:
                          case Opcode::kTuple:
                          case Opcode::kCompare:
@@ -47,7 +75,8 @@ std::vector<std::byte> BytesOf(std::initializer_list<T> values) {
   return {bytes, bytes + values.size() * sizeof(T)};
 }
 
-// Returns sample values of a compute type that represent all others. The total order also distinguishes NaNs.
+// Returns sample values of a compute type that represent all others, and are exact in bf16 and f16 if it is
+// f32. The total order also distinguishes NaNs.
 std::vector<std::byte> SampleValues(loops::ComputeType compute_type, ValueSet values_in) {
   return loops::DispatchComputeType(compute_type, [&]<class T>() -> std::vector<std::byte> {
     if constexpr (std::is_same_v<T, bool>) {
@@ -55,7 +84,9 @@ std::vector<std::byte> SampleValues(loops::ComputeType compute_type, ValueSet va
     } else if constexpr (std::is_floating_point_v<T>) {
       using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
       constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
-      const auto nan = [&](Bits payload) { return std::bit_cast<T>(std::bit_cast<Bits>(kNan) + payload); };
+      const auto nan = [&](Bits payload) {
+        return std::bit_cast<T>(std::bit_cast<Bits>(kNan) + (payload << 16));
+      };
       if (values_in == ValueSet::kNumbers) return BytesOf<T>({-2, -1, -T{0}, 0, 1, 2});
       return BytesOf<T>({-kNan, -1, -T{0}, 0, 1, nan(0), nan(1), nan(2)});
     } else if constexpr (std::is_integral_v<T>) {
@@ -150,6 +181,10 @@ ArgMinMaxRule FindArgMinMaxOf(const loops::ScalarFunction& combiner, loops::Comp
 }
 
 }  // namespace
+
+std::optional<ElementType> RoundedType(const Computation& to_apply, int64_t number) {
+  return RoundedTypeOf(to_apply, *to_apply.parameter(number));
+}
 
 ArgMinMaxRule FindArgMinMax(const Computation& to_apply, const loops::ScalarFunction& combiner,
                             absl::Span<const ElementType> types, ValueSet values_in) {

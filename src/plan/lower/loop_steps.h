@@ -57,6 +57,8 @@ class LoopSteps {
   // rows begin at run-time starts. *rows becomes the choice.
   loops::LoopProgram ReducedLoop(const Node& node, const ReduceDims& dims, bool must_be_by_rows,
                                  bool may_be_by_rows, bool* rows);
+  // True unless the combiner rounds the first operand, and its values are not rounded already.
+  bool AreRoundedForCombiner(const Node& reduce) const;
   // True if the second operand of the reduction is an iota along the dimension.
   bool IsIotaAlong(const Node& reduce, int64_t dimension) const;
   loops::LoopProgram SplitRows(const Node& node, int64_t dimension, int64_t parts);

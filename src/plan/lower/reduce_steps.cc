@@ -90,8 +90,8 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
           : ValueSet::kNumbers;
   ArgMinMaxRule rule;
   if (code.reassociation == loops::Reassociation::kNone) {
-    const bool may_be_arg_min_max =
-        dims.has_long_rows && dims.reduced.size() == 1 && IsIotaAlong(node, dims.last);
+    const bool may_be_arg_min_max = dims.has_long_rows && dims.reduced.size() == 1 &&
+                                    IsIotaAlong(node, dims.last) && AreRoundedForCombiner(node);
     if (may_be_arg_min_max && (values_in == ValueSet::kAll || IsAssociative(reduce, code, values_in)))
       rule = FindArgMinMax(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), values_in);
     if (values_in == ValueSet::kAll) code.reassociation = loops::Reassociation::kAdjacent;
@@ -147,6 +147,17 @@ LoopBuilder LoopSteps::Yielded(const Node& reduce, const std::vector<int64_t>& o
   for (size_t k = 0; k < reduce.operands.size() / 2; ++k)
     builder.program().Yield(builder.Value(reduce.operands[k]));
   return builder;
+}
+
+bool LoopSteps::AreRoundedForCombiner(const Node& reduce) const {
+  const Computation& to_apply = *reduce.instruction->Get<attr::to_apply>();
+  const auto count = static_cast<int64_t>(reduce.operands.size() / 2);
+  const std::optional<ElementType> first = RoundedType(to_apply, 0), second = RoundedType(to_apply, count);
+  if (!first.has_value() && !second.has_value()) return true;
+  const Node* node = graph_.values[reduce.operands[0]].node;
+  return first == second && node != nullptr && node->kind == Node::Kind::kOp &&
+         node->instruction->opcode() == Opcode::kConvert &&
+         node->instruction->operand(0)->shape().type() == *first;
 }
 
 bool LoopSteps::IsIotaAlong(const Node& reduce, int64_t dimension) const {
