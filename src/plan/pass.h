@@ -18,6 +18,7 @@ enum class PassId : uint8_t {
   kFlatten,
   kLibraryCalls,
   kDegenerateContractions,
+  kSequentialReduce,
   kScaledDot,
   kBatchNorm,
   kSinkSlices,

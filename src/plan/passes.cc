@@ -40,6 +40,8 @@ absl::Status RunFlatten(PlanState& state) {
       .rewrite_degenerate_contractions = state.passes.Contains(PassId::kDegenerateContractions),
       .rewrite_narrow_reductions =
           state.passes.Contains(PassId::kDegenerateContractions) && state.target == Target::kCpu,
+      .rewrite_sequential_reductions =
+          state.passes.Contains(PassId::kSequentialReduce) && state.target == Target::kCpu,
       .expand_scaled_dots = state.passes.Contains(PassId::kScaledDot),
       .expand_batch_norms = state.passes.Contains(PassId::kBatchNorm)};
   HLO_ASSIGN_OR_RETURN(state.plan.graph, Flatten(state.module, state.custom_calls, options, state.changes));
@@ -134,6 +136,12 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .summary = "Rewrites reductions and dots over a few elements to loops, and reductions of windows that "
                 "do not overlap to simple ones",
      .preserves = "every bit, but sums of dots, of rows and of short columns up to rounding",
+     .part_of = "flatten"},
+    {.id = PassId::kSequentialReduce,
+     .name = "sequential_reduce",
+     .stage = Stage::kGraph,
+     .summary = "Rewrites reductions to a few elements, whose combiner is not associative, to counted loops",
+     .preserves = "every bit",
      .part_of = "flatten"},
     {.id = PassId::kScaledDot,
      .name = "scaled_dot",

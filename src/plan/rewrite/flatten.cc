@@ -19,6 +19,7 @@
 #include "plan/rewrite/graph_builder.h"
 #include "plan/rewrite/mixed_types.h"
 #include "plan/rewrite/scaled_dot.h"
+#include "plan/rewrite/sequential_reduce.h"
 #include "plan/rewrite/sized_values.h"
 #include "plan/rewrite/tiled_bitcast.h"
 #include "reference/custom/call_options.h"
@@ -255,6 +256,12 @@ class Flattener {
     if (std::optional<CheckedModule> elements = ReplaceSingleElements(reduce)) {
       const auto count = static_cast<std::ptrdiff_t>(operands.size() / 2);
       return InlineReplacement(*std::move(elements), {operands.begin(), operands.begin() + count}, block);
+    }
+    if (options_.rewrite_sequential_reductions) {
+      HLO_ASSIGN_OR_RETURN(
+          std::optional<Leaves> in_order,
+          Inline("sequential_reduce", reduce, ReplaceSequentialReduce(reduce), operands, block));
+      if (in_order.has_value()) return in_order;
     }
     if (!options_.rewrite_degenerate_contractions) return std::nullopt;
     HLO_ASSIGN_OR_RETURN(std::optional<Leaves> at_once, RewriteReduceOfWindows(reduce, operands, block));

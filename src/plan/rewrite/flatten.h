@@ -15,6 +15,7 @@ struct FlattenOptions {
   bool for_gpu = false;  // Library calls for which only the CPU has kernels are expanded too.
   bool rewrite_degenerate_contractions = true;
   bool rewrite_narrow_reductions = true;
+  bool rewrite_sequential_reductions = true;
   bool expand_scaled_dots = true;
   bool expand_batch_norms = true;
 };
