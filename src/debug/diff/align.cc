@@ -23,6 +23,15 @@ bool SameElement(const Instruction& a, const Instruction& b) {
          IsComparable(a.operand(0)->shape(), b.operand(0)->shape());
 }
 
+// True if the values of both can be compared. Elements of the states of loops and of the results of
+// conditionals have the same dimensions.
+bool CanPair(const Instruction& a, const Instruction& b) {
+  if (!CanAlign(a)) return false;
+  if (a.opcode() == Opcode::kGetTupleElement || b.opcode() == Opcode::kGetTupleElement)
+    return IsComparable(a.shape(), b.shape());
+  return IsComparable(a.shape(), b.shape()) || HasSameElements(a.shape(), b.shape());
+}
+
 // Removes what compilers append to the names of copies.
 std::string_view BaseName(std::string_view name) {
   for (bool changed = true; changed;) {
@@ -67,7 +76,12 @@ bool IsRelativeName(std::string_view name, std::string_view whole) {
 }
 
 std::string ShapeKey(const Instruction& instruction, Types types) {
-  return ToString(types == Types::kDeclared ? instruction.shape() : WithWidestTypes(instruction.shape()));
+  const Shape& shape = instruction.shape();
+  if (types == Types::kDeclared) return ToString(shape);
+  if (!shape.IsArray() || shape.HasDynamicDim()) return ToString(WithWidestTypes(shape));
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  std::erase(dims, 1);
+  return ToString(Shape::Array(WidestOfKind(shape.type()), dims));
 }
 
 }  // namespace
@@ -85,8 +99,7 @@ std::string_view Name(AlignedBy by) {
 }
 
 bool Alignment::Add(const Instruction* a, const Instruction* b, AlignedBy by) {
-  if (!CanAlign(*a) || !IsComparable(a->shape(), b->shape()) || to_b_.contains(a) || to_a_.contains(b))
-    return false;
+  if (!CanPair(*a, *b) || to_b_.contains(a) || to_a_.contains(b)) return false;
   to_b_[a] = b;
   to_a_[b] = a;
   pairs_.push_back({a, b, by});
@@ -97,8 +110,7 @@ bool Alignment::Add(const Instruction* a, const Instruction* b, AlignedBy by) {
 bool Alignment::AddCopy(const Instruction* a, const Instruction* b) {
   if (a->opcode() != b->opcode() || a->opcode() == Opcode::kConstant || a->opcode() == Opcode::kParameter)
     return false;
-  if (!CanAlign(*a) || !IsComparable(a->shape(), b->shape()) || !to_b_.contains(a) || to_a_.contains(b))
-    return false;
+  if (!CanPair(*a, *b) || !to_b_.contains(a) || to_a_.contains(b)) return false;
   to_a_[b] = a;
   pairs_.push_back({a, b, AlignedBy::kNeighbours});
   return true;
@@ -160,8 +172,8 @@ void Alignment::AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by, Typ
   }
 }
 
-// Types of values are compared as declared, or only their kinds, since passes replace small types by wide
-// ones.
+// Types of values are compared as declared, or only their kinds and the dimensions that are not 1, since
+// passes replace small types by wide ones, and move reshapes.
 void Alignment::AlignByKeys(Types types) {
   AlignByKey([&](const Instruction& i) { return NameKey(a_, i); },
              [&](const Instruction& i) { return NameKey(b_, i); }, AlignedBy::kName, types);
@@ -225,7 +237,7 @@ std::pair<const Instruction*, const Instruction*> SkipAdditions(const Instructio
   if (IsRearrangement(*a) != IsRearrangement(*b)) {
     const Instruction* inner = WithoutConversions((IsRearrangement(*a) ? a : b)->operand(0));
     const Instruction* other = IsRearrangement(*a) ? b : a;
-    const bool is_same = inner->opcode() == other->opcode() && IsComparable(inner->shape(), other->shape());
+    const bool is_same = inner->opcode() == other->opcode() && CanPair(*inner, *other);
     if (is_same) return IsRearrangement(*a) ? std::pair(inner, b) : std::pair(a, inner);
   }
   return {SelectedValue(a, b->opcode()), SelectedValue(b, a->opcode())};

@@ -35,7 +35,8 @@ Interface PositionalInterface(const FlatModule& a, const FlatModule& b);
 
 // A mapping between instructions of two flat modules. An instruction of `b` is in one pair at most. One of
 // `a` is in several if `b` has copies of it, for instance because a pass has fused it into several fusions;
-// the first of them is its partner. The shapes of a pair are comparable (see value_types.h).
+// the first of them is its partner. The shapes of a pair are comparable or have the same elements (see
+// value_types.h).
 class Alignment {
  public:
   Alignment(const FlatModule& a, const FlatModule& b) : Alignment(a, b, PositionalInterface(a, b)) {}

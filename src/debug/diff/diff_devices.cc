@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/status.h"
 #include "debug/dataflow.h"
+#include "debug/diff/value_types.h"
 #include "debug/exposed_run.h"
 #include "debug/report_text.h"
 #include "fmt/format.h"
@@ -93,17 +94,19 @@ absl::Status FindFirst(const Pairs& pairs, Executable& a, Executable& b,
     found->second = value;
     return found->second->MakeUnique();
   };
-  absl::flat_hash_map<LeafId, std::optional<CompareReport>> reports;  // By leaf of `a`.
+  absl::flat_hash_map<LeafId, std::optional<CompareReport>> reports;  // By leaf of `b`.
   const auto compare = [&](const Instruction* instruction, int64_t number,
                            const Literal& value) -> absl::Status {
     const LeafId of_a = {pairs.PartnerOf(instruction), number};
     const auto found = kept.find(of_a);
     if (of_a.first == nullptr || found == kept.end() || !found->second.has_value()) return absl::OkStatus();
-    const auto [report, is_new] = reports.try_emplace(of_a, std::nullopt);
-    if (is_new)
-      report->second = CompareArrays(value, *found->second, RuleFor(value.type(), options));
-    else
+    const auto [report, is_new] = reports.try_emplace({instruction, number}, std::nullopt);
+    if (!is_new) {
       report->second.reset();
+      return absl::OkStatus();
+    }
+    const CommonTypes common = InNarrowerType(*found->second, value);
+    report->second = CompareArrays(common.b, common.a, RuleFor(common.a.type(), options));
     return absl::OkStatus();
   };
   const int64_t watched = diff.results[0].device;
@@ -111,7 +114,7 @@ absl::Status FindFirst(const Pairs& pairs, Executable& a, Executable& b,
   HLO_RETURN_IF_ERROR(Run(b, arguments, devices, options, watched, compare).status());
   for (const AlignedPair& pair : pairs.in_order()) {
     for (int64_t leaf = 0; leaf < pair.a->shape().LeafCount(); ++leaf) {
-      const auto report = reports.find({pair.a, leaf});
+      const auto report = reports.find({pair.b, leaf});
       if (report == reports.end() || !report->second.has_value()) continue;
       ++diff.compared;
       if (report->second->ok()) continue;

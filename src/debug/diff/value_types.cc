@@ -1,6 +1,7 @@
 #include "debug/diff/value_types.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "reference/arrays.h"
 
@@ -11,6 +12,11 @@ namespace {
 Literal ArrayAs(const Literal& array, ElementType type) {
   absl::StatusOr<Literal> converted = reference::WithType(array, type);
   return converted.ok() ? *std::move(converted) : array;
+}
+
+// Gives an array the dimensions of another one with the same elements.
+Literal WithDims(const Literal& array, absl::Span<const int64_t> dims) {
+  return array.dims() == dims ? array : array.WithShape(Shape::Array(array.type(), dims));
 }
 
 }  // namespace
@@ -45,6 +51,18 @@ bool IsComparable(const Shape& a, const Shape& b) {
   return std::equal(a.elements().begin(), a.elements().end(), b.elements().begin(), IsComparable);
 }
 
+bool HasSameElements(const Shape& a, const Shape& b) {
+  if (!a.IsArray() || !b.IsArray() || !IsSameKind(a.type(), b.type()) || a.HasDynamicDim() ||
+      b.HasDynamicDim())
+    return false;
+  const auto without_ones = [](absl::Span<const int64_t> dims) {
+    std::vector<int64_t> kept;
+    std::copy_if(dims.begin(), dims.end(), std::back_inserter(kept), [](int64_t dim) { return dim != 1; });
+    return kept;
+  };
+  return without_ones(a.dims()) == without_ones(b.dims());
+}
+
 bool IsConversionOfKind(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kConvert &&
          IsSameKind(instruction.shape().type(), instruction.operand(0)->shape().type());
@@ -56,20 +74,23 @@ const Instruction* WithoutConversions(const Instruction* instruction) {
 }
 
 Literal ConvertTo(const Literal& value, const Shape& shape) {
-  if (!value.shape().IsTuple()) return value.shape().IsArray() ? ArrayAs(value, shape.type()) : value;
+  if (value.shape().IsArray()) return WithDims(ArrayAs(value, shape.type()), shape.dims());
+  if (!value.shape().IsTuple()) return value;
   std::vector<Literal> elements;
   for (size_t i = 0; i < value.elements().size(); ++i)
     elements.push_back(ConvertTo(value.elements()[i], shape.elements()[i]));
   return Literal::Tuple(std::move(elements));
 }
 
-CommonTypes InNarrowerType(const Literal& a, const Literal& b) {
+CommonTypes InNarrowerType(const Literal& a, const Literal& in_other_dims) {
+  const Literal b = WithDims(in_other_dims, a.dims());
   if (a.type() == b.type()) return {a, b};
   return BitWidth(a.type()) < BitWidth(b.type()) ? CommonTypes{a, ArrayAs(b, a.type())}
                                                  : CommonTypes{ArrayAs(a, b.type()), b};
 }
 
-Literal NearestUnrounded(const Literal& a, const Literal& b) {
+Literal NearestUnrounded(const Literal& a, const Literal& in_other_dims) {
+  const Literal b = WithDims(in_other_dims, a.dims());
   if (!IsFloat(a.type()) || BitWidth(b.type()) >= BitWidth(a.type())) return ArrayAs(b, a.type());
   const Literal wide_a = ArrayAs(a, ElementType::kF64);
   const Literal rounded = ArrayAs(ArrayAs(a, b.type()), ElementType::kF64);

@@ -20,6 +20,9 @@ Shape WithWidestTypes(const Shape& shape);
 // True if values of both shapes can be compared: their dimensions are equal and their types of the same
 // kinds.
 bool IsComparable(const Shape& a, const Shape& b);
+// True if both are arrays with the same elements in the same order: their types are comparable, and their
+// dimensions differ only in those of size 1.
+bool HasSameElements(const Shape& a, const Shape& b);
 // True if both shapes have the same types, too.
 bool HasSameTypes(const Shape& a, const Shape& b);
 // True for conversions between types of the same kind.
@@ -27,9 +30,10 @@ bool IsConversionOfKind(const Instruction& instruction);
 // Follows conversions between types of the same kind upwards.
 const Instruction* WithoutConversions(const Instruction* instruction);
 
-// Converts a value, as `convert` does, to a comparable shape.
+// Converts a value, as `convert` does, to a shape that is comparable or has the same elements.
 Literal ConvertTo(const Literal& value, const Shape& shape);
-// Rounds the wider of two comparable arrays to the type of the narrower one.
+// Rounds the wider of two arrays with the same elements to the type of the narrower one, and gives both the
+// dimensions of `a`.
 struct CommonTypes {
   Literal a, b;
 };

@@ -127,6 +127,44 @@ TEST_F(Cli, DiffFindsTheCopyOfAnInstructionThatDiffers) {
   EXPECT_HAS(agree.out, "the results agree\n");
 }
 
+// A pass has moved a reshape behind elementwise instructions, which have a dimension of size 1 there, and one
+// of them is wrong.
+TEST_F(Cli, DiffAlignsValuesThatDifferInDimensionsOfSizeOne) {
+  const std::string before = R"(HloModule m
+ENTRY e {
+  x = f32[1,16] parameter(0)
+  y = f32[16] parameter(1)
+  row = f32[16] reshape(x)
+  n = f32[16] negate(row)
+  s = f32[16] sine(n)
+  t = f32[16] tanh(s)
+  ROOT r = f32[16] add(t, y)
+}
+)";
+  const std::string after = R"(HloModule m
+ENTRY e {
+  x = f32[1,16] parameter(0)
+  y = f32[16] parameter(1)
+  a = f32[1,16] negate(x)
+  b = f32[1,16] cosine(a)
+  c = f32[1,16] tanh(b)
+  d = f32[16] reshape(c)
+  ROOT g = f32[16] add(d, y)
+}
+)";
+  const std::string files = Write("before.hlo", before) + " " + Write("after.hlo", after);
+  const Outcome outcome = Run("diff " + files + " --random 1");
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_HAS(outcome.out, "the first difference is t and c (aligned by neighbours)");
+  EXPECT_HAS(outcome.out, "its operands agree\n  x\n");
+  // A result of other dimensions is no equal result.
+  std::string flat = after;
+  flat.replace(flat.find("ROOT g = f32[16] add(d, y)"), 26, "ROOT g = f32[1,16] copy(c)");
+  const Outcome other = Run("diff " + Path("before.hlo") + " " + Write("flat.hlo", flat) + " --random 1");
+  EXPECT_EQ(other.status, 2);
+  EXPECT_HAS(other.err, "result 0 is f32[16] and f32[1,16]");
+}
+
 TEST_F(Cli, ElidedConstantsAreComparedByTheirText) {
   const std::string elided = R"(HloModule m
 ENTRY e {
