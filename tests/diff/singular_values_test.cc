@@ -115,6 +115,31 @@ TYPED_TEST(SingularValues, SingularVectorsOfSpecialMatrices) {
   }
 }
 
+// The factorisation of a constant matrix leaves rows of ever smaller rounding errors, so that blocks of the
+// bidiagonal matrix have only elements whose squares underflow.
+TYPED_TEST(SingularValues, SingularVectorsOfLargeConstantMatrices) {
+  using T = TypeParam;
+  const int64_t sizes[][2] = {{200, 128}, {210, 140}};
+  for (const auto& [m, n] : sizes) {
+    for (const double value : {1.0, 0.1}) {
+      Array<T> constant(m, n);
+      std::fill(constant.data.begin(), constant.data.end(), T(value));
+      CheckSvd(constant, false, "constant");
+    }
+  }
+}
+
+TYPED_TEST(SingularValues, SingularVectorsOfTinyBlocks) {
+  using T = TypeParam;
+  for (const double tiny : {1e-120, 1e-145, 1e-164, 1e-200, 1e-300, 1e-320}) {
+    Array<T> a = RandomMatrix<T>(90, 80, 5);
+    for (int64_t i = 0; i < 90; ++i) {
+      for (int64_t j = 0; j < 80; ++j) a.view(i, j) *= i == 0 && j == 0 ? 1 : tiny;
+    }
+    CheckSvd(a, true, "block of 1e" + std::to_string(std::log10(tiny)));
+  }
+}
+
 TYPED_TEST(SingularValues, SingularVectorsOfAllMagnitudes) {
   using T = TypeParam;
   for (const int64_t n : {7, 40, 90}) {

@@ -90,6 +90,17 @@ TYPED_TEST(Spectral, EigenvectorsOfSpecialMatrices) {
 }
 
 // Elements from 1e-150 to 1e150, and matrices of very small and very large norm.
+TYPED_TEST(Spectral, EigenvectorsOfTinyBlocks) {
+  using T = TypeParam;
+  for (const double tiny : {1e-120, 1e-145, 1e-164, 1e-200, 1e-300, 1e-320}) {
+    Array<T> a = Hermitian<T>(80, 5);
+    for (int64_t i = 0; i < 80; ++i) {
+      for (int64_t j = 0; j < 80; ++j) a.view(i, j) *= i == 0 && j == 0 ? 1 : tiny;
+    }
+    CheckEigen(a, "block of 1e" + std::to_string(std::log10(tiny)));
+  }
+}
+
 TYPED_TEST(Spectral, EigenvectorsOfAllMagnitudes) {
   using T = TypeParam;
   for (const int64_t n : {7, 40, 90}) {

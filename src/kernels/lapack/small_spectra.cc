@@ -33,6 +33,10 @@ namespace {
 
 constexpr int64_t kStepsPerValue = 60;
 
+// Smaller elements are negligible, because the largest one of the whole matrix is about 1. A block of it may
+// have only such elements. The shifts are computed from their squares, which would underflow.
+constexpr double kNegligible = 1e-140;
+
 // The rotations of a QR step; rotation i acts on rows i and i + 1.
 struct Sweep {
   cpu::CachedVector<double> c, s;
@@ -131,7 +135,7 @@ void QlStep(int64_t first, int64_t last, double* d, double* e, Sweep& sweep) {
 int64_t TridiagonalQr(int64_t n, double* d, double* e, VectorRows vectors) {
   if (n == 0) return 0;
   Sweep sweep(n);
-  const double nothing = kUnitRoundoff * 1e-3 * LargestElement(n, d, e);
+  const double nothing = std::max(kUnitRoundoff * 1e-3 * LargestElement(n, d, e), kNegligible);
   const auto is_nothing = [&](int64_t i) {
     return std::abs(e[i]) <= kUnitRoundoff * (std::abs(d[i]) + std::abs(d[i + 1])) + nothing;
   };
@@ -190,7 +194,7 @@ void BidiagonalStep(int64_t first, int64_t last, double shift, double* d, double
 int64_t BidiagonalQr(int64_t n, double* d, double* e, VectorRows left, VectorRows right) {
   if (n == 0) return 0;
   Sweep left_sweep(n), right_sweep(n);
-  const double norm = LargestElement(n, d, e), nothing = kUnitRoundoff * norm;
+  const double nothing = std::max(kUnitRoundoff * LargestElement(n, d, e), kNegligible);
   int64_t steps = kStepsPerValue * n;
   const auto is_nothing = [&](int64_t i) {
     return std::abs(e[i]) <= kUnitRoundoff * (std::abs(d[i]) + std::abs(d[i + 1])) + nothing;

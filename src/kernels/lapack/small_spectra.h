@@ -1,7 +1,7 @@
 #pragma once
 // This file computes eigenvalues of tridiagonal matrices and singular values of bidiagonal matrices by
-// shifted QR steps. It serves small matrices, and large ones whose vectors are not needed. The norm of a
-// matrix is about 1.
+// shifted QR steps. It serves small matrices, the blocks of a division, and large matrices whose vectors are
+// not needed. The norm of the whole matrix is about 1.
 
 #include <cstdint>
 

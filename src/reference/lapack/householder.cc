@@ -97,10 +97,18 @@ int64_t LongestColumn(const Matrix<T>& a, int64_t j) {
 
 template <class T>
 T MakeReflector(const Matrix<T>& x) {
+  // Subnormal norms and elements have few bits.
+  constexpr double kLeastNorm = 0x1p-900, kUp = 0x1p400;
   T& alpha = x(0, 0);
   const double tail = Norm(Tail(x, 1, 0));
   if (tail == 0 && std::imag(alpha) == 0) return T(0);
   const double norm = std::hypot(std::hypot(std::real(alpha), std::imag(alpha)), tail);
+  if (norm < kLeastNorm) {
+    for (int64_t i = 0; i < x.rows; ++i) x(i, 0) *= kUp;
+    const T tau = MakeReflector(x);
+    alpha /= kUp;
+    return tau;
+  }
   const double beta = std::signbit(std::real(alpha)) ? norm : -norm;
   const T tau = Tau(alpha, beta);
   for (int64_t i = 1; i < x.rows; ++i) x(i, 0) /= alpha - beta;
