@@ -1,8 +1,11 @@
 #pragma once
-// Reports the progress of a thread's long operations to a listener.
+// Reports the progress of a thread's long operations to a listener, and ends them early.
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
+
+#include "absl/status/status.h"
 
 namespace hlo {
 
@@ -35,5 +38,21 @@ class ActivityScope {
 ActivityListener* CurrentActivityListener();
 // Does nothing without a listener. Loops should report once per some milliseconds of work.
 void Report(const Activity& activity);
+
+// Ends the reading and generating of values by this thread once the flag is set, for the lifetime of the
+// scope. Runs have a flag of their own (EvaluateOptions::cancel).
+class CancelScope {
+ public:
+  explicit CancelScope(const std::atomic<bool>* flag);  // May be null.
+  ~CancelScope();
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+
+ private:
+  const std::atomic<bool>* outer_;
+};
+
+// Returns Cancelled if the flag of this thread is set. Loops should check it as often as they report.
+absl::Status CheckCancelled();
 
 }  // namespace hlo

@@ -203,6 +203,18 @@ class ArgumentMaker {
   bool given_are_whole_;
 };
 
+// Adds to an error of --shard that the module has no shardings, as after XLA's partitioner.
+absl::Status ExplainShards(const absl::Status& error, const CommonOptions& common, const DevicesFlags& flags,
+                           const Module& module) {
+  const auto parameters = module.entry()->parameters();
+  const bool has_shardings = std::any_of(parameters.begin(), parameters.end(),
+                                         [](const Instruction* p) { return p->Has<attr::sharding>(); });
+  if (!common.shards || !flags.shard_by.empty() || has_shardings || absl::IsCancelled(error)) return error;
+  return absl::Status(error.code(), fmt::format("{}; no parameter has a sharding, but --shard-by FILE takes "
+                                                "those of the module before it was partitioned",
+                                                Message(error)));
+}
+
 }  // namespace
 
 absl::StatusOr<DeviceRun> MakeDeviceRun(const InputOptions& inputs, const CommonOptions& common,
@@ -217,7 +229,10 @@ absl::StatusOr<DeviceRun> MakeDeviceRun(const InputOptions& inputs, const Common
                        ShardsOf(common, flags, module, run.grid.partitions));
   HLO_ASSIGN_OR_RETURN(const std::vector<bool> per_device, PerDeviceParameters(flags, module));
   ArgumentMaker maker(inputs, loaded, run, shards ? &*shards : nullptr, common.shards);
-  HLO_ASSIGN_OR_RETURN(run.arguments, maker.Make(per_device, common.shards ? &run.whole : nullptr));
+  absl::StatusOr<std::vector<std::vector<Literal>>> arguments =
+      maker.Make(per_device, common.shards ? &run.whole : nullptr);
+  if (!arguments.ok()) return ExplainShards(arguments.status(), common, flags, module);
+  run.arguments = *std::move(arguments);
   if (common.shards) run.shards = std::move(shards);
   return run;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "base/activity.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
@@ -66,6 +67,7 @@ std::vector<std::string_view> SubcommandNames() {
 
 int RunCommand(int argc, char** argv) {
   CatchInterrupts();
+  const CancelScope cancel(&interrupt_flag);
   CLI::App program("Evaluates, checks and prints XLA HLO modules.", "hlo-run");
   program.set_version_flag(
       "--version", [] { return ToString(GetBuildInfo()); },

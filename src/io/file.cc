@@ -74,6 +74,7 @@ absl::Status InputFile::ReadAt(int64_t offset, void* to, int64_t count) const {
   auto* out = static_cast<char*>(to);
   while (count > 0) {
     if (!what.empty()) Report({what, offset, byte_count_, "bytes"});
+    HLO_RETURN_IF_ERROR(CheckCancelled());
     const ssize_t got = pread(descriptor_, out, std::min<int64_t>(count, kReportEvery), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Failure(path_, "cannot be read", errno);

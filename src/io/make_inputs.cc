@@ -211,17 +211,19 @@ absl::Status io::FillArray(Literal& literal, const ArrayFill& fill, uint64_t see
   const ElementType type = literal.type();
   HLO_RETURN_IF_ERROR(CheckRange(fill, type));
   const Stream stream{Mix(Mix(seed) + array)};
+  absl::Status status;
   DispatchWide(type, [&]<class W>() {
     const StoreFn<W> store = Storer<W>(type);
     constexpr int64_t kReportEvery = 1 << 20;
     const int64_t count = literal.element_count();
-    for (int64_t begin = 0; begin < count; begin += kReportEvery) {
+    for (int64_t begin = 0; begin < count && status.ok(); begin += kReportEvery) {
       if (count > kReportEvery) Report({.done = begin, .total = count, .unit = "elements"});
+      status = CheckCancelled();
       for (int64_t i = begin; i < std::min(begin + kReportEvery, count); ++i)
         store(literal.mutable_data(), i, Element<W>(type, fill, stream, i));
     }
   });
-  return absl::OkStatus();
+  return status;
 }
 
 namespace {

@@ -46,6 +46,7 @@ class EntryStream final : public ByteStream {
     while (count > 0) {
       const int64_t done = byte_count_ - remaining() + (out - static_cast<char*>(to));
       if (!is_small) Report({what_, done, byte_count_, "bytes"});
+      HLO_RETURN_IF_ERROR(CheckCancelled());
       const int64_t got = zip_fread(file_.get(), out, std::min(count, kReportEvery));
       if (got < 0) return absl::FailedPreconditionError(zip_file_strerror(file_.get()));
       if (got == 0)

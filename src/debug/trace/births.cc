@@ -154,7 +154,7 @@ std::string ToString(const BirthReport& report, const Module& module) {
 
 nlohmann::ordered_json ToJson(const BirthReport& report) {
   using Json = nlohmann::ordered_json;
-  Json json = {{"watched_s", report.watched_seconds},
+  Json json = {{"watched_s", report.watched_seconds > 0 ? Json(report.watched_seconds) : Json()},
                {"results", Json::array()},
                {"births", Json::array()},
                {"given", Json::array()}};

@@ -54,6 +54,15 @@ TEST_F(Interrupt, EndsRunsOfBothEngines) {
   }
 }
 
+// Only the elements that are generated before the interruption are in memory.
+TEST_F(Interrupt, EndsTheGenerationOfArguments) {
+  const std::string file = Write("m.hlo", "ENTRY e {\n  ROOT x = s8[1500000000] parameter(0)\n}\n");
+  const Outcome inputs = Interrupted("inputs " + file + " --random 1 -o " + Path("x.npz"));
+  EXPECT_EQ(inputs.status, kInterrupted) << inputs.err;
+  EXPECT_HAS(inputs.err, "parameter 0 'x': cancelled");
+  EXPECT_FALSE(fs::exists(Path("x.npz")));
+}
+
 TEST_F(Interrupt, KeepsTheValuesOfATrace) {
   const std::string file = Write("m.hlo", kLoop);
   const Outcome run =

@@ -180,6 +180,10 @@ ENTRY e {
   const Outcome apart = Run(file + " --random 1 --per-device x --shard");
   EXPECT_HAS(apart.out, "p1:\nf32[2,2]");
   EXPECT_HAS(apart.err, "warning: --shard: no sharding of the root tells how to join the results");
+  const Outcome whole = Run(file + " -i '{{1,2},{3,4},{5,6},{7,8}}' -i '{100,200}' --shard");
+  EXPECT_EQ(whole.status, 2);
+  EXPECT_HAS(whole.err,
+             "; no parameter has a sharding, but --shard-by FILE takes those of the module before");
   const Outcome missing = Run(file + " --random 1 --shard-by missing.hlo");
   EXPECT_EQ(missing.status, 2);
   EXPECT_HAS(missing.err, "after.hlo: error: --shard-by: cannot read 'missing.hlo'");
