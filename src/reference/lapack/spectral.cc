@@ -115,22 +115,52 @@ Matrix<Complex> ReversedColumns(const Matrix<Complex>& a) {
   return {&a(0, a.columns - 1), a.rows, a.columns, a.row_stride, -a.column_stride};
 }
 
+// Replaces an eigenvector of a real eigenvalue of a real matrix by its real part, which is an eigenvector, too,
+// of norm 1. Imaginary parts are large if there are several eigenvectors.
+void MakeReal(const Matrix<Complex>& x) {
+  double squares = 0;
+  for (int64_t i = 0; i < x.rows; ++i) squares += x(i, 0).real() * x(i, 0).real();
+  const double norm = squares > 0 ? std::sqrt(squares) : 1;
+  for (int64_t i = 0; i < x.rows; ++i) x(i, 0) = x(i, 0).real() / norm;
+}
+
 // Makes vectors of real eigenvalues of real matrices real, and those of conjugate pairs conjugate.
 void MakeConsistent(absl::Span<const Complex> w, const Matrix<Complex>& vectors) {
   if (vectors.data == nullptr) return;
-  EachElement(vectors, [&](int64_t i, int64_t j) {
-    if (w[j].imag() == 0)
-      vectors(i, j) = vectors(i, j).real();
-    else if (w[j].imag() < 0 && j > 0)
-      vectors(i, j) = std::conj(vectors(i, j - 1));
-  });
+  for (int64_t j = 0; j < vectors.columns; ++j) {
+    if (w[j].imag() == 0) {
+      MakeReal(vectors.Column(j));
+    } else if (w[j].imag() < 0 && j > 0) {
+      for (int64_t i = 0; i < vectors.rows; ++i) vectors(i, j) = std::conj(vectors(i, j - 1));
+    }
+  }
 }
 
-// Computes the Schur form as a complex matrix.
-int64_t ComplexForm(const Matrix<const double>& a, const Matrix<Complex>& t, const Matrix<Complex>& z,
-                    absl::Span<Complex> w) {
+// Returns the power of two with which products of the elements of a matrix neither overflow nor underflow; 1 for
+// most matrices, and for those that are not finite.
+template <class T>
+double ScaleFor(const Matrix<T>& a) {
+  const double largest = LargestElement(a);
+  if (largest == 0 || !std::isfinite(largest) || (largest > 1e-120 && largest < 1e120)) return 1;
+  return std::ldexp(1.0, std::clamp(-std::ilogb(largest), -1000, 1000));
+}
+
+// Computes the Schur form of a scaled matrix.
+template <class T>
+bool ScaledSchur(const Matrix<T>& t, const Matrix<T>& z, bool single) {
+  const double scale = ScaleFor(t);
+  if (scale == 1) return Schur(t, z, single);
+  EachElement(t, [&](int64_t i, int64_t j) { t(i, j) *= scale; });
+  const bool converges = Schur(t, z, single);
+  EachElement(t, [&](int64_t i, int64_t j) { t(i, j) /= scale; });
+  return converges;
+}
+
+// Computes the Schur form of scale a as a complex matrix.
+int64_t ComplexForm(const Matrix<const double>& a, double scale, const Matrix<Complex>& t,
+                    const Matrix<Complex>& z, absl::Span<Complex> w) {
   const Owned<double> form(a.rows, a.rows), factor(a.rows, a.rows);
-  EachElement(a, [&](int64_t i, int64_t j) { form.view(i, j) = a(i, j); });
+  EachElement(a, [&](int64_t i, int64_t j) { form.view(i, j) = scale * a(i, j); });
   const int64_t info = Gees(form.view, factor.view, w);
   EachElement(a, [&](int64_t i, int64_t j) {
     t(i, j) = form.view(i, j);
@@ -139,9 +169,9 @@ int64_t ComplexForm(const Matrix<const double>& a, const Matrix<Complex>& t, con
   if (info == 0) MakeTriangular(t, z, w);
   return info;
 }
-int64_t ComplexForm(const Matrix<const Complex>& a, const Matrix<Complex>& t, const Matrix<Complex>& z,
-                    absl::Span<Complex> w) {
-  EachElement(a, [&](int64_t i, int64_t j) { t(i, j) = a(i, j); });
+int64_t ComplexForm(const Matrix<const Complex>& a, double scale, const Matrix<Complex>& t,
+                    const Matrix<Complex>& z, absl::Span<Complex> w) {
+  EachElement(a, [&](int64_t i, int64_t j) { t(i, j) = scale * a(i, j); });
   return Gees(t, z, w);
 }
 
@@ -149,14 +179,14 @@ int64_t ComplexForm(const Matrix<const Complex>& a, const Matrix<Complex>& t, co
 
 int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues, bool single) {
   if (t.rows == 0) return 0;
-  if (!std::isfinite(LargestElement(t)) || !Schur(t, z, single)) return NoSolution(eigenvalues, t, z);
+  if (!std::isfinite(LargestElement(t)) || !ScaledSchur(t, z, single)) return NoSolution(eigenvalues, t, z);
   ReadEigenvalues(t, eigenvalues);
   return 0;
 }
 
 int64_t Gees(Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> eigenvalues, bool single) {
   if (t.rows == 0) return 0;
-  if (!std::isfinite(LargestElement(t)) || !Schur(t, z, single)) return NoSolution(eigenvalues, t, z);
+  if (!std::isfinite(LargestElement(t)) || !ScaledSchur(t, z, single)) return NoSolution(eigenvalues, t, z);
   EachElement(t, [&](int64_t i, int64_t j) {
     if (i > j) t(i, j) = 0;
     if (i == j) eigenvalues[j] = t(j, j);
@@ -170,7 +200,8 @@ int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Mat
   if (n == 0) return 0;
   const Owned<Complex> columns(n, n), z(n, n);
   const Matrix<Complex> t = columns.view.Transposed();
-  if (ComplexForm(a, t, z.view, w) != 0) return NoSolution(w, left, right);
+  const double scale = ScaleFor(a);
+  if (ComplexForm(a, scale, t, z.view, w) != 0) return NoSolution(w, left, right);
   EigenvectorsOf(t, z.view, right);
   if (left.data != nullptr) {
     // The left eigenvectors are the right ones of the adjoint, whose Schur form is the reversed adjoint of t.
@@ -182,6 +213,7 @@ int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Mat
     MakeConsistent(w, right);
     MakeConsistent(w, left);
   }
+  for (Complex& eigenvalue : w) eigenvalue /= scale;
   return 0;
 }
 
