@@ -115,8 +115,8 @@ Matrix<Complex> ReversedColumns(const Matrix<Complex>& a) {
   return {&a(0, a.columns - 1), a.rows, a.columns, a.row_stride, -a.column_stride};
 }
 
-// Replaces an eigenvector of a real eigenvalue of a real matrix by its real part, which is an eigenvector, too,
-// of norm 1. Imaginary parts are large if there are several eigenvectors.
+// Replaces an eigenvector of a real eigenvalue of a real matrix by its real part, which is an eigenvector,
+// too, of norm 1. Imaginary parts are large if there are several eigenvectors.
 void MakeReal(const Matrix<Complex>& x) {
   double squares = 0;
   for (int64_t i = 0; i < x.rows; ++i) squares += x(i, 0).real() * x(i, 0).real();
@@ -136,8 +136,8 @@ void MakeConsistent(absl::Span<const Complex> w, const Matrix<Complex>& vectors)
   }
 }
 
-// Returns the power of two with which products of the elements of a matrix neither overflow nor underflow; 1 for
-// most matrices, and for those that are not finite.
+// Returns the power of two with which products of the elements of a matrix neither overflow nor underflow; 1
+// for most matrices, and for those that are not finite.
 template <class T>
 double ScaleFor(const Matrix<T>& a) {
   const double largest = LargestElement(a);
