@@ -1,6 +1,7 @@
 #include "plan/rewrite/degenerate_contractions.h"
 
 #include <algorithm>
+#include <complex>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -207,8 +208,8 @@ std::optional<CheckedModule> ReplaceTiledWindows(const Instruction& reduce_windo
   const Shape &operand = reduce_window.operand(0)->shape(), &result = reduce_window.shape();
   const ElementType type = operand.type();
   const Instruction& root = *reduce_window.Get<attr::to_apply>()->root();
-  const bool is_exact =
-      type == ElementType::kPred || (BitWidth(type) >= 32 && (IsFloat(type) || IsIntegral(type)));
+  // Reductions of small floats round only their results.
+  const bool is_exact = type == ElementType::kPred || BitWidth(type) >= 32;
   if (!is_exact || !ReducesInOneType(reduce_window) || !IsReassociable(root)) return std::nullopt;
   const auto window = reduce_window.Get<attr::window>();
   int64_t elements = 1;
@@ -247,8 +248,10 @@ namespace {
 // True if the literal is this number.
 bool IsNumber(const Literal& literal, double number) {
   const ElementType type = literal.type();
-  if (type == ElementType::kF32) return literal.span<float>()[0] == number;
+  if (type == ElementType::kF32) return literal.span<float>()[0] == static_cast<float>(number);
   if (type == ElementType::kF64) return literal.span<double>()[0] == number;
+  if (type == ElementType::kC64) return literal.span<std::complex<float>>()[0] == static_cast<float>(number);
+  if (type == ElementType::kC128) return literal.span<std::complex<double>>()[0] == number;
   return !IsFloat(type) && static_cast<double>(loops::ReadInteger(type, literal.data())) == number;
 }
 
@@ -290,9 +293,10 @@ std::optional<CheckedModule> ReplaceReduceOfWindows(const Instruction& reduce, c
   const Instruction& root = *reduce.Get<attr::to_apply>()->root();
   const Opcode opcode = root.opcode();
   const std::optional<double> expected = NeutralOf(opcode, type);
-  const bool is_exact = IsPred(type) || IsIntegral(type) ||
-                        (IsFloat(type) && (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum));
-  if (results.type() != type || *elements.ElementCount() == 0 || !is_exact || !IsReassociable(root) ||
+  // Sums of floats are faster in steps: windows are fused with the producers of their elements.
+  const bool is_worthwhile = IsPred(type) || IsIntegral(type) || IsComplex(type) ||
+                             opcode == Opcode::kMaximum || opcode == Opcode::kMinimum;
+  if (results.type() != type || *elements.ElementCount() == 0 || !is_worthwhile || !IsReassociable(root) ||
       windows.Get<attr::to_apply>()->root()->opcode() != opcode || !expected.has_value() ||
       !IsNumber(neutral, *expected))
     return std::nullopt;
