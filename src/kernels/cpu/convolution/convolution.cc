@@ -12,6 +12,7 @@
 #include "kernels/cpu/convolution/depthwise.h"
 #include "kernels/cpu/convolution/im2col.h"
 #include "kernels/cpu/convolution/in_place.h"
+#include "kernels/cpu/convolution/integer_pairs.h"
 #include "kernels/cpu/convolution/transposed_rows.h"
 #include "kernels/cpu/gemm/bf16_pairs.h"
 #include "kernels/cpu/memory/buffer_cache.h"
@@ -106,10 +107,13 @@ bool ConvolvesByAmx(const ConvolutionLayout& c, const DenseArray& input, const D
 
 struct Choice {
   ConvolutionMethod method;
-  std::optional<InPlaceConvolution> in_place = std::nullopt;  // Present for kInPlace.
+  // One of them is present for kInPlace.
+  std::optional<InPlaceConvolution> in_place = std::nullopt;
+  std::optional<IntegerPairConvolution> pairs = std::nullopt;
 };
 // Returns the method for numbers of any size and type.
-Choice ChooseByVectors(const ConvolutionLayout& c, const ConvolutionDims& dims, ElementType compute) {
+Choice ChooseByVectors(const ConvolutionLayout& c, const DenseArray& input, const DenseArray& kernel,
+                       const ConvolutionDims& dims, ElementType compute) {
   const int64_t lanes = kVectorBytes / ByteCount(compute);
   if (c.rank() > 0 && !IsComplex(compute) && HasAdjacentGroups(c, lanes)) {
     const bool transposes = IsDepthwise(c, dims) && TransposesRows(c, lanes);
@@ -125,8 +129,12 @@ Choice ChooseByVectors(const ConvolutionLayout& c, const ConvolutionDims& dims, 
         (c.groups > 1 || is_small))
       return {ConvolutionMethod::kDepthwiseRows};
   }
-  if (std::optional<InPlaceConvolution> in_place = InPlaceConvolution::Make(c, compute))
-    return {ConvolutionMethod::kInPlace, std::move(in_place)};
+  if (std::optional<InPlaceConvolution> in_place = InPlaceConvolution::Make(c, compute)) {
+    std::optional<IntegerPairConvolution> pairs;
+    if (compute == ElementType::kU32) pairs = IntegerPairConvolution::Make(c, input, kernel);
+    if (pairs.has_value()) in_place.reset();
+    return {ConvolutionMethod::kInPlace, std::move(in_place), std::move(pairs)};
+  }
   return {ConvolutionMethod::kProduct};
 }
 
@@ -134,7 +142,7 @@ Choice Choose(const ConvolutionLayout& c, const DenseArray& input, const DenseAr
               const ConvolutionDims& dims, ElementType out_type) {
   const ElementType compute = ComputeType(input, kernel, out_type);
   if (ConvolvesByAmx(c, input, kernel, compute)) return {ConvolutionMethod::kAmxProduct};
-  return ChooseByVectors(c, dims, compute);
+  return ChooseByVectors(c, input, kernel, dims, compute);
 }
 
 // The elements of an operand in type T: the original array, or a converted copy.
@@ -395,6 +403,17 @@ void ConvolveByAmx(const DenseArray& input, const DenseArray& kernel, BF16Scales
   ReleaseAmxTiles();
 }
 
+void ConvolveByPairs(const IntegerPairConvolution& pairs, RoundedResult<uint32_t> result, int64_t count) {
+  if (pairs.rows().columns > 0) return pairs.Run(result);
+  CachedVector<std::byte> own;
+  if (result.data == nullptr) {
+    own.resize(count * result.width);
+    result.data = own.data();
+  }
+  pairs.Run({result.data, result.width, result.narrow});
+  RunEpilogue(result.epilogue, result.data, result.width, count);
+}
+
 template <class T>
 void Convolve(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims, void* out,
               ElementType out_type, absl::Span<const int64_t> out_dims, const BlockFunction& epilogue) {
@@ -407,7 +426,13 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
     if (scales.has_value())
       return ConvolveByAmx<T>(input, kernel, *scales, layout, split, out, out_type, epilogue);
   }
-  const Choice choice = ChooseByVectors(layout, dims, compute);
+  const Choice choice = ChooseByVectors(layout, input, kernel, dims, compute);
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    if (choice.pairs.has_value()) {
+      const RoundedResult<T> result = {out, ByteCount(out_type), NarrowRowOf<T>(out_type), epilogue};
+      return ConvolveByPairs(*choice.pairs, result, Product(out_dims));
+    }
+  }
   const Widened<T> wide_input(input);
   const ConvolutionMethod method = choice.method;
   const int64_t kernel_size = Product(kernel.dims), out_size = Product(out_dims), width = ByteCount(out_type);
@@ -518,7 +543,8 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
           ? Product(kernel.dims) * ByteCount(kernel.type) +
                 (layout.input_feature_stride == 1 ? 0 : Product(input.dims) * ByteCount(input.type))
           : 0;
-  const Choice choice = ChooseByVectors(layout, dims, compute);
+  const Choice choice = ChooseByVectors(layout, input, kernel, dims, compute);
+  if (choice.pairs.has_value()) return std::max(amx, choice.pairs->Memory(ByteCount(out_type), keeps_result));
   const bool is_product = choice.method == ConvolutionMethod::kProduct;
   const bool is_in_place = choice.in_place.has_value();
   // A kernel that is not finite may require another method.
@@ -544,6 +570,7 @@ ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, con
   const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
   const Choice choice = Choose(layout, input, kernel, dims, out_type);
   if (choice.in_place.has_value()) return choice.in_place->rows();
+  if (choice.pairs.has_value()) return choice.pairs->rows();
   if (choice.method != ConvolutionMethod::kProduct && choice.method != ConvolutionMethod::kAmxProduct)
     return {};
   const int64_t after = CountOf(Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())).after);

@@ -318,6 +318,7 @@ class Tiles {
                                      .last = last,
                                      .loaded = last},
                             .runs = part.runs,
+                            .terms = m_.terms,
                             .kernel_is_a = m_.kernel_is_a};
     Tile<T>& tile = operands.tile;
     if (m_.kernel_is_a) {
@@ -398,7 +399,8 @@ void RunPhase(const T* input, const T* kernel, const Phase& phase, const Rounded
 
 }  // namespace
 
-std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayout& c, ElementType type) {
+std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayout& c, ElementType type,
+                                                           Terms terms) {
   const bool is_supported =
       type == ElementType::kF32 || type == ElementType::kF64 || type == ElementType::kU32;
   if (!is_supported || c.rank() == 0 || c.groups != 1 || c.taps() * c.group_inputs == 0) return std::nullopt;
@@ -420,6 +422,7 @@ std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayo
     }
     if (!mapping.has_value() || (mapping->has_batch && !convolution.is_one_phase_)) return std::nullopt;
     phase.mapping = *std::move(mapping);
+    phase.mapping.terms = terms;
     SplitIntoBlocks(phase.layout, convolution.element_size_, &phase.mapping);
   }
   convolution.phases_ = *std::move(phases);

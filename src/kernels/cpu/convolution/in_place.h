@@ -29,8 +29,9 @@ class InPlaceConvolution {
       std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, uint32_t>;
 
   // Returns nullopt if the layout or the type of the sums is not supported, or if a product of packed panels
-  // is faster.
-  static std::optional<InPlaceConvolution> Make(const ConvolutionLayout& c, ElementType type);
+  // is faster. With Terms::kPairs, the elements of u32 are pairs of signed halves.
+  static std::optional<InPlaceConvolution> Make(const ConvolutionLayout& c, ElementType type,
+                                                Terms terms = Terms::kSingle);
 
   // Returns the rows of the blocks that the epilogue gets; zeros if an epilogue is not supported.
   ProductRows rows() const;

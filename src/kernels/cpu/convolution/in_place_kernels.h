@@ -16,6 +16,7 @@ template <class T>
 struct RunOperands {
   Tile<T> tile;
   absl::Span<const Offsets> runs;
+  Terms terms;  // kSingle, or kPairs for u32.
   bool kernel_is_a;
 };
 

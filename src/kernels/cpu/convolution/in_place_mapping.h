@@ -37,8 +37,9 @@ struct Mapping {
   Reach reach = {0, 0};  // Along `spatial`, of all outputs.
   // The outputs of a block along spatial dimension `block_dim`, or 1 if there is none.
   int64_t block_dim = PatchDim::kBatch, block = 1;
-  ConvolutionLayout stored;  // With the strides of the stored input.
-  int64_t stored_count = 0;  // Elements of a copy.
+  Terms terms = Terms::kSingle;  // Or kPairs, for elements that are pairs of halves.
+  ConvolutionLayout stored;      // With the strides of the stored input.
+  int64_t stored_count = 0;      // Elements of a copy.
 };
 
 // Returns the mapping by which a convolution is computed in place, without blocks, in vectors of `lanes`
