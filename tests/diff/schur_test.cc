@@ -100,6 +100,23 @@ TYPED_TEST(Schur, EigenvectorsOfSingularMatrices) {
   }
 }
 
+// The thresholds of single precision are absolute, too.
+TYPED_TEST(Schur, FormsInSinglePrecisionOfAllMagnitudes) {
+  using T = TypeParam;
+  for (const double scale : {1e-38, 1e-30, 1e-20, 1.0, 1e20, 1e30}) {
+    SCOPED_TRACE(scale);
+    const int64_t n = 30;
+    Array<T> a = RandomMatrix<T>(n, n, n);
+    for (T& x : a.data) x *= scale;
+    Array<T> t = a, z(n, n);
+    std::vector<Complex> w(n);
+    ASSERT_EQ(Gees(t.view, z.view, absl::MakeSpan(w), /*single=*/true), 0);
+    constexpr double kSingle = std::numeric_limits<float>::epsilon() / std::numeric_limits<double>::epsilon();
+    EXPECT_LE(Difference(a.view, z.view, z.view, t.view), kSingle * Bound(n, SizeOf(a.view)));
+    ExpectOrthonormal(z.view);
+  }
+}
+
 TYPED_TEST(Schur, FormsAndEigenvectorsOfAllMagnitudes) {
   using T = TypeParam;
   for (const double scale : {1e-300, 1e-250, 1e-170, 1e-100, 1e100, 1e200, 1e300}) {

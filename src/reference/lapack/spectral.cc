@@ -136,19 +136,23 @@ void MakeConsistent(absl::Span<const Complex> w, const Matrix<Complex>& vectors)
   }
 }
 
-// Returns the power of two with which products of the elements of a matrix neither overflow nor underflow; 1
-// for most matrices, and for those that are not finite.
+// The range in which products of elements, by thresholds of this precision, neither overflow nor are
+// negligible.
+double LargestUnscaled(bool single) { return single ? 1e12 : 1e120; }
+
+// Returns the power of two that makes the largest element about 1 if it is above this limit or below its
+// inverse, else 1. Matrices that are not finite are not scaled.
 template <class T>
-double ScaleFor(const Matrix<T>& a) {
+double ScaleFor(const Matrix<T>& a, double limit) {
   const double largest = LargestElement(a);
-  if (largest == 0 || !std::isfinite(largest) || (largest > 1e-120 && largest < 1e120)) return 1;
+  if (largest == 0 || !std::isfinite(largest) || (largest > 1 / limit && largest < limit)) return 1;
   return std::ldexp(1.0, std::clamp(-std::ilogb(largest), -1000, 1000));
 }
 
 // Computes the Schur form of a scaled matrix.
 template <class T>
 bool ScaledSchur(const Matrix<T>& t, const Matrix<T>& z, bool single) {
-  const double scale = ScaleFor(t);
+  const double scale = ScaleFor(t, LargestUnscaled(single));
   if (scale == 1) return Schur(t, z, single);
   EachElement(t, [&](int64_t i, int64_t j) { t(i, j) *= scale; });
   const bool converges = Schur(t, z, single);
@@ -200,7 +204,7 @@ int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Mat
   if (n == 0) return 0;
   const Owned<Complex> columns(n, n), z(n, n);
   const Matrix<Complex> t = columns.view.Transposed();
-  const double scale = ScaleFor(a);
+  const double scale = ScaleFor(a, LargestUnscaled(/*single=*/false));
   if (ComplexForm(a, scale, t, z.view, w) != 0) return NoSolution(w, left, right);
   EigenvectorsOf(t, z.view, right);
   if (left.data != nullptr) {
