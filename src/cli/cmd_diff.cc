@@ -190,11 +190,11 @@ void DiffWithRecorded(const DiffFlags& flags, FileResult& result) {
   if (!result.Accept(diff.status(), file)) return;
   result.text = ToText(*diff, SideNamesOf(file, archive));
   result.extra["diff"] = ToJson(*diff);
-  if (diff->compared == 0)
+  if (diff->compared + diff->iterations.compared == 0)
     result.Fail(
         Exit::kInvalid,
         fmt::format("hlo-run: error: no array of '{}' has the name and shape of an instruction", archive));
-  if (diff->differing > 0) result.exit = std::max(result.exit, Exit::kFailed);
+  if (diff->differing + diff->iterations.differing > 0) result.exit = std::max(result.exit, Exit::kFailed);
 }
 
 // Sets `no_arguments` to the error if no flag gives arguments.
@@ -399,8 +399,9 @@ void AddDiff(CLI::App& program, int& exit_status) {
   command->footer(
       "Instructions are aligned by name, by metadata, and by structure. The second file may be an archive "
       "of\n"
-      "values that another system recorded (.npz, .safetensors, .json), keyed by instruction name. In a "
-      "folder of\n"
+      "values that another system recorded (.npz, .safetensors, .json), keyed by instruction name, and in "
+      "loops\n"
+      "by name and iteration, add.3@2, as hlo-run trace stores them. In a folder of\n"
       "XLA's dumps (--xla_dump_to, --xla_dump_hlo_pass_re=.*), each dump is compared with the previous one.\n"
       "Exit status 1 if results differ by more than the tolerance. Without --tolerance, also if they differ "
       "less,\n"

@@ -74,12 +74,28 @@ absl::StatusOr<DiffResult> Diff(const CheckedModule& a, const CheckedModule& b,
                                 const std::vector<Literal>& arguments, const DiffOptions& options = {},
                                 DiffResult* partial = nullptr);
 
+// Recorded values of single iterations of loops and of elements of tuples, under the keys of `trace`.
+struct RecordedIterations {
+  struct Value {
+    std::string heading;             // The instruction and the iteration.
+    std::string text;                // The text of the instruction.
+    std::string computed, recorded;  // Summaries of the values.
+    CompareReport report;
+    bool operands_agree = false;  // True if those recorded in the same iteration agree, and none is missing.
+  };
+  int64_t compared = 0, differing = 0, unknown_keys = 0;
+  // The first value in order of execution that differs although its operands agree; without one, the first
+  // that differs.
+  std::optional<Value> first;
+};
+
 // Compares the module's values with recorded ones, keyed by instruction name. Keys of other instructions are
 // counted in `unknown_keys`.
 struct RecordedDiffResult {
   int64_t recorded = 0, compared = 0, differing = 0, unknown_keys = 0;
   std::vector<std::string> unreadable;  // Keys whose arrays have another shape or type.
   std::optional<Divergence> first;
+  RecordedIterations iterations;
   // If false, only those values differ that do not follow from the recorded ones above them.
   bool is_complete = false;
 };

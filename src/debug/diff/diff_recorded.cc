@@ -6,6 +6,7 @@
 #include "base/activity.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
+#include "debug/diff/recorded_iterations.h"
 #include "debug/statistics.h"
 #include "fmt/format.h"
 
@@ -15,7 +16,7 @@ namespace {
 class RecordedDiff {
  public:
   RecordedDiff(const CheckedModule& module, const DiffOptions& options)
-      : flat_(module.shared(), *module.module().entry()), options_(options) {}
+      : module_(module), flat_(module.shared(), *module.module().entry()), options_(options) {}
 
   // `result` has what is known so far, also after a failure.
   absl::Status Run(Archive& recorded, const std::vector<Literal>& arguments, RecordedDiffResult& result) {
@@ -35,6 +36,10 @@ class RecordedDiff {
     }
     const auto value_of = [&](size_t i) { return computed[i]; };
     if (first) result.first = DivergenceOf(first_local.value_or(*first), first_local.has_value(), value_of);
+    if (!other_keys_.empty())
+      HLO_RETURN_IF_ERROR(
+          CompareIterations(module_, recorded, other_keys_, arguments, options_, result.iterations));
+    result.unknown_keys = result.iterations.unknown_keys;
     result.is_complete = true;
     return absl::OkStatus();
   }
@@ -57,7 +62,7 @@ class RecordedDiff {
     for (const std::string& key : recorded.keys()) {
       const auto found = by_name.find(key.starts_with('%') ? key.substr(1) : key);
       if (found == by_name.end()) {
-        ++result.unknown_keys;
+        other_keys_.push_back(key);
         continue;
       }
       absl::StatusOr<Literal> value = recorded.Read(key, found->second->shape());
@@ -70,6 +75,7 @@ class RecordedDiff {
       if (recorded_.contains(i)) nodes_.push_back(i);
     }
     result.recorded = static_cast<int64_t>(nodes_.size());
+    result.unknown_keys = static_cast<int64_t>(other_keys_.size());
   }
 
   // Compares each node with the value that follows from the recorded ones above it, in chunks of limited
@@ -129,8 +135,10 @@ class RecordedDiff {
     return divergence;
   }
 
+  const CheckedModule& module_;
   FlatModule flat_;
   const DiffOptions& options_;
+  std::vector<std::string> other_keys_;  // Keys that name no instruction of `flat_`.
   NodeValues recorded_;
   std::vector<const Instruction*> nodes_;          // Those with recorded values, in dependency order.
   absl::flat_hash_set<const Instruction*> local_;  // Those that differ if their operands are equal.

@@ -163,6 +163,38 @@ std::string ToText(const DiffResult& result, const SideNames& names) {
   return text + "\n" + (result.first ? Text(*result.first, names) : "");
 }
 
+namespace {
+
+std::string IterationsText(const RecordedIterations& iterations, const SideNames& names) {
+  if (iterations.compared == 0) return "";
+  std::string text = fmt::format("{} recorded values of loops and tuples were compared: {} differ\n",
+                                 iterations.compared, iterations.differing);
+  if (!iterations.first) return text;
+  const RecordedIterations::Value& first = *iterations.first;
+  return text + fmt::format(
+                    "the first of them is {}\n  {}\n  {}\n    = {}\n  {}\n    = {}\n"
+                    "  {}\n  {}\n",
+                    first.heading, first.text, names.a, first.computed, names.b, first.recorded,
+                    Mismatch(first.report),
+                    first.operands_agree ? "its operands agree in this iteration"
+                                         : "not all of its operands were recorded, or they differ");
+}
+
+Json IterationsJson(const RecordedIterations& iterations) {
+  Json json = {{"compared", iterations.compared}, {"differing", iterations.differing}, {"first", nullptr}};
+  if (!iterations.first) return json;
+  const RecordedIterations::Value& first = *iterations.first;
+  json["first"] = {{"value", first.heading},
+                   {"text", first.text},
+                   {"a_value", first.computed},
+                   {"b_value", first.recorded},
+                   {"mismatch", Mismatch(first.report)},
+                   {"operands_agree", first.operands_agree}};
+  return json;
+}
+
+}  // namespace
+
 std::string ToText(const RecordedDiffResult& result, const SideNames& names) {
   std::string text =
       result.is_complete
@@ -174,7 +206,7 @@ std::string ToText(const RecordedDiffResult& result, const SideNames& names) {
                 result.compared, result.recorded, names.b, names.a, result.differing);
   if (result.unknown_keys > 0) text += fmt::format("{} keys name no instruction\n", result.unknown_keys);
   for (const std::string& problem : result.unreadable) text += fmt::format("skipped: {}\n", problem);
-  return text + (result.first ? Text(*result.first, names) : "");
+  return text + (result.first ? Text(*result.first, names) : "") + IterationsText(result.iterations, names);
 }
 
 std::string ToText(const StructuralDiff& diff, const SideNames& names, int64_t max_lines) {
@@ -203,10 +235,10 @@ Json ToJson(const DiffResult& result) {
 }
 
 Json ToJson(const RecordedDiffResult& result) {
-  return {{"recorded", result.recorded},          {"compared", result.compared},
-          {"complete", result.is_complete},       {"differing", result.differing},
-          {"unknown_keys", result.unknown_keys},  {"unreadable", result.unreadable},
-          {"first", DivergenceJson(result.first)}};
+  return {{"recorded", result.recorded},           {"compared", result.compared},
+          {"complete", result.is_complete},        {"differing", result.differing},
+          {"unknown_keys", result.unknown_keys},   {"unreadable", result.unreadable},
+          {"first", DivergenceJson(result.first)}, {"iterations", IterationsJson(result.iterations)}};
 }
 
 Json ToJson(const StructuralDiff& diff) {

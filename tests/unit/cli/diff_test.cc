@@ -198,6 +198,55 @@ TEST_F(Cli, RecordedValuesOfOtherArgumentsAreReported) {
   EXPECT_EQ(Run("diff " + recorded + " " + file + " --random 1").status, 0);
 }
 
+TEST_F(Cli, RecordedValuesOfIterationsAreCompared) {
+  const std::string text = R"(HloModule m
+test {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[4] get-tuple-element(s), index=1
+  y = f32[4] multiply(x, x)
+  z = f32[4] sine(y)
+  ROOT t = (s32[], f32[4]) tuple(next, z)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  zero = s32[] constant(0)
+  init = (s32[], f32[4]) tuple(zero, x)
+  w = (s32[], f32[4]) while(init), condition=test, body=body
+  ROOT r = f32[4] get-tuple-element(w), index=1
+}
+)";
+  const std::string file = Write("m.hlo", text), recorded = Path("recorded.npz"), inputs = " --random 1";
+  ASSERT_EQ(Run("trace " + file + inputs + " -o " + recorded).status, 0);
+  const Outcome same = Run("diff " + file + " " + recorded + inputs);
+  EXPECT_EQ(same.status, 0) << same.out;
+  EXPECT_HAS(same.out, " recorded values of loops and tuples were compared: 0 differ\n");
+  EXPECT_EQ(same.out.find("name no instruction"), std::string::npos) << same.out;
+  std::string wrong = text;
+  wrong.replace(wrong.find("sine"), 4, "tanh");
+  const std::string other = Write("wrong.hlo", wrong);
+  const Outcome differs = Run("diff " + other + " " + recorded + inputs);
+  EXPECT_EQ(differs.status, 1) << differs.out;
+  EXPECT_HAS(differs.out,
+             "the first of them is %z = f32[4] tanh, iteration 1 of %w\n  %z = f32[4] tanh(%y)\n");
+  EXPECT_HAS(differs.out, "its operands agree in this iteration\n");
+  // Only values of iterations were recorded.
+  ASSERT_EQ(Run("trace " + file + inputs + " --match '^z$' -o " + recorded).status, 0);
+  const Json json = Json::parse(Run("diff --format=json " + other + " " + recorded + inputs).out)["diff"];
+  EXPECT_EQ(json["compared"], 0);
+  EXPECT_EQ(json["iterations"]["compared"], 3);
+  EXPECT_EQ(json["iterations"]["differing"], 3);
+  EXPECT_EQ(json["iterations"]["first"]["operands_agree"], false);
+}
+
 TEST_F(Cli, EqualModulesHaveNoDifference) {
   const std::string file = Write("before.hlo", kBefore);
   std::string renamed = kFused;
