@@ -42,6 +42,14 @@ absl::flat_hash_set<std::string_view> RepeatedNames(const Module& module) {
   return repeated;
 }
 
+// Returns the instruction of the same computation whose value a copy of an array has; the instruction itself
+// if it is no copy. The fast engine does not execute copies.
+const Instruction* CopiedBy(const Instruction* instruction) {
+  while (instruction->opcode() == Opcode::kCopy && instruction->shape().IsArray())
+    instruction = instruction->operand(0);
+  return instruction;
+}
+
 class Tracer : public Observer {
  public:
   // `other` also sees the steps; it may be null.
@@ -66,11 +74,26 @@ class Tracer : public Observer {
     const bool is_reference = step.kernel() == "reference";
     if (is_reference && !IsWanted(step.instruction())) return absl::OkStatus();
     for (const StepValue& write : step.Writes()) {
-      if (!IsWanted(*write.instruction)) continue;
-      executed_.insert(write.instruction);
-      HLO_RETURN_IF_ERROR(Record(step, write));
+      if (copied_.contains(write.instruction)) continue;
+      HLO_RETURN_IF_ERROR(RecordIfWanted(step, write));
+      const auto copies = copies_.find(write.instruction);
+      if (copies == copies_.end()) continue;
+      for (const Instruction* copy : copies->second) {
+        copied_.insert(copy);
+        HLO_RETURN_IF_ERROR(RecordIfWanted(step, {copy, 0, write.value}));
+      }
     }
     return absl::OkStatus();
+  }
+
+  // Records wanted copies with the values that they copy.
+  void FollowCopies(const Module& module) {
+    for (const Computation* computation : module.computations()) {
+      for (const Instruction* instruction : computation->instructions()) {
+        const Instruction* source = CopiedBy(instruction);
+        if (source != instruction && IsWanted(*instruction)) copies_[source].push_back(instruction);
+      }
+    }
   }
 
   // The instructions that an earlier run has shown are not shown again.
@@ -84,6 +107,11 @@ class Tracer : public Observer {
  private:
   bool IsWanted(const Instruction& instruction) const {
     return options_.selected.contains(&instruction) && !skipped_.contains(&instruction);
+  }
+  absl::Status RecordIfWanted(const StepView& step, const StepValue& write) {
+    if (!IsWanted(*write.instruction)) return absl::OkStatus();
+    executed_.insert(write.instruction);
+    return Record(step, write);
   }
   bool IsInIteration(const std::vector<RunningLoop>& loops) const {
     const std::vector<int64_t>& wanted = options_.iteration;
@@ -118,6 +146,8 @@ class Tracer : public Observer {
   const std::function<absl::Status(const TraceRecord&)>& sink_;
   Observer* const other_;
   absl::flat_hash_set<const Instruction*> executed_, skipped_;
+  absl::flat_hash_map<const Instruction*, std::vector<const Instruction*>> copies_;  // By what they copy.
+  absl::flat_hash_set<const Instruction*> copied_;  // Those recorded with the value of another.
   absl::flat_hash_map<std::pair<const Instruction*, int64_t>, std::pair<std::vector<int64_t>, int64_t>>
       executions_;
   int64_t count_ = 0, left_out_ = 0;
@@ -177,6 +207,7 @@ absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const WatchedArg
   const absl::flat_hash_set<std::string_view> repeated = RepeatedNames(module.module());
   Tracer first(trace, repeated, engine == Engine::kReference && NeedsScalarSteps(module, trace.selected),
                sink, options.observer);
+  if (engine == Engine::kFast) first.FollowCopies(module.module());
   EvaluateOptions observed = options;
   observed.observer = &first;
   HLO_ASSIGN_OR_RETURN(outcome.result, RunExposed(module, arguments, engine, observed));

@@ -100,6 +100,26 @@ TEST_P(Trace, SelectsByMetadata) {
   EXPECT_HAS(none.err, "no instruction of the module is selected");
 }
 
+// The fast engine does not execute copies, and rounds differently than the reference.
+TEST_P(Trace, CopiesHaveTheValuesThatTheyCopy) {
+  const std::string file = Write("copies.hlo", R"(
+ENTRY e {
+  x = f32[2] parameter(0)
+  d = f32[2] add(x, x)
+  c = f32[2] copy(d)
+  again = f32[2] copy(c)
+  ROOT r = f32[2] multiply(again, x)
+}
+)");
+  const Outcome run =
+      Run("trace " + file + " --engine " + GetParam() + " -i '{1,2}' --opcode copy --format=json");
+  EXPECT_EQ(run.status, 0) << run.err;
+  for (const std::string name : {"c", "again"}) EXPECT_HAS(run.out, "\"instruction\":\"" + name + "\"");
+  EXPECT_HAS(run.out, "\"min\":2.0,\"max\":4.0");
+  EXPECT_EQ(run.out.find("\"kernel\":\"reference\"") != std::string::npos, GetParam() == "reference")
+      << run.out;
+}
+
 TEST_P(Trace, ShowsTheInstructionsOfAReducer) {
   const Outcome run = OnEngine("--match '^s$' --opcode add --values" + std::string(kFinite));
   EXPECT_EQ(run.status, 0) << run.err;
