@@ -288,6 +288,18 @@ TYPED_TEST(Spectra, SingularVectorsOfSpecialMatrices) {
   }
 }
 
+// The columns of their triangular factors become subnormal.
+TEST(LargeSpectra, SingularVectorsOfConstantMatrices) {
+  Array<double> ones(33, 33);
+  std::fill(ones.data.begin(), ones.data.end(), 1.0);
+  CheckSvd<Kind<double, double>>({ones}, false);
+  Array<double> tiny = test::RandomMatrix<double>(9, 8, 5);
+  for (int64_t i = 0; i < 9; ++i) {
+    for (int64_t j = 0; j < 8; ++j) tiny.view(i, j) *= i == 0 && j == 0 ? 1 : 1e-320;
+  }
+  CheckSvd<Kind<double, double>>({tiny}, true);
+}
+
 // A matrix that is not finite does not change its neighbours.
 TYPED_TEST(Spectra, MatricesThatAreNotFinite) {
   using W = typename TypeParam::W;

@@ -69,17 +69,31 @@ HLO_DEVICE double NormInBlock(Env& env, const MatrixView<T>& a, uint32_t batch, 
 // Replaces a part of a column by (beta, v[1], ...), and returns tau (larfg).
 template <class Env, class T>
 HLO_DEVICE T MakeReflector(Env& env, const MatrixView<T>& a, uint32_t batch, const ColumnPart& part) {
+  // Subnormal norms and elements have few bits.
+  constexpr double kLeastNorm = 0x1p-900, kUp = 0x1p400;
   T* first = a.At(batch, part.begin, part.column);
-  const T alpha = *first;
-  const double tail = NormInBlock(env, a, batch, {part.column, part.begin + 1, part.end});
+  const auto measure = [&](T alpha, double tail) {
+    return std::hypot(std::hypot(RealPart(alpha), ImaginaryPart(alpha)), tail);
+  };
+  const ColumnPart rest{part.column, part.begin + 1, part.end};
+  T alpha = *first;
+  double tail = NormInBlock(env, a, batch, rest);
   if (tail == 0 && ImaginaryPart(alpha) == 0) return T{};
-  const double norm = std::hypot(std::hypot(RealPart(alpha), ImaginaryPart(alpha)), tail);
+  const bool is_small = measure(alpha, tail) < kLeastNorm;
+  if (is_small) {
+    for (uint32_t i = part.begin + env.thread(); i < part.end; i += env.threads())
+      *a.At(batch, i, part.column) = Scaled(*a.At(batch, i, part.column), kUp);
+    env.sync();
+    alpha = *first;
+    tail = NormInBlock(env, a, batch, rest);
+  }
+  const double norm = measure(alpha, tail);
   const double beta = std::signbit(RealPart(alpha)) ? norm : -norm;
   const T divisor = Sum(alpha, T{-beta});
   for (uint32_t i = part.begin + 1 + env.thread(); i < part.end; i += env.threads())
     *a.At(batch, i, part.column) = Quotient(*a.At(batch, i, part.column), divisor);
   env.sync();
-  if (env.thread() == 0) *first = T{beta};
+  if (env.thread() == 0) *first = T{is_small ? beta / kUp : beta};
   env.sync();
   return Quotient(Sum(T{beta}, Negated(alpha)), beta);
 }
