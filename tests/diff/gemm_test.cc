@@ -204,13 +204,15 @@ TEST(GemmTest, ALongSumForASmallResultIsSplit) {
   ExpectRight({kF32, kF32, kF32, 1, 9, 17, 9001});
   ExpectRight({kBF16, kBF16, kBF16, 1, 5, 6, 5003, {true}, {false}});
   ExpectRight({kC64, kC64, kC64, 1, 1, 3, 5003});
+  ExpectRight({kC64, kC64, kC64, 1, 2, 300, 5003, {true}, {true}});
+  ExpectRight({kC128, kC128, kC128, 1, 300, 1, 5003});
 }
 
 TEST(GemmTest, AnyStrides) {
   for (ElementType type : {kF32, kF64, kBF16, kF16, kS8, kC64, kC128}) {
     for (bool a_transposed : {false, true}) {
       for (bool b_transposed : {false, true}) {
-        for (int64_t m : {3, 20}) {
+        for (int64_t m : {1, 2, 3, 20}) {
           ExpectRight({type, type, type, 3, m, 37, 65, {a_transposed, 3}, {b_transposed, 5}});
           ExpectRight({type, type, type, 2, 37, m, 29, {a_transposed, 1}, {b_transposed, 2}});
         }
@@ -442,6 +444,8 @@ TEST(GemmTest, MixedTypes) {
   ExpectRight({kPred, kPred, kPred, 1, 9, 17, 50});
   ExpectRight({kPred, kPred, kS32, 1, 9, 17, 50});
   ExpectRight({kF32, kC64, kC64, 1, 9, 17, 50});
+  ExpectRight({kF32, kC64, kC64, 1, 1, 17, 50});
+  ExpectRight({kC64, kF32, kC64, 1, 17, 2, 50});
 }
 
 TEST(GemmTest, RejectsTypesThatDoNotWidenToTheResults) {

@@ -69,6 +69,60 @@ bool IsNested(const GemmOperand& operand) {
   return !operand.row_sizes.empty() || !operand.column_sizes.empty();
 }
 
+// Multiplies one or two complex vectors with a matrix, whose rows or columns are contiguous, as real numbers:
+// the parts of the matrix's elements are columns or rows of their own. Returns false for other operands.
+template <class T>
+bool MultiplyComplexVectors(const OneProduct& p, const ProductSink<T>& sink) {
+  using Real = Part<T>;
+  constexpr int64_t kMaxVectors = kFewRows / 2;
+  const bool few_rows = p.m <= p.n;
+  const GemmOperand &few = few_rows ? p.a : p.b, &many = few_rows ? p.b : p.a;
+  const int64_t vectors = few_rows ? p.m : p.n, columns = few_rows ? p.n : p.m;
+  const int64_t k_stride = few_rows ? many.row_stride : many.column_stride,
+                column_stride = few_rows ? many.column_stride : many.row_stride;
+  const bool is_native =
+      DispatchType(many.type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+  if (vectors > kMaxVectors || !is_native || (k_stride != 1 && column_stride != 1) || IsNested(p.a) ||
+      IsNested(p.b) || p.a.compute != nullptr || p.b.compute != nullptr)
+    return false;
+  T* x = Scratch<T>(ScratchSlot::kCallerB, vectors * p.k);
+  const int64_t few_k_stride = few_rows ? few.column_stride : few.row_stride,
+                few_stride = few_rows ? few.row_stride : few.column_stride;
+  WidenBlockOf<T>(few.type)(few.data, few_stride, few_k_stride, vectors, p.k, x, p.k);
+  const bool by_columns = k_stride == 1;
+  const int64_t terms = by_columns ? 2 * p.k : p.k, sums = by_columns ? columns : 2 * columns;
+  const int64_t thin_ld = RowDistance(terms), sums_ld = RowDistance(sums);
+  Real* thin = Scratch<Real>(ScratchSlot::kCallerA, 2 * vectors * thin_ld);
+  for (int64_t v = 0; v < vectors; ++v) {
+    Real *first = thin + 2 * v * thin_ld, *second = first + thin_ld;
+    for (int64_t k = 0; k < p.k; ++k) {
+      const T value = x[v * p.k + k];
+      if (by_columns) {
+        first[2 * k] = value.real(), first[2 * k + 1] = -value.imag();
+        second[2 * k] = value.imag(), second[2 * k + 1] = value.real();
+      } else {
+        first[k] = value.real(), second[k] = value.imag();
+      }
+    }
+  }
+  const ElementType real_type = sizeof(Real) == 4 ? ElementType::kF32 : ElementType::kF64;
+  const MatrixView matrix = by_columns ? MatrixView{many.data, real_type, 1, 2 * column_stride}
+                                       : MatrixView{many.data, real_type, 2 * k_stride, 1};
+  Real* parts = Scratch<Real>(ScratchSlot::kResult, 2 * vectors * (sums_ld + columns));
+  MultiplyRows(2 * vectors, sums, terms, thin, thin_ld, matrix, parts, sums_ld);
+  T* result = reinterpret_cast<T*>(parts + 2 * vectors * sums_ld);
+  for (int64_t v = 0; v < vectors; ++v) {
+    const Real *first = parts + 2 * v * sums_ld, *second = first + sums_ld;
+    for (int64_t j = 0; j < columns; ++j) {
+      const T sum = by_columns ? T(first[j], second[j])
+                               : T(first[2 * j] - second[2 * j + 1], first[2 * j + 1] + second[2 * j]);
+      result[few_rows ? v * columns + j : j * vectors + v] = sum;
+    }
+  }
+  sink.FinishRows(0, p.m, 0, p.n, result, p.n);
+  return true;
+}
+
 // The dimensions that a row or column index spans.
 struct Dims {
   Index sizes, strides;
@@ -143,8 +197,10 @@ bool MultiplyBF16(const OneProduct& p, const ProductSink<float>& sink) {
 
 template <class T>
 void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
-  if constexpr (!kComplex<T>) {
-    if (IsThin<T>(p)) return MultiplyThin<T>(p, sink);
+  if constexpr (kComplex<T>) {
+    if (MultiplyComplexVectors<T>(p, sink)) return;
+  } else if (IsThin<T>(p)) {
+    return MultiplyThin<T>(p, sink);
   }
   if constexpr (std::is_same_v<T, float>) {
     if (MultiplyBF16(p, sink)) return;
