@@ -170,11 +170,15 @@ class Folder {
  private:
   ValueId ReplacementOf(const Node& node) {
     const ValueId result = node.results[0];
+    const Shape& shape = graph_.values[result].shape;
     if (node.instruction->opcode() == Opcode::kSelect) {
       const Range choice = RangeOfOperand(node, 0);
-      if (choice.IsSingle()) return node.operands[choice.low == 1 ? 1 : 2];
+      if (choice.IsSingle()) {
+        const ValueId chosen = node.operands[choice.low == 1 ? 1 : 2];
+        // A constant of a mapped function is a scalar, which stands for an array.
+        if (SameDimensions(graph_.values[graph_.Resolve(chosen)].shape, shape)) return chosen;
+      }
     }
-    const Shape& shape = graph_.values[result].shape;
     if (!IsOfIntegers(shape)) return kNoValue;
     const Range range = ranges_.RangeAt(result, node.block);
     if (range.IsSingle() && IsSingleInteger(shape) && !loop_values_.contains(result))

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/result_shapes.h"
+#include "ir/single_terms.h"
 #include "plan/rewrite/sized_op.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
@@ -355,7 +356,8 @@ class Expander : SizedInstruction {
   // Neutral elements replace the elements beyond the sizes.
   SizedOps Reduced() {
     const IntList reduced = instruction.Get<attr::dimensions>();
-    const Op neutral = operands.size() == 2 ? NeutralElement() : Op();
+    const bool combines = !ReducesSingleElements(instruction);
+    const Op neutral = operands.size() == 2 && combines ? NeutralElement() : Op();
     if (!neutral.ok()) return SizedReduce(*this);
     Sized result;
     Op x = operands[0].array;

@@ -4,6 +4,7 @@
 
 #include "ir/combiners.h"
 #include "ir/result_shapes.h"
+#include "ir/single_terms.h"
 #include "plan/calls/call_builder.h"
 #include "plan/rewrite/neutral_element.h"
 #include "plan/rewrite/sized_op.h"
@@ -150,7 +151,7 @@ SizedOps SizedScan(SizedInstruction& scan) {
 }
 
 // Each element is combined with a flag, which is false beyond the sizes; the other element is then the
-// result.
+// result. Single elements are not combined, so there the flag chooses between element and initial value.
 SizedOps SizedReduce(SizedInstruction& reduce) {
   const Computation& combiner = *reduce.instruction.Get<attr::to_apply>();
   const IntList reduced = reduce.instruction.Get<attr::dimensions>();
@@ -181,6 +182,16 @@ SizedOps SizedReduce(SizedInstruction& reduce) {
   const std::vector<std::vector<Op>> sizes(count, kept);
   if (!is_valid.ok())
     return SizedInstruction::Results(build::Reduce(arrays, inits, reduce.ToApply(), reduced), sizes);
+  if (ReducesSingleElements(reduce.instruction)) {
+    const Index kept_dims = Pick(dims, OtherDims(arrays[0].rank(), reduced));
+    std::vector<Op> results;
+    for (size_t k = 0; k < count; ++k) {
+      results.push_back(build::Select(build::Reshape(is_valid, kept_dims),
+                                      build::Reshape(arrays[k], kept_dims),
+                                      build::Broadcast(inits[k], kept_dims)));
+    }
+    return SizedInstruction::Results(reduce.builder.Tuple(results), sizes);
+  }
   arrays.push_back(is_valid);
   inits.push_back(reduce.builder.Constant(ElementType::kPred, 1));
   parameters.push_back(inits.back().shape());
