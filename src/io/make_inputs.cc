@@ -10,6 +10,8 @@
 
 #include "absl/strings/numbers.h"
 #include "base/activity.h"
+#include "base/arithmetic.h"
+#include "base/parallel.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/diagnostic.h"
@@ -214,13 +216,21 @@ absl::Status io::FillArray(Literal& literal, const ArrayFill& fill, uint64_t see
   absl::Status status;
   DispatchWide(type, [&]<class W>() {
     const StoreFn<W> store = Storer<W>(type);
-    constexpr int64_t kReportEvery = 1 << 20;
+    // Elements of different chunks are in different bytes, also those of packed types.
+    constexpr int64_t kReportEvery = 1 << 22, kChunk = 1 << 14;
+    constexpr double kNanoseconds = 10;  // For an element.
     const int64_t count = literal.element_count();
     for (int64_t begin = 0; begin < count && status.ok(); begin += kReportEvery) {
       if (count > kReportEvery) Report({.done = begin, .total = count, .unit = "elements"});
       status = CheckCancelled();
-      for (int64_t i = begin; i < std::min(begin + kReportEvery, count); ++i)
-        store(literal.mutable_data(), i, Element<W>(type, fill, stream, i));
+      const int64_t end = std::min(begin + kReportEvery, count);
+      void* data = literal.mutable_data();
+      ParallelFor(CeilDiv(end - begin, kChunk), kNanoseconds * static_cast<double>(end - begin),
+                  [&](int64_t chunk) {
+                    const int64_t first = begin + chunk * kChunk;
+                    for (int64_t i = first; i < std::min(first + kChunk, end); ++i)
+                      store(data, i, Element<W>(type, fill, stream, i));
+                  });
     }
   });
   return status;
