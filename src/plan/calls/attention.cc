@@ -30,7 +30,9 @@ std::vector<int64_t> Vector(const Index& index) { return {index.begin(), index.e
 class AttentionExpander {
  public:
   explicit AttentionExpander(const Instruction& call) : b_(call) {
+    constexpr int64_t kMaxPosition = std::numeric_limits<int32_t>::max() / 4;
     is_valid_ = reference::custom::ReadAttention(call, &a_).empty() && a_.keys() > 0 && a_.queries() > 0 &&
+                a_.keys() < kMaxPosition && a_.queries() < kMaxPosition &&
                 static_cast<double>(a_.keys()) * static_cast<double>(hlo::Product(a_.output_dims())) <
                     kMaxScores * static_cast<double>(a_.v[3]);
     if (!is_valid_) return;
@@ -154,6 +156,7 @@ class AttentionExpander {
     Op lengths = b_.Raw(operand);
     if (a_.cumulative) {
       const int64_t n = a_.batches();
+      lengths = build::Reshape(lengths, {n + 1});
       lengths = build::SliceInDim(lengths, 1, n + 1, 1, 0) - build::SliceInDim(lengths, 0, n, 1, 0);
     }
     return build::Reshape(lengths, {a_.batches(), 1, 1, 1});

@@ -1,6 +1,8 @@
 // Reads the calls of attention of cuDNN (`__cudnn$fmha...`) and TransformerEngine (`te_fused_attn_..._ffi`).
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/status.h"
 #include "fmt/format.h"
@@ -141,7 +143,7 @@ std::string ReadEngineMask(const Options& options, Attention* a) {
     return "its window is not causal, or aligned to sequences of different lengths";
   if (right > 0 || (right == 0 && !a->causal))
     return fmt::format("its window_size_right is {}; known are -1, and 0 with a causal mask", right);
-  a->window = left >= 0 ? left + 1 : 0;
+  a->window = left >= 0 ? std::min(left, std::numeric_limits<int64_t>::max() - 1) + 1 : 0;
   return "";
 }
 
@@ -279,6 +281,8 @@ std::string ReadAttention(const Instruction& call, Attention* a) {
   std::string misfit = engine ? ReadEngine(call, a) : ReadCudnn(call, a);
   if (misfit.empty() && !engine) misfit = ReadSizes(call, a);
   if (misfit.empty()) misfit = CheckOperands(call, *a);
+  // A window that is as long as the sequences restricts nothing.
+  if (misfit.empty() && a->window >= std::max(a->queries(), a->keys())) a->window = 0;
   if (!misfit.empty() || AreResults(call, *a)) return misfit;
   return fmt::format("attention of {} does not give {}", ToString(call.operand(0)->shape()),
                      ToString(call.shape()));
