@@ -41,12 +41,23 @@ bool IsConversionOfRounded(const Computation& to_apply, const Instruction& i) {
   return operand.opcode() == Opcode::kParameter && RoundedTypeOf(to_apply, operand).has_value();
 }
 
+// True if all parameters of f32 are rounded to the same type, or none is. Otherwise the result may depend on
+// the order of roundings to different types, or on whether a value is rounded before it is compared.
+bool RoundsParametersAlike(const Computation& to_apply) {
+  std::vector<std::optional<ElementType>> types;
+  for (const Instruction* parameter : to_apply.parameters()) {
+    if (parameter->shape().IsArray(ElementType::kF32)) types.push_back(RoundedTypeOf(to_apply, *parameter));
+  }
+  return absl::c_all_of(types, [&](const std::optional<ElementType>& type) { return type == types[0]; });
+}
+
 // True if the computation only compares and selects. Its result depends only on the order of its operands,
 // and three sample values of each kind have every order that three values can have. Parameters may be rounded
 // first: then the result depends on the rounded values, which are represented by the samples, too. The
 // recursion is shallow, because the computation has already been lowered.
 bool IsSelectionOnly(const Computation& to_apply) {
-  return std::all_of(to_apply.instructions().begin(), to_apply.instructions().end(),
+  return RoundsParametersAlike(to_apply) &&
+         std::all_of(to_apply.instructions().begin(), to_apply.instructions().end(),
                      [&](const Instruction* i) {
                        switch (i->opcode()) {
                          case Opcode::kConvert:
