@@ -365,6 +365,11 @@ class DotFactors {
   Op operands_[2];
 };
 
+// Returns the type in which a dot adds products; only the sum is rounded to the result's type.
+ElementType SumType(ElementType result) {
+  return IsFloat(result) && BitWidth(result) < 32 ? ElementType::kF32 : result;
+}
+
 bool HasPlainProducts(const Instruction& dot) {
   return dot.operand_count() == 2 && !dot.Has<attr::sparsity_config>() &&
          !dot.Has<attr::block_scaling_config>();
@@ -391,7 +396,7 @@ std::optional<CheckedModule> ReplaceThinDot(const Instruction& dot) {
                     type = dot.shape().type();
   const int64_t count = CountOf(dot.operand(0)->shape(), dot.Get<attr::lhs_contracting_dims>());
   const bool is_integer_product = count == 1 && IsIntegral(type);
-  const ElementType sum_type = count > 1 && IsHalf(type) ? ElementType::kF32 : type;
+  const ElementType sum_type = count > 1 ? SumType(type) : type;
   if (!HaveExactProducts(lhs, rhs, sum_type) || (!is_integer_product && !IsThinDot(dot, count)))
     return std::nullopt;
   build::Builder builder(dot.name());
@@ -408,7 +413,7 @@ std::optional<CheckedModule> ReplaceVectorDot(const Instruction& dot) {
   constexpr int64_t kMinProducts = 64;
   if (!HasPlainProducts(dot) || dot.Has<attr::dot_algorithm>()) return std::nullopt;
   const Shape &lhs = dot.operand(0)->shape(), &rhs = dot.operand(1)->shape();
-  const ElementType type = dot.shape().type(), sum_type = IsHalf(type) ? ElementType::kF32 : type;
+  const ElementType type = dot.shape().type(), sum_type = SumType(type);
   const IntList contracted[] = {dot.Get<attr::lhs_contracting_dims>(), dot.Get<attr::rhs_contracting_dims>()},
                 batch[] = {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::rhs_batch_dims>()};
   const auto dims = static_cast<int64_t>(contracted[0].size() + batch[0].size());
