@@ -217,7 +217,7 @@ absl::Status io::FillArray(Literal& literal, const ArrayFill& fill, uint64_t see
   DispatchWide(type, [&]<class W>() {
     const StoreFn<W> store = Storer<W>(type);
     // Elements of different chunks are in different bytes, also those of packed types.
-    constexpr int64_t kReportEvery = 1 << 22, kChunk = 1 << 14;
+    constexpr int64_t kReportEvery = 1 << 20, kChunk = 1 << 14;
     constexpr double kNanoseconds = 10;  // For an element.
     const int64_t count = literal.element_count();
     for (int64_t begin = 0; begin < count && status.ok(); begin += kReportEvery) {
