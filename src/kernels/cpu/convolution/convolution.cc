@@ -14,6 +14,7 @@
 #include "kernels/cpu/convolution/in_place.h"
 #include "kernels/cpu/convolution/integer_pairs.h"
 #include "kernels/cpu/convolution/transposed_rows.h"
+#include "kernels/cpu/convolution/widened.h"
 #include "kernels/cpu/gemm/bf16_pairs.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/simd/all_finite.h"
@@ -144,37 +145,6 @@ Choice Choose(const ConvolutionLayout& c, const DenseArray& input, const DenseAr
   if (ConvolvesByAmx(c, input, kernel, compute)) return {ConvolutionMethod::kAmxProduct};
   return ChooseByVectors(c, input, kernel, dims, compute);
 }
-
-// The elements of an operand in type T: the original array, or a converted copy.
-template <class T>
-class Widened {
- public:
-  explicit Widened(const DenseArray& array) {
-    if (IsNative(array.type)) {
-      data_ = static_cast<const T*>(array.data);
-      return;
-    }
-    const int64_t count = Product(array.dims);
-    copy_.resize(count * sizeof(T));
-    T* to = reinterpret_cast<T*>(copy_.data());
-    data_ = to;
-    const WidenBlock<T> widen = WidenBlockOf<T>(array.type);
-    constexpr int64_t kChunk = 16384;
-    ParallelFor(CeilDiv(count, kChunk), static_cast<double>(count) * 0.3, [&](int64_t chunk) {
-      const int64_t first = chunk * kChunk, n = std::min(kChunk, count - first);
-      widen(static_cast<const std::byte*>(array.data) + first * ByteCount(array.type), n, 1, 1, n, to + first,
-            n);
-    });
-  }
-  const T* data() const { return data_; }
-  static bool IsNative(ElementType type) {
-    return DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
-  }
-
- private:
-  CachedVector<std::byte> copy_;
-  const T* data_ = nullptr;
-};
 
 bool HasPadding(const ConvolutionLayout& c) {
   for (int64_t d = 0; d < c.rank(); ++d) {
@@ -403,15 +373,24 @@ void ConvolveByAmx(const DenseArray& input, const DenseArray& kernel, BF16Scales
   ReleaseAmxTiles();
 }
 
-void ConvolveByPairs(const IntegerPairConvolution& pairs, RoundedResult<uint32_t> result, int64_t count) {
-  if (pairs.rows().columns > 0) return pairs.Run(result);
+// Computes a result of `count` elements by run(to), then runs the epilogue on it.
+template <class Run>
+void RunWhole(void* out, int64_t count, int64_t width, const BlockFunction& epilogue, Run&& run) {
   CachedVector<std::byte> own;
-  if (result.data == nullptr) {
-    own.resize(count * result.width);
-    result.data = own.data();
+  if (out == nullptr) {
+    own.resize(count * width);
+    out = own.data();
   }
-  pairs.Run({result.data, result.width, result.narrow});
-  RunEpilogue(result.epilogue, result.data, result.width, count);
+  run(out);
+  RunEpilogue(epilogue, out, width, count);
+}
+
+void ConvolveByPairs(const IntegerPairConvolution& pairs, const RoundedResult<uint32_t>& result,
+                     int64_t count) {
+  if (pairs.rows().columns > 0) return pairs.Run(result);
+  RunWhole(result.data, count, result.width, result.epilogue, [&](void* to) {
+    pairs.Run({to, result.width, result.narrow});
+  });
 }
 
 template <class T>
@@ -440,14 +419,8 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
   // Methods other than the product compute the whole result before the epilogue runs.
   const auto whole = [&](auto run) {
     const Widened<T> wide_kernel(kernel);
-    CachedVector<std::byte> own;
-    void* to = out;
-    if (out == nullptr) {
-      own.resize(out_size * width);
-      to = own.data();
-    }
-    run(wide_input.data(), wide_kernel.data(), layout, narrow, width, to);
-    RunEpilogue(epilogue, to, width, out_size);
+    RunWhole(out, out_size, width, epilogue,
+             [&](void* to) { run(wide_input.data(), wide_kernel.data(), layout, narrow, width, to); });
   };
   // The smaller of kernel and result is searched for infinities and NaN: the result cannot be finite if the
   // kernel is not.

@@ -1,43 +1,16 @@
 #include "kernels/cpu/convolution/integer_pairs.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "base/arithmetic.h"
-#include "base/parallel.h"
+#include "kernels/cpu/convolution/widened.h"
+#include "kernels/cpu/gemm/gemm_core.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/memory/row_walk.h"
+#include "kernels/cpu/simd/widen.h"
 #include "types/index.h"
 
 namespace hlo::cpu {
 namespace {
-
-bool FitsHalf(ElementType type) {
-  return type == ElementType::kS8 || type == ElementType::kU8 || type == ElementType::kS16;
-}
-
-// Calls `visit` with a null pointer to the elements' type.
-template <class Visit>
-void DispatchHalf(ElementType type, Visit&& visit) {
-  if (type == ElementType::kS8) return visit(static_cast<const int8_t*>(nullptr));
-  if (type == ElementType::kU8) return visit(static_cast<const uint8_t*>(nullptr));
-  visit(static_cast<const int16_t*>(nullptr));
-}
-
-// Returns the elements as halves, so that neighbours form pairs.
-CachedVector<uint32_t> PairsOf(const DenseArray& array) {
-  const int64_t count = Product(array.dims);
-  CachedVector<uint32_t> pairs(static_cast<size_t>(CeilDiv<int64_t>(count, 2)));
-  auto* to = reinterpret_cast<int16_t*>(pairs.data());
-  DispatchHalf(array.type, [&]<class T>(const T*) {
-    const T* from = static_cast<const T*>(array.data);
-    constexpr int64_t kChunk = 16384;
-    ParallelFor(CeilDiv(count, kChunk), static_cast<double>(count) * 0.1, [&](int64_t chunk) {
-      std::copy(from + chunk * kChunk, from + std::min(count, (chunk + 1) * kChunk), to + chunk * kChunk);
-    });
-  });
-  return pairs;
-}
 
 // The dense kernel of pairs has the dimensions of the window, then pairs of input features, then outputs.
 ConvolutionLayout PairLayout(ConvolutionLayout c) {
@@ -57,23 +30,21 @@ ConvolutionLayout PairLayout(ConvolutionLayout c) {
 }
 
 CachedVector<uint32_t> KernelPairs(const ConvolutionLayout& c, const DenseArray& kernel) {
+  const WidenBlock<int16_t> widen = WidenBlockOf<int16_t>(kernel.type);
+  CachedVector<int16_t> halves(static_cast<size_t>(c.group_inputs * c.outputs));
   CachedVector<uint32_t> pairs(static_cast<size_t>(c.taps() * (c.group_inputs / 2) * c.outputs));
-  DispatchHalf(kernel.type, [&]<class T>(const T*) {
-    const T* first = static_cast<const T*>(kernel.data) + c.window_origin;
-    uint32_t* to = pairs.data();
-    for (int64_t tap = 0; tap < c.taps(); ++tap) {
-      int64_t at = 0;
-      EachDigit(tap, c.window, [&](int64_t d, int64_t i) { at += i * c.window_strides[d]; });
-      for (int64_t k = 0; k < c.group_inputs; k += 2) {
-        const T *low = first + at + k * c.kernel_input_stride, *high = low + c.kernel_input_stride;
-        for (int64_t o = 0; o < c.outputs; ++o) {
-          const int64_t place = o * c.kernel_output_stride;
-          const int16_t pair[] = {low[place], high[place]};
-          std::memcpy(to++, pair, sizeof pair);
-        }
-      }
+  uint32_t* to = pairs.data();
+  for (int64_t tap = 0; tap < c.taps(); ++tap) {
+    int64_t at = c.window_origin;
+    EachDigit(tap, c.window, [&](int64_t d, int64_t i) { at += i * c.window_strides[d]; });
+    widen(static_cast<const std::byte*>(kernel.data) + at * ByteCount(kernel.type), c.kernel_input_stride,
+          c.kernel_output_stride, c.group_inputs, c.outputs, halves.data(), c.outputs);
+    for (int64_t k = 0; k < c.group_inputs; k += 2) {
+      const int16_t *lower = halves.data() + k * c.outputs, *upper = lower + c.outputs;
+      for (int64_t o = 0; o < c.outputs; ++o)
+        *to++ = static_cast<uint16_t>(lower[o]) | static_cast<uint32_t>(upper[o]) << 16;
     }
-  });
+  }
   return pairs;
 }
 
@@ -87,7 +58,7 @@ bool AreEven(const ConvolutionLayout& c) {
 std::optional<IntegerPairConvolution> IntegerPairConvolution::Make(const ConvolutionLayout& layout,
                                                                    const DenseArray& input,
                                                                    const DenseArray& kernel) {
-  if (!FitsHalf(input.type) || !FitsHalf(kernel.type) || layout.groups != 1 ||
+  if (!FitsPairs(input.type) || !FitsPairs(kernel.type) || layout.groups != 1 ||
       layout.input_feature_stride != 1 || !AreEven(layout))
     return std::nullopt;
   std::optional<InPlaceConvolution> in_place =
@@ -97,13 +68,15 @@ std::optional<IntegerPairConvolution> IntegerPairConvolution::Make(const Convolu
 }
 
 int64_t IntegerPairConvolution::Memory(int64_t width, bool keeps_result) const {
-  const int64_t elements = Product(input_.dims) + layout_.taps() * layout_.group_inputs * layout_.outputs;
+  const int64_t elements =
+      Product(input_.dims) + (layout_.taps() + 1) * layout_.group_inputs * layout_.outputs;
   return elements * static_cast<int64_t>(sizeof(int16_t)) + in_place_.Memory(width, keeps_result);
 }
 
 void IntegerPairConvolution::Run(const RoundedResult<uint32_t>& result) const {
-  const CachedVector<uint32_t> input = PairsOf(input_), kernel = KernelPairs(layout_, kernel_);
-  in_place_.Run<uint32_t>(input.data(), kernel.data(), result);
+  const Widened<int16_t> halves(input_);  // Neighbours form pairs.
+  const CachedVector<uint32_t> kernel = KernelPairs(layout_, kernel_);
+  in_place_.Run<uint32_t>(reinterpret_cast<const uint32_t*>(halves.data()), kernel.data(), result);
 }
 
 }  // namespace hlo::cpu

@@ -12,7 +12,7 @@ namespace hlo::cpu {
 
 class IntegerPairConvolution {
  public:
-  // Returns nullopt unless the operands are s8, u8 or s16, the input features are contiguous and even in
+  // Returns nullopt unless the operands fit halves (FitsPairs), the input features are contiguous and even in
   // number, and the pairs can be convolved in place. `layout` is that of the operands.
   static std::optional<IntegerPairConvolution> Make(const ConvolutionLayout& layout, const DenseArray& input,
                                                     const DenseArray& kernel);
