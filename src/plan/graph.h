@@ -19,6 +19,7 @@ using Leaves = std::vector<ValueId>;     // The values of a shape's leaves, in o
 
 struct Block;
 
+// An instruction, a loop or a conditional, which computes values.
 struct Node {
   enum class Kind : uint8_t { kOp, kWhile, kConditional };
   Kind kind = Kind::kOp;
@@ -40,12 +41,14 @@ struct Node {
   bool needs_reference = false;
 };
 
+// The nodes of the entry, of a loop's condition or body, or of a branch, in program order.
 struct Block {
   Block* parent = nullptr;
   Node* owner = nullptr;  // The loop or conditional; nullptr for the entry block.
   std::vector<Node*> nodes;
 };
 
+// An array that a node, a parameter or a constant provides.
 struct Value {
   Shape shape;  // An array shape without layout.
   Node* node = nullptr;
@@ -62,7 +65,7 @@ Index StoredOrder(int64_t rank, int32_t rotation);
 // Returns the distances in memory, in elements, of neighbours along each dimension.
 Index StoredStrides(const Value& value);
 
-// A result behind those of the module, which only the executor reads: the run-time size of a dimension.
+// The run-time size of a dimension: a result after those of the module, which only the executor reads.
 struct RunTimeSize {
   int64_t dimension = 0;
   int32_t leaf = -1;  // The result that has the size; -1: the size is only checked.
@@ -70,6 +73,7 @@ struct RunTimeSize {
   const Instruction* instruction = nullptr;
 };
 
+// The values, nodes and blocks of a module. Pointers and value numbers stay valid when it grows or moves.
 struct Graph {
   std::deque<Value> values;
   std::deque<Node> nodes;
@@ -79,7 +83,7 @@ struct Graph {
   std::shared_ptr<Module> rewritten;       // Owns instructions that replace those of the module.
   Block* entry = nullptr;
   std::vector<ValueId> parameters, results;
-  std::vector<RunTimeSize> sizes;  // The last results.
+  std::vector<RunTimeSize> sizes;  // Describe the last results.
 
   // Adds a value that `node` computes, or an input if it is nullptr.
   ValueId NewValue(const Shape& shape, Node* node);

@@ -21,12 +21,14 @@ namespace hlo::plan {
 // The number of a buffer in the run's table of pointers; kernels name their operands and results by slots.
 using Slot = int32_t;
 
+// One or several loops, such as those of a concatenation, or a copy and an update of it.
 struct TileStep {
   std::vector<loops::LoopProgram> programs;  // They run in order.
   // The first program only copies this value to the result. It is removed if the update is in place, and
   // skipped in runs in which both share memory.
   ValueId updated = kNoValue, result = kNoValue;
 };
+// A reduction, with the loop that computes its operands.
 struct ReduceStep {
   loops::ReduceProgram program;
 };
@@ -67,6 +69,7 @@ struct ProductStep {
   std::optional<Loop> loops[3];
   bool in_place = false;  // The product is stored in the buffer of its loop's only result.
 
+  // Returns the number by which loops access the blocks of an operand or of the product.
   int32_t NumberOf(int block) const { return static_cast<int32_t>(operands.size() + results.size()) + block; }
 };
 // An instruction that the reference evaluates. A device may have a kernel for it, unless it is a custom call
@@ -94,6 +97,7 @@ struct CountedLoop {
 };
 
 struct Step;
+// A while loop.
 struct LoopStep {
   std::vector<Step> condition, body;
   Slot predicate;
@@ -102,6 +106,7 @@ struct LoopStep {
   // The slot of each state of the loop's node when the condition begins; ValidatePlan reads it.
   std::vector<Slot> states = {};
 };
+// A conditional.
 struct BranchStep {
   Slot choice;
   ElementType choice_type;
@@ -111,6 +116,7 @@ struct BranchStep {
   };
   std::vector<Branch> branches;
 };
+// A unit of execution.
 struct Step {
   const Instruction* instruction = nullptr;  // The last instruction of a fusion.
   std::variant<TileStep, ReduceStep, RowsStep, KernelStep, ProductStep, ReferenceStep, LoopStep, BranchStep>
@@ -121,6 +127,7 @@ struct Step {
   std::vector<ValueId> values = {};
 };
 
+// The memory of a slot.
 struct Buffer {
   // kAllocated: allocated separately, because reference functions use it or because it is a result. kLiteral:
   // a literal, which stores the sizes of dynamic dimensions.
@@ -136,6 +143,7 @@ struct Buffer {
 };
 
 struct PlanCode;
+// The steps and the memory by which a run evaluates a module, and the graph that they were made from.
 struct Plan {
   bool IsLiteral(Slot slot) const { return slot >= 0 && buffers[slot].kind == Buffer::Kind::kLiteral; }
 

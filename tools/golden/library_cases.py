@@ -113,9 +113,12 @@ def convolutions(rng):
     dx, dw = pullback(jnp.asarray(dy, jnp.float64))
     attributes = (", window={size=3x2 stride=2x1 pad=1_2x0_1 rhs_dilate=1x2}, dim_labels=bf01_oi01->bf01, "
                   "feature_group_count=2")
-    case("convolution, forwards", "__cudnn$convForward", [x, w], [np.float32(y)], attributes, source="xla-cpu")
-    case("convolution, backwards to its input", "__cudnn$convBackwardInput", [dy, w], [np.float32(dx)], attributes, source="xla-cpu")
-    case("convolution, backwards to its filter", "__cudnn$convBackwardFilter", [x, dy], [np.float32(dw)], attributes, source="xla-cpu")
+    config = '{"cudnn_conv_backend_config":{"conv_result_scale":1}}'
+    case("convolution, forwards", "__cudnn$convForward", [x, w], [np.float32(y)], attributes, config, source="xla-cpu")
+    case("convolution, backwards to its input", "__cudnn$convBackwardInput", [dy, w], [np.float32(dx)], attributes, config,
+         source="xla-cpu")
+    case("convolution, backwards to its filter", "__cudnn$convBackwardFilter", [x, dy], [np.float32(dw)], attributes, config,
+         source="xla-cpu")
     bias, side = numbers(rng, 6), numbers(rng, *y.shape)
     full = 0.5 * np.asarray(y) + 2 * side.astype(np.float64) + bias[None, :, None, None]
     for mode, value in (("kRelu", np.maximum(full, 0)), ("kElu", np.where(full < 0, np.expm1(full), full)), ("2", np.maximum(full, 0))):
@@ -362,14 +365,14 @@ def attention(rng):
     everything = np.ones((b, n, t, s), bool)
     lengths = np.array([2, 3], np.int32), np.array([4, 2], np.int32)
     padded = (rows < lengths[0][:, None, None, None]) & (columns < lengths[1][:, None, None, None]) & everything
-    variants = [("", "fmhaSoftmax", "NO_MASK", 0, everything, False, ()),
-                ("with a bias", "fmhaScaleBiasSoftmax", "NO_MASK", 0, everything, True, ()),
-                ("of what came before", "fmhaSoftmax", "CAUSAL", 0, everything & (columns <= rows), False, ()),
-                ("of the last two", "fmhaSoftmax", "CAUSAL", 2, everything & (columns <= rows) & (columns > rows - 2), False, ()),
-                ("of sequences of several lengths", "fmhaScaleBiasSoftmax", "PADDING", 0, padded, True, lengths),
-                ("of what came before in sequences of several lengths", "fmhaSoftmax", "PADDING_CAUSAL", 0, padded & (columns <= rows),
-                 False, lengths)]
-    for words, name, mask, window, allowed, has_bias, more in variants:
+    variants = [("attention", "fmhaSoftmax", "NO_MASK", 0, everything, False, ()),
+                ("attention with a bias", "fmhaScaleBiasSoftmax", "NO_MASK", 0, everything, True, ()),
+                ("causal attention", "fmhaSoftmax", "CAUSAL", 0, everything & (columns <= rows), False, ()),
+                ("attention of the last two", "fmhaSoftmax", "CAUSAL", 2, everything & (columns <= rows) & (columns > rows - 2), False, ()),
+                ("attention of sequences of several lengths", "fmhaScaleBiasSoftmax", "PADDING", 0, padded, True, lengths),
+                ("causal attention in sequences of several lengths", "fmhaSoftmax", "PADDING_CAUSAL", 0,
+                 padded & (columns <= rows), False, lengths)]
+    for title, name, mask, window, allowed, has_bias, more in variants:
         wide = [jnp.asarray(x, jnp.float64) for x in (q, k, v, bias if has_bias else np.zeros_like(bias))]
 
         def run(*x):
@@ -377,7 +380,6 @@ def attention(rng):
         o, stats = run(*wide)
         extra = [bias] if has_bias else []
         config = attention_config(0.5, mask, window)
-        title = f"attention {words}".strip()
         case(title, f"__cudnn${name}", [q, k, v, *extra, *more], [np.float32(o), np.float32(stats)], config=config)
         do = numbers(rng, *o.shape)
         _, pullback, _ = jax.vjp(run, *wide, has_aux=True)
