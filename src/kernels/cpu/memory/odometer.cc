@@ -6,7 +6,8 @@ namespace hlo::cpu {
 
 Odometer::Odometer(const Index& dims, const Index& strides, int64_t number)
     : dims_(dims), strides_(strides), digits_(Zeros(dims.rank())) {
-  for (int64_t d = dims.rank() - 1; d >= 0; --d) {
+  // A number of 0 is valid in arrays without elements.
+  for (int64_t d = dims.rank() - 1; d >= 0 && number > 0; --d) {
     digits_[d] = number % dims[d];
     number /= dims[d];
     offset_ += digits_[d] * strides[d];
