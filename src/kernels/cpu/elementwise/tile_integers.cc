@@ -5,32 +5,109 @@
 namespace hlo::cpu {
 namespace {
 
-// The shifts of scalar_ops.h for types as wide as their compute type, in a form that vectorises.
+// The shifts of scalar_ops.h for types as wide as their compute type, in a form that vectorises. AVX2
+// compares 64-bit numbers for equality only fast, and has no arithmetic shift of them.
 template <class T>
-constexpr std::make_unsigned_t<T> kWidth = 8 * sizeof(T);
+constexpr std::make_unsigned_t<T> kLastBit = 8 * sizeof(T) - 1;
+template <class T>
+bool IsWithinWidth(T count) {
+  using U = std::make_unsigned_t<T>;
+  return (static_cast<U>(count) & static_cast<U>(~kLastBit<T>)) == 0;
+}
 struct FullShiftLeft {
   template <class T>
   T operator()(T a, T count) const {
     using U = std::make_unsigned_t<T>;
-    const auto c = static_cast<U>(count);
-    const U shifted = static_cast<U>(a) << (c % kWidth<T>);
-    return static_cast<T>(c < kWidth<T> ? shifted : U{0});
+    const U shifted = static_cast<U>(a) << (static_cast<U>(count) & kLastBit<T>);
+    return static_cast<T>(IsWithinWidth(count) ? shifted : U{0});
   }
 };
 struct FullShiftRightLogical {
   template <class T>
   T operator()(T a, T count) const {
     using U = std::make_unsigned_t<T>;
-    const auto c = static_cast<U>(count);
-    const U shifted = static_cast<U>(a) >> (c % kWidth<T>);
-    return static_cast<T>(c < kWidth<T> ? shifted : U{0});
+    const U shifted = static_cast<U>(a) >> (static_cast<U>(count) & kLastBit<T>);
+    return static_cast<T>(IsWithinWidth(count) ? shifted : U{0});
   }
 };
 struct FullShiftRightArithmetic {
   template <class T>
   T operator()(T a, T count) const {
-    const auto c = static_cast<std::make_unsigned_t<T>>(count);
-    return static_cast<T>(static_cast<std::make_signed_t<T>>(a) >> (c < kWidth<T> ? c : kWidth<T> - 1));
+    using U = std::make_unsigned_t<T>;
+    const U c = IsWithinWidth(count) ? static_cast<U>(count) : kLastBit<T>;
+    if constexpr (sizeof(T) == 8) {
+      const U sign = static_cast<std::make_signed_t<T>>(a) < 0 ? ~U{0} : U{0};
+      return static_cast<T>(((static_cast<U>(a) ^ sign) >> c) ^ sign);
+    } else {
+      return static_cast<T>(static_cast<std::make_signed_t<T>>(a) >> c);
+    }
+  }
+};
+
+// The same for at most 16 bits, in lanes of 32 bits, which shift by different counts.
+struct NarrowShift {
+  static constexpr uint32_t kMaxCount = 31;
+  int bits;
+  template <class T>
+  uint32_t Bits(T a) const {
+    return static_cast<uint32_t>(a) & ((uint32_t{1} << bits) - 1);
+  }
+  template <class T>
+  uint32_t Count(T count) const {
+    return std::min(Bits(count), kMaxCount);
+  }
+};
+struct NarrowShiftLeft : NarrowShift {
+  template <class T>
+  T operator()(T a, T count) const {
+    return static_cast<T>(Bits(a) << Count(count));
+  }
+};
+struct NarrowShiftRightLogical : NarrowShift {
+  // The compiler would narrow a shift of the lower bits to lanes of 16 bits, which does not vectorise.
+  template <class T>
+  T operator()(T a, T count) const {
+    const uint32_t upper = Bits(a) << (32 - bits);
+    return static_cast<T>(upper >> Count(count) >> (32 - bits));
+  }
+};
+struct NarrowShiftRightArithmetic : NarrowShift {
+  template <class T>
+  T operator()(T a, T count) const {
+    const auto extended = static_cast<int32_t>(Bits(a) << (32 - bits)) >> (32 - bits);
+    return static_cast<T>(extended >> Count(count));
+  }
+};
+
+// Popcnt and CountLeadingZeros of scalar_ops.h for at most 16 bits, by sums of fields of 2, 4, 8 and 16 bits.
+template <class U>
+U SumOfBits(U x) {
+  constexpr auto kEach = [](int field) { return static_cast<U>(0xffff / ((1 << field) - 1)); };
+  x = static_cast<U>(x - ((x >> 1) & kEach(2)));
+  x = static_cast<U>((x & (3 * kEach(4))) + ((x >> 2) & (3 * kEach(4))));
+  x = static_cast<U>((x + (x >> 4)) & (15 * kEach(8)));
+  if constexpr (sizeof(U) == 2) x = static_cast<U>((x + (x >> 8)) & 31);
+  return x;
+}
+struct NarrowPopcnt {
+  int bits;
+  template <class T>
+  T operator()(T a) const {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(SumOfBits(static_cast<U>(static_cast<U>(a) & ((1u << bits) - 1))));
+  }
+};
+struct NarrowCountLeadingZeros {
+  int bits;
+  template <class T>
+  T operator()(T a) const {
+    using U = std::make_unsigned_t<T>;
+    auto ones = static_cast<U>(static_cast<U>(a) & ((1u << bits) - 1));
+    ones = static_cast<U>(ones | (ones >> 1));
+    ones = static_cast<U>(ones | (ones >> 2));
+    ones = static_cast<U>(ones | (ones >> 4));
+    if constexpr (sizeof(U) == 2) ones = static_cast<U>(ones | (ones >> 8));
+    return static_cast<T>(bits - SumOfBits(ones));
   }
 };
 
@@ -72,10 +149,30 @@ TileFn FindFullShift(Opcode opcode) {
 }
 
 template <class T>
+TileFn FindNarrowOp(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kShiftLeft:
+      return LoopOf<NarrowShiftLeft, T>();
+    case Opcode::kShiftRightArithmetic:
+      return LoopOf<NarrowShiftRightArithmetic, T>();
+    case Opcode::kShiftRightLogical:
+      return LoopOf<NarrowShiftRightLogical, T>();
+    case Opcode::kPopcnt:
+      return LoopOf<NarrowPopcnt, T>();
+    case Opcode::kCountLeadingZeros:
+      return LoopOf<NarrowCountLeadingZeros, T>();
+    default:
+      return nullptr;
+  }
+}
+
+template <class T>
 TileFn FindIntegerOp(Opcode opcode) {
   // Lanes of at least 32 bits only hold types of their own width.
   if constexpr (sizeof(T) >= 4) {
     if (const TileFn shift = FindFullShift<T>(opcode)) return shift;
+  } else if constexpr (!std::is_same_v<T, bool>) {
+    if (const TileFn narrow = FindNarrowOp<T>(opcode)) return narrow;
   }
   if constexpr (sizeof(T) <= 4 && !std::is_same_v<T, bool>) {
     if (opcode == Opcode::kDivide) return LoopOf<FloatDivide, T>();
