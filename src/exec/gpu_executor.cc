@@ -37,7 +37,7 @@ std::vector<Fallback> GpuExecutor::fallbacks() const {
   VisitStepLists(plan_.steps, [&](const std::vector<plan::Step>& steps) {
     for (const plan::Step& step : steps) {
       const StepState& state = states_.at(&step);
-      if (state.runs > 0) found.push_back({step.instruction, state.reason, state.runs, state.bytes});
+      if (state.runs > 0) found.push_back({&step.shown(), state.reason, state.runs, state.bytes});
     }
   });
   return found;

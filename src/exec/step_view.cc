@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "ir/result_shapes.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "plan/visit.h"
 #include "types/index.h"
@@ -19,8 +20,10 @@ using plan::ValueId;
 
 // Returns the instruction that computes a value, with the number of the value among its leaves.
 StepValue OriginOf(const plan::Graph& graph, ValueId value) {
-  const Node* node = graph.values[value].node;
+  const plan::Value& of = graph.values[value];
+  const Node* node = of.node;
   if (node == nullptr) return {};
+  if (of.instruction != nullptr) return {of.instruction, of.leaf, {}};
   const auto result = std::find(node->results.begin(), node->results.end(), value);
   return {node->instruction, result - node->results.begin(), {}};
 }
@@ -41,6 +44,8 @@ bool OnlyMoves(const loops::LoopProgram& program) {
 // Returns a literal that views the memory of a slot, or a copy of it in row-major order.
 Literal PlanStepView::Read(plan::Slot slot, ValueId value) const {
   const plan::Value& of = plan_.graph.values[value];
+  if (of.instruction != nullptr && of.rotation == 0)
+    return (*read_)(slot, ResultShapes(*of.instruction)[of.leaf].WithoutLayouts());
   Literal found = (*read_)(slot, of.shape);
   if (of.rotation == 0) return found;
   absl::StatusOr<Literal> copy = Literal::Create(of.shape);
@@ -103,7 +108,7 @@ bool PlanStepView::only_moves() const {
   if (facts_ != nullptr) return facts_->only_moves;
   const bool is_single = std::holds_alternative<plan::KernelStep>(step_.what) ||
                          std::holds_alternative<plan::ReferenceStep>(step_.what);
-  if (is_single) return StepView::only_moves();
+  if (is_single) return Info(step_.instruction->opcode()).has(kMovesElements);
   // Rewritten instructions of a loop have no names, so its program decides.
   const auto* tiles = std::get_if<plan::TileStep>(&step_.what);
   if (tiles == nullptr) return false;
@@ -144,7 +149,7 @@ absl::StatusOr<Literal> PlanStepView::Assemble(const Shape& shape, const std::ve
 }
 
 absl::StatusOr<Literal> PlanStepView::Operand(int64_t i) const {
-  if (step_.node == nullptr || step_.node->instruction != step_.instruction)
+  if (step_.node == nullptr || step_.node->instruction != &instruction())
     return absl::UnimplementedError("the step has no single instruction");
   int64_t first = 0;
   for (int64_t k = 0; k < i; ++k) first += step_.instruction->operand(k)->shape().LeafCount();
@@ -153,7 +158,7 @@ absl::StatusOr<Literal> PlanStepView::Operand(int64_t i) const {
 }
 
 absl::StatusOr<Literal> PlanStepView::Result() const {
-  if (step_.node == nullptr || step_.node->instruction != step_.instruction)
+  if (step_.node == nullptr || step_.node->instruction != &instruction())
     return absl::UnimplementedError("the step has no single instruction");
   size_t leaf = 0;
   return Assemble(step_.instruction->shape(), step_.node->results, &leaf);

@@ -49,7 +49,7 @@ class PlanStepView : public StepView {
     facts_ = &facts;
     pointers_ = pointers;
   }
-  const Instruction& instruction() const override { return *step_.instruction; }
+  const Instruction& instruction() const override { return step_.shown(); }
   std::string_view kernel() const override { return kernel_; }
   bool only_moves() const override;
   int64_t device() const override { return device_; }

@@ -64,7 +64,7 @@ absl::Status Progress::BeforeStep(const StepView& step) {
   instruction_.store(&step.instruction(), std::memory_order_relaxed);
   if (IsOutsideOfLoops(step)) {
     work_.Begin(step.instruction(), step.depth());
-    if (step.instruction().opcode() == Opcode::kWhile) loop_depth_ = step.depth();
+    if (step.instruction().opcode() == Opcode::kWhile || step.kernel() == "while") loop_depth_ = step.depth();
   }
   const bool has_left_loops = was_in_loops_ && step.depth() == 0;
   if (!wants_loops_.load(std::memory_order_relaxed) && !has_left_loops) return absl::OkStatus();

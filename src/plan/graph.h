@@ -27,6 +27,8 @@ struct Node {
   // The instruction whose name profiles and printed plans show for this node, such as an inlined map; nullptr
   // if another node shows that name.
   const Instruction* shown = nullptr;
+  // The instruction whose replacement the node belongs to, or nullptr.
+  const Instruction* replaced = nullptr;
   Block* block = nullptr;
   std::vector<ValueId> operands;  // The leaves of all operands in order. While: the initial state.
                                   // Conditional: the branch index.
@@ -54,6 +56,10 @@ struct Value {
   Node* node = nullptr;
   int32_t parameter = -1;  // The number of the leaf among those of the entry's parameters.
   const Literal* constant = nullptr;
+  // The instruction of which this is a leaf, perhaps in another shape, and the number of the leaf; nullptr:
+  // the instruction of the node. They are set for the results of replacements.
+  const Instruction* instruction = nullptr;
+  int32_t leaf = 0;
   ValueId replaced_by = kNoValue;
   bool is_dynamic = false;  // The sizes may be known only at run time; the value is then a literal.
   // The number of last dimensions that are the major ones in memory, in their order; 0: row-major order.

@@ -125,6 +125,11 @@ struct Step {
   const Node* node = nullptr;                  // The node of the instruction.
   // The values that the slots hold, in the order of VisitSlots; ValidatePlan reads them.
   std::vector<ValueId> values = {};
+
+  // Returns the instruction of the module that the step helps to compute.
+  const Instruction& shown() const {
+    return node != nullptr && node->replaced != nullptr ? *node->replaced : *instruction;
+  }
 };
 
 // The memory of a slot.

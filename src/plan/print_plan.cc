@@ -154,7 +154,7 @@ class Printer {
     for (const Step& step : steps) Print(step, depth);
   }
   void Print(const Step& step, int depth) {
-    const std::string name = fmt::format("'{}'", step.instruction->name());
+    const std::string name = fmt::format("'{}'", step.shown().name());
     if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
       for (const loops::LoopProgram& program : tiles->programs) Loop(name, program, depth, Of);
     } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {

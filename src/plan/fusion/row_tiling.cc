@@ -235,7 +235,7 @@ class RowTiler {
     absl::flat_hash_map<ValueId, int64_t> reads_inside;
     for (const size_t i : group.members) {
       Step& member = steps[i];
-      rows.instructions.push_back(member.instruction);
+      rows.instructions.push_back(&member.shown());
       step.fused.insert(step.fused.end(), member.fused.begin(), member.fused.end());
       if (member.instruction != step.instruction) step.fused.push_back(member.instruction);
       if (auto* reduce = std::get_if<ReduceStep>(&member.what))

@@ -112,7 +112,12 @@ class StepMaker {
     if (producer != nullptr && fusion_.IsFused(*producer)) return false;
     if (graph_.values[node.operands[0]].rotation != 0 || graph_.values[node.results[0]].rotation != 0)
       return false;
-    graph_.values[node.results[0]].replaced_by = node.operands[0];
+    Value &stored = graph_.values[node.operands[0]], &reshaped = graph_.values[node.results[0]];
+    reshaped.replaced_by = node.operands[0];
+    if (producer != nullptr && producer->replaced != nullptr && producer->replaced == reshaped.instruction) {
+      stored.instruction = reshaped.instruction;
+      stored.leaf = reshaped.leaf;
+    }
     return true;
   }
 

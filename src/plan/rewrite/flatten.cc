@@ -113,7 +113,7 @@ class Flattener {
           return operands[0];
         if (build_.IsDynamic(operands[0][0])) break;
         if (std::optional<CheckedModule> moves = ExpandTiledBitcast(instruction); moves.has_value())
-          return InlineReplacement(*std::move(moves), operands, block);
+          return InlineReplacement(instruction, *std::move(moves), operands, block);
         break;
       case Opcode::kGetDimensionSize:
         if (!build_.IsDynamic(operands[0][0])) return DimensionSize(instruction);
@@ -172,7 +172,7 @@ class Flattener {
                                                std::optional<CheckedModule> replacement,
                                                const std::vector<Leaves>& operands, Block* block) {
     if (!replacement.has_value() || !changes_.Allow(pass, instruction.name())) return std::nullopt;
-    return InlineReplacement(*std::move(replacement), operands, block);
+    return InlineReplacement(instruction, *std::move(replacement), operands, block);
   }
 
   // Rewrites products, reductions and batch norms in the same way.
@@ -255,7 +255,8 @@ class Flattener {
                                                       const std::vector<Leaves>& operands, Block* block) {
     if (std::optional<CheckedModule> elements = ReplaceSingleElements(reduce)) {
       const auto count = static_cast<std::ptrdiff_t>(operands.size() / 2);
-      return InlineReplacement(*std::move(elements), {operands.begin(), operands.begin() + count}, block);
+      return InlineReplacement(reduce, *std::move(elements), {operands.begin(), operands.begin() + count},
+                               block);
     }
     if (options_.rewrite_sequential_reductions) {
       HLO_ASSIGN_OR_RETURN(
@@ -269,13 +270,15 @@ class Flattener {
     if (std::vector<CheckedModule> terms = ReplaceSmallReduce(reduce);
         !terms.empty() && changes_.Allow("degenerate_contractions", reduce.name())) {
       Leaves result = operands[1];
+      const size_t first = graph_.nodes.size();
       for (CheckedModule& term : terms) {
-        HLO_ASSIGN_OR_RETURN(Leaves element, InlineReplacement(std::move(term), {operands[0]}, block));
+        HLO_ASSIGN_OR_RETURN(Leaves element, InlineModule(std::move(term), {operands[0]}, block));
         // Only the last node has the name.
         if (Node* node = graph_.values[result[0]].node; result != operands[1] && node != nullptr)
           node->shown = nullptr;
         HLO_ASSIGN_OR_RETURN(result, Map(reduce, {result, element}, block));
       }
+      SetReplaced(reduce, first, result);
       if (SameDimensions(graph_.values[result[0]].shape, reduce.shape())) return result;
     }
     if (!options_.rewrite_narrow_reductions || !MayBeStored(operands[0][0])) return std::nullopt;
@@ -285,7 +288,7 @@ class Flattener {
   absl::StatusOr<std::optional<Leaves>> RewriteDot(const Instruction& dot,
                                                    const std::vector<Leaves>& operands, Block* block) {
     if (std::optional<CheckedModule> product = ReplaceSingleProduct(dot))
-      return InlineReplacement(*std::move(product), operands, block);
+      return InlineReplacement(dot, *std::move(product), operands, block);
     if (options_.rewrite_degenerate_contractions) {
       HLO_ASSIGN_OR_RETURN(std::optional<Leaves> result,
                            Inline("degenerate_contractions", dot, ReplaceThinDot(dot), operands, block));
@@ -307,7 +310,7 @@ class Flattener {
     if (MixesTypes(instruction)) {
       if (std::optional<CheckedModule> separate = SeparateTypes(instruction);
           separate.has_value() && !build_.HasDynamic(operands))
-        return InlineReplacement(*std::move(separate), operands, block);
+        return InlineReplacement(instruction, *std::move(separate), operands, block);
       HLO_RETURN_IF_ERROR(Store(operands));
       return build_.AddOp(instruction, shape, Concatenated(operands), block)->results;
     }
@@ -334,17 +337,17 @@ class Flattener {
   }
 
   // For SizedValues.
-  auto InlineModule() {
+  auto ModuleInliner() {
     return [this](CheckedModule module, const std::vector<Leaves>& arguments, Block* block) {
-      return InlineReplacement(std::move(module), arguments, block);
+      return InlineModule(std::move(module), arguments, block);
     };
   }
   absl::StatusOr<std::optional<Leaves>> AtBounds(const Instruction& instruction,
                                                  const std::vector<Leaves>& operands, Block* block) {
     if (!options_.for_gpu) return std::nullopt;
-    return sized_.Compute(instruction, operands, block, InlineModule());
+    return sized_.Compute(instruction, operands, block, ModuleInliner());
   }
-  absl::Status Store(Leaves& leaves) { return sized_.Store(leaves, InlineModule()); }
+  absl::Status Store(Leaves& leaves) { return sized_.Store(leaves, ModuleInliner()); }
   absl::Status Store(std::vector<Leaves>& operands) {
     for (Leaves& operand : operands) HLO_RETURN_IF_ERROR(Store(operand));
     return absl::OkStatus();
@@ -366,11 +369,32 @@ class Flattener {
     return Leaves{graph_.NewConstant(std::move(size))};
   }
 
-  // Inlines the module that replaces an instruction.
-  absl::StatusOr<Leaves> InlineReplacement(CheckedModule replacement, const std::vector<Leaves>& operands,
-                                           Block* block) {
-    graph_.replacements.push_back(std::move(replacement));
+  absl::StatusOr<Leaves> InlineModule(CheckedModule module, const std::vector<Leaves>& operands,
+                                      Block* block) {
+    graph_.replacements.push_back(std::move(module));
     return Inline(*graph_.replacements.back().module().entry(), operands, block);
+  }
+  // Inlines the module that replaces an instruction. The results are leaves of the instruction for observers.
+  absl::StatusOr<Leaves> InlineReplacement(const Instruction& instruction, CheckedModule replacement,
+                                           const std::vector<Leaves>& operands, Block* block) {
+    const size_t first = graph_.nodes.size();
+    HLO_ASSIGN_OR_RETURN(Leaves leaves, InlineModule(std::move(replacement), operands, block));
+    SetReplaced(instruction, first, leaves);
+    return leaves;
+  }
+  // Names the instruction that the nodes from number `first` on replace, and its leaves.
+  void SetReplaced(const Instruction& instruction, size_t first, const Leaves& leaves) {
+    for (size_t i = first; i < graph_.nodes.size(); ++i) graph_.nodes[i].replaced = &instruction;
+    const absl::Span<const Shape> shapes = ResultShapes(instruction);
+    const bool has_arrays = std::all_of(shapes.begin(), shapes.end(),
+                                        [](const Shape& s) { return s.IsArray() && !s.HasDynamicDim(); });
+    for (size_t i = 0; has_arrays && i < std::min(leaves.size(), shapes.size()); ++i) {
+      Value& value = graph_.values[leaves[i]];
+      if (value.node == nullptr || value.node->replaced != &instruction) continue;
+      if (!SameDimensions(value.shape, shapes[i]) || value.shape.type() != shapes[i].type()) continue;
+      value.instruction = &instruction;
+      value.leaf = static_cast<int32_t>(i);
+    }
   }
 
   // A dot or convolution that rounds to another type than the result's becomes one of that type and a
@@ -404,7 +428,7 @@ class Flattener {
   // The results that the replacement lacks are scratch memory, which is zero.
   absl::StatusOr<Leaves> LibraryCall(const Instruction& call, CheckedModule replacement,
                                      const std::vector<Leaves>& operands, Block* block) {
-    HLO_ASSIGN_OR_RETURN(Leaves leaves, InlineReplacement(std::move(replacement), operands, block));
+    HLO_ASSIGN_OR_RETURN(Leaves leaves, InlineReplacement(call, std::move(replacement), operands, block));
     for (const Shape& shape : ResultShapes(call).subspan(leaves.size())) {
       auto [zeros, is_new] = workspaces_.try_emplace(ToString(shape.WithoutLayouts()), kNoValue);
       if (is_new) {
@@ -443,7 +467,7 @@ class Flattener {
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (IsSplit(declared[i])) {
         HLO_ASSIGN_OR_RETURN(const Leaves split, sized_.Split(leaves[i], graph_.values[declared[i]].shape,
-                                                              block, InlineModule()));
+                                                              block, ModuleInliner()));
         parts.insert(parts.end(), split.begin(), split.end());
         continue;
       }

@@ -63,6 +63,26 @@ TEST_F(Cli, ProfileHasViews) {
   EXPECT_HAS(ReadFile(Path("rows.csv")), "jit(f)/a/dot general\n");
 }
 
+// The fast engine replaces the reduction by two others, and the product by a loop.
+TEST_F(Cli, ProfileNamesInstructionsThatAreReplaced) {
+  const std::string module = Write("m.hlo", R"(HloModule m
+sum { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }
+ENTRY e {
+  x = f32[4000,3] parameter(0)
+  zero = f32[] constant(0)
+  narrow = f32[3] reduce(x, zero), dimensions={0}, to_apply=sum
+  dots = f32[4000] dot(x, x), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  ROOT t = (f32[3], f32[4000]) tuple(narrow, dots)
+}
+)");
+  const Outcome outcome = Run("profile " + module + " --random 1 --repeat 1 --format=json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json steps = Json::parse(outcome.out)["steps"];
+  EXPECT_EQ(steps.size(), 2) << steps;
+  EXPECT_EQ(RowOf(steps, "narrow")["runs"], 2);
+  EXPECT_EQ(RowOf(steps, "dots")["opcode"], "dot");
+}
+
 TEST_F(Cli, ProfilesAreCompared) {
   const std::string profile = "profile " + Write("m.hlo", kProducts) + " --random 1 --repeat 1";
   const std::string before =

@@ -64,5 +64,26 @@ ENTRY e {
   EXPECT_GE(check.steps, 1);
 }
 
+// The fast engine replaces both reductions and the product by other instructions.
+TEST(CrossCheck, ComparesInstructionsThatAreReplaced) {
+  const CheckedModule module = Checked(R"(HloModule m
+sum { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }
+shrink { x = f32[] parameter(0) y = f32[] parameter(1) p = f32[] multiply(x, y) ROOT z = f32[] subtract(x, p) }
+ENTRY e {
+  a = f32[4000,3] parameter(0)
+  zero = f32[] constant(0)
+  narrow = f32[3] reduce(a, zero), dimensions={0}, to_apply=sum
+  in_order = f32[3] reduce(a, zero), dimensions={0}, to_apply=shrink
+  dots = f32[4000] dot(a, a), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  ROOT t = (f32[3], f32[3], f32[4000]) tuple(narrow, in_order, dots)
+}
+)");
+  Literal a = *Literal::Create(Shape::Array(ElementType::kF32, {4000, 3}));
+  for (int64_t k = 0; k < a.element_count(); ++k) a.mutable_span<float>()[k] = static_cast<float>(k % 7) / 8;
+  const CrossCheck check = *RunCrossCheck(module, {a}, {}, {});
+  EXPECT_FALSE(check.first.has_value()) << ToString(check);
+  EXPECT_EQ(check.steps, 3);
+}
+
 }  // namespace
 }  // namespace hlo::debug::cross_check_test
