@@ -19,7 +19,6 @@ absl::Span<const Parser::FinisherRow> Parser::Finishers() {
       {Opcode::kCollectivePermuteStart, &Parser::FinishCollectivePermute},
       {Opcode::kCompare, &Parser::FinishCompare},
       {Opcode::kConditional, &Parser::FinishConditional},
-      {Opcode::kConstant, &Parser::FinishConstant},
       {Opcode::kCustomCall, &Parser::FinishCustomCall},
       {Opcode::kDynamicReshape, &Parser::FinishDynamicReshape},
       {Opcode::kDynamicSlice, &Parser::FinishSliceIndices},
@@ -146,21 +145,6 @@ bool Parser::FinishAddDependency(InstructionParts& parts) {
 bool Parser::FinishOutfeed(InstructionParts& parts) {
   if (!parts.shape.IsValid()) return true;
   parts.shape = Shape::Token();
-  return true;
-}
-
-bool Parser::FinishConstant(InstructionParts& parts) {
-  const auto* literal = GetEntry<attr::literal>(parts);
-  if (parts.shape.IsArray() && parts.shape.HasDynamicDim()) {
-    for (int64_t i = 0; i < parts.shape.rank(); ++i) parts.shape.set_dim(i, parts.shape.dim(i));
-  }
-  if (parts.shape.IsArray() && parts.shape.layout() != nullptr &&
-      parts.shape.layout()->element_size_in_bits != 0) {
-    Layout layout = *parts.shape.layout();
-    layout.element_size_in_bits = 0;
-    parts.shape.set_layout(std::move(layout));
-  }
-  if (parts.shape.IsBuffer()) parts.shape = literal->shape();
   return true;
 }
 

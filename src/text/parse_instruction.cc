@@ -337,8 +337,8 @@ bool Parser::ParseConstantValue(InstructionParts& parts) {
   if (!SkipOldShape()) return false;
   const uint32_t begin = token().begin;
   Literal* literal = arena().New<Literal>();
-  const Shape shape = parts.shape.IsBuffer() ? parts.shape.element(0) : parts.shape;
-  if (!ParseLiteral(shape, literal, &parts.elided)) return false;
+  parts.shape = LiteralShape(parts.shape);
+  if (!ParseLiteral(parts.shape, literal, &parts.elided)) return false;
   attributes_.push_back({AttrId::literal, From(begin), AttrValue::Of<const Literal*>(literal)});
   return Expect(Tok::kRParen, "')' after the value of the constant");
 }

@@ -192,6 +192,7 @@ bool Parser::ParseShapedLiteral(Literal* literal, bool* elided) {
     lone_brace_is_literal_ = is_standalone_ && LoneBraceFollows();
     const bool read = lone_brace_is_literal_ ? ReadShapeUncached(&shape) : ParseShape(&shape);
     lone_brace_is_literal_ = false;
+    if (!is_standalone_) shape = LiteralShape(shape);
     const uint32_t begin = token().begin;
     std::vector<int64_t> sizes;
     return read && ReadSizes(shape, &sizes) &&

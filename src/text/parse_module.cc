@@ -1,9 +1,28 @@
 // Parses the three kinds of text, and checks the complete module (text-format 2.1, 2.2, 2.4).
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "text/parser.h"
 
 namespace hlo::text {
+namespace {
+
+// Returns the shape with the default order of dimensions in each leaf. Tiles and memory spaces remain.
+Shape InDefaultOrder(const Shape& shape) {
+  if (shape.IsTuple()) {
+    std::vector<Shape> elements;
+    for (const Shape& element : shape.elements()) elements.push_back(InDefaultOrder(element));
+    return Shape::Tuple(std::move(elements));
+  }
+  if (!shape.IsArray() || shape.layout() == nullptr) return shape;
+  Layout layout = *shape.layout();
+  layout.minor_to_major = Layout::Default(shape.rank()).minor_to_major;
+  Shape result = shape;
+  result.set_layout(std::move(layout));
+  return result;
+}
+
+}  // namespace
 
 // text: a full module, a module without header, or a single instruction.
 bool Parser::ParseText() {
@@ -100,9 +119,37 @@ bool Parser::ParseSingleInstruction() {
 bool Parser::FinishModule() {
   if (module_->entry() == nullptr) module_->set_entry(last_named_);
   if (!diagnostics_.ok() || module_->entry() == nullptr) return false;
+  SetEntryLayout();
   CheckStackFrames();
   const bool aliases = CheckAliases();
   return CheckAsyncCallees() && aliases;
+}
+
+// Without entry_computation_layout, XLA takes the layouts of the entry computation, but resets the order of
+// dimensions if a header attribute gives another part of the module's configuration.
+void Parser::SetEntryLayout() {
+  ModuleHeader& header = module_->mutable_header();
+  if (header.entry_layout != nullptr) return;
+  const bool has_configuration = header.alias_passthrough_params || header.replica_count != 1 ||
+                                 header.num_partitions != 1 ||
+                                 absl::c_any_of(header_seen_, [](const auto& seen) {
+                                   return seen.first == "allow_spmd_sharding_propagation_to_parameters" ||
+                                          seen.first == "allow_spmd_sharding_propagation_to_output";
+                                 });
+  if (!has_configuration) return;
+  auto layout = std::make_shared<EntryLayout>();
+  bool differs = false;
+  const auto reset = [&](const Shape& shape) {
+    Shape result = InDefaultOrder(shape);
+    differs |= !(result == shape);
+    return result;
+  };
+  const Computation& entry = *module_->entry();
+  for (const Instruction* parameter : entry.parameters()) {
+    layout->parameters.push_back(reset(parameter->shape()));
+  }
+  layout->result = reset(entry.root()->shape());
+  if (differs) header.entry_layout = std::move(layout);
 }
 
 // Checks that computations of asynchronous instructions have no other callers (text-format 5.4).

@@ -7,6 +7,23 @@
 
 namespace hlo::text {
 
+Shape LiteralShape(const Shape& written) {
+  if (written.IsTuple()) {
+    std::vector<Shape> elements;
+    for (const Shape& element : written.elements()) elements.push_back(LiteralShape(element));
+    return Shape::Tuple(std::move(elements));
+  }
+  const Shape& array = written.IsBuffer() ? written.element(0) : written;
+  if (!array.IsArray() || array.HasUnboundedDim()) return array;
+  Shape shape = array;
+  for (int64_t i = 0; shape.HasDynamicDim() && i < shape.rank(); ++i) shape.set_dim(i, shape.dim(i));
+  if (shape.layout() == nullptr || shape.layout()->element_size_in_bits == 0) return shape;
+  Layout layout = *shape.layout();
+  layout.element_size_in_bits = 0;
+  shape.set_layout(std::move(layout));
+  return shape;
+}
+
 bool Parser::AtShape() const {
   if (At(Tok::kType) || At(Tok::kLParen)) return true;
   if (!At(Tok::kIdent) || lex_.Bytes(token()) != "b") return false;

@@ -41,6 +41,10 @@ struct Scope {
   void Reset(Computation* c);
 };
 
+// Returns the shape of a literal from its written shape: buffers become their arrays, dynamic dimensions
+// static ones with the bound as size, and element sizes are left out of layouts.
+Shape LiteralShape(const Shape& written);
+
 // An opcode, possibly sugar for async-start, -update or -done: X-start, X-update, X-done (text-format 5.4).
 struct OpcodeWord {
   Opcode opcode = Opcode::kAbs;  // X, or kAsyncStart, kAsyncUpdate or kAsyncDone for sugar.
@@ -97,6 +101,7 @@ class Parser {
   bool ReadIntFields(absl::Span<const std::string_view> names, absl::Span<int32_t> values);
   bool ReadComputations();
   bool FinishModule();
+  void SetEntryLayout();
   bool CheckAliases();
   void CheckStackFrames();
   bool CheckAsyncCallees();
@@ -167,7 +172,6 @@ class Parser {
   static absl::Span<const FinisherRow> Finishers();
   static Finisher FinisherOf(Opcode opcode);
   bool FinishOldOpcode(InstructionParts&);
-  bool FinishConstant(InstructionParts&);
   bool FinishAfterAll(InstructionParts&);
   bool FinishAddDependency(InstructionParts&);
   bool FinishOutfeed(InstructionParts&);
