@@ -5,6 +5,7 @@
 
 #include "check/module_context.h"
 #include "check/support.h"
+#include "ir/device_groups.h"
 
 namespace hlo::check {
 namespace {
@@ -32,22 +33,11 @@ bool HasOneTile(const Sharding& sharding) {
   return std::all_of(sharding.tile_dims.begin(), end, [](int64_t size) { return size == 1; });
 }
 
-// Returns the devices along the axes of a mesh.
-int64_t DeviceCount(const Mesh& mesh, absl::Span<const AxisRef> axes) {
-  int64_t count = 1;
-  for (const AxisRef& ref : axes) count *= ref.size != 0 ? ref.size : mesh.axes[ref.axis].size;
-  return count;
-}
-
-int64_t DeviceCount(const Mesh& mesh) {
-  int64_t count = 1;
-  for (const MeshAxis& axis : mesh.axes) count *= axis.size;
-  return count;
-}
-
 // True for a named sharding whose dimensions matter: neither replicated nor wholly manual or unreduced.
 bool HasNamedTiles(const Sharding& sharding) {
-  if (sharding.tail != Sharding::NamedTail::kDims || sharding.mesh->single_device) return false;
+  using Tail = Sharding::NamedTail;
+  if (sharding.mesh->single_device || (sharding.tail != Tail::kDims && sharding.tail != Tail::kUnreduced))
+    return false;
   const Mesh& mesh = *sharding.mesh;
   const int64_t devices = DeviceCount(mesh);
   for (absl::Span<const AxisRef> axes : {sharding.manual_axes, sharding.unreduced_axes}) {

@@ -150,4 +150,16 @@ std::vector<std::vector<int64_t>> ExpandGroups(const ReplicaGroups& groups) {
   return Cut(positions, group_size);
 }
 
+int64_t DeviceCount(const Mesh& mesh) {
+  int64_t count = 1;
+  for (const MeshAxis& axis : mesh.axes) count *= axis.size;
+  return count;
+}
+
+int64_t DeviceCount(const Mesh& mesh, absl::Span<const AxisRef> axes) {
+  int64_t count = 1;
+  for (const AxisRef& ref : axes) count *= ref.size != 0 ? ref.size : mesh.axes[ref.axis].size;
+  return count;
+}
+
 }  // namespace hlo

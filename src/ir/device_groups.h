@@ -26,6 +26,10 @@ std::string_view Name(GroupMode mode);
 // Returns the devices of an iota list in the order of its dimensions; none if its sizes are inconsistent or
 // too large.
 std::vector<int64_t> ExpandIota(IntList reshape_dims, IntList transpose_perm);
+// Returns the number of devices of a mesh, or along axes of it. The parser has checked that they can be
+// counted.
+int64_t DeviceCount(const Mesh& mesh);
+int64_t DeviceCount(const Mesh& mesh, absl::Span<const AxisRef> axes);
 // Returns the groups as lists; none if axes or sizes are inconsistent.
 std::vector<std::vector<int64_t>> ExpandGroups(const ReplicaGroups& groups);
 

@@ -64,7 +64,7 @@ const Metadata* ReductionToAppend(const Sharding& s, bool as_xla) {
   return &kRecords[0];
 }
 
-// True if the axes cover the mesh; `unreduced={...}` is then printed as `unreduced`.
+// True if the axes are all axes of the mesh; `unreduced{...}` is then printed as `unreduced`.
 bool CoversAllAxes(const Mesh& mesh, absl::Span<const AxisRef> axes) {
   std::vector<bool> covered(mesh.axes.size());
   for (const AxisRef& ref : axes) {
@@ -198,12 +198,17 @@ void Printer::PutNamedSharding(const Sharding& s) {
       Put(", manual");
       break;
     case Tail::kUnreduced:
-      if (s.unreduced_axes.empty() || CoversAllAxes(*s.mesh, s.unreduced_axes)) {
-        Put(", unreduced");
-        if (s.reduction != Reduction::kSum) Put('=');
-        Put(ReductionWord(s.reduction));
-      } else {
+      if (!s.unreduced_axes.empty() && DeviceCount(*s.mesh, s.unreduced_axes) != DeviceCount(*s.mesh)) {
         PutNamedDims(s);
+        break;
+      }
+      Put(", unreduced");
+      if (s.reduction != Reduction::kSum) Put('=');
+      Put(ReductionWord(s.reduction));
+      if (!s.unreduced_axes.empty() && !CoversAllAxes(*s.mesh, s.unreduced_axes)) {
+        Put('{');
+        PutAxes(*s.mesh, s.unreduced_axes, ", ");
+        Put('}');
       }
       break;
     case Tail::kDims:

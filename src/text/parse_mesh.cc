@@ -4,10 +4,37 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
+#include "ir/device_groups.h"
 #include "text/iota.h"
 #include "text/parser.h"
 
 namespace hlo::text {
+namespace {
+
+bool CoverMesh(const Mesh& mesh, absl::Span<const AxisRef> axes) {
+  return !axes.empty() && DeviceCount(mesh, axes) == DeviceCount(mesh);
+}
+
+// Changes a named sharding without dimensions to `replicated`, `manual` or `unreduced` where it means the
+// same, as XLA does.
+void UseShortForm(Sharding& sharding) {
+  using Tail = Sharding::NamedTail;
+  const Mesh& mesh = *sharding.mesh;
+  if (!sharding.dims.empty() || (sharding.tail != Tail::kDims && sharding.tail != Tail::kUnreduced)) return;
+  const bool all_unreduced = sharding.tail == Tail::kUnreduced && !sharding.has_unreduced_axes;
+  if (all_unreduced ? mesh.axes.empty()
+                    : sharding.replicated_axes.empty() && sharding.unreduced_axes.empty() &&
+                          sharding.manual_axes.empty()) {
+    sharding.tail = Tail::kReplicated;
+    sharding.reduction = Sharding::Reduction::kSum;
+  } else if (CoverMesh(mesh, sharding.unreduced_axes)) {
+    sharding.tail = Tail::kUnreduced;
+  } else if (CoverMesh(mesh, sharding.manual_axes)) {
+    sharding.tail = Tail::kManual;
+  }
+}
+
+}  // namespace
 namespace {
 
 // Axis names are looked up linearly.
@@ -157,7 +184,11 @@ bool Parser::ParseNamedSharding(Sharding& sharding) {
     return ParseShardingMetadata(sharding);
   }
   if (!ParseNamedTail(sharding)) return false;
-  return CheckNamedAxes(sharding, From(begin));
+  if (sharding.tail == Sharding::NamedTail::kManual && sharding.mesh->axes.empty())
+    return Error(From(begin), "a manual sharding needs a mesh that has axes");
+  if (!CheckNamedAxes(sharding, From(begin))) return false;
+  UseShortForm(sharding);
+  return true;
 }
 
 // named-tail: `replicated`, `manual`, `unreduced`, or a list of dimensions.

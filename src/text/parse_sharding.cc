@@ -142,10 +142,11 @@ bool Parser::ParseSubgroupTypes(absl::Span<const Sharding::SubgroupType>* types)
   return Expect(Tok::kRBrace, "',' or '}' in a list of subgroup types");
 }
 
-// sharding-metadata: one record or `{record, record}`.
+// sharding-metadata: one record or `{record, record}`. Its stack frames are not looked up, as in XLA.
 bool Parser::ParseShardingMetadata(Sharding& sharding) {
   if (!At(Tok::kLBrace)) return Unexpected("'{' and metadata");
   std::vector<const Metadata*> records(sharding.metadata.begin(), sharding.metadata.end());
+  const size_t frame_uses = frame_uses_.size();
   if (lex_.base()[lex_.SkipBlanks(token().end)] != '{') {
     if (!ParseMetadata(&records.emplace_back())) return false;
   } else {
@@ -156,6 +157,7 @@ bool Parser::ParseShardingMetadata(Sharding& sharding) {
     } while (Accept(Tok::kComma));
     if (!Expect(Tok::kRBrace, "',' or '}' in a list of metadata")) return false;
   }
+  frame_uses_.resize(frame_uses);
   sharding.metadata = Keep(records);
   return true;
 }

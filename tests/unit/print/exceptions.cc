@@ -18,7 +18,6 @@ const Exception kDiffers[] = {
     {"text-format trap 7: XLA takes integers from 2^63 on for negative ones",
      {"text-5.5p-87", "text-5.5p-88", "text-5.5p-90"}},
     {"XLA forgets an empty tuple in the tree of an origin", {"text-6.5p-32"}},
-    {"a stack frame that does not exist is left out of the metadata of shardings too", {"text-6.2.1p-52"}},
     {"text-format 4.3: an index type that is not an unsigned integer prints as #(invalid)", {"text-4.3-48"}},
 };
 
