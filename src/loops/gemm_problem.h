@@ -45,6 +45,14 @@ ElementType GemmComputeType(ElementType a, ElementType b, ElementType c);
 // further conversion.
 bool GemmSupports(ElementType a, ElementType b, ElementType c);
 
+// Products of at most this many rows, or columns, are bound by memory bandwidth. Kernels for them read the
+// elements of the other operand once, and may widen these elements to the compute type as they load them.
+inline constexpr int64_t kMaxThinRows = 12;
+// True if such kernels widen elements of this type to f32 as they load them.
+inline bool WidensOnLoad(ElementType type) {
+  return type == ElementType::kBF16 || type == ElementType::kF16 || type == ElementType::kS8;
+}
+
 // A dense operand of a dot, with its dimensions in pairs with those of the other.
 struct DotOperand {
   ElementType type;

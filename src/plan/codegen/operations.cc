@@ -4,6 +4,7 @@
 
 #include "ir/combiners.h"
 #include "ir/comparators.h"
+#include "ir/result_shapes.h"
 #include "plan/codegen/scalar_code.h"
 
 namespace hlo::plan {
@@ -186,6 +187,20 @@ std::optional<Opcode> ElementwiseCombiner(const Computation& to_apply) {
   }
   if (wide.operand(0)->operand(0) == wide.operand(1)->operand(0)) return std::nullopt;
   return wide.opcode();
+}
+
+bool CombinesInOperandTypes(const Instruction& reduce) {
+  const Computation& to_apply = *reduce.Get<attr::to_apply>();
+  const absl::Span<const Shape> results = ResultShapes(reduce), combined = ResultShapes(*to_apply.root());
+  const int64_t count = reduce.operand_count() / 2;
+  for (int64_t k = 0; k < count; ++k) {
+    const ElementType type = reduce.operand(k)->shape().type();
+    const bool is_uniform = reduce.operand(count + k)->shape().IsArray(type) && results[k].IsArray(type) &&
+                            to_apply.parameter(k)->shape().IsArray(type) &&
+                            to_apply.parameter(count + k)->shape().IsArray(type) && combined[k].IsArray(type);
+    if (!is_uniform) return false;
+  }
+  return true;
 }
 
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {

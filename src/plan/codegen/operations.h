@@ -34,6 +34,10 @@ bool IsReassociable(const Instruction& root);
 // reassociable. Returns nullopt for other computations.
 std::optional<Opcode> ElementwiseCombiner(const Computation& to_apply);
 
+// True if the initial values and results of a reduction of arrays or windows, and the parameters and results
+// of its to_apply, have the element types of the operands.
+bool CombinesInOperandTypes(const Instruction& reduce);
+
 // The to_apply of a reduction as a function of accumulators, then values; nullopt if it has other operations
 // than elementwise ones on scalars.
 struct ReduceCode {

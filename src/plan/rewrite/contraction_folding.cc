@@ -38,9 +38,8 @@ bool IsNarrowTypeOf(ElementType narrow, ElementType wide) {
   return wide == ElementType::kS32 && narrow == ElementType::kS8;
 }
 // Returns true if kernels widen a single operand of this type as fast as they read a wide one.
-bool WidensWhenRead(ElementType narrow, ElementType wide) {
-  return wide == ElementType::kF32 &&
-         (narrow == ElementType::kBF16 || narrow == ElementType::kF16 || narrow == ElementType::kS8);
+bool WidensOnLoad(ElementType narrow, ElementType wide) {
+  return wide == ElementType::kF32 && loops::WidensOnLoad(narrow);
 }
 
 class ContractionFolder {
@@ -186,14 +185,13 @@ class ContractionFolder {
 
   // Sets `narrow` to the operands of a dot, each of which is replaced if it is a conversion.
   bool FoldEach(const Node& node, const std::array<DotSide, 2>& sides, std::array<DotSide, 2>* narrow) const {
-    constexpr int64_t kFewRows = 12;  // Kernels for few rows read the other operand once.
     *narrow = sides;
     const Instruction& dot = *node.instruction;
     const loops::GemmProblem problem = loops::DotProblem(dot);
-    const bool has_few_rows = std::min(problem.m, problem.n) <= kFewRows;
-    if (!mixes_types_ || (IsInLoop(node) && !has_few_rows)) return false;
+    const bool is_thin = std::min(problem.m, problem.n) <= loops::kMaxThinRows;
+    if (!mixes_types_ || (IsInLoop(node) && !is_thin)) return false;
     bool folds = false;
-    for (DotSide& side : *narrow) folds |= FoldConversion(dot.shape().type(), &side, WidensWhenRead);
+    for (DotSide& side : *narrow) folds |= FoldConversion(dot.shape().type(), &side, WidensOnLoad);
     return folds;
   }
 

@@ -38,16 +38,11 @@ bool HaveExactProducts(ElementType a, ElementType b, ElementType result) {
 
 int64_t CountOf(const Shape& shape, IntList dims) { return Product(Pick(shape.dims(), dims)); }
 
-// True if to_apply is an elementwise function of values of one type, also that of operand and result; for
-// reductions of arrays or windows.
+// True for a reduction of one array, or of its windows, by an elementwise to_apply in the array's element
+// type.
 bool ReducesInOneType(const Instruction& reduce) {
-  if (reduce.operand_count() != 2 || !reduce.shape().IsArray()) return false;
-  const Computation& code = *reduce.Get<attr::to_apply>();
-  const ElementType type = reduce.operand(0)->shape().type();
-  const auto is_of_type = [&](const Shape& shape) { return shape.IsArray(type); };
-  return is_of_type(reduce.operand(1)->shape()) && is_of_type(reduce.shape()) &&
-         is_of_type(code.parameter(0)->shape()) && is_of_type(code.parameter(1)->shape()) &&
-         is_of_type(code.root()->shape()) && IsElementwiseCode(code);
+  return reduce.operand_count() == 2 && reduce.shape().IsArray() && CombinesInOperandTypes(reduce) &&
+         IsElementwiseCode(*reduce.Get<attr::to_apply>());
 }
 
 // True for a dot of a few pairs each that has few rows or columns, for which a matrix product takes longer

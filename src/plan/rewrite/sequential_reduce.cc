@@ -78,20 +78,6 @@ bool IsShort(const Instruction* i) {
   }
 }
 
-bool HasTypesOfCombiner(const Instruction& reduce, absl::Span<const ElementType> types) {
-  const Computation& to_apply = *reduce.Get<attr::to_apply>();
-  const absl::Span<const Shape> results = ResultShapes(*to_apply.root());
-  const size_t count = types.size();
-  for (size_t k = 0; k < count; ++k) {
-    const auto number = static_cast<int64_t>(k), other = static_cast<int64_t>(count + k);
-    if (!reduce.operand(other)->shape().IsArray(types[k]) ||
-        !to_apply.parameter(number)->shape().IsArray(types[k]) ||
-        !to_apply.parameter(other)->shape().IsArray(types[k]) || !results[k].IsArray(types[k]))
-      return false;
-  }
-  return true;
-}
-
 // True for a combiner that has to be applied in order.
 bool IsSequential(const Instruction& reduce, absl::Span<const ElementType> types) {
   const Computation& to_apply = *reduce.Get<attr::to_apply>();
@@ -113,7 +99,7 @@ std::optional<CheckedModule> ReplaceSequentialReduce(const Instruction& reduce) 
       elements->results > (absl::c_all_of(to_apply.instructions(), IsShort) ? kMaxResults : 1) ||
       elements->combined < kMinReduced ||
       elements->results * elements->combined > std::numeric_limits<int32_t>::max() ||
-      !absl::c_all_of(types, IsType) || CallsComputations(to_apply) || !HasTypesOfCombiner(reduce, types) ||
+      !absl::c_all_of(types, IsType) || CallsComputations(to_apply) || !CombinesInOperandTypes(reduce) ||
       !IsSequential(reduce, types))
     return std::nullopt;
 

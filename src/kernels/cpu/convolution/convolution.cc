@@ -507,7 +507,7 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
   const ElementType compute = ComputeType(input, kernel, out_type);
   const auto widened = [&](const DenseArray& array) {
     bool is_native = false;
-    DispatchCompute(compute, [&]<class T>() { is_native = Widened<T>::IsNative(array.type); });
+    DispatchCompute(compute, [&]<class T>() { is_native = IsStoredAs<T>(array.type); });
     return is_native ? 0 : Product(array.dims) * ByteCount(compute);
   };
   // Tiny numbers may require another method than AMX.

@@ -19,7 +19,7 @@ template <class T>
 class Widened {
  public:
   explicit Widened(const DenseArray& array) {
-    if (IsNative(array.type)) {
+    if (IsStoredAs<T>(array.type)) {
       data_ = static_cast<const T*>(array.data);
       return;
     }
@@ -36,9 +36,6 @@ class Widened {
     });
   }
   const T* data() const { return data_; }
-  static bool IsNative(ElementType type) {
-    return DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
-  }
 
  private:
   CachedVector<std::byte> copy_;

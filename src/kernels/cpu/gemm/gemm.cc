@@ -11,6 +11,7 @@
 #include "kernels/cpu/gemm/gemm_core.h"
 #include "kernels/cpu/gemm/gemv.h"
 #include "kernels/cpu/gemm/tiny_gemm.h"
+#include "loops/gemm_problem.h"
 #include "types/dispatch.h"
 
 namespace hlo::cpu {
@@ -80,10 +81,8 @@ bool MultiplyComplexVectors(const OneProduct& p, const ProductSink<T>& sink) {
   const int64_t vectors = few_rows ? p.m : p.n, columns = few_rows ? p.n : p.m;
   const int64_t k_stride = few_rows ? many.row_stride : many.column_stride,
                 column_stride = few_rows ? many.column_stride : many.row_stride;
-  const bool is_native =
-      DispatchType(many.type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
-  if (vectors > kMaxVectors || !is_native || (k_stride != 1 && column_stride != 1) || IsNested(p.a) ||
-      IsNested(p.b) || p.a.compute != nullptr || p.b.compute != nullptr)
+  if (vectors > kMaxVectors || !IsStoredAs<T>(many.type) || (k_stride != 1 && column_stride != 1) ||
+      IsNested(p.a) || IsNested(p.b) || p.a.compute != nullptr || p.b.compute != nullptr)
     return false;
   T* x = Scratch<T>(ScratchSlot::kCallerB, vectors * p.k);
   const int64_t few_k_stride = few_rows ? few.column_stride : few.row_stride,
@@ -152,7 +151,7 @@ bool IsThin(const OneProduct& p) {
   constexpr int64_t kManyColumns = 64;
   if (IsNested(p.a) || IsNested(p.b)) return false;
   const bool loads_directly =
-      ByteCount(p.b.type) == sizeof(T) || (std::is_same_v<T, float> && WidensOnLoad(p.b.type));
+      ByteCount(p.b.type) == sizeof(T) || (std::is_same_v<T, float> && loops::WidensOnLoad(p.b.type));
   return std::min(p.m, p.n) <= kFewRows ||
          (p.m <= kMaxRows && p.n >= kManyColumns && p.b.column_stride == 1 && loads_directly);
 }

@@ -96,7 +96,7 @@ StridedSource<T, kWidth>::StridedSource(const void* data, ElementType type, int6
       stride_(stride),
       k_stride_(k_stride),
       widen_(WidenBlockOf<T>(type)) {
-  is_native_ = DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+  is_native_ = IsStoredAs<T>(type);
   is_bf16_ = type == ElementType::kBF16;
 }
 

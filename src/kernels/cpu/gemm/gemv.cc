@@ -120,8 +120,7 @@ void AddDots(int64_t k_count, const T* a, int64_t a_ld, const S* b, int64_t b_ld
 // Returns true if elements of the type are widened to T by the load.
 template <class T>
 bool LoadsAs(ElementType type) {
-  if (std::is_same_v<T, float> && WidensOnLoad(type)) return true;
-  return DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+  return IsStoredAs<T>(type) || (std::is_same_v<T, float> && loops::WidensOnLoad(type));
 }
 
 // The part of a product that one thread computes: columns [j_begin, j_end) and terms [k_begin, k_end).

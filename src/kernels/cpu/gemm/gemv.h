@@ -6,19 +6,15 @@
 #include "base/arithmetic.h"
 #include "hlo_run/element_type.h"
 #include "kernels/cpu/gemm/gemm.h"
+#include "loops/gemm_problem.h"
 
 namespace hlo::cpu {
 
 inline constexpr int64_t kFewRows = 4;
 // The maximum number of rows if the matrix is row-major. More than kFewRows rows are processed in full chunks
 // of kFewRows, the last one padded with zeros.
-inline constexpr int64_t kMaxRows = 12;
+inline constexpr int64_t kMaxRows = loops::kMaxThinRows;
 inline int64_t WholeChunks(int64_t rows) { return rows <= kFewRows ? rows : RoundUp(rows, kFewRows); }
-
-// Returns true if loads widen elements of this type to f32.
-inline bool WidensOnLoad(ElementType type) {
-  return type == ElementType::kBF16 || type == ElementType::kF16 || type == ElementType::kS8;
-}
 
 // Element (k, j) is data[k * row_stride + j * column_stride]. If `compute` is set, it is the computed element
 // with this index plus `first`, and one of the strides is 1.

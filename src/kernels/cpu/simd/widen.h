@@ -4,14 +4,22 @@
 
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include "hlo_run/element_type.h"
+#include "types/dispatch.h"
 
 namespace hlo::cpu {
 
 // Apply X to the compute types.
 #define HLO_REAL_COMPUTE_TYPES(X) X(float) X(double) X(uint32_t) X(uint64_t)
 #define HLO_COMPUTE_TYPES(X) HLO_REAL_COMPUTE_TYPES(X) X(std::complex<float>) X(std::complex<double>)
+
+// True if elements of the type are stored as values of the compute type T, so that they need no conversion.
+template <class T>
+bool IsStoredAs(ElementType type) {
+  return DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+}
 
 // Sets to[r * ld + c] = from[r * row_stride + c * column_stride] for a block of elements; integers wrap.
 template <class T>
