@@ -124,34 +124,17 @@ void Avx2Emitter::DivideHalf(const Op& op, const Xmm& signs, const Xmm (&scratch
   put(Register(node(op.imaginary).reg, 4), b);
 }
 
-// Emits the calls of recoveries, which preserve all other registers.
-void Avx2Emitter::EmitRareCode() {
-  constexpr int kRegisters = 16;
-  constexpr int kOthersAt = kRegisters * kBytes, kFrame = kOthersAt + 2 * kSlotBytes;
-  const Reg64 others[] = {rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11};
-  const auto others_at = [&](size_t k) { return ptr[rsp + (kOthersAt + 8 * static_cast<int>(k))]; };
+void Avx2Emitter::JumpUnlessRecoverable(Recovery& recovery) {
   const Ymm is_nan(kVectors), first(kVectors + 1), second(kVectors + 2);
-  for (Recovery& recovery : recoveries_) {
-    L(recovery.begin);
-    // Operands that are NaN in both components have such results.
-    for (int k = 0; k < 2; ++k) {
-      const Ymm real(recovery.RegisterOf(2 * k)), imaginary(recovery.RegisterOf(2 * k + 1));
-      vcmpps(first, real, real, native::kUnordered);
-      vcmpps(second, imaginary, imaginary, native::kUnordered);
-      vandps(first, first, second);
-      vandnps(is_nan, first, is_nan);
-    }
-    vptest(is_nan, is_nan);
-    jz(recovery.end, T_NEAR);
-    sub(rsp, kFrame);
-    for (int k = 0; k < kRegisters; ++k) vmovups(ptr[rsp + k * kBytes], Ymm(k));
-    for (size_t k = 0; k < std::size(others); ++k) mov(others_at(k), others[k]);
-    CallRecovery(recovery);
-    for (size_t k = 0; k < std::size(others); ++k) mov(others[k], others_at(k));
-    for (int k = 0; k < kRegisters; ++k) vmovups(Ymm(k), ptr[rsp + k * kBytes]);
-    add(rsp, kFrame);
-    jmp(recovery.end, T_NEAR);
+  for (int k = 0; k < 2; ++k) {
+    const Ymm real(recovery.RegisterOf(2 * k)), imaginary(recovery.RegisterOf(2 * k + 1));
+    vcmpps(first, real, real, native::kUnordered);
+    vcmpps(second, imaginary, imaginary, native::kUnordered);
+    vandps(first, first, second);
+    vandnps(is_nan, first, is_nan);
   }
+  vptest(is_nan, is_nan);
+  jz(recovery.end, T_NEAR);
 }
 
 }  // namespace hlo::cpu

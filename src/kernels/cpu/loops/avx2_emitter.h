@@ -44,7 +44,7 @@ class Avx2Emitter final : public NativeEmitter {
   void Deinterleave(const Xmm& to, const Address& lower, const Address& upper, bool imaginary) override;
   void EmitQuotient(const Op& op) override;
   void DivideHalf(const Op& op, const Xmm& signs, const Xmm (&scratch)[3], bool upper);
-  void EmitRareCode() override;
+  void JumpUnlessRecoverable(Recovery& recovery) override;
 
   // --- avx2_arithmetic.cc
   native::Simple InstructionOf(Opcode opcode, ComputeType compute_type) const override;

@@ -1,7 +1,5 @@
 // This file emits complex numbers of native loops with AVX-512.
 
-#include <array>
-
 #include "kernels/cpu/loops/avx512_emitter.h"
 #include "kernels/cpu/loops/native_instructions.h"
 
@@ -10,7 +8,6 @@ namespace {
 
 using Xbyak::Zmm;
 
-constexpr int kVectorCount = 32, kMaskCount = 8;
 const Xbyak::Opmask kLowerMask(1), kUpperMask(2);
 
 constexpr size_t kFloats = native::kRegisterBytes / sizeof(float);
@@ -138,34 +135,15 @@ void Avx512Emitter::DivideHalf(const Op& op, const Xmm (&scratch)[3], bool upper
   put(Register(node(op.imaginary).reg, 4), b);
 }
 
-// Emits the calls of recoveries, which preserve all other registers.
-void Avx512Emitter::EmitRareCode() {
-  constexpr int kMasksAt = kVectorCount * native::kRegisterBytes, kOthersAt = kMasksAt + kMaskCount * 8;
-  constexpr int kBytes = kOthersAt + 2 * native::kRegisterBytes;
-  const Reg64 others[] = {rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11};
-  const auto others_at = [&](size_t k) { return ptr[rsp + (kOthersAt + 8 * static_cast<int>(k))]; };
-  for (Recovery& recovery : recoveries_) {
-    L(recovery.begin);
-    // Operands that are NaN in both components have such results.
-    for (int k = 0; k < 2; ++k) {
-      const Zmm real(recovery.RegisterOf(2 * k)), imaginary(recovery.RegisterOf(2 * k + 1));
-      vcmpps(k2 | k1, real, real, native::kUnordered);
-      vcmpps(k2 | k2, imaginary, imaginary, native::kUnordered);
-      kandnw(k1, k2, k1);
-    }
-    kortestw(k1, k1);
-    jz(recovery.end, T_NEAR);
-    sub(rsp, kBytes);
-    for (int k = 0; k < kVectorCount; ++k) vmovups(ptr[rsp + k * native::kRegisterBytes], Zmm(k));
-    for (int k = 1; k < kMaskCount; ++k) kmovq(ptr[rsp + (kMasksAt + 8 * k)], Opmask(k));
-    for (size_t k = 0; k < std::size(others); ++k) mov(others_at(k), others[k]);
-    CallRecovery(recovery);
-    for (size_t k = 0; k < std::size(others); ++k) mov(others[k], others_at(k));
-    for (int k = 1; k < kMaskCount; ++k) kmovq(Opmask(k), ptr[rsp + (kMasksAt + 8 * k)]);
-    for (int k = 0; k < kVectorCount; ++k) vmovups(Zmm(k), ptr[rsp + k * native::kRegisterBytes]);
-    add(rsp, kBytes);
-    jmp(recovery.end, T_NEAR);
+void Avx512Emitter::JumpUnlessRecoverable(Recovery& recovery) {
+  for (int k = 0; k < 2; ++k) {
+    const Zmm real(recovery.RegisterOf(2 * k)), imaginary(recovery.RegisterOf(2 * k + 1));
+    vcmpps(k2 | k1, real, real, native::kUnordered);
+    vcmpps(k2 | k2, imaginary, imaginary, native::kUnordered);
+    kandnw(k1, k2, k1);
   }
+  kortestw(k1, k1);
+  jz(recovery.end, T_NEAR);
 }
 
 }  // namespace hlo::cpu

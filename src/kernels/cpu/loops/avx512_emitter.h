@@ -52,7 +52,7 @@ class Avx512Emitter final : public NativeEmitter {
   void Interleave(const Xmm& to, const Xmm& real, const Xmm& imaginary, bool upper) override;
   void Deinterleave(const Xmm& to, const Address& lower, const Address& upper, bool imaginary) override;
   void EmitQuotient(const Op& op) override;
-  void EmitRareCode() override;
+  void JumpUnlessRecoverable(Recovery& recovery) override;
   void SetPairMasks();
   // Returns where the elements of two vectors are, for Permute.
   Address SourcesOf(Block block) { return BlockAddress(component_bytes_ == 8 ? kWide + block : block); }

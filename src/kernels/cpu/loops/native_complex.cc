@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <complex>
+#include <iterator>
 
 #include "kernels/cpu/elementwise/complex_quotient.h"
 #include "kernels/cpu/loops/native_emitter.h"
@@ -120,6 +121,31 @@ NativeEmitter::Recovery& NativeEmitter::NewRecovery(const Op& op) {
   for (const Value value : {op.imaginary, op.out, op.in[3], op.in[2], op.in[1], op.in[0]})
     recovery.registers = recovery.registers << native::kRegisterBits | static_cast<uint32_t>(node(value).reg);
   return recovery;
+}
+
+void NativeEmitter::EmitRecoveries() {
+  constexpr int kMaskCount = 8, kMaskBytes = 8;
+  const Reg64 others[] = {rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11};
+  const int registers = vector_count_ + kTemporaries, masks_at = registers * vector_bytes_;
+  const int others_at = masks_at + (has_masks_ ? kMaskCount * kMaskBytes : 0);
+  const int frame_bytes = others_at + 2 * kSlotBytes;
+  const auto vector_slot = [&](int k) { return ptr[rsp + k * vector_bytes_]; };
+  const auto mask_slot = [&](int k) { return ptr[rsp + (masks_at + kMaskBytes * k)]; };
+  const auto other_slot = [&](size_t k) { return ptr[rsp + (others_at + 8 * static_cast<int>(k))]; };
+  for (Recovery& recovery : recoveries_) {
+    L(recovery.begin);
+    JumpUnlessRecoverable(recovery);
+    sub(rsp, frame_bytes);
+    for (int k = 0; k < registers; ++k) vmovups(vector_slot(k), FullRegister(k));
+    for (int k = 1; has_masks_ && k < kMaskCount; ++k) kmovq(mask_slot(k), Opmask(k));
+    for (size_t k = 0; k < std::size(others); ++k) mov(other_slot(k), others[k]);
+    CallRecovery(recovery);
+    for (size_t k = 0; k < std::size(others); ++k) mov(others[k], other_slot(k));
+    for (int k = 1; has_masks_ && k < kMaskCount; ++k) kmovq(Opmask(k), mask_slot(k));
+    for (int k = 0; k < registers; ++k) vmovups(FullRegister(k), vector_slot(k));
+    add(rsp, frame_bytes);
+    jmp(recovery.end, T_NEAR);
+  }
 }
 
 void NativeEmitter::CallRecovery(const Recovery& recovery) {

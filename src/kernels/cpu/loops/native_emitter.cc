@@ -391,7 +391,7 @@ std::unique_ptr<const MachineCode> NativeEmitter::Make() {
   for (const Reg64& saved : {r15, r14, r13, r12, rbx}) pop(saved);
   pop(rbp);
   ret();
-  EmitRareCode();
+  EmitRecoveries();
   EmitConstants();
   if (slot_count_ > kMaxSlots || has_failed_) return nullptr;
   rewrite(frame, static_cast<uint64_t>(slot_count_) * kSlotBytes, 4);

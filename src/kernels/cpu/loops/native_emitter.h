@@ -24,7 +24,8 @@ class NativeEmitter : protected Assembler {
   std::unique_ptr<const MachineCode> Make();
 
  protected:
-  // Vectors have `vector_bytes` bytes. Values may use `vectors` registers; three more are temporary.
+  // Vectors have `vector_bytes` bytes. Values may use `vectors` registers; kTemporaries more are
+  // temporary.
   NativeEmitter(const loops::LoopProgram& program, const std::vector<NativeLoop::Input>& inputs,
                 const std::vector<NativeLoop::Output>& outputs, int vector_bytes, int vectors);
   ~NativeEmitter() = default;
@@ -69,6 +70,7 @@ class NativeEmitter : protected Assembler {
   static constexpr int kFirstMask = 3, kMasks = 7;
   // Registers for the operands of an operation, and for a quotient of complex numbers.
   static constexpr int kMostOperands = 3, kOfQuotient = 10;
+  static constexpr int kTemporaries = 3;
   static constexpr int kNever = 1 << 30;
   static constexpr int kSlotBytes = 64;
 
@@ -171,6 +173,8 @@ class NativeEmitter : protected Assembler {
     }
   };
   Recovery& NewRecovery(const Op& op);
+  // Emits the code of all recoveries, after the function. It preserves all registers but the results.
+  void EmitRecoveries();
   // Calls RecoverQuotients for the vectors at rsp. It may change all registers.
   void CallRecovery(const Recovery& recovery);
 
@@ -203,8 +207,10 @@ class NativeEmitter : protected Assembler {
   virtual void RestoreTail() = 0;
   // Sets a register to a function's operand, with ones in lanes beyond the elements.
   virtual void PadOperand(int to, int from, ComputeType compute_type) = 0;
-  // Emits code that is rarely needed, after the function.
-  virtual void EmitRareCode() = 0;
+  // Jumps to the end of the recovery if all lanes whose quotient is a NaN have an operand that is NaN in both
+  // components: the quotient of such operands is a NaN. EmitQuotient has left the lanes with NaNs in a
+  // temporary register or mask.
+  virtual void JumpUnlessRecoverable(Recovery& recovery) = 0;
 
   // Rounds in place. A NaN whose lower half is zero stays as it is if `keeps_nans`.
   virtual void RoundToBF16(const Xmm& value, bool keeps_nans) = 0;
