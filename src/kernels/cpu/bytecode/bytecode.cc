@@ -64,8 +64,6 @@ std::optional<Code> CodeOfFold(TileFn function) {
   return found == codes.end() ? std::nullopt : std::optional(found->second);
 }
 
-namespace {
-
 bool IsFunction(uint16_t code) {
   switch (code) {
 #define HLO_ROW(name, opcode, F, Kind, type) case k##name##Kind:
@@ -76,6 +74,8 @@ bool IsFunction(uint16_t code) {
       return false;
   }
 }
+
+namespace {
 
 // Builds a move between the frame and an argument, indirect through `address` unless that is kNoAddress.
 StepCode::Op Transfer(Code code, FrameOffset in_frame, int32_t argument, int64_t offset, FrameOffset address,

@@ -1,8 +1,6 @@
 #include "kernels/cpu/bytecode/micro_ops.h"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "base/arithmetic.h"
@@ -17,7 +15,6 @@ namespace {
 // delay.
 constexpr int64_t kMaxMovedBytes = 24, kMaxMovedBytesOfDoubles = 32;
 constexpr int64_t kMaxSplat = 6;
-constexpr StepCode::Bytes kWholeFrame = {0, std::numeric_limits<FrameOffset>::max()};
 
 template <class T>
 constexpr OperandKind KindOf() {
@@ -29,14 +26,6 @@ template <class F, class T>
 constexpr OperandKind SecondOperand() {
   return std::is_invocable_v<F, T, T> ? KindOf<T>() : OperandKind{};
 }
-
-bool CallsFunction(uint16_t code) { return code >= kCosineF32 && code <= kTanhF32; }
-
-bool IsJump(uint16_t code) {
-  return code == kCheckedAddressS32 || code == kCheckedAddress || code == kAddCheckedAddress ||
-         (code >= kRepeat && code <= kEnd);
-}
-bool IsScalarWidth(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; }
 
 }  // namespace
 
@@ -98,7 +87,7 @@ OperandKinds KindsOf(uint16_t code) {
 
 bool IsInline(uint16_t code) {
   // Their bits depend on fused multiply-add.
-  return CallsFunction(code) && kFusesMulAdd && FindNativeIsa() == NativeIsa::kAvx512;
+  return IsFunction(code) && kFusesMulAdd && FindNativeIsa() == NativeIsa::kAvx512;
 }
 
 std::optional<DotOfVectors> FindVectors(const SmallDot& dot) {
@@ -246,7 +235,7 @@ MicroCode::MicroCode(const StepCode& code, const FrameUse& frame) : code_(code),
     Expand(static_cast<int64_t>(k));
   }
   FindBlocks();
-  FindAtoms();
+  FindBounds();
   CountBanks();
   FindLiveness();
 }
@@ -342,270 +331,6 @@ void MicroCode::Expand(int64_t number) {
     }
     ops_.push_back(part);
   }
-}
-
-StepCode::Bytes MicroCode::ExtentOf(int32_t argument) const {
-  if (!frame_.arguments.has_value() || argument >= static_cast<int32_t>(frame_.arguments->size()))
-    return kWholeFrame;
-  return (*frame_.arguments)[argument];
-}
-
-Effects MicroCode::EffectsOf(const MicroOp& op) const {
-  Effects effects;
-  const OperandKinds kinds = KindsOf(op.code);
-  effects.out = {op.out, kinds.out.bytes};
-  effects.in = {FrameScalar{op.a, kinds.in[0].bytes}, {op.b, kinds.in[1].bytes}, {op.c, kinds.in[2].bytes}};
-  effects.is_removable = kinds.out.bytes > 0;
-  effects.calls = CallsFunction(op.code) && !IsInline(op.code);
-  const auto range = [](FrameOffset at, int64_t bytes) { return Range{at, bytes}; };
-  switch (op.code) {
-    case kCopyBytes:
-      effects.reads[0] = range(op.a, op.number);
-      effects.writes = range(op.out, op.number);
-      effects.calls = op.number > kMaxVectorBytes;
-      break;
-    case kSplat4:
-    case kSplat8: {
-      const int64_t width = op.code == kSplat4 ? 4 : 8;
-      effects.reads[0] = range(op.a, width);
-      effects.writes = range(op.out, op.number * width);
-      effects.calls = op.number * width > kMaxVectorBytes;
-      break;
-    }
-    case kDotF32:
-    case kDotF64:
-      effects.reads[0] = range(op.a, op.number * kinds.out.bytes);
-      effects.reads[1] = range(op.b, op.number * kinds.out.bytes);
-      effects.calls = op.number > kMaxInlineTerms || FindNativeIsa() != NativeIsa::kAvx512;
-      break;
-    case kDot: {
-      const auto& [dot, bytes] = StepCodeParts::Products(code_)[op.number];
-      effects.reads[0] = range(op.a, bytes.a);
-      effects.reads[1] = range(op.b, bytes.b);
-      effects.writes = range(op.out, bytes.out);
-      effects.calls = !IsInline(dot);
-      break;
-    }
-    case kCall: {
-      const auto& [call, count, widths] = StepCodeParts::Tiles(code_)[op.number];
-      effects.reads[0] = range(op.a, widths.BytesOf(0, count));
-      effects.reads[1] = range(op.b, widths.BytesOf(1, count));
-      effects.reads[2] = range(op.c, widths.BytesOf(2, count));
-      effects.writes = range(op.out, count * widths.out);
-      effects.calls = !IsInline(call, count, widths.out);
-      break;
-    }
-    case kAddAddressS32:
-      effects.in[1] = {op.out, 8};
-      break;
-    case kAddress:
-    case kAddAddress:
-      effects.out = {op.out, 8};
-      effects.is_removable = true;
-      if (op.code == kAddAddress) effects.in[1] = {op.out, 8};
-      [[fallthrough]];
-    case kCheckedAddress:
-    case kAddCheckedAddress:
-      effects.reads[0] = range(op.a, 8);
-      effects.calls = true;
-      break;
-    case kLoad:
-    case kLoadAt:
-    case kStore:
-    case kStoreAt: {
-      const bool loads = op.code == kLoad || op.code == kLoadAt;
-      if (op.code == kLoadAt || op.code == kStoreAt) effects.in[0] = {op.a, 8};
-      (loads ? effects.reads[1] : effects.writes) = ExtentOf(op.b);
-      if (IsScalarWidth(op.c)) {
-        (loads ? effects.out : effects.in[1]) = {op.out, op.c};
-        effects.is_removable = loads;
-      } else {
-        effects.calls = op.c > kMaxVectorBytes;
-        if (loads) {
-          effects.writes = range(op.out, op.c);
-        } else {
-          effects.reads[0] = range(op.out, op.c);
-        }
-      }
-      break;
-    }
-    case kCallOnMemory: {
-      const StepCode::MemoryCall& call = StepCodeParts::MemoryCalls(code_)[op.number];
-      const auto address = [](FrameOffset at) {
-        return at == StepCode::kNoAddress ? FrameScalar{} : FrameScalar{at, 8};
-      };
-      // The addresses are read from memory.
-      for (int k = 0; k < 3; ++k) {
-        if (call.in[k].argument >= 0) effects.reads[k] = ExtentOf(call.in[k].argument);
-        effects.in[k] = address(call.in[k].argument < 0 ? StepCode::kNoAddress : call.in[k].address);
-      }
-      if (const FrameScalar out = address(call.out.address); out.bytes > 0)
-        effects.reads[3] = range(out.at, 8);
-      effects.writes = ExtentOf(call.out.argument);
-      effects.calls = true;
-      break;
-    }
-    case kEscape:
-      effects.escapes = effects.calls = true;
-      effects.reads[0] = effects.writes = {
-          0, std::min<int64_t>(frame_.private_begin, std::numeric_limits<FrameOffset>::max())};
-      break;
-    case kEnd:
-      break;
-    default:
-      break;
-  }
-  return effects;
-}
-
-std::vector<int64_t> MicroCode::TargetsOf(const MicroOp& op) const {
-  const std::vector<int64_t>& targets = StepCodeParts::Targets(code_);
-  switch (op.code) {
-    case kCheckedAddressS32:
-      return {op.op + op.c};
-    case kCheckedAddress:
-    case kAddCheckedAddress:
-      return {targets[StepCodeParts::Ranges(code_)[op.number].outside]};
-    case kRepeat:
-    case kJump:
-    case kJumpUnless:
-      return {op.op + op.number};
-    case kJumpTo: {
-      std::vector<int64_t> all;
-      for (const StepCode::Label label : StepCodeParts::Tables(code_)[op.number])
-        all.push_back(targets[label]);
-      return all;
-    }
-    default:
-      return {};
-  }
-}
-
-void MicroCode::FindBlocks() {
-  std::vector<int64_t> starts = {0};
-  for (size_t k = 0; k < ops_.size(); ++k) {
-    if (!IsJump(ops_[k].code)) continue;
-    starts.push_back(static_cast<int64_t>(k) + 1);
-    for (const int64_t target : TargetsOf(ops_[k])) starts.push_back(first_[target]);
-  }
-  std::sort(starts.begin(), starts.end());
-  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
-  if (starts.back() == static_cast<int64_t>(ops_.size())) starts.pop_back();
-  for (size_t k = 0; k < starts.size(); ++k) {
-    const int64_t end = k + 1 < starts.size() ? starts[k + 1] : static_cast<int64_t>(ops_.size());
-    block_of_.emplace(starts[k], static_cast<int32_t>(k));
-    blocks_.push_back({starts[k], end, {}});
-  }
-  for (size_t k = 0; k < blocks_.size(); ++k) {
-    Block& block = blocks_[k];
-    const MicroOp& last = ops_[block.end - 1];
-    if (last.code != kJump && last.code != kJumpTo && last.code != kEnd)
-      block.successors.push_back(static_cast<int32_t>(k) + 1);
-    if (IsJump(last.code)) {
-      for (const int64_t target : TargetsOf(last)) block.successors.push_back(BlockOf(target));
-    }
-  }
-}
-
-void MicroCode::FindAtoms() {
-  const auto add = [&](const Range& range) {
-    if (range.count <= 0) return;
-    bounds_.push_back(range.begin);
-    bounds_.push_back(range.begin + range.count);
-  };
-  for (const MicroOp& op : ops_) {
-    const Effects effects = EffectsOf(op);
-    for (const FrameScalar& scalar : effects.in) add({scalar.at, scalar.bytes});
-    add({effects.out.at, effects.out.bytes});
-    for (const Range& range : effects.reads) add(range);
-    add(effects.writes);
-  }
-  if (frame_.results.has_value()) {
-    for (const Range& range : *frame_.results) add(range);
-  }
-  add(kWholeFrame);
-  std::sort(bounds_.begin(), bounds_.end());
-  bounds_.erase(std::unique(bounds_.begin(), bounds_.end()), bounds_.end());
-}
-
-void MicroCode::Mark(Bits& bits, const Range& range, bool value) const {
-  if (range.count <= 0) return;
-  auto bit =
-      static_cast<size_t>(std::lower_bound(bounds_.begin(), bounds_.end(), range.begin) - bounds_.begin());
-  for (; bit + 1 < bounds_.size() && bounds_[bit] < range.begin + range.count; ++bit) {
-    const uint64_t one = uint64_t{1} << (bit % 64);
-    bits[bit / 64] = value ? bits[bit / 64] | one : bits[bit / 64] & ~one;
-  }
-}
-
-bool MicroCode::IsLive(const Bits& bits, const FrameScalar& scalar) const {
-  auto bit =
-      static_cast<size_t>(std::lower_bound(bounds_.begin(), bounds_.end(), scalar.at) - bounds_.begin());
-  for (; bit + 1 < bounds_.size() && bounds_[bit] < scalar.at + scalar.bytes; ++bit) {
-    if ((bits[bit / 64] >> (bit % 64) & 1) != 0) return true;
-  }
-  return false;
-}
-
-void MicroCode::StepBack(const MicroOp& op, const Effects& effects, Bits& live) const {
-  if (effects.is_removable && !IsLive(live, effects.out)) return;
-  Mark(live, {effects.out.at, effects.out.bytes}, false);
-  for (const FrameScalar& scalar : effects.in) Mark(live, {scalar.at, scalar.bytes}, true);
-  for (const Range& range : effects.reads) Mark(live, range, true);
-  if (op.code != kEnd) return;
-  if (!frame_.results.has_value()) return Mark(live, kWholeFrame, true);
-  for (const Range& range : *frame_.results) Mark(live, range, true);
-}
-
-void MicroCode::FindLiveness() {
-  const size_t words = CeilDiv(bounds_.size(), 64);
-  live_in_.assign(blocks_.size(), Bits(words));
-  live_out_ = live_in_;
-  std::vector<Effects> effects;
-  for (const MicroOp& op : ops_) effects.push_back(EffectsOf(op));
-  for (bool changes = true; changes;) {
-    changes = false;
-    for (size_t k = blocks_.size(); k-- > 0;) {
-      const Block& block = blocks_[k];
-      Bits& out = live_out_[k];
-      for (const int32_t next : block.successors) {
-        for (size_t w = 0; w < words; ++w) out[w] |= live_in_[next][w];
-      }
-      Bits live = out;
-      for (int64_t n = block.end; n-- > block.begin;) StepBack(ops_[n], effects[n], live);
-      changes = changes || live != live_in_[k];
-      live_in_[k] = std::move(live);
-    }
-  }
-  for (size_t k = 0; k < blocks_.size(); ++k) {
-    Bits live = live_out_[k];
-    for (int64_t n = blocks_[k].end; n-- > blocks_[k].begin;) {
-      MicroOp& op = ops_[n];
-      op.is_dead = effects[n].is_removable && !IsLive(live, effects[n].out);
-      for (size_t in = 0; in < 3; ++in) {
-        op.dies[in] = effects[n].in[in].bytes > 0 && !IsLive(live, effects[n].in[in]);
-      }
-      StepBack(op, effects[n], live);
-    }
-  }
-}
-
-void MicroCode::CountBanks() {
-  const auto count = [&](const FrameScalar& scalar, const OperandKind& kind) {
-    if (kind.bytes > 0 && kind.bank.has_value()) banks_[scalar.at] += *kind.bank == Bank::kVector ? 1 : -1;
-  };
-  for (const MicroOp& op : ops_) {
-    const Effects effects = EffectsOf(op);
-    const OperandKinds kinds = KindsOf(op.code);
-    count(effects.out, kinds.out);
-    for (size_t k = 0; k < 3; ++k) count(effects.in[k], kinds.in[k]);
-  }
-}
-
-Bank MicroCode::BankOf(const FrameScalar& scalar) const {
-  if (scalar.bytes < 4) return Bank::kGeneral;
-  const auto found = banks_.find(scalar.at);
-  return found != banks_.end() && found->second > 0 ? Bank::kVector : Bank::kGeneral;
 }
 
 std::optional<int64_t> MicroCode::ConstantAt(const FrameScalar& scalar) const {

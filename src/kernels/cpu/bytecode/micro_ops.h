@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -113,16 +114,27 @@ class MicroCode {
  private:
   using Bits = std::vector<uint64_t>;
   using Range = StepCode::Bytes;
+  static constexpr Range kWholeFrame = {0, std::numeric_limits<FrameOffset>::max()};
 
+  // Appends the micro-operations of an operation.
   void Expand(int64_t number);
   // Returns the most bytes of a move that is expanded to moves of scalars.
   int64_t MaxMovedBytes(const StepCode::Op& op) const;
   void ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes);
   void FindBlocks();
-  void FindAtoms();
+  // Splits the frame at the boundaries of all accesses, so that each part is live as a whole.
+  void FindBounds();
   void FindLiveness();
+  // Counts the uses of each scalar by kind of register.
   void CountBanks();
+  // Returns the bytes of the frame that an argument overlaps; kWholeFrame if they are unknown.
   Range ExtentOf(int32_t argument) const;
+  // Set the effects of copies and splats; of products and of operations on tiles; of loads and stores; and of
+  // calls of functions on arguments.
+  static void FindEffectsOfCopy(const MicroOp& op, Effects& effects);
+  void FindEffectsOnArrays(const MicroOp& op, Effects& effects) const;
+  void FindEffectsOfTransfer(const MicroOp& op, Effects& effects) const;
+  void FindEffectsOfMemoryCall(const MicroOp& op, Effects& effects) const;
   void Mark(Bits& bits, const Range& range, bool value) const;
   bool IsLive(const Bits& bits, const FrameScalar& scalar) const;
   // Changes the bytes that are live after an operation to those before it.

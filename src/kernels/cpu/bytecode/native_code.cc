@@ -296,7 +296,7 @@ class Compiler : public MemoryEmitter {
       }
       if (is_only_use && (user.code == kSelect4 || user.code == kSelect8)) {
         ++next_;
-        return Select(user, code_.EffectsOf(user), std::pair(op, effects));
+        return EmitSelect(user, code_.EffectsOf(user), std::pair(op, effects));
       }
     }
     const Condition condition = CompareFlags(op, effects);

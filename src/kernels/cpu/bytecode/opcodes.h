@@ -175,6 +175,8 @@ enum Code : uint16_t {
   kEnd,
 };
 
+// Returns true for the opcodes of HLO_FUNCTIONS.
+bool IsFunction(uint16_t code);
 // Returns the opcode of a tile operation, if there is one.
 std::optional<Code> CodeOfTile(TileFn function);
 // Returns the opcode of the operation by which a fold of FindTileFold combines elements of 4 or 8 bytes.

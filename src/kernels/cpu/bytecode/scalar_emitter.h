@@ -48,8 +48,8 @@ class ScalarEmitter : public FrameCache {
   // Emits a comparison and returns the condition under which it is true. Releases dying operands.
   Condition CompareFlags(const MicroOp& op, const Effects& effects);
   // Emits a select, possibly by the result of this comparison.
-  void Select(const MicroOp& op, const Effects& effects,
-              const std::optional<std::pair<MicroOp, Effects>>& comparison);
+  void EmitSelect(const MicroOp& op, const Effects& effects,
+                  const std::optional<std::pair<MicroOp, Effects>>& comparison);
   void JumpIf(Condition condition, const Xbyak::Label& to);
   void SetIf(Condition condition, const Xbyak::Reg8& to);
 
@@ -84,26 +84,40 @@ class ScalarEmitter : public FrameCache {
   std::optional<int32_t> Immediate(const FrameScalar& scalar) const;
   void MoveIf(Condition condition, const Xbyak::Reg& to, const Xbyak::Operand& from);
 
-  void Integer(const MicroOp& op, const Effects& effects, int32_t bytes);
-  // Maximum and minimum of integers.
-  void Limit(const MicroOp& op, const Effects& effects, int32_t bytes);
-  void Shift(const MicroOp& op, const Effects& effects, int32_t bytes);
+  // --- scalar_integers.cc
+  // Emits an operation on integers; returns false for other operations.
+  bool EmitInteger(const MicroOp& op, const Effects& effects);
+  // Sums, differences, products and bitwise operations.
+  void EmitIntegerArithmetic(const MicroOp& op, const Effects& effects, int32_t bytes);
+  void EmitIntegerMinMax(const MicroOp& op, const Effects& effects, int32_t bytes);
+  void EmitShift(const MicroOp& op, const Effects& effects, int32_t bytes);
   // Negate, Not, Abs and Sign.
-  void IntegerUnary(const MicroOp& op, const Effects& effects);
-  void ShiftRightArithmetic(const MicroOp& op, const Effects& effects);
+  void EmitIntegerUnary(const MicroOp& op, const Effects& effects);
+  void EmitShiftRightArithmetic(const MicroOp& op, const Effects& effects);
   // Divide and Remainder.
-  void Quotient(const MicroOp& op, const Effects& effects, bool is_signed);
-  void QuotientByConstant(const MicroOp& op, const Effects& effects, uint32_t divisor, bool negates);
-  void Float(const MicroOp& op, const Effects& effects, bool is_double);
-  void FloatLimit(const MicroOp& op, const Effects& effects, bool is_double, bool is_max);
+  void EmitDivision(const MicroOp& op, const Effects& effects, bool is_signed);
+  // Divides by `divisor`, or by its negative if `negates`, by a multiplication and a shift.
+  void EmitDivisionByConstant(const MicroOp& op, const Effects& effects, uint32_t divisor, bool negates);
+
+  // --- scalar_floats.cc
+  // Emits an operation on floats; returns false for other operations.
+  bool EmitFloat(const MicroOp& op, const Effects& effects);
+  void EmitFloatArithmetic(const MicroOp& op, const Effects& effects, bool is_double);
+  void EmitFloatMinMax(const MicroOp& op, const Effects& effects, bool is_double, bool is_max);
   // Sets the result to 1 with the sign of the operand, unless that is a zero or a NaN.
-  void FloatSign(const Xbyak::Xmm& to, const Xbyak::Xmm& from, bool is_double);
-  void FloatUnary(const MicroOp& op, const Effects& effects, bool is_double);
+  void EmitFloatSign(const Xbyak::Xmm& to, const Xbyak::Xmm& from, bool is_double);
+  void EmitFloatUnary(const MicroOp& op, const Effects& effects, bool is_double);
+  // Emits a conversion; returns false for other operations.
+  bool EmitConversion(const MicroOp& op, const Effects& effects);
   void Convert(const MicroOp& op, const Effects& effects);
-  void ConvertToInteger(const Xbyak::Reg32& to, const Xbyak::Xmm& from);
+  void ConvertFloatToInteger(const Xbyak::Reg32& to, const Xbyak::Xmm& from);
+
+  // --- scalar_comparisons.cc
+  // Sets the lanes of a vector register in which the comparison holds to ones, the others to zeros.
   void CompareToMask(const Comparison& comparison, const Xbyak::Xmm& to, const Xbyak::Xmm& a,
                      const Xbyak::Xmm& b);
-  void Copy(const MicroOp& op, const Effects& effects);
+
+  void EmitCopy(const MicroOp& op, const Effects& effects);
 };
 
 }  // namespace hlo::cpu
