@@ -18,9 +18,9 @@
 #include "plan/rewrite/forwarding.h"
 #include "plan/rewrite/graph_builder.h"
 #include "plan/rewrite/mixed_types.h"
+#include "plan/rewrite/padded_values.h"
 #include "plan/rewrite/scaled_dot.h"
 #include "plan/rewrite/sequential_reduce.h"
-#include "plan/rewrite/sized_values.h"
 #include "plan/rewrite/tiled_bitcast.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
@@ -51,7 +51,7 @@ class Flattener {
         changes_(changes),
         graph_(graph),
         build_(effects, custom_calls, graph),
-        sized_(graph) {}
+        padded_(graph) {}
 
   absl::Status Run(const Computation& entry) {
     graph_.entry = build_.NewBlock(nullptr, nullptr);
@@ -65,7 +65,7 @@ class Flattener {
       }
     }
     HLO_ASSIGN_OR_RETURN(Leaves results, Inline(entry, arguments, graph_.entry));
-    sized_.SetResults(std::move(results));
+    padded_.SetResults(std::move(results));
     return absl::OkStatus();
   }
 
@@ -304,25 +304,25 @@ class Flattener {
                                         Block* block) {
     const Shape& shape = instruction.shape();
     if (!IsBounded(shape)) return absl::UnimplementedError("arrays of unbounded size");
-    HLO_ASSIGN_OR_RETURN(std::optional<Leaves> at_bounds, AtBounds(instruction, operands, block));
-    if (at_bounds.has_value()) return *std::move(at_bounds);
+    HLO_ASSIGN_OR_RETURN(std::optional<Leaves> padded, ComputePadded(instruction, operands, block));
+    if (padded.has_value()) return *std::move(padded);
     // Kernels and forwarded instructions do not convert elements.
     if (MixesTypes(instruction)) {
       if (std::optional<CheckedModule> separate = SeparateTypes(instruction);
           separate.has_value() && !build_.HasDynamic(operands))
         return InlineReplacement(instruction, *std::move(separate), operands, block);
-      HLO_RETURN_IF_ERROR(Store(operands));
+      HLO_RETURN_IF_ERROR(SliceToDynamic(operands));
       return build_.AddOp(instruction, shape, Concatenated(operands), block)->results;
     }
     if (const std::optional<std::vector<LeafSource>> sources = ForwardedLeaves(instruction, custom_calls_)) {
       HLO_ASSIGN_OR_RETURN(std::optional<Leaves> forwarded, build_.Forward(shape, *sources, operands));
       if (forwarded.has_value()) return *std::move(forwarded);
-      HLO_RETURN_IF_ERROR(Store(operands));
+      HLO_RETURN_IF_ERROR(SliceToDynamic(operands));
       Node* node = build_.AddOp(instruction, shape, Concatenated(operands), block);
       node->needs_reference = true;
       return node->results;
     }
-    if (!Info(instruction.opcode()).has(kStructural)) HLO_RETURN_IF_ERROR(Store(operands));
+    if (!Info(instruction.opcode()).has(kStructural)) HLO_RETURN_IF_ERROR(SliceToDynamic(operands));
     HLO_ASSIGN_OR_RETURN(std::optional<Leaves> rewritten, Rewrite(instruction, operands, block));
     if (rewritten) return *std::move(rewritten);
     Leaves all_operands = Concatenated(operands);
@@ -336,20 +336,20 @@ class Flattener {
     return scalars_.emplace(std::move(operation), node->results).first->second;
   }
 
-  // For SizedValues.
+  // For PaddedValues.
   auto ModuleInliner() {
     return [this](CheckedModule module, const std::vector<Leaves>& arguments, Block* block) {
       return InlineModule(std::move(module), arguments, block);
     };
   }
-  absl::StatusOr<std::optional<Leaves>> AtBounds(const Instruction& instruction,
-                                                 const std::vector<Leaves>& operands, Block* block) {
+  absl::StatusOr<std::optional<Leaves>> ComputePadded(const Instruction& instruction,
+                                                      const std::vector<Leaves>& operands, Block* block) {
     if (!options_.for_gpu) return std::nullopt;
-    return sized_.Compute(instruction, operands, block, ModuleInliner());
+    return padded_.Compute(instruction, operands, block, ModuleInliner());
   }
-  absl::Status Store(Leaves& leaves) { return sized_.Store(leaves, ModuleInliner()); }
-  absl::Status Store(std::vector<Leaves>& operands) {
-    for (Leaves& operand : operands) HLO_RETURN_IF_ERROR(Store(operand));
+  absl::Status SliceToDynamic(Leaves& leaves) { return padded_.SliceToDynamic(leaves, ModuleInliner()); }
+  absl::Status SliceToDynamic(std::vector<Leaves>& operands) {
+    for (Leaves& operand : operands) HLO_RETURN_IF_ERROR(SliceToDynamic(operand));
     return absl::OkStatus();
   }
 
@@ -466,13 +466,13 @@ class Flattener {
     Leaves parts;
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (IsSplit(declared[i])) {
-        HLO_ASSIGN_OR_RETURN(const Leaves split, sized_.Split(leaves[i], graph_.values[declared[i]].shape,
-                                                              block, ModuleInliner()));
+        HLO_ASSIGN_OR_RETURN(const Leaves split, padded_.Split(leaves[i], graph_.values[declared[i]].shape,
+                                                               block, ModuleInliner()));
         parts.insert(parts.end(), split.begin(), split.end());
         continue;
       }
       Leaves whole = {leaves[i]};
-      HLO_RETURN_IF_ERROR(Store(whole));
+      HLO_RETURN_IF_ERROR(SliceToDynamic(whole));
       parts.push_back(whole[0]);
     }
     return parts;
@@ -481,7 +481,7 @@ class Flattener {
   Leaves NewParts(const Leaves& leaves, Node* node) {
     Leaves parts;
     for (const ValueId leaf : leaves) {
-      const Leaves own = IsSplit(leaf) ? sized_.NewParts(graph_.values[leaf].shape, node) : Leaves{leaf};
+      const Leaves own = IsSplit(leaf) ? padded_.NewParts(graph_.values[leaf].shape, node) : Leaves{leaf};
       parts.insert(parts.end(), own.begin(), own.end());
     }
     return parts;
@@ -496,7 +496,7 @@ class Flattener {
         continue;
       }
       joined.push_back(graph_.NewValue(graph_.values[leaf].shape, nullptr));
-      next += sized_.Join(joined.back(), absl::MakeConstSpan(parts).subspan(next), block);
+      next += padded_.Join(joined.back(), absl::MakeConstSpan(parts).subspan(next), block);
     }
     return joined;
   }
@@ -565,7 +565,7 @@ class Flattener {
   ChangeCounter& changes_;
   Graph& graph_;
   GraphBuilder build_;
-  SizedValues sized_;
+  PaddedValues padded_;
   Computation* products_ = nullptr;   // Owns the rewritten instructions.
   const Instruction* map_ = nullptr;  // The map that is being inlined.
   AsyncCalls async_;

@@ -1,4 +1,4 @@
-#include "plan/rewrite/sized_op.h"
+#include "plan/rewrite/padded_op.h"
 
 #include <optional>
 
@@ -8,12 +8,12 @@
 
 namespace hlo::plan {
 
-SizedInstruction::SizedInstruction(const Instruction& instruction, const std::vector<SizeNumbers>& sizes,
-                                   int64_t size_count)
+PaddedInstruction::PaddedInstruction(const Instruction& instruction, const std::vector<SizeNumbers>& sizes,
+                                     int64_t size_count)
     : instruction(instruction), builder(instruction.name()) {
   const int64_t count = instruction.operand_count();
   for (int64_t k = 0; k < count; ++k)
-    operands.push_back({builder.Parameter(k, AtBounds(instruction.operand(k)->shape())), {}});
+    operands.push_back({builder.Parameter(k, PaddedShape(instruction.operand(k)->shape())), {}});
   std::vector<Op> all;
   for (int64_t k = 0; k < size_count; ++k)
     all.push_back(builder.Parameter(count + k, Shape::Array(ElementType::kS32, {})));
@@ -23,18 +23,18 @@ SizedInstruction::SizedInstruction(const Instruction& instruction, const std::ve
   }
 }
 
-Op SizedInstruction::SizeOf(const SizedOp& x, int64_t d) {
+Op PaddedInstruction::SizeOf(const PaddedOp& x, int64_t d) {
   const Op size = x.sizes[static_cast<size_t>(d)];
   return size.ok() ? size : Number(x.array.dims()[static_cast<size_t>(d)]);
 }
 
-std::vector<Op> SizedInstruction::Arrays() const {
+std::vector<Op> PaddedInstruction::Arrays() const {
   std::vector<Op> arrays;
-  for (const SizedOp& operand : operands) arrays.push_back(operand.array);
+  for (const PaddedOp& operand : operands) arrays.push_back(operand.array);
   return arrays;
 }
 
-Op SizedInstruction::Emit(const std::vector<Op>& arrays, const std::vector<AttrEntry>& other) {
+Op PaddedInstruction::Emit(const std::vector<Op>& arrays, const std::vector<AttrEntry>& other) {
   std::vector<AttrEntry> attributes(instruction.attributes().begin(), instruction.attributes().end());
   for (const AttrEntry& entry : other) {
     const auto found = std::find_if(attributes.begin(), attributes.end(),
@@ -45,12 +45,12 @@ Op SizedInstruction::Emit(const std::vector<Op>& arrays, const std::vector<AttrE
       *found = entry;
   }
   const Shape& shape = instruction.shape();
-  if (shape.IsArray()) return builder.Emit(instruction.opcode(), arrays, attributes, AtBounds(shape));
+  if (shape.IsArray()) return builder.Emit(instruction.opcode(), arrays, attributes, PaddedShape(shape));
   return builder.Emit(instruction.opcode(), arrays, attributes);
 }
 
-SizedOps SizedInstruction::Results(Op emitted, const std::vector<std::vector<Op>>& sizes) {
-  SizedOps results;
+PaddedOps PaddedInstruction::Results(Op emitted, const std::vector<std::vector<Op>>& sizes) {
+  PaddedOps results;
   for (size_t k = 0; k < sizes.size(); ++k) {
     const bool is_tuple = emitted.ok() && emitted.shape().IsTuple();
     results.push_back(
@@ -59,9 +59,9 @@ SizedOps SizedInstruction::Results(Op emitted, const std::vector<std::vector<Op>
   return results;
 }
 
-build::Function SizedInstruction::ToApply() { return Imported(builder, *instruction.Get<attr::to_apply>()); }
+build::Function PaddedInstruction::ToApply() { return Imported(builder, *instruction.Get<attr::to_apply>()); }
 
-Op SizedInstruction::NeutralElement() {
+Op PaddedInstruction::NeutralElement() {
   const Instruction& root = *instruction.Get<attr::to_apply>()->root();
   const Op init = operands[1].array;
   if (!IsOnTwoParameters(root) || !root.shape().IsArray(init.type()) ||

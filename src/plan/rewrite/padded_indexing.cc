@@ -1,20 +1,20 @@
-// Gathers, scatters, updates and sorts of arrays of dynamic sizes.
+// Dynamic padding of gathers, scatters, updates and sorts.
 
 #include "plan/calls/call_builder.h"
-#include "plan/rewrite/sized_op.h"
+#include "plan/rewrite/padded_op.h"
 #include "types/index.h"
 
 namespace hlo::plan {
 namespace {
 
-bool HasSizedIndexVectors(const SizedOp& indices, int64_t vector_dim) {
+bool HasSizedIndexVectors(const PaddedOp& indices, int64_t vector_dim) {
   return vector_dim < indices.array.rank() && indices.sizes[static_cast<size_t>(vector_dim)].ok();
 }
 
 // True if an input and updates of a scatter have the sizes of the first ones, and windows have sizes only
 // where they are the whole dimension of the input.
-bool FitsScatter(const SizedInstruction& scatter, const SizedOp& first, const SizedOp& x,
-                 const SizedOp& update) {
+bool FitsScatter(const PaddedInstruction& scatter, const PaddedOp& first, const PaddedOp& x,
+                 const PaddedOp& update) {
   const IntList windows = scatter.instruction.Get<attr::update_window_dims>(),
                 inserted = scatter.instruction.Get<attr::inserted_window_dims>(),
                 indexed = scatter.instruction.Get<attr::scatter_dims_to_operand_dims>();
@@ -33,7 +33,7 @@ bool FitsScatter(const SizedInstruction& scatter, const SizedOp& first, const Si
 }
 
 // Returns the indices of a scatter with -1 for those beyond their number and beyond the sizes of the input.
-Op ValidIndices(const SizedInstruction& scatter, const SizedOp& x, const SizedOp& indices) {
+Op ValidIndices(const PaddedInstruction& scatter, const PaddedOp& x, const PaddedOp& indices) {
   const IntList indexed = scatter.instruction.Get<attr::scatter_dims_to_operand_dims>();
   const auto vector_dim = scatter.instruction.Get<attr::index_vector_dim>();
   Op valid = indices.array;
@@ -60,9 +60,9 @@ Op ValidIndices(const SizedInstruction& scatter, const SizedOp& x, const SizedOp
 }  // namespace
 
 // Only dimensions that are sliced whole keep their sizes.
-SizedOps SizedGather(SizedInstruction& gather) {
+PaddedOps PaddedGather(PaddedInstruction& gather) {
   const Instruction& instruction = gather.instruction;
-  const SizedOp &x = gather.operands[0], &indices = gather.operands[1];
+  const PaddedOp &x = gather.operands[0], &indices = gather.operands[1];
   const IntList offsets = instruction.Get<attr::offset_dims>(),
                 collapsed = instruction.Get<attr::collapsed_slice_dims>(),
                 slice = instruction.Get<attr::slice_sizes>();
@@ -70,7 +70,7 @@ SizedOps SizedGather(SizedInstruction& gather) {
   if (!instruction.Get<attr::operand_batching_dims>().empty() || HasSizedIndexVectors(indices, vector_dim))
     return {};
   const auto rank = static_cast<size_t>(instruction.shape().rank());
-  SizedOp result{gather.Emit(gather.Arrays()), std::vector<Op>(rank)};
+  PaddedOp result{gather.Emit(gather.Arrays()), std::vector<Op>(rank)};
   std::vector<Op> sliced;
   for (size_t d = 0; d < x.sizes.size(); ++d) {
     const Op size = slice[d] == x.array.dims()[d] ? x.sizes[d] : Op();
@@ -93,10 +93,10 @@ SizedOps SizedGather(SizedInstruction& gather) {
 
 // Updates beyond the number of the indices, and those beyond the sizes of the input, get indices out of
 // bounds.
-SizedOps SizedScatter(SizedInstruction& scatter) {
+PaddedOps PaddedScatter(PaddedInstruction& scatter) {
   const Instruction& instruction = scatter.instruction;
   const size_t count = scatter.operands.size() / 2;
-  const SizedOp &x = scatter.operands[0], &indices = scatter.operands[count];
+  const PaddedOp &x = scatter.operands[0], &indices = scatter.operands[count];
   if (!instruction.Get<attr::input_batching_dims>().empty() ||
       instruction.Get<attr::scatter_dims_to_operand_dims>().empty() ||
       HasSizedIndexVectors(indices, instruction.Get<attr::index_vector_dim>()))
@@ -111,14 +111,14 @@ SizedOps SizedScatter(SizedInstruction& scatter) {
   const Op scattered = scatter.Emit(
       arrays, {build::Attr<attr::to_apply>(code.computation), build::Attr<attr::indices_are_sorted>(false),
                build::Attr<attr::unique_indices>(false)});
-  return SizedInstruction::Results(scattered, std::vector<std::vector<Op>>(count, x.sizes));
+  return PaddedInstruction::Results(scattered, std::vector<std::vector<Op>>(count, x.sizes));
 }
 
 // Elements of the operand replace those of the update beyond its sizes. An update of a whole dimension gives
 // its size.
-SizedOps SizedUpdate(SizedInstruction& update) {
-  const SizedOp &x = update.operands[0], &part = update.operands[1];
-  SizedOp result{{}, x.sizes};
+PaddedOps PaddedUpdate(PaddedInstruction& update) {
+  const PaddedOp &x = update.operands[0], &part = update.operands[1];
+  PaddedOp result{{}, x.sizes};
   std::vector<Op> arrays = update.Arrays();
   if (part.HasSizes()) {
     const std::vector<Op> starts(arrays.begin() + 2, arrays.end());
@@ -139,21 +139,21 @@ SizedOps SizedUpdate(SizedInstruction& update) {
 
 // Elements from the first size on stay at their positions: these are the first keys of the sort, and 0 for
 // the others.
-SizedOps SizedSort(SizedInstruction& sort) {
+PaddedOps PaddedSort(PaddedInstruction& sort) {
   const Computation& before = *sort.instruction.Get<attr::to_apply>();
   const int64_t dimension = sort.instruction.Get<attr::dimensions>()[0];
   if (CallsComputations(before)) return {};
   Op size;
   std::vector<std::vector<Op>> sizes;
-  for (const SizedOp& operand : sort.operands) {
+  for (const PaddedOp& operand : sort.operands) {
     if (!size.ok()) size = operand.sizes[static_cast<size_t>(dimension)];
     sizes.push_back(operand.sizes);
   }
   std::vector<Op> arrays = sort.Arrays();
   if (!size.ok()) {
     const build::Function code = sort.ToApply();
-    return SizedInstruction::Results(sort.Emit(arrays, {build::Attr<attr::to_apply>(code.computation)}),
-                                     sizes);
+    return PaddedInstruction::Results(sort.Emit(arrays, {build::Attr<attr::to_apply>(code.computation)}),
+                                      sizes);
   }
   const Shape positions = Shape::Array(ElementType::kS32, arrays[0].dims());
   const Op position = sort.builder.Iota(positions, dimension);
@@ -166,7 +166,7 @@ SizedOps SizedSort(SizedInstruction& sort) {
         const Op left = arguments[arguments.size() - 2], right = arguments.back();
         return build::Lt(left, right) | (build::Eq(left, right) & Inlined(sort.builder, before, arguments));
       });
-  return SizedInstruction::Results(
+  return PaddedInstruction::Results(
       build::Sort(arrays, comparator, dimension, sort.instruction.Get<attr::is_stable>()), sizes);
 }
 

@@ -1,22 +1,23 @@
 #pragma once
-// Instructions on arrays of the bounds and their sizes.
+// Instructions of the modules that dynamic padding makes: arrays that are padded to their bounds, and sizes.
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "hlo_run/builder.h"
-#include "plan/rewrite/sized_arrays.h"
+#include "plan/rewrite/dynamic_padding.h"
 
 namespace hlo::plan {
 
 using build::Op;
 
-inline Shape AtBounds(const Shape& shape) { return Shape::Array(shape.type(), shape.dims()); }
+// Returns the shape with static dimensions of the sizes of the bounds.
+inline Shape PaddedShape(const Shape& shape) { return Shape::Array(shape.type(), shape.dims()); }
 inline bool IsSame(Op a, Op b) { return a.instruction() == b.instruction(); }
 
-// An array of the bounds, and the sizes of its dimensions; these are null for static ones.
-struct SizedOp {
+// A padded array, and the sizes of its dimensions; these are null for static ones.
+struct PaddedOp {
   Op array;
   std::vector<Op> sizes;
   bool HasSizes() const {
@@ -24,18 +25,20 @@ struct SizedOp {
   }
 };
 // The results of an instruction; none if there is no rule for it.
-using SizedOps = std::vector<SizedOp>;
+using PaddedOps = std::vector<PaddedOp>;
 
-struct SizedInstruction {
-  SizedInstruction(const Instruction& instruction, const std::vector<SizeNumbers>& sizes, int64_t size_count);
+// The instruction that is expanded, and the module that replaces it.
+struct PaddedInstruction {
+  PaddedInstruction(const Instruction& instruction, const std::vector<SizeNumbers>& sizes,
+                    int64_t size_count);
 
   Op Number(int64_t value) { return builder.Constant(ElementType::kS32, static_cast<double>(value)); }
-  Op SizeOf(const SizedOp& x, int64_t d);
+  Op SizeOf(const PaddedOp& x, int64_t d);
   std::vector<Op> Arrays() const;
-  // Emits the instruction on other arrays, with results of the bounds and some other attributes.
+  // Emits the instruction on other arrays, with padded results and some other attributes.
   Op Emit(const std::vector<Op>& arrays, const std::vector<AttrEntry>& other = {});
   // Gives the results of an emitted instruction their sizes.
-  static SizedOps Results(Op emitted, const std::vector<std::vector<Op>>& sizes);
+  static PaddedOps Results(Op emitted, const std::vector<std::vector<Op>>& sizes);
 
   // Returns a copy of `to_apply` in the module; null if it calls other computations.
   build::Function ToApply();
@@ -44,7 +47,7 @@ struct SizedInstruction {
 
   const Instruction& instruction;
   build::Builder builder;
-  std::vector<SizedOp> operands;
+  std::vector<PaddedOp> operands;
 };
 
 // Returns pred[dims]: true for the positions below `size` along dimension d.
@@ -54,18 +57,18 @@ Op Masked(Op x, int64_t d, Op size, Op fill);
 // Returns the smaller of two sizes, of which each may be null.
 Op SmallerSize(Op a, Op b);
 
-// Defined in sized_indexing.cc.
-SizedOps SizedGather(SizedInstruction& gather);
-SizedOps SizedScatter(SizedInstruction& scatter);
-SizedOps SizedUpdate(SizedInstruction& update);
-SizedOps SizedSort(SizedInstruction& sort);
+// Defined in padded_indexing.cc.
+PaddedOps PaddedGather(PaddedInstruction& gather);
+PaddedOps PaddedScatter(PaddedInstruction& scatter);
+PaddedOps PaddedUpdate(PaddedInstruction& update);
+PaddedOps PaddedSort(PaddedInstruction& sort);
 
-// Defined in sized_windows.cc.
-SizedOps SizedReduceWindow(SizedInstruction& reduce);
-SizedOps SizedSelectAndScatter(SizedInstruction& scatter);
-SizedOps SizedConvolution(SizedInstruction& convolution);
-SizedOps SizedScan(SizedInstruction& scan);
+// Defined in padded_windows.cc.
+PaddedOps PaddedReduceWindow(PaddedInstruction& reduce);
+PaddedOps PaddedSelectAndScatter(PaddedInstruction& scatter);
+PaddedOps PaddedConvolution(PaddedInstruction& convolution);
+PaddedOps PaddedScan(PaddedInstruction& scan);
 // Reduces any number of arrays by any combiner.
-SizedOps SizedReduce(SizedInstruction& reduce);
+PaddedOps PaddedReduce(PaddedInstruction& reduce);
 
 }  // namespace hlo::plan

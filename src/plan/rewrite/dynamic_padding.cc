@@ -1,4 +1,4 @@
-#include "plan/rewrite/sized_arrays.h"
+#include "plan/rewrite/dynamic_padding.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include "ir/result_shapes.h"
 #include "ir/single_terms.h"
-#include "plan/rewrite/sized_op.h"
+#include "plan/rewrite/padded_op.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
 #include "types/index.h"
@@ -14,22 +14,20 @@
 namespace hlo::plan {
 namespace {
 
-using Sized = SizedOp;
-
-class Expander : SizedInstruction {
+class Expander : PaddedInstruction {
  public:
-  using SizedInstruction::SizedInstruction;
+  using PaddedInstruction::PaddedInstruction;
 
-  std::optional<SizedExpansion> Run() {
+  std::optional<PaddedExpansion> Run() {
     const std::vector<Op> whole = StaticResults();
     if (!whole.empty()) return Build(whole, std::vector<std::vector<int64_t>>(whole.size()));
-    SizedOps results = SizedResults();
+    PaddedOps results = PaddedResults();
     const absl::Span<const Shape> shapes = ResultShapes(instruction);
     if (results.empty() || results.size() != shapes.size()) return std::nullopt;
     std::vector<Op> arrays, sizes;
     std::vector<std::vector<int64_t>> dimensions(results.size());
     for (size_t k = 0; k < results.size(); ++k) {
-      Sized& result = results[k];
+      PaddedOp& result = results[k];
       if (!result.array.ok() || result.sizes.size() != result.array.dims().size()) return std::nullopt;
       for (int64_t d = 0; d < result.array.rank(); ++d) {
         const Op size = result.sizes[static_cast<size_t>(d)];
@@ -48,13 +46,13 @@ class Expander : SizedInstruction {
   }
 
  private:
-  std::optional<SizedExpansion> Build(const std::vector<Op>& results,
-                                      std::vector<std::vector<int64_t>> dimensions) {
+  std::optional<PaddedExpansion> Build(const std::vector<Op>& results,
+                                       std::vector<std::vector<int64_t>> dimensions) {
     const Op first = builder.SetName(results[0], instruction.name());
     absl::StatusOr<CheckedModule> module =
         builder.Build(results.size() == 1 ? first : builder.Tuple(results));
     if (!module.ok()) return std::nullopt;
-    return SizedExpansion{*std::move(module), std::move(dimensions)};
+    return PaddedExpansion{*std::move(module), std::move(dimensions)};
   }
 
   bool KeepsElementsBeyondSizes() const {
@@ -74,36 +72,36 @@ class Expander : SizedInstruction {
     return results;
   }
 
-  SizedOps SizedResults() {
+  PaddedOps PaddedResults() {
     switch (instruction.opcode()) {
       case Opcode::kGather:
-        return SizedGather(*this);
+        return PaddedGather(*this);
       case Opcode::kScatter:
-        return SizedScatter(*this);
+        return PaddedScatter(*this);
       case Opcode::kDynamicUpdateSlice:
-        return SizedUpdate(*this);
+        return PaddedUpdate(*this);
       case Opcode::kSort:
-        return SizedSort(*this);
+        return PaddedSort(*this);
       case Opcode::kReduce:
         return Reduced();
       case Opcode::kReduceWindow:
-        return SizedReduceWindow(*this);
+        return PaddedReduceWindow(*this);
       case Opcode::kSelectAndScatter:
-        return SizedSelectAndScatter(*this);
+        return PaddedSelectAndScatter(*this);
       case Opcode::kConvolution:
-        return SizedConvolution(*this);
+        return PaddedConvolution(*this);
       case Opcode::kScan:
-        return SizedScan(*this);
+        return PaddedScan(*this);
       default:
-        return {SizedResult()};
+        return {PaddedResult()};
     }
   }
 
-  Sized SizedResult() {
+  PaddedOp PaddedResult() {
     const Opcode opcode = instruction.opcode();
     switch (opcode) {
       case Opcode::kSetDimensionSize: {
-        Sized result = operands[0];
+        PaddedOp result = operands[0];
         result.sizes[static_cast<size_t>(instruction.Get<attr::dimensions>()[0])] = operands[1].array;
         return result;
       }
@@ -139,9 +137,9 @@ class Expander : SizedInstruction {
     }
   }
 
-  Sized SlicedToSizes() {
+  PaddedOp SlicedToSizes() {
     if (reference::custom::FunctionOf(instruction) != &reference::custom::SliceToDynamic) return {};
-    Sized result{operands[0].array, {}};
+    PaddedOp result{operands[0].array, {}};
     for (int64_t d = 0; d < instruction.shape().rank(); ++d)
       result.sizes.push_back(instruction.shape().IsDynamic(d) ? operands[static_cast<size_t>(d) + 1].array
                                                               : Op());
@@ -152,7 +150,7 @@ class Expander : SizedInstruction {
   // single element is repeated, or else the smallest.
   Op CommonSize(size_t d) {
     std::vector<Op> sizes;
-    for (const Sized& operand : operands) {
+    for (const PaddedOp& operand : operands) {
       if (operand.sizes.empty() || !operand.sizes[d].ok()) continue;
       const Op size = operand.sizes[d];
       if (std::none_of(sizes.begin(), sizes.end(), [&](Op other) { return IsSame(size, other); }))
@@ -167,12 +165,12 @@ class Expander : SizedInstruction {
     }
     return build::Select(build::Eq(least, one) & build::Lt(least_of_many, none), least_of_many, least);
   }
-  Sized Elementwise() {
-    Sized result;
+  PaddedOp Elementwise() {
+    PaddedOp result;
     for (int64_t d = 0; d < instruction.shape().rank(); ++d)
       result.sizes.push_back(CommonSize(static_cast<size_t>(d)));
     std::vector<Op> arrays;
-    for (const Sized& operand : operands) {
+    for (const PaddedOp& operand : operands) {
       Op x = operand.array;
       for (size_t d = 0; d < operand.sizes.size(); ++d) {
         if (!operand.sizes[d].ok() || IsSame(operand.sizes[d], result.sizes[d])) continue;
@@ -195,23 +193,24 @@ class Expander : SizedInstruction {
   }
 
   // The last dimension of the wider type's parts is static.
-  Sized BitcastConverted() {
-    Sized result{Emit(Arrays()), operands[0].sizes};
+  PaddedOp BitcastConverted() {
+    PaddedOp result{Emit(Arrays()), operands[0].sizes};
     const auto rank = static_cast<size_t>(instruction.shape().rank());
     if (rank < result.sizes.size() && result.sizes.back().ok()) return {};
     result.sizes.resize(rank);
     return result;
   }
 
-  Sized Broadcasted() {
-    Sized result{Emit({operands[0].array}), std::vector<Op>(static_cast<size_t>(instruction.shape().rank()))};
+  PaddedOp Broadcasted() {
+    PaddedOp result{Emit({operands[0].array}),
+                    std::vector<Op>(static_cast<size_t>(instruction.shape().rank()))};
     const IntList dimensions = instruction.Get<attr::dimensions>();
     for (size_t k = 0; k < dimensions.size(); ++k)
       result.sizes[static_cast<size_t>(dimensions[k])] = operands[0].sizes[k];
     return result;
   }
-  Sized Transposed() {
-    Sized result{Emit({operands[0].array}), {}};
+  PaddedOp Transposed() {
+    PaddedOp result{Emit({operands[0].array}), {}};
     for (const int64_t d : instruction.Get<attr::dimensions>())
       result.sizes.push_back(operands[0].sizes[static_cast<size_t>(d)]);
     return result;
@@ -219,10 +218,10 @@ class Expander : SizedInstruction {
 
   // Supports a reshape that adds or removes dimensions of size 1, and one whose first dimensions are the only
   // dynamic ones: the elements within the sizes are then the first ones.
-  Sized Reshaped() {
-    const Sized& x = operands[0];
+  PaddedOp Reshaped() {
+    const PaddedOp& x = operands[0];
     const Shape& shape = instruction.shape();
-    Sized result{Emit({x.array}), std::vector<Op>(static_cast<size_t>(shape.rank()))};
+    PaddedOp result{Emit({x.array}), std::vector<Op>(static_cast<size_t>(shape.rank()))};
     std::vector<size_t> in, out;
     for (size_t d = 0; d < x.sizes.size(); ++d) {
       if (x.array.dims()[d] != 1) in.push_back(d);
@@ -260,9 +259,9 @@ class Expander : SizedInstruction {
   }
 
   // A single element is static.
-  Sized Sliced() {
-    const Sized& x = operands[0];
-    Sized result{Emit({x.array}), {}};
+  PaddedOp Sliced() {
+    const PaddedOp& x = operands[0];
+    PaddedOp result{Emit({x.array}), {}};
     for (size_t d = 0; d < x.sizes.size(); ++d) {
       const SliceRange range = instruction.Get<attr::slice>()[d];
       const Op size = x.sizes[d];
@@ -280,10 +279,10 @@ class Expander : SizedInstruction {
     return result;
   }
   // Only dimensions that are sliced whole keep their sizes.
-  Sized SlicedWhole() {
+  PaddedOp SlicedWhole() {
     std::vector<Op> arrays;
-    for (const Sized& operand : operands) arrays.push_back(operand.array);
-    Sized result{Emit(arrays), {}};
+    for (const PaddedOp& operand : operands) arrays.push_back(operand.array);
+    PaddedOp result{Emit(arrays), {}};
     for (size_t d = 0; d < operands[0].sizes.size(); ++d) {
       const int64_t bound = operands[0].array.dims()[d];
       const bool is_whole = bound != 1 && instruction.Get<attr::dynamic_slice_sizes>()[d] == bound;
@@ -293,8 +292,8 @@ class Expander : SizedInstruction {
   }
 
   // The padding value is also in place of the elements beyond the sizes.
-  Sized Padded() {
-    Sized result;
+  PaddedOp Padded() {
+    PaddedOp result;
     Op x = operands[0].array;
     for (size_t d = 0; d < operands[0].sizes.size(); ++d) {
       const PaddingDim padding = instruction.Get<attr::padding>()[d];
@@ -312,9 +311,9 @@ class Expander : SizedInstruction {
   }
 
   // The reversed elements end at the bound; they are moved to the start.
-  Sized Reversed() {
-    const Sized& x = operands[0];
-    Sized result{Emit({x.array}), x.sizes};
+  PaddedOp Reversed() {
+    const PaddedOp& x = operands[0];
+    PaddedOp result{Emit({x.array}), x.sizes};
     for (const int64_t d : instruction.Get<attr::dimensions>()) {
       const Op size = x.sizes[static_cast<size_t>(d)];
       if (!size.ok()) continue;
@@ -328,12 +327,12 @@ class Expander : SizedInstruction {
 
   // Operands overwrite the elements beyond the sizes of those before. Other dimensions have the size of the
   // last dynamic operand.
-  Sized Concatenated() {
+  PaddedOp Concatenated() {
     const auto along = static_cast<size_t>(instruction.Get<attr::dimensions>()[0]);
-    Sized result{{}, std::vector<Op>(static_cast<size_t>(instruction.shape().rank()))};
+    PaddedOp result{{}, std::vector<Op>(static_cast<size_t>(instruction.shape().rank()))};
     std::vector<Op> arrays;
     bool is_static = true;
-    for (const Sized& operand : operands) {
+    for (const PaddedOp& operand : operands) {
       arrays.push_back(operand.array);
       is_static &= !operand.sizes[along].ok();
       for (size_t d = 0; d < operand.sizes.size(); ++d) {
@@ -343,7 +342,7 @@ class Expander : SizedInstruction {
     result.array = Emit(arrays);
     if (is_static) return result;
     Op start = Number(0);
-    for (const Sized& operand : operands) {
+    for (const PaddedOp& operand : operands) {
       std::vector<Op> starts(result.sizes.size(), Number(0));
       starts[along] = start;
       result.array = build::DynamicUpdateSlice(result.array, operand.array, starts);
@@ -354,12 +353,12 @@ class Expander : SizedInstruction {
   }
 
   // Neutral elements replace the elements beyond the sizes.
-  SizedOps Reduced() {
+  PaddedOps Reduced() {
     const IntList reduced = instruction.Get<attr::dimensions>();
     const bool combines = !ReducesSingleElements(instruction);
     const Op neutral = operands.size() == 2 && combines ? NeutralElement() : Op();
-    if (!neutral.ok()) return SizedReduce(*this);
-    Sized result;
+    if (!neutral.ok()) return PaddedReduce(*this);
+    PaddedOp result;
     Op x = operands[0].array;
     for (int64_t d = 0; d < x.rank(); ++d) {
       const Op size = operands[0].sizes[static_cast<size_t>(d)];
@@ -375,8 +374,8 @@ class Expander : SizedInstruction {
   }
 
   // Zeros replace the contracted elements beyond the smaller size of both operands.
-  Sized Product() {
-    Sized result;
+  PaddedOp Product() {
+    PaddedOp result;
     Op arrays[2] = {operands[0].array, operands[1].array};
     const IntList contracting[2] = {instruction.Get<attr::lhs_contracting_dims>(),
                                     instruction.Get<attr::rhs_contracting_dims>()};
@@ -411,8 +410,8 @@ bool StatesSizes(const Instruction& instruction) {
           reference::custom::FunctionOf(instruction) == &reference::custom::SliceToDynamic);
 }
 
-std::optional<SizedExpansion> ExpandAtBounds(const Instruction& instruction,
-                                             const std::vector<SizeNumbers>& sizes, int64_t size_count) {
+std::optional<PaddedExpansion> ExpandPadded(const Instruction& instruction,
+                                            const std::vector<SizeNumbers>& sizes, int64_t size_count) {
   for (size_t k = 0; k < sizes.size(); ++k) {
     const Shape& shape = instruction.operand(static_cast<int64_t>(k))->shape();
     for (size_t d = 0; d < sizes[k].size(); ++d) {
@@ -431,9 +430,10 @@ std::optional<CheckedModule> Built(build::Builder& builder, Op root) {
 
 }  // namespace
 
-std::optional<CheckedModule> WithSizes(const Shape& bounds, const std::vector<int64_t>& dimensions) {
+std::optional<CheckedModule> SliceToDynamicModule(const Shape& bounds,
+                                                  const std::vector<int64_t>& dimensions) {
   build::Builder builder("sizes");
-  Op x = builder.Parameter(0, AtBounds(bounds));
+  Op x = builder.Parameter(0, PaddedShape(bounds));
   for (size_t k = 0; k < dimensions.size(); ++k) {
     const Op size = builder.Parameter(static_cast<int64_t>(k) + 1, Shape::Array(ElementType::kS32, {}));
     x = build::SetDimensionSize(x, size, dimensions[k]);
@@ -441,9 +441,9 @@ std::optional<CheckedModule> WithSizes(const Shape& bounds, const std::vector<in
   return Built(builder, x);
 }
 
-std::optional<CheckedModule> WithoutSizes(const Shape& shape) {
+std::optional<CheckedModule> PadToStaticModule(const Shape& shape) {
   build::Builder builder("array_and_sizes");
-  std::vector<Shape> parts = {AtBounds(shape)};
+  std::vector<Shape> parts = {PaddedShape(shape)};
   parts.resize(static_cast<size_t>(shape.rank()) + 1, Shape::Scalar(ElementType::kS32));
   return Built(builder, builder.CustomCall("PadToStatic", {builder.Parameter(0, shape)},
                                            Shape::Tuple(std::move(parts))));

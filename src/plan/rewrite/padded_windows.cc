@@ -1,4 +1,4 @@
-// Reductions, windows, convolutions and scans of arrays of dynamic sizes.
+// Dynamic padding of reductions, windows, convolutions and scans.
 
 #include <optional>
 
@@ -7,7 +7,7 @@
 #include "ir/single_terms.h"
 #include "plan/calls/call_builder.h"
 #include "plan/rewrite/neutral_element.h"
-#include "plan/rewrite/sized_op.h"
+#include "plan/rewrite/padded_op.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -19,7 +19,7 @@ std::vector<Op> RootElements(Op root, size_t count) {
 }
 
 // Returns the number of positions of a window on `size` elements; null if there is no rule.
-Op WindowCount(SizedInstruction& s, Op size, const WindowDim& window) {
+Op WindowCount(PaddedInstruction& s, Op size, const WindowDim& window) {
   const int64_t padding = window.padding_low + window.padding_high,
                 extent = (window.size - 1) * window.window_dilation + 1;
   if (window.base_dilation != 1 || padding < 0) return {};
@@ -33,12 +33,12 @@ bool IsTrivial(const WindowDim& window) { return window == WindowDim(); }
 }  // namespace
 
 // Neutral elements replace the elements beyond the sizes.
-SizedOps SizedReduceWindow(SizedInstruction& reduce) {
+PaddedOps PaddedReduceWindow(PaddedInstruction& reduce) {
   if (reduce.operands.size() != 2) return {};
   const Window window = reduce.instruction.Get<attr::window>();
-  const SizedOp& x = reduce.operands[0];
+  const PaddedOp& x = reduce.operands[0];
   const Op neutral = reduce.NeutralElement();
-  SizedOp result{x.array, x.sizes};
+  PaddedOp result{x.array, x.sizes};
   for (size_t d = 0; d < x.sizes.size(); ++d) {
     if (!x.sizes[d].ok() || IsTrivial(window[d])) continue;
     result.sizes[d] = WindowCount(reduce, x.sizes[d], window[d]);
@@ -53,10 +53,10 @@ SizedOps SizedReduceWindow(SizedInstruction& reduce) {
 }
 
 // Neutral elements replace surplus sources.
-SizedOps SizedSelectAndScatter(SizedInstruction& scatter) {
+PaddedOps PaddedSelectAndScatter(PaddedInstruction& scatter) {
   const Computation &select = *scatter.instruction.Get<attr::select>(),
                     &combiner = *scatter.instruction.Get<attr::scatter>();
-  const SizedOp &x = scatter.operands[0], &source = scatter.operands[1];
+  const PaddedOp &x = scatter.operands[0], &source = scatter.operands[1];
   const std::optional<double> neutral = NeutralOf(combiner.root()->opcode(), source.array.type());
   if (x.HasSizes() || !neutral.has_value() || !IsOnTwoParameters(*combiner.root()) ||
       CallsComputations(select))
@@ -75,13 +75,13 @@ SizedOps SizedSelectAndScatter(SizedInstruction& scatter) {
 
 // Zeros replace the features beyond the smaller size of both operands. The batch and the features of the
 // result keep their sizes.
-SizedOps SizedConvolution(SizedInstruction& convolution) {
+PaddedOps PaddedConvolution(PaddedInstruction& convolution) {
   const Instruction& instruction = convolution.instruction;
   const DimLabels& labels = *instruction.Get<attr::dim_labels>();
-  const SizedOp &x = convolution.operands[0], &kernel = convolution.operands[1];
+  const PaddedOp &x = convolution.operands[0], &kernel = convolution.operands[1];
   if (instruction.Get<attr::feature_group_count>(1) != 1 || instruction.Get<attr::batch_group_count>(1) != 1)
     return {};
-  const auto has_size = [](const SizedOp& array, int64_t d) {
+  const auto has_size = [](const PaddedOp& array, int64_t d) {
     return array.sizes[static_cast<size_t>(d)].ok();
   };
   for (size_t k = 0; k < labels.input_spatial.size(); ++k) {
@@ -94,7 +94,7 @@ SizedOps SizedConvolution(SizedInstruction& convolution) {
     arrays[0] = Masked(arrays[0], labels.input_feature, features, build::ScalarLike(arrays[0], 0));
     arrays[1] = Masked(arrays[1], labels.kernel_input_feature, features, build::ScalarLike(arrays[1], 0));
   }
-  SizedOp result{convolution.Emit(arrays), std::vector<Op>(x.sizes.size())};
+  PaddedOp result{convolution.Emit(arrays), std::vector<Op>(x.sizes.size())};
   result.sizes[static_cast<size_t>(labels.output_batch)] = x.sizes[static_cast<size_t>(labels.input_batch)];
   result.sizes[static_cast<size_t>(labels.output_feature)] =
       kernel.sizes[static_cast<size_t>(labels.kernel_output_feature)];
@@ -102,7 +102,7 @@ SizedOps SizedConvolution(SizedInstruction& convolution) {
 }
 
 // Steps beyond the size keep the carries. The carries are slices, as those that elementwise steps have.
-SizedOps SizedScan(SizedInstruction& scan) {
+PaddedOps PaddedScan(PaddedInstruction& scan) {
   const Computation& step = *scan.instruction.Get<attr::to_apply>();
   const int64_t dimension = scan.instruction.Get<attr::dimensions>()[0];
   const auto carries = static_cast<size_t>(scan.instruction.Get<attr::num_carries>());
@@ -145,14 +145,14 @@ SizedOps SizedScan(SizedInstruction& scan) {
     sizes.emplace_back(static_cast<size_t>(shape.rank()));
     if (sizes.size() <= outputs) sizes.back()[static_cast<size_t>(dimension)] = size;
   }
-  return SizedInstruction::Results(scan.Emit(arrays, {build::Attr<attr::to_apply>(code.computation),
-                                                      build::Attr<attr::is_associative>(false)}),
-                                   sizes);
+  return PaddedInstruction::Results(scan.Emit(arrays, {build::Attr<attr::to_apply>(code.computation),
+                                                       build::Attr<attr::is_associative>(false)}),
+                                    sizes);
 }
 
 // Each element is combined with a flag, which is false beyond the sizes; the other element is then the
 // result. Single elements are not combined, so there the flag chooses between element and initial value.
-SizedOps SizedReduce(SizedInstruction& reduce) {
+PaddedOps PaddedReduce(PaddedInstruction& reduce) {
   const Computation& combiner = *reduce.instruction.Get<attr::to_apply>();
   const IntList reduced = reduce.instruction.Get<attr::dimensions>();
   const size_t count = reduce.operands.size() / 2;
@@ -181,7 +181,7 @@ SizedOps SizedReduce(SizedInstruction& reduce) {
   }
   const std::vector<std::vector<Op>> sizes(count, kept);
   if (!is_valid.ok())
-    return SizedInstruction::Results(build::Reduce(arrays, inits, reduce.ToApply(), reduced), sizes);
+    return PaddedInstruction::Results(build::Reduce(arrays, inits, reduce.ToApply(), reduced), sizes);
   if (ReducesSingleElements(reduce.instruction)) {
     const Index kept_dims = Pick(dims, OtherDims(arrays[0].rank(), reduced));
     std::vector<Op> results;
@@ -190,7 +190,7 @@ SizedOps SizedReduce(SizedInstruction& reduce) {
                                       build::Reshape(arrays[k], kept_dims),
                                       build::Broadcast(inits[k], kept_dims)));
     }
-    return SizedInstruction::Results(reduce.builder.Tuple(results), sizes);
+    return PaddedInstruction::Results(reduce.builder.Tuple(results), sizes);
   }
   arrays.push_back(is_valid);
   inits.push_back(reduce.builder.Constant(ElementType::kPred, 1));
@@ -211,7 +211,7 @@ SizedOps SizedReduce(SizedInstruction& reduce) {
         results.push_back(left | right);
         return reduce.builder.Tuple(results);
       });
-  return SizedInstruction::Results(build::Reduce(arrays, inits, code, reduced), sizes);
+  return PaddedInstruction::Results(build::Reduce(arrays, inits, code, reduced), sizes);
 }
 
 }  // namespace hlo::plan
