@@ -40,7 +40,7 @@ class Executor : StepRunner<Executor> {
   static constexpr int64_t kStagingAlignment = 1;
   static std::string_view NameOf(const plan::Step& step) { return plan::KernelName(step); }
   absl::Status RunKernels(const plan::Step& step);
-  static std::optional<absl::Status> RunTogether(const plan::Step&) { return std::nullopt; }
+  static std::optional<absl::Status> RunFusedSteps(const plan::Step&) { return std::nullopt; }
   static absl::Status Wait() { return absl::OkStatus(); }
   absl::Status Read(void* to, Slot slot, size_t byte_count) const {
     std::memcpy(to, pointers_[slot], byte_count);

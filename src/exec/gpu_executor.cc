@@ -184,8 +184,8 @@ bool GpuExecutor::IsLimited() const { return options_->max_steps > 0 || options_
 // True if observers or limits need the host between steps, also within loops.
 bool GpuExecutor::IsWatched() const { return IsLimited() || IsObserved(); }
 
-std::optional<absl::Status> GpuExecutor::RunTogether(const plan::Step& step) {
-  const plan::FusedSteps* fused = states_.at(&step).gpu->together.get();
+std::optional<absl::Status> GpuExecutor::RunFusedSteps(const plan::Step& step) {
+  const plan::FusedSteps* fused = states_.at(&step).gpu->fused_steps.get();
   if (fused == nullptr || IsWatched()) return std::nullopt;
   if (&step != fused->first) return absl::OkStatus();
   return fused->program.run(pointers_.data(), memory_.data() + gpu_plan_.workspace, gpu_->stream());
@@ -194,7 +194,7 @@ std::optional<absl::Status> GpuExecutor::RunTogether(const plan::Step& step) {
 absl::Status GpuExecutor::RunKernels(const plan::Step& step) {
   StepState& state = states_.at(&step);
   if (std::exchange(state.is_done, false)) return absl::OkStatus();
-  if (const plan::FusedRows* rows = state.gpu->rows.get(); rows != nullptr && RunsAsRows(*rows, step)) {
+  if (const plan::FusedRows* rows = state.gpu->fused_rows.get(); rows != nullptr && RunsAsRows(*rows, step)) {
     if (&step != rows->members.back()) return absl::OkStatus();
     return rows->program.run(pointers_.data(), memory_.data() + gpu_plan_.workspace, gpu_->stream());
   }
@@ -228,7 +228,7 @@ absl::Status GpuExecutor::RunKernels(const plan::Step& step) {
 }
 
 absl::Status GpuExecutor::ExchangeWithPeers(const plan::Step& step, const plan::ReferenceStep& collective) {
-  const plan::PeerCollective& peers = *states_.at(&step).gpu->peers;
+  const plan::PeerCollective& peers = *states_.at(&step).gpu->peer_collective;
   const size_t count = collective.operands.size(), first = peers.returns_operands ? count : 0;
   const auto peer = [&](int64_t device) -> GpuExchange& {
     return static_cast<GpuExecutor&>(*peers_[device]).exchange_;

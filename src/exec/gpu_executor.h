@@ -56,10 +56,10 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   static constexpr int64_t kStagingAlignment = device::kAlignment;
   std::string_view NameOf(const plan::Step& step) const {
     const plan::GpuStep& lowered = gpu_plan_.steps.at(&step);
-    return UsesPeers(lowered) ? lowered.peers->name : lowered.name;
+    return UsesPeers(lowered) ? lowered.peer_collective->name : lowered.name;
   }
   absl::Status RunKernels(const plan::Step& step);
-  std::optional<absl::Status> RunTogether(const plan::Step& step);
+  std::optional<absl::Status> RunFusedSteps(const plan::Step& step);
   absl::Status Wait() { return gpu_->Synchronize(); }
   absl::Status Read(void* to, Slot slot, size_t byte_count);
   static std::optional<int64_t> PeekTripCount(const plan::LoopStep& loop);
@@ -88,7 +88,9 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
   bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
   bool RunsAsRows(const plan::FusedRows& rows, const plan::Step& member);
   bool CanRunKernel(StepState& state) const;
-  bool UsesPeers(const plan::GpuStep& step) const { return step.peers.has_value() && !peers_.empty(); }
+  bool UsesPeers(const plan::GpuStep& step) const {
+    return step.peer_collective.has_value() && !peers_.empty();
+  }
   absl::Status ExchangeWithPeers(const plan::Step& step, const plan::ReferenceStep& collective);
   absl::Status RunKernel(absl::Span<const Slot> operands, absl::Span<const Slot> results,
                          const cuda::CudaKernel& kernel);

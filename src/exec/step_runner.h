@@ -11,7 +11,7 @@
 //
 //   RunKernels(step): runs a step that is not control flow.
 //
-//   RunTogether(step): runs a step with those that one launch computes; nullopt if there are none.
+//   RunFusedSteps(step): runs the launch that computes the step and others; nullopt if the step has its own.
 //
 //   Wait(): waits until the device has run all steps so far.
 //
@@ -114,7 +114,7 @@ class StepRunner {
   }
 
   [[gnu::always_inline]] absl::Status RunStep(const plan::Step& step) {
-    if (std::optional<absl::Status> done = engine().RunTogether(step); done.has_value())
+    if (std::optional<absl::Status> done = engine().RunFusedSteps(step); done.has_value())
       return *std::move(done);
     if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(step, *loop);
     if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(step, *branch);

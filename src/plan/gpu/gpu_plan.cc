@@ -68,7 +68,7 @@ GpuStep LowerStep(const Plan& plan, const Step& step, const device::DeviceProper
       lowered.reason = "devices exchange values in the memory of the host";
     else
       lowered.reason = fmt::format("no kernel takes this {}", Name(step.instruction->opcode()));
-    lowered.peers = FindPeerCollective(*step.instruction);
+    lowered.peer_collective = FindPeerCollective(*step.instruction);
   } else {
     lowered.name = KernelName(step);
   }

@@ -18,7 +18,8 @@
 
 namespace hlo::plan {
 
-// Steps that one launch computes in place of the last of them.
+// Row fusion: loops and reductions over the same rows that one launch computes. It runs in place of the last
+// of them; the others then run nothing.
 struct FusedRows {
   cuda::LoweredProgram program;
   std::vector<const Step*> members;
@@ -54,9 +55,10 @@ struct GpuStep {
   };
   std::optional<WithEpilogue> with_epilogue;
   // A collective that devices run between GPUs if all are in one process; otherwise the CPU runs it.
-  std::optional<PeerCollective> peers;
-  std::shared_ptr<const FusedRows> rows;       // The fusion that the step is a member of; may be null.
-  std::shared_ptr<const FusedSteps> together;  // The launch that the step is a part of; may be null.
+  std::optional<PeerCollective> peer_collective;
+  // The row fusion, and the launch of small steps, that the step is a part of; null: none.
+  std::shared_ptr<const FusedRows> fused_rows;
+  std::shared_ptr<const FusedSteps> fused_steps;
   // A while loop: true if an iteration can be captured as a graph, which the GPU repeats without host
   // synchronisation, once all branches of the conditionals in it have run.
   bool is_capturable = false;
@@ -76,11 +78,11 @@ struct GpuPlan {
   bool is_capturable = false;
 };
 
-// Options that tests set.
+// Options that only tests change.
 struct GpuPlanOptions {
   bool fuses_small_steps = true;
 };
-// The steps of the plan must outlive the result.
+// Lowers all steps of the plan, which must outlive the result, for this GPU.
 GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device,
                     const GpuPlanOptions& options = {});
 

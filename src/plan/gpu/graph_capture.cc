@@ -49,8 +49,8 @@ class Capture {
   // trip count is constant.
   bool Add(const Step& step) {
     const GpuStep& lowered = gpu_.steps.at(&step);
-    if (lowered.together != nullptr) {
-      launches_ += lowered.together->first == &step ? 1 : 0;
+    if (lowered.fused_steps != nullptr) {
+      launches_ += lowered.fused_steps->first == &step ? 1 : 0;
       return true;
     }
     if (const auto* conditional = std::get_if<BranchStep>(&step.what)) {

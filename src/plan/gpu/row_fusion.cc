@@ -130,7 +130,7 @@ class RowFusion {
     for (const size_t i : members) {
       rows->members.push_back(&steps[i]);
       GpuStep& member = gpu_->steps.at(&steps[i]);
-      member.rows = rows;
+      member.fused_rows = rows;
       member.name = i == members.back() ? rows->program.name : "in the rows after it";
     }
     return true;

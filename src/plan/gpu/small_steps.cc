@@ -68,9 +68,9 @@ class SmallSteps {
     const bool has_control_flow = std::any_of(steps.begin() + static_cast<ptrdiff_t>(first),
                                               steps.begin() + static_cast<ptrdiff_t>(end), IsControlFlow);
     if (builder.launch_count() < 2 && !has_control_flow) return first;
-    const auto together =
+    const auto fused =
         std::make_shared<const FusedSteps>(FusedSteps{std::move(builder).Finish(), &steps[first]});
-    for (size_t i = first; i < end; ++i) gpu_->steps.at(&steps[i]).together = together;
+    for (size_t i = first; i < end; ++i) gpu_->steps.at(&steps[i]).fused_steps = fused;
     return end;
   }
 
@@ -86,7 +86,7 @@ class SmallSteps {
   bool Add(const Step& step, StepsBuilder& builder) {
     const GpuStep& lowered = gpu_->steps.at(&step);
     const bool is_in_epilogue = in_epilogues_.contains(&step) && &step != without_product_;
-    if (lowered.rows != nullptr || !lowered.reason.empty() || is_in_epilogue) return false;
+    if (lowered.fused_rows != nullptr || !lowered.reason.empty() || is_in_epilogue) return false;
     if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
       const bool is_concurrent = lowered.programs.size() < tiles->programs.size();
       return !(is_concurrent && tiles->programs.size() > kMaxPieces) && AddLoops(*tiles, builder);

@@ -5,7 +5,7 @@
 
 namespace hlo::plan {
 
-// Sets `together` of the steps. Loops and conditionals are fused whole, or only steps within them.
+// Sets GpuStep::fused_steps. Loops and conditionals are fused whole, or only steps within them.
 void FuseSmallSteps(const Plan& plan, const device::DeviceProperties& device, GpuPlan* gpu);
 
 }  // namespace hlo::plan

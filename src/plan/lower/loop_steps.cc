@@ -35,11 +35,11 @@ IndexMap WithoutUnitDims(const Shape& shape, const Shape& loop) {
 LoopBuilder LoopSteps::Builder(absl::Span<const int64_t> dims, int32_t rotation) const {
   return LoopBuilder(graph_, fusion_, dims, StoredOrder(std::ssize(dims), rotation), 0);
 }
-loops::LoopProgram LoopSteps::Finished(LoopBuilder& builder) {
+loops::LoopProgram LoopSteps::FinishProgram(LoopBuilder& builder) {
   builder.program().Finish();
-  return Taken(builder);
+  return TakeProgram(builder);
 }
-loops::LoopProgram LoopSteps::Taken(LoopBuilder& builder) {
+loops::LoopProgram LoopSteps::TakeProgram(LoopBuilder& builder) {
   fused_.insert(fused_.end(), builder.fused().begin(), builder.fused().end());
   return std::move(builder.program());
 }
@@ -61,7 +61,7 @@ loops::LoopProgram LoopSteps::Loops(const FusedLoop& loop) {
     const IndexMap map = WithoutUnitDims(ShapeOf(loop.update->operands[1]), shape);
     builder.program().Store(builder.Value(loop.updating), WindowOf(*loop.update, map, builder));
   }
-  return Finished(builder);
+  return FinishProgram(builder);
 }
 
 loops::Access LoopSteps::WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const {
@@ -80,7 +80,7 @@ TileStep LoopSteps::CopyOf(ValueId operand, ValueId result) {
   LoopBuilder whole = Builder(ShapeOf(result).dims(), RotationOf(result));
   const IndexMap identity = IndexMap::Identity(ShapeOf(result).rank());
   whole.program().Store(whole.Value(operand), whole.AccessOf(result, identity));
-  step.programs.push_back(Finished(whole));
+  step.programs.push_back(FinishProgram(whole));
   return step;
 }
 
@@ -94,7 +94,7 @@ TileStep LoopSteps::UpdateSlice(const Node& node) {
   LoopBuilder window = Builder(ShapeOf(node.operands[1]).dims(), RotationOf(result));
   window.program().Store(window.Value(node.operands[1]),
                          WindowOf(node, IndexMap::Identity(ShapeOf(result).rank()), window));
-  step.programs.push_back(Finished(window));
+  step.programs.push_back(FinishProgram(window));
   return step;
 }
 
@@ -127,7 +127,7 @@ TileStep LoopSteps::ScatterWindow(const Node& node, const LoopUpdate& update) {
     value = window.program().Apply(*update.combine, loops::ComputeTypeOf(shape.type()), {before, value});
   }
   window.program().Store(value, std::move(access));
-  step.programs.push_back(Finished(window));
+  step.programs.push_back(FinishProgram(window));
   return step;
 }
 
@@ -142,7 +142,7 @@ TileStep LoopSteps::Concatenate(const Node& node) {
     map.offset[dimension] = at;
     at += ShapeOf(operand).dim(dimension);
     part.program().Store(part.Value(operand), part.AccessOf(result, map));
-    step.programs.push_back(Finished(part));
+    step.programs.push_back(FinishProgram(part));
   }
   return step;
 }
@@ -175,14 +175,14 @@ TileStep LoopSteps::Pad(const Node& node) {
   if (is_empty) return step;
   LoopBuilder copy = Builder(dims, RotationOf(result));
   copy.program().Store(copy.Value(operand, read), copy.AccessOf(result, write));
-  step.programs.push_back(Finished(copy));
+  step.programs.push_back(FinishProgram(copy));
   return step;
 }
 
 loops::LoopProgram LoopSteps::Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& map) {
   LoopBuilder fill = Builder(dims, RotationOf(pad.results[0]));
   fill.program().Store(fill.Value(pad.operands[1], IndexMap::Scalar()), fill.AccessOf(pad.results[0], map));
-  return Finished(fill);
+  return FinishProgram(fill);
 }
 
 void LoopSteps::FillAround(const Node& pad, absl::Span<const int64_t> box, const IndexMap& at,

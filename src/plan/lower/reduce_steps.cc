@@ -113,7 +113,7 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   }
   const bool is_arg_min_max = rule.arg_min_max != loops::Reduction::ArgMinMax::kNone;
   const bool may_be_by_rows = code.reassociation == loops::Reassociation::kAny && dims.minor_reduced;
-  loops::LoopProgram loop = ReducedLoop(node, dims, is_arg_min_max, may_be_by_rows, &rows);
+  loops::LoopProgram loop = ReductionLoop(node, dims, is_arg_min_max, may_be_by_rows, &rows);
   return {loops::ReduceProgram({{.rows = rows,
                                  .combiner = std::move(code.code),
                                  .reassociation = code.reassociation,
@@ -125,21 +125,21 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
                                 std::move(loop)})};
 }
 
-loops::LoopProgram LoopSteps::ReducedLoop(const Node& node, const ReduceDims& dims, bool must_be_by_rows,
-                                          bool may_be_by_rows, bool* rows) {
+loops::LoopProgram LoopSteps::ReductionLoop(const Node& node, const ReduceDims& dims, bool must_be_by_rows,
+                                            bool may_be_by_rows, bool* rows) {
   if (*rows || may_be_by_rows) {
-    LoopBuilder builder = Yielded(node, dims.kept, dims.reduced);
+    LoopBuilder builder = YieldingLoop(node, dims.kept, dims.reduced);
     builder.program().Finish();
     const loops::LoopProgram& program = builder.program();
     *rows = must_be_by_rows || (*rows ? !ReadsColumns(program) : HasStartsOfRows(program));
-    if (*rows) return Taken(builder);
+    if (*rows) return TakeProgram(builder);
   }
-  LoopBuilder builder = Yielded(node, dims.reduced, dims.kept);
-  return Finished(builder);
+  LoopBuilder builder = YieldingLoop(node, dims.reduced, dims.kept);
+  return FinishProgram(builder);
 }
 
-LoopBuilder LoopSteps::Yielded(const Node& reduce, const std::vector<int64_t>& outer,
-                               const std::vector<int64_t>& inner) const {
+LoopBuilder LoopSteps::YieldingLoop(const Node& reduce, const std::vector<int64_t>& outer,
+                                    const std::vector<int64_t>& inner) const {
   std::vector<int64_t> order = outer;
   order.insert(order.end(), inner.begin(), inner.end());
   LoopBuilder builder(graph_, fusion_, ShapeOf(reduce.operands[0]).dims(), order,
@@ -199,7 +199,7 @@ loops::LoopProgram LoopSteps::SplitRows(const Node& node, int64_t dimension, int
   LoopBuilder builder(graph_, fusion_, dims, order, rank);
   for (size_t k = 0; k < node.operands.size() / 2; ++k)
     builder.program().Yield(builder.Value(node.operands[k], map));
-  return Finished(builder);
+  return FinishProgram(builder);
 }
 
 }  // namespace hlo::plan

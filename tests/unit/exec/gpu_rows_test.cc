@@ -136,8 +136,8 @@ void ExpectValidOverlaps(const CheckedModule& module) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   const plan::GpuPlan gpu = plan::MakeGpuPlan(*plan, OpenTestGpu(TestDevices()[0])->properties());
   for (const auto& [step, lowered] : gpu.steps) {
-    if (lowered.rows == nullptr) continue;
-    for (const auto& [other, written, may_coincide] : lowered.rows->overlaps) {
+    if (lowered.fused_rows == nullptr) continue;
+    for (const auto& [other, written, may_coincide] : lowered.fused_rows->overlaps) {
       const int64_t a = gpu.offsets[other], b = gpu.offsets[written];
       if (a < 0 || b < 0) continue;  // Memory of their own.
       EXPECT_TRUE(a + plan->buffers[other].byte_count <= b || b + plan->buffers[written].byte_count <= a ||

@@ -23,7 +23,7 @@ struct Launches {
 
 void CountAlone(const plan::GpuPlan& gpu, const std::vector<plan::Step>& steps, Launches* launches) {
   for (const plan::Step& step : steps) {
-    if (gpu.steps.at(&step).together != nullptr) continue;
+    if (gpu.steps.at(&step).fused_steps != nullptr) continue;
     if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) {
       CountAlone(gpu, loop->condition, launches);
       CountAlone(gpu, loop->body, launches);
@@ -42,7 +42,7 @@ Launches CountLaunches(const CheckedModule& module, bool limits_kernel_time = fa
   device.limits_kernel_time = limits_kernel_time;
   const plan::GpuPlan gpu = plan::MakeGpuPlan(*plan, device);
   std::set<const plan::FusedSteps*> together;
-  for (const auto& [step, lowered] : gpu.steps) together.insert(lowered.together.get());
+  for (const auto& [step, lowered] : gpu.steps) together.insert(lowered.fused_steps.get());
   together.erase(nullptr);
   Launches launches{.together = static_cast<int>(together.size())};
   CountAlone(gpu, plan->steps, &launches);
@@ -57,7 +57,7 @@ int CountConcurrent(const CheckedModule& module) {
   int count = 0;
   for (const auto& [step, lowered] : gpu.steps) {
     for (const cuda::LoweredProgram& program : lowered.programs)
-      count += lowered.together == nullptr && program.name.ends_with("concurrent loops");
+      count += lowered.fused_steps == nullptr && program.name.ends_with("concurrent loops");
   }
   return count;
 }
