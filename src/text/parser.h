@@ -247,13 +247,6 @@ class Parser {
   bool ParsePrecisions(absl::Span<const Precision>* precisions);
   bool ParseOperandAliases(attr_kind::AliasList* aliases);
   bool ParseOperandAlias(OutputOperandAlias* alias);
-  bool ParseFrontendAttributes(const FrontendAttributes** attributes);
-  bool ParseStatistics(const Statistics** statistics);
-  bool ParseOrigin(const Origin** origin);
-  bool ParseOriginTree(const OriginNode** node);
-  bool ParseArrayRef(const OriginNode** node);
-  bool ParseMetadata(const Metadata** metadata);
-  bool ParseMetadataField(Metadata& metadata, uint32_t* seen);
   bool ParseResultAccuracy(const ResultAccuracy** accuracy);
   bool ParseTolerance(ResultAccuracy* accuracy);
   template <class Config, class Side>
@@ -263,6 +256,15 @@ class Parser {
   bool ParseBlockScalingConfig(const BlockScalingConfig** config);
   bool ParseBlockScalingSide(BlockScalingSide* side);
   bool ParseDomain(const Domain** domain);
+
+  // Defined in parse_metadata.cc.
+  bool ParseFrontendAttributes(const FrontendAttributes** attributes);
+  bool ParseStatistics(const Statistics** statistics);
+  bool ParseOrigin(const Origin** origin);
+  bool ParseOriginTree(const OriginNode** node);
+  bool ParseArrayRef(const OriginNode** node);
+  bool ParseMetadata(const Metadata** metadata);
+  bool ParseMetadataField(Metadata& metadata, uint32_t* seen);
 
   // Defined in parse_sharding.cc.
   bool ParseSharding(const Sharding** sharding);
