@@ -1,5 +1,6 @@
 // Tests `hlo-run diff` on loops whose states a pass has changed.
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "cli_fixture.h"
 #include "nlohmann/json.hpp"
@@ -88,6 +89,36 @@ constexpr char kMatrices[] =
 struct Changes {
   std::string function = "tanh", addend = "t", limit = "10", source = "weights";
 };
+
+// Returns a loop that applies the sine so many times.
+std::string SineLoop(int64_t iterations) {
+  constexpr char kText[] = R"(HloModule m
+body {
+  p = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[2] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  h = f32[2] sine(v)
+  ROOT t = (s32[], f32[2]) tuple(next, h)
+}
+condition {
+  p = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant({iterations})
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[2] parameter(0)
+  z = s32[] constant(0)
+  init = (s32[], f32[2]) tuple(z, x)
+  loop = (s32[], f32[2]) while(init), condition=condition, body=body
+  v = f32[2] get-tuple-element(loop), index=1
+  ROOT r = f32[2] negate(v)
+}
+)";
+  return absl::StrReplaceAll(kText, {{"{iterations}", absl::StrCat(iterations)}});
+}
 
 class DiffLoops : public Cli {
  protected:
@@ -387,31 +418,6 @@ ENTRY e {
 
 // The second iteration computes another function.
 TEST_F(DiffLoops, FindsTheIterationOfALoopThatTheOtherModuleHasUnrolled) {
-  constexpr char kRolled[] = R"(HloModule m
-body {
-  p = (s32[], f32[2]) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  v = f32[2] get-tuple-element(p), index=1
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  h = f32[2] sine(v)
-  ROOT t = (s32[], f32[2]) tuple(next, h)
-}
-condition {
-  p = (s32[], f32[2]) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  n = s32[] constant(2)
-  ROOT l = pred[] compare(i, n), direction=LT
-}
-ENTRY e {
-  x = f32[2] parameter(0)
-  z = s32[] constant(0)
-  init = (s32[], f32[2]) tuple(z, x)
-  loop = (s32[], f32[2]) while(init), condition=condition, body=body
-  v = f32[2] get-tuple-element(loop), index=1
-  ROOT r = f32[2] negate(v)
-}
-)";
   constexpr char kUnrolled[] = R"(HloModule m
 ENTRY e {
   x = f32[2] parameter(0)
@@ -421,13 +427,14 @@ ENTRY e {
 }
 )";
   constexpr char kInput[] = " --input 'f32[2]{0.25,1}'";
-  const Json first = FirstOf(kRolled, kUnrolled, kInput), swapped = FirstOf(kUnrolled, kRolled, kInput);
+  const std::string rolled = SineLoop(2);
+  const Json first = FirstOf(rolled, kUnrolled, kInput), swapped = FirstOf(kUnrolled, rolled, kInput);
   EXPECT_EQ(first["value"]["a"], "loop[2]/h");
   EXPECT_EQ(first["value"]["b"], "b");
   EXPECT_EQ(first["operands"][0]["a"], "loop[1]/h");
   EXPECT_EQ(swapped["value"]["a"], "b");
   EXPECT_EQ(swapped["value"]["b"], "loop[2]/h");
-  EXPECT_EQ(Diff(kRolled, absl::StrReplaceAll(kUnrolled, {{"cosine", "sine"}}), kInput).status, 0);
+  EXPECT_EQ(Diff(rolled, absl::StrReplaceAll(kUnrolled, {{"cosine", "sine"}}), kInput).status, 0);
 }
 
 // The loop of `f` has two iterations in its first call, then one and two in the iterations of `outer`.
@@ -501,31 +508,6 @@ ENTRY e {
 }
 
 TEST_F(DiffLoops, NamesALoopThatIsTooLongToUnroll) {
-  constexpr char kLoop[] = R"(HloModule m
-body {
-  p = (s32[], f32[2]) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  v = f32[2] get-tuple-element(p), index=1
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  h = f32[2] sine(v)
-  ROOT t = (s32[], f32[2]) tuple(next, h)
-}
-condition {
-  p = (s32[], f32[2]) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  n = s32[] constant(20000)
-  ROOT l = pred[] compare(i, n), direction=LT
-}
-ENTRY e {
-  x = f32[2] parameter(0)
-  z = s32[] constant(0)
-  init = (s32[], f32[2]) tuple(z, x)
-  loop = (s32[], f32[2]) while(init), condition=condition, body=body
-  v = f32[2] get-tuple-element(loop), index=1
-  ROOT r = f32[2] negate(v)
-}
-)";
   constexpr char kOther[] = R"(HloModule m
 ENTRY e {
   x = f32[2] parameter(0)
@@ -534,7 +516,7 @@ ENTRY e {
 }
 )";
   EXPECT_EQ(
-      FirstOf(kLoop, kOther, " --input 'f32[2]{0.25,1}'")["note"],
+      FirstOf(SineLoop(20000), kOther, " --input 'f32[2]{0.25,1}'")["note"],
       "with equal operands, both compute different values; the loop loop above them is only in the first "
       "module, so that its iterations are not searched");
 }
