@@ -48,8 +48,11 @@ std::optional<Elements> ElementsOf(const Instruction& reduce) {
   return elements;
 }
 
-// True for types that loops compute without conversions.
-bool IsType(ElementType type) { return BitWidth(type) >= 32 && (IsFloat(type) || IsIntegral(type)); }
+// True for types whose operations on scalars have bytecode.
+bool IsType(ElementType type) {
+  const bool is_half = type == ElementType::kBF16 || type == ElementType::kF16;
+  return is_half || (BitWidth(type) >= 32 && (IsFloat(type) || IsIntegral(type)));
+}
 
 // True for an operation of a few machine instructions.
 bool IsShort(const Instruction* i) {

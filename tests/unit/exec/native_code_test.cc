@@ -135,6 +135,16 @@ const std::vector<Kind>& Kinds() {
                   {operand(#From, sizeof(from)), {}, {}}});
     HLO_CONVERSIONS(HLO_ROW)
 #undef HLO_ROW
+#define HLO_ROW(name, operands) \
+  all->push_back({k##name##BF16, #name "BF16", {kFloats, 4}, {{kFloats, 4}, {kFloats, 4}, {}}});
+    HLO_ROUNDED_OPERATIONS(HLO_ROW)
+#undef HLO_ROW
+// Widening would make several NaNs.
+#define HLO_ROW(K, type)                                                         \
+  all->push_back({kRound##K, "Round" #K, {kFloats, 4}, {{kFloats, 4}, {}, {}}}); \
+  all->push_back({kNarrow##K, "Narrow" #K, {kIntegers, 2}, {{kFloats, 4}, {}, {}}});
+    HLO_HALVES(HLO_ROW)
+#undef HLO_ROW
     for (const auto& [area, bytes] :
          {std::pair(kFloats, 4), std::pair(kIntegers, 4), std::pair(kDoubles, 8), std::pair(kLongs, 8)}) {
       all->push_back({static_cast<uint16_t>(bytes == 4 ? kSelect4 : kSelect8),
@@ -587,6 +597,53 @@ TEST(NativeCode, FunctionsHaveTheBitsOfTheInterpreterForFloatsOfAllMagnitudes) {
                   Get<uint32_t>(want.data() + kIntegers + 4 * k))
             << Name(opcode) << " of " << Get<float>(want.data() + kFloats + 4 * k);
       }
+    }
+  }
+}
+
+TEST(NativeCode, HalvesHaveTheBitsOfTileOperations) {
+  if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
+  struct Half {
+    Code code;
+    TileCall tile;
+    int32_t bytes;  // Of the operands.
+  };
+  const Half halves[] = {
+#define HLO_ROW(name, operands) {k##name##BF16, FindRoundedTileOp(Opcode::k##name, ElementType::kBF16), 4},
+      HLO_ROUNDED_OPERATIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(K, type)                                                                     \
+  {kWiden##K, LoadTile(ElementType::k##K), 2}, {kRound##K, RoundTile(ElementType::k##K), 4}, \
+      {kNarrow##K, StoreRoundedTile(ElementType::k##K), 4},
+          HLO_HALVES(HLO_ROW)
+#undef HLO_ROW
+  };
+  std::mt19937 random(1);
+  for (const Half& half : halves) {
+    Program program(0);
+    const bool is_rounded = half.code == kNarrowBF16;
+    program.Add({.code = half.code, .out = kIntegers, .a = kFloats, .b = kFloats + 4});
+    const StepCode::Label body = program.code.NewLabel();
+    program.code.Bind(body);
+    program.code.Repeat(kPreds, body);
+    program.code.Finish();
+    const auto native = NativeCode::Make(program.code, {});
+    ASSERT_NE(native, nullptr);
+    for (uint32_t run = 0; run < 1 << 16; ++run) {
+      Frame interpreted(kFrameBytes);
+      const auto bits = static_cast<uint32_t>(random());
+      // One NaN at most, because a sum of two may be either of them.
+      const auto other = static_cast<float>(run % 97) - 48;
+      Put(interpreted.data() + kFloats, half.bytes == 2 ? run : is_rounded ? bits & 0xffff0000u : bits);
+      Put(interpreted.data() + kFloats + 4, other);
+      Frame native_frame = interpreted;
+      ASSERT_TRUE(program.code.Run(interpreted.data(), nullptr, [](int32_t) { return true; }));
+      ASSERT_TRUE(native->Run(native_frame.data(), nullptr, [](int32_t) { return true; }));
+      uint32_t tile = 0;
+      const void* operands[] = {interpreted.data() + kFloats, interpreted.data() + kFloats + 4};
+      half.tile.function(1, &tile, operands, half.tile.parameter);
+      ASSERT_EQ(Get<uint32_t>(interpreted.data() + kIntegers), tile) << half.code << " of " << bits;
+      ASSERT_EQ(Get<uint32_t>(native_frame.data() + kIntegers), tile) << half.code << " of " << bits;
     }
   }
 }

@@ -26,6 +26,16 @@ std::optional<Code> CodeOfTile(TileFn function) {
   all->emplace(FindTileConvert(ElementType::k##From, ElementType::k##To).function, kConvert##From##To);
     HLO_CONVERSIONS(HLO_ROW)
 #undef HLO_ROW
+#define HLO_ROW(name, operands) \
+  all->emplace(FindRoundedTileOp(Opcode::k##name, ElementType::kBF16).function, k##name##BF16);
+    HLO_ROUNDED_OPERATIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(Kind, type)                                             \
+  all->emplace(LoadTile(ElementType::k##Kind).function, kWiden##Kind);  \
+  all->emplace(RoundTile(ElementType::k##Kind).function, kRound##Kind); \
+  all->emplace(StoreRoundedTile(ElementType::k##Kind).function, kNarrow##Kind);
+    HLO_HALVES(HLO_ROW)
+#undef HLO_ROW
     all->emplace(FindTileSelect(ElementType::kU8).function, kSelect1);
     all->emplace(FindTileSelect(ElementType::kU16).function, kSelect2);
     all->emplace(FindTileSelect(ElementType::kU32).function, kSelect4);

@@ -44,6 +44,17 @@ const std::vector<NativeOperation>& NativeOperations() {
                                 {sizeof(from), 0, 0}};
     HLO_CONVERSIONS(HLO_ROW)
 #undef HLO_ROW
+#define HLO_ROW(name, operands) \
+  (*all)[k##name##BF16] = {     \
+      #name "BF16", FindRoundedTileOp(Opcode::k##name, ElementType::kBF16), 4, {4, operands == 2 ? 4 : 0}};
+    HLO_ROUNDED_OPERATIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(Kind, type)                                                        \
+  (*all)[kWiden##Kind] = {"Widen" #Kind, LoadTile(ElementType::k##Kind), 4, {2}};  \
+  (*all)[kRound##Kind] = {"Round" #Kind, RoundTile(ElementType::k##Kind), 4, {4}}; \
+  (*all)[kNarrow##Kind] = {"Narrow" #Kind, StoreRoundedTile(ElementType::k##Kind), 2, {4}};
+    HLO_HALVES(HLO_ROW)
+#undef HLO_ROW
     (*all)[kSelect1] = {"Select1", FindTileSelect(ElementType::kU8), 1, {1, 1, 1}};
     (*all)[kSelect2] = {"Select2", FindTileSelect(ElementType::kU16), 2, {1, 2, 2}};
     (*all)[kSelect4] = {"Select4", FindTileSelect(ElementType::kU32), 4, {1, 4, 4}};

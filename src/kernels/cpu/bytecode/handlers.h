@@ -2,6 +2,7 @@
 // This file implements the interpreter's handlers, one per opcode of opcodes.h. Only run.cc includes it.
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -114,6 +115,28 @@ struct Convert {
   static void Do(const Op* op, std::byte* frame, Context&) { DoAt(op, frame, 0); }
 };
 
+// Conversions between a 16-bit float and f32.
+template <class T>
+struct Half {
+  static float Widen(uint16_t bits) { return T{bits}.ToFloat(); }
+  static float Round(float x) { return T::FromFloat(x).ToFloat(); }
+  // The value is exact in the type.
+  static uint16_t Narrow(float x) {
+    if constexpr (std::is_same_v<T, bfloat16>) return static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16);
+    return T::FromFloat(x).bits;
+  }
+};
+template <auto kFunction>
+struct Apply;
+template <class To, class From, To (*kFunction)(From)>
+struct Apply<kFunction> {
+  static void DoAt(const Op* op, std::byte* frame, int64_t k) {
+    Put(frame + op->out + k * static_cast<int64_t>(sizeof(To)),
+        kFunction(Get<From>(frame + op->a + k * static_cast<int64_t>(sizeof(From)))));
+  }
+  static void Do(const Op* op, std::byte* frame, Context&) { DoAt(op, frame, 0); }
+};
+
 template <class T>
 struct Select {
   static void DoAt(const Op* op, std::byte* frame, int64_t k) {
@@ -210,6 +233,15 @@ HLO_COMPARISONS(HLO_ROW)
 #undef HLO_ROW
 #define HLO_ROW(From, from, To, to) HLO_STEP(kConvert##From##To, Convert<from, to>)
 HLO_CONVERSIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(name, operands) HLO_STEP(k##name##BF16, Native<BF16Operation<scalar::name>, float>)
+HLO_ROUNDED_OPERATIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(Kind, type)                        \
+  HLO_STEP(kWiden##Kind, Apply<Half<type>::Widen>) \
+  HLO_STEP(kRound##Kind, Apply<Half<type>::Round>) \
+  HLO_STEP(kNarrow##Kind, Apply<Half<type>::Narrow>)
+HLO_HALVES(HLO_ROW)
 #undef HLO_ROW
 HLO_STEP(kSelect1, Select<uint8_t>)
 HLO_STEP(kSelect2, Select<uint16_t>)

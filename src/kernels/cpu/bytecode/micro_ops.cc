@@ -49,6 +49,20 @@ OperandKinds KindsOf(uint16_t code) {
     return {KindOf<to>(), {KindOf<from>()}};
     HLO_CONVERSIONS(HLO_ROW)
 #undef HLO_ROW
+#define HLO_ROW(name, operands) \
+  case k##name##BF16:           \
+    return {KindOf<float>(), {KindOf<float>(), operands == 2 ? KindOf<float>() : OperandKind{}}};
+    HLO_ROUNDED_OPERATIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(Kind, type)                      \
+  case kWiden##Kind:                             \
+    return {KindOf<float>(), {kShort}};          \
+  case kRound##Kind:                             \
+    return {KindOf<float>(), {KindOf<float>()}}; \
+  case kNarrow##Kind:                            \
+    return {kShort, {KindOf<float>()}};
+    HLO_HALVES(HLO_ROW)
+#undef HLO_ROW
     case kSelect1:
       return {kFlag, {kFlag, kFlag, kFlag}};
     case kSelect2:

@@ -126,6 +126,11 @@ struct PowerOfOne {
   X(Pred, bool, F32, float)      \
   X(Pred, bool, F64, double)
 
+// Operations on f32 whose results are rounded to bf16, and conversions of the 16-bit floats: widening from
+// the storage type to f32, rounding of an f32, and narrowing of a rounded f32 to the storage type.
+#define HLO_ROUNDED_OPERATIONS(X) X(Add, 2) X(Subtract, 2) X(Multiply, 2) X(Divide, 2) X(Sqrt, 1)
+#define HLO_HALVES(X) X(BF16, bfloat16) X(F16, float16)
+
 enum Code : uint16_t {
 #define HLO_ROW(name, opcode, F, Kind, type) k##name##Kind,
   HLO_OPERATIONS(HLO_ROW) HLO_FUNCTIONS(HLO_ROW)
@@ -136,7 +141,13 @@ enum Code : uint16_t {
 #define HLO_ROW(From, from, To, to) kConvert##From##To,
           HLO_CONVERSIONS(HLO_ROW)
 #undef HLO_ROW
-              kSelect1,
+#define HLO_ROW(name, operands) k##name##BF16,
+              HLO_ROUNDED_OPERATIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(Kind, type) kWiden##Kind, kRound##Kind, kNarrow##Kind,
+                  HLO_HALVES(HLO_ROW)
+#undef HLO_ROW
+                      kSelect1,
   kSelect2,
   kSelect4,
   kSelect8,

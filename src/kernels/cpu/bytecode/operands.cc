@@ -38,6 +38,20 @@ Widths WidthsOf(uint16_t code) {
     return {sizeof(to), sizeof(from)};
     HLO_CONVERSIONS(HLO_ROW)
 #undef HLO_ROW
+#define HLO_ROW(name, operands) \
+  case k##name##BF16:           \
+    return {4, 4, operands == 2 ? 4 : 0};
+    HLO_ROUNDED_OPERATIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(Kind, type) \
+  case kWiden##Kind:        \
+    return {4, 2};          \
+  case kRound##Kind:        \
+    return {4, 4};          \
+  case kNarrow##Kind:       \
+    return {2, 4};
+    HLO_HALVES(HLO_ROW)
+#undef HLO_ROW
     case kSelect1:
       return {1, 1, 1, 1};
     case kSelect2:

@@ -62,6 +62,7 @@ class ScalarEmitter : public FrameCache {
 
   // The immediate operands of instructions that round floats, without exceptions.
   static constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10;
+  static constexpr uint8_t kNearestHalf = 0;  // Of vcvtps2ph.
 
   const MicroCode& code_;
 
@@ -107,6 +108,12 @@ class ScalarEmitter : public FrameCache {
   // Sets the result to 1 with the sign of the operand, unless that is a zero or a NaN.
   void EmitFloatSign(const Xbyak::Xmm& to, const Xbyak::Xmm& from, bool is_double);
   void EmitFloatUnary(const MicroOp& op, const Effects& effects, bool is_double);
+  // Emits the operations of HLO_ROUNDED_OPERATIONS and HLO_HALVES.
+  void EmitHalf(const MicroOp& op, const Effects& effects);
+  // Widens the f16 in the lower half of a register, with the bits of F16ToFloat.
+  void EmitWidenF16(const Xbyak::Xmm& to, const Xbyak::Reg32& from);
+  // Rounds the float in xmm14 to bf16, with the bits of RoundToBF16.
+  void EmitRoundToBF16(const Xbyak::Xmm& to);
   // Emits a conversion; returns false for other operations.
   bool EmitConversion(const MicroOp& op, const Effects& effects);
   void Convert(const MicroOp& op, const Effects& effects);

@@ -48,6 +48,17 @@ bool ScalarEmitter::EmitFloat(const MicroOp& op, const Effects& effects) {
     HLO_FLOAT_CASES(F32, 4)
     HLO_FLOAT_CASES(F64, 8)
 #undef HLO_FLOAT_CASES
+#define HLO_ROW(name, operands) case k##name##BF16:
+    HLO_ROUNDED_OPERATIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(Kind, type) \
+  case kWiden##Kind:        \
+  case kRound##Kind:        \
+  case kNarrow##Kind:
+    HLO_HALVES(HLO_ROW)
+#undef HLO_ROW
+    EmitHalf(op, effects);
+    return true;
     default:
       return false;
   }
@@ -163,6 +174,88 @@ void ScalarEmitter::EmitFloatSign(const Xbyak::Xmm& to, const Xbyak::Xmm& from, 
   vxorps(xmm15, xmm15, xmm15);
   is_double ? vcmpsd(xmm15, from, xmm15, kUnequal) : vcmpss(xmm15, from, xmm15, kUnequal);
   is_double ? vblendvpd(to, from, xmm14, xmm15) : vblendvps(to, from, xmm14, xmm15);
+}
+
+void ScalarEmitter::EmitHalf(const MicroOp& op, const Effects& effects) {
+  const OperandKinds kinds = KindsOf(op.code);
+  const Register a = Use(effects.in[0], *kinds.in[0].bank);
+  const bool is_binary = kinds.in[1].bytes > 0;
+  const Register b = is_binary ? Use(effects.in[1], Bank::kVector) : a;
+  ReleaseDying(op, effects);
+  const Register out = Define(effects.out, *kinds.out.bank);
+  switch (op.code) {
+    case kWidenBF16:
+      mov(eax, Word(a));
+      shl(eax, 16);
+      return vmovd(Vector(out), eax);
+    case kNarrowBF16:
+      vmovd(Word(out), Vector(a));
+      return shr(Word(out), 16);
+    case kWidenF16:
+      return EmitWidenF16(Vector(out), Word(a));
+    case kRoundF16:
+      vcvtps2ph(xmm15, Vector(a), kNearestHalf);
+      return vcvtph2ps(Vector(out), xmm15);
+    case kNarrowF16:
+      vcvtps2ph(xmm15, Vector(a), kNearestHalf);
+      vmovd(Word(out), xmm15);
+      return movzx(Word(out), Xbyak::Reg16(out.number));
+    case kAddBF16:
+      vaddss(xmm14, Vector(a), Vector(b));
+      break;
+    case kSubtractBF16:
+      vsubss(xmm14, Vector(a), Vector(b));
+      break;
+    case kMultiplyBF16:
+      vmulss(xmm14, Vector(a), Vector(b));
+      break;
+    case kDivideBF16:
+      vdivss(xmm14, Vector(a), Vector(b));
+      break;
+    case kSqrtBF16:
+      vsqrtss(xmm14, Vector(a), Vector(a));
+      break;
+    default:
+      vmovaps(xmm14, Vector(a));
+      break;
+  }
+  EmitRoundToBF16(Vector(out));
+}
+
+void ScalarEmitter::EmitWidenF16(const Xbyak::Xmm& to, const Xbyak::Reg32& from) {
+  constexpr uint32_t kInfinity = 0x7f800000;
+  Xbyak::Label end;
+  vmovd(to, from);
+  vcvtph2ps(to, to);
+  vucomiss(to, to);
+  jnp(end);
+  // The instruction makes NaNs quiet.
+  movsx(eax, Xbyak::Reg16(from.getIdx()));
+  shl(eax, 13);
+  or_(eax, kInfinity);
+  vmovd(to, eax);
+  L(end);
+}
+
+void ScalarEmitter::EmitRoundToBF16(const Xbyak::Xmm& to) {
+  constexpr uint32_t kSign = 0x80000000, kNan = 0x7fc00000;
+  Xbyak::Label end;
+  // Half of the least bit that stays, less one if it is even.
+  vpslld(to, xmm14, 15);
+  vpsrld(to, to, 31);
+  vpcmpeqd(xmm15, xmm15, xmm15);
+  vpsrld(xmm15, xmm15, 17);
+  vpaddd(to, to, xmm15);
+  vpaddd(to, to, xmm14);
+  vpsrld(to, to, 16);
+  vpslld(to, to, 16);
+  vucomiss(xmm14, xmm14);
+  jnp(end);
+  vmovd(eax, xmm14);
+  and_(eax, kSign);
+  or_(eax, kNan);
+  vmovd(to, eax);
+  L(end);
 }
 
 void ScalarEmitter::ConvertFloatToInteger(const Xbyak::Reg32& to, const Xbyak::Xmm& from) {

@@ -22,13 +22,6 @@ TileFn FindScalarOp(Opcode opcode, bool in_own_type) {
   }
 }
 
-template <class F>
-struct RoundedToBF16 {
-  template <class... T>
-  requires std::is_invocable_r_v<float, F, T...>
-  float operator()(T... a) const { return RoundToBF16(F()(a...)); }
-};
-
 }  // namespace
 
 TileCall FindRoundedTileOp(Opcode opcode, ElementType type) {
@@ -36,15 +29,15 @@ TileCall FindRoundedTileOp(Opcode opcode, ElementType type) {
   const auto found = [&]() -> TileFn {
     switch (opcode) {
       case Opcode::kAdd:
-        return LoopOf<RoundedToBF16<scalar::Add>, float>();
+        return LoopOf<BF16Operation<scalar::Add>, float>();
       case Opcode::kDivide:
-        return LoopOf<RoundedToBF16<scalar::Divide>, float>();
+        return LoopOf<BF16Operation<scalar::Divide>, float>();
       case Opcode::kMultiply:
-        return LoopOf<RoundedToBF16<scalar::Multiply>, float>();
+        return LoopOf<BF16Operation<scalar::Multiply>, float>();
       case Opcode::kSqrt:
-        return LoopOf<RoundedToBF16<scalar::Sqrt>, float>();
+        return LoopOf<BF16Operation<scalar::Sqrt>, float>();
       case Opcode::kSubtract:
-        return LoopOf<RoundedToBF16<scalar::Subtract>, float>();
+        return LoopOf<BF16Operation<scalar::Subtract>, float>();
       default:
         return nullptr;
     }

@@ -9,6 +9,7 @@
 
 #include "base/vectorize.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
+#include "kernels/cpu/simd/small_float_codes.h"
 #include "types/dispatch.h"
 #include "types/scalar_ops.h"
 
@@ -54,6 +55,14 @@ constexpr TileFn LoopOf() {
   else
     return nullptr;
 }
+
+// An operation on floats whose result is rounded to bf16.
+template <class F>
+struct BF16Operation {
+  template <class... T>
+  requires std::is_invocable_r_v<float, F, T...>
+  float operator()(T... a) const { return RoundToBF16(F()(a...)); }
+};
 
 // Computes f32 and c64 in f64 with one final rounding, for operations that are not exact in single precision.
 template <class F>
