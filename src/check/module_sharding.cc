@@ -1,6 +1,7 @@
 // Checks threads and shardings (shape-rules 4.6), which only partitioning and distribution use.
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "check/module_context.h"
@@ -149,7 +150,23 @@ std::vector<int64_t> Devices(const Sharding& sharding) {
   return ids;
 }
 
+bool CoverMesh(const Mesh& mesh, absl::Span<const AxisRef> axes) {
+  return !axes.empty() && DeviceCount(mesh, axes) == DeviceCount(mesh);
+}
+
+// Returns the kind of a grid of devices that means the same as a named sharding.
+Sharding::Kind KindOfNamed(const Sharding& sharding) {
+  using Kind = Sharding::Kind;
+  using Tail = Sharding::NamedTail;
+  if (sharding.mesh->single_device) return Kind::kMaximal;
+  if (sharding.tail == Tail::kManual || CoverMesh(*sharding.mesh, sharding.manual_axes)) return Kind::kManual;
+  const bool all_unreduced = sharding.tail == Tail::kUnreduced && sharding.unreduced_axes.empty();
+  if (all_unreduced || CoverMesh(*sharding.mesh, sharding.unreduced_axes)) return Kind::kUnreduced;
+  return HasNamedTiles(sharding) ? Kind::kTiled : Kind::kReplicated;
+}
+
 Sharding::Kind KindOf(const Sharding& sharding) {
+  if (sharding.kind == Sharding::Kind::kNamed) return KindOfNamed(sharding);
   if (sharding.kind != Sharding::Kind::kTiled || !HasOneTile(sharding)) return sharding.kind;
   if (sharding.last_tile_dims.empty()) return Sharding::Kind::kReplicated;
   switch (sharding.last_tile_dims[0]) {
@@ -165,11 +182,48 @@ Sharding::Kind KindOf(const Sharding& sharding) {
   return sharding.kind;
 }
 
-// True if the shardings certainly differ. Named shardings and grids that require normalisation compare as not
-// different.
+int64_t DeviceOf(const Sharding& sharding) {
+  return sharding.kind == Sharding::Kind::kNamed ? sharding.mesh->device_id : sharding.maximal_device;
+}
+
+bool AxesDiffer(absl::Span<const AxisRef> a, absl::Span<const AxisRef> b) {
+  return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const AxisRef& x, const AxisRef& y) {
+    return std::tie(x.axis, x.pre_size, x.size) == std::tie(y.axis, y.pre_size, y.size);
+  });
+}
+
+// Compares named shardings by their parts, as XLA does. The names of axes do not matter.
+bool NamedDiffer(const Sharding& a, const Sharding& b) {
+  const Mesh &m = *a.mesh, &n = *b.mesh;
+  const auto same_size = [](const MeshAxis& x, const MeshAxis& y) { return x.size == y.size; };
+  if (!std::equal(m.axes.begin(), m.axes.end(), n.axes.begin(), n.axes.end(), same_size)) return true;
+  if (m.iota == nullptr && n.iota == nullptr && m.device_ids != n.device_ids) return true;
+  const auto same_dim = [](const DimSharding& x, const DimSharding& y) {
+    return x.open == y.open && !AxesDiffer(x.axes, y.axes);
+  };
+  return a.tail != b.tail || a.reduction != b.reduction ||
+         !std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), same_dim) ||
+         (a.tail == Sharding::NamedTail::kDims &&
+          (AxesDiffer(a.manual_axes, b.manual_axes) || AxesDiffer(a.unreduced_axes, b.unreduced_axes)));
+}
+
+// Compares the sizes of a grid with those of named tiles. The order of the devices is not compared.
+bool GridDiffers(const Sharding& named, const Sharding& grid) {
+  if (!grid.last_tile_dims.empty() || !named.manual_axes.empty() || !named.unreduced_axes.empty())
+    return false;
+  if (DataRank(grid) != static_cast<int64_t>(named.dims.size())) return true;
+  for (size_t d = 0; d < named.dims.size(); ++d) {
+    if (grid.tile_dims[d] != DeviceCount(*named.mesh, named.dims[d].axes)) return true;
+  }
+  return false;
+}
+
+// True if the shardings certainly differ. Grids that require normalisation compare as not different.
 bool Differ(const Sharding& a, const Sharding& b);
 
 bool TilesDiffer(const Sharding& a, const Sharding& b) {
+  const bool is_named = a.kind == Sharding::Kind::kNamed;
+  if (is_named != (b.kind == Sharding::Kind::kNamed)) return is_named ? GridDiffers(a, b) : GridDiffers(b, a);
   if (!a.last_tile_dims.empty() || !b.last_tile_dims.empty()) return false;
   return a.last_tile_dim_replicate != b.last_tile_dim_replicate || a.tile_dims != b.tile_dims ||
          (!a.last_tile_dim_replicate && Devices(a) != Devices(b));
@@ -187,10 +241,12 @@ bool Differ(const Sharding& a, const Sharding& b) {
                        [&](const Sharding* x) { return Differ(*x, b); });
   }
   if (b.kind == Kind::kTuple) return Differ(b, a);
+  if (a.group != b.group || (a.group != Sharding::Group::kNone && a.group_id != b.group_id)) return true;
   const Kind kind = KindOf(a);
-  if (kind == Kind::kNamed || KindOf(b) == Kind::kNamed) return false;
   if (kind != KindOf(b)) return true;
-  if (kind == Kind::kMaximal) return a.maximal_device != b.maximal_device;
+  if (kind == Kind::kMaximal) return DeviceOf(a) != DeviceOf(b);
+  if (kind == Kind::kReplicated) return false;
+  if (a.kind == Kind::kNamed && b.kind == Kind::kNamed) return NamedDiffer(a, b);
   return kind == Kind::kTiled && TilesDiffer(a, b);
 }
 
