@@ -5,7 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/activity.h"
 #include "base/status.h"
@@ -44,12 +47,38 @@ std::string Rate(double count, double seconds) {
   return count > 0 && seconds > 0 ? fmt::format("{:.4g}", count / seconds / 1e9) : "";
 }
 
-std::string Line(double seconds, double total, int64_t runs, double flops, double bytes,
-                 std::string_view kernel, std::string_view what) {
-  return fmt::format("{:>10.4f} {:>6.1f} {:>9} {:>9} {:>8}  {:<12} {}\n", seconds * 1e3,
-                     total > 0 ? seconds / total * 100 : 0.0, runs, Rate(flops, seconds),
-                     Rate(bytes, seconds), kernel, what);
-}
+// A table of steps; the column of kernels is as wide as the longest name.
+class StepTable {
+ public:
+  StepTable(std::string_view what, double total) : what_(what), total_(total) {}
+
+  void Add(double seconds, int64_t runs, double flops, double bytes, std::string_view kernel,
+           std::string what) {
+    width_ = std::max(width_, kernel.size());
+    rows_.push_back({fmt::format("{:>10.4f} {:>6.1f} {:>9} {:>9} {:>8}", seconds * 1e3,
+                                 total_ > 0 ? seconds / total_ * 100 : 0.0, runs, Rate(flops, seconds),
+                                 Rate(bytes, seconds)),
+                     kernel, std::move(what)});
+  }
+  std::string Text() const {
+    std::string text = fmt::format("{:>10} {:>6} {:>9} {:>9} {:>8}  {:<{}} {}\n", "ms", "%", "runs",
+                                   "GFLOP/s", "GB/s", "kernel", width_, what_);
+    for (const Row& row : rows_)
+      text += fmt::format("{}  {:<{}} {}\n", row.numbers, row.kernel, width_, row.what);
+    return text;
+  }
+
+ private:
+  struct Row {
+    std::string numbers;
+    std::string_view kernel;
+    std::string what;
+  };
+  std::string_view what_;
+  double total_;
+  size_t width_ = 12;
+  std::vector<Row> rows_;
+};
 
 double Flops(const Profile::Row& row) {
   return static_cast<double>(row.runs) * static_cast<double>(row.cost.flops);
@@ -59,21 +88,17 @@ double Bytes(const Profile::Row& row) {
          (static_cast<double>(row.cost.bytes_read) + static_cast<double>(row.cost.bytes_written));
 }
 
-std::string Heading(std::string_view what) {
-  return fmt::format("{:>10} {:>6} {:>9} {:>9} {:>8}  {:<12} {}\n", "ms", "%", "runs", "GFLOP/s", "GB/s",
-                     "kernel", what);
-}
-
 std::string ToText(const Profile& profile, double total, int64_t top) {
-  std::string text = Heading("opcode");
-  for (const Profile::Group& group : profile.ByOpcode())
-    text += Line(group.seconds, total, group.runs, group.flops, group.bytes, group.kernel, group.opcode);
-  text += "\n" + Heading("instruction");
+  StepTable opcodes("opcode", total), instructions("instruction", total);
+  const std::vector<Profile::Group> groups = profile.ByOpcode();
+  for (const Profile::Group& group : groups)
+    opcodes.Add(group.seconds, group.runs, group.flops, group.bytes, group.kernel, std::string(group.opcode));
   const std::vector<Profile::Row> rows = profile.ByInstruction();
   for (size_t i = 0; i < rows.size() && static_cast<int64_t>(i) < top; ++i) {
-    text += Line(rows[i].seconds, total, rows[i].runs, Flops(rows[i]), Bytes(rows[i]), rows[i].kernel,
-                 fmt::format("{} {}", Name(rows[i].instruction->opcode()), rows[i].instruction->name()));
+    instructions.Add(rows[i].seconds, rows[i].runs, Flops(rows[i]), Bytes(rows[i]), rows[i].kernel,
+                     fmt::format("{} {}", Name(rows[i].instruction->opcode()), rows[i].instruction->name()));
   }
+  std::string text = opcodes.Text() + "\n" + instructions.Text();
   if (static_cast<int64_t>(rows.size()) > top)
     text += fmt::format("{:>10} and {} more (see --top)\n", "...", static_cast<int64_t>(rows.size()) - top);
   return text;

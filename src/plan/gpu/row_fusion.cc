@@ -131,7 +131,7 @@ class RowFusion {
       rows->members.push_back(&steps[i]);
       GpuStep& member = gpu_->steps.at(&steps[i]);
       member.fused_rows = rows;
-      member.name = i == members.back() ? rows->program.name : "in the rows after it";
+      member.name = i == members.back() ? rows->program.name : "fused into later rows";
     }
     return true;
   }

@@ -21,7 +21,7 @@ class Launches : public Observer {
  public:
   absl::Status BeforeStep(const StepView& step) override {
     rows_ += step.kernel().starts_with("rows ");
-    replaced_ += step.kernel() == "in the rows after it";
+    replaced_ += step.kernel() == "fused into later rows";
     return absl::OkStatus();
   }
   int rows() const { return rows_; }
