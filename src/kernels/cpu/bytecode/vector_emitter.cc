@@ -103,143 +103,220 @@ void VectorEmitter::EmitVector(const MicroOp& op) {
 }
 
 void VectorEmitter::Combine(uint16_t code, int32_t size) {
+  if (code == kCopy4 || code == kCopy8) return;
+  if (CombineFloats(code, size) || RoundFloats(code, size) || CombineWords(code, size) ||
+      CombineLongs(code, size) || CombineBits(code, size))
+    return;
+  EmitFunction(code, size);
+}
+
+bool VectorEmitter::CombineFloats(uint16_t code, int32_t size) {
   const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size);
   switch (code) {
     case kAddF32:
-      return vaddps(a, a, b);
+      vaddps(a, a, b);
+      return true;
     case kSubtractF32:
-      return vsubps(a, a, b);
+      vsubps(a, a, b);
+      return true;
     case kMultiplyF32:
-      return vmulps(a, a, b);
+      vmulps(a, a, b);
+      return true;
     case kDivideF32:
-      return vdivps(a, a, b);
+      vdivps(a, a, b);
+      return true;
     case kSqrtF32:
-      return vsqrtps(a, a);
+      vsqrtps(a, a);
+      return true;
     case kAddF64:
-      return vaddpd(a, a, b);
+      vaddpd(a, a, b);
+      return true;
     case kSubtractF64:
-      return vsubpd(a, a, b);
+      vsubpd(a, a, b);
+      return true;
     case kMultiplyF64:
-      return vmulpd(a, a, b);
+      vmulpd(a, a, b);
+      return true;
     case kDivideF64:
-      return vdivpd(a, a, b);
+      vdivpd(a, a, b);
+      return true;
     case kSqrtF64:
-      return vsqrtpd(a, a);
+      vsqrtpd(a, a);
+      return true;
     case kNegateF32:
       vpcmpeqd(b, b, b);
       vpslld(b, b, 31);
-      return vxorps(a, a, b);
+      vxorps(a, a, b);
+      return true;
     case kNegateF64:
       vpcmpeqd(b, b, b);
       vpsllq(b, b, 63);
-      return vxorps(a, a, b);
+      vxorps(a, a, b);
+      return true;
     case kAbsF32:
       vpcmpeqd(b, b, b);
       vpsrld(b, b, 1);
-      return vandps(a, a, b);
+      vandps(a, a, b);
+      return true;
     case kAbsF64:
       vpcmpeqd(b, b, b);
       vpsrlq(b, b, 1);
-      return vandps(a, a, b);
+      vandps(a, a, b);
+      return true;
     case kMaximumF32:
-      return LimitFloats(false, true, size);
+      LimitFloats(false, true, size);
+      return true;
     case kMinimumF32:
-      return LimitFloats(false, false, size);
+      LimitFloats(false, false, size);
+      return true;
     case kMaximumF64:
-      return LimitFloats(true, true, size);
+      LimitFloats(true, true, size);
+      return true;
     case kMinimumF64:
-      return LimitFloats(true, false, size);
+      LimitFloats(true, false, size);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool VectorEmitter::RoundFloats(uint16_t code, int32_t size) {
+  const Xbyak::Xmm a = Wide(14, size);
+  switch (code) {
+    case kFloorF32:
+      vroundps(a, a, kDown);
+      return true;
+    case kFloorF64:
+      vroundpd(a, a, kDown);
+      return true;
+    case kCeilF32:
+      vroundps(a, a, kUp);
+      return true;
+    case kCeilF64:
+      vroundpd(a, a, kUp);
+      return true;
+    case kRoundNearestEvenF32:
+      vroundps(a, a, kNearest);
+      return true;
+    case kRoundNearestEvenF64:
+      vroundpd(a, a, kNearest);
+      return true;
+    case kConvertS32F32:
+      vcvtdq2ps(a, a);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool VectorEmitter::CombineWords(uint16_t code, int32_t size) {
+  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size);
+  switch (code) {
     case kAddS32:
     case kAddU32:
-      return vpaddd(a, a, b);
+      vpaddd(a, a, b);
+      return true;
     case kSubtractS32:
     case kSubtractU32:
-      return vpsubd(a, a, b);
+      vpsubd(a, a, b);
+      return true;
     case kMultiplyS32:
     case kMultiplyU32:
-      return vpmulld(a, a, b);
+      vpmulld(a, a, b);
+      return true;
     case kMaximumS32:
-      return vpmaxsd(a, a, b);
+      vpmaxsd(a, a, b);
+      return true;
     case kMinimumS32:
-      return vpminsd(a, a, b);
+      vpminsd(a, a, b);
+      return true;
     case kMaximumU32:
-      return vpmaxud(a, a, b);
+      vpmaxud(a, a, b);
+      return true;
     case kMinimumU32:
-      return vpminud(a, a, b);
+      vpminud(a, a, b);
+      return true;
     // Counts of the width and more give 0.
     case kShiftLeftS32:
     case kShiftLeftU32:
-      return vpsllvd(a, a, b);
+      vpsllvd(a, a, b);
+      return true;
     case kShiftRightLogicalS32:
     case kShiftRightLogicalU32:
-      return vpsrlvd(a, a, b);
+      vpsrlvd(a, a, b);
+      return true;
+    case kAbsS32:
+      vpabsd(a, a);
+      return true;
+    case kNegateS32:
+      vpxor(b, b, b);
+      vpsubd(a, b, a);
+      return true;
+    case kSignS32:
+      vpcmpeqd(b, b, b);
+      vpabsd(b, b);
+      vpsignd(a, b, a);
+      return true;
+    case kShiftRightArithmeticS32:
+      vpsravd(a, a, b);
+      return true;
+    case kNotS32:
+    case kNotU32:
+      vpcmpeqd(b, b, b);
+      vpxor(a, a, b);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool VectorEmitter::CombineLongs(uint16_t code, int32_t size) {
+  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size);
+  switch (code) {
     case kAddS64:
     case kAddU64:
-      return vpaddq(a, a, b);
+      vpaddq(a, a, b);
+      return true;
     case kSubtractS64:
     case kSubtractU64:
-      return vpsubq(a, a, b);
+      vpsubq(a, a, b);
+      return true;
     case kShiftLeftS64:
     case kShiftLeftU64:
-      return vpsllvq(a, a, b);
+      vpsllvq(a, a, b);
+      return true;
     case kShiftRightLogicalS64:
     case kShiftRightLogicalU64:
-      return vpsrlvq(a, a, b);
+      vpsrlvq(a, a, b);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool VectorEmitter::CombineBits(uint16_t code, int32_t size) {
+  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size);
+  switch (code) {
     case kAndS32:
     case kAndU32:
     case kAndS64:
     case kAndU64:
-      return vandps(a, a, b);
+      vandps(a, a, b);
+      return true;
     case kOrS32:
     case kOrU32:
     case kOrS64:
     case kOrU64:
-      return vorps(a, a, b);
+      vorps(a, a, b);
+      return true;
     case kXorS32:
     case kXorU32:
     case kXorS64:
     case kXorU64:
-      return vxorps(a, a, b);
-    case kAbsS32:
-      return vpabsd(a, a);
-    case kNegateS32:
-      vpxor(b, b, b);
-      return vpsubd(a, b, a);
-    case kSignS32:
-      vpcmpeqd(b, b, b);
-      vpabsd(b, b);
-      return vpsignd(a, b, a);
-    case kShiftRightArithmeticS32:
-      return vpsravd(a, a, b);
-    case kNotS32:
-    case kNotU32:
-      vpcmpeqd(b, b, b);
-      return vpxor(a, a, b);
-    case kFloorF32:
-      return vroundps(a, a, kDown);
-    case kFloorF64:
-      return vroundpd(a, a, kDown);
-    case kCeilF32:
-      return vroundps(a, a, kUp);
-    case kCeilF64:
-      return vroundpd(a, a, kUp);
-    case kRoundNearestEvenF32:
-      return vroundps(a, a, kNearest);
-    case kRoundNearestEvenF64:
-      return vroundpd(a, a, kNearest);
-    case kConvertS32F32:
-      return vcvtdq2ps(a, a);
-    case kCopy4:
-    case kCopy8:
-      return;
-    case kLogF32:
-    case kLogPlusOneF32:
-    case kExponentialF32:
-    case kLogisticF32:
-    case kTanhF32:
-      return EmitFunction(code, size);
+      vxorps(a, a, b);
+      return true;
     default:
-      HLO_CHECK(false);
+      return false;
   }
 }
 

@@ -61,6 +61,13 @@ class VectorEmitter : public FunctionEmitter {
   void StoreToFrame(FrameOffset to, int number, int32_t size, int64_t bytes);
   // Combines v14 and v15 into v14.
   void Combine(uint16_t code, int32_t size);
+  // Each emits the operations of a family; returns false for others: arithmetic of floats, rounding and
+  // conversion to floats, operations on integers of 4 and of 8 bytes, and bitwise operations.
+  bool CombineFloats(uint16_t code, int32_t size);
+  bool RoundFloats(uint16_t code, int32_t size);
+  bool CombineWords(uint16_t code, int32_t size);
+  bool CombineLongs(uint16_t code, int32_t size);
+  bool CombineBits(uint16_t code, int32_t size);
   void LimitFloats(bool is_double, bool is_max, int32_t size);
   // Compares v14 with v15 and stores predicates.
   void ComparePart(const Comparison& comparison, FrameOffset to, int32_t size);
