@@ -17,15 +17,21 @@ namespace vm_complex {
 
 using namespace complex_functions;  // NOLINT(google-build-using-namespace): extends the namespace.
 
+// Returns exp(z) / 2, which is finite for real parts up to ln 2 above those of finite exponentials.
+HLO_DEVICE Z HalfExponential(Z z) {
+  constexpr double kHalfE = 1.35914091422952261768;
+  const Z reduced = Exponential({z.re - 1, z.im});
+  return {reduced.re * kHalfE, reduced.im * kHalfE};
+}
 HLO_DEVICE_CALLED Z Sinh(Z z) {
   if (z.im == 0) return {std::sinh(z.re), z.im};
   if (!std::isfinite(z.im)) {
     const double nan = z.im - z.im;
-    return {z.re == 0 || std::isinf(z.re) ? z.re : nan, nan};
+    return {z.re == 0 ? z.re : std::isinf(z.re) ? kInfinity : nan, nan};
   }
   if (std::fabs(z.re) > 700 && std::isfinite(z.re)) {
-    const Z grown = Exponential({std::fabs(z.re), z.im});
-    return {std::copysign(1.0, z.re) * grown.re / 2, grown.im / 2};
+    const Z grown = HalfExponential({std::fabs(z.re), z.im});
+    return {std::copysign(1.0, z.re) * grown.re, grown.im};
   }
   return {std::sinh(z.re) * std::cos(z.im), std::cosh(z.re) * std::sin(z.im)};
 }
@@ -36,8 +42,8 @@ HLO_DEVICE_CALLED Z Cosh(Z z) {
     return {std::isinf(z.re) ? kInfinity : nan, z.re == 0 ? z.re : nan};
   }
   if (std::fabs(z.re) > 700 && std::isfinite(z.re)) {
-    const Z grown = Exponential({std::fabs(z.re), z.im});
-    return {grown.re / 2, std::copysign(1.0, z.re) * grown.im / 2};
+    const Z grown = HalfExponential({std::fabs(z.re), z.im});
+    return {grown.re, std::copysign(1.0, z.re) * grown.im};
   }
   if (z.re == 0) return {std::cos(z.im), std::sin(z.im) * z.re};
   return {std::cosh(z.re) * std::cos(z.im), std::sinh(z.re) * std::sin(z.im)};
@@ -63,6 +69,7 @@ HLO_DEVICE_CALLED Z Acos(Z z) {
     const Z log = Log({std::fabs(z.re), std::fabs(z.im)});
     return {std::atan2(std::fabs(z.im), z.re), -std::copysign(log.re + kLn2, z.im)};
   }
+  if (ExponentOf(z) < -60) return {1.57079632679489661923 - z.re, -z.im};  // Half of z.im may be subnormal.
   const Z below = Sqrt({1 - z.re, -z.im}), above = Sqrt({1 + z.re, z.im});
   return {2 * std::atan2(below.re, above.re), std::asinh(above.re * below.im - above.im * below.re)};
 }
@@ -75,6 +82,7 @@ HLO_DEVICE_CALLED Z Asin(Z z) {
                                                                       : 1.57079632679489661923 - acos.re;
     return {angle, -acos.im};
   }
+  if (ExponentOf(z) < -60) return z;
   const Z below = Sqrt({1 - z.re, -z.im}), above = Sqrt({1 + z.re, z.im});
   return {std::atan2(z.re, below.re * above.re - below.im * above.im),
           std::asinh(below.re * above.im - below.im * above.re)};
@@ -82,7 +90,7 @@ HLO_DEVICE_CALLED Z Asin(Z z) {
 // acosh z is i acos z or its negation, whichever has a non-negative real part.
 HLO_DEVICE_CALLED Z Acosh(Z z) {
   const Z acos = Acos(z);
-  if (std::isnan(acos.im) && !std::isnan(acos.re)) return {acos.im, acos.im};
+  if (std::isnan(acos.im) && !std::isnan(acos.re)) return {acos.im, acos.re};
   return std::signbit(acos.im) || std::isnan(acos.im) ? Z{-acos.im, acos.re} : Z{acos.im, -acos.re};
 }
 HLO_DEVICE_CALLED Z Atanh(Z z) {
@@ -98,15 +106,11 @@ HLO_DEVICE_CALLED Z Atanh(Z z) {
     const Z inverse = Divide({1, 0}, z);
     return {inverse.re, std::copysign(kHalfPi, z.im)};
   }
-  const double y2 = z.im * z.im, away = 1 - z.re;
-  const double below = away * away + y2;
-  const double re =
-      below == 0
-          ? std::copysign(kInfinity, z.re)
-          : std::copysign(
-                std::log1p(4 * std::fabs(z.re) / ((1 - std::fabs(z.re)) * (1 - std::fabs(z.re)) + y2)) / 4,
-                z.re);
-  return {re, std::atan2(2 * z.im, away * (1 + z.re) - y2) / 2};
+  const double x = std::fabs(z.re), y2 = z.im * z.im;
+  const double below = (1 - x) * (1 - x) + y2;
+  // The square of z.im underflows only if x is 1.
+  const double re = below < 1e-290 ? (kLn2 - std::log(std::fabs(z.im))) / 2 : std::log1p(4 * x / below) / 4;
+  return {std::copysign(re, z.re), std::atan2(2 * z.im, (1 - z.re) * (1 + z.re) - y2) / 2};
 }
 
 HLO_DEVICE Z Asinh(Z z) { return TimesMinusI(Asin(TimesI(z))); }
