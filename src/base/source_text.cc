@@ -61,12 +61,15 @@ absl::StatusOr<std::shared_ptr<const SourceText>> SourceText::Read(const std::st
 SourcePlace SourceText::Locate(uint32_t offset) const {
   const std::string_view before = content().substr(0, offset);
   SourcePlace place;
-  size_t line_begin = 0;
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (!IsLineBreak(before[i])) continue;
-    if (before[i] == '\r' && i + 1 < content_.size() && content_[i + 1] == '\n') continue;
-    ++place.line;
-    line_begin = i + 1;
+  place.line += std::count(before.begin(), before.end(), '\n');
+  for (size_t i = before.find('\r'); i != std::string_view::npos; i = before.find('\r', i + 1)) {
+    if (i + 1 == content_.size() || content_[i + 1] != '\n') ++place.line;
+  }
+  size_t line_begin = before.find_last_of("\r\n") + 1;
+  // An offset between CR and LF belongs to the line before them.
+  if (line_begin > 0 && line_begin == before.size() && before.back() == '\r' &&
+      content_.substr(line_begin, 1) == "\n") {
+    line_begin = before.substr(0, line_begin - 1).find_last_of("\r\n") + 1;
   }
   place.column = static_cast<int64_t>(before.size() - line_begin) + 1;
   return place;

@@ -18,7 +18,9 @@ static constexpr size_t kMaxFindings = 10'000;
 
 Diagnostic& RuleContext::Report(Severity severity, SourceRange at, std::string_view rule,
                                 fmt::string_view format, fmt::format_args args) {
-  if (diagnostics_.all().size() >= kMaxFindings && (severity == Severity::kWarning || !diagnostics_.ok())) {
+  const bool too_many = diagnostics_.all().size() >= kMaxFindings && !diagnostics_.ok();
+  if (severity == Severity::kError ? too_many || diagnostics_.full()
+                                   : diagnostics_.all().size() >= kMaxFindings) {
     thread_local Diagnostic dropped;
     return dropped = {};
   }

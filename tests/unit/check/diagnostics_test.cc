@@ -116,6 +116,31 @@ TEST(CheckDiagnostics, FindingsAreBounded) {
   EXPECT_LE(checked.diagnostics.all().size(), 10001u);
 }
 
+TEST(CheckDiagnostics, ErrorsOfOneFusionBodyStopAtTheLimit) {
+  std::string body = "HloModule m\nf {\n", operands;
+  for (int i = 0; i < 2000; ++i) {
+    body += fmt::format("  a{} = f32[] parameter({})\n", i, i);
+    operands += i == 0 ? "p" : ", p";
+  }
+  CheckedText checked;
+  CheckText(
+      body + "  ROOT r = f32[] negate(a0)\n}\nENTRY e {\n  p = f32[] parameter(0)\n  ROOT q = f32[] fusion(" +
+          operands + "), kind=kLoop, calls=f\n}\n",
+      {.check = {.strict = true}}, &checked);
+  EXPECT_EQ(checked.diagnostics.error_count(), 1000);  // The limit of CheckedText.
+}
+
+TEST(CheckDiagnostics, LinesEndInAnyOfTheThreeWays) {
+  const SourceText source("x", "\r\na\r\nb\rc\n\nd");
+  const std::pair<uint32_t, std::pair<int64_t, int64_t>> places[] = {
+      {0, {1, 1}}, {1, {1, 2}}, {2, {2, 1}}, {3, {2, 2}}, {4, {2, 3}},  {5, {3, 1}},
+      {6, {3, 2}}, {7, {4, 1}}, {8, {4, 2}}, {9, {5, 1}}, {10, {6, 1}}, {11, {6, 2}}};
+  for (const auto& [offset, place] : places) {
+    const SourcePlace got = source.Locate(offset);
+    EXPECT_EQ(std::pair(got.line, got.column), place) << offset;
+  }
+}
+
 TEST(CheckDiagnostics, HugeSizesAreRejected) {
   const char* const instructions[] = {
       "y = f32[9223372036854775807] pad(a, z), padding=9223372036854775807_9223372036854775807",
