@@ -152,18 +152,24 @@ void Alignment::AlignByKey(const Key& key_a, const Key& key_b, AlignedBy by, Typ
   struct Group {
     std::vector<const Instruction*> a, b;
   };
-  absl::flat_hash_map<std::string, Group> groups;
+  // In the order of `a`, because neighbours are aligned in the order of the pairs.
+  std::vector<Group> groups;
+  absl::flat_hash_map<std::string, size_t> numbers;
   for (const Instruction* i : a_.instructions()) {
     if (to_b_.contains(i) || !CanAlign(*i) || !HasKey(a_, *i)) continue;
-    if (const std::string key = key_a(*i); !key.empty())
-      groups[key + "\n" + ShapeKey(*i, types)].a.push_back(i);
+    const std::string key = key_a(*i);
+    if (key.empty()) continue;
+    const auto [number, is_new] = numbers.try_emplace(key + "\n" + ShapeKey(*i, types), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[number->second].a.push_back(i);
   }
   for (const Instruction* i : b_.instructions()) {
     if (to_a_.contains(i) || !CanAlign(*i) || !HasKey(b_, *i)) continue;
-    if (const std::string key = key_b(*i); !key.empty())
-      groups[key + "\n" + ShapeKey(*i, types)].b.push_back(i);
+    const std::string key = key_b(*i);
+    const auto number = key.empty() ? numbers.end() : numbers.find(key + "\n" + ShapeKey(*i, types));
+    if (number != numbers.end()) groups[number->second].b.push_back(i);
   }
-  for (const auto& [key, group] : groups) {
+  for (const Group& group : groups) {
     if (group.a.size() != group.b.size()) continue;
     for (size_t i = 0; i < group.a.size(); ++i) {
       const Instruction &a = *group.a[i], &b = *group.b[i];
