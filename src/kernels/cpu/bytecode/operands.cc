@@ -213,6 +213,8 @@ bool StepCode::Retarget(int64_t first, FrameOffset from, FrameOffset to, int64_t
     for (const auto field : kOperands) {
       if (Touches(op, field, source) && op.*field != from) return false;
     }
+    // Stores read `out`.
+    if (IsStore(op.code) && Touches(op, &Op::out, source) && op.out != from) return false;
   }
   // A call may work in place but must not overlap otherwise. Products and calls that read another number of
   // elements must not work in place.
