@@ -150,10 +150,6 @@ std::vector<int64_t> Devices(const Sharding& sharding) {
   return ids;
 }
 
-bool CoverMesh(const Mesh& mesh, absl::Span<const AxisRef> axes) {
-  return !axes.empty() && DeviceCount(mesh, axes) == DeviceCount(mesh);
-}
-
 // Returns the kind of a grid of devices that means the same as a named sharding.
 Sharding::Kind KindOfNamed(const Sharding& sharding) {
   using Kind = Sharding::Kind;

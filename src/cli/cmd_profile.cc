@@ -90,8 +90,7 @@ double Bytes(const Profile::Row& row) {
 
 std::string ToText(const Profile& profile, double total, int64_t top) {
   StepTable opcodes("opcode", total), instructions("instruction", total);
-  const std::vector<Profile::Group> groups = profile.ByOpcode();
-  for (const Profile::Group& group : groups)
+  for (const Profile::Group& group : profile.ByOpcode())
     opcodes.Add(group.seconds, group.runs, group.flops, group.bytes, group.kernel, std::string(group.opcode));
   const std::vector<Profile::Row> rows = profile.ByInstruction();
   for (size_t i = 0; i < rows.size() && static_cast<int64_t>(i) < top; ++i) {

@@ -162,4 +162,8 @@ int64_t DeviceCount(const Mesh& mesh, absl::Span<const AxisRef> axes) {
   return count;
 }
 
+bool CoverMesh(const Mesh& mesh, absl::Span<const AxisRef> axes) {
+  return !axes.empty() && DeviceCount(mesh, axes) == DeviceCount(mesh);
+}
+
 }  // namespace hlo

@@ -30,6 +30,8 @@ std::vector<int64_t> ExpandIota(IntList reshape_dims, IntList transpose_perm);
 // counted.
 int64_t DeviceCount(const Mesh& mesh);
 int64_t DeviceCount(const Mesh& mesh, absl::Span<const AxisRef> axes);
+// Returns true if there are axes and they contain all devices of the mesh.
+bool CoverMesh(const Mesh& mesh, absl::Span<const AxisRef> axes);
 // Returns the groups as lists; none if axes or sizes are inconsistent.
 std::vector<std::vector<int64_t>> ExpandGroups(const ReplicaGroups& groups);
 

@@ -198,7 +198,7 @@ void Printer::PutNamedSharding(const Sharding& s) {
       Put(", manual");
       break;
     case Tail::kUnreduced:
-      if (!s.unreduced_axes.empty() && DeviceCount(*s.mesh, s.unreduced_axes) != DeviceCount(*s.mesh)) {
+      if (!s.unreduced_axes.empty() && !CoverMesh(*s.mesh, s.unreduced_axes)) {
         PutNamedDims(s);
         break;
       }

@@ -11,10 +11,6 @@
 namespace hlo::text {
 namespace {
 
-bool CoverMesh(const Mesh& mesh, absl::Span<const AxisRef> axes) {
-  return !axes.empty() && DeviceCount(mesh, axes) == DeviceCount(mesh);
-}
-
 // Changes a named sharding without dimensions to `replicated`, `manual` or `unreduced` where it means the
 // same, as XLA does.
 void UseShortForm(Sharding& sharding) {

@@ -97,7 +97,7 @@ std::vector<std::string> CostLines(const Instruction& instruction) {
 // Returns the step that computes an instruction, within loops and branches too.
 const plan::Step* FindStep(const std::vector<plan::Step>& steps, const Instruction& instruction) {
   for (const plan::Step& step : steps) {
-    if (step.instruction == &instruction || &step.shown() == &instruction ||
+    if (&step.shown() == &instruction ||
         std::find(step.fused.begin(), step.fused.end(), &instruction) != step.fused.end())
       return &step;
     const plan::Step* inner = nullptr;
@@ -118,7 +118,7 @@ std::string KernelLine(const CheckedModule& module, const Instruction& instructi
   const plan::Step* step = FindStep(plan->steps, instruction);
   if (step == nullptr) return "no separate step: the planner folds, shares or bypasses it";
   std::string line(plan::KernelName(*step));
-  const bool is_own = step->instruction == &instruction || &step->shown() == &instruction;
+  const bool is_own = &step->shown() == &instruction;
   if (!is_own) line += fmt::format(", fused into the step of %{}", step->shown().name());
   if (step->fused.size() > 1 || (step->fused.size() == 1 && is_own))
     line += fmt::format(", which computes {} instructions", step->fused.size() + 1);

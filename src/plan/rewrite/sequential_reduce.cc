@@ -50,8 +50,7 @@ std::optional<Elements> ElementsOf(const Instruction& reduce) {
 
 // True for types whose operations on scalars have bytecode.
 bool IsType(ElementType type) {
-  const bool is_half = type == ElementType::kBF16 || type == ElementType::kF16;
-  return is_half || (BitWidth(type) >= 32 && (IsFloat(type) || IsIntegral(type)));
+  return IsHalf(type) || (BitWidth(type) >= 32 && (IsFloat(type) || IsIntegral(type)));
 }
 
 // True for an operation of a few machine instructions.

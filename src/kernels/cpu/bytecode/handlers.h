@@ -106,15 +106,6 @@ To ConvertedTo(From from) {
     return static_cast<To>(from);
   }
 }
-template <class From, class To>
-struct Convert {
-  static void DoAt(const Op* op, std::byte* frame, int64_t k) {
-    Put(frame + op->out + k * static_cast<int64_t>(sizeof(To)),
-        ConvertedTo<To>(Get<From>(frame + op->a + k * static_cast<int64_t>(sizeof(From)))));
-  }
-  static void Do(const Op* op, std::byte* frame, Context&) { DoAt(op, frame, 0); }
-};
-
 // Conversions between a 16-bit float and f32.
 template <class T>
 struct Half {
@@ -126,6 +117,7 @@ struct Half {
     return T::FromFloat(x).bits;
   }
 };
+// Applies a function of one number.
 template <auto kFunction>
 struct Apply;
 template <class To, class From, To (*kFunction)(From)>
@@ -231,7 +223,7 @@ HLO_FUNCTIONS(HLO_ROW)
 #define HLO_ROW(name, Kind, type) HLO_STEP(k##name##Kind, Native<scalar::name, type>)
 HLO_COMPARISONS(HLO_ROW)
 #undef HLO_ROW
-#define HLO_ROW(From, from, To, to) HLO_STEP(kConvert##From##To, Convert<from, to>)
+#define HLO_ROW(From, from, To, to) HLO_STEP(kConvert##From##To, Apply<ConvertedTo<to, from>>)
 HLO_CONVERSIONS(HLO_ROW)
 #undef HLO_ROW
 #define HLO_ROW(name, operands) HLO_STEP(k##name##BF16, Native<BF16Operation<scalar::name>, float>)

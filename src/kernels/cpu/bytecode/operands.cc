@@ -14,7 +14,12 @@ bool IsStore(uint16_t code) { return code >= kStore && code <= kCallOnMemory; }
 // Returns true for loads and stores.
 bool IsLoadOrStore(uint16_t code) { return code >= kLoad && code <= kStoreAt8; }
 
-constexpr FrameOffset StepCode::Op::*kOperands[] = {&StepCode::Op::a, &StepCode::Op::b, &StepCode::Op::c};
+constexpr FrameOffset StepCode::Op::*kFields[] = {&StepCode::Op::a, &StepCode::Op::b, &StepCode::Op::c,
+                                                  &StepCode::Op::out};
+// Returns the fields of the operands in the frame, among which is `out` for stores.
+absl::Span<FrameOffset StepCode::Op::*const> OperandsOf(const StepCode::Op& op) {
+  return absl::MakeConstSpan(kFields).first(IsStore(op.code) ? 4 : 3);
+}
 
 // The bytes that an operation of fixed size reads or writes at its operands, per element.
 struct Widths {
@@ -166,8 +171,7 @@ bool StepCode::Writes(const Op& op, const Bytes& bytes) const {
   return op.code < kStore && Touches(op, &Op::out, bytes);
 }
 bool StepCode::Reads(const Op& op, const Bytes& bytes) const {
-  if (IsStore(op.code) && Touches(op, &Op::out, bytes)) return true;
-  return absl::c_any_of(kOperands, [&](FrameOffset Op::*field) { return Touches(op, field, bytes); });
+  return absl::c_any_of(OperandsOf(op), [&](FrameOffset Op::*field) { return Touches(op, field, bytes); });
 }
 
 bool StepCode::Sink(int64_t number, Extent extent) {
@@ -180,7 +184,7 @@ bool StepCode::Sink(int64_t number, Extent extent) {
   for (int64_t k = number + 1; k < op_count(); ++k) {
     const Op& later = ops_[k];
     if (later.code >= kEscape || Reads(later, out) || Writes(later, out)) return false;
-    for (const auto field : kOperands) {
+    for (const auto field : OperandsOf(op)) {
       const int64_t reach = Reach(op, field);
       if (reach > 0 && (Writes(later, {op.*field, reach}) || Touches(op, field, stored(later)))) return false;
     }
@@ -210,11 +214,9 @@ bool StepCode::Retarget(int64_t first, FrameOffset from, FrameOffset to, int64_t
       continue;
     }
     if (op.code >= kEscape || Reads(op, target) || Writes(op, target)) return false;
-    for (const auto field : kOperands) {
+    for (const auto field : OperandsOf(op)) {
       if (Touches(op, field, source) && op.*field != from) return false;
     }
-    // Stores read `out`.
-    if (IsStore(op.code) && Touches(op, &Op::out, source) && op.out != from) return false;
   }
   // A call may work in place but must not overlap otherwise. Products and calls that read another number of
   // elements must not work in place.
@@ -222,17 +224,16 @@ bool StepCode::Retarget(int64_t first, FrameOffset from, FrameOffset to, int64_t
   const bool is_apart =
       definition.code == kDot ||
       (definition.code == kCall && tiles_[definition.number].widths.reads != CallWidths::kAll);
-  for (const auto field : kOperands) {
+  for (const auto field : OperandsOf(definition)) {
     if (!Touches(definition, field, target)) continue;
     if (is_apart || definition.*field != to) return false;
   }
   definition.out = to;
   for (int64_t k = defined + 1; k < op_count(); ++k) {
     Op& op = ops_[k];
-    for (const auto field : kOperands) {
+    for (const auto field : OperandsOf(op)) {
       if (op.*field == from && Reach(op, field) > 0) op.*field = to;
     }
-    if (IsStore(op.code) && op.out == from) op.out = to;
   }
   return true;
 }
