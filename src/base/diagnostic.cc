@@ -132,6 +132,9 @@ std::string_view ClosestName(std::string_view word, const std::vector<std::strin
   for (std::string_view candidate : candidates) {
     if (candidate.size() > kLongest) continue;
     const int64_t distance = EditDistance(word, candidate);
+    // Most of the longer name must remain, so that `dir` is not taken for `dot`.
+    const auto longer = static_cast<int64_t>(std::max(word.size(), candidate.size()));
+    if (distance > std::max<int64_t>((longer - 1) / 2, 1)) continue;
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

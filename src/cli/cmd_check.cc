@@ -149,7 +149,11 @@ int RunCheck(const CheckCommandOptions& options) {
   absl::StatusOr<std::vector<Case>> cases = FindCases(options.paths);
   if (!cases.ok()) return Fail(cases.status());
   std::erase_if(*cases, [&](const Case& one) { return !Matches(one, options.filter); });
-  if (cases->empty()) return Fail(absl::NotFoundError("no cases found"));
+  if (cases->empty()) {
+    return Fail(absl::NotFoundError(fmt::format(
+        "no cases{} below {}", options.filter.empty() ? "" : fmt::format(" that match '{}'", options.filter),
+        fmt::join(options.paths, ", "))));
+  }
   if (options.update || options.update_values) {
     const absl::StatusOr<int64_t> changed = Update(*cases, options);
     if (!changed.ok()) return Fail(changed.status());
@@ -204,10 +208,10 @@ void AddCheck(CLI::App& program, int& exit_status) {
                     "expected values");
   AddElidedFlag(*command, options->elided);
   command->add_option("--max-memory", options->max_memory, "Limit of the total size of all values, in bytes")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(ByteSize())
       ->type_name("BYTES");
   command->add_option("--max-seconds", options->evaluate.max_seconds, "Time limit for a case, in seconds")
-      ->check(CLI::PositiveNumber);
+      ->check(PositiveReal());
   AddAgainstFlags(*command, options->against);
   command->footer(
       "Exit status: 1 if a case failed, 2 if a case is malformed.\n"

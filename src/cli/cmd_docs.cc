@@ -136,6 +136,8 @@ void AddDocs(CLI::App& program, int& exit_status) {
   command->callback([what, name, &program, &exit_status] {
     exit_status = 0;
     std::string text;
+    if (!name->empty() && *what != "man" && *what != "tree")
+      throw CLI::ValidationError("name", fmt::format("{} does not take '{}'", *what, *name));
     if (*what == "tree") {
       if (name->empty()) throw CLI::RequiredError("tree: a folder");
       const absl::Status status = WriteTree(program, *name);

@@ -71,10 +71,11 @@ std::vector<std::string_view> Topics() {
   return topics;
 }
 
-// True if the words are those of `explain FILE %INSTRUCTION`.
+// True if the words are those of `explain FILE %INSTRUCTION`, also if there is no such file.
 bool NamesAnInstruction(const std::vector<std::string>& words) {
   std::error_code error;
-  return words.size() == 2 && std::filesystem::is_regular_file(words[0], error);
+  return words.size() == 2 &&
+         (words[1].starts_with('%') || words[0] == "-" || std::filesystem::exists(words[0], error));
 }
 
 int ExplainInstruction(const std::string& file, const std::string& name) {
@@ -106,7 +107,7 @@ void AddExplain(CLI::App& program, int& exit_status) {
       "TOPIC", *words,
       "A module and the name of an instruction in it, or a rule (shape-rules.3.1), an opcode, or a pass "
       "of the planner");
-  command->add_flag("--list", *list, "List the rules");
+  command->add_flag("--list", *list, "List the rules")->excludes("TOPIC");
   command->footer(
       "Examples:\n  hlo-run explain m.hlo %dot.3\n  hlo-run explain shape-rules.3.1\n  hlo-run explain "
       "'semantics 6.1'\n  hlo-run explain "
@@ -117,7 +118,11 @@ void AddExplain(CLI::App& program, int& exit_status) {
       exit_status = PrintList();
       return;
     }
+    if (words->empty())
+      throw CLI::ValidationError("TOPIC", "give a rule, an opcode, a pass, or a module and an instruction");
     std::error_code error;
+    if (std::filesystem::is_regular_file(words->front(), error) && words->size() > 2)
+      throw CLI::ValidationError("TOPIC", "takes one instruction of a module");
     if (words->size() == 1 && std::filesystem::is_regular_file(words->front(), error))
       throw CLI::ValidationError("TOPIC", "a module also needs the name of an instruction: hlo-run explain " +
                                               words->front() + " %x");

@@ -140,7 +140,9 @@ void RunGraph(const GraphFlags& flags, FileResult& result) {
   }
   result.extra["instructions"] = loaded.module->instruction_count();
   result.extra["values"] = facts.size();
-  if (!result.Accept(Write(flags, *loaded.module, facts), flags.output)) return;
+  const absl::Status written = Write(flags, *loaded.module, facts);
+  if (flags.output == "-" && !written.ok()) return;  // The program reports errors of standard output.
+  if (!result.Accept(written, flags.output)) return;
   result.Accept(known, file);
 }
 

@@ -128,12 +128,12 @@ void AddMinimize(CLI::App& program, int& exit_status) {
                    "Candidates to judge at the same time; default: one per core")
       ->check(CLI::PositiveNumber);
   command->add_option("--judge-seconds", flags->judge.max_seconds, "Time limit for one candidate, in seconds")
-      ->check(CLI::PositiveNumber)
+      ->check(PositiveReal())
       ->capture_default_str();
   command
       ->add_option("--max-seconds", flags->minimize.max_seconds,
                    "Stop after this many seconds and keep the smallest case so far")
-      ->check(CLI::PositiveNumber);
+      ->check(PositiveReal());
   command->footer(
       "Drops outputs, computations and loop iterations, replaces instructions by recorded values, inlines\n"
       "fusions, and shrinks dimensions. Every candidate is a valid module. Candidates with collectives keep "

@@ -149,24 +149,32 @@ void AddOps(CLI::App& program, int& exit_status) {
   auto format = std::make_shared<std::string>("text");
   CLI::App* command = program.add_subcommand(
       "ops", "Print the table of opcodes: operands, attributes, and the engines that evaluate them");
-  command->add_option("names", *names, "Opcodes; all if none is given")->type_name("OPCODE");
+  command->add_option("OPCODE", *names, "Opcodes; all if none is given")->type_name("NAME");
   command->add_option("--format", *format, "text, json (a line for each opcode) or markdown")
       ->check(CLI::IsMember({"text", "json", "markdown"}))
       ->capture_default_str();
   auto custom_calls = std::make_shared<bool>(false);
-  command->add_flag("--custom-calls", *custom_calls, "List the known targets of custom calls instead");
+  command->add_flag("--custom-calls", *custom_calls, "List the known targets of custom calls instead")
+      ->excludes("OPCODE");
   auto kernels = std::make_shared<bool>(false);
-  command->add_flag(
-      "--kernels", *kernels,
-      "List the kernels on whole arrays instead, by opcode and device; other opcodes are loops, "
-      "reductions and control flow, or run on the reference's functions");
+  command
+      ->add_flag("--kernels", *kernels,
+                 "List the kernels on whole arrays instead, by opcode and device; other opcodes are loops, "
+                 "reductions and control flow, or run on the reference's functions")
+      ->excludes("--custom-calls")
+      ->excludes("OPCODE");
   auto coverage = std::make_shared<bool>(false);
   auto cases = std::make_shared<std::vector<std::string>>();
-  command->add_flag("--coverage", *coverage,
-                    "Print which opcodes are valid, evaluated and tested for which element types; with "
-                    "--format=markdown, a summary");
+  command
+      ->add_flag("--coverage", *coverage,
+                 "Print which opcodes are valid, evaluated and tested for which element types; with "
+                 "--format=markdown, a summary")
+      ->excludes("--custom-calls")
+      ->excludes("--kernels")
+      ->excludes("OPCODE");
   command->add_option("--cases", *cases, "With --coverage: the cases and golden folders that count as tests")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->needs("--coverage");
   command->footer(
       "Examples:\n  hlo-run ops\n  hlo-run ops gather scatter --format=json\n"
       "  hlo-run ops --coverage --cases tests/cases golden");

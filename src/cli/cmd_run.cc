@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "absl/strings/numbers.h"
 #include "base/activity.h"
@@ -33,6 +34,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// A seed of --rng-seed FILE=SEED.
+struct FileSeed {
+  std::string file;
+  uint64_t seed = 0;
+};
+
 struct RunOptions {
   CommonOptions common;
   InputOptions inputs;
@@ -49,7 +56,7 @@ struct RunOptions {
   int64_t repeat = 1;
   int64_t while_limit = -1;  // -1 means no limit.
   EvaluateOptions evaluate = {.cancel = &interrupt_flag};
-  std::vector<std::pair<std::string, uint64_t>> seeds;  // The seeds of single files.
+  std::vector<FileSeed> seeds;
 };
 
 struct Timing {
@@ -93,6 +100,8 @@ absl::StatusOr<std::vector<Literal>> Evaluate(const RunOptions& options, Executa
     if (run + 1 == options.repeat || !values.ok()) result.diagnostics += warnings;
     if (!values.ok()) return values;
     HLO_RETURN_IF_ERROR(FinishHosts(options.host, names, hosts));
+    if (const std::string unused = hosts[0]->UnusedText(); run + 1 == options.repeat && !unused.empty())
+      result.diagnostics += fmt::format("warning: {}\n", unused);
     if (run == 0)
       timing.first_run_s = seconds;
     else
@@ -228,10 +237,21 @@ void AddFacts(const DeviceRun& run, const DeviceResults& results, FileResult& re
 // Returns the options with the seed of the file.
 EvaluateOptions EvaluateOptionsFor(const std::string& file, const RunOptions& options) {
   EvaluateOptions evaluate = options.evaluate;
-  for (const auto& [name, seed] : options.seeds) {
-    if (name == file) evaluate.seed = seed;
+  for (const FileSeed& each : options.seeds) {
+    if (each.file == file) evaluate.seed = each.seed;
   }
   return evaluate;
+}
+
+// Reports the first --rng-seed of a file that is not among the modules. Returns false if there is one.
+bool SeedsAreUsed(const RunOptions& options, const std::set<std::string>& files) {
+  for (const FileSeed& each : options.seeds) {
+    if (files.contains(each.file)) continue;
+    fmt::print(stderr, "hlo-run: error: --rng-seed {}={}: there is no module '{}'\n", each.file, each.seed,
+               each.file);
+    return false;
+  }
+  return true;
 }
 
 void Run(const RunOptions& options, OutputNames* names, const std::string& file, FileResult& result) {
@@ -311,7 +331,7 @@ void AddSeeds(const std::vector<std::string>& texts, RunOptions& options) {
     if (equals == std::string::npos)
       options.evaluate.seed = seed;
     else
-      options.seeds.emplace_back(text.substr(0, equals), seed);
+      options.seeds.push_back({text.substr(0, equals), seed});
   }
 }
 
@@ -413,9 +433,13 @@ void AddRun(CLI::App& program, int& exit_status) {
     // The context is made while the module and its inputs are read.
     const Device& device = options->engine.device;
     if (device.kind == Device::Kind::kGpu) device::PrepareGpu(device.number);
+    std::set<std::string> files;
     exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
+      files.insert(file);
       Run(*options, names ? &*names : nullptr, file, result);
     });
+    if (!files.empty() && !IsInterrupted() && !SeedsAreUsed(*options, files))
+      exit_status = std::max(exit_status, static_cast<int>(Exit::kInvalid));
   });
 }
 

@@ -187,11 +187,12 @@ void AddNetworkFlags(CLI::App& command, CLI::Option& collectives,
       ->needs(&collectives);
   command.add_option("--latency", options->network.latency, "Latency of a message, in seconds")
       ->check(CLI::NonNegativeNumber)
+      ->check(FiniteReal())
       ->type_name("SECONDS")
       ->capture_default_str()
       ->needs(&collectives);
   command.add_option("--bandwidth", options->network.bandwidth, "Bytes per second that a device sends")
-      ->check(CLI::PositiveNumber)
+      ->check(PositiveReal())
       ->type_name("BYTES")
       ->capture_default_str()
       ->needs(&collectives);

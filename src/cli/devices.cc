@@ -32,7 +32,7 @@ void AddDevicesFlags(CLI::App& app, CommonOptions& options, DevicesFlags& flags)
   app.add_option("--collective-timeout", flags.collective_timeout,
                  "Longest time that a device waits for others, in seconds; default: no limit. Deadlocks are "
                  "reported at once")
-      ->check(CLI::PositiveNumber)
+      ->check(PositiveReal())
       ->type_name("SECONDS");
   app.add_flag(
       "--xla-cpu-reductions", flags.emulate_xla_cpu,
@@ -94,26 +94,25 @@ DevicePlace PlaceOf(const spmd::DeviceGrid& grid, int64_t device) {
   return {grid.replicas, grid.partitions, grid.replica(device), grid.partition(device)};
 }
 
-// Reads the shardings of the entry. Without --shard they only serve random arrays, and null is returned if
-// they do not fit.
-absl::StatusOr<std::optional<spmd::EntryShards>> ShardsOf(const CommonOptions& common,
-                                                          const DevicesFlags& flags, const Module& module,
-                                                          int64_t partitions) {
-  std::shared_ptr<Module> whole;
-  if (!flags.shard_by.empty()) {
-    FileResult result;
-    CommonOptions alone = common;
-    alone.runs_devices = false;
-    const LoadedModule loaded = Load(flags.shard_by, alone, LoadUntil::kChecked, Exit::kInvalid, result);
-    if (loaded.module == nullptr) {
-      std::string error = result.diagnostics.substr(0, result.diagnostics.find_last_not_of('\n') + 1);
-      if (constexpr std::string_view kProgram = "hlo-run: error: "; error.starts_with(kProgram))
-        error.erase(0, kProgram.size());
-      return absl::InvalidArgumentError(fmt::format("--shard-by: {}", error));
-    }
-    whole = loaded.module;
-  }
-  absl::StatusOr<spmd::EntryShards> shards = spmd::EntryShards::Make(module, partitions, whole.get());
+// Loads the module of --shard-by; null without the flag.
+absl::StatusOr<std::shared_ptr<Module>> LoadWhole(const CommonOptions& common, const DevicesFlags& flags) {
+  if (flags.shard_by.empty()) return std::shared_ptr<Module>();
+  FileResult result;
+  CommonOptions alone = common;
+  alone.runs_devices = false;
+  const LoadedModule loaded = Load(flags.shard_by, alone, LoadUntil::kChecked, Exit::kInvalid, result);
+  if (loaded.module != nullptr) return loaded.module;
+  std::string error = result.diagnostics.substr(0, result.diagnostics.find_last_not_of('\n') + 1);
+  if (constexpr std::string_view kProgram = "hlo-run: error: "; error.starts_with(kProgram))
+    error.erase(0, kProgram.size());
+  return absl::InvalidArgumentError(fmt::format("--shard-by: {}", error));
+}
+
+// Returns the shardings of the entry, or of `whole` unless it is null. Without --shard they only serve random
+// arrays, and null is returned if they do not fit.
+absl::StatusOr<std::optional<spmd::EntryShards>> ShardsOf(const CommonOptions& common, const Module* whole,
+                                                          const Module& module, int64_t partitions) {
+  absl::StatusOr<spmd::EntryShards> shards = spmd::EntryShards::Make(module, partitions, whole);
   if (shards.ok()) return std::optional(*std::move(shards));
   if (common.shards) return shards.status();
   return std::nullopt;
@@ -221,13 +220,14 @@ absl::StatusOr<DeviceRun> MakeDeviceRun(const InputOptions& inputs, const Common
                                         const DevicesFlags& flags, const LoadedModule& loaded) {
   const Module& module = *loaded.module;
   DeviceRun run{.grid = spmd::GridOf(module)};
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Module> whole, LoadWhole(common, flags));
+  HLO_ASSIGN_OR_RETURN(const std::vector<bool> per_device, PerDeviceParameters(flags, module));
   if (!run.has_several()) {
     HLO_ASSIGN_OR_RETURN(run.arguments.emplace_back(), Arguments(inputs, loaded));
     return run;
   }
   HLO_ASSIGN_OR_RETURN(std::optional<spmd::EntryShards> shards,
-                       ShardsOf(common, flags, module, run.grid.partitions));
-  HLO_ASSIGN_OR_RETURN(const std::vector<bool> per_device, PerDeviceParameters(flags, module));
+                       ShardsOf(common, whole.get(), module, run.grid.partitions));
   ArgumentMaker maker(inputs, loaded, run, shards ? &*shards : nullptr, common.shards);
   absl::StatusOr<std::vector<std::vector<Literal>>> arguments =
       maker.Make(per_device, common.shards ? &run.whole : nullptr);

@@ -1,6 +1,7 @@
 #include "cli/file_host.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/status.h"
@@ -33,12 +34,21 @@ bool IsArchive(const std::string& source) {
   return format == FileFormat::kNpz || format == FileFormat::kSafetensors;
 }
 
+// Returns an error if the source is the name of a file that does not exist; otherwise "".
+std::string MissingFile(const std::string& source) {
+  std::error_code error;
+  if (io::StartsWithShape(source) || !FileFormatOf(source) || std::filesystem::exists(source, error))
+    return "";
+  return fmt::format("there is no file '{}'", source);
+}
+
 }  // namespace
 
 void AddHostFlags(CLI::App& app, HostOptions& options) {
   app.add_option("--infeed", options.infeed,
                  "A value that infeed, or recv from the host, receives: a literal, a .npy or .txt file, or "
                  "an .npz or .safetensors file with values under 0, 1, ...; repeatable, in the order of use")
+      ->check(CLI::Validator(MissingFile, ""))
       ->type_name("VALUE")
       ->expected(1)
       ->allow_extra_args(false)
@@ -84,6 +94,13 @@ absl::StatusOr<Literal> FileHost::Read(const Instruction&, const Shape& shape) {
 absl::Status FileHost::Write(const Instruction&, Literal value) {
   if (!options_.outfeed.empty()) given_.push_back(std::move(value));
   return absl::OkStatus();
+}
+
+std::string FileHost::UnusedText() const {
+  const size_t unused = source_ + (archive_ != nullptr ? 1 : 0);
+  if (unused >= options_.infeed.size()) return "";
+  return fmt::format("--infeed {} is not used: the module takes {} value{} from the host",
+                     options_.infeed[unused], taken_, taken_ == 1 ? "" : "s");
 }
 
 absl::Status FileHost::Finish() const {

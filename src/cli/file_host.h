@@ -31,6 +31,8 @@ class FileHost : public Host {
   // Writes the received values to the file of the options, if any.
   absl::Status Finish() const;
   const std::vector<Literal>& given() const { return given_; }
+  // Returns a warning if a value or file of --infeed was not read; otherwise "".
+  std::string UnusedText() const;
 
  private:
   absl::StatusOr<Literal> TakeFromArchive(const Shape& shape);

@@ -2,11 +2,14 @@
 
 #include "cli/flags.h"
 
+#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "plan/passes.h"
@@ -16,7 +19,53 @@ namespace {
 
 constexpr int kMaxGpus = 1024;
 
+// Reads a decimal or hexadecimal number of 64 bits.
+bool ParseSeed(const std::string& text, uint64_t& seed) {
+  return absl::SimpleAtoi(text, &seed) ||
+         ((text.starts_with("0x") || text.starts_with("0X")) && absl::SimpleHexAtoi(text, &seed));
+}
+
 }  // namespace
+
+CLI::Validator PositiveReal() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double number = 0;
+        const bool is_positive = absl::SimpleAtod(text, &number) && std::isfinite(number) && number > 0;
+        return is_positive ? std::string() : fmt::format("'{}' is not a positive number", text);
+      },
+      "POSITIVE");
+}
+
+CLI::Validator FiniteReal() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double number = 0;
+        const bool is_finite = absl::SimpleAtod(text, &number) && std::isfinite(number);
+        return is_finite ? std::string() : fmt::format("'{}' is not a finite number", text);
+      },
+      "");
+}
+
+CLI::Validator ByteSize() {
+  const CLI::AsSizeValue known(false);
+  return CLI::Validator(
+      [known](std::string& text) {
+        std::string bytes = text;
+        std::string error;
+        try {
+          error = known(bytes);
+        } catch (const CLI::ValidationError& unknown) {
+          error = unknown.what();
+        }
+        uint64_t count = 0;  // Negative and very large numbers do not fit.
+        if (!error.empty() || text.starts_with('-') || !absl::SimpleAtoi(bytes, &count))
+          return fmt::format("'{}' is not a size such as 4096, 64k, 10MB or 2GiB", text);
+        text = bytes;
+        return std::string();
+      },
+      known.get_description());
+}
 
 void AddCommonFlags(CLI::App& app, CommonOptions& options) {
   app.add_option("files", options.files,
@@ -48,12 +97,12 @@ void AddCommonFlags(CLI::App& app, CommonOptions& options) {
       ->check(CLI::Range(int64_t{1}, int64_t{100000}))
       ->capture_default_str();
   app.add_option("--max-literal-bytes", options.max_literal_bytes, "Maximum size of a constant, in bytes")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(ByteSize())
       ->type_name("BYTES")
       ->capture_default_str();
   app.add_option("--max-memory", options.max_memory,
                  "Limit of the total size of all values, in bytes; default: the memory of the machine")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(ByteSize())
       ->type_name("BYTES");
 }
 
@@ -95,7 +144,8 @@ void AddForParameters(CLI::App& app, InputOptions& options, const std::string& n
            for (const std::string& text : texts) {
              const auto [parameter, value] = SplitName(text);
              const std::string error = set(parameter, value);
-             if (!error.empty()) throw CLI::ValidationError(name.substr(0, name.find(',')), error);
+             if (!error.empty())
+               throw CLI::ValidationError(absl::StrReplaceAll(name, {{",", " or "}}), error);
            }
          },
          help)
@@ -109,10 +159,12 @@ void AddForParameters(CLI::App& app, InputOptions& options, const std::string& n
 
 void AddFillFlags(CLI::App& app, InputOptions& options) {
   MakeOptions& make = options.make;
-  app.add_option_function<uint64_t>(
+  app.add_option_function<std::string>(
          "--random",
-         [&options](uint64_t seed) {
-           options.make.seed = seed;
+         [&options](const std::string& seed) {
+           if (!ParseSeed(seed, options.make.seed))
+             throw CLI::ValidationError("--random",
+                                        fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", seed));
            options.generates_values = true;
          },
          "Generate arguments from this seed, except those that --input provides")
@@ -212,8 +264,7 @@ void AddEngineFlag(CLI::App& app, Engine& engine) {
 }
 
 void AddMaxSecondsFlag(CLI::App& app, double& max_seconds) {
-  app.add_option("--max-seconds", max_seconds, "Time limit for a run, in seconds")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--max-seconds", max_seconds, "Time limit for a run, in seconds")->check(PositiveReal());
 }
 
 void AddEngineFlags(CLI::App& app, EngineOptions& options) {

@@ -31,6 +31,13 @@ CLI::Validator OneOf(const std::map<std::string, Enum>& words) {
       "{" + list + "}");
 }
 
+// A validator of positive, finite numbers.
+CLI::Validator PositiveReal();
+// A validator of finite numbers.
+CLI::Validator FiniteReal();
+// A validator of sizes such as 4096, 64k, '10 MB' and 2GiB, which it converts to bytes.
+CLI::Validator ByteSize();
+
 // Adds positional files, --format, --strict, --max-errors, --max-nesting, --max-literal-bytes, --max-memory.
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
 // Adds --elided, the values of elided constants.

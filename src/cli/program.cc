@@ -89,8 +89,8 @@ int RunCommand(int argc, char** argv) {
   AddSubcommands(program, words, exit_status);
   program.failure_message(UsageMessage);
   if (argc == 1) {
-    fmt::print("{}", program.help());
-    return CloseOutput(2);
+    fmt::print(stderr, "{}", program.help());
+    return 2;
   }
   if (const std::string meant = MisspelledSubcommand(argv[1], SubcommandNames()); !meant.empty()) {
     fmt::print(stderr, "hlo-run: error: '{}' is neither a subcommand nor a file; did you mean '{}'?\n",

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "fmt/format.h"
 #include "hlo_run/diagnostic.h"
 
@@ -80,14 +82,40 @@ std::string WithoutConversion(const std::string& message) {
                      message.substr(equals + kEquals.size()));
 }
 
+// Rewrites "--format: xml not in {text,json}".
+std::string WithChoices(const std::string& message) {
+  constexpr std::string_view kNotIn = " not in {";
+  const size_t list = message.find(kNotIn), value = message.find(": ");
+  if (list == std::string::npos || value == std::string::npos || value > list || !message.ends_with('}'))
+    return message;
+  const std::string_view choices =
+      std::string_view(message).substr(list + kNotIn.size(), message.size() - list - kNotIn.size() - 1);
+  return fmt::format("{}: '{}' is not {}{}", message.substr(0, value),
+                     message.substr(value + 2, list - value - 2),
+                     choices.find(',') == std::string_view::npos ? "" : "one of ",
+                     absl::StrReplaceAll({choices.data(), choices.size()}, {{",", ", "}}));
+}
+
+// What to give instead of a missing positional argument.
+constexpr std::pair<std::string_view, std::string_view> kRequired[] = {
+    {"files", "give at least one FILE, or - for standard input"},
+    {"paths", "give at least one PATH: a golden folder, a case file, a snapshot, or a directory of them"},
+    {"what",
+     "give what to print: man, bash-completion, zsh-completion, fish-completion, or tree to store all"},
+};
+
 }  // namespace
 
 std::string UsageMessage(const CLI::App* program, const CLI::Error& error) {
   const std::vector<CLI::App*> commands = program->get_subcommands();
   const CLI::App& command = commands.empty() ? *program : *commands.front();
-  std::string message = WithoutConversion(WithoutUnlimitedRange(error.what()));
-  if (message == "files is required") message = "give at least one FILE, or - for standard input";
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+  std::string message = WithChoices(WithoutConversion(WithoutUnlimitedRange(error.what())));
+  for (const auto& [name, instead] : kRequired) {
+    if (message == fmt::format("{} is required", name)) message = instead;
+  }
+  // An unknown flag may be why a required one is missing.
+  const bool is_missing = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
+  if (is_missing || error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
     const std::vector<std::string> words = command.remaining();
     if (!words.empty()) message = Unexpected(command, words.front());
   }

@@ -54,6 +54,34 @@ absl::StatusOr<std::vector<Opcode>> Opcodes(const std::vector<std::string>& text
   return opcodes;
 }
 
+// Returns the criteria as the flags that state them.
+std::string Criteria(const SelectionOptions& options) {
+  std::vector<std::string> flags;
+  const auto add = [&](std::string_view flag, const std::string& value) {
+    if (!value.empty()) flags.push_back(fmt::format("--{} '{}'", flag, value));
+  };
+  add("match", options.match);
+  for (const std::string& opcode : options.opcodes) add("opcode", opcode);
+  add("op-name", options.op_name);
+  add("source", options.source);
+  return flags.empty() ? "is selected" : fmt::format("satisfies {}", fmt::join(flags, " "));
+}
+
+// Returns a remark if a criterion is about metadata that no instruction has.
+std::string MissingMetadata(const Module& module, const SelectionOptions& options) {
+  bool has_op_name = false, has_source = false;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      const Metadata* metadata = instruction->Get<attr::metadata>();
+      has_op_name |= metadata != nullptr && !metadata->op_name.empty();
+      has_source |= !StatedPlace(*instruction).file.empty();
+    }
+  }
+  if (!options.source.empty() && !has_source) return ": its metadata name no source";
+  if (!options.op_name.empty() && !has_op_name) return ": its metadata have no op_name";
+  return "";
+}
+
 }  // namespace
 
 ProgramPlace StatedPlace(const Instruction& instruction) {
@@ -87,7 +115,8 @@ absl::StatusOr<absl::flat_hash_set<const Instruction*>> Select(const Module& mod
     }
   }
   if (!selected.empty()) return selected;
-  return absl::InvalidArgumentError("no instruction of the module is selected");
+  return absl::InvalidArgumentError(
+      fmt::format("no instruction of the module {}{}", Criteria(options), MissingMetadata(module, options)));
 }
 
 }  // namespace hlo::debug

@@ -21,6 +21,7 @@ namespace hlo {
 namespace {
 
 absl::Status UnknownFormat(const std::string& path) {
+  if (path.empty()) return absl::InvalidArgumentError("an empty text is neither a literal nor a file");
   if (path.starts_with('['))
     return absl::InvalidArgumentError(
         fmt::format("{}: literals have braces, such as {{{{1,2}},{{3,4}}}}", path));

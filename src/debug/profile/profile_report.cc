@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "fmt/format.h"
 
@@ -170,8 +171,10 @@ std::string FoldedStacks(const Profile& profile) {
   std::string text;
   for (auto& [stack, seconds] : stacks) {
     std::string words = stack;
-    // Blanks separate the count in this format.
-    std::replace(words.begin(), words.end(), ' ', '_');
+    // Blanks separate the count and newlines the stacks in this format.
+    std::replace_if(
+        words.begin(), words.end(), [](char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); },
+        '_');
     text += fmt::format("{} {}\n", words, std::llround(seconds * 1e6));
   }
   return text;

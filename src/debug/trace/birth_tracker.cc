@@ -55,12 +55,12 @@ void BirthTracker::Note(const StepView& step, const StepValue& write, SpecialKin
   Event event{.leaf = leaf, .parents = Parents(step, write, kind)};
   const Opcode opcode = write.instruction->opcode();
   const int64_t position = CanMakeSpecials(opcode) ? PositionOfBirth(step, write, kind) : -1;
+  if (position < 0 && event.parents.empty()) event.parents = GivenParents(step, write, kind);
   if (position >= 0) {
     event.birth = static_cast<int32_t>(births_.size());
     AddBirth(step, write, kind, position);
   } else if (event.parents.empty()) {
-    event.given = static_cast<int32_t>(given_.size());
-    AddGiven(write, kind, FirstSpecial(write.value, kind));
+    AddGiven(leaf, write.value, kind, event);
   }
   AddEvent(chain, std::move(event));
 }
@@ -88,17 +88,63 @@ std::vector<int32_t> BirthTracker::Parents(const StepView& step, const StepValue
   return parents;
 }
 
-int32_t BirthTracker::FindEvent(const Chain& chain, const LeafId& leaf) const {
+std::vector<int32_t> BirthTracker::GivenParents(const StepView& step, const StepValue& write,
+                                                SpecialKind kind) {
+  Chain& chain = ChainOf(kind);
+  std::vector<int32_t> parents;
+  for (int64_t k = 0; k < write.instruction->operand_count(); ++k) {
+    const absl::StatusOr<Literal> operand = step.Operand(k);
+    if (!operand.ok()) continue;
+    for (const Leaf& leaf : LeavesOf(*operand)) {
+      if (!Holds(*leaf.value, kind)) continue;
+      const LeafId source = GivenSource({write.instruction->operand(k), leaf.leaf});
+      if (source.first == nullptr) continue;
+      int32_t number = FindEvent(chain, source);
+      if (number < 0) {
+        Event event{.leaf = source};
+        AddGiven(source, *leaf.value, kind, event);
+        number = AddEvent(chain, std::move(event));
+      }
+      if (std::find(parents.begin(), parents.end(), number) == parents.end()) parents.push_back(number);
+    }
+  }
+  return parents;
+}
+
+LeafId BirthTracker::GivenSource(const LeafId& leaf) const {
+  LeafId found = {nullptr, 0};
   absl::flat_hash_set<LeafId> seen;
   std::deque<LeafId> work = {leaf};
   while (!work.empty()) {
     const LeafId at = work.front();
     work.pop_front();
     if (at.first == nullptr || !seen.insert(at).second) continue;
-    if (const auto found = chain.event_of.find(at); found != chain.event_of.end()) return found->second;
+    const std::vector<LeafId> sources = dataflow_.Sources(at);
+    work.insert(work.end(), sources.begin(), sources.end());
+    const Opcode opcode = at.first->opcode();
+    if (!sources.empty() || (opcode != Opcode::kParameter && opcode != Opcode::kConstant)) continue;
+    if (found.first != nullptr) return {nullptr, 0};
+    found = at;
+  }
+  return found;
+}
+
+int32_t BirthTracker::FindEvent(const Chain& chain, const LeafId& leaf) const {
+  // A loop forwards its initial value or that of the last iteration, which is later.
+  int32_t found = -1;
+  absl::flat_hash_set<LeafId> seen;
+  std::deque<LeafId> work = {leaf};
+  while (!work.empty()) {
+    const LeafId at = work.front();
+    work.pop_front();
+    if (at.first == nullptr || !seen.insert(at).second) continue;
+    if (const auto event = chain.event_of.find(at); event != chain.event_of.end()) {
+      found = std::max(found, event->second);
+      continue;
+    }
     for (const LeafId& source : dataflow_.Sources(at)) work.push_back(source);
   }
-  return -1;
+  return found;
 }
 
 int32_t BirthTracker::AddEvent(Chain& chain, Event event) {
@@ -165,11 +211,12 @@ void BirthTracker::AddBirth(const StepView& step, const StepValue& write, Specia
   births_.push_back(std::move(birth));
 }
 
-void BirthTracker::AddGiven(const StepValue& write, SpecialKind kind, int64_t position) {
+void BirthTracker::AddGiven(const LeafId& leaf, const Literal& value, SpecialKind kind, Event& event) {
+  event.given = static_cast<int32_t>(given_.size());
   given_.push_back({.kind = kind,
-                    .instruction = write.instruction,
-                    .leaf = write.leaf,
-                    .index = IndexOf(write.value, position)});
+                    .instruction = leaf.first,
+                    .leaf = leaf.second,
+                    .index = IndexOf(value, FirstSpecial(value, kind))});
 }
 
 // Sets the path of each birth that the event descends from: the shortest one, found breadth-first.

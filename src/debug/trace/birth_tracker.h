@@ -41,11 +41,17 @@ class BirthTracker : public Observer {
   void Note(const StepView& step, const StepValue& write, SpecialKind kind);
   // Returns the events of the operands that contain special values of a kind.
   std::vector<int32_t> Parents(const StepView& step, const StepValue& write, SpecialKind kind);
-  // Returns the event of a leaf, or of the leaf that is forwarded to it; -1 if there is none.
+  // Returns the event of the argument or constant from which the operands have their special values, which it
+  // records; nothing if there is none or it is not certain.
+  std::vector<int32_t> GivenParents(const StepView& step, const StepValue& write, SpecialKind kind);
+  // Returns the argument of the entry or the constant that is forwarded to the leaf; null unless there is
+  // one.
+  LeafId GivenSource(const LeafId& leaf) const;
+  // Returns the event of a leaf, or the last one of the leaves that are forwarded to it; -1 if there is none.
   int32_t FindEvent(const Chain& chain, const LeafId& leaf) const;
   int32_t AddEvent(Chain& chain, Event event);
   void AddBirth(const StepView& step, const StepValue& write, SpecialKind kind, int64_t position);
-  void AddGiven(const StepValue& write, SpecialKind kind, int64_t position);
+  void AddGiven(const LeafId& leaf, const Literal& value, SpecialKind kind, Event& event);
   // Returns the first position with a special value that no operand has there; -1 if there is none.
   int64_t PositionOfBirth(const StepView& step, const StepValue& write, SpecialKind kind) const;
   void SetWays(const Literal& result);

@@ -97,7 +97,9 @@ TEST_P(Trace, SelectsByMetadata) {
   }
   const Outcome none = OnEngine("--source model.py:13" + std::string(kFinite));
   EXPECT_EQ(none.status, 2);
-  EXPECT_HAS(none.err, "no instruction of the module is selected");
+  EXPECT_HAS(none.err, "no instruction of the module satisfies --source 'model.py:13'\n");
+  const Outcome without = Run("trace " + Write("add.hlo", kAdd) + " --random 1 --source model.py");
+  EXPECT_HAS(without.err, "satisfies --source 'model.py': its metadata name no source\n");
 }
 
 // The fast engine does not execute copies, and rounds differently than the reference.
@@ -185,6 +187,8 @@ TEST_P(Trace, DistinguishesArgumentsFromBirths) {
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(run.out.find("is produced by"), std::string::npos) << run.out;
   EXPECT_HAS(run.out, "result {0} holds 1 NaN, the first at {1}\n");
+  EXPECT_HAS(run.out, "NaN comes from %x (parameter) at {1}\n");
+  EXPECT_HAS(run.out, "reaches result {0}: %x -> ");
 }
 
 // f16 ends at 65504 and at 2^-24, f8e4m3fn at 448 and 2^-9, f8e5m2 at 57344 and 2^-16, bf16 at 2^-133.
