@@ -6,6 +6,7 @@
 mpmath computes the values with 2,400 bits.
 """
 import argparse
+import random
 import struct
 
 import mpmath as mp
@@ -33,6 +34,8 @@ UNARY = {
     'rsqrt': (parts, lambda z: 1 / mp.sqrt(z)), 'sign': (parts, lambda z: z / abs(z)), 'exponential': (POLAR, mp.exp),
     'exponential-minus-one': (POLAR, lambda z: mp.exp(z) - 1), 'sine': (POLAR, mp.sin), 'cosine': (POLAR, mp.cos),
     'tan': (POLAR, mp.tan), 'tanh': (POLAR, mp.tanh)}
+MIXED = 'of 150 numbers, most of them ordinary'
+MIXED_RULES, ABSOLUTE = {'c64': 'rel 2.4e-7', 'c128': 'rel 4e-15'}, {'c64': '0', 'c128': '1e-15'}
 QUOTIENTS = {'c64': (2.0**126, 2.0**-125), 'c128': (2.0**1022, 2.0**-1021)}
 
 
@@ -48,13 +51,18 @@ def literal(t, values):
     return '{' + ', '.join(f'({text(t, z.real)}, {text(t, z.imag)})' for z in values) + '}'
 
 
-def case(t, op, arrays, function):
+def mixed(t, count, seed):
+    """Ordinary numbers, with one of parts(t) in every ninth place."""
+    r, unusual = random.Random(seed), parts(t)
+    return [unusual[i // 9 % len(unusual)] if i % 9 == 8 else (r.gauss(0, 1), r.gauss(0, 1)) for i in range(count)]
+
+
+def case(t, op, arrays, function, about='where plain formulas overflow, underflow or cancel', rules=RULES, absolute='0'):
     arrays = [[complex(rounded(t, z[0]), rounded(t, z[1])) for z in a] for a in arrays]
     wants = [function(*(mp.mpc(z.real, z.imag) for z in zs)) for zs in zip(*arrays)]
     n, names = len(wants), 'ab'[:len(arrays)]
-    rule = (POWER_RULES if op == 'power' else RULES)[t]
-    lines = [f'// {t} {op} where plain formulas overflow, underflow or cancel  [exact]', f'// within abs 0 {rule}',
-             '// run', 'HloModule m', 'ENTRY e {']
+    rule = (POWER_RULES if op == 'power' else rules)[t]
+    lines = [f'// {t} {op} {about}  [exact]', f'// within abs {absolute} {rule}', '// run', 'HloModule m', 'ENTRY e {']
     lines += [f'  {name} = {t}[{n}] parameter({k})' for k, name in enumerate(names)]
     to = {'c64': 'f32', 'c128': 'f64'}[t] if op == 'abs' else t
     lines += [f"  ROOT r = {to}[{n}] {op}({', '.join(names)})", '}']
@@ -78,6 +86,14 @@ def main():
         powers = [(2.0, 0.0), (-0.5, 0.0), (0.5, 0.0), (2.0, 3.0), (0.5, -2.0)]
         bases = [(0.6, 0.8), (large, large), (large, -large), (0.0, 1.0), (small, small)]
         cases.append(case(t, 'power', [bases, powers], lambda x, y: mp.exp(y * mp.log(x))))
+    for t in MIXED_RULES:
+        for op in ('exponential-minus-one', 'sqrt', 'rsqrt', 'tanh'):
+            numbers = mixed(t, 150, op)
+            if op in ('exponential-minus-one', 'tanh'):
+                numbers = [z for z in numbers if abs(z[0]) < 1e20 and abs(z[1]) < 1e20]
+            cases.append(case(t, op, [numbers], UNARY[op][1], MIXED, MIXED_RULES, ABSOLUTE[t]))
+        cases.append(case(t, 'divide', [mixed(t, 150, 'dividend'), mixed(t, 150, 'divisor')[::-1]], lambda x, y: x / y, MIXED,
+                          MIXED_RULES, ABSOLUTE[t]))
     with open(a.out, 'w') as f:
         f.write('\n// -----\n'.join('\n'.join(lines) for lines in cases) + '\n')
 

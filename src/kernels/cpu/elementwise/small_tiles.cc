@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/cpu/elementwise/copy_rows.h"
 #include "kernels/cpu/simd/padded_load.h"
 #include "kernels/cpu/simd/simd.h"
 
@@ -25,10 +26,9 @@ void RowsLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
   const TileRows rows = UnpackRows(parameter);
   const T* from = static_cast<const T*>(in[0]);
   T* to = static_cast<T*>(out);
-  for (int64_t begin = 0; begin < n; begin += rows.length, from += rows.row_stride) {
-    const int64_t length = std::min(rows.length, n - begin);
-    for (int64_t i = 0; i < length; ++i) to[begin + i] = from[i * rows.stride];
-  }
+  const int64_t whole = n / rows.length, rest = n % rows.length;
+  ReadRows({whole, rows.length, rows.row_stride, rows.stride}, sizeof(T), from, to);
+  ReadRows({1, rest, 0, rows.stride}, sizeof(T), from + whole * rows.row_stride, to + (n - rest));
 }
 
 TileFn RowsLoopOf(int64_t width) {

@@ -142,6 +142,9 @@ void DispatchWidth(int64_t width, F&& f) {
 TileFn IntegerTileOp(Opcode opcode, ComputeType compute_type);
 TileFn FloatTileOp(Opcode opcode, ComputeType compute_type);
 TileFn ComplexTileOp(Opcode opcode, ComputeType compute_type);
+// Returns a function of complex numbers whose parts are computed by vectors, or nullptr. c128 results differ
+// from those of ComplexTileOp by a few ULP of the modulus.
+TileFn ComplexBlockOp(Opcode opcode, ComputeType compute_type);
 // Returns the exact quotients or remainders of vectors, or nullptr if the target has none for the type.
 TileFn VectorDivisionOf(Opcode opcode, ComputeType compute_type);
 // Returns the maximum or minimum of vectors of f64, with the bits of scalar::Maximum and scalar::Minimum;

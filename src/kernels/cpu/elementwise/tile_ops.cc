@@ -271,6 +271,7 @@ TileCall FindTileOp(Opcode opcode, ElementType from) {
   if (const TileFn f = VectorExtremeOf(opcode, compute_type)) return {f, bits};
   if (const TileFn f = IntegerTileOp(opcode, compute_type)) return {f, bits};
   if (const TileFn f = FloatTileOp(opcode, compute_type)) return {f, bits};
+  if (const TileFn f = ComplexBlockOp(opcode, compute_type)) return {f, bits};
   return {ComplexTileOp(opcode, compute_type), bits};
 }
 
