@@ -27,8 +27,25 @@ class ConvolutionExpander : public CallBuilder {
     const auto has_elements = [](const Shape& shape) {
       return IsFloat(shape.type()) && *shape.ElementCount() > 0;
     };
-    return call().Has<attr::dim_labels>() && has_elements(results()[0]) &&
-           has_elements(call().operand(0)->shape()) && has_elements(call().operand(1)->shape());
+    return call().Has<attr::dim_labels>() && has_elements(results()[0]) && has_elements(shape_of(0)) &&
+           has_elements(shape_of(1));
+  }
+
+  // True for convolutions of integers of up to 8 bits whose sums fit s32. The operations that follow them are
+  // in f64.
+  bool TakesIntegers() {
+    const auto is_small = [](const Shape& shape) {
+      return IsIntegral(shape.type()) && BitWidth(shape.type()) <= 8 && *shape.ElementCount() > 0;
+    };
+    const bool is_result = IsFloat(results()[0].type()) || is_small(results()[0]);
+    if (!call().Has<attr::dim_labels>() || !is_result || results()[0].ElementCount() == 0 ||
+        !is_small(shape_of(0)) || !is_small(shape_of(1)))
+      return false;
+    constexpr int64_t kMaxTerms = 1 << 15;
+    const int64_t outputs = shape_of(1).dim(call().Get<attr::dim_labels>()->kernel_output_feature);
+    if (*shape_of(1).ElementCount() / outputs > kMaxTerms) return false;
+    set_type(ElementType::kF64);
+    return true;
   }
 
   Op Forward() {
@@ -112,20 +129,21 @@ class ConvolutionExpander : public CallBuilder {
   }
   Op Convolve(Op lhs, Op rhs, const Windows& windows, const Labels& labels, build::ConvOptions options) {
     const auto& [input, filter, output] = labels;
-    options.preferred_element_type = type();
+    options.preferred_element_type = IsIntegral(lhs.type()) ? ElementType::kS32 : type();
     options.window_reversal = windows.reversal;
-    return Named(build::ConvGeneralDilated(lhs, rhs, windows.strides, windows.padding, windows.lhs_dilation,
-                                           windows.rhs_dilation,
-                                           {.input_batch = input.outer,
-                                            .input_feature = input.feature,
-                                            .input_spatial = input.spatial,
-                                            .kernel_output_feature = filter.outer,
-                                            .kernel_input_feature = filter.feature,
-                                            .kernel_spatial = filter.spatial,
-                                            .output_batch = output.outer,
-                                            .output_feature = output.feature,
-                                            .output_spatial = output.spatial},
-                                           options));
+    const Op sum = Named(build::ConvGeneralDilated(lhs, rhs, windows.strides, windows.padding,
+                                                   windows.lhs_dilation, windows.rhs_dilation,
+                                                   {.input_batch = input.outer,
+                                                    .input_feature = input.feature,
+                                                    .input_spatial = input.spatial,
+                                                    .kernel_output_feature = filter.outer,
+                                                    .kernel_input_feature = filter.feature,
+                                                    .kernel_spatial = filter.spatial,
+                                                    .output_batch = output.outer,
+                                                    .output_feature = output.feature,
+                                                    .output_spatial = output.spatial},
+                                                   options));
+    return As(sum, type());
   }
   int64_t GroupCount() const { return call().Get<attr::feature_group_count>(1); }
 
@@ -155,7 +173,7 @@ class ConvolutionExpander : public CallBuilder {
 
 Expansion ConvForward(const Instruction& call) {
   ConvolutionExpander b(call);
-  return b.IsConvolution() ? b.Finish({b.Forward()}) : std::nullopt;
+  return b.IsConvolution() || b.TakesIntegers() ? b.Finish({b.Forward()}) : std::nullopt;
 }
 
 Expansion ConvBackwardInput(const Instruction& call) {
@@ -172,7 +190,7 @@ Expansion ConvBiasActivation(const Instruction& call) {
   ConvolutionExpander b(call);
   const Options options = reference::custom::ConvOptions(call);
   const std::optional<Activation> activation = reference::custom::ConvActivationOf(options);
-  if (!activation || !b.IsConvolution()) return std::nullopt;
+  if (!activation || !(b.IsConvolution() || b.TakesIntegers())) return std::nullopt;
   Op x = CallBuilder::Along(b.Wide(2), b.results()[0].dims(), call.Get<attr::dim_labels>()->output_feature) +
          CallBuilder::Scaled(b.Forward(), options.Number("conv_result_scale", 1));
   if (b.operand_count() > 3) x = x + CallBuilder::Scaled(b.Wide(3), options.Number("side_input_scale", 1));

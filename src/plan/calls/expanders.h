@@ -21,6 +21,7 @@ Expansion Syrk(const Instruction& call);
 
 // Defined in linear_algebra.cc.
 Expansion TriangularSolve(const Instruction& call);
+Expansion ScaledTriangularSolve(const Instruction& call);
 Expansion CholeskyUpdate(const Instruction& call);
 
 // Defined in convolutions.cc.

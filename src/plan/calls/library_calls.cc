@@ -27,6 +27,7 @@ constexpr Row kRows[] = {
     {custom::Dequantize, calls::Dequantize},
     {custom::Syrk, calls::Syrk},
     {custom::CublasTrsm, calls::TriangularSolve, true},
+    {custom::Trsm, calls::ScaledTriangularSolve, true},
     {custom::TrsmByOperands, calls::TriangularSolve, true},
     {custom::CholeskyUpdate, calls::CholeskyUpdate, true},
     {custom::ConvForward, calls::ConvForward},

@@ -22,6 +22,12 @@ Expansion TriangularSolve(const Instruction& call) {
                                       options.unit_diagonal, TransposeAOf(options.op)))});
 }
 
+// Without a scale, the call has a kernel.
+Expansion ScaledTriangularSolve(const Instruction& call) {
+  const std::optional<reference::custom::MatrixCall> read = reference::custom::MatrixCallOf(call);
+  return read.has_value() && read->scale.has_value() ? TriangularSolve(call) : std::nullopt;
+}
+
 namespace {
 
 // Rotates row k of a triangular factor and a vector so that element k of the vector becomes zero.

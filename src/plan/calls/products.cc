@@ -27,13 +27,21 @@ build::DotDimensions DimensionsOf(const Options& numbers) {
           .rhs_batch = ToVector(numbers.Ints("rhs_batch_dimensions"))};
 }
 
+// Multiplies by the alpha of the configuration, whose imaginary part has no effect on real products.
+Op ScaledByAlpha(CallBuilder& b, const Options& options, Op x) {
+  const double real = options.Number("alpha_real", 1), imaginary = options.Number("alpha_imag", 0);
+  if (!IsComplex(x.type()) || imaginary == 0) return CallBuilder::Scaled(x, real);
+  const ElementType part = ComponentType(x.type());
+  return x * build::Complex(b.builder().Constant(part, real), b.builder().Constant(part, imaginary));
+}
+
 // Applies the epilogue to a product: activation(alpha x + beta c + bias), scaled, and its further results.
 Expansion FinishProduct(CallBuilder& b, const Options& options, const GemmOperands& which, Op x) {
   const std::string epilogue = options.Text("epilogue", "DEFAULT");
   const std::optional<Activation> activation = reference::custom::FindEpilogue(epilogue);
   if (!activation) return std::nullopt;
   const absl::Span<const Shape> results = b.results();
-  x = CallBuilder::Scaled(b.Named(x), options.Number("alpha_real", 1));
+  x = ScaledByAlpha(b, options, b.Named(x));
   for (const int scale : {which.a_scale, which.b_scale}) {
     if (scale >= 0) x = x * build::Reshape(b.Wide(scale), {});
   }
@@ -60,9 +68,9 @@ Expansion FinishProduct(CallBuilder& b, const Options& options, const GemmOperan
 }
 
 // True if only the reference implements the epilogue in the type of the result.
-bool HasOtherType(const CallBuilder& b, const Options& options, bool plain) {
+bool HasOtherType(const CallBuilder& b, bool plain) {
   const ElementType type = b.results()[0].type();
-  return options.Number("alpha_imag", 0) != 0 || (IsIntegral(type) && !plain) ||
+  return (IsIntegral(type) && !plain) ||
          (IsComplex(type) && (b.shape_of(0).type() != type || b.shape_of(1).type() != type));
 }
 
@@ -77,7 +85,7 @@ Expansion Gemm(const Instruction& call) {
   CallBuilder b(call);
   const Options options = reference::custom::GemmOptions(call);
   const GemmOperands which = reference::custom::GemmOperandsOf(call);
-  if (HasOtherType(b, options, IsPlain(options, which.count, 2))) return std::nullopt;
+  if (HasOtherType(b, IsPlain(options, which.count, 2))) return std::nullopt;
   const Op x = build::DotGeneral(b.Raw(0), b.Raw(1), DimensionsOf(options.Group("dot_dimension_numbers")),
                                  {.preferred_element_type = b.type()});
   return FinishProduct(b, options, which, x);
@@ -87,7 +95,7 @@ Expansion GroupedMatmul(const Instruction& call) {
   CallBuilder b(call);
   const Options options = reference::custom::GroupedOptions(call).Group("gemm_backend_config");
   const GemmOperands which = reference::custom::GroupedOperandsOf(options);
-  if (HasOtherType(b, options, IsPlain(options, which.count, 3))) return std::nullopt;
+  if (HasOtherType(b, IsPlain(options, which.count, 3))) return std::nullopt;
   const reference::custom::RaggedDims dims = reference::custom::RaggedDimsOf(call);
   const build::DotDimensions numbers = {ToVector(dims.l_contracting), ToVector(dims.r_contracting),
                                         ToVector(dims.l_batch), ToVector(dims.r_batch)};
@@ -130,7 +138,6 @@ Expansion BlockScaledDot(const Instruction& call) {
 // c = alpha a a^T + beta c
 Expansion Syrk(const Instruction& call) {
   CallBuilder b(call);
-  if (IsComplex(b.type())) return std::nullopt;
   std::vector<int64_t> batch;
   const int64_t rank = b.shape_of(0).rank();
   for (int64_t d = 0; d + 2 < rank; ++d) batch.push_back(d);

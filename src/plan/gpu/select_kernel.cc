@@ -113,8 +113,14 @@ std::optional<CudaKernel> FindCustomCall(const Instruction& call, const DevicePr
   const std::optional<Read> read = reference::custom::MatrixCallOf(call);
   if (!read.has_value()) return std::nullopt;
   const auto factor = [&](Function function) {
-    return cuda::FindFactorisationKernel(
-        call, {function, read->array, read->lower, read->left, read->adjoint}, device);
+    return cuda::FindFactorisationKernel(call,
+                                         {.function = function,
+                                          .array = read->array,
+                                          .lower = read->lower,
+                                          .info = read->info,
+                                          .left = read->left,
+                                          .adjoint = read->adjoint},
+                                         device);
   };
   switch (read->function) {
     case Read::Function::kPotrf:
@@ -142,6 +148,8 @@ std::optional<CudaKernel> FindCustomCall(const Instruction& call, const DevicePr
     case Read::Function::kGeqp3:
       return cuda::FindPivotedQrKernel(call, device);
     case Read::Function::kGtsv:
+      return cuda::FindGtsvKernel(call, device);
+    case Read::Function::kTridiagonalSolve:
       return cuda::FindTridiagonalSolveKernel(call, device);
     case Read::Function::kGehrd:
       return cuda::FindHessenbergKernel(call, read->array, read->low, read->high, device);

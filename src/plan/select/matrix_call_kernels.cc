@@ -33,7 +33,7 @@ void Potrf(const MatrixCall& call, const BatchEntry& entry) {
   } else {
     array.Store();
   }
-  entry.StoreInteger(1, order);
+  entry.StoreInteger(static_cast<size_t>(call.info), order);
 }
 
 template <class T>
@@ -165,7 +165,8 @@ struct SmallArguments {
 void SmallPotrf(const MatrixCall& call, const SmallArguments& arguments) {
   const lapack::SmallBatch batch = arguments.Operand(call.array);
   const BatchEntries entries(arguments.instruction, arguments.operands, arguments.results, batch.count);
-  lapack::SmallCholesky(batch, call.lower, false, arguments.Result(0), arguments.Integers(1),
+  lapack::SmallCholesky(batch, call.lower, false, arguments.Result(0),
+                        arguments.Integers(static_cast<size_t>(call.info)),
                         [&](int64_t number) { Potrf<double>(call, entries[number]); });
 }
 

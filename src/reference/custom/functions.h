@@ -139,7 +139,8 @@ absl::StatusOr<Literal> SytrdByOperands(OpContext& context);
 absl::StatusOr<Literal> Syrk(OpContext& context);
 std::string SyrkMismatch(const Instruction& call);
 absl::StatusOr<Literal> CholeskyUpdate(OpContext& context);
-absl::StatusOr<Literal> TridiagonalSolve(OpContext& context);
+absl::StatusOr<Literal> TridiagonalSolvePerturbed(OpContext& context);
+absl::StatusOr<Literal> Gtsv2(OpContext& context);
 
 // Defined in sparse.cc.
 std::string CsrMismatch(const Instruction& call);

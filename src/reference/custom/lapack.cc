@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -436,23 +437,40 @@ absl::StatusOr<Literal> CholeskyUpdate(OpContext& context) {
   });
 }
 
-// Solves as gtsv. Singular matrices are an error, because the libraries do not document their results.
-absl::StatusOr<Literal> TridiagonalSolve(OpContext& context) {
+namespace {
+
+// Solves as gtsv, and calls if_singular(x) for systems without a solution.
+template <class IfSingular>
+absl::StatusOr<Literal> TridiagonalSolveOf(OpContext& context, IfSingular if_singular) {
+  return EachMatrix(context, 3, [&]<class T>(Slice<T> slice) {
+    std::vector<T> parts[3];
+    for (int i = 0; i < 3; ++i) parts[i].assign(slice.in_vector(i).begin(), slice.in_vector(i).end());
+    const Matrix<T> b = slice.Copy(3, 0);
+    const int64_t n = b.rows;
+    if (n == 0) return;
+    if (lapack::Gtsv(absl::MakeSpan(parts[0]).subspan(1), absl::MakeSpan(parts[1]),
+                     absl::MakeSpan(parts[2]).first(n - 1), b) != 0)
+      if_singular(b);
+  });
+}
+
+}  // namespace
+
+// Singular matrices are an error: the library perturbs pivots in a way that is not documented.
+absl::StatusOr<Literal> TridiagonalSolvePerturbed(OpContext& context) {
   bool singular = false;
-  HLO_ASSIGN_OR_RETURN(Literal x, EachMatrix(context, 3, [&]<class T>(Slice<T> slice) {
-                         std::vector<T> parts[3];
-                         for (int i = 0; i < 3; ++i)
-                           parts[i].assign(slice.in_vector(i).begin(), slice.in_vector(i).end());
-                         const Matrix<T> b = slice.Copy(3, 0);
-                         const int64_t n = b.rows;
-                         if (n == 0) return;
-                         singular |=
-                             lapack::Gtsv(absl::MakeSpan(parts[0]).subspan(1), absl::MakeSpan(parts[1]),
-                                          absl::MakeSpan(parts[2]).first(n - 1), b) != 0;
-                       }));
+  HLO_ASSIGN_OR_RETURN(Literal x, TridiagonalSolveOf(context, [&](auto) { singular = true; }));
   if (!singular) return x;
   return absl::FailedPreconditionError(
       "the matrix is singular, and what the library computes then is not known");
+}
+
+absl::StatusOr<Literal> Gtsv2(OpContext& context) {
+  return TridiagonalSolveOf(context, []<class T>(Matrix<T> x) {
+    for (int64_t i = 0; i < x.rows; ++i) {
+      for (int64_t j = 0; j < x.columns; ++j) x(i, j) = T(std::numeric_limits<double>::quiet_NaN());
+    }
+  });
 }
 
 }  // namespace hlo::reference::custom

@@ -24,6 +24,10 @@ std::optional<int64_t> Flag(const Instruction& call, int64_t i) {
 std::optional<MatrixCall> PotrfCall(const Instruction& call) {
   return MatrixCall{.function = Function::kPotrf, .lower = LowerOf(Options(call))};
 }
+// The second result is a workspace.
+std::optional<MatrixCall> CusolverCholeskyCall(const Instruction& call) {
+  return MatrixCall{.function = Function::kPotrf, .lower = Options(call).Bool("lower", true), .info = 2};
+}
 template <Function kFunction, int kArray>
 std::optional<MatrixCall> PlainCall(const Instruction&) {
   return MatrixCall{.function = kFunction, .array = kArray};
@@ -124,6 +128,7 @@ struct TargetRow {
 constexpr TargetRow kRows[] = {
     {Potrf, PotrfCall},
     {PotrfByOperands, OldTriangleCall<Function::kPotrf, 3, 0>},
+    {CusolverCholesky, CusolverCholeskyCall},
     {Getrf, PlainCall<Function::kGetrf, 0>},
     {GetrfByOperands, PlainCall<Function::kGetrf, 3>},
     {LuDecomposition, PlainCall<Function::kLuDecomposition, 0>},
@@ -138,6 +143,7 @@ constexpr TargetRow kRows[] = {
     {CublasTrsm, CublasTrsmCall},
     {TrsmByOperands, OldTrsmCall},
     {Gtsv, PlainCall<Function::kGtsv, 3>},
+    {Gtsv2, PlainCall<Function::kTridiagonalSolve, 3>},
     {Syevd, SyevdCall},
     {SyevdByOperands, OldTriangleCall<Function::kSyevd, 3, 0>},
     {SyevdByRecord, RecordSyevdCall},

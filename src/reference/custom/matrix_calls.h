@@ -35,6 +35,7 @@ struct MatrixCall {
     kOrmqr,
     kTrsm,
     kGtsv,
+    kTridiagonalSolve,
     kSyevd,
     kGesdd,
     kGehrd,
@@ -43,6 +44,7 @@ struct MatrixCall {
   Function function;
   int array = 0;                      // The operand number of the matrix.
   bool lower = true;                  // Used by kPotrf, kSyevd and kSytrd.
+  int info = 1;                       // kPotrf: the number of the result that reports failures.
   TriangleOptions triangle;           // Used by kTrsm.
   std::optional<int> scale;           // kTrsm: the number of the operand that scales b.
   bool left = true, adjoint = false;  // kOrmqr: the side and adjoint. kGesdd: v is returned as its adjoint.

@@ -122,6 +122,8 @@ TEST(GpuLapack, TridiagonalSystems) {
                    fmt::format("({0}, {0}, {0}, {1}[3,{2},{3}], s32[3])", line, type.name, n, columns), "{}",
                    arguments,
                    CompareRule::Close(type.is_single ? 1e-4 : 1e-11, type.is_single ? 1e-4 : 1e-11));
+        ExpectCall("cusparse_gtsv2_ffi", fmt::format("{}[3,{},{}]", type.name, n, columns), "{}", arguments,
+                   CompareRule::Close(type.is_single ? 1e-4 : 1e-11, type.is_single ? 1e-4 : 1e-11));
       }
     }
   }
@@ -142,6 +144,7 @@ TEST(GpuLapack, ASingularTridiagonalSystem) {
   }
   ExpectCall("lapack_dgtsv_ffi", "(f64[2,4], f64[2,4], f64[2,4], f64[2,4,2], s32[2])", "{}", arguments,
              RuleOf(type));
+  ExpectCall("hipsparse_gtsv2_ffi", "f64[2,4,2]", "{}", arguments, RuleOf(type));
 }
 
 TEST(GpuLapack, LuDecompositionAndPermutations) {

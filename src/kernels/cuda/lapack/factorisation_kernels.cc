@@ -4,6 +4,7 @@
 #include "kernels/cuda/lapack/factorisation_kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "kernels/cuda/lapack/blocked_qr.h"
@@ -17,7 +18,7 @@ namespace {
 using Function = FactorisationCall::Function;
 std::optional<CudaKernel> Potrf(FactorisationBuilder b, const FactorisationCall& form) {
   const WideArray operand = b.Operand(form.array), factor = b.Result(0);
-  const size_t order = b.Integers(1);
+  const size_t order = b.Integers(static_cast<size_t>(form.info));
   const int64_t n = b.columns, batch = b.batch, count = batch * n * n;
   const int64_t failed = b.Take(batch * int64_t{sizeof(uint32_t)}),
                 pivots = b.Take(batch * int64_t{sizeof(double)});
@@ -250,40 +251,79 @@ std::optional<CudaKernel> FindPermutationKernel(const Instruction& call) {
   return kernel;
 }
 
-std::optional<CudaKernel> FindTridiagonalSolveKernel(const Instruction& call,
-                                                     const DeviceProperties& device) {
-  FactorisationBuilder b(call, 3, device);
-  WideArray arrays[4], results_of[4];
-  for (int64_t k = 0; k < 4; ++k) {
-    arrays[k] = b.Operand(k);
-    results_of[k] = b.Result(k, &arrays[k]);
+namespace {
+
+// The arrays of a batch of tridiagonal systems in the workspace: (below, diagonal, above, right sides).
+class TridiagonalSystems {
+ public:
+  explicit TridiagonalSystems(FactorisationBuilder& b) : n_(b.rows), columns_(b.columns), batch_(b.batch) {
+    for (int64_t k = 0; k < 4; ++k) arrays_[k] = b.Operand(k);
+    factors_ = b.Take(batch_ * n_ * ByteCount(b.wide()));
+    exchanges_ = b.Take(batch_ * n_);
   }
+  const WideArray& array(int64_t k) const { return arrays_[k]; }
+  int64_t batch() const { return batch_; }
+  bool IsEmpty() const { return batch_ * n_ == 0; }
+
+  template <class T>
+  absl::Status Solve(Operands operands, std::byte* memory, int32_t* infos, bool nan_if_singular,
+                     Stream stream) const {
+    for (const WideArray& array : arrays_) HLO_RETURN_IF_ERROR(Widen(array, operands, memory, stream));
+    const auto data = [&](int k) { return At<T>(memory, arrays_[k].offset); };
+    const TridiagonalArgs<T> args{.below = data(0),
+                                  .diagonal = data(1),
+                                  .above = data(2),
+                                  .right_sides = data(3),
+                                  .n = Small(n_),
+                                  .columns = Small(columns_),
+                                  .batch = Small(batch_),
+                                  .nan_if_singular = nan_if_singular,
+                                  .factors = At<T>(memory, factors_),
+                                  .exchanges = At<uint8_t>(memory, exchanges_),
+                                  .info = infos};
+    HLO_RETURN_IF_ERROR(
+        LaunchBlocks<FactorTridiagonal<T>>(Tiles(batch_, FactorTridiagonal<T>::kThreads), 0, args, stream));
+    return LaunchBlocks<SolveTridiagonal<T>>(Tiles(columns_, SolveTridiagonal<T>::kThreads) * batch_, 0, args,
+                                             stream);
+  }
+
+ private:
+  WideArray arrays_[4];
+  int64_t n_, columns_, batch_, factors_ = 0, exchanges_ = 0;
+};
+
+}  // namespace
+
+std::optional<CudaKernel> FindGtsvKernel(const Instruction& call, const DeviceProperties& device) {
+  FactorisationBuilder b(call, 3, device);
+  const TridiagonalSystems systems(b);
+  std::array<WideArray, 4> results_of;
+  for (int64_t k = 0; k < 4; ++k) results_of[k] = b.Result(k, &systems.array(k));
   const size_t info = b.Integers(4);
-  const int64_t n = b.rows, columns = b.columns, batch = b.batch, element = ByteCount(b.wide());
-  const int64_t factors = b.Take(batch * n * element), exchanges = b.Take(batch * n);
   return b.Finish(
       "gtsv",
       [=]<class T>(Operands operands, Results results, std::byte* memory, Stream stream) -> absl::Status {
         auto* infos = static_cast<int32_t*>(results[info]);
-        if (batch * n == 0) return device::FillOnDevice(infos, 0, batch * int64_t{sizeof *infos}, stream);
-        for (const WideArray& array : arrays) HLO_RETURN_IF_ERROR(Widen(array, operands, memory, stream));
-        const auto data = [&](int k) { return At<T>(memory, arrays[k].offset); };
-        const TridiagonalArgs<T> args{.below = data(0),
-                                      .diagonal = data(1),
-                                      .above = data(2),
-                                      .right_sides = data(3),
-                                      .n = Small(n),
-                                      .columns = Small(columns),
-                                      .batch = Small(batch),
-                                      .factors = At<T>(memory, factors),
-                                      .exchanges = At<uint8_t>(memory, exchanges),
-                                      .info = infos};
-        HLO_RETURN_IF_ERROR(LaunchBlocks<FactorTridiagonal<T>>(Tiles(batch, FactorTridiagonal<T>::kThreads),
-                                                               0, args, stream));
-        HLO_RETURN_IF_ERROR(LaunchBlocks<SolveTridiagonal<T>>(
-            Tiles(columns, SolveTridiagonal<T>::kThreads) * batch, 0, args, stream));
+        if (systems.IsEmpty())
+          return device::FillOnDevice(infos, 0, systems.batch() * int64_t{sizeof *infos}, stream);
+        HLO_RETURN_IF_ERROR(systems.Solve<T>(operands, memory, infos, false, stream));
         for (const WideArray& array : results_of) HLO_RETURN_IF_ERROR(Narrow(array, memory, results, stream));
         return absl::OkStatus();
+      });
+}
+
+std::optional<CudaKernel> FindTridiagonalSolveKernel(const Instruction& call,
+                                                     const DeviceProperties& device) {
+  FactorisationBuilder b(call, 3, device);
+  const TridiagonalSystems systems(b);
+  const WideArray solution = b.Result(0, &systems.array(3));
+  const int64_t info = b.Take(systems.batch() * int64_t{sizeof(int32_t)});
+  return b.Finish(
+      "tridiagonal solve",
+      [=]<class T>(Operands operands, Results results, std::byte* memory, Stream stream) -> absl::Status {
+        if (systems.IsEmpty()) return absl::OkStatus();
+        HLO_RETURN_IF_ERROR(systems.Solve<T>(operands, memory, At<int32_t>(memory, info), true, stream));
+        return Narrow(solution, memory, results, stream);
       });
 }
 

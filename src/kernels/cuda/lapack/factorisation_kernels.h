@@ -14,6 +14,7 @@ struct FactorisationCall {
   Function function;
   int64_t array = 0;
   bool lower = true;                  // Used by kPotrf.
+  int64_t info = 1;                   // kPotrf: the number of the result that reports failures.
   bool left = true, adjoint = false;  // Used by kOrmqr.
 };
 
@@ -25,6 +26,9 @@ std::optional<CudaKernel> FindFactorisationKernel(const Instruction& call, const
 std::optional<CudaKernel> FindPermutationKernel(const Instruction& call);
 
 // gtsv. The operands are (below, diagonal, above, right sides), and so are the results, before info.
+std::optional<CudaKernel> FindGtsvKernel(const Instruction& call, const DeviceProperties& device);
+
+// Solves as gtsv; the only result is the solution. That of a singular system is NaN.
 std::optional<CudaKernel> FindTridiagonalSolveKernel(const Instruction& call, const DeviceProperties& device);
 
 }  // namespace hlo::cuda

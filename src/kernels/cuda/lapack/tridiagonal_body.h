@@ -1,6 +1,8 @@
 #pragma once
 // Solves tridiagonal systems by elimination with partial pivoting (gtsv), in f64 and c128.
 
+#include <limits>
+
 #include "kernels/cuda/lapack/matrix_view.h"
 
 namespace hlo::cuda {
@@ -11,6 +13,7 @@ template <class T>
 struct TridiagonalArgs {
   T *below = nullptr, *diagonal = nullptr, *above = nullptr, *right_sides = nullptr;
   uint32_t n = 0, columns = 0, batch = 0;
+  bool nan_if_singular = false;  // The solution of a singular system is NaN.
   // Each elimination has the multiple of the row that is subtracted from the next one, and 1 if both were
   // exchanged before.
   T* factors = nullptr;
@@ -69,7 +72,7 @@ struct FactorTridiagonal {
 };
 
 // One thread per column of right sides. Systems with a zero pivot are not solved; their right sides take the
-// eliminations before it.
+// eliminations before it, or are NaN.
 template <class T>
 struct SolveTridiagonal {
   using Args = TridiagonalArgs<T>;
@@ -91,7 +94,12 @@ struct SolveTridiagonal {
       row(i) = upper;
       row(i + 1) = MultiplyAdd(Negated(args.factors[first + i]), upper, lower);
     }
-    if (info != 0) return;
+    if (info != 0) {
+      HLO_ROLLED
+      for (uint32_t i = 0; args.nan_if_singular && i < args.n; ++i)
+        row(i) = T{std::numeric_limits<double>::quiet_NaN()};
+      return;
+    }
     const T *second = args.below + first + 1, *diagonal = args.diagonal + first, *above = args.above + first;
     HLO_ROLLED
     for (uint32_t i = args.n; i-- > 0;) {
