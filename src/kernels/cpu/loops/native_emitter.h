@@ -28,7 +28,7 @@ class NativeEmitter : protected Assembler {
   // temporary.
   NativeEmitter(const loops::LoopProgram& program, const std::vector<NativeLoop::Input>& inputs,
                 const std::vector<NativeLoop::Output>& outputs, int vector_bytes, int vectors);
-  ~NativeEmitter() = default;
+  ~NativeEmitter() override = default;
 
   using Xmm = Xbyak::Xmm;
   using Opmask = Xbyak::Opmask;
