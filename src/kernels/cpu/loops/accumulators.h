@@ -24,7 +24,7 @@ class Accumulators {
   size_t count() const { return at_.size(); }
 
   // Copies the body's tile to the elements from `i` on.
-  void Take(const TileProgram::Runner& runner, int64_t i, int64_t n) {
+  void Take(const TileRunner& runner, int64_t i, int64_t n) {
     for (size_t k = 0; k < count(); ++k)
       std::memcpy(at(k, i), runner.yielded(static_cast<int64_t>(k)), n * width_[k]);
   }
@@ -35,11 +35,11 @@ class Accumulators {
       CopyStrided(n, width_[k], at(k, i), 1, element, 0);
     }
   }
-  void Combine(const TileProgram::Runner& runner, int64_t i, int64_t n) {
+  void Combine(const TileRunner& runner, int64_t i, int64_t n) {
     CombineWith(i, n, [&](size_t k) { return Yielded(runner, k, 0); });
   }
   // Reduces the body's tile to element i, or combines the reduced tile with it unless `first`.
-  void FoldTile(const TileProgram::Runner& runner, const TileCall& fold, int64_t i, int64_t n, bool first) {
+  void FoldTile(const TileRunner& runner, const TileCall& fold, int64_t i, int64_t n, bool first) {
     alignas(16) std::byte element[kMaxElementBytes];
     const void* in[] = {runner.yielded(0)};
     fold.function(n, first ? at(0, i) : element, in, fold.parameter);
@@ -52,7 +52,7 @@ class Accumulators {
     CombineWith(i, 1, [&](size_t k) { return other.at(k, 0); });
   }
   // Combines acc[i] with element j of the body's tile.
-  void CombineWith(int64_t i, const TileProgram::Runner& runner, int64_t j) {
+  void CombineWith(int64_t i, const TileRunner& runner, int64_t j) {
     CombineWith(i, 1, [&](size_t k) { return Yielded(runner, k, j); });
   }
   // Computes acc[j] = combiner(acc[j], row[j]) for j < n, for a single result.
@@ -121,7 +121,7 @@ class Accumulators {
     else
       std::memcpy(element, in[0], width_[k]);
   }
-  const std::byte* Yielded(const TileProgram::Runner& runner, size_t k, int64_t j) const {
+  const std::byte* Yielded(const TileRunner& runner, size_t k, int64_t j) const {
     return static_cast<const std::byte*>(runner.yielded(static_cast<int64_t>(k))) + j * width_[k];
   }
   // Computes acc[i, i + n) = combiner(acc, others); others(k) and olds(k) point to result k.

@@ -10,7 +10,7 @@ void BlockLoop::Run(const void* loop, const ArrayBlock& block) {
   const auto& self = *static_cast<const BlockLoop*>(loop);
   const TileProgram& program = self.program_;
   absl::InlinedVector<void*, 16> arguments(self.arguments_.begin(), self.arguments_.end());
-  TileProgram::Runner runner(program, arguments.data());
+  TileRunner runner(program, arguments.data());
   const bool by_rows = program.outer_count() > 1;
   const bool is_one_row = !by_rows && block.columns == block.row_stride && block.columns == block.data_stride;
   const int64_t rows = is_one_row ? 1 : block.rows;

@@ -140,7 +140,7 @@ class RowReducer {
 
  private:
   const ReduceProgram& program_;
-  TileProgram::Runner runner_;
+  TileRunner runner_;
   // Returns the last position of a zero of either sign if the value at `position` is zero, else `position`.
   static int64_t LastZero(ComputeType compute_type, int64_t n, const std::byte* values, int64_t position) {
     return DispatchComputeType(compute_type, [&]<class T>() {
@@ -220,7 +220,7 @@ void ReduceRows(const ReduceProgram& program, void* const* arguments) {
 void ReduceParts(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), length = program.part_length, parts = program.body.inner_count();
   ParallelFor(kept, program.nanoseconds(), [&](int64_t o) {
-    TileProgram::Runner runner(program.body, arguments);
+    TileRunner runner(program.body, arguments);
     Accumulators acc(program, parts);
     for (int64_t i = 0; i < length; ++i) {
       runner.SetOuter(o * length + i);
@@ -329,7 +329,7 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   const StoredFolds folds = ColumnFolds(program);
   ParallelFor(strips.count * pieces, program.nanoseconds(), [&](int64_t i) {
     const int64_t begin = strips.begin(i / pieces), size = strips.size(i / pieces), piece = i % pieces;
-    TileProgram::Runner runner(program.body, arguments);
+    TileRunner runner(program.body, arguments);
     runner.ReadAhead();
     Accumulators acc(program, size);
     bool empty = piece > 0;

@@ -39,7 +39,7 @@ template <class Visit>
 void ShortRows::VisitRows(void* const* arguments, int64_t begin, int64_t end, const Visit& visit) const {
   program_.PrepareNativeCode(program_.nanoseconds_per_element() *
                              static_cast<double>((end - begin) * length_));
-  TileProgram::Runner runner(program_, arguments);
+  TileRunner runner(program_, arguments);
   // A tile may not extend beyond the row of the joined program.
   const int64_t rows_per_row = program_.row() / length_;
   const int64_t most = std::max<int64_t>(1, program_.tile() / length_);

@@ -12,50 +12,37 @@
 namespace hlo::cpu {
 namespace {
 
-// The sizes of rows that are transposed, and the most rows at once.
+// The sizes of rows that are transposed, and the fewest rows.
 constexpr int64_t kShortestTransposed = 16, kLongestTransposed = 2048, kFewestTransposed = 4;
-constexpr int64_t kMaxOffsets = 1024;
-// Runs that are copied or splat by vectors, and groups of runs of which the walk takes little of the time.
-constexpr int64_t kShortestCopied = 4, kShortestSplat = 8, kLargeGroup = 128;
 
 }  // namespace
 
-// Returns true if the rows of a strided load are next to each other in memory.
-bool TileProgram::IsTransposed(int32_t number) const {
-  const Access& access = accesses()[number];
-  const size_t rank = inner_dims().size();
-  if (rank == 0 || !access.IsRegular() || !access.IsArray() || std::abs(access.inner.back()) <= 1)
-    return false;
-  if (rank > 1) return by_rows_ && access.inner[rank - 2] == 1;
-  return !outer_dims().empty() && access.outer.back() == 1;
-}
-
 // Returns the number of rows from the one at position `begin` on that are next to each other in memory.
-int64_t TileProgram::Runner::RowsAhead(int64_t begin) const {
+int64_t TileRunner::RowsAhead(int64_t begin) const {
   const absl::Span<const int64_t> inner = program_.inner_dims(), outer = program_.outer_dims();
   if (inner.size() > 1) return inner[inner.size() - 2] - begin / inner.back() % inner[inner.size() - 2];
   return outer_ < 0 ? 0 : outer.back() - outer_ % outer.back();
 }
 
-int64_t TileProgram::TransposedBytes(const Native& native) {
-  return native.slot_bytes / native.tile * std::min(native.tile, kLongestTransposed) * kMostTransposed;
+int64_t NativeTiles::TransposedBytes() const {
+  return slot_bytes / tile * std::min(tile, kLongestTransposed) * kMostTransposed;
 }
 
 // Returns the elements of a row that IsTransposed. The second row in a sequence transposes those that follow.
 // Returns nullptr if the row is not part of a sequence.
-const std::byte* TileProgram::Runner::TransposedRow(size_t number, int64_t begin, int64_t n) {
+const std::byte* TileRunner::TransposedRow(size_t number, int64_t begin, int64_t n) {
   if (!reads_ahead_ || n < kShortestTransposed || n > kLongestTransposed) return nullptr;
-  const Native::Read& read = native_->reads[number];
-  const Access& access = program_.access(read.access);
+  const NativeTiles::Read& read = native_->reads[number];
+  const Access& access = AccessOf(read.access);
   const int64_t width = ByteCount(access.type);
   TransposedRows& block = transposed_[read.transposed];
-  std::byte* buffer = NativeSlot(native_->slot_count) + TransposedBytes(*native_) * read.transposed;
-  const int64_t place = program_.OffsetAt(read.access, base_.data(), begin);
+  std::byte* buffer = NativeSlot(native_->slot_count) + native_->TransposedBytes() * read.transposed;
+  const int64_t place = program_.accesses_.OffsetAt(read.access, base_.data(), begin);
   const int64_t row = place - block.place;
   const bool is_same = n == block.length && block.length > 0;
   if (is_same && row >= 0 && row < block.rows) return buffer + row * n * width;
   const bool is_next = is_same && row == std::max<int64_t>(block.rows, 1);
-  const int64_t rows = is_next ? std::min(RowsAhead(begin), kMostTransposed) : 0;
+  const int64_t rows = is_next ? std::min(RowsAhead(begin), NativeTiles::kMostTransposed) : 0;
   block = {place, n, rows >= kFewestTransposed ? rows : 0};
   if (block.rows == 0) return nullptr;
   CopyArray({{rows, 1, n}, {n, access.inner.back(), 1}}, width,
@@ -63,39 +50,10 @@ const std::byte* TileProgram::Runner::TransposedRow(size_t number, int64_t begin
   return buffer;
 }
 
-// Returns the offsets of a load whose runs of equidistant elements are short, or that is strided.
-std::optional<TileProgram::Native::Offsets> TileProgram::OffsetsOf(int32_t number) const {
-  const Access& access = accesses()[number];
-  const size_t rank = inner_dims().size();
-  if (!access.IsRegular() || !access.IsArray() || patterns_[number] != Pattern::kStrided || rank < 2 ||
-      inner_count() == 0)
-    return std::nullopt;
-  const int64_t run = inner_dims().back(), stride = access.inner.back();
-  const int64_t group = run * inner_dims()[rank - 2];
-  const bool by_vectors = (stride == 1 && run >= kShortestCopied) ||
-                          (stride == 0 && (access.inner[rank - 2] == 1 || run >= kShortestSplat));
-  if (group >= kLargeGroup && by_vectors) return std::nullopt;
-  Native::Offsets offsets{.dim = rank - 1, .period = 1};
-  while (offsets.dim > 0 && offsets.period * inner_dims()[offsets.dim] <= kMaxOffsets)
-    offsets.period *= inner_dims()[offsets.dim--];
-  const int64_t rows =
-      std::min(inner_dims()[offsets.dim], std::max<int64_t>(kMaxOffsets / offsets.period, 1));
-  bool fits = true;
-  for (int64_t k = 0; k < rows * offsets.period; ++k) {
-    int64_t offset = k / offsets.period * access.inner[offsets.dim];
-    EachDigit(k % offsets.period, inner_dims().subspan(offsets.dim + 1),
-              [&](int64_t d, int64_t i) { offset += i * access.inner[offsets.dim + 1 + d]; });
-    fits = fits && std::abs(offset) <= kLargestIndex32;
-    offsets.each.push_back(static_cast<int32_t>(offset));
-  }
-  if (!fits) return std::nullopt;
-  return offsets;
-}
-
 // Transposes whole rows, at most as many as n positions have, and returns the number of positions. It is zero
 // at other positions than the first one of a row, or if too few rows are next to each other.
-int64_t TileProgram::Runner::TransposeRows(size_t number, int64_t begin, int64_t n, std::byte* to) const {
-  const Access& access = program_.access(native_->reads[number].access);
+int64_t TileRunner::TransposeRows(size_t number, int64_t begin, int64_t n, std::byte* to) const {
+  const Access& access = AccessOf(native_->reads[number].access);
   const absl::Span<const int64_t> dims = program_.inner_dims();
   const int64_t row = dims.back();
   const bool fits =
@@ -103,17 +61,17 @@ int64_t TileProgram::Runner::TransposeRows(size_t number, int64_t begin, int64_t
   if (!fits || begin % row != 0) return 0;
   const int64_t rows = std::min(n / row, RowsAhead(begin)), width = ByteCount(access.type);
   if (rows < kFewestTransposed) return 0;
-  const int64_t place = program_.OffsetAt(native_->reads[number].access, base_.data(), begin);
+  const int64_t place = program_.accesses_.OffsetAt(native_->reads[number].access, base_.data(), begin);
   CopyArray({{rows, 1, row}, {row, access.inner.back(), 1}}, width,
             static_cast<const std::byte*>(arguments_[access.argument]) + place * width, to);
   return rows * row;
 }
 
 // Reads inner positions [begin, begin + n), as transposed rows and by the table.
-const std::byte* TileProgram::Runner::Gather(size_t number, int64_t begin, int64_t n, std::byte* to) const {
-  const Native::Read& read = native_->reads[number];
-  const Access& access = program_.access(read.access);
-  const Native::Offsets& offsets = native_->offsets[read.offsets];
+const std::byte* TileRunner::Gather(size_t number, int64_t begin, int64_t n, std::byte* to) const {
+  const NativeTiles::Read& read = native_->reads[number];
+  const Access& access = AccessOf(read.access);
+  const GatherOffsets& offsets = native_->offsets[read.offsets];
   const absl::Span<const int64_t> dims = program_.inner_dims().first(offsets.dim + 1);
   const auto* data = static_cast<const std::byte*>(arguments_[access.argument]);
   const auto size = std::ssize(offsets.each);

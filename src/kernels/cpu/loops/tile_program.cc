@@ -6,16 +6,16 @@
 
 #include "base/arithmetic.h"
 #include "base/check.h"
-#include "types/index.h"
+#include "kernels/cpu/loops/tile_chains.h"
 
 namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kTile = 1024;
 std::atomic<int64_t> largest_tile = kTile;
-// Shorter rows are joined into one tile.
-constexpr int64_t kShortestRow = 192;
 constexpr int64_t kScratchBytes = 32 << 10;  // The budget that fits in the L1 cache.
+
+using Pattern = TileAccesses::Pattern;
 
 }  // namespace
 
@@ -27,20 +27,6 @@ int64_t TileLength(int64_t largest, int64_t byte_count) {
   return largest;
 }
 
-TileProgram::Pattern TileProgram::PatternOf(const Access& access) const {
-  if (loops::LoopProgram::IsInvariant(access)) return inner_count() == 1 ? Pattern::kDense : Pattern::kScalar;
-  return source_.IsContiguous(access) ? Pattern::kDense : Pattern::kStrided;
-}
-
-// Returns true if every row of the innermost dimension reads the same elements and tiles hold several rows,
-// so that tiles which begin at the same position of a row are equal.
-bool TileProgram::IsPeriodic(int32_t access) const {
-  const Access& a = accesses()[access];
-  return inner_count() > 0 && patterns_[access] == Pattern::kStrided && a.IsArray() && a.IsRegular() &&
-         inner_dims().size() > 1 && inner_dims().back() < kShortestRow && a.inner.back() != 0 &&
-         std::all_of(a.inner.begin(), a.inner.end() - 1, [](int64_t stride) { return stride == 0; });
-}
-
 // Allocates registers; a register is free after the last use of its value.
 void TileProgram::AssignRegisters() {
   std::vector<size_t> last_use(values_.size(), 0);
@@ -48,16 +34,17 @@ void TileProgram::AssignRegisters() {
     const size_t until = steps_[s].chain < 0 ? s : chains_[steps_[s].chain].last;
     for (int k = 0; k < steps_[s].operand_count; ++k) last_use[steps_[s].in[k]] = until;
   }
-  for (const Stored& stored : stored_) last_use[stored.value] = steps_.size();
+  for (const TileStore& stored : stored_) last_use[stored.value] = steps_.size();
   for (TileValue value : yields()) last_use[value] = steps_.size();
   std::vector<int32_t> free_registers;
   int64_t widest = 1;
   for (size_t s = 0; s < steps_.size(); ++s) {
-    const Step& step = steps_[s];
-    Value& out = values_[step.out];
+    const TileInstruction& step = steps_[s];
+    TileRegister& out = values_[step.out];
     // Splat and periodic values are read once, so that their registers stay live.
-    const bool is_periodic = step.access >= 0 && IsPeriodic(step.access);
-    const bool stays = is_periodic || (step.access >= 0 && patterns_[step.access] == Pattern::kScalar);
+    const bool is_periodic = step.access >= 0 && accesses_.IsPeriodic(step.access);
+    const bool stays =
+        is_periodic || (step.access >= 0 && accesses_.pattern(step.access) == Pattern::kScalar);
     if (is_periodic) period_ = inner_dims().back();
     if (!out.is_passed_on) {
       widest = std::max(widest, ComputeTypeBytes(out.compute_type));
@@ -89,10 +76,10 @@ void TileProgram::AssignRegisters() {
   register_bytes_ = RoundUp(tile_ * widest, 64);
 }
 
-TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias) : source_(std::move(source)) {
-  values_.reserve(source_.steps().size());
-  steps_.reserve(source_.steps().size());
-  for (const loops::LoopProgram::Step& step : source_.steps()) {
+TileProgram::TileProgram(loops::LoopProgram program, MayAlias may_alias) : accesses_(std::move(program)) {
+  values_.reserve(source().steps().size());
+  steps_.reserve(source().steps().size());
+  for (const loops::LoopProgram::Step& step : source().steps()) {
     const auto value = static_cast<TileValue>(values_.size());
     values_.push_back({step.compute_type, -1, step.access});
     const bool widens = step.IsLoad() && accesses()[step.access].IsArray();
@@ -102,33 +89,20 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias) : source
     HLO_CHECK(step.IsLoad() || call.function != nullptr);
     steps_.push_back({call, value, step.access, step.operand_count, step.in});
   }
-  for (const loops::LoopProgram::Stored& stored : source_.stores()) {
+  for (const loops::LoopProgram::Stored& stored : source().stores()) {
     drops_ |= accesses()[stored.access].drops;
     stored_.push_back({stored.value, stored.access, StoreRoundedTile(accesses()[stored.access].type)});
   }
-  for (const Access& access : accesses()) offsets_.push_back(access.offset);
-  for (const Access& access : accesses()) {
-    patterns_.push_back(PatternOf(access));
-    scalars_vary_ |= patterns_.back() == Pattern::kScalar &&
-                     std::any_of(access.outer.begin(), access.outer.end(), [](int64_t s) { return s != 0; });
-    periodics_vary_ |=
-        IsPeriodic(static_cast<int32_t>(patterns_.size() - 1)) &&
-        std::any_of(access.outer.begin(), access.outer.end(), [](int64_t s) { return s != 0; });
-    if (!access.starts.empty()) started_.push_back(static_cast<int32_t>(patterns_.size() - 1));
-    if (access.IsRegular()) continue;
-    irregular_.emplace_back(static_cast<int32_t>(patterns_.size() - 1),
-                            static_cast<int32_t>(offsets_.size()));
-    VisitExtras(access, [&](const Affine& extra) { offsets_.push_back(extra.offset); });
-  }
-  by_rows_ = !inner_dims().empty() && inner_dims().back() >= kShortestRow;
   // The setup cost of chains is negligible in longer loops.
   constexpr int64_t kShortest = 64;
-  if (inner_count() > kShortest) FormChains(may_alias);
+  ChainFormer chains(accesses_, values_, steps_, stored_, chains_);
+  if (inner_count() > kShortest)
+    chains.FormChains([&](const TileStore& stored) { return MayStoreEarly(stored, may_alias); });
   AssignRegisters();
-  by_rows_ = !inner_dims().empty() && inner_dims().back() >= std::min(kShortestRow, tile_);
+  accesses_.SetTile(tile_);
   // A value that is stored once, in its compute type, is computed in place.
-  for (const Stored& stored : stored_) {
-    Value& value = values_[stored.value];
+  for (const TileStore& stored : stored_) {
+    TileRegister& value = values_[stored.value];
     const bool direct = value.access < 0 && value.stored_as < 0 && !value.is_passed_on &&
                         IsStoredAsComputed(accesses()[stored.access].type) &&
                         MayStoreEarly(stored, may_alias);
@@ -138,38 +112,38 @@ TileProgram::TileProgram(loops::LoopProgram source, MayAlias may_alias) : source
     if (steps_[s].out == yields()[0]) first_steps_ = s + 1;
   }
   size_t chain_steps = 0;
-  for (Chain& chain : chains_) {
-    BuildChain(chain);
+  for (TileChain& chain : chains_) {
+    chains.BuildChain(chain);
     chain.begin = chain_steps;
     chain_steps += chain.steps.size();
   }
   FindDirectPointers();
   yields_bf16_ = FindsBF16();
-  for (const Step& step : steps_)
+  for (const TileInstruction& step : steps_)
     nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * ComputeTypeBytes(compute_type(step.out)) / 4;
-  nanoseconds_ += 0.5 * static_cast<double>(irregular_.size());
-  small_ = CompileSmall(source_);
+  nanoseconds_ += 0.5 * static_cast<double>(accesses_.irregular().size());
+  small_ = CompileSmall(source());
   if (small_.has_value() && small_->is_for_bytecode) small_.reset();
-  if (source_.IsCopy()) PrepareCopy();
+  if (source().IsCopy()) PrepareCopy();
 }
 
 bool TileProgram::ReadsStrided() const {
-  return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+  return std::any_of(steps_.begin(), steps_.end(), [&](const TileInstruction& step) {
     if (step.access < 0) return false;
     const Access& access = accesses()[step.access];
-    return access.IsArray() && patterns_[step.access] == Pattern::kStrided && !access.inner.empty() &&
+    return access.IsArray() && accesses_.pattern(step.access) == Pattern::kStrided && !access.inner.empty() &&
            access.inner.back() > 1;
   });
 }
 
 std::optional<int64_t> TileProgram::StoredStep() const {
-  if (!source_.YieldedAsStored().has_value() || outer_dims().size() != 1) return std::nullopt;
-  return accesses()[0].outer[0] * Width(0);
+  if (!source().YieldedAsStored().has_value() || outer_dims().size() != 1) return std::nullopt;
+  return accesses()[0].outer[0] * accesses_.width(0);
 }
 
 // Returns true if the value may be stored as soon as it is computed. Operations that precede it in the source
 // but were moved behind it must not use an element that the store may overwrite.
-bool TileProgram::MayStoreEarly(const Stored& stored, MayAlias may_alias) const {
+bool TileProgram::MayStoreEarly(const TileStore& stored, MayAlias may_alias) const {
   const int32_t to = accesses()[stored.access].argument;
   const auto reads = [&](TileValue value) {
     for (int32_t a = values_[value].access; a >= 0; a = accesses()[a].next) {
@@ -187,7 +161,7 @@ bool TileProgram::MayStoreEarly(const Stored& stored, MayAlias may_alias) const 
 
 bool TileProgram::FindsBF16() const {
   if (yields().size() != 1) return false;
-  return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+  return std::any_of(steps_.begin(), steps_.end(), [&](const TileInstruction& step) {
     if (step.out != yields()[0]) return false;
     const ChainOperation operation = ChainOperationOf(step.call);
     return step.access >= 0

@@ -1,15 +1,15 @@
-// This file selects the operations of a program that run as chains.
+#include "kernels/cpu/loops/tile_chains.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
-#include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::cpu {
 namespace {
 
 using Kind = ChainOperation::Kind;
+using Pattern = TileAccesses::Pattern;
 
 // Returns true if values of this compute type can stay in the registers of a chain.
 bool IsChainType(ComputeType compute_type) {
@@ -21,8 +21,8 @@ bool IsChainType(ComputeType compute_type) {
 
 // Returns true if the step can extend the chain. It must use the last value, read all other operands from
 // memory, including earlier values of the chain, and no step that must precede it may depend on the chain.
-bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) const {
-  const Step& step = steps_[next];
+bool ChainFormer::MayFollow(const std::vector<size_t>& members, size_t next) const {
+  const TileInstruction& step = steps_[next];
   if (step.access >= 0 || step.chain >= 0 || !IsChainType(compute_type(step.out))) return false;
   const Kind kind = ChainOperationOf(step.call).kind;
   const auto is_member = [&](TileValue value) {
@@ -40,7 +40,7 @@ bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) con
   if (kind == Kind::kSelect && (from_last > 1 || compute_type(step.out) == ComputeType::kPred)) return false;
   if (members.empty()) return true;
   for (size_t between = members.front() + 1; between < next; ++between) {
-    const Step& other = steps_[between];
+    const TileInstruction& other = steps_[between];
     if (std::find(members.begin(), members.end(), between) != members.end()) continue;
     for (int k = 0; k < other.operand_count; ++k) {
       if (is_member(other.in[k])) return false;
@@ -49,28 +49,7 @@ bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) con
   return true;
 }
 
-// Returns true if all positions of a tile, which ends with its row, read the same element.
-bool TileProgram::IsScalarInRow(int32_t access) const {
-  return patterns_[access] == Pattern::kStrided && by_rows_ && yields().empty() &&
-         accesses()[access].inner.back() == 0 && accesses()[access].IsRegular();
-}
-
-// Returns true if all positions of an outer index read the same element, which varies with the outer index.
-bool TileProgram::IsScalarOfRow(int32_t access) const {
-  const Strides& outer = accesses()[access].outer;
-  return patterns_[access] == Pattern::kScalar &&
-         std::any_of(outer.begin(), outer.end(), [](int64_t stride) { return stride != 0; });
-}
-
-// Returns true if the access is an iota that increases by one with each position of a tile.
-bool TileProgram::IsIotaInRow(int32_t access) const {
-  const Access& a = accesses()[access];
-  const bool one_row = inner_dims().size() == 1 || (by_rows_ && yields().empty());
-  return a.argument == Access::kIota && one_row && a.inner.back() == 1 &&
-         (a.type == ElementType::kS32 || a.type == ElementType::kU32);
-}
-
-bool TileProgram::GrowChain(std::vector<size_t>& members) const {
+bool ChainFormer::GrowChain(std::vector<size_t>& members) const {
   // A member, including the new one, needs at most three steps (compute, round, store in a register) and one
   // per store. The chain has another step at its start and two at its end.
   const int64_t steps =
@@ -78,7 +57,7 @@ bool TileProgram::GrowChain(std::vector<size_t>& members) const {
   if (steps > kLongestChain) return false;
   const TileValue last = steps_[members.back()].out;
   for (size_t next = members.back() + 1; next < steps_.size(); ++next) {
-    const Step& step = steps_[next];
+    const TileInstruction& step = steps_[next];
     const bool uses = std::find(step.in.begin(), step.in.begin() + step.operand_count, last) !=
                       step.in.begin() + step.operand_count;
     if (!uses || !MayFollow(members, next)) continue;
@@ -88,37 +67,37 @@ bool TileProgram::GrowChain(std::vector<size_t>& members) const {
   return false;
 }
 
-bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
+bool ChainFormer::IsWorthwhile(const std::vector<size_t>& members) const {
   size_t saved = members.size() - 1, own = 0;
   for (const size_t m : members) {
-    const Step& step = steps_[m];
+    const TileInstruction& step = steps_[m];
     own += ChainOperationOf(step.call).kind != Kind::kNone;
     // Values that are reduced on the fly need no store.
     saved += yields().size() == 1 && yields()[0] == step.out && compute_type(step.out) == ComputeType::kF32;
-    for (const Stored& stored : stored_)
-      saved += stored.value == step.out && accesses()[stored.access].type == ElementType::kBF16;
+    for (const TileStore& stored : stored_)
+      saved += stored.value == step.out && accesses_.access(stored.access).type == ElementType::kBF16;
     for (int k = 0; k < step.operand_count; ++k) {
       const int32_t access = values_[step.in[k]].access;
       if (access < 0) continue;
-      saved += accesses()[access].type == ElementType::kBF16 || IsScalarInRow(access) ||
-               IsScalarOfRow(access) || IsIotaInRow(access);
+      saved += accesses_.access(access).type == ElementType::kBF16 || accesses_.IsScalarInRow(access) ||
+               accesses_.IsScalarOfRow(access) || accesses_.IsIotaInRow(access);
     }
   }
   return own > 0 && saved > 0;
 }
 
 // Reorders steps so that those of the chain are consecutive, after the others.
-void TileProgram::MakeConsecutive(const std::vector<size_t>& members) {
-  std::vector<Step> others, own;
+void ChainFormer::MakeConsecutive(const std::vector<size_t>& members) {
+  std::vector<TileInstruction> others, own;
   for (size_t s = members.front(); s <= members.back(); ++s)
     (std::find(members.begin(), members.end(), s) == members.end() ? others : own).push_back(steps_[s]);
-  for (Step& step : own) step.chain = static_cast<int32_t>(chains_.size());
+  for (TileInstruction& step : own) step.chain = static_cast<int32_t>(chains_.size());
   chains_.push_back({});
   auto to = std::copy(others.begin(), others.end(), steps_.begin() + static_cast<int64_t>(members.front()));
   std::copy(own.begin(), own.end(), to);
 }
 
-void TileProgram::FormChains(MayAlias may_alias) {
+void ChainFormer::FormChains(absl::FunctionRef<bool(const TileStore&)> may_store_early) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (!MayFollow({}, s)) continue;
     std::vector<size_t> members{s};
@@ -137,14 +116,14 @@ void TileProgram::FormChains(MayAlias may_alias) {
     chains_[number].last = s;
     steps_[s].chain = number;
   }
-  ChooseForms(may_alias);
+  ChooseForms(may_store_early);
 }
 
-void TileProgram::ChooseForms(MayAlias may_alias) {
+void ChainFormer::ChooseForms(absl::FunctionRef<bool(const TileStore&)> may_store_early) {
   std::vector<bool> by_others(values_.size(), false), by_chains(values_.size(), false);
   std::vector<bool> may_count(values_.size(), true);
   for (size_t s = 0; s < steps_.size(); ++s) {
-    const Step& step = steps_[s];
+    const TileInstruction& step = steps_[s];
     for (int k = 0; k < step.operand_count; ++k) {
       const bool follows =
           step.chain >= 0 && s > chains_[step.chain].first && steps_[s - 1].out == step.in[k];
@@ -158,27 +137,27 @@ void TileProgram::ChooseForms(MayAlias may_alias) {
     }
   }
   for (const TileValue value : yields()) by_others[value] = true;
-  for (Stored& stored : stored_) {
-    const Access& access = accesses()[stored.access];
-    const bool in_chain = std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+  for (TileStore& stored : stored_) {
+    const Access& access = accesses_.access(stored.access);
+    const bool in_chain = std::any_of(steps_.begin(), steps_.end(), [&](const TileInstruction& step) {
       return step.out == stored.value && step.chain >= 0;
     });
     stored.by_chain = in_chain && access.type == ElementType::kBF16 &&
                       compute_type(stored.value) == ComputeType::kF32 &&
-                      patterns_[stored.access] == Pattern::kDense && MayStoreEarly(stored, may_alias);
+                      accesses_.pattern(stored.access) == Pattern::kDense && may_store_early(stored);
     if (!stored.by_chain) by_others[stored.value] = true;
   }
-  for (const Step& step : steps_) {
-    Value& value = values_[step.out];
+  for (const TileInstruction& step : steps_) {
+    TileRegister& value = values_[step.out];
     if (step.chain >= 0) value.is_passed_on = !by_others[step.out] && !by_chains[step.out];
     value.form = value.compute_type == ComputeType::kPred ? ChainForm::kPred : ChainForm::kLane;
     if (step.access < 0 || by_others[step.out] || !by_chains[step.out] ||
         value.compute_type == ComputeType::kPred)
       continue;
-    const Access& access = accesses()[step.access];
-    if (patterns_[step.access] == Pattern::kScalar || IsScalarInRow(step.access))
+    const Access& access = accesses_.access(step.access);
+    if (accesses_.pattern(step.access) == Pattern::kScalar || accesses_.IsScalarInRow(step.access))
       value.form = ChainForm::kScalar;
-    else if (IsIotaInRow(step.access) && may_count[step.out])
+    else if (accesses_.IsIotaInRow(step.access) && may_count[step.out])
       value.form = ChainForm::kCount;
     else if (access.type == ElementType::kBF16 && access.IsArray())
       value.form = ChainForm::kBF16;
@@ -189,27 +168,27 @@ void TileProgram::ChooseForms(MayAlias may_alias) {
 }
 
 // Returns the layout that suits the element types that the chain reads and writes.
-ChainLayout TileProgram::LayoutOf(const Chain& chain) const {
+ChainLayout ChainFormer::LayoutOf(const TileChain& chain) const {
   int64_t bf16 = 0, others = 0;
   const auto count = [&](ChainForm form) {
     bf16 += form == ChainForm::kBF16;
     others += form == ChainForm::kLane || form == ChainForm::kPred;
   };
   for (size_t s = chain.first; s <= chain.last; ++s) {
-    const Step& step = steps_[s];
+    const TileInstruction& step = steps_[s];
     for (int k = 0; k < step.operand_count; ++k) {
       if (s == chain.first || step.in[k] != steps_[s - 1].out) count(values_[step.in[k]].form);
     }
     const bool is_folded = s == chain.last && yields().size() == 1 && yields()[0] == step.out;
     if (!values_[step.out].is_passed_on && !is_folded) count(values_[step.out].form);
-    for (const Stored& stored : stored_) bf16 += stored.by_chain && stored.value == step.out;
+    for (const TileStore& stored : stored_) bf16 += stored.by_chain && stored.value == step.out;
   }
   return bf16 > others ? ChainLayout::kBlocks : ChainLayout::kInOrder;
 }
 
-void TileProgram::BuildChain(Chain& chain) {
-  const Step& first = steps_[chain.first];
-  const auto add = [&](ChainFn function, ChainForm form, Chain::Operands operands) {
+void ChainFormer::BuildChain(TileChain& chain) const {
+  const TileInstruction& first = steps_[chain.first];
+  const auto add = [&](ChainFn function, ChainForm form, TileChain::Operands operands) {
     chain.steps.push_back({function});
     chain.pointers.push_back({form, false, false, form});
     chain.operands.push_back(operands);
@@ -217,7 +196,7 @@ void TileProgram::BuildChain(Chain& chain) {
   // Irregular rows are loaded first, because the next tile does not follow them in memory.
   const auto comes_from_anywhere = [&](TileValue value) {
     const int32_t access = values_[value].access;
-    return access >= 0 && !accesses()[access].IsRegular();
+    return access >= 0 && !accesses_.access(access).IsRegular();
   };
   const bool swaps = IsChainBinary(ChainOperationOf(first.call).kind) && comes_from_anywhere(first.in[1]);
   TileValue before = first.in[swaps ? 1 : 0];
@@ -235,19 +214,19 @@ void TileProgram::BuildChain(Chain& chain) {
 }
 
 // Returns true if the value is only stored as bf16, so that the store rounds it.
-bool TileProgram::RoundsAsStored(TileValue value, const Chain& chain) const {
+bool ChainFormer::RoundsAsStored(TileValue value, const TileChain& chain) const {
   return steps_[chain.last].out == value && values_[value].is_passed_on &&
          std::any_of(stored_.begin(), stored_.end(),
-                     [&](const Stored& s) { return s.value == value && s.by_chain; });
+                     [&](const TileStore& s) { return s.value == value && s.by_chain; });
 }
 
-void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain) const {
+void ChainFormer::AddOperation(const TileInstruction& step, TileValue before, TileChain& chain) const {
   const ChainOperation operation = ChainOperationOf(step.call);
   bool rounds = operation.rounds && !RoundsAsStored(step.out, chain);
   const auto operand = std::find(step.in.begin(), step.in.end(), before) - step.in.begin();
   ChainStep next;
   ChainPointer pointer{ChainForm::kLane, false, false, ChainForm::kLane};
-  Chain::Operands operands;
+  TileChain::Operands operands;
   if (operation.kind == Kind::kNone) {
     next = {ChainCall(), nullptr, nullptr, step.call};
   } else if (operation.kind == Kind::kRound) {
@@ -272,7 +251,7 @@ void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain)
       next.function = ChainBinary(chain.layout, operation.kind, from, pointer.form, false);
   }
   HLO_CHECK(next.function.exists());
-  const auto add = [&](const ChainStep& added, const ChainPointer& form, const Chain::Operands& values) {
+  const auto add = [&](const ChainStep& added, const ChainPointer& form, const TileChain::Operands& values) {
     chain.steps.push_back(added);
     chain.pointers.push_back(form);
     chain.operands.push_back(values);
@@ -282,65 +261,22 @@ void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain)
 }
 
 // Adds the stores of a value that was just computed.
-void TileProgram::AddStores(TileValue value, Chain& chain) const {
-  const auto add = [&](ChainFn function, ChainForm form, bool is_store, Chain::Operands operands) {
+void ChainFormer::AddStores(TileValue value, TileChain& chain) const {
+  const auto add = [&](ChainFn function, ChainForm form, bool is_store, TileChain::Operands operands) {
     chain.steps.push_back({function});
     chain.pointers.push_back({form, is_store, false, form});
     chain.operands.push_back(operands);
   };
-  const auto& call =
-      std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) { return s.out == value; })->call;
+  const auto& call = std::find_if(steps_.begin(), steps_.end(), [&](const TileInstruction& s) {
+                       return s.out == value;
+                     })->call;
   const bool rounds = ChainOperationOf(call).rounds && RoundsAsStored(value, chain);
-  for (const Stored& stored : stored_) {
+  for (const TileStore& stored : stored_) {
     if (stored.value != value || !stored.by_chain) continue;
     add(ChainStore(chain.layout, ChainForm::kBF16, rounds), ChainForm::kBF16, true, {-1, -1, stored.access});
   }
   if (!values_[value].is_passed_on)
     add(ChainStore(chain.layout, values_[value].form, false), values_[value].form, true, {value});
-}
-
-// Reads a value that only chains use: in its storage type, or as one element.
-void TileProgram::ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin,
-                                int64_t n, std::byte* to, const void** value) const {
-  const Access& access = accesses()[step.access];
-  const ChainForm form = values_[step.out].form;
-  if (form != ChainForm::kScalar && form != ChainForm::kCount) {
-    *value = Read(step.access, arguments, bases, begin, n, to);
-    return;
-  }
-  const int64_t at = OffsetAt(step.access, bases, begin);
-  if (access.argument == Access::kIota) {
-    FillIota(values_[step.out].compute_type, 1, to, at, 0);
-    *value = to;
-    return;
-  }
-  auto* from = static_cast<std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
-  *value = ReadScalar(access.type, step.call, from, to);
-}
-
-void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin,
-                             int64_t n, std::byte* registers, int64_t stride, ChainStep* steps,
-                             const void** values) const {
-  const auto memory = [&](int32_t number) {
-    const Access& access = accesses()[number];
-    return static_cast<std::byte*>(arguments[access.argument]) +
-           (bases[number] + begin) * ByteCount(access.type);
-  };
-  for (size_t k = 0; k < chain.steps.size(); ++k) {
-    const Chain::Operands& operands = chain.operands[k];
-    if (operands.access >= 0) {
-      steps[k].operand = memory(operands.access);
-    } else if (operands.value >= 0 && chain.pointers[k].is_store) {
-      const Value& value = values_[operands.value];
-      const bool direct = value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense;
-      steps[k].operand = direct ? memory(value.stored_as) : registers + value.register_number * stride;
-      values[operands.value] = steps[k].operand;
-    } else if (operands.value >= 0) {
-      steps[k].operand = const_cast<void*>(values[operands.value]);
-      if (operands.second >= 0) steps[k].second = const_cast<void*>(values[operands.second]);
-    }
-  }
-  RunChain(n, steps, chain.pointers.data(), static_cast<int64_t>(chain.steps.size()));
 }
 
 }  // namespace hlo::cpu
