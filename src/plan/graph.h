@@ -24,11 +24,12 @@ struct Node {
   enum class Kind : uint8_t { kOp, kWhile, kConditional };
   Kind kind = Kind::kOp;
   const Instruction* instruction = nullptr;
-  // The instruction whose name profiles and printed plans show for this node, such as an inlined map; nullptr
-  // if another node shows that name.
-  const Instruction* shown = nullptr;
-  // The instruction whose replacement the node belongs to, or nullptr.
-  const Instruction* replaced = nullptr;
+  // The instruction after which a step that computes the node is named: that of the node, or an inlined map;
+  // nullptr if another node has that name.
+  const Instruction* named_after = nullptr;
+  // The instruction of the module that nodes replace, of which this is one, such as a custom call; nullptr if
+  // the node's own instruction is in the module.
+  const Instruction* replacement_of = nullptr;
   Block* block = nullptr;
   std::vector<ValueId> operands;  // The leaves of all operands in order. While: the initial state.
                                   // Conditional: the branch index.

@@ -66,8 +66,8 @@ struct ProductStep {
     loops::LoopProgram program;
   };
   enum Block : int8_t { kLhs, kRhs, kProduct };
-  std::optional<Loop> loops[3];
-  bool in_place = false;  // The product is stored in the buffer of its loop's only result.
+  std::optional<Loop> loops[3];  // Indexed by Block: the prologues of both operands, and the epilogue.
+  bool in_place = false;         // The product is stored in the buffer of its loop's only result.
 
   // Returns the number by which loops access the blocks of an operand or of the product.
   int32_t NumberOf(int block) const { return static_cast<int32_t>(operands.size() + results.size()) + block; }
@@ -126,9 +126,9 @@ struct Step {
   // The values that the slots hold, in the order of VisitSlots; ValidatePlan reads them.
   std::vector<ValueId> values = {};
 
-  // Returns the instruction of the module that the step helps to compute.
+  // Returns the instruction of the module that the step helps to compute; profiles and printed plans name it.
   const Instruction& shown() const {
-    return node != nullptr && node->replaced != nullptr ? *node->replaced : *instruction;
+    return node != nullptr && node->replacement_of != nullptr ? *node->replacement_of : *instruction;
   }
 };
 

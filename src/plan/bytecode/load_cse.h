@@ -22,6 +22,8 @@ class LoadCse {
 
   // The slot, offset, maximum and stride of each index.
   using Indices = std::vector<std::tuple<Slot, int64_t, int64_t, int64_t>>;
+  // The bytes from `offset` on of a slot's buffer; `address` is the frame's offset of an integer that is
+  // added, or StepCode::kNoAddress.
   struct MemoryRange {
     Slot slot;
     cpu::FrameOffset address;
@@ -36,9 +38,13 @@ class LoadCse {
     cpu::FrameOffset offset;
     bool is_new;  // The bytes at the offset must be filled.
   };
+  // Returns the frame's offset of the address that these indices give, a 64-bit integer; allocates it if no
+  // earlier one can be reused.
   Entry Address(const Indices& indices);
+  // Does the same for the bytes of a range of memory.
   Entry Load(const MemoryRange& range);
 
+  // Invalidates the loads from a slot to which the code stores.
   void InvalidateLoads(Slot slot);
   // Invalidates the loads from the slots that the step writes, and the addresses computed from them.
   void InvalidateWrites(const Step& step);

@@ -180,7 +180,7 @@ loops::Value LoopBuilder::Build(ValueId v, const IndexMap* map) {
     if (graph_.values[v].shape.IsScalar()) access.edges.clear();
     value = program_.Load(std::move(access));
   } else {
-    if (node->shown != nullptr) fused_.push_back(node->shown);
+    if (node->named_after != nullptr) fused_.push_back(node->named_after);
     value = IsElementwise(graph_, *node) ? Elementwise(*node, map) : Affine(*node, *map);
   }
   built_[{v, map}] = value;
@@ -307,7 +307,7 @@ std::pair<int32_t, loops::Affine> LoopBuilder::IndexOf(const Node& gather, size_
 loops::Access LoopBuilder::OperandAccess(ValueId v, const IndexMap& map) {
   const Node* node = graph_.values[v].node;
   if (node == nullptr || !fusion_.IsFused(*node)) return AccessOf(v, map);
-  if (node->shown != nullptr) fused_.push_back(node->shown);
+  if (node->named_after != nullptr) fused_.push_back(node->named_after);
   if (IsDynamicSlice(*node)) return DynamicSliceAccess(*node, map);
   if (node->instruction->opcode() == Opcode::kGather) return GatherAccess(*node, map);
   return OperandAccess(node->operands[0], OperandMap(graph_, *node, map, dims_.size()));

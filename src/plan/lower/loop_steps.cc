@@ -52,12 +52,12 @@ loops::LoopProgram LoopSteps::Loops(const FusedLoop& loop) {
   for (const Node* root : loop.roots) {
     const ValueId result = root->results[0];
     const loops::Value value = builder.Compute(*root);
-    if (root != loop.roots.back() && root->shown != nullptr) fused_.push_back(root->shown);
+    if (root != loop.roots.back() && root->named_after != nullptr) fused_.push_back(root->named_after);
     if (std::find(loop.stored.begin(), loop.stored.end(), result) != loop.stored.end())
       builder.program().Store(value, builder.AccessOf(result, IndexMap::Identity(shape.rank())));
   }
   if (loop.update != nullptr) {
-    if (loop.roots.back()->shown != nullptr) fused_.push_back(loop.roots.back()->shown);
+    if (loop.roots.back()->named_after != nullptr) fused_.push_back(loop.roots.back()->named_after);
     const IndexMap map = WithoutUnitDims(ShapeOf(loop.update->operands[1]), shape);
     builder.program().Store(builder.Value(loop.updating), WindowOf(*loop.update, map, builder));
   }

@@ -45,10 +45,10 @@ class StepMaker {
       if (HasAffineIndexing(graph_, node) && IsNoOpReshape(node) && TryAlias(node)) return;
       if (const FusedLoop* loop = siblings_.LoopOf(node)) {
         if (loop->roots.back() == &node && loop->update == nullptr)
-          steps->push_back({Shown(node), TileStep{{loops_.Loops(*loop)}}});
+          steps->push_back({NamedAfter(node), TileStep{{loops_.Loops(*loop)}}});
         return;
       }
-      steps->push_back({Shown(node), TileStep{{loops_.Loops({{&node}, {node.results[0]}})}}});
+      steps->push_back({NamedAfter(node), TileStep{{loops_.Loops({{&node}, {node.results[0]}})}}});
       return;
     }
     if (node.needs_reference) {
@@ -96,8 +96,8 @@ class StepMaker {
     steps->push_back({node.instruction, Reference(node)});
   }
 
-  static const Instruction* Shown(const Node& node) {
-    return node.shown != nullptr ? node.shown : node.instruction;
+  static const Instruction* NamedAfter(const Node& node) {
+    return node.named_after != nullptr ? node.named_after : node.instruction;
   }
   static ReferenceStep Reference(const Node& node) {
     ReferenceStep step;
@@ -114,7 +114,8 @@ class StepMaker {
       return false;
     Value &stored = graph_.values[node.operands[0]], &reshaped = graph_.values[node.results[0]];
     reshaped.replaced_by = node.operands[0];
-    if (producer != nullptr && producer->replaced != nullptr && producer->replaced == reshaped.instruction) {
+    if (producer != nullptr && producer->replacement_of != nullptr &&
+        producer->replacement_of == reshaped.instruction) {
       stored.instruction = reshaped.instruction;
       stored.leaf = reshaped.leaf;
     }

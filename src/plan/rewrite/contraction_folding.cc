@@ -102,7 +102,7 @@ class ContractionFolder {
     const std::array<DotSide, 2> exchanged = {rhs, lhs};
     node.operands = {rhs.value, lhs.value};
     node.instruction = WithSides(*producer->instruction, transpose, exchanged);
-    if (node.shown == &transpose) node.shown = node.instruction;
+    if (node.named_after == &transpose) node.named_after = node.instruction;
   }
 
  private:
@@ -219,7 +219,7 @@ class ContractionFolder {
     if (!changes_.Allow("contraction_folding", before.name())) return;
     node.operands = {sides[0].value, sides[1].value};
     node.instruction = WithSides(before, before, sides);
-    if (node.shown == &before) node.shown = node.instruction;
+    if (node.named_after == &before) node.named_after = node.instruction;
   }
 
   // Returns a dot or convolution with other operands, and with the name and the shape of an instruction.

@@ -275,7 +275,7 @@ class Flattener {
         HLO_ASSIGN_OR_RETURN(Leaves element, InlineModule(std::move(term), {operands[0]}, block));
         // Only the last node has the name.
         if (Node* node = graph_.values[result[0]].node; result != operands[1] && node != nullptr)
-          node->shown = nullptr;
+          node->named_after = nullptr;
         HLO_ASSIGN_OR_RETURN(result, Map(reduce, {result, element}, block));
       }
       SetReplaced(reduce, first, result);
@@ -384,13 +384,13 @@ class Flattener {
   }
   // Names the instruction that the nodes from number `first` on replace, and its leaves.
   void SetReplaced(const Instruction& instruction, size_t first, const Leaves& leaves) {
-    for (size_t i = first; i < graph_.nodes.size(); ++i) graph_.nodes[i].replaced = &instruction;
+    for (size_t i = first; i < graph_.nodes.size(); ++i) graph_.nodes[i].replacement_of = &instruction;
     const absl::Span<const Shape> shapes = ResultShapes(instruction);
     const bool has_arrays = std::all_of(shapes.begin(), shapes.end(),
                                         [](const Shape& s) { return s.IsArray() && !s.HasDynamicDim(); });
     for (size_t i = 0; has_arrays && i < std::min(leaves.size(), shapes.size()); ++i) {
       Value& value = graph_.values[leaves[i]];
-      if (value.node == nullptr || value.node->replaced != &instruction) continue;
+      if (value.node == nullptr || value.node->replacement_of != &instruction) continue;
       if (!SameDimensions(value.shape, shapes[i]) || value.shape.type() != shapes[i].type()) continue;
       value.instruction = &instruction;
       value.leaf = static_cast<int32_t>(i);
@@ -419,9 +419,9 @@ class Flattener {
     Instruction* product =
         add(instruction.opcode(), rounded, instruction.operands(), instruction.attributes());
     Node* sum = build_.AddOp(*product, rounded, std::move(operands), block);
-    sum->shown = &instruction;
+    sum->named_after = &instruction;
     Node* result = build_.AddOp(*add(Opcode::kConvert, shape, {product}, {}), shape, sum->results, block);
-    result->shown = nullptr;
+    result->named_after = nullptr;
     return result->results;
   }
 
@@ -447,7 +447,7 @@ class Flattener {
     map_ = nullptr;
     for (size_t i = first; i < block->nodes.size(); ++i) {
       Node& node = *block->nodes[i];
-      node.shown = node.results[0] == leaves[0] ? &map : nullptr;
+      node.named_after = node.results[0] == leaves[0] ? &map : nullptr;
     }
     return leaves;
   }

@@ -39,7 +39,7 @@ Node* GraphBuilder::NewNode(Node::Kind kind, const Instruction& instruction, Blo
   graph_.nodes.push_back({});
   Node* node = &graph_.nodes.back();
   node->kind = kind;
-  node->instruction = node->shown = &instruction;
+  node->instruction = node->named_after = &instruction;
   node->block = block;
   node->has_effect = effects_.Has(instruction);
   return node;

@@ -1,14 +1,15 @@
 // Tests buffer assignment from live ranges: buffers with overlapping lifetimes do not overlap, and little
 // memory is wasted.
 
+#include "plan/memory/offset_assignment.h"
+
 #include <cstdint>
 #include <random>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "plan/memory/offset_assignment.h"
 
-namespace hlo::plan::placement_test {
+namespace hlo::plan::offset_assignment_test {
 namespace {
 
 void ExpectDisjoint(const std::vector<LiveRange>& live_ranges, const OffsetAssignment& assignment) {
@@ -59,4 +60,4 @@ TEST(OffsetAssignment, PacksScalars) {
 }
 
 }  // namespace
-}  // namespace hlo::plan::placement_test
+}  // namespace hlo::plan::offset_assignment_test
