@@ -1,5 +1,6 @@
 // Makes the arguments of a run.
 
+#include "base/counted.h"
 #include "cli/common.h"
 #include "fmt/format.h"
 #include "reference/supported.h"
@@ -21,8 +22,8 @@ absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, cons
   }
   if (parameters.size() > kShown) list += fmt::format("\n  and {} more", parameters.size() - kShown);
   return absl::InvalidArgumentError(
-      fmt::format("the module takes {} argument{}: give --input for each, or --random SEED{}",
-                  parameters.size(), parameters.size() == 1 ? "" : "s", list));
+      fmt::format("the module takes {}: give --input for each, or --random SEED{}",
+                  Counted(static_cast<int64_t>(parameters.size()), "argument"), list));
 }
 
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const LoadedModule& loaded) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/activity.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "cli/check_against.h"
 #include "cli/commands.h"
@@ -65,7 +66,7 @@ absl::StatusOr<int64_t> Update(const std::vector<Case>& cases, const CheckComman
       return Evaluate(module, std::move(arguments), evaluate_options);
     };
     HLO_ASSIGN_OR_RETURN(const int64_t here, UpdateCaseFile(path, update));
-    if (here > 0) fmt::print("{}: {} case{} rewritten\n", path, here, here == 1 ? "" : "s");
+    if (here > 0) fmt::print("{}: {} rewritten\n", path, Counted(here, "case"));
     changed += here;
   }
   return changed;

@@ -1,5 +1,6 @@
 // Implements `extract`: writes a part of a module as a module, optionally with the values at its boundary.
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "build/extract.h"
 #include "cli/commands.h"
@@ -74,9 +75,8 @@ absl::StatusOr<std::string> ResizedText(const ExtractFlags& flags, const std::sh
   HLO_ASSIGN_OR_RETURN(debug::ResizedModule resized, debug::ResizeModule(module, sizes));
   result.extra["constants_resized"] = resized.constants;
   if (resized.constants > 0) {
-    result.diagnostics +=
-        fmt::format("{}: note: {} constants that are sizes, or multiples of sizes, changed as well\n", file,
-                    resized.constants);
+    result.diagnostics += fmt::format("{}: note: {} changed with the dimensions\n", file,
+                                      Counted(resized.constants, "constant"));
   }
   return std::move(resized.text);
 }

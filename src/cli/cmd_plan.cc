@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "base/counted.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
@@ -49,9 +50,8 @@ void AddPlan(CLI::App& program, int& exit_status) {
       result.text = plan::ToString(*plan);
       const spmd::DeviceGrid grid = spmd::GridOf(*loaded.module);
       if (grid.count() > 1) {
-        result.text +=
-            fmt::format("{} replica{} of {} partition{} share the plan\n", grid.replicas,
-                        grid.replicas == 1 ? "" : "s", grid.partitions, grid.partitions == 1 ? "" : "s");
+        result.text += fmt::format("{} of {} share the plan\n", Counted(grid.replicas, "replica"),
+                                   Counted(grid.partitions, "partition"));
         result.extra["replicas"] = grid.replicas;
         result.extra["partitions"] = grid.partitions;
       }

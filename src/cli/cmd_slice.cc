@@ -1,6 +1,7 @@
 // Implements `slice`: writes the instructions that an instruction depends on as a golden case, with recorded
 // values at their boundary.
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "build/extract.h"
 #include "cli/commands.h"
@@ -59,8 +60,8 @@ void RunSlice(const SliceFlags& flags, FileResult& result) {
       fmt::format("{} of {}, with the values that it had at its edge", flags.root, file);
   if (!result.Accept(WriteCase(flags.folder, *slice->test, &slice->value, description), flags.folder)) return;
   const debug::CaseSize size = SizeOf(*slice->test);
-  result.text = fmt::format("{} instructions and {} inputs in {}\n", size.instructions,
-                            slice->test->inputs.size(), flags.folder);
+  result.text = fmt::format("{} and {} in {}\n", Counted(size.instructions, "instruction"),
+                            Counted(static_cast<int64_t>(slice->test->inputs.size()), "input"), flags.folder);
   result.extra["instructions"] = size.instructions;
   result.extra["inputs"] = slice->test->inputs.size();
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "fmt/format.h"
@@ -158,10 +159,9 @@ void AddCollectives(const StatsOptions& options, const Module& module, const std
   result.extra["collectives"] = std::move(json);
 
   std::string& text = result.text;
-  text += fmt::format("collectives of {} replica{} of {} partition{}, {} + bytes / ({:.4g} GB/s) a message\n",
-                      grid->replicas, grid->replicas == 1 ? "" : "s", grid->partitions,
-                      grid->partitions == 1 ? "" : "s", Seconds(options.network.latency),
-                      options.network.bandwidth * 1e-9);
+  text += fmt::format("collectives of {} of {}, {} + bytes / ({:.4g} GB/s) a message\n",
+                      Counted(grid->replicas, "replica"), Counted(grid->partitions, "partition"),
+                      Seconds(options.network.latency), options.network.bandwidth * 1e-9);
   text += fmt::format("  {:<24}{:>10}{:>16}{:>26}{:>10}  groups\n", "", "runs", "messages", "bytes", "time");
   const auto add = [&](std::string_view name, const CollectiveRow& row) {
     text += fmt::format("  {:<24}{:>10}{:>16}{:>26}{:>10}{}\n", name, row.executions, row.messages,

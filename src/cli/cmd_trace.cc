@@ -163,11 +163,15 @@ absl::Status TraceValues(const TraceFlags& flags, const CheckedModule& module,
         "there are more than {} records; the others are left out (see --max-records)\n", flags.max_records);
   result.extra["left_out"] = outcome->left_out;
   result.extra["has_more"] = outcome->has_more;
+  if (!flags.iteration.empty()) result.extra["last_iteration"] = outcome->last_iteration;
   if (!flags.range.empty() && records.text().empty() && outcome->missing.empty())
     result.text += "no traced value overflows or underflows\n";
   if (!flags.iteration.empty() && flags.range.empty() && outcome->left_out == 0 && !outcome->has_more &&
       records.text().empty() && outcome->missing.empty())
-    result.text += fmt::format("no selected instruction ran in iteration {}\n", flags.iteration);
+    result.text += fmt::format("no selected instruction ran in iteration {}; {}\n", flags.iteration,
+                               outcome->last_iteration == 0
+                                   ? "none is in a loop"
+                                   : fmt::format("the last one is {}", outcome->last_iteration));
   if (!outcome->missing.empty() && records.text().empty() && !outcome->has_more)
     result.text += fmt::format(
         "%{}{} did not run\n", outcome->missing.front()->name(),

@@ -1,5 +1,6 @@
 // Implements `verify`: parses and checks a module and prints all errors.
 
+#include "base/counted.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "fmt/format.h"
@@ -22,8 +23,9 @@ void Verify(const VerifyOptions& options, const std::string& file, FileResult& r
   result.extra["module"] = std::string(module.name());
   result.extra["computations"] = module.computations().size();
   result.extra["instructions"] = module.instruction_count();
-  result.text = fmt::format("{}: valid: module {}, {} computations, {} instructions\n", file, module.name(),
-                            module.computations().size(), module.instruction_count());
+  result.text = fmt::format("{}: valid: module {}, {}, {}\n", file, module.name(),
+                            Counted(std::ssize(module.computations()), "computation"),
+                            Counted(module.instruction_count(), "instruction"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "cli/flags.h"
 #include "cli/launched.h"
@@ -240,10 +241,9 @@ absl::StatusOr<DeviceRun> MakeDeviceRun(const InputOptions& inputs, const Common
 absl::Status RequireOneDevice(std::string_view what, const spmd::DeviceGrid& grid,
                               std::string_view alternative) {
   if (grid.count() == 1) return absl::OkStatus();
-  return absl::UnimplementedError(
-      fmt::format("{} takes modules of one device, and this one has {} replica{} of {} partition{}; {}", what,
-                  grid.replicas, grid.replicas == 1 ? "" : "s", grid.partitions,
-                  grid.partitions == 1 ? "" : "s", alternative));
+  return absl::UnimplementedError(fmt::format("{} takes modules of one device, and this one has {} of {}; {}",
+                                              what, Counted(grid.replicas, "replica"),
+                                              Counted(grid.partitions, "partition"), alternative));
 }
 
 absl::Status RequireOneDevice(std::string_view what, const Module& module, std::string_view alternative) {
@@ -258,9 +258,9 @@ absl::StatusOr<int64_t> ForDevice(const DevicesFlags& flags, const spmd::DeviceG
   const std::vector<std::string> names = NamesOfDevices(grid).names;
   const auto found = std::find(names.begin(), names.end(), flags.for_device);
   if (found != names.end()) return found - names.begin();
-  return absl::InvalidArgumentError(fmt::format(
-      "--for-device: '{}' is not a device of {} replica{} and {} partition{}", flags.for_device,
-      grid.replicas, grid.replicas == 1 ? "" : "s", grid.partitions, grid.partitions == 1 ? "" : "s"));
+  return absl::InvalidArgumentError(fmt::format("--for-device: '{}' is not a device of {} and {}",
+                                                flags.for_device, Counted(grid.replicas, "replica"),
+                                                Counted(grid.partitions, "partition")));
 }
 
 absl::StatusOr<debug::WatchedArguments> MakeWatchedRun(const InputOptions& inputs,

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/text_value.h"
@@ -99,8 +100,8 @@ absl::Status FileHost::Write(const Instruction&, Literal value) {
 std::string FileHost::UnusedText() const {
   const size_t unused = source_ + (archive_ != nullptr ? 1 : 0);
   if (unused >= options_.infeed.size()) return "";
-  return fmt::format("--infeed {} is not used: the module takes {} value{} from the host",
-                     options_.infeed[unused], taken_, taken_ == 1 ? "" : "s");
+  return fmt::format("--infeed {} is not used: the module takes {} from the host", options_.infeed[unused],
+                     Counted(taken_, "value"));
 }
 
 absl::Status FileHost::Finish() const {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/counted.h"
 #include "base/pattern.h"
 #include "base/status.h"
 #include "cli/common.h"
@@ -21,8 +22,8 @@ void PrintSkipped(const std::string& folder, const std::map<std::string, int64_t
     kinds.push_back(fmt::format("{} {}", count, kind));
   }
   if (total == 0) return;
-  fmt::print(stderr, "hlo-run: note: skipped {} file{} below '{}' beside the modules: {}\n", total,
-             total == 1 ? "" : "s", folder, fmt::join(kinds, ", "));
+  fmt::print(stderr, "hlo-run: note: skipped {} below '{}' beside the modules: {}\n", Counted(total, "file"),
+             folder, fmt::join(kinds, ", "));
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ absl::StatusOr<std::vector<std::string>> SelectFiles(const CommonOptions& option
   });
   if (!files.empty()) return files;
   return absl::InvalidArgumentError(
-      fmt::format("none of the {} module{} matches{}{}", all, all == 1 ? "" : "s",
+      fmt::format("none of the {} matches{}{}", Counted(static_cast<int64_t>(all), "module"),
                   options.module_pattern.empty() ? "" : fmt::format(" --module '{}'", options.module_pattern),
                   options.pass_pattern.empty() ? "" : fmt::format(" --pass '{}'", options.pass_pattern)));
 }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/append.h"
+#include "base/counted.h"
 #include "fmt/format.h"
 #include "hlo_run/conform.h"
 #include "nlohmann/json.hpp"
@@ -102,7 +103,7 @@ ConformSummary Summarize(absl::Span<const CaseResult> results) {
 
 std::string ToString(const ConformSummary& summary) {
   const int64_t total = summary.passed + summary.failed + summary.unsupported + summary.errors;
-  std::string text = fmt::format("{} cases: {} passed", total, summary.passed);
+  std::string text = fmt::format("{}: {} passed", Counted(total, "case"), summary.passed);
   if (summary.failed > 0) Append(&text, ", {} failed", summary.failed);
   if (summary.errors > 0) Append(&text, ", {} with errors", summary.errors);
   if (summary.unsupported > 0) Append(&text, ", {} unsupported", summary.unsupported);

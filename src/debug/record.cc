@@ -1,5 +1,6 @@
 #include "debug/record.h"
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "build/extract.h"
 #include "debug/golden_folder.h"
@@ -97,8 +98,8 @@ absl::StatusOr<RecordedValues> RecordValues(const CheckedModule& module,
       recorder.values[instruction] =
           arguments.watched()[static_cast<size_t>(instruction->Get<attr::number>())];
     if (recorder.values.contains(instruction)) continue;
-    return absl::FailedPreconditionError(fmt::format(
-        "'{}' is executed less than {} time{}", instruction->name(), execution, execution == 1 ? "" : "s"));
+    return absl::FailedPreconditionError(
+        fmt::format("'{}' is executed less than {}", instruction->name(), Counted(execution, "time")));
   }
   return std::move(recorder.values);
 }

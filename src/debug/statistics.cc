@@ -34,7 +34,7 @@ void ForEachElement(const Literal& array, int64_t begin, int64_t end, const See&
   });
 }
 
-std::string Counted(int64_t count, std::string_view what) {
+std::string IfAny(int64_t count, std::string_view what) {
   return count == 0 ? "" : fmt::format(", {} {}", count, what);
 }
 
@@ -44,7 +44,7 @@ std::string ArraySummary(const Literal& array) {
   if (array.element_count() <= kMaxShown) return shape + " " + ToString(array);
   const ArrayStatistics s = Statistics(array);
   return fmt::format("{} min {:.7g}, max {:.7g}, mean {:.7g}{}{}", shape, s.min, s.max, s.mean,
-                     Counted(s.nan, "NaN"), Counted(s.inf, "infinite"));
+                     IfAny(s.nan, "NaN"), IfAny(s.inf, "infinite"));
 }
 
 }  // namespace

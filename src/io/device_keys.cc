@@ -2,6 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "base/counted.h"
 #include "fmt/format.h"
 
 namespace hlo::io {
@@ -34,10 +35,10 @@ absl::Status CheckDeviceKey(const DeviceKey& key, const DevicePlace& device) {
   if (key.replica.value_or(0) < device.replicas && key.partition.value_or(0) < device.partitions)
     return absl::OkStatus();
   return absl::FailedPreconditionError(
-      fmt::format("names {} {}, but the run has {} replica{} and {} partition{}",
+      fmt::format("names {} {}, but the run has {} and {}",
                   key.replica.value_or(0) < device.replicas ? "partition" : "replica",
-                  key.replica.value_or(0) < device.replicas ? *key.partition : *key.replica, device.replicas,
-                  device.replicas == 1 ? "" : "s", device.partitions, device.partitions == 1 ? "" : "s"));
+                  key.replica.value_or(0) < device.replicas ? *key.partition : *key.replica,
+                  Counted(device.replicas, "replica"), Counted(device.partitions, "partition")));
 }
 
 }  // namespace hlo::io

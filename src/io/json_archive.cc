@@ -1,6 +1,8 @@
 #include "io/json_archive.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -73,15 +75,19 @@ class ElementsText {
   std::string text_;
 };
 
-// Returns the sizes of nested lists, taken from their first items, up to the expected rank.
-std::vector<int64_t> SizesOf(const OrderedJson& values, int64_t rank) {
+// Returns the sizes of nested lists, taken from their first items, up to the expected rank. The items of an
+// empty list have the expected sizes.
+std::vector<int64_t> SizesOf(const OrderedJson& values, const Shape& expected) {
   std::vector<int64_t> dims;
-  for (const OrderedJson* at = &values; at->is_array() && static_cast<int64_t>(dims.size()) < rank;) {
+  for (const OrderedJson* at = &values;
+       at->is_array() && static_cast<int64_t>(dims.size()) < expected.rank();) {
     dims.push_back(static_cast<int64_t>(at->size()));
-    if (at->empty()) break;
+    if (at->empty()) {
+      dims.insert(dims.end(), expected.dims().begin() + std::ssize(dims), expected.dims().end());
+      break;
+    }
     at = &at->front();
   }
-  dims.resize(static_cast<size_t>(rank), 0);  // The inner sizes of an empty list are unknown.
   return dims;
 }
 
@@ -95,7 +101,7 @@ absl::StatusOr<JsonArray> ArrayOf(const OrderedJson& json, const Shape& expected
   result.array.type = {.text = std::string(Name(expected.type())), .type = expected.type()};
   if (!json.is_object()) {
     result.values = &json;
-    result.array.dims = SizesOf(json, expected.rank());
+    result.array.dims = SizesOf(json, expected);
     return result;
   }
   if (!json.contains("values")) return absl::FailedPreconditionError("has no \"values\"");
@@ -111,7 +117,7 @@ absl::StatusOr<JsonArray> ArrayOf(const OrderedJson& json, const Shape& expected
   }
   const auto shape = json.find("shape");
   if (shape == json.end()) {
-    result.array.dims = SizesOf(*result.values, expected.rank());
+    result.array.dims = SizesOf(*result.values, expected);
     return result;
   }
   const bool is_list =
@@ -173,8 +179,19 @@ class JsonArchive final : public Archive {
 
 absl::StatusOr<std::unique_ptr<Archive>> OpenJson(const std::string& path) {
   HLO_ASSIGN_OR_RETURN(const std::shared_ptr<const SourceText> text, SourceText::Read(path));
+  std::set<std::string> keys;
+  std::string repeated;
+  const auto see = [&](int depth, OrderedJson::parse_event_t event, const OrderedJson& parsed) {
+    if (event != OrderedJson::parse_event_t::key || depth != 1) return true;
+    const auto key = parsed.get<std::string>();
+    if (!keys.insert(key).second) repeated = key;
+    return true;
+  };
   try {
-    return std::make_unique<JsonArchive>(path, OrderedJson::parse(text->content()));
+    OrderedJson json = OrderedJson::parse(text->content(), see);
+    if (!repeated.empty())
+      return absl::FailedPreconditionError(fmt::format("{}: has the key '{}' twice", path, repeated));
+    return std::make_unique<JsonArchive>(path, std::move(json));
   } catch (const OrderedJson::parse_error& error) {
     // The 1-based offset of the byte after the error.
     const std::string_view before = text->content().substr(0, error.byte > 0 ? error.byte - 1 : 0);

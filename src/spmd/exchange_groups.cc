@@ -4,6 +4,7 @@
 #include <cctype>
 #include <numeric>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/device_groups.h"
@@ -14,10 +15,6 @@ namespace {
 constexpr std::string_view kPairsKey = "_xla_send_recv_source_target_pairs";
 
 absl::Status Wrong(const std::string& what) { return absl::FailedPreconditionError(what); }
-
-std::string CountText(int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 // Names the flags that the module's groups need.
 std::string Advice(const Module& module) {
@@ -75,7 +72,7 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> WrittenGroups(const Instructio
     for (const int64_t id : group) {
       if (id < 0 || id >= count) {
         return Wrong(fmt::format("replica_groups has the id {}, but the run has {}; {}", id,
-                                 CountText(count, what), Advice(*collective.parent()->module())));
+                                 Counted(count, what), Advice(*collective.parent()->module())));
       }
       if (seen[id]) return Wrong(fmt::format("replica_groups has the id {} twice", id));
       seen[id] = true;
@@ -83,8 +80,8 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> WrittenGroups(const Instructio
     }
   }
   if (ids != count && !MayLeaveOut(collective.opcode())) {
-    return Wrong(fmt::format("replica_groups has {} in {} mode, but the run has {}; {}", CountText(ids, "id"),
-                             Name(mode), CountText(count, what), Advice(*collective.parent()->module())));
+    return Wrong(fmt::format("replica_groups has {} in {} mode, but the run has {}; {}", Counted(ids, "id"),
+                             Name(mode), Counted(count, what), Advice(*collective.parent()->module())));
   }
   return groups;
 }
@@ -209,7 +206,7 @@ absl::StatusOr<Routes> ExpandPairs(const Instruction& instruction, const DeviceG
   for (const auto& [source, target] : pairs) {
     if (source < 0 || target < 0 || std::max(source, target) >= count) {
       return Wrong(fmt::format("its pairs have the id {}, but the run has {}; {}", std::max(source, target),
-                               CountText(count, by_partition ? "partition" : "replica"),
+                               Counted(count, by_partition ? "partition" : "replica"),
                                Advice(*instruction.parent()->module())));
     }
     if (is_target[target]) return Wrong(fmt::format("its pairs have the target {} twice", target));

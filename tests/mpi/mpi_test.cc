@@ -76,7 +76,7 @@ TEST_F(Mpi, OnlyProcess0PrintsForAnyNumberOfProcesses) {
     const Outcome run = RunOn(count, "check --verbose " + file);
     EXPECT_EQ(run.status, 0) << run.err;
     EXPECT_EQ(run.out.find("passed: "), run.out.rfind("passed: ")) << run.out;
-    EXPECT_HAS(run.out, "1 cases: 1 passed");
+    EXPECT_HAS(run.out, "1 case: 1 passed");
     EXPECT_EQ(run.err, "");
   }
 }

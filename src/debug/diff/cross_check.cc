@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "build/extract.h"
 #include "debug/contributions.h"
@@ -187,17 +188,15 @@ absl::StatusOr<CrossCheck> RunCrossCheck(const CheckedModule& module, const std:
 std::string ToString(const CrossCheck& check) {
   std::string text;
   if (!check.first) {
-    text = fmt::format("the engines agree within rounding in {} array{}\n", check.steps,
-                       check.steps == 1 ? "" : "s");
+    text = fmt::format("the engines agree within rounding in {}\n", Counted(check.steps, "array"));
   } else {
     const StepDifference& first = *check.first;
     text = fmt::format("the engines differ beyond rounding first in %{}", first.instruction->name());
     text += LoopsText(first.loops);
     text += fmt::format("\n  {}\n", ShortText(*first.instruction));
-    text += fmt::format(
-        "  at {{{}}}: fast {}, reference {}: {:.3g} ULP, rounding allows {:.3g} ULP; {} element{}\n",
-        fmt::join(first.index, ","), first.fast, first.reference, first.error, first.bound, first.count,
-        first.count == 1 ? "" : "s");
+    text += fmt::format("  at {{{}}}: fast {}, reference {}: {:.3g} ULP, rounding allows {:.3g} ULP; {}\n",
+                        fmt::join(first.index, ","), first.fast, first.reference, first.error, first.bound,
+                        Counted(first.count, "element"));
     for (const std::string& operand : first.operands) text += fmt::format("  {}\n", operand);
     if (!first.kernel.empty()) text += fmt::format("  kernel {}\n", first.kernel);
   }

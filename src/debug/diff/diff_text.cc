@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "base/counted.h"
 #include "debug/diff/diff_run.h"
 #include "fmt/format.h"
 
@@ -157,7 +158,8 @@ std::string ToText(const DiffResult& result, const SideNames& names) {
     text += fmt::format("the result {} differs{}: {}\n", value.a_path,
                         result.within_tolerance ? " within the tolerance" : "", Mismatch(*value.worst));
   if (!result.is_complete) return text + IncompleteText(result);
-  text += fmt::format("{} aligned values differ", result.differing);
+  text += fmt::format("{} differ{}", Counted(result.differing, "aligned value"),
+                      result.differing == 1 ? "s" : "");
   if (result.drifting > 0)
     text += fmt::format("; {} before the first difference agree with equal operands", result.drifting);
   return text + "\n" + (result.first ? Text(*result.first, names) : "");

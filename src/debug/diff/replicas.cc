@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "debug/exposed_run.h"
 #include "debug/report_text.h"
@@ -229,10 +230,10 @@ std::string ToText(const std::vector<Disagreement>& disagreements, const std::ve
                    const Module& module) {
   std::string text;
   for (const Disagreement& found : disagreements) {
-    text += fmt::format("{} differs between {} and {} in {} element{}, first at {{{}}}: {} and {}\n",
+    text += fmt::format("{} differs between {} and {} in {}, first at {{{}}}: {} and {}\n",
                         PlaceText(module.entry()->root()->shape(), found.leaf, {}),
                         names[static_cast<size_t>(found.device)], names[static_cast<size_t>(found.other)],
-                        found.count, found.count == 1 ? "" : "s", fmt::join(found.index, ","), found.value,
+                        Counted(found.count, "element"), fmt::join(found.index, ","), found.value,
                         found.other_value);
     if (found.diverges_at != nullptr) {
       text += fmt::format("  values that agree meet values that differ in %{}\n    {}\n",

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "base/activity.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "debug/device_values.h"
 #include "debug/minimize/reductions.h"
@@ -189,8 +190,9 @@ class Minimizer {
     ++accepted_;
     const CaseSize size = SizeOf(*test_);
     if (options_.report) {
-      options_.report(fmt::format("{}: {} instructions, {} elements of inputs", reduction.name,
-                                  size.instructions, size.elements));
+      options_.report(fmt::format("{}: {}, {} of inputs", reduction.name,
+                                  Counted(size.instructions, "instruction"),
+                                  Counted(size.elements, "element")));
     }
     return Save();
   }

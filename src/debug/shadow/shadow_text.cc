@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/counted.h"
 #include "debug/loops.h"
 #include "debug/shadow/shadow.h"
 #include "fmt/format.h"
@@ -62,10 +63,10 @@ std::string DecisionLine(const ShadowDecision& decision) {
     return fmt::format("  %{} {} takes {}{}, but within the error bound another choice is possible\n",
                        decision.instruction->name(), Name(decision.instruction->opcode()), decision.declared,
                        LoopsText(decision.loops));
-  return fmt::format("  %{} {} at {{{}}} is {}{}, but differs in the wider type: {} ({} element{})\n",
+  return fmt::format("  %{} {} at {{{}}} is {}{}, but differs in the wider type: {} ({})\n",
                      decision.instruction->name(), Name(decision.instruction->opcode()),
                      fmt::join(decision.index, ","), decision.declared, LoopsText(decision.loops),
-                     decision.operands, decision.count, decision.count == 1 ? "" : "s");
+                     decision.operands, Counted(decision.count, "element"));
 }
 
 Json ErrorJson(const InstructionError& error) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "debug/dataflow.h"
 #include "debug/exposed_run.h"
@@ -261,10 +262,9 @@ std::string ToString(const OutputVerdict& verdict) {
   else
     text += Name(verdict.verdict);
   if (!verdict.problem.empty()) return text + ": " + verdict.problem + "\n";
-  if (verdict.outside > 0)
-    text += fmt::format("; {} element{} beyond the bound", verdict.outside, verdict.outside == 1 ? "" : "s");
+  if (verdict.outside > 0) text += fmt::format("; {} beyond the bound", Counted(verdict.outside, "element"));
   if (verdict.unbounded > 0)
-    text += fmt::format("; {} element{} {}", verdict.unbounded, verdict.unbounded == 1 ? "" : "s",
+    text += fmt::format("; {} {}", Counted(verdict.unbounded, "element"),
                         verdict.is_discrete ? "may differ" : "without a bound");
   if (verdict.is_discrete)
     return text + fmt::format("\n  at {{{}}}: {}, here {}\n", fmt::join(verdict.index, ","), verdict.got,

@@ -100,6 +100,7 @@ class Tracer : public Observer {
   void Skip(absl::flat_hash_set<const Instruction*> instructions) { skipped_ = std::move(instructions); }
   const absl::flat_hash_set<const Instruction*>& executed() const { return executed_; }
   int64_t left_out() const { return left_out_; }
+  int64_t last_iteration() const { return last_iteration_; }
   bool has_ended() const { return has_ended_; }
   int64_t count() const { return count_; }
   void set_count(int64_t count) { count_ = count; }
@@ -123,6 +124,7 @@ class Tracer : public Observer {
   }
   absl::Status Record(const StepView& step, const StepValue& write) {
     std::vector<RunningLoop> loops = step.loops();
+    if (!loops.empty()) last_iteration_ = std::max(last_iteration_, loops.back().iteration);
     if (!IsInIteration(loops)) return absl::OkStatus();
     if (count_++ >= options_.max_records) {
       if (ends_at_limit_) {
@@ -150,7 +152,7 @@ class Tracer : public Observer {
   absl::flat_hash_set<const Instruction*> copied_;  // Those recorded with the value of another.
   absl::flat_hash_map<std::pair<const Instruction*, int64_t>, std::pair<std::vector<int64_t>, int64_t>>
       executions_;
-  int64_t count_ = 0, left_out_ = 0;
+  int64_t count_ = 0, left_out_ = 0, last_iteration_ = 0;
   bool ends_at_limit_ = false, has_ended_ = false;
 };
 
@@ -212,6 +214,7 @@ absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const WatchedArg
   observed.observer = &first;
   HLO_ASSIGN_OR_RETURN(outcome.result, RunExposed(module, arguments, engine, observed));
   outcome.left_out = first.left_out();
+  outcome.last_iteration = first.last_iteration();
   absl::flat_hash_set<const Instruction*> executed = first.executed();
   absl::flat_hash_set<const Instruction*> rest = trace.selected;
   absl::erase_if(rest, [&](const Instruction* i) { return executed.contains(i); });
@@ -225,6 +228,7 @@ absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const WatchedArg
     observed.observer = &second;
     const absl::Status status = RunExposed(module, arguments, Engine::kReference, observed).status();
     outcome.has_more = second.has_ended();
+    outcome.last_iteration = std::max(outcome.last_iteration, second.last_iteration());
     if (!outcome.has_more) HLO_RETURN_IF_ERROR(status);
     absl::erase_if(rest, [&](const Instruction* i) { return second.executed().contains(i); });
   }

@@ -49,6 +49,9 @@ struct TraceOutcome {
   int64_t left_out = 0;  // The number of records beyond max_records.
   // True if there are more of them: a run by the reference ends at max_records, and does not start beyond it.
   bool has_more = false;
+  // The last iteration of the innermost loops in which selected instructions ran, before iterations are
+  // selected; 0 if none ran in a loop.
+  int64_t last_iteration = 0;
   // Selected instructions that did not run.
   std::vector<const Instruction*> missing;
 };

@@ -65,7 +65,7 @@ TEST_F(GoldenDevices, AFolderHasInputsAndOutputsOfDevices) {
   for (const char* engine : kEngines) {
     const Outcome outcome = Check(folder, engine);
     EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
-    EXPECT_HAS(outcome.out, "1 cases: 1 passed");
+    EXPECT_HAS(outcome.out, "1 case: 1 passed");
   }
   WriteArchive("golden/outputs.npz", "--replicas 4",
                "-i 'r0/0={5,9}' -i 'r1/0={5,9}' -i 'r2/0={9,21}' -i 'r3/0={9,22}'");

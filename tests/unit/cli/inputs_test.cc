@@ -302,4 +302,19 @@ TEST_F(Cli, RandomNumbersOfTheModuleHaveASeedForEachFile) {
   EXPECT_HAS(wrong.err, "'many' is not a whole number");
 }
 
+TEST_F(Cli, JsonOfOtherSizesIsReportedWithThem) {
+  const std::string file = Write("add.hlo", kAdd);
+  const auto error = [&](const std::string& json) {
+    const Outcome run = Run(file + " -i " + Write("a.json", json));
+    EXPECT_EQ(run.status, 2) << json;
+    return run.err;
+  };
+  EXPECT_HAS(error(R"({"a": [1, 2], "b": 1})"), "key 'b': found f32[], expected f32[2]");
+  EXPECT_HAS(error(R"({"a": [], "b": [1, 2]})"), "key 'a': found f32[0], expected f32[2]");
+  EXPECT_HAS(error(R"({"a": [1, 2], "b": [1, 2], "a": [3, 4]})"), "a.json: has the key 'a' twice");
+  const std::string empty =
+      Write("empty.hlo", "ENTRY e { a = f32[0,3] parameter(0) ROOT r = f32[0,3] negate(a) }");
+  EXPECT_EQ(Run(empty + " -i " + Write("e.json", "[]")).out, "f32[0,3] {  }\n");
+}
+
 }  // namespace

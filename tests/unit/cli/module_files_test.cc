@@ -141,7 +141,7 @@ TEST_F(Dump, AFolderOfADumpIsReadAndSideFilesAreCounted) {
   }
   const Outcome check = Run("check " + Path("d"));
   EXPECT_EQ(check.status, 0) << check.out << check.err;
-  EXPECT_HAS(check.out, "1 cases: 1 passed") << "the snapshot";
+  EXPECT_HAS(check.out, "1 case: 1 passed") << "the snapshot";
 }
 
 TEST_F(Dump, PassAndModuleChooseFiles) {

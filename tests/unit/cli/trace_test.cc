@@ -81,6 +81,15 @@ TEST_P(Trace, SelectsAnIterationAndPrintsElements) {
   EXPECT_EQ(run.out.find("iteration 3"), std::string::npos);
 }
 
+TEST_P(Trace, NamesTheLastIterationOfAShorterLoop) {
+  const Outcome beyond = OnEngine("--match '^d$' --iteration 4" + std::string(kFinite));
+  EXPECT_EQ(beyond.out, "no selected instruction ran in iteration 4; the last one is 3\n");
+  EXPECT_HAS(OnEngine("--match '^d$' --iteration 4 --format=json" + std::string(kFinite)).out,
+             "\"last_iteration\":3");
+  const Outcome outside = OnEngine("--match '^total$' --iteration 1" + std::string(kFinite));
+  EXPECT_EQ(outside.out, "no selected instruction ran in iteration 1; none is in a loop\n");
+}
+
 TEST_P(Trace, SuggestsAnOpcode) {
   const Outcome run = OnEngine("--opcode divid" + std::string(kFinite));
   EXPECT_NE(run.status, 0);
