@@ -164,14 +164,23 @@ bool RepeatsElements(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-// True if the user is a fused gather that reads the node as its indices.
+bool LoopFusion::CanBeGatherLoop(const Node& node) const {
+  if (!enabled_ || !IsFusibleGather(graph_, node)) return false;
+  const IntList sizes = node.instruction->Get<attr::slice_sizes>();
+  const Node* indices = graph_.values[node.operands[1]].node;
+  return std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size == 1; }) &&
+         indices != nullptr && indices->block == node.block &&
+         IsConcatenationOfIndices(graph_, *indices, node.instruction->Get<attr::index_vector_dim>());
+}
+
+// True if the user is a gather, fused or a loop, that reads the node as its indices.
 bool LoopFusion::IsIndicesOfGather(const Node& node, const Uses::Use& use) const {
   return use.node != nullptr && use.operand == 1 && use.node->block == node.block &&
-         fused_.contains(use.node) && IsStaticOp(*use.node) &&
+         (fused_.contains(use.node) || gather_loops_.contains(use.node)) && IsStaticOp(*use.node) &&
          use.node->instruction->opcode() == Opcode::kGather;
 }
 
-// True if a fused gather can read its indices from the operands of this concatenation.
+// True if such a gather can read its indices from the operands of this concatenation.
 bool LoopFusion::IsReadAsIndices(const Node& node, const Uses::Use& use) const {
   if (IsIndicesOfGather(node, use))
     return IsConcatenationOfIndices(graph_, node, use.node->instruction->Get<attr::index_vector_dim>());
@@ -181,7 +190,7 @@ bool LoopFusion::IsReadAsIndices(const Node& node, const Uses::Use& use) const {
          IsConcatenationOfIndices(graph_, node, ResultShape(graph_, node).rank() - 1);
 }
 
-// True if a fused gather can read its indices from the operand of this reshape.
+// True if such a gather can read its indices from the operand of this reshape.
 bool LoopFusion::IsReshapeOfIndices(const Node& node, const Uses::Use& use) const {
   return IsIndicesOfGather(node, use) && !HasAffineIndexing(graph_, node) &&
          KeepsIndexVectors(graph_, node, *use.node);
@@ -275,9 +284,14 @@ void LoopFusion::Visit(const Node& node) {
     dead_[&node] = 1;
     return;
   }
-  if (!can_fuse || !ShouldFuse(node, traits, paths) ||
-      !changes_.Allow("loop_fusion", node.instruction->name()))
+  can_fuse = can_fuse && ShouldFuse(node, traits, paths);
+  const bool is_gather_loop = !can_fuse && CanBeGatherLoop(node);
+  if ((!can_fuse && !is_gather_loop) || !changes_.Allow("loop_fusion", node.instruction->name())) return;
+  if (is_gather_loop) {
+    gather_loops_[&node] = 1;
+    paths_[&node] = {{.root = &node}};
     return;
+  }
   if (traits.elementwise) ++sizes_[paths[0].root];
   if ((traits.elementwise || traits.costly_read) && IsComputedOnce(paths)) paths.resize(1);
   fused_[&node] = 1;

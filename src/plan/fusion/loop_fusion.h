@@ -23,6 +23,9 @@ class LoopFusion {
 
   // True if the node is computed in the loops of its users.
   bool IsFused(const Node& node) const { return fused_.contains(&node); }
+  // True for a gather of single elements that is a loop of its own, which reads the components of its index
+  // vectors from the operands of a concatenation.
+  bool IsGatherLoop(const Node& node) const { return gather_loops_.contains(&node); }
   // Returns the node whose loop computes a fused elementwise node; nullptr for other nodes, which several
   // loops may compute.
   const Node* RootOf(const Node& node) const;
@@ -56,6 +59,7 @@ class LoopFusion {
   static bool IsComputedOnce(const std::vector<Path>& paths);
   bool IsCheaperFused(const Node& node, const std::vector<Path>& paths) const;
   bool HasStoredOperands(const Node& concatenate, bool by_loop) const;
+  bool CanBeGatherLoop(const Node& node) const;
   bool IsIndicesOfGather(const Node& node, const Uses::Use& use) const;
   bool IsReadAsIndices(const Node& node, const Uses::Use& use) const;
   bool IsReshapeOfIndices(const Node& node, const Uses::Use& use) const;
@@ -67,8 +71,8 @@ class LoopFusion {
   const Uses& uses_;
   const bool enabled_;
   ChangeCounter& changes_;
-  absl::flat_hash_map<const Node*, std::vector<Path>> paths_;  // Empty: a root.
-  absl::flat_hash_map<const Node*, char> fused_, dead_;
+  absl::flat_hash_map<const Node*, std::vector<Path>> paths_;  // Of fused nodes and gather loops.
+  absl::flat_hash_map<const Node*, char> fused_, dead_, gather_loops_;
   absl::flat_hash_map<const Node*, int32_t> sizes_;
   // The nodes that are invariant in the enclosing loop; true if recomputing them costs more than reading
   // them.

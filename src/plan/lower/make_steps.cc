@@ -41,7 +41,8 @@ class StepMaker {
   const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
 
   void Op(const Node& node, std::vector<Step>* steps) {
-    if (IsElementwise(graph_, node) || HasAffineIndexing(graph_, node) || IsDynamicSlice(node)) {
+    if (IsElementwise(graph_, node) || HasAffineIndexing(graph_, node) || IsDynamicSlice(node) ||
+        fusion_.IsGatherLoop(node)) {
       if (HasAffineIndexing(graph_, node) && IsNoOpReshape(node) && TryAlias(node)) return;
       if (const FusedLoop* loop = siblings_.LoopOf(node)) {
         if (loop->roots.back() == &node && loop->update == nullptr)
