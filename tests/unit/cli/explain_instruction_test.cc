@@ -17,7 +17,7 @@ ENTRY e {
 )");
   const Outcome outcome = Run("explain " + file + " %d");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_HAS(outcome.out, "%d: a dot in the entry computation e.\nIt is the sum of products of %x and %y over");
+  EXPECT_HAS(outcome.out, "%d: a dot in the entry computation e.\nIt is the sum of products of %x and %y");
   EXPECT_HAS(outcome.out, "Its value is f32[2,4].\n");
   EXPECT_HAS(outcome.out, "  %x: f32[2,3], by parameter\n");
   EXPECT_HAS(outcome.out, "  lhs_contracting_dims={1}\n");
