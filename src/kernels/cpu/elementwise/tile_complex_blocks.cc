@@ -212,8 +212,6 @@ TileFn FindBlockOp(Opcode opcode) {
       return &UnaryBlocks<Tanh, T>;
     case Opcode::kRsqrt:
       return &UnaryBlocks<Rsqrt, T>;
-    case Opcode::kSqrt:
-      return &UnaryBlocks<Sqrt, T>;
     default:
       return nullptr;
   }
@@ -225,6 +223,9 @@ TileFn FindBlockOp(Opcode opcode) {
 TileFn ComplexBlockOp(Opcode opcode, ComputeType compute_type) {
   switch (compute_type) {
     case ComputeType::kC64:
+      // Square roots of c128 keep the bits of the scalar version.
+      if (opcode == Opcode::kSqrt)
+        return &complex_blocks::UnaryBlocks<complex_blocks::Sqrt, std::complex<float>>;
       return complex_blocks::FindBlockOp<std::complex<float>>(opcode);
     case ComputeType::kC128:
       if (opcode == Opcode::kDivide)
