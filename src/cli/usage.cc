@@ -96,7 +96,7 @@ std::string WithChoices(const std::string& message) {
                      absl::StrReplaceAll({choices.data(), choices.size()}, {{",", ", "}}));
 }
 
-// What to give instead of a missing positional argument.
+// The message says what to give for a missing positional argument.
 constexpr std::pair<std::string_view, std::string_view> kRequired[] = {
     {"files", "give at least one FILE, or - for standard input"},
     {"paths", "give at least one PATH: a golden folder, a case file, a snapshot, or a directory of them"},

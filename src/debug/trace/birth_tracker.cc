@@ -111,39 +111,44 @@ std::vector<int32_t> BirthTracker::GivenParents(const StepView& step, const Step
   return parents;
 }
 
-LeafId BirthTracker::GivenSource(const LeafId& leaf) const {
-  LeafId found = {nullptr, 0};
+namespace {
+
+// Visits a leaf and all those whose values it may forward, each once. visit(leaf, sources) returns true if
+// the search goes on to the sources of the leaf.
+template <class Visit>
+void VisitSources(const Dataflow& dataflow, const LeafId& leaf, Visit visit) {
   absl::flat_hash_set<LeafId> seen;
   std::deque<LeafId> work = {leaf};
   while (!work.empty()) {
     const LeafId at = work.front();
     work.pop_front();
     if (at.first == nullptr || !seen.insert(at).second) continue;
-    const std::vector<LeafId> sources = dataflow_.Sources(at);
-    work.insert(work.end(), sources.begin(), sources.end());
-    const Opcode opcode = at.first->opcode();
-    if (!sources.empty() || (opcode != Opcode::kParameter && opcode != Opcode::kConstant)) continue;
-    if (found.first != nullptr) return {nullptr, 0};
-    found = at;
+    const std::vector<LeafId> sources = dataflow.Sources(at);
+    if (visit(at, sources)) work.insert(work.end(), sources.begin(), sources.end());
   }
-  return found;
+}
+
+}  // namespace
+
+LeafId BirthTracker::GivenSource(const LeafId& leaf) const {
+  std::vector<LeafId> given;
+  VisitSources(dataflow_, leaf, [&](const LeafId& at, const std::vector<LeafId>& sources) {
+    const Opcode opcode = at.first->opcode();
+    if (sources.empty() && (opcode == Opcode::kParameter || opcode == Opcode::kConstant)) given.push_back(at);
+    return true;
+  });
+  return given.size() == 1 ? given[0] : LeafId{nullptr, 0};
 }
 
 int32_t BirthTracker::FindEvent(const Chain& chain, const LeafId& leaf) const {
   // A loop forwards its initial value or that of the last iteration, which is later.
   int32_t found = -1;
-  absl::flat_hash_set<LeafId> seen;
-  std::deque<LeafId> work = {leaf};
-  while (!work.empty()) {
-    const LeafId at = work.front();
-    work.pop_front();
-    if (at.first == nullptr || !seen.insert(at).second) continue;
-    if (const auto event = chain.event_of.find(at); event != chain.event_of.end()) {
-      found = std::max(found, event->second);
-      continue;
-    }
-    for (const LeafId& source : dataflow_.Sources(at)) work.push_back(source);
-  }
+  VisitSources(dataflow_, leaf, [&](const LeafId& at, const std::vector<LeafId>& /*sources*/) {
+    const auto event = chain.event_of.find(at);
+    if (event == chain.event_of.end()) return true;
+    found = std::max(found, event->second);
+    return false;
+  });
   return found;
 }
 

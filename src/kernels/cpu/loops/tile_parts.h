@@ -35,7 +35,7 @@ struct TileStore {
   bool by_chain = false;
 };
 
-// Where a value is, and in which form.
+// This says where a value is, and in which form.
 struct TileRegister {
   ComputeType compute_type;
   int32_t register_number = -1;
