@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -16,6 +17,7 @@ namespace hlo::cpu {
 namespace complex_blocks {
 namespace {
 
+using complex_functions::Z;
 constexpr int kBlock = 64;
 using Reals = std::array<double, kBlock>;
 struct Block {
@@ -41,8 +43,8 @@ void Apply(int n, const Reals& x, Reals& out) {
 
 struct ExponentialMinusOne {
   using Scalar = scalar::ExponentialMinusOne;
-  static bool IsUsual(double re, double im) {
-    return std::fabs(re) < complex_functions::kLargestExponent && std::fabs(im) < kLargestAngle;
+  static bool IsUsual(Z z) {
+    return std::fabs(z.re) < complex_functions::kLargestExponent && std::fabs(z.im) < kLargestAngle;
   }
   static void Compute(int n, const Block& z, Block& out) {
     Reals half, power, less_one, cosine, sine, sine_of_half;
@@ -61,7 +63,7 @@ struct ExponentialMinusOne {
 
 struct Tanh {
   using Scalar = scalar::Tanh;
-  static bool IsUsual(double re, double im) { return std::fabs(re) < 100 && std::fabs(im) < kLargestAngle; }
+  static bool IsUsual(Z z) { return std::fabs(z.re) < 100 && std::fabs(z.im) < kLargestAngle; }
   static void Compute(int n, const Block& z, Block& out) {
     Reals t, s;
     Apply<Opcode::kTan, scalar::Tan>(n, z.im, t);
@@ -75,8 +77,8 @@ struct Tanh {
 };
 
 // Squares of usual moduli are normal numbers.
-bool IsUsualModulus(double re, double im) {
-  const double square = re * re + im * im;
+bool IsUsualModulus(Z z) {
+  const double square = z.re * z.re + z.im * z.im;
   return square > 1e-290 && square < 1e300;
 }
 
@@ -93,7 +95,7 @@ Root RootOf(double re, double im) {
 struct Rsqrt {
   using Scalar = scalar::Rsqrt;
   // The sign of the real part of 1 / (yi) needs division.
-  static bool IsUsual(double re, double im) { return IsUsualModulus(re, im) && (re > 0 || im != 0); }
+  static bool IsUsual(Z z) { return IsUsualModulus(z) && (z.re > 0 || z.im != 0); }
   static void Compute(int n, const Block& z, Block& out) {
     for (int i = 0; i < n; ++i) {
       const Root root = RootOf(z.re[i], z.im[i]);
@@ -105,7 +107,7 @@ struct Rsqrt {
 
 struct Sqrt {
   using Scalar = scalar::Sqrt;
-  static bool IsUsual(double re, double im) { return IsUsualModulus(re, im); }
+  static bool IsUsual(Z z) { return IsUsualModulus(z); }
   static void Compute(int n, const Block& z, Block& out) {
     for (int i = 0; i < n; ++i) {
       const Root root = RootOf(z.re[i], z.im[i]);
@@ -117,12 +119,12 @@ struct Sqrt {
 
 struct Divide {
   using Scalar = scalar::Divide;
-  static bool IsUsual(double a, double b, double c, double d) {
-    const auto larger = [](double x, double y) { return x > y ? x : y; };
-    const auto smaller = [](double x, double y) { return x < y ? x : y; };
-    const double u = std::fabs(c), v = std::fabs(d);
-    const double of_x = larger(std::fabs(a), std::fabs(b)), of_y = larger(u, v), small = smaller(u, v);
-    const double sum = a + b + c + d;  // NaN if one of them is.
+  static bool IsUsual(Z x, Z y) {
+    const auto larger = [](double a, double b) { return a > b ? a : b; };
+    const auto smaller = [](double a, double b) { return a < b ? a : b; };
+    const double u = std::fabs(y.re), v = std::fabs(y.im);
+    const double of_x = larger(std::fabs(x.re), std::fabs(x.im)), of_y = larger(u, v), small = smaller(u, v);
+    const double sum = x.re + x.im + y.re + y.im;  // NaN if one of them is.
     return (sum == sum) & (larger(of_x, of_y) < 1e150) & (of_y > 1e-150) &
            ((small == 0) | (small > of_y * 1e-150));
   }
@@ -155,50 +157,31 @@ auto ScalarResult(T a, auto... more) {
   return Scalar()(a, more...);
 }
 
+Z PartsAt(const Block& block, int i) { return {block.re[i], block.im[i]}; }
+
 template <class T>
 T NumberAt(const Block& block, int i) {
   using R = typename T::value_type;
   return {static_cast<R>(block.re[i]), static_cast<R>(block.im[i])};
 }
 
-template <class F, class T>
-void UnaryBlocks(int64_t n, void* out, const void* const* in, int64_t /*parameter*/) {
-  const T* a = static_cast<const T*>(in[0]);
+template <class F, class T, size_t... kOperands>
+void Blocks(int64_t n, void* out, const void* const* in, int64_t /*parameter*/) {
   T* o = static_cast<T*>(out);
-  for (int64_t begin = 0; begin < n; begin += kBlock, a += kBlock, o += kBlock) {
+  for (int64_t begin = 0; begin < n; begin += kBlock, o += kBlock) {
     const int count = static_cast<int>(std::min<int64_t>(kBlock, n - begin));
-    Block z, result;
-    Read(count, a, z);
-    F::Compute(count, z, result);
+    std::array<Block, sizeof...(kOperands)> operands;
+    Block result;
+    (Read(count, static_cast<const T*>(in[kOperands]) + begin, operands[kOperands]), ...);
+    F::Compute(count, operands[kOperands]..., result);
     bool is_usual = true;
     for (int i = 0; i < count; ++i) {
       o[i] = NumberAt<T>(result, i);
-      is_usual &= F::IsUsual(z.re[i], z.im[i]);
+      is_usual &= F::IsUsual(PartsAt(operands[kOperands], i)...);
     }
     for (int i = 0; !is_usual && i < count; ++i) {
-      if (!F::IsUsual(z.re[i], z.im[i])) o[i] = ScalarResult<F>(NumberAt<T>(z, i));
-    }
-  }
-}
-
-template <class F, class T>
-void BinaryBlocks(int64_t n, void* out, const void* const* in, int64_t /*parameter*/) {
-  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
-  T* o = static_cast<T*>(out);
-  for (int64_t begin = 0; begin < n; begin += kBlock, a += kBlock, b += kBlock, o += kBlock) {
-    const int count = static_cast<int>(std::min<int64_t>(kBlock, n - begin));
-    Block x, y, result;
-    Read(count, a, x);
-    Read(count, b, y);
-    F::Compute(count, x, y, result);
-    bool is_usual = true;
-    for (int i = 0; i < count; ++i) {
-      o[i] = NumberAt<T>(result, i);
-      is_usual &= F::IsUsual(x.re[i], x.im[i], y.re[i], y.im[i]);
-    }
-    for (int i = 0; !is_usual && i < count; ++i) {
-      if (!F::IsUsual(x.re[i], x.im[i], y.re[i], y.im[i]))
-        o[i] = ScalarResult<F>(NumberAt<T>(x, i), NumberAt<T>(y, i));
+      if (!F::IsUsual(PartsAt(operands[kOperands], i)...))
+        o[i] = ScalarResult<F>(NumberAt<T>(operands[kOperands], i)...);
     }
   }
 }
@@ -207,11 +190,11 @@ template <class T>
 TileFn FindBlockOp(Opcode opcode) {
   switch (opcode) {
     case Opcode::kExponentialMinusOne:
-      return &UnaryBlocks<ExponentialMinusOne, T>;
+      return &Blocks<ExponentialMinusOne, T, 0>;
     case Opcode::kTanh:
-      return &UnaryBlocks<Tanh, T>;
+      return &Blocks<Tanh, T, 0>;
     case Opcode::kRsqrt:
-      return &UnaryBlocks<Rsqrt, T>;
+      return &Blocks<Rsqrt, T, 0>;
     default:
       return nullptr;
   }
@@ -225,11 +208,11 @@ TileFn ComplexBlockOp(Opcode opcode, ComputeType compute_type) {
     case ComputeType::kC64:
       // Square roots of c128 keep the bits of the scalar version.
       if (opcode == Opcode::kSqrt)
-        return &complex_blocks::UnaryBlocks<complex_blocks::Sqrt, std::complex<float>>;
+        return &complex_blocks::Blocks<complex_blocks::Sqrt, std::complex<float>, 0>;
       return complex_blocks::FindBlockOp<std::complex<float>>(opcode);
     case ComputeType::kC128:
       if (opcode == Opcode::kDivide)
-        return &complex_blocks::BinaryBlocks<complex_blocks::Divide, std::complex<double>>;
+        return &complex_blocks::Blocks<complex_blocks::Divide, std::complex<double>, 0, 1>;
       return complex_blocks::FindBlockOp<std::complex<double>>(opcode);
     default:
       return nullptr;
