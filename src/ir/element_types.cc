@@ -32,9 +32,13 @@ bool GroupsMix(const Instruction& instruction, int64_t operands, int64_t count) 
 
 bool ScatterMixes(const Instruction& scatter) {
   const int64_t count = (scatter.operand_count() - 1) / 2;
+  const Computation& to_apply = *scatter.Get<attr::to_apply>();
   for (int64_t k = 0; k < count; ++k) {
-    const Shape& updates = scatter.operand(count + 1 + k)->shape();
-    if (!updates.IsArray(scatter.operand(k)->shape().type())) return true;
+    const ElementType type = scatter.operand(k)->shape().type();
+    if (!scatter.operand(count + 1 + k)->shape().IsArray(type) ||
+        !to_apply.parameter(k)->shape().IsArray(type) ||
+        !to_apply.parameter(count + k)->shape().IsArray(type))
+      return true;
   }
   return GroupsMix(scatter, count, count);
 }

@@ -3,7 +3,8 @@
 // does not convert. XLA's verifier accepts them if mixed precision is allowed (shape-rules 3.1). Their
 // semantics are:
 //   - data movement converts its operands to the result type first;
-//   - every other instruction computes in its operand types, and its results are converted.
+//   - every other instruction computes in its operand types, and its results are converted;
+//   - a computation that is applied to elements converts its arguments to the types of its parameters.
 // The reference implements both in reference/apply.h. Kernels and plans support no mixed precision.
 
 #include "hlo_run/module.h"

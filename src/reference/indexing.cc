@@ -79,21 +79,25 @@ class StartIndices {
 // The to_apply computation of a scatter, applied to one element of each operand and each update.
 class Combiner {
  public:
-  static absl::StatusOr<Combiner> Make(const Computation& computation, int64_t operand_count,
-                                       Caller& caller) {
+  static absl::StatusOr<Combiner> Make(const Computation& computation, absl::Span<const Literal> operands,
+                                       absl::Span<const Literal> updates, Caller& caller) {
     Combiner combiner;
     // A combiner that returns its update overwrites the element and needs only a copy.
-    combiner.overwrites_ = operand_count == 1 && computation.root() == computation.parameter(1);
-    combiner.arguments_.resize(2 * operand_count);
-    combiner.results_.resize(operand_count);
-    HLO_ASSIGN_OR_RETURN(combiner.function_, ScalarFunction::Make(computation, caller));
+    combiner.overwrites_ = operands.size() == 1 && computation.root() == computation.parameter(1) &&
+                           computation.root()->shape().type() == updates[0].type() &&
+                           operands[0].type() == updates[0].type();
+    combiner.arguments_.resize(2 * operands.size());
+    combiner.results_.resize(operands.size());
+    std::vector<ElementType> types = TypesOf(operands);
+    for (const Literal& update : updates) types.push_back(update.type());
+    HLO_ASSIGN_OR_RETURN(combiner.function_, ScalarFunction::Make(computation, caller, types));
     return combiner;
   }
 
   // Computes (results[0][at], ...) = to_apply(results[0][at], ..., updates[0][from], ...).
   absl::Status Apply(absl::Span<Literal> results, int64_t at, absl::Span<const Literal> updates,
                      int64_t from) {
-    if (overwrites_ && results[0].type() == updates[0].type()) {
+    if (overwrites_) {
       const int64_t width = ByteCount(results[0].type());
       std::copy_n(updates[0].data() + from * width, width, results[0].mutable_data() + at * width);
       return absl::OkStatus();
@@ -219,7 +223,7 @@ absl::StatusOr<Literal> Scatter(OpContext& context) {
                                            scatter.Get<attr::scatter_dims_to_operand_dims>(), batching_dims,
                                            scatter.Get<attr::scatter_indices_batching_dims>()}));
   HLO_ASSIGN_OR_RETURN(Combiner combiner,
-                       Combiner::Make(*scatter.Get<attr::to_apply>(), count, context.caller));
+                       Combiner::Make(*scatter.Get<attr::to_apply>(), results, updates, context.caller));
 
   const View from = from_all.Permuted(update_window_dims);
   const Index window_dims =

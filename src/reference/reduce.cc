@@ -6,6 +6,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "ir/single_terms.h"
+#include "reference/arrays.h"
 #include "reference/elementwise.h"
 #include "reference/scalar_function.h"
 #include "types/index.h"
@@ -81,8 +82,11 @@ absl::StatusOr<std::vector<Literal>> CreateResults(const Shape& shape) {
 }
 
 absl::StatusOr<Literal> ReduceSum(OpContext& context, const Reduced& reduced) {
-  const Literal& array = context.operands[0];
+  const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
+  HLO_ASSIGN_OR_RETURN(const Literal array,
+                       WithType(context.operands[0], to_apply.parameter(1)->shape().type()));
   const Literal& init = context.operands[1];
+  HLO_ASSIGN_OR_RETURN(const Literal first, WithType(init, to_apply.parameter(0)->shape().type()));
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, CreateResults(context.shape()));
   const ScalarRound round = ConversionRound(init.type());
   const ScalarStep convert = ConvertStep(init.type(), results[0].type());
@@ -90,7 +94,7 @@ absl::StatusOr<Literal> ReduceSum(OpContext& context, const Reduced& reduced) {
   int64_t o = 0;
   for (const Index& i : EachIndex(reduced.kept_dims)) {
     HLO_ASSIGN_OR_RETURN(WideScalar sum,
-                         Sum(array, reduced, Offset(i, reduced.kept_strides), LoadScalar(init, 0), pace));
+                         Sum(array, reduced, Offset(i, reduced.kept_strides), LoadScalar(first, 0), pace));
     sum.f = round(sum.f);
     StoreScalar(results[0], o++, convert(sum));
   }
@@ -122,7 +126,9 @@ absl::StatusOr<Literal> Reduce(OpContext& context) {
       count == 1 && IsFloat(arrays[0].type()) && IsFloat(inits[0].type()) && IsSumOfParameters(to_apply);
   if (is_float_sum && !context.caller.observes_scalars()) return ReduceSum(context, reduced);
 
-  HLO_ASSIGN_OR_RETURN(const auto function, ScalarFunction::Make(to_apply, context.caller));
+  std::vector<ElementType> types = TypesOf(inits);
+  for (const Literal& array : arrays) types.push_back(array.type());
+  HLO_ASSIGN_OR_RETURN(const auto function, ScalarFunction::Make(to_apply, context.caller, types));
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, CreateResults(context.shape()));
   std::vector<ScalarLoad> load;
   std::vector<ScalarStep> convert;
@@ -148,8 +154,8 @@ absl::StatusOr<Literal> Reduce(OpContext& context) {
 
 // result[i] = to_apply(operand_0[i], operand_1[i], ...)
 absl::StatusOr<Literal> Map(OpContext& context) {
-  HLO_ASSIGN_OR_RETURN(const auto function,
-                       ScalarFunction::Make(*context.instruction.Get<attr::to_apply>(), context.caller));
+  HLO_ASSIGN_OR_RETURN(const auto function, ScalarFunction::Make(*context.instruction.Get<attr::to_apply>(),
+                                                                 context.caller, TypesOf(context.operands)));
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
   std::vector<WideScalar> arguments(context.operands.size());
   WideScalar value;

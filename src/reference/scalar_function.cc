@@ -52,9 +52,12 @@ class RegisterFunction : public ScalarFunction {
 // Flattens a computation and its callees. Fails if it contains anything but scalars and elementwise steps.
 class Flattener {
  public:
-  bool Flatten(const Computation& computation) {
+  bool Flatten(const Computation& computation, absl::Span<const ElementType> argument_types) {
     std::vector<int32_t> parameters;
     for (size_t i = 0; i < computation.parameters().size(); ++i) parameters.push_back(NewRegister());
+    for (size_t i = 0; i < argument_types.size(); ++i)
+      parameters[i] =
+          Converted(parameters[i], argument_types[i], computation.parameters()[i]->shape().type());
     return Append(computation, parameters, 0, &r_.results);
   }
   Registers Take() { return std::move(r_); }
@@ -69,6 +72,14 @@ class Flattener {
   int32_t NewRegister() {
     r_.values.emplace_back();
     return static_cast<int32_t>(r_.values.size()) - 1;
+  }
+
+  // Returns a register with the value in another type.
+  int32_t Converted(int32_t value, ElementType from, ElementType to) {
+    if (from == to) return value;
+    const int32_t result = NewRegister();
+    r_.nodes.push_back({ConvertStep(from, to), {value, 0, 0}, result});
+    return result;
   }
 
   bool Append(const Computation& computation, const Value& arguments, int depth, Value* result) {
@@ -105,7 +116,8 @@ class Flattener {
       case Opcode::kTranspose:
       case Opcode::kOptBarrier:
         if (!instruction.operand(0)->shape().IsScalar()) return std::nullopt;
-        return operand(0);
+        return Value{
+            Converted(operand(0)[0], instruction.operand(0)->shape().type(), instruction.shape().type())};
       default:
         return Elementwise(instruction, values);
     }
@@ -181,8 +193,8 @@ std::unique_ptr<ScalarFunction> Caller::ScalarFunctionOf(const Computation& /*co
   return nullptr;
 }
 
-absl::StatusOr<std::unique_ptr<ScalarFunction>> ScalarFunction::Make(const Computation& computation,
-                                                                     Caller& caller) {
+absl::StatusOr<std::unique_ptr<ScalarFunction>> ScalarFunction::Make(
+    const Computation& computation, Caller& caller, absl::Span<const ElementType> argument_types) {
   if (std::unique_ptr<ScalarFunction> own = caller.ScalarFunctionOf(computation)) return own;
   for (const Instruction* parameter : computation.parameters()) {
     if (!parameter->shape().IsScalar())
@@ -191,9 +203,15 @@ absl::StatusOr<std::unique_ptr<ScalarFunction>> ScalarFunction::Make(const Compu
                       computation.name(), parameter->name(), ToString(parameter->shape())));
   }
   Flattener flattener;
-  if (!caller.observes_scalars() && flattener.Flatten(computation))
+  if (!caller.observes_scalars() && flattener.Flatten(computation, argument_types))
     return std::make_unique<RegisterFunction>(flattener.Take());
   return std::make_unique<CalledFunction>(computation, caller);
+}
+
+std::vector<ElementType> TypesOf(absl::Span<const Literal> arrays) {
+  std::vector<ElementType> types;
+  for (const Literal& array : arrays) types.push_back(array.type());
+  return types;
 }
 
 bool IsSumOfParameters(const Computation& computation) {

@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -28,6 +29,9 @@ struct WideScalar {
 WideScalar LoadScalar(const Literal& literal, int64_t i);
 void StoreScalar(Literal& literal, int64_t i, const WideScalar& value);
 
+// Returns the types of the arrays.
+std::vector<ElementType> TypesOf(absl::Span<const Literal> arrays);
+
 // True if a computation adds its two parameters.
 bool IsSumOfParameters(const Computation& computation);
 
@@ -40,7 +44,9 @@ class ScalarFunction {
   // parameters and results is supported.
   virtual absl::Status Run(absl::Span<const WideScalar> arguments, absl::Span<WideScalar> results) = 0;
 
-  static absl::StatusOr<std::unique_ptr<ScalarFunction>> Make(const Computation& computation, Caller& caller);
+  // Arguments of other types than the parameters are converted to these if `argument_types` names the types.
+  static absl::StatusOr<std::unique_ptr<ScalarFunction>> Make(
+      const Computation& computation, Caller& caller, absl::Span<const ElementType> argument_types = {});
 };
 
 }  // namespace hlo::reference

@@ -79,8 +79,10 @@ Rows LoadLine(absl::Span<const Literal> arrays, int64_t start, const Lines& line
 absl::StatusOr<Literal> Sort(OpContext& context) {
   const absl::Span<const Literal> operands = context.operands;
   const Lines lines = LinesAlong(operands[0], context.instruction.Get<attr::dimensions>()[0]);
-  HLO_ASSIGN_OR_RETURN(const auto comparator,
-                       ScalarFunction::Make(*context.instruction.Get<attr::to_apply>(), context.caller));
+  std::vector<ElementType> types;
+  for (const Literal& operand : operands) types.insert(types.end(), 2, operand.type());
+  HLO_ASSIGN_OR_RETURN(const auto comparator, ScalarFunction::Make(*context.instruction.Get<attr::to_apply>(),
+                                                                   context.caller, types));
   std::vector<Literal> results(operands.begin(), operands.end());
   for (Literal& result : results) {
     HLO_RETURN_IF_ERROR(result.MakeUnique());

@@ -36,8 +36,11 @@ absl::StatusOr<Literal> ReduceWindow(OpContext& context) {
   const int64_t count = context.instruction.operand_count() / 2;
   const absl::Span<const Literal> inputs = context.operands.subspan(0, count),
                                   inits = context.operands.subspan(count);
-  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<ScalarFunction> function,
-                       ScalarFunction::Make(*context.instruction.Get<attr::to_apply>(), context.caller));
+  std::vector<ElementType> types = TypesOf(inits);
+  for (const Literal& input : inputs) types.push_back(input.type());
+  HLO_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ScalarFunction> function,
+      ScalarFunction::Make(*context.instruction.Get<attr::to_apply>(), context.caller, types));
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, CreateEach(context.shape()));
   std::vector<WideScalar> initial(count), arguments(2 * count), accumulated(count);
   for (int64_t k = 0; k < count; ++k) initial[k] = LoadScalar(inits[k], 0);
@@ -68,9 +71,11 @@ absl::StatusOr<Literal> ReduceWindow(OpContext& context) {
 absl::StatusOr<Literal> SelectAndScatter(OpContext& context) {
   const Literal &operand = context.operands[0], &source = context.operands[1];
   HLO_ASSIGN_OR_RETURN(const std::unique_ptr<ScalarFunction> select,
-                       ScalarFunction::Make(*context.instruction.Get<attr::select>(), context.caller));
+                       ScalarFunction::Make(*context.instruction.Get<attr::select>(), context.caller,
+                                            {{operand.type(), operand.type()}}));
   HLO_ASSIGN_OR_RETURN(const std::unique_ptr<ScalarFunction> scatter,
-                       ScalarFunction::Make(*context.instruction.Get<attr::scatter>(), context.caller));
+                       ScalarFunction::Make(*context.instruction.Get<attr::scatter>(), context.caller,
+                                            {{context.shape().type(), source.type()}}));
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
   HLO_ASSIGN_OR_RETURN(const Literal init, WithType(context.operands[2], result.type()));
   FillElements(ByteCount(result.type()), init.data(), result.mutable_data(), View::Dense(result.dims()));

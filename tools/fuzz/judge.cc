@@ -198,6 +198,24 @@ absl::StatusOr<CheckedModule> ReadModule(const std::string& text) {
   return Check(std::move(module), diagnostics);
 }
 
+namespace {
+
+// The fast engine must refuse a module that the reference refuses.
+Verdict ExpectRefusal(const CheckedModule& module, const std::vector<Literal>& arguments,
+                      const std::vector<Config>& configs) {
+  for (const Config& config : configs) {
+    if (config.is_emulated) continue;
+    Apply(config);
+    absl::StatusOr<Executable> executable = Executable::Make(module, Engine::kFast, {}, {}, config.plan);
+    const absl::Status status = executable.ok() ? executable->Run(arguments).status() : executable.status();
+    if (status.ok()) return {Judgement::kDiffers, config.name, "the reference refuses the module", true};
+    if (absl::IsInternal(status)) return {Judgement::kDiffers, config.name, status.ToString(), true};
+  }
+  return {};
+}
+
+}  // namespace
+
 Verdict Judge(const std::string& text, uint64_t seed, const std::vector<Config>& configs) {
   const absl::StatusOr<CheckedModule> module = ReadModule(text);
   if (!module.ok()) return {Judgement::kInvalid, "", module.status().ToString()};
@@ -209,6 +227,12 @@ Verdict Judge(const std::string& text, uint64_t seed, const std::vector<Config>&
   const double start = Seconds();
   const absl::StatusOr<Literal> want =
       Evaluate(*module, *arguments, {.max_steps = 200'000, .max_seconds = 2});
+  if (!want.ok() && absl::IsInternal(want.status()))
+    return {Judgement::kDiffers, "reference", want.status().ToString(), true};
+  if (!want.ok() && (absl::IsUnimplemented(want.status()) || absl::IsInvalidArgument(want.status()))) {
+    Verdict verdict = ExpectRefusal(*module, *arguments, configs);
+    if (verdict.judgement != Judgement::kAgrees) return verdict;
+  }
   if (!want.ok()) return skipped(want.status());
   const bool is_quick = Seconds() - start < 0.02;
   Trial trial(*module, *arguments, *want);

@@ -25,14 +25,18 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::vector<Config> ConfigsFor(uint64_t seed, const MachineOptions& options) {
-  Random random(seed ^ 0x5eed);
-  if (options.configs.empty()) return SomeConfigs(random, 2);
+// Returns the configurations that the options name.
+std::vector<Config> NamedConfigs(const MachineOptions& options) {
   std::vector<Config> configs;
   for (const std::string& name : options.configs) {
     if (const std::optional<Config> config = FindConfig(name)) configs.push_back(*config);
   }
   return configs;
+}
+
+std::vector<Config> ConfigsFor(uint64_t seed, const MachineOptions& options) {
+  Random random(seed ^ 0x5eed);
+  return options.configs.empty() ? SomeConfigs(random, 2) : NamedConfigs(options);
 }
 
 // Returns the configuration that the verdict names, or all if the process ended before any started.
@@ -160,9 +164,10 @@ Find ReadFind(const std::string& path) {
 
 }  // namespace
 
-Verdict Replay(const std::string& path) {
+Verdict Replay(const std::string& path, const MachineOptions& options) {
   const Find find = ReadFind(path);
-  return JudgeInSandbox(find.text, find.seed, AllConfigs(), 120);
+  return JudgeInSandbox(find.text, find.seed, options.configs.empty() ? AllConfigs() : NamedConfigs(options),
+                        120);
 }
 
 std::string ShrinkFile(const std::string& path, const MachineOptions& options) {

@@ -33,8 +33,9 @@ bool IsMachine(std::string_view name);
 std::string MakeModule(std::string_view machine, uint64_t seed, const MachineOptions& options);
 // Tests modules until the time is over; prints, shrinks and writes failing ones.
 RunCounts RunMachine(std::string_view machine, const MachineOptions& options);
-// Runs a file in all configurations; the arguments use the seed in its comment `// seed N`.
-Verdict Replay(const std::string& path);
+// Runs a file in the configurations of the options, by default in all; the arguments use the seed in its
+// comment `// seed N`.
+Verdict Replay(const std::string& path, const MachineOptions& options);
 // Shrinks a failing file and writes the result to the folder of finds. Returns its path; empty if the file
 // passes.
 std::string ShrinkFile(const std::string& path, const MachineOptions& options);

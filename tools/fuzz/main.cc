@@ -18,14 +18,14 @@ constexpr const char* kUsage = R"(usage:
   hlo-fuzz --show MACHINE SEED   prints a module
   hlo-fuzz --show FILE           prints the file with the errors that its instructions may have
   hlo-fuzz --shrink FILE...      shrinks files that fail, into the folder of finds
-  hlo-fuzz --replay FILE...      runs files in all configurations
+  hlo-fuzz --replay FILE...      runs files in all configurations, or in those of --config=NAME
 machines: idioms, taps (of the modules in the folders), types (changed at random), or the name of one idiom
 )";
 
-int Replay(const std::vector<std::string>& files) {
+int Replay(const std::vector<std::string>& files, const hlo::fuzz::MachineOptions& options) {
   int failed = 0;
   for (const std::string& file : files) {
-    const hlo::fuzz::Verdict verdict = hlo::fuzz::Replay(file);
+    const hlo::fuzz::Verdict verdict = hlo::fuzz::Replay(file, options);
     if (verdict.judgement == hlo::fuzz::Judgement::kAgrees) continue;
     fmt::print("{}: {} {}\n", file, verdict.config, verdict.message);
     failed = 1;
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  if (replays) return Replay(files);
+  if (replays) return Replay(files, options);
   if (shrinks) {
     bool all_fail = true;
     for (const std::string& file : files) {

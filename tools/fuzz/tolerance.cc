@@ -154,6 +154,16 @@ double Epsilon(ElementType type) {
   });
 }
 
+// Returns the least precise type to which the result of an instruction or of its combiner is rounded.
+ElementType CoarsestType(const Instruction& i) {
+  ElementType type = i.shape().type();
+  for (const Computation* c : i.called_computations()) {
+    const Shape& combined = c->root()->shape();
+    if (combined.IsArray() && Epsilon(combined.type()) > Epsilon(type)) type = combined.type();
+  }
+  return type;
+}
+
 // Returns the largest number of terms in a sum of the instruction.
 double Terms(const Instruction& i) {
   double most = 1;
@@ -231,8 +241,9 @@ std::string WithError(const Instruction& i, const std::string& name, const std::
   double bound = (ErrorOf(i) == Error::kNone ? 1 : 4) * Epsilon(shape.type());
   if (ErrorOf(i) == Error::kLinear) {
     size = CallOnMagnitudes(i, lines);
-    const double accumulated = shape.type() == ElementType::kF64 ? 0x1p-53 : 0x1p-24;
-    bound = Epsilon(shape.type()) + Terms(i) * accumulated;
+    const ElementType coarsest = CoarsestType(i);
+    const double accumulated = coarsest == ElementType::kF64 ? 0x1p-53 : 0x1p-24;
+    bound = Epsilon(coarsest) + Terms(i) * accumulated;
   }
   lines.Add("size", array + " " + size);
   AddSigns(shape, salt, lines);

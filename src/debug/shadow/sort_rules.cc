@@ -59,8 +59,10 @@ absl::StatusOr<ShadowValue> PermutedShadow(const ShadowValue& operand, const Lit
 // Returns for each position of the sorted arrays the one it comes from, by the declared keys.
 absl::StatusOr<std::vector<int64_t>> SortedPositions(RuleContext& context, const Lines& lines) {
   const Instruction& sort = context.instruction;
-  HLO_ASSIGN_OR_RETURN(const auto less,
-                       reference::ScalarFunction::Make(*sort.Get<attr::to_apply>(), context.declared_caller));
+  std::vector<ElementType> types;
+  for (const auto& operand : context.operands) types.insert(types.end(), 2, operand.declared.type());
+  HLO_ASSIGN_OR_RETURN(const auto less, reference::ScalarFunction::Make(*sort.Get<attr::to_apply>(),
+                                                                        context.declared_caller, types));
   std::vector<int64_t> from(static_cast<size_t>(context.operands[0].declared.element_count()));
   std::vector<reference::WideScalar> arguments(2 * context.operands.size());
   absl::Status failure;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "ir/element_types.h"
 #include "plan/codegen/operations.h"
 
 namespace hlo::plan {
@@ -100,7 +101,7 @@ class ScalarCode {
       case Opcode::kBroadcast:
       case Opcode::kReshape:
       case Opcode::kTranspose:
-        if (!instruction.operand(0)->shape().IsScalar()) return std::nullopt;
+        if (!instruction.operand(0)->shape().IsScalar() || MixesTypes(instruction)) return std::nullopt;
         return ValueOf(*instruction.operand(0));
       default:
         if (!HasOperation(instruction)) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "hlo_run/builder.h"
 #include "ir/element_types.h"
 #include "ir/result_shapes.h"
@@ -22,6 +23,14 @@ bool IsMovement(Opcode opcode) {
          Info(opcode).has(kMovement);
 }
 
+// True if a reduction combines each initial value with a single element. It does so in mixed precision only:
+// the replacement would ignore the initial values (ReducesSingleElements).
+bool ReducesNothing(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kReduce &&
+         absl::c_all_of(instruction.Get<attr::dimensions>(),
+                        [&](int64_t d) { return instruction.operand(0)->shape().dim(d) == 1; });
+}
+
 // Returns the types in which the instruction reads its operands; empty for unsupported instructions. A
 // reduction computes in the types of its combiner; sums are rounded to the type of another initial value
 // (semantics 5.1), which is not supported.
@@ -29,12 +38,18 @@ std::vector<ElementType> OperandTypes(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   const bool is_reduction = IsReduction(opcode);
   if (!is_reduction && opcode != Opcode::kSort && opcode != Opcode::kTopk && !IsMovement(opcode)) return {};
+  if (ReducesNothing(instruction)) return {};
   std::vector<ElementType> types;
-  for (int64_t k = 0; k < instruction.operand_count(); ++k) {
+  const int64_t count = instruction.operand_count();
+  for (int64_t k = 0; k < count; ++k) {
     if (!instruction.operand(k)->shape().IsArray()) return {};
-    types.push_back(is_reduction ? instruction.Get<attr::to_apply>()->parameter(k)->shape().type()
+    const bool is_initial = is_reduction && 2 * k >= count;
+    // The combiner takes the accumulators first, the reduction takes the initial values last.
+    types.push_back(is_reduction ? instruction.Get<attr::to_apply>()
+                                       ->parameter(is_initial ? k - count / 2 : k + count / 2)
+                                       ->shape()
+                                       .type()
                                  : TypeToMove(instruction, k));
-    const bool is_initial = is_reduction && 2 * k >= instruction.operand_count();
     if (is_initial && instruction.operand(k)->shape().type() != types.back()) return {};
   }
   return types;

@@ -175,8 +175,10 @@ class Folder {
       const Range choice = RangeOfOperand(node, 0);
       if (choice.IsSingle()) {
         const ValueId chosen = node.operands[choice.low == 1 ? 1 : 2];
-        // A constant of a mapped function is a scalar, which stands for an array.
-        if (SameDimensions(graph_.values[graph_.Resolve(chosen)].shape, shape)) return chosen;
+        const Shape& chosen_shape = graph_.values[graph_.Resolve(chosen)].shape;
+        // A constant of a mapped function is a scalar, which stands for an array. A select of mixed precision
+        // converts.
+        if (SameDimensions(chosen_shape, shape) && chosen_shape.type() == shape.type()) return chosen;
       }
     }
     if (!IsOfIntegers(shape)) return kNoValue;
