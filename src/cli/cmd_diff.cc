@@ -87,9 +87,12 @@ void DiffPartitioned(const DiffFlags& flags, const LoadedModule& a, const Loaded
   const absl::StatusOr<DeviceRun> run = MakeDeviceRun(flags.inputs, flags.common, split, b);
   if (!result.Accept(run.status(), file_b)) return;
   if (!run->shards.has_value() || !run->shards->CanJoin() || run->grid.replicas != 1) {
-    result.Accept(absl::FailedPreconditionError(
-                      "the results of its devices are not parts of one result (see run --shard)"),
-                  file_b);
+    const std::string unknown = run->shards.has_value() ? run->shards->unknown_result() : "";
+    result.Accept(
+        absl::FailedPreconditionError(
+            unknown.empty() ? "the results of its devices are not parts of one result (see run --shard)"
+                            : unknown),
+        file_b);
     return;
   }
   DevicesOptions devices = OptionsOf(flags.devices);

@@ -296,9 +296,9 @@ absl::StatusOr<DeviceResults> ResultsOf(const DeviceRun& run, std::vector<Litera
     DeviceResults results = NamesOfDevices(run.grid);
     results.values = std::move(values);
     if (run.shards.has_value() && EqualResults(results).size() > 1) {
-      results.warnings.emplace_back(
-          "--shard: no sharding of the root tells how to join the results of the partitions; --shard-by FILE "
-          "takes it from the module before partitioning");
+      const std::string& unknown = run.shards->unknown_result();
+      results.warnings.push_back(fmt::format(
+          "--shard: {}", unknown.empty() ? "the results of the partitions are unrelated" : unknown));
     }
     return results;
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "base/arena.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "spmd/shardy_text.h"
@@ -173,6 +172,21 @@ bool IsShapeConversion(const Instruction& instruction) {
   const std::string_view target = TargetOf(instruction);
   return target == kFullToShard || target == kShardToFull || target == kGlobalToLocal ||
          target == kLocalToGlobal;
+}
+
+bool EndsManualRegion(const Instruction& instruction) {
+  const std::string_view target = TargetOf(instruction);
+  return target == kShardToFull || target == kLocalToGlobal;
+}
+
+absl::StatusOr<std::vector<const Sharding*>> ResultShardings(const Instruction& call, Arena& arena) {
+  if (TargetOf(call) == kShardToFull) return LeafShardings(call.Get<attr::sharding>(), call.shape());
+  HLO_ASSIGN_OR_RETURN(ShardyBoundary boundary, ReadBoundary(call, arena));
+  if (boundary.layouts.size() != static_cast<size_t>(call.shape().LeafCount())) {
+    return absl::FailedPreconditionError(fmt::format("there are {} shardings for {} leaves",
+                                                     boundary.layouts.size(), call.shape().LeafCount()));
+  }
+  return std::move(boundary.layouts);
 }
 
 int64_t PartitionsOf(const Instruction& call) {

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "base/arena.h"
 #include "hlo_run/literal.h"
 #include "hlo_run/module.h"
 #include "spmd/sharding.h"
@@ -15,6 +16,12 @@ namespace hlo::spmd {
 // True for custom calls of SPMDFullToShardShape, SPMDShardToFullShape, xla.sdy.GlobalToLocalShape and
 // xla.sdy.LocalToGlobalShape.
 bool IsShapeConversion(const Instruction& instruction);
+
+// True for those of them that join the values of the devices.
+bool EndsManualRegion(const Instruction& instruction);
+
+// Returns the shardings of the joined values at the end of a manual region, by leaf of its result.
+absl::StatusOr<std::vector<const Sharding*>> ResultShardings(const Instruction& call, Arena& arena);
 
 // Returns the number of partitions that the shardings at a conversion cover; 1 if it is unknown.
 int64_t PartitionsOf(const Instruction& call);

@@ -62,23 +62,22 @@ Shape Enlarged(const Shape& shape, const std::vector<TileMap>& maps, size_t* lea
 // Requires that the tiles of `whole` have the shape of `tile`.
 absl::Status CheckTiles(const Shape& whole, const Shape& tile, const std::vector<TileMap>& maps,
                         size_t* leaf) {
-  const auto misfit = [&] {
-    return absl::FailedPreconditionError(fmt::format(
-        "the partitioned module has {}, which is not a tile of {}", ToString(tile), ToString(whole)));
+  const auto misfit = [&](const Shape& expected) {
+    return absl::FailedPreconditionError(
+        fmt::format("the partitioned module has {}, but the tiles of {} are {}", ToString(tile),
+                    ToString(whole), ToString(expected)));
   };
   if (whole.IsTuple()) {
-    if (!tile.IsTuple() || tile.elements().size() != whole.elements().size()) return misfit();
+    if (!tile.IsTuple() || tile.elements().size() != whole.elements().size()) return misfit(whole);
     for (size_t i = 0; i < whole.elements().size(); ++i)
       HLO_RETURN_IF_ERROR(CheckTiles(whole.elements()[i], tile.elements()[i], maps, leaf));
     return absl::OkStatus();
   }
   const TileMap& map = maps[(*leaf)++];
-  if (whole.IsArray() ? !tile.IsArray(whole.type()) || tile.rank() != whole.rank() ||
-                            map.TileDims(whole.dims()) != Index(tile.dims())
-                      : whole.IsArray() != tile.IsArray()) {
-    return misfit();
-  }
-  return absl::OkStatus();
+  if (!whole.IsArray()) return tile.IsArray() ? misfit(whole) : absl::OkStatus();
+  const Shape expected = Shape::Array(whole.type(), map.TileDims(whole.dims()));
+  const bool fits = tile.IsArray(whole.type()) && Index(tile.dims()) == Index(expected.dims());
+  return fits ? absl::OkStatus() : misfit(expected);
 }
 
 absl::StatusOr<std::vector<TileMap>> MapsOf(const std::vector<const Sharding*>& shardings, const Shape& shape,
@@ -98,6 +97,11 @@ absl::StatusOr<std::vector<TileMap>> MapsOf(const std::vector<const Sharding*>& 
   });
   if (!status.ok()) return status;
   return maps;
+}
+
+bool HasSharding(const Instruction& instruction) {
+  return instruction.Get<attr::sharding>() != nullptr ||
+         !FrontendAttribute(instruction.Get<attr::frontend_attributes>(), "xla.sdy.sharding").empty();
 }
 
 // Reads shardings in either form: of the attribute, or of the frontend attribute.
@@ -120,17 +124,35 @@ class ShardingReader {
     return all;
   }
 
+  // Returns the shardings of a result. Those of a value without a sharding are the ones of a tuple's
+  // operands, and those with which a manual region ends.
+  absl::StatusOr<std::vector<const Sharding*>> ReadResult(const Instruction& value) {
+    if (HasSharding(value)) return Read(value);
+    if (value.opcode() == Opcode::kTuple) {
+      std::vector<const Sharding*> all;
+      for (const Instruction* operand : value.operands()) {
+        HLO_ASSIGN_OR_RETURN(const std::vector<const Sharding*> some, ReadResult(*operand));
+        all.insert(all.end(), some.begin(), some.end());
+      }
+      return all;
+    }
+    const bool is_element = value.opcode() == Opcode::kGetTupleElement;
+    const Instruction& end = is_element ? *value.operand(0) : value;
+    if (EndsManualRegion(end)) {
+      HLO_ASSIGN_OR_RETURN(const std::vector<const Sharding*> all, ResultShardings(end, arena_));
+      if (!is_element) return all;
+      const auto index = static_cast<size_t>(value.Get<attr::index>());
+      if (!value.shape().IsTuple() && index < all.size()) return std::vector<const Sharding*>{all[index]};
+    }
+    return Read(value);
+  }
+
  private:
   const Module& module_;
   Arena arena_;
 };
 
 // True if some subgroups of partitions hold unrelated values.
-bool HasSharding(const Instruction& instruction) {
-  return instruction.Get<attr::sharding>() != nullptr ||
-         !FrontendAttribute(instruction.Get<attr::frontend_attributes>(), "xla.sdy.sharding").empty();
-}
-
 bool IsManual(const Sharding* sharding) {
   if (sharding == nullptr) return false;
   const auto& subgroups = sharding->last_tile_dims;
@@ -216,10 +238,10 @@ absl::StatusOr<EntryShards> EntryShards::Make(const Module& module, int64_t part
   }
   EntryShards shards;
   ShardingReader reader(source);
-  // Returns the maps of a value and sets its whole shape.
-  const auto read = [&](const Instruction& value, const Instruction& tile,
-                        Shape* shape) -> absl::StatusOr<std::vector<TileMap>> {
-    HLO_ASSIGN_OR_RETURN(std::vector<const Sharding*> shardings, reader.Read(value));
+  // Returns the maps of a value with these shardings, and sets its whole shape.
+  const auto read = [&](absl::StatusOr<std::vector<const Sharding*>> found, const Instruction& value,
+                        const Instruction& tile, Shape* shape) -> absl::StatusOr<std::vector<TileMap>> {
+    HLO_ASSIGN_OR_RETURN(std::vector<const Sharding*> shardings, std::move(found));
     // Before partitioning every partition has whole arrays, and only manual values differ.
     if (!partitioned) {
       static constexpr Sharding kManual = {.kind = Sharding::Kind::kManual};
@@ -232,30 +254,41 @@ absl::StatusOr<EntryShards> EntryShards::Make(const Module& module, int64_t part
     if (whole == nullptr) return maps;
     const absl::Status fits = CheckTiles(value.shape(), tile.shape(), maps, &leaf);
     if (!fits.ok() && !HasSharding(value)) {
-      return absl::FailedPreconditionError(fmt::format(
-          "{}. The module before partitioning has no sharding here, so XLA chose one; add `sharding=` to it",
-          Message(fits)));
+      return absl::NotFoundError(
+          fmt::format("the partitioned module has {} of {}, by a sharding that XLA chose; "
+                      "add `sharding=` to it in the module before partitioning",
+                      ToString(tile.shape()), ToString(value.shape())));
     }
     HLO_RETURN_IF_ERROR(fits);
     return maps;
   };
   for (size_t i = 0; i < source.entry()->parameters().size(); ++i) {
     const Instruction& parameter = *source.entry()->parameters()[i];
-    auto maps = read(parameter, *module.entry()->parameters()[i], &shards.parameters_.emplace_back());
-    if (!maps.ok()) return Of(parameter, maps.status());
+    auto maps = read(reader.Read(parameter), parameter, *module.entry()->parameters()[i],
+                     &shards.parameters_.emplace_back());
+    if (!maps.ok()) return Of(parameter, absl::FailedPreconditionError(std::string(Message(maps.status()))));
     shards.parameter_maps_.push_back(*std::move(maps));
   }
   const Instruction& root = *source.entry()->root();
-  auto maps = read(root, *module.entry()->root(), &shards.result_);
+  auto maps = read(whole != nullptr ? reader.ReadResult(root) : reader.Read(root), root,
+                   *module.entry()->root(), &shards.result_);
+  if (absl::IsNotFound(maps.status())) {
+    shards.unknown_result_ = fmt::format("'{}': {}", root.name(), Message(maps.status()));
+    return shards;
+  }
   if (!maps.ok()) return Of(root, maps.status());
   shards.result_maps_ = *std::move(maps);
-  shards.has_result_sharding_ = !partitioned || whole != nullptr || HasSharding(root);
+  if (partitioned && whole == nullptr && !HasSharding(root)) {
+    shards.unknown_result_ =
+        "no sharding of the root tells how to join the results of the partitions; --shard-by "
+        "FILE takes it from the module before partitioning";
+  }
   return shards;
 }
 
 bool EntryShards::CanJoin() const {
-  return has_result_sharding_ && std::all_of(result_maps_.begin(), result_maps_.end(),
-                                             [](const TileMap& map) { return map.manual_count() == 1; });
+  return unknown_result_.empty() && std::all_of(result_maps_.begin(), result_maps_.end(),
+                                                [](const TileMap& map) { return map.manual_count() == 1; });
 }
 
 std::vector<std::vector<int64_t>> EntryShards::CopiesOf(int64_t leaf) const {

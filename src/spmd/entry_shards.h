@@ -28,8 +28,9 @@ struct JoinedResult {
 class EntryShards {
  public:
   // Takes the shardings from the parameters and the root. With `whole`, the module before it was partitioned,
-  // takes its shapes and shardings instead. Returns FailedPrecondition if the shardings do not fit the shapes
-  // or the number of partitions, or if `whole` is not the same program.
+  // takes its shapes and shardings instead. The result of a manual region has the sharding with which the
+  // region ends. Returns FailedPrecondition if the shardings do not fit the shapes or the number of
+  // partitions, or if `whole` is not the same program.
   static absl::StatusOr<EntryShards> Make(const Module& module, int64_t partitions,
                                           const Module* whole = nullptr);
 
@@ -41,6 +42,8 @@ class EntryShards {
   // True if the results of partitions are parts of one value. Manual results are unrelated, and a partitioned
   // module without a sharding of its root does not say how they belong together.
   bool CanJoin() const;
+  // Returns a sentence about the sharding that the root has not; "" if it has one.
+  const std::string& unknown_result() const { return unknown_result_; }
 
   // Returns the groups of partitions that hold copies of a leaf of the result.
   std::vector<std::vector<int64_t>> CopiesOf(int64_t leaf) const;
@@ -57,7 +60,7 @@ class EntryShards {
   Shape result_;
   std::vector<std::vector<TileMap>> parameter_maps_;  // By parameter and leaf.
   std::vector<TileMap> result_maps_;                  // By leaf.
-  bool has_result_sharding_ = true;
+  std::string unknown_result_;
 };
 
 }  // namespace hlo::spmd

@@ -176,6 +176,21 @@ ENTRY e {
 })");
   EXPECT_HAS(Run(file + " -i '{{1,2},{3,4},{5,6},{7,8}}' -i '{100,200}' --shard-by " + before).out,
              "f32[4,2] { { 117, 222 }");
+  // The result of a value whose sharding XLA chose is not joined.
+  const std::string unknown = Write("unknown.hlo", R"(HloModule m, num_partitions=2
+ENTRY e {
+  x = f32[4,2] parameter(0), sharding={devices=[2,1]<=[2]}
+  w = f32[2] parameter(1), sharding={replicated}
+  ROOT y = f32[4,2] add(x, x)
+})");
+  const std::string whole_arguments = " -i '{{1,2},{3,4},{5,6},{7,8}}' -i '{100,200}'";
+  const Outcome parts = Run(file + whole_arguments + " --shard-by " + unknown);
+  EXPECT_HAS(parts.out, "p1:\nf32[2,2]");
+  EXPECT_HAS(parts.err,
+             "warning: --shard: 'y': the partitioned module has f32[2,2] of f32[4,2], by a sharding "
+             "that XLA chose; add `sharding=` to it");
+  EXPECT_HAS(Run("diff --shard " + unknown + " " + file + whole_arguments).err,
+             "by a sharding that XLA chose");
   // Without them, results are not joined.
   const Outcome apart = Run(file + " --random 1 --per-device x --shard");
   EXPECT_HAS(apart.out, "p1:\nf32[2,2]");

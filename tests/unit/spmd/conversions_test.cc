@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "spmd/entry_shards.h"
 #include "spmd/shards.h"
 #include "unit/spmd/load.h"
@@ -170,14 +171,54 @@ ENTRY main {
   EXPECT_EQ(Text((*shards->Split({Value("s32[3] {1,2,3}")}, 1))[0]), "{3,0}");
   EXPECT_EQ(Text(shards->Join({Value("s32[2] {1,2}"), Value("s32[2] {3,9}")})->value), "{1,2,3}");
   EXPECT_EQ(Message(EntryShards::Make(*whole, 2, whole.get()).status()),
-            "'x': the partitioned module has s32[3], which is not a tile of s32[3]");
+            "'x': the partitioned module has s32[3], but the tiles of s32[3] are s32[2]");
   const auto unmarked = Load(R"(HloModule m, num_partitions=2
 ENTRY main {
   ROOT x = s32[3] parameter(0)
 })");
-  EXPECT_EQ(Message(EntryShards::Make(*partitioned, 2, unmarked.get()).status()),
-            "'x': the partitioned module has s32[2], which is not a tile of s32[3]. The module before "
-            "partitioning has no sharding here, so XLA chose one; add `sharding=` to it");
+  EXPECT_EQ(
+      Message(EntryShards::Make(*partitioned, 2, unmarked.get()).status()),
+      "'x': the partitioned module has s32[2] of s32[3], by a sharding that XLA chose; add `sharding=` to "
+      "it in the module before partitioning");
+}
+
+TEST(EntryShards, TakesTheShardingsWithWhichManualRegionsEnd) {
+  const auto partitioned = Load(R"(HloModule m, num_partitions=2
+ENTRY main_spmd {
+  x = s32[2] parameter(0)
+  y = s32[2] negate(x)
+  ROOT t = (s32[2], s32[2]) tuple(x, y)
+})");
+  const std::string before = R"(HloModule m, num_partitions=2,
+  frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["d"=2]>}}
+ENTRY main {
+  x = s32[4] parameter(0), sharding={devices=[2]<=[2]}
+  p = s32[2] custom-call(x), custom_call_target="xla.sdy.GlobalToLocalShape", frontend_attributes={
+    xla.sdy.in_shardings="#sdy.sharding_per_value<[<@mesh, [{\"d\"}]>]>",
+    xla.sdy.manual_axes="#sdy<manual_axes{\"d\"}>"}
+  n = s32[2] negate(p)
+  g = s32[4] custom-call(n), custom_call_target="xla.sdy.LocalToGlobalShape", frontend_attributes={
+    xla.sdy.out_shardings="#sdy.sharding_per_value<[<@mesh, [{\"d\"}]>]>",
+    xla.sdy.manual_axes="#sdy<manual_axes{\"d\"}>"}
+  ROOT t = (s32[4], s32[4]) tuple(RESULT, g)
+})";
+  const auto whole = Load(absl::StrReplaceAll(before, {{"RESULT", "x"}}));
+  const auto shards = EntryShards::Make(*partitioned, 2, whole.get());
+  ASSERT_TRUE(shards.ok()) << Message(shards.status());
+  EXPECT_TRUE(shards->CanJoin());
+  const std::vector<Literal> results = {Literal::Tuple({Value("s32[2] {1,2}"), Value("s32[2] {5,6}")}),
+                                        Literal::Tuple({Value("s32[2] {3,4}"), Value("s32[2] {7,8}")})};
+  EXPECT_EQ(Text(shards->Join(results)->value), "({1,2,3,4},{5,6,7,8})");
+  // Without a sharding, the results of the partitions remain apart.
+  const auto unknown =
+      Load(absl::StrReplaceAll(before, {{"RESULT", "n2"}, {"  n = ", "  n2 = s32[4] negate(x) n = "}}));
+  const auto apart = EntryShards::Make(*partitioned, 2, unknown.get());
+  ASSERT_TRUE(apart.ok()) << Message(apart.status());
+  EXPECT_FALSE(apart->CanJoin());
+  EXPECT_EQ(
+      apart->unknown_result(),
+      "'t': the partitioned module has (s32[2], s32[2]) of (s32[4], s32[4]), by a sharding that XLA chose; "
+      "add `sharding=` to it in the module before partitioning");
 }
 
 TEST(EntryShards, GivesWholeArraysToModulesThatAreNotPartitioned) {
