@@ -189,5 +189,55 @@ TYPED_TEST(SingularValues, SingularVectorsDoNotDependOnThreads) {
   }
 }
 
+struct SignsOfVectors {
+  std::string left, right;
+};
+
+// The signs are those of SciPy's LAPACK: sgesdd, dgesdd, cgesdd and zgesdd.
+template <class T>
+void ExpectSigns(int64_t m, int64_t n, const SignsOfVectors& in_single, const SignsOfVectors& in_double) {
+  SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
+  const Array<T> a = IntegerMatrix<T>(m, n);
+  const int64_t k = std::min(m, n);
+  Array<T> u(m, k), v(n, k);
+  std::vector<double> s(k);
+  for (const RealPrecision precision : {RealPrecision::kSingle, RealPrecision::kDouble}) {
+    const SignsOfVectors& expected = precision == RealPrecision::kSingle ? in_single : in_double;
+    ASSERT_EQ(lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(s), u.view, v.view, precision), 0);
+    EXPECT_EQ(SignsOf(u.view), expected.left);
+    EXPECT_EQ(SignsOf(v.view), expected.right);
+    ASSERT_EQ(reference::lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(s), u.view, v.view, precision), 0);
+    EXPECT_EQ(SignsOf(u.view), expected.left);
+    EXPECT_EQ(SignsOf(v.view), expected.right);
+  }
+}
+
+TEST(Signs, OfSingularVectorsAreThoseOfLapack) {
+  ExpectSigns<double>(3, 3, {"-++", "--+"}, {"-++", "--+"});
+  ExpectSigns<Complex>(3, 3, {"-+-", "+--"}, {"-+-", "+--"});
+  ExpectSigns<double>(5, 4, {"-+--", "+-+-"}, {"-+--", "+-+-"});
+  ExpectSigns<Complex>(5, 4, {"-+-+", "+-++"}, {"-+-+", "+-++"});
+  ExpectSigns<double>(8, 4, {"++++", "--+-"}, {"+++-", "--++"});
+  ExpectSigns<Complex>(8, 4, {"+---", "+--+"}, {"++-+", "++--"});
+  ExpectSigns<double>(4, 5, {"++-+", "-+++"}, {"++-+", "-+++"});
+  ExpectSigns<Complex>(4, 5, {"++-+", "++-+"}, {"++-+", "++-+"});
+  ExpectSigns<double>(4, 9, {"++++", "+-+-"}, {"++++", "+-+-"});
+  ExpectSigns<Complex>(4, 9, {"-+++", "++--"}, {"-+++", "++--"});
+  ExpectSigns<double>(1, 1, {"-", "+"}, {"-", "+"});
+  ExpectSigns<Complex>(1, 1, {"-", "+"}, {"-", "+"});
+  ExpectSigns<double>(3, 1, {"-", "+"}, {"-", "+"});
+  ExpectSigns<Complex>(3, 1, {"-", "+"}, {"-", "+"});
+  ExpectSigns<double>(1, 4, {"+", "-"}, {"+", "-"});
+  ExpectSigns<Complex>(1, 4, {"+", "-"}, {"+", "-"});
+  ExpectSigns<double>(9, 6, {"+-----", "----+-"}, {"+-----", "----+-"});
+  ExpectSigns<Complex>(9, 6, {"--+-+-", "++--+-"}, {"--+-+-", "++--+-"});
+  ExpectSigns<double>(12, 6, {"+--+-+", "-+-+++"}, {"+----+", "-+--++"});
+  ExpectSigns<Complex>(12, 6, {"---+--", "------"}, {"---++-", "----+-"});
+  ExpectSigns<double>(6, 9, {"++--+-", "++-+--"}, {"++--+-", "++-+--"});
+  ExpectSigns<Complex>(6, 9, {"++-++-", "-+----"}, {"++-++-", "-+----"});
+  ExpectSigns<double>(6, 12, {"+++--+", "+++-+-"}, {"+++--+", "+++-+-"});
+  ExpectSigns<Complex>(6, 12, {"-++---", "-+++++"}, {"-++---", "-+++++"});
+}
+
 }  // namespace
 }  // namespace hlo::test::singular_values_test

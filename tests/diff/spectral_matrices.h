@@ -54,6 +54,37 @@ Array<T> RandomMatrix(int64_t rows, int64_t columns, uint32_t seed) {
   return a;
 }
 
+// A matrix of small integers.
+template <class T>
+Array<T> IntegerMatrix(int64_t rows, int64_t columns) {
+  Array<T> a(rows, columns);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      const auto re = static_cast<double>((5 * i * i + 7 * j * j + 3 * i * j + i) % 19 - 9);
+      const auto im = static_cast<double>((3 * i * i + 2 * j * j + 11 * i * j + j) % 17 - 8);
+      if constexpr (std::is_same_v<T, double>)
+        a.view(i, j) = re;
+      else
+        a.view(i, j) = {re, im};
+    }
+  }
+  return a;
+}
+
+// Returns the sign of the real part of each column in the row where its magnitude is largest.
+template <class T>
+std::string SignsOf(const Matrix<T>& a) {
+  std::string signs;
+  for (int64_t j = 0; j < a.columns; ++j) {
+    double largest = 0;
+    for (int64_t i = 0; i < a.rows; ++i) {
+      if (std::abs(std::real(a(i, j))) > std::abs(largest)) largest = std::real(a(i, j));
+    }
+    signs += largest > 0 ? '+' : '-';
+  }
+  return signs;
+}
+
 template <class T>
 Array<T> Hermitian(int64_t n, uint32_t seed) {
   Array<T> a = RandomMatrix<T>(n, n, seed);

@@ -148,5 +148,34 @@ TYPED_TEST(Spectral, EigenvectorsDoNotDependOnThreads) {
   }
 }
 
+// The signs are those of SciPy's LAPACK: ssyevd, dsyevd, cheevd and zheevd.
+template <class T>
+void ExpectEigenvectorSigns(int64_t n, const std::string& in_single, const std::string& in_double) {
+  SCOPED_TRACE(n);
+  for (const RealPrecision precision : {RealPrecision::kSingle, RealPrecision::kDouble}) {
+    const std::string& expected = precision == RealPrecision::kSingle ? in_single : in_double;
+    Array<T> a = IntegerMatrix<T>(n, n);
+    for (int64_t i = 0; i < n; ++i) a.view(i, i) = std::real(a.view(i, i));
+    Array<T> fast = a, reference = a;
+    std::vector<double> w(n);
+    ASSERT_EQ(lapack::Syevd(fast.view, true, absl::MakeSpan(w), true, precision), 0);
+    EXPECT_EQ(SignsOf(fast.view), expected);
+    ASSERT_EQ(reference::lapack::Syevd(reference.view, true, absl::MakeSpan(w), precision), 0);
+    EXPECT_EQ(SignsOf(reference.view), expected);
+  }
+}
+
+TEST(Signs, OfEigenvectorsAreThoseOfLapack) {
+  ExpectEigenvectorSigns<double>(2, "--", "--");
+  ExpectEigenvectorSigns<Complex>(2, "-+", "-+");
+  ExpectEigenvectorSigns<double>(3, "++-", "++-");
+  ExpectEigenvectorSigns<Complex>(3, "++-", "++-");
+  ExpectEigenvectorSigns<double>(5, "-+---", "-+---");
+  ExpectEigenvectorSigns<Complex>(5, "-++-+", "-++-+");
+  ExpectEigenvectorSigns<double>(8, "+-++++-+", "+-++++-+");
+  // The number of iterations depends on the precision.
+  ExpectEigenvectorSigns<Complex>(8, "+--++---", "+---+-+-");
+}
+
 }  // namespace
 }  // namespace hlo::test::spectral_test

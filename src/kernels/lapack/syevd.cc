@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/lapack/dense_copy.h"
@@ -47,10 +49,30 @@ void Eigenvectors(const Matrix<const double>& rows, const int64_t* order, const 
   });
 }
 
+// Returns LAPACK's eigenvectors of the tridiagonal matrix if it is small.
+VectorList SignedVectors(const cpu::CachedVector<double>& diagonal,
+                         const cpu::CachedVector<double>& off_diagonal, double scale,
+                         RealPrecision precision) {
+  const auto n = static_cast<int64_t>(diagonal.size());
+  if (n > kMaxSignedRows) return {};
+  cpu::CachedVector<double> d(n), e(n);
+  for (int64_t i = 0; i < n; ++i) d[i] = diagonal[i] / scale;
+  for (int64_t i = 0; i + 1 < n; ++i) e[i] = off_diagonal[i] / scale;
+  return SteqrVectors(n, d.data(), e.data(), precision);
+}
+
+void SetSigns(const Matrix<double>& rows, const int64_t* order, const VectorList& wanted) {
+  for (int64_t k = 0; !wanted.empty() && k < rows.rows; ++k) {
+    double* row = &rows(order[k], 0);
+    if (std::inner_product(row, row + rows.columns, wanted.at(k), 0.0) < 0)
+      std::transform(row, row + rows.columns, row, std::negate<>());
+  }
+}
+
 }  // namespace
 
 template <class T>
-int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors) {
+int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors, RealPrecision precision) {
   const int64_t n = a.rows, stride = PaddedLength<T>(n);
   if (n == 0) return 0;
   const Scratch<T> matrix(n * stride), taus(n);
@@ -64,12 +86,14 @@ int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors) {
     for (int64_t i = 0; i < n; ++i) w[i] = diagonal[i] / scale;
     return 0;
   }
+  const VectorList wanted = SignedVectors(diagonal, off_diagonal, scale, precision);
   const int64_t row_stride = PaddedLength<double>(n);
   const Scratch<double> rows(n * row_stride);
   cpu::CachedVector<int64_t> order(n);
   const Matrix<double> eigenvectors{rows.data(), n, n, row_stride, 1};
   if (TridiagonalEigen(n, diagonal.data(), off_diagonal.data(), eigenvectors, order.data()) != 0)
     return NoEigenvalues(a, w, vectors);
+  SetSigns(eigenvectors, order.data(), wanted);
   for (int64_t i = 0; i < n; ++i) w[i] = diagonal[order[i]] / scale;
   Eigenvectors<T>(eigenvectors.AsConst(), order.data(), {matrix.data(), stride, n - 1, n, 1, taus.data()}, a);
   return 0;
@@ -84,7 +108,7 @@ int64_t SyevdScratchBytes(int64_t n, int64_t element_bytes, bool vectors) {
   return matrix + n * stride * kDouble + std::max({reduction, TridiagonalEigenScratchBytes(n), back}) + lines;
 }
 
-#define HLO_INSTANTIATE(T) template int64_t Syevd(Matrix<T>, bool, absl::Span<double>, bool);
+#define HLO_INSTANTIATE(T) template int64_t Syevd(Matrix<T>, bool, absl::Span<double>, bool, RealPrecision);
 HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE

@@ -110,12 +110,19 @@ void Gtsv(const MatrixCall& call, const BatchEntry& entry) {
   for (const WideMatrix<T>* each : {&below, &diagonal, &above, &sides}) each->Store();
 }
 
+RealPrecision PrecisionOf(const MatrixCall& call, const BatchEntry& entry) {
+  const ElementType type = entry.OperandShape(call.array).type();
+  const bool is_double = type == ElementType::kF64 || type == ElementType::kC128;
+  return is_double ? RealPrecision::kDouble : RealPrecision::kSingle;
+}
+
 template <class T>
 void Syevd(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> array = entry.Copy<T>(call.array, 0);
   WideMatrix<double> w = entry.ResultList<double>(1);
   const bool vectors = entry.Result(0) != nullptr;
-  const int64_t info = lapack::Syevd(array.matrix(), call.lower, w.vector(), vectors);
+  const int64_t info =
+      lapack::Syevd(array.matrix(), call.lower, w.vector(), vectors, PrecisionOf(call, entry));
   array.Store();
   w.Store();
   entry.StoreInteger(2, info);
@@ -136,7 +143,7 @@ void Gesdd(const MatrixCall& call, const BatchEntry& entry) {
     v.emplace(entry.ResultMatrix<T>(3, entry.ResultShape(3)));
     right = call.adjoint ? v->matrix().Transposed() : v->matrix();
   }
-  const int64_t info = lapack::Gesdd(a.matrix().AsConst(), s.vector(), left, right);
+  const int64_t info = lapack::Gesdd(a.matrix().AsConst(), s.vector(), left, right, PrecisionOf(call, entry));
   if (v.has_value() && call.adjoint) {
     for (T& element : v->vector()) element = Conj(element);
   }

@@ -93,9 +93,16 @@ absl::StatusOr<Literal> TrsmOf(OpContext& context, int array, const TriangleOpti
   });
 }
 
+RealPrecision PrecisionOf(const OpContext& context, int array) {
+  const ElementType type = context.operands[array].type();
+  const bool is_double = type == ElementType::kF64 || type == ElementType::kC128;
+  return is_double ? RealPrecision::kDouble : RealPrecision::kSingle;
+}
+
 absl::StatusOr<Literal> SyevdOf(OpContext& context, int array, bool lower) {
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
-    const int64_t info = lapack::Syevd(slice.Copy(array, 0), lower, slice.template vector<double>(1));
+    const int64_t info = lapack::Syevd(slice.Copy(array, 0), lower, slice.template vector<double>(1),
+                                       PrecisionOf(context, array));
     if (context.shape().elements().size() > 2) slice.info(2) = info;
   });
 }
@@ -108,7 +115,8 @@ absl::StatusOr<Literal> GesddOf(OpContext& context, int array, bool vectors, boo
       u = slice.out(2);
       v = adjoint ? slice.out(3).Transposed() : slice.out(3);
     }
-    slice.info(4) = lapack::Gesdd(slice.in(array), slice.template vector<double>(1), u, v);
+    slice.info(4) =
+        lapack::Gesdd(slice.in(array), slice.template vector<double>(1), u, v, PrecisionOf(context, array));
     if (vectors && adjoint) Conjugate(v);
   });
 }
@@ -146,8 +154,7 @@ struct GeesResults {
   bool in_parts;
 };
 absl::StatusOr<Literal> GeesOf(OpContext& context, int array, const GeesResults& results) {
-  const ElementType type = context.operands[array].type();
-  const bool single = type != ElementType::kF64 && type != ElementType::kC128;
+  const bool single = PrecisionOf(context, array) == RealPrecision::kSingle;
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
     const Matrix<T> t = slice.Copy(array, 0);
     std::vector<Complex> w(t.rows);

@@ -95,10 +95,30 @@ Tridiagonal<T> TridiagonalForm(const Matrix<T>& a, const Matrix<T>& transposed) 
   return form;
 }
 
+// Returns LAPACK's eigenvectors of a multiple of the tridiagonal matrix if it is small.
+template <class T>
+VectorList SignedVectors(const Tridiagonal<T>& form, double scale, RealPrecision precision) {
+  std::vector<double> diagonal = form.diagonal, off_diagonal = form.off_diagonal;
+  for (double& x : diagonal) x *= scale;
+  for (double& x : off_diagonal) x *= scale;
+  return SteqrVectors(static_cast<int64_t>(diagonal.size()), diagonal.data(), off_diagonal.data(), precision);
+}
+
+// Negates the columns of a that have another sign than q z for the vector z of their number.
+template <class T>
+void SetSigns(const Matrix<T>& a, const Matrix<T>& q, const VectorList& wanted) {
+  for (int64_t k = 0; !wanted.empty() && k < a.columns; ++k) {
+    T product = 0;
+    EachElement(q, [&](int64_t i, int64_t j) { product += Conj(a(i, k)) * q(i, j) * wanted.at(k)[j]; });
+    if (std::real(product) >= 0) continue;
+    for (int64_t i = 0; i < a.rows; ++i) a(i, k) = -a(i, k);
+  }
+}
+
 }  // namespace
 
 template <class T>
-int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w) {
+int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, RealPrecision precision) {
   const int64_t n = a.rows;
   if (n == 0) return 0;
   Owned<T> triangle(n, n), vectors(n, n);
@@ -110,6 +130,8 @@ int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w) {
   const double scale = largest == 0 ? 1 : largest;
   for (T& element : triangle.elements) element /= scale;
   Tridiagonal<T> form = TridiagonalForm(triangle.view, vectors.view);
+  const VectorList wanted = SignedVectors(form, scale, precision);
+  std::vector<T> reflectors = vectors.elements;
   if (!form.Diagonalise()) return NoSolution(w, a);
 
   std::vector<int64_t> order(n);
@@ -120,10 +142,11 @@ int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w) {
     w[k] = form.diagonal[order[k]] * scale;
     for (int64_t i = 0; i < n; ++i) a(i, k) = vectors.view(order[k], i);
   }
+  SetSigns(a, Matrix<T>::Dense(reflectors.data(), n, n).Transposed(), wanted);
   return 0;
 }
 
-template int64_t Syevd(Matrix<double>, bool, absl::Span<double>);
-template int64_t Syevd(Matrix<Complex>, bool, absl::Span<double>);
+template int64_t Syevd(Matrix<double>, bool, absl::Span<double>, RealPrecision);
+template int64_t Syevd(Matrix<Complex>, bool, absl::Span<double>, RealPrecision);
 
 }  // namespace hlo::reference::lapack

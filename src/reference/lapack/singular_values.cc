@@ -7,6 +7,7 @@
 #include "reference/lapack/householder.h"
 #include "reference/lapack/owned.h"
 #include "reference/lapack/spectral.h"
+#include "reference/lapack/svd_signs.h"
 
 namespace hlo::reference::lapack {
 namespace {
@@ -126,7 +127,7 @@ bool Decompose(const Matrix<const T>& a, double scale, absl::Span<double> s, con
 }  // namespace
 
 template <class T>
-int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v) {
+int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v, RealPrecision precision) {
   const double scale = LargestElement(a);
   if (scale == 0) {
     std::fill(s.begin(), s.end(), 0.0);
@@ -145,10 +146,16 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
       solved = Decompose(adjoint.view.AsConst(), scale, s, v, u);
     }
   }
-  return solved ? 0 : NoSolution(s, u, v);
+  if (!solved) return NoSolution(s, u, v);
+  Owned<T> copy(a.rows, a.columns);
+  EachElement(a, [&](int64_t i, int64_t j) { copy.view(i, j) = a(i, j); });
+  SetFactors(copy.view, s, u, v, precision);
+  return 0;
 }
 
-template int64_t Gesdd(Matrix<const double>, absl::Span<double>, Matrix<double>, Matrix<double>);
-template int64_t Gesdd(Matrix<const Complex>, absl::Span<double>, Matrix<Complex>, Matrix<Complex>);
+template int64_t Gesdd(Matrix<const double>, absl::Span<double>, Matrix<double>, Matrix<double>,
+                       RealPrecision);
+template int64_t Gesdd(Matrix<const Complex>, absl::Span<double>, Matrix<Complex>, Matrix<Complex>,
+                       RealPrecision);
 
 }  // namespace hlo::reference::lapack
