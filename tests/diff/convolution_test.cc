@@ -252,8 +252,10 @@ TEST(ConvolutionTest, DepthwiseWithFewFeatures) {
       c.feature_groups = features;
       for (const ElementType type : {kF32, kBF16}) {
         c.input_type = c.kernel_type = c.out_type = type;
+#if !defined(HLO_ISA_LEVELED)  // The method depends on the level, and this file is compiled for none.
         EXPECT_EQ(Method(c), kLanes<float> > 2 * features ? ConvolutionMethod::kTransposedRows
                                                           : ConvolutionMethod::kGroupsInner);
+#endif
         ExpectRight(c);
       }
     }

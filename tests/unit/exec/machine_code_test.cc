@@ -46,6 +46,18 @@ TEST(MachineCode, AnErrorOfTheAssemblerGivesNoCode) {
   next.ret();
   EXPECT_EQ(next.Finish() == nullptr, FindNativeIsa() == NativeIsa::kNone);
 }
+
+#if !defined(HLO_ISA_LEVELED)
+// Otherwise machine code and kernels could round differently on newer processors.
+TEST(MachineCode, UsesOnlyInstructionsThatTheKernelsMayUse) {
+#if !defined(__AVX512F__)
+  EXPECT_LT(FindNativeIsa(), NativeIsa::kAvx512);
+#endif
+#if !defined(__AVX2__)
+  EXPECT_EQ(FindNativeIsa(), NativeIsa::kNone);
+#endif
+}
+#endif
 #endif
 
 }  // namespace

@@ -20,6 +20,23 @@ namespace {
 
 std::atomic<NativeIsa> largest = NativeIsa::kAvx512;
 
+// The set that the compiler may use in kernels, unless they have levels.
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && defined(__AVX512DQ__) && \
+    defined(__AVX512VL__)
+constexpr NativeIsa kCompiledIsa = NativeIsa::kAvx512;
+#elif defined(__AVX2__) && defined(__FMA__)
+constexpr NativeIsa kCompiledIsa = NativeIsa::kAvx2;
+#else
+constexpr NativeIsa kCompiledIsa = NativeIsa::kNone;
+#endif
+
+NativeIsa IsaOfKernels() {
+  if (isa::Levels() == nullptr) return kCompiledIsa;
+  const std::string_view level = IsaName();
+  if (level == "x86-64-v2") return NativeIsa::kNone;
+  return level == "x86-64-v3" ? NativeIsa::kAvx2 : NativeIsa::kAvx512;
+}
+
 NativeIsa IsaOfProcessor() {
   static const NativeIsa isa = [] {
     const auto has_all = [](std::initializer_list<const char*> features) {
@@ -38,10 +55,7 @@ NativeIsa IsaOfProcessor() {
 }  // namespace
 
 NativeIsa FindNativeIsa() {
-  const std::string_view level = IsaName();
-  if (level == "x86-64-v2") return NativeIsa::kNone;
-  const NativeIsa isa = std::min(IsaOfProcessor(), largest.load(std::memory_order_relaxed));
-  return level == "x86-64-v3" ? std::min(isa, NativeIsa::kAvx2) : isa;
+  return std::min({IsaOfKernels(), IsaOfProcessor(), largest.load(std::memory_order_relaxed)});
 }
 
 NativeIsa SetLargestNativeIsa(NativeIsa isa) { return largest.exchange(isa); }

@@ -18,8 +18,9 @@ enum class NativeIsa : uint8_t {
   kAvx2,    // x86-64-v3: AVX2, FMA, BMI1 and BMI2.
   kAvx512,  // x86-64-v4: AVX-512 F, BW, CD, DQ and VL.
 };
-// Returns the best set that the processor and the system support. In portable programs, it does not exceed
-// the selected level of the kernels.
+// Returns the best set that the processor and the system support. It does not exceed that of the kernels: the
+// selected level, or the processor that the program was compiled for. So machine code and kernels round
+// alike.
 NativeIsa FindNativeIsa();
 // Sets the largest set that FindNativeIsa returns, for tests. Returns the one before.
 NativeIsa SetLargestNativeIsa(NativeIsa isa);
