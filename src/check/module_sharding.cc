@@ -7,6 +7,7 @@
 #include "check/module_context.h"
 #include "check/support.h"
 #include "ir/device_groups.h"
+#include "types/shape_leaves.h"
 
 namespace hlo::check {
 namespace {
@@ -116,13 +117,6 @@ class LeafSharding {
   int64_t partitions_;
   std::vector<int64_t> ids_;
 };
-
-// Calls visit(leaf, number) in depth-first order.
-template <class F>
-void EachLeaf(const Shape& shape, size_t* number, const F& visit) {
-  if (!shape.IsTuple()) return visit(shape, (*number)++);
-  for (const Shape& element : shape.elements()) EachLeaf(element, number, visit);
-}
 
 // Equality of shardings.
 
@@ -296,8 +290,7 @@ void CheckSharding(ModuleContext& context, const Instruction& instruction, const
   LeafSharding check(c, at, context.module.header().num_partitions);
   if (sharding.kind != Sharding::Kind::kTuple) {
     // The reader replicates a single sharding to all leaves.
-    size_t number = 0;
-    EachLeaf(shape, &number, [&](const Shape& leaf, size_t) { check.Check(sharding, leaf); });
+    VisitLeaves(shape, [&](const Shape& leaf) { check.Check(sharding, leaf); });
     return;
   }
   if (!shape.IsTuple()) {
@@ -313,7 +306,7 @@ void CheckSharding(ModuleContext& context, const Instruction& instruction, const
     return;
   }
   size_t number = 0;
-  EachLeaf(shape, &number, [&](const Shape& leaf, size_t i) { check.Check(*sharding.elements[i], leaf); });
+  VisitLeaves(shape, [&](const Shape& leaf) { check.Check(*sharding.elements[number++], leaf); });
 }
 
 void CheckCalls(ModuleContext& context, const Instruction& instruction) {

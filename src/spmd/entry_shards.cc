@@ -9,6 +9,7 @@
 #include "spmd/conversions.h"
 #include "spmd/shards.h"
 #include "spmd/shardy_text.h"
+#include "types/shape_leaves.h"
 
 namespace hlo::spmd {
 namespace {
@@ -36,27 +37,14 @@ bool ActsBetweenPartitions(const Instruction& instruction) {
   return collective && instruction.Get<attr::channel_id>() > 0;
 }
 
-// Calls visit(shape, number) for the leaves of a shape in depth-first order.
-template <class F>
-void VisitLeaves(const Shape& shape, size_t* number, const F& visit) {
-  if (!shape.IsTuple()) return visit(shape, (*number)++);
-  for (const Shape& element : shape.elements()) VisitLeaves(element, number, visit);
-}
-
-// Returns the shape whose leaves are those of `shape`, each multiplied by its numbers of tiles.
-Shape Enlarged(const Shape& shape, const std::vector<TileMap>& maps, size_t* leaf) {
-  if (shape.IsTuple()) {
-    std::vector<Shape> elements;
-    for (const Shape& element : shape.elements()) elements.push_back(Enlarged(element, maps, leaf));
-    return Shape::Tuple(std::move(elements));
-  }
-  const TileMap& map = maps[(*leaf)++];
-  if (!shape.IsArray() || map.IsWhole()) return shape;
-  Index dims(shape.dims());
+// Returns the array that has tiles of the given shape.
+Shape Enlarged(const Shape& tile, const TileMap& map) {
+  if (!tile.IsArray() || map.IsWhole()) return tile;
+  Index dims(tile.dims());
   for (int64_t d = 0; d < dims.rank(); ++d) {
-    if (__builtin_mul_overflow(dims[d], map.tile_counts()[d], &dims[d])) return shape;
+    if (__builtin_mul_overflow(dims[d], map.tile_counts()[d], &dims[d])) return tile;
   }
-  return Shape::Array(shape.type(), dims);
+  return Shape::Array(tile.type(), dims);
 }
 
 // Requires that the tiles of `whole` have the shape of `tile`.
@@ -85,10 +73,11 @@ absl::StatusOr<std::vector<TileMap>> MapsOf(const std::vector<const Sharding*>& 
   std::vector<TileMap> maps;
   absl::Status status;
   size_t number = 0;
-  VisitLeaves(shape, &number, [&](const Shape& leaf, size_t i) {
+  VisitLeaves(shape, [&](const Shape& leaf) {
+    const Sharding* sharding = shardings[number++];
     const bool is_array = leaf.IsArray();
     absl::StatusOr<TileMap> map =
-        TileMap::Make(is_array ? shardings[i] : nullptr, is_array ? leaf.rank() : 0, partitions);
+        TileMap::Make(is_array ? sharding : nullptr, is_array ? leaf.rank() : 0, partitions);
     if (!map.ok()) {
       status.Update(map.status());
     } else {
@@ -249,9 +238,11 @@ absl::StatusOr<EntryShards> EntryShards::Make(const Module& module, int64_t part
     }
     HLO_ASSIGN_OR_RETURN(std::vector<TileMap> maps, MapsOf(shardings, value.shape(), partitions));
     size_t leaf = 0;
-    *shape = partitioned && whole == nullptr ? Enlarged(value.shape(), maps, &leaf) : value.shape();
-    leaf = 0;
+    *shape = value.shape();
+    if (partitioned && whole == nullptr)
+      *shape = MapLeaves(*shape, [&](const Shape& each) { return Enlarged(each, maps[leaf++]); });
     if (whole == nullptr) return maps;
+    leaf = 0;
     const absl::Status fits = CheckTiles(value.shape(), tile.shape(), maps, &leaf);
     if (!fits.ok() && !HasSharding(value)) {
       return absl::NotFoundError(

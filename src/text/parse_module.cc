@@ -3,21 +3,17 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "text/parser.h"
+#include "types/shape_leaves.h"
 
 namespace hlo::text {
 namespace {
 
-// Returns the shape with the default order of dimensions in each leaf. Tiles and memory spaces remain.
-Shape InDefaultOrder(const Shape& shape) {
-  if (shape.IsTuple()) {
-    std::vector<Shape> elements;
-    for (const Shape& element : shape.elements()) elements.push_back(InDefaultOrder(element));
-    return Shape::Tuple(std::move(elements));
-  }
-  if (!shape.IsArray() || shape.layout() == nullptr) return shape;
-  Layout layout = *shape.layout();
-  layout.minor_to_major = Layout::Default(shape.rank()).minor_to_major;
-  Shape result = shape;
+// Returns the leaf with the default order of dimensions. Tiles and memory spaces remain.
+Shape InDefaultOrder(const Shape& leaf) {
+  if (!leaf.IsArray() || leaf.layout() == nullptr) return leaf;
+  Layout layout = *leaf.layout();
+  layout.minor_to_major = Layout::Default(leaf.rank()).minor_to_major;
+  Shape result = leaf;
   result.set_layout(std::move(layout));
   return result;
 }
@@ -140,7 +136,7 @@ void Parser::SetEntryLayout() {
   auto layout = std::make_shared<EntryLayout>();
   bool differs = false;
   const auto reset = [&](const Shape& shape) {
-    Shape result = InDefaultOrder(shape);
+    Shape result = MapLeaves(shape, InDefaultOrder);
     differs |= !(result == shape);
     return result;
   };

@@ -4,24 +4,21 @@
 
 #include "text/parser.h"
 #include "text/type_names.h"
+#include "types/shape_leaves.h"
 
 namespace hlo::text {
 
 Shape LiteralShape(const Shape& written) {
-  if (written.IsTuple()) {
-    std::vector<Shape> elements;
-    for (const Shape& element : written.elements()) elements.push_back(LiteralShape(element));
-    return Shape::Tuple(std::move(elements));
-  }
-  const Shape& array = written.IsBuffer() ? written.element(0) : written;
-  if (!array.IsArray() || array.HasUnboundedDim()) return array;
-  Shape shape = array;
-  for (int64_t i = 0; shape.HasDynamicDim() && i < shape.rank(); ++i) shape.set_dim(i, shape.dim(i));
-  if (shape.layout() == nullptr || shape.layout()->element_size_in_bits == 0) return shape;
-  Layout layout = *shape.layout();
-  layout.element_size_in_bits = 0;
-  shape.set_layout(std::move(layout));
-  return shape;
+  return MapLeaves(written, [](const Shape& leaf) {
+    Shape shape = leaf.IsBuffer() ? leaf.element(0) : leaf;
+    if (!shape.IsArray() || shape.HasUnboundedDim()) return shape;
+    for (int64_t i = 0; shape.HasDynamicDim() && i < shape.rank(); ++i) shape.set_dim(i, shape.dim(i));
+    if (shape.layout() == nullptr || shape.layout()->element_size_in_bits == 0) return shape;
+    Layout layout = *shape.layout();
+    layout.element_size_in_bits = 0;
+    shape.set_layout(std::move(layout));
+    return shape;
+  });
 }
 
 bool Parser::AtShape() const {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "reference/arrays.h"
+#include "types/shape_leaves.h"
 
 namespace hlo::debug {
 namespace {
@@ -31,11 +32,9 @@ ElementType WidestOfKind(ElementType type) {
 bool IsSameKind(ElementType a, ElementType b) { return WidestOfKind(a) == WidestOfKind(b); }
 
 Shape WithWidestTypes(const Shape& shape) {
-  if (shape.IsArray()) return Shape::Array(WidestOfKind(shape.type()), shape.dims());
-  if (!shape.IsTuple()) return shape;
-  std::vector<Shape> elements;
-  for (const Shape& element : shape.elements()) elements.push_back(WithWidestTypes(element));
-  return Shape::Tuple(std::move(elements));
+  return MapLeaves(shape, [](const Shape& leaf) {
+    return leaf.IsArray() ? Shape::Array(WidestOfKind(leaf.type()), leaf.dims()) : leaf;
+  });
 }
 
 bool HasSameTypes(const Shape& a, const Shape& b) {

@@ -13,6 +13,7 @@
 #include "fmt/format.h"
 #include "hlo_run/check.h"
 #include "hlo_run/print.h"
+#include "types/shape_leaves.h"
 #include "types/view.h"
 
 namespace hlo::debug {
@@ -185,15 +186,12 @@ int64_t SizeMap::operator()(int64_t size) const {
 }
 
 Shape SizeMap::operator()(const Shape& shape) const {
-  if (shape.IsTuple()) {
-    std::vector<Shape> elements;
-    for (const Shape& element : shape.elements()) elements.push_back((*this)(element));
-    return Shape::Tuple(std::move(elements));
-  }
-  if (!shape.IsArray()) return shape;
-  Shape resized = shape;
-  for (int64_t d = 0; d < shape.rank(); ++d) resized.set_dim(d, (*this)(shape.dim(d)), shape.IsDynamic(d));
-  return resized;
+  return MapLeaves(shape, [this](const Shape& leaf) {
+    Shape resized = leaf;
+    if (!leaf.IsArray()) return resized;
+    for (int64_t d = 0; d < leaf.rank(); ++d) resized.set_dim(d, (*this)(leaf.dim(d)), leaf.IsDynamic(d));
+    return resized;
+  });
 }
 
 int64_t SizeMap::OfCount(int64_t count) const {

@@ -8,29 +8,23 @@
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 #include "hlo_run/print.h"
+#include "types/shape_leaves.h"
 
 namespace hlo::debug {
 namespace {
 
-// Applies `map` to the arrays of a shape.
-Shape Mapped(const Shape& shape, Shape (*map)(const Shape& array)) {
-  if (!shape.IsTuple()) return shape.IsArray() ? map(shape) : shape;
-  std::vector<Shape> elements;
-  for (const Shape& element : shape.elements()) elements.push_back(Mapped(element, map));
-  return Shape::Tuple(std::move(elements));
-}
-
-Shape Widened(const Shape& array) {
-  if (!IsFloatOrComplex(array.type())) return array;
-  Shape wide = array;
-  wide.set_type(IsComplex(array.type()) ? ElementType::kC128 : ElementType::kF64);
+Shape Widened(const Shape& leaf) {
+  if (!leaf.IsArray() || !IsFloatOrComplex(leaf.type())) return leaf;
+  Shape wide = leaf;
+  wide.set_type(IsComplex(leaf.type()) ? ElementType::kC128 : ElementType::kF64);
   return wide;
 }
 
-Shape Paired(const Shape& array) {
-  Shape pair = array;
-  if (array.type() == ElementType::kF64) pair.set_type(ElementType::kC128);
-  if (array.type() == ElementType::kC128) pair.set_type(ElementType::kU64);
+Shape Paired(const Shape& leaf) {
+  Shape pair = leaf;
+  if (!leaf.IsArray()) return pair;
+  if (leaf.type() == ElementType::kF64) pair.set_type(ElementType::kC128);
+  if (leaf.type() == ElementType::kC128) pair.set_type(ElementType::kU64);
   return pair;
 }
 
@@ -77,7 +71,7 @@ absl::StatusOr<std::unique_ptr<WideModule>> WideModule::Copy(const Module& modul
       Instruction& copy = *to[c]->instructions()[i];
       if (copy.opcode() != from[c]->instructions()[i]->opcode())
         return absl::InternalError("the copy of the module has other instructions");
-      InstructionEditor::SetShape(copy, Mapped(copy.shape(), map));
+      InstructionEditor::SetShape(copy, MapLeaves(copy.shape(), map));
     }
   }
   return wide;
