@@ -13,20 +13,16 @@
 #include "plan/calls/library_calls.h"
 #include "plan/codegen/operations.h"
 #include "plan/rewrite/async_calls.h"
-#include "plan/rewrite/batch_norm.h"
-#include "plan/rewrite/degenerate_contractions.h"
+#include "plan/rewrite/contraction_rewriter.h"
 #include "plan/rewrite/forwarding.h"
 #include "plan/rewrite/graph_builder.h"
 #include "plan/rewrite/mixed_types.h"
 #include "plan/rewrite/padded_values.h"
-#include "plan/rewrite/scaled_dot.h"
-#include "plan/rewrite/sequential_reduce.h"
 #include "plan/rewrite/tiled_bitcast.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
 #include "reference/elementwise.h"
 #include "reference/program.h"
-#include "types/promotion.h"
 
 namespace hlo::plan {
 namespace {
@@ -41,7 +37,7 @@ bool IsBounded(const Shape& shape) {
 
 bool HasDefaultLayout(const Shape& shape) { return shape.layout() == nullptr; }
 
-class Flattener {
+class Flattener : private Inliner {
  public:
   Flattener(const reference::Effects& effects, const CustomCalls* custom_calls, const FlattenOptions& options,
             ChangeCounter& changes, Graph& graph)
@@ -51,7 +47,8 @@ class Flattener {
         changes_(changes),
         graph_(graph),
         build_(effects, custom_calls, graph),
-        padded_(graph) {}
+        padded_(graph),
+        contractions_(options, changes, graph, build_, *this) {}
 
   absl::Status Run(const Computation& entry) {
     graph_.entry = build_.NewBlock(nullptr, nullptr);
@@ -145,7 +142,7 @@ class Flattener {
         break;
       case Opcode::kMap:
         if (IsElementwiseMap(instruction) && !build_.HasDynamic(operands)) {
-          HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, operands, block));
+          HLO_ASSIGN_OR_RETURN(Leaves result, InlineMap(instruction, operands, block));
           if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
         }
         break;
@@ -154,150 +151,9 @@ class Flattener {
       case Opcode::kConditional:
         return Conditional(instruction, operands, block);
       default:
-        return RewriteContraction(instruction, operands, block);
+        return contractions_.Rewrite(instruction, operands, block);
     }
     return std::nullopt;
-  }
-
-  // True if an operand of a reduction is in memory anyway, or is small.
-  bool MayBeStored(ValueId v) const {
-    constexpr int64_t kMaxBytes = 4 << 20;
-    const Value& value = graph_.values[graph_.Resolve(v)];
-    return value.node == nullptr || !IsElementwise(graph_, *value.node) ||
-           *DenseByteCount(value.shape) <= kMaxBytes;
-  }
-
-  // Inlines the replacement of an instruction, if there is one and the pass may change it.
-  absl::StatusOr<std::optional<Leaves>> Inline(std::string_view pass, const Instruction& instruction,
-                                               std::optional<CheckedModule> replacement,
-                                               const std::vector<Leaves>& operands, Block* block) {
-    if (!replacement.has_value() || !changes_.Allow(pass, instruction.name())) return std::nullopt;
-    return InlineReplacement(instruction, *std::move(replacement), operands, block);
-  }
-
-  // Rewrites products, reductions and batch norms in the same way.
-  absl::StatusOr<std::optional<Leaves>> RewriteContraction(const Instruction& instruction,
-                                                           const std::vector<Leaves>& operands,
-                                                           Block* block) {
-    if (build_.HasDynamic(operands)) return std::nullopt;
-    switch (instruction.opcode()) {
-      case Opcode::kReduce:
-        return RewriteReduce(instruction, operands, block);
-      case Opcode::kReduceWindow:
-        return RewriteReduceWindow(instruction, operands, block);
-      case Opcode::kDot:
-        return RewriteDot(instruction, operands, block);
-      case Opcode::kConvolution:
-      case Opcode::kRaggedDot:
-        return Product(instruction, Concatenated(operands), block);
-      case Opcode::kScaledDot:
-        if (!options_.expand_scaled_dots) return std::nullopt;
-        return Inline("scaled_dot", instruction, ExpandScaledDot(instruction), operands, block);
-      case Opcode::kBatchNormGrad:
-      case Opcode::kBatchNormInference:
-      case Opcode::kBatchNormTraining:
-        if (!options_.expand_batch_norms) return std::nullopt;
-        return Inline("batch_norm", instruction, ExpandBatchNorm(instruction), operands, block);
-      default:
-        return std::nullopt;
-    }
-  }
-
-  absl::StatusOr<std::optional<Leaves>> RewriteReduceWindow(const Instruction& reduce_window,
-                                                            const std::vector<Leaves>& operands,
-                                                            Block* block) {
-    if (!options_.rewrite_degenerate_contractions) return std::nullopt;
-    HLO_ASSIGN_OR_RETURN(std::optional<Leaves> result,
-                         Inline("degenerate_contractions", reduce_window, ReplaceTiledWindows(reduce_window),
-                                operands, block));
-    if (result.has_value()) tiled_windows_[(*result)[0]] = {&reduce_window, operands[0][0], operands[1][0]};
-    return result;
-  }
-
-  // A reduction of windows that do not overlap: its instruction and operands.
-  struct TiledWindows {
-    const Instruction* instruction;
-    ValueId operand, init;
-  };
-  // Returns the reduction of windows that computes an operand, or of which it is a reshape.
-  std::optional<TiledWindows> WindowsOf(ValueId v) const {
-    while (true) {
-      v = graph_.Resolve(v);
-      if (const auto found = tiled_windows_.find(v); found != tiled_windows_.end()) return found->second;
-      const Node* node = graph_.values[v].node;
-      if (node == nullptr || node->kind != Node::Kind::kOp || node->needs_reference) return std::nullopt;
-      const Instruction& instruction = *node->instruction;
-      if (instruction.opcode() == Opcode::kReduceWindow && node->operands.size() == 2)
-        return TiledWindows{&instruction, node->operands[0], node->operands[1]};
-      const bool is_bitcast = instruction.opcode() == Opcode::kBitcast &&
-                              instruction.operand(0)->shape().type() == instruction.shape().type() &&
-                              HasDefaultLayout(instruction.operand(0)->shape()) &&
-                              HasDefaultLayout(instruction.shape());
-      if (instruction.opcode() != Opcode::kReshape && !is_bitcast) return std::nullopt;
-      v = node->operands[0];
-    }
-  }
-  // Reduces the elements of all windows at once, if the operand has their results.
-  absl::StatusOr<std::optional<Leaves>> RewriteReduceOfWindows(const Instruction& reduce,
-                                                               const std::vector<Leaves>& operands,
-                                                               Block* block) {
-    if (reduce.operand_count() != 2) return std::nullopt;
-    const std::optional<TiledWindows> windows = WindowsOf(operands[0][0]);
-    const Literal* init =
-        windows.has_value() ? graph_.values[graph_.Resolve(windows->init)].constant : nullptr;
-    if (init == nullptr) return std::nullopt;
-    return Inline("degenerate_contractions", reduce,
-                  ReplaceReduceOfWindows(reduce, *windows->instruction, *init),
-                  {{windows->operand}, operands[1]}, block);
-  }
-
-  absl::StatusOr<std::optional<Leaves>> RewriteReduce(const Instruction& reduce,
-                                                      const std::vector<Leaves>& operands, Block* block) {
-    if (std::optional<CheckedModule> elements = ReplaceSingleElements(reduce)) {
-      const auto count = static_cast<std::ptrdiff_t>(operands.size() / 2);
-      return InlineReplacement(reduce, *std::move(elements), {operands.begin(), operands.begin() + count},
-                               block);
-    }
-    if (options_.rewrite_sequential_reductions) {
-      HLO_ASSIGN_OR_RETURN(
-          std::optional<Leaves> in_order,
-          Inline("sequential_reduce", reduce, ReplaceSequentialReduce(reduce), operands, block));
-      if (in_order.has_value()) return in_order;
-    }
-    if (!options_.rewrite_degenerate_contractions) return std::nullopt;
-    HLO_ASSIGN_OR_RETURN(std::optional<Leaves> at_once, RewriteReduceOfWindows(reduce, operands, block));
-    if (at_once.has_value()) return at_once;
-    if (std::vector<CheckedModule> terms = ReplaceSmallReduce(reduce);
-        !terms.empty() && changes_.Allow("degenerate_contractions", reduce.name())) {
-      Leaves result = operands[1];
-      const size_t first = graph_.nodes.size();
-      for (CheckedModule& term : terms) {
-        HLO_ASSIGN_OR_RETURN(Leaves element, InlineModule(std::move(term), {operands[0]}, block));
-        // Only the last node has the name.
-        if (Node* node = graph_.values[result[0]].node; result != operands[1] && node != nullptr)
-          node->named_after = nullptr;
-        HLO_ASSIGN_OR_RETURN(result, Map(reduce, {result, element}, block));
-      }
-      SetReplaced(reduce, first, result);
-      if (SameDimensions(graph_.values[result[0]].shape, reduce.shape())) return result;
-    }
-    if (!options_.rewrite_narrow_reductions || !MayBeStored(operands[0][0])) return std::nullopt;
-    return Inline("degenerate_contractions", reduce, ReplaceNarrowReduce(reduce), operands, block);
-  }
-
-  absl::StatusOr<std::optional<Leaves>> RewriteDot(const Instruction& dot,
-                                                   const std::vector<Leaves>& operands, Block* block) {
-    if (std::optional<CheckedModule> product = ReplaceSingleProduct(dot))
-      return InlineReplacement(dot, *std::move(product), operands, block);
-    if (options_.rewrite_degenerate_contractions) {
-      HLO_ASSIGN_OR_RETURN(std::optional<Leaves> result,
-                           Inline("degenerate_contractions", dot, ReplaceThinDot(dot), operands, block));
-      if (result.has_value()) return result;
-      HLO_ASSIGN_OR_RETURN(result,
-                           Inline("degenerate_contractions", dot, ReplaceVectorDot(dot), operands, block));
-      if (result.has_value()) return result;
-    }
-    return Product(dot, Concatenated(operands), block);
   }
 
   absl::StatusOr<Leaves> AddInstruction(const Instruction& instruction, std::vector<Leaves> operands,
@@ -370,61 +226,17 @@ class Flattener {
   }
 
   absl::StatusOr<Leaves> InlineModule(CheckedModule module, const std::vector<Leaves>& operands,
-                                      Block* block) {
+                                      Block* block) override {
     graph_.replacements.push_back(std::move(module));
     return Inline(*graph_.replacements.back().module().entry(), operands, block);
   }
-  // Inlines the module that replaces an instruction. The results are leaves of the instruction for observers.
   absl::StatusOr<Leaves> InlineReplacement(const Instruction& instruction, CheckedModule replacement,
-                                           const std::vector<Leaves>& operands, Block* block) {
+                                           const std::vector<Leaves>& operands, Block* block) override {
     const size_t first = graph_.nodes.size();
     HLO_ASSIGN_OR_RETURN(Leaves leaves, InlineModule(std::move(replacement), operands, block));
-    SetReplaced(instruction, first, leaves);
+    build_.SetReplaced(instruction, first, leaves);
     return leaves;
   }
-  // Names the instruction that the nodes from number `first` on replace, and its leaves.
-  void SetReplaced(const Instruction& instruction, size_t first, const Leaves& leaves) {
-    for (size_t i = first; i < graph_.nodes.size(); ++i) graph_.nodes[i].replacement_of = &instruction;
-    const absl::Span<const Shape> shapes = ResultShapes(instruction);
-    const bool has_arrays = std::all_of(shapes.begin(), shapes.end(),
-                                        [](const Shape& s) { return s.IsArray() && !s.HasDynamicDim(); });
-    for (size_t i = 0; has_arrays && i < std::min(leaves.size(), shapes.size()); ++i) {
-      Value& value = graph_.values[leaves[i]];
-      if (value.node == nullptr || value.node->replacement_of != &instruction) continue;
-      if (!SameDimensions(value.shape, shapes[i]) || value.shape.type() != shapes[i].type()) continue;
-      value.instruction = &instruction;
-      value.leaf = static_cast<int32_t>(i);
-    }
-  }
-
-  // A dot or convolution that rounds to another type than the result's becomes one of that type and a
-  // convert.
-  Leaves Product(const Instruction& instruction, Leaves operands, Block* block) {
-    const Shape& shape = instruction.shape();
-    const ElementType type = ProductType(instruction.operand(0)->shape().type(),
-                                         instruction.operand(1)->shape().type(), shape.type());
-    if (type == shape.type()) return build_.AddOp(instruction, shape, std::move(operands), block)->results;
-    Module& module = RewrittenModule(graph_, *instruction.parent()->module());
-    if (products_ == nullptr) products_ = module.NewComputation("products");
-    Shape rounded = shape;
-    rounded.set_type(type);
-    const auto add = [&](Opcode opcode, const Shape& result, absl::Span<Instruction* const> of,
-                         absl::Span<const AttrEntry> attributes) {
-      Instruction* added =
-          module.AddInstruction(products_, opcode, instruction.name(), result, of, attributes);
-      InstructionEditor::SetRanges(*added, instruction.name_range(), instruction.shape_range(),
-                                   instruction.opcode_range(), {});
-      return added;
-    };
-    Instruction* product =
-        add(instruction.opcode(), rounded, instruction.operands(), instruction.attributes());
-    Node* sum = build_.AddOp(*product, rounded, std::move(operands), block);
-    sum->named_after = &instruction;
-    Node* result = build_.AddOp(*add(Opcode::kConvert, shape, {product}, {}), shape, sum->results, block);
-    result->named_after = nullptr;
-    return result->results;
-  }
-
   // The results that the replacement lacks are scratch memory, which is zero.
   absl::StatusOr<Leaves> LibraryCall(const Instruction& call, CheckedModule replacement,
                                      const std::vector<Leaves>& operands, Block* block) {
@@ -439,8 +251,8 @@ class Flattener {
     return leaves;
   }
 
-  // Inlines the to_apply of a map, with every instruction on whole arrays.
-  absl::StatusOr<Leaves> Map(const Instruction& map, const std::vector<Leaves>& operands, Block* block) {
+  absl::StatusOr<Leaves> InlineMap(const Instruction& map, const std::vector<Leaves>& operands,
+                                   Block* block) override {
     const size_t first = block->nodes.size();
     map_ = &map;
     HLO_ASSIGN_OR_RETURN(Leaves leaves, Inline(*map.Get<attr::to_apply>(), operands, block));
@@ -566,11 +378,10 @@ class Flattener {
   Graph& graph_;
   GraphBuilder build_;
   PaddedValues padded_;
-  Computation* products_ = nullptr;   // Owns the rewritten instructions.
+  ContractionRewriter contractions_;
   const Instruction* map_ = nullptr;  // The map that is being inlined.
   AsyncCalls async_;
-  absl::flat_hash_map<ValueId, TiledWindows> tiled_windows_;  // Keyed by their results.
-  absl::flat_hash_map<std::string, ValueId> workspaces_;      // Zeros, keyed by their shape.
+  absl::flat_hash_map<std::string, ValueId> workspaces_;  // Zeros, keyed by their shape.
   // Scalar operations of a block, for common subexpression elimination. Arrays are recomputed: reading them
   // again would often take longer.
   using ScalarOperation = std::tuple<const Block*, Opcode, ElementType, ComparisonDirection, Leaves>;

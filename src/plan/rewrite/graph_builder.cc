@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "ir/element_types.h"
+#include "ir/result_shapes.h"
 
 namespace hlo::plan {
 namespace {
@@ -134,6 +135,20 @@ absl::StatusOr<std::optional<Leaves>> GraphBuilder::Forward(const Shape& shape,
     }
   }
   return leaves;
+}
+
+void GraphBuilder::SetReplaced(const Instruction& instruction, size_t first, const Leaves& leaves) {
+  for (size_t i = first; i < graph_.nodes.size(); ++i) graph_.nodes[i].replacement_of = &instruction;
+  const absl::Span<const Shape> shapes = ResultShapes(instruction);
+  const bool has_arrays = std::all_of(shapes.begin(), shapes.end(),
+                                      [](const Shape& s) { return s.IsArray() && !s.HasDynamicDim(); });
+  for (size_t i = 0; has_arrays && i < std::min(leaves.size(), shapes.size()); ++i) {
+    Value& value = graph_.values[leaves[i]];
+    if (value.node == nullptr || value.node->replacement_of != &instruction) continue;
+    if (!SameDimensions(value.shape, shapes[i]) || value.shape.type() != shapes[i].type()) continue;
+    value.instruction = &instruction;
+    value.leaf = static_cast<int32_t>(i);
+  }
 }
 
 bool GraphBuilder::IsDynamic(ValueId v) const {

@@ -35,6 +35,9 @@ class GraphBuilder {
   absl::StatusOr<std::optional<Leaves>> Forward(const Shape& shape, const std::vector<LeafSource>& sources,
                                                 const std::vector<Leaves>& operands);
 
+  // Marks the nodes from number `first` on as the replacement of an instruction, and names its leaves.
+  void SetReplaced(const Instruction& instruction, size_t first, const Leaves& leaves);
+
   bool IsDynamic(ValueId v) const;
   bool HasDynamic(const Leaves& leaves) const;
   bool HasDynamic(const std::vector<Leaves>& operands) const;
