@@ -68,8 +68,8 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   // Returns why the devices of a run cannot be in several processes; "" if they can.
   std::string SingleProcessReason(const EvaluateOptions& options, const DevicesOptions& devices) const;
   // Sends the other processes their part of a run.
-  spmd::SpreadRun StartOnRanks(spmd::Ranks& ranks, std::vector<std::vector<Literal>>& arguments,
-                               const EvaluateOptions& options, const DevicesOptions& devices);
+  spmd::DistributedRun StartOnRanks(spmd::Ranks& ranks, std::vector<std::vector<Literal>>& arguments,
+                                    const EvaluateOptions& options, const DevicesOptions& devices);
   // Runs the devices of this process on threads; arguments and options are those of a device, whose number is
   // added to the seed.
   void RunThreads(spmd::Rendezvous& rendezvous, absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
@@ -201,10 +201,10 @@ std::string Executable::State::SingleProcessReason(const EvaluateOptions& run_op
   return "";
 }
 
-spmd::SpreadRun Executable::State::StartOnRanks(spmd::Ranks& ranks,
-                                                std::vector<std::vector<Literal>>& arguments,
-                                                const EvaluateOptions& run_options,
-                                                const DevicesOptions& devices) {
+spmd::DistributedRun Executable::State::StartOnRanks(spmd::Ranks& ranks,
+                                                     std::vector<std::vector<Literal>>& arguments,
+                                                     const EvaluateOptions& run_options,
+                                                     const DevicesOptions& devices) {
   if (instruction_numbers == nullptr)
     instruction_numbers = std::make_unique<spmd::InstructionNumbers>(module.module());
   if (number_on_ranks == 0 || ranks.sent_module != number_on_ranks) {
@@ -328,15 +328,15 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
       return absl::Status(fits.code(), fmt::format("{}: {}", grid.NameOf(device), Message(fits)));
   }
   HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->computations, options_of(0)));
-  spmd::SpreadRun spread;
+  spmd::DistributedRun run;
   if (devices.ranks != nullptr && devices.ranks->size() > 1) {
     const std::string reason = state_->SingleProcessReason(options, devices);
     if (reason.empty())
-      spread = state_->StartOnRanks(*devices.ranks, arguments, options, devices);
+      run = state_->StartOnRanks(*devices.ranks, arguments, options, devices);
     else if (devices.warn)
       devices.warn("all devices run in process 0: " + reason);
   }
-  spmd::Rendezvous rendezvous(*state_->exchanges, state_->RendezvousOptionsOf(devices), spread);
+  spmd::Rendezvous rendezvous(*state_->exchanges, state_->RendezvousOptionsOf(devices), run);
   state_->RunThreads(
       rendezvous, [&](int64_t device) { return std::move(arguments[device]); }, options_of);
   rendezvous.WaitForOthers();
@@ -394,9 +394,9 @@ class RunServer {
           absl::Status(status.code(), fmt::format("process {}: {}", ranks_.rank(), Message(status))));
     }
     Executable::State& state = *executable_->state_;
-    const spmd::SpreadRun spread = {
+    const spmd::DistributedRun distributed = {
         .ranks = &ranks_, .number = run.number, .instructions = state.instruction_numbers.get()};
-    spmd::Rendezvous rendezvous(*state.exchanges, state.RendezvousOptionsOf(run.devices), spread);
+    spmd::Rendezvous rendezvous(*state.exchanges, state.RendezvousOptionsOf(run.devices), distributed);
     const int64_t first = rendezvous.devices().first;
     const auto arguments_of = [&](int64_t device) { return std::move((*run.arguments)[device - first]); };
     state.RunThreads(rendezvous, arguments_of, [&](int64_t) { return run.options; });

@@ -126,7 +126,7 @@ void Matching::Expect(int64_t id, const Route& route) {
   device.call.route = KeyOf(route);
   device.state = Device::State::kWaiting;
   --running_;
-  std::deque<Parcel>& queue = messages_[device.call.route];
+  std::deque<PendingSend>& queue = messages_[device.call.route];
   if (!queue.empty()) {
     const int64_t number = queue.front().number;
     queue.pop_front();
@@ -206,7 +206,7 @@ void Matching::Deliver(Device& target, int64_t source, int64_t number) {
   target.state = Device::State::kRunning;
   ++running_;
   decisions_.push_back(
-      {.kind = Decision::Kind::kDeliver, .device = target.id, .members = {}, .parcel = {source, number}});
+      {.kind = Decision::Kind::kDeliver, .device = target.id, .members = {}, .send = {source, number}});
 }
 
 void Matching::Fail(Device& device, const absl::Status& status) {
@@ -218,7 +218,7 @@ void Matching::Fail(Device& device, const absl::Status& status) {
   device.state = Device::State::kRunning;
   ++running_;
   decisions_.push_back(
-      {.kind = Decision::Kind::kFail, .device = device.id, .members = {}, .parcel = {}, .status = status});
+      {.kind = Decision::Kind::kFail, .device = device.id, .members = {}, .send = {}, .status = status});
 }
 
 void Matching::FailPeers(const Device& failed) {
@@ -294,7 +294,7 @@ bool Matching::PairByArrival() {
   }
   for (const auto& [call, key] : receipts) {
     found = true;
-    std::deque<Parcel>& queue = messages_[key];
+    std::deque<PendingSend>& queue = messages_[key];
     warnings_.push_back(fmt::format("{}{}: paired by order of arrival with {}{}", PlaceOf(*call->instruction),
                                     Describe(*call->instruction), PlaceOf(*queue.front().sender),
                                     Describe(*queue.front().sender)));

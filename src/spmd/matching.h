@@ -21,7 +21,7 @@
 namespace hlo::spmd {
 
 // Values in transit, named by the device that sent them and the number of the send on this device.
-using ParcelId = std::pair<int64_t, int64_t>;
+using SendId = std::pair<int64_t, int64_t>;
 
 // The values with which a device meets its group, if they are in this process; otherwise their signature.
 struct Operands {
@@ -39,13 +39,13 @@ class Matching {
   struct Decision {
     enum class Kind : uint8_t {
       kCombine,  // `device` shall combine the values of `members`, which are in the order of the group.
-      kDeliver,  // `device` receives `parcel`.
+      kDeliver,  // `device` receives the values of `send`.
       kFail,     // The call of `device` fails with `status`.
     };
     Kind kind;
     int64_t device;
     std::vector<int64_t> members;
-    ParcelId parcel;
+    SendId send;
     absl::Status status;
   };
 
@@ -78,7 +78,7 @@ class Matching {
   // Instruction, execution, and number of the group.
   using EventKey = std::tuple<const Instruction*, int64_t, int32_t>;
   using RouteKey = std::tuple<const Instruction*, std::string, int64_t, int64_t>;
-  struct Parcel {
+  struct PendingSend {
     const Instruction* sender;
     int64_t number;
   };
@@ -101,7 +101,7 @@ class Matching {
   size_t running_ = 0, left_ = 0;  // All others wait.
   bool has_timed_out_ = false;
   std::map<EventKey, std::vector<Call*>> events_;  // The arrived calls by position; null for the others.
-  std::map<RouteKey, std::deque<Parcel>> messages_;
+  std::map<RouteKey, std::deque<PendingSend>> messages_;
   std::vector<std::string> warnings_;
   std::vector<Decision> decisions_;
 };

@@ -30,14 +30,14 @@ absl::StatusOr<Values> ReadValues(MessageReader& reader) {
 
 // The messages between the processes of a run. Those from kArrive on report to process 0 what devices do.
 enum class Rendezvous::RunMessage : uint8_t {
-  kCombine,  // A device shall combine the values of members; others send theirs.
-  kShip,     // A member shall send its values to the device that combines.
-  kDeliver,  // A device receives a parcel.
-  kFail,     // The call of a device fails.
-  kPart,     // The values of a member.
-  kResult,   // The result of a member.
-  kParcel,   // Values that were sent to a device.
-  kStop,     // A device has waited too long.
+  kCombine,     // A device shall combine the values of members; others send theirs.
+  kShip,        // A member shall send its values to the device that combines.
+  kDeliver,     // A device receives the values of a send.
+  kFail,        // The call of a device fails.
+  kPart,        // The values of a member.
+  kResult,      // The result of a member.
+  kSentValues,  // Values that were sent to a device.
+  kStop,        // A device has waited too long.
   kArrive,
   kPost,
   kExpect,
@@ -61,7 +61,7 @@ struct Rendezvous::Device {
   bool is_answered = false;
   Clock::time_point since;
   bool has_given_up = false;
-  std::optional<ParcelId> awaited;
+  std::optional<SendId> awaited;
   std::vector<int64_t> members;                    // Not empty: this device combines the values of the group.
   std::map<size_t, absl::StatusOr<Values>> parts;  // The values that have come, by position.
 
@@ -96,11 +96,12 @@ class Rendezvous::Link : public Collectives {
   Device& device_;
 };
 
-Rendezvous::Rendezvous(const ExchangeTable& table, const RendezvousOptions& options, const SpreadRun& spread)
-    : table_(table), options_(options), spread_(spread), range_{0, table.grid().count()} {
+Rendezvous::Rendezvous(const ExchangeTable& table, const RendezvousOptions& options,
+                       const DistributedRun& run)
+    : table_(table), options_(options), run_(run), range_{0, table.grid().count()} {
   const int64_t count = table.grid().count();
-  if (spread.ranks != nullptr) range_ = DevicesOf(spread.ranks->rank(), spread.ranks->size(), count);
-  if (spread.ranks == nullptr || spread.ranks->rank() == 0) {
+  if (run.ranks != nullptr) range_ = DevicesOf(run.ranks->rank(), run.ranks->size(), count);
+  if (run.ranks == nullptr || run.ranks->rank() == 0) {
     matching_ = std::make_unique<Matching>(table, options.strict_match);
     results_.resize(count);
   }
@@ -111,12 +112,12 @@ Rendezvous::Rendezvous(const ExchangeTable& table, const RendezvousOptions& opti
     ready_.push_back(devices_.back().get());
   }
   Dispatch();
-  if (spread.ranks != nullptr)
-    spread.ranks->Attach(spread.number, [this](std::string_view message) { Handle(message); });
+  if (run.ranks != nullptr)
+    run.ranks->Attach(run.number, [this](std::string_view message) { Handle(message); });
 }
 
 Rendezvous::~Rendezvous() {
-  if (spread_.ranks != nullptr) spread_.ranks->Detach();
+  if (run_.ranks != nullptr) run_.ranks->Detach();
 }
 
 Collectives& Rendezvous::LinkOf(int64_t device) { return *At(device).link; }
@@ -184,7 +185,7 @@ absl::StatusOr<Values> Rendezvous::Meet(Device& device, const Instruction& colle
   } else {
     SendTo(0, Start(RunMessage::kArrive)
                   .Add(device.id)
-                  .Add(spread_.instructions->Of(collective))
+                  .Add(run_.instructions->Of(collective))
                   .Add(SignatureOf(collective, device.values)));
   }
   if (!device.is_answered && !device.CanCombine()) Wait(device, lock);
@@ -196,12 +197,12 @@ absl::StatusOr<Values> Rendezvous::Meet(Device& device, const Instruction& colle
 absl::Status Rendezvous::Send(Device& device, const Route& route, Values values) {
   const Lock lock(mutex_);
   const int64_t number = device.sends++;
-  // The parcel is sent before process 0 can say which device receives it.
+  // The values are sent before process 0 can say which device receives it.
   if (IsLocal(route.target)) {
-    parcels_.emplace(ParcelId(device.id, number), std::move(values));
+    sent_values_.emplace(SendId(device.id, number), std::move(values));
   } else {
     SendTo(RankOfDevice(route.target),
-           Start(RunMessage::kParcel).Add(device.id).Add(number).Add(absl::OkStatus()).Add(values));
+           Start(RunMessage::kSentValues).Add(device.id).Add(number).Add(absl::OkStatus()).Add(values));
   }
   if (matching_ != nullptr) {
     matching_->Post(route, number);
@@ -298,7 +299,7 @@ void Rendezvous::Wait(Device& device, Lock& lock) {
 // In process 0: tells devices that still run that the run is over.
 void Rendezvous::StopAll() {
   stopped_ = true;
-  for (int rank = 1; spread_.ranks != nullptr && rank < spread_.ranks->size(); ++rank)
+  for (int rank = 1; run_.ranks != nullptr && rank < run_.ranks->size(); ++rank)
     SendTo(rank, Start(RunMessage::kStop).Add(int64_t{0}));
 }
 
@@ -340,7 +341,7 @@ void Rendezvous::Complete(Device& leader, Collectives::Combine combine, Lock& lo
 // --- Decisions; the lock is held.
 
 int Rendezvous::RankOfDevice(int64_t device) const {
-  return spread_.ranks == nullptr ? 0 : RankOf(device, spread_.ranks->size(), table_.grid().count());
+  return run_.ranks == nullptr ? 0 : RankOf(device, run_.ranks->size(), table_.grid().count());
 }
 
 void Rendezvous::CarryOut() {
@@ -366,11 +367,10 @@ void Rendezvous::CarryOut() {
       }
       case Matching::Decision::Kind::kDeliver:
         if (rank == 0) {
-          DeliverParcel(device, decision.parcel);
+          DeliverSend(device, decision.send);
         } else {
-          SendTo(
-              rank,
-              Start(RunMessage::kDeliver).Add(device).Add(decision.parcel.first).Add(decision.parcel.second));
+          SendTo(rank,
+                 Start(RunMessage::kDeliver).Add(device).Add(decision.send.first).Add(decision.send.second));
         }
         break;
       case Matching::Decision::Kind::kFail:
@@ -405,39 +405,36 @@ void Rendezvous::Ship(int64_t member, int64_t leader, size_t position) {
   SendTo(RankOfDevice(leader), message);
 }
 
-void Rendezvous::DeliverParcel(int64_t id, ParcelId parcel) {
+void Rendezvous::DeliverSend(int64_t id, SendId send) {
   Device& device = At(id);
-  const auto found = parcels_.find(parcel);
-  if (found == parcels_.end()) {
-    device.awaited = parcel;  // It is on the way from its sender.
+  const auto found = sent_values_.find(send);
+  if (found == sent_values_.end()) {
+    device.awaited = send;  // The values are on the way from its sender.
     return;
   }
   Answer(device, std::move(found->second));
-  parcels_.erase(found);
+  sent_values_.erase(found);
 }
 
 // --- Messages
 
 void Rendezvous::SendTo(int rank, MessageWriter& message) const {
-  spread_.ranks->SendToRun(rank, message.Take());
+  run_.ranks->SendToRun(rank, message.Take());
 }
 
 MessageWriter Rendezvous::Start(RunMessage kind) const {
-  MessageWriter message = Ranks::StartRunMessage(spread_.number);
+  MessageWriter message = Ranks::StartRunMessage(run_.number);
   message.Add(kind);
   return message;
 }
 
 void Rendezvous::AddRoute(const Route& route, MessageWriter& message) const {
-  message.Add(spread_.instructions->Of(*route.instruction))
-      .Add(route.chain)
-      .Add(route.source)
-      .Add(route.target);
+  message.Add(run_.instructions->Of(*route.instruction)).Add(route.chain).Add(route.source).Add(route.target);
 }
 
 Route Rendezvous::ReadRoute(MessageReader& reader) const {
   Route route;
-  route.instruction = &spread_.instructions->At(reader.Read<int32_t>());
+  route.instruction = &run_.instructions->At(reader.Read<int32_t>());
   route.chain = reader.ReadText();
   route.source = reader.Read<int64_t>();
   route.target = reader.Read<int64_t>();
@@ -464,7 +461,7 @@ void Rendezvous::Handle(std::string_view bytes) {
     case RunMessage::kDeliver: {
       const auto source = reader.Read<int64_t>();
       const Lock lock(mutex_);
-      return DeliverParcel(device, {source, reader.Read<int64_t>()});
+      return DeliverSend(device, {source, reader.Read<int64_t>()});
     }
     case RunMessage::kFail: {
       const Lock lock(mutex_);
@@ -484,16 +481,16 @@ void Rendezvous::Handle(std::string_view bytes) {
     case RunMessage::kStop:
       stopped_ = true;
       return;
-    case RunMessage::kParcel: {  // `device` is the sender.
-      const ParcelId parcel(device, reader.Read<int64_t>());
+    case RunMessage::kSentValues: {  // `device` is the sender.
+      const SendId send(device, reader.Read<int64_t>());
       absl::StatusOr<Values> values = ReadValues(reader);
       const Lock lock(mutex_);
       for (const auto& waiting : devices_) {
-        if (waiting->awaited != parcel) continue;
+        if (waiting->awaited != send) continue;
         waiting->awaited.reset();
         return Answer(*waiting, std::move(values));
       }
-      parcels_.emplace(parcel, std::move(values));
+      sent_values_.emplace(send, std::move(values));
       return;
     }
     default:
@@ -507,7 +504,7 @@ void Rendezvous::HandleReport(RunMessage kind, MessageReader& reader) {
   switch (kind) {
     case RunMessage::kArrive: {
       const auto device = reader.Read<int64_t>();
-      const Instruction& collective = spread_.instructions->At(reader.Read<int32_t>());
+      const Instruction& collective = run_.instructions->At(reader.Read<int32_t>());
       matching_->Arrive(device, collective, {.signature = std::string(reader.ReadText())});
       break;
     }

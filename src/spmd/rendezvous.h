@@ -31,7 +31,7 @@ struct RendezvousOptions {
 };
 
 // A run whose devices are in several processes. All of them give the same numbers to instructions.
-struct SpreadRun {
+struct DistributedRun {
   Ranks* ranks = nullptr;  // Null: all devices are in this process.
   int64_t number = 0;
   const InstructionNumbers* instructions = nullptr;
@@ -41,7 +41,7 @@ struct SpreadRun {
 // its decisions to the others. Values are sent directly between the processes that have and need them.
 class Rendezvous {
  public:
-  Rendezvous(const ExchangeTable& table, const RendezvousOptions& options, const SpreadRun& spread = {});
+  Rendezvous(const ExchangeTable& table, const RendezvousOptions& options, const DistributedRun& run = {});
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
@@ -95,7 +95,7 @@ class Rendezvous {
   void StartToCombine(int64_t leader, std::vector<int64_t> members);
   void AddPart(int64_t leader, size_t position, absl::StatusOr<Values> part);
   void Ship(int64_t member, int64_t leader, size_t position);
-  void DeliverParcel(int64_t device, ParcelId parcel);
+  void DeliverSend(int64_t device, SendId send);
 
   // Messages between processes.
   bool IsLocal(int64_t device) const { return device >= range_.first && device < range_.last; }
@@ -110,14 +110,14 @@ class Rendezvous {
 
   const ExchangeTable& table_;
   const RendezvousOptions options_;
-  const SpreadRun spread_;
+  const DistributedRun run_;
   DeviceRange range_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Device>> devices_;  // Those of this process.
   std::deque<Device*> ready_;
   int running_ = 0;
   std::atomic<bool> stopped_ = false;
-  std::map<ParcelId, absl::StatusOr<Values>> parcels_;  // Values for devices of this process.
+  std::map<SendId, absl::StatusOr<Values>> sent_values_;  // Values for devices of this process.
   // In process 0.
   std::unique_ptr<Matching> matching_;
   std::vector<Literal> results_;
