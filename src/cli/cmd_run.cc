@@ -21,7 +21,7 @@
 #include "cli/output_names.h"
 #include "cli/value_text.h"
 #include "debug/diff/cross_check.h"
-#include "debug/trace/births.h"
+#include "debug/trace/origins.h"
 #include "device/gpu.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
@@ -134,13 +134,13 @@ void ReportNan(const RunOptions& options, const CheckedModule& module, std::vect
   FileHost host(options.host);
   evaluate.host = &host;
   evaluate.observer = nullptr;
-  const absl::StatusOr<debug::BirthReport> report =
-      debug::FindBirths(module, std::move(arguments), options.engine.engine, evaluate, {});
+  const absl::StatusOr<debug::OriginReport> report =
+      debug::FindOrigins(module, std::move(arguments), options.engine.engine, evaluate, {});
   std::string text = fmt::format("{}: error: the result contains a NaN", file);
   if (report.ok() && !report->results.empty()) {
     text += "\n" + debug::ToString(*report, module.module());
     text.pop_back();
-    result.extra["births"] = debug::ToJson(*report);
+    result.extra["origins"] = debug::ToJson(*report);
   }
   result.Fail(Exit::kFailed, text);
 }

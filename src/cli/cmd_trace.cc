@@ -15,7 +15,7 @@
 #include "debug/exposed_run.h"
 #include "debug/loops.h"
 #include "debug/selection.h"
-#include "debug/trace/births.h"
+#include "debug/trace/origins.h"
 #include "debug/trace/trace.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -35,13 +35,13 @@ struct TraceFlags {
   bool values = false, full = false;
   std::string range_text;          // The value of --range; empty without it.
   std::vector<ElementType> range;  // Its types.
-  debug::BirthOptions births{.nans = false, .infinities = false};
+  debug::OriginOptions origins{.nans = false, .infinities = false};
   int64_t max_records = 1000;
   EvaluateOptions evaluate = {.cancel = &interrupt_flag};
 
-  bool finds_births() const { return births.nans || births.infinities; }
+  bool finds_origins() const { return origins.nans || origins.infinities; }
   bool traces_values() const {
-    return !finds_births() || !selection.empty() || !range.empty() || values || !iteration.empty() ||
+    return !finds_origins() || !selection.empty() || !range.empty() || values || !iteration.empty() ||
            !output.empty();
   }
 };
@@ -179,15 +179,15 @@ absl::Status TraceValues(const TraceFlags& flags, const CheckedModule& module,
   return absl::OkStatus();
 }
 
-absl::Status TraceBirths(const TraceFlags& flags, const CheckedModule& module,
-                         const debug::WatchedArguments& arguments, FileResult& result) {
+absl::Status TraceOrigins(const TraceFlags& flags, const CheckedModule& module,
+                          const debug::WatchedArguments& arguments, FileResult& result) {
   HLO_ASSIGN_OR_RETURN(
-      const debug::BirthReport report,
-      debug::FindBirths(module, arguments, flags.engine.engine, flags.evaluate, flags.births));
-  result.extra["births"] = debug::ToJson(report);
+      const debug::OriginReport report,
+      debug::FindOrigins(module, arguments, flags.engine.engine, flags.evaluate, flags.origins));
+  result.extra["origins"] = debug::ToJson(report);
   const std::string text = debug::ToString(report, module.module());
   result.text += text.empty() ? "no instruction produces a NaN or an infinity\n" : text;
-  if (!report.births.empty()) result.exit = std::max(result.exit, Exit::kFailed);
+  if (!report.origins.empty()) result.exit = std::max(result.exit, Exit::kFailed);
   return absl::OkStatus();
 }
 
@@ -204,7 +204,7 @@ void Trace(const TraceFlags& flags, const std::string& file, FileResult& result)
       MakeWatchedRun(flags.inputs, flags.common, flags.devices, loaded, result);
   if (!result.Accept(arguments.status(), file)) return;
   const CheckedModule& module = loaded.checked.front();
-  if (flags.finds_births() && !result.Accept(TraceBirths(local, module, *arguments, result), file)) return;
+  if (flags.finds_origins() && !result.Accept(TraceOrigins(local, module, *arguments, result), file)) return;
   if (flags.traces_values()) result.Accept(TraceValues(local, module, *arguments, result), file);
 }
 
@@ -292,12 +292,12 @@ void AddTrace(CLI::App& program, int& exit_status) {
   command->add_option("--max-records", flags->max_records, "Maximum number of records to report")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_flag("--nans", flags->births.nans,
+  command->add_flag("--nans", flags->origins.nans,
                     "Find the instructions that produce NaNs, and how these reach the results; exit with "
                     "status 1 if there are any");
-  command->add_flag("--infs", flags->births.infinities, "The same for infinities");
+  command->add_flag("--infs", flags->origins.infinities, "The same for infinities");
   command
-      ->add_option("--repeat", flags->births.repeat,
+      ->add_option("--repeat", flags->origins.repeat,
                    "With --nans and --infs, check this many runs and report the time of the fastest as "
                    "watched_s in JSON")
       ->check(CLI::PositiveNumber)

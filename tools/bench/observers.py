@@ -33,7 +33,7 @@ def plain(binary, program, engine, repeat, timeout):
 
 def watched(binary, program, engine, repeat, timeout):
     found = answer([binary, "trace", program, "--random", 1, "--elided=random", "--engine", engine, "--nans", "--repeat", repeat, "--format=json"], timeout)
-    return found and found.get("births", {}).get("watched_s") or None
+    return found and found.get("origins", {}).get("watched_s") or None
 
 
 def shadow(binary, program, timeout):

@@ -63,7 +63,7 @@ TEST_F(Cli, MinimizeKeepsTheInstructionsThatProduceANan) {
 }
 
 // A case whose input is the NaN itself would be smaller, but would not show the instruction that produced it.
-TEST_F(Cli, MinimizeKeepsTheBirthOfANan) {
+TEST_F(Cli, MinimizeKeepsTheOriginOfANan) {
   const std::string file = Write("m.hlo", R"(HloModule m
 ENTRY main {
   x = f32[4] parameter(0)

@@ -1,4 +1,4 @@
-#include "debug/trace/birth_tracker.h"
+#include "debug/trace/origin_tracker.h"
 
 #include <algorithm>
 #include <deque>
@@ -35,7 +35,7 @@ int64_t CountSpecials(const Literal& array, SpecialKind kind) {
 
 }  // namespace
 
-absl::Status BirthTracker::AfterStep(const StepView& step) {
+absl::Status OriginTracker::AfterStep(const StepView& step) {
   for (const StepValue& write : step.Writes()) {
     for (const SpecialKind kind : {SpecialKind::kInf, SpecialKind::kNan}) {
       if (Holds(write.value, kind)) Note(step, write, kind);
@@ -44,28 +44,28 @@ absl::Status BirthTracker::AfterStep(const StepView& step) {
   return absl::OkStatus();
 }
 
-void BirthTracker::Note(const StepView& step, const StepValue& write, SpecialKind kind) {
+void OriginTracker::Note(const StepView& step, const StepValue& write, SpecialKind kind) {
   Chain& chain = ChainOf(kind);
   const LeafId leaf{write.instruction, write.leaf};
   if (const auto known = chain.event_of.find(leaf); known != chain.event_of.end()) {
-    const int32_t birth = chain.events[static_cast<size_t>(known->second)].birth;
-    if (birth >= 0) ++births_[static_cast<size_t>(birth)].later_executions;
+    const int32_t origin = chain.events[static_cast<size_t>(known->second)].origin;
+    if (origin >= 0) ++origins_[static_cast<size_t>(origin)].later_executions;
     return;
   }
   Event event{.leaf = leaf, .parents = Parents(step, write, kind)};
   const Opcode opcode = write.instruction->opcode();
-  const int64_t position = CanMakeSpecials(opcode) ? PositionOfBirth(step, write, kind) : -1;
+  const int64_t position = CanMakeSpecials(opcode) ? PositionOfOrigin(step, write, kind) : -1;
   if (position < 0 && event.parents.empty()) event.parents = GivenParents(step, write, kind);
   if (position >= 0) {
-    event.birth = static_cast<int32_t>(births_.size());
-    AddBirth(step, write, kind, position);
+    event.origin = static_cast<int32_t>(origins_.size());
+    AddOrigin(step, write, kind, position);
   } else if (event.parents.empty()) {
     AddGiven(leaf, write.value, kind, event);
   }
   AddEvent(chain, std::move(event));
 }
 
-std::vector<int32_t> BirthTracker::Parents(const StepView& step, const StepValue& write, SpecialKind kind) {
+std::vector<int32_t> OriginTracker::Parents(const StepView& step, const StepValue& write, SpecialKind kind) {
   Chain& chain = ChainOf(kind);
   std::vector<int32_t> parents;
   const auto add = [&](int32_t event) {
@@ -88,8 +88,8 @@ std::vector<int32_t> BirthTracker::Parents(const StepView& step, const StepValue
   return parents;
 }
 
-std::vector<int32_t> BirthTracker::GivenParents(const StepView& step, const StepValue& write,
-                                                SpecialKind kind) {
+std::vector<int32_t> OriginTracker::GivenParents(const StepView& step, const StepValue& write,
+                                                 SpecialKind kind) {
   Chain& chain = ChainOf(kind);
   std::vector<int32_t> parents;
   for (int64_t k = 0; k < write.instruction->operand_count(); ++k) {
@@ -130,7 +130,7 @@ void VisitSources(const Dataflow& dataflow, const LeafId& leaf, Visit visit) {
 
 }  // namespace
 
-LeafId BirthTracker::GivenSource(const LeafId& leaf) const {
+LeafId OriginTracker::GivenSource(const LeafId& leaf) const {
   std::vector<LeafId> given;
   VisitSources(dataflow_, leaf, [&](const LeafId& at, const std::vector<LeafId>& sources) {
     const Opcode opcode = at.first->opcode();
@@ -140,7 +140,7 @@ LeafId BirthTracker::GivenSource(const LeafId& leaf) const {
   return given.size() == 1 ? given[0] : LeafId{nullptr, 0};
 }
 
-int32_t BirthTracker::FindEvent(const Chain& chain, const LeafId& leaf) const {
+int32_t OriginTracker::FindEvent(const Chain& chain, const LeafId& leaf) const {
   // A loop forwards its initial value or that of the last iteration, which is later.
   int32_t found = -1;
   VisitSources(dataflow_, leaf, [&](const LeafId& at, const std::vector<LeafId>& /*sources*/) {
@@ -152,14 +152,15 @@ int32_t BirthTracker::FindEvent(const Chain& chain, const LeafId& leaf) const {
   return found;
 }
 
-int32_t BirthTracker::AddEvent(Chain& chain, Event event) {
+int32_t OriginTracker::AddEvent(Chain& chain, Event event) {
   const auto number = static_cast<int32_t>(chain.events.size());
   chain.event_of[event.leaf] = number;
   chain.events.push_back(std::move(event));
   return number;
 }
 
-int64_t BirthTracker::PositionOfBirth(const StepView& step, const StepValue& write, SpecialKind kind) const {
+int64_t OriginTracker::PositionOfOrigin(const StepView& step, const StepValue& write,
+                                        SpecialKind kind) const {
   const Instruction& instruction = *write.instruction;
   // The operands that hold specials, by their numbers.
   std::vector<std::pair<int64_t, Literal>> special;
@@ -188,35 +189,35 @@ int64_t BirthTracker::PositionOfBirth(const StepView& step, const StepValue& wri
   return -1;
 }
 
-void BirthTracker::AddBirth(const StepView& step, const StepValue& write, SpecialKind kind,
-                            int64_t position) {
+void OriginTracker::AddOrigin(const StepView& step, const StepValue& write, SpecialKind kind,
+                              int64_t position) {
   const Instruction& instruction = *write.instruction;
-  Birth birth{.kind = kind, .instruction = &instruction, .leaf = write.leaf};
-  birth.index = IndexOf(write.value, position);
-  birth.value = ElementText(write.value, position);
+  Origin origin{.kind = kind, .instruction = &instruction, .leaf = write.leaf};
+  origin.index = IndexOf(write.value, position);
+  origin.value = ElementText(write.value, position);
   for (int64_t k = 0; k < instruction.operand_count(); ++k) {
     const absl::StatusOr<Literal> operand = step.Operand(k);
-    if (operand.ok()) birth.operands.push_back(ContributionText(instruction, k, *operand, birth.index));
+    if (operand.ok()) origin.operands.push_back(ContributionText(instruction, k, *operand, origin.index));
   }
-  birth.loops = step.loops();
-  birth.callers = dataflow_.CallStack(*instruction.parent());
-  birth.count = CountSpecials(write.value, kind);
+  origin.loops = step.loops();
+  origin.callers = dataflow_.CallStack(*instruction.parent());
+  origin.count = CountSpecials(write.value, kind);
   bool reads_infinity = false;
   for (int64_t k = 0; kind == SpecialKind::kNan && k < instruction.operand_count(); ++k) {
     const absl::StatusOr<Literal> operand = step.Operand(k);
     reads_infinity = reads_infinity || (operand.ok() && ContributionHolds(instruction, k, *operand,
-                                                                          birth.index, /*nans=*/false));
+                                                                          origin.index, /*nans=*/false));
   }
   if (reads_infinity) {
     for (const int32_t event : Parents(step, write, SpecialKind::kInf)) {
       const Event& cause = ChainOf(SpecialKind::kInf).events[static_cast<size_t>(event)];
-      birth.causes.push_back(cause.leaf.first);
+      origin.causes.push_back(cause.leaf.first);
     }
   }
-  births_.push_back(std::move(birth));
+  origins_.push_back(std::move(origin));
 }
 
-void BirthTracker::AddGiven(const LeafId& leaf, const Literal& value, SpecialKind kind, Event& event) {
+void OriginTracker::AddGiven(const LeafId& leaf, const Literal& value, SpecialKind kind, Event& event) {
   event.given = static_cast<int32_t>(given_.size());
   given_.push_back({.kind = kind,
                     .instruction = leaf.first,
@@ -224,8 +225,8 @@ void BirthTracker::AddGiven(const LeafId& leaf, const Literal& value, SpecialKin
                     .index = IndexOf(value, FirstSpecial(value, kind))});
 }
 
-// Sets the path of each birth that the event descends from: the shortest one, found breadth-first.
-void BirthTracker::SetPath(const Chain& chain, int32_t end, int64_t leaf) {
+// Sets the path of each origin that the event descends from: the shortest one, found breadth-first.
+void OriginTracker::SetPath(const Chain& chain, int32_t end, int64_t leaf) {
   absl::flat_hash_map<int32_t, int32_t> next = {{end, -1}};
   std::deque<int32_t> work = {end};
   while (!work.empty()) {
@@ -235,9 +236,9 @@ void BirthTracker::SetPath(const Chain& chain, int32_t end, int64_t leaf) {
     std::vector<const Instruction*> path;
     for (int32_t on = at; on >= 0; on = next.at(on))
       path.push_back(chain.events[static_cast<size_t>(on)].leaf.first);
-    if (event.birth >= 0) {
-      Birth& birth = births_[static_cast<size_t>(event.birth)];
-      if (birth.path.empty()) birth.path = path, birth.result = leaf;
+    if (event.origin >= 0) {
+      Origin& origin = origins_[static_cast<size_t>(event.origin)];
+      if (origin.path.empty()) origin.path = path, origin.result = leaf;
     } else if (event.given >= 0) {
       GivenSpecial& given = given_[static_cast<size_t>(event.given)];
       if (given.path.empty()) given.path = path, given.result = leaf;
@@ -248,8 +249,8 @@ void BirthTracker::SetPath(const Chain& chain, int32_t end, int64_t leaf) {
   }
 }
 
-// Births that reach no result end at the last event that descends from them.
-void BirthTracker::SetEndOfPath(const Chain& chain) {
+// Origins that reach no result end at the last event that descends from them.
+void OriginTracker::SetEndOfPath(const Chain& chain) {
   std::vector<int32_t> last(chain.events.size());
   for (auto event = static_cast<int32_t>(last.size()) - 1; event >= 0; --event) {
     const auto at = static_cast<size_t>(event);
@@ -261,13 +262,14 @@ void BirthTracker::SetEndOfPath(const Chain& chain) {
   }
   for (size_t at = 0; at < last.size(); ++at) {
     const Event& event = chain.events[at];
-    const bool has_no_path = (event.birth >= 0 && births_[static_cast<size_t>(event.birth)].path.empty()) ||
-                             (event.given >= 0 && given_[static_cast<size_t>(event.given)].path.empty());
+    const bool has_no_path =
+        (event.origin >= 0 && origins_[static_cast<size_t>(event.origin)].path.empty()) ||
+        (event.given >= 0 && given_[static_cast<size_t>(event.given)].path.empty());
     if (has_no_path) SetPath(chain, last[at], -1);
   }
 }
 
-void BirthTracker::SetWays(const Literal& result) {
+void OriginTracker::SetWays(const Literal& result) {
   const Instruction* root = module_.entry()->root();
   for (const SpecialKind kind : {SpecialKind::kNan, SpecialKind::kInf}) {
     const Chain& chain = ChainOf(kind);
@@ -280,14 +282,14 @@ void BirthTracker::SetWays(const Literal& result) {
   }
 }
 
-BirthReport BirthTracker::Report(const Literal& result, const BirthOptions& options) {
+OriginReport OriginTracker::Report(const Literal& result, const OriginOptions& options) {
   SetWays(result);
   const auto is_wanted = [&](SpecialKind kind) {
     return kind == SpecialKind::kNan ? options.nans : options.infinities;
   };
-  BirthReport report;
-  for (Birth& birth : births_) {
-    if (is_wanted(birth.kind)) report.births.push_back(std::move(birth));
+  OriginReport report;
+  for (Origin& origin : origins_) {
+    if (is_wanted(origin.kind)) report.origins.push_back(std::move(origin));
   }
   for (GivenSpecial& given : given_) {
     if (is_wanted(given.kind)) report.given.push_back(std::move(given));

@@ -1,4 +1,4 @@
-#include "debug/trace/births.h"
+#include "debug/trace/origins.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include "debug/report_text.h"
 #include "debug/selection.h"
 #include "debug/summary.h"
-#include "debug/trace/birth_tracker.h"
+#include "debug/trace/origin_tracker.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "nlohmann/json.hpp"
@@ -22,16 +22,16 @@ namespace {
 
 std::string_view Name(SpecialKind kind) { return kind == SpecialKind::kNan ? "NaN" : "Inf"; }
 
-std::string CallersText(const Birth& birth) {
+std::string CallersText(const Origin& origin) {
   std::string text;
-  for (const RunningLoop& loop : birth.loops) {
+  for (const RunningLoop& loop : origin.loops) {
     text += fmt::format("  in iteration {} of %{}", loop.iteration, loop.instruction->name());
     if (loop.trip_count) text += fmt::format(" (of {})", *loop.trip_count);
     text += "\n";
   }
-  if (birth.callers.empty()) return text;
+  if (origin.callers.empty()) return text;
   std::vector<std::string> names;
-  for (const Instruction* caller : birth.callers)
+  for (const Instruction* caller : origin.callers)
     names.push_back(fmt::format("%{} in {}", caller->name(), caller->parent()->name()));
   return text + fmt::format("  called by {}\n", fmt::join(names, ", then "));
 }
@@ -51,31 +51,31 @@ std::string PathLine(const std::vector<const Instruction*>& path, int64_t result
   return fmt::format("  reaches no result: {}\n", PathText(path));
 }
 
-std::string BirthText(const Birth& birth, const Module& module) {
-  const Instruction& instruction = *birth.instruction;
-  std::string text = fmt::format("{} is produced by %{} at {{{}}}: {}\n", Name(birth.kind),
-                                 instruction.name(), fmt::join(birth.index, ","), birth.value);
+std::string OriginText(const Origin& origin, const Module& module) {
+  const Instruction& instruction = *origin.instruction;
+  std::string text = fmt::format("{} is produced by %{} at {{{}}}: {}\n", Name(origin.kind),
+                                 instruction.name(), fmt::join(origin.index, ","), origin.value);
   text += fmt::format("  {}\n", ShortText(instruction));
-  for (const std::string& operand : birth.operands) text += fmt::format("  {}\n", operand);
-  text += CallersText(birth) + MetadataText(instruction);
-  if (birth.count > 1) text += fmt::format("  {} elements of this result\n", birth.count);
-  if (birth.later_executions > 0)
-    text += fmt::format("  {} later executions produced more\n", birth.later_executions);
-  for (const Instruction* cause : birth.causes)
+  for (const std::string& operand : origin.operands) text += fmt::format("  {}\n", operand);
+  text += CallersText(origin) + MetadataText(instruction);
+  if (origin.count > 1) text += fmt::format("  {} elements of this result\n", origin.count);
+  if (origin.later_executions > 0)
+    text += fmt::format("  {} later executions produced more\n", origin.later_executions);
+  for (const Instruction* cause : origin.causes)
     text += fmt::format("  its infinities come from %{}\n", cause->name());
-  return text + PathLine(birth.path, birth.result, module.entry()->root()->shape());
+  return text + PathLine(origin.path, origin.result, module.entry()->root()->shape());
 }
 
 absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments& arguments, Engine engine,
-                             const EvaluateOptions& options, const BirthOptions& births, double& seconds) {
+                             const EvaluateOptions& options, const OriginOptions& origins, double& seconds) {
   for (const Literal& argument : arguments.watched()) {
     for (const Leaf& leaf : LeavesOf(argument)) {
-      if (HoldsSpecial(*leaf.value, births.nans, births.infinities)) return false;
+      if (HoldsSpecial(*leaf.value, origins.nans, origins.infinities)) return false;
     }
   }
-  SpecialDetector alone(births);
+  SpecialDetector alone(origins);
   std::optional<WatchedSpecialDetector> both;
-  if (options.observer != nullptr) both.emplace(births, *options.observer);
+  if (options.observer != nullptr) both.emplace(origins, *options.observer);
   EvaluateOptions watched = options;
   if (both)
     watched.observer = &*both;
@@ -84,7 +84,7 @@ absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments
   HLO_ASSIGN_OR_RETURN(Executable executable,
                        Executable::Make(module, engine, options, {}, {.replan_if_refused = true}));
   seconds = std::numeric_limits<double>::infinity();
-  for (int64_t run = 0; run < births.repeat; ++run) {
+  for (int64_t run = 0; run < origins.repeat; ++run) {
     const auto start = std::chrono::steady_clock::now();
     const absl::StatusOr<Literal> result = RunWatched(executable, arguments, watched);
     seconds =
@@ -92,7 +92,7 @@ absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments
     if (both ? both->found() : alone.found()) return false;
     HLO_RETURN_IF_ERROR(result.status());
     for (const Leaf& leaf : LeavesOf(*result)) {
-      if (HoldsSpecial(*leaf.value, births.nans, births.infinities)) return false;
+      if (HoldsSpecial(*leaf.value, origins.nans, origins.infinities)) return false;
     }
   }
   return true;
@@ -123,26 +123,26 @@ absl::Status SpecialDetector::AfterStep(const StepView& step) {
   return found_ ? absl::CancelledError("found") : absl::OkStatus();
 }
 
-absl::StatusOr<BirthReport> FindBirths(const CheckedModule& module, const WatchedArguments& arguments,
-                                       Engine engine, const EvaluateOptions& options,
-                                       const BirthOptions& births) {
+absl::StatusOr<OriginReport> FindOrigins(const CheckedModule& module, const WatchedArguments& arguments,
+                                         Engine engine, const EvaluateOptions& options,
+                                         const OriginOptions& origins) {
   double seconds = 0;
-  HLO_ASSIGN_OR_RETURN(const bool is_clean, IsClean(module, arguments, engine, options, births, seconds));
-  if (is_clean) return BirthReport{.watched_seconds = seconds};
-  BirthTracker tracker(module.module(), engine == Engine::kReference);
+  HLO_ASSIGN_OR_RETURN(const bool is_clean, IsClean(module, arguments, engine, options, origins, seconds));
+  if (is_clean) return OriginReport{.watched_seconds = seconds};
+  OriginTracker tracker(module.module(), engine == Engine::kReference);
   EvaluateOptions tracked = options;
   tracked.observer = &tracker;
   HLO_ASSIGN_OR_RETURN(const Literal result, RunExposed(module, arguments, engine, tracked));
-  return tracker.Report(result, births);
+  return tracker.Report(result, origins);
 }
 
-std::string ToString(const BirthReport& report, const Module& module) {
+std::string ToString(const OriginReport& report, const Module& module) {
   std::string text;
   const Shape& shape = module.entry()->root()->shape();
   for (const SpecialResult& result : report.results)
     text += fmt::format("{} holds {} {}, the first at {{{}}}\n", PlaceText(shape, result.leaf, {}),
                         result.count, Name(result.kind), fmt::join(result.index, ","));
-  for (const Birth& birth : report.births) text += BirthText(birth, module);
+  for (const Origin& origin : report.origins) text += OriginText(origin, module);
   for (const GivenSpecial& given : report.given) {
     if (given.result < 0) continue;
     text += fmt::format("{} comes from %{} ({}) at {{{}}}\n", Name(given.kind), given.instruction->name(),
@@ -152,31 +152,31 @@ std::string ToString(const BirthReport& report, const Module& module) {
   return text;
 }
 
-nlohmann::ordered_json ToJson(const BirthReport& report) {
+nlohmann::ordered_json ToJson(const OriginReport& report) {
   using Json = nlohmann::ordered_json;
   Json json = {{"watched_s", report.watched_seconds > 0 ? Json(report.watched_seconds) : Json()},
                {"results", Json::array()},
-               {"births", Json::array()},
+               {"origins", Json::array()},
                {"given", Json::array()}};
   for (const SpecialResult& result : report.results)
     json["results"].push_back(Json{{"kind", Name(result.kind)},
                                    {"result", result.leaf},
                                    {"index", result.index},
                                    {"count", result.count}});
-  for (const Birth& birth : report.births) {
-    json["births"].push_back(Json{{"kind", Name(birth.kind)},
-                                  {"instruction", birth.instruction->name()},
-                                  {"opcode", Name(birth.instruction->opcode())},
-                                  {"index", birth.index},
-                                  {"value", birth.value},
-                                  {"operands", birth.operands},
-                                  {"loops", LoopsJson(birth.loops)},
-                                  {"callers", NamesJson(birth.callers)},
-                                  {"count", birth.count},
-                                  {"later_executions", birth.later_executions},
-                                  {"causes", NamesJson(birth.causes)},
-                                  {"path", NamesJson(birth.path)},
-                                  {"result", birth.result}});
+  for (const Origin& origin : report.origins) {
+    json["origins"].push_back(Json{{"kind", Name(origin.kind)},
+                                   {"instruction", origin.instruction->name()},
+                                   {"opcode", Name(origin.instruction->opcode())},
+                                   {"index", origin.index},
+                                   {"value", origin.value},
+                                   {"operands", origin.operands},
+                                   {"loops", LoopsJson(origin.loops)},
+                                   {"callers", NamesJson(origin.callers)},
+                                   {"count", origin.count},
+                                   {"later_executions", origin.later_executions},
+                                   {"causes", NamesJson(origin.causes)},
+                                   {"path", NamesJson(origin.path)},
+                                   {"result", origin.result}});
   }
   for (const GivenSpecial& given : report.given)
     json["given"].push_back(Json{{"kind", Name(given.kind)},

@@ -7,29 +7,29 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "debug/dataflow.h"
-#include "debug/trace/births.h"
+#include "debug/trace/origins.h"
 
 namespace hlo::debug {
 
 // Observes a run that exposes every instruction.
-class BirthTracker : public Observer {
+class OriginTracker : public Observer {
  public:
-  BirthTracker(const Module& module, bool keeps_operands)
+  OriginTracker(const Module& module, bool keeps_operands)
       : module_(module), dataflow_(module), keeps_operands_(keeps_operands) {}
 
   bool needs_operands() const override { return keeps_operands_; }
   absl::Status AfterStep(const StepView& step) override;
 
-  // Returns the births, and the values from arguments and constants, of these kinds; `result` is the module's
-  // result.
-  BirthReport Report(const Literal& result, const BirthOptions& options);
+  // Returns the origins, and the values from arguments and constants, of these kinds; `result` is the
+  // module's result.
+  OriginReport Report(const Literal& result, const OriginOptions& options);
 
  private:
   // A leaf of an instruction's result that holds NaNs or infinities.
   struct Event {
     LeafId leaf;
     std::vector<int32_t> parents;  // The events of the operands from which the values propagate.
-    int32_t birth = -1;            // Index into births_.
+    int32_t origin = -1;           // Index into origins_.
     int32_t given = -1;            // Index into given_.
   };
   struct Chain {
@@ -50,10 +50,10 @@ class BirthTracker : public Observer {
   // Returns the event of a leaf, or the last one of the leaves that are forwarded to it; -1 if there is none.
   int32_t FindEvent(const Chain& chain, const LeafId& leaf) const;
   int32_t AddEvent(Chain& chain, Event event);
-  void AddBirth(const StepView& step, const StepValue& write, SpecialKind kind, int64_t position);
+  void AddOrigin(const StepView& step, const StepValue& write, SpecialKind kind, int64_t position);
   void AddGiven(const LeafId& leaf, const Literal& value, SpecialKind kind, Event& event);
   // Returns the first position with a special value that no operand has there; -1 if there is none.
-  int64_t PositionOfBirth(const StepView& step, const StepValue& write, SpecialKind kind) const;
+  int64_t PositionOfOrigin(const StepView& step, const StepValue& write, SpecialKind kind) const;
   void SetWays(const Literal& result);
   void SetPath(const Chain& chain, int32_t end, int64_t leaf);
   void SetEndOfPath(const Chain& chain);
@@ -62,7 +62,7 @@ class BirthTracker : public Observer {
   const Dataflow dataflow_;
   const bool keeps_operands_;
   std::array<Chain, 2> chains_;
-  std::vector<Birth> births_;
+  std::vector<Origin> origins_;
   std::vector<GivenSpecial> given_;
 };
 
