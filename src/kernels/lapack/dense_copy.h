@@ -13,7 +13,7 @@ inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Calls f(i, j) for all elements in square tiles, because one side of a copy may be transposed.
 template <class F>
-void EachElementBySquares(int64_t rows, int64_t columns, F&& f) {
+void ForEachElementInTiles(int64_t rows, int64_t columns, F&& f) {
   constexpr int64_t kSide = 16;
   for (int64_t i0 = 0; i0 < rows; i0 += kSide) {
     const int64_t i1 = std::min(rows, i0 + kSide);
@@ -29,7 +29,7 @@ void EachElementBySquares(int64_t rows, int64_t columns, F&& f) {
 template <class T>
 void Fill(const Matrix<T>& m, T value) {
   if (m.data == nullptr) return;
-  EachElementBySquares(m.rows, m.columns, [&](int64_t i, int64_t j) { m(i, j) = value; });
+  ForEachElementInTiles(m.rows, m.columns, [&](int64_t i, int64_t j) { m(i, j) = value; });
 }
 template <class T>
 void FillIdentity(const Matrix<T>& m) {
@@ -45,7 +45,7 @@ void InUnitStride(const Matrix<T>& m, Change&& change) {
   const Scratch<T> memory(m.rows * m.columns);
   const Matrix<T> copy = Matrix<T>::Dense(memory.data(), m.rows, m.columns);
   change(copy);
-  EachElementBySquares(m.rows, m.columns, [&](int64_t i, int64_t j) { m(i, j) = copy(i, j); });
+  ForEachElementInTiles(m.rows, m.columns, [&](int64_t i, int64_t j) { m(i, j) = copy(i, j); });
 }
 
 // Computes the largest absolute component of elements [begin, end) of all lines, or NaN if one is not finite.

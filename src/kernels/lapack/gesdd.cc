@@ -29,7 +29,7 @@ void SingularVectors(const Matrix<const double>& rows, const int64_t* order,
   const int64_t n = rows.rows;
   InUnitStride(x, [&](const Matrix<T>& y) {
     FillIdentity(y);
-    EachElementBySquares(n, n, [&](int64_t i, int64_t j) { y(i, j) = T(rows(order[n - 1 - j], i)); });
+    ForEachElementInTiles(n, n, [&](int64_t i, int64_t j) { y(i, j) = T(rows(order[n - 1 - j], i)); });
     for (const Reflectors<T>& some : reflectors) ApplyReflectors(some, y.Block(0, 0, some.length, y.columns));
   });
 }
@@ -60,7 +60,7 @@ class TallSvd {
   // Returns false if an element is not finite.
   bool Read(const Matrix<const T>& a, bool adjoint) {
     const auto read = [&](auto&& element) {
-      EachElementBySquares(a.rows, a.columns, [&](int64_t i, int64_t j) {
+      ForEachElementInTiles(a.rows, a.columns, [&](int64_t i, int64_t j) {
         if (adjoint)
           element(j, i) = Conj(a(i, j));
         else
@@ -124,7 +124,7 @@ class TallSvd {
     for (int64_t j = 0; j < columns_; ++j) std::fill(&lines(j, 0) + rows_, &lines(j, 0) + line_stride_, T(0));
     FactorLines(lines, absl::MakeSpan(taus_.data() + 2 * columns_, columns_));
     const ColumnBlocks<T> blocks = Blocks();
-    EachElementBySquares(columns_, columns_, [&](int64_t i, int64_t j) {
+    ForEachElementInTiles(columns_, columns_, [&](int64_t i, int64_t j) {
       if (reduces_adjoint_)
         blocks(i, j) = i >= j ? Conj(lines(i, j)) : T(0);
       else

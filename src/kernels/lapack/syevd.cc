@@ -25,7 +25,7 @@ int64_t NoEigenvalues(const Matrix<T>& a, absl::Span<double> w, bool vectors) {
 template <class T>
 double CopyTriangle(const Matrix<T>& a, bool lower, T* to, int64_t stride) {
   const int64_t n = a.rows;
-  EachElementBySquares(n, n, [&](int64_t i, int64_t j) {
+  ForEachElementInTiles(n, n, [&](int64_t i, int64_t j) {
     if (i < j) return;
     to[j * stride + i] = lower ? a(i, j) : Conj(a(j, i));
   });
@@ -44,7 +44,7 @@ template <class T>
 void Eigenvectors(const Matrix<const double>& rows, const int64_t* order, const Reflectors<T>& reflectors,
                   const Matrix<T>& a) {
   InUnitStride(a, [&](const Matrix<T>& x) {
-    EachElementBySquares(x.rows, x.rows, [&](int64_t i, int64_t j) { x(i, j) = T(rows(order[j], i)); });
+    ForEachElementInTiles(x.rows, x.rows, [&](int64_t i, int64_t j) { x(i, j) = T(rows(order[j], i)); });
     ApplyReflectors(reflectors, x);
   });
 }

@@ -21,7 +21,7 @@ bool IsChainType(ComputeType compute_type) {
 
 // Returns true if the step can extend the chain. It must use the last value, read all other operands from
 // memory, including earlier values of the chain, and no step that must precede it may depend on the chain.
-bool ChainFormer::MayFollow(const std::vector<size_t>& members, size_t next) const {
+bool ChainSelector::MayFollow(const std::vector<size_t>& members, size_t next) const {
   const TileInstruction& step = steps_[next];
   if (step.access >= 0 || step.chain >= 0 || !IsChainType(compute_type(step.out))) return false;
   const Kind kind = ChainOperationOf(step.call).kind;
@@ -49,7 +49,7 @@ bool ChainFormer::MayFollow(const std::vector<size_t>& members, size_t next) con
   return true;
 }
 
-bool ChainFormer::GrowChain(std::vector<size_t>& members) const {
+bool ChainSelector::GrowChain(std::vector<size_t>& members) const {
   // A member, including the new one, needs at most three steps (compute, round, store in a register) and one
   // per store. The chain has another step at its start and two at its end.
   const int64_t steps =
@@ -67,7 +67,7 @@ bool ChainFormer::GrowChain(std::vector<size_t>& members) const {
   return false;
 }
 
-bool ChainFormer::IsWorthwhile(const std::vector<size_t>& members) const {
+bool ChainSelector::IsWorthwhile(const std::vector<size_t>& members) const {
   size_t saved = members.size() - 1, own = 0;
   for (const size_t m : members) {
     const TileInstruction& step = steps_[m];
@@ -87,7 +87,7 @@ bool ChainFormer::IsWorthwhile(const std::vector<size_t>& members) const {
 }
 
 // Reorders steps so that those of the chain are consecutive, after the others.
-void ChainFormer::MakeConsecutive(const std::vector<size_t>& members) {
+void ChainSelector::MakeConsecutive(const std::vector<size_t>& members) {
   std::vector<TileInstruction> others, own;
   for (size_t s = members.front(); s <= members.back(); ++s)
     (std::find(members.begin(), members.end(), s) == members.end() ? others : own).push_back(steps_[s]);
@@ -97,7 +97,7 @@ void ChainFormer::MakeConsecutive(const std::vector<size_t>& members) {
   std::copy(own.begin(), own.end(), to);
 }
 
-void ChainFormer::FormChains(absl::FunctionRef<bool(const TileStore&)> may_store_early) {
+void ChainSelector::SelectChains(absl::FunctionRef<bool(const TileStore&)> may_store_early) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (!MayFollow({}, s)) continue;
     std::vector<size_t> members{s};
@@ -119,7 +119,7 @@ void ChainFormer::FormChains(absl::FunctionRef<bool(const TileStore&)> may_store
   ChooseForms(may_store_early);
 }
 
-void ChainFormer::ChooseForms(absl::FunctionRef<bool(const TileStore&)> may_store_early) {
+void ChainSelector::ChooseForms(absl::FunctionRef<bool(const TileStore&)> may_store_early) {
   std::vector<bool> by_others(values_.size(), false), by_chains(values_.size(), false);
   std::vector<bool> may_count(values_.size(), true);
   for (size_t s = 0; s < steps_.size(); ++s) {
@@ -168,7 +168,7 @@ void ChainFormer::ChooseForms(absl::FunctionRef<bool(const TileStore&)> may_stor
 }
 
 // Returns the layout that suits the element types that the chain reads and writes.
-ChainLayout ChainFormer::LayoutOf(const TileChain& chain) const {
+ChainLayout ChainSelector::LayoutOf(const TileChain& chain) const {
   int64_t bf16 = 0, others = 0;
   const auto count = [&](ChainForm form) {
     bf16 += form == ChainForm::kBF16;
@@ -186,7 +186,7 @@ ChainLayout ChainFormer::LayoutOf(const TileChain& chain) const {
   return bf16 > others ? ChainLayout::kBlocks : ChainLayout::kInOrder;
 }
 
-void ChainFormer::BuildChain(TileChain& chain) const {
+void ChainSelector::BuildChain(TileChain& chain) const {
   const TileInstruction& first = steps_[chain.first];
   const auto add = [&](ChainFn function, ChainForm form, TileChain::Operands operands) {
     chain.steps.push_back({function});
@@ -214,13 +214,13 @@ void ChainFormer::BuildChain(TileChain& chain) const {
 }
 
 // Returns true if the value is only stored as bf16, so that the store rounds it.
-bool ChainFormer::RoundsAsStored(TileValue value, const TileChain& chain) const {
+bool ChainSelector::RoundsAsStored(TileValue value, const TileChain& chain) const {
   return steps_[chain.last].out == value && values_[value].is_passed_on &&
          std::any_of(stored_.begin(), stored_.end(),
                      [&](const TileStore& s) { return s.value == value && s.by_chain; });
 }
 
-void ChainFormer::AddOperation(const TileInstruction& step, TileValue before, TileChain& chain) const {
+void ChainSelector::AddOperation(const TileInstruction& step, TileValue before, TileChain& chain) const {
   const ChainOperation operation = ChainOperationOf(step.call);
   bool rounds = operation.rounds && !RoundsAsStored(step.out, chain);
   const auto operand = std::find(step.in.begin(), step.in.end(), before) - step.in.begin();
@@ -261,7 +261,7 @@ void ChainFormer::AddOperation(const TileInstruction& step, TileValue before, Ti
 }
 
 // Adds the stores of a value that was just computed.
-void ChainFormer::AddStores(TileValue value, TileChain& chain) const {
+void ChainSelector::AddStores(TileValue value, TileChain& chain) const {
   const auto add = [&](ChainFn function, ChainForm form, bool is_store, TileChain::Operands operands) {
     chain.steps.push_back({function});
     chain.pointers.push_back({form, is_store, false, form});

@@ -10,17 +10,17 @@
 
 namespace hlo::cpu {
 
-class ChainFormer {
+class ChainSelector {
  public:
   // All arguments outlive the object. It reorders steps, and sets their chains and the forms of their values.
-  ChainFormer(const TileAccesses& accesses, std::vector<TileRegister>& values,
-              std::vector<TileInstruction>& steps, std::vector<TileStore>& stores,
-              std::vector<TileChain>& chains)
+  ChainSelector(const TileAccesses& accesses, std::vector<TileRegister>& values,
+                std::vector<TileInstruction>& steps, std::vector<TileStore>& stores,
+                std::vector<TileChain>& chains)
       : accesses_(accesses), values_(values), steps_(steps), stored_(stores), chains_(chains) {}
 
   // Forms the chains, without their code. `may_store_early` returns true if a value may be stored as soon as
   // it is computed.
-  void FormChains(absl::FunctionRef<bool(const TileStore&)> may_store_early);
+  void SelectChains(absl::FunctionRef<bool(const TileStore&)> may_store_early);
   // Sets the code of a chain, after the registers of its values have been assigned.
   void BuildChain(TileChain& chain) const;
 

@@ -95,9 +95,9 @@ TileProgram::TileProgram(loops::LoopProgram program, MayAlias may_alias) : acces
   }
   // The setup cost of chains is negligible in longer loops.
   constexpr int64_t kShortest = 64;
-  ChainFormer chains(accesses_, values_, steps_, stored_, chains_);
+  ChainSelector chains(accesses_, values_, steps_, stored_, chains_);
   if (inner_count() > kShortest)
-    chains.FormChains([&](const TileStore& stored) { return MayStoreEarly(stored, may_alias); });
+    chains.SelectChains([&](const TileStore& stored) { return MayStoreEarly(stored, may_alias); });
   AssignRegisters();
   accesses_.SetTile(tile_);
   // A value that is stored once, in its compute type, is computed in place.

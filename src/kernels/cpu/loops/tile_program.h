@@ -2,7 +2,7 @@
 // This file compiles loop programs to one loop over tiles that stay in the L1 cache. Functions on tiles, and
 // chains of operations in vector registers, are selected once.
 //
-// TileAccesses resolves the accesses, ChainFormer selects the chains, and a TileRunner runs tiles on a
+// TileAccesses resolves the accesses, ChainSelector selects the chains, and a TileRunner runs tiles on a
 // thread. A program may also be compiled to native code: by tiles, or by NativeRows if its rows are
 // contiguous.
 
