@@ -23,8 +23,8 @@ class Printer {
   std::string Print() {
     Buffers();
     text_ += "steps";
-    if (plan_.code != nullptr) text_ += ", run by bytecode";
-    if (plan_.code != nullptr && plan_.native_code) text_ += " or by native code made from it";
+    if (plan_.bytecode != nullptr) text_ += ", run by bytecode";
+    if (plan_.bytecode != nullptr && plan_.native_code) text_ += " or by native code made from it";
     text_ += "\n";
     Steps(plan_.steps, 1);
     text_ += fmt::format("result {}\n", SlotList(plan_.results));
@@ -123,7 +123,7 @@ class Printer {
   }
 
   // lhs, rhs and product name values that exist only block by block.
-  void Product(const Instruction& product, const ProductStep& step, int depth) {
+  void Product(const Instruction& product, const std::string& name, const ProductStep& step, int depth) {
     constexpr std::string_view kNames[] = {"lhs", "rhs", "product"};
     const auto operand = [&](int side) {
       return step.loops[side].has_value() ? std::string(kNames[side]) : Of(step.operands[side]);
@@ -132,7 +132,7 @@ class Printer {
     const std::string out = !has_loop       ? Of(step.results[0])
                             : step.in_place ? fmt::format("product in {}", Of(step.results[0]))
                                             : "product";
-    Line(depth, fmt::format("{} '{}' block by block: {}, {} -> {}", Name(product.opcode()), product.name(),
+    Line(depth, fmt::format("{} {} block by block: {}, {} -> {}", Name(product.opcode()), name,
                             operand(ProductStep::kLhs), operand(ProductStep::kRhs), out));
     const auto operands = static_cast<int32_t>(step.operands.size());
     const auto of = [&](int32_t argument) {
@@ -147,7 +147,7 @@ class Printer {
 
   void Moves(const std::vector<Move>& moves, int depth) {
     for (const Move& move : moves)
-      Line(depth, fmt::format("{} {} {}", Of(move.to), move.exchange ? "<->" : "<-", Of(move.from)));
+      Line(depth, fmt::format("{} {} {}", Of(move.to), move.swaps ? "<->" : "<-", Of(move.from)));
   }
 
   void Steps(const std::vector<Step>& steps, int depth) {
@@ -162,7 +162,7 @@ class Printer {
     } else if (const auto* rows = std::get_if<RowsStep>(&step.what)) {
       Rows(name, *rows, depth);
     } else if (const auto* product = std::get_if<ProductStep>(&step.what)) {
-      Product(*step.instruction, *product, depth);
+      Product(*step.instruction, name, *product, depth);
     } else if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
       Line(depth, fmt::format("{} {}: {} -> {}", kernel->kernel.name, name, SlotList(kernel->operands),
                               SlotList(kernel->results)));

@@ -68,7 +68,7 @@ class GemmFuser {
       Step& loop = steps_[found->second];
       std::optional<loops::LoopProgram> program = SingleLoop(loop)->ByRows(how.operand_row[side]);
       if (!program.has_value() || !changes_.Allow("gemm_fusion", loop.instruction->name())) continue;
-      product.loops[side] = {loop.instruction, *std::move(program)};
+      product.loops[side] = {&loop.shown(), *std::move(program)};
       AppendFused(loop, &step);
       fused_[found->second] = joins = true;
     }
@@ -127,7 +127,7 @@ class GemmFuser {
     auto& joined = std::get<ProductStep>(step.what);
     const ValueId result = joined.results[0];
     joined.in_place = FitsInPlace(*SingleLoop(steps_[loop]), result);
-    joined.loops[ProductStep::kProduct] = {steps_[loop].instruction, std::move(program)};
+    joined.loops[ProductStep::kProduct] = {&steps_[loop].shown(), std::move(program)};
     AppendFused(steps_[loop], &step);
     steps_[loop] = std::move(step);
     fused_[product] = true;
