@@ -3,19 +3,19 @@
 #include <variant>
 #include <vector>
 
-#include "plan/cpu/plan_code.h"
+#include "plan/cpu/plan_bytecode.h"
 #include "plan/visit.h"
 
 namespace hlo::exec {
 
 const CompiledSteps::ByStep& CompiledSteps::Escapes() {
   std::call_once(escapes_once_, [&] {
-    for (const auto& escape : plan_.code->escapes) {
+    for (const auto& escape : plan_.bytecode->escapes) {
       if (const auto* step = std::get_if<const plan::Step*>(&escape);
           step != nullptr && !escapes_.contains(*step))
         escapes_.emplace(*step, CompileStep(plan_, **step));
     }
-    for (const auto& escape : plan_.code->escapes) {
+    for (const auto& escape : plan_.bytecode->escapes) {
       const auto* step = std::get_if<const plan::Step*>(&escape);
       by_number_.push_back(step != nullptr ? &escapes_.at(*step) : nullptr);
     }
@@ -27,7 +27,7 @@ const cpu::NativeCode* CompiledSteps::Native(bool counts) {
   MachineCode& native = counts ? counting_ : native_;
   std::call_once(native.once, [&] {
     if (plan_.native_code)
-      native.code = cpu::NativeCode::Make(plan_.code->code, plan_.code->frame_use, counts);
+      native.code = cpu::NativeCode::Make(plan_.bytecode->code, plan_.bytecode->frame_use, counts);
   });
   return native.code.get();
 }

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "kernels/cpu/loops/block_loop.h"
-#include "plan/cpu/plan_code.h"
+#include "plan/cpu/plan_bytecode.h"
 #include "types/index.h"
 #include "types/memory_use.h"
 
@@ -30,10 +30,10 @@ absl::StatusOr<Literal> Executor::Run(const std::vector<Literal>& arguments, con
   }
   const Observer* observer = options_->observer;
   const bool step_by_step = options_->max_steps > 0 || (observer != nullptr && observer->needs_inner_steps());
-  const plan::PlanCode* code = step_by_step ? nullptr : plan_.code.get();
+  const plan::PlanBytecode* code = step_by_step ? nullptr : plan_.bytecode.get();
   escaped_to_ = nullptr;
   compiled_ = code != nullptr ? &steps_->Escapes() : &steps_->All();
-  HLO_RETURN_IF_ERROR(code != nullptr ? RunCode(*code) : RunSteps(plan_.steps));
+  HLO_RETURN_IF_ERROR(code != nullptr ? RunBytecode(*code) : RunSteps(plan_.steps));
   return TakeResults();
 }
 
@@ -98,7 +98,7 @@ absl::StatusOr<Literal> Executor::ResultLeaf(size_t leaf) {
   if (plan_.IsLiteral(slot)) return literals_[slot];
   const plan::Buffer& buffer = plan_.buffers[slot];
   std::shared_ptr<Buffer> memory = owners_[slot];
-  // Buffers that were exchanged with others, or that are in the arena, are copied.
+  // Buffers that were swapped with others, or that are in the arena, are copied.
   const bool is_from_caller =
       buffer.kind == plan::Buffer::Kind::kParameter || buffer.kind == plan::Buffer::Kind::kConstant;
   if (!is_from_caller && !buffer.is_result) {
@@ -151,14 +151,13 @@ std::optional<int64_t> Executor::TripCount(const plan::LoopStep& loop, bool is_a
   });
 }
 
-std::vector<RunningLoop> Executor::LoopsOf(const plan::PlanCode& code,
+std::vector<RunningLoop> Executor::LoopsOf(const plan::PlanBytecode& code,
                                            absl::Span<const int64_t> iterations) const {
   std::vector<RunningLoop> loops;
   for (size_t k = iterations.size(); k-- > 0;) {
     const plan::Step& step = *code.loops[k];
     if (iterations[k] > 0)
-      loops.push_back(
-          {step.instruction, iterations[k], TripCount(std::get<plan::LoopStep>(step.what), false)});
+      loops.push_back({step.instruction, iterations[k], TripCount(std::get<plan::LoopStep>(step.what), false)});
   }
   return loops;
 }
@@ -169,9 +168,9 @@ const StepFacts& Executor::FactsOf(const plan::Step& step) {
   return found->second;
 }
 
-absl::Status Executor::RunCode(const plan::PlanCode& code) {
+absl::Status Executor::RunBytecode(const plan::PlanBytecode& code) {
   std::byte* frame = arena_->data();
-  for (const plan::PlanCode::Import& import : code.imports)
+  for (const plan::PlanBytecode::Import& import : code.imports)
     std::memcpy(frame + import.to, static_cast<const std::byte*>(pointers_[import.slot]) + import.offset,
                 import.byte_count);
   absl::Status status;
@@ -196,7 +195,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
         PlanStepView(plan_, step, FactsOf(step), pointers_.data(), depth, loops, &read, DeviceId()));
   };
   const auto run_escape = [&](int32_t number) {
-    if (number == cpu::StepCode::kPolled) {
+    if (number == cpu::Bytecode::kPolled) {
       // The innermost running loop.
       for (size_t k = 0; k < iterations.size(); ++k) {
         if (iterations[k] == 0) continue;
@@ -226,7 +225,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
   return status;
 }
 
-void Executor::Exchange(const Move& move) {
+void Executor::SwapBuffers(const Move& move) {
   std::swap(pointers_[move.to], pointers_[move.from]);
   std::swap(owners_[move.to], owners_[move.from]);
 }

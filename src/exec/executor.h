@@ -55,8 +55,8 @@ class Executor : StepRunner<Executor> {
   }
   static std::optional<absl::Status> CaptureConditional(const plan::BranchStep&) { return std::nullopt; }
   static void OnBranch(const plan::Step&, size_t) {}
-  static bool Exchanges(const plan::Move& move) { return move.exchange; }
-  void Exchange(const plan::Move& move);
+  static bool SwapsBuffers(const plan::Move& move) { return move.swaps; }
+  void SwapBuffers(const plan::Move& move);
   static absl::Status Copy(void* to, const void* from, int64_t byte_count) {
     std::memcpy(to, from, byte_count);
     return absl::OkStatus();
@@ -78,10 +78,11 @@ class Executor : StepRunner<Executor> {
   absl::Status RunKernel(const plan::Step& step, const plan::KernelStep& kernel);
   absl::Status RunProduct(const plan::Step& step, const plan::ProductStep& product);
   absl::Status RunReference(const Instruction& instruction, const plan::ReferenceStep& step);
-  absl::Status RunCode(const plan::PlanCode& code);
+  absl::Status RunBytecode(const plan::PlanBytecode& code);
   // Returns the loop's trip count if it is known; `is_at_start`: the counter has its initial value.
   std::optional<int64_t> TripCount(const plan::LoopStep& loop, bool is_at_start) const;
-  std::vector<RunningLoop> LoopsOf(const plan::PlanCode& code, absl::Span<const int64_t> iterations) const;
+  std::vector<RunningLoop> LoopsOf(const plan::PlanBytecode& code,
+                                   absl::Span<const int64_t> iterations) const;
   const StepFacts& FactsOf(const plan::Step& step);
 
   std::shared_ptr<CompiledSteps> steps_;
@@ -93,7 +94,7 @@ class Executor : StepRunner<Executor> {
   std::vector<std::shared_ptr<Buffer>> owners_;  // Indexed by slot; null in the arena.
   std::vector<std::byte> staged_;
   // For observers; created on first use. The plan's bytecode with iteration counters, and facts of its steps.
-  std::optional<cpu::StepCode> counting_;
+  std::optional<cpu::Bytecode> counting_;
   absl::node_hash_map<const plan::Step*, StepFacts> facts_;
 };
 

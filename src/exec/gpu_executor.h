@@ -68,8 +68,8 @@ class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
                                              bool is_counted);
   std::optional<absl::Status> CaptureConditional(const plan::BranchStep& branch);
   void OnBranch(const plan::Step& step, size_t number);
-  bool Exchanges(const plan::Move& move) const { return ExchangesBuffers(plan_, move); }
-  void Exchange(const plan::Move& move) { std::swap(pointers_[move.to], pointers_[move.from]); }
+  bool SwapsBuffers(const plan::Move& move) const { return plan::SwapsBuffers(plan_, move); }
+  void SwapBuffers(const plan::Move& move) { std::swap(pointers_[move.to], pointers_[move.from]); }
   absl::Status Copy(void* to, const void* from, int64_t byte_count) {
     return gpu_->Copy(to, from, byte_count);
   }

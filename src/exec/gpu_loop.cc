@@ -23,7 +23,7 @@ absl::Status GpuExecutor::RunMoves(const std::vector<plan::Move>& moves) {
   absl::InlinedVector<cuda::BufferMove, 16> small;
   int64_t padded_bytes = 0;
   for (const plan::Move& move : moves) {
-    if (Exchanges(move)) return MoveBytes(moves);
+    if (SwapsBuffers(move)) return MoveBytes(moves);
     if (IsInPlace(move)) continue;
     const int64_t byte_count = plan_.buffers[move.to].byte_count;
     small.push_back({pointers_[move.to], pointers_[move.from], byte_count});
@@ -93,7 +93,7 @@ absl::Status GpuExecutor::RunCaptured(const plan::LoopStep& loop, StepState& sta
   }
   HLO_RETURN_IF_ERROR(state.graph->Run());
   if (state.captured_pointers != pointers_)
-    return absl::InternalError("buffers were exchanged in a captured loop");
+    return absl::InternalError("buffers were swapped in a captured loop");
   return absl::OkStatus();
 }
 

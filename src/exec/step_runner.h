@@ -27,7 +27,7 @@
 //
 //   OnBranch(step, number): is called when the host runs a branch.
 //
-//   Exchanges(move), Exchange(move): whether a move swaps buffers instead of copying; swaps them.
+//   SwapsBuffers(move), SwapBuffers(move): whether a move swaps buffers instead of copying; swaps them.
 //
 //   Copy(to, from, bytes), Staging(bytes): copies in the device's memory; its memory for simultaneous moves.
 //
@@ -176,14 +176,16 @@ class StepRunner {
   // The moves are simultaneous, so sources are staged before any target is written.
   absl::Status MoveBytes(const std::vector<plan::Move>& moves) {
     if (moves.size() == 1) {
-      if (engine().Exchanges(moves[0])) {
-        engine().Exchange(moves[0]);
+      if (engine().SwapsBuffers(moves[0])) {
+        engine().SwapBuffers(moves[0]);
         return absl::OkStatus();
       }
       return IsInPlace(moves[0]) ? absl::OkStatus()
                                  : CopyBytes(pointers_[moves[0].to], pointers_[moves[0].from], moves[0]);
     }
-    const auto copies = [&](const plan::Move& move) { return !engine().Exchanges(move) && !IsInPlace(move); };
+    const auto copies = [&](const plan::Move& move) {
+      return !engine().SwapsBuffers(move) && !IsInPlace(move);
+    };
     const auto staged_bytes = [&](const plan::Move& move) {
       return RoundUp(plan_.buffers[move.to].byte_count, Engine::kStagingAlignment);
     };
@@ -196,9 +198,9 @@ class StepRunner {
       HLO_RETURN_IF_ERROR(CopyBytes(at, pointers_[move.from], move));
       at += staged_bytes(move);
     }
-    // Exchanges come between, because they change the pointers of targets.
+    // Swaps come between, because they change the pointers of targets.
     for (const plan::Move& move : moves) {
-      if (engine().Exchanges(move)) engine().Exchange(move);
+      if (engine().SwapsBuffers(move)) engine().SwapBuffers(move);
     }
     at = staging;
     for (const plan::Move& move : moves) {

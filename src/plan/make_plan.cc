@@ -50,7 +50,7 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   return MakeValidatedPlan(module, custom_calls, target, options, [&](const Plan& plan) -> absl::Status {
     if (!options.validate) return absl::OkStatus();
     HLO_RETURN_IF_ERROR(ValidatePlan(plan));
-    return VerifyPlanCode(plan);
+    return VerifyBytecode(plan);
   });
 }
 

@@ -102,10 +102,10 @@ absl::Status RunBufferAssignment(PlanState& state) {
 }
 absl::Status RunBytecode(PlanState& state) {
   if (!state.changes.Allow("bytecode")) return absl::OkStatus();
-  CompilePlan(state.plan,
-              {.load_cse = state.passes.Contains(PassId::kLoadCse),
-               .move_elimination = state.passes.Contains(PassId::kMoveElimination)},
-              state.changes);
+  CompileToBytecode(state.plan,
+                    {.load_cse = state.passes.Contains(PassId::kLoadCse),
+                     .move_elimination = state.passes.Contains(PassId::kMoveElimination)},
+                    state.changes);
   return absl::OkStatus();
 }
 

@@ -78,11 +78,11 @@ struct ReferenceStep {
   std::vector<Slot> operands, results;  // The slots of the leaves; -1: a token.
   bool is_required = false;
 };
-// to = from. A list of moves is parallel: all sources are read before any destination is written. An exchange
-// swaps the buffers instead of copying.
+// to = from. A list of moves is parallel: all sources are read before any destination is written. A swap
+// exchanges the pointers of the two buffers instead of copying.
 struct Move {
   Slot to, from;
-  bool exchange = false;
+  bool swaps = false;
 };
 // The loop continues while `counter direction limit`; every iteration adds `step`. Counter and limit are
 // value numbers, later slots.
@@ -147,7 +147,7 @@ struct Buffer {
   Slot donor = -1;  // The argument whose memory the result reuses if the caller donates it.
 };
 
-struct PlanCode;
+struct PlanBytecode;
 // The steps and the memory by which a run evaluates a module, and the graph that they were made from.
 struct Plan {
   bool IsLiteral(Slot slot) const { return slot >= 0 && buffers[slot].kind == Buffer::Kind::kLiteral; }
@@ -158,12 +158,12 @@ struct Plan {
   std::vector<Slot> results;    // The leaves of the root; -1: a token.
   std::vector<Shape> result_shapes;
   int64_t arena_bytes = 0;
-  int64_t kernel_bytes = 0;              // The maximal scratch memory of a kernel.
-  int64_t change_count = 0;              // The changes that optional passes have made.
-  std::string last_change;               // The pass and the instruction of the last change.
-  std::string refusal;                   // Why the plan with optional passes was refused, if it was.
-  std::shared_ptr<const PlanCode> code;  // The steps as bytecode; nullptr if it is not faster.
-  bool native_code = false;              // Executors may make machine code.
+  int64_t kernel_bytes = 0;                      // The maximal scratch memory of a kernel.
+  int64_t change_count = 0;                      // The changes that optional passes have made.
+  std::string last_change;                       // The pass and the instruction of the last change.
+  std::string refusal;                           // Why the plan with optional passes was refused, if it was.
+  std::shared_ptr<const PlanBytecode> bytecode;  // The steps as bytecode; nullptr if it is not faster.
+  bool native_code = false;                      // Executors may make machine code.
 };
 
 // Returns the bytes that a run allocates besides its arguments and constants.

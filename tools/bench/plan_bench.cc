@@ -68,7 +68,7 @@ int Main(int argc, char** argv) {
     const double make =
         Fastest(repeat, [&] { (void)plan::MakePlan(*module, nullptr, plan::Target::kCpu, options); });
     const double validate = Fastest(repeat, [&] { (void)plan::ValidatePlan(*plan); });
-    const double verify = Fastest(repeat, [&] { (void)plan::VerifyPlanCode(*plan); });
+    const double verify = Fastest(repeat, [&] { (void)plan::VerifyBytecode(*plan); });
     const double checks = validate + verify;
     fmt::print("{:<55} {:>6} {:>9.0f} {:>9.0f} {:>9.1f} {:>9.1f} {:>7.3f} {:>7.3f}\n",
                argument.substr(argument.find_last_of('/') + 1), plan->steps.size(), read * 1e6, make * 1e6,

@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "kernels/cpu/loops/small_program.h"
-#include "plan/analysis/window_update.h"
-#include "plan/bytecode/frame_allocator.h"
+#include "plan/bytecode/frame_access.h"
+#include "plan/bytecode/kernel_compiler.h"
 #include "plan/bytecode/load_cse.h"
 #include "plan/bytecode/stable_slots.h"
-#include "plan/cpu/plan_code.h"
+#include "plan/cpu/plan_bytecode.h"
 #include "plan/memory/aliasing.h"
-#include "plan/select/library_kernels.h"
-#include "plan/select/window_moves.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
@@ -25,74 +22,23 @@ namespace {
 using cpu::FrameOffset;
 using cpu::SmallProgram;
 
-constexpr int64_t kMaxWindowBytes = 256;
-// The limit for the operand of a scatter that is not in place.
-constexpr int64_t kMaxCopiedOperand = 1024;
-// The limit for each array of a dot. Larger ones must be in the frame, and the dot in a loop.
-constexpr int64_t kMaxDotBytes = 128;
-constexpr int64_t kMaxDotBytesInFrame = 4096;
-
 class Compiler {
  public:
-  Compiler(const Plan& plan, const StableSlots& stable, const CompileOptions& options, ChangeCounter& changes)
-      : plan_(plan), stable_(stable), options_(options), changes_(changes), frame_(plan.arena_bytes) {
+  Compiler(const Plan& plan, const StableSlots& stable, const BytecodeOptions& options,
+           ChangeCounter& changes)
+      : plan_(plan), stable_(stable), options_(options), changes_(changes) {
     scratch_ = frame_.Allocate(CompileLoops());
   }
 
-  PlanCode Compile() {
+  PlanBytecode Compile() {
     Steps(plan_.steps);
     result_.code.Finish();
-    result_.frame_use = FrameUse();
+    result_.frame_use = access_.Use();
     return std::move(result_);
   }
   int64_t end() const { return frame_.end(); }
 
  private:
-  cpu::FrameUse FrameUse() const {
-    cpu::FrameUse use{.private_begin = plan_.arena_bytes};
-    auto& arguments = use.arguments.emplace();
-    for (size_t slot = 0; slot < plan_.buffers.size(); ++slot)
-      arguments.push_back(ExtentOf(static_cast<Slot>(slot)));
-    auto& results = use.results.emplace();
-    for (const Slot slot : plan_.results) {
-      if (slot >= 0) results.push_back(ExtentOf(slot));
-    }
-    for (const PlanCode::Import& import : result_.imports) {
-      const Literal* constant = plan_.buffers[import.slot].constant;
-      if (constant == nullptr) continue;
-      const auto* bytes = static_cast<const std::byte*>(constant->data()) + import.offset;
-      use.constants.push_back({import.to, {bytes, static_cast<size_t>(import.byte_count)}});
-    }
-    return use;
-  }
-  int64_t Bytes(Slot slot) const { return plan_.buffers[slot].byte_count; }
-  FrameOffset Import(Slot slot, int64_t offset, int64_t byte_count) {
-    for (const PlanCode::Import& import : result_.imports) {
-      if (import.slot == slot && import.offset == offset && import.byte_count == byte_count) return import.to;
-    }
-    const Literal* constant = plan_.buffers[slot].constant;
-    if (constant == nullptr) {
-      result_.imports.push_back({slot, offset, byte_count, frame_.Allocate(byte_count)});
-      return result_.imports.back().to;
-    }
-    // Equal constants share one copy in the frame.
-    const auto [known, is_new] = constants_.try_emplace(
-        std::string(reinterpret_cast<const char*>(constant->data()) + offset, byte_count), 0);
-    if (is_new) {
-      known->second = frame_.Allocate(byte_count);
-      result_.imports.push_back({slot, offset, byte_count, known->second});
-    }
-    return known->second;
-  }
-  // Returns the offset in the frame at which the bytes of the slot can be read.
-  FrameOffset Read(Slot slot, int64_t offset, int64_t byte_count) {
-    if (stable_.Contains(slot)) return static_cast<FrameOffset>(plan_.buffers[slot].offset + offset);
-    if (stable_.IsInput(slot)) return Import(slot, offset, byte_count);
-    const FrameOffset to = frame_.AllocateTemporary(byte_count);
-    result_.code.Load(to, slot, offset, cpu::StepCode::kNoAddress, byte_count);
-    return to;
-  }
-
   // True if the operands of the program fit the frame.
   static bool IsInFrame(const SmallProgram& program) { return !program.is_in_memory; }
 
@@ -130,7 +76,7 @@ class Compiler {
         Loop(step, *loop);
       else if (const auto* branch = std::get_if<BranchStep>(&step.what))
         Branch(*branch);
-      else if (!Tiles(step) && !Scatter(step) && !Windows(step) && !Dot(step))
+      else if (!Tiles(step) && !kernels_.Compile(step, in_loop_))
         Escape(&step);
       if (in_loop_)
         cse_.InvalidateWrites(step);
@@ -140,7 +86,7 @@ class Compiler {
     }
   }
 
-  void Bind(cpu::StepCode::Label label) {
+  void Bind(cpu::Bytecode::Label label) {
     cse_.InvalidateAll();
     result_.code.Bind(label);
   }
@@ -153,7 +99,7 @@ class Compiler {
   void Loop(const Step& step, const LoopStep& loop) {
     Moves(loop.initial);
     const bool was_in_loop = std::exchange(in_loop_, true);
-    const cpu::StepCode::Label body = result_.code.NewLabel(), test = result_.code.NewLabel();
+    const cpu::Bytecode::Label body = result_.code.NewLabel(), test = result_.code.NewLabel();
     result_.code.Jump(test);
     Bind(body);
     const int64_t first = result_.code.op_count();
@@ -161,7 +107,7 @@ class Compiler {
     Moves(RemainingMoves(loop.next, first));
     Bind(test);
     Steps(loop.condition);
-    result_.code.Repeat(Read(loop.predicate, 0, 1), body);
+    result_.code.Repeat(access_.Read(loop.predicate, 0, 1), body);
     result_.loops.push_back(&step);
     in_loop_ = was_in_loop;
   }
@@ -182,10 +128,10 @@ class Compiler {
                          stable_.Contains(move.from) && stable_.IsWrittenOnce(move.from) &&
                          !result_.code.UsesArgument(first, move.from) &&
                          !result_.code.UsesArgument(first, move.to);
-      const auto offset_of = [&](Slot slot) { return static_cast<FrameOffset>(plan_.buffers[slot].offset); };
       if (!alone || changes_.IsAtLimit() ||
-          !result_.code.Retarget(first, offset_of(move.from), offset_of(move.to), Bytes(move.to),
-                                 [&](int32_t slot) { return ExtentOf(slot); }))
+          !result_.code.Retarget(first, access_.OffsetOf(move.from), access_.OffsetOf(move.to),
+                                 access_.Bytes(move.to),
+                                 [&](int32_t slot) { return access_.ExtentOf(slot); }))
         kept.push_back(move);
       else
         changes_.Allow("move_elimination");
@@ -194,22 +140,14 @@ class Compiler {
     return kept;
   }
 
-  // Returns the bytes of the frame that the slot may occupy; exchanged slots may occupy any of them.
-  cpu::StepCode::Bytes ExtentOf(Slot slot) const {
-    const Buffer& buffer = plan_.buffers[slot];
-    if (buffer.kind != Buffer::Kind::kArena) return {0, 0};
-    if (!stable_.Contains(slot)) return {0, plan_.arena_bytes};
-    return {static_cast<FrameOffset>(buffer.offset), buffer.byte_count};
-  }
-
   void Branch(const BranchStep& branch) {
-    std::vector<cpu::StepCode::Label> labels(branch.branches.size());
-    for (cpu::StepCode::Label& label : labels) label = result_.code.NewLabel();
-    const cpu::StepCode::Label end = result_.code.NewLabel();
+    std::vector<cpu::Bytecode::Label> labels(branch.branches.size());
+    for (cpu::Bytecode::Label& label : labels) label = result_.code.NewLabel();
+    const cpu::Bytecode::Label end = result_.code.NewLabel();
     if (branch.choice_type == ElementType::kPred)
-      result_.code.JumpUnless(Read(branch.choice, 0, 1), labels.back());
+      result_.code.JumpUnless(access_.Read(branch.choice, 0, 1), labels.back());
     else
-      result_.code.JumpTo(Read(branch.choice, 0, 4), labels);
+      result_.code.JumpTo(access_.Read(branch.choice, 0, 4), labels);
     for (size_t b = 0; b < labels.size(); ++b) {
       Bind(labels[b]);
       Steps(branch.branches[b].steps);
@@ -222,20 +160,21 @@ class Compiler {
   // True if code can copy the bytes of the move. It cannot access literals.
   bool IsCopy(const Move& move) const {
     const auto is_array = [&](Slot slot) { return plan_.buffers[slot].kind != Buffer::Kind::kLiteral; };
-    return !move.exchange && is_array(move.to) && is_array(move.from) && Bytes(move.to) > 0 &&
-           Bytes(move.to) <= kMaxCopiedBytes;
+    return !move.swaps && is_array(move.to) && is_array(move.from) && access_.Bytes(move.to) > 0 &&
+           access_.Bytes(move.to) <= kMaxCopiedBytes;
   }
   // Emits the copies in an order in which each source is read before it is overwritten.
   void Moves(const std::vector<Move>& moves) {
     std::vector<Move> copies, others;
     for (const Move& move : moves) (IsCopy(move) ? copies : others).push_back(move);
     // The sources of the other moves may be among the copied values.
-    const bool apart = std::none_of(others.begin(), others.end(),
-                                    [&](const Move& move) { return Bytes(move.to) <= kMaxCopiedBytes; });
+    const bool apart = std::none_of(others.begin(), others.end(), [&](const Move& move) {
+      return access_.Bytes(move.to) <= kMaxCopiedBytes;
+    });
     if (!apart) return Escape(moves);
     if (!others.empty()) Escape(std::move(others));
     std::vector<FrameOffset> sources;
-    for (const Move& move : copies) sources.push_back(Read(move.from, 0, Bytes(move.to)));
+    for (const Move& move : copies) sources.push_back(access_.Read(move.from, 0, access_.Bytes(move.to)));
     // Values outside the frame, such as results, have been read. They are stored before sources in the frame
     // are overwritten.
     std::vector<std::pair<FrameOffset, FrameOffset>> left;  // Pairs of destination and source.
@@ -243,11 +182,11 @@ class Compiler {
     for (size_t k = 0; k < copies.size(); ++k) {
       const Slot to = copies[k].to;
       if (!stable_.Contains(to)) {
-        CopyTo(to, sources[k]);
+        access_.CopyTo(to, sources[k]);
         continue;
       }
-      left.push_back({static_cast<FrameOffset>(plan_.buffers[to].offset), sources[k]});
-      bytes.push_back(Bytes(to));
+      left.push_back({access_.OffsetOf(to), sources[k]});
+      bytes.push_back(access_.Bytes(to));
     }
     while (!left.empty()) {
       size_t next = 0;
@@ -272,157 +211,6 @@ class Compiler {
     }
   }
 
-  void CopyTo(Slot slot, FrameOffset from) {
-    if (stable_.Contains(slot))
-      result_.code.Copy(static_cast<FrameOffset>(plan_.buffers[slot].offset), from, Bytes(slot));
-    else
-      result_.code.Store(from, slot, 0, cpu::StepCode::kNoAddress, Bytes(slot));
-  }
-
-  // Compiles a scatter of one contiguous window, whose bounds are checked. Returns false for other steps.
-  bool Scatter(const Step& step) {
-    const auto* kernel = std::get_if<KernelStep>(&step.what);
-    if (kernel == nullptr || step.instruction->opcode() != Opcode::kScatter) return false;
-    const std::optional<WindowUpdate> update = FindWindowUpdate(*step.instruction);
-    if (!update.has_value()) return false;
-    const Slot operand = kernel->operands[0], result = kernel->results[0];
-    const int64_t width = ByteCount(update->type), byte_count = update->count * width;
-    if (byte_count > kMaxWindowBytes) return false;
-    if (!CopyOperand(operand, result)) return false;
-    const cpu::StepCode::Label outside = result_.code.NewLabel();
-    const auto indices = static_cast<int64_t>(update->starts.size());
-    const int64_t index_width = ByteCount(update->index_type);
-    const FrameOffset index = Read(kernel->operands[1], 0, indices * index_width);
-    const FrameOffset address = frame_.AllocateTemporary(sizeof(int64_t)),
-                      value = frame_.AllocateTemporary(byte_count);
-    for (int64_t k = 0; k < indices; ++k) {
-      const auto& [max, stride] = update->starts[k];
-      result_.code.CheckedAddress(address, k > 0, static_cast<FrameOffset>(index + k * index_width),
-                                  update->index_type, max, stride * width, outside);
-    }
-    const FrameOffset from = Read(kernel->operands[2], 0, byte_count);
-    if (!update->combine.has_value()) {
-      result_.code.Store(from, result, 0, address, byte_count);
-    } else {
-      result_.code.Load(value, result, 0, address, byte_count);
-      Combine(*update->combine, update->count, width, value, from);
-      result_.code.Store(value, result, 0, address, byte_count);
-    }
-    Bind(outside);
-    return true;
-  }
-
-  // Copies the operand of a scatter that is not in place. Returns false if it is large.
-  bool CopyOperand(Slot operand, Slot result) {
-    if (operand == result) return true;
-    if (Bytes(result) > kMaxCopiedOperand) return false;
-    CopyTo(result, Read(operand, 0, Bytes(result)));
-    return true;
-  }
-
-  // Emits the operation on elements in the frame and as many others, in place.
-  void Combine(const loops::Operation& operation, int64_t count, int64_t width, FrameOffset elements,
-               FrameOffset others) {
-    const auto each = static_cast<int32_t>(width);
-    result_.code.Call(cpu::FindTileCall(operation), count, {each, {each, each, 0}}, elements,
-                      {elements, others, others});
-  }
-
-  // Compiles a gather or scatter of a few windows in a loop. Returns false for other steps.
-  bool Windows(const Step& step) {
-    const auto* kernel = std::get_if<KernelStep>(&step.what);
-    const Opcode opcode = kernel != nullptr ? step.instruction->opcode() : Opcode::kTuple;
-    const bool is_scatter = opcode == Opcode::kScatter;
-    if (!in_loop_ || (!is_scatter && opcode != Opcode::kGather)) return false;
-    const Slot operand = kernel->operands[0], indices = kernel->operands[1], result = kernel->results[0],
-               other = is_scatter ? kernel->operands[2] : result;
-    const std::optional<WindowMoves> moves =
-        FindWindowMoves(*step.instruction, plan_.buffers[indices].constant);
-    if (!moves.has_value() || moves->length * moves->width > kMaxWindowBytes ||
-        Bytes(other) > kMaxCopiedOperand || (is_scatter && !CopyOperand(operand, result)))
-      return false;
-    const bool is_constant = plan_.buffers[indices].constant != nullptr;
-    const FrameOffset index = is_constant ? 0 : Read(indices, 0, Bytes(indices));
-    const FrameOffset address = frame_.AllocateTemporary(sizeof(int64_t)),
-                      value = frame_.AllocateTemporary(moves->length * moves->width),
-                      updates = is_scatter ? Read(other, 0, Bytes(other)) : 0;
-    for (const WindowMoves::Window& window : moves->windows) {
-      const cpu::StepCode::Label outside = result_.code.NewLabel();
-      for (size_t k = 0; k < window.starts.size(); ++k) {
-        const auto& [number, max, stride] = window.starts[k];
-        const auto at = static_cast<FrameOffset>(index + number * ByteCount(moves->index_type));
-        if (is_scatter)
-          result_.code.CheckedAddress(address, k > 0, at, moves->index_type, max, stride * moves->width,
-                                      outside);
-        else
-          result_.code.Address(address, k > 0, at, moves->index_type, max, stride * moves->width);
-      }
-      const FrameOffset base = window.starts.empty() ? cpu::StepCode::kNoAddress : address;
-      for (const WindowMoves::Move& move : window.moves) {
-        if (is_scatter)
-          ScatterMove(*moves, move, {result, base, updates, value});
-        else
-          GatherMove(*moves, move, {operand, base, 0, value}, result);
-      }
-      Bind(outside);
-    }
-    return true;
-  }
-
-  struct MovedWindow {
-    Slot operand;
-    FrameOffset base, updates;  // The address of the window, and the updates in the frame.
-    FrameOffset value;          // Temporary memory for a row.
-  };
-  void GatherMove(const WindowMoves& moves, const WindowMoves::Move& move, const MovedWindow& window,
-                  Slot result) {
-    const int64_t bytes = moves.length * moves.width, from = move.operand * moves.width,
-                  to = move.other * moves.width;
-    const bool is_in_frame = stable_.Contains(result);
-    const FrameOffset at =
-        is_in_frame ? static_cast<FrameOffset>(plan_.buffers[result].offset + to) : window.value;
-    if (window.base == cpu::StepCode::kNoAddress &&
-        (stable_.Contains(window.operand) || stable_.IsInput(window.operand)))
-      result_.code.Copy(at, Read(window.operand, from, bytes), bytes);
-    else
-      result_.code.Load(at, window.operand, from, window.base, bytes);
-    if (!is_in_frame) result_.code.Store(at, result, to, cpu::StepCode::kNoAddress, bytes);
-  }
-  void ScatterMove(const WindowMoves& moves, const WindowMoves::Move& move, const MovedWindow& window) {
-    const int64_t bytes = moves.length * moves.width, to = move.operand * moves.width;
-    const auto from = static_cast<FrameOffset>(window.updates + move.other * moves.width);
-    if (window.base == cpu::StepCode::kNoAddress && stable_.Contains(window.operand)) {
-      const auto at = static_cast<FrameOffset>(plan_.buffers[window.operand].offset + to);
-      if (moves.combine.has_value())
-        Combine(*moves.combine, moves.length, moves.width, at, from);
-      else
-        result_.code.Copy(at, from, bytes);
-      return;
-    }
-    if (!moves.combine.has_value()) return result_.code.Store(from, window.operand, to, window.base, bytes);
-    result_.code.Load(window.value, window.operand, to, window.base, bytes);
-    Combine(*moves.combine, moves.length, moves.width, window.value, from);
-    result_.code.Store(window.value, window.operand, to, window.base, bytes);
-  }
-
-  // Compiles a dot of small arrays. Returns false for other steps.
-  bool Dot(const Step& step) {
-    const auto* kernel = std::get_if<KernelStep>(&step.what);
-    if (kernel == nullptr || kernel->kernel.name != "small dot") return false;
-    const Slot a = kernel->operands[0], b = kernel->operands[1], result = kernel->results[0];
-    const auto is_small = [&](Slot slot) {
-      const bool is_in_frame = stable_.Contains(slot) || stable_.IsInput(slot);
-      return Bytes(slot) <= (in_loop_ && is_in_frame ? kMaxDotBytesInFrame : kMaxDotBytes);
-    };
-    const std::optional<cpu::SmallDot> dot = FindSmallDot(*step.instruction);
-    if (!dot.has_value() || !is_small(a) || !is_small(b) || !is_small(result) || !stable_.Contains(result))
-      return false;
-    const FrameOffset left = Read(a, 0, Bytes(a)), right = Read(b, 0, Bytes(b));
-    result_.code.Dot(*dot, {Bytes(result), Bytes(a), Bytes(b)},
-                     static_cast<FrameOffset>(plan_.buffers[result].offset), left, right);
-    return true;
-  }
-
   // Returns false if a program of the step is not small.
   bool Tiles(const Step& step) {
     const auto found = small_.find(&step);
@@ -442,7 +230,7 @@ class Compiler {
   // A run-time address: a constant offset plus, unless it is kNoAddress, the integer at `base` in the frame.
   struct Address {
     int64_t offset = 0;
-    FrameOffset base = cpu::StepCode::kNoAddress;
+    FrameOffset base = cpu::Bytecode::kNoAddress;
   };
 
   // Returns the addresses, indexed by the number of the start.
@@ -467,7 +255,7 @@ class Compiler {
       for (const auto& [slot, offset, max, stride] : keys[number]) {
         const ElementType type = types[slot];
         if (!is_new) break;
-        result_.code.Address(base, adds, Read(slot, offset, ByteCount(type)), type, max, stride);
+        result_.code.Address(base, adds, access_.Read(slot, offset, ByteCount(type)), type, max, stride);
         adds = true;
       }
       addresses[number].base = base;
@@ -478,7 +266,7 @@ class Compiler {
   // Compiles one call from memory to memory.
   void Row(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
-    const auto in_memory = [&](const SmallProgram::Operand& operand) -> cpu::StepCode::MemoryOperand {
+    const auto in_memory = [&](const SmallProgram::Operand& operand) -> cpu::Bytecode::MemoryOperand {
       if (operand.argument < 0) return {};
       const Address& address = addresses[operand.start];
       return {operand.argument, operand.offset + address.offset, address.base, operand.width};
@@ -494,8 +282,7 @@ class Compiler {
   void Program(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
     const auto is_outside_frame = [&](const SmallProgram::Operand& operand) {
-      return operand.argument >= 0 && (operand.start != 0 || !(stable_.Contains(operand.argument) ||
-                                                               stable_.IsInput(operand.argument)));
+      return operand.argument >= 0 && (operand.start != 0 || !access_.IsInFrame(operand.argument));
     };
     const auto range_of = [&](const SmallProgram::Operand& operand, int64_t count) {
       const Address& address = addresses[operand.start];
@@ -507,7 +294,8 @@ class Compiler {
     };
     const auto read = [&](const SmallProgram::Operand& operand, int64_t count) -> FrameOffset {
       if (operand.argument < 0) return scratch_ + static_cast<FrameOffset>(operand.offset);
-      if (!is_outside_frame(operand)) return Read(operand.argument, operand.offset, count * operand.width);
+      if (!is_outside_frame(operand))
+        return access_.Read(operand.argument, operand.offset, count * operand.width);
       const LoadCse::MemoryRange from = range_of(operand, count);
       const auto [to, is_new] = cse_.Load(from);
       if (is_new) load(to, from);
@@ -545,28 +333,29 @@ class Compiler {
 
   const Plan& plan_;
   const StableSlots& stable_;
-  const CompileOptions& options_;
+  const BytecodeOptions& options_;
   ChangeCounter& changes_;
-  PlanCode result_;
-  FrameAllocator frame_;
+  PlanBytecode result_;
+  FrameAccess access_{plan_, stable_, result_};
+  FrameAllocator& frame_ = access_.allocator();
   LoadCse cse_{frame_, options_.load_cse, changes_};
+  KernelCompiler kernels_{plan_, stable_, access_, cse_, result_.code};
   bool in_loop_ = false;  // Loads are reused only in loops: other code runs once.
   FrameOffset scratch_ = -1;
   // The programs of each loop; nullopt: it is not small.
   absl::flat_hash_map<const Step*, std::vector<std::optional<SmallProgram>>> small_;
-  absl::flat_hash_map<std::string, FrameOffset> constants_;  // Keyed by their bytes.
 };
 
 }  // namespace
 
-void CompilePlan(Plan& plan, const CompileOptions& options, ChangeCounter& changes) {
+void CompileToBytecode(Plan& plan, const BytecodeOptions& options, ChangeCounter& changes) {
   const StableSlots stable(plan);
   if (plan.arena_bytes > std::numeric_limits<FrameOffset>::max() / 2) return;
   Compiler compiler(plan, stable, options, changes);
-  PlanCode code = compiler.Compile();
+  PlanBytecode code = compiler.Compile();
   if (code.code.op_count() == static_cast<int64_t>(code.escapes.size()) + 1) return;
   plan.arena_bytes = compiler.end();
-  plan.code = std::make_shared<PlanCode>(std::move(code));
+  plan.bytecode = std::make_shared<PlanBytecode>(std::move(code));
 }
 
 }  // namespace hlo::plan

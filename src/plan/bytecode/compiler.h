@@ -8,10 +8,10 @@ namespace hlo::plan {
 
 // Compiles the plan if bytecode makes any of its steps faster. The code extends the arena and points to the
 // steps, which must not move afterwards.
-struct CompileOptions {
+struct BytecodeOptions {
   bool load_cse = true;          // Reuses values that are already in the frame.
   bool move_elimination = true;  // Computes next states directly in the state's buffer.
 };
-void CompilePlan(Plan& plan, const CompileOptions& options, ChangeCounter& changes);
+void CompileToBytecode(Plan& plan, const BytecodeOptions& options, ChangeCounter& changes);
 
 }  // namespace hlo::plan

@@ -23,7 +23,7 @@ class LoadCse {
   // The slot, offset, maximum and stride of each index.
   using Indices = std::vector<std::tuple<Slot, int64_t, int64_t, int64_t>>;
   // The bytes from `offset` on of a slot's buffer; `address` is the frame's offset of an integer that is
-  // added, or StepCode::kNoAddress.
+  // added, or Bytecode::kNoAddress.
   struct MemoryRange {
     Slot slot;
     cpu::FrameOffset address;

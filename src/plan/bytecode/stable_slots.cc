@@ -28,15 +28,15 @@ void StableSlots::Walk(std::vector<Step>& steps) {
 void StableSlots::Walk(std::vector<Move>& moves) {
   for (Move& move : moves) {
     ++writes_[move.to];
-    if (!move.exchange) continue;
+    if (!move.swaps) continue;
     const Buffer &to = plan_.buffers[move.to], &from = plan_.buffers[move.from];
     const bool small = to.kind == Buffer::Kind::kArena && from.kind == Buffer::Kind::kArena &&
                        to.byte_count <= kMaxCopiedBytes;
-    move.exchange = !small;
+    move.swaps = !small;
     if (small) dead_sources_.insert({move.to, move.from});
     if (small) continue;
     ++writes_[move.from];
-    exchanged_.insert({move.to, move.from});
+    swapped_.insert({move.to, move.from});
   }
 }
 

@@ -11,13 +11,13 @@
 
 namespace hlo::plan {
 
-// Arena slots that are never exchanged, and inputs that are never overwritten.
+// Arena slots that are never swapped, and inputs that are never overwritten.
 class StableSlots {
  public:
-  // Turns exchanges of small buffers into copies.
+  // Turns swaps of small buffers into copies.
   explicit StableSlots(Plan& plan) : plan_(plan) { Walk(plan.steps); }
   bool Contains(Slot slot) const {
-    return plan_.buffers[slot].kind == Buffer::Kind::kArena && !exchanged_.contains(slot);
+    return plan_.buffers[slot].kind == Buffer::Kind::kArena && !swapped_.contains(slot);
   }
   // True if the source of the move is dead afterwards.
   bool IsLastUse(const Move& move) const { return dead_sources_.contains({move.to, move.from}); }
@@ -36,7 +36,7 @@ class StableSlots {
   void Walk(std::vector<Move>& moves);
 
   Plan& plan_;
-  absl::flat_hash_set<Slot> exchanged_;
+  absl::flat_hash_set<Slot> swapped_;
   absl::flat_hash_map<Slot, int64_t> writes_;
   absl::flat_hash_set<std::pair<Slot, Slot>> dead_sources_;
 };

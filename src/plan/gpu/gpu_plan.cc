@@ -80,7 +80,7 @@ GpuStep LowerStep(const Plan& plan, const Step& step, const device::DeviceProper
 int64_t StagedBytes(const Plan& plan, const std::vector<Move>& moves) {
   int64_t bytes = 0;
   for (const Move& move : moves)
-    bytes += ExchangesBuffers(plan, move) || plan.IsLiteral(move.to)
+    bytes += SwapsBuffers(plan, move) || plan.IsLiteral(move.to)
                  ? 0
                  : device::Aligned(plan.buffers[move.to].byte_count);
   return bytes;
@@ -119,11 +119,11 @@ void AssignMemory(const Plan& plan, GpuPlan* gpu) {
 
 }  // namespace
 
-bool ExchangesBuffers(const Plan& plan, const Move& move) {
-  return move.exchange && plan.buffers[move.to].byte_count > kMaxCopiedBytes;
+bool SwapsBuffers(const Plan& plan, const Move& move) {
+  return move.swaps && plan.buffers[move.to].byte_count > kMaxCopiedBytes;
 }
 bool CopiesBuffers(const Plan& plan, const Move& move) {
-  return !ExchangesBuffers(plan, move) && !plan.IsLiteral(move.to) && !plan.IsLiteral(move.from);
+  return !SwapsBuffers(plan, move) && !plan.IsLiteral(move.to) && !plan.IsLiteral(move.from);
 }
 
 GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device, const GpuPlanOptions& options) {

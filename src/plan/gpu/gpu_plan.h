@@ -86,10 +86,10 @@ struct GpuPlanOptions {
 GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device,
                     const GpuPlanOptions& options = {});
 
-// True if the move exchanges its buffers instead of copying. Captured iterations cannot do that, so smaller
+// True if the move swaps its buffers instead of copying. Captured iterations cannot do that, so smaller
 // buffers are copied.
-bool ExchangesBuffers(const Plan& plan, const Move& move);
-// True if the move copies from buffer to buffer: it neither exchanges them nor moves a literal.
+bool SwapsBuffers(const Plan& plan, const Move& move);
+// True if the move copies from buffer to buffer: it neither swaps them nor moves a literal.
 bool CopiesBuffers(const Plan& plan, const Move& move);
 
 }  // namespace hlo::plan

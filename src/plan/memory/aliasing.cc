@@ -23,7 +23,7 @@ class AliasAssigner {
 
   Aliasing Run() {
     AliasSteps(plan_.steps);
-    MergeExchanged();
+    MergeSwapped();
     return std::move(aliasing_);
   }
 
@@ -264,7 +264,7 @@ class AliasAssigner {
     }
   }
 
-  // Removes moves of a buffer to itself, and turns copies of dead sources into exchanges.
+  // Removes moves of a buffer to itself, and turns copies of dead sources into swaps.
   template <class IsInside>
   void SimplifyMoves(std::vector<Move>& moves, IsInside&& is_inside) {
     absl::flat_hash_set<int32_t> targets, sources;
@@ -274,22 +274,22 @@ class AliasAssigner {
       const int32_t from = StorageOf(move.from), to = StorageOf(move.to);
       if (from == to) continue;
       const bool first = sources.insert(from).second;
-      move.exchange = first && DiesHere(from) && !targets.contains(from) && is_inside(move.from) &&
-                      storages_[to].is_arena && storages_[from].byte_count == storages_[to].byte_count &&
-                      AllowChange(move.to);
-      if (move.exchange) aliasing_.exchanged.push_back({move.from, move.to});
+      move.swaps = first && DiesHere(from) && !targets.contains(from) && is_inside(move.from) &&
+                   storages_[to].is_arena && storages_[from].byte_count == storages_[to].byte_count &&
+                   AllowChange(move.to);
+      if (move.swaps) aliasing_.swapped.push_back({move.from, move.to});
       kept.push_back(move);
     }
     moves = std::move(kept);
   }
 
-  // Exchanged buffers must both be live as long as either is.
-  void MergeExchanged() {
+  // Swapped buffers must both be live as long as either is.
+  void MergeSwapped() {
     for (bool changed = true; changed;) {
       changed = false;
-      for (const auto& [from, to] : aliasing_.exchanged) {
+      for (const auto& [from, to] : aliasing_.swapped) {
         Storage &a = storages_[StorageOf(from)], &b = storages_[StorageOf(to)];
-        a.exchanged = b.exchanged = true;
+        a.swapped = b.swapped = true;
         const Position begin = std::min(a.begin, b.begin), end = std::max(a.end, b.end);
         changed |= a.begin != begin || b.begin != begin || a.end != end || b.end != end;
         a.begin = b.begin = begin;

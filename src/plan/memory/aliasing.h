@@ -10,11 +10,11 @@
 
 namespace hlo::plan {
 
-// Buffers of at most this size are copied, not exchanged.
+// Buffers of at most this size are copied, not swapped.
 inline constexpr int64_t kMaxCopiedBytes = 64;
 
 struct Aliasing {
-  std::vector<std::pair<ValueId, ValueId>> exchanged;  // Pairs of exchanged buffers.
+  std::vector<std::pair<ValueId, ValueId>> swapped;  // Pairs of swapped buffers.
   std::map<int32_t, ValueId> donations;  // Results that may reuse a donated argument, keyed by its storage.
 };
 

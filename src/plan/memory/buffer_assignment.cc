@@ -22,7 +22,7 @@ class BufferAssigner {
   void Run() {
     AssignResults();
     AssignReferenceValues(plan_.steps);
-    AssignExchanged();
+    AssignSwapped();
     AssignArena();
     AssignDonations();
     Renumber(plan_.steps);
@@ -48,7 +48,7 @@ class BufferAssigner {
     for (ValueId v : plan_.graph.results) {
       if (v == kNoValue) continue;
       const int32_t storage = StorageOf(v);
-      if (storages_[storage].is_arena && !storages_[storage].exchanged && storages_[storage].slot < 0)
+      if (storages_[storage].is_arena && !storages_[storage].swapped && storages_[storage].slot < 0)
         plan_.buffers[NewBuffer(storage, Buffer::Kind::kAllocated)].is_result = true;
     }
   }
@@ -67,11 +67,11 @@ class BufferAssigner {
     }
   }
 
-  // Buffers that are exchanged with owned ones are owned too.
-  void AssignExchanged() {
+  // Buffers that are swapped with owned ones are owned too.
+  void AssignSwapped() {
     for (bool changed = true; changed;) {
       changed = false;
-      for (const auto& [from, to] : aliasing_.exchanged) {
+      for (const auto& [from, to] : aliasing_.swapped) {
         const int32_t a = StorageOf(from), b = StorageOf(to);
         if ((storages_[a].slot < 0) == (storages_[b].slot < 0)) continue;
         NewBuffer(storages_[a].slot < 0 ? a : b, Buffer::Kind::kAllocated);
@@ -121,7 +121,7 @@ class BufferAssigner {
   Slot SlotOf(ValueId v) const { return storages_[StorageOf(v)].slot; }
 
   void RenumberMoves(std::vector<Move>& moves) {
-    for (Move& move : moves) move = {SlotOf(move.to), SlotOf(move.from), move.exchange};
+    for (Move& move : moves) move = {SlotOf(move.to), SlotOf(move.from), move.swaps};
   }
   void Renumber(std::vector<Step>& steps) {
     for (Step& step : steps) {

@@ -100,7 +100,7 @@ void Liveness::Merge(ValueId v, int32_t storage) {
   to.begin = std::min(to.begin, from.begin);
   to.end = std::max(to.end, from.end);
   to.last_use = from.last_use;
-  to.exchanged |= from.exchanged;
+  to.swapped |= from.swapped;
   storages_[own].merged_into = storage;
 }
 

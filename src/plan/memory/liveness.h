@@ -18,7 +18,7 @@ struct Storage {
   Position last_use;    // The last use of the value that currently occupies it.
   int64_t byte_count;
   bool is_arena;
-  bool exchanged = false;
+  bool swapped = false;
   int32_t merged_into = -1;
   Slot slot = -1;
 };

@@ -51,7 +51,7 @@ class Verifier {
     });
     VisitAllMoves(plan_.steps, [&](const std::vector<Move>& moves) {
       for (const Move& move : moves) {
-        if (move.exchange) changing_.Add(move.from);
+        if (move.swaps) changing_.Add(move.from);
       }
     });
     code_.VisitWrittenSlots(0, code_.op_count() - 1, [&](Slot slot) { changing_.Add(slot); });
@@ -161,34 +161,34 @@ class Verifier {
     const auto collect = [&](const Slot& slot, bool is_write) {
       if (is_write) written.Add(slot);
     };
-    const auto exchanged = [&](const std::vector<Move>& moves) {
+    const auto swapped = [&](const std::vector<Move>& moves) {
       for (const Move& move : moves) {
         written.Add(move.to);
-        if (move.exchange) written.Add(move.from);
+        if (move.swaps) written.Add(move.from);
       }
     };
     VisitAllSlots(loop.condition, collect);
     VisitAllSlots(loop.body, collect);
-    exchanged(loop.next);
-    AddExchanges(loop.condition, exchanged);
-    AddExchanges(loop.body, exchanged);
+    swapped(loop.next);
+    AddSwaps(loop.condition, swapped);
+    AddSwaps(loop.body, swapped);
     Merge(live, written);
     code_.EraseWrites(first, last);
     TakeLive(live);
     SetEffects(terms_.Fresh(1));
   }
   template <class Visit>
-  void AddExchanges(const std::vector<Step>& steps, Visit& visit) {
+  void AddSwaps(const std::vector<Step>& steps, Visit& visit) {
     for (const Step& step : steps) {
       if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
         visit(loop->initial);
         visit(loop->next);
-        AddExchanges(loop->condition, visit);
-        AddExchanges(loop->body, visit);
+        AddSwaps(loop->condition, visit);
+        AddSwaps(loop->body, visit);
       } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
         for (const BranchStep::Branch& each : branch->branches) {
           visit(each.results);
-          AddExchanges(each.steps, visit);
+          AddSwaps(each.steps, visit);
         }
       }
     }
@@ -359,8 +359,8 @@ class Verifier {
 
 }  // namespace
 
-absl::Status VerifyPlanCode(const Plan& plan) {
-  return plan.code == nullptr ? absl::OkStatus() : Verifier(plan).Run();
+absl::Status VerifyBytecode(const Plan& plan) {
+  return plan.bytecode == nullptr ? absl::OkStatus() : Verifier(plan).Run();
 }
 
 }  // namespace hlo::plan

@@ -14,6 +14,6 @@ namespace hlo::plan {
 
 // Returns Internal, with the operation, the frame offset or buffer, and the step that disagree. A plan
 // without code is valid.
-absl::Status VerifyPlanCode(const Plan& plan);
+absl::Status VerifyBytecode(const Plan& plan);
 
 }  // namespace hlo::plan

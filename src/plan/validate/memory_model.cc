@@ -24,7 +24,7 @@ MemoryModel::MemoryModel(const Plan& plan)
   }
   VisitAllMoves(plan.steps, [&](const std::vector<Move>& moves) {
     for (const Move& move : moves) {
-      if (move.exchange) Exchange(move.to, move.from);
+      if (move.swaps) Swap(move.to, move.from);
     }
   });
   absl::flat_hash_map<int32_t, std::vector<Slot>> of_parameter;
@@ -57,7 +57,7 @@ MemoryModel::MemoryModel(const Plan& plan)
   }
 }
 
-void MemoryModel::Exchange(Slot a, Slot b) {
+void MemoryModel::Swap(Slot a, Slot b) {
   for (const Slot slot : {a, b}) {
     if (class_of_[slot] >= 0) continue;
     class_of_[slot] = static_cast<int32_t>(classes_.size());
@@ -91,13 +91,13 @@ absl::Status MemoryModel::CheckBuffers() const {
           (buffer.kind == Buffer::Kind::kArena || buffer.kind == Buffer::Kind::kAllocated) &&
           buffer.donor < 0 && !buffer.is_result;
       if (!can_move)
-        return absl::InternalError(fmt::format("b{} cannot be exchanged with another buffer", members[i]));
+        return absl::InternalError(fmt::format("b{} cannot be swapped with another buffer", members[i]));
       for (size_t j = 0; j < i; ++j) {
         const Buffer& other = plan_.buffers[members[j]];
         const Region a = RegionOf(members[i]), b = RegionOf(members[j]);
         const bool apart = buffer.kind == Buffer::Kind::kAllocated || a.end <= b.begin || b.end <= a.begin;
         if (buffer.kind != other.kind || buffer.byte_count != other.byte_count || !apart)
-          return absl::InternalError(fmt::format("b{} and b{} cannot be exchanged", members[j], members[i]));
+          return absl::InternalError(fmt::format("b{} and b{} cannot be swapped", members[j], members[i]));
       }
     }
   }

@@ -20,7 +20,7 @@ class MemoryModel {
   // holds the values of the other, as there may be no donation.
   explicit MemoryModel(const Plan& plan);
 
-  // Returns Internal if buffers leave the arena, or if exchanged buffers differ in size or overlap.
+  // Returns Internal if buffers leave the arena, or if swapped buffers differ in size or overlap.
   absl::Status CheckBuffers() const;
 
   // Returns the buffer that owns the memory: the argument's if a result may reuse it.
@@ -52,7 +52,7 @@ class MemoryModel {
   Region RegionOf(Slot slot) const {
     return {plan_.buffers[slot].offset, plan_.buffers[slot].offset + plan_.buffers[slot].byte_count};
   }
-  void Exchange(Slot a, Slot b);
+  void Swap(Slot a, Slot b);
   void OverwriteRegion(Slot writer, Region region);
   void Invalidate(Slot slot);
   void Replace(Slot slot, Values values);
@@ -65,7 +65,7 @@ class MemoryModel {
   std::vector<Values> values_;                         // Indexed by slot.
   std::vector<absl::InlinedVector<Slot, 2>> holders_;  // Indexed by value.
   std::map<int64_t, Slot> active_;                     // Arena buffers that hold values, keyed by offset.
-  std::vector<int32_t> class_of_;  // The class of buffers that exchange memory, by slot; -1: none.
+  std::vector<int32_t> class_of_;  // The class of buffers that swap memory, by slot; -1: none.
   std::vector<std::vector<Slot>> classes_;
   std::vector<std::pair<Slot, Values>> journal_;  // The values of a slot before each change.
 };

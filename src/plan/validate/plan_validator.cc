@@ -100,12 +100,12 @@ class Validator {
     for (const Move& move : moves) {
       if (stays(move)) continue;
       memory_.Overwrite(move.to);
-      if (move.exchange) memory_.Overwrite(move.from);
+      if (move.swaps) memory_.Overwrite(move.from);
     }
     // A result that reuses its argument's memory is already in place.
     for (size_t k = 0; k < moves.size(); ++k) {
       memory_.Set(moves[k].to, from[k]);
-      if (moves[k].exchange) memory_.Set(moves[k].from, to[k]);
+      if (moves[k].swaps) memory_.Set(moves[k].from, to[k]);
     }
     return absl::OkStatus();
   }
@@ -115,7 +115,7 @@ class Validator {
     std::vector<Slot> targets;
     for (const Move& move : moves) {
       targets.push_back(move.to);
-      if (move.exchange) targets.push_back(move.from);
+      if (move.swaps) targets.push_back(move.from);
     }
     for (size_t i = 0; i < targets.size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
@@ -136,7 +136,7 @@ class Validator {
   void AddMoved(const std::vector<Move>& moves, std::vector<Slot>* written) const {
     for (const Move& move : moves) {
       if (steps_.IsSlot(move.to)) written->push_back(move.to);
-      if (move.exchange && steps_.IsSlot(move.from)) written->push_back(move.from);
+      if (move.swaps && steps_.IsSlot(move.from)) written->push_back(move.from);
     }
   }
 

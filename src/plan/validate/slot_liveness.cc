@@ -38,11 +38,11 @@ SlotSet StepLiveness::Before(const std::vector<Move>& moves, const SlotSet& live
   SlotSet before = live;
   for (const Move& move : moves) before.Remove(move.to);
   for (const Move& move : moves) {
-    if (move.exchange) before.Remove(move.from);
+    if (move.swaps) before.Remove(move.from);
   }
   for (const Move& move : moves) {
     if (live.Contains(move.to)) before.Add(move.from);
-    if (move.exchange && live.Contains(move.from)) before.Add(move.to);
+    if (move.swaps && live.Contains(move.from)) before.Add(move.to);
   }
   return before;
 }

@@ -4,14 +4,14 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "plan/cpu/plan_code.h"
+#include "plan/cpu/plan_bytecode.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
 
 SymbolicCode::SymbolicCode(const Plan& plan, const SlotLayout& layout, Terms& terms, SmallDots& dots)
     : plan_(plan),
-      code_(*plan.code),
+      code_(*plan.bytecode),
       layout_(layout),
       terms_(terms),
       dots_(dots),
@@ -30,7 +30,7 @@ void SymbolicCode::FailAt(int64_t op, const std::string& what) {
 }
 
 void SymbolicCode::Import() {
-  for (const PlanCode::Import& import : code_.imports) {
+  for (const PlanBytecode::Import& import : code_.imports) {
     const bool is_inside = import.slot >= 0 && import.slot < static_cast<Slot>(plan_.buffers.size()) &&
                            import.offset >= 0 && import.byte_count >= 0 &&
                            import.offset + import.byte_count <= layout_.of(import.slot).bytes &&
@@ -44,7 +44,7 @@ void SymbolicCode::VisitWrittenSlots(int64_t first, int64_t last, absl::Function
   const auto moved = [&](const std::vector<Move>& moves) {
     for (const Move& move : moves) {
       visit(move.to);
-      if (move.exchange) visit(move.from);
+      if (move.swaps) visit(move.from);
     }
   };
   for (int64_t k = first; k <= last; ++k) {
@@ -230,8 +230,8 @@ void SymbolicCode::Transfer(const DecodedOp& op) {
 }
 
 void SymbolicCode::MemoryCall(const DecodedOp& op) {
-  const auto address = [&](const cpu::StepCode::MemoryOperand& operand) {
-    return operand.address == cpu::StepCode::kNoAddress ? kUndefined
+  const auto address = [&](const cpu::Bytecode::MemoryOperand& operand) {
+    return operand.address == cpu::Bytecode::kNoAddress ? kUndefined
                                                         : Value({operand.address, sizeof(int64_t)});
   };
   const bool is_copy = cpu::IsCopyTile(op.call.function), spreads = cpu::IsSplatTile(op.call.function);
@@ -250,7 +250,7 @@ void SymbolicCode::MemoryCall(const DecodedOp& op) {
   Pieces value;
   if (!is_copy || operands.size() != 1) {
     value = {{ApplyTerm(terms_, op.call, op.count, operands, bytes), 0, bytes}};
-  } else if (const auto& in = op.memory_call->in[0]; in.address == cpu::StepCode::kNoAddress) {
+  } else if (const auto& in = op.memory_call->in[0]; in.address == cpu::Bytecode::kNoAddress) {
     // A part of a copy equals the part of its source.
     value = state_.ReadSlot(in.argument, in.offset, bytes);
   } else {

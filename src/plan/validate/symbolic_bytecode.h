@@ -8,7 +8,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "kernels/cpu/bytecode/decode.h"
-#include "plan/cpu/plan_code.h"
+#include "plan/cpu/plan_bytecode.h"
 #include "plan/plan.h"
 #include "plan/validate/symbolic_memory.h"
 #include "plan/validate/symbolic_steps.h"
@@ -64,7 +64,7 @@ class SymbolicCode {
   void Escape(const DecodedOp& op);
 
   const Plan& plan_;
-  const PlanCode& code_;
+  const PlanBytecode& code_;
   const SlotLayout& layout_;
   Terms& terms_;
   SmallDots& dots_;

@@ -53,10 +53,10 @@ SlotLayout::SlotLayout(const Plan& plan) {
     while (group[slot] != slot) slot = group[slot] = group[group[slot]];
     return slot;
   };
-  std::vector<bool> is_exchanged(count);
+  std::vector<bool> is_swapped(count);
   VisitMoves(plan.steps, [&](const Move& move) {
-    if (!move.exchange) return;
-    is_exchanged[move.to] = is_exchanged[move.from] = true;
+    if (!move.swaps) return;
+    is_swapped[move.to] = is_swapped[move.from] = true;
     group[root(move.to)] = root(move.from);
   });
   for (Slot slot = 0; slot < count; ++slot) {
@@ -64,12 +64,12 @@ SlotLayout::SlotLayout(const Plan& plan) {
     const bool is_arena = buffer.kind == Buffer::Kind::kArena;
     // A literal counts as one byte: its size is known at run time.
     const int64_t bytes = buffer.kind == Buffer::Kind::kLiteral ? 1 : buffer.byte_count;
-    if (is_arena && !is_exchanged[slot])
+    if (is_arena && !is_swapped[slot])
       storages_.push_back({kFrame, buffer.offset, bytes});
     else
       storages_.push_back({slot + 1, 0, bytes});
-    if (is_arena && is_exchanged[slot])
-      exchanged_.push_back({slot, buffer.offset, buffer.offset + buffer.byte_count, root(slot)});
+    if (is_arena && is_swapped[slot])
+      swapped_.push_back({slot, buffer.offset, buffer.offset + buffer.byte_count, root(slot)});
   }
 }
 
@@ -155,24 +155,24 @@ Pieces SymbolicState::ReadSlot(Slot slot, int64_t offset, int64_t bytes) {
   return pieces;
 }
 
-// Exchanged slots may be stored at each other's offsets: a write to the frame invalidates the slots that
+// Swapped slots may be stored at each other's offsets: a write to the frame invalidates the slots that
 // overlap it, and vice versa.
 void SymbolicState::Touch(const SlotLayout::Storage& storage, int64_t begin, int64_t bytes) {
-  const auto& exchanged = layout_.exchanged();
-  if (exchanged.empty()) return;
+  const auto& swapped = layout_.swapped();
+  if (swapped.empty()) return;
   if (storage.object == SlotLayout::kFrame) {
-    for (const auto& hit : exchanged) {
+    for (const auto& hit : swapped) {
       if (begin >= hit.end || hit.begin >= begin + bytes) continue;
-      for (const auto& each : exchanged) {
+      for (const auto& each : swapped) {
         if (each.group == hit.group)
           memory_.Erase(layout_.of(each.slot).object, 0, layout_.of(each.slot).bytes);
       }
     }
     return;
   }
-  for (const auto& own : exchanged) {
+  for (const auto& own : swapped) {
     if (layout_.of(own.slot).object != storage.object) continue;
-    for (const auto& each : exchanged) {
+    for (const auto& each : swapped) {
       if (each.group == own.group) memory_.Erase(SlotLayout::kFrame, each.begin, each.end - each.begin);
     }
   }
@@ -249,19 +249,19 @@ void SymbolicState::ChooseSince(size_t mark, Term condition) {
 void SymbolicState::Run(const std::vector<Move>& moves) {
   std::vector<Pieces> sources;
   for (const Move& move : moves) {
-    sources.push_back(move.exchange ? Pieces() : ReadSlot(move.from));
-    if (move.exchange || layout_.of(move.from).bytes == layout_.of(move.to).bytes) continue;
+    sources.push_back(move.swaps ? Pieces() : ReadSlot(move.from));
+    if (move.swaps || layout_.of(move.from).bytes == layout_.of(move.to).bytes) continue;
     const int64_t bytes = layout_.of(move.to).bytes;
     sources.back() = One(terms_.Make(Op::kConverted, {Combine(terms_, sources.back())}, bytes), bytes);
   }
   for (const Move& move : moves) {
-    if (!move.exchange) continue;
+    if (!move.swaps) continue;
     const Pieces to = ReadSlot(move.to), from = ReadSlot(move.from);
     memory_.Write(layout_.of(move.to).object, 0, from);
     memory_.Write(layout_.of(move.from).object, 0, to);
   }
   for (size_t k = 0; k < moves.size(); ++k) {
-    if (!moves[k].exchange) WriteSlot(moves[k].to, 0, std::move(sources[k]));
+    if (!moves[k].swaps) WriteSlot(moves[k].to, 0, std::move(sources[k]));
   }
 }
 

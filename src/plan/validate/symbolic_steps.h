@@ -28,17 +28,17 @@ class SlotLayout {
   // The object that models the order of effects.
   int32_t effects() const { return static_cast<int32_t>(storages_.size()) + 1; }
 
-  // Exchanged arena slots; each may be stored at any of their offsets.
-  struct Exchanged {
+  // Swapped arena slots; each may be stored at any of their offsets.
+  struct Swapped {
     Slot slot;
     int64_t begin, end;
     int32_t group;
   };
-  const std::vector<Exchanged>& exchanged() const { return exchanged_; }
+  const std::vector<Swapped>& swapped() const { return swapped_; }
 
  private:
   std::vector<Storage> storages_;  // Indexed by slot.
-  std::vector<Exchanged> exchanged_;
+  std::vector<Swapped> swapped_;
 };
 
 // Numbers the dots of steps and code.

@@ -179,7 +179,7 @@ TEST_P(GpuLoop, StepLimitsSynchronizeInEveryIteration) {
   EXPECT_EQ(counts_.to_host, 7);
 }
 
-// Collatz iterations until the number is 1; the two arrays are exchanged in each iteration. 27 takes 111.
+// Collatz iterations until the number is 1; the two arrays are swapped in each iteration. 27 takes 111.
 constexpr char kCollatz[] = R"(
 cond { s = (s32[2], s32[2], s32[]) parameter(0)
   v = s32[2] get-tuple-element(s), index=0

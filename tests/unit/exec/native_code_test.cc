@@ -23,7 +23,7 @@
 namespace hlo::cpu::native_code_test {
 namespace {
 
-using Bytes = StepCode::Bytes;
+using Bytes = Bytecode::Bytes;
 
 // The frame has areas of 16 scalars of 8 bytes: predicates, integers, floats. Scalars of 4 bytes are at any
 // multiple of 4. Counters, limits and predicates of loops follow.
@@ -181,10 +181,10 @@ class Program {
     return operand.bytes == 0 ? 0
                               : operand.area + operand.bytes * Below(std::min(limit, kArea / operand.bytes));
   }
-  void Add(const StepCode::Op& op) { StepCodeParts::Ops(code).push_back(op); }
+  void Add(const Bytecode::Op& op) { BytecodeParts::Ops(code).push_back(op); }
   void Operation(const Kind& kind) {
     const auto place = [&](const Kind::Operand& operand) { return operand.bytes == 0 ? 0 : Place(operand); };
-    StepCode::Op op{.code = kind.code,
+    Bytecode::Op op{.code = kind.code,
                     .out = Place(kind.out),
                     .a = place(kind.in[0]),
                     .b = place(kind.in[1]),
@@ -200,8 +200,8 @@ class Program {
   }
   // The operation on an array.
   void Vector(const Kind& kind) {
-    StepCode single;
-    StepCodeParts::Ops(single).push_back({.code = kind.code});
+    Bytecode single;
+    BytecodeParts::Ops(single).push_back({.code = kind.code});
     const TileCall call = Decode(single, 0).call;
     if (call.function == nullptr) return;
     const auto widest = std::max({kind.out.bytes, kind.in[0].bytes, kind.in[1].bytes});
@@ -221,24 +221,24 @@ class Program {
         if (!apart) return;
       }
     }
-    StepCodeParts::Tiles(code).push_back(
+    BytecodeParts::Tiles(code).push_back(
         {call, count, {kind.out.bytes, {kind.in[0].bytes, kind.in[1].bytes, kind.in[2].bytes}}});
     Add({.code = kCall,
          .out = out,
          .a = in[0],
          .b = in[1],
          .c = in[2],
-         .number = static_cast<int64_t>(StepCodeParts::Tiles(code).size()) - 1});
+         .number = static_cast<int64_t>(BytecodeParts::Tiles(code).size()) - 1});
   }
   // Adds a call of operands at places that do not overlap.
-  void Call(const TileCall& call, int64_t count, const StepCode::CallWidths& widths, FrameOffset out,
+  void Call(const TileCall& call, int64_t count, const Bytecode::CallWidths& widths, FrameOffset out,
             FrameOffset a, FrameOffset b = 0) {
-    StepCodeParts::Tiles(code).push_back({call, count, widths});
+    BytecodeParts::Tiles(code).push_back({call, count, widths});
     Add({.code = kCall,
          .out = out,
          .a = a,
          .b = b,
-         .number = static_cast<int64_t>(StepCodeParts::Tiles(code).size()) - 1});
+         .number = static_cast<int64_t>(BytecodeParts::Tiles(code).size()) - 1});
   }
   // Operations on arrays that are not elementwise.
   void Array() {
@@ -347,7 +347,7 @@ class Program {
     const int max = (kArea - bytes) / 4;
     if (argument == 1 && place < kIntegers + kArea && place + bytes > kIntegers) return;
     if (Below(3) == 0) {
-      const StepCode::Label outside = code.NewLabel();
+      const Bytecode::Label outside = code.NewLabel();
       code.CheckedAddress(address, Below(2) == 0, Below(4) == 0 ? kLongs : index,
                           Below(2) == 0 ? ElementType::kS32 : ElementType::kU32, max, 4, outside);
       code.Bind(outside);
@@ -355,17 +355,17 @@ class Program {
     }
     code.Address(address, false, index, Below(4) == 0 ? ElementType::kU32 : ElementType::kS32, max / 2, 4);
     if (Below(3) == 0) code.Address(address, true, index, ElementType::kS32, max - max / 2, 4);
-    const FrameOffset at = Below(2) == 0 ? StepCode::kNoAddress : address;
+    const FrameOffset at = Below(2) == 0 ? Bytecode::kNoAddress : address;
     const bool loads = place < kFloats || place >= kLongs ? Below(2) == 0 : false;
     // Some loads overwrite their own address.
-    const FrameOffset to = at != StepCode::kNoAddress && Below(4) == 0 ? at : place;
+    const FrameOffset to = at != Bytecode::kNoAddress && Below(4) == 0 ? at : place;
     loads ? code.Load(to, argument, 0, at, bytes) : code.Store(place, argument, 0, at, bytes);
   }
   void CallTile() {
     const bool on_memory = Below(3) == 0;
     const TileCall call = FindTileOp(Opcode::kAdd, ElementType::kS32);
     if (on_memory) {
-      const StepCode::MemoryOperand all = {Below(2), 0, StepCode::kNoAddress, 4};
+      const Bytecode::MemoryOperand all = {Below(2), 0, Bytecode::kNoAddress, 4};
       code.CallOnMemory({call, 8, all, {all, all, {}}});
       return;
     }
@@ -410,7 +410,7 @@ class Program {
   void Loop(int depth) {
     const FrameOffset counter = kCounters + 4 * depth, flag = kCounters + 16 + depth;
     code.Copy(counter, kCounters + 28, 4);
-    const StepCode::Label body = code.NewLabel(), test = code.NewLabel();
+    const Bytecode::Label body = code.NewLabel(), test = code.NewLabel();
     const bool tests_first = Below(2) == 0;
     if (tests_first) code.Jump(test);
     code.Bind(body);
@@ -422,7 +422,7 @@ class Program {
     code.Repeat(flag, body);
   }
   void Branch(int depth) {
-    const StepCode::Label other = code.NewLabel(), end = code.NewLabel();
+    const Bytecode::Label other = code.NewLabel(), end = code.NewLabel();
     if (Below(2) == 0)
       code.JumpUnless(kPreds + Below(4), other);
     else
@@ -434,12 +434,12 @@ class Program {
     code.Bind(end);
   }
 
-  StepCode code;
+  Bytecode code;
   bool escapes = false;
 
  private:
   // Returns true if `count` elements are in the areas, and the result overlaps no operand partially.
-  static bool IsRoom(const StepCode::Op& op, const Kind& kind, int count) {
+  static bool IsRoom(const Bytecode::Op& op, const Kind& kind, int count) {
     const auto fits = [&](FrameOffset at, const Kind::Operand& operand) {
       const bool apart =
           at == op.out || at + count * operand.bytes <= op.out || op.out + count * kind.out.bytes <= at;
@@ -478,13 +478,13 @@ struct HostLog {
 };
 
 // Runs the code in both ways, with iteration counters for half of the seeds.
-void Compare(const StepCode& code, const FrameUse& use, uint32_t seed, const std::vector<Bytes>& results,
+void Compare(const Bytecode& code, const FrameUse& use, uint32_t seed, const std::vector<Bytes>& results,
              const std::string& what) {
   const bool counts = seed / 4 % 2 == 1;
   const auto native = NativeCode::Make(code, use, counts);
   ASSERT_NE(native, nullptr) << what;
-  const StepCode interpreted = counts ? code.WithCounts() : code;
-  const auto& ops = StepCodeParts::Ops(code);
+  const Bytecode interpreted = counts ? code.WithCounts() : code;
+  const auto& ops = BytecodeParts::Ops(code);
   const auto loop_count =
       std::count_if(ops.begin(), ops.end(), [](const auto& op) { return op.code == kRepeat; });
   const auto place = seed / 8 % 2 == 0 ? GuardedMemory::Place::kBegin : GuardedMemory::Place::kEnd;
@@ -492,7 +492,7 @@ void Compare(const StepCode& code, const FrameUse& use, uint32_t seed, const std
   HostLog want_log(loop_count), got_log(loop_count);
   const auto host = [](Memory& memory, HostLog& log) {
     return [&](int32_t number) {
-      if (number == StepCode::kPolled) return true;
+      if (number == Bytecode::kPolled) return true;
       log.seen.push_back(log.iterations);
       const int calls = ++log.calls;
       Put(memory.frame.data() + kFloats + 4 * number, static_cast<float>(calls));
@@ -529,7 +529,7 @@ TEST(NativeCode, EachOperationHasTheBitsOfTheInterpreter) {
     for (uint32_t seed = 0; seed < 100; ++seed) {
       Program program(seed);
       // The loop runs the operation more than once.
-      const StepCode::Label body = program.code.NewLabel();
+      const Bytecode::Label body = program.code.NewLabel();
       program.code.Bind(body);
       seed % 4 == 3 ? program.Vector(kind) : program.Operation(kind);
       program.Add({.code = kAddS32, .out = kCounters, .a = kCounters, .b = kOne});
@@ -546,7 +546,7 @@ TEST(NativeCode, OperationsOnArraysHaveTheBitsOfTheInterpreter) {
   if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
   for (uint32_t seed = 0; seed < 3000; ++seed) {
     Program program(seed);
-    const StepCode::Label body = program.code.NewLabel();
+    const Bytecode::Label body = program.code.NewLabel();
     program.code.Bind(body);
     program.Array();
     program.Array();
@@ -571,12 +571,12 @@ TEST(NativeCode, FunctionsHaveTheBitsOfTheInterpreterForFloatsOfAllMagnitudes) {
     // The code computes an array and a scalar.
     constexpr int kCount = 31;
     Program program(0);
-    StepCodeParts::Tiles(program.code)
+    BytecodeParts::Tiles(program.code)
         .push_back({FindTileOp(opcode, ElementType::kF32), kCount, {4, {4, 4, 4}}});
     program.Add({.code = kCall, .out = kIntegers, .a = kFloats, .b = kFloats + 4, .c = kFloats});
     const FrameOffset last = kFloats + 4 * kCount;
     program.Add({.code = code, .out = kIntegers + 4 * kCount, .a = last, .b = last - 4});
-    const StepCode::Label body = program.code.NewLabel();
+    const Bytecode::Label body = program.code.NewLabel();
     program.code.Bind(body);
     program.code.Repeat(kPreds, body);
     program.code.Finish();
@@ -623,7 +623,7 @@ TEST(NativeCode, HalvesHaveTheBitsOfTileOperations) {
     Program program(0);
     const bool is_rounded = half.code == kNarrowBF16;
     program.Add({.code = half.code, .out = kIntegers, .a = kFloats, .b = kFloats + 4});
-    const StepCode::Label body = program.code.NewLabel();
+    const Bytecode::Label body = program.code.NewLabel();
     program.code.Bind(body);
     program.code.Repeat(kPreds, body);
     program.code.Finish();
@@ -683,9 +683,9 @@ TEST(NativeCode, PollsSeeTheIterationsOfTheInterpreter) {
   if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
   constexpr FrameOffset kOuter = 0, kInner = 4, kZero = 8, kOnes = 12, kOuterLimit = 16, kInnerLimit = 20,
                         kGoesOn = 24, kBytes = 32;
-  StepCode code;
-  const auto add = [&](const StepCode::Op& op) { StepCodeParts::Ops(code).push_back(op); };
-  const StepCode::Label outer = code.NewLabel(), inner = code.NewLabel();
+  Bytecode code;
+  const auto add = [&](const Bytecode::Op& op) { BytecodeParts::Ops(code).push_back(op); };
+  const Bytecode::Label outer = code.NewLabel(), inner = code.NewLabel();
   code.Bind(outer);
   add({.code = kCopy4, .out = kInner, .a = kZero});
   code.Bind(inner);
@@ -696,7 +696,7 @@ TEST(NativeCode, PollsSeeTheIterationsOfTheInterpreter) {
   add({.code = kLtS32, .out = kGoesOn, .a = kOuter, .b = kOuterLimit});
   code.Repeat(kGoesOn, outer);
   code.Finish();
-  const StepCode interpreted = code.WithCounts();
+  const Bytecode interpreted = code.WithCounts();
   const auto native = NativeCode::Make(code, {}, /*counts=*/true);
   ASSERT_NE(native, nullptr);
   const auto polls_of = [&](const auto& runnable) {

@@ -17,7 +17,7 @@ using plan::Step;
 constexpr std::string_view kNames[] = {
     "another buffer is read",     "another buffer is written", "arguments are swapped",
     "two buffers are one",        "a buffer is moved",         "a live range is cut short",
-    "a move is dropped",          "a move is added",           "a move exchanges or copies",
+    "a move is dropped",          "a move is added",           "a move swaps or copies",
     "a move has another end",     "a program is dropped",      "programs are swapped",
     "steps are swapped",          "a step is dropped",         "a step is repeated",
     "a result is another buffer", "an argument is taken",      "control reads another buffer"};
@@ -212,7 +212,7 @@ class Mutator {
     std::vector<Move>* moves = AnyMoves();
     if (moves == nullptr) return false;
     Move& move = Any(*moves);
-    move.exchange = !move.exchange;
+    move.swaps = !move.swaps;
     return true;
   }
   bool ChangeMove() {

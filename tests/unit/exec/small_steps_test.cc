@@ -9,7 +9,7 @@
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 #include "kernels/cpu/bytecode/native_code.h"
-#include "plan/cpu/plan_code.h"
+#include "plan/cpu/plan_bytecode.h"
 #include "plan/make_plan.h"
 
 namespace hlo::small_steps_test {
@@ -78,14 +78,14 @@ iteration { p = )" + state +
                            " tuple(z, x)\n  ROOT w = " + state +
                            " while(t), condition=goes_on, body=iteration }\n";
   const auto [module, plan] = PlanOf(text);
-  ASSERT_NE(plan.code, nullptr);
+  ASSERT_NE(plan.bytecode, nullptr);
   // Moves of whole states may leave it.
-  for (const auto& escape : plan.code->escapes) {
+  for (const auto& escape : plan.bytecode->escapes) {
     const auto* step = std::get_if<const plan::Step*>(&escape);
     EXPECT_EQ(step, nullptr) << (*step)->instruction->name();
   }
   if (cpu::FindNativeIsa() == cpu::NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
-  EXPECT_NE(cpu::NativeCode::Make(plan.code->code, plan.code->frame_use), nullptr);
+  EXPECT_NE(cpu::NativeCode::Make(plan.bytecode->code, plan.bytecode->frame_use), nullptr);
 }
 
 // The last two states are stored as results.
@@ -107,8 +107,8 @@ ENTRY e { a = f32[] parameter(0)
   z = s32[] constant(0)
   t = (s32[], f32[], f32[]) tuple(z, a, a)
   ROOT w = (s32[], f32[], f32[]) while(t), condition=goes_on, body=iteration })");
-  ASSERT_NE(plan.code, nullptr);
-  EXPECT_TRUE(plan.code->escapes.empty());
+  ASSERT_NE(plan.bytecode, nullptr);
+  EXPECT_TRUE(plan.bytecode->escapes.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SmallSteps,

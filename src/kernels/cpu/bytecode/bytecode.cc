@@ -88,11 +88,11 @@ bool IsFunction(uint16_t code) {
 namespace {
 
 // Builds a move between the frame and an argument, indirect through `address` unless that is kNoAddress.
-StepCode::Op Transfer(Code code, FrameOffset in_frame, int32_t argument, int64_t offset, FrameOffset address,
+Bytecode::Op Transfer(Code code, FrameOffset in_frame, int32_t argument, int64_t offset, FrameOffset address,
                       int64_t byte_count) {
   return {.code = code,
           .out = in_frame,
-          .a = address == StepCode::kNoAddress ? 0 : address,
+          .a = address == Bytecode::kNoAddress ? 0 : address,
           .b = argument,
           .c = static_cast<int32_t>(byte_count),
           .number = offset};
@@ -100,7 +100,7 @@ StepCode::Op Transfer(Code code, FrameOffset in_frame, int32_t argument, int64_t
 
 }  // namespace
 
-void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_widths, FrameOffset out,
+void Bytecode::Call(const TileCall& call, int64_t count, const CallWidths& call_widths, FrameOffset out,
                     const FrameOffset (&in)[3]) {
   // A call costs as much as several instructions.
   constexpr int64_t kMaxUnrolled = 6;
@@ -130,7 +130,7 @@ void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_
   tiles_.push_back({call, count, call_widths});
 }
 
-void StepCode::Dot(const SmallDot& dot, const DotBytes& bytes, FrameOffset out, FrameOffset a,
+void Bytecode::Dot(const SmallDot& dot, const DotBytes& bytes, FrameOffset out, FrameOffset a,
                    FrameOffset b) {
   if (dot.line() > 0) {
     const Code code = dot.type() == ElementType::kF32 ? kDotF32 : kDotF64;
@@ -140,7 +140,7 @@ void StepCode::Dot(const SmallDot& dot, const DotBytes& bytes, FrameOffset out, 
   products_.push_back({dot, bytes});
 }
 
-void StepCode::Copy(FrameOffset to, FrameOffset from, int64_t byte_count) {
+void Bytecode::Copy(FrameOffset to, FrameOffset from, int64_t byte_count) {
   if (to == from || byte_count == 0) return;
   uint16_t code = kCopyBytes;
   switch (byte_count) {
@@ -169,7 +169,7 @@ int32_t LargestS32(int64_t max) {
 }
 }  // namespace
 
-void StepCode::Address(FrameOffset out, bool adds, FrameOffset index, ElementType type, int64_t max,
+void Bytecode::Address(FrameOffset out, bool adds, FrameOffset index, ElementType type, int64_t max,
                        int64_t byte_stride) {
   if (type == ElementType::kS32) {
     const Code code = adds ? kAddAddressS32 : kAddressS32;
@@ -180,7 +180,7 @@ void StepCode::Address(FrameOffset out, bool adds, FrameOffset index, ElementTyp
   ranges_.push_back({type, max, byte_stride, 0});
 }
 
-void StepCode::CheckedAddress(FrameOffset out, bool adds, FrameOffset index, ElementType type, int64_t max,
+void Bytecode::CheckedAddress(FrameOffset out, bool adds, FrameOffset index, ElementType type, int64_t max,
                               int64_t byte_stride, Label outside) {
   if (type == ElementType::kS32 && !adds) {
     return Add({.code = kCheckedAddressS32,
@@ -195,21 +195,21 @@ void StepCode::CheckedAddress(FrameOffset out, bool adds, FrameOffset index, Ele
   ranges_.push_back({type, max, byte_stride, outside});
 }
 
-void StepCode::Load(FrameOffset to, int32_t argument, int64_t offset, FrameOffset address,
+void Bytecode::Load(FrameOffset to, int32_t argument, int64_t offset, FrameOffset address,
                     int64_t byte_count) {
   const bool here = address == kNoAddress;
   const Code code = here ? kLoad : byte_count == 4 ? kLoadAt4 : byte_count == 8 ? kLoadAt8 : kLoadAt;
   Add(Transfer(code, to, argument, offset, address, byte_count));
 }
 
-void StepCode::Store(FrameOffset from, int32_t argument, int64_t offset, FrameOffset address,
+void Bytecode::Store(FrameOffset from, int32_t argument, int64_t offset, FrameOffset address,
                      int64_t byte_count) {
   const bool here = address == kNoAddress;
   const Code code = here ? kStore : byte_count == 4 ? kStoreAt4 : byte_count == 8 ? kStoreAt8 : kStoreAt;
   Add(Transfer(code, from, argument, offset, address, byte_count));
 }
 
-void StepCode::CallOnMemory(const MemoryCall& call) {
+void Bytecode::CallOnMemory(const MemoryCall& call) {
   Add({.code = kCallOnMemory,
        .out = call.out.address,
        .a = call.in[0].address,
@@ -219,23 +219,23 @@ void StepCode::CallOnMemory(const MemoryCall& call) {
   memory_calls_.push_back(call);
 }
 
-void StepCode::Escape(int32_t number) { Add({.code = kEscape, .number = number}); }
+void Bytecode::Escape(int32_t number) { Add({.code = kEscape, .number = number}); }
 
-StepCode::Label StepCode::NewLabel() {
+Bytecode::Label Bytecode::NewLabel() {
   targets_.push_back(-1);
   return static_cast<Label>(targets_.size()) - 1;
 }
 
-void StepCode::Bind(Label label) { targets_[label] = op_count(); }
-void StepCode::Jump(Label label) { Add({.code = kJump, .number = label}); }
-void StepCode::JumpUnless(FrameOffset predicate, Label label) {
+void Bytecode::Bind(Label label) { targets_[label] = op_count(); }
+void Bytecode::Jump(Label label) { Add({.code = kJump, .number = label}); }
+void Bytecode::JumpUnless(FrameOffset predicate, Label label) {
   Add({.code = kJumpUnless, .a = predicate, .number = label});
 }
-void StepCode::JumpTo(FrameOffset number, const std::vector<Label>& labels) {
+void Bytecode::JumpTo(FrameOffset number, const std::vector<Label>& labels) {
   Add({.code = kJumpTo, .a = number, .number = static_cast<int64_t>(tables_.size())});
   tables_.push_back(labels);
 }
-void StepCode::Repeat(FrameOffset predicate, Label label) {
+void Bytecode::Repeat(FrameOffset predicate, Label label) {
   Add({.code = kRepeat, .a = predicate, .c = repeats_++, .number = label});
 }
 

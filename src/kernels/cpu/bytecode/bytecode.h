@@ -18,7 +18,7 @@ namespace hlo::cpu {
 // A byte offset in the frame.
 using FrameOffset = int32_t;
 
-class StepCode {
+class Bytecode {
  public:
   using Label = int32_t;
 
@@ -100,7 +100,7 @@ class StepCode {
   bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const;
   // Returns the same code with iteration counters, indexed by the number of the loop; a counter is 0 while
   // its loop is not running.
-  StepCode WithCounts() const;
+  Bytecode WithCounts() const;
   bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
            int64_t* iterations) const;
 
@@ -141,7 +141,7 @@ class StepCode {
   };
 
  private:
-  friend struct StepCodeParts;
+  friend struct BytecodeParts;
   void Add(const Op& op) { ops_.push_back(op); }
   // Selects the handlers once all operations are final.
   void ChooseHandlers();

@@ -78,10 +78,10 @@ bool HasNativeOperation(TileFn function) {
 bool IsCopyTile(TileFn function) { return function == CopyTile(ComputeType::kF32).function; }
 bool IsSplatTile(TileFn function) { return function == SplatTile(ComputeType::kF32).function; }
 
-class StepDecoder {
+class OpDecoder {
  public:
-  StepDecoder(const StepCode& code, int64_t number)
-      : code_(code), number_(number), op_(StepCodeParts::Ops(code)[number]) {}
+  OpDecoder(const Bytecode& code, int64_t number)
+      : code_(code), number_(number), op_(BytecodeParts::Ops(code)[number]) {}
 
   DecodedOp Run() {
     // Only native elementwise operations support several elements.
@@ -143,8 +143,8 @@ class StepDecoder {
   bool IsRow(const Table& table) const {
     return op_.number >= 0 && op_.number < static_cast<int64_t>(table.size());
   }
-  static bool IsLabel(const StepCode& code, int64_t label) {
-    const std::vector<int64_t>& targets = StepCodeParts::Targets(code);
+  static bool IsLabel(const Bytecode& code, int64_t label) {
+    const std::vector<int64_t>& targets = BytecodeParts::Targets(code);
     return label >= 0 && label < static_cast<int64_t>(targets.size());
   }
   // Returns false if the target is outside the code.
@@ -178,7 +178,7 @@ class StepDecoder {
     return decoded;
   }
   DecodedOp Call() const {
-    const auto& tiles = StepCodeParts::Tiles(code_);
+    const auto& tiles = BytecodeParts::Tiles(code_);
     if (!IsRow(tiles)) return Invalid("a call of no row of the table");
     const auto& [call, count, widths] = tiles[op_.number];
     if (count < 0 || widths.out < 0) return Invalid("a call of a negative size");
@@ -190,14 +190,14 @@ class StepDecoder {
     const FrameOffset offsets[] = {op_.a, op_.b, op_.c};
     const int64_t read = IsSplatTile(call.function) ? 1 : count;
     for (size_t k = 0; k < 3; ++k) decoded.in[k] = {offsets[k], widths.BytesOf(k, read)};
-    decoded.is_apart = widths.reads != StepCode::CallWidths::kAll;
+    decoded.is_apart = widths.reads != Bytecode::CallWidths::kAll;
     decoded.is_native = HasNativeOperation(call.function);
     return decoded;
   }
   DecodedOp Dot() const {
     DecodedOp decoded{.kind = Kind::kDot, .name = "dot"};
     if (op_.code == kDot) {
-      const auto& products = StepCodeParts::Products(code_);
+      const auto& products = BytecodeParts::Products(code_);
       if (!IsRow(products)) return Invalid("a dot of no row of the table");
       const auto& [dot, bytes] = products[op_.number];
       decoded.dot = &dot;
@@ -229,14 +229,14 @@ class StepDecoder {
       if (is_checked && !AddTarget(decoded, number_ + op_.outside()))
         return Invalid("a jump out of the code");
     } else {
-      const auto& ranges = StepCodeParts::Ranges(code_);
+      const auto& ranges = BytecodeParts::Ranges(code_);
       if (!IsRow(ranges)) return Invalid("an address of no row of the table");
       const auto& [type, max, stride, outside] = ranges[op_.number];
       decoded.type = type;
       decoded.max = max;
       decoded.stride = stride;
       if (is_checked &&
-          (!IsLabel(code_, outside) || !AddTarget(decoded, StepCodeParts::Targets(code_)[outside])))
+          (!IsLabel(code_, outside) || !AddTarget(decoded, BytecodeParts::Targets(code_)[outside])))
         return Invalid("a jump out of the code");
     }
     decoded.in[0] = {op_.a, ByteCount(decoded.type)};
@@ -254,7 +254,7 @@ class StepDecoder {
     return decoded;
   }
   DecodedOp CallOnMemory() const {
-    const auto& calls = StepCodeParts::MemoryCalls(code_);
+    const auto& calls = BytecodeParts::MemoryCalls(code_);
     if (!IsRow(calls)) return Invalid("a call of no row of the table");
     DecodedOp decoded{.kind = Kind::kMemoryCall, .name = "call on memory", .memory_call = &calls[op_.number]};
     decoded.call = decoded.memory_call->call;
@@ -283,13 +283,13 @@ class StepDecoder {
       case kJumpUnless:
         return jump(Kind::kJumpUnless, "jump unless", 1);
       case kJumpTo: {
-        const auto& tables = StepCodeParts::Tables(code_);
+        const auto& tables = BytecodeParts::Tables(code_);
         if (!IsRow(tables) || tables[op_.number].empty()) return Invalid("a jump by no row of the table");
         decoded.kind = Kind::kJumpTo;
         decoded.name = "jump to";
         decoded.in[0] = {op_.a, sizeof(int32_t)};
-        for (const StepCode::Label label : tables[op_.number]) {
-          if (!IsLabel(code_, label) || !AddTarget(decoded, StepCodeParts::Targets(code_)[label]))
+        for (const Bytecode::Label label : tables[op_.number]) {
+          if (!IsLabel(code_, label) || !AddTarget(decoded, BytecodeParts::Targets(code_)[label]))
             return Invalid("a jump out of the code");
         }
         return decoded;
@@ -303,11 +303,11 @@ class StepDecoder {
     }
   }
 
-  const StepCode& code_;
+  const Bytecode& code_;
   const int64_t number_;
-  const StepCode::Op& op_;
+  const Bytecode::Op& op_;
 };
 
-DecodedOp Decode(const StepCode& code, int64_t number) { return StepDecoder(code, number).Run(); }
+DecodedOp Decode(const Bytecode& code, int64_t number) { return OpDecoder(code, number).Run(); }
 
 }  // namespace hlo::cpu

@@ -11,28 +11,28 @@
 
 namespace hlo::cpu {
 
-// Gives access to the tables of a StepCode, for verifiers, and for tests that modify them.
-struct StepCodeParts {
-  static std::vector<StepCode::Op>& Ops(StepCode& code) { return code.ops_; }
-  static std::vector<StepCode::Tile>& Tiles(StepCode& code) { return code.tiles_; }
-  static std::vector<StepCode::Range>& Ranges(StepCode& code) { return code.ranges_; }
-  static std::vector<StepCode::MemoryCall>& MemoryCalls(StepCode& code) { return code.memory_calls_; }
-  static std::vector<std::vector<StepCode::Label>>& Tables(StepCode& code) { return code.tables_; }
-  static std::vector<int64_t>& Targets(StepCode& code) { return code.targets_; }
+// Gives access to the tables of a Bytecode, for verifiers, and for tests that modify them.
+struct BytecodeParts {
+  static std::vector<Bytecode::Op>& Ops(Bytecode& code) { return code.ops_; }
+  static std::vector<Bytecode::Tile>& Tiles(Bytecode& code) { return code.tiles_; }
+  static std::vector<Bytecode::Range>& Ranges(Bytecode& code) { return code.ranges_; }
+  static std::vector<Bytecode::MemoryCall>& MemoryCalls(Bytecode& code) { return code.memory_calls_; }
+  static std::vector<std::vector<Bytecode::Label>>& Tables(Bytecode& code) { return code.tables_; }
+  static std::vector<int64_t>& Targets(Bytecode& code) { return code.targets_; }
   // Must be called after operations have changed.
-  static void ChooseHandlers(StepCode& code) { code.ChooseHandlers(); }
+  static void ChooseHandlers(Bytecode& code) { code.ChooseHandlers(); }
 
-  static const std::vector<StepCode::Op>& Ops(const StepCode& code) { return code.ops_; }
-  static const std::vector<StepCode::Tile>& Tiles(const StepCode& code) { return code.tiles_; }
-  static const std::vector<StepCode::Product>& Products(const StepCode& code) { return code.products_; }
-  static const std::vector<StepCode::Range>& Ranges(const StepCode& code) { return code.ranges_; }
-  static const std::vector<StepCode::MemoryCall>& MemoryCalls(const StepCode& code) {
+  static const std::vector<Bytecode::Op>& Ops(const Bytecode& code) { return code.ops_; }
+  static const std::vector<Bytecode::Tile>& Tiles(const Bytecode& code) { return code.tiles_; }
+  static const std::vector<Bytecode::Product>& Products(const Bytecode& code) { return code.products_; }
+  static const std::vector<Bytecode::Range>& Ranges(const Bytecode& code) { return code.ranges_; }
+  static const std::vector<Bytecode::MemoryCall>& MemoryCalls(const Bytecode& code) {
     return code.memory_calls_;
   }
-  static const std::vector<std::vector<StepCode::Label>>& Tables(const StepCode& code) {
+  static const std::vector<std::vector<Bytecode::Label>>& Tables(const Bytecode& code) {
     return code.tables_;
   }
-  static const std::vector<int64_t>& Targets(const StepCode& code) { return code.targets_; }
+  static const std::vector<int64_t>& Targets(const Bytecode& code) { return code.targets_; }
 };
 
 struct DecodedOp {
@@ -71,14 +71,14 @@ struct DecodedOp {
   int32_t argument = -1;
   int64_t offset = 0;
   FrameRange address;  // For loads and stores.
-  const StepCode::MemoryCall* memory_call = nullptr;
+  const Bytecode::MemoryCall* memory_call = nullptr;
   const SmallDot* dot = nullptr;
   int64_t escape = -1;
   std::vector<int64_t> targets;  // Indices of operations.
 };
 
 // The code must be finished.
-DecodedOp Decode(const StepCode& code, int64_t number);
+DecodedOp Decode(const Bytecode& code, int64_t number);
 
 // Returns true if the function has a native operation, so that all calls of it are equivalent.
 bool HasNativeOperation(TileFn function);

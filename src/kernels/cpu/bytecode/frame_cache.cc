@@ -5,11 +5,11 @@
 namespace hlo::cpu {
 namespace {
 
-bool Overlap(const FrameScalar& a, const StepCode::Bytes& b) {
+bool Overlap(const FrameScalar& a, const Bytecode::Bytes& b) {
   return a.at < b.begin + b.count && b.begin < int64_t{a.at} + a.bytes;
 }
 bool Overlap(const FrameScalar& a, const FrameScalar& b) {
-  return Overlap(a, StepCode::Bytes{b.at, b.bytes});
+  return Overlap(a, Bytecode::Bytes{b.at, b.bytes});
 }
 bool IsWithin(const FrameScalar& a, const FrameScalar& b) {
   return b.at <= a.at && a.at + a.bytes <= b.at + b.bytes;
@@ -190,7 +190,7 @@ void FrameCache::EndOperation() {
   locked_.clear();
 }
 
-void FrameCache::Flush(const StepCode::Bytes& bytes) {
+void FrameCache::Flush(const Bytecode::Bytes& bytes) {
   for (Entry& entry : entries_) {
     if (!entry.is_dirty || !entry.is_valid || !Overlap(entry.scalar, bytes)) continue;
     StoreScalar(entry.scalar, entry.reg);
@@ -198,14 +198,14 @@ void FrameCache::Flush(const StepCode::Bytes& bytes) {
   }
 }
 
-void FrameCache::BeforeWrite(const StepCode::Bytes& bytes, bool forgets_vectors) {
+void FrameCache::BeforeWrite(const Bytecode::Bytes& bytes, bool forgets_vectors) {
   Flush(bytes);
   if (forgets_vectors) ForgetVectors(bytes);
   std::erase_if(entries_,
                 [&](const Entry& entry) { return !entry.is_pinned && Overlap(entry.scalar, bytes); });
 }
 
-void FrameCache::AfterWrite(const StepCode::Bytes& bytes) {
+void FrameCache::AfterWrite(const Bytecode::Bytes& bytes) {
   for (Entry& entry : entries_) {
     if (!entry.is_pinned || !Overlap(entry.scalar, bytes)) continue;
     LoadScalar(entry.scalar, entry.reg);
@@ -234,7 +234,7 @@ std::optional<int> FrameCache::KeepVector(FrameOffset at, int32_t bytes) {
   return number;
 }
 
-void FrameCache::ForgetVectors(const StepCode::Bytes& bytes) {
+void FrameCache::ForgetVectors(const Bytecode::Bytes& bytes) {
   std::erase_if(vectors_, [&](const KeptVector& kept) {
     return kept.bytes.begin < bytes.begin + bytes.count && bytes.begin < kept.bytes.begin + kept.bytes.count;
   });

@@ -72,12 +72,12 @@ class FrameCache : public Assembler {
 
   // --- Operations in memory.
   // Writes the scalars that overlap the bytes.
-  void Flush(const StepCode::Bytes& bytes);
+  void Flush(const Bytecode::Bytes& bytes);
   // Forgets the scalars that overlap the bytes, before they may be written. Their values are kept in memory.
   // Vectors of them are forgotten too unless the operation does so for each scalar.
-  void BeforeWrite(const StepCode::Bytes& bytes, bool forgets_vectors = true);
+  void BeforeWrite(const Bytecode::Bytes& bytes, bool forgets_vectors = true);
   // Reloads registers of scalars that the write may have changed.
-  void AfterWrite(const StepCode::Bytes& bytes);
+  void AfterWrite(const Bytecode::Bytes& bytes);
   // Keep registers that a function may overwrite in memory, and restore them.
   void BeforeCall();
   void AfterCall();
@@ -93,7 +93,7 @@ class FrameCache : public Assembler {
   std::optional<int> FindVector(FrameOffset at, int32_t bytes) const;
   // Returns the number of a register for the vector, which the code has written.
   std::optional<int> KeepVector(FrameOffset at, int32_t bytes);
-  void ForgetVectors(const StepCode::Bytes& bytes);
+  void ForgetVectors(const Bytecode::Bytes& bytes);
   void ForgetVectors() { vectors_.clear(); }
 
   // True if the registers did not suffice for an operation, so that the code is wrong.
@@ -121,7 +121,7 @@ class FrameCache : public Assembler {
   void DropOverlaps(const FrameScalar& scalar, bool overwrites);
 
   struct KeptVector {
-    StepCode::Bytes bytes;
+    Bytecode::Bytes bytes;
     int number;
   };
   static constexpr int kFirstKept = 26, kLastKept = 31;

@@ -14,10 +14,10 @@
 
 namespace hlo::cpu {
 
-struct StepCode::Context {
+struct Bytecode::Context {
   static constexpr int32_t kPollEvery = 1024;
 
-  const StepCode& code;
+  const Bytecode& code;
   void* const* arguments;
   absl::FunctionRef<bool(int32_t)> escape;
   int32_t polls = kPollEvery;
@@ -44,8 +44,8 @@ struct StepCode::Context {
 
 namespace step {
 
-using Op = StepCode::Op;
-using Context = StepCode::Context;
+using Op = Bytecode::Op;
+using Context = Bytecode::Context;
 
 template <class T>
 void Move(std::byte* to, const std::byte* from) {

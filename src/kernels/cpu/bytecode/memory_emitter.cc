@@ -24,7 +24,7 @@ Xbyak::RegExp MemoryEmitter::ArgumentAddress(const MicroOp& op, const Effects& e
 void MemoryEmitter::LoadAddress(int32_t argument, int64_t offset, FrameOffset address) {
   if (!FitsS32(offset) || argument > (1 << 24)) is_unsupported_ = true;
   mov(rax, ptr[r12 + 8 * argument]);
-  if (address != StepCode::kNoAddress) add(rax, InFrame(address));
+  if (address != Bytecode::kNoAddress) add(rax, InFrame(address));
   if (offset != 0) add(rax, static_cast<uint32_t>(offset));
 }
 
@@ -64,13 +64,13 @@ void MemoryEmitter::MoveMany(const MicroOp& op, const Effects& effects, bool loa
   FlushOperands(effects);
   BeforeWrite(effects.writes);
   if (!effects.calls) {
-    LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : StepCode::kNoAddress);
+    LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : Bytecode::kNoAddress);
     const Xbyak::RegExp in_frame = rbx + op.out;
     loads ? CopyVector(in_frame, rax, op.c) : CopyVector(rax, in_frame, op.c);
     return AfterWrite(effects.writes);
   }
   BeforeCall();
-  LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : StepCode::kNoAddress);
+  LoadAddress(op.b, op.number, effects.in[0].bytes > 0 ? op.a : Bytecode::kNoAddress);
   mov(loads ? rsi : rdi, rax);
   lea(loads ? rdi : rsi, InFrame(op.out));
   SetInteger(rdx, op.c);
@@ -82,7 +82,7 @@ void MemoryEmitter::MoveMany(const MicroOp& op, const Effects& effects, bool loa
 // --- The frame.
 
 void MemoryEmitter::FlushOperands(const Effects& effects) {
-  for (const StepCode::Bytes& range : effects.reads) {
+  for (const Bytecode::Bytes& range : effects.reads) {
     if (range.count > 0) Flush(range);
   }
   for (const FrameScalar& scalar : effects.in) {
@@ -115,7 +115,7 @@ void MemoryEmitter::EmitInline(const MicroOp& op) {
     case kCall:
       return EmitVector(op);
     case kDot:
-      return EmitDot(StepCodeParts::Products(code_.code())[op.number].dot, op.out, op.a, op.b);
+      return EmitDot(BytecodeParts::Products(code_.code())[op.number].dot, op.out, op.a, op.b);
     case kDotF32:
     case kDotF64:
       return EmitLine(op.code == kDotF32 ? ElementType::kF32 : ElementType::kF64, op.number, op.a, op.b);
@@ -145,7 +145,7 @@ void MemoryEmitter::EmitCall(const MicroOp& op) {
         CallFunction(&native::DotF64);
       return vmovaps(xmm15, xmm0);
     case kDot:
-      SetInteger(rdi, reinterpret_cast<int64_t>(&StepCodeParts::Products(code_.code())[op.number].dot));
+      SetInteger(rdi, reinterpret_cast<int64_t>(&BytecodeParts::Products(code_.code())[op.number].dot));
       lea(rsi, InFrame(op.a));
       lea(rdx, InFrame(op.b));
       lea(rcx, InFrame(op.out));
@@ -163,7 +163,7 @@ void MemoryEmitter::EmitCall(const MicroOp& op) {
 }
 
 void MemoryEmitter::CallOnFrame(const MicroOp& op) {
-  const auto& [call, count, widths] = StepCodeParts::Tiles(code_.code())[op.number];
+  const auto& [call, count, widths] = BytecodeParts::Tiles(code_.code())[op.number];
   const FrameOffset in[] = {op.a, op.b, op.c};
   for (int k = 0; k < 3; ++k) {
     lea(rax, InFrame(in[k]));
@@ -174,8 +174,8 @@ void MemoryEmitter::CallOnFrame(const MicroOp& op) {
 }
 
 void MemoryEmitter::CallOnMemory(const MicroOp& op) {
-  const StepCode::MemoryCall& call = StepCodeParts::MemoryCalls(code_.code())[op.number];
-  const auto load = [&](const StepCode::MemoryOperand& operand) {
+  const Bytecode::MemoryCall& call = BytecodeParts::MemoryCalls(code_.code())[op.number];
+  const auto load = [&](const Bytecode::MemoryOperand& operand) {
     operand.argument < 0 ? mov(rax, rbx) : LoadAddress(operand.argument, operand.offset, operand.address);
   };
   for (int k = 0; k < 3; ++k) {

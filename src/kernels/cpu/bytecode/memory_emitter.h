@@ -21,8 +21,8 @@ class MemoryEmitter : public VectorEmitter {
   void EmitInMemory(const MicroOp& op, const Effects& effects);
   // Calls a function of a range and an index.
   template <class Result>
-  void CallOnRange(const MicroOp& op, Result (*function)(const StepCode::Range&, const std::byte*)) {
-    SetInteger(rdi, reinterpret_cast<int64_t>(&StepCodeParts::Ranges(code_.code())[op.number]));
+  void CallOnRange(const MicroOp& op, Result (*function)(const Bytecode::Range&, const std::byte*)) {
+    SetInteger(rdi, reinterpret_cast<int64_t>(&BytecodeParts::Ranges(code_.code())[op.number]));
     lea(rsi, InFrame(op.a));
     CallFunction(function);
   }

@@ -81,7 +81,7 @@ void MicroCode::FindEffectsOfCopy(const MicroOp& op, Effects& effects) {
 void MicroCode::FindEffectsOnArrays(const MicroOp& op, Effects& effects) const {
   switch (op.code) {
     case kDot: {
-      const auto& [dot, bytes] = StepCodeParts::Products(code_)[op.number];
+      const auto& [dot, bytes] = BytecodeParts::Products(code_)[op.number];
       effects.reads[0] = {op.a, bytes.a};
       effects.reads[1] = {op.b, bytes.b};
       effects.writes = {op.out, bytes.out};
@@ -89,7 +89,7 @@ void MicroCode::FindEffectsOnArrays(const MicroOp& op, Effects& effects) const {
       return;
     }
     case kCall: {
-      const auto& [call, count, widths] = StepCodeParts::Tiles(code_)[op.number];
+      const auto& [call, count, widths] = BytecodeParts::Tiles(code_)[op.number];
       effects.reads[0] = {op.a, widths.BytesOf(0, count)};
       effects.reads[1] = {op.b, widths.BytesOf(1, count)};
       effects.reads[2] = {op.c, widths.BytesOf(2, count)};
@@ -120,41 +120,41 @@ void MicroCode::FindEffectsOfTransfer(const MicroOp& op, Effects& effects) const
 }
 
 void MicroCode::FindEffectsOfMemoryCall(const MicroOp& op, Effects& effects) const {
-  const StepCode::MemoryCall& call = StepCodeParts::MemoryCalls(code_)[op.number];
+  const Bytecode::MemoryCall& call = BytecodeParts::MemoryCalls(code_)[op.number];
   const auto address = [](FrameOffset at) {
-    return at == StepCode::kNoAddress ? FrameScalar{} : FrameScalar{at, 8};
+    return at == Bytecode::kNoAddress ? FrameScalar{} : FrameScalar{at, 8};
   };
   // The addresses are read from memory.
   for (int k = 0; k < 3; ++k) {
     if (call.in[k].argument >= 0) effects.reads[k] = ExtentOf(call.in[k].argument);
-    effects.in[k] = address(call.in[k].argument < 0 ? StepCode::kNoAddress : call.in[k].address);
+    effects.in[k] = address(call.in[k].argument < 0 ? Bytecode::kNoAddress : call.in[k].address);
   }
   if (const FrameScalar out = address(call.out.address); out.bytes > 0) effects.reads[3] = {out.at, 8};
   effects.writes = ExtentOf(call.out.argument);
   effects.calls = true;
 }
 
-StepCode::Bytes MicroCode::ExtentOf(int32_t argument) const {
+Bytecode::Bytes MicroCode::ExtentOf(int32_t argument) const {
   if (!frame_.arguments.has_value() || argument >= static_cast<int32_t>(frame_.arguments->size()))
     return kWholeFrame;
   return (*frame_.arguments)[argument];
 }
 
 std::vector<int64_t> MicroCode::TargetsOf(const MicroOp& op) const {
-  const std::vector<int64_t>& targets = StepCodeParts::Targets(code_);
+  const std::vector<int64_t>& targets = BytecodeParts::Targets(code_);
   switch (op.code) {
     case kCheckedAddressS32:
       return {op.op + op.c};
     case kCheckedAddress:
     case kAddCheckedAddress:
-      return {targets[StepCodeParts::Ranges(code_)[op.number].outside]};
+      return {targets[BytecodeParts::Ranges(code_)[op.number].outside]};
     case kRepeat:
     case kJump:
     case kJumpUnless:
       return {op.op + op.number};
     case kJumpTo: {
       std::vector<int64_t> all;
-      for (const StepCode::Label label : StepCodeParts::Tables(code_)[op.number])
+      for (const Bytecode::Label label : BytecodeParts::Tables(code_)[op.number])
         all.push_back(targets[label]);
       return all;
     }

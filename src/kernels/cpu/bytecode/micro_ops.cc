@@ -231,9 +231,9 @@ bool IsInline(const TileCall& call, int64_t count, int64_t width) {
   return VectorCodeOf(call.function, count).has_value();
 }
 
-MicroCode::MicroCode(const StepCode& code, const FrameUse& frame) : code_(code), frame_(frame) {
-  const std::vector<StepCode::Op>& ops = StepCodeParts::Ops(code);
-  for (const StepCode::Op& op : ops) {
+MicroCode::MicroCode(const Bytecode& code, const FrameUse& frame) : code_(code), frame_(frame) {
+  const std::vector<Bytecode::Op>& ops = BytecodeParts::Ops(code);
+  for (const Bytecode::Op& op : ops) {
     const OperandKinds kinds = KindsOf(op.code);
     const auto note = [&](FrameOffset at, const OperandKind& kind) {
       for (int k = 0; kind.bytes == 8 && k < op.count; ++k) wide_.insert(at + 8 * k);
@@ -254,11 +254,11 @@ MicroCode::MicroCode(const StepCode& code, const FrameUse& frame) : code_(code),
   FindLiveness();
 }
 
-int64_t MicroCode::MaxMovedBytes(const StepCode::Op& op) const {
+int64_t MicroCode::MaxMovedBytes(const Bytecode::Op& op) const {
   return wide_.contains(op.out) ? kMaxMovedBytesOfDoubles : kMaxMovedBytes;
 }
 
-void MicroCode::ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes) {
+void MicroCode::ExpandMove(const Bytecode::Op& op, int64_t number, int64_t bytes) {
   // A load that overwrites its own address has no parts, because later ones would need the address.
   if (op.code == kLoadAt && op.a < op.out + bytes && op.out < op.a + int64_t{sizeof(int64_t)}) {
     ops_.push_back({.code = op.code,
@@ -291,7 +291,7 @@ void MicroCode::ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes
 }
 
 void MicroCode::Expand(int64_t number) {
-  StepCode::Op op = StepCodeParts::Ops(code_)[number];
+  Bytecode::Op op = BytecodeParts::Ops(code_)[number];
   const MicroOp whole{
       .code = op.code, .out = op.out, .a = op.a, .b = op.b, .c = op.c, .number = op.number, .op = number};
   switch (op.code) {

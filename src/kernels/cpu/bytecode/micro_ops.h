@@ -25,7 +25,7 @@ struct FrameScalar {
   bool operator==(const FrameScalar&) const = default;
 };
 
-// An operation on one element, or an operation in memory. The fields have the meanings of StepCode::Op, with
+// An operation on one element, or an operation in memory. The fields have the meanings of Bytecode::Op, with
 // two differences. Moves of a scalar between the frame and an argument are kLoad, kLoadAt, kStore and
 // kStoreAt. Checked addresses only jump; an address follows them.
 struct MicroOp {
@@ -39,7 +39,7 @@ struct MicroOp {
 
 // The accesses of an operation.
 struct Effects {
-  using Range = StepCode::Bytes;
+  using Range = Bytecode::Bytes;
   std::array<FrameScalar, 3> in = {};
   FrameScalar out = {};
   std::array<Range, 4> reads = {};  // Bytes that are read from memory.
@@ -93,9 +93,9 @@ class MicroCode {
     std::vector<int32_t> successors;
   };
 
-  MicroCode(const StepCode& code, const FrameUse& frame);
+  MicroCode(const Bytecode& code, const FrameUse& frame);
 
-  const StepCode& code() const { return code_; }
+  const Bytecode& code() const { return code_; }
   const std::vector<MicroOp>& ops() const { return ops_; }
   const std::vector<Block>& blocks() const { return blocks_; }
   Effects EffectsOf(const MicroOp& op) const;
@@ -113,14 +113,14 @@ class MicroCode {
 
  private:
   using Bits = std::vector<uint64_t>;
-  using Range = StepCode::Bytes;
+  using Range = Bytecode::Bytes;
   static constexpr Range kWholeFrame = {0, std::numeric_limits<FrameOffset>::max()};
 
   // Appends the micro-operations of an operation.
   void Expand(int64_t number);
   // Returns the most bytes of a move that is expanded to moves of scalars.
-  int64_t MaxMovedBytes(const StepCode::Op& op) const;
-  void ExpandMove(const StepCode::Op& op, int64_t number, int64_t bytes);
+  int64_t MaxMovedBytes(const Bytecode::Op& op) const;
+  void ExpandMove(const Bytecode::Op& op, int64_t number, int64_t bytes);
   void FindBlocks();
   // Splits the frame at the boundaries of all accesses, so that each part is live as a whole.
   void FindBounds();
@@ -140,7 +140,7 @@ class MicroCode {
   // Changes the bytes that are live after an operation to those before it.
   void StepBack(const MicroOp& op, const Effects& effects, Bits& live) const;
 
-  const StepCode& code_;
+  const Bytecode& code_;
   const FrameUse& frame_;
   std::vector<MicroOp> ops_;
   std::vector<int64_t> first_;  // The first micro-operation of each operation.

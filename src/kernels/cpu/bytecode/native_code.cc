@@ -181,7 +181,7 @@ class Compiler : public MemoryEmitter {
         StoreAll(stub);
         if (stub.loop >= 0) add(Iterations(stub.loop), kPollEvery);
         mov(rdi, r13);
-        mov(esi, StepCode::kPolled);
+        mov(esi, Bytecode::kPolled);
         CallFunction(&CallHost);
         test(al, al);
         jz(stopped_, T_NEAR);
@@ -406,9 +406,9 @@ class Compiler : public MemoryEmitter {
 
 }  // namespace
 
-std::unique_ptr<const NativeCode> NativeCode::Make(const StepCode& code, const FrameUse& frame, bool counts) {
+std::unique_ptr<const NativeCode> NativeCode::Make(const Bytecode& code, const FrameUse& frame, bool counts) {
   if (FindNativeIsa() == NativeIsa::kNone) return nullptr;
-  const std::vector<StepCode::Op>& ops = StepCodeParts::Ops(code);
+  const std::vector<Bytecode::Op>& ops = BytecodeParts::Ops(code);
   const bool loops = std::any_of(ops.begin(), ops.end(), [](const auto& op) { return op.code == kRepeat; });
   if (!loops || ops.size() > kMaxOps) return nullptr;
   const MicroCode micro(code, frame);
@@ -425,7 +425,7 @@ bool NativeCode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef
 
 #else
 
-std::unique_ptr<const NativeCode> NativeCode::Make(const StepCode& /*code*/, const FrameUse& /*frame*/,
+std::unique_ptr<const NativeCode> NativeCode::Make(const Bytecode& /*code*/, const FrameUse& /*frame*/,
                                                    bool /*counts*/) {
   return nullptr;
 }

@@ -20,9 +20,9 @@ struct FrameUse {
   // Only the code's operands access the bytes from here on; the host and arguments do not.
   int64_t private_begin = std::numeric_limits<int64_t>::max();
   // The bytes of the frame that each argument may alias; all of them if nullopt.
-  std::optional<std::vector<StepCode::Bytes>> arguments;
+  std::optional<std::vector<Bytecode::Bytes>> arguments;
   // The bytes that the host reads after the end; all if nullopt.
-  std::optional<std::vector<StepCode::Bytes>> results;
+  std::optional<std::vector<Bytecode::Bytes>> results;
   // Bytes that have these values in all runs. The code does not write them.
   struct Constant {
     FrameOffset at;
@@ -34,11 +34,11 @@ struct FrameUse {
 class NativeCode {
  public:
   // Compiles finished code, which must outlive the result. Returns null if no machine code can be made or if
-  // it would not be faster. `counts`: with iteration counters, as those of StepCode::WithCounts.
-  static std::unique_ptr<const NativeCode> Make(const StepCode& code, const FrameUse& frame,
+  // it would not be faster. `counts`: with iteration counters, as those of Bytecode::WithCounts.
+  static std::unique_ptr<const NativeCode> Make(const Bytecode& code, const FrameUse& frame,
                                                 bool counts = false);
 
-  // Runs the code like StepCode::Run. `iterations` are the counters, if the code has them.
+  // Runs the code like Bytecode::Run. `iterations` are the counters, if the code has them.
   bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
            int64_t* iterations = nullptr) const;
 

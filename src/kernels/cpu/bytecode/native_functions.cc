@@ -24,12 +24,12 @@ const void* AddressOf() {
 
 }  // namespace
 
-int64_t ClampedAddress(const StepCode::Range& range, const std::byte* index) {
+int64_t ClampedAddress(const Bytecode::Range& range, const std::byte* index) {
   const int64_t at = ReadInteger(range.type, index);
   return std::min(std::max<int64_t>(at, 0), range.max) * range.byte_stride;
 }
 
-bool IsInside(const StepCode::Range& range, const std::byte* index) {
+bool IsInside(const Bytecode::Range& range, const std::byte* index) {
   const int64_t at = ReadInteger(range.type, index);
   return at >= 0 && at <= range.max;
 }

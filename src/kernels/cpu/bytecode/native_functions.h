@@ -9,9 +9,9 @@
 namespace hlo::cpu::native {
 
 // Returns clamp(index, 0, max) * byte_stride.
-int64_t ClampedAddress(const StepCode::Range& range, const std::byte* index);
+int64_t ClampedAddress(const Bytecode::Range& range, const std::byte* index);
 // Returns true if the index is in [0, max].
-bool IsInside(const StepCode::Range& range, const std::byte* index);
+bool IsInside(const Bytecode::Range& range, const std::byte* index);
 void RunDot(const SmallDot& dot, const std::byte* a, const std::byte* b, std::byte* out);
 float DotF32(const std::byte* a, const std::byte* b, int64_t terms);
 double DotF64(const std::byte* a, const std::byte* b, int64_t terms);

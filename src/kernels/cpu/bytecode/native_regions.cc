@@ -68,7 +68,7 @@ NativeRegions::Accesses NativeRegions::AccessesOf(const Region& region) const {
     accesses.Add(effects.out, kinds.out, true);
     accesses.calls = accesses.calls || effects.calls;
     accesses.escapes = accesses.escapes || effects.escapes;
-    for (const StepCode::Bytes& range : effects.reads) {
+    for (const Bytecode::Bytes& range : effects.reads) {
       if (range.count > 0) accesses.in_memory.push_back(range);
     }
     if (effects.writes.count > 0) accesses.in_memory.push_back(effects.writes);
@@ -78,7 +78,7 @@ NativeRegions::Accesses NativeRegions::AccessesOf(const Region& region) const {
 
 void NativeRegions::EraseUnsuitable(const Region& region, Accesses& accesses) const {
   for (Candidate& each : accesses.candidates) {
-    for (const StepCode::Bytes& range : accesses.in_memory)
+    for (const Bytecode::Bytes& range : accesses.in_memory)
       each.is_excluded |= Overlaps(each.scalar, range.begin, range.count);
     for (const Candidate& other : accesses.candidates)
       each.is_excluded |=

@@ -42,7 +42,7 @@ class NativeRegions {
   // The scalars of a region, and the bytes that it accesses in memory.
   struct Accesses {
     std::vector<Candidate> candidates;
-    std::vector<StepCode::Bytes> in_memory;
+    std::vector<Bytecode::Bytes> in_memory;
     bool calls = false, escapes = false;
     void Add(const FrameScalar& scalar, const OperandKind& kind, bool is_written);
   };

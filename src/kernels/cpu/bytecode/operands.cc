@@ -14,10 +14,10 @@ bool IsStore(uint16_t code) { return code >= kStore && code <= kCallOnMemory; }
 // Returns true for loads and stores.
 bool IsLoadOrStore(uint16_t code) { return code >= kLoad && code <= kStoreAt8; }
 
-constexpr FrameOffset StepCode::Op::*kFields[] = {&StepCode::Op::a, &StepCode::Op::b, &StepCode::Op::c,
-                                                  &StepCode::Op::out};
+constexpr FrameOffset Bytecode::Op::*kFields[] = {&Bytecode::Op::a, &Bytecode::Op::b, &Bytecode::Op::c,
+                                                  &Bytecode::Op::out};
 // Returns the fields of the operands in the frame, among which is `out` for stores.
-absl::Span<FrameOffset StepCode::Op::*const> OperandsOf(const StepCode::Op& op) {
+absl::Span<FrameOffset Bytecode::Op::*const> OperandsOf(const Bytecode::Op& op) {
   return absl::MakeConstSpan(kFields).first(IsStore(op.code) ? 4 : 3);
 }
 
@@ -93,7 +93,7 @@ Widths WidthsOf(uint16_t code) {
 
 }  // namespace
 
-int64_t StepCode::Reach(const Op& op, FrameOffset Op::*field) const {
+int64_t Bytecode::Reach(const Op& op, FrameOffset Op::*field) const {
   const auto at = [&](int64_t out, int64_t a, int64_t b, int64_t c) {
     return field == &Op::out ? out : field == &Op::a ? a : field == &Op::b ? b : c;
   };
@@ -127,7 +127,7 @@ int64_t StepCode::Reach(const Op& op, FrameOffset Op::*field) const {
   return op.count * at(widths.out, widths.a, widths.b, widths.c);
 }
 
-bool StepCode::UsesArgument(int64_t first, int32_t argument) const {
+bool Bytecode::UsesArgument(int64_t first, int32_t argument) const {
   const auto is_one = [&](const MemoryOperand& operand) { return operand.argument == argument; };
   return std::any_of(ops_.begin() + first, ops_.end(), [&](const Op& op) {
     if (op.code != kCallOnMemory) return IsLoadOrStore(op.code) && op.argument() == argument;
@@ -136,7 +136,7 @@ bool StepCode::UsesArgument(int64_t first, int32_t argument) const {
   });
 }
 
-bool StepCode::JumpsBeyond(int64_t first, int64_t number) const {
+bool Bytecode::JumpsBeyond(int64_t first, int64_t number) const {
   const auto is_beyond = [&](Label label) { return targets_[label] < 0 || targets_[label] > number; };
   for (int64_t k = first; k < number; ++k) {
     const Op& op = ops_[k];
@@ -163,18 +163,18 @@ bool StepCode::JumpsBeyond(int64_t first, int64_t number) const {
   return false;
 }
 
-bool StepCode::Touches(const Op& op, FrameOffset Op::*field, const Bytes& bytes) const {
+bool Bytecode::Touches(const Op& op, FrameOffset Op::*field, const Bytes& bytes) const {
   const int64_t reach = Reach(op, field);
   return reach > 0 && op.*field < bytes.begin + bytes.count && bytes.begin < op.*field + reach;
 }
-bool StepCode::Writes(const Op& op, const Bytes& bytes) const {
+bool Bytecode::Writes(const Op& op, const Bytes& bytes) const {
   return op.code < kStore && Touches(op, &Op::out, bytes);
 }
-bool StepCode::Reads(const Op& op, const Bytes& bytes) const {
+bool Bytecode::Reads(const Op& op, const Bytes& bytes) const {
   return absl::c_any_of(OperandsOf(op), [&](FrameOffset Op::*field) { return Touches(op, field, bytes); });
 }
 
-bool StepCode::Sink(int64_t number, Extent extent) {
+bool Bytecode::Sink(int64_t number, Extent extent) {
   const Op op = ops_[number];
   const Bytes out = {op.out, Reach(op, &Op::out)};
   const auto stored = [&](const Op& later) {
@@ -195,7 +195,7 @@ bool StepCode::Sink(int64_t number, Extent extent) {
   return true;
 }
 
-bool StepCode::Retarget(int64_t first, FrameOffset from, FrameOffset to, int64_t byte_count, Extent extent) {
+bool Bytecode::Retarget(int64_t first, FrameOffset from, FrameOffset to, int64_t byte_count, Extent extent) {
   const Bytes source = {from, byte_count}, target = {to, byte_count};
   int64_t defined = -1;
   for (int64_t k = first; k < op_count(); ++k) {

@@ -68,10 +68,10 @@ HLO_HANDLER(CallTile) {
 
 HLO_HANDLER(CallTileOnMemory) {
   const auto& [call, count, out, in] = context.memory_call(*op);
-  const auto at = [&](const StepCode::MemoryOperand& operand) {
+  const auto at = [&](const Bytecode::MemoryOperand& operand) {
     if (operand.argument < 0) return frame;
     std::byte* base = static_cast<std::byte*>(context.arguments[operand.argument]) + operand.offset;
-    return operand.address == StepCode::kNoAddress ? base : base + Get<int64_t>(frame + operand.address);
+    return operand.address == Bytecode::kNoAddress ? base : base + Get<int64_t>(frame + operand.address);
   };
   const void* operands[3] = {at(in[0]), at(in[1]), at(in[2])};
   call.function(count, at(out), operands, call.parameter);
@@ -108,7 +108,7 @@ HLO_HANDLER(EscapeHandler) { return context.RunEscape(static_cast<int32_t>(op->n
 // Not inlined, so that callers need not save caller-saved registers.
 [[gnu::noinline]] HLO_HANDLER(Poll) {
   context.polls = Context::kPollEvery;
-  if (!context.RunEscape(StepCode::kPolled)) return nullptr;
+  if (!context.RunEscape(Bytecode::kPolled)) return nullptr;
   return Get<uint8_t>(frame + op->a) != 0 ? op + op->number : op + 1;
 }
 
@@ -135,7 +135,7 @@ HLO_HANDLER(JumpTable) {
 HLO_HANDLER(Stop) { return nullptr; }
 
 template <uint16_t kCode>
-constexpr StepCode::Handler HandlerOf() {
+constexpr Bytecode::Handler HandlerOf() {
   if constexpr (!std::is_void_v<typename StepOf<kCode>::type>) return &Sequence<typename StepOf<kCode>::type>;
   switch (kCode) {
     case kCall:
@@ -164,14 +164,14 @@ constexpr StepCode::Handler HandlerOf() {
 }
 // Returns the handler for several elements.
 template <uint16_t kCode>
-constexpr StepCode::Handler OneByOneOf() {
+constexpr Bytecode::Handler OneByOneOf() {
   using Step = typename StepOf<kCode>::type;
   if constexpr (requires(const Op* op, std::byte* frame) { Step::DoAt(op, frame, 0); })
     return &OneByOne<Step>;
   else
     return nullptr;
 }
-using Handlers = std::array<StepCode::Handler, kEnd + 1>;
+using Handlers = std::array<Bytecode::Handler, kEnd + 1>;
 template <size_t... kCode>
 constexpr Handlers MakeHandlers(std::index_sequence<kCode...>) {
   return {HandlerOf<kCode>()...};
@@ -185,7 +185,7 @@ constexpr Handlers kHandlers = MakeHandlers(std::make_index_sequence<kEnd + 1>()
 
 // Handlers for moves of a few words, by their number.
 template <template <class> class Step>
-constexpr StepCode::Handler kWords[] = {
+constexpr Bytecode::Handler kWords[] = {
     nullptr,
     &Sequence<Step<MoveWords<1>>>,
     &Sequence<Step<MoveWords<2>>>,
@@ -205,7 +205,7 @@ using StoreDirect = Store<Mover, false>;
 template <class Mover>
 using StoreIndirect = Store<Mover, true>;
 
-StepCode::Handler FindMove(const Op& op) {
+Bytecode::Handler FindMove(const Op& op) {
   constexpr int64_t kMaxWords = 8;
   const int64_t byte_count = op.code == kCopyBytes ? op.number : op.byte_count();
   if (byte_count <= 0 || byte_count % 4 != 0 || byte_count > 4 * kMaxWords) return kHandlers[op.code];
@@ -245,12 +245,12 @@ concept Chains = requires(const Op* op, std::byte* frame, Context& context, type
 &&std::is_floating_point_v<typename Second::Value>;
 
 // Handlers for a pair: independent, chained by the first operand, chained by the second operand.
-using Pair = std::array<StepCode::Handler, 3>;
+using Pair = std::array<Bytecode::Handler, 3>;
 template <class First, class Second>
 constexpr Pair MakePair() {
-  const StepCode::Handler sequence = &Sequence<First, Second>;
+  const Bytecode::Handler sequence = &Sequence<First, Second>;
   if constexpr (Chains<First, Second>) {
-    const StepCode::Handler by_first = &Chained<First, Second, true>;
+    const Bytecode::Handler by_first = &Chained<First, Second, true>;
     if constexpr (Second::kIsBinary) return {sequence, by_first, &Chained<First, Second, false>};
     return {sequence, by_first, sequence};
   }
@@ -268,12 +268,12 @@ std::optional<size_t> CommonNumber(uint16_t code) {
 }
 
 // Returns the handler for a pair of instructions, if there is one.
-std::optional<StepCode::Handler> FindPair(const Op& first, const Op& second, bool* is_chain) {
+std::optional<Bytecode::Handler> FindPair(const Op& first, const Op& second, bool* is_chain) {
   const std::optional<size_t> a = CommonNumber(first.code), b = CommonNumber(second.code);
   if (!a.has_value() || !b.has_value() || first.count > 1 || second.count > 1) return std::nullopt;
   const Pair& pair = kPairs[*a * kCommonCount + *b];
   const bool by_first = second.a == first.out, by_second = second.b == first.out;
-  const StepCode::Handler found = pair[by_first == by_second ? 0 : by_first ? 1 : 2];
+  const Bytecode::Handler found = pair[by_first == by_second ? 0 : by_first ? 1 : 2];
   *is_chain = found != pair[0];
   return found;
 }
@@ -291,7 +291,7 @@ bool IsSequence(const Op* op, int64_t left, std::initializer_list<uint16_t> code
 
 // Returns the handler of a loop's back edge with its condition, or nullptr.
 template <bool kCounts>
-StepCode::Handler FindBackEdge(const Op* op, int64_t left) {
+Bytecode::Handler FindBackEdge(const Op* op, int64_t left) {
   const auto is = [&](std::initializer_list<uint16_t> codes) { return IsSequence(op, left, codes); };
   if (is({kAddS32, kAddS32, kLtS32, kLtS32, kAndPred, kRepeat}))
     return &BackEdge<kCounts, AddCount, AddCount, IsBelow, IsBelow, AreBoth>;
@@ -305,10 +305,10 @@ StepCode::Handler FindBackEdge(const Op* op, int64_t left) {
 }
 
 // Returns the handler for the instruction and as many of the `left` following ones as it covers.
-StepCode::Handler FindHandler(const Op* op, int64_t left, bool counts) {
+Bytecode::Handler FindHandler(const Op* op, int64_t left, bool counts) {
   if (op->count > 1) return kOneByOne[op->code];
   const auto is = [&](std::initializer_list<uint16_t> codes) { return IsSequence(op, left, codes); };
-  const StepCode::Handler back_edge = counts ? FindBackEdge<true>(op, left) : FindBackEdge<false>(op, left);
+  const Bytecode::Handler back_edge = counts ? FindBackEdge<true>(op, left) : FindBackEdge<false>(op, left);
   if (back_edge != nullptr) return back_edge;
   // This sequence normalises negative indices.
   if (is({kLtS32, kAddS32, kSelect4})) return &Sequence<IsBelow, AddCount, Select<uint32_t>>;
@@ -322,7 +322,7 @@ StepCode::Handler FindHandler(const Op* op, int64_t left, bool counts) {
 
 }  // namespace
 
-void StepCode::Finish() {
+void Bytecode::Finish() {
   Add({.code = kEnd});
   for (const int64_t target : targets_) HLO_CHECK(target >= 0 && target < op_count());
   for (int64_t k = 0; k < op_count(); ++k) {
@@ -335,23 +335,23 @@ void StepCode::Finish() {
   ChooseHandlers();
 }
 
-void StepCode::ChooseHandlers() {
+void Bytecode::ChooseHandlers() {
   for (int64_t k = 0; k < op_count(); ++k) ops_[k].run = FindHandler(&ops_[k], op_count() - 1 - k, counts_);
 }
 
-StepCode StepCode::WithCounts() const {
-  StepCode code = *this;
+Bytecode Bytecode::WithCounts() const {
+  Bytecode code = *this;
   code.counts_ = true;
   code.ChooseHandlers();
   return code;
 }
 
-bool StepCode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const {
+bool Bytecode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const {
   HLO_CHECK(!counts_);
   return Run(frame, arguments, escape, nullptr);
 }
 
-bool StepCode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
+bool Bytecode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
                    int64_t* iterations) const {
   Context context{.code = *this, .arguments = arguments, .escape = escape, .iterations = iterations};
   const Op* op = ops_.data();

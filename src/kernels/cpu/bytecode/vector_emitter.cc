@@ -76,7 +76,7 @@ void VectorEmitter::SplatVector(FrameOffset to, FrameOffset from, int64_t bytes,
 }
 
 void VectorEmitter::EmitVector(const MicroOp& op) {
-  const auto& [call, count, widths] = StepCodeParts::Tiles(code_.code())[op.number];
+  const auto& [call, count, widths] = BytecodeParts::Tiles(code_.code())[op.number];
   const bool is_elementwise = VectorCodeOf(call.function, count).has_value();
   if (!is_elementwise) ForgetVectors({op.out, count * widths.out});
   if (IsConstantTile(call.function)) return EmitConstant(call, count, widths.out, op.out);

@@ -11,8 +11,8 @@
 
 namespace hlo::plan {
 
-struct PlanCode {
-  cpu::StepCode code;
+struct PlanBytecode {
+  cpu::Bytecode code;
   // Constants and arguments that are copied into the frame before the code runs. The frame is the arena.
   struct Import {
     Slot slot;

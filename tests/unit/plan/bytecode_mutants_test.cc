@@ -16,17 +16,17 @@
 #include "hlo_run/execute.h"
 #include "kernels/cpu/bytecode/decode.h"
 #include "kernels/cpu/bytecode/opcodes.h"
-#include "plan/cpu/plan_code.h"
+#include "plan/cpu/plan_bytecode.h"
 #include "plan/make_plan.h"
 #include "plan/plan.h"
 #include "plan/validate/bytecode_verifier.h"
 #include "reference/obstacles.h"
 
-namespace hlo::code_mutants_test {
+namespace hlo::bytecode_mutants_test {
 namespace {
 
-using cpu::StepCode;
-using Parts = cpu::StepCodeParts;
+using cpu::Bytecode;
+using Parts = cpu::BytecodeParts;
 
 // Counts by kind of mutation.
 struct Counts {
@@ -38,11 +38,11 @@ class Mutator {
   explicit Mutator(uint32_t seed) : random_(seed) {}
 
   // Returns the name of the mutation; empty if nothing changed.
-  std::string Mutate(plan::PlanCode& code, int64_t slots) {
-    std::vector<StepCode::Op>& ops = Parts::Ops(code.code);
+  std::string Mutate(plan::PlanBytecode& code, int64_t slots) {
+    std::vector<Bytecode::Op>& ops = Parts::Ops(code.code);
     const auto k = Below(static_cast<int64_t>(ops.size()) - 1);
-    StepCode::Op& op = ops[k];
-    const StepCode::Op before = op;
+    Bytecode::Op& op = ops[k];
+    const Bytecode::Op before = op;
     const std::string kind = Change(code, ops, k, slots);
     const bool is_same = op.code == before.code && op.count == before.count && op.out == before.out &&
                          op.a == before.a && op.b == before.b && op.c == before.c &&
@@ -60,15 +60,15 @@ class Mutator {
     return kShifts[Below(8)];
   }
   // Returns an operand location of another operation, or one close to `place`.
-  cpu::FrameOffset Place(const std::vector<StepCode::Op>& ops, cpu::FrameOffset place) {
+  cpu::FrameOffset Place(const std::vector<Bytecode::Op>& ops, cpu::FrameOffset place) {
     if (Below(3) == 0) return static_cast<cpu::FrameOffset>(place + Shift());
-    const StepCode::Op& other = ops[Below(static_cast<int64_t>(ops.size()))];
+    const Bytecode::Op& other = ops[Below(static_cast<int64_t>(ops.size()))];
     const cpu::FrameOffset places[] = {other.out, other.a, other.b, other.c};
     return places[Below(4)];
   }
 
-  std::string Change(plan::PlanCode& code, std::vector<StepCode::Op>& ops, int64_t k, int64_t slots) {
-    StepCode::Op& op = ops[k];
+  std::string Change(plan::PlanBytecode& code, std::vector<Bytecode::Op>& ops, int64_t k, int64_t slots) {
+    Bytecode::Op& op = ops[k];
     switch (Below(13)) {
       case 0:
         op.out = Place(ops, op.out);
@@ -120,9 +120,9 @@ class Mutator {
         return ChangeTable(code.code, slots);
     }
   }
-  std::string ChangeImport(plan::PlanCode& code, int64_t slots) {
+  std::string ChangeImport(plan::PlanBytecode& code, int64_t slots) {
     if (code.imports.empty()) return "";
-    plan::PlanCode::Import& import = code.imports[Below(static_cast<int64_t>(code.imports.size()))];
+    plan::PlanBytecode::Import& import = code.imports[Below(static_cast<int64_t>(code.imports.size()))];
     switch (Below(4)) {
       case 0:
         import.to = code.imports[Below(static_cast<int64_t>(code.imports.size()))].to;
@@ -138,7 +138,7 @@ class Mutator {
     }
     return "import";
   }
-  std::string ChangeTable(StepCode& code, int64_t slots) {
+  std::string ChangeTable(Bytecode& code, int64_t slots) {
     auto& tiles = Parts::Tiles(code);
     auto& ranges = Parts::Ranges(code);
     auto& far = Parts::MemoryCalls(code);
@@ -155,14 +155,14 @@ class Mutator {
         return "table";
       case 1: {
         if (ranges.empty()) return "";
-        StepCode::Range& range = any(ranges);
+        Bytecode::Range& range = any(ranges);
         (Below(2) == 0 ? range.max : range.byte_stride) += Shift();
         return "table";
       }
       case 2: {
         if (far.empty()) return "";
-        StepCode::MemoryCall& call = any(far);
-        StepCode::MemoryOperand& place = Below(2) == 0 ? call.out : call.in[Below(3)];
+        Bytecode::MemoryCall& call = any(far);
+        Bytecode::MemoryOperand& place = Below(2) == 0 ? call.out : call.in[Below(3)];
         if (Below(3) == 0)
           place.argument = static_cast<int32_t>(Below(slots));
         else if (Below(2) == 0)
@@ -209,38 +209,38 @@ bool NeedsHost(const Module& module) {
   return false;
 }
 
-class CodeMutants : public testing::Test {
+class BytecodeMutants : public testing::Test {
  protected:
   static constexpr EvaluateOptions kOptions{.max_seconds = 20};
 
   absl::StatusOr<Literal> Evaluate(const CheckedModule& module, std::vector<Literal> arguments) {
     const PlanOptions unchecked = {.validate = false};
     absl::StatusOr<plan::Plan> plan = plan::MakePlan(module, nullptr, plan::Target::kCpu, unchecked);
-    if (!plan.ok() || plan->code == nullptr)
+    if (!plan.ok() || plan->bytecode == nullptr)
       return Execute(module, std::move(arguments), Engine::kFast, kOptions);
     ++plans_;
-    const absl::Status verified = plan::VerifyPlanCode(*plan);
+    const absl::Status verified = plan::VerifyBytecode(*plan);
     EXPECT_TRUE(verified.ok()) << place_ << ": " << verified;
-    const std::shared_ptr<const plan::PlanCode> code = plan->code;
+    const std::shared_ptr<const plan::PlanBytecode> code = plan->bytecode;
     absl::StatusOr<Literal> truth = absl::InternalError("");
     std::string bits;
     for (int64_t k = 0; k < per_plan_; ++k) {
-      auto mutant = std::make_shared<plan::PlanCode>(*code);
+      auto mutant = std::make_shared<plan::PlanBytecode>(*code);
       const std::string kind = mutator_.Mutate(*mutant, static_cast<int64_t>(plan->buffers.size()));
       if (kind.empty()) continue;
       Counts& counts = counts_[kind];
       ++counts.mutants;
-      plan->code = mutant;
-      if (!plan::VerifyPlanCode(*plan).ok()) {
+      plan->bytecode = mutant;
+      if (!plan::VerifyBytecode(*plan).ok()) {
         ++counts.rejected;
         continue;
       }
       if (bits.empty()) {
-        plan->code = code;
+        plan->bytecode = code;
         truth = exec::Executor(module, *plan).Run(Copies(arguments), kOptions);
         if (!truth.ok()) return truth;
         bits = BitsOf(*truth);
-        plan->code = mutant;
+        plan->bytecode = mutant;
       }
       const absl::StatusOr<Literal> result = exec::Executor(module, *plan).Run(Copies(arguments), kOptions);
       const bool is_equal = result.ok() && BitsOf(*result) == bits;
@@ -286,9 +286,9 @@ class CodeMutants : public testing::Test {
   std::map<std::string, Counts> counts_;
 };
 
-TEST_F(CodeMutants, AcceptedMutantsHaveTheSameResults) {
+TEST_F(BytecodeMutants, AcceptedMutantsHaveTheSameResults) {
   RunOn({"tests/cases/ops", "tests/cases/semantics", "tests/cases/types", "golden"});
 }
 
 }  // namespace
-}  // namespace hlo::code_mutants_test
+}  // namespace hlo::bytecode_mutants_test

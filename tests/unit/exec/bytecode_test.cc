@@ -1,5 +1,7 @@
 // Tests the bytecode interpreter against the same operations executed directly, and retargeting of results.
 
+#include "kernels/cpu/bytecode/bytecode.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -8,11 +10,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/cpu/bytecode/bytecode.h"
 #include "kernels/cpu/bytecode/small_dot.h"
 #include "types/index.h"
 
-namespace hlo::cpu::step_code_test {
+namespace hlo::cpu::bytecode_test {
 namespace {
 
 // Even slots hold integers, odd ones floats.
@@ -83,7 +84,7 @@ class Program {
     const FrameOffset index = SlotLike(0), address = kFrameBytes;
     const int count = 1 + Below(4), byte_count = 4 * count, max = 8 - count;
     const bool stores = Below(2) == 0, checks = Below(2) == 0;
-    const StepCode::Label outside = code.NewLabel();
+    const Bytecode::Label outside = code.NewLabel();
     if (checks)
       code.CheckedAddress(address, false, index, ElementType::kS32, max, 4, outside);
     else
@@ -105,7 +106,7 @@ class Program {
   }
   void MemoryCall(int argument) {
     const TileCall call = FindTileOp(Opcode::kAdd, ElementType::kS32);
-    const StepCode::MemoryOperand all = {argument, 0, StepCode::kNoAddress};
+    const Bytecode::MemoryOperand all = {argument, 0, Bytecode::kNoAddress};
     code.CallOnMemory({call, 8, all, {all, all, {}}});
     deeds.push_back([=](std::byte*, void* const* arguments) {
       const void* in[] = {arguments[argument], arguments[argument], nullptr};
@@ -121,7 +122,7 @@ class Program {
     Operation(out);
   }
 
-  StepCode code;
+  Bytecode code;
   std::vector<Deed> deeds;
 
  private:
@@ -173,7 +174,7 @@ struct Memory {
   void* arguments[2];
 };
 
-TEST(StepCode, ExecutesOperationsInOrder) {
+TEST(Bytecode, ExecutesOperationsInOrder) {
   for (uint32_t seed = 0; seed < 2000; ++seed) {
     Program program(seed);
     for (int k = 0; k < 12; ++k) program.Any(program.Slot());
@@ -187,7 +188,7 @@ TEST(StepCode, ExecutesOperationsInOrder) {
 }
 
 // Retargeting: a result is copied at the end, or computed directly at its destination.
-TEST(StepCode, RetargetingKeepsTheResults) {
+TEST(Bytecode, RetargetingKeepsTheResults) {
   constexpr FrameOffset kTo = 0, kFrom = 2 * kSlotBytes;
   int retargeted = 0, refused = 0;
   for (uint32_t seed = 0; seed < 20000; ++seed) {
@@ -217,7 +218,7 @@ TEST(StepCode, RetargetingKeepsTheResults) {
     program.deeds.push_back(
         [=](std::byte* frame, void* const*) { std::memcpy(frame + kTo, frame + kFrom, kSlotBytes); });
     const auto extent = [](int32_t argument) {
-      return argument == 1 ? StepCode::Bytes{kFrameBytes - kSlotBytes, kSlotBytes} : StepCode::Bytes{0, 0};
+      return argument == 1 ? Bytecode::Bytes{kFrameBytes - kSlotBytes, kSlotBytes} : Bytecode::Bytes{0, 0};
     };
     if (program.code.Retarget(0, kFrom, kTo, kSlotBytes, extent)) {
       ++retargeted;
@@ -238,4 +239,4 @@ TEST(StepCode, RetargetingKeepsTheResults) {
 }
 
 }  // namespace
-}  // namespace hlo::cpu::step_code_test
+}  // namespace hlo::cpu::bytecode_test
