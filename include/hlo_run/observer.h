@@ -19,7 +19,7 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
-/// A running while loop.
+/// A running loop: a `while`, or an instruction that the engine computes by a loop.
 struct RunningLoop {
   const Instruction* instruction = nullptr;
   int64_t iteration = 0;              ///< Counts from 1; 0 while the first condition runs.

@@ -9,19 +9,11 @@ namespace hlo::debug {
 
 PlanOptions ExposingPlanOptions() {
   PlanOptions options;
-  options.disabled_passes = {"degenerate_contractions",
-                             "sink_slices",
-                             "range_analysis",
-                             "loop_state_dce",
-                             "loop_fusion",
-                             "sibling_fusion",
-                             "contraction_folding",
-                             "layout_assignment",
-                             "row_tiling",
-                             "kernel_result_dce",
-                             "gemm_fusion",
-                             "in_place_aliasing",
-                             "bytecode"};
+  options.disabled_passes = {
+      "degenerate_contractions", "sequential_reduce", "sink_slices",       "range_analysis",
+      "loop_state_dce",          "loop_fusion",       "sibling_fusion",    "contraction_folding",
+      "layout_assignment",       "row_tiling",        "kernel_result_dce", "gemm_fusion",
+      "in_place_aliasing",       "bytecode"};
   return options;
 }
 

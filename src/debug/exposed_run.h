@@ -12,8 +12,8 @@
 
 namespace hlo::debug {
 
-// Returns planner options without the passes that fuse, move or remove instructions or update arrays in
-// place: every instruction on arrays is a step, and its operands are intact after it.
+// Returns planner options without the passes that fuse, move or remove instructions, replace them by loops or
+// update arrays in place: every instruction on arrays is a step, and its operands are intact after it.
 PlanOptions ExposingPlanOptions();
 
 // The arguments of a run, in which the observer of the options sees one device.

@@ -157,9 +157,9 @@ std::vector<RunningLoop> Executor::LoopsOf(const plan::PlanBytecode& code,
   for (size_t k = iterations.size(); k-- > 0;) {
     const plan::Step& step = *code.loops[k];
     if (iterations[k] > 0)
-      loops.push_back({step.instruction, iterations[k], TripCount(std::get<plan::LoopStep>(step.what), false)});
+      loops.push_back({&step.shown(), iterations[k], TripCount(std::get<plan::LoopStep>(step.what), false)});
   }
-  return loops;
+  return ShownLoops(std::move(loops));
 }
 
 const StepFacts& Executor::FactsOf(const plan::Step& step) {

@@ -88,7 +88,7 @@ class StepRunner {
 
   absl::Status RunSteps(const std::vector<plan::Step>& steps) {
     Observer* observer = options_->observer;
-    const auto loops = [this] { return loops_; };
+    const auto loops = [this] { return ShownLoops(loops_); };
     const auto view_of_slot = [&](Slot slot, const Shape& shape) -> Literal {
       if constexpr (Engine::kIsReadable) return engine().ViewOf(slot, shape);
       return {};
@@ -241,7 +241,7 @@ class StepRunner {
   // Adds the location of the innermost step. Unimplemented during capture is not an error.
   absl::Status WithStep(absl::Status status, const plan::Step& step) {
     if (status.ok() || (is_capturing_ && absl::IsUnimplemented(status))) return status;
-    return std::exchange(is_located_, true) ? status : reference::Located(status, *step.instruction);
+    return std::exchange(is_located_, true) ? status : reference::Located(status, step.shown());
   }
   // Returns an error that belongs to no step.
   absl::Status WithoutStep(absl::Status status) {
@@ -264,7 +264,7 @@ class StepRunner {
   absl::Status RunLoop(const plan::Step& step, const plan::LoopStep& loop) {
     HLO_RETURN_IF_ERROR(RunAllMoves(loop.initial));
     loops_.push_back(
-        {.instruction = step.instruction,
+        {.instruction = &step.shown(),
          .trip_count = options_->observer == nullptr ? std::nullopt : engine().PeekTripCount(loop)});
     const absl::Cleanup leave = [this] { loops_.pop_back(); };
     // Observers and step limits see the condition of every iteration.

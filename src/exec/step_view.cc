@@ -18,12 +18,14 @@ namespace {
 using plan::Node;
 using plan::ValueId;
 
-// Returns the instruction that computes a value, with the number of the value among its leaves.
+// Returns the instruction of the module that computes a value, with the number of the value among its leaves;
+// no instruction if the value is an intermediate one of a replacement.
 StepValue OriginOf(const plan::Graph& graph, ValueId value) {
   const plan::Value& of = graph.values[value];
   const Node* node = of.node;
   if (node == nullptr) return {};
   if (of.instruction != nullptr) return {of.instruction, of.leaf, {}};
+  if (node->replacement_of != nullptr) return {};
   const auto result = std::find(node->results.begin(), node->results.end(), value);
   return {node->instruction, result - node->results.begin(), {}};
 }
@@ -102,6 +104,14 @@ StepFacts FactsOf(const plan::Plan& plan, const plan::Step& step) {
   });
   if (are_in_buffers) facts.written_floats = std::move(arrays);
   return facts;
+}
+
+std::vector<RunningLoop> ShownLoops(std::vector<RunningLoop> loops) {
+  const auto is_same = [](const RunningLoop& a, const RunningLoop& b) {
+    return a.instruction == b.instruction;
+  };
+  loops.erase(std::unique(loops.begin(), loops.end(), is_same), loops.end());
+  return loops;
 }
 
 bool PlanStepView::only_moves() const {

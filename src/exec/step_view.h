@@ -28,6 +28,9 @@ struct StepFacts {
 };
 StepFacts FactsOf(const plan::Plan& plan, const plan::Step& step);
 
+// Returns the loops without the inner ones of those that compute one instruction, such as a custom call.
+std::vector<RunningLoop> ShownLoops(std::vector<RunningLoop> loops);
+
 class PlanStepView : public StepView {
  public:
   // `read` is nullptr if the memory of the slots cannot be read.

@@ -74,6 +74,7 @@ std::optional<int64_t> CountedTrips(const Instruction& loop) {
 }  // namespace
 
 std::optional<int64_t> StaticTripCount(const Instruction& loop) {
+  if (loop.opcode() != Opcode::kWhile) return std::nullopt;
   const std::optional<int64_t> recorded = RecordedTripCount(loop);
   return recorded.has_value() ? recorded : CountedTrips(loop);
 }

@@ -92,7 +92,7 @@ double WorkEstimate::PartOf(absl::Span<const RunningLoop> loops) {
   const std::optional<int64_t> count = TripCountOf(loop);
   if (loops[0].iteration == 0 || !count.has_value() || *count <= 0) return 0;
   double iteration = 0;  // The part of the current iteration.
-  if (loops.size() > 1) {
+  if (loops.size() > 1 && loop.opcode() == Opcode::kWhile) {
     const Computation& body = *loop.Get<attr::body>();
     const Instruction& inner = *loops[1].instruction;
     double done = PartOf(loops.subspan(1)) * WorkOf(inner);

@@ -114,19 +114,22 @@ class GraphEvaluator {
         std::memcpy(scalar.mutable_data(), each.data() + (each.element_count() == 1 ? 0 : k * bytes), bytes);
         operands.push_back(std::move(scalar));
       }
-      HLO_ASSIGN_OR_RETURN(const Literal element, Apply(*node.instruction, std::move(operands)));
+      HLO_ASSIGN_OR_RETURN(const Literal element, Apply(node, std::move(operands)));
       std::memcpy(result.mutable_data() + k * width, element.data(), width);
     }
     values_[node.results[0]] = std::move(result);
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Literal> Apply(const Instruction& instruction, std::vector<Literal> operands) {
+  absl::StatusOr<Literal> Apply(const Node& node, std::vector<Literal> operands) {
+    const Instruction& instruction = *node.instruction;
     // A second reference to each literal prevents in-place updates.
     const std::vector<Literal> held = operands;
     reference::OpContext context{instruction, absl::MakeSpan(operands), evaluator_};
     absl::StatusOr<Literal> value = reference::Apply(context, reference::Reference(instruction.opcode()));
-    return value.ok() ? std::move(value) : reference::Located(value.status(), instruction);
+    if (value.ok()) return value;
+    const Instruction* shown = node.replacement_of != nullptr ? node.replacement_of : &instruction;
+    return reference::Located(value.status(), *shown);
   }
 
   absl::Status RunOp(const Node& node) {
@@ -134,7 +137,7 @@ class GraphEvaluator {
     size_t leaf = 0;
     for (const Instruction* operand : node.instruction->operands())
       operands.push_back(Operand(operand->shape(), node, &leaf));
-    HLO_ASSIGN_OR_RETURN(const Literal value, Apply(*node.instruction, std::move(operands)));
+    HLO_ASSIGN_OR_RETURN(const Literal value, Apply(node, std::move(operands)));
     const std::vector<Literal> leaves = LeavesOf(value);
     if (leaves.size() != node.results.size())
       return absl::InternalError(fmt::format("'{}' has {} results, and {} in the graph",

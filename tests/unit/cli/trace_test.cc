@@ -185,13 +185,34 @@ ENTRY e {
   EXPECT_HAS(Run("trace " + file + " --nans" + flags).out, "the result holds 1 NaN, the first at {1}\n");
 }
 
+// The planner replaces the reduction, whose elements must be combined in order, by a loop.
+TEST_P(Trace, FindsAReductionThatIsReplaced) {
+  const std::string file = Write("replaced.hlo", R"(HloModule m
+combine {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  root = f32[] sqrt(a)
+  ROOT difference = f32[] subtract(b, root)
+}
+ENTRY e {
+  x = f32[100] parameter(0)
+  one = f32[] constant(1)
+  ROOT red = f32[] reduce(x, one), dimensions={0}, to_apply=combine
+}
+)");
+  const Outcome run = Run("trace " + file + " --nans --random 1 --engine=" + std::string(GetParam()));
+  EXPECT_HAS(run.out, "the result holds 1 NaN, the first at {}\n");
+  EXPECT_HAS(run.out, "NaN is produced by %red at {}: ");
+  EXPECT_EQ(run.out.find("%while"), std::string::npos) << run.out;
+}
+
 TEST_P(Trace, FindsNothingInAFiniteRun) {
   const Outcome run = OnEngine("--nans --infs" + std::string(kFinite));
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(run.out, "no instruction produces a NaN or an infinity\n");
 }
 
-TEST_P(Trace, DistinguishesArgumentsFromBirths) {
+TEST_P(Trace, DistinguishesArgumentsFromOrigins) {
   const Outcome run = OnEngine("--nans --input '{24,nan}' --input '{4,5}'");
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(run.out.find("is produced by"), std::string::npos) << run.out;
@@ -257,7 +278,7 @@ TEST_F(Cli, TraceRejectsUnknownSelections) {
   EXPECT_EQ(Run("trace " + file + " --random 1 --iteration x").status, 2);
 }
 
-TEST_F(Cli, FailOnNanNamesTheOutputAndTheBirth) {
+TEST_F(Cli, FailOnNanNamesTheOutputAndTheOrigin) {
   const std::string file = Write("loop.hlo", kTracedLoop);
   const Outcome run = Run(file + " --fail-on-nan" + kZeroByZero);
   EXPECT_EQ(run.status, 1);
@@ -291,7 +312,7 @@ ENTRY e {
   EXPECT_EQ(counted.out, "1 more records are left out (see --max-records)\n");
 }
 
-TEST_F(Cli, TraceFindsBirthsAndStoresValues) {
+TEST_F(Cli, TraceFindsOriginsAndStoresValues) {
   const std::string file = Write("loop.hlo", kTracedLoop);
   const Outcome both = Run("trace " + file + kZeroByZero + " --nans --iteration 3 -o " + Path("values.npz"));
   EXPECT_EQ(both.status, 1) << both.err;

@@ -3,7 +3,10 @@
 #include "observe/progress.h"
 
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -111,6 +114,41 @@ TEST(Loops, StepsCountIterations) {
   const LoopRecorder gpu = Watch(kSort, 20, true, Engine::kFast, {.kind = Device::Kind::kEmulatedGpu});
   EXPECT_EQ(gpu.most_outer, 3);
   EXPECT_TRUE(gpu.trip_counts_are_known);
+}
+
+// Collects the instructions of the loops.
+class LoopNames : public Observer {
+ public:
+  explicit LoopNames(bool needs_inner_steps) : needs_inner_steps_(needs_inner_steps) {}
+  bool needs_inner_steps() const override { return needs_inner_steps_; }
+  absl::Status BeforeStep(const StepView& step) override {
+    for (const RunningLoop& loop : step.loops()) {
+      names.emplace(loop.instruction->name());
+      trip_counts.insert(loop.trip_count);
+    }
+    return absl::OkStatus();
+  }
+  std::set<std::string, std::less<>> names;
+  std::set<std::optional<int64_t>> trip_counts;
+
+ private:
+  const bool needs_inner_steps_;
+};
+
+// The planner replaces the reduction, whose elements must be combined in order, by a loop.
+TEST(Loops, HaveTheNameOfTheInstructionThatTheyReplace) {
+  const CheckedModule module = Load(R"(
+c { a = f32[] parameter(0)  b = f32[] parameter(1)  t = f32[] multiply(a, a)  ROOT r = f32[] subtract(t, b) }
+ENTRY e { x = f32[5000] parameter(0)  z = f32[] constant(0)
+  ROOT red = f32[] reduce(x, z), dimensions={0}, to_apply=c })");
+  for (const bool inner_steps : {false, true}) {
+    LoopNames seen(inner_steps);
+    const EvaluateOptions options = {.observer = &seen};
+    EXPECT_TRUE(
+        Execute(module, *MakeInputs(module.module(), InputFill::kUniform, 1), Engine::kFast, options).ok());
+    EXPECT_EQ(seen.names, (std::set<std::string, std::less<>>{"red"}));
+    EXPECT_EQ(seen.trip_counts, (std::set<std::optional<int64_t>>{5000}));
+  }
 }
 
 // Counts the steps that it sees.
