@@ -70,10 +70,23 @@ std::optional<AttrId> FindOldAttribute(const OpcodeWord& op, std::string_view sp
 // attributes: `, name=value` repeated.
 bool Parser::ParseAttributes(Scope& scope, InstructionParts& parts) {
   while (Accept(Tok::kComma)) {
-    if (!At(Tok::kAttr)) return Unexpected("an attribute such as dimensions={0} after ','");
+    if (!At(Tok::kAttr)) return NoAttribute(parts.op);
     if (!ParseAttribute(scope, parts)) return false;
   }
   return true;
+}
+
+// Reports that no attribute follows a comma. Skips the value of one whose name and `=` are apart.
+bool Parser::NoAttribute(const OpcodeWord& op) {
+  constexpr std::string_view kExpected = "an attribute such as dimensions={0} after ','";
+  const Token word = token();
+  const std::string_view name = lex_.Bytes(word);
+  if (!At(Tok::kIdent) || FindAttributeOf(op, name) == AttrId::kNone) return Unexpected(kExpected);
+  Next();
+  if (!Accept(Tok::kEqual)) return Error(word.range(), "expected {}, found '{}'", kExpected, name);
+  Error(word.range(), "no blank may follow the name of an attribute: write {}=", name);
+  SkipValue();
+  return false;
 }
 
 // attribute: `name=value`. Opcode and name determine the kind of the value.

@@ -213,6 +213,7 @@ class Parser {
 
   // Defined in parse_attribute.cc.
   bool ParseAttributes(Scope& scope, InstructionParts& parts);
+  bool NoAttribute(const OpcodeWord& op);
   bool ParseAttribute(Scope& scope, InstructionParts& parts);
   bool ParseAttributeValue(Scope& scope, InstructionParts& parts, AttrId id, AttrValue* value);
   bool SkipValue();

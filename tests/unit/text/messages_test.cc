@@ -118,6 +118,19 @@ TEST(Messages, TypesOfOtherLanguagesAreTranslated) {
   EXPECT_NE(text.find("m.hlo:8:7: error: unknown element type 'quaternion'\n"), std::string::npos) << text;
 }
 
+TEST(Messages, ABlankAfterTheNameOfAnAttributeIsOneError) {
+  EXPECT_EQ(
+      Messages("ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] reverse(a), dimensions = {0}\n}\n"),
+      "m.hlo:3:31: error: no blank may follow the name of an attribute: write dimensions=\n"
+      "    ROOT b = f32[2] reverse(a), dimensions = {0}\n"
+      "                                ^~~~~~~~~~\n");
+  EXPECT_NE(
+      Messages("ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] reverse(a), dimensions {0}\n}\n")
+          .find("m.hlo:3:31: error: expected an attribute such as dimensions={0} after ',', found "
+                "'dimensions'"),
+      std::string::npos);
+}
+
 TEST(Messages, AnAttributeOfAnotherOpcodeListsThoseAllowed) {
   const std::string text =
       Messages("ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] reverse(a), dimension={0}\n}\n");
