@@ -177,5 +177,23 @@ TEST(Signs, OfEigenvectorsAreThoseOfLapack) {
   ExpectEigenvectorSigns<Complex>(8, "+--++---", "+---+-+-");
 }
 
+// The signs are those of SciPy's dgeev.
+TEST(Signs, OfEigenvectorsOfRealMatricesAreThoseOfLapack) {
+  const auto expect = [](int64_t n, const std::string& right_signs, const std::string& left_signs) {
+    SCOPED_TRACE(n);
+    const Array<double> a = IntegerMatrix<double>(n, n);
+    Array<Complex> left(n, n), right(n, n);
+    std::vector<Complex> w(n);
+    ASSERT_EQ(reference::lapack::Geev(a.view.AsConst(), absl::MakeSpan(w), left.view, right.view), 0);
+    EXPECT_EQ(SignsOf(right.view), right_signs);
+    EXPECT_EQ(SignsOf(left.view), left_signs);
+  };
+  expect(2, "--", "--");
+  expect(3, "+--", "+--");
+  expect(4, "--++", "++++");
+  expect(5, "----+", "+++++");
+  expect(6, "++--++", "----++");
+}
+
 }  // namespace
 }  // namespace hlo::test::spectral_test

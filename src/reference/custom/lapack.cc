@@ -137,6 +137,7 @@ void StoreEigenvalues(const Slice<T>& slice, int result, absl::Span<const Comple
 // Computes the results from `first` on: w or (wr, wi), vl, vr, info.
 absl::StatusOr<Literal> GeevOf(OpContext& context, int array, int first, bool in_parts, bool left,
                                bool right) {
+  const bool single = PrecisionOf(context, array) == RealPrecision::kSingle;
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
     const int vl = first + (in_parts ? 2 : 1);
     const Matrix<const T> a = slice.in(array);
@@ -144,7 +145,7 @@ absl::StatusOr<Literal> GeevOf(OpContext& context, int array, int first, bool in
     Matrix<Complex> left_vectors, right_vectors;
     if (left) left_vectors = slice.template matrix<Complex>(vl);
     if (right) right_vectors = slice.template matrix<Complex>(vl + 1);
-    slice.info(vl + 2) = lapack::Geev(a, absl::MakeSpan(w), left_vectors, right_vectors);
+    slice.info(vl + 2) = lapack::Geev(a, absl::MakeSpan(w), left_vectors, right_vectors, single);
     StoreEigenvalues<T>(slice, first, w, in_parts);
   });
 }

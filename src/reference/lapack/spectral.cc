@@ -124,15 +124,40 @@ void MakeReal(const Matrix<Complex>& x) {
   for (int64_t i = 0; i < x.rows; ++i) x(i, 0) = x(i, 0).real() / norm;
 }
 
-// Makes vectors of real eigenvalues of real matrices real, and those of conjugate pairs conjugate.
-void MakeConsistent(absl::Span<const Complex> w, const Matrix<Complex>& vectors) {
+// The real Schur form a = z t z^T.
+struct RealForm {
+  Matrix<double> t, z;
+};
+
+// True if LAPACK's eigenvector has the opposite sign of x, whose largest component is real. In the basis of
+// the columns of z, LAPACK sets the vector's component k, for a 2 x 2 block the first one, to a real number.
+bool HasOppositeSign(const RealForm& form, const Matrix<Complex>& x, int64_t k, bool is_real, bool is_left) {
+  double component = 0;
+  for (int64_t i = 0; i < x.rows; ++i) component += form.z(i, k) * x(i, 0).real();
+  if (is_real) return component < 0;
+  const double above = form.t(k, k + 1), below = form.t(k + 1, k);
+  const bool by_above = std::abs(above) >= std::abs(below);
+  double number = 1;
+  if (is_left && by_above) number = above;
+  if (!is_left && !by_above) number = -below;
+  return component * std::copysign(1.0, number) < 0;
+}
+
+// Makes vectors of real eigenvalues of real matrices real, and those of conjugate pairs conjugate, with the
+// signs of LAPACK.
+void MakeConsistent(const RealForm& form, absl::Span<const Complex> w, const Matrix<Complex>& vectors,
+                    bool is_left) {
   if (vectors.data == nullptr) return;
   for (int64_t j = 0; j < vectors.columns; ++j) {
-    if (w[j].imag() == 0) {
-      MakeReal(vectors.Column(j));
-    } else if (w[j].imag() < 0 && j > 0) {
-      for (int64_t i = 0; i < vectors.rows; ++i) vectors(i, j) = std::conj(vectors(i, j - 1));
+    const Matrix<Complex> x = vectors.Column(j);
+    const bool is_real = w[j].imag() == 0;
+    if (!is_real && w[j].imag() < 0 && j > 0) {
+      for (int64_t i = 0; i < x.rows; ++i) x(i, 0) = std::conj(vectors(i, j - 1));
+      continue;
     }
+    if (is_real) MakeReal(x);
+    if (!HasOppositeSign(form, x, j, is_real, is_left)) continue;
+    for (int64_t i = 0; i < x.rows; ++i) x(i, 0) = -x(i, 0);
   }
 }
 
@@ -160,23 +185,22 @@ bool ScaledSchur(const Matrix<T>& t, const Matrix<T>& z, bool single) {
   return converges;
 }
 
-// Computes the Schur form of scale a as a complex matrix.
-int64_t ComplexForm(const Matrix<const double>& a, double scale, const Matrix<Complex>& t,
-                    const Matrix<Complex>& z, absl::Span<Complex> w) {
-  const Owned<double> form(a.rows, a.rows), factor(a.rows, a.rows);
-  EachElement(a, [&](int64_t i, int64_t j) { form.view(i, j) = scale * a(i, j); });
-  const int64_t info = Gees(form.view, factor.view, w);
+// Computes the Schur form of scale a as a complex matrix, and that of a real matrix as a real one, too.
+int64_t ComplexForm(const Matrix<const double>& a, double scale, bool single, const RealForm& form,
+                    const Matrix<Complex>& t, const Matrix<Complex>& z, absl::Span<Complex> w) {
+  EachElement(a, [&](int64_t i, int64_t j) { form.t(i, j) = scale * a(i, j); });
+  const int64_t info = Gees(form.t, form.z, w, single);
   EachElement(a, [&](int64_t i, int64_t j) {
-    t(i, j) = form.view(i, j);
-    z(i, j) = factor.view(i, j);
+    t(i, j) = form.t(i, j);
+    z(i, j) = form.z(i, j);
   });
   if (info == 0) MakeTriangular(t, z, w);
   return info;
 }
-int64_t ComplexForm(const Matrix<const Complex>& a, double scale, const Matrix<Complex>& t,
-                    const Matrix<Complex>& z, absl::Span<Complex> w) {
+int64_t ComplexForm(const Matrix<const Complex>& a, double scale, bool single, const RealForm&,
+                    const Matrix<Complex>& t, const Matrix<Complex>& z, absl::Span<Complex> w) {
   EachElement(a, [&](int64_t i, int64_t j) { t(i, j) = scale * a(i, j); });
-  return Gees(t, z, w);
+  return Gees(t, z, w, single);
 }
 
 }  // namespace
@@ -199,13 +223,17 @@ int64_t Gees(Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> eigenvalu
 }
 
 template <class T>
-int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Matrix<Complex> right) {
+int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Matrix<Complex> right,
+             bool single) {
+  constexpr bool kIsReal = std::is_same_v<T, double>;
   const int64_t n = a.rows;
   if (n == 0) return 0;
   const Owned<Complex> columns(n, n), z(n, n);
   const Matrix<Complex> t = columns.view.Transposed();
-  const double scale = ScaleFor(a, LargestUnscaled(/*single=*/false));
-  if (ComplexForm(a, scale, t, z.view, w) != 0) return NoSolution(w, left, right);
+  const Owned<double> real_t(kIsReal ? n : 0, n), real_z(kIsReal ? n : 0, n);
+  const RealForm form{real_t.view, real_z.view};
+  const double scale = ScaleFor(a, LargestUnscaled(single));
+  if (ComplexForm(a, scale, single, form, t, z.view, w) != 0) return NoSolution(w, left, right);
   EigenvectorsOf(t, z.view, right);
   if (left.data != nullptr) {
     // The left eigenvectors are the right ones of the adjoint, whose Schur form is the reversed adjoint of t.
@@ -213,15 +241,15 @@ int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Mat
     EachElement(t, [&](int64_t i, int64_t j) { rows.view(i, j) = std::conj(t(i, j)); });
     EigenvectorsOf(Reversed(rows.view.Transposed()), ReversedColumns(z.view), ReversedColumns(left));
   }
-  if constexpr (std::is_same_v<T, double>) {
-    MakeConsistent(w, right);
-    MakeConsistent(w, left);
+  if constexpr (kIsReal) {
+    MakeConsistent(form, w, right, false);
+    MakeConsistent(form, w, left, true);
   }
   for (Complex& eigenvalue : w) eigenvalue /= scale;
   return 0;
 }
 
-template int64_t Geev(Matrix<const double>, absl::Span<Complex>, Matrix<Complex>, Matrix<Complex>);
-template int64_t Geev(Matrix<const Complex>, absl::Span<Complex>, Matrix<Complex>, Matrix<Complex>);
+template int64_t Geev(Matrix<const double>, absl::Span<Complex>, Matrix<Complex>, Matrix<Complex>, bool);
+template int64_t Geev(Matrix<const Complex>, absl::Span<Complex>, Matrix<Complex>, Matrix<Complex>, bool);
 
 }  // namespace hlo::reference::lapack

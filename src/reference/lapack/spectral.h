@@ -30,8 +30,10 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v,
 int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues, bool single = false);
 int64_t Gees(Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> eigenvalues, bool single = false);
 
-// geev: computes a r = r diag(w) and l^H a = diag(w) l^H. Vectors have norm 1 and a real largest component.
+// geev: computes a r = r diag(w) and l^H a = diag(w) l^H. Vectors have norm 1 and a real largest component,
+// which is positive if a is complex.
 template <class T>
-int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Matrix<Complex> right);
+int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Matrix<Complex> right,
+             bool single = false);
 
 }  // namespace hlo::reference::lapack
