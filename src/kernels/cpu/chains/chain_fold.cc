@@ -29,6 +29,13 @@ struct SumBF16 {
   static constexpr int kCount = 4;
   [[gnu::always_inline]] static void Take(T* to, int64_t k, Floats v) { to[k % kCount] += v; }
 };
+// Maxima and minima that may change the bits of NaNs, which ExtremeOf canonicalises.
+struct Largest {
+  Floats operator()(Floats a, Floats b) const { return MaximumOf<float>(a, b); }
+};
+struct Smallest {
+  Floats operator()(Floats a, Floats b) const { return MinimumOf<float>(a, b); }
+};
 template <class Operation>
 struct Extreme {
   using T = Floats;
@@ -63,9 +70,9 @@ auto OfKind(FoldKind kind, Visit&& visit) {
     case FoldKind::kSumBF16:
       return visit.template operator()<SumBF16>();
     case FoldKind::kMaximum:
-      return visit.template operator()<Extreme<MaximumF32>>();
+      return visit.template operator()<Extreme<Largest>>();
     case FoldKind::kMinimum:
-      return visit.template operator()<Extreme<MinimumF32>>();
+      return visit.template operator()<Extreme<Smallest>>();
   }
   __builtin_unreachable();
 }
@@ -181,8 +188,8 @@ float ChainFold::result() const {
     for (int k = 1; k < 8; ++k) v = Operation()(v, partial_[k]);
     return ExtremeOf<Operation>(v);
   };
-  return kind_ == FoldKind::kMaximum ? of_all.template operator()<MaximumF32>()
-                                     : of_all.template operator()<MinimumF32>();
+  return kind_ == FoldKind::kMaximum ? of_all.template operator()<Largest>()
+                                     : of_all.template operator()<Smallest>();
 }
 
 }  // namespace hlo::cpu

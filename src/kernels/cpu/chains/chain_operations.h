@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cpu/simd/first_nan.h"
 #include "kernels/cpu/simd/simd.h"
 #include "kernels/cpu/simd/vector_functions.h"
 
@@ -53,11 +54,11 @@ HLO_BINARY(GeS32, Signed, a >= b);
 
 struct MaximumF32 {
   static constexpr bool kIsOfIntegers = false;
-  Floats operator()(Floats a, Floats b) const { return MaximumOf<float>(a, b); }
+  Floats operator()(Floats a, Floats b) const { return OrFirstNan<float>(MaximumOf<float>(a, b), a, b); }
 };
 struct MinimumF32 {
   static constexpr bool kIsOfIntegers = false;
-  Floats operator()(Floats a, Floats b) const { return MinimumOf<float>(a, b); }
+  Floats operator()(Floats a, Floats b) const { return OrFirstNan<float>(MinimumOf<float>(a, b), a, b); }
 };
 
 #define HLO_UNARY(name, type, expression) \

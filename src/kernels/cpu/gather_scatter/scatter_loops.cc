@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/elementwise/fold_ops.h"
+#include "kernels/cpu/simd/first_nan.h"
 #include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
@@ -68,7 +69,8 @@ void ByVector(int64_t n, T* result, const int64_t* at, const T* update, const in
     if (at[i] < 0) continue;
     T* r = result + at[i];
     const Vector<T> a = LoadFirst(r, kLength), b = LoadFirst(update + from[i], kLength);
-    StoreFirst(r, std::is_same_v<F, scalar::Maximum> ? MaximumOf<T>(a, b) : MinimumOf<T>(a, b), kLength);
+    const Vector<T> extreme = std::is_same_v<F, scalar::Maximum> ? MaximumOf<T>(a, b) : MinimumOf<T>(a, b);
+    StoreFirst(r, OrFirstNan<T>(extreme, a, b), kLength);
   }
 }
 
