@@ -60,7 +60,7 @@ std::string OneIdiom(uint64_t seed, std::string_view name);
   X(Slices, 1.5) X(DotChain, 2) X(ReductionChain, 2) X(SeveralReductions, 1.5) X(Softmax, 1.5)           \
   X(LayerNorm, 1.5) X(TokensAndPositions, 1.5) X(Attention, 1) X(Convolution, 1) X(Windows, 1)             \
   X(MapCode, 0.7) X(RandomBits, 0.7) X(TopkOpcode, 0.7) X(ScanOpcode, 0.7) X(PoolingGradient, 0.7)         \
-  X(ScalarLoops, 2)
+  X(ScalarLoops, 2) X(DilatedWindows, 1) X(SeveralScatters, 1) X(AsyncCall, 0.7)
 // clang-format on
 #define HLO_FUZZ_DECLARE(name, weight) void name(Scene& scene);
 HLO_FUZZ_IDIOMS(HLO_FUZZ_DECLARE)

@@ -123,4 +123,118 @@ void PoolingGradient(Scene& s) {
              like));
 }
 
+// Adds windows with base and window dilation and with negative padding, over one array or over an array and
+// the positions of its elements.
+void DilatedWindows(Scene& s) {
+  Body& b = s.body;
+  Random& random = s.random();
+  const ElementType type = s.Number();
+  const Value x = s.Of(type, s.SomeDims(random.Between(1, 3)));
+  std::string text[5];
+  Dims dims;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    const bool is_plain = random.Chance(0.4);
+    const auto draw = [&](int64_t plain, int64_t low, int64_t high) {
+      return is_plain ? plain : random.Between(low, high);
+    };
+    const int64_t size = draw(1, 1, 4), stride = draw(1, 1, 3), base = draw(1, 1, 3), window = draw(1, 1, 3);
+    int64_t low = draw(0, -2, 3), high = draw(0, -2, 3);
+    const int64_t dilated = x.dims[d] == 0 ? 0 : (x.dims[d] - 1) * base + 1;
+    if (dilated + low + high < 0) low = high = 0;
+    const int64_t padded = dilated + low + high, reach = (size - 1) * window + 1;
+    dims.push_back(padded < reach ? 0 : (padded - reach) / stride + 1);
+    const char* by = d > 0 ? "x" : "";
+    text[0] += fmt::format("{}{}", by, size);
+    text[1] += fmt::format("{}{}", by, stride);
+    text[2] += fmt::format("{}{}_{}", by, low, high);
+    text[3] += fmt::format("{}{}", by, base);
+    text[4] += fmt::format("{}{}", by, window);
+  }
+  if (Count(dims) > 100'000) return;
+  const std::string attributes =
+      fmt::format("window={{size={} stride={} pad={} lhs_dilate={} rhs_dilate={}}}", text[0], text[1],
+                  text[2], text[3], text[4]);
+  Value result = x;
+  result.dims = dims;
+  if (random.Chance(0.7)) {
+    const char* opcode = random.Pick<const char*>({"maximum", "minimum"});
+    s.Add(b.Op("reduce-window", {x, b.Constant(type, 1)}, type, dims,
+               fmt::format("{}, to_apply={}", attributes, b.Combiner(opcode, type)), result));
+    return;
+  }
+  if (b.program.is_wild) return;  // The larger one of a number and a NaN is unspecified.
+  const Value places = b.Iota(kS32, x.dims, random.Below(x.rank()));
+  const Value number{.type = type, .top = x.top, .step = x.step}, place{.type = kS32, .top = places.top};
+  const std::string larger =
+      b.Computation("larger", {number, place, number, place}, [&](Body& inner, const Values& v) -> Values {
+        const Value first = inner.Compare(v[0], v[2], "GE");
+        return {inner.Select(first, v[0], v[2]), inner.Select(first, v[1], v[3])};
+      });
+  Value result_places = places;
+  result_places.dims = dims;
+  AddAll(s, b.Several("reduce-window", {x, places, b.Constant(type, 0), b.Constant(kS32, -1)},
+                      {result, result_places}, fmt::format("{}, to_apply={}", attributes, larger)));
+}
+
+// Adds a scatter of rows into several arrays, whose combiner exchanges nothing between them.
+void SeveralScatters(Scene& s) {
+  Body& b = s.body;
+  Random& random = s.random();
+  const Dims dims = s.SomeDims(random.Between(1, 3));
+  const int64_t rows = random.Pick<int64_t>({0, 1, 2, 5, 17});
+  const int64_t count = random.Between(1, 3);
+  Values operands, updates, results, scalars;
+  Dims update_dims = dims;
+  update_dims[0] = rows;
+  for (int64_t k = 0; k < count; ++k) {
+    const ElementType type = s.Number();
+    operands.push_back(s.Of(type, dims));
+    updates.push_back(s.Of(type, update_dims));
+    results.push_back(operands.back());
+    results.back().top = std::max(operands.back().top, updates.back().top);
+    results.back().step = std::min(operands.back().step, updates.back().step);
+    scalars.push_back({.type = type, .top = results.back().top, .step = results.back().step});
+  }
+  Values parameters = scalars;
+  parameters.insert(parameters.end(), scalars.begin(), scalars.end());
+  const std::string combine =
+      b.Computation("combine", parameters, [&](Body& inner, const Values& v) -> Values {
+        Values combined;
+        for (int64_t k = 0; k < count; ++k) {
+          const Value &old = v[static_cast<size_t>(k)], &update = v[static_cast<size_t>(count + k)];
+          const char* opcode = random.Pick<const char*>({"maximum", "minimum", ""});
+          combined.push_back(*opcode == 0 ? update : inner.Binary(opcode, old, update));
+        }
+        return combined;
+      });
+  const Value indices = s.Indices(s.IndexType(), {rows, 1}, dims[0]);
+  Dims window;
+  for (int64_t d = 1; d < static_cast<int64_t>(dims.size()); ++d) window.push_back(d);
+  const std::string attributes = fmt::format(
+      "update_window_dims={}, inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, "
+      "index_vector_dim=1, to_apply={}",
+      Braces(window), combine);
+  Values all = operands;
+  all.push_back(indices);
+  all.insert(all.end(), updates.begin(), updates.end());
+  if (count == 1) return s.Add(b.Op("scatter", all, results[0].type, dims, attributes, results[0]));
+  AddAll(s, b.Several("scatter", all, results, attributes));
+}
+
+// Adds an asynchronous call of a computation on two arrays.
+void AsyncCall(Scene& s) {
+  Body& b = s.body;
+  const Value x = s.Any();
+  if (IsComplex(x.type)) return;
+  const Value y = s.Of(x.type, x.dims);
+  Value result = x;
+  const std::string code = b.Computation("asynchronous", {x, y}, [&](Body& inner, const Values& v) -> Values {
+    Scene scene{.body = inner, .pool = v};
+    Chain(scene);
+    result = inner.Carried(inner.Fit(scene.pool.back(), x.type, x.dims));
+    return {result};
+  });
+  s.Add(b.Async(code, {x, y}, result));
+}
+
 }  // namespace hlo::fuzz

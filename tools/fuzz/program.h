@@ -112,6 +112,8 @@ class Body {
   Value Dot(const Value& x, const Value& y, const std::string& attributes, const Dims& dims, int64_t terms);
 
   Values Call(std::string_view opcode, const Values& operands, const BodyFn& body);  // A call or fusion.
+  // Adds async-start and async-done of a computation with this result.
+  Value Async(const std::string& computation, const Values& operands, const Value& result);
   Values While(const Values& inits, const BodyFn& condition, const BodyFn& body);
   Values Conditional(const Value& index, const std::vector<Values>& operands,
                      const std::vector<BodyFn>& branches);

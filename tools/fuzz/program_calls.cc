@@ -141,6 +141,15 @@ Values Body::Several(std::string_view opcode, const Values& operands, const Valu
   return Elements(tuple, results);
 }
 
+Value Body::Async(const std::string& computation, const Values& operands, const Value& result) {
+  const Value start{.name = program.NewName("start")};
+  std::string names;
+  for (const Value& v : operands) names += (names.empty() ? "" : ", ") + v.name;
+  Line(fmt::format("{} = ({}, {}, s32[]) async-start({}), calls={}", start.name, TupleShape(operands),
+                   ShapeText(result.type, result.dims), names, computation));
+  return Op("async-done", {start}, result.type, result.dims, "calls=" + computation, result);
+}
+
 Values Body::Call(std::string_view opcode, const Values& operands, const BodyFn& body) {
   Values results;
   const std::string name = Computation(opcode, operands, [&](Body& b, const Values& v) {
