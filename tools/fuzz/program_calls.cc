@@ -105,7 +105,15 @@ Value Body::Dot(const Value& x, const Value& y, const std::string& attributes, c
   Value like{.top = a.top * b.top * static_cast<double>(terms),
              .step = std::max(a.step + b.step, kUnknownStep)};
   if (IsFloat(ComponentType(x.type))) program.has_contraction = true;
-  Value dot = Op("dot", {a, b}, x.type, dims, attributes, like);
+  // All of these round the operands the same way on every engine, and the sums stay exact.
+  const char* algorithm = "";
+  if (x.type == ElementType::kF32 && random.Chance(0.15)) {
+    algorithm =
+        random.Pick<const char*>({", algorithm=dot_f32_f32_f32", ", algorithm=dot_bf16_bf16_f32",
+                                  ", algorithm=dot_tf32_tf32_f32", ", algorithm=dot_bf16_bf16_f32_x3",
+                                  ", algorithm=dot_bf16_bf16_f32_x6", ", operand_precision={highest,high}"});
+  }
+  Value dot = Op("dot", {a, b}, x.type, dims, attributes + algorithm, like);
   const bool is_narrow = IsFloat(x.type) && BitWidth(x.type) <= 16;
   // Dots of narrow floats may overflow their type; the overflow is the same in every order.
   return is_narrow ? Carried(dot) : dot;
