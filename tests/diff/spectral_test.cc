@@ -177,22 +177,43 @@ TEST(Signs, OfEigenvectorsAreThoseOfLapack) {
   ExpectEigenvectorSigns<Complex>(8, "+--++---", "+---+-+-");
 }
 
+struct GeneralEigenvectors {
+  std::vector<Complex> values;
+  Array<Complex> left, right;
+
+  explicit GeneralEigenvectors(const Array<double>& a)
+      : values(a.view.rows), left(a.view.rows, a.view.rows), right(a.view.rows, a.view.rows) {
+    EXPECT_EQ(reference::lapack::Geev(a.view.AsConst(), absl::MakeSpan(values), left.view, right.view), 0);
+  }
+};
+
 // The signs are those of SciPy's dgeev.
 TEST(Signs, OfEigenvectorsOfRealMatricesAreThoseOfLapack) {
   const auto expect = [](int64_t n, const std::string& right_signs, const std::string& left_signs) {
     SCOPED_TRACE(n);
-    const Array<double> a = IntegerMatrix<double>(n, n);
-    Array<Complex> left(n, n), right(n, n);
-    std::vector<Complex> w(n);
-    ASSERT_EQ(reference::lapack::Geev(a.view.AsConst(), absl::MakeSpan(w), left.view, right.view), 0);
-    EXPECT_EQ(SignsOf(right.view), right_signs);
-    EXPECT_EQ(SignsOf(left.view), left_signs);
+    const GeneralEigenvectors result(IntegerMatrix<double>(n, n));
+    EXPECT_EQ(SignsOf(result.right.view), right_signs);
+    EXPECT_EQ(SignsOf(result.left.view), left_signs);
   };
   expect(2, "--", "--");
   expect(3, "+--", "+--");
   expect(4, "--++", "++++");
   expect(5, "----+", "+++++");
   expect(6, "++--++", "----++");
+}
+
+// The values and the signs are those of SciPy's dgeev. Without balancing, the signs are others.
+TEST(Signs, BadlyScaledMatricesAreBalanced) {
+  const double scales[] = {1, 64, 0x1p-5, 8, 0x1p-9, 4, 1024, 0.25};
+  Array<double> a = IntegerMatrix<double>(8, 8);
+  for (int64_t i = 0; i < 8; ++i) {
+    for (int64_t j = 0; j < 8; ++j) a.view(i, j) *= scales[j] / scales[i];
+  }
+  const GeneralEigenvectors result(a);
+  const double expected[] = {-18.3886, -18.3886, -12.1703, 7.2898, 7.2898, 11.2233, 4.0723, 4.0723};
+  for (int64_t i = 0; i < 8; ++i) EXPECT_NEAR(result.values[i].real(), expected[i], 1e-4);
+  EXPECT_EQ(SignsOf(result.right.view), "--+++---");
+  EXPECT_EQ(SignsOf(result.left.view), "---+++++");
 }
 
 }  // namespace

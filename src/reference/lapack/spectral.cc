@@ -75,19 +75,24 @@ void BackSubstitute(const Matrix<Complex>& t, int64_t k, double least, Complex* 
   }
 }
 
-// Makes the norm of a column 1 and its largest component real.
-void Normalise(const Matrix<Complex>& x) {
+Complex& LargestOf(const Matrix<Complex>& x) {
   int64_t largest = 0;
   for (int64_t i = 1; i < x.rows; ++i) {
     if (std::abs(x(i, 0)) > std::abs(x(largest, 0))) largest = i;
   }
-  const double size = std::abs(x(largest, 0));
+  return x(largest, 0);
+}
+
+// Makes the norm of a column 1 and its largest component real and positive.
+void Normalise(const Matrix<Complex>& x) {
+  Complex& largest = LargestOf(x);
+  const double size = std::abs(largest);
   if (!(size > 0)) return;
   double squares = 0;
   for (int64_t i = 0; i < x.rows; ++i) squares += std::norm(x(i, 0) /= size);
-  const Complex factor = std::conj(x(largest, 0)) / std::sqrt(squares);
+  const Complex factor = std::conj(largest) / std::sqrt(squares);
   for (int64_t i = 0; i < x.rows; ++i) x(i, 0) *= factor;
-  x(largest, 0) = x(largest, 0).real();
+  largest = largest.real();
 }
 
 // Computes the eigenvectors of z t z^H for triangular t. Columns of t and rows of z are contiguous.
@@ -129,35 +134,42 @@ struct RealForm {
   Matrix<double> t, z;
 };
 
-// True if LAPACK's eigenvector has the opposite sign of x, whose largest component is real. In the basis of
-// the columns of z, LAPACK sets the vector's component k, for a 2 x 2 block the first one, to a real number.
-bool HasOppositeSign(const RealForm& form, const Matrix<Complex>& x, int64_t k, bool is_real, bool is_left) {
-  double component = 0;
-  for (int64_t i = 0; i < x.rows; ++i) component += form.z(i, k) * x(i, 0).real();
-  if (is_real) return component < 0;
-  const double above = form.t(k, k + 1), below = form.t(k + 1, k);
-  const bool by_above = std::abs(above) >= std::abs(below);
+// Returns a factor of modulus 1 that makes x LAPACK's eigenvector of a multiple. In the basis of the columns
+// of z, LAPACK sets the vector's component k, for a 2 x 2 block the first one, to a real number.
+Complex LapackFactor(const RealForm& form, const Matrix<Complex>& x, int64_t k, bool is_real, bool is_left) {
+  Complex component = 0;
+  for (int64_t i = 0; i < x.rows; ++i) component += form.z(i, k) * x(i, 0);
+  const double size = std::abs(component);
+  if (size == 0) return 1;
   double number = 1;
-  if (is_left && by_above) number = above;
-  if (!is_left && !by_above) number = -below;
-  return component * std::copysign(1.0, number) < 0;
+  if (!is_real) {
+    const double above = form.t(k, k + 1), below = form.t(k + 1, k);
+    const bool by_above = std::abs(above) >= std::abs(below);
+    if (is_left && by_above) number = above;
+    if (!is_left && !by_above) number = -below;
+  }
+  return std::conj(component) / std::copysign(size, number);
 }
 
-// Makes vectors of real eigenvalues of real matrices real, and those of conjugate pairs conjugate, with the
-// signs of LAPACK.
-void MakeConsistent(const RealForm& form, absl::Span<const Complex> w, const Matrix<Complex>& vectors,
-                    bool is_left) {
+// Multiplies row i of the vectors by scales[i], and normalises them. Vectors of real matrices keep the sign
+// of their largest component; those of real eigenvalues are made real, and those of conjugate pairs
+// conjugate.
+void Finish(const RealForm* form, absl::Span<const double> scales, absl::Span<const Complex> w,
+            const Matrix<Complex>& vectors, bool is_left) {
   if (vectors.data == nullptr) return;
   for (int64_t j = 0; j < vectors.columns; ++j) {
     const Matrix<Complex> x = vectors.Column(j);
     const bool is_real = w[j].imag() == 0;
-    if (!is_real && w[j].imag() < 0 && j > 0) {
+    if (form != nullptr && w[j].imag() < 0 && j > 0) {
       for (int64_t i = 0; i < x.rows; ++i) x(i, 0) = std::conj(vectors(i, j - 1));
       continue;
     }
-    if (is_real) MakeReal(x);
-    if (!HasOppositeSign(form, x, j, is_real, is_left)) continue;
-    for (int64_t i = 0; i < x.rows; ++i) x(i, 0) = -x(i, 0);
+    const Complex factor = form == nullptr ? 1 : LapackFactor(*form, x, j, is_real, is_left);
+    for (int64_t i = 0; i < x.rows; ++i) x(i, 0) *= factor * scales[i];
+    const double sign = form == nullptr ? 1 : std::copysign(1.0, LargestOf(x).real());
+    Normalise(x);
+    for (int64_t i = 0; i < x.rows; ++i) x(i, 0) *= sign;
+    if (form != nullptr && is_real) MakeReal(x);
   }
 }
 
@@ -185,10 +197,46 @@ bool ScaledSchur(const Matrix<T>& t, const Matrix<T>& z, bool single) {
   return converges;
 }
 
-// Computes the Schur form of scale a as a complex matrix, and that of a real matrix as a real one, too.
-int64_t ComplexForm(const Matrix<const double>& a, double scale, bool single, const RealForm& form,
-                    const Matrix<Complex>& t, const Matrix<Complex>& z, absl::Span<Complex> w) {
-  EachElement(a, [&](int64_t i, int64_t j) { form.t(i, j) = scale * a(i, j); });
+// gebal with job S: returns powers of two d for which the rows and columns of a(i, j) d[j] / d[i] have about
+// equal norms, and scales a. A matrix with isolated eigenvalues, which permutations would split, is left
+// unchanged.
+template <class T>
+std::vector<double> Balance(const Matrix<T>& a) {
+  constexpr double kLimit = 0x1p900, kGain = 0.95;
+  const int64_t n = a.rows;
+  std::vector<double> scales(n, 1);
+  const auto norm = [n](const Matrix<T>& line, int64_t besides) {
+    double squares = 0;
+    for (int64_t i = 0; i < n; ++i) squares += i == besides ? 0 : std::norm(line(i, 0));
+    return std::sqrt(squares);
+  };
+  const auto column = [&](int64_t i) { return a.Column(i); };
+  const auto row = [&](int64_t i) { return a.Transposed().Column(i); };
+  for (int64_t i = 0; i < n; ++i) {
+    if (norm(column(i), i) == 0 || norm(row(i), i) == 0) return scales;
+  }
+  for (bool changes = true; changes;) {
+    changes = false;
+    for (int64_t i = 0; i < n; ++i) {
+      double c = norm(column(i), -1), r = norm(row(i), -1), f = 1;
+      const double sum = c + r;
+      if (!(c > 1 / kLimit && r > 1 / kLimit && c < kLimit && r < kLimit)) continue;
+      for (; c < r / 2; c *= 2, r /= 2) f *= 2;
+      for (; c / 2 >= r; c /= 2, r *= 2) f /= 2;
+      if (c + r >= kGain * sum) continue;
+      scales[i] *= f;
+      changes = true;
+      for (int64_t j = 0; j < n; ++j) a(i, j) /= f;
+      for (int64_t j = 0; j < n; ++j) a(j, i) *= f;
+    }
+  }
+  return scales;
+}
+
+// Computes the Schur form of a as a complex matrix, and that of a real matrix as a real one, too.
+int64_t ComplexForm(const Matrix<double>& a, bool single, const RealForm& form, const Matrix<Complex>& t,
+                    const Matrix<Complex>& z, absl::Span<Complex> w) {
+  EachElement(a, [&](int64_t i, int64_t j) { form.t(i, j) = a(i, j); });
   const int64_t info = Gees(form.t, form.z, w, single);
   EachElement(a, [&](int64_t i, int64_t j) {
     t(i, j) = form.t(i, j);
@@ -197,9 +245,9 @@ int64_t ComplexForm(const Matrix<const double>& a, double scale, bool single, co
   if (info == 0) MakeTriangular(t, z, w);
   return info;
 }
-int64_t ComplexForm(const Matrix<const Complex>& a, double scale, bool single, const RealForm&,
-                    const Matrix<Complex>& t, const Matrix<Complex>& z, absl::Span<Complex> w) {
-  EachElement(a, [&](int64_t i, int64_t j) { t(i, j) = scale * a(i, j); });
+int64_t ComplexForm(const Matrix<Complex>& a, bool single, const RealForm&, const Matrix<Complex>& t,
+                    const Matrix<Complex>& z, absl::Span<Complex> w) {
+  EachElement(a, [&](int64_t i, int64_t j) { t(i, j) = a(i, j); });
   return Gees(t, z, w, single);
 }
 
@@ -233,7 +281,11 @@ int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Mat
   const Owned<double> real_t(kIsReal ? n : 0, n), real_z(kIsReal ? n : 0, n);
   const RealForm form{real_t.view, real_z.view};
   const double scale = ScaleFor(a, LargestUnscaled(single));
-  if (ComplexForm(a, scale, single, form, t, z.view, w) != 0) return NoSolution(w, left, right);
+  const Owned<T> balanced(n, n);
+  EachElement(a, [&](int64_t i, int64_t j) { balanced.view(i, j) = scale * a(i, j); });
+  std::vector<double> scales(n, 1);
+  if (std::isfinite(LargestElement(a))) scales = Balance(balanced.view);
+  if (ComplexForm(balanced.view, single, form, t, z.view, w) != 0) return NoSolution(w, left, right);
   EigenvectorsOf(t, z.view, right);
   if (left.data != nullptr) {
     // The left eigenvectors are the right ones of the adjoint, whose Schur form is the reversed adjoint of t.
@@ -241,10 +293,9 @@ int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Mat
     EachElement(t, [&](int64_t i, int64_t j) { rows.view(i, j) = std::conj(t(i, j)); });
     EigenvectorsOf(Reversed(rows.view.Transposed()), ReversedColumns(z.view), ReversedColumns(left));
   }
-  if constexpr (kIsReal) {
-    MakeConsistent(form, w, right, false);
-    MakeConsistent(form, w, left, true);
-  }
+  Finish(kIsReal ? &form : nullptr, scales, w, right, false);
+  for (double& d : scales) d = 1 / d;
+  Finish(kIsReal ? &form : nullptr, scales, w, left, true);
   for (Complex& eigenvalue : w) eigenvalue /= scale;
   return 0;
 }
