@@ -5,10 +5,13 @@
 
 #include "kernels/cpu/elementwise/fold_ops.h"
 #include "kernels/cpu/elementwise/integer_folds.h"
+#include "kernels/cpu/elementwise/vector_folds.h"
 #include "kernels/cpu/simd/bf16_sums.h"
 
 namespace hlo::cpu {
 namespace {
+
+using namespace folds;
 
 // Keeps enough partial results in type A to hide the latency of the operation.
 template <class F, class T, class A>
@@ -40,25 +43,6 @@ void IntegerFold(int64_t n, void* out, const void* const* in, int64_t) {
   else
     *static_cast<T*>(out) = FoldIntegers<F>(n, a);
 }
-
-struct VectorAdd {
-  template <class A>
-  static Vector<A> Apply(Vector<A> a, Vector<A> b) {
-    return a + b;
-  }
-};
-struct VectorMaximum {
-  template <class A>
-  static Vector<A> Apply(Vector<A> a, Vector<A> b) {
-    return MaximumOf<A>(a, b);
-  }
-};
-struct VectorMinimum {
-  template <class A>
-  static Vector<A> Apply(Vector<A> a, Vector<A> b) {
-    return MinimumOf<A>(a, b);
-  }
-};
 
 #if defined(HLO_AVX512_VECTORS)
 // Up to two vectors of partial results, of which the first `width` are in use.
@@ -93,19 +77,19 @@ LaneIndex<A> LaneNumbers(int64_t first) {
 }
 
 // Returns f(a, b) in the first `count` lanes and a in the others.
-template <class V, class A>
+template <class F, class A>
 Vector<A> ApplyToFirst(Vector<A> a, Vector<A> b, int64_t count) {
-  return LaneNumbers<A>(-count) < 0 ? V::template Apply<A>(a, b) : a;
+  return LaneNumbers<A>(-count) < 0 ? F::template Vectors<A>(a, b) : a;
 }
-template <class V, class A>
+template <class F, class A>
 void Combine(PartialPair<A>& a, const PartialPair<A>& b) {
-  a.first = ApplyToFirst<V, A>(a.first, b.first, b.width);
-  a.second = ApplyToFirst<V, A>(a.second, b.second, b.width - kLanes<A>);
+  a.first = ApplyToFirst<F, A>(a.first, b.first, b.width);
+  a.second = ApplyToFirst<F, A>(a.second, b.second, b.width - kLanes<A>);
 }
 
 // Performs FoldLoop for n < 256 / sizeof(T), in the same order. Its partial results in memory would be loaded
 // at other places than they were stored, which is slow.
-template <class V, class T, class A>
+template <class F, class T, class A>
 A ShortFold(int64_t n, const T* a) {
   constexpr int64_t kPartials = 128 / sizeof(T), kPair = 2 * kLanes<A>;
   PartialPair<A> pair = LoadPair<T, A>(a, std::min(n, kPair));
@@ -113,15 +97,15 @@ A ShortFold(int64_t n, const T* a) {
     const auto rest = [&](int64_t first) {
       return LoadPair<T, A>(a + kPartials + first, std::clamp<int64_t>(n - kPartials - first, 0, kPair));
     };
-    Combine<V, A>(pair, rest(0));
+    Combine<F, A>(pair, rest(0));
     if constexpr (kPair < kPartials) {
       PartialPair<A> upper = LoadPair<T, A>(a + kPair, kPair);
-      if (n > kPartials + kPair) Combine<V, A>(upper, rest(kPair));
-      Combine<V, A>(pair, upper);
+      if (n > kPartials + kPair) Combine<F, A>(upper, rest(kPair));
+      Combine<F, A>(pair, upper);
     }
   } else if (n > kPair) {
     pair = LoadPair<T, A>(a, (n + 1) / 2);
-    Combine<V, A>(pair, LoadPair<T, A>(a + pair.width, n - pair.width));
+    Combine<F, A>(pair, LoadPair<T, A>(a + pair.width, n - pair.width));
   }
   for (int64_t width = pair.width; width > 1; width = (width + 1) / 2) {
     const int64_t half = (width + 1) / 2;
@@ -133,20 +117,20 @@ A ShortFold(int64_t n, const T* a) {
     else
       upper = BitsOf<Vector<A>>(
           _mm512_permutex2var_pd(BitsOf<__m512d>(pair.first), index, BitsOf<__m512d>(pair.second)));
-    pair.first = ApplyToFirst<V, A>(pair.first, upper, width - half);
+    pair.first = ApplyToFirst<F, A>(pair.first, upper, width - half);
   }
   return pair.first[0];
 }
 #endif
 
 // Performs FoldLoop with explicit vectors.
-template <class V, class F, class T, class A>
+template <class F, class T, class A>
 void VectorFold(int64_t n, void* out, const void* const* in, [[maybe_unused]] int64_t parameter) {
   constexpr int64_t kPartials = 128 / sizeof(T), kLane = kLanes<A>, kVectors = kPartials / kLane;
   const T* a = static_cast<const T*>(in[0]);
   if (n < 2 * kPartials) {
 #if defined(HLO_AVX512_VECTORS)
-    *static_cast<T*>(out) = static_cast<T>(ShortFold<V, T, A>(n, a));
+    *static_cast<T*>(out) = static_cast<T>(ShortFold<F, T, A>(n, a));
     return;
 #else
     return FoldLoop<F, T, A>(n, out, in, parameter);
@@ -158,16 +142,55 @@ void VectorFold(int64_t n, void* out, const void* const* in, [[maybe_unused]] in
   int64_t i = kPartials;
   for (; i + kPartials <= n; i += kPartials) {
 #pragma GCC unroll 16
-    for (int64_t k = 0; k < kVectors; ++k) v[k] = V::template Apply<A>(v[k], LoadAs<A>(a + i + k * kLane));
+    for (int64_t k = 0; k < kVectors; ++k) v[k] = F::template Vectors<A>(v[k], LoadAs<A>(a + i + k * kLane));
   }
-  A partial[kPartials];
-  std::memcpy(partial, v, sizeof partial);
-  const F f;
-  for (int64_t k = 0; i + k < n; ++k) partial[k] = f(partial[k], static_cast<A>(a[i + k]));
-  for (int64_t half = kPartials / 2; half > 0; half /= 2) {
-    for (int64_t k = 0; k < half; ++k) partial[k] = f(partial[k], partial[half + k]);
+  *static_cast<T*>(out) = static_cast<T>(FoldRest<F, T, A, kVectors>(a + i, n - i, v));
+}
+
+#if !defined(HLO_AVX512_VECTORS)
+// Performs FoldLoop for each row of n < 256 / sizeof(T) elements; each lane has the partial results of a row.
+template <class F, class T, class A>
+void FoldShortRows(int64_t n, int64_t count, const void* values, void* out) {
+  constexpr int64_t kPartials = 128 / sizeof(T), kLane = kLanes<A>;
+  T* to = static_cast<T*>(out);
+  for (int64_t row = 0; row < count; row += kLane) {
+    const T* rows[kLane];
+    for (int64_t r = 0; r < kLane; ++r)
+      rows[r] = static_cast<const T*>(values) + std::min(row + r, count - 1) * n;
+    const auto elements = [&](int64_t k) __attribute__((always_inline)) {
+      Vector<A> v;
+#pragma GCC unroll 16
+      for (int64_t r = 0; r < kLane; ++r) v[r] = static_cast<A>(rows[r][k]);
+      return v;
+    };
+    Vector<A> partial[kPartials];
+    const auto combine = [&](int64_t k, Vector<A> other) __attribute__((always_inline)) {
+      partial[k] = F::template Vectors<A>(partial[k], other);
+    };
+    int64_t width = std::min(n, kPartials);
+    for (int64_t k = 0; k < width; ++k) partial[k] = elements(k);
+    for (int64_t k = kPartials; k < n; ++k) combine(k - kPartials, elements(k));
+    while (width > 1) {
+      const int64_t half = (width + 1) / 2;
+      for (int64_t k = 0; k < width - half; ++k) combine(k, partial[half + k]);
+      width = half;
+    }
+    for (int64_t r = 0; r < std::min(kLane, count - row); ++r) to[row + r] = static_cast<T>(partial[0][r]);
   }
-  *static_cast<T*>(out) = static_cast<T>(partial[0]);
+}
+#endif
+
+// Performs VectorFold for each row.
+template <class F, class T, class A>
+void VectorFoldRows(int64_t n, int64_t count, const void* values, void* out) {
+#if !defined(HLO_AVX512_VECTORS)
+  if (n < 256 / static_cast<int64_t>(sizeof(T)) && count > 1)
+    return FoldShortRows<F, T, A>(n, count, values, out);
+#endif
+  for (int64_t row = 0; row < count; ++row) {
+    const void* const in[] = {static_cast<const T*>(values) + row * n};
+    VectorFold<F, T, A>(n, static_cast<T*>(out) + row, in, 0);
+  }
 }
 
 void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
@@ -179,11 +202,11 @@ TileFn FoldOf() {
   if constexpr (std::is_integral_v<T>)
     return &IntegerFold<F, T>;
   else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Add>)
-    return &VectorFold<VectorAdd, F, T, A>;
+    return &VectorFold<Sum, T, A>;
   else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Maximum>)
-    return &VectorFold<VectorMaximum, F, T, A>;
+    return &VectorFold<Largest, T, A>;
   else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Minimum>)
-    return &VectorFold<VectorMinimum, F, T, A>;
+    return &VectorFold<Smallest, T, A>;
   else
     return &FoldLoop<F, T, A>;
 }
@@ -204,6 +227,17 @@ TileFn FindFoldOp(Opcode opcode) {
 
 TileCall FindTileFold(Opcode opcode, ElementType type) {
   return {DispatchComputeType(ComputeTypeOf(type), [&]<class T>() { return FindFoldOp<T>(opcode); })};
+}
+
+FoldRowsFn FindRowsFold(const TileCall& fold, ElementType type) {
+  return DispatchComputeType(ComputeTypeOf(type), [&]<class T>() -> FoldRowsFn {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (fold.function == &VectorFold<Sum, T, double>) return &VectorFoldRows<Sum, T, double>;
+      if (fold.function == &VectorFold<Largest, T, T>) return &VectorFoldRows<Largest, T, T>;
+      if (fold.function == &VectorFold<Smallest, T, T>) return &VectorFoldRows<Smallest, T, T>;
+    }
+    return nullptr;
+  });
 }
 
 namespace {

@@ -14,12 +14,13 @@ constexpr int64_t kMaxColumns = 128, kMaxElementsOfColumns = 32 << 10;
 
 }  // namespace
 
-ShortRows::ShortRows(loops::LoopProgram joined, int64_t length, const TileCall& fold)
+ShortRows::ShortRows(loops::LoopProgram joined, int64_t length, const TileCall& fold, FoldRowsFn fold_rows)
     : program_(std::move(joined)),
       length_(length),
       count_(program_.inner_count() / length),
       width_(ComputeTypeBytes(program_.compute_type(program_.yields()[0]))),
-      fold_(fold) {
+      fold_(fold),
+      fold_rows_(fold_rows) {
   program_.AllowNativeCode();
 }
 
@@ -32,7 +33,8 @@ std::shared_ptr<const ShortRows> ShortRows::Make(const loops::Reduction& reducti
   const bool is_short = reduction.rows ? length <= kLongestRow
                                        : length <= kMaxColumns && length * count <= kMaxElementsOfColumns;
   if (!folds || !is_short || length == 0 || count <= 1) return nullptr;
-  return std::shared_ptr<const ShortRows>(new ShortRows(body.JoinRows(), length, fold));
+  return std::shared_ptr<const ShortRows>(
+      new ShortRows(body.JoinRows(), length, fold, FindRowsFold(fold, reduction.results[0].init_type)));
 }
 
 template <class Visit>
@@ -53,6 +55,7 @@ void ShortRows::VisitRows(void* const* arguments, int64_t begin, int64_t end, co
 
 void ShortRows::ReduceRows(void* const* arguments, int64_t begin, int64_t end, Accumulators& to) const {
   VisitRows(arguments, begin, end, [&](const std::byte* values, int64_t row, int64_t rows) {
+    if (fold_rows_ != nullptr) return fold_rows_(length_, rows, values, to.at(0, row - begin));
     for (int64_t r = 0; r < rows; ++r) {
       const void* const in[] = {values + r * length_ * width_};
       fold_.function(length_, to.at(0, row - begin + r), in, fold_.parameter);

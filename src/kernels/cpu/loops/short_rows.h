@@ -24,7 +24,7 @@ class ShortRows {
   void ReduceColumns(void* const* arguments, Accumulators& to) const;
 
  private:
-  ShortRows(loops::LoopProgram joined, int64_t length, const TileCall& fold);
+  ShortRows(loops::LoopProgram joined, int64_t length, const TileCall& fold, FoldRowsFn fold_rows);
 
   // Calls visit(values, row, rows) for rows [begin, end), several at a time.
   template <class Visit>
@@ -33,6 +33,7 @@ class ShortRows {
   TileProgram program_;  // Its inner positions are those of all rows.
   int64_t length_, count_, width_;
   TileCall fold_;
+  FoldRowsFn fold_rows_;  // The same for several rows, or null.
 };
 
 }  // namespace hlo::cpu

@@ -441,6 +441,8 @@ template <class T, class S>
 [[gnu::always_inline]] inline std::pair<Vector<double>, Vector<double>> AsDoubles(Vector<float> v) {
 #if defined(HLO_AVX512_VECTORS)
   return {_mm512_cvtps_pd(_mm512_castps512_ps256(v)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1))};
+#elif defined(HLO_AVX2_VECTORS)
+  return {_mm256_cvtps_pd(_mm256_castps256_ps128(v)), _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1))};
 #else
   float lanes[kLanes<float>];
   StoreVector(lanes, v);
