@@ -4,6 +4,7 @@
 #include "native_loops.h"
 
 #include <cmath>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -325,37 +326,65 @@ TEST_P(NativeLoops, OverwrittenInputsAreStored) {
   }
 }
 
-// A matrix, the scalar of each row, a row for all, a diagonal of numbers and a matrix whose rows are apart.
-// Rows of all other lengths run as tiles.
-TEST_P(NativeLoops, RowsInMemoryHaveTheBitsOfTiles) {
-  std::mt19937 random(1);
-  const auto add = *loops::FindScalarOperation(Opcode::kAdd, ElementType::kS32);
-  for (const int64_t row : {3, 31, 32, 33, 100, 250}) {
-    const std::vector<int64_t> dims = {5, 3, row};
-    LoopProgram program({}, dims);
-    std::vector<Bytes> arrays;
-    const auto load = [&](int64_t count, const loops::Strides& strides, int64_t offset) {
-      arrays.push_back(RandomElements(ElementType::kS32, count, random));
+// A program on a matrix, scalars of each row, a row for all, a matrix whose rows are apart and, if there are
+// some, diagonals of numbers. The scalars are more than there are registers for pointers.
+struct RowsProgram {
+  RowsProgram(ElementType type, int64_t row, bool with_iotas, std::optional<Opcode> function)
+      : program({}, std::vector<int64_t>{5, 3, row}) {
+    const ComputeType compute_type = loops::ComputeTypeOf(type);
+    std::mt19937 random(1);
+    const auto load = [&](int64_t count, const loops::Strides& strides, int64_t offset = 0) {
+      arrays.push_back(RandomElements(type, count, random));
       const auto argument = static_cast<int32_t>(arrays.size()) - 1;
-      return program.Load(
-          {.argument = argument, .type = ElementType::kS32, .offset = offset, .inner = strides});
+      return program.Load({.argument = argument, .type = type, .offset = offset, .inner = strides});
     };
-    Value sum = load(15 * row, {3 * row, row, 1}, 0);
-    const auto add_to_sum = [&](Value value) { sum = program.Apply(add, ComputeType::kS32, {sum, value}); };
-    add_to_sum(load(15, {3, 1, 0}, 0));
-    add_to_sum(load(row, {0, 0, 1}, 0));
-    add_to_sum(load(15 * (row + 7), {row + 7, 5 * (row + 7), 1}, 7));
-    add_to_sum(program.Load(
-        {.argument = Access::kIota, .type = ElementType::kS32, .offset = -2, .inner = {9, 0, 1}}));
-    add_to_sum(program.Load({.argument = Access::kIota, .type = ElementType::kS32, .inner = {-1, 4, 0}}));
-    arrays.push_back(RandomElements(ElementType::kS32, 15 * row, random));
-    program.Store(sum, {.argument = 4, .type = ElementType::kS32, .inner = {row, 5 * row, 1}});
+    Value sum = load(15 * row, {3 * row, row, 1});
+    const auto add = [&](Value value) {
+      sum = program.Apply(*loops::FindScalarOperation(Opcode::kAdd, type), compute_type, {sum, value});
+    };
+    for (int k = 0; k < 14; ++k) add(load(15, {3, 1, 0}));
+    if (function.has_value())
+      sum = program.Apply(*loops::FindScalarOperation(*function, type), compute_type, {sum});
+    add(load(row, {0, 0, 1}));
+    add(load(15 * (row + 7), {row + 7, 5 * (row + 7), 1}, 7));
+    const auto count = [&](int64_t offset, const loops::Strides& strides) {
+      add(program.Load({.argument = Access::kIota, .type = type, .offset = offset, .inner = strides}));
+    };
+    if (with_iotas) {
+      count(-2, {9, 0, 1});
+      count(0, {-1, 4, 0});
+    }
+    arrays.push_back(RandomElements(type, 15 * row, random));
+    const auto argument = static_cast<int32_t>(arrays.size()) - 1;
+    program.Store(sum, {.argument = argument, .type = type, .inner = {row, 5 * row, 1}});
     program.Finish();
-    cpu::TileProgram tiles(program);
+  }
+
+  LoopProgram program;
+  std::vector<Bytes> arrays;
+};
+
+// Shorter rows run as tiles.
+TEST_P(NativeLoops, RowsInMemoryHaveTheBitsOfTiles) {
+  constexpr int64_t kShortestBytes = 32;
+  const auto compare = [&](ElementType type, int64_t row, bool with_iotas, std::optional<Opcode> function) {
+    const RowsProgram rows(type, row, with_iotas, function);
+    cpu::TileProgram tiles(rows.program);
     tiles.AllowNativeCodeOfRuns();
-    EXPECT_EQ(tiles.RunsOnRows(), row >= 32);
-    const auto [expected, got] = RunBoth(program, arrays, true);
-    EXPECT_TRUE(expected == got) << row;
+    EXPECT_EQ(tiles.RunsOnRows(), row * ByteCount(type) >= kShortestBytes);
+    for (const Place place : {Place::kBegin, Place::kEnd}) {
+      const auto [expected, got] = RunBoth(rows.program, rows.arrays, true, place);
+      EXPECT_TRUE(AreSame(type, expected.back(), got.back())) << Name(type) << " " << row;
+    }
+  };
+  for (const ElementType type : {ElementType::kS8, ElementType::kS16, ElementType::kS32, ElementType::kS64,
+                                 ElementType::kF32, ElementType::kF64, ElementType::kC64}) {
+    for (const int64_t row : {2, 3, 4, 7, 8, 9, 15, 16, 17, 20, 31, 32, 33, 47, 63, 64, 100, 250})
+      compare(type, row, false, std::nullopt);
+  }
+  for (const int64_t row : {8, 11, 20, 32, 250}) {
+    compare(ElementType::kS32, row, true, std::nullopt);
+    compare(ElementType::kF32, row, false, Opcode::kTan);
   }
 }
 

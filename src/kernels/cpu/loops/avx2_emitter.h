@@ -25,16 +25,18 @@ class Avx2Emitter final : public NativeEmitter {
   void StoreArray(int pointer, ElementType type, Value value) override;
   void StoreMask(int slot, Value value) override;
   void LoadMask(Value value, int slot) override;
-  void BeginTail() override;
-  void RestoreTail() override {}
+  void PrepareTail() override;
+  void BeginTail() override {}
   void PadOperand(int to, int from, ComputeType compute_type) override;
   void LoadElements(const Xmm& to, const Address& from, int width);
   void StoreElements(const Address& to, const Xmm& from, int width);
-  void CopyTail(const Address& array, int width, bool stores);
+  void LoadTail(const Xmm& to, const Address& from, int width);
+  void StoreTail(const Address& to, const Xmm& from, int width);
   void PredicateOfBytes(const Xmm& to);
   Xmm BytesOfPredicate(Value value);
   // The masks of lanes of 4 and 8 bytes in the last iteration, and those of the two vectors of its pairs.
   Address TailMask(int width) { return Slot(tail_, width == 8 ? kBytes : 0); }
+  Address TailCount() { return byte[rsp + kSlotBytes * counts_]; }
   Address PairMask(bool upper) { return Slot(tail_ + 1, upper ? kBytes : 0); }
 
   // --- avx2_complex.cc
@@ -90,7 +92,8 @@ class Avx2Emitter final : public NativeEmitter {
   void FinishLogarithm(const Xmm& result, const Xmm& x) override;
   void EmitTanh(const Xmm& out, const Xmm& a);
 
-  int tail_ = -1, copies_ = -1, saved_ = -1;  // Slots of masks, of elements, and of registers.
+  // Slots of masks, of elements, and of the number of elements of the last iteration and their bytes.
+  int tail_ = -1, copies_ = -1, counts_ = -1;
 };
 
 }  // namespace hlo::cpu

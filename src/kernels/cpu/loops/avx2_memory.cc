@@ -6,54 +6,71 @@ namespace hlo::cpu {
 
 using Xbyak::Ymm;
 
-// Copies the elements of the last iteration, of one or two bytes, from the array to the slot, or back.
-void Avx2Emitter::CopyTail(const Address& array, int width, bool stores) {
-  const auto in_slot = [&](const Xbyak::AddressFrame& frame) {
-    return frame[rsp + rdi * width + (kSlotBytes * copies_ - width)];
-  };
-  const auto in_array = [&](const Xbyak::AddressFrame& frame) { return frame[rax + rdi * width - width]; };
-  const Xbyak::AddressFrame& frame = width == 1 ? byte : word;
-  Xbyak::Label loop;
-  lea(rax, array);
-  mov(Slot(saved_), rdx);
-  mov(Slot(saved_, 8), rdi);
-  mov(rdi, Count());
-  sub(rdi, Index());
-  L(loop);
-  movzx(edx, stores ? in_slot(frame) : in_array(frame));
-  const Address to = stores ? in_array(frame) : in_slot(frame);
-  width == 1 ? mov(to, dl) : mov(to, dx);
-  dec(rdi);
-  jnz(loop);
-  mov(rdx, Slot(saved_));
-  mov(rdi, Slot(saved_, 8));
+// Loads the elements of the last iteration, of one or two bytes, from the end: one if their number is odd,
+// then two if the next bit of the number is set, and so on.
+void Avx2Emitter::LoadTail(const Xmm& to, const Address& from, int width) {
+  const Xmm loaded(to.getIdx()), next(Temporary(2, width).getIdx());
+  lea(rax, from);
+  add(rax, qword[rsp + (kSlotBytes * counts_ + 8 * width)]);
+  vpxor(loaded, loaded, loaded);
+  for (int count = 1; count < lanes_; count *= 2) {
+    const int bytes = count * width;
+    Xbyak::Label skip;
+    test(TailCount(), count);
+    jz(skip);
+    sub(rax, bytes);
+    if (bytes <= 2) vpxor(next, next, next);
+    bytes == 16  ? vmovups(next, ptr[rax])
+    : bytes == 8 ? vmovq(next, ptr[rax])
+    : bytes == 4 ? vmovd(next, ptr[rax])
+    : bytes == 2 ? vpinsrw(next, next, ptr[rax], 0)
+                 : vpinsrb(next, next, ptr[rax], 0);
+    if (bytes == 16) {
+      vinserti128(Ymm(loaded.getIdx()), Ymm(next.getIdx()), loaded, 1);
+    } else {
+      vpslldq(loaded, loaded, bytes);
+      vpor(loaded, loaded, next);
+    }
+    L(skip);
+  }
+}
+
+// Stores the elements of the last iteration. Masked stores take longer on some processors.
+void Avx2Emitter::StoreTail(const Address& to, const Xmm& from, int width) {
+  const Xmm rest(Temporary(2, width).getIdx());
+  lea(rax, to);
+  vmovaps(Ymm(rest.getIdx()), Ymm(from.getIdx()));
+  for (int count = lanes_ / 2; count > 0; count /= 2) {
+    const int bytes = count * width;
+    Xbyak::Label skip;
+    test(TailCount(), count);
+    jz(skip);
+    bytes == 16  ? vmovups(ptr[rax], rest)
+    : bytes == 8 ? vmovq(ptr[rax], rest)
+    : bytes == 4 ? vmovd(ptr[rax], rest)
+    : bytes == 2 ? vpextrw(ptr[rax], rest, 0)
+                 : vpextrb(ptr[rax], rest, 0);
+    if (count > 1) {
+      bytes == 16 ? vextracti128(rest, Ymm(rest.getIdx()), 1) : vpsrldq(rest, rest, bytes);
+      add(rax, bytes);
+    }
+    L(skip);
+  }
 }
 
 void Avx2Emitter::LoadElements(const Xmm& to, const Address& from, int width) {
-  Address source = from;
-  if (masked_ && width >= 4) {
+  if (masked_ && width < 4) return LoadTail(to, from, width);
+  if (masked_) {
     const Xmm mask = Temporary(2, width);
     vmovups(mask, TailMask(width));
     return width == 4 ? vmaskmovps(to, mask, from) : vmaskmovpd(to, mask, from);
   }
-  if (masked_) {
-    CopyTail(from, width, false);
-    source = Slot(copies_);
-  }
-  if (lanes_ * width == 4) return vmovd(to, source);
-  lanes_* width == 8 ? vmovq(to, source) : vmovups(to, source);
+  if (lanes_ * width == 4) return vmovd(to, from);
+  lanes_* width == 8 ? vmovq(to, from) : vmovups(to, from);
 }
 
 void Avx2Emitter::StoreElements(const Address& to, const Xmm& from, int width) {
-  if (masked_ && width >= 4) {
-    const Xmm mask = Temporary(2, width);
-    vmovups(mask, TailMask(width));
-    return width == 4 ? vmaskmovps(to, mask, from) : vmaskmovpd(to, mask, from);
-  }
-  if (masked_) {
-    vmovups(Slot(copies_), from);
-    return CopyTail(to, width, true);
-  }
+  if (masked_) return StoreTail(to, from, width);
   if (lanes_ * width == 4) return vmovd(to, from);
   lanes_* width == 8 ? vmovq(to, from) : vmovups(to, from);
 }
@@ -123,15 +140,17 @@ void Avx2Emitter::LoadMask(Value value, int slot) {
   PredicateOfBytes(to);
 }
 
-void Avx2Emitter::BeginTail() {
+void Avx2Emitter::PrepareTail() {
   copies_ = slot_count_++;
-  saved_ = slot_count_++;
+  counts_ = slot_count_++;
   tail_ = slot_count_;
   slot_count_ += 2;
   const Ymm count(kVectors), mask(kVectors + 1);
-  mov(rax, Count());
-  sub(rax, Index());
   vmovd(Xmm(kVectors), eax);
+  mov(Slot(counts_), rax);
+  mov(Slot(counts_, 8), rax);
+  add(rax, rax);
+  mov(Slot(counts_, 16), rax);
   vpbroadcastd(count, Xmm(kVectors));
   vpcmpgtd(mask, count, BlockAddress(kIota32));
   vmovups(TailMask(4), mask);

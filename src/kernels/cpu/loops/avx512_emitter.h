@@ -25,8 +25,8 @@ class Avx512Emitter final : public NativeEmitter {
   void StoreArray(int pointer, ElementType type, Value value) override;
   void StoreMask(int slot, Value value) override;
   void LoadMask(Value value, int slot) override;
+  void PrepareTail() override {}
   void BeginTail() override;
-  void RestoreTail() override { BeginTail(); }
   void PadOperand(int to, int from, ComputeType compute_type) override;
   static Opmask TailMask() { return Opmask(7); }
   void LoadElements(const Xmm& to, const Address& from, int width);

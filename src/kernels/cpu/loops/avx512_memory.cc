@@ -72,8 +72,7 @@ void Avx512Emitter::LoadMask(Value value, int slot) {
 }
 
 void Avx512Emitter::BeginTail() {
-  mov(rax, Count());
-  sub(rax, Index());
+  CountTail();
   bzhi(rax, qword[rip + constants_[{8, ~uint64_t{0}}]], rax);
   kmovq(TailMask(), rax);
 }

@@ -69,7 +69,7 @@ void NativeEmitter::CallOnSlots(const TileCall& call, absl::Span<const int> oper
   mov(rcx, call.parameter);
   vzeroupper();  // Functions of the C library may have instructions that are slow otherwise.
   CallFunction(call.function);
-  if (masked_) RestoreTail();
+  if (masked_) BeginTail();
 }
 
 // Calls a function on one or two vectors, which are padded with ones.
@@ -94,7 +94,7 @@ void NativeEmitter::EmitFunction(const Op& op) {
   }
   mov(rax, reinterpret_cast<uint64_t>(op.function));
   call(rax);
-  if (masked_) RestoreTail();
+  if (masked_) BeginTail();
   locked_ = 0;
   Define(op.out);  // All registers are free, so that this is the first.
 }

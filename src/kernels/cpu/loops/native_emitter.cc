@@ -230,7 +230,10 @@ void NativeEmitter::SplatInput(const NativeLoop::Input& input, Node& node) {
   const bool counts = input.form == NativeLoop::Form::kCount;
   const int reg = node.reg >= 0 ? node.reg : vector_count_;
   if (node.reg < 0) node.slot = NewSlot();
-  mov(rax, ptr[Table() + 8 * node.input]);
+  if (node.input < std::ssize(pointer_registers_))
+    mov(rax, pointer_registers_[node.input]);
+  else
+    mov(rax, ptr[Table() + 8 * node.input]);
   const Xmm to = FullRegister(reg);
   if (node.compute_type == ComputeType::kPred) {
     SplatPredicate(node, reg);
@@ -353,10 +356,6 @@ void NativeEmitter::EmitLoop(int parts) {
 
 // Loads pointers to registers.
 void NativeEmitter::LoadPointers() {
-  if (has_calls_) {
-    mov(Table(), rdi);
-    mov(Count(), rsi);
-  }
   const size_t pointers = inputs_.size() + outputs_.size();
   for (const Reg64& reg : has_calls_ ? std::vector<Reg64>{r14, r15}
                                      : std::vector<Reg64>{rdx, r8, r9, r10, r11, rbx, r12, r13, r14, r15}) {
@@ -366,16 +365,47 @@ void NativeEmitter::LoadPointers() {
   }
 }
 
+// Moves the pointers to the next row.
+void NativeEmitter::MovePointers() {
+  const auto pointers = static_cast<int>(inputs_.size() + outputs_.size());
+  const auto in_registers = static_cast<int>(pointer_registers_.size());
+  mov(rax, Distances());
+  for (int k = 0; k < in_registers; ++k) add(pointer_registers_[k], ptr[rax + 8 * k]);
+  for (int k = in_registers; k < pointers; ++k) {
+    mov(Index(), ptr[rax + 8 * k]);
+    add(ptr[Table() + 8 * k], Index());
+  }
+}
+
+// Sets rax to the number of elements of the last iteration, if it is not full, and the flag that it is zero.
+void NativeEmitter::CountTail() {
+  mov(rax, Count());
+  and_(rax, lanes_ - 1);
+}
+
 std::unique_ptr<const MachineCode> NativeEmitter::Make() {
   if (!Analyse()) return nullptr;
   ChooseParts();
   push(rbp);
   mov(rbp, rsp);
   for (const Reg64& saved : {rbx, r12, r13, r14, r15}) push(saved);
+  push(rdx);  // RowsLeft() and Distances()
+  push(rcx);
   const size_t frame = getSize() + 3;
   sub(rsp, 0x7fffffff);
   and_(rsp, -kSlotBytes);
+  if (has_calls_) {
+    mov(Table(), rdi);
+    mov(Count(), rsi);
+  }
   LoadPointers();
+  Xbyak::Label is_full;
+  CountTail();
+  jz(is_full, T_NEAR);
+  PrepareTail();
+  L(is_full);
+  Xbyak::Label row;
+  L(row);
   SplatInputs();
   xor_(Index().cvt32(), Index().cvt32());
   if (parts_ > 1) EmitLoop(parts_);
@@ -386,6 +416,12 @@ std::unique_ptr<const MachineCode> NativeEmitter::Make() {
   BeginTail();
   EmitBody(1, true);
   L(end);
+  Xbyak::Label last;
+  dec(RowsLeft());
+  jz(last, T_NEAR);
+  MovePointers();
+  jmp(row, T_NEAR);
+  L(last);
   vzeroupper();
   lea(rsp, ptr[rbp - 40]);
   for (const Reg64& saved : {r15, r14, r13, r12, rbx}) pop(saved);

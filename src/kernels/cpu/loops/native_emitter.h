@@ -86,6 +86,8 @@ class NativeEmitter : protected Assembler {
   void FindLive(std::vector<int>& vectors, std::vector<int>& masks, std::vector<Value>& scalars) const;
   void ChooseParts();
   void LoadPointers();
+  void CountTail();
+  void MovePointers();
   void EmitConstants();
   void SplatInput(const NativeLoop::Input& input, Node& node);
   void SplatInputs();
@@ -95,6 +97,9 @@ class NativeEmitter : protected Assembler {
   Reg64 Table() const { return has_calls_ ? rbx : rdi; }
   Reg64 Index() const { return has_calls_ ? r12 : rcx; }
   Reg64 Count() const { return has_calls_ ? r13 : rsi; }
+  // The number of rows that are left, and the pointer to the distances between them.
+  Address RowsLeft() { return qword[rbp - 48]; }
+  Address Distances() { return qword[rbp - 56]; }
 
   // --- native_calls.cc
   void EmitCall(const Op& op);
@@ -201,10 +206,11 @@ class NativeEmitter : protected Assembler {
   // Store a predicate to a slot as bytes, and define it by them.
   virtual void StoreMask(int slot, Value value) = 0;
   virtual void LoadMask(Value value, int slot) = 0;
-  // Prepares the masks of the elements of the last iteration, which is not full.
+  // Prepare the masks of the elements of the last iteration, which is not full: those in memory, once and
+  // from the number of elements in rax, and those in registers, before the iteration and after calls of
+  // functions.
+  virtual void PrepareTail() = 0;
   virtual void BeginTail() = 0;
-  // Restores what functions change of these masks.
-  virtual void RestoreTail() = 0;
   // Sets a register to a function's operand, with ones in lanes beyond the elements.
   virtual void PadOperand(int to, int from, ComputeType compute_type) = 0;
   // Jumps to the end of the recovery if all lanes whose quotient is a NaN have an operand that is NaN in both

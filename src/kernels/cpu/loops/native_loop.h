@@ -47,10 +47,16 @@ class NativeLoop {
                                                    const std::vector<Input>& inputs,
                                                    const std::vector<Output>& outputs);
   // Computes n elements. The pointers are those of the inputs, then those of the outputs.
-  void Run(void* const* pointers, int64_t n) const { function_(pointers, n); }
+  void Run(void* const* pointers, int64_t n) const { function_(pointers, n, 1, nullptr); }
+  // Computes `rows` > 0 rows of n elements. The pointers are those of the first row, and change; each moves
+  // by its distance, in bytes, from row to row.
+  void RunRows(void** pointers, int64_t n, int64_t rows, const int64_t* distances) const {
+    function_(pointers, n, rows, distances);
+  }
 
  private:
-  using Function = void(void* const* pointers, int64_t n);
+  // The code changes the pointers only if there are several rows.
+  using Function = void(void* const* pointers, int64_t n, int64_t rows, const int64_t* distances);
   explicit NativeLoop(std::unique_ptr<const MachineCode> code)
       : code_(std::move(code)), function_(code_->At<Function>()) {}
 

@@ -22,12 +22,22 @@ using loops::LoopProgram;
 namespace {
 
 constexpr int64_t kMaxDirectElements = 16 << 10;  // In a row, and in those that a thread runs at once.
-// The calls take longer than tiles if rows are shorter: on a few elements, and on many.
-constexpr int64_t kShortestDirectRow = 32, kShortestOfMany = 96;
+// Tiles take less time if rows have less bytes, of a few elements, and of many.
+constexpr int64_t kShortestDirectRow = 32, kShortestOfMany = 64;
 // The mean length of the pieces of rows in which one operand has edges. Tiles take longer if several have:
 // about as long as a piece for each.
 constexpr int64_t kShortestPiece = 96;
 constexpr size_t kMaxDirectOperands = 64, kMaxDirectDims = 6;
+
+// Returns the bytes of the narrowest elements of arrays that the program reads or writes.
+int64_t NarrowestWidth(const LoopProgram& program) {
+  int64_t narrowest = 16;
+  program.VisitAccesses([&](const Access& access, bool) {
+    if (access.IsArray() && !LoopProgram::IsInvariant(access))
+      narrowest = std::min(narrowest, ByteCount(access.type));
+  });
+  return narrowest;
+}
 
 }  // namespace
 
@@ -239,12 +249,11 @@ std::optional<NativeRows> NativeRows::Of(const LoopProgram& program) {
   const int64_t inner = program.inner_count();
   if (!program.yields().empty() || program.inner_dims().empty() || inner == 0) return std::nullopt;
   const bool has_few = inner * program.outer_count() <= kMaxDirectElements;
+  const int64_t shortest = (has_few ? kShortestDirectRow : kShortestOfMany) / NarrowestWidth(program);
   std::optional<NativeRows> rows;
-  if (has_few || (inner >= kShortestOfMany && inner <= kMaxDirectElements)) rows = Make(program, true);
+  if (has_few || (inner >= shortest && inner <= kMaxDirectElements)) rows = Make(program, true);
   const int64_t row = program.inner_dims().back();
-  if (!rows.has_value() && row >= (has_few ? kShortestDirectRow : kShortestOfMany) &&
-      row <= kMaxDirectElements)
-    rows = Make(program, false);
+  if (!rows.has_value() && row >= shortest && row <= kMaxDirectElements) rows = Make(program, false);
   return rows;
 }
 
@@ -287,24 +296,30 @@ void NativeRows::RunInOrder(const LoopProgram& program, const NativeLoop& code,
 // iotas, on.
 void NativeRows::RunNeighbours(const LoopProgram& program, const NativeLoop& code, void* const* first,
                                const int64_t* numbers, int64_t rows) const {
+  const size_t count = operands_.size();
   std::array<void*, kMaxDirectOperands> pointers;
   std::array<int64_t, kMaxDirectOperands> distances;
-  bool has_iotas = false;
-  for (size_t k = 0; k < operands_.size(); ++k) {
-    pointers[k] = first[k];
-    distances[k] = operands_[k].is_iota || rows == 1 ? 0 : operands_[k].strides.back();
-    has_iotas |= operands_[k].is_iota;
-  }
-  for (int64_t r = 0; r < rows; ++r) {
-    for (size_t k = 0; has_iotas && k < load_count_; ++k) {
+  bool moves_iotas = false;
+  const auto distance = [&](const Operand& operand) { return rows == 1 ? 0 : operand.strides.back(); };
+  const auto fill_iotas = [&](int64_t row) {
+    for (size_t k = 0; k < load_count_; ++k) {
       const Operand& operand = operands_[k];
-      if (!operand.is_iota) continue;
-      const int64_t distance = rows == 1 ? 0 : operand.strides.back();
-      FillIota(program.compute_type(operand.value), 1, pointers[k], numbers[k] + r * distance, 0);
+      if (operand.is_iota)
+        FillIota(program.compute_type(operand.value), 1, first[k], numbers[k] + row * distance(operand), 0);
     }
+  };
+  for (size_t k = 0; k < count; ++k) {
+    const Operand& operand = operands_[k];
+    pointers[k] = first[k];
+    distances[k] = operand.is_iota ? 0 : distance(operand);
+    moves_iotas |= operand.is_iota && distance(operand) != 0;
+  }
+  fill_iotas(0);
+  if (!moves_iotas) return code.RunRows(pointers.data(), row_, rows, distances.data());
+  for (int64_t r = 0; r < rows; ++r) {
+    if (r > 0) fill_iotas(r);
     code.Run(pointers.data(), row_);
-    for (size_t k = 0; k < operands_.size(); ++k)
-      pointers[k] = static_cast<std::byte*>(pointers[k]) + distances[k];
+    for (size_t k = 0; k < count; ++k) pointers[k] = static_cast<std::byte*>(pointers[k]) + distances[k];
   }
 }
 
