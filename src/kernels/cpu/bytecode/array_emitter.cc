@@ -43,12 +43,19 @@ void VectorEmitter::EmitConstant(const TileCall& call, int64_t count, int32_t wi
   CopyVector(rbx + to, rax, count * width);
 }
 
-void VectorEmitter::EmitRows(const RowsOfTile& tile, int64_t count, FrameOffset from, FrameOffset to) {
+// Returns the word of the array for each word of the result.
+std::vector<int64_t> VectorEmitter::WordsOfRows(const RowsOfTile& tile, int64_t count) {
   const int64_t words_of_element = tile.width / 4;
-  std::vector<int64_t> words;  // The word of the array for each word of the result.
+  std::vector<int64_t> words;
   for (int64_t k = 0; k < count * words_of_element; ++k)
     words.push_back(tile.rows.At(k / words_of_element) * words_of_element + k % words_of_element);
+  return words;
+}
+
+void VectorEmitter::EmitRows(const RowsOfTile& tile, int64_t count, FrameOffset from, FrameOffset to) {
+  const std::vector<int64_t> words = WordsOfRows(tile, count);
   const absl::Span<const int64_t> all = words;
+  if (FindNativeIsa() != NativeIsa::kAvx512) return CollectWords(all, rbx + from, rbx + to);
   for (size_t begin = 0; begin < all.size();) {
     const auto extent = [&](size_t size) {
       const auto [least, most] = std::minmax_element(all.begin() + begin, all.begin() + begin + size);
@@ -60,6 +67,36 @@ void VectorEmitter::EmitRows(const RowsOfTile& tile, int64_t count, FrameOffset 
     if (extent(size) > 2 * kWordsOfRegister) size = longest;
     PermuteWords(all.subspan(begin, size), from, static_cast<FrameOffset>(to + 4 * begin));
     begin += size;
+  }
+}
+
+void VectorEmitter::CollectWords(absl::Span<const int64_t> words, const Xbyak::RegExp& from,
+                                 const Xbyak::RegExp& to) {
+  const auto at = [&](int64_t word) { return from + static_cast<size_t>(4 * word); };
+  for (size_t done = 0; done < words.size();) {
+    // The longest part, of 8, 4 or 1 words, that a few instructions copy.
+    const auto moves = [&](size_t size, int64_t stride) {
+      for (size_t k = 1; k < size; ++k) {
+        if (words[done + k] != words[done] + static_cast<int64_t>(k) * stride) return false;
+      }
+      return true;
+    };
+    const size_t left = words.size() - done;
+    const bool is_pair = left >= 8 && (moves(8, 0) || moves(8, 1));
+    const size_t size = is_pair ? 8 : left >= 4 ? 4 : 1;
+    const auto bytes = static_cast<int32_t>(4 * size);
+    const Xbyak::Xmm part = Wide(14, bytes);
+    if (size > 1 && moves(size, 0)) {
+      vbroadcastss(part, dword[at(words[done])]);
+    } else if (moves(size, 1)) {
+      LoadPart(part, at(words[done]), bytes);
+    } else {
+      vmovss(xmm14, dword[at(words[done])]);
+      for (int k = 1; k < 4; ++k)
+        vinsertps(xmm14, xmm14, dword[at(words[done + k])], static_cast<uint8_t>(k << 4));
+    }
+    StorePart(to + 4 * done, part, bytes);
+    done += size;
   }
 }
 
@@ -255,8 +292,10 @@ void VectorEmitter::EmitVectorSum(const DotOfVectors& dot, bool is_double, Frame
 }
 
 void VectorEmitter::ConvertFloats(bool to_double, int64_t count, FrameOffset from, FrameOffset to) {
+  const int64_t most = FindNativeIsa() == NativeIsa::kAvx512 ? 8 : 4;
   for (int64_t done = 0; done < count;) {
-    const int64_t left = count - done, lanes = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    int64_t lanes = most;
+    while (lanes > count - done) lanes /= 2;
     const auto read = static_cast<FrameOffset>(from + done * (to_double ? 4 : 8)),
                write = static_cast<FrameOffset>(to + done * (to_double ? 8 : 4));
     const auto floats = static_cast<int32_t>(lanes * 4), doubles = static_cast<int32_t>(lanes * 8);

@@ -6,6 +6,11 @@
 #include "kernels/cpu/bytecode/opcodes.h"
 
 namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kMaxRowsInline = 128;  // Bytes. A call takes less code.
+
+}  // namespace
 
 // --- Arguments.
 
@@ -178,6 +183,13 @@ void MemoryEmitter::CallOnMemory(const MicroOp& op) {
   const auto load = [&](const Bytecode::MemoryOperand& operand) {
     operand.argument < 0 ? mov(rax, rbx) : LoadAddress(operand.argument, operand.offset, operand.address);
   };
+  const std::optional<RowsOfTile> rows = FindRowsOfTile(call.call);
+  if (rows.has_value() && rows->width >= 4 && call.count * rows->width <= kMaxRowsInline) {
+    load(call.in[0]);
+    mov(rsi, rax);
+    load(call.out);
+    return CollectWords(WordsOfRows(*rows, call.count), rsi, rax);
+  }
   for (int k = 0; k < 3; ++k) {
     load(call.in[k]);
     mov(ptr[rsp + 8 * k], rax);

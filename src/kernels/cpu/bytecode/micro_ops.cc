@@ -193,6 +193,10 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
     case kCeilF64:
     case kRoundNearestEvenF32:
     case kRoundNearestEvenF64:
+    case kSelect4:
+    case kSelect8:
+    case kConvertF32F64:
+    case kConvertF64F32:
       return code;
     case kLogF32:
     case kLogPlusOneF32:
@@ -204,10 +208,6 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
     case kMinimumF32:
     case kMaximumF64:
     case kMinimumF64:
-    case kSelect4:
-    case kSelect8:
-    case kConvertF32F64:
-    case kConvertF64F32:
 #define HLO_ROW(name, Kind, type) case k##name##Kind:
       HLO_COMPARISONS_OF_WORDS(HLO_ROW)
 #undef HLO_ROW
@@ -226,8 +226,7 @@ bool IsInline(const TileCall& call, int64_t count, int64_t width) {
     return count >= 2 && count * width <= kMaxBytes && FindNativeIsa() == NativeIsa::kAvx512;
   }
   const std::optional<RowsOfTile> rows = FindRowsOfTile(call);
-  if (rows.has_value())
-    return rows->width >= 4 && count * width <= kMaxVectorBytes && FindNativeIsa() == NativeIsa::kAvx512;
+  if (rows.has_value()) return rows->width >= 4 && count * width <= kMaxVectorBytes;
   return VectorCodeOf(call.function, count).has_value();
 }
 

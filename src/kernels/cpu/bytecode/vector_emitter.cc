@@ -372,8 +372,35 @@ void VectorEmitter::ComparePart(const Comparison& comparison, FrameOffset to, in
   }
 }
 
+void VectorEmitter::SelectInMemory(FrameOffset predicates, FrameOffset on_true, FrameOffset on_false,
+                                   int32_t width, int32_t size) {
+  const Xbyak::Xmm a = Wide(14, size), flags = Wide(15, size);
+  LoadPart(a, rbx + on_false, size);
+  if (size == width) {
+    Xbyak::Label end;
+    cmp(byte[rbx + predicates], 0);
+    je(end);
+    LoadPart(a, rbx + on_true, size);
+    return L(end);
+  }
+  // The sign of an element selects.
+  if (width == 8) {
+    vpmovzxbq(flags, ptr[rbx + predicates]);
+    vpsllq(flags, flags, 63);
+    vblendvpd(a, a, ptr[rbx + on_true], flags);
+  } else {
+    vpmovzxbd(flags, ptr[rbx + predicates]);
+    vpslld(flags, flags, 31);
+    vblendvps(a, a, ptr[rbx + on_true], flags);
+  }
+}
+
 void VectorEmitter::SelectPart(FrameOffset predicates, FrameOffset on_true, FrameOffset on_false,
                                FrameOffset to, int32_t width, int32_t size, int64_t bytes) {
+  if (FindNativeIsa() != NativeIsa::kAvx512) {
+    SelectInMemory(predicates, on_true, on_false, width, size);
+    return StoreToFrame(to, 14, size, bytes);
+  }
   const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size), flags = Wide(16, size);
   LoadFromFrame(14, on_false, size);
   LoadFromFrame(15, on_true, size);

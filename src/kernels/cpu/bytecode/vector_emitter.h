@@ -33,12 +33,16 @@ class VectorEmitter : public FunctionEmitter {
   void EmitLine(ElementType type, int64_t terms, FrameOffset a, FrameOffset b);
   // Emits the constants, after all other code.
   void EmitConstants();
+  // Copies words to an array: word k is the one with this index at `from`.
+  void CollectWords(absl::Span<const int64_t> words, const Xbyak::RegExp& from, const Xbyak::RegExp& to);
+  static std::vector<int64_t> WordsOfRows(const RowsOfTile& tile, int64_t count);
 
  private:
   // Calls f(offset, size) for each part of an array of scalars: up to `widest` bytes, or one scalar.
   // Emits a call of IsConstantTile.
   void EmitConstant(const TileCall& call, int64_t count, int32_t width, FrameOffset to);
-  // Emit RowsTile for elements of four bytes or more, by permutations of up to two registers or by gathers.
+  // Emit RowsTile for elements of four bytes or more: with AVX-512, by permutations of up to two registers or
+  // by gathers; else, from up to four words.
   void EmitRows(const RowsOfTile& tile, int64_t count, FrameOffset from, FrameOffset to);
   void PermuteWords(absl::Span<const int64_t> words, FrameOffset from, FrameOffset to);
   // Emits a fold by the operation, in the order of FoldLoop.
@@ -78,6 +82,9 @@ class VectorEmitter : public FunctionEmitter {
   void SumTerms(int64_t terms, bool is_double, OffsetOf&& offset_of);
   void SelectPart(FrameOffset predicates, FrameOffset on_true, FrameOffset on_false, FrameOffset to,
                   int32_t width, int32_t size, int64_t bytes);
+  // Does the same without mask registers and leaves the result in v14.
+  void SelectInMemory(FrameOffset predicates, FrameOffset on_true, FrameOffset on_false, int32_t width,
+                      int32_t size);
 
   // Returns the label of a constant.
   Xbyak::Label& ConstantOf(std::vector<std::byte> bytes);

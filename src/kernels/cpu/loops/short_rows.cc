@@ -32,7 +32,7 @@ std::shared_ptr<const ShortRows> ShortRows::Make(const loops::Reduction& reducti
                      reduction.arg_min_max == loops::Reduction::ArgMinMax::kNone;
   const bool is_short = reduction.rows ? length <= kLongestRow
                                        : length <= kMaxColumns && length * count <= kMaxElementsOfColumns;
-  if (!folds || !is_short || length == 0 || count <= 1) return nullptr;
+  if (!folds || !is_short || length == 0 || count < (reduction.rows ? 1 : 2)) return nullptr;
   return std::shared_ptr<const ShortRows>(
       new ShortRows(body.JoinRows(), length, fold, FindRowsFold(fold, reduction.results[0].init_type)));
 }
