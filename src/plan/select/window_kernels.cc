@@ -52,6 +52,20 @@ bool HasManyShortLines(const cpu::ScanDims& dims) {
   return dims.inner == 1 && dims.outer >= 4 && dims.length <= 64;
 }
 
+// Returns the loop over a short line of prefixes, if one operation of the parameters combines the elements.
+cpu::ScanLineFn FindPrefixLine(const Instruction& reduce_window, const cpu::ScanDims& dims) {
+  constexpr int64_t kMaxLines = 4;
+  const Instruction& root = *reduce_window.Get<attr::to_apply>()->root();
+  const ElementType type = reduce_window.operand(0)->shape().type();
+  if (dims.inner != 1 || dims.outer > kMaxLines || reduce_window.operand_count() != 2 ||
+      root.operand_count() != 2 || root.operand(0)->opcode() != Opcode::kParameter ||
+      root.operand(1)->opcode() != Opcode::kParameter || root.operand(0) == root.operand(1) ||
+      !root.shape().IsArray(type) || !root.operand(0)->shape().IsArray(type) ||
+      !root.operand(1)->shape().IsArray(type))
+    return nullptr;
+  return cpu::FindScanLine(root.opcode(), type, root.operand(0)->Get<attr::number>() == 0);
+}
+
 }  // namespace
 
 LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
@@ -89,6 +103,13 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
       FindCombinerCode(*reduce_window.Get<attr::to_apply>(), types);
   if (!combiner.has_value()) return {};
   if (prefixes.has_value()) {
+    if (const cpu::ScanLineFn line = FindPrefixLine(reduce_window, prefixes->dims); line != nullptr) {
+      return {"reduce-window by scan",
+              [prefixes = *prefixes, line](const Instruction& instruction, auto operands, auto results) {
+                cpu::ReducePrefixesOfLines(prefixes, Arrays(instruction, operands, results)[0], line);
+                return absl::OkStatus();
+              }};
+    }
     return {"reduce-window by scan", [prefixes = *prefixes, combiner = cpu::TileCode(*combiner)](
                                          const Instruction& instruction, auto operands, auto results) {
               cpu::ReducePrefixes(prefixes, Arrays(instruction, operands, results), combiner);

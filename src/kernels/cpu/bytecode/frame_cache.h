@@ -30,9 +30,10 @@ struct Pin {
 class FrameCache : public Assembler {
  public:
   // rbx: the frame. r12: the arguments. r13: the context. r15: the iterations until the next poll. rax, xmm14
-  // and xmm15 are temporaries of an operation. Other registers hold scalars.
+  // and xmm15 are temporaries of an operation, and xmm12 and xmm13 too: AVX2 has no others. Other registers
+  // hold scalars.
   static constexpr std::array kGeneral = {1, 2, 6, 7, 8, 9, 10, 11, 5, 14};
-  static constexpr int kVectorCount = 14;
+  static constexpr int kVectorCount = 12;
 
   Xbyak::Reg32 Word(Register reg) const { return Xbyak::Reg32(reg.number); }
   Xbyak::Reg64 Long(Register reg) const { return Xbyak::Reg64(reg.number); }

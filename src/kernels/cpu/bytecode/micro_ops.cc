@@ -144,7 +144,6 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
   constexpr int64_t kMaxCount = 128;
   const std::optional<Code> code = count <= kMaxCount ? CodeOfTile(function) : std::nullopt;
   if (!code.has_value()) return std::nullopt;
-  const bool has_avx512 = FindNativeIsa() == NativeIsa::kAvx512;
   switch (*code) {
     case kAddF32:
     case kSubtractF32:
@@ -197,13 +196,6 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
     case kSelect8:
     case kConvertF32F64:
     case kConvertF64F32:
-      return code;
-    case kLogF32:
-    case kLogPlusOneF32:
-    case kExponentialF32:
-    case kLogisticF32:
-    case kTanhF32:
-      return IsInline(*code) ? std::optional<uint16_t>(*code) : std::nullopt;
     case kMaximumF32:
     case kMinimumF32:
     case kMaximumF64:
@@ -211,7 +203,13 @@ std::optional<uint16_t> VectorCodeOf(TileFn function, int64_t count) {
 #define HLO_ROW(name, Kind, type) case k##name##Kind:
       HLO_COMPARISONS_OF_WORDS(HLO_ROW)
 #undef HLO_ROW
-      return has_avx512 ? std::optional<uint16_t>(*code) : std::nullopt;
+      return code;
+    case kLogF32:
+    case kLogPlusOneF32:
+    case kExponentialF32:
+    case kLogisticF32:
+    case kTanhF32:
+      return IsInline(*code) ? std::optional<uint16_t>(*code) : std::nullopt;
     default:
       return std::nullopt;
   }

@@ -321,7 +321,7 @@ bool VectorEmitter::CombineBits(uint16_t code, int32_t size) {
 }
 
 void VectorEmitter::LimitFloats(bool is_double, bool is_max, int32_t size) {
-  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size), t = Wide(16, size), u = Wide(17, size);
+  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size), t = Wide(12, size), u = Wide(13, size);
   // As for scalars: the instructions return the second operand for NaNs and for zeros of either sign.
   if (is_double) {
     is_max ? vmaxpd(t, b, a) : vminpd(t, b, a);
@@ -331,22 +331,57 @@ void VectorEmitter::LimitFloats(bool is_double, bool is_max, int32_t size) {
     is_max ? vmaxps(u, a, b) : vminps(u, a, b);
   }
   is_max ? vandps(t, t, u) : vorps(t, t, u);
-  constexpr uint8_t kUnordered = 3;
-  is_double ? vcmppd(k1, b, b, kUnordered) : vcmpps(k1, b, b, kUnordered);
-  is_double ? vmovapd(t | k1, b) : vmovaps(t | k1, b);
   // The first NaN of the two.
-  is_double ? vcmppd(k1, a, a, kUnordered) : vcmpps(k1, a, a, kUnordered);
-  is_double ? vmovapd(t | k1, a) : vmovaps(t | k1, a);
+  for (const Xbyak::Xmm& operand : {b, a}) {
+    constexpr uint8_t kUnordered = 3;
+    if (FindNativeIsa() == NativeIsa::kAvx512) {
+      is_double ? vcmppd(k1, operand, operand, kUnordered) : vcmpps(k1, operand, operand, kUnordered);
+      is_double ? vmovapd(t | k1, operand) : vmovaps(t | k1, operand);
+    } else {
+      is_double ? vcmppd(u, operand, operand, kUnordered) : vcmpps(u, operand, operand, kUnordered);
+      is_double ? vblendvpd(t, t, operand, u) : vblendvps(t, t, operand, u);
+    }
+  }
   vmovaps(a, t);
+}
+
+void VectorEmitter::CompareToBits(const Comparison& comparison, int32_t size) {
+  using Direction = Comparison::Direction;
+  const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size), signs = Wide(12, size);
+  const Direction direction = comparison.direction;
+  const bool is_long = comparison.bytes == 8;
+  const bool is_equality = direction == Direction::kEq || direction == Direction::kNe;
+  // The other comparisons are negations.
+  const bool negates =
+      direction == Direction::kNe || direction == Direction::kGe || direction == Direction::kLe;
+  if (!comparison.is_signed && !is_equality) {
+    vpcmpeqd(signs, signs, signs);
+    is_long ? vpsllq(signs, signs, 63) : vpslld(signs, signs, 31);
+    vpxor(a, a, signs);
+    vpxor(b, b, signs);
+  }
+  const bool swaps = direction == Direction::kLt || direction == Direction::kGe;
+  const Xbyak::Xmm &first = swaps ? b : a, &second = swaps ? a : b;
+  if (is_equality)
+    is_long ? vpcmpeqq(a, first, second) : vpcmpeqd(a, first, second);
+  else
+    is_long ? vpcmpgtq(a, first, second) : vpcmpgtd(a, first, second);
+  is_long ? vmovmskpd(eax, a) : vmovmskps(eax, a);
+  if (negates) xor_(eax, (1 << size / comparison.bytes) - 1);
 }
 
 void VectorEmitter::ComparePart(const Comparison& comparison, FrameOffset to, int32_t size) {
   const Xbyak::Xmm a = Wide(14, size), b = Wide(15, size);
   const auto direction = static_cast<size_t>(comparison.direction);
-  const bool is_long = comparison.bytes == 8;
-  if (comparison.is_float) {
-    constexpr std::array<uint8_t, 6> kPredicates = {0, 4, 0x1d, 0x1e, 0x12, 0x11};  // By direction.
-    is_long ? vcmppd(k1, a, b, kPredicates[direction]) : vcmpps(k1, a, b, kPredicates[direction]);
+  const bool is_long = comparison.bytes == 8, has_masks = FindNativeIsa() == NativeIsa::kAvx512;
+  constexpr std::array<uint8_t, 6> kOfFloats = {0, 4, 0x1d, 0x1e, 0x12, 0x11};  // By direction.
+  if (!has_masks && comparison.is_float) {
+    is_long ? vcmppd(a, a, b, kOfFloats[direction]) : vcmpps(a, a, b, kOfFloats[direction]);
+    is_long ? vmovmskpd(eax, a) : vmovmskps(eax, a);
+  } else if (!has_masks) {
+    CompareToBits(comparison, size);
+  } else if (comparison.is_float) {
+    is_long ? vcmppd(k1, a, b, kOfFloats[direction]) : vcmpps(k1, a, b, kOfFloats[direction]);
   } else {
     constexpr std::array<uint8_t, 6> kPredicates = {0, 4, 5, 6, 2, 1};
     const uint8_t predicate = kPredicates[direction];
@@ -355,7 +390,7 @@ void VectorEmitter::ComparePart(const Comparison& comparison, FrameOffset to, in
     else
       is_long ? vpcmpuq(k1, a, b, predicate) : vpcmpud(k1, a, b, predicate);
   }
-  kmovd(eax, k1);
+  if (has_masks) kmovd(eax, k1);
   if (size == comparison.bytes) {
     and_(eax, 1);
     return mov(byte[rbx + to], al);

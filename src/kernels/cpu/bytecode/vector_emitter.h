@@ -73,6 +73,8 @@ class VectorEmitter : public FunctionEmitter {
   bool CombineLongs(uint16_t code, int32_t size);
   bool CombineBits(uint16_t code, int32_t size);
   void LimitFloats(bool is_double, bool is_max, int32_t size);
+  // Compares integers in v14 and v15 with AVX2. The bits of the result are in eax.
+  void CompareToBits(const Comparison& comparison, int32_t size);
   // Compares v14 with v15 and stores predicates.
   void ComparePart(const Comparison& comparison, FrameOffset to, int32_t size);
   // Loads a float or double at byte `at` of the frame as a double.

@@ -173,6 +173,23 @@ void ReducePrefixes(const Prefixes& prefixes, absl::Span<const WindowArray> arra
           [&](int64_t lane, int64_t n) { ReducePrefixesOfLanes(prefixes, arrays, combiner, lane, n); });
 }
 
+void ReducePrefixesOfLines(const Prefixes& prefixes, const WindowArray& array, ScanLineFn line) {
+  const int64_t width = ByteCount(array.type), length = prefixes.dims.length;
+  const auto* from = static_cast<const std::byte*>(array.base);
+  auto* to = static_cast<std::byte*>(array.result);
+  for (int64_t o = 0; o < prefixes.dims.outer; ++o) {
+    alignas(16) std::byte carry[16];
+    std::memcpy(carry, array.init, width);
+    if (prefixes.has_empty_one) {
+      std::memcpy(to, carry, width);
+      to += width;
+    }
+    line(length, 1, from, to, carry);
+    from += length * width;
+    to += length * width;
+  }
+}
+
 std::optional<Prefixes> FindPrefixes(absl::Span<const int64_t> base_dims, Window window,
                                      absl::Span<const int64_t> result_dims) {
   const auto is_trivial = [](const WindowDim& dim) { return IsTrivial(dim); };

@@ -46,6 +46,8 @@ std::optional<Prefixes> FindPrefixes(absl::Span<const int64_t> base_dims, Window
 
 // Scans a single line whose outputs are its carries, op(x, carry) or op(carry, x), in one call.
 using ScanLineFn = void (*)(int64_t length, int64_t step, const void* in, void* out, void* carry);
+// Computes the same as ReducePrefixes for one array, line by line. `prefixes.dims.inner` is 1.
+void ReducePrefixesOfLines(const Prefixes& prefixes, const WindowArray& array, ScanLineFn line);
 // Returns the loop for a binary operation on a type whose storage type is the compute type, or nullptr.
 ScanLineFn FindScanLine(Opcode opcode, ElementType type, bool carry_first);
 
