@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/simd.h"
@@ -96,6 +97,23 @@ int64_t SplatShortRows([[maybe_unused]] const RowStrides& from, [[maybe_unused]]
   return 0;
 }
 
+// Transposes 4 by 4 words: column c begins at from + c * stride, and row r of the result at to + r * length.
+[[gnu::always_inline]] inline void TransposeWords(const uint32_t* from, int64_t stride, uint32_t* to,
+                                                  int64_t length) {
+  using Words = typename VectorOf<uint32_t, 16>::type;
+  Words c[4];
+  for (int k = 0; k < 4; ++k) std::memcpy(&c[k], from + k * stride, sizeof c[k]);
+  const Words lower01 = __builtin_shufflevector(c[0], c[1], 0, 4, 1, 5),
+              upper01 = __builtin_shufflevector(c[0], c[1], 2, 6, 3, 7),
+              lower23 = __builtin_shufflevector(c[2], c[3], 0, 4, 1, 5),
+              upper23 = __builtin_shufflevector(c[2], c[3], 2, 6, 3, 7);
+  const Words rows[4] = {__builtin_shufflevector(lower01, lower23, 0, 1, 4, 5),
+                         __builtin_shufflevector(lower01, lower23, 2, 3, 6, 7),
+                         __builtin_shufflevector(upper01, upper23, 0, 1, 4, 5),
+                         __builtin_shufflevector(upper01, upper23, 2, 3, 6, 7)};
+  for (int k = 0; k < 4; ++k) std::memcpy(to + k * length, &rows[k], sizeof rows[k]);
+}
+
 template <class T>
 [[gnu::always_inline]] inline void ReadRowsAs(RowStrides from, const T* array, T* to) {
   constexpr int64_t kWidth = sizeof(T);
@@ -126,7 +144,11 @@ template <class T>
     // Each cache line of the array holds elements of several rows.
     constexpr int64_t kRows = 4;
     for (; r + kRows <= rows; r += kRows, to += kRows * length, array += kRows) {
-      for (int64_t i = 0; i < length; ++i) {
+      int64_t i = 0;
+      if constexpr (std::is_same_v<T, uint32_t>) {
+        for (; i + kRows <= length; i += kRows) TransposeWords(array + i * stride, stride, to + i, length);
+      }
+      for (; i < length; ++i) {
         const T* column = array + i * stride;
         for (int64_t k = 0; k < kRows; ++k) to[k * length + i] = column[k];
       }
