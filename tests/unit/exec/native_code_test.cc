@@ -559,6 +559,63 @@ TEST(NativeCode, OperationsOnArraysHaveTheBitsOfTheInterpreter) {
   }
 }
 
+// All lengths, and NaNs of both signs.
+TEST(NativeCode, SelectionsAndExtremesOfArraysHaveTheBitsOfTheInterpreter) {
+  if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
+  struct Operation {
+    TileCall call;
+    int32_t width;
+    bool selects;
+  };
+  std::vector<Operation> operations;
+  for (const ElementType type : {ElementType::kF32, ElementType::kF64}) {
+    const auto width = static_cast<int32_t>(ByteCount(type));
+    operations.push_back({FindTileCall(loops::SelectOf(type)), width, true});
+    for (const Opcode opcode : {Opcode::kMaximum, Opcode::kMinimum})
+      operations.push_back({FindTileOp(opcode, type), width, false});
+  }
+  std::mt19937 random(1);
+  const auto fill = [&]<class T>(Frame& frame, T) {
+    const T numbers[] = {T{0},
+                         -T{0},
+                         T{1},
+                         T{-2.5},
+                         std::numeric_limits<T>::quiet_NaN(),
+                         -std::numeric_limits<T>::quiet_NaN()};
+    for (const FrameOffset area : {kFloats, kDoubles}) {
+      for (int at = 0; at < kArea; at += sizeof(T)) Put(frame.data() + area + at, numbers[random() % 6]);
+    }
+  };
+  for (const auto& [call, width, selects] : operations) {
+    for (int count = 1; count <= kArea / width; ++count) {
+      Program program(0);
+      const Bytecode::CallWidths widths = selects ? Bytecode::CallWidths{width, {1, width, width}}
+                                                  : Bytecode::CallWidths{width, {width, width, 0}};
+      BytecodeParts::Tiles(program.code).push_back({call, count, widths});
+      program.Add({.code = kCall,
+                   .out = kLongs,
+                   .a = selects ? kPreds : kFloats,
+                   .b = selects ? kFloats : kDoubles,
+                   .c = selects ? kDoubles : 0});
+      const Bytecode::Label body = program.code.NewLabel();
+      program.code.Bind(body);
+      program.code.Repeat(kCounters, body);
+      program.code.Finish();
+      const auto native = NativeCode::Make(program.code, {});
+      ASSERT_NE(native, nullptr);
+      for (int run = 0; run < 50; ++run) {
+        Frame want = RandomFrame(random());
+        width == 4 ? fill(want, 0.0f) : fill(want, 0.0);
+        Put(want.data() + kCounters, false);
+        Frame got = want;
+        ASSERT_TRUE(program.code.Run(want.data(), nullptr, [](int32_t) { return true; }));
+        ASSERT_TRUE(native->Run(got.data(), nullptr, [](int32_t) { return true; }));
+        ASSERT_EQ(got, want) << count << " elements of " << width << " bytes";
+      }
+    }
+  }
+}
+
 TEST(NativeCode, FunctionsHaveTheBitsOfTheInterpreterForFloatsOfAllMagnitudes) {
   if (FindNativeIsa() == NativeIsa::kNone) GTEST_SKIP() << "the system allows no machine code";
   std::mt19937 random(1);
