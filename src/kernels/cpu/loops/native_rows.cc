@@ -296,30 +296,30 @@ void NativeRows::RunInOrder(const LoopProgram& program, const NativeLoop& code,
 // iotas, on.
 void NativeRows::RunNeighbours(const LoopProgram& program, const NativeLoop& code, void* const* first,
                                const int64_t* numbers, int64_t rows) const {
-  const size_t count = operands_.size();
+  // The numbers at which the iotas of several rows begin.
+  alignas(16) std::array<std::byte, 4096> starts;
+  const auto iotas = absl::c_count_if(operands_, [](const Operand& each) { return each.is_iota; });
+  const int64_t most = iotas == 0 ? rows : std::ssize(starts) / (16 * iotas);
   std::array<void*, kMaxDirectOperands> pointers;
   std::array<int64_t, kMaxDirectOperands> distances;
-  bool moves_iotas = false;
-  const auto distance = [&](const Operand& operand) { return rows == 1 ? 0 : operand.strides.back(); };
-  const auto fill_iotas = [&](int64_t row) {
-    for (size_t k = 0; k < load_count_; ++k) {
+  for (int64_t row = 0; row < rows; row += most) {
+    const int64_t left = std::min(most, rows - row);
+    std::byte* next = starts.data();
+    for (size_t k = 0; k < operands_.size(); ++k) {
       const Operand& operand = operands_[k];
-      if (operand.is_iota)
-        FillIota(program.compute_type(operand.value), 1, first[k], numbers[k] + row * distance(operand), 0);
+      const int64_t distance = rows == 1 ? 0 : operand.strides.back();
+      if (!operand.is_iota) {
+        pointers[k] = static_cast<std::byte*>(first[k]) + row * distance;
+        distances[k] = distance;
+        continue;
+      }
+      const ComputeType type = program.compute_type(operand.value);
+      FillIota(type, left, next, numbers[k] + row * distance, distance);
+      pointers[k] = next;
+      distances[k] = ComputeTypeBytes(type);
+      next += 16 * left;
     }
-  };
-  for (size_t k = 0; k < count; ++k) {
-    const Operand& operand = operands_[k];
-    pointers[k] = first[k];
-    distances[k] = operand.is_iota ? 0 : distance(operand);
-    moves_iotas |= operand.is_iota && distance(operand) != 0;
-  }
-  fill_iotas(0);
-  if (!moves_iotas) return code.RunRows(pointers.data(), row_, rows, distances.data());
-  for (int64_t r = 0; r < rows; ++r) {
-    if (r > 0) fill_iotas(r);
-    code.Run(pointers.data(), row_);
-    for (size_t k = 0; k < count; ++k) pointers[k] = static_cast<std::byte*>(pointers[k]) + distances[k];
+    code.RunRows(pointers.data(), row_, left, distances.data());
   }
 }
 
