@@ -100,18 +100,10 @@ int64_t SplatShortRows([[maybe_unused]] const RowStrides& from, [[maybe_unused]]
 // Transposes 4 by 4 words: column c begins at from + c * stride, and row r of the result at to + r * length.
 [[gnu::always_inline]] inline void TransposeWords(const uint32_t* from, int64_t stride, uint32_t* to,
                                                   int64_t length) {
-  using Words = typename VectorOf<uint32_t, 16>::type;
-  Words c[4];
-  for (int k = 0; k < 4; ++k) std::memcpy(&c[k], from + k * stride, sizeof c[k]);
-  const Words lower01 = __builtin_shufflevector(c[0], c[1], 0, 4, 1, 5),
-              upper01 = __builtin_shufflevector(c[0], c[1], 2, 6, 3, 7),
-              lower23 = __builtin_shufflevector(c[2], c[3], 0, 4, 1, 5),
-              upper23 = __builtin_shufflevector(c[2], c[3], 2, 6, 3, 7);
-  const Words rows[4] = {__builtin_shufflevector(lower01, lower23, 0, 1, 4, 5),
-                         __builtin_shufflevector(lower01, lower23, 2, 3, 6, 7),
-                         __builtin_shufflevector(upper01, upper23, 0, 1, 4, 5),
-                         __builtin_shufflevector(upper01, upper23, 2, 3, 6, 7)};
-  for (int k = 0; k < 4; ++k) std::memcpy(to + k * length, &rows[k], sizeof rows[k]);
+  typename VectorOf<uint32_t, 16>::type words[4];
+  for (int k = 0; k < 4; ++k) std::memcpy(&words[k], from + k * stride, sizeof words[k]);
+  Transpose<uint32_t, 4>(words);
+  for (int k = 0; k < 4; ++k) std::memcpy(to + k * length, &words[k], sizeof words[k]);
 }
 
 template <class T>

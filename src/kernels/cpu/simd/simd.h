@@ -476,35 +476,36 @@ template <class T>
 }
 
 namespace internal {
-template <class T, int kDistance, size_t... kLane>
-[[gnu::always_inline]] inline void SwapBlocks(Vector<T>& a, Vector<T>& b, std::index_sequence<kLane...>) {
+template <int kDistance, class V, size_t... kLane>
+[[gnu::always_inline]] inline void SwapBlocks(V& a, V& b, std::index_sequence<kLane...>) {
   constexpr int n = sizeof...(kLane);
-  const Vector<T> low = __builtin_shufflevector(
+  const V low = __builtin_shufflevector(
       a, b,
       ((kLane & kDistance) == 0 ? static_cast<int>(kLane) : n + static_cast<int>(kLane) - kDistance)...);
-  const Vector<T> high = __builtin_shufflevector(
+  const V high = __builtin_shufflevector(
       a, b,
       ((kLane & kDistance) == 0 ? static_cast<int>(kLane) + kDistance : n + static_cast<int>(kLane))...);
   a = low;
   b = high;
 }
-template <class T, int kDistance>
-[[gnu::always_inline]] inline void TransposeStep(Vector<T>* rows) {
-  if constexpr (kDistance < kLanes<T>) {
+template <int kSide, int kDistance, class V>
+[[gnu::always_inline]] inline void TransposeStep(V* rows) {
+  if constexpr (kDistance < kSide) {
 #pragma GCC unroll 16
-    for (int i = 0; i < kLanes<T>; ++i) {
+    for (int i = 0; i < kSide; ++i) {
       if ((i & kDistance) == 0)
-        SwapBlocks<T, kDistance>(rows[i], rows[i + kDistance], std::make_index_sequence<kLanes<T>>());
+        SwapBlocks<kDistance>(rows[i], rows[i + kDistance], std::make_index_sequence<kSide>());
     }
-    TransposeStep<T, kDistance * 2>(rows);
+    TransposeStep<kSide, kDistance * 2>(rows);
   }
 }
 }  // namespace internal
 
-// Transposes a square of kLanes<T> vectors in place.
-template <class T>
-[[gnu::always_inline]] inline void Transpose(Vector<T>* rows) {
-  internal::TransposeStep<T, 1>(rows);
+// Transposes a square of kSide vectors in place.
+template <class T, int kSide = kLanes<T>>
+[[gnu::always_inline]] inline void Transpose(
+    typename VectorOf<T, kSide* static_cast<int>(sizeof(T))>::type* rows) {
+  internal::TransposeStep<kSide, 1>(rows);
 }
 
 }  // namespace hlo::cpu
