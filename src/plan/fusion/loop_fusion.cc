@@ -34,21 +34,41 @@ LoopFusion::LoopFusion(const Graph& graph, const Uses& uses, bool enabled, Chang
   }
 }
 
+namespace {
+constexpr int64_t kCostOfFunction = 100;
+// Returns the approximate cost of an elementwise operation on an element; an addition costs 1.
+int64_t CostOfElement(const Instruction& instruction) {
+  if (InstructionCost(instruction).transcendentals > 0) return kCostOfFunction;
+  const Opcode opcode = instruction.opcode();
+  return opcode == Opcode::kDivide || opcode == Opcode::kRemainder ? 4 : 1;
+}
+}  // namespace
+
+bool LoopFusion::IsHoisted(const Node& node) const {
+  // Reading an element from the L2 cache costs as much as a few operations.
+  constexpr int64_t kMinCost = 4, kMaxBytes = 256 << 10;
+  const auto found = invariant_.find(&node);
+  if (found == invariant_.end()) return false;
+  return found->second >= kCostOfFunction ||
+         (found->second >= kMinCost &&
+          DenseByteCount(node.instruction->shape()).value_or(kMaxBytes + 1) <= kMaxBytes);
+}
+
 void LoopFusion::FindLoopInvariants(const std::vector<Node*>& nodes) {
   for (const Node* each : nodes) {
     const Node& node = *each;
     const Node* loop = node.block->owner;
     if (!IsStaticOp(node) || node.has_effect || loop == nullptr || loop->kind != Node::Kind::kWhile) continue;
     bool is_invariant = true;
-    bool is_expensive = IsElementwise(graph_, node) && InstructionCost(*node.instruction).transcendentals > 0;
+    int64_t cost = IsElementwise(graph_, node) ? CostOfElement(*node.instruction) : 0;
     for (const ValueId operand : node.operands) {
       const Node* producer = operand == kNoValue ? nullptr : graph_.values[graph_.Resolve(operand)].node;
       if (producer == nullptr || (producer != loop && producer->block != node.block)) continue;
       const auto found = invariant_.find(producer);
       is_invariant &= found != invariant_.end();
-      is_expensive |= found != invariant_.end() && found->second && IsElementwise(graph_, *producer);
+      if (found != invariant_.end() && IsElementwise(graph_, *producer)) cost += found->second;
     }
-    if (is_invariant) invariant_.emplace(&node, is_expensive);
+    if (is_invariant) invariant_.emplace(&node, std::min(cost, kCostOfFunction));
   }
 }
 
@@ -259,8 +279,7 @@ bool LoopFusion::ShouldFuse(const Node& node, const Traits& traits, const std::v
   if (!traits.elementwise) return true;
   if (!IsComputedOnce(paths)) return false;
   // Expensive loop-invariant nodes are hoisted as steps of their own.
-  const auto found = invariant_.find(&node);
-  if (found != invariant_.end() && found->second && !invariant_.contains(paths[0].root)) return false;
+  if (IsHoisted(node) && !invariant_.contains(paths[0].root)) return false;
   const auto size = sizes_.find(paths[0].root);
   return size == sizes_.end() || size->second < kMaxOpsInLoop;
 }

@@ -56,6 +56,8 @@ class LoopFusion {
   bool ShouldFuse(const Node& node, const Traits& traits, const std::vector<Path>& paths) const;
   void Visit(const Node& node);
   void FindLoopInvariants(const std::vector<Node*>& nodes);
+  // True if the node is invariant in the enclosing loop and costs more than reading its value.
+  bool IsHoisted(const Node& node) const;
   static bool IsComputedOnce(const std::vector<Path>& paths);
   bool IsCheaperFused(const Node& node, const std::vector<Path>& paths) const;
   bool HasStoredOperands(const Node& concatenate, bool by_loop) const;
@@ -74,9 +76,8 @@ class LoopFusion {
   absl::flat_hash_map<const Node*, std::vector<Path>> paths_;  // Of fused nodes and gather loops.
   absl::flat_hash_map<const Node*, char> fused_, dead_, gather_loops_;
   absl::flat_hash_map<const Node*, int32_t> sizes_;
-  // The nodes that are invariant in the enclosing loop; true if recomputing them costs more than reading
-  // them.
-  absl::flat_hash_map<const Node*, bool> invariant_;
+  // The nodes that are invariant in the enclosing loop, and the cost of computing an element.
+  absl::flat_hash_map<const Node*, int64_t> invariant_;
 };
 
 }  // namespace hlo::plan

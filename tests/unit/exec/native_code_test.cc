@@ -251,7 +251,7 @@ class Program {
         const int k = Below(3), bytes = static_cast<int>(ByteCount(types[k]));
         const Opcode opcodes[] = {Opcode::kAdd, Opcode::kMaximum, Opcode::kMinimum};
         const int count = 1 + Below(kArea / bytes);
-        return Call(FindTileFold(opcodes[Below(3)], types[k]), count, {bytes, {bytes, 0, 0}},
+        return Call(FindRowsFold(opcodes[Below(3)], types[k], count), 1, {bytes, {bytes, 0, 0}, count},
                     k == 2 ? kLongs : kIntegers, areas[k]);
       }
       case 3: {

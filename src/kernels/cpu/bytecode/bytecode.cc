@@ -57,7 +57,7 @@ std::optional<Code> CodeOfFold(TileFn function) {
   static const auto& codes = *[] {
     auto* all = new absl::flat_hash_map<TileFn, Code>;
 #define HLO_ROW(name, Kind) \
-  all->emplace(FindTileFold(Opcode::k##name, ElementType::k##Kind).function, k##name##Kind);
+  all->emplace(FindRowsFold(Opcode::k##name, ElementType::k##Kind, 0).function, k##name##Kind);
 #define HLO_FOLDS(Kind)  \
   HLO_ROW(Add, Kind)     \
   HLO_ROW(Maximum, Kind) \

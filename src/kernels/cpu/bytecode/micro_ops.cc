@@ -220,8 +220,9 @@ bool IsInline(const TileCall& call, int64_t count, int64_t width) {
   if (const std::optional<Code> fold = CodeOfFold(call.function)) {
     // FoldLoop and VectorFold have two vectors of partial results at most, and first add one half to the
     // other.
-    constexpr int64_t kMaxBytes = 128;
-    return count >= 2 && count * width <= kMaxBytes && FindNativeIsa() == NativeIsa::kAvx512;
+    constexpr int64_t kMaxBytes = 128, kMaxRows = 8;
+    return call.parameter >= 2 && count <= kMaxRows && call.parameter * width <= kMaxBytes &&
+           FindNativeIsa() == NativeIsa::kAvx512;
   }
   const std::optional<RowsOfTile> rows = FindRowsOfTile(call);
   if (rows.has_value()) return rows->width >= 4 && count * width <= kMaxVectorBytes;

@@ -190,7 +190,7 @@ enum Code : uint16_t {
 bool IsFunction(uint16_t code);
 // Returns the opcode of a tile operation, if there is one.
 std::optional<Code> CodeOfTile(TileFn function);
-// Returns the opcode of the operation by which a fold of FindTileFold combines elements of 4 or 8 bytes.
+// Returns the opcode of the operation by which a fold of FindRowsFold combines elements of 4 or 8 bytes.
 std::optional<Code> CodeOfFold(TileFn function);
 
 template <class T>

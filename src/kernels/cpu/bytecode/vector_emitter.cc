@@ -80,7 +80,12 @@ void VectorEmitter::EmitVector(const MicroOp& op) {
   const bool is_elementwise = VectorCodeOf(call.function, count).has_value();
   if (!is_elementwise) ForgetVectors({op.out, count * widths.out});
   if (IsConstantTile(call.function)) return EmitConstant(call, count, widths.out, op.out);
-  if (const auto fold = CodeOfFold(call.function)) return EmitFold(*fold, count, op.a, op.out);
+  if (const auto fold = CodeOfFold(call.function)) {
+    const int32_t row_bytes = static_cast<int32_t>(call.parameter) * widths.in[0];
+    for (int32_t row = 0; row < count; ++row)
+      EmitFold(*fold, call.parameter, op.a + row * row_bytes, op.out + row * widths.out);
+    return;
+  }
   if (const auto rows = FindRowsOfTile(call)) return EmitRows(*rows, count, op.a, op.out);
   const uint16_t code = *VectorCodeOf(call.function, count);
   const bool changes_width = code == kConvertF32F64 || code == kConvertF64F32;

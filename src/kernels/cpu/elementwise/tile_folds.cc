@@ -180,33 +180,40 @@ void FoldShortRows(int64_t n, int64_t count, const void* values, void* out) {
 }
 #endif
 
-// Performs VectorFold for each row.
-template <class F, class T, class A>
-void VectorFoldRows(int64_t n, int64_t count, const void* values, void* out) {
-#if !defined(HLO_AVX512_VECTORS)
-  if (n < 256 / static_cast<int64_t>(sizeof(T)) && count > 1)
-    return FoldShortRows<F, T, A>(n, count, values, out);
-#endif
-  for (int64_t row = 0; row < count; ++row) {
-    const void* const in[] = {static_cast<const T*>(values) + row * n};
-    VectorFold<F, T, A>(n, static_cast<T*>(out) + row, in, 0);
-  }
-}
-
 void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
   *static_cast<float*>(out) = SumOfBF16(n, static_cast<const float*>(in[0]));
 }
 
+// The operation on vectors for an operation on floats.
+template <class F, class T>
+struct VectorOp {
+  static constexpr bool kExists = false;
+};
+template <class T>
+requires std::is_floating_point_v<T>
+struct VectorOp<scalar::Add, T> {
+  static constexpr bool kExists = true;
+  using Type = Sum;
+};
+template <class T>
+requires std::is_floating_point_v<T>
+struct VectorOp<scalar::Maximum, T> {
+  static constexpr bool kExists = true;
+  using Type = Largest;
+};
+template <class T>
+requires std::is_floating_point_v<T>
+struct VectorOp<scalar::Minimum, T> {
+  static constexpr bool kExists = true;
+  using Type = Smallest;
+};
+
 template <class F, class T, class A>
-TileFn FoldOf() {
+constexpr TileFn FoldOf() {
   if constexpr (std::is_integral_v<T>)
     return &IntegerFold<F, T>;
-  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Add>)
-    return &VectorFold<Sum, T, A>;
-  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Maximum>)
-    return &VectorFold<Largest, T, A>;
-  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Minimum>)
-    return &VectorFold<Smallest, T, A>;
+  else if constexpr (VectorOp<F, T>::kExists)
+    return &VectorFold<typename VectorOp<F, T>::Type, T, A>;
   else
     return &FoldLoop<F, T, A>;
 }
@@ -216,28 +223,39 @@ template <class F, class T>
 using Accumulator =
     std::conditional_t<std::is_floating_point_v<T> && std::is_same_v<F, scalar::Add>, double, T>;
 
-template <class T>
-TileFn FindFoldOp(Opcode opcode) {
-  TileFn found = nullptr;
-  VisitFoldOp<T>(opcode, [&]<class F>() { found = FoldOf<F, T, Accumulator<F, T>>(); });
-  return found;
+// Performs the fold of FoldOf for each of `count` rows.
+template <class F, class T>
+void FoldRows(int64_t count, void* out, const void* const* in, int64_t length) {
+  using A = Accumulator<F, T>;
+#if !defined(HLO_AVX512_VECTORS)
+  if constexpr (VectorOp<F, T>::kExists) {
+    if (length < 256 / static_cast<int64_t>(sizeof(T)) && count > 1)
+      return FoldShortRows<typename VectorOp<F, T>::Type, T, A>(length, count, in[0], out);
+  }
+#endif
+  for (int64_t row = 0; row < count; ++row) {
+    const void* const values[] = {static_cast<const T*>(in[0]) + row * length};
+    FoldOf<F, T, A>()(length, static_cast<T*>(out) + row, values, 0);
+  }
 }
 
 }  // namespace
 
 TileCall FindTileFold(Opcode opcode, ElementType type) {
-  return {DispatchComputeType(ComputeTypeOf(type), [&]<class T>() { return FindFoldOp<T>(opcode); })};
+  return {DispatchComputeType(ComputeTypeOf(type), [&]<class T>() {
+    TileFn found = nullptr;
+    VisitFoldOp<T>(opcode, [&]<class F>() { found = FoldOf<F, T, Accumulator<F, T>>(); });
+    return found;
+  })};
 }
 
-FoldRowsFn FindRowsFold(const TileCall& fold, ElementType type) {
-  return DispatchComputeType(ComputeTypeOf(type), [&]<class T>() -> FoldRowsFn {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (fold.function == &VectorFold<Sum, T, double>) return &VectorFoldRows<Sum, T, double>;
-      if (fold.function == &VectorFold<Largest, T, T>) return &VectorFoldRows<Largest, T, T>;
-      if (fold.function == &VectorFold<Smallest, T, T>) return &VectorFoldRows<Smallest, T, T>;
-    }
-    return nullptr;
+TileCall FindRowsFold(Opcode opcode, ElementType type, int64_t length) {
+  const TileFn function = DispatchComputeType(ComputeTypeOf(type), [&]<class T>() {
+    TileFn found = nullptr;
+    VisitFoldOp<T>(opcode, [&]<class F>() { found = &FoldRows<F, T>; });
+    return found;
   });
+  return {function, length};
 }
 
 namespace {

@@ -50,10 +50,9 @@ TileCall RoundTile(ElementType type);
 // Returns a reduction out[0] = in[0][0] op in[0][1] op ..., n > 0, in an unspecified order and unrounded, for
 // the associative binary operations of FindTileOp. Returns no function for others.
 TileCall FindTileFold(Opcode opcode, ElementType type);
-// Applies a fold to `count` rows of n elements, which follow each other.
-using FoldRowsFn = void (*)(int64_t n, int64_t count, const void* values, void* out);
-// Returns the function that computes the same bits as `fold`, or null if it is not faster.
-FoldRowsFn FindRowsFold(const TileCall& fold, ElementType type);
+// Returns reductions of n rows of `length` elements, which follow each other, to one element each, with the
+// same bits.
+TileCall FindRowsFold(Opcode opcode, ElementType type, int64_t length);
 // Returns a fold of f32 lanes that are exact in bf16, or `fold` if there is no special one.
 TileCall FindBF16Fold(const TileCall& fold);
 // Returns the index of the first of n values that equals `value` or is a NaN, or n.

@@ -382,7 +382,7 @@ ReduceProgram::ReduceProgram(loops::ReduceProgram source)
       combiner_code(combiner) {
   if (fold.has_value()) fold_call = FindTileFold(*fold, results[0].init_type);
   stored = StoredReduction::Make(*this, body, fold_call);
-  if (stored == nullptr) short_rows = ShortRows::Make(*this, body.source(), fold_call);
+  if (stored == nullptr) short_rows = ShortRows::Make(*this, body.source());
 }
 
 void ReduceProgram::AllowNativeCode() {

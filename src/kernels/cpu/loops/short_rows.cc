@@ -8,33 +8,33 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kLongestRow = 160;
+constexpr int64_t kLongestRow = 160, kLongestSingleRow = 512;
 // In more columns, the elements take longer than the setup of a row.
 constexpr int64_t kMaxColumns = 128, kMaxElementsOfColumns = 32 << 10;
 
 }  // namespace
 
-ShortRows::ShortRows(loops::LoopProgram joined, int64_t length, const TileCall& fold, FoldRowsFn fold_rows)
+ShortRows::ShortRows(loops::LoopProgram joined, int64_t length, const TileCall& fold)
     : program_(std::move(joined)),
       length_(length),
       count_(program_.inner_count() / length),
       width_(ComputeTypeBytes(program_.compute_type(program_.yields()[0]))),
-      fold_(fold),
-      fold_rows_(fold_rows) {
+      fold_(fold) {
   program_.AllowNativeCode();
 }
 
 std::shared_ptr<const ShortRows> ShortRows::Make(const loops::Reduction& reduction,
-                                                 const loops::LoopProgram& body, const TileCall& fold) {
+                                                 const loops::LoopProgram& body) {
   const int64_t length = body.inner_count(), count = body.outer_count();
-  const bool folds = (fold.function != nullptr || !reduction.rows) && reduction.results.size() == 1 &&
+  const bool folds = (reduction.fold.has_value() || !reduction.rows) && reduction.results.size() == 1 &&
                      body.yields().size() == 1 && body.stores().empty() && reduction.part_length == 1 &&
                      reduction.arg_min_max == loops::Reduction::ArgMinMax::kNone;
-  const bool is_short = reduction.rows ? length <= kLongestRow
+  const bool is_short = reduction.rows ? length <= (count == 1 ? kLongestSingleRow : kLongestRow)
                                        : length <= kMaxColumns && length * count <= kMaxElementsOfColumns;
   if (!folds || !is_short || length == 0 || count < (reduction.rows ? 1 : 2)) return nullptr;
-  return std::shared_ptr<const ShortRows>(
-      new ShortRows(body.JoinRows(), length, fold, FindRowsFold(fold, reduction.results[0].init_type)));
+  TileCall fold;
+  if (reduction.rows) fold = FindRowsFold(*reduction.fold, reduction.results[0].init_type, length);
+  return std::shared_ptr<const ShortRows>(new ShortRows(body.JoinRows(), length, fold));
 }
 
 template <class Visit>
@@ -55,11 +55,8 @@ void ShortRows::VisitRows(void* const* arguments, int64_t begin, int64_t end, co
 
 void ShortRows::ReduceRows(void* const* arguments, int64_t begin, int64_t end, Accumulators& to) const {
   VisitRows(arguments, begin, end, [&](const std::byte* values, int64_t row, int64_t rows) {
-    if (fold_rows_ != nullptr) return fold_rows_(length_, rows, values, to.at(0, row - begin));
-    for (int64_t r = 0; r < rows; ++r) {
-      const void* const in[] = {values + r * length_ * width_};
-      fold_.function(length_, to.at(0, row - begin + r), in, fold_.parameter);
-    }
+    const void* const in[] = {values};
+    fold_.function(rows, to.at(0, row - begin), in, fold_.parameter);
   });
 }
 

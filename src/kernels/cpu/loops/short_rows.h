@@ -16,7 +16,7 @@ class ShortRows {
  public:
   // Returns null unless the reduction folds single values whose rows are short.
   static std::shared_ptr<const ShortRows> Make(const loops::Reduction& reduction,
-                                               const loops::LoopProgram& body, const TileCall& fold);
+                                               const loops::LoopProgram& body);
 
   // Reduces rows [begin, end) to elements from 0 on. Requires a reduction of rows.
   void ReduceRows(void* const* arguments, int64_t begin, int64_t end, Accumulators& to) const;
@@ -24,7 +24,7 @@ class ShortRows {
   void ReduceColumns(void* const* arguments, Accumulators& to) const;
 
  private:
-  ShortRows(loops::LoopProgram joined, int64_t length, const TileCall& fold, FoldRowsFn fold_rows);
+  ShortRows(loops::LoopProgram joined, int64_t length, const TileCall& fold);
 
   // Calls visit(values, row, rows) for rows [begin, end), several at a time.
   template <class Visit>
@@ -32,8 +32,7 @@ class ShortRows {
 
   TileProgram program_;  // Its inner positions are those of all rows.
   int64_t length_, count_, width_;
-  TileCall fold_;
-  FoldRowsFn fold_rows_;  // The same for several rows, or null.
+  TileCall fold_;  // Reduces rows; no function for columns.
 };
 
 }  // namespace hlo::cpu

@@ -30,6 +30,8 @@ constexpr int64_t kMaxBytesOfRows = 1024;
 constexpr int64_t kScratchOfAll = 2048, kMaxVectors = 88;
 // More elements are in scratch memory only if the program is no single call on arguments.
 constexpr int64_t kMaxInFrameAlways = 64;
+// The elements of a single row that is reduced. ShortRows adds as many in the same order.
+constexpr int64_t kMaxFolded = 512;
 
 bool FitsParameter(int64_t value) { return value == static_cast<int32_t>(value); }
 
@@ -49,7 +51,6 @@ class SmallCompiler {
     const bool finds = reduction != nullptr && IsArgMinMax(*reduction);
     if (finds) unused_ = PositionsWithoutOtherUse();
     AssignRegisters();
-    if (reduction != nullptr && !finds) register_count_ += kReductionRegisters;
     int64_t widest = 1;
     for (size_t s = 0; s < program_.steps().size(); ++s) {
       if (static_cast<loops::Value>(s) != unused_)
@@ -60,11 +61,11 @@ class SmallCompiler {
     if (!is_in_memory_ && register_bytes_ * register_count_ > SmallProgram::kScratchBytes)
       return std::nullopt;
     if (!AddSteps()) return std::nullopt;
-    for (int64_t row = 0; reduction != nullptr && row < rows; ++row) {
-      const Row at{row, small_.count / rows};
-      if (!(IsArgMinMax(*reduction) ? AddArgMinMax(*reduction, at) : AddFold(*reduction, at)))
-        return std::nullopt;
+    if (reduction != nullptr && !finds) AddFold(*reduction, rows);
+    for (int64_t row = 0; finds && row < rows; ++row) {
+      if (!AddArgMinMax(*reduction, {row, small_.count / rows})) return std::nullopt;
     }
+    if (!is_in_memory_ && scratch_end_ > SmallProgram::kScratchBytes) return std::nullopt;
     if (register_bytes_ * register_count_ > kScratchOfAll && !is_in_memory_) {
       small_.is_for_loops = small_.is_for_bytecode = true;
       if (VectorCount() > kMaxVectors) return std::nullopt;
@@ -77,14 +78,14 @@ class SmallCompiler {
 
  private:
   using Operand = SmallProgram::Operand;
-  static constexpr int32_t kReductionRegisters = 2;
 
   // Returns the number of vectors that the calls compute.
   int64_t VectorCount() const {
     constexpr int64_t kVectorBytes = 64;
     int64_t count = 0;
     for (const SmallProgram::Call& call : small_.calls)
-      count += CeilDiv(call.count * std::max(call.out.width, call.in[0].width), kVectorBytes);
+      count +=
+          CeilDiv(std::max(call.count * call.out.width, call.ElementsOf(0) * call.in[0].width), kVectorBytes);
     return count;
   }
 
@@ -124,14 +125,14 @@ class SmallCompiler {
   // call does not exist.
   bool AddArgMinMax(const loops::ReduceProgram& reduction, const Row& row) {
     small_.is_for_loops = true;
-    scalar_end_ = 0;  // The scalars of other rows are not used any more.
+    scratch_end_ = 0;  // The scalars of other rows are not used any more.
     const Operand values = Shifted(operands_[program_.yields()[0]], row.number * row.length);
     const auto compute_type = [&](size_t k) { return ComputeTypeOf(reduction.results[k].init_type); };
     const bool is_largest = reduction.arg_min_max == loops::Reduction::ArgMinMax::kArgMax;
     const TileCall find = ArgMinMaxTile(compute_type(0), compute_type(1), is_largest, row.length);
     const TileCall take = TakeTile(compute_type(0), compute_type(1), reduction.keeps_last_value, row.length);
     if (find.function == nullptr || take.function == nullptr || row.length == 1) return false;
-    const Operand taken = NewScalar(compute_type(0)), position = NewScalar(compute_type(1));
+    const Operand taken = NewScratch(compute_type(0)), position = NewScratch(compute_type(1));
     small_.calls.push_back({find, 1, position, {values}, row.length});
     small_.calls.push_back({take, 1, taken, {values, position}, row.length});
     std::vector<Operand> at;
@@ -143,66 +144,64 @@ class SmallCompiler {
     for (const loops::ScalarFunction::Step& step : combiner.steps()) {
       const TileCall call = FindTileCall(step.operation);
       if (call.function == nullptr) return false;
-      at[step.out] = NewScalar(combiner.compute_type(step.out));
+      at[step.out] = NewScratch(combiner.compute_type(step.out));
       SmallProgram::Call each{call, 1, at[step.out], {}};
       for (int k = 0; k < OperandCount(step.operation); ++k) each.in[k] = at[step.in[k]];
       small_.calls.push_back(each);
     }
     for (size_t k = 0; k < reduction.results.size(); ++k)
-      AddResult(reduction.results[k], row, at[combiner.yields()[k]]);
-    return scalar_end_ <= SmallProgram::kScratchBytes;
+      AddResult(reduction.results[k], row.number, at[combiner.yields()[k]]);
+    return true;
   }
 
-  // Returns a scratch operand for a scalar, behind the registers.
-  Operand NewScalar(ComputeType compute_type) {
-    constexpr int64_t kBytes = 16;
-    if (scalar_end_ == 0) scalar_end_ = register_count_ * register_bytes_;
-    scalar_end_ += kBytes;
-    return {Operand::kScratch, 0, scalar_end_ - kBytes, static_cast<int32_t>(ComputeTypeBytes(compute_type))};
+  // Returns a scratch operand behind the registers.
+  Operand NewScratch(ComputeType compute_type, int64_t count = 1) {
+    if (scratch_end_ == 0) scratch_end_ = register_count_ * register_bytes_;
+    const int64_t width = ComputeTypeBytes(compute_type), at = scratch_end_;
+    scratch_end_ += RoundUp(count * width, 16);
+    return {Operand::kScratch, 0, at, static_cast<int32_t>(width)};
   }
   // Returns the initial value in its compute type.
   Operand AddInit(const loops::Reduction::Result& result) {
     const Operand init{result.init, 0, 0, static_cast<int32_t>(ByteCount(result.init_type))};
     const TileCall widen = LoadTile(result.init_type);
     if (widen.function == nullptr) return init;
-    const Operand wide = NewScalar(ComputeTypeOf(result.init_type));
+    const Operand wide = NewScratch(ComputeTypeOf(result.init_type));
     small_.calls.push_back({widen, 1, wide, {init}});
     return wide;
   }
-  void AddResult(const loops::Reduction::Result& result, const Row& row, const Operand& value) {
+  void AddResult(const loops::Reduction::Result& result, int64_t row, const Operand& value) {
     const TileCall narrow = StoreTile(result.output_type);
     const TileCall copy = narrow.function != nullptr ? narrow : CopyTile(ComputeTypeOf(result.output_type));
     small_.calls.push_back({copy, 1, OutputOf(result, row), {value}});
   }
-  static Operand OutputOf(const loops::Reduction::Result& result, const Row& row) {
+  static Operand OutputOf(const loops::Reduction::Result& result, int64_t row) {
     const int64_t width = ByteCount(result.output_type);
-    return {result.output, 0, row.number * width, static_cast<int32_t>(width)};
+    return {result.output, 0, row * width, static_cast<int32_t>(width)};
   }
 
-  // Folds a row of the yielded value, combines the sum with the initial value, and stores it.
-  bool AddFold(const loops::ReduceProgram& reduction, const Row& row) {
-    const Operand values = Shifted(operands_[program_.yields()[0]], row.number * row.length);
-    const loops::Reduction::Result& result = reduction.results[0];
-    const auto width = static_cast<int32_t>(ComputeTypeBytes(ComputeTypeOf(result.init_type)));
-    const auto reserved = [&](int32_t number) {
-      return Operand{Operand::kScratch, 0, (register_count_ - 1 - number) * register_bytes_, width};
-    };
-    const Operand sum = reserved(0);
+  // Folds the rows of the yielded value, combines the results with the initial value, and stores them.
+  void AddFold(const loops::ReduceProgram& reduction, int64_t rows) {
     small_.is_for_loops = true;
-    small_.calls.push_back({FindTileFold(*reduction.fold, result.init_type), row.length, sum, {values}});
-    Operand init{result.init, 0, 0, static_cast<int32_t>(ByteCount(result.init_type))};
-    if (const TileCall widen = LoadTile(result.init_type); widen.function != nullptr) {
-      small_.calls.push_back({widen, 1, reserved(1), {init}});
-      init = reserved(1);
+    const loops::Reduction::Result& result = reduction.results[0];
+    const ComputeType compute_type = ComputeTypeOf(result.init_type);
+    const Operand folded = NewScratch(compute_type, rows);
+    small_.calls.push_back({FindRowsFold(*reduction.fold, result.init_type, small_.count / rows),
+                            rows,
+                            folded,
+                            {operands_[program_.yields()[0]]},
+                            small_.count});
+    Operand init = AddInit(result);
+    if (rows > 1) {
+      const Operand spread = NewScratch(compute_type, rows);
+      small_.calls.push_back({SplatTile(compute_type), rows, spread, {init}});
+      init = spread;
     }
-    const TileCall narrow = StoreTile(result.output_type);
-    const Operand memory = OutputOf(result, row);
-    small_.calls.push_back({FindTileCall(*reduction.BinaryOperation()),
-                            1,
-                            narrow.function == nullptr ? memory : sum,
-                            {init, sum}});
-    if (narrow.function != nullptr) small_.calls.push_back({narrow, 1, memory, {sum}});
-    return true;
+    const TileCall combine = FindTileCall(*reduction.BinaryOperation()),
+                   narrow = StoreTile(result.output_type);
+    const Operand memory = OutputOf(result, 0);
+    small_.calls.push_back({combine, rows, narrow.function == nullptr ? memory : folded, {init, folded}});
+    if (narrow.function != nullptr) small_.calls.push_back({narrow, rows, memory, {folded}});
   }
 
   bool IsScalar(const Access& access) const { return small_.count > 1 && LoopProgram::IsInvariant(access); }
@@ -210,7 +209,14 @@ class SmallCompiler {
     return LoopProgram::IsInvariant(access) ? small_.count == 1 : program_.IsContiguous(access);
   }
 
-  // Assigns a register to each value; a register is free after the last use of its value.
+  // Returns true if operations read the loaded elements where they are.
+  bool IsReadInPlace(const LoopProgram::Step& step) const {
+    if (!step.IsLoad()) return false;
+    const Access& access = program_.access(step.access);
+    return access.IsArray() && IsDense(access) && !IsScalar(access) &&
+           LoadTile(access.type).function == nullptr;
+  }
+  // Assigns a register to each value that is not read in place; it is free after the last use of the value.
   void AssignRegisters() {
     const auto steps = program_.steps();
     std::vector<size_t> last_use(steps.size(), 0);
@@ -222,7 +228,7 @@ class SmallCompiler {
     std::vector<int32_t> free_registers;
     for (size_t s = 0; s < steps.size(); ++s) {
       const auto value = static_cast<loops::Value>(s);
-      if (value == unused_) continue;
+      if (value == unused_ || IsReadInPlace(steps[s])) continue;
       const bool stays = steps[s].IsLoad() && IsScalar(program_.access(steps[s].access));
       if (free_registers.empty() || stays) {
         registers_[s] = register_count_++;
@@ -232,7 +238,7 @@ class SmallCompiler {
       }
       if (stays) last_use[s] = steps.size();
       const auto release = [&](loops::Value used) {
-        if (last_use[used] != s) return;
+        if (last_use[used] != s || IsReadInPlace(steps[used])) return;
         last_use[used] = steps.size();  // Prevents a second release.
         free_registers.push_back(registers_[used]);
       };
@@ -271,16 +277,18 @@ class SmallCompiler {
     const Access& access = program_.access(step.access);
     const TileCall widen = access.IsArray() ? LoadTile(access.type) : TileCall();
     const bool is_simple = access.IsArray() && (IsScalar(access) || IsDense(access));
+    if (IsReadInPlace(step)) {
+      operands_[value] = InMemory(access);
+      return true;
+    }
     operands_[value] = InRegister(value);
     // A scalar that needs a conversion would have to be widened before it is splat.
     if (!is_simple || (IsScalar(access) && widen.function != nullptr)) return AddRuns(value, access, widen);
     const Operand memory = InMemory(access);
     if (IsScalar(access))
       AddCall(SplatTile(step.compute_type), operands_[value], memory);
-    else if (widen.function != nullptr)
-      AddCall(widen, operands_[value], memory);
     else
-      operands_[value] = memory;
+      AddCall(widen, operands_[value], memory);
     return true;
   }
 
@@ -434,7 +442,7 @@ class SmallCompiler {
   std::vector<int32_t> registers_;  // Indexed by value.
   std::vector<Operand> operands_;   // Indexed by value.
   int32_t register_count_ = 0, start_count_ = 0;
-  int64_t register_bytes_ = 0, scalar_end_ = 0;
+  int64_t register_bytes_ = 0, scratch_end_ = 0;
   loops::Value unused_ = -1;                               // A value that no call needs.
   absl::flat_hash_map<const Access*, int32_t> starts_of_;  // The numbers of starts that all runs share.
   SmallProgram small_;
@@ -456,18 +464,16 @@ std::optional<SmallProgram> CompileSmall(const LoopProgram& program) {
 
 std::optional<SmallProgram> CompileSmall(const loops::ReduceProgram& reduction) {
   const LoopProgram& body = reduction.body;
+  const int64_t rows = body.outer_count(), length = body.inner_count();
   const bool is_arg_min_max = reduction.arg_min_max != loops::Reduction::ArgMinMax::kNone;
-  const bool folds = !is_arg_min_max && reduction.fold.has_value() &&
-                     reduction.BinaryOperation() != nullptr && reduction.results.size() == 1 &&
-                     body.yields().size() == 1 &&
-                     FindTileFold(*reduction.fold, reduction.results[0].init_type).function != nullptr;
+  const bool folds =
+      !is_arg_min_max && reduction.fold.has_value() && reduction.BinaryOperation() != nullptr &&
+      reduction.results.size() == 1 && body.yields().size() == 1 &&
+      FindRowsFold(*reduction.fold, reduction.results[0].init_type, length).function != nullptr;
   const bool has_tile = is_arg_min_max && !reduction.excludes_nans && reduction.results.size() == 2 &&
                         body.yields().size() == 2 && !reduction.combiner.has_loops();
-  // Longer folds may add in another order.
-  const int64_t most = has_tile ? SmallProgram::kMaxInFrame : kMaxInFrameAlways;
-  const int64_t rows = body.outer_count(), length = body.inner_count();
   if ((!folds && !has_tile) || !reduction.rows || reduction.part_length != 1 || rows == 0 || length == 0 ||
-      length > most || rows * length > SmallProgram::kMaxInFrame)
+      rows * length > kMaxFolded)
     return std::nullopt;
   return SmallCompiler(rows == 1 ? body : body.JoinRows(), false).Compile(&reduction, rows);
 }

@@ -15,7 +15,7 @@
 namespace hlo::cpu {
 
 struct SmallProgram {
-  static constexpr int64_t kScratchBytes = 4096;
+  static constexpr int64_t kScratchBytes = 8192;
 
   // An operand at byte `offset` of an argument or of the scratch memory, moved by a run-time start.
   struct Operand {
@@ -25,8 +25,8 @@ struct SmallProgram {
     int64_t offset = 0;
     int32_t width = 0;  // Size of an element in bytes.
   };
-  // Computes `count` elements, which are the loop's or, in copies and splats, some of them. A fold computes
-  // one element, but may overwrite as many.
+  // Computes `count` elements, which are the loop's or, in copies, splats and reductions, some of
+  // them.
   struct Call {
     TileCall call;
     int64_t count;
