@@ -213,11 +213,10 @@ bool LoopProgram::IsInvariant(const Access& access) {
          std::all_of(access.inner.begin(), access.inner.end(), [](int64_t stride) { return stride == 0; });
 }
 
-bool LoopProgram::IsContiguous(const Access& access) const {
-  if (!access.IsRegular()) return false;
+bool LoopProgram::IsContiguous(const Strides& inner) const {
   int64_t expected = 1;
   for (size_t d = inner_dims_.size(); d-- > 0;) {
-    if (inner_dims_[d] != 1 && access.inner[d] != expected) return false;
+    if (inner_dims_[d] != 1 && inner[d] != expected) return false;
     expected *= inner_dims_[d];
   }
   return true;

@@ -72,7 +72,8 @@ class LoopProgram {
   // Returns true if all inner positions access the same element.
   static bool IsInvariant(const Access& access);
   // Returns true if the inner positions access adjacent elements.
-  bool IsContiguous(const Access& access) const;
+  bool IsContiguous(const Access& access) const { return access.IsRegular() && IsContiguous(access.inner); }
+  bool IsContiguous(const Strides& inner) const;
   // Returns true if the program consists of one load without run-time positions or edges, and one store.
   bool IsCopy() const;
   // Returns the storage type if the program only yields contiguous elements of an array unchanged.

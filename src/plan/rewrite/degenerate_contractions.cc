@@ -49,6 +49,8 @@ bool ReducesInOneType(const Instruction& reduce) {
 // than a loop, and is not tiny. Integers, and large products of a matrix and a vector, may have more pairs.
 bool IsThinDot(const Instruction& dot, int64_t pairs) {
   constexpr int64_t kMaxPairs = 4, kMostPairs = 8, kMinResults = 64, kMinLargeResults = 4096;
+  // SmallDot is faster for so few products.
+  constexpr int64_t kMaxSmallProducts = 256;
   const ElementType type = dot.shape().type();
   const bool is_float = type == ElementType::kF32 || type == ElementType::kF64 || IsHalf(type);
   if (pairs < 2 || pairs > kMostPairs || (!is_float && !IsIntegral(type))) return false;
@@ -56,7 +58,8 @@ bool IsThinDot(const Instruction& dot, int64_t pairs) {
     return false;
   const int64_t results = *dot.shape().ElementCount(),
                 batches = CountOf(dot.operand(0)->shape(), dot.Get<attr::lhs_batch_dims>());
-  if (results < kMinResults) return false;
+  const bool is_small = type == ElementType::kF32 || type == ElementType::kF64;
+  if (results < kMinResults || (is_small && results * pairs <= kMaxSmallProducts)) return false;
   const int64_t rows = *dot.operand(0)->shape().ElementCount() / (batches * pairs);
   const int64_t narrow = std::min(rows, results / (batches * rows));
   const bool is_large = narrow == 1 && batches == 1 && results >= kMinLargeResults;

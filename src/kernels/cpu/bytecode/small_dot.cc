@@ -357,6 +357,32 @@ void ColumnOfRows(const T* a, absl::Span<const int32_t> rows, const std::vector<
   }
 }
 
+// Computes `count` dot products, each lane one of them, with the sums of SumOfTerms. The rows and columns
+// begin at these offsets.
+template <class T>
+void DotsOfEach(const T* a, const int32_t* rows, const std::vector<int32_t>& row_terms, const T* b,
+                const int32_t* columns, const std::vector<int32_t>& column_terms, int64_t count, T* c) {
+  constexpr int64_t kWidth = kLanes<double>;
+  using Narrow = typename VectorOf<T, kWidth* static_cast<int>(sizeof(T))>::type;
+  const size_t terms = row_terms.size();
+  for (int64_t begin = 0; begin < count; begin += kWidth) {
+    // The last vector may overlap its predecessor.
+    const int64_t first = std::min(begin, count - kWidth);
+    const auto product = [&](size_t k) __attribute__((always_inline)) {
+      return LoadRows(a + row_terms[k], rows + first) * LoadRows(b + column_terms[k], columns + first);
+    };
+    Vector<double> even = {}, odd = {};
+    size_t k = 0;
+    for (; k + 1 < terms; k += 2) {
+      even += product(k);
+      odd += product(k + 1);
+    }
+    if (k < terms) even += product(k);
+    const Narrow sums = __builtin_convertvector(even + odd, Narrow);
+    std::memcpy(c + first, &sums, sizeof sums);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -398,7 +424,25 @@ std::optional<SmallDot> SmallDot::Make(const loops::GemmProblem& p) {
   dot.in_order_ = dot.row_terms_ == neighbours && dot.column_terms_ == neighbours;
   dot.has_contiguous_columns_ = AreContiguous(dot.columns_, p.n);
   dot.is_column_ = p.n == 1 && AreContiguous(dot.rows_, p.m);
+  if (dot.UsesEach()) dot.ExpandOffsets();
   return dot;
+}
+
+// Returns true if each lane computes another result, because no vector is filled by rows, columns or terms.
+bool SmallDot::UsesEach() const {
+  constexpr int64_t kWidth = kLanes<double>;
+  const bool has_vectors = (has_contiguous_columns_ && n_ >= kWidth) || (is_column_ && m_ >= kWidth);
+  return !UsesLines() && !UsesVectorsOfRows() && !has_vectors && std::ssize(rows_) * n_ >= kWidth;
+}
+
+void SmallDot::ExpandOffsets() {
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    const int32_t* columns = columns_.data() + static_cast<int64_t>(row) / m_ * n_;
+    for (int64_t j = 0; j < n_; ++j) {
+      row_of_each_.push_back(rows_[row]);
+      column_of_each_.push_back(columns[j]);
+    }
+  }
 }
 
 template <class T>
@@ -411,7 +455,8 @@ int64_t SmallDot::RunVectors(const T* x, const Terms& row_terms, const T* b, con
 
 // Returns true if each dot product is computed in vectors of its terms.
 bool SmallDot::UsesLines() const {
-  return in_order_ && static_cast<int64_t>(row_terms_.size()) >= kMinVectorTerms && rows_.size() > 1;
+  const bool is_single = rows_.size() == 1 && n_ == 1;
+  return in_order_ && static_cast<int64_t>(row_terms_.size()) >= kMinVectorTerms && !is_single;
 }
 
 // Returns true if the rows take the place of columns, because columns are too few to fill vectors.
@@ -445,6 +490,9 @@ void SmallDot::RunColumn(const T* a, absl::Span<const int32_t> rows, const T* y,
 
 template <class T>
 void SmallDot::RunAs(const T* a, const T* b, T* c) const {
+  if (!row_of_each_.empty())
+    return DotsOfEach(a, row_of_each_.data(), row_terms_, b, column_of_each_.data(), column_terms_,
+                      std::ssize(row_of_each_), c);
   const auto rows = static_cast<int64_t>(rows_.size());
   const int32_t* columns = columns_.data();
   for (int64_t begin = 0; begin < rows; begin += m_, columns += n_) {

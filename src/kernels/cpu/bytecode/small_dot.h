@@ -73,10 +73,14 @@ class SmallDot {
   void RunColumn(const T* a, absl::Span<const int32_t> rows, const T* y, T* c) const;
   bool UsesLines() const;
   bool UsesVectorsOfRows() const;
+  bool UsesEach() const;
+  void ExpandOffsets();
 
   ElementType type_ = ElementType::kF32;
   // Offsets of each row of each matrix of the batch and of the terms of a row; the same for columns.
   std::vector<int32_t> rows_, row_terms_, columns_, column_terms_;
+  // The row and the column of each result; empty unless UsesEach.
+  std::vector<int32_t> row_of_each_, column_of_each_;
   int64_t m_ = 0, n_ = 0;
   bool in_order_ = false;  // Terms are contiguous in both operands.
   bool has_contiguous_columns_ = false;

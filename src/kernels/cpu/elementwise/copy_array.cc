@@ -86,17 +86,21 @@ void TransposePanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, con
   // Integer vectors preserve all bits.
   constexpr bool kHasVectors = sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8;
   constexpr int64_t kSide = kHasVectors ? kLanes<T> : 16;
-  for (int64_t k = 0; k < columns; k += kSide) {
-    const int64_t length = std::min(kSide, columns - k);
-    for (int64_t i = 0; i < rows; i += kSide) {
-      const int64_t count = std::min(kSide, rows - i);
+  // The last squares start earlier, so that they are whole.
+  const bool overlaps =
+      kHasVectors && rows >= kSide && columns >= kSide && 2 * kSide * kSide <= rows * columns;
+  const auto start = [&](int64_t at, int64_t size) { return overlaps ? std::min(at, size - kSide) : at; };
+  for (int64_t c = 0; c < columns; c += kSide) {
+    const int64_t k = start(c, columns), length = std::min(kSide, columns - k);
+    for (int64_t r = 0; r < rows; r += kSide) {
+      const int64_t i = start(r, rows), count = std::min(kSide, rows - i);
       T* corner = to + i * to_stride + k;
       const T* source = from + i + k * from_stride;
       if constexpr (kHasVectors) {
         TransposeSquare(count, length, corner, to_stride, source, from_stride);
       } else {
-        for (int64_t r = 0; r < count; ++r)
-          CopyRow(length, corner + r * to_stride, 1, source + r, from_stride);
+        for (int64_t row = 0; row < count; ++row)
+          CopyRow(length, corner + row * to_stride, 1, source + row, from_stride);
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/cpu/elementwise/copy_rows.h"
+#include "kernels/cpu/elementwise/gather_clamped.h"
 #include "kernels/cpu/simd/padded_load.h"
 #include "kernels/cpu/simd/simd.h"
 
@@ -127,6 +128,12 @@ void TakeLoop(int64_t /*n*/, void* out, const void* const* in, int64_t parameter
   *static_cast<T*>(out) = a[at];
 }
 
+template <class T, class Position>
+void GatherLoop(int64_t n, void* out, const void* const* in, int64_t most) {
+  GatherClamped(static_cast<const T*>(in[0]), static_cast<const Position*>(in[1]), n, most,
+                static_cast<T*>(out));
+}
+
 void BitsLoop(int64_t n, void* out, const void* const* /*in*/, int64_t parameter) {
   for (int64_t i = 0; i < n; ++i) static_cast<bool*>(out)[i] = (parameter >> i & 1) != 0;
 }
@@ -163,6 +170,17 @@ std::optional<RowsOfTile> FindRowsOfTile(const TileCall& call) {
     if (call.function == RowsLoopOf(width)) return RowsOfTile{UnpackRows(call.parameter), width};
   }
   return std::nullopt;
+}
+
+TileCall GatherTile(int64_t width, ElementType position, int64_t most) {
+  TileFn function = nullptr;
+  DispatchWidth(width, [&]<class T>() {
+    DispatchComputeType(ComputeTypeOf(position), [&]<class Position>() {
+      if constexpr (std::is_integral_v<Position> && sizeof(Position) >= 4 && sizeof(T) <= 8)
+        function = &GatherLoop<T, Position>;
+    });
+  });
+  return {function, most};
 }
 
 TileCall BitsTile(uint64_t bits) { return {&BitsLoop, static_cast<int64_t>(bits)}; }

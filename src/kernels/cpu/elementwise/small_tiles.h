@@ -26,6 +26,10 @@ struct RowsOfTile {
 // Returns the operands of RowsTile; nullopt for other calls.
 std::optional<RowsOfTile> FindRowsOfTile(const TileCall& call);
 
+// Sets out[i] = in[0][clamp(in[1][i], 0, most)]; `out` must not overlap in[0]. Elements have `width` bytes.
+// Returns no function for elements of 16 bytes and for positions that are no integers of 32 or 64 bits.
+TileCall GatherTile(int64_t width, ElementType position, int64_t most);
+
 // Sets out[i], of compute type kPred, to bit i of `bits`, for up to 64 elements.
 TileCall BitsTile(uint64_t bits);
 // Returns true for the functions of BitsTile and IotaTile, whose results are the same in all runs.

@@ -61,6 +61,9 @@ class SmallCompiler {
     if (!is_in_memory_ && register_bytes_ * register_count_ > SmallProgram::kScratchBytes)
       return std::nullopt;
     if (!AddSteps()) return std::nullopt;
+    // Native code computes more contiguous elements in less time.
+    const bool is_regular = reduction == nullptr && !is_in_memory_ && !copies_;
+    if (is_regular && small_.count > SmallProgram::kMaxInFrame) return std::nullopt;
     if (reduction != nullptr && !finds) AddFold(*reduction, rows);
     for (int64_t row = 0; finds && row < rows; ++row) {
       if (!AddArgMinMax(*reduction, {row, small_.count / rows})) return std::nullopt;
@@ -301,10 +304,12 @@ class SmallCompiler {
     if (is_in_memory_) return false;
     std::optional<std::vector<AccessRun>> runs =
         RunsOf(program_, access, kMaxCopiedRuns, widen.function == nullptr);
-    if (!runs.has_value() && widen.function == nullptr && AddRows(value, access)) return true;
+    if (!runs.has_value() && widen.function == nullptr &&
+        (AddRows(value, access) || AddGather(value, access)))
+      return true;
     if (!runs.has_value()) runs = RunsOf(program_, access, kMaxRuns, widen.function == nullptr);
     if (!runs.has_value()) return false;
-    small_.is_for_loops = true;
+    small_.is_for_loops = copies_ = true;
     const ComputeType compute_type = program_.steps()[value].compute_type;
     if (const std::optional<TileCall> bits = BitsOf(compute_type, *runs); bits.has_value()) {
       small_.calls.push_back({*bits, small_.count, operands_[value], {}});
@@ -356,13 +361,42 @@ class SmallCompiler {
     if (call.function == nullptr || small_.count / count > kMaxRuns ||
         extent * ByteCount(access.type) > kMaxBytesOfRows)
       return false;
-    small_.is_for_loops = true;
+    small_.is_for_loops = copies_ = true;
     Operand from = InMemory(access);
     const int64_t first = from.offset;
     for (int64_t position = 0; position < small_.count; position += count) {
       const loops::Affine affine{0, {}, access.inner};
       from.offset = first + ValueAt(affine, dims, position) * from.width;
       small_.calls.push_back({call, count, Shifted(operands_[value], position), {from}, extent});
+    }
+    return true;
+  }
+  // Gathers elements by an array of indices along the last dimension, with one call for all positions or for
+  // each row. Returns false for other accesses, for many rows, and for large arrays.
+  bool AddGather(size_t value, const Access& access) {
+    if (!access.IsArray() || access.starts.size() != 1 || !access.edges.empty()) return false;
+    const RuntimeStart& start = access.starts[0];
+    const auto is_zero = [](int64_t stride) { return stride == 0; };
+    const auto dims = program_.inner_dims();
+    const int64_t width = ByteCount(access.type), index_width = ByteCount(start.type);
+    const bool is_whole = absl::c_all_of(access.inner, is_zero);
+    const int64_t count = is_whole ? small_.count : dims.back();
+    const bool is_one_by_one = start.index.has_value() && start.stride == 1 &&
+                               program_.IsContiguous(start.index->inner) &&
+                               (is_whole || access.inner.back() == 0);
+    if (!is_one_by_one || small_.count / count > kMaxRuns || (start.max + 1) * width > kMaxBytesOfRows)
+      return false;
+    const TileCall call = GatherTile(width, start.type, start.max);
+    if (call.function == nullptr) return false;
+    small_.is_for_loops = copies_ = true;
+    const loops::Affine affine{access.offset, {}, access.inner};
+    for (int64_t position = 0; position < small_.count; position += count) {
+      const Operand from{access.argument, 0, ValueAt(affine, dims, position) * width,
+                         static_cast<int32_t>(width)};
+      const Operand indices{start.argument, 0, (start.index->offset + position) * index_width,
+                            static_cast<int32_t>(index_width)};
+      small_.calls.push_back(
+          {call, count, Shifted(operands_[value], position), {from, indices}, start.max + 1});
     }
     return true;
   }
@@ -422,7 +456,7 @@ class SmallCompiler {
     if (is_in_memory_ || !access.edges.empty()) return false;
     const std::optional<std::vector<AccessRun>> runs = RunsOf(program_, access, kMaxRuns, false);
     if (!runs.has_value()) return false;
-    small_.is_for_loops = true;
+    small_.is_for_loops = copies_ = true;
     for (const AccessRun& run : *runs)
       small_.calls.push_back(
           {copy, run.count, InMemory(run, access.type), {Shifted(operands_[stored.value], run.first)}});
@@ -443,6 +477,7 @@ class SmallCompiler {
   std::vector<Operand> operands_;   // Indexed by value.
   int32_t register_count_ = 0, start_count_ = 0;
   int64_t register_bytes_ = 0, scratch_end_ = 0;
+  bool copies_ = false;                                    // Elements that are not contiguous are copied.
   loops::Value unused_ = -1;                               // A value that no call needs.
   absl::flat_hash_map<const Access*, int32_t> starts_of_;  // The numbers of starts that all runs share.
   SmallProgram small_;
@@ -457,7 +492,7 @@ std::optional<SmallProgram> CompileSmall(const LoopProgram& program) {
     return std::nullopt;
   if (count > kMaxInFrameAlways) {
     std::optional<SmallProgram> in_memory = SmallCompiler(program, true).Compile(nullptr);
-    if (in_memory.has_value() || count > SmallProgram::kMaxInFrame) return in_memory;
+    if (in_memory.has_value() || count > SmallProgram::kMaxIrregular) return in_memory;
   }
   return SmallCompiler(program, false).Compile(nullptr);
 }

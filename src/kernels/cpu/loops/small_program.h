@@ -45,8 +45,8 @@ struct SmallProgram {
     int32_t number;  // Starts with the same number are contiguous and added.
   };
 
-  // Maximum elements in scratch memory.
-  static constexpr int64_t kMaxInFrame = 128;
+  // Maximum elements in scratch memory, also if their operands are not contiguous.
+  static constexpr int64_t kMaxInFrame = 128, kMaxIrregular = 256;
   int64_t count = 0;
   bool is_in_memory = false;  // There is a single call, on arguments.
   std::vector<Call> calls;
