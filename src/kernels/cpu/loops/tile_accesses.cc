@@ -23,6 +23,43 @@ bool Varies(const loops::Strides& strides) {
   return std::any_of(strides.begin(), strides.end(), [](int64_t stride) { return stride != 0; });
 }
 
+// Returns the run with a pattern that begins at this position, as long as possible.
+GatherOffsets::Run RunAt(absl::Span<const int32_t> offsets, int32_t begin) {
+  using Run = GatherOffsets::Run;
+  const auto left = static_cast<int32_t>(offsets.size()) - begin;
+  const auto length_of = [&](auto&& distance) {
+    int32_t length = 1;
+    while (length < left && offsets[begin + length] == offsets[begin] + distance(length)) ++length;
+    return length;
+  };
+  const int32_t neighbours = length_of([](int32_t k) { return k; }),
+                same = length_of([](int32_t) { return 0; });
+  Run best{begin, neighbours, Run::Pattern::kCopied};
+  const auto try_pattern = [&](Run::Pattern pattern, int32_t count, auto&& distance) {
+    const int32_t length = length_of(distance);
+    if (length > best.length) best = {begin, length, pattern, count};
+  };
+  try_pattern(Run::Pattern::kRepeated, neighbours, [&](int32_t k) { return k % neighbours; });
+  if (same > 1) try_pattern(Run::Pattern::kSpread, same, [&](int32_t k) { return k / same; });
+  return best;
+}
+
+std::vector<GatherOffsets::Run> RunsOf(absl::Span<const int32_t> offsets) {
+  constexpr int32_t kShortest = 16;
+  std::vector<GatherOffsets::Run> runs;
+  int64_t without = 0;
+  for (int32_t k = 0; k < std::ssize(offsets); k += runs.back().length) {
+    GatherOffsets::Run run = RunAt(offsets, k);
+    if (run.length < kShortest) {
+      run.pattern = GatherOffsets::Run::Pattern::kAny;
+      without += run.length;
+    }
+    runs.push_back(run);
+  }
+  if (2 * without > std::ssize(offsets)) runs.clear();
+  return runs;
+}
+
 }  // namespace
 
 TileAccesses::TileAccesses(loops::LoopProgram program) : program_(std::move(program)) {
@@ -124,6 +161,7 @@ std::optional<GatherOffsets> TileAccesses::OffsetsOf(int32_t number) const {
     offsets.each.push_back(static_cast<int32_t>(offset));
   }
   if (!fits) return std::nullopt;
+  offsets.runs = RunsOf(offsets.each);
   return offsets;
 }
 

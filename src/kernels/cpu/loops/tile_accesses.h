@@ -24,6 +24,15 @@ struct GatherOffsets {
   size_t dim;
   int64_t period;
   std::vector<int32_t> each;
+  // Consecutive positions with a simple pattern: neighbours, `count` neighbours again and again, neighbours
+  // `count` times each, or any offsets. Empty if most have no pattern.
+  struct Run {
+    enum class Pattern : uint8_t { kCopied, kRepeated, kSpread, kAny };
+    int32_t begin, length;
+    Pattern pattern;
+    int32_t count = 1;
+  };
+  std::vector<Run> runs = {};
 };
 
 // Owns the program. Functions take an access by its number; `arguments` are the pointers that accesses name,

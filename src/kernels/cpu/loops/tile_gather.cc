@@ -8,12 +8,54 @@
 #include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cpu/memory/row_walk.h"
 #include "kernels/cpu/simd/gather_elements.h"
+#include "kernels/cpu/simd/spread_elements.h"
 
 namespace hlo::cpu {
 namespace {
 
 // The sizes of rows that are transposed, and the fewest rows.
 constexpr int64_t kShortestTransposed = 16, kLongestTransposed = 2048, kFewestTransposed = 4;
+
+// Reads positions [begin, begin + n) of one run.
+template <class T>
+void ReadRun(const T* from, const GatherOffsets& offsets, const GatherOffsets::Run& run, int64_t begin,
+             int64_t n, T* to) {
+  using Pattern = GatherOffsets::Run::Pattern;
+  const T* first = from + offsets.each[run.begin];
+  const int64_t at = begin - run.begin;
+  // The positions to the next whole pattern.
+  const int64_t rest = std::min(n, (run.count - at % run.count) % run.count);
+  switch (run.pattern) {
+    case Pattern::kCopied:
+      std::copy_n(first + at, n, to);
+      return;
+    case Pattern::kRepeated:
+      std::copy_n(first + at % run.count, rest, to);
+      if (n > rest) RepeatElements(first, run.count, n - rest, to + rest);
+      return;
+    case Pattern::kSpread:
+      std::fill_n(to, rest, first[at / run.count]);
+      if (n > rest) SpreadElements(first + (at + rest) / run.count, run.count, n - rest, to + rest);
+      return;
+    case Pattern::kAny:
+      return GatherElements(from, offsets.each.data() + begin, n, to);
+  }
+}
+
+// Reads positions [begin, begin + n) of the table.
+template <class T>
+void ReadPositions(const T* from, const GatherOffsets& offsets, int64_t begin, int64_t n, T* to) {
+  if (offsets.runs.empty()) return GatherElements(from, offsets.each.data() + begin, n, to);
+  auto run = std::upper_bound(offsets.runs.begin(), offsets.runs.end(), begin,
+                              [](int64_t position, const auto& r) { return position < r.begin; }) -
+             1;
+  for (const int64_t end = begin + n; begin < end; ++run) {
+    const int64_t count = std::min<int64_t>(end, run->begin + run->length) - begin;
+    ReadRun(from, offsets, *run, begin, count, to);
+    begin += count;
+    to += count;
+  }
+}
 
 }  // namespace
 
@@ -86,8 +128,8 @@ const std::byte* TileRunner::Gather(size_t number, int64_t begin, int64_t n, std
     int64_t place = base_[read.access];
     EachDigit(row, dims, [&](int64_t d, int64_t i) { place += i * access.inner[d]; });
     DispatchWidth(read.width, [&]<class T>() {
-      GatherElements(reinterpret_cast<const T*>(data) + place, offsets.each.data() + phase, count,
-                     reinterpret_cast<T*>(to) + done);
+      ReadPositions(reinterpret_cast<const T*>(data) + place, offsets, phase, count,
+                    reinterpret_cast<T*>(to) + done);
     });
     done += count;
   }

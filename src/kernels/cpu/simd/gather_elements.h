@@ -78,6 +78,7 @@ void GatherElements(const T* from, const Index* indices, int64_t n, T* to) {
     }
   }
 #endif
+#pragma GCC unroll 8
   for (; i < n; ++i) to[i] = from[indices[i]];
 }
 
