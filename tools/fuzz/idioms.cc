@@ -45,6 +45,7 @@ std::string Make(uint64_t seed, std::string_view only, double large = 0.04) {
   for (int64_t i = 0; i < size; ++i) {
     if (i + 2 >= size || program.random.Chance(0.3)) results.push_back(scene.pool[i]);
   }
+  results.insert(results.end(), scene.shaped.begin(), scene.shaped.end());
   program.random.Shuffle(results);
   return program.Finish(entry, results);
 }

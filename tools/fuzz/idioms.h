@@ -12,6 +12,7 @@ namespace hlo::fuzz {
 struct Scene {
   Body& body;
   Values pool;
+  Values shaped = {};  // Results with layouts or dynamic dimensions, which other idioms do not use.
   bool takes_parameters = false;  // The entry may get additional parameters.
 
   Random& random() { return body.random; }
@@ -24,6 +25,7 @@ struct Scene {
   // Returns indices, mostly valid, for a dimension of this size.
   Value Indices(ElementType type, const Dims& dims, int64_t size);
   void Add(const Value& value) { pool.push_back(value); }
+  void AddAll(const Values& values) { pool.insert(pool.end(), values.begin(), values.end()); }
 
   int64_t Size();
   Dims SomeDims(int64_t rank);
@@ -60,7 +62,11 @@ std::string OneIdiom(uint64_t seed, std::string_view name);
   X(Slices, 1.5) X(DotChain, 2) X(ReductionChain, 2) X(SeveralReductions, 1.5) X(Softmax, 1.5)           \
   X(LayerNorm, 1.5) X(TokensAndPositions, 1.5) X(Attention, 1) X(Convolution, 1) X(Windows, 1)             \
   X(MapCode, 0.7) X(RandomBits, 0.7) X(TopkOpcode, 0.7) X(ScanOpcode, 0.7) X(PoolingGradient, 0.7)         \
-  X(ScalarLoops, 2) X(DilatedWindows, 1) X(SeveralScatters, 1) X(AsyncCall, 0.7)
+  X(ScalarLoops, 2) X(DilatedWindows, 1) X(SeveralScatters, 1) X(AsyncCall, 0.7)                           \
+  X(GeneralConvolution, 1) X(DynamicSizes, 1) X(DynamicLoop, 0.7) X(StoredLayouts, 1) X(Repacking, 1)      \
+  X(Lopsided, 0.5) X(OverlappingUpdates, 1.5) X(AliasedState, 1.5) X(SharedBranches, 1.5)                  \
+  X(NestedCalls, 1) X(SortedByKeys, 1.5) X(WindowScatter, 1.5) X(WindowGather, 1) X(Rounded, 0.7)          \
+  X(Selections, 1) X(SeveralFolds, 1)
 // clang-format on
 #define HLO_FUZZ_DECLARE(name, weight) void name(Scene& scene);
 HLO_FUZZ_IDIOMS(HLO_FUZZ_DECLARE)

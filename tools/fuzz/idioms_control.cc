@@ -36,10 +36,6 @@ Values WithSmallIdioms(Body& b, const Values& given, int64_t steps) {
   return inner.pool;
 }
 
-void AddAll(Scene& s, const Values& values) {
-  for (const Value& v : values) s.Add(v);
-}
-
 // Returns a value with rows that are read and written individually.
 Value Buffer(Scene& s) {
   Dims dims = s.SomeDims(s.random().Between(1, 3));
@@ -78,7 +74,7 @@ void RotatedLoop(Scene& s) {
     next[changed] = b.Fit(extended.back(), type, dims);
     return next;
   });
-  AddAll(s, {after.begin() + 1, after.end()});
+  s.AddAll({after.begin() + 1, after.end()});
 }
 
 void UpdatedLoop(Scene& s) {
@@ -106,7 +102,7 @@ void UpdatedLoop(Scene& s) {
     if (reads_all) seen = b.Fit(state[1], other.type, other.dims);
     return {Next(b, state[0]), updated, kept, seen};
   });
-  AddAll(s, {after.begin() + 1, after.end()});
+  s.AddAll({after.begin() + 1, after.end()});
 }
 
 void History(Scene& s) {
@@ -133,7 +129,7 @@ void History(Scene& s) {
                            : body.DynamicUpdateSlice(state[1], next, Scalars(body, state[0], buffer.rank()));
                 return {Next(body, state[0]), history, next};
               });
-  AddAll(s, {after.begin() + 1, after.end()});
+  s.AddAll({after.begin() + 1, after.end()});
 }
 
 void EarlyExit(Scene& s) {
@@ -156,7 +152,7 @@ void EarlyExit(Scene& s) {
         const Values extended = WithSmallIdioms(b, {state[2], sum}, 1);
         return {Next(b, state[0]), sum, b.Fit(extended.back(), state[2].type, dims)};
       });
-  AddAll(s, after);
+  s.AddAll(after);
 }
 
 void NestedLoop(Scene& s) {
@@ -181,7 +177,7 @@ void NestedLoop(Scene& s) {
                          });
                      return {Next(b, state[0]), inside[1], b.random.Chance(0.5) ? inside[2] : state[2]};
                    });
-  AddAll(s, {after.begin() + 1, after.end()});
+  s.AddAll({after.begin() + 1, after.end()});
 }
 
 void StackedScan(Scene& s) {
@@ -238,14 +234,14 @@ void Branches(Scene& s) {
       return {slice, more, given[0]};
     });
   }
-  AddAll(s, b.Conditional(index, operands, branches));
+  s.AddAll(b.Conditional(index, operands, branches));
 }
 
 void Wrapped(Scene& s) {
   Random& random = s.random();
   Values operands;
   for (int64_t i = random.Between(1, 3); i > 0; --i) operands.push_back(s.body.Carried(s.Any()));
-  AddAll(s, s.body.Call(random.Chance(0.5) ? "fusion" : "call", operands, [&](Body& b, const Values& given) {
+  s.AddAll(s.body.Call(random.Chance(0.5) ? "fusion" : "call", operands, [&](Body& b, const Values& given) {
     Values extended = WithSmallIdioms(b, given, b.random.Between(1, 3));
     Values results = {extended.back()};
     if (b.random.Chance(0.5))

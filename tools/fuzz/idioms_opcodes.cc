@@ -12,10 +12,6 @@ namespace {
 
 using enum ElementType;
 
-void AddAll(Scene& s, const Values& values) {
-  for (const Value& v : values) s.Add(v);
-}
-
 }  // namespace
 
 void MapCode(Scene& s) {
@@ -46,7 +42,7 @@ void RandomBits(Scene& s) {
   const Value bits{.type = type, .dims = s.SomeDims(s.random().Between(1, 2)), .top = 0x1p64};
   const Values made = b.Several("rng-bit-generator", {state}, {state, bits},
                                 fmt::format("algorithm={}", is_philox ? "rng_philox" : "rng_three_fry"));
-  AddAll(s, made);
+  s.AddAll(made);
   const Value low = b.Binary("and", made[1], b.Splat(type, bits.dims, 7));
   Value small = low;
   small.top = 7;
@@ -67,8 +63,8 @@ void TopkOpcode(Scene& s) {
   Value best = x;
   best.dims = dims;
   const Value places{.type = kS32, .dims = dims, .top = 1e4};
-  AddAll(s, b.Several("topk", {x}, {best, places},
-                      fmt::format("k={}, largest={}", k, s.random().Chance(0.7) ? "true" : "false")));
+  s.AddAll(b.Several("topk", {x}, {best, places},
+                     fmt::format("k={}, largest={}", k, s.random().Chance(0.7) ? "true" : "false")));
 }
 
 void ScanOpcode(Scene& s) {
@@ -90,9 +86,9 @@ void ScanOpcode(Scene& s) {
   whole.top = last.top = IsFloat(type) ? std::max(x.top, init.top) : std::numeric_limits<double>::infinity();
   whole.step = last.step = std::min(x.step, init.step);
   last.dims = rest;
-  AddAll(s, b.Several("scan", {x, init}, {whole, last},
-                      fmt::format("dimensions={{{}}}, num_carries=1, to_apply={}{}", d, code,
-                                  s.random().Chance(0.3) ? ", is_reverse=true" : "")));
+  s.AddAll(b.Several("scan", {x, init}, {whole, last},
+                     fmt::format("dimensions={{{}}}, num_carries=1, to_apply={}{}", d, code,
+                                 s.random().Chance(0.3) ? ", is_reverse=true" : "")));
 }
 
 // Adds the gradient of max pooling.
@@ -121,59 +117,6 @@ void PoolingGradient(Scene& s) {
              fmt::format("window={{size={} stride={}}}, select={}, scatter={}", text[0], text[1],
                          b.Comparator(type, "GE"), b.Combiner("add", type)),
              like));
-}
-
-// Adds windows with base and window dilation and with negative padding, over one array or over an array and
-// the positions of its elements.
-void DilatedWindows(Scene& s) {
-  Body& b = s.body;
-  Random& random = s.random();
-  const ElementType type = s.Number();
-  const Value x = s.Of(type, s.SomeDims(random.Between(1, 3)));
-  std::string text[5];
-  Dims dims;
-  for (int64_t d = 0; d < x.rank(); ++d) {
-    const bool is_plain = random.Chance(0.4);
-    const auto draw = [&](int64_t plain, int64_t low, int64_t high) {
-      return is_plain ? plain : random.Between(low, high);
-    };
-    const int64_t size = draw(1, 1, 4), stride = draw(1, 1, 3), base = draw(1, 1, 3), window = draw(1, 1, 3);
-    int64_t low = draw(0, -2, 3), high = draw(0, -2, 3);
-    const int64_t dilated = x.dims[d] == 0 ? 0 : (x.dims[d] - 1) * base + 1;
-    if (dilated + low + high < 0) low = high = 0;
-    const int64_t padded = dilated + low + high, reach = (size - 1) * window + 1;
-    dims.push_back(padded < reach ? 0 : (padded - reach) / stride + 1);
-    const char* by = d > 0 ? "x" : "";
-    text[0] += fmt::format("{}{}", by, size);
-    text[1] += fmt::format("{}{}", by, stride);
-    text[2] += fmt::format("{}{}_{}", by, low, high);
-    text[3] += fmt::format("{}{}", by, base);
-    text[4] += fmt::format("{}{}", by, window);
-  }
-  if (Count(dims) > 100'000) return;
-  const std::string attributes =
-      fmt::format("window={{size={} stride={} pad={} lhs_dilate={} rhs_dilate={}}}", text[0], text[1],
-                  text[2], text[3], text[4]);
-  Value result = x;
-  result.dims = dims;
-  if (random.Chance(0.7)) {
-    const char* opcode = random.Pick<const char*>({"maximum", "minimum"});
-    s.Add(b.Op("reduce-window", {x, b.Constant(type, 1)}, type, dims,
-               fmt::format("{}, to_apply={}", attributes, b.Combiner(opcode, type)), result));
-    return;
-  }
-  if (b.program.is_wild) return;  // The larger one of a number and a NaN is unspecified.
-  const Value places = b.Iota(kS32, x.dims, random.Below(x.rank()));
-  const Value number{.type = type, .top = x.top, .step = x.step}, place{.type = kS32, .top = places.top};
-  const std::string larger =
-      b.Computation("larger", {number, place, number, place}, [&](Body& inner, const Values& v) -> Values {
-        const Value first = inner.Compare(v[0], v[2], "GE");
-        return {inner.Select(first, v[0], v[2]), inner.Select(first, v[1], v[3])};
-      });
-  Value result_places = places;
-  result_places.dims = dims;
-  AddAll(s, b.Several("reduce-window", {x, places, b.Constant(type, 0), b.Constant(kS32, -1)},
-                      {result, result_places}, fmt::format("{}, to_apply={}", attributes, larger)));
 }
 
 // Adds a scatter of rows into several arrays, whose combiner exchanges nothing between them.
@@ -218,7 +161,7 @@ void SeveralScatters(Scene& s) {
   all.push_back(indices);
   all.insert(all.end(), updates.begin(), updates.end());
   if (count == 1) return s.Add(b.Op("scatter", all, results[0].type, dims, attributes, results[0]));
-  AddAll(s, b.Several("scatter", all, results, attributes));
+  s.AddAll(b.Several("scatter", all, results, attributes));
 }
 
 // Adds an asynchronous call of a computation on two arrays.

@@ -90,6 +90,9 @@ std::string Braces(const Dims& items) { return fmt::format("{{{}}}", fmt::join(i
 std::string ShapeText(ElementType type, const Dims& dims) {
   return fmt::format("{}[{}]", Name(type), fmt::join(dims, ","));
 }
+std::string ShapeText(const Value& value) {
+  return value.shape.empty() ? ShapeText(value.type, value.dims) : value.shape;
+}
 
 std::string NumberText(ElementType type, double number) {
   if (IsPred(type)) return number != 0 ? "true" : "false";
@@ -113,19 +116,29 @@ std::string Program::Finish(const Body& entry, const Values& results) {
 }
 
 Value Body::Parameter(std::string_view stem, ElementType type, const Dims& dims) {
-  Value value{.name = program.NewName(stem), .type = type, .dims = dims};
-  Line(fmt::format("{} = {} parameter({})", value.name, ShapeText(type, dims), parameters_++));
+  return Parameter(stem, {.type = type, .dims = dims});
+}
+Value Body::Parameter(std::string_view stem, const Value& like) {
+  Value value = like;
+  value.name = program.NewName(stem);
+  Line(fmt::format("{} = {} parameter({})", value.name, ShapeText(value), parameters_++));
   return value;
 }
 
 Value Body::Op(std::string_view opcode, const Values& operands, ElementType type, const Dims& dims,
                std::string_view attributes, const Value& like) {
+  return Shaped(opcode, operands, {.type = type, .dims = dims, .top = like.top, .step = like.step},
+                attributes);
+}
+Value Body::Shaped(std::string_view opcode, const Values& operands, const Value& result,
+                   std::string_view attributes) {
   std::string stem(opcode);
   std::replace(stem.begin(), stem.end(), '-', '_');
-  Value value{.name = program.NewName(stem), .type = type, .dims = dims, .top = like.top, .step = like.step};
+  Value value = result;
+  value.name = program.NewName(stem);
   std::string names;
   for (const Value& operand : operands) names += (names.empty() ? "" : ", ") + operand.name;
-  Line(fmt::format("{} = {} {}({}){}{}", value.name, ShapeText(type, dims), opcode, names,
+  Line(fmt::format("{} = {} {}({}){}{}", value.name, ShapeText(value), opcode, names,
                    attributes.empty() ? "" : ", ", attributes));
   return value;
 }
@@ -237,7 +250,7 @@ Value Body::Exact(const Value& x, int64_t terms) {
 }
 
 Value Body::ExactInType(const Value& x, int64_t terms) {
-  const Value exact = Exact(x, terms);
+  Value exact = Exact(x, terms);
   if (!IsFloat(x.type) || !program.is_exact) return exact;
   const double most =
       std::ldexp(1.0, SignificandBits(x.type)) / static_cast<double>(std::max<int64_t>(terms, 1));
@@ -264,7 +277,7 @@ Value Body::Carried(const Value& x) {
 
 std::string Body::TupleShape(const Values& values) const {
   std::string text;
-  for (const Value& v : values) text += (text.empty() ? "" : ", ") + ShapeText(v.type, v.dims);
+  for (const Value& v : values) text += (text.empty() ? "" : ", ") + ShapeText(v);
   return "(" + text + ")";
 }
 Value Body::Tuple(const Values& values) {
@@ -277,8 +290,7 @@ Value Body::Tuple(const Values& values) {
 Values Body::Elements(const Value& tuple, const Values& like) {
   Values elements;
   for (size_t i = 0; i < like.size(); ++i)
-    elements.push_back(
-        Op("get-tuple-element", {tuple}, like[i].type, like[i].dims, fmt::format("index={}", i), like[i]));
+    elements.push_back(Shaped("get-tuple-element", {tuple}, like[i], fmt::format("index={}", i)));
   return elements;
 }
 

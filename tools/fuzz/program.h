@@ -24,7 +24,8 @@ struct Value {
   ElementType type = ElementType::kF32;
   Dims dims;
   double top = 3;
-  int step = 0;  // kUnknownStep: any value of the type.
+  int step = 0;       // kUnknownStep: any value of the type.
+  std::string shape;  // The text of a shape with a layout or dynamic dimensions; empty for others.
 
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }
 };
@@ -33,6 +34,7 @@ inline constexpr int kUnknownStep = -100000;
 int64_t Count(const Dims& dims);
 std::string Braces(const Dims& items);
 std::string ShapeText(ElementType type, const Dims& dims);
+std::string ShapeText(const Value& value);
 // Returns the text of a constant of this type.
 std::string NumberText(ElementType type, double number);
 
@@ -74,9 +76,13 @@ class Body {
   Body(Program& program, int depth) : program(program), random(program.random), depth(depth) {}
 
   Value Parameter(std::string_view stem, ElementType type, const Dims& dims);
+  Value Parameter(std::string_view stem, const Value& like);
   // Adds an instruction; `like` gives the range of its result.
   Value Op(std::string_view opcode, const Values& operands, ElementType type, const Dims& dims,
            std::string_view attributes, const Value& like);
+  // Adds an instruction with the shape and the range of `result`.
+  Value Shaped(std::string_view opcode, const Values& operands, const Value& result,
+               std::string_view attributes = "");
 
   // Adds a unary instruction whose result has a layout.
   Value UnaryWithLayout(std::string_view opcode, const Value& x, const Dims& dims,

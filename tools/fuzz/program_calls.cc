@@ -44,9 +44,7 @@ std::string Body::Computation(std::string_view stem, const Values& parameters, c
   Body inner(program, depth);
   Values given;
   for (const Value& p : parameters) {
-    given.push_back(inner.Parameter("a", p.type, p.dims));
-    given.back().top = p.top;
-    given.back().step = p.step;
+    given.push_back(inner.Parameter("a", p));
   }
   const Values results = body(inner, given);
   program.computations.push_back(inner.Text(name, results, results.size() > 1));
