@@ -29,6 +29,8 @@ class Expander : PaddedInstruction {
     for (size_t k = 0; k < results.size(); ++k) {
       PaddedOp& result = results[k];
       if (!result.array.ok() || result.sizes.size() != result.array.dims().size()) return std::nullopt;
+      // The builder derives the type from the operands; a module may declare another one.
+      if (result.array.type() != shapes[k].type()) return std::nullopt;
       for (int64_t d = 0; d < result.array.rank(); ++d) {
         const Op size = result.sizes[static_cast<size_t>(d)];
         if (!size.ok()) continue;
@@ -102,6 +104,8 @@ class Expander : PaddedInstruction {
     switch (opcode) {
       case Opcode::kSetDimensionSize: {
         PaddedOp result = operands[0];
+        if (result.array.type() != instruction.shape().type())
+          result.array = build::ConvertElementType(result.array, instruction.shape().type());
         result.sizes[static_cast<size_t>(instruction.Get<attr::dimensions>()[0])] = operands[1].array;
         return result;
       }
