@@ -390,12 +390,15 @@ class CoreLowering {
     core_.needs_calls = true;
     core_.program.others[core_.other_count] = {in.op, in.type, in.parameter};
     const uint8_t a = SlotOf(in.a), b = SlotOf(in.b), c = SlotOf(in.c);
+    // Rounding would replace the payloads of NaNs.
+    const bool rounded = in.op == VmOp::kBF16OfBits;
     return EmitResult({.op = CoreOp::kOther,
                        .out = in.out == VmInstruction::kNone ? Scratch(1) : in.out,
                        .a = a,
                        .b = b,
                        .c = c,
-                       .parameter = static_cast<uint16_t>(core_.other_count++)});
+                       .parameter = static_cast<uint16_t>(core_.other_count++)},
+                      rounded);
   }
 
   const VmProgram& vm_;

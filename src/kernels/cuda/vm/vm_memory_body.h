@@ -34,6 +34,12 @@ HLO_DEVICE V VmRead(VmMemory memory, ElementType type, const void* data, int64_t
   return V{};
 }
 
+// Rounds to bf16. A NaN that bf16 represents keeps its payload, because moves must not change bits.
+HLO_DEVICE uint16_t StoredBF16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  return (bits & 0xffffu) == 0 ? static_cast<uint16_t>(bits >> 16) : FloatToBF16(value);
+}
+
 template <class V>
 HLO_DEVICE void VmWrite(VmMemory memory, ElementType type, void* data, int64_t at, V value) {
   switch (memory) {
@@ -49,7 +55,7 @@ HLO_DEVICE void VmWrite(VmMemory memory, ElementType type, void* data, int64_t a
       static_cast<uint32_t*>(data)[at] = value.words[0];
       return;
     case VmMemory::kBF16:
-      static_cast<uint16_t*>(data)[at] = FloatToBF16(value.template As<float>());
+      static_cast<uint16_t*>(data)[at] = StoredBF16(value.template As<float>());
       return;
     case VmMemory::kF16:
       static_cast<uint16_t*>(data)[at] = FloatToF16(value.template As<float>());
@@ -122,7 +128,7 @@ HLO_DEVICE bool VmWriteAll(VmMemory memory, void* data, int64_t at, const V (&va
       return VmWriteNeighbours<uint32_t, kValues>(data, at, [&](int j) { return values[j].words[0]; });
     case VmMemory::kBF16:
       return VmWriteNeighbours<uint16_t, kValues>(
-          data, at, [&](int j) { return FloatToBF16(values[j].template As<float>()); });
+          data, at, [&](int j) { return StoredBF16(values[j].template As<float>()); });
     case VmMemory::kF16:
       return VmWriteNeighbours<uint16_t, kValues>(
           data, at, [&](int j) { return FloatToF16(values[j].template As<float>()); });
