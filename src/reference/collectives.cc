@@ -112,14 +112,14 @@ const Shape& ResultOf(const Instruction& instruction) {
              : instruction.shape();
 }
 
-// Operands are returned unchanged only if groups have one member.
+// Operands are returned, possibly as another float type, only if groups have one member.
 std::string GroupSizeUnsupportedReason(const Instruction& instruction) {
   std::vector<const Shape*> results, operands;
   AppendArrays(ResultOf(instruction), &results);
   for (const Instruction* operand : instruction.operands()) AppendArrays(operand->shape(), &operands);
   if (instruction.Get<attr::has_dynamic_root>()) operands.pop_back();
   for (size_t i = 0; i < std::min(results.size(), operands.size()); ++i) {
-    if (Compatible(*results[i], *operands[i])) continue;
+    if (CompatibleIgnoringFpPrecision(*results[i], *operands[i])) continue;
     const int64_t given = operands[i]->ElementCount().value_or(0),
                   made = results[i]->ElementCount().value_or(0);
     const int64_t larger = std::max(given, made), smaller = std::min(given, made);
