@@ -1,6 +1,7 @@
 // Shape rules of single async-start, async-update and async-done instructions (shape-rules 3.27).
 // module_async.cc checks their chains.
 
+#include "base/counted.h"
 #include "check/interface.h"
 #include "check/support.h"
 
@@ -24,8 +25,8 @@ bool CheckAsyncShape(RuleContext& c) {
 bool ParametersFit(RuleContext& c, const Computation& called) {
   const absl::Span<const Shape> bound = c.declared().element(0).elements();
   if (bound.size() > called.parameters().size()) {
-    c.Error(c.instruction().shape_range(), kAsyncRule, "async-start binds {} parameters, but '{}' has {}",
-            bound.size(), called.name(), called.parameters().size())
+    c.Error(c.instruction().shape_range(), kAsyncRule, "async-start binds {}, but '{}' has {}",
+            Counted(bound.size(), "parameter"), called.name(), called.parameters().size())
         .Note(called.name_range(), "'{}' is defined here", called.name());
     return false;
   }
@@ -43,8 +44,8 @@ bool ParametersFit(RuleContext& c, const Computation& called) {
 bool OperandsFit(RuleContext& c) {
   const absl::Span<const Shape> bound = c.declared().element(0).elements();
   if (static_cast<int64_t>(bound.size()) != c.operand_count()) {
-    c.Error({}, kAsyncRule, "async-start has {} operands, but its shape binds {} parameters",
-            c.operand_count(), bound.size());
+    c.Error({}, kAsyncRule, "async-start has {}, but its shape binds {}",
+            Counted(c.operand_count(), "operand"), Counted(bound.size(), "parameter"));
     return false;
   }
   for (int64_t i = 0; i < c.operand_count(); ++i) {
@@ -89,8 +90,8 @@ const Shape* FullSubshapeAt(RuleContext& c, const Computation& called, IntList i
 void CheckStartAlias(RuleContext& c, const Computation& called, const OutputOperandAlias& alias) {
   const SourceRange at = c.range_of<attr::output_to_operand_aliasing>();
   if (!InRange(alias.operand, static_cast<int64_t>(called.parameters().size()))) {
-    c.Error(at, kAsyncRule, "the alias names operand {}, but '{}' has {} parameters", alias.operand,
-            called.name(), called.parameters().size());
+    c.Error(at, kAsyncRule, "the alias names operand {}, but '{}' has {}", alias.operand, called.name(),
+            Counted(called.parameters().size(), "parameter"));
     return;
   }
   const Shape* output = FullSubshapeAt(c, called, alias.output_index);

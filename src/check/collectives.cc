@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "check/interface.h"
 #include "check/replica_groups.h"
 #include "check/support.h"
@@ -33,7 +34,7 @@ bool RequireDeclaredTuple(RuleContext& c, size_t least) {
   if (c.declared().IsTuple() && c.declared().elements().size() >= least) [[likely]]
     return true;
   c.Error(c.instruction().shape_range(), kCollectiveRule,
-          "{} must declare a tuple of at least {} elements, but it is {}", OpName(c), least,
+          "{} must declare a tuple of at least {}, but it is {}", OpName(c), Counted(least, "element"),
           Text(c.declared()));
   return false;
 }
@@ -124,8 +125,8 @@ int64_t ShardCount(RuleContext& c, int64_t whole, int64_t shard, int64_t subgrou
   }
   if (subgroup != 1 && count != subgroup) {
     c.Error(c.instruction().shape_range(), kCollectiveRule,
-            "{} makes {} shards of size {} from size {}, but a group has {} devices", OpName(c), count, shard,
-            whole, subgroup);
+            "{} makes {} of size {} from size {}, but a group has {}", OpName(c), Counted(count, "shard"),
+            shard, whole, Counted(subgroup, "device"));
     return -1;
   }
   return count;
@@ -170,7 +171,7 @@ bool GatheredShape(RuleContext& c, int64_t i, const Sharding1D& sharding, Shape*
     return true;
   }
   if (__builtin_mul_overflow(size, sharding.shard_count, &gathered)) {
-    c.OperandError(i, kCollectiveRule, "{} shards of {} are too large", sharding.shard_count,
+    c.OperandError(i, kCollectiveRule, "{} of {} are too large", Counted(sharding.shard_count, "shard"),
                    Text(c.operand(i)));
     return false;
   }
@@ -183,9 +184,8 @@ bool ScatteredShape(RuleContext& c, int64_t i, const Sharding1D& sharding, Shape
   *shape = c.operand(i);
   const int64_t size = shape->dim(sharding.dim);
   if (size != Shape::kUnbounded && sharding.shard_count != 0 && size % sharding.shard_count != 0) {
-    c.OperandError(i, kCollectiveRule,
-                   "{} cuts {} into {} shards, but size {} of dimension {} is not a multiple", OpName(c),
-                   Text(c.operand(i)), sharding.shard_count, size, sharding.dim);
+    c.OperandError(i, kCollectiveRule, "{} cuts {} into {}, but size {} of dimension {} is not a multiple",
+                   OpName(c), Text(c.operand(i)), Counted(sharding.shard_count, "shard"), size, sharding.dim);
     return false;
   }
   if (shape->IsDynamic(sharding.dim) || sharding.shard_count == 0) {

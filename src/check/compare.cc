@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "check/support.h"
 
 namespace hlo::check {
@@ -183,7 +184,7 @@ bool CheckForm(RuleContext& c) {
   const int64_t count = instruction.operand_count();
   if (count < info.min_operands || count > info.max_operands || (info.has(kEvenOperands) && count % 2 != 0) ||
       (info.has(kOddOperands) && count % 2 == 0)) {
-    c.Error({}, "3.0", "{} does not take {} operands", info.name, count);
+    c.Error({}, "3.0", "{} does not take {}", info.name, Counted(count, "operand"));
     return false;
   }
   for (const AttrUse& use : info.attributes) {

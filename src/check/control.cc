@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/counted.h"
 #include "check/interface.h"
 #include "check/support.h"
 
@@ -117,8 +118,8 @@ bool SelectorFits(RuleContext& c, size_t branch_count) {
     return false;
   }
   if (c.operand_count() == static_cast<int64_t>(branch_count) + 1) return true;
-  c.Error({}, kControlRule, "conditional has {} branches and so takes {} operands, but it has {}",
-          branch_count, branch_count + 1, c.operand_count());
+  c.Error({}, kControlRule, "conditional has {} branches and so takes {}, but it has {}", branch_count,
+          Counted(branch_count + 1, "operand"), c.operand_count());
   return false;
 }
 
@@ -166,8 +167,8 @@ void CheckComposite(RuleContext& c) {
 void CheckFusionAlias(RuleContext& c, const OutputOperandAlias& alias) {
   const SourceRange at = c.range_of<attr::output_to_operand_aliasing>();
   if (!InRange(alias.operand, c.operand_count())) {
-    c.Error(at, kControlRule, "the alias names operand {}, but there are {} operands", alias.operand,
-            c.operand_count());
+    c.Error(at, kControlRule, "the alias names operand {}, but the instruction has {}", alias.operand,
+            Counted(c.operand_count(), "operand"));
     return;
   }
   const Shape* output = SubshapeAt(c.declared(), alias.output_index);
@@ -253,9 +254,9 @@ Inferred Call(RuleContext& c) {
   if (called == nullptr) return Failed();
   if (c.instruction().Has<attr::is_composite>() && c.Get<attr::is_composite>()) CheckComposite(c);
   if (called->parameters().size() != static_cast<size_t>(c.operand_count())) {
-    c.Error(c.range_of<attr::to_apply>(), kControlRule,
-            "'{}' has {} parameters, but the call gives it {} operands", called->name(),
-            called->parameters().size(), c.operand_count())
+    c.Error(c.range_of<attr::to_apply>(), kControlRule, "'{}' has {}, but the call gives it {}",
+            called->name(), Counted(called->parameters().size(), "parameter"),
+            Counted(c.operand_count(), "operand"))
         .Note(called->name_range(), "'{}' is defined here", called->name());
     return Failed();
   }
@@ -269,15 +270,15 @@ Inferred Fusion(RuleContext& c) {
   if (called == nullptr) return Failed();
   const auto count = static_cast<int64_t>(called->parameters().size());
   if (count > c.operand_count()) {
-    c.Error(c.range_of<attr::calls>(), kControlRule, "'{}' has {} parameters, but the fusion has {} operands",
-            called->name(), count, c.operand_count())
+    c.Error(c.range_of<attr::calls>(), kControlRule, "'{}' has {}, but the fusion has {}", called->name(),
+            Counted(count, "parameter"), Counted(c.operand_count(), "operand"))
         .Note(called->name_range(), "'{}' is defined here", called->name());
     return Failed();
   }
   if (count < c.operand_count()) {
     c.Warning(c.operand_range(count), kControlRule,
-              "the fusion has {} operands, but '{}' takes only {}; the others are unused", c.operand_count(),
-              called->name(), count);
+              "the fusion has {}, but '{}' takes only {}; the others are unused",
+              Counted(c.operand_count(), "operand"), called->name(), count);
   }
   bool ok = true;
   for (int64_t i = 0; i < count; ++i) ok &= OperandFits(c, i, *called->parameter(i));

@@ -1,5 +1,6 @@
 // Shape rule of convolution (shape-rules 3.14).
 
+#include "base/counted.h"
 #include "check/contraction.h"
 #include "check/support.h"
 #include "check/window.h"
@@ -45,15 +46,15 @@ bool CheckLabels(RuleContext& c, const DimLabels& labels) {
   }
   if (c.Get<attr::window>().size() != n) {
     c.Error(c.range_of<attr::window>(), kConvolutionRule,
-            "the window has {} dimensions, but dim_labels {} names {} spatial ones",
-            c.Get<attr::window>().size(), labels.text, n);
+            "the window has {}, but dim_labels {} names {} spatial ones",
+            Counted(c.Get<attr::window>().size(), "dimension"), labels.text, n);
     return false;
   }
   bool ok = true;
   for (int64_t i : {0, 1}) {
     if (c.operand(i).rank() == static_cast<int64_t>(n) + 2) continue;
-    c.OperandError(i, kConvolutionRule, "dim_labels {} is for arrays of {} dimensions, but operand {} is {}",
-                   labels.text, n + 2, i, Text(c.operand(i)));
+    c.OperandError(i, kConvolutionRule, "dim_labels {} is for arrays of {}, but operand {} is {}",
+                   labels.text, Counted(n + 2, "dimension"), i, Text(c.operand(i)));
     ok = false;
   }
   return ok &&

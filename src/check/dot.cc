@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_join.h"
+#include "base/counted.h"
 #include "check/contraction.h"
 #include "check/support.h"
 
@@ -90,7 +91,8 @@ bool AppendDotResult(RuleContext& c, std::string_view rule, const DotDimensions&
   const int64_t rank = result->rank() + lhs.rank() - static_cast<int64_t>(dims.lhs_contracting.size()) +
                        rhs.rank() - static_cast<int64_t>(dims.rhs_used.count());
   if (rank > Shape::kMaxRank) {
-    c.Error({}, rule, "the result would have {} dimensions; at most {} are possible", rank, Shape::kMaxRank);
+    c.Error({}, rule, "the result would have {}; at most {} are possible", Counted(rank, "dimension"),
+            Shape::kMaxRank);
     return false;
   }
   for (int64_t d : dims.lhs_batch) result->AppendDim(lhs.dim(d), lhs.IsDynamic(d));

@@ -1,6 +1,7 @@
 // Shape rules of elementwise opcodes, clamp and select (shape-rules 3.2 to 3.5). There is no implicit
 // broadcasting (2.3).
 
+#include "base/counted.h"
 #include "check/support.h"
 
 namespace hlo::check {
@@ -142,8 +143,8 @@ Inferred Shuffle(RuleContext& c) {
     return Failed();
   }
   if (dimensions.size() != shifts.size()) {
-    c.Error(c.range_of<attr::shifts>(), kUnary, "there are {} dimensions, but {} shifts", dimensions.size(),
-            shifts.size());
+    c.Error(c.range_of<attr::shifts>(), kUnary, "{} for {}", Counted(shifts.size(), "shift"),
+            Counted(dimensions.size(), "dimension"));
     return Failed();
   }
   if (!RequireDistinctDimensions(c, at, kUnary, "dimensions", dimensions, c.operand(0).rank()))

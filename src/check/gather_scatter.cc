@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "check/support.h"
 #include "check/window.h"
 
@@ -102,10 +103,9 @@ bool CheckSliceSizes(RuleContext& c, const Shape& x, IntList sizes, IntList coll
   for (int64_t d = 0; d < x.rank(); ++d) {
     const bool absent = Contains(collapsed, d) || Contains(batching, d);
     if (sizes[d] < 0 || (!x.IsUnbounded(d) && sizes[d] > x.dim(d))) {
-      c.NoteOperand(
-          c.Error(at, kGatherScatterRule, "the slice takes {} elements of dimension {}, which has {}",
-                  sizes[d], d, SizeText(x.dim(d))),
-          0);
+      c.NoteOperand(c.Error(at, kGatherScatterRule, "the slice takes {} of dimension {}, which has {}",
+                            Counted(sizes[d], "element"), d, SizeText(x.dim(d))),
+                    0);
       ok = false;
     } else if (absent && sizes[d] > 1) {
       c.Error(at, kGatherScatterRule,
@@ -155,8 +155,8 @@ Inferred Gather(RuleContext& c) {
     ok = false;
   }
   if (ok && rank > Shape::kMaxRank) {
-    c.Error({}, kGatherScatterRule, "the result would have {} dimensions; at most {} are possible", rank,
-            Shape::kMaxRank);
+    c.Error({}, kGatherScatterRule, "the result would have {}; at most {} are possible",
+            Counted(rank, "dimension"), Shape::kMaxRank);
     ok = false;
   }
   if (!ok) return Failed();
@@ -256,8 +256,8 @@ bool CheckScattered(RuleContext& c, int64_t j, int64_t count, int64_t vector_dim
 
 Inferred Scatter(RuleContext& c) {
   if (c.operand_count() % 2 == 0) {
-    c.Error({}, kGatherScatterRule, "scatter takes k arrays, indices and k updates, but has {} operands",
-            c.operand_count());
+    c.Error({}, kGatherScatterRule, "scatter takes k arrays, indices and k updates, but has {}",
+            Counted(c.operand_count(), "operand"));
     return Failed();
   }
   const int64_t count = c.operand_count() / 2;

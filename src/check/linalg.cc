@@ -1,5 +1,6 @@
 // Shape rules of fft, cholesky, triangular-solve and batch normalisation (shape-rules 3.21).
 
+#include "base/counted.h"
 #include "check/support.h"
 
 namespace hlo::check {
@@ -124,10 +125,9 @@ bool BatchNormInput(RuleContext& c, int64_t* feature) {
   if (!RequireArrays(c, kLinalgRule) || !RequireType(c, 0, kFloatSet, kLinalgRule)) return false;
   *feature = c.Get<attr::feature_index>();
   if (InRange(*feature, c.operand(0).rank())) return true;
-  c.NoteOperand(
-      c.Error(c.range_of<attr::feature_index>(), kLinalgRule, "feature_index is {}, but {} has {} dimensions",
-              *feature, Text(c.operand(0)), c.operand(0).rank()),
-      0);
+  c.NoteOperand(c.Error(c.range_of<attr::feature_index>(), kLinalgRule, "feature_index is {}, but {} has {}",
+                        *feature, Text(c.operand(0)), Counted(c.operand(0).rank(), "dimension")),
+                0);
   return false;
 }
 

@@ -1,6 +1,7 @@
 // Shape rules of sources, tuples, random numbers, dimension sizes and custom calls (shape-rules 3.7, 3.8,
 // 3.20, 3.23, 3.24).
 
+#include "base/counted.h"
 #include "check/interface.h"
 #include "check/support.h"
 
@@ -52,9 +53,9 @@ Inferred GetTupleElement(RuleContext& c) {
   }
   const auto arity = static_cast<int64_t>(tuple.elements().size());
   if (!InRange(index, arity)) {
-    c.NoteOperand(
-        c.Error(c.range_of<attr::index>(), kRule, "index is {}, but the tuple has {} elements", index, arity),
-        0);
+    c.NoteOperand(c.Error(c.range_of<attr::index>(), kRule, "index is {}, but the tuple has {}", index,
+                          Counted(arity, "element")),
+                  0);
     return Failed();
   }
   return Like(tuple.element(index));
@@ -70,7 +71,7 @@ Inferred Rng(RuleContext& c) {
     // StableHLO's rng has the result shape as its third operand.
     c.ErrorIfStrict(c.operand_range(2), kRule, "rng takes two scalars; the third operand is ignored");
   } else if (c.operand_count() != 2) {
-    c.Error({}, kRule, "rng takes two scalars, but has {} operands", c.operand_count());
+    c.Error({}, kRule, "rng takes two scalars, but has {}", Counted(c.operand_count(), "operand"));
     return Failed();
   }
   bool ok = true;
@@ -183,8 +184,8 @@ void CheckLayoutConstraints(RuleContext& c) {
   const auto constraints = entry->value.As<attr_kind::ShapeList>();
   const auto count = static_cast<int64_t>(constraints.size());
   if (count != c.operand_count()) {
-    c.Error(entry->range, kCustomCall, "there are {} layout constraints for {} operands", count,
-            c.operand_count());
+    c.Error(entry->range, kCustomCall, "{} for {}", Counted(count, "layout constraint"),
+            Counted(c.operand_count(), "operand"));
   }
   for (int64_t i = 0; i < std::min(count, c.operand_count()); ++i) {
     if (Compatible(*constraints[i], c.operand(i))) continue;
@@ -245,9 +246,8 @@ Inferred CustomCall(RuleContext& c) {
   CheckOutputOperandAliases(c);
   if (c.Get<attr::custom_call_target>() == "GetRngSeed" &&
       (c.operand_count() != 0 || !c.declared().IsScalar(ElementType::kU64))) {
-    c.Error({}, kCustomCall,
-            "GetRngSeed takes nothing and gives u64[], but it has {} operands and declares {}",
-            c.operand_count(), Text(c.declared()));
+    c.Error({}, kCustomCall, "GetRngSeed takes nothing and gives u64[], but it has {} and declares {}",
+            Counted(c.operand_count(), "operand"), Text(c.declared()));
   }
   if (c.instruction().Has<attr::to_apply>() && c.instruction().Has<attr::called_computations>()) {
     c.Warning(c.range_of<attr::called_computations>(), kCustomCall,

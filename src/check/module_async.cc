@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/counted.h"
 #include "check/interface.h"
 #include "check/module_context.h"
 #include "check/support.h"
@@ -173,8 +174,8 @@ class Chains {
                      return Compatible(shape, parameter->shape());
                    });
     if (complete) return;
-    c.OperandError(0, kShapes, "'{}' takes {} parameters, but those bound so far are {}", called.name(),
-                   called.parameters().size(), Text(producer.shape().element(0)));
+    c.OperandError(0, kShapes, "'{}' takes {}, but those bound so far are {}", called.name(),
+                   Counted(called.parameters().size(), "parameter"), Text(producer.shape().element(0)));
   }
 
   void CheckUpdate(const Instruction& update, const Computation& called) {

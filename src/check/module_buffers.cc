@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "check/interface.h"
 #include "check/module_context.h"
 #include "check/support.h"
@@ -92,8 +93,8 @@ void CheckCustomCall(RuleContext& c) {
   if (!IsCreateBuffer(call)) return CheckInputOutputAliases(c);
   if (call.operand_count() == 0 && call.shape().IsBuffer()) return;
   c.Error(call.shape_range(), kBufferRule,
-          "CreateBuffer takes no operands and gives a buffer, but it gives {} of {} operands",
-          Text(call.shape()), call.operand_count());
+          "CreateBuffer takes no operands and gives a buffer, but it gives {} of {}", Text(call.shape()),
+          Counted(call.operand_count(), "operand"));
 }
 
 bool HasStreamAnnotation(const Instruction& call) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.h"
 #include "check/interface.h"
 #include "check/module_context.h"
 #include "check/support.h"
@@ -58,8 +59,8 @@ void CheckEntryLayout(ModuleContext& c) {
   if (layout == nullptr) return;
   const Computation& entry = *c.module.entry();
   if (layout->parameters.size() != entry.parameters().size()) {
-    c.Error(layout->range, kEntryRule, "entry_computation_layout has {} parameters, but '{}' has {}",
-            layout->parameters.size(), entry.name(), entry.parameters().size());
+    c.Error(layout->range, kEntryRule, "entry_computation_layout has {}, but '{}' has {}",
+            Counted(layout->parameters.size(), "parameter"), entry.name(), entry.parameters().size());
     return;
   }
   for (size_t i = 0; i < layout->parameters.size(); ++i) {
@@ -73,8 +74,8 @@ void CheckEntryLayout(ModuleContext& c) {
 const Shape* ParameterLeaf(ModuleContext& c, SourceRange at, std::string_view what,
                            const Interface& interface, int64_t parameter, IntList index) {
   if (!InRange(parameter, interface.parameter_count())) {
-    c.Error(at, kEntryRule, "{} names parameter {}, but the entry has {} parameters", what, parameter,
-            interface.parameter_count());
+    c.Error(at, kEntryRule, "{} names parameter {}, but the entry has {}", what, parameter,
+            Counted(interface.parameter_count(), "parameter"));
     return nullptr;
   }
   const Shape* leaf = SubshapeAt(interface.parameter(parameter), index);

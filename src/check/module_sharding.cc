@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/counted.h"
 #include "check/module_context.h"
 #include "check/support.h"
 #include "ir/device_groups.h"
@@ -84,15 +85,15 @@ class LeafSharding {
   void CheckRank(std::string_view tiles, int64_t tiled_rank, const Shape& leaf) {
     const int64_t rank = leaf.IsArray() || leaf.IsBuffer() ? leaf.rank() : 0;
     if (tiled_rank != rank) {
-      c_.ErrorIfStrict(at_, kShardingRule, "the sharding{} tiles {} dimensions, but {} has {}", tiles,
-                       tiled_rank, Text(leaf), rank);
+      c_.ErrorIfStrict(at_, kShardingRule, "the sharding{} tiles {}, but {} has {}", tiles,
+                       Counted(tiled_rank, "dimension"), Text(leaf), rank);
     }
   }
 
   void CheckCount(int64_t devices) {
     if (partitions_ > 1 && devices != partitions_) {
-      c_.ErrorIfStrict(at_, kShardingRule, "the sharding covers {} devices, but the module has {} partitions",
-                       devices, partitions_);
+      c_.ErrorIfStrict(at_, kShardingRule, "the sharding covers {}, but the module has {} partitions",
+                       Counted(devices, "device"), partitions_);
     }
   }
 
@@ -294,15 +295,15 @@ void CheckSharding(ModuleContext& context, const Instruction& instruction, const
     return;
   }
   if (!shape.IsTuple()) {
-    c.ErrorIfStrict(at, kShardingRule, "a sharding of {} elements cannot go with {}",
-                    sharding.elements.size(), Text(shape));
+    c.ErrorIfStrict(at, kShardingRule, "a sharding of {} cannot go with {}",
+                    Counted(sharding.elements.size(), "element"), Text(shape));
     return;
   }
   const auto leaves = static_cast<size_t>(shape.LeafCount());
   if (leaves != sharding.elements.size()) {
     if (leaves == 0 && sharding.elements.size() == 1) return;
-    c.ErrorIfStrict(at, kShardingRule, "the sharding has {} elements, but {} has {} leaves",
-                    sharding.elements.size(), Text(shape), leaves);
+    c.ErrorIfStrict(at, kShardingRule, "the sharding has {}, but {} has {} leaves",
+                    Counted(sharding.elements.size(), "element"), Text(shape), leaves);
     return;
   }
   size_t number = 0;

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/counted.h"
 #include "check/module_rules.h"
 #include "check/rules.h"
 #include "check/support.h"
@@ -59,8 +60,8 @@ class Structure {
     for (size_t i = 0; i < computation.parameters().size(); ++i) {
       const Instruction* parameter = computation.parameters()[i];
       if (parameter == nullptr) {
-        Error(computation, "4.3", "'{}' has {} parameters, but parameter({}) is missing", computation.name(),
-              computation.parameters().size(), i);
+        Error(computation, "4.3", "'{}' has {}, but parameter({}) is missing", computation.name(),
+              Counted(computation.parameters().size(), "parameter"), i);
       } else if (parameter->opcode() != Opcode::kParameter || parameter->parent() != &computation) {
         Error(computation, "4.3", "parameter {} of '{}' is not one of its parameters", i, computation.name());
       }

@@ -2,6 +2,7 @@
 
 #include <bitset>
 
+#include "base/counted.h"
 #include "check/support.h"
 #include "check/window.h"
 
@@ -15,8 +16,8 @@ using ReducedArrays = absl::InlinedVector<Reduced, 4>;
 // Checks the operands of a reduction: k inputs of equal sizes, then k scalar initial values.
 bool ReductionOperands(RuleContext& c, ReducedArrays* arrays) {
   if (c.operand_count() < 2 || c.operand_count() % 2 != 0) {
-    c.Error({}, kReduceRule, "{} takes k arrays and k initial values, but has {} operands",
-            Name(c.instruction().opcode()), c.operand_count());
+    c.Error({}, kReduceRule, "{} takes k arrays and k initial values, but has {}",
+            Name(c.instruction().opcode()), Counted(c.operand_count(), "operand"));
     return false;
   }
   const int64_t count = c.operand_count() / 2;
@@ -97,8 +98,8 @@ bool CheckSelect(RuleContext& c, ElementType type) {
   }
   if (fits) return true;
   c.Error(at, kReduceRule, "'{}' must take two {}[] and give pred[]", select.name(), Name(type))
-      .Note(select.name_range(), "'{}' has {} parameters and gives {}", select.name(),
-            select.parameters().size(), Text(select.root()->shape()));
+      .Note(select.name_range(), "'{}' has {} and gives {}", select.name(),
+            Counted(select.parameters().size(), "parameter"), Text(select.root()->shape()));
   return false;
 }
 

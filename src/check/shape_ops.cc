@@ -1,5 +1,6 @@
 // Shape rules of opcodes that reshape or reorder elements (shape-rules 3.6).
 
+#include "base/counted.h"
 #include "check/interface.h"
 #include "check/support.h"
 
@@ -81,8 +82,8 @@ Inferred BitcastConvert(RuleContext& c) {
   Shape result = Shape::Scalar(to);
   const int64_t kept = from_bits > to_bits ? x.rank() : x.rank() - 1;
   if (from_bits < to_bits && (x.rank() == 0 || !SizesMatch(x.dim(kept), ratio))) {
-    c.OperandError(0, kShapeOpsRule, "{} elements of {} make one {}, so the last dimension must be {}: {}",
-                   ratio, Name(from), Name(to), ratio, Text(x));
+    c.OperandError(0, kShapeOpsRule, "{} of {} make one {}, so the last dimension must be {}: {}",
+                   Counted(ratio, "element"), Name(from), Name(to), ratio, Text(x));
     return Failed();
   }
   if (from_bits > to_bits && kept == Shape::kMaxRank) {
@@ -102,9 +103,36 @@ static bool IsCopiedConstant(const Instruction* instruction) {
   return instruction->opcode() == Opcode::kConstant;
 }
 
+// Returns the size of an array whose elements are packed; nullopt for other shapes, tiles, and elements that
+// are stored in another width than their own.
+std::optional<int64_t> PackedBytes(const Shape& shape) {
+  int64_t count = 0;
+  if (!shape.IsArray() || !BoundProduct(shape, &count)) return std::nullopt;
+  if (const Layout* layout = shape.layout();
+      layout != nullptr && (!layout->tiles.empty() || layout->element_size_in_bits != 0))
+    return std::nullopt;
+  int64_t bits = 0;
+  if (__builtin_mul_overflow(count, StorageBits(shape.type()), &bits)) return std::nullopt;
+  return bits / 8 + (bits % 8 != 0 ? 1 : 0);
+}
+
+void WarnOfLargerBitcast(RuleContext& c) {
+  const Shape& x = c.operand(0);
+  const std::optional<int64_t> have = PackedBytes(x), need = PackedBytes(c.declared());
+  if (!have || !need || *need <= *have) return;
+  c.NoteOperand(c.Warning(c.instruction().shape_range(), kShapeOpsRule,
+                          "the bitcast cannot be evaluated: {} needs {}, but {} has only {}",
+                          Text(c.declared()), Counted(*need, "byte"), Text(x), *have),
+                0);
+}
+
 // bitcast: any shape to any other; with layouts, of equal byte size and memory space.
 Inferred Bitcast(RuleContext& c) {
-  if (!c.options().layout_sensitive || !c.declared().IsValid()) return AsDeclared();
+  if (!c.declared().IsValid()) return AsDeclared();
+  if (!c.options().layout_sensitive) {
+    WarnOfLargerBitcast(c);
+    return AsDeclared();
+  }
   const Shape& x = c.operand(0);
   const std::optional<int64_t> from = UnpaddedByteCount(x), to = UnpaddedByteCount(c.declared());
   const SourceRange at = c.instruction().shape_range();
@@ -165,8 +193,8 @@ Inferred Transpose(RuleContext& c) {
   const IntList permutation = c.Get<attr::dimensions>();
   const SourceRange at = c.range_of<attr::dimensions>();
   if (static_cast<int64_t>(permutation.size()) != x.rank()) {
-    c.NoteOperand(c.Error(at, kShapeOpsRule, "dimensions {} is not a permutation of the {} dimensions of {}",
-                          Text(permutation), x.rank(), Text(x)),
+    c.NoteOperand(c.Error(at, kShapeOpsRule, "dimensions {} is not a permutation of the {} of {}",
+                          Text(permutation), Counted(x.rank(), "dimension"), Text(x)),
                   0);
     return Failed();
   }
@@ -206,8 +234,8 @@ Inferred Broadcast(RuleContext& c) {
   }
   if (!DeclaresArray(c) || !SameElements(c)) return Failed();
   if (static_cast<int64_t>(dimensions.size()) != x.rank()) {
-    c.NoteOperand(c.Error(at, kShapeOpsRule, "dimensions {} must place each of the {} dimensions of {}",
-                          Text(dimensions), x.rank(), Text(x)),
+    c.NoteOperand(c.Error(at, kShapeOpsRule, "dimensions {} must place the {} of {}", Text(dimensions),
+                          Counted(x.rank(), "dimension"), Text(x)),
                   0);
     return Failed();
   }

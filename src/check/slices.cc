@@ -1,5 +1,6 @@
 // Shape rules of concatenate, slices and pad (shape-rules 3.9, 3.10).
 
+#include "base/counted.h"
 #include "check/support.h"
 
 namespace hlo::check {
@@ -91,8 +92,8 @@ Inferred Slice(RuleContext& c) {
   const auto ranges = c.Get<attr::slice>();
   const SourceRange at = c.range_of<attr::slice>();
   if (static_cast<int64_t>(ranges.size()) != x.rank()) {
-    c.NoteOperand(c.Error(at, kSliceRule, "there are {} slice ranges for the {} dimensions of {}",
-                          ranges.size(), x.rank(), Text(x)),
+    c.NoteOperand(c.Error(at, kSliceRule, "{} for the {} of {}", Counted(ranges.size(), "slice range"),
+                          Counted(x.rank(), "dimension"), Text(x)),
                   0);
     return Failed();
   }
@@ -131,7 +132,7 @@ bool CheckStartIndices(RuleContext& c, int64_t first, int64_t rank) {
     return false;
   }
   if (count != rank) {
-    c.Error({}, kSliceRule, "there are {} start indices for {} dimensions", count, rank);
+    c.Error({}, kSliceRule, "there are {} start indices for {}", count, Counted(rank, "dimension"));
     return false;
   }
   for (int64_t i = first; i < c.operand_count(); ++i) {
@@ -160,8 +161,8 @@ Inferred DynamicSlice(RuleContext& c) {
   Shape result = Shape::Scalar(x.type());
   for (int64_t d = 0; d < x.rank(); ++d) {
     if (sizes[d] < 0 || (!x.IsUnbounded(d) && sizes[d] > x.dim(d))) {
-      c.NoteOperand(c.Error(at, kSliceRule, "the slice takes {} elements of dimension {}, which has {}",
-                            sizes[d], d, SizeText(x.dim(d))),
+      c.NoteOperand(c.Error(at, kSliceRule, "the slice takes {} of dimension {}, which has {}",
+                            Counted(sizes[d], "element"), d, SizeText(x.dim(d))),
                     0);
       ok = false;
       continue;
@@ -231,8 +232,8 @@ Inferred Pad(RuleContext& c) {
     ok = false;
   }
   if (static_cast<int64_t>(padding.size()) != x.rank()) {
-    c.NoteOperand(c.Error(at, kSliceRule, "there are {} padding entries for the {} dimensions of {}",
-                          padding.size(), x.rank(), Text(x)),
+    c.NoteOperand(c.Error(at, kSliceRule, "there are {} padding entries for the {} of {}", padding.size(),
+                          Counted(x.rank(), "dimension"), Text(x)),
                   0);
     return Failed();
   }

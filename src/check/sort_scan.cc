@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "check/support.h"
 #include "check/window.h"
 
@@ -57,8 +58,8 @@ Inferred Map(RuleContext& c) {
   int64_t reference = 0;
   if (!RequireArrays(c, kSortScanRule) || !MapReference(c, &reference)) return Failed();
   if (static_cast<int64_t>(map.parameters().size()) != c.operand_count()) {
-    c.Error(at, kSortScanRule, "'{}' has {} parameters, but there are {} operands", map.name(),
-            map.parameters().size(), c.operand_count());
+    c.Error(at, kSortScanRule, "'{}' has {}, but the instruction has {}", map.name(),
+            Counted(map.parameters().size(), "parameter"), Counted(c.operand_count(), "operand"));
     return Failed();
   }
   const Shape& root = map.root()->shape();
@@ -112,8 +113,9 @@ Inferred Sort(RuleContext& c) {
   const Computation& comparator = *c.Get<attr::to_apply>();
   const SourceRange at = c.range_of<attr::to_apply>();
   if (static_cast<int64_t>(comparator.parameters().size()) != 2 * c.operand_count()) {
-    c.Error(at, kSortScanRule, "'{}' has {} parameters, but comparing {} values takes {}", comparator.name(),
-            comparator.parameters().size(), c.operand_count(), 2 * c.operand_count());
+    c.Error(at, kSortScanRule, "'{}' has {}, but comparing {} takes {}", comparator.name(),
+            Counted(comparator.parameters().size(), "parameter"), Counted(c.operand_count(), "value"),
+            2 * c.operand_count());
     return Failed();
   }
   for (int64_t k = 0; k < 2 * c.operand_count(); ++k) {
@@ -185,8 +187,9 @@ bool ReadScan(RuleContext& c, ScanForm* scan) {
   const int64_t results = Arity(scan->body->root()->shape());
   const SourceRange at = c.range_of<attr::num_carries>();
   if (scan->carries < 0 || scan->carries > std::min(c.operand_count(), results)) {
-    c.Error(at, kSortScanRule, "num_carries is {}, but there are {} operands and '{}' gives {} values",
-            scan->carries, c.operand_count(), scan->body->name(), results);
+    c.Error(at, kSortScanRule, "num_carries is {}, but the instruction has {} and '{}' gives {}",
+            scan->carries, Counted(c.operand_count(), "operand"), scan->body->name(),
+            Counted(results, "value"));
     return false;
   }
   scan->inputs = c.operand_count() - scan->carries;
@@ -196,8 +199,9 @@ bool ReadScan(RuleContext& c, ScanForm* scan) {
     return false;
   }
   if (static_cast<int64_t>(scan->body->parameters().size()) != c.operand_count()) {
-    c.Error(c.range_of<attr::to_apply>(), kSortScanRule, "'{}' has {} parameters, but there are {} operands",
-            scan->body->name(), scan->body->parameters().size(), c.operand_count());
+    c.Error(c.range_of<attr::to_apply>(), kSortScanRule, "'{}' has {}, but the instruction has {}",
+            scan->body->name(), Counted(scan->body->parameters().size(), "parameter"),
+            Counted(c.operand_count(), "operand"));
     return false;
   }
   if (scan->dimension < 0) {
@@ -278,9 +282,8 @@ Inferred Scan(RuleContext& c) {
   ScanForm scan;
   if (!ReadScan(c, &scan)) return Failed();
   if (c.declared().IsValid() && Arity(c.declared()) != scan.outputs + scan.carries) {
-    c.Error(c.instruction().shape_range(), kSortScanRule,
-            "'{}' gives {} values, but the instruction declares {}", scan.body->name(),
-            scan.outputs + scan.carries, Text(c.declared()));
+    c.Error(c.instruction().shape_range(), kSortScanRule, "'{}' gives {}, but the instruction declares {}",
+            scan.body->name(), Counted(scan.outputs + scan.carries, "value"), Text(c.declared()));
     return Failed();
   }
   // Without inputs the first output determines the length of the scan.

@@ -1,5 +1,6 @@
 #include "check/window.h"
 
+#include "base/counted.h"
 #include "check/support.h"
 
 namespace hlo::check {
@@ -19,8 +20,8 @@ constexpr std::string_view kReducer = "3.15";
 Diagnostic& ReducerError(RuleContext& c, SourceRange at, const Computation& reducer,
                          const std::string& what) {
   return c.Error(at, kReducer, "{}", what)
-      .Note(reducer.name_range(), "'{}' has {} parameters and gives {}", reducer.name(),
-            reducer.parameters().size(), Text(reducer.root()->shape()));
+      .Note(reducer.name_range(), "'{}' has {} and gives {}", reducer.name(),
+            Counted(reducer.parameters().size(), "parameter"), Text(reducer.root()->shape()));
 }
 
 // Returns element j of the reducer's result.
@@ -81,9 +82,8 @@ bool WindowOutputSize(RuleContext& c, SourceRange at, std::string_view rule, int
   if (!Dilated(base, w.base_dilation, &padded) || !Dilated(w.size, w.window_dilation, &window) ||
       __builtin_add_overflow(padded, w.padding_low, &padded) ||
       __builtin_add_overflow(padded, w.padding_high, &padded) || padded < 0) {
-    c.Error(at, rule,
-            "dimension {} of the window pads {} elements with {} and {}, which leaves no valid size",
-            dimension, base, w.padding_low, w.padding_high);
+    c.Error(at, rule, "dimension {} of the window pads {} with {} and {}, which leaves no valid size",
+            dimension, Counted(base, "element"), w.padding_low, w.padding_high);
     return false;
   }
   *size = padded == 0 || window > padded ? 0 : (padded - window) / w.stride + 1;
@@ -94,8 +94,8 @@ Shape WindowOutput(RuleContext& c, std::string_view rule, const Shape& base, Ele
   const Window window = c.Get<attr::window>();
   const SourceRange at = c.range_of<attr::window>();
   if (static_cast<int64_t>(window.size()) != base.rank()) {
-    c.NoteOperand(c.Error(at, rule, "the window has {} dimensions, but {} has {}", window.size(), Text(base),
-                          base.rank()),
+    c.NoteOperand(c.Error(at, rule, "the window has {}, but {} has {}", Counted(window.size(), "dimension"),
+                          Text(base), base.rank()),
                   0);
     return {};
   }
@@ -114,15 +114,16 @@ bool CheckReducer(RuleContext& c, SourceRange at, const Computation& reducer,
   const auto count = static_cast<int64_t>(arrays.size());
   if (static_cast<int64_t>(reducer.parameters().size()) != 2 * count) {
     ReducerError(c, at, reducer,
-                 fmt::format("'{}' must have {} parameters to combine {} arrays, but it has {}",
-                             reducer.name(), 2 * count, count, reducer.parameters().size()));
+                 fmt::format("'{}' must have {} to combine {} arrays, but it has {}", reducer.name(),
+                             Counted(2 * count, "parameter"), count, reducer.parameters().size()));
     return false;
   }
   const Shape& root = reducer.root()->shape();
   const int64_t results = root.IsTuple() ? static_cast<int64_t>(root.elements().size()) : 1;
   if (results != count) {
     ReducerError(c, at, reducer,
-                 fmt::format("'{}' must give {} values, but it gives {}", reducer.name(), count, Text(root)));
+                 fmt::format("'{}' must give {}, but it gives {}", reducer.name(), Counted(count, "value"),
+                             Text(root)));
     return false;
   }
   bool ok = true;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "absl/algorithm/container.h"
+#include "base/counted.h"
 #include "text/parser.h"
 
 namespace hlo::text {
@@ -108,7 +109,8 @@ bool Parser::CheckReplication(InstructionParts& parts) {
   const auto count = static_cast<int64_t>(entry->value.As<BoolList>().size());
   const int64_t leaves = parts.shape.LeafCount();
   if (count == leaves) return true;
-  return Error(entry->range, "{} values for the {} leaves of {}", count, leaves, ToString(parts.shape));
+  return Error(entry->range, "{} for the {} leaves of {}", Counted(count, "value"), leaves,
+               ToString(parts.shape));
 }
 
 // Replaces older opcodes that became an attribute of another opcode.
@@ -221,8 +223,8 @@ bool Parser::FinishTuple(InstructionParts& parts) {
   if (!parts.shape.IsTuple())
     return Error(parts.shape_range, "'tuple' gives a tuple, not {}", ToString(parts.shape));
   if (parts.shape.elements().size() == Operands(parts).size()) return true;
-  return Error(parts.shape_range, "a tuple of {} elements, but there are {} operands",
-               parts.shape.elements().size(), Operands(parts).size());
+  return Error(parts.shape_range, "a tuple of {} with {}", Counted(parts.shape.elements().size(), "element"),
+               Counted(Operands(parts).size(), "operand"));
 }
 
 bool Parser::FinishGetTupleElement(InstructionParts& parts) {
@@ -233,7 +235,7 @@ bool Parser::FinishGetTupleElement(InstructionParts& parts) {
     return Error(parts.op.range, "the operand of 'get-tuple-element' is {}, not a tuple", ToString(tuple));
   const auto i = index->value.As<int64_t>();
   if (i < 0 || i >= static_cast<int64_t>(tuple.elements().size())) {
-    return Error(index->range, "element {} of a tuple of {} elements", i, tuple.elements().size());
+    return Error(index->range, "element {} of a tuple of {}", i, Counted(tuple.elements().size(), "element"));
   }
   parts.shape = tuple.element(i);
   return true;
@@ -300,8 +302,8 @@ bool Parser::FinishConditional(InstructionParts& parts) {
   const size_t branches = two_way ? 2 : list->value.As<attr_kind::ComputationList>().size();
   if (branches == 0) return Error(list->range, "a 'conditional' needs at least one branch");
   if (Operands(parts).size() == branches + 1) return true;
-  return Error(parts.op.range, "{} operands for {} branches: each branch takes one, after the selector",
-               Operands(parts).size() - 1, branches);
+  return Error(parts.op.range, "{} for {} branches: each branch takes one, after the selector",
+               Counted(Operands(parts).size() - 1, "operand"), branches);
 }
 
 bool Parser::FinishCustomCall(InstructionParts& parts) {
@@ -326,7 +328,8 @@ bool Parser::CheckLayoutConstraints(InstructionParts& parts) {
   const auto shapes = entry->value.As<attr_kind::ShapeList>();
   const auto operands = Operands(parts);
   if (shapes.size() != operands.size()) {
-    return Error(entry->range, "{} layout constraints for {} operands", shapes.size(), operands.size());
+    return Error(entry->range, "{} for {}", Counted(shapes.size(), "layout constraint"),
+                 Counted(operands.size(), "operand"));
   }
   for (size_t i = 0; i < shapes.size(); ++i) {
     if (Compatible(*shapes[i], operands[i]->shape())) continue;
@@ -412,8 +415,8 @@ bool Parser::FinishRaggedAllToAll(InstructionParts& parts) {
 bool Parser::FinishScan(InstructionParts& parts) {
   const auto wanted = GetEntry<attr::to_apply>(parts)->parameters().size();
   if (Operands(parts).size() == wanted) return true;
-  return Error(parts.op.range, "'scan' has {} operands, but its computation {} parameters",
-               Operands(parts).size(), wanted);
+  return Error(parts.op.range, "'scan' has {}, but its computation {}",
+               Counted(Operands(parts).size(), "operand"), Counted(wanted, "parameter"));
 }
 
 }  // namespace hlo::text

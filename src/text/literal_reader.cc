@@ -7,6 +7,7 @@
 
 #include "absl/strings/charconv.h"
 #include "absl/strings/numbers.h"
+#include "base/counted.h"
 #include "fmt/format.h"
 #include "types/dispatch.h"
 
@@ -141,16 +142,16 @@ bool LiteralReader::ReadLevel(int64_t dim) {
   for (int64_t i = 0; i < count; ++i) {
     Skip(true);
     if (base_[at_] == '}') {
-      return Fail({open, at_ + 1},
-                  fmt::format("{} items, but dimension {} of {} has {}", i, dim, ToString(shape_), count));
+      return Fail({open, at_ + 1}, fmt::format("{}, but dimension {} of {} has {}", Counted(i, "item"), dim,
+                                               ToString(shape_), count));
     }
     if (dim == 0 && base_[at_] == '.') return ReadElided();
     if (innermost) {
       if (!(this->*read_row_)(count)) return false;
       if (elided_) return true;
       if (next_ - first == count) break;
-      return Fail({open, at_ + 1}, fmt::format("{} items, but dimension {} of {} has {}", next_ - first, dim,
-                                               ToString(shape_), count));
+      return Fail({open, at_ + 1}, fmt::format("{}, but dimension {} of {} has {}",
+                                               Counted(next_ - first, "item"), dim, ToString(shape_), count));
     }
     if (!ReadLevel(dim + 1)) return false;
   }
@@ -160,7 +161,8 @@ bool LiteralReader::ReadLevel(int64_t dim) {
     ++at_;
     return true;
   }
-  return FailHere(fmt::format("'}}' after the {} items of dimension {} of {}", count, dim, ToString(shape_)));
+  return FailHere(
+      fmt::format("'}}' after the {} of dimension {} of {}", Counted(count, "item"), dim, ToString(shape_)));
 }
 
 // Reads `...`, which stands for the remaining elements.

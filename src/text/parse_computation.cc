@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "base/counted.h"
 #include "text/parser.h"
 
 namespace hlo::text {
@@ -190,8 +191,8 @@ bool Parser::FinishComputation(Scope& scope, SourceRange body) {
     if (number >= count) {
       if (diagnostics_.ok()) {
         Error(parameter->range_of<attr::number>(),
-              "parameter number {}, but there are {} parameters: numbers must be 0, 1, ... without a gap",
-              number, count);
+              "parameter number {}, but the computation has {}: numbers must be 0, 1, ... without a gap",
+              number, Counted(count, "parameter"));
       }
       continue;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "base/counted.h"
 #include "ir/opcode_names.h"
 #include "text/parser.h"
 
@@ -264,7 +265,7 @@ bool Parser::ParseElementPath(Scope& scope, Instruction** instruction, std::stri
     if (!tuple.IsTuple()) return Error(From(begin), "'{}' is {}, not a tuple", *name, ToString(tuple));
     const auto count = static_cast<int64_t>(tuple.elements().size());
     if (index < 0 || index >= count) {
-      return Error(From(begin), "element {} of '{}', which has {} elements", index, *name, count);
+      return Error(From(begin), "element {} of '{}', which has {}", index, *name, Counted(count, "element"));
     }
     *name += fmt::format("_{}", index);
     Instruction*& element = scope.elements[{*instruction, index}];

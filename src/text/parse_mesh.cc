@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
+#include "base/counted.h"
 #include "ir/device_groups.h"
 #include "text/iota.h"
 #include "text/parser.h"
@@ -107,7 +108,7 @@ bool Parser::ParseMeshDevices(Mesh& mesh, SourceRange mesh_range) {
     return false;
   if (ids.empty()) return true;
   if (static_cast<int64_t>(ids.size()) != *devices) {
-    return Error(From(begin), "{} devices for a mesh of {}", ids.size(), *devices);
+    return Error(From(begin), "{} for a mesh of {}", Counted(ids.size(), "device"), *devices);
   }
   if (!IsPermutation(ids, ids.size()))
     return Error(From(begin), "the devices are not 0 to {} in some order", ids.size() - 1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "text/parser.h"
 #include "text/type_names.h"
 #include "types/shape_leaves.h"
@@ -212,7 +213,8 @@ bool Parser::ParseLayout(Shape* shape) {
   if (!has_order) layout = Layout::Default(shape->rank());
   const auto rank = static_cast<int64_t>(layout.minor_to_major.size());
   const auto wrong_rank = [&](int64_t ordered) {
-    return Error(order, "the layout orders {} dimensions, but the shape has {}", ordered, shape->rank());
+    return Error(order, "the layout orders {}, but the shape has {}", Counted(ordered, "dimension"),
+                 shape->rank());
   };
   if (rank != shape->rank()) return wrong_rank(rank);
   uint64_t seen = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "base/counted.h"
 #include "text/iota.h"
 #include "text/parser.h"
 #include "text/sharding_items.h"
@@ -213,8 +214,8 @@ bool Parser::ParseIota(IntList dims, const IotaTile** tile) {
     perm = {0};
   }
   if (!IsPermutation(perm, reshape.size())) {
-    return Error(From(begin), "T({}) is not a permutation of the {} dimensions before it",
-                 fmt::join(perm, ","), reshape.size());
+    return Error(From(begin), "T({}) is not a permutation of the {} before it", fmt::join(perm, ","),
+                 Counted(reshape.size(), "dimension"));
   }
   const auto devices = ProductOf(reshape);
   const auto wanted = ProductOf({dims.begin(), dims.end()});
@@ -222,7 +223,7 @@ bool Parser::ParseIota(IntList dims, const IotaTile** tile) {
     return Error(From(begin), "sizes of an iota are not negative, and their product fits 64 bits");
   }
   if (devices != wanted)
-    return Error(From(begin), "{} devices for a grid of {}", *devices, wanted.value_or(-1));
+    return Error(From(begin), "{} for a grid of {}", Counted(*devices, "device"), wanted.value_or(-1));
   CanonicalizeIota(&reshape, &perm);
   *tile = arena().New<IotaTile>(IotaTile{dims, Keep(reshape), Keep(perm)});
   return true;
@@ -312,7 +313,8 @@ bool Parser::FinishDeviceSharding(Sharding& sharding, const ShardingItems& items
     if (sharding.iota == nullptr) {
       const auto count = static_cast<int64_t>(items.devices.size());
       if (count != ProductOf({sharding.tile_dims.begin(), sharding.tile_dims.end()})) {
-        return Error(range, "{} devices for a grid of {}", count, fmt::join(sharding.tile_dims, "x"));
+        return Error(range, "{} for a grid of {}", Counted(count, "device"),
+                     fmt::join(sharding.tile_dims, "x"));
       }
       if (count < 2) return Error(range, "a tiled sharding needs at least two devices");
       sharding.devices = Keep(items.devices);
@@ -333,7 +335,8 @@ bool Parser::NormalizeTiles(Sharding& sharding, SourceRange range) {
   if (sharding.last_tile_dim_replicate) types = {Type::kReplicated};
   std::vector<int64_t> dims(sharding.tile_dims.begin(), sharding.tile_dims.end());
   if (types.size() > dims.size()) {
-    return Error(range, "{} subgroup types for a grid of {} dimensions", types.size(), dims.size());
+    return Error(range, "{} for a grid of {}", Counted(types.size(), "subgroup type"),
+                 Counted(dims.size(), "dimension"));
   }
   sharding.last_tile_dim_replicate = false;
   sharding.last_tile_dims = {};

@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
+#include "base/counted.h"
 #include "text/parser.h"
 
 namespace hlo::text {
@@ -93,7 +94,8 @@ bool Parser::ParseWindowItem(std::vector<WindowDim>& dims, uint32_t* seen, bool*
   if (has_interior) return Error(range, "a window has no interior padding");
   const size_t count = std::max(values.size(), pads.size());
   if (*seen != 0 && dims.size() != count) {
-    return Error(range, "{} dimensions, but other parts of the window have {}", count, dims.size());
+    return Error(range, "{}, but other parts of the window have {}", Counted(count, "dimension"),
+                 dims.size());
   }
   dims.resize(count);
   *seen |= 1u << index;

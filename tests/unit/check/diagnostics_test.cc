@@ -71,7 +71,7 @@ TEST(CheckDiagnostics, BuiltModulesAreCheckedToo) {
   Diagnostics diagnostics;
   const auto checked = Check(module, diagnostics);
   ASSERT_FALSE(checked.ok());
-  EXPECT_NE(std::string(checked.status().message()).find("add does not take 1 operands"), std::string::npos)
+  EXPECT_NE(std::string(checked.status().message()).find("add does not take 1 operand"), std::string::npos)
       << checked.status();
 }
 

@@ -178,7 +178,7 @@ TEST(Messages, AtMostTwentyErrors) {
 
 TEST(Messages, ALiteralWithTooFewElementsNamesTheCounts) {
   EXPECT_EQ(Messages("ENTRY e {\n  ROOT c = f32[2,2] constant({ {1, 2}, {3} })\n}\n"),
-            "m.hlo:2:40: error: 1 items, but dimension 1 of f32[2,2] has 2\n"
+            "m.hlo:2:40: error: 1 item, but dimension 1 of f32[2,2] has 2\n"
             "    ROOT c = f32[2,2] constant({ {1, 2}, {3} })\n"
             "                                         ^~~\n");
 }
