@@ -20,8 +20,8 @@ using loops::RuntimeStart;
 
 constexpr int64_t kMaxLoads = 3;
 // The copies of an access that is not contiguous, and the calls of a program with copies.
-constexpr int64_t kMaxRuns = 16;
-constexpr size_t kMaxCalls = 128;
+constexpr int64_t kMaxRuns = 16, kMaxStoredRuns = 32;
+constexpr size_t kMaxCalls = 256;
 // With more runs, one call that reads rows is faster than copies.
 constexpr int64_t kMaxCopiedRuns = 4;
 constexpr int64_t kMaxBytesOfRows = 1024;
@@ -454,7 +454,7 @@ class SmallCompiler {
       return true;
     }
     if (is_in_memory_ || !access.edges.empty()) return false;
-    const std::optional<std::vector<AccessRun>> runs = RunsOf(program_, access, kMaxRuns, false);
+    const std::optional<std::vector<AccessRun>> runs = RunsOf(program_, access, kMaxStoredRuns, false);
     if (!runs.has_value()) return false;
     small_.is_for_loops = copies_ = true;
     for (const AccessRun& run : *runs)
@@ -487,12 +487,12 @@ class SmallCompiler {
 
 std::optional<SmallProgram> CompileSmall(const LoopProgram& program) {
   const int64_t count = program.inner_count();
-  if (program.outer_count() != 1 || count == 0 || count > LargestTile() || !program.yields().empty() ||
-      (program.IsCopy() && count > kMaxInFrameAlways))
+  if (program.outer_count() != 1 || count == 0 || count > LargestTile() || !program.yields().empty())
     return std::nullopt;
   if (count > kMaxInFrameAlways) {
     std::optional<SmallProgram> in_memory = SmallCompiler(program, true).Compile(nullptr);
-    if (in_memory.has_value() || count > SmallProgram::kMaxIrregular) return in_memory;
+    if (in_memory.has_value()) in_memory->is_for_loops = program.IsCopy();
+    if (in_memory.has_value() || program.IsCopy() || count > SmallProgram::kMaxIrregular) return in_memory;
   }
   return SmallCompiler(program, false).Compile(nullptr);
 }

@@ -52,8 +52,8 @@ struct SmallProgram {
   std::vector<Call> calls;
   std::vector<Start> starts;
   static constexpr int32_t kMaxStarts = 16;
-  // True for reductions and programs with copies of single elements, which a tile program replaces at the
-  // same cost unless they run often.
+  // True for reductions, long copies and programs with copies of single elements, which a tile program
+  // replaces at the same cost unless they run often.
   bool is_for_loops = false;
   bool is_for_bytecode = false;  // A native tile program takes less time than Run.
 

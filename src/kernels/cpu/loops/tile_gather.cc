@@ -27,8 +27,7 @@ void ReadRun(const T* from, const GatherOffsets& offsets, const GatherOffsets::R
   const int64_t rest = std::min(n, (run.count - at % run.count) % run.count);
   switch (run.pattern) {
     case Pattern::kCopied:
-      std::copy_n(first + at, n, to);
-      return;
+      return CopyElements(first + at, n, to);
     case Pattern::kRepeated:
       std::copy_n(first + at % run.count, rest, to);
       if (n > rest) RepeatElements(first, run.count, n - rest, to + rest);

@@ -61,6 +61,24 @@ alignas(32) inline constexpr SpreadTable kSpreadPairs = MakeSpreadTable([](int32
 }  // namespace internal
 #endif
 
+// Copies n elements, n > 0, which do not overlap. Short copies take less time than by a call.
+template <class T>
+void CopyElements(const T* from, int64_t n, T* to) {
+#if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
+  constexpr int64_t kMostInline = 64;
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    if (n <= kMostInline) {
+      const auto* words = reinterpret_cast<const int32_t*>(from);
+      auto* out = reinterpret_cast<int32_t*>(to);
+      for (int64_t left = n * static_cast<int64_t>(sizeof(T) / 4); left > 0; left -= 8, words += 8, out += 8)
+        internal::StoreWords(out, left, internal::LoadWords(words, left));
+      return;
+    }
+  }
+#endif
+  std::copy_n(from, n, to);
+}
+
 // Sets to[i] = from[i % period] for i in [0, n), n > 0. The arrays do not overlap.
 template <class T>
 void RepeatElements(const T* from, int64_t period, int64_t n, T* to) {
@@ -80,7 +98,7 @@ void RepeatElements(const T* from, int64_t period, int64_t n, T* to) {
     }
   }
 #endif
-  for (int64_t i = 0; i < n; i += period) std::copy_n(from, std::min(period, n - i), to + i);
+  for (int64_t i = 0; i < n; i += period) CopyElements(from, std::min(period, n - i), to + i);
 }
 
 // Sets to[i] = from[i / copies] for i in [0, n), n > 0. The arrays do not overlap.
