@@ -53,7 +53,7 @@ struct BatchEntry {
   absl::Span<const void* const> operands;
   absl::Span<void* const> results;
   int64_t number;
-  absl::Span<const int64_t> operand_bytes, result_bytes;  // The bytes of one entry.
+  absl::Span<const int64_t> operand_bytes, result_bytes;  // The distance of entries.
 
   const Shape& OperandShape(int k) const { return instruction.operand(k)->shape(); }
   const Shape& ResultShape(int k) const {
@@ -141,13 +141,13 @@ inline int64_t ConcurrentMatrices(const Shape& matrices) {
   return UsesAllThreads(matrices) ? 1 : std::min<int64_t>(ThreadCount(), BatchOf(matrices));
 }
 
-// The bytes of an entry of a batch in each operand and result.
+// The bytes of an entry of a batch in each operand and result; 0 if there is no second entry.
 struct EntryBytes {
   cpu::CachedVector<int64_t> operands, results;
 
   EntryBytes(const Instruction& instruction, int64_t batch) {
     const auto bytes_each = [&](const Shape& whole) {
-      return whole.IsTuple() || batch == 0 ? 0 : *DenseByteCount(whole) / batch;
+      return batch <= 1 || whole.IsTuple() ? 0 : *DenseByteCount(whole) / batch;
     };
     for (const Instruction* operand : instruction.operands())
       operands.push_back(bytes_each(operand->shape()));
