@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "kernels/cpu/elementwise/small_tiles.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "plan/analysis/window_update.h"
 #include "plan/select/library_kernels.h"
@@ -12,11 +13,11 @@ using cpu::FrameOffset;
 
 namespace {
 constexpr int64_t kMaxWindowBytes = 256;
-// The limit for the operand of a scatter that is not in place.
+// The limit for the operand of a scatter that is not in place, and for arrays of a gather outside the frame.
 constexpr int64_t kMaxCopiedOperand = 1024;
 // The limit for each array of a dot. Larger ones must be in the frame, and the dot in a loop.
 constexpr int64_t kMaxDotBytes = 128;
-constexpr int64_t kMaxDotBytesInFrame = 4096;
+constexpr int64_t kMaxBytesInFrame = 4096;
 }  // namespace
 
 bool KernelCompiler::Compile(const Step& step, bool in_loop) {
@@ -24,7 +25,7 @@ bool KernelCompiler::Compile(const Step& step, bool in_loop) {
   if (kernel == nullptr) return false;
   if (kernel->kernel.name == "small dot") return Dot(step, *kernel, in_loop);
   if (step.instruction->opcode() == Opcode::kScatter && Scatter(step, *kernel)) return true;
-  return in_loop && Windows(step, *kernel);
+  return in_loop && (Windows(step, *kernel) || Gather(step, *kernel));
 }
 
 void KernelCompiler::Bind(cpu::Bytecode::Label label) {
@@ -114,6 +115,31 @@ bool KernelCompiler::Windows(const Step& step, const KernelStep& kernel) {
   return true;
 }
 
+bool KernelCompiler::Gather(const Step& step, const KernelStep& kernel) {
+  if (step.instruction->opcode() != Opcode::kGather) return false;
+  const Slot operand = kernel.operands[0], indices = kernel.operands[1], result = kernel.results[0];
+  const std::optional<LineGather> gather = FindLineGather(*step.instruction);
+  // The validator takes the gathers that FindWindowMoves finds for moves.
+  if (!gather.has_value() || FindWindowMoves(*step.instruction, plan_.buffers[indices].constant).has_value())
+    return false;
+  const cpu::TileCall call = cpu::GatherTile(gather->width, gather->index_type, gather->most);
+  const auto is_small = [&](Slot slot) {
+    return access_.Bytes(slot) <= (access_.IsInFrame(slot) ? kMaxBytesInFrame : kMaxCopiedOperand);
+  };
+  const bool is_literal = plan_.buffers[operand].kind == Buffer::Kind::kLiteral ||
+                          plan_.buffers[indices].kind == Buffer::Kind::kLiteral;
+  if (call.function == nullptr || is_literal || !stable_.Contains(result) || !is_small(operand) ||
+      !is_small(indices) || gather->count == 0)
+    return false;
+  const auto width = static_cast<int32_t>(gather->width),
+             index_width = static_cast<int32_t>(ByteCount(gather->index_type));
+  const FrameOffset from = access_.Read(operand, 0, access_.Bytes(operand)),
+                    at = access_.Read(indices, 0, access_.Bytes(indices));
+  code_.Call(call, gather->count, {width, {width, index_width, 0}, gather->most + 1},
+             access_.OffsetOf(result), {from, at, from});
+  return true;
+}
+
 void KernelCompiler::GatherMove(const WindowMoves& moves, const WindowMoves::Move& move,
                                 const MovedWindow& window, Slot result) {
   const int64_t bytes = moves.length * moves.width, from = move.operand * moves.width,
@@ -149,7 +175,7 @@ void KernelCompiler::ScatterMove(const WindowMoves& moves, const WindowMoves::Mo
 bool KernelCompiler::Dot(const Step& step, const KernelStep& kernel, bool in_loop) {
   const Slot a = kernel.operands[0], b = kernel.operands[1], result = kernel.results[0];
   const auto is_small = [&](Slot slot) {
-    return access_.Bytes(slot) <= (in_loop && access_.IsInFrame(slot) ? kMaxDotBytesInFrame : kMaxDotBytes);
+    return access_.Bytes(slot) <= (in_loop && access_.IsInFrame(slot) ? kMaxBytesInFrame : kMaxDotBytes);
   };
   const std::optional<cpu::SmallDot> dot = FindSmallDot(*step.instruction);
   if (!dot.has_value() || !is_small(a) || !is_small(b) || !is_small(result) || !stable_.Contains(result))

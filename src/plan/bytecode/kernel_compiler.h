@@ -26,6 +26,8 @@ class KernelCompiler {
   bool Scatter(const Step& step, const KernelStep& kernel);
   // Compiles a gather or scatter of a few windows. Returns false for others.
   bool Windows(const Step& step, const KernelStep& kernel);
+  // Compiles a gather of single elements of a line. Returns false for others.
+  bool Gather(const Step& step, const KernelStep& kernel);
   // Compiles a dot of small arrays. Returns false for others.
   bool Dot(const Step& step, const KernelStep& kernel, bool in_loop);
 

@@ -29,16 +29,6 @@ absl::Status RunGather(const Instruction& gather, absl::Span<const void* const> 
   return absl::OkStatus();
 }
 
-// True if the gather reads single elements of an array of one dimension, and few of them. The result has the
-// order of the indices.
-bool ReadsFewElementsOfLine(const Instruction& gather) {
-  constexpr int64_t kMaxCount = 2048;
-  const Shape& operand = gather.operand(0)->shape();
-  return operand.rank() == 1 && operand.dim(0) > 0 && gather.Get<attr::slice_sizes>()[0] == 1 &&
-         gather.Get<attr::start_index_map>().size() == 1 &&
-         gather.Get<attr::operand_batching_dims>().empty() && Product(gather.shape().dims()) <= kMaxCount;
-}
-
 // True if the indices are valid; the reference reports errors for others.
 bool HasValidIndices(const Instruction& instruction, const Shape& operand, const Shape& indices,
                      IntList window_dims, IntList left_out, IntList operand_batching) {
@@ -119,6 +109,17 @@ std::optional<cpu::FewWindows> FindGatherWindows(const Instruction& gather) {
                                gather.shape().dims());
 }
 
+std::optional<LineGather> FindLineGather(const Instruction& gather) {
+  constexpr int64_t kMaxCount = 2048;
+  const Shape& operand = gather.operand(0)->shape();
+  const int64_t count = Product(gather.shape().dims());
+  if (!IsPlainGather(gather) || operand.rank() != 1 || operand.dim(0) == 0 ||
+      gather.Get<attr::slice_sizes>()[0] != 1 || gather.Get<attr::start_index_map>().size() != 1 ||
+      !gather.Get<attr::operand_batching_dims>().empty() || count > kMaxCount)
+    return std::nullopt;
+  return LineGather{ByteCount(operand.type()), gather.operand(1)->shape().type(), count, operand.dim(0) - 1};
+}
+
 std::optional<cpu::FewWindows> FindScatterWindows(const Instruction& scatter) {
   if (scatter.operand_count() != 3 || !IsPlainScatter(scatter)) return std::nullopt;
   const cpu::ScatterDims dims = DimsOfScatter(scatter);
@@ -128,21 +129,19 @@ std::optional<cpu::FewWindows> FindScatterWindows(const Instruction& scatter) {
 }
 
 LibraryKernel FindGatherKernel(const Instruction& gather) {
-  const Shape& operand = gather.operand(0)->shape();
   if (!IsPlainGather(gather)) return {};
-  if (!ReadsFewElementsOfLine(gather)) {
-    std::optional<cpu::FewWindows> few = FindGatherWindows(gather);
-    if (!few.has_value()) return {"gather", &RunGather};
-    return {"gather", [few = *std::move(few), width = ByteCount(operand.type())](
-                          const Instruction& /*gather*/, auto operands, auto results) {
-              few.Gather(width, operands[0], operands[1], results[0]);
+  if (const std::optional<LineGather> line = FindLineGather(gather)) {
+    return {"gather", [line = *line](const Instruction& /*gather*/, auto operands, auto results) {
+              cpu::GatherElementsOfLine(line.width, operands[0], line.index_type, operands[1], line.count,
+                                        line.most, results[0]);
               return absl::OkStatus();
             }};
   }
-  return {"gather", [width = ByteCount(operand.type()), type = gather.operand(1)->shape().type(),
-                     count = Product(gather.shape().dims()),
-                     most = operand.dim(0) - 1](const Instruction& /*gather*/, auto operands, auto results) {
-            cpu::GatherElementsOfLine(width, operands[0], type, operands[1], count, most, results[0]);
+  std::optional<cpu::FewWindows> few = FindGatherWindows(gather);
+  if (!few.has_value()) return {"gather", &RunGather};
+  return {"gather", [few = *std::move(few), width = ByteCount(gather.operand(0)->shape().type())](
+                        const Instruction& /*gather*/, auto operands, auto results) {
+            few.Gather(width, operands[0], operands[1], results[0]);
             return absl::OkStatus();
           }};
 }

@@ -25,6 +25,14 @@ ProductKernel FindProductKernel(const Instruction& instruction);
 // Returns the dot that the kernel "small dot" computes.
 std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot);
 
+// A gather of few single elements of an array of one dimension: result[i] = operand[clamp(indices[i], 0,
+// most)].
+struct LineGather {
+  int64_t width;  // Bytes of an element.
+  ElementType index_type;
+  int64_t count, most;
+};
+std::optional<LineGather> FindLineGather(const Instruction& gather);
 // Return the windows of a gather or scatter of one array, if they are few.
 std::optional<cpu::FewWindows> FindGatherWindows(const Instruction& gather);
 std::optional<cpu::FewWindows> FindScatterWindows(const Instruction& scatter);

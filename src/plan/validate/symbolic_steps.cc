@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "kernels/cpu/bytecode/decode.h"
+#include "kernels/cpu/elementwise/small_tiles.h"
 #include "kernels/cpu/loops/small_program.h"
 #include "plan/analysis/window_update.h"
 #include "plan/select/library_kernels.h"
@@ -281,7 +282,8 @@ void SymbolicState::Run(const Step& step) {
     return compiled.has_value() ? RunSmall(*compiled) : RunOpaque(step);
   }
   const auto* kernel = std::get_if<KernelStep>(&step.what);
-  if (kernel != nullptr && (RunScatter(step, *kernel) || RunWindows(step, *kernel) || RunDot(step, *kernel)))
+  if (kernel != nullptr && (RunScatter(step, *kernel) || RunWindows(step, *kernel) ||
+                            RunGather(step, *kernel) || RunDot(step, *kernel)))
     return;
   RunOpaque(step);
 }
@@ -407,6 +409,20 @@ bool SymbolicState::RunWindows(const Step& step, const KernelStep& kernel) {
     for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)
       ChooseSince(condition->first, condition->second);
   }
+  return true;
+}
+
+bool SymbolicState::RunGather(const Step& step, const KernelStep& kernel) {
+  if (step.instruction->opcode() != Opcode::kGather) return false;
+  const std::optional<LineGather> gather = FindLineGather(*step.instruction);
+  if (!gather.has_value()) return false;
+  const cpu::TileCall call = cpu::GatherTile(gather->width, gather->index_type, gather->most);
+  if (call.function == nullptr || gather->count == 0) return false;
+  const int64_t bytes = gather->count * gather->width;
+  const Term from = Combine(terms_, ReadSlot(kernel.operands[0], 0, (gather->most + 1) * gather->width)),
+             at = Combine(terms_,
+                          ReadSlot(kernel.operands[1], 0, gather->count * ByteCount(gather->index_type)));
+  WriteSlot(kernel.results[0], 0, One(ApplyTerm(terms_, call, gather->count, {from, at}, bytes), bytes));
   return true;
 }
 

@@ -94,6 +94,7 @@ class SymbolicState {
   Addresses AddressesOf(const cpu::SmallProgram& program);
   bool RunScatter(const Step& step, const KernelStep& kernel);
   bool RunWindows(const Step& step, const KernelStep& kernel);
+  bool RunGather(const Step& step, const KernelStep& kernel);
   bool RunDot(const Step& step, const KernelStep& kernel);
   void RunOpaque(const Step& step);
   void Touch(const SlotLayout::Storage& storage, int64_t begin, int64_t bytes);
