@@ -165,10 +165,12 @@ const std::vector<Idiom>& AllIdioms() {
 }
 
 void SmallIdiom(Scene& scene) {
-  static constexpr IdiomFn kSmall[] = {&Chain,          &Chain,        &Masks,
-                                       &Concatenations, &ReshapeChain, &Slices,
-                                       &Paddings,       &MixedTypes,   &SeveralReductions,
-                                       &Cumulative,     &History,      &ReductionChain};
+  static constexpr IdiomFn kSmall[] = {
+      &Chain,         &Chain,          &Masks,        &Concatenations,    &ReshapeChain,
+      &Slices,        &Paddings,       &MixedTypes,   &SeveralReductions, &Cumulative,
+      &History,       &ReductionChain, &Selections,   &Repacking,         &WindowGather,
+      &WindowScatter, &Rounded,        &DynamicSizes, &SortedByKeys,      &SeveralFolds,
+      &DilatedWindows};
   kSmall[scene.random().Below(std::size(kSmall))](scene);
 }
 
