@@ -283,9 +283,9 @@ TEST(ConvolutionTest, GroupsOfFewFeatures) {
   }
 }
 
-// Convolutions most of which read the input in place: the widths of tiles, blocks of rows, padding on either
+// Convolutions, most of which are computed directly: the widths of tiles, blocks of rows, padding on either
 // side, kernels that are packed, and rounded results.
-std::vector<Case> CasesInPlace() {
+std::vector<Case> DirectCases() {
   std::vector<Case> cases;
   const WindowDim windows[] = {
       Win(3, 1, 1),
@@ -320,19 +320,19 @@ std::vector<Case> CasesInPlace() {
   return cases;
 }
 
-TEST(ConvolutionTest, ReadsTheInputInPlace) {
-  for (const Case& c : CasesInPlace()) {
+TEST(ConvolutionTest, ConvolvesDirectly) {
+  for (const Case& c : DirectCases()) {
     const WindowDim& window = c.window[1];
     // Positions of a phase that are adjacent in the result are adjacent in the input.
     const bool is_contiguous = c.output_order == kFeatureLast || window.base_dilation % window.stride == 0;
-    EXPECT_EQ(Method(c), is_contiguous ? ConvolutionMethod::kInPlace : ConvolutionMethod::kProduct)
+    EXPECT_EQ(Method(c), is_contiguous ? ConvolutionMethod::kDirect : ConvolutionMethod::kProduct)
         << Describe(c);
     ExpectRight(c);
   }
 }
 
 // Gradients of kernels: rows of tiles span features, and the sums are long.
-TEST(ConvolutionTest, ReadsTheInputInPlaceForGradientsOfKernels) {
+TEST(ConvolutionTest, ConvolvesGradientsOfKernelsDirectly) {
   for (const auto& [inputs, outputs] : {std::pair(1, 6), {9, 35}}) {
     for (const int64_t padding : {0, 2}) {
       Case c = TwoDims(inputs, 3, outputs, 15, Win(0));
@@ -341,7 +341,7 @@ TEST(ConvolutionTest, ReadsTheInputInPlaceForGradientsOfKernels) {
       c.output_order = {2, 3, 0, 1};
       for (const ElementType type : padding == 0 ? std::array{kF32, kF16} : std::array{kF64, kU32}) {
         c.input_type = c.kernel_type = c.out_type = type;
-        EXPECT_EQ(Method(c), ConvolutionMethod::kInPlace) << Describe(c);
+        EXPECT_EQ(Method(c), ConvolutionMethod::kDirect) << Describe(c);
         ExpectRight(c);
       }
     }
@@ -373,7 +373,7 @@ TEST(ConvolutionTest, CopiesTheInputForGradientsOfKernels) {
   for (Case c : KernelGradients()) {
     for (const ElementType type : {kF32, kF16}) {
       c.input_type = c.kernel_type = c.out_type = type;
-      EXPECT_EQ(Method(c), ConvolutionMethod::kInPlace) << Describe(c);
+      EXPECT_EQ(Method(c), ConvolutionMethod::kDirect) << Describe(c);
       ExpectRight(c);
     }
   }
@@ -390,7 +390,7 @@ void StoreBlock(const void* context, const ArrayBlock& block) {
 }
 
 TEST(ConvolutionTest, TheEpilogueSeesTheWholeResult) {
-  std::vector<Case> cases = CasesInPlace();
+  std::vector<Case> cases = DirectCases();
   for (const Case& c : KernelGradients()) cases.push_back(c);
   for (const Case& c : cases) {
     if (c.out_type != kF32) continue;
@@ -449,7 +449,7 @@ TEST(ConvolutionTest, BytesAndBF16) {
     Case one = TwoDims(1, 16, 16, 5, Win(2));
     one.input_type = one.kernel_type = types.operand, one.out_type = types.out;
     const bool is_by_amx = HasAmx() && (types.operand == kS8 || types.operand == kBF16);
-    EXPECT_EQ(Method(one), is_by_amx ? ConvolutionMethod::kAmxProduct : ConvolutionMethod::kInPlace);
+    EXPECT_EQ(Method(one), is_by_amx ? ConvolutionMethod::kAmxProduct : ConvolutionMethod::kDirect);
   }
 }
 

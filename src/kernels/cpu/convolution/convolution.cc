@@ -11,8 +11,8 @@
 #include "kernels/cpu/convolution/convolution_method.h"
 #include "kernels/cpu/convolution/dense_strides.h"
 #include "kernels/cpu/convolution/depthwise.h"
+#include "kernels/cpu/convolution/direct_convolution.h"
 #include "kernels/cpu/convolution/im2col.h"
-#include "kernels/cpu/convolution/in_place.h"
 #include "kernels/cpu/convolution/integer_pairs.h"
 #include "kernels/cpu/convolution/transposed_rows.h"
 #include "kernels/cpu/convolution/widened.h"
@@ -258,7 +258,7 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
   const bool result_first = searches && IsFloat(out_type) && BitWidth(out_type) >= 16 &&
                             out_size < kernel_size && epilogue.run == nullptr;
   if (searches && !result_first && !IsFinite(kernel.data, kernel.type, kernel_size))
-    return whole(DirectConvolution<T>);
+    return whole(NaiveConvolution<T>);
   if (method == ConvolutionMethod::kProduct) {
     ConvolutionLayout copied_layout = layout;
     const T* read = wide_input.data();
@@ -269,14 +269,14 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
     }
     const VectorOperands<T> operands(read, kernel);
     Products<T, VectorOperands<T>>(operands, copied_layout, split, out, out_type, epilogue).Run();
-  } else if (method == ConvolutionMethod::kInPlace) {
-    if constexpr (InPlaceConvolution::kSupports<T>) {
-      if (choice.in_place->SupportsEpilogue()) {
+  } else if (method == ConvolutionMethod::kDirect) {
+    if constexpr (DirectConvolution::kSupports<T>) {
+      if (choice.direct->SupportsEpilogue()) {
         const Widened<T> wide_kernel(kernel);
-        choice.in_place->Run<T>(wide_input.data(), wide_kernel.data(), {out, width, narrow, epilogue});
+        choice.direct->Run<T>(wide_input.data(), wide_kernel.data(), {out, width, narrow, epilogue});
       } else {
         whole([&](const T* x, const T* weights, const ConvolutionLayout&, NarrowRow<T>, int64_t, void* to) {
-          choice.in_place->Run<T>(x, weights, {to, width, narrow});
+          choice.direct->Run<T>(x, weights, {to, width, narrow});
         });
       }
     }
@@ -287,7 +287,7 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
   }
   const bool has_non_finite =
       result_first && !IsFinite(out, out_type, out_size) && !IsFinite(kernel.data, kernel.type, kernel_size);
-  if (has_non_finite) whole(DirectConvolution<T>);
+  if (has_non_finite) whole(NaiveConvolution<T>);
 }
 
 }  // namespace

@@ -20,11 +20,11 @@ struct ConvolutionDims {
 enum class ConvolutionMethod {
   kProduct,         // A matrix product whose panels are packed from patches of the input.
   kAmxProduct,      // The same with panels of AMX tiles.
-  kInPlace,         // A product of few output features, whose operands are read in place.
+  kDirect,          // Micro-kernels that read the input in place, without im2col (direct_convolution.h).
   kDepthwiseRows,   // One input feature per output feature, vectorised along the last spatial dimension.
   kGroupsInner,     // Groups of few features, vectorised along all features.
   kTransposedRows,  // kDepthwiseRows on a transposed copy of the input.
-  kDirect,          // A loop over elements that skips taps outside the input.
+  kNaive,           // A loop over elements that skips taps outside the input.
 };
 std::string_view Word(ConvolutionMethod method);
 

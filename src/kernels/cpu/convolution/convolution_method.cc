@@ -125,11 +125,11 @@ MethodChoice ChooseByVectors(const ConvolutionLayout& c, const DenseArray& input
         (c.groups > 1 || is_small))
       return {ConvolutionMethod::kDepthwiseRows};
   }
-  if (std::optional<InPlaceConvolution> in_place = InPlaceConvolution::Make(c, compute)) {
+  if (std::optional<DirectConvolution> direct = DirectConvolution::Make(c, compute)) {
     std::optional<IntegerPairConvolution> pairs;
     if (compute == ElementType::kU32) pairs = IntegerPairConvolution::Make(c, input, kernel);
-    if (pairs.has_value()) in_place.reset();
-    return {ConvolutionMethod::kInPlace, std::move(in_place), std::move(pairs)};
+    if (pairs.has_value()) direct.reset();
+    return {ConvolutionMethod::kDirect, std::move(direct), std::move(pairs)};
   }
   return {ConvolutionMethod::kProduct};
 }
@@ -171,8 +171,8 @@ std::string_view Word(ConvolutionMethod method) {
       return "product";
     case ConvolutionMethod::kAmxProduct:
       return "amx_product";
-    case ConvolutionMethod::kInPlace:
-      return "in_place";
+    case ConvolutionMethod::kDirect:
+      return "direct";
     case ConvolutionMethod::kDepthwiseRows:
       return "depthwise_rows";
     case ConvolutionMethod::kGroupsInner:
@@ -180,7 +180,7 @@ std::string_view Word(ConvolutionMethod method) {
     case ConvolutionMethod::kTransposedRows:
       return "transposed_rows";
     default:
-      return "direct";
+      return "naive";
   }
 }
 
@@ -208,9 +208,9 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
   const MethodChoice choice = ChooseByVectors(layout, input, kernel, dims, compute);
   if (choice.pairs.has_value()) return std::max(amx, choice.pairs->Memory(ByteCount(out_type), keeps_result));
   const bool is_product = choice.method == ConvolutionMethod::kProduct;
-  const bool is_in_place = choice.in_place.has_value();
+  const bool is_direct = choice.direct.has_value();
   // A kernel that is not finite may require another method.
-  const int64_t whole = (is_product || is_in_place) && !HasPadding(layout)
+  const int64_t whole = (is_product || is_direct) && !HasPadding(layout)
                             ? 0
                             : widened(kernel) + (keeps_result ? 0 : Product(out_dims) * ByteCount(out_type));
   const int64_t transposed = choice.method == ConvolutionMethod::kTransposedRows
@@ -219,7 +219,7 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
   const bool packs = choice.method == ConvolutionMethod::kGroupsInner && layout.kernel_output_stride != 1;
   const bool turns = is_product && IsFasterWithFeaturesLast(layout, OutputDimsOf(layout, *dims.labels));
   const int64_t direct =
-      is_in_place ? widened(kernel) + choice.in_place->Memory(ByteCount(out_type), keeps_result) : 0;
+      is_direct ? widened(kernel) + choice.direct->Memory(ByteCount(out_type), keeps_result) : 0;
   return std::max(amx, widened(input) + transposed + (packs ? Product(kernel.dims) * ByteCount(compute) : 0) +
                            std::max({whole, turns ? Product(input.dims) * ByteCount(compute) : 0, direct}));
 }
@@ -229,7 +229,7 @@ ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, con
   if (!CheckReach(input, dims).ok()) return {};
   const ConvolutionLayout layout = ConvolutionLayoutOf(input, kernel, dims, out_dims);
   const MethodChoice choice = Choose(layout, input, kernel, dims, out_type);
-  if (choice.in_place.has_value()) return choice.in_place->rows();
+  if (choice.direct.has_value()) return choice.direct->rows();
   if (choice.pairs.has_value()) return choice.pairs->rows();
   if (choice.method != ConvolutionMethod::kProduct && choice.method != ConvolutionMethod::kAmxProduct)
     return {};

@@ -7,8 +7,8 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "kernels/cpu/convolution/convolution.h"
+#include "kernels/cpu/convolution/direct_convolution.h"
 #include "kernels/cpu/convolution/im2col.h"
-#include "kernels/cpu/convolution/in_place.h"
 #include "kernels/cpu/convolution/integer_pairs.h"
 
 namespace hlo::cpu {
@@ -28,8 +28,8 @@ bool ConvolvesByAmx(const ConvolutionLayout& c, const DenseArray& input, const D
 
 struct MethodChoice {
   ConvolutionMethod method;
-  // One of them is present for kInPlace.
-  std::optional<InPlaceConvolution> in_place = std::nullopt;
+  // One of them is present for kDirect.
+  std::optional<DirectConvolution> direct = std::nullopt;
   std::optional<IntegerPairConvolution> pairs = std::nullopt;
 };
 // Returns the method for operands of any values, which excludes products of AMX tiles.

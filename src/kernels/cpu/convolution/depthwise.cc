@@ -421,8 +421,8 @@ void GroupsInner(const T* input, const T* kernel, const ConvolutionLayout& c, Na
 }
 
 template <class T>
-void DirectConvolution(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
-                       int64_t width, void* out) {
+void NaiveConvolution(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
+                      int64_t width, void* out) {
   const double all = static_cast<double>(c.batch * Product(c.output) * c.outputs) *
                      static_cast<double>(c.taps() * c.group_inputs);
   ParallelFor(c.batch * Product(c.output), all, [&](int64_t piece) {
@@ -450,9 +450,9 @@ void DirectConvolution(const T* input, const T* kernel, const ConvolutionLayout&
   template void DepthwiseRows<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, \
                                  void*);                                                              \
   template void GroupsInner<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, void*);
-#define HLO_COMPUTE_TYPE(T)                                                                               \
-  template void DirectConvolution<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, \
-                                     void*);
+#define HLO_COMPUTE_TYPE(T)                                                                              \
+  template void NaiveConvolution<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, \
+                                    void*);
 HLO_REAL_COMPUTE_TYPES(HLO_REAL_TYPE)
 HLO_COMPUTE_TYPES(HLO_COMPUTE_TYPE)
 #undef HLO_REAL_TYPE

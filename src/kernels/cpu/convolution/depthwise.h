@@ -25,7 +25,7 @@ void GroupsInner(const T* input, const T* kernel, const ConvolutionLayout& c, Na
                  int64_t width, void* out);
 // Computes any convolution, for real and complex T.
 template <class T>
-void DirectConvolution(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
-                       int64_t width, void* out);
+void NaiveConvolution(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
+                      int64_t width, void* out);
 
 }  // namespace hlo::cpu

@@ -61,22 +61,22 @@ std::optional<IntegerPairConvolution> IntegerPairConvolution::Make(const Convolu
   if (!FitsPairs(input.type) || !FitsPairs(kernel.type) || layout.groups != 1 ||
       layout.input_feature_stride != 1 || !AreEven(layout))
     return std::nullopt;
-  std::optional<InPlaceConvolution> in_place =
-      InPlaceConvolution::Make(PairLayout(layout), ElementType::kU32, Terms::kPairs);
-  if (!in_place.has_value()) return std::nullopt;
-  return IntegerPairConvolution(layout, input, kernel, *std::move(in_place));
+  std::optional<DirectConvolution> direct =
+      DirectConvolution::Make(PairLayout(layout), ElementType::kU32, Terms::kPairs);
+  if (!direct.has_value()) return std::nullopt;
+  return IntegerPairConvolution(layout, input, kernel, *std::move(direct));
 }
 
 int64_t IntegerPairConvolution::Memory(int64_t width, bool keeps_result) const {
   const int64_t elements =
       Product(input_.dims) + (layout_.taps() + 1) * layout_.group_inputs * layout_.outputs;
-  return elements * static_cast<int64_t>(sizeof(int16_t)) + in_place_.Memory(width, keeps_result);
+  return elements * static_cast<int64_t>(sizeof(int16_t)) + direct_.Memory(width, keeps_result);
 }
 
 void IntegerPairConvolution::Run(const RoundedResult<uint32_t>& result) const {
   const Widened<int16_t> halves(input_);  // Neighbours form pairs.
   const CachedVector<uint32_t> kernel = KernelPairs(layout_, kernel_);
-  in_place_.Run<uint32_t>(reinterpret_cast<const uint32_t*>(halves.data()), kernel.data(), result);
+  direct_.Run<uint32_t>(reinterpret_cast<const uint32_t*>(halves.data()), kernel.data(), result);
 }
 
 }  // namespace hlo::cpu

@@ -1,4 +1,4 @@
-#include "kernels/cpu/convolution/in_place.h"
+#include "kernels/cpu/convolution/direct_convolution.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,8 +6,8 @@
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
-#include "kernels/cpu/convolution/in_place_kernels.h"
-#include "kernels/cpu/convolution/in_place_mapping.h"
+#include "kernels/cpu/convolution/direct_kernels.h"
+#include "kernels/cpu/convolution/direct_mapping.h"
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 
@@ -399,14 +399,14 @@ void RunPhase(const T* input, const T* kernel, const Phase& phase, const Rounded
 
 }  // namespace
 
-std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayout& c, ElementType type,
-                                                           Terms terms) {
+std::optional<DirectConvolution> DirectConvolution::Make(const ConvolutionLayout& c, ElementType type,
+                                                         Terms terms) {
   const bool is_supported =
       type == ElementType::kF32 || type == ElementType::kF64 || type == ElementType::kU32;
   if (!is_supported || c.rank() == 0 || c.groups != 1 || c.taps() * c.group_inputs == 0) return std::nullopt;
   std::optional<CachedVector<Phase>> phases = PhasesOf(c);
   if (!phases.has_value()) return std::nullopt;
-  InPlaceConvolution convolution;
+  DirectConvolution convolution;
   convolution.element_size_ = ByteCount(type);
   convolution.count_ = c.output_count();
   convolution.is_one_phase_ =
@@ -429,7 +429,7 @@ std::optional<InPlaceConvolution> InPlaceConvolution::Make(const ConvolutionLayo
   return convolution;
 }
 
-ProductRows InPlaceConvolution::rows() const {
+ProductRows DirectConvolution::rows() const {
   if (!is_one_phase_ || phases_.front().mapping.has_batch || !phases_.front().output_copy.empty()) return {};
   const ConvolutionLayout& c = phases_.front().layout;
   const Mapping& m = phases_.front().mapping;
@@ -439,7 +439,7 @@ ProductRows InPlaceConvolution::rows() const {
   return {c.output_feature_stride, m.columns * (joins_block ? m.block : 1), depth};
 }
 
-int64_t InPlaceConvolution::Memory(int64_t width, bool keeps_result) const {
+int64_t DirectConvolution::Memory(int64_t width, bool keeps_result) const {
   const bool streams = SupportsEpilogue();
   int64_t most = 0;
   for (const Phase& phase : phases_)
@@ -448,7 +448,7 @@ int64_t InPlaceConvolution::Memory(int64_t width, bool keeps_result) const {
 }
 
 template <class T>
-void InPlaceConvolution::Run(const T* input, const T* kernel, const RoundedResult<T>& result) const {
+void DirectConvolution::Run(const T* input, const T* kernel, const RoundedResult<T>& result) const {
   int64_t computed = 0;
   for (const Phase& phase : phases_) computed += phase.layout.output_count();
   // Outputs of other phases are sums of no terms.
@@ -473,8 +473,8 @@ void InPlaceConvolution::Run(const T* input, const T* kernel, const RoundedResul
   }
 }
 
-template void InPlaceConvolution::Run(const float*, const float*, const RoundedResult<float>&) const;
-template void InPlaceConvolution::Run(const double*, const double*, const RoundedResult<double>&) const;
-template void InPlaceConvolution::Run(const uint32_t*, const uint32_t*, const RoundedResult<uint32_t>&) const;
+template void DirectConvolution::Run(const float*, const float*, const RoundedResult<float>&) const;
+template void DirectConvolution::Run(const double*, const double*, const RoundedResult<double>&) const;
+template void DirectConvolution::Run(const uint32_t*, const uint32_t*, const RoundedResult<uint32_t>&) const;
 
 }  // namespace hlo::cpu

@@ -1,5 +1,5 @@
 #pragma once
-// This file declares the micro-kernels of convolutions in place: products whose terms are several runs.
+// This file declares the micro-kernels of direct convolutions: products whose terms are several runs.
 
 #include "absl/types/span.h"
 #include "kernels/cpu/gemm/tile.h"

@@ -1,4 +1,4 @@
-#include "kernels/cpu/convolution/in_place_kernels.h"
+#include "kernels/cpu/convolution/direct_kernels.h"
 
 #include <array>
 #include <utility>

@@ -1,13 +1,13 @@
 #pragma once
-// This file implements convolutions whose patches would be packed for few products each. Micro-kernels read
-// the kernel and the input in place, or copies of them with padding along one dimension. Base dilations are
-// split into phases, which skip the zeros between elements.
+// This file implements direct convolution, without im2col, for convolutions whose patches would be packed for
+// few products each. Micro-kernels read the kernel and the input in place, or copies of them with padding
+// along one dimension. Base dilations are split into phases, which skip the zeros between elements.
 
 #include <optional>
 #include <type_traits>
 
 #include "kernels/cpu/convolution/convolution.h"
-#include "kernels/cpu/convolution/in_place_mapping.h"
+#include "kernels/cpu/convolution/direct_mapping.h"
 
 namespace hlo::cpu {
 
@@ -20,8 +20,8 @@ struct RoundedResult {
   BlockFunction epilogue = {};
 };
 
-// A convolution in place, as the phases of its base dilations; without base dilation there is one.
-class InPlaceConvolution {
+// A direct convolution, as the phases of its base dilations; without base dilation there is one.
+class DirectConvolution {
  public:
   // The types of sums.
   template <class T>
@@ -30,8 +30,8 @@ class InPlaceConvolution {
 
   // Returns nullopt if the layout or the type of the sums is not supported, or if a product of packed panels
   // is faster. With Terms::kPairs, the elements of u32 are pairs of signed halves.
-  static std::optional<InPlaceConvolution> Make(const ConvolutionLayout& c, ElementType type,
-                                                Terms terms = Terms::kSingle);
+  static std::optional<DirectConvolution> Make(const ConvolutionLayout& c, ElementType type,
+                                               Terms terms = Terms::kSingle);
 
   // Returns the rows of the blocks that the epilogue gets; zeros if an epilogue is not supported.
   ProductRows rows() const;

@@ -1,4 +1,4 @@
-#include "kernels/cpu/convolution/in_place_mapping.h"
+#include "kernels/cpu/convolution/direct_mapping.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,7 @@
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/convolution/dense_strides.h"
-#include "kernels/cpu/convolution/in_place_kernels.h"
+#include "kernels/cpu/convolution/direct_kernels.h"
 #include "loops/window_phase.h"
 
 namespace hlo::cpu {

@@ -1,5 +1,5 @@
 #pragma once
-// This file decides how convolutions in place are split into tiles, and what they read.
+// This file decides how direct convolutions are split into tiles, and what they read.
 
 #include <optional>
 
@@ -42,7 +42,7 @@ struct Mapping {
   int64_t stored_count = 0;      // Elements of a copy.
 };
 
-// Returns the mapping by which a convolution is computed in place, without blocks, in vectors of `lanes`
+// Returns the mapping by which a convolution is computed directly, without blocks, in vectors of `lanes`
 // elements. Returns nullopt if it is not supported, or if a product of packed patches is faster.
 std::optional<Mapping> ChooseMapping(const ConvolutionLayout& c, int64_t lanes);
 
