@@ -26,8 +26,8 @@ const loops::ReduceProgram* ReductionOf(const Step& step) {
   return reduce != nullptr && reduce->program.rows ? &reduce->program : nullptr;
 }
 
-// Returns false if the core of the VM certainly cannot run the program. This is cheaper than lowering it.
-bool MayRunOnCore(const loops::LoopProgram& program) {
+// Returns false if the 32-bit VM certainly cannot run the program. This is cheaper than lowering it.
+bool MayRunOnVm32(const loops::LoopProgram& program) {
   bool may = true;
   program.VisitAccesses([&](const loops::Access& access, bool is_store) {
     may &= access.IsRegular() && access.next < 0 && ByteCount(access.type) <= 4 &&
@@ -64,9 +64,9 @@ class RowFusion {
     const GpuStep& lowered = gpu_->steps.at(&step);
     if (!lowered.reason.empty() || in_epilogues_.contains(&step)) return false;
     if (const loops::ReduceProgram* reduce = ReductionOf(step); reduce != nullptr)
-      return reduce->kept_count() == rows && reduce->reduced_count() == length && MayRunOnCore(reduce->body);
+      return reduce->kept_count() == rows && reduce->reduced_count() == length && MayRunOnVm32(reduce->body);
     const loops::LoopProgram* loop = SingleLoop(step);
-    if (loop == nullptr || !MayRunOnCore(*loop)) return false;
+    if (loop == nullptr || !MayRunOnVm32(*loop)) return false;
     const int64_t count = loop->outer_count() * loop->inner_count();
     return count == rows || count == rows * length;
   }

@@ -11,8 +11,8 @@
 
 #include "gtest/gtest.h"
 #include "kernels/cuda/emulator/emulator.h"
-#include "kernels/cuda/reduce/lower_core_reduce.h"
 #include "kernels/cuda/reduce/lower_rows.h"
+#include "kernels/cuda/reduce/lower_vm32_reduce.h"
 #include "kernels/cuda/reduce/row_space.h"
 #include "kernels/cuda/vm/lower_loop.h"
 #include "loops/loop_program.h"
@@ -230,7 +230,7 @@ void RunSeparately(const std::vector<Part>& parts, std::vector<Array>& arrays) {
                                                     ? absl::StatusOr<LoweredProgram>(absl::UnknownError(""))
                                                     : LowerLoop(std::get<LoopProgram>(part), kDevice);
     const std::optional<LoweredProgram> lowered =
-        reduce != nullptr ? LowerCoreReduce(*reduce, kDevice) : *loop;
+        reduce != nullptr ? LowerVm32Reduce(*reduce, kDevice) : *loop;
     ASSERT_TRUE(lowered.has_value() && lowered->workspace_bytes == 0);
     ASSERT_TRUE(lowered->run(pointers.data(), nullptr, {.emulated = true}).ok());
   }

@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch/launch.h"
-#include "kernels/cuda/reduce/lower_core_reduce.h"
 #include "kernels/cuda/reduce/lower_plain_reduce.h"
+#include "kernels/cuda/reduce/lower_vm32_reduce.h"
 #include "kernels/cuda/reduce/reduce_vm_body.h"
 
 namespace hlo::cuda {
@@ -136,8 +136,8 @@ absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
                                            const device::DeviceProperties& device) {
   if (std::optional<LoweredProgram> fold = LowerPlainReduce(program); fold.has_value())
     return *std::move(fold);
-  if (std::optional<LoweredProgram> core = LowerCoreReduce(program, device); core.has_value())
-    return *std::move(core);
+  if (std::optional<LoweredProgram> vm32 = LowerVm32Reduce(program, device); vm32.has_value())
+    return *std::move(vm32);
   const auto count = static_cast<int>(program.results.size());
   const bool in_f64 = SumsInF64(program);
   ReduceVmArgs args = {};

@@ -10,11 +10,11 @@
 #include "base/arithmetic.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch/launch.h"
-#include "kernels/cuda/reduce/lower_core_reduce.h"
+#include "kernels/cuda/reduce/lower_vm32_reduce.h"
 #include "kernels/cuda/reduce/row_space.h"
 #include "kernels/cuda/reduce/rows_body.h"
-#include "kernels/cuda/vm/lower_core.h"
 #include "kernels/cuda/vm/lower_loop.h"
+#include "kernels/cuda/vm/lower_vm32.h"
 
 namespace hlo::cuda {
 namespace {
@@ -31,10 +31,10 @@ std::vector<int64_t> Joined(const loops::Strides& outer, const loops::Strides& i
   return all;
 }
 
-CoreRounding RoundingOf(VmMemory memory) {
-  return memory == VmMemory::kBF16  ? CoreRounding::kBF16
-         : memory == VmMemory::kF16 ? CoreRounding::kF16
-                                    : CoreRounding::kNone;
+Vm32Rounding RoundingOf(VmMemory memory) {
+  return memory == VmMemory::kBF16  ? Vm32Rounding::kBF16
+         : memory == VmMemory::kF16 ? Vm32Rounding::kF16
+                                    : Vm32Rounding::kNone;
 }
 
 // A load or a store of a part, over the dimensions of the common space.
@@ -117,7 +117,7 @@ class RowsLowering {
       rows_ = reduction->KeptCount(*part.body);
       length_ = reduction->ReducedCount(*part.body);
     }
-    if (rows_ <= 0 || length_ <= 0 || length_ % kCoreWidth != 0 || parts_.size() > RowsArgs::kParts)
+    if (rows_ <= 0 || length_ <= 0 || length_ % kVm32Width != 0 || parts_.size() > RowsArgs::kParts)
       return false;
     for (const RowsPartProgram& part : parts_) {
       if (part.reduction != nullptr && (part.reduction->KeptCount(*part.body) != rows_ ||
@@ -295,7 +295,7 @@ class RowsLowering {
     return true;
   }
 
-  // Returns the access to a shared value, which has no strides in a program of the core.
+  // Returns the access to a shared value, which has no strides in a program of the 32-bit VM.
   loops::Access SharedAccess(int32_t shared, const loops::Access& access) const {
     loops::Access moved{.argument = shared_values_[shared].argument, .type = access.type};
     int64_t stride = shared_values_[shared].argument >= kFirstScalar ? 0 : 1;
@@ -316,14 +316,14 @@ class RowsLowering {
     absl::StatusOr<VmTemplate> vm = builder.Finish(space_->dims());
     if (!vm.ok()) return false;
     made_.vm = *std::move(vm);
-    std::optional<CoreTemplate> core = LowerCore(made_.vm, ends);
-    if (!core.has_value()) return false;
-    made_.args.program = core->program;
-    made_.args.slot_count = static_cast<uint16_t>(core->slot_count);
-    made_.needs_calls = core->needs_calls;
+    std::optional<Vm32Template> vm32 = LowerVm32(made_.vm, ends);
+    if (!vm32.has_value()) return false;
+    made_.args.program = vm32->program;
+    made_.args.slot_count = static_cast<uint16_t>(vm32->slot_count);
+    made_.needs_calls = vm32->needs_calls;
     MoveKept();
     for (size_t p = 0; p < parts_.size(); ++p) {
-      if (!Describe(p, core->ends[p])) return false;
+      if (!Describe(p, vm32->ends[p])) return false;
     }
     return true;
   }
@@ -365,16 +365,16 @@ class RowsLowering {
   // Replaces accesses to shared values by instructions for them.
   void MoveKept() {
     for (int i = 0; i < made_.args.program.code_count; ++i) {
-      CoreInstruction& in = made_.args.program.code[i];
-      if (in.op != CoreOp::kLoad && in.op != CoreOp::kStore) continue;
+      Vm32Instruction& in = made_.args.program.code[i];
+      if (in.op != Vm32Op::kLoad && in.op != Vm32Op::kStore) continue;
       const int32_t argument = made_.vm.access_arguments[in.parameter];
       if (argument < kFirstVector) continue;
       const bool is_scalar = argument >= kFirstScalar;
-      const CoreAccess& access = made_.args.program.accesses[in.parameter];
-      if (in.op == CoreOp::kLoad) {
-        in.op = is_scalar ? CoreOp::kScalarLoad : CoreOp::kRowLoad;
+      const Vm32Access& access = made_.args.program.accesses[in.parameter];
+      if (in.op == Vm32Op::kLoad) {
+        in.op = is_scalar ? Vm32Op::kScalarLoad : Vm32Op::kRowLoad;
       } else {
-        in.op = is_scalar ? CoreOp::kScalarKeep : CoreOp::kRowKeep;
+        in.op = is_scalar ? Vm32Op::kScalarKeep : Vm32Op::kRowKeep;
         if (!access.rounded) in.rounding = RoundingOf(access.memory);
       }
       in.parameter = static_cast<uint16_t>(argument - (is_scalar ? kFirstScalar : kFirstVector));
@@ -392,9 +392,9 @@ class RowsLowering {
     made_.outputs.push_back(-1);
     if (parts_[p].reduction == nullptr) return true;
     const loops::Reduction& reduction = *parts_[p].reduction;
-    const std::optional<CoreFold> fold = CoreFoldOf(reduction);
-    const std::optional<VmMemory> init = CoreScalarMemory(reduction.results[0].init_type),
-                                  output = CoreScalarMemory(reduction.results[0].output_type);
+    const std::optional<Vm32Fold> fold = Vm32FoldOf(reduction);
+    const std::optional<VmMemory> init = Vm32ScalarMemory(reduction.results[0].init_type),
+                                  output = Vm32ScalarMemory(reduction.results[0].output_type);
     if (!fold.has_value() || !init.has_value() || !output.has_value()) return false;
     const auto result = std::find_if(references_.begin(), references_.end(), [&](const Reference& each) {
       return each.part == p && each.is_stored && each.value < 0;
@@ -409,7 +409,7 @@ class RowsLowering {
     made_.inits.back() = reduction.results[0].init;
     if (result->in_memory) made_.outputs.back() = reduction.results[0].output;
     // The accumulator holds the value; nothing reads its slot.
-    made_.args.program.code[code_end - 1].out = CoreInstruction::kNone;
+    made_.args.program.code[code_end - 1].out = Vm32Instruction::kNone;
     return true;
   }
 
@@ -418,14 +418,14 @@ class RowsLowering {
     RowsArgs& args = made_.args;
     args.rows = static_cast<uint32_t>(rows_);
     args.length = static_cast<uint32_t>(length_);
-    args.group = length_ > 1024 || (rows_ < 1024 && length_ == 1024) ? kCoreThreads : kWarpSize;
-    const int64_t step = int64_t{args.group} * kCoreWidth;
+    args.group = length_ > 1024 || (rows_ < 1024 && length_ == 1024) ? kVm32Threads : kWarpSize;
+    const int64_t step = int64_t{args.group} * kVm32Width;
     made_.vectors = length_ <= step ? 1 : 2;
-    const int64_t chunk = int64_t{kCoreThreads} * made_.vectors,
+    const int64_t chunk = int64_t{kVm32Threads} * made_.vectors,
                   chunks = (length_ + step * made_.vectors - 1) / (step * made_.vectors);
     args.row_step = static_cast<uint32_t>(chunk * chunks);
     const int64_t bytes = static_cast<int64_t>(RowsVm4::kHeaderBytes) +
-                          int64_t{sizeof(CoreVector)} * chunk * (args.slot_count + chunks * vector_count_);
+                          int64_t{sizeof(Vm32Vector)} * chunk * (args.slot_count + chunks * vector_count_);
     made_.shared_bytes = static_cast<size_t>(bytes);
     return bytes <= max_bytes;
   }
@@ -458,11 +458,11 @@ std::optional<LoweredRows> LowerRows(absl::Span<const RowsPartProgram> parts,
     if (!made.has_value()) continue;
     const auto shared = std::make_shared<const RowsTemplate>(*std::move(made));
     LoweredProgram program{
-        fmt::format("rows {} x {}, {} threads, {} parts{}", shared->vectors, kCoreWidth, shared->args.group,
-                    shared->args.part_count, shared->needs_calls ? "" : ", core"),
+        fmt::format("rows {} x {}, {} threads, {} parts{}", shared->vectors, kVm32Width, shared->args.group,
+                    shared->args.part_count, shared->needs_calls ? "" : ", no calls"),
         [shared](void* const* pointers, void*, device::Stream stream) {
           RowsArgs run = shared->args;
-          SetCorePointers(shared->vm, pointers, run.program);
+          SetVm32Pointers(shared->vm, pointers, run.program);
           for (size_t p = 0; p < shared->inits.size(); ++p) {
             if (shared->inits[p] >= 0) run.parts[p].init = pointers[shared->inits[p]];
             if (shared->outputs[p] >= 0) run.parts[p].output = pointers[shared->outputs[p]];

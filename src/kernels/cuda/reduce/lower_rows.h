@@ -36,7 +36,7 @@ struct LoweredRows {
 
 // Runs the parts in order, as if one after the other. Only arguments for which `is_live_out` holds are
 // certain to be written. Returns nullopt if a part reads elements of another row that an earlier part writes,
-// if the core does not support its code, or if rows do not fit into shared memory.
+// if the 32-bit VM does not support its code, or if rows do not fit into shared memory.
 std::optional<LoweredRows> LowerRows(absl::Span<const RowsPartProgram> parts,
                                      absl::FunctionRef<bool(int32_t)> is_live_out,
                                      const device::DeviceProperties& device);

@@ -1,11 +1,11 @@
 #pragma once
 // Row programs: several loops and reductions over the same rows in one launch. A warp or a thread block runs
-// all parts on its row. Code of the VM's core (core_vm.h) computes vectors of adjacent elements. Values that
+// all parts on its row. Code of the 32-bit VM (vm32.h) computes vectors of adjacent elements. Values that
 // pass from part to part stay in shared memory: each thread reads only the elements that it has written, so
 // they need no barriers. Results of reductions and other values with one element per row are kept once per
-// warp. Sums have the grouping of core_reduce_body.h.
+// warp. Sums have the grouping of vm32_reduce_body.h.
 
-#include "kernels/cuda/reduce/core_reduce_body.h"
+#include "kernels/cuda/reduce/vm32_reduce_body.h"
 
 namespace hlo::cuda {
 
@@ -24,9 +24,9 @@ struct RowsPart {
 
   int16_t code_end = 0;
   Kind kind = Kind::kLoop;
-  CoreFold fold = CoreFold::kAddF;
+  Vm32Fold fold = Vm32Fold::kAddF;
   VmMemory init_memory = VmMemory::k4, output_memory = VmMemory::k4;
-  CoreRounding rounding = CoreRounding::kNone;  // The rounding of the kept result.
+  Vm32Rounding rounding = Vm32Rounding::kNone;  // The rounding of the kept result.
   uint8_t scalar = kNone;                       // The kept result.
 };
 
@@ -35,7 +35,7 @@ struct RowsArgs {
   // The maximal number of values with one element per row.
   static constexpr int kScalars = 16;
 
-  CoreProgram program;
+  Vm32Program program;
   RowsPart parts[kParts];
   uint32_t rows = 0, length = 0;
   uint32_t group = kWarpSize;  // Threads per row: a warp or a block.
@@ -47,18 +47,18 @@ struct RowsArgs {
 template <class Accumulator>
 struct RowsFold {
   using Type = typename Accumulator::Type;
-  Type sums[kCoreWidth];
+  Type sums[kVm32Width];
 
-  HLO_DEVICE explicit RowsFold(CoreFold fold) {
+  HLO_DEVICE explicit RowsFold(Vm32Fold fold) {
     HLO_UNROLL
     for (Type& sum : sums) sum = Accumulator::Identity(fold);
   }
   template <int kVectors>
-  HLO_DEVICE void Add(CoreFold fold, CorePositions positions, const CoreVector (&values)[kVectors]) {
+  HLO_DEVICE void Add(Vm32Fold fold, Vm32Positions positions, const Vm32Vector (&values)[kVectors]) {
     HLO_UNROLL
     for (int u = 0; u < kVectors; ++u) {
       HLO_UNROLL
-      for (int j = 0; j < kCoreWidth; ++j) {
+      for (int j = 0; j < kVm32Width; ++j) {
         if (j < positions.Left(u))
           sums[j] = Accumulator::Fold(fold, sums[j], Accumulator::Of(values[u].x[j]));
       }
@@ -76,12 +76,12 @@ struct RowsFold {
   }
 };
 
-// `kAll`: all instructions and accesses of the core; otherwise those that need no call.
+// `kAll`: all instructions and accesses of the 32-bit VM; otherwise those that need no call.
 template <int kVectors, bool kAll>
 struct RowsVm {
   using Args = RowsArgs;
-  using Vm = CoreVm<kVectors, kAll, true>;
-  static constexpr uint32_t kThreads = kCoreThreads, kMinBlocks = kAll ? 2 : 4;
+  using Vm = Vm32Kernel<kVectors, kAll, true>;
+  static constexpr uint32_t kThreads = kVm32Threads, kMinBlocks = kAll ? 2 : 4;
   static constexpr uint32_t kWarps = kThreads / kWarpSize;
   // Shared memory begins with two sets of accumulators of warps, which are used alternately, and the scalars
   // of each warp.
@@ -93,11 +93,11 @@ struct RowsVm {
     const uint32_t group = args.group, lane = env.thread() % group, warp = env.thread() / kWarpSize;
     const uint32_t number = env.block().x * (kThreads / group) + env.thread() / group;
     if (number >= args.rows) return;  // All threads of a warp return together.
-    const uint32_t begin = number * args.length, end = begin + args.length, step = group * kCoreWidth;
+    const uint32_t begin = number * args.length, end = begin + args.length, step = group * kVm32Width;
     std::byte* folds = env.shared();
-    CoreVector* slots = reinterpret_cast<CoreVector*>(env.shared() + kHeaderBytes) + env.thread();
-    CoreVector* vectors = slots + args.slot_count * kVectors * kThreads;
-    CoreRow row{vectors, args.row_step,
+    Vm32Vector* slots = reinterpret_cast<Vm32Vector*>(env.shared() + kHeaderBytes) + env.thread();
+    Vm32Vector* vectors = slots + args.slot_count * kVectors * kThreads;
+    Vm32Row row{vectors, args.row_step,
                 reinterpret_cast<uint32_t*>(env.shared() + 2 * kFoldBytes) + warp * RowsArgs::kScalars, false,
                 env.thread() % kWarpSize == 0};
     int code_begin = 0;
@@ -106,16 +106,16 @@ struct RowsVm {
       const RowsPart& part = args.parts[p];
       const bool per_row = part.kind == RowsPart::Kind::kPerRow,
                  reduces = part.kind == RowsPart::Kind::kReduction;
-      const bool in_f64 = part.fold == CoreFold::kAddF;
-      RowsFold<CoreSum> sums(part.fold);
-      RowsFold<CoreWord> words(part.fold);
+      const bool in_f64 = part.fold == Vm32Fold::kAddF;
+      RowsFold<Vm32Sum> sums(part.fold);
+      RowsFold<Vm32Word> words(part.fold);
       row.vectors = vectors;
       row.stores = !per_row || lane == 0;
       HLO_ROLLED
-      for (uint32_t first = per_row ? begin : begin + lane * kCoreWidth; first < end;
+      for (uint32_t first = per_row ? begin : begin + lane * kVm32Width; first < end;
            first += step * kVectors) {
-        const CorePositions positions{first, per_row ? begin + 1 : end, step};
-        CoreVector values[kVectors] = {};
+        const Vm32Positions positions{first, per_row ? begin + 1 : end, step};
+        Vm32Vector values[kVectors] = {};
         Vm::RunRange(args.program, code_begin, part.code_end, positions, slots, values, row);
         if (per_row) break;
         if (reduces && in_f64) sums.Add(part.fold, positions, values);
@@ -130,8 +130,8 @@ struct RowsVm {
         if (part.output != nullptr && lane == 0)
           VmWrite(part.output_memory, ElementType::kF32, part.output, number, VmValue<1>::Of(result));
         if (part.scalar != RowsPart::kNone && row.keeps_scalars) {
-          CoreVector kept[1] = {{{result, 0, 0, 0}}};
-          CoreRound(part.rounding, kept);
+          Vm32Vector kept[1] = {{{result, 0, 0, 0}}};
+          Vm32Round(part.rounding, kept);
           row.scalars[part.scalar] = kept[0].x[0];
         }
       }

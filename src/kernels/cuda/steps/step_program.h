@@ -8,15 +8,15 @@
 
 #include "kernels/cuda/copy/moves_body.h"
 #include "kernels/cuda/intrinsics/portable.h"
-#include "kernels/cuda/reduce/core_fold.h"
-#include "kernels/cuda/vm/core_vm.h"
+#include "kernels/cuda/reduce/vm32_fold.h"
+#include "kernels/cuda/vm/vm32.h"
 
 namespace hlo::cuda {
 
 // The head of a task. Its arrays follow, packed; `end` is the offset of the next task.
 struct StepTask {
   enum class Kind : uint8_t {
-    kLoop,    // A program of the VM's core (core_vm.h).
+    kLoop,    // A program of the 32-bit VM (vm32.h).
     kReduce,  // A StepReduction of `count` rows, and the program that computes their elements.
     kDot,     // A StepDot of `count` results.
     kMoves,   // Simultaneous moves: `count` of MovesArgs::OneMove.
@@ -37,12 +37,12 @@ struct StepTask {
 };
 static_assert(sizeof(StepTask) % 8 == 0);
 
-// Rows of `length` elements, each of which a warp folds like core_reduce_body.h.
+// Rows of `length` elements, each of which a warp folds like vm32_reduce_body.h.
 struct StepReduction {
   const void* init = nullptr;
   void* output = nullptr;
   uint32_t length = 0;
-  CoreFold fold = CoreFold::kAddF;
+  Vm32Fold fold = Vm32Fold::kAddF;
   VmMemory init_memory = VmMemory::k4, output_memory = VmMemory::k4;
 };
 static_assert(sizeof(StepReduction) % 8 == 0);
@@ -75,33 +75,33 @@ struct StepDot {
 };
 static_assert(sizeof(StepDot) % 8 == 0);
 
-// The arrays of a loop; the core runs it like a CoreProgram.
+// The arrays of a loop; the 32-bit VM runs it like a Vm32Program.
 struct StepLoop {
-  const CoreAccess* accesses;
-  const CoreStart* starts;
+  const Vm32Access* accesses;
+  const Vm32Start* starts;
   const int64_t* strides;
-  const CoreInstruction* code;
+  const Vm32Instruction* code;
   const FastDiv* dims;
   const uint32_t* constants;
-  const CoreOther* others;
+  const Vm32Other* others;
   uint32_t position_count;
   int rank, code_count;
 
   // The arrays begin at `arrays`.
   HLO_DEVICE StepLoop(const StepTask& task, const void* arrays)
-      : accesses(static_cast<const CoreAccess*>(arrays)),
-        starts(reinterpret_cast<const CoreStart*>(accesses + task.accesses)),
+      : accesses(static_cast<const Vm32Access*>(arrays)),
+        starts(reinterpret_cast<const Vm32Start*>(accesses + task.accesses)),
         strides(reinterpret_cast<const int64_t*>(starts + task.starts)),
-        code(reinterpret_cast<const CoreInstruction*>(strides + task.strides)),
+        code(reinterpret_cast<const Vm32Instruction*>(strides + task.strides)),
         dims(reinterpret_cast<const FastDiv*>(code + task.code)),
         constants(reinterpret_cast<const uint32_t*>(dims + task.rank)),
-        others(reinterpret_cast<const CoreOther*>(constants + task.constants)),
+        others(reinterpret_cast<const Vm32Other*>(constants + task.constants)),
         position_count(task.count),
         rank(task.rank),
         code_count(task.code) {}
 };
-static_assert(sizeof(CoreAccess) % 8 == 0 && sizeof(CoreStart) % 8 == 0 && sizeof(CoreInstruction) == 8 &&
-              sizeof(FastDiv) % 4 == 0 && sizeof(CoreOther) == 4);
+static_assert(sizeof(Vm32Access) % 8 == 0 && sizeof(Vm32Start) % 8 == 0 && sizeof(Vm32Instruction) == 8 &&
+              sizeof(FastDiv) % 4 == 0 && sizeof(Vm32Other) == 4);
 
 struct StepsArgs {
   static constexpr uint32_t kBytes = 16 << 10;

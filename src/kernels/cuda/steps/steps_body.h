@@ -6,7 +6,7 @@
 #include "kernels/cuda/reduce/rows_body.h"
 #include "kernels/cuda/steps/dot_body.h"
 #include "kernels/cuda/steps/step_program.h"
-#include "kernels/cuda/vm/core_vm_body.h"
+#include "kernels/cuda/vm/vm32_body.h"
 
 namespace hlo::cuda {
 
@@ -14,7 +14,7 @@ namespace hlo::cuda {
 struct StepsKernel {
   using Args = StepsArgs;
   static constexpr uint32_t kThreads = 512, kMinBlocks = 1;
-  using Vm = CoreVm<1, true, true, kThreads>;
+  using Vm = Vm32Kernel<1, true, true, kThreads>;
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
@@ -42,10 +42,10 @@ struct StepsKernel {
         break;
       case StepTask::Kind::kReduce: {
         const auto& reduction = *Entries<StepReduction>(task);
-        if (reduction.fold == CoreFold::kAddF)
-          Reduce<CoreSum>(env, task, reduction, Slots(env, scratch));
+        if (reduction.fold == Vm32Fold::kAddF)
+          Reduce<Vm32Sum>(env, task, reduction, Slots(env, scratch));
         else
-          Reduce<CoreWord>(env, task, reduction, Slots(env, scratch));
+          Reduce<Vm32Word>(env, task, reduction, Slots(env, scratch));
         break;
       }
       case StepTask::Kind::kDot:
@@ -78,13 +78,13 @@ struct StepsKernel {
   }
 
   template <class Env>
-  static HLO_DEVICE CoreVector* Slots(Env& env, std::byte* scratch) {
-    return reinterpret_cast<CoreVector*>(scratch) + env.thread();
+  static HLO_DEVICE Vm32Vector* Slots(Env& env, std::byte* scratch) {
+    return reinterpret_cast<Vm32Vector*>(scratch) + env.thread();
   }
 
   template <class Accumulator, class Env>
   static HLO_DEVICE void Reduce(Env& env, const StepTask& task, const StepReduction& reduction,
-                                CoreVector* slots) {
+                                Vm32Vector* slots) {
     const StepLoop loop(task, &reduction + 1);
     RowsPart part;
     part.init = reduction.init;
@@ -96,10 +96,10 @@ struct StepsKernel {
       RowsFold<Accumulator> sums(part.fold);
       const uint32_t begin = row * reduction.length, end = begin + reduction.length;
       HLO_ROLLED
-      for (uint32_t first = begin + lane * kCoreWidth; first < end; first += kWarpSize * kCoreWidth) {
-        const CorePositions positions{first, end, 0};
-        CoreVector last[1] = {};
-        Vm::RunRange(loop, 0, loop.code_count, positions, slots, last, CoreNoRow());
+      for (uint32_t first = begin + lane * kVm32Width; first < end; first += kWarpSize * kVm32Width) {
+        const Vm32Positions positions{first, end, 0};
+        Vm32Vector last[1] = {};
+        Vm::RunRange(loop, 0, loop.code_count, positions, slots, last, Vm32NoRow());
         sums.Add(part.fold, positions, last);
       }
       const uint32_t result = sums.Finish(env, part, kWarpSize, nullptr);
@@ -110,14 +110,14 @@ struct StepsKernel {
 
   // The threads of all blocks of a row of the grid share the positions; those without positions wait.
   template <class Env>
-  static HLO_DEVICE void RunLoop(Env& env, const StepLoop& loop, CoreVector* slots) {
+  static HLO_DEVICE void RunLoop(Env& env, const StepLoop& loop, Vm32Vector* slots) {
     const uint32_t thread = env.block().x * env.threads() + env.thread(),
-                   step = env.grid().x * env.threads() * kCoreWidth;
+                   step = env.grid().x * env.threads() * kVm32Width;
     HLO_ROLLED
-    for (uint32_t first = thread * kCoreWidth; first < loop.position_count; first += step) {
-      CoreVector last[1] = {};
-      Vm::RunRange(loop, 0, loop.code_count, CorePositions{first, loop.position_count, 0}, slots, last,
-                   CoreNoRow());
+    for (uint32_t first = thread * kVm32Width; first < loop.position_count; first += step) {
+      Vm32Vector last[1] = {};
+      Vm::RunRange(loop, 0, loop.code_count, Vm32Positions{first, loop.position_count, 0}, slots, last,
+                   Vm32NoRow());
     }
   }
 

@@ -9,15 +9,15 @@
 #include "base/arithmetic.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch/launch.h"
-#include "kernels/cuda/reduce/lower_core_reduce.h"
+#include "kernels/cuda/reduce/lower_vm32_reduce.h"
 #include "kernels/cuda/steps/steps_body.h"
 #include "kernels/cuda/vm/lower_loop.h"
 
 namespace hlo::cuda {
 namespace {
 
-constexpr int64_t kPerWarp = int64_t{kWarpSize} * kCoreWidth, kWarps = StepsKernel::kThreads / kWarpSize;
-constexpr int64_t kPerPass = int64_t{StepsKernel::kThreads} * kCoreWidth;
+constexpr int64_t kPerWarp = int64_t{kWarpSize} * kVm32Width, kWarps = StepsKernel::kThreads / kWarpSize;
+constexpr int64_t kPerPass = int64_t{StepsKernel::kThreads} * kVm32Width;
 // Estimated cycles of a launch in a graph, of the memory accesses of one pass of all threads over their
 // positions, and of one instruction of a pass.
 constexpr int64_t kLaunchCycles = 4500, kPassCycles = 600, kInstructionCycles = 40;
@@ -35,8 +35,8 @@ constexpr size_t kMaxLabels = 64;
 constexpr int64_t kTermCycles = 40;
 constexpr int64_t kMaxDotResults = 8 * StepsKernel::kThreads;
 
-int64_t SlotBytes(const CoreTemplate& core) {
-  return core.slot_count * static_cast<int64_t>(StepsKernel::Vm::kSlotBytes);
+int64_t SlotBytes(const Vm32Template& vm32) {
+  return vm32.slot_count * static_cast<int64_t>(StepsKernel::Vm::kSlotBytes);
 }
 
 // Returns how the kernel reads and writes elements of up to 32 bits.
@@ -51,7 +51,7 @@ std::optional<VmMemory> DotMemory(ElementType type) {
     case ElementType::kU16:
       return VmMemory::kU16;
     default:
-      return IsPred(type) ? std::nullopt : CoreScalarMemory(type);
+      return IsPred(type) ? std::nullopt : Vm32ScalarMemory(type);
   }
 }
 
@@ -174,23 +174,23 @@ bool StepsBuilder::AddLoop(const loops::LoopProgram& program, bool is_large) {
   builder.EndSection();
   const absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(program));
   if (!vm.ok()) return false;
-  const std::optional<CoreTemplate> core = LowerCore(*vm);
-  if (!core.has_value()) return false;
-  const int64_t cycles = passes * (kPassCycles + kInstructionCycles * core->program.code_count);
+  const std::optional<Vm32Template> vm32 = LowerVm32(*vm);
+  if (!vm32.has_value()) return false;
+  const int64_t cycles = passes * (kPassCycles + kInstructionCycles * vm32->program.code_count);
   if (!is_large && cycles > kLaunchCycles) return false;
-  Begin(StepTask::Kind::kLoop).count = core->program.position_count;
+  Begin(StepTask::Kind::kLoop).count = vm32->program.position_count;
   loops_.push_back(last_);
-  AppendLoop(*vm, *core, true);
-  return EndLoop(SlotBytes(*core), positions, !is_large && jumps_.empty());
+  AppendLoop(*vm, *vm32, true);
+  return EndLoop(SlotBytes(*vm32), positions, !is_large && jumps_.empty());
 }
 
 bool StepsBuilder::AddReduction(const loops::ReduceProgram& program) {
   const int64_t rows = program.kept_count(), length = program.reduced_count();
   const int64_t passes = CeilDiv(rows, kWarps) * CeilDiv(length, kPerWarp);
   if (passes * kPassCycles > kLaunchCycles) return false;
-  const std::optional<CoreReduceBody> body = LowerReduceBody(program);
+  const std::optional<Vm32ReduceBody> body = LowerReduceBody(program);
   if (!body.has_value() ||
-      passes * (kPassCycles + kInstructionCycles * body->core.program.code_count) > kLaunchCycles)
+      passes * (kPassCycles + kInstructionCycles * body->vm32.program.code_count) > kLaunchCycles)
     return false;
   Begin(StepTask::Kind::kReduce).count = static_cast<uint32_t>(rows);
   pointers_.push_back(
@@ -202,8 +202,8 @@ bool StepsBuilder::AddReduction(const loops::ReduceProgram& program) {
                                 .init_memory = body->init_memory,
                                 .output_memory = body->output_memory};
   Append(&reduction, 1);
-  AppendLoop(body->vm, body->core, length % kCoreWidth == 0);
-  return EndLoop(SlotBytes(body->core), rows * kPerWarp, jumps_.empty());
+  AppendLoop(body->vm, body->vm32, length % kVm32Width == 0);
+  return EndLoop(SlotBytes(body->vm32), rows * kPerWarp, jumps_.empty());
 }
 
 bool StepsBuilder::AddDot(const loops::GemmProblem& problem, int32_t a, int32_t b, int32_t output) {
@@ -220,7 +220,7 @@ bool StepsBuilder::AddDot(const loops::GemmProblem& problem, int32_t a, int32_t 
   pointers_.push_back({static_cast<uint32_t>(size() + offsetof(StepDot, b)), b});
   pointers_.push_back({static_cast<uint32_t>(size() + offsetof(StepDot, output)), output});
   Append(&*dot, 1);
-  return EndLoop(0, count * dot->lanes * kCoreWidth, jumps_.empty());
+  return EndLoop(0, count * dot->lanes * kVm32Width, jumps_.empty());
 }
 
 bool StepsBuilder::EndLoop(int64_t scratch_bytes, int64_t positions, bool runs_once) {
@@ -231,16 +231,16 @@ bool StepsBuilder::EndLoop(int64_t scratch_bytes, int64_t positions, bool runs_o
   return End();
 }
 
-void StepsBuilder::AppendLoop(const VmTemplate& vm, const CoreTemplate& core, bool may_align) {
-  const CoreProgram& program = core.program;
+void StepsBuilder::AppendLoop(const VmTemplate& vm, const Vm32Template& vm32, bool may_align) {
+  const Vm32Program& program = vm32.program;
   StepTask& task = Last();
   task.rank = static_cast<uint8_t>(program.rank);
   task.accesses = static_cast<uint16_t>(vm.program.access_count);
   task.starts = static_cast<uint16_t>(vm.program.start_count);
-  task.strides = static_cast<uint16_t>(core.stride_count);
+  task.strides = static_cast<uint16_t>(vm32.stride_count);
   task.code = static_cast<uint16_t>(program.code_count);
-  task.constants = static_cast<uint16_t>(core.constant_count);
-  task.others = static_cast<uint16_t>(core.other_count);
+  task.constants = static_cast<uint16_t>(vm32.constant_count);
+  task.others = static_cast<uint16_t>(vm32.other_count);
   const StepTask counts = task;  // Appending moves the task.
   const auto accesses = size();
   Append(program.accesses, counts.accesses);
@@ -254,12 +254,12 @@ void StepsBuilder::AppendLoop(const VmTemplate& vm, const CoreTemplate& core, bo
   Append(program.others, counts.others);
   for (uint32_t a = 0; a < counts.accesses; ++a) {
     const auto stride_bytes = static_cast<uint32_t>(sizeof(int64_t) * program.accesses[a].strides);
-    accesses_.push_back({static_cast<uint32_t>(accesses + a * sizeof(CoreAccess)), strides + stride_bytes,
+    accesses_.push_back({static_cast<uint32_t>(accesses + a * sizeof(Vm32Access)), strides + stride_bytes,
                          vm.access_arguments[a], program.rank, may_align});
   }
-  const std::vector<CoreStartPointer> start_pointers = CoreStartPointers(vm);
+  const std::vector<Vm32StartPointer> start_pointers = Vm32StartPointers(vm);
   for (size_t s = 0; s < start_pointers.size(); ++s) {
-    pointers_.push_back({static_cast<uint32_t>(starts + s * sizeof(CoreStart) + offsetof(CoreStart, data)),
+    pointers_.push_back({static_cast<uint32_t>(starts + s * sizeof(Vm32Start) + offsetof(Vm32Start, data)),
                          start_pointers[s].argument, start_pointers[s].byte_offset});
   }
 }
@@ -327,7 +327,7 @@ std::shared_ptr<const StepsBuilder::Program> StepsBuilder::TakeProgram(uint32_t 
 
 LoweredProgram StepsBuilder::Finish() {
   const auto threads = static_cast<uint32_t>(std::clamp<int64_t>(
-      RoundUp(CeilDiv(positions_, kCoreWidth), kWarpSize), kWarpSize, StepsKernel::kThreads));
+      RoundUp(CeilDiv(positions_, kVm32Width), kWarpSize), kWarpSize, StepsKernel::kThreads));
   return LoweredProgram{
       fmt::format("steps: {} loops, {} threads", loop_count_, threads),
       [program = TakeProgram(threads)](void* const* arguments, void*, device::Stream stream) {
@@ -353,8 +353,8 @@ void StepsBuilder::Program::SetTasks(void* const* arguments, StepsArgs& args) co
     std::memcpy(args.tasks + pointer.at, &address, sizeof address);
   }
   for (const Access& access : accesses) {
-    auto& set = *at(access.at, static_cast<CoreAccess*>(nullptr));
-    SetCorePointer(access.argument < 0 ? nullptr : arguments[access.argument],
+    auto& set = *at(access.at, static_cast<Vm32Access*>(nullptr));
+    SetVm32Pointer(access.argument < 0 ? nullptr : arguments[access.argument],
                    at(access.strides, static_cast<int64_t*>(nullptr)), access.rank, set);
     set.vectors = set.vectors && access.may_align;
   }
@@ -378,7 +378,7 @@ absl::Status StepsBuilder::Program::RunConcurrent(absl::Span<const uint32_t> loo
   args.is_concurrent = true;
   std::copy(loops.begin(), loops.end(), args.loops);
   args.loops[loops.size()] = static_cast<uint16_t>(args.end);
-  const int64_t per_block = int64_t{threads} * kCoreWidth;
+  const int64_t per_block = int64_t{threads} * kVm32Width;
   const auto blocks = static_cast<uint32_t>(std::min(CeilDiv(positions, per_block), kMaxBlocks));
   return Launch<StepsKernel>({{blocks, static_cast<uint32_t>(loops.size())},
                               threads,

@@ -10,7 +10,7 @@
 #include "device/properties.h"
 #include "kernels/cuda/launch/lowered_program.h"
 #include "kernels/cuda/steps/step_program.h"
-#include "kernels/cuda/vm/lower_core.h"
+#include "kernels/cuda/vm/lower_vm32.h"
 #include "loops/gemm_problem.h"
 #include "loops/loop_program.h"
 #include "loops/reduction.h"
@@ -22,7 +22,7 @@ class StepsBuilder {
  public:
   explicit StepsBuilder(const device::DeviceProperties& device) : device_(device) {}
 
-  // Appends a loop. Returns false if the core of the VM cannot run it, if one thread block is too few for it,
+  // Appends a loop. Returns false if the 32-bit VM cannot run it, if one thread block is too few for it,
   // or if the program is full.
   bool AddLoop(const loops::LoopProgram& program);
   // The same for a reduction of rows.
@@ -88,7 +88,7 @@ class StepsBuilder {
   bool End();
   bool AddLoop(const loops::LoopProgram& program, bool is_large);
   // Sets the sizes of the last task's arrays and appends these.
-  void AppendLoop(const VmTemplate& vm, const CoreTemplate& core, bool may_align);
+  void AppendLoop(const VmTemplate& vm, const Vm32Template& vm32, bool may_align);
   // Ends the last task, a loop or product of so many positions, or a reduction.
   bool EndLoop(int64_t scratch_bytes, int64_t positions, bool runs_once);
   StepTask& Last() { return *reinterpret_cast<StepTask*>(tasks_.data() + last_); }

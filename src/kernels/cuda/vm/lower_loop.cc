@@ -8,8 +8,8 @@
 #include "fmt/format.h"
 #include "kernels/cuda/copy/lower_copy.h"
 #include "kernels/cuda/launch/launch.h"
-#include "kernels/cuda/vm/core_vm_body.h"
-#include "kernels/cuda/vm/lower_core.h"
+#include "kernels/cuda/vm/lower_vm32.h"
+#include "kernels/cuda/vm/vm32_body.h"
 #include "kernels/cuda/vm/vm_kernels.h"
 
 namespace hlo::cuda {
@@ -22,23 +22,23 @@ absl::Status LaunchTile(const VmProgram& program, size_t shared_bytes, device::S
   return Launch<Kernel>({{static_cast<uint32_t>(blocks)}, kVmThreads, shared_bytes}, program, stream);
 }
 
-// Returns the program for the core (core_vm.h), which runs most loops; nullopt if it does not support this
+// Returns the program for the 32-bit VM (vm32.h), which runs most loops; nullopt if it does not support this
 // one.
-std::optional<LoweredProgram> LowerToCore(const VmTemplate& made, const device::DeviceProperties& device) {
-  std::optional<CoreTemplate> core = LowerCore(made);
-  if (!core.has_value()) return std::nullopt;
-  const std::optional<CoreChoice> choice = ChooseCore(*core, device);
+std::optional<LoweredProgram> LowerToVm32(const VmTemplate& made, const device::DeviceProperties& device) {
+  std::optional<Vm32Template> vm32 = LowerVm32(made);
+  if (!vm32.has_value()) return std::nullopt;
+  const std::optional<Vm32Choice> choice = ChooseVm32(*vm32, device);
   if (!choice.has_value()) return std::nullopt;
-  const auto shared = std::make_shared<const std::pair<VmTemplate, CoreTemplate>>(made, *std::move(core));
-  return LoweredProgram{
-      fmt::format("loop {} x {}{}", choice->vectors, kCoreWidth, shared->second.needs_all ? "" : ", core"),
-      [shared, choice = *choice](void* const* pointers, void*, device::Stream stream) {
-        const auto& [vm, core] = *shared;
-        CoreProgram program = core.program;
-        if (program.position_count == 0) return absl::OkStatus();
-        SetCorePointers(vm, pointers, program);
-        return LaunchCore(core, choice, program, stream);
-      }};
+  const auto shared = std::make_shared<const std::pair<VmTemplate, Vm32Template>>(made, *std::move(vm32));
+  return LoweredProgram{fmt::format("loop {} x {}{}", choice->vectors, kVm32Width,
+                                    shared->second.needs_all ? "" : ", no calls"),
+                        [shared, choice = *choice](void* const* pointers, void*, device::Stream stream) {
+                          const auto& [vm, vm32] = *shared;
+                          Vm32Program program = vm32.program;
+                          if (program.position_count == 0) return absl::OkStatus();
+                          SetVm32Pointers(vm, pointers, program);
+                          return LaunchVm32(vm32, choice, program, stream);
+                        }};
 }
 
 int ValuesOf(int words) {
@@ -146,8 +146,8 @@ absl::StatusOr<LoweredProgram> LowerLoop(const loops::LoopProgram& program,
   HLO_RETURN_IF_ERROR(LowerSteps(program, builder).status());
   builder.EndSection();
   HLO_ASSIGN_OR_RETURN(VmTemplate made, builder.Finish(DimsOf(program)));
-  if (std::optional<LoweredProgram> core = LowerToCore(made, device); core.has_value())
-    return *std::move(core);
+  if (std::optional<LoweredProgram> vm32 = LowerToVm32(made, device); vm32.has_value())
+    return *std::move(vm32);
   const int values = ValuesOf(made.words);
   HLO_ASSIGN_OR_RETURN(const size_t shared_bytes, SharedBytesOf(made, values, device));
   if (made.program.position_count / (kVmThreads * values) >= (uint64_t{1} << 31) - 1)

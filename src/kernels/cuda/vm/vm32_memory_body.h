@@ -1,25 +1,25 @@
 #pragma once
-// The values of the interpreter of core_vm.h, and their loads, stores and rounding.
+// The values of the interpreter of vm32.h, and their loads, stores and rounding.
 
 #include <type_traits>
 
 #include "kernels/cuda/intrinsics/halves.h"
 #include "kernels/cuda/memory/walks.h"
-#include "kernels/cuda/vm/core_vm.h"
+#include "kernels/cuda/vm/vm32.h"
 #include "kernels/cuda/vm/vm_memory_body.h"
 
 namespace hlo::cuda {
 
-constexpr uint32_t kCoreThreads = 256;
+constexpr uint32_t kVm32Threads = 256;
 // Adjacent values of a thread.
-constexpr int kCoreWidth = 4;
+constexpr int kVm32Width = 4;
 
-struct alignas(16) CoreVector {
-  uint32_t x[kCoreWidth];
+struct alignas(16) Vm32Vector {
+  uint32_t x[kVm32Width];
 };
 
-HLO_DEVICE float CoreFloat(uint32_t bits) { return std::bit_cast<float>(bits); }
-HLO_DEVICE uint32_t CoreBits(float value) { return std::bit_cast<uint32_t>(value); }
+HLO_DEVICE float F32OfBits(uint32_t bits) { return std::bit_cast<float>(bits); }
+HLO_DEVICE uint32_t BitsOfF32(float value) { return std::bit_cast<uint32_t>(value); }
 
 // Rounds two values to bf16; the first becomes the low half of the word.
 HLO_DEVICE uint32_t BF16PairOf(float low, float high) {
@@ -34,7 +34,7 @@ HLO_DEVICE uint32_t BF16PairOf(float low, float high) {
 
 // The larger or smaller value, or NaN if one of them is. Zeros of both signs count as -0 < +0.
 template <bool kLarger>
-HLO_DEVICE float CoreExtreme(float a, float b) {
+HLO_DEVICE float Vm32Extreme(float a, float b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   float extreme;
   if constexpr (kLarger)
@@ -46,16 +46,16 @@ HLO_DEVICE float CoreExtreme(float a, float b) {
   return std::conditional_t<kLarger, scalar::Maximum, scalar::Minimum>()(a, b);
 #endif
 }
-HLO_DEVICE float CoreMaximum(float a, float b) { return CoreExtreme<true>(a, b); }
-HLO_DEVICE float CoreMinimum(float a, float b) { return CoreExtreme<false>(a, b); }
-HLO_DEVICE int32_t CoreSignedOf(float value) {
+HLO_DEVICE float Vm32Maximum(float a, float b) { return Vm32Extreme<true>(a, b); }
+HLO_DEVICE float Vm32Minimum(float a, float b) { return Vm32Extreme<false>(a, b); }
+HLO_DEVICE int32_t Vm32SignedOf(float value) {
 #ifdef __CUDA_ARCH__
   return __float2int_rz(value);  // Saturates; NaN gives 0.
 #else
   return static_cast<int32_t>(scalar::ToSigned(static_cast<double>(value), 32));
 #endif
 }
-HLO_DEVICE uint32_t CoreUnsignedOf(float value) {
+HLO_DEVICE uint32_t Vm32UnsignedOf(float value) {
 #ifdef __CUDA_ARCH__
   return __float2uint_rz(value);
 #else
@@ -65,11 +65,11 @@ HLO_DEVICE uint32_t CoreUnsignedOf(float value) {
 
 // Returns the offset that the run-time starts of an access add.
 template <class Program>
-HLO_DEVICE int64_t CoreStartOf(const Program& program, const CoreAccess& access) {
+HLO_DEVICE int64_t Vm32StartOf(const Program& program, const Vm32Access& access) {
   int64_t sum = 0;
   HLO_ROLLED
   for (int s = access.start_first; s < access.start_first + access.start_count; ++s) {
-    const CoreStart& start = program.starts[s];
+    const Vm32Start& start = program.starts[s];
     int64_t value = ReadIndex(start.data, start.byte_count, start.is_signed, 0);
     value = value < 0 ? 0 : value;
     sum += (value > start.max ? start.max : value) * start.stride;
@@ -77,10 +77,10 @@ HLO_DEVICE int64_t CoreStartOf(const Program& program, const CoreAccess& access)
   return sum;
 }
 template <class Program>
-HLO_DEVICE bool CoreDrops(const Program& program, const CoreAccess& access) {
+HLO_DEVICE bool Vm32Drops(const Program& program, const Vm32Access& access) {
   HLO_ROLLED
   for (int s = access.start_first; s < access.start_first + access.start_count; ++s) {
-    const CoreStart& start = program.starts[s];
+    const Vm32Start& start = program.starts[s];
     const int64_t value = ReadIndex(start.data, start.byte_count, start.is_signed, 0);
     if (value < 0 || value > start.max) return true;
   }
@@ -89,7 +89,7 @@ HLO_DEVICE bool CoreDrops(const Program& program, const CoreAccess& access) {
 
 // Returns the sum of the position's indices times the strides of the access.
 template <class Program>
-HLO_DEVICE int64_t CoreOffset(const Program& program, const CoreAccess& access, uint32_t position) {
+HLO_DEVICE int64_t Vm32Offset(const Program& program, const Vm32Access& access, uint32_t position) {
   int64_t at = 0;
   HLO_ROLLED
   for (int d = program.rank - 1; d >= 0; --d) {
@@ -103,24 +103,24 @@ HLO_DEVICE int64_t CoreOffset(const Program& program, const CoreAccess& access, 
 
 // The element of the first value of a vector.
 template <class Program>
-HLO_DEVICE int64_t CoreVectorOffset(const Program& program, const CoreAccess& access, uint32_t position) {
+HLO_DEVICE int64_t Vm32VectorOffset(const Program& program, const Vm32Access& access, uint32_t position) {
   switch (access.kind) {
-    case CoreKind::kDense:
+    case Vm32Kind::kDense:
       return position;
-    case CoreKind::kScalar:
+    case Vm32Kind::kScalar:
       return 0;
-    case CoreKind::kLast: {
+    case Vm32Kind::kLast: {
       const FastDiv& dim = program.dims[program.rank - 1];
       return position - dim.Quotient(position) * dim.divisor;
     }
     default:
-      return CoreOffset(program, access, position);
+      return Vm32Offset(program, access, position);
   }
 }
-HLO_DEVICE bool IsSplat(CoreKind kind) { return kind == CoreKind::kScalar || kind == CoreKind::kRows; }
+HLO_DEVICE bool IsSplat(Vm32Kind kind) { return kind == Vm32Kind::kScalar || kind == Vm32Kind::kRows; }
 
 // The positions of a thread: vector u begins at first + u * step. Positions from `count` on do not exist.
-struct CorePositions {
+struct Vm32Positions {
   uint32_t first, count, step;
 
   HLO_DEVICE uint32_t Of(int u) const { return first + static_cast<uint32_t>(u) * step; }
@@ -129,8 +129,8 @@ struct CorePositions {
 };
 
 template <class T, int kVectors>
-HLO_DEVICE void CoreRead(const CoreAccess& access, bool vectors, const int64_t (&at)[kVectors],
-                         CorePositions positions, CoreVector (&values)[kVectors]) {
+HLO_DEVICE void Vm32Read(const Vm32Access& access, bool vectors, const int64_t (&at)[kVectors],
+                         Vm32Positions positions, Vm32Vector (&values)[kVectors]) {
   const bool splat = IsSplat(access.kind);
   HLO_UNROLL
   for (int u = 0; u < kVectors; ++u) {
@@ -140,14 +140,14 @@ HLO_DEVICE void CoreRead(const CoreAccess& access, bool vectors, const int64_t (
       if (left <= 0) continue;
       const uint32_t value = *from;
       HLO_UNROLL
-      for (int j = 0; j < kCoreWidth; ++j) values[u].x[j] = value;
-    } else if (vectors && left >= kCoreWidth) {
-      const auto all = *reinterpret_cast<const VmNeighbours<T, kCoreWidth>*>(from);
+      for (int j = 0; j < kVm32Width; ++j) values[u].x[j] = value;
+    } else if (vectors && left >= kVm32Width) {
+      const auto all = *reinterpret_cast<const VmNeighbours<T, kVm32Width>*>(from);
       HLO_UNROLL
-      for (int j = 0; j < kCoreWidth; ++j) values[u].x[j] = all.x[j];
+      for (int j = 0; j < kVm32Width; ++j) values[u].x[j] = all.x[j];
     } else {
       HLO_UNROLL
-      for (int j = 0; j < kCoreWidth; ++j) {
+      for (int j = 0; j < kVm32Width; ++j) {
         if (j < left) values[u].x[j] = from[j];
       }
     }
@@ -155,20 +155,20 @@ HLO_DEVICE void CoreRead(const CoreAccess& access, bool vectors, const int64_t (
 }
 
 template <class T, int kVectors>
-HLO_DEVICE void CoreWrite(const CoreAccess& access, bool vectors, const int64_t (&at)[kVectors],
-                          CorePositions positions, const CoreVector (&values)[kVectors]) {
+HLO_DEVICE void Vm32Write(const Vm32Access& access, bool vectors, const int64_t (&at)[kVectors],
+                          Vm32Positions positions, const Vm32Vector (&values)[kVectors]) {
   HLO_UNROLL
   for (int u = 0; u < kVectors; ++u) {
     T* to = static_cast<T*>(access.data) + at[u];
     const int left = positions.Left(u);
-    if (vectors && left >= kCoreWidth) {
-      VmNeighbours<T, kCoreWidth> all;
+    if (vectors && left >= kVm32Width) {
+      VmNeighbours<T, kVm32Width> all;
       HLO_UNROLL
-      for (int j = 0; j < kCoreWidth; ++j) all.x[j] = static_cast<T>(values[u].x[j]);
-      *reinterpret_cast<VmNeighbours<T, kCoreWidth>*>(to) = all;
+      for (int j = 0; j < kVm32Width; ++j) all.x[j] = static_cast<T>(values[u].x[j]);
+      *reinterpret_cast<VmNeighbours<T, kVm32Width>*>(to) = all;
     } else {
       HLO_UNROLL
-      for (int j = 0; j < kCoreWidth; ++j) {
+      for (int j = 0; j < kVm32Width; ++j) {
         if (j < left) to[j] = static_cast<T>(values[u].x[j]);
       }
     }
@@ -176,32 +176,32 @@ HLO_DEVICE void CoreWrite(const CoreAccess& access, bool vectors, const int64_t 
 }
 
 template <int kVectors, class F>
-HLO_DEVICE void CoreMap(CoreVector (&values)[kVectors], F&& f) {
+HLO_DEVICE void Vm32Map(Vm32Vector (&values)[kVectors], F&& f) {
   HLO_UNROLL
   for (int u = 0; u < kVectors; ++u) {
     HLO_UNROLL
-    for (int j = 0; j < kCoreWidth; ++j) values[u].x[j] = f(values[u].x[j]);
+    for (int j = 0; j < kVm32Width; ++j) values[u].x[j] = f(values[u].x[j]);
   }
 }
 
 // Converts elements, zero-extended to words, to values.
 template <int kVectors>
-HLO_DEVICE void CoreDecode(VmMemory memory, CoreVector (&values)[kVectors]) {
+HLO_DEVICE void Vm32Decode(VmMemory memory, Vm32Vector (&values)[kVectors]) {
   switch (memory) {
     case VmMemory::kS8:
-      return CoreMap(values, [](uint32_t x) { return static_cast<uint32_t>(static_cast<int8_t>(x)); });
+      return Vm32Map(values, [](uint32_t x) { return static_cast<uint32_t>(static_cast<int8_t>(x)); });
     case VmMemory::kS16:
-      return CoreMap(values, [](uint32_t x) { return static_cast<uint32_t>(static_cast<int16_t>(x)); });
+      return Vm32Map(values, [](uint32_t x) { return static_cast<uint32_t>(static_cast<int16_t>(x)); });
     case VmMemory::kBF16:
-      return CoreMap(values, [](uint32_t x) { return x << 16; });
+      return Vm32Map(values, [](uint32_t x) { return x << 16; });
     case VmMemory::kF16:
-      return CoreMap(values, [](uint32_t x) { return CoreBits(FloatOfF16(static_cast<uint16_t>(x))); });
+      return Vm32Map(values, [](uint32_t x) { return BitsOfF32(FloatOfF16(static_cast<uint16_t>(x))); });
     default:
       return;
   }
 }
 
-HLO_DEVICE uint32_t CoreSize(VmMemory memory) {
+HLO_DEVICE uint32_t Vm32Size(VmMemory memory) {
   switch (memory) {
     case VmMemory::kU8:
     case VmMemory::kS8:
@@ -214,78 +214,78 @@ HLO_DEVICE uint32_t CoreSize(VmMemory memory) {
 }
 
 template <int kVectors, bool kStridedAccesses, class Program>
-HLO_DEVICE void CoreLoad(const Program& program, const CoreAccess& access, CorePositions positions,
-                         CoreVector (&values)[kVectors]) {
-  const int64_t start = access.offset + CoreStartOf(program, access);
-  const bool vectors = access.vectors && (access.start_count == 0 || start % kCoreWidth == 0);
-  const uint32_t size = CoreSize(access.memory);
+HLO_DEVICE void Vm32Load(const Program& program, const Vm32Access& access, Vm32Positions positions,
+                         Vm32Vector (&values)[kVectors]) {
+  const int64_t start = access.offset + Vm32StartOf(program, access);
+  const bool vectors = access.vectors && (access.start_count == 0 || start % kVm32Width == 0);
+  const uint32_t size = Vm32Size(access.memory);
   if constexpr (kStridedAccesses) {
-    if (access.kind == CoreKind::kStrided) {
+    if (access.kind == Vm32Kind::kStrided) {
       HLO_UNROLL
       for (int u = 0; u < kVectors; ++u) {
         HLO_UNROLL
-        for (int j = 0; j < kCoreWidth; ++j) {
+        for (int j = 0; j < kVm32Width; ++j) {
           if (j >= positions.Left(u)) continue;
-          const int64_t at = start + CoreOffset(program, access, positions.Of(u) + static_cast<uint32_t>(j));
+          const int64_t at = start + Vm32Offset(program, access, positions.Of(u) + static_cast<uint32_t>(j));
           values[u].x[j] = size == 4   ? static_cast<const uint32_t*>(access.data)[at]
                            : size == 2 ? static_cast<const uint16_t*>(access.data)[at]
                                        : static_cast<const uint8_t*>(access.data)[at];
         }
       }
-      return CoreDecode(access.memory, values);
+      return Vm32Decode(access.memory, values);
     }
   }
   int64_t at[kVectors];
   HLO_UNROLL
-  for (int u = 0; u < kVectors; ++u) at[u] = start + CoreVectorOffset(program, access, positions.Of(u));
+  for (int u = 0; u < kVectors; ++u) at[u] = start + Vm32VectorOffset(program, access, positions.Of(u));
   switch (size) {
     case 1:
-      CoreRead<uint8_t>(access, vectors, at, positions, values);
+      Vm32Read<uint8_t>(access, vectors, at, positions, values);
       break;
     case 2:
-      CoreRead<uint16_t>(access, vectors, at, positions, values);
+      Vm32Read<uint16_t>(access, vectors, at, positions, values);
       break;
     default:
-      return CoreRead<uint32_t>(access, vectors, at, positions, values);
+      return Vm32Read<uint32_t>(access, vectors, at, positions, values);
   }
-  CoreDecode(access.memory, values);
+  Vm32Decode(access.memory, values);
 }
 
 template <int kVectors, bool kStridedAccesses, class Program>
-HLO_DEVICE void CoreStore(const Program& program, const CoreAccess& access, CorePositions positions,
-                          const CoreVector (&values)[kVectors]) {
-  if (access.drops && CoreDrops(program, access)) return;
-  const int64_t start = access.offset + CoreStartOf(program, access);
-  const bool vectors = access.vectors && (access.start_count == 0 || start % kCoreWidth == 0);
-  const uint32_t size = CoreSize(access.memory);
-  CoreVector coded[kVectors];
+HLO_DEVICE void Vm32Store(const Program& program, const Vm32Access& access, Vm32Positions positions,
+                          const Vm32Vector (&values)[kVectors]) {
+  if (access.drops && Vm32Drops(program, access)) return;
+  const int64_t start = access.offset + Vm32StartOf(program, access);
+  const bool vectors = access.vectors && (access.start_count == 0 || start % kVm32Width == 0);
+  const uint32_t size = Vm32Size(access.memory);
+  Vm32Vector coded[kVectors];
   HLO_UNROLL
   for (int u = 0; u < kVectors; ++u) coded[u] = values[u];
   if (access.memory == VmMemory::kBF16) {
     if (access.rounded) {
-      CoreMap(coded, [](uint32_t x) { return x >> 16; });
+      Vm32Map(coded, [](uint32_t x) { return x >> 16; });
     } else {
       HLO_UNROLL
       for (int u = 0; u < kVectors; ++u) {
         HLO_UNROLL
-        for (int j = 0; j < kCoreWidth; j += 2) {
-          const uint32_t pair = BF16PairOf(CoreFloat(coded[u].x[j]), CoreFloat(coded[u].x[j + 1]));
+        for (int j = 0; j < kVm32Width; j += 2) {
+          const uint32_t pair = BF16PairOf(F32OfBits(coded[u].x[j]), F32OfBits(coded[u].x[j + 1]));
           coded[u].x[j] = pair & 0xffffu;
           coded[u].x[j + 1] = pair >> 16;
         }
       }
     }
   } else if (access.memory == VmMemory::kF16) {
-    CoreMap(coded, [](uint32_t x) { return static_cast<uint32_t>(F16Of(CoreFloat(x))); });
+    Vm32Map(coded, [](uint32_t x) { return static_cast<uint32_t>(F16Of(F32OfBits(x))); });
   }
   if constexpr (kStridedAccesses) {
-    if (access.kind == CoreKind::kStrided) {
+    if (access.kind == Vm32Kind::kStrided) {
       HLO_UNROLL
       for (int u = 0; u < kVectors; ++u) {
         HLO_UNROLL
-        for (int j = 0; j < kCoreWidth; ++j) {
+        for (int j = 0; j < kVm32Width; ++j) {
           if (j >= positions.Left(u)) continue;
-          const int64_t at = start + CoreOffset(program, access, positions.Of(u) + static_cast<uint32_t>(j));
+          const int64_t at = start + Vm32Offset(program, access, positions.Of(u) + static_cast<uint32_t>(j));
           if (size == 4)
             static_cast<uint32_t*>(access.data)[at] = coded[u].x[j];
           else if (size == 2)
@@ -299,52 +299,52 @@ HLO_DEVICE void CoreStore(const Program& program, const CoreAccess& access, Core
   }
   int64_t at[kVectors];
   HLO_UNROLL
-  for (int u = 0; u < kVectors; ++u) at[u] = start + CoreVectorOffset(program, access, positions.Of(u));
+  for (int u = 0; u < kVectors; ++u) at[u] = start + Vm32VectorOffset(program, access, positions.Of(u));
   switch (size) {
     case 1:
-      return CoreWrite<uint8_t>(access, vectors, at, positions, coded);
+      return Vm32Write<uint8_t>(access, vectors, at, positions, coded);
     case 2:
-      return CoreWrite<uint16_t>(access, vectors, at, positions, coded);
+      return Vm32Write<uint16_t>(access, vectors, at, positions, coded);
     default:
-      return CoreWrite<uint32_t>(access, vectors, at, positions, coded);
+      return Vm32Write<uint32_t>(access, vectors, at, positions, coded);
   }
 }
 
 // Integers that depend on the position.
 template <int kVectors, bool kStridedAccesses, class Program>
-HLO_DEVICE void CoreIota(const Program& program, const CoreAccess& access, VmType type,
-                         CorePositions positions, CoreVector (&values)[kVectors]) {
-  const int64_t start = access.offset + CoreStartOf(program, access);
+HLO_DEVICE void Vm32Iota(const Program& program, const Vm32Access& access, VmType type,
+                         Vm32Positions positions, Vm32Vector (&values)[kVectors]) {
+  const int64_t start = access.offset + Vm32StartOf(program, access);
   const int step = IsSplat(access.kind) ? 0 : 1;
   HLO_UNROLL
   for (int u = 0; u < kVectors; ++u) {
-    const int64_t first = start + CoreVectorOffset(program, access, positions.Of(u));
+    const int64_t first = start + Vm32VectorOffset(program, access, positions.Of(u));
     HLO_UNROLL
-    for (int j = 0; j < kCoreWidth; ++j) {
+    for (int j = 0; j < kVm32Width; ++j) {
       int64_t at = first + step * j;
       if constexpr (kStridedAccesses) {
-        if (access.kind == CoreKind::kStrided)
-          at = start + CoreOffset(program, access, positions.Of(u) + static_cast<uint32_t>(j));
+        if (access.kind == Vm32Kind::kStrided)
+          at = start + Vm32Offset(program, access, positions.Of(u) + static_cast<uint32_t>(j));
       }
-      values[u].x[j] = type == VmType::kF32 ? CoreBits(static_cast<float>(at)) : static_cast<uint32_t>(at);
+      values[u].x[j] = type == VmType::kF32 ? BitsOfF32(static_cast<float>(at)) : static_cast<uint32_t>(at);
     }
   }
 }
 
 template <int kVectors>
-HLO_DEVICE void CoreRound(CoreRounding rounding, CoreVector (&values)[kVectors]) {
-  if (rounding == CoreRounding::kBF16) {
+HLO_DEVICE void Vm32Round(Vm32Rounding rounding, Vm32Vector (&values)[kVectors]) {
+  if (rounding == Vm32Rounding::kBF16) {
     HLO_UNROLL
     for (int u = 0; u < kVectors; ++u) {
       HLO_UNROLL
-      for (int j = 0; j < kCoreWidth; j += 2) {
-        const uint32_t pair = BF16PairOf(CoreFloat(values[u].x[j]), CoreFloat(values[u].x[j + 1]));
+      for (int j = 0; j < kVm32Width; j += 2) {
+        const uint32_t pair = BF16PairOf(F32OfBits(values[u].x[j]), F32OfBits(values[u].x[j + 1]));
         values[u].x[j] = pair << 16;
         values[u].x[j + 1] = pair & 0xffff0000u;
       }
     }
-  } else if (rounding == CoreRounding::kF16) {
-    CoreMap(values, [](uint32_t x) { return CoreBits(FloatOfF16(F16Of(CoreFloat(x)))); });
+  } else if (rounding == Vm32Rounding::kF16) {
+    Vm32Map(values, [](uint32_t x) { return BitsOfF32(FloatOfF16(F16Of(F32OfBits(x)))); });
   }
 }
 

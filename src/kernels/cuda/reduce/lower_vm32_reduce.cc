@@ -1,4 +1,4 @@
-#include "kernels/cuda/reduce/lower_core_reduce.h"
+#include "kernels/cuda/reduce/lower_vm32_reduce.h"
 
 #include <memory>
 #include <utility>
@@ -7,16 +7,16 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch/launch.h"
-#include "kernels/cuda/reduce/core_reduce_body.h"
-#include "kernels/cuda/vm/lower_core.h"
+#include "kernels/cuda/reduce/vm32_reduce_body.h"
 #include "kernels/cuda/vm/lower_loop.h"
+#include "kernels/cuda/vm/lower_vm32.h"
 
 namespace hlo::cuda {
 
 using loops::ComputeType;
 using loops::ReduceProgram;
 
-std::optional<CoreFold> CoreFoldOf(const loops::Reduction& reduction) {
+std::optional<Vm32Fold> Vm32FoldOf(const loops::Reduction& reduction) {
   const loops::Operation* operation = reduction.BinaryOperation();
   if (operation == nullptr) return std::nullopt;
   const ComputeType compute_type = loops::ComputeTypeOf(operation->from);
@@ -27,25 +27,25 @@ std::optional<CoreFold> CoreFoldOf(const loops::Reduction& reduction) {
     return std::nullopt;
   switch (operation->opcode) {
     case Opcode::kAdd:
-      return compute_type == ComputeType::kPred ? CoreFold::kOr
-             : is_float                         ? CoreFold::kAddF
-                                                : CoreFold::kAddI;
+      return compute_type == ComputeType::kPred ? Vm32Fold::kOr
+             : is_float                         ? Vm32Fold::kAddF
+                                                : Vm32Fold::kAddI;
     case Opcode::kMaximum:
-      return is_float ? CoreFold::kMaximumF : is_signed ? CoreFold::kMaximumS : CoreFold::kMaximumU;
+      return is_float ? Vm32Fold::kMaximumF : is_signed ? Vm32Fold::kMaximumS : Vm32Fold::kMaximumU;
     case Opcode::kMinimum:
-      return is_float ? CoreFold::kMinimumF : is_signed ? CoreFold::kMinimumS : CoreFold::kMinimumU;
+      return is_float ? Vm32Fold::kMinimumF : is_signed ? Vm32Fold::kMinimumS : Vm32Fold::kMinimumU;
     case Opcode::kAnd:
       if (is_float) return std::nullopt;
-      return CoreFold::kAnd;
+      return Vm32Fold::kAnd;
     case Opcode::kOr:
       if (is_float) return std::nullopt;
-      return CoreFold::kOr;
+      return Vm32Fold::kOr;
     default:
       return std::nullopt;
   }
 }
 
-std::optional<VmMemory> CoreScalarMemory(ElementType type) {
+std::optional<VmMemory> Vm32ScalarMemory(ElementType type) {
   switch (type) {
     case ElementType::kF32:
     case ElementType::kS32:
@@ -65,19 +65,19 @@ std::optional<VmMemory> CoreScalarMemory(ElementType type) {
 namespace {
 
 // Chooses threads per row and chunks per row from the shape only.
-void ChooseCoreGroups(CoreReduceArgs& args) {
+void ChooseThreadGroups(Vm32ReduceArgs& args) {
   constexpr uint32_t kChunk = 32 << 10, kFewRows = 1024, kLongRow = 8 << 10;
   const bool cuts = args.kept < kFewRows && args.reduced >= 2 * kChunk;
   args.chunk_length = cuts ? kChunk : args.reduced;
   args.chunks = CeilDiv(args.reduced, args.chunk_length);
-  args.group = args.chunk_length >= kLongRow || (args.kept < kFewRows && args.reduced >= 1024) ? kCoreThreads
+  args.group = args.chunk_length >= kLongRow || (args.kept < kFewRows && args.reduced >= 1024) ? kVm32Threads
                                                                                                : kWarpSize;
 }
 
 // A finished reduction without pointers.
-struct CoreReduction {
+struct Vm32Reduction {
   VmTemplate vm;
-  CoreReduceArgs args;
+  Vm32ReduceArgs args;
   loops::Reduction::Result result;
   size_t shared_bytes = 0;
   int vectors = 1;
@@ -85,52 +85,52 @@ struct CoreReduction {
 };
 
 template <class Kernel>
-absl::Status LaunchRows(const CoreReduceArgs& args, size_t shared_bytes, device::Stream stream) {
+absl::Status LaunchRows(const Vm32ReduceArgs& args, size_t shared_bytes, device::Stream stream) {
   const uint32_t rows = Kernel::kThreads / args.group, units = args.kept * args.chunks;
   return Launch<Kernel>({{CeilDiv(units, rows)}, Kernel::kThreads, Kernel::kWarpsBytes + shared_bytes}, args,
                         stream);
 }
 
-absl::Status RunReduction(const CoreReduction& reduction, const CoreReduceArgs& args, device::Stream stream) {
+absl::Status RunReduction(const Vm32Reduction& reduction, const Vm32ReduceArgs& args, device::Stream stream) {
   const size_t bytes = reduction.shared_bytes;
-  const bool sums = args.fold == CoreFold::kAddF;
+  const bool sums = args.fold == Vm32Fold::kAddF;
   if (sums && reduction.needs_all)
-    HLO_RETURN_IF_ERROR(LaunchRows<WideCoreSumRows4>(args, bytes, stream));
+    HLO_RETURN_IF_ERROR(LaunchRows<WideVm32SumRows4>(args, bytes, stream));
   else if (sums && reduction.vectors == 1)
-    HLO_RETURN_IF_ERROR(LaunchRows<CoreSumRows4>(args, bytes, stream));
+    HLO_RETURN_IF_ERROR(LaunchRows<Vm32SumRows4>(args, bytes, stream));
   else if (sums)
-    HLO_RETURN_IF_ERROR(LaunchRows<CoreSumRows8>(args, bytes, stream));
+    HLO_RETURN_IF_ERROR(LaunchRows<Vm32SumRows8>(args, bytes, stream));
   else if (reduction.needs_all)
-    HLO_RETURN_IF_ERROR(LaunchRows<WideCoreWordRows4>(args, bytes, stream));
+    HLO_RETURN_IF_ERROR(LaunchRows<WideVm32WordRows4>(args, bytes, stream));
   else
-    HLO_RETURN_IF_ERROR(LaunchRows<CoreWordRows8>(args, bytes, stream));
+    HLO_RETURN_IF_ERROR(LaunchRows<Vm32WordRows8>(args, bytes, stream));
   if (args.chunks == 1) return absl::OkStatus();
-  const LaunchShape shape{{args.kept}, kCoreThreads, 64};
-  return sums ? Launch<CoreSumJoin>(shape, args, stream) : Launch<CoreWordJoin>(shape, args, stream);
+  const LaunchShape shape{{args.kept}, kVm32Threads, 64};
+  return sums ? Launch<Vm32SumJoin>(shape, args, stream) : Launch<Vm32WordJoin>(shape, args, stream);
 }
 
-std::optional<CoreReduction> MakeReduction(const ReduceProgram& program,
+std::optional<Vm32Reduction> MakeReduction(const ReduceProgram& program,
                                            const device::DeviceProperties& device) {
-  std::optional<CoreReduceBody> body = LowerReduceBody(program);
+  std::optional<Vm32ReduceBody> body = LowerReduceBody(program);
   if (!body.has_value()) return std::nullopt;
-  const CoreTemplate& core = body->core;
-  CoreReduction made;
+  const Vm32Template& vm32 = body->vm32;
+  Vm32Reduction made;
   made.result = program.results[0];
   made.vm = std::move(body->vm);
-  made.args.program = core.program;
+  made.args.program = vm32.program;
   made.args.fold = body->fold;
   made.args.init_memory = body->init_memory;
   made.args.output_memory = body->output_memory;
   made.args.kept = static_cast<uint32_t>(program.kept_count());
   made.args.reduced = static_cast<uint32_t>(program.reduced_count());
   // Vectors begin at multiples of the width in a row, so rows must be multiples of it, too.
-  if (made.args.reduced % kCoreWidth != 0) return std::nullopt;
-  ChooseCoreGroups(made.args);
-  made.needs_all = core.needs_all;
-  const auto bytes = [&](int vectors) { return CoreVm4::kSlotBytes * vectors * core.slot_count; };
+  if (made.args.reduced % kVm32Width != 0) return std::nullopt;
+  ChooseThreadGroups(made.args);
+  made.needs_all = vm32.needs_all;
+  const auto bytes = [&](int vectors) { return Vm32Kernel4::kSlotBytes * vectors * vm32.slot_count; };
   constexpr size_t kMaxBytes = 56 << 10;
   const bool has_two = !made.needs_all && bytes(2) <= kMaxBytes;
-  if (!has_two && made.args.fold != CoreFold::kAddF && !made.needs_all) made.needs_all = true;
+  if (!has_two && made.args.fold != Vm32Fold::kAddF && !made.needs_all) made.needs_all = true;
   made.vectors = has_two ? 2 : 1;
   made.shared_bytes = bytes(made.vectors);
   if (static_cast<int64_t>(made.shared_bytes) + 64 > device.shared_bytes_per_block) return std::nullopt;
@@ -139,14 +139,14 @@ std::optional<CoreReduction> MakeReduction(const ReduceProgram& program,
 
 }  // namespace
 
-std::optional<CoreReduceBody> LowerReduceBody(const ReduceProgram& program) {
+std::optional<Vm32ReduceBody> LowerReduceBody(const ReduceProgram& program) {
   if (!program.rows || program.part_length != 1 || program.reassociation != loops::Reassociation::kAny ||
       program.results.size() != 1 || program.body.yields().size() != 1 || program.kept_count() == 0 ||
       program.reduced_count() == 0)
     return std::nullopt;
-  const std::optional<CoreFold> fold = CoreFoldOf(program);
-  const std::optional<VmMemory> init = CoreScalarMemory(program.results[0].init_type),
-                                output = CoreScalarMemory(program.results[0].output_type);
+  const std::optional<Vm32Fold> fold = Vm32FoldOf(program);
+  const std::optional<VmMemory> init = Vm32ScalarMemory(program.results[0].init_type),
+                                output = Vm32ScalarMemory(program.results[0].output_type);
   if (!fold.has_value() || !init.has_value() || !output.has_value()) return std::nullopt;
   VmBuilder builder(1);
   const absl::StatusOr<std::vector<VmBuilder::Value>> yields = LowerSteps(program.body, builder);
@@ -155,26 +155,26 @@ std::optional<CoreReduceBody> LowerReduceBody(const ReduceProgram& program) {
   builder.EndSection();
   absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(program.body));
   if (!vm.ok()) return std::nullopt;
-  std::optional<CoreTemplate> core = LowerCore(*vm);
-  if (!core.has_value() || core->program.code_count == 0) return std::nullopt;
+  std::optional<Vm32Template> vm32 = LowerVm32(*vm);
+  if (!vm32.has_value() || vm32->program.code_count == 0) return std::nullopt;
   // The accumulator holds the value; nothing reads its slot.
-  core->program.code[core->program.code_count - 1].out = CoreInstruction::kNone;
-  return CoreReduceBody{*std::move(vm), *std::move(core), *fold, *init, *output};
+  vm32->program.code[vm32->program.code_count - 1].out = Vm32Instruction::kNone;
+  return Vm32ReduceBody{*std::move(vm), *std::move(vm32), *fold, *init, *output};
 }
 
-std::optional<LoweredProgram> LowerCoreReduce(const ReduceProgram& program,
+std::optional<LoweredProgram> LowerVm32Reduce(const ReduceProgram& program,
                                               const device::DeviceProperties& device) {
-  std::optional<CoreReduction> made = MakeReduction(program, device);
+  std::optional<Vm32Reduction> made = MakeReduction(program, device);
   if (!made.has_value()) return std::nullopt;
-  const auto shared = std::make_shared<const CoreReduction>(*std::move(made));
-  const CoreReduceArgs& args = shared->args;
+  const auto shared = std::make_shared<const Vm32Reduction>(*std::move(made));
+  const Vm32ReduceArgs& args = shared->args;
   const int64_t workspace = args.chunks > 1 ? int64_t{args.kept} * args.chunks * 8 : 0;
   const std::string chunks = args.chunks > 1 ? fmt::format(", {} chunks", args.chunks) : "";
-  return LoweredProgram{fmt::format("reduce core {} x {}, {} threads{}{}", shared->vectors, kCoreWidth,
-                                    args.group, chunks, args.fold == CoreFold::kAddF ? ", sums in f64" : ""),
+  return LoweredProgram{fmt::format("reduce vm32 {} x {}, {} threads{}{}", shared->vectors, kVm32Width,
+                                    args.group, chunks, args.fold == Vm32Fold::kAddF ? ", sums in f64" : ""),
                         [shared](void* const* pointers, void* partials, device::Stream stream) {
-                          CoreReduceArgs run = shared->args;
-                          SetCorePointers(shared->vm, pointers, run.program);
+                          Vm32ReduceArgs run = shared->args;
+                          SetVm32Pointers(shared->vm, pointers, run.program);
                           run.init = pointers[shared->result.init];
                           run.output = pointers[shared->result.output];
                           run.partials = partials;

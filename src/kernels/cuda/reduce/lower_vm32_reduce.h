@@ -1,34 +1,34 @@
 #pragma once
-// Lowers reductions of rows to the core of the VM (core_reduce_body.h).
+// Lowers reductions of rows to the 32-bit VM (vm32_reduce_body.h).
 
 #include <optional>
 
 #include "device/properties.h"
 #include "kernels/cuda/launch/lowered_program.h"
-#include "kernels/cuda/reduce/core_fold.h"
-#include "kernels/cuda/vm/lower_core.h"
+#include "kernels/cuda/reduce/vm32_fold.h"
+#include "kernels/cuda/vm/lower_vm32.h"
 #include "loops/reduction.h"
 
 namespace hlo::cuda {
 
 // Returns the fold of a combiner that is one operation on its two operands.
-std::optional<CoreFold> CoreFoldOf(const loops::Reduction& reduction);
+std::optional<Vm32Fold> Vm32FoldOf(const loops::Reduction& reduction);
 // Returns how the initial value or a result of such a fold is stored; nullopt if the kernels do not support
 // the type.
-std::optional<VmMemory> CoreScalarMemory(ElementType type);
+std::optional<VmMemory> Vm32ScalarMemory(ElementType type);
 
 // The program that computes the values of a reduction of rows, as its last result.
-struct CoreReduceBody {
+struct Vm32ReduceBody {
   VmTemplate vm;
-  CoreTemplate core;
-  CoreFold fold;
+  Vm32Template vm32;
+  Vm32Fold fold;
   VmMemory init_memory, output_memory;
 };
-// Returns nullopt if the program does not reduce rows by a single operation, or if the core does not support
-// its code.
-std::optional<CoreReduceBody> LowerReduceBody(const loops::ReduceProgram& program);
+// Returns nullopt if the program does not reduce rows by a single operation, or if the 32-bit VM does not
+// support its code.
+std::optional<Vm32ReduceBody> LowerReduceBody(const loops::ReduceProgram& program);
 // The same; also nullopt if rows are not multiples of vectors.
-std::optional<LoweredProgram> LowerCoreReduce(const loops::ReduceProgram& program,
+std::optional<LoweredProgram> LowerVm32Reduce(const loops::ReduceProgram& program,
                                               const device::DeviceProperties& device);
 
 }  // namespace hlo::cuda

@@ -1,7 +1,7 @@
 #pragma once
-// The core of the VM (vm.h): an accumulator machine for straight-line programs over values of up to 32 bits.
-// core_memory_body.h has its loads and stores, core_vm_body.h the interpreter, lower_core.h translates VM
-// programs.
+// The programs of the 32-bit VM: an accumulator machine for straight-line code over values of up to 32 bits,
+// which most loops run on instead of the general VM (vm.h). vm32_memory_body.h has its loads and stores,
+// vm32_body.h the interpreter; lower_vm32.h translates VM programs.
 //
 // A thread holds several vectors of four adjacent values. Every instruction computes the accumulator, which
 // stays in registers, from the accumulator and at most two slots in shared memory. Accesses are of few kinds,
@@ -15,7 +15,7 @@
 
 namespace hlo::cuda {
 
-enum class CoreOp : uint8_t {
+enum class Vm32Op : uint8_t {
   kLoad,      // parameter: access.
   kIota,      // parameter: access; the VmType of the result in `b`.
   kStore,     // parameter: access. The accumulator does not change.
@@ -95,11 +95,11 @@ enum class CoreOp : uint8_t {
 };
 
 // The rounding of the accumulator after an instruction.
-enum class CoreRounding : uint8_t { kNone, kBF16, kF16 };
+enum class Vm32Rounding : uint8_t { kNone, kBF16, kF16 };
 
-struct alignas(8) CoreInstruction {
-  CoreOp op;
-  CoreRounding rounding = CoreRounding::kNone;
+struct alignas(8) Vm32Instruction {
+  Vm32Op op;
+  Vm32Rounding rounding = Vm32Rounding::kNone;
   uint8_t out = kNone;  // The slot that receives a copy of the accumulator.
   uint8_t a = kAccumulator, b = kAccumulator, c = kAccumulator;
   uint16_t parameter = 0;
@@ -108,7 +108,7 @@ struct alignas(8) CoreInstruction {
 };
 
 // The elements of an access at position p of the loop, whose innermost dimension has C positions.
-enum class CoreKind : uint8_t {
+enum class Vm32Kind : uint8_t {
   kDense,    // offset + p.
   kScalar,   // offset.
   kLast,     // offset + p mod C; vectors do not cross the end of the dimension.
@@ -117,11 +117,11 @@ enum class CoreKind : uint8_t {
   kStrided,  // By strides.
 };
 
-struct CoreAccess {
+struct Vm32Access {
   void* data = nullptr;
   int64_t offset = 0;
   uint16_t strides = 0;  // The first of the access's strides; one per dimension.
-  CoreKind kind = CoreKind::kDense;
+  Vm32Kind kind = Vm32Kind::kDense;
   VmMemory memory = VmMemory::k4;
   bool vectors : 1 = false;  // Vectors are aligned.
   bool rounded : 1 = false;  // Stored values are representable in bf16.
@@ -130,34 +130,34 @@ struct CoreAccess {
 };
 
 // A dynamic start index that is the same at all positions; see VmStart.
-struct CoreStart {
+struct Vm32Start {
   const void* data = nullptr;
   int64_t max = 0, stride = 0;
   uint8_t byte_count = 0;
   bool is_signed = false;
 };
 
-struct CoreOther {
+struct Vm32Other {
   VmOp op;
   VmType type;
   uint16_t parameter;
 };
 
 // Launches with at most 4 KB of arguments take no longer than those with few.
-struct CoreProgram {
+struct Vm32Program {
   static constexpr int kCode = 160, kAccesses = 40, kStarts = 8, kConstants = 32, kOthers = 32,
                        kStrides = 128;
 
-  CoreInstruction code[kCode];
-  CoreAccess accesses[kAccesses];
-  CoreStart starts[kStarts];
+  Vm32Instruction code[kCode];
+  Vm32Access accesses[kAccesses];
+  Vm32Start starts[kStarts];
   int64_t strides[kStrides];
   uint32_t constants[kConstants];
-  CoreOther others[kOthers];
+  Vm32Other others[kOthers];
   FastDiv dims[kVmDims];  // Outermost first.
   uint32_t position_count;
   int16_t rank, code_count;
 };
-static_assert(sizeof(CoreProgram) <= 4096);
+static_assert(sizeof(Vm32Program) <= 4096);
 
 }  // namespace hlo::cuda

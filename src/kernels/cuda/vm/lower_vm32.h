@@ -1,5 +1,5 @@
 #pragma once
-// Translates VM programs (vm.h) to programs of the core (core_vm.h).
+// Translates VM programs (vm.h) to programs of the 32-bit VM (vm32.h).
 
 #include <optional>
 #include <string>
@@ -8,13 +8,14 @@
 #include "absl/types/span.h"
 #include "device/properties.h"
 #include "device/stream.h"
-#include "kernels/cuda/vm/core_vm.h"
+#include "kernels/cuda/vm/vm32.h"
 #include "kernels/cuda/vm/vm_builder.h"
 
 namespace hlo::cuda {
 
-struct CoreTemplate {
-  CoreProgram program = {};  // Its pointers are unset; they are those of the VM program.
+// A program without the pointers of a run.
+struct Vm32Template {
+  Vm32Program program = {};  // Its pointers are unset; they are those of the VM program.
   int slot_count = 0, stride_count = 0, constant_count = 0, other_count = 0;
   // `needs_all`: an instruction or access is not in the small interpreter; `needs_calls`: not even in the one
   // with functions.
@@ -24,30 +25,31 @@ struct CoreTemplate {
 };
 
 // Returns nullopt if the program has jumps, edges, starts that depend on the position or wide values, or if
-// it exceeds a limit of the core. `ends` are the ends of sections, which share only pinned slots.
-std::optional<CoreTemplate> LowerCore(const VmTemplate& made, absl::Span<const int> ends = {});
+// it exceeds a limit of the 32-bit VM. `ends` are the ends of sections, which share only pinned slots.
+std::optional<Vm32Template> LowerVm32(const VmTemplate& made, absl::Span<const int> ends = {});
 
 // The interpreter of a program, chosen by its shape. Results do not depend on the choice.
-struct CoreChoice {
+struct Vm32Choice {
   int vectors = 1;
   size_t shared_bytes = 0;
 };
 // Returns nullopt if the slots do not fit into shared memory.
-std::optional<CoreChoice> ChooseCore(const CoreTemplate& core, const device::DeviceProperties& device);
+std::optional<Vm32Choice> ChooseVm32(const Vm32Template& vm32, const device::DeviceProperties& device);
 
 // The pointer of a dynamic start.
-struct CoreStartPointer {
+struct Vm32StartPointer {
   int32_t argument;
   int64_t byte_offset;
 };
-// Returns the pointers of the program's starts.
-std::vector<CoreStartPointer> CoreStartPointers(const VmTemplate& made);
+// Returns the pointers of the program's starts, in the order of Vm32Program::starts.
+std::vector<Vm32StartPointer> Vm32StartPointers(const VmTemplate& made);
 // Sets the pointer of an access, and whether it is aligned. The strides are those of a loop of `rank`
 // dimensions.
-void SetCorePointer(void* data, const int64_t* strides, int rank, CoreAccess& access);
+void SetVm32Pointer(void* data, const int64_t* strides, int rank, Vm32Access& access);
 // Sets the pointers of a run.
-void SetCorePointers(const VmTemplate& made, void* const* pointers, CoreProgram& program);
-absl::Status LaunchCore(const CoreTemplate& core, const CoreChoice& choice, const CoreProgram& program,
+void SetVm32Pointers(const VmTemplate& made, void* const* pointers, Vm32Program& program);
+// Launches the interpreter that `choice` and the template select, on a program with its pointers.
+absl::Status LaunchVm32(const Vm32Template& vm32, const Vm32Choice& choice, const Vm32Program& program,
                         device::Stream stream);
 
 }  // namespace hlo::cuda

@@ -1,4 +1,4 @@
-// Tests the core of the VM on the emulator: random programs over accesses of all kinds, against the CPU's
+// Tests the 32-bit VM on the emulator: random programs over accesses of all kinds, against the CPU's
 // loops bit for bit, with each number of values per thread.
 
 #include <cmath>
@@ -8,12 +8,12 @@
 
 #include "gtest/gtest.h"
 #include "kernels/cpu/loops/tile_program.h"
-#include "kernels/cuda/vm/core_vm_body.h"
-#include "kernels/cuda/vm/lower_core.h"
 #include "kernels/cuda/vm/lower_loop.h"
+#include "kernels/cuda/vm/lower_vm32.h"
+#include "kernels/cuda/vm/vm32_body.h"
 #include "types/wide.h"
 
-namespace hlo::cuda::core_vm_test {
+namespace hlo::cuda::vm32_test {
 namespace {
 
 using loops::Access;
@@ -246,9 +246,9 @@ void Check(uint32_t seed, ElementType type, const std::vector<int64_t>& dims, Se
   builder.EndSection();
   const absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(made.program));
   ASSERT_TRUE(vm.ok()) << vm.status();
-  const std::optional<CoreTemplate> core = LowerCore(*vm);
-  ASSERT_TRUE(core.has_value());
-  ++(core->needs_all ? seen->all : seen->small);
+  const std::optional<Vm32Template> vm32 = LowerVm32(*vm);
+  ASSERT_TRUE(vm32.has_value());
+  ++(vm32->needs_all ? seen->all : seen->small);
 
   const auto run = [&](auto&& go) {
     std::vector<std::vector<std::byte>> arrays = made.arrays;
@@ -260,14 +260,14 @@ void Check(uint32_t seed, ElementType type, const std::vector<int64_t>& dims, Se
   const std::vector<std::vector<std::byte>> want =
       run([&](void* const* pointers) { cpu::TileProgram(made.program).Run(pointers); });
   for (const int vectors : {1, 2, 4}) {
-    if (vectors == 4 && core->needs_all) continue;
+    if (vectors == 4 && vm32->needs_all) continue;
     const auto got = run([&](void* const* pointers) {
-      CoreProgram program = core->program;
-      SetCorePointers(*vm, pointers, program);
+      Vm32Program program = vm32->program;
+      SetVm32Pointers(*vm, pointers, program);
       for (int a = 0; a < vm->program.access_count; ++a) seen->aligned += program.accesses[a].vectors ? 1 : 0;
-      const CoreChoice choice{vectors, CoreVm4::kSlotBytes * vectors * core->slot_count};
+      const Vm32Choice choice{vectors, Vm32Kernel4::kSlotBytes * vectors * vm32->slot_count};
       const absl::Status status =
-          LaunchCore(*core, choice, program, {.emulated = true, .schedule = static_cast<int32_t>(seed % 3)});
+          LaunchVm32(*vm32, choice, program, {.emulated = true, .schedule = static_cast<int32_t>(seed % 3)});
       ASSERT_TRUE(status.ok()) << status;
     });
     for (const int32_t output : made.outputs)
@@ -276,7 +276,7 @@ void Check(uint32_t seed, ElementType type, const std::vector<int64_t>& dims, Se
   }
 }
 
-TEST(CoreVm, RandomProgramsHaveTheBitsOfTheCpu) {
+TEST(Vm32Kernel, RandomProgramsHaveTheBitsOfTheCpu) {
   Seen seen;
   uint32_t seed = 1;
   const std::vector<std::vector<int64_t>> shapes = {{5, 8},   {3, 7},     {2, 3, 4}, {1},          {37},
@@ -294,7 +294,7 @@ TEST(CoreVm, RandomProgramsHaveTheBitsOfTheCpu) {
 }
 
 // Loops of the small interpreter only.
-TEST(CoreVm, RunsCommonLoopsWithoutCalls) {
+TEST(Vm32Kernel, RunsCommonLoopsWithoutCalls) {
   const int64_t dims[] = {33, 64};
   for (const ElementType type : {ElementType::kF32, ElementType::kBF16}) {
     LoopProgram program({}, dims);
@@ -315,17 +315,17 @@ TEST(CoreVm, RunsCommonLoopsWithoutCalls) {
     builder.EndSection();
     const absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(program));
     ASSERT_TRUE(vm.ok());
-    const std::optional<CoreTemplate> core = LowerCore(*vm);
-    ASSERT_TRUE(core.has_value());
-    EXPECT_FALSE(core->needs_all);
-    EXPECT_EQ(core->is_narrow, type == ElementType::kBF16);
+    const std::optional<Vm32Template> vm32 = LowerVm32(*vm);
+    ASSERT_TRUE(vm32.has_value());
+    EXPECT_FALSE(vm32->needs_all);
+    EXPECT_EQ(vm32->is_narrow, type == ElementType::kBF16);
     // Four loads, three operations with their roundings, a store, and a fetch of x, which is loaded first.
-    EXPECT_EQ(core->program.code_count, 9);
+    EXPECT_EQ(vm32->program.code_count, 9);
     const absl::StatusOr<LoweredProgram> lowered = LowerLoop(program, kDevice);
     ASSERT_TRUE(lowered.ok());
-    EXPECT_EQ(lowered->name, "loop 1 x 4, core");
+    EXPECT_EQ(lowered->name, "loop 1 x 4, no calls");
   }
 }
 
 }  // namespace
-}  // namespace hlo::cuda::core_vm_test
+}  // namespace hlo::cuda::vm32_test

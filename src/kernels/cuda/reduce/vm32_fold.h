@@ -1,11 +1,11 @@
 #pragma once
-// The folds of core_reduce_body.h and rows_body.h.
+// The folds of vm32_reduce_body.h and rows_body.h.
 
 #include <cstdint>
 
 namespace hlo::cuda {
 
-enum class CoreFold : uint8_t {
+enum class Vm32Fold : uint8_t {
   kAddF,  // Accumulates in f64.
   kMaximumF,
   kMinimumF,

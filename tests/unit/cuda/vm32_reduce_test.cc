@@ -1,4 +1,4 @@
-// Tests reductions of rows on the core of the VM in the emulator: of small integers, whose sums are exact in
+// Tests reductions of rows on the 32-bit VM in the emulator: of small integers, whose sums are exact in
 // every order, and against plain loops.
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 
 #include "gtest/gtest.h"
 #include "kernels/cuda/emulator/emulator.h"
-#include "kernels/cuda/reduce/lower_core_reduce.h"
+#include "kernels/cuda/reduce/lower_vm32_reduce.h"
 #include "loops/reduction.h"
 #include "types/small_float.h"
 
-namespace hlo::cuda::core_reduce_test {
+namespace hlo::cuda::vm32_reduce_test {
 namespace {
 
 using loops::ComputeType;
@@ -52,7 +52,7 @@ std::vector<uint16_t> AsBF16(const std::vector<int>& numbers) {
 
 // Runs the program on arrays, the last of which receives the result.
 void RunOn(const loops::ReduceProgram& program, std::vector<void*> pointers, int32_t schedule) {
-  const std::optional<LoweredProgram> lowered = LowerCoreReduce(program, kDevice);
+  const std::optional<LoweredProgram> lowered = LowerVm32Reduce(program, kDevice);
   ASSERT_TRUE(lowered.has_value());
   std::vector<uint64_t> workspace(static_cast<size_t>(lowered->workspace_bytes / 8 + 1));
   const absl::Status status =
@@ -62,7 +62,7 @@ void RunOn(const loops::ReduceProgram& program, std::vector<void*> pointers, int
 
 // The sum of (x - m)^2 over rows of bf16, as in a layer normalisation: x is dense, and m has one element per
 // row.
-TEST(CoreReduce, SumsOfSquares) {
+TEST(Vm32Reduce, SumsOfSquares) {
   for (const auto& [kept, reduced] : kShapes) {
     const int64_t outer[] = {kept}, inner[] = {reduced};
     LoopProgram body(outer, inner);
@@ -94,7 +94,7 @@ TEST(CoreReduce, SumsOfSquares) {
 }
 
 // Every single operation, over values that come from a comparison or a sum.
-TEST(CoreReduce, EveryFold) {
+TEST(Vm32Reduce, EveryFold) {
   for (const auto& [kept, reduced] : kShapes) {
     for (const ElementType type :
          {ElementType::kF32, ElementType::kS32, ElementType::kU32, ElementType::kPred}) {
@@ -157,7 +157,7 @@ TEST(CoreReduce, EveryFold) {
   }
 }
 
-TEST(CoreReduce, RejectsUnsupportedPrograms) {
+TEST(Vm32Reduce, RejectsUnsupportedPrograms) {
   const auto program = [](int64_t reduced, bool rows, loops::Reassociation reassociation) {
     const int64_t outer[] = {rows ? 3 : reduced}, inner[] = {rows ? reduced : 3};
     LoopProgram body(outer, inner);
@@ -171,11 +171,11 @@ TEST(CoreReduce, RejectsUnsupportedPrograms) {
                                  .results = {{1, 2, ElementType::kF32, ElementType::kF32}}},
                                 std::move(body)};
   };
-  EXPECT_TRUE(LowerCoreReduce(program(8, true, loops::Reassociation::kAny), kDevice).has_value());
-  EXPECT_FALSE(LowerCoreReduce(program(7, true, loops::Reassociation::kAny), kDevice).has_value());
-  EXPECT_FALSE(LowerCoreReduce(program(8, false, loops::Reassociation::kAny), kDevice).has_value());
-  EXPECT_FALSE(LowerCoreReduce(program(8, true, loops::Reassociation::kAdjacent), kDevice).has_value());
+  EXPECT_TRUE(LowerVm32Reduce(program(8, true, loops::Reassociation::kAny), kDevice).has_value());
+  EXPECT_FALSE(LowerVm32Reduce(program(7, true, loops::Reassociation::kAny), kDevice).has_value());
+  EXPECT_FALSE(LowerVm32Reduce(program(8, false, loops::Reassociation::kAny), kDevice).has_value());
+  EXPECT_FALSE(LowerVm32Reduce(program(8, true, loops::Reassociation::kAdjacent), kDevice).has_value());
 }
 
 }  // namespace
-}  // namespace hlo::cuda::core_reduce_test
+}  // namespace hlo::cuda::vm32_reduce_test
