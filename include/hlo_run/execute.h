@@ -20,7 +20,7 @@ namespace exec {
 class RunServer;
 }
 namespace spmd {
-class Ranks;
+class ProcessGroup;
 }
 }  // namespace hlo
 
@@ -74,7 +74,7 @@ struct DevicesOptions {
   std::function<void(const std::string& message)> warn;
   /// The processes that run the devices together with this one; null if it runs all of them. Runs with custom
   /// calls of the caller, or with a host, stay in this process.
-  spmd::Ranks* ranks = nullptr;
+  spmd::ProcessGroup* processes = nullptr;
 };
 
 /// A module compiled for an engine. It is not thread-safe.

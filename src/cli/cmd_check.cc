@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
-#include "cli/launched.h"
+#include "cli/mpi_launch.h"
 #include "device/gpu.h"
 #include "fmt/format.h"
 #include "hlo_run/conform.h"
@@ -111,7 +111,7 @@ CaseEvaluator EvaluatorOf(const CheckCommandOptions& options) {
     HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine.engine, options.evaluate,
                                                                  engine.device, engine.plan));
     return executable.RunDevices(std::move(arguments), options.evaluate,
-                                 {.emulate_xla_cpu = emulate_xla_cpu, .ranks = LaunchedRanks()});
+                                 {.emulate_xla_cpu = emulate_xla_cpu, .processes = LaunchedProcesses()});
   };
   return {evaluate, evaluate_devices};
 }

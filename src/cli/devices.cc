@@ -9,7 +9,7 @@
 #include "base/counted.h"
 #include "base/status.h"
 #include "cli/flags.h"
-#include "cli/launched.h"
+#include "cli/mpi_launch.h"
 #include "fmt/format.h"
 #include "io/make_inputs.h"
 
@@ -86,7 +86,7 @@ DevicesOptions OptionsOf(const DevicesFlags& flags) {
   return {.strict_match = flags.strict_match,
           .collective_timeout = flags.collective_timeout,
           .emulate_xla_cpu = flags.emulate_xla_cpu,
-          .ranks = LaunchedRanks()};
+          .processes = LaunchedProcesses()};
 }
 
 namespace {

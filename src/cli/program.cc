@@ -13,7 +13,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
-#include "cli/launched.h"
+#include "cli/mpi_launch.h"
 #include "cli/usage.h"
 #include "fmt/format.h"
 #include "hlo_run/version.h"

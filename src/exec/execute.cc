@@ -12,7 +12,7 @@
 #include "exec/device_runs.h"
 #include "exec/executor.h"
 #include "exec/gpu_engine.h"
-#include "exec/rank_runs.h"
+#include "exec/process_jobs.h"
 #include "fmt/format.h"
 #include "plan/make_plan.h"
 #include "plan/validate/evaluate_graph.h"
@@ -24,7 +24,7 @@
 #include "spmd/device_grid.h"
 #include "spmd/exchange_groups.h"
 #include "spmd/instruction_numbers.h"
-#include "spmd/ranks.h"
+#include "spmd/process_group.h"
 #include "spmd/rendezvous.h"
 
 namespace hlo {
@@ -59,7 +59,7 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   EvaluateOptions options;
   Device device;
   PlanOptions plan_options;
-  int64_t number_on_ranks = 0;
+  int64_t number_on_processes = 0;
   std::unique_ptr<const spmd::InstructionNumbers> instruction_numbers;
 
   absl::Status PrepareDevices(const EvaluateOptions& options);
@@ -68,8 +68,9 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   // Returns why the devices of a run cannot be in several processes; "" if they can.
   std::string SingleProcessReason(const EvaluateOptions& options, const DevicesOptions& devices) const;
   // Sends the other processes their part of a run.
-  spmd::DistributedRun StartOnRanks(spmd::Ranks& ranks, std::vector<std::vector<Literal>>& arguments,
-                                    const EvaluateOptions& options, const DevicesOptions& devices);
+  spmd::DistributedRun StartOnProcesses(spmd::ProcessGroup& processes,
+                                        std::vector<std::vector<Literal>>& arguments,
+                                        const EvaluateOptions& options, const DevicesOptions& devices);
   // Runs the devices of this process on threads; arguments and options are those of a device, whose number is
   // added to the seed.
   void RunThreads(spmd::Rendezvous& rendezvous, absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
@@ -201,28 +202,28 @@ std::string Executable::State::SingleProcessReason(const EvaluateOptions& run_op
   return "";
 }
 
-spmd::DistributedRun Executable::State::StartOnRanks(spmd::Ranks& ranks,
-                                                     std::vector<std::vector<Literal>>& arguments,
-                                                     const EvaluateOptions& run_options,
-                                                     const DevicesOptions& devices) {
+spmd::DistributedRun Executable::State::StartOnProcesses(spmd::ProcessGroup& processes,
+                                                         std::vector<std::vector<Literal>>& arguments,
+                                                         const EvaluateOptions& run_options,
+                                                         const DevicesOptions& devices) {
   if (instruction_numbers == nullptr)
     instruction_numbers = std::make_unique<spmd::InstructionNumbers>(module.module());
-  if (number_on_ranks == 0 || ranks.sent_module != number_on_ranks) {
-    ranks.sent_module = number_on_ranks = ++ranks.last_module;
+  if (number_on_processes == 0 || processes.sent_module != number_on_processes) {
+    processes.sent_module = number_on_processes = ++processes.last_module;
     const std::string job =
         exec::ModuleJob(module, engine, options, device, plan_options, instruction_numbers->fingerprint());
-    for (int rank = 1; rank < ranks.size(); ++rank) ranks.SendJob(rank, job);
+    for (int rank = 1; rank < processes.size(); ++rank) processes.SendJob(rank, job);
   }
-  const int64_t run = ++ranks.last_run;
+  const int64_t run = ++processes.last_run;
   const auto count = static_cast<int64_t>(arguments.size());
-  for (int rank = 1; rank < ranks.size(); ++rank) {
-    const spmd::DeviceRange range = spmd::DevicesOf(rank, ranks.size(), count);
+  for (int rank = 1; rank < processes.size(); ++rank) {
+    const spmd::DeviceRange range = spmd::DevicesOf(rank, processes.size(), count);
     if (range.first == range.last) continue;
-    ranks.SendJob(rank,
-                  exec::RunJob(run, count, run_options, devices,
-                               absl::MakeSpan(arguments).subspan(range.first, range.last - range.first)));
+    processes.SendJob(rank,
+                      exec::RunJob(run, count, run_options, devices,
+                                   absl::MakeSpan(arguments).subspan(range.first, range.last - range.first)));
   }
-  return {.ranks = &ranks, .number = run, .instructions = instruction_numbers.get()};
+  return {.processes = &processes, .number = run, .instructions = instruction_numbers.get()};
 }
 
 absl::Status Executable::State::PrepareRuns(int64_t device_count) {
@@ -329,10 +330,10 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
   }
   HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->computations, options_of(0)));
   spmd::DistributedRun run;
-  if (devices.ranks != nullptr && devices.ranks->size() > 1) {
+  if (devices.processes != nullptr && devices.processes->size() > 1) {
     const std::string reason = state_->SingleProcessReason(options, devices);
     if (reason.empty())
-      run = state_->StartOnRanks(*devices.ranks, arguments, options, devices);
+      run = state_->StartOnProcesses(*devices.processes, arguments, options, devices);
     else if (devices.warn)
       devices.warn("all devices run in process 0: " + reason);
   }
@@ -362,10 +363,10 @@ namespace exec {
 // Runs this process's devices in the runs of process 0. It keeps the last module.
 class RunServer {
  public:
-  explicit RunServer(spmd::Ranks& ranks) : ranks_(ranks) {}
+  explicit RunServer(spmd::ProcessGroup& processes) : processes_(processes) {}
 
   void Serve() {
-    while (const std::optional<std::string> job = ranks_.NextJob()) {
+    while (const std::optional<std::string> job = processes_.NextJob()) {
       spmd::MessageReader reader(*job);
       if (reader.Read<JobKind>() == JobKind::kModule)
         outcome_ = TakeModule(reader);
@@ -377,7 +378,7 @@ class RunServer {
  private:
   absl::Status TakeModule(spmd::MessageReader& job) {
     executable_.reset();
-    HLO_ASSIGN_OR_RETURN(ReceivedModule received, ReadModuleJob(job, ranks_));
+    HLO_ASSIGN_OR_RETURN(ReceivedModule received, ReadModuleJob(job, processes_));
     HLO_ASSIGN_OR_RETURN(Executable made, Executable::Make(received.module, received.engine, received.options,
                                                            received.device, received.plan_options));
     made.state_->instruction_numbers = std::make_unique<spmd::InstructionNumbers>(received.module.module());
@@ -390,24 +391,24 @@ class RunServer {
     const absl::Status status = outcome_.ok() ? run.arguments.status() : outcome_;
     if (!status.ok()) {
       return spmd::Rendezvous::ReportFailure(
-          ranks_, run.number, run.device_count,
-          absl::Status(status.code(), fmt::format("process {}: {}", ranks_.rank(), Message(status))));
+          processes_, run.number, run.device_count,
+          absl::Status(status.code(), fmt::format("process {}: {}", processes_.rank(), Message(status))));
     }
     Executable::State& state = *executable_->state_;
     const spmd::DistributedRun distributed = {
-        .ranks = &ranks_, .number = run.number, .instructions = state.instruction_numbers.get()};
+        .processes = &processes_, .number = run.number, .instructions = state.instruction_numbers.get()};
     spmd::Rendezvous rendezvous(*state.exchanges, state.RendezvousOptionsOf(run.devices), distributed);
     const int64_t first = rendezvous.devices().first;
     const auto arguments_of = [&](int64_t device) { return std::move((*run.arguments)[device - first]); };
     state.RunThreads(rendezvous, arguments_of, [&](int64_t) { return run.options; });
   }
 
-  spmd::Ranks& ranks_;
+  spmd::ProcessGroup& processes_;
   std::optional<Executable> executable_;
   absl::Status outcome_;  // The outcome of taking the last module.
 };
 
-void ServeRuns(spmd::Ranks& ranks) { RunServer(ranks).Serve(); }
+void ServeRuns(spmd::ProcessGroup& processes) { RunServer(processes).Serve(); }
 
 }  // namespace exec
 }  // namespace hlo

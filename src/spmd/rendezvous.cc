@@ -100,8 +100,8 @@ Rendezvous::Rendezvous(const ExchangeTable& table, const RendezvousOptions& opti
                        const DistributedRun& run)
     : table_(table), options_(options), run_(run), range_{0, table.grid().count()} {
   const int64_t count = table.grid().count();
-  if (run.ranks != nullptr) range_ = DevicesOf(run.ranks->rank(), run.ranks->size(), count);
-  if (run.ranks == nullptr || run.ranks->rank() == 0) {
+  if (run.processes != nullptr) range_ = DevicesOf(run.processes->rank(), run.processes->size(), count);
+  if (run.processes == nullptr || run.processes->rank() == 0) {
     matching_ = std::make_unique<Matching>(table, options.strict_match);
     results_.resize(count);
   }
@@ -112,12 +112,12 @@ Rendezvous::Rendezvous(const ExchangeTable& table, const RendezvousOptions& opti
     ready_.push_back(devices_.back().get());
   }
   Dispatch();
-  if (run.ranks != nullptr)
-    run.ranks->Attach(run.number, [this](std::string_view message) { Handle(message); });
+  if (run.processes != nullptr)
+    run.processes->Attach(run.number, [this](std::string_view message) { Handle(message); });
 }
 
 Rendezvous::~Rendezvous() {
-  if (run_.ranks != nullptr) run_.ranks->Detach();
+  if (run_.processes != nullptr) run_.processes->Detach();
 }
 
 Collectives& Rendezvous::LinkOf(int64_t device) { return *At(device).link; }
@@ -146,10 +146,12 @@ void Rendezvous::Leave(int64_t id, absl::StatusOr<Literal> result) {
   Dispatch();
 }
 
-void Rendezvous::ReportFailure(Ranks& ranks, int64_t run, int64_t device_count, const absl::Status& status) {
-  const DeviceRange range = DevicesOf(ranks.rank(), ranks.size(), device_count);
+void Rendezvous::ReportFailure(ProcessGroup& processes, int64_t run, int64_t device_count,
+                               const absl::Status& status) {
+  const DeviceRange range = DevicesOf(processes.rank(), processes.size(), device_count);
   for (int64_t id = range.first; id < range.last; ++id)
-    ranks.SendToRun(0, Ranks::StartRunMessage(run).Add(RunMessage::kLeave).Add(id).Add(status).Take());
+    processes.SendToRun(
+        0, ProcessGroup::StartRunMessage(run).Add(RunMessage::kLeave).Add(id).Add(status).Take());
 }
 
 void Rendezvous::WaitForOthers() {
@@ -299,7 +301,7 @@ void Rendezvous::Wait(Device& device, Lock& lock) {
 // In process 0: tells devices that still run that the run is over.
 void Rendezvous::StopAll() {
   stopped_ = true;
-  for (int rank = 1; run_.ranks != nullptr && rank < run_.ranks->size(); ++rank)
+  for (int rank = 1; run_.processes != nullptr && rank < run_.processes->size(); ++rank)
     SendTo(rank, Start(RunMessage::kStop).Add(int64_t{0}));
 }
 
@@ -341,7 +343,7 @@ void Rendezvous::Complete(Device& leader, Collectives::Combine combine, Lock& lo
 // --- Decisions; the lock is held.
 
 int Rendezvous::RankOfDevice(int64_t device) const {
-  return run_.ranks == nullptr ? 0 : RankOf(device, run_.ranks->size(), table_.grid().count());
+  return run_.processes == nullptr ? 0 : RankOf(device, run_.processes->size(), table_.grid().count());
 }
 
 void Rendezvous::CarryOut() {
@@ -419,11 +421,11 @@ void Rendezvous::DeliverSend(int64_t id, SendId send) {
 // --- Messages
 
 void Rendezvous::SendTo(int rank, MessageWriter& message) const {
-  run_.ranks->SendToRun(rank, message.Take());
+  run_.processes->SendToRun(rank, message.Take());
 }
 
 MessageWriter Rendezvous::Start(RunMessage kind) const {
-  MessageWriter message = Ranks::StartRunMessage(run_.number);
+  MessageWriter message = ProcessGroup::StartRunMessage(run_.number);
   message.Add(kind);
   return message;
 }

@@ -16,7 +16,7 @@
 #include "spmd/collectives.h"
 #include "spmd/instruction_numbers.h"
 #include "spmd/matching.h"
-#include "spmd/ranks.h"
+#include "spmd/process_group.h"
 #include "spmd/wire.h"
 
 namespace hlo::spmd {
@@ -32,7 +32,7 @@ struct RendezvousOptions {
 
 // A run whose devices are in several processes. All of them give the same numbers to instructions.
 struct DistributedRun {
-  Ranks* ranks = nullptr;  // Null: all devices are in this process.
+  ProcessGroup* processes = nullptr;  // Null: all devices are in this process.
   int64_t number = 0;
   const InstructionNumbers* instructions = nullptr;
 };
@@ -61,7 +61,8 @@ class Rendezvous {
   bool has_time_limit() const { return options_.timeout_seconds > 0; }
 
   // Lets all devices of this process fail.
-  static void ReportFailure(Ranks& ranks, int64_t run, int64_t device_count, const absl::Status& status);
+  static void ReportFailure(ProcessGroup& processes, int64_t run, int64_t device_count,
+                            const absl::Status& status);
 
   // In process 0, after the threads have ended: waits for the devices of other processes.
   void WaitForOthers();

@@ -25,7 +25,7 @@
 #include "fmt/format.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/parse.h"
-#include "unit/exec/local_ranks.h"
+#include "unit/exec/local_processes.h"
 
 namespace hlo::fuzz {
 namespace {
@@ -219,9 +219,9 @@ absl::StatusOr<std::string> Outcome(const CheckedModule& module, const Mode& mod
     arguments[d].push_back(std::move(argument));
   }
   std::string text;
-  std::optional<LocalRanks> ranks;
+  std::optional<LocalProcesses> processes;
   DevicesOptions devices{.strict_match = strict};
-  if (mode.processes > 1) devices.ranks = ranks.emplace(mode.processes).main();
+  if (mode.processes > 1) devices.processes = processes.emplace(mode.processes).main();
   devices.warn = [&](const std::string& warning) { text += warning + "\n"; };
   const auto results = executable.RunDevices(std::move(arguments), kOptions, devices);
   if (absl::IsDeadlineExceeded(results.status())) return results.status();

@@ -14,7 +14,7 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/parse.h"
-#include "local_ranks.h"
+#include "local_processes.h"
 
 namespace hlo {
 namespace {
@@ -66,17 +66,17 @@ class Devices : public testing::TestWithParam<std::tuple<Target, int>> {
       results = executable.status();
     } else {
       EXPECT_EQ(executable->engine(), target().engine) << executable->fallback_reason();
-      const int processes = std::get<1>(GetParam());
-      std::optional<LocalRanks> ranks;
-      if (processes > 1) ranks.emplace(processes);
+      const int process_count = std::get<1>(GetParam());
+      std::optional<LocalProcesses> processes;
+      if (process_count > 1) processes.emplace(process_count);
       DevicesOptions all = devices;
-      if (ranks) all.ranks = ranks->main();
+      if (processes) all.processes = processes->main();
       all.warn = [&](const std::string& warning) { outcome.warnings.push_back(warning); };
       results = executable->RunDevices(std::move(arguments), options, all);
       for (const Fallback& fallback : executable->fallbacks())
         outcome.fallbacks[std::string(fallback.instruction->name())] = {fallback.runs, fallback.bytes};
-      if (ranks) {
-        EXPECT_EQ(ranks->main()->last_run, 1);
+      if (processes) {
+        EXPECT_EQ(processes->main()->last_run, 1);
       }
     }
     outcome.code = results.status().code();

@@ -1,4 +1,4 @@
-#include "spmd/ranks.h"
+#include "spmd/process_group.h"
 
 #include <algorithm>
 
@@ -24,18 +24,18 @@ int RankOf(int64_t device, int size, int64_t count) {
   return static_cast<int>(more + (device - more * (each + 1)) / each);
 }
 
-Ranks::Ranks(std::unique_ptr<Transport> transport)
+ProcessGroup::ProcessGroup(std::unique_ptr<Transport> transport)
     : introductions_(transport->size()), transport_(std::move(transport)) {
   transport_->Start([this](int rank, std::string message) { Deliver(rank, std::move(message)); });
 }
 
-Ranks::~Ranks() {
+ProcessGroup::~ProcessGroup() {
   if (rank() != 0) return;
   for (int other = 1; other < size(); ++other)
     transport_->Send(other, MessageWriter().Add(Envelope::kEnd).Take());
 }
 
-absl::Status Ranks::Introduce(const std::string& version, const std::vector<std::string>& arguments) {
+absl::Status ProcessGroup::Introduce(const std::string& version, const std::vector<std::string>& arguments) {
   const std::string words = absl::StrJoin(arguments, " ");
   if (rank() != 0) {
     transport_->Send(0, MessageWriter().Add(Envelope::kIntroduction).Add(version).Add(words).Take());
@@ -63,15 +63,15 @@ absl::Status Ranks::Introduce(const std::string& version, const std::vector<std:
   return absl::OkStatus();
 }
 
-MessageWriter Ranks::StartJob() {
+MessageWriter ProcessGroup::StartJob() {
   MessageWriter job;
   job.Add(Envelope::kJob);
   return job;
 }
 
-void Ranks::SendJob(int rank, std::string job) { transport_->Send(rank, std::move(job)); }
+void ProcessGroup::SendJob(int rank, std::string job) { transport_->Send(rank, std::move(job)); }
 
-std::optional<std::string> Ranks::NextJob() {
+std::optional<std::string> ProcessGroup::NextJob() {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [&] { return !jobs_.empty(); });
   std::string job = std::move(jobs_.front());
@@ -80,15 +80,15 @@ std::optional<std::string> Ranks::NextJob() {
   return job;
 }
 
-MessageWriter Ranks::StartRunMessage(int64_t run) {
+MessageWriter ProcessGroup::StartRunMessage(int64_t run) {
   MessageWriter message;
   message.Add(Envelope::kRun).Add(run);
   return message;
 }
 
-void Ranks::SendToRun(int rank, std::string message) { transport_->Send(rank, std::move(message)); }
+void ProcessGroup::SendToRun(int rank, std::string message) { transport_->Send(rank, std::move(message)); }
 
-void Ranks::Attach(int64_t run, Receive receive) {
+void ProcessGroup::Attach(int64_t run, Receive receive) {
   const std::lock_guard<std::mutex> lock(mutex_);
   run_ = run;
   receive_ = std::move(receive);
@@ -98,12 +98,12 @@ void Ranks::Attach(int64_t run, Receive receive) {
   std::erase_if(early_, [&](const auto& message) { return message.first <= run_; });
 }
 
-void Ranks::Detach() {
+void ProcessGroup::Detach() {
   const std::lock_guard<std::mutex> lock(mutex_);
   receive_ = nullptr;
 }
 
-void Ranks::Deliver(int rank, std::string message) {
+void ProcessGroup::Deliver(int rank, std::string message) {
   MessageReader reader(message);
   const auto envelope = reader.Read<Envelope>();
   const std::lock_guard<std::mutex> lock(mutex_);

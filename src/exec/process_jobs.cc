@@ -1,4 +1,4 @@
-#include "exec/rank_runs.h"
+#include "exec/process_jobs.h"
 
 #include <algorithm>
 #include <memory>
@@ -118,7 +118,7 @@ std::string ModuleJob(const CheckedModule& checked, Engine engine, const Evaluat
   const std::string printed = has_text ? "" : Print(module, {.own_order = true});
   const std::string_view text = has_text ? module.source()->content() : std::string_view(printed);
   const std::string name = has_text ? module.source()->name() : std::string(module.name());
-  MessageWriter job = spmd::Ranks::StartJob();
+  MessageWriter job = spmd::ProcessGroup::StartJob();
   job.Add(JobKind::kModule).Add(MemoryLimit()).Add(name).Add(text);
   job.Add(module.header().replica_count).Add(module.header().num_partitions).Add(fingerprint);
   const std::vector<FilledConstant> filled = FilledConstants(module, name, text);
@@ -131,7 +131,7 @@ std::string ModuleJob(const CheckedModule& checked, Engine engine, const Evaluat
   return job.Take();
 }
 
-absl::StatusOr<ReceivedModule> ReadModuleJob(MessageReader& job, const spmd::Ranks& ranks) {
+absl::StatusOr<ReceivedModule> ReadModuleJob(MessageReader& job, const spmd::ProcessGroup& processes) {
   SetMemoryLimit(job.Read<int64_t>());
   const std::string name(job.ReadText());
   Diagnostics diagnostics;
@@ -154,7 +154,8 @@ absl::StatusOr<ReceivedModule> ReadModuleJob(MessageReader& job, const spmd::Ran
   const auto engine = job.Read<Engine>();
   EvaluateOptions options = ReadOptions(job);
   const int64_t device_count = spmd::GridOf(*module).count();
-  const Device device = ReadDevice(job, spmd::DevicesOf(ranks.rank(), ranks.size(), device_count).first);
+  const Device device =
+      ReadDevice(job, spmd::DevicesOf(processes.rank(), processes.size(), device_count).first);
   PlanOptions plan_options = ReadPlanOptions(job);
   HLO_ASSIGN_OR_RETURN(CheckedModule checked, Check(std::move(module), diagnostics));
   return ReceivedModule{std::move(checked), engine, options, device, std::move(plan_options)};
@@ -162,7 +163,7 @@ absl::StatusOr<ReceivedModule> ReadModuleJob(MessageReader& job, const spmd::Ran
 
 std::string RunJob(int64_t number, int64_t device_count, const EvaluateOptions& options,
                    const DevicesOptions& devices, absl::Span<const std::vector<Literal>> arguments) {
-  MessageWriter job = spmd::Ranks::StartJob();
+  MessageWriter job = spmd::ProcessGroup::StartJob();
   job.Add(JobKind::kRun).Add(number).Add(device_count);
   AddOptions(options, job);
   job.Add(devices.strict_match).Add(devices.collective_timeout).Add(devices.emulate_xla_cpu);

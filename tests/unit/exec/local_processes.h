@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "exec/rank_runs.h"
-#include "spmd/ranks.h"
+#include "exec/process_jobs.h"
+#include "spmd/process_group.h"
 
 namespace hlo {
 
@@ -73,26 +73,26 @@ class LocalTransport : public spmd::Transport {
 };
 
 // Process 0 is the test; the others serve it.
-class LocalRanks {
+class LocalProcesses {
  public:
-  explicit LocalRanks(int size) {
+  explicit LocalProcesses(int size) {
     auto network = std::make_shared<LocalNetwork>(size);
-    main_ = std::make_unique<spmd::Ranks>(std::make_unique<LocalTransport>(network, 0));
+    main_ = std::make_unique<spmd::ProcessGroup>(std::make_unique<LocalTransport>(network, 0));
     for (int rank = 1; rank < size; ++rank) {
       others_.emplace_back([network, rank] {
-        spmd::Ranks ranks(std::make_unique<LocalTransport>(network, rank));
-        exec::ServeRuns(ranks);
+        spmd::ProcessGroup processes(std::make_unique<LocalTransport>(network, rank));
+        exec::ServeRuns(processes);
       });
     }
   }
-  ~LocalRanks() {
+  ~LocalProcesses() {
     main_.reset();
     for (std::thread& other : others_) other.join();
   }
-  spmd::Ranks* main() { return main_.get(); }
+  spmd::ProcessGroup* main() { return main_.get(); }
 
  private:
-  std::unique_ptr<spmd::Ranks> main_;
+  std::unique_ptr<spmd::ProcessGroup> main_;
   std::vector<std::thread> others_;
 };
 

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "hlo_run/execute.h"
-#include "spmd/ranks.h"
+#include "spmd/process_group.h"
 #include "spmd/wire.h"
 
 namespace hlo::exec {
@@ -25,7 +25,7 @@ struct ReceivedModule {
 // are assigned to the GPUs in round-robin order, over all processes.
 std::string ModuleJob(const CheckedModule& module, Engine engine, const EvaluateOptions& options,
                       const Device& device, const PlanOptions& plan_options, uint64_t fingerprint);
-absl::StatusOr<ReceivedModule> ReadModuleJob(spmd::MessageReader& job, const spmd::Ranks& ranks);
+absl::StatusOr<ReceivedModule> ReadModuleJob(spmd::MessageReader& job, const spmd::ProcessGroup& processes);
 
 struct ReceivedRun {
   int64_t number;
@@ -40,6 +40,6 @@ std::string RunJob(int64_t number, int64_t device_count, const EvaluateOptions& 
 ReceivedRun ReadRunJob(spmd::MessageReader& job);
 
 // Runs the jobs of process 0 until there are no more.
-void ServeRuns(spmd::Ranks& ranks);
+void ServeRuns(spmd::ProcessGroup& processes);
 
 }  // namespace hlo::exec

@@ -20,12 +20,12 @@
 
 namespace hlo::spmd {
 
-class Ranks {
+class ProcessGroup {
  public:
-  explicit Ranks(std::unique_ptr<Transport> transport);
-  ~Ranks();  // In process 0, it ends the others.
-  Ranks(const Ranks&) = delete;
-  Ranks& operator=(const Ranks&) = delete;
+  explicit ProcessGroup(std::unique_ptr<Transport> transport);
+  ~ProcessGroup();  // In process 0, it ends the others.
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
 
   int rank() const { return transport_->rank(); }
   int size() const { return transport_->size(); }
