@@ -29,7 +29,7 @@ void RunDeviceThreads(spmd::Rendezvous& rendezvous, absl::FunctionRef<EvaluateOp
     rendezvous.Enter(device);
     EvaluateOptions own = options_of(device);
     own.seed += static_cast<uint64_t>(device);
-    own.collectives = &rendezvous.LinkOf(device);
+    own.collectives = &rendezvous.CollectivesOf(device);
     // A limit of waiting ends all devices, so that a device that still runs does not delay the report.
     const std::atomic<bool>* stop = rendezvous.has_time_limit() ? rendezvous.stopped() : nullptr;
     const Deadline deadline(own.max_seconds, own.cancel, stop);

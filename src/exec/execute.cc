@@ -261,7 +261,7 @@ void Executable::State::RunThreads(spmd::Rendezvous& rendezvous,
   std::vector<EvaluateOptions> options;
   for (int64_t device = range.first; device < range.last; ++device) options.push_back(options_of(device));
   const bool have_peers = gpu_engine != nullptr && count == exchanges->grid().count() &&
-                          !rendezvous.LinkOf(range.first).emulates_xla_cpu() &&
+                          !rendezvous.CollectivesOf(range.first).emulates_xla_cpu() &&
                           std::none_of(options.begin(), options.end(),
                                        [&](const EvaluateOptions& own) { return NeedsReference(own); });
   const absl::Span<const std::unique_ptr<exec::GpuEngine>> peers =

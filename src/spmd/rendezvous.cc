@@ -1,6 +1,5 @@
 #include "spmd/rendezvous.h"
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -31,7 +30,7 @@ absl::StatusOr<Values> ReadValues(MessageReader& reader) {
 // The messages between the processes of a run. Those from kArrive on report to process 0 what devices do.
 enum class Rendezvous::RunMessage : uint8_t {
   kCombine,     // A device shall combine the values of members; others send theirs.
-  kShip,        // A member shall send its values to the device that combines.
+  kSendPart,    // A member shall send its values to the device that combines.
   kDeliver,     // A device receives the values of a send.
   kFail,        // The call of a device fails.
   kPart,        // The values of a member.
@@ -49,11 +48,9 @@ enum class Rendezvous::RunMessage : uint8_t {
 
 // A device and the call that it has made.
 struct Rendezvous::Device {
-  enum class State : uint8_t { kReady, kRunning, kWaiting, kLeft };
   int64_t id = 0;
-  State state = State::kReady;
-  std::condition_variable wake;
-  std::unique_ptr<Link> link;
+  DeviceScheduler::Thread thread;
+  std::unique_ptr<DeviceCollectives> collectives;
   int64_t sends = 0;
 
   Values values;        // Those given, then the results.
@@ -73,9 +70,9 @@ struct Rendezvous::Device {
   bool CanCombine() const { return !members.empty() && parts.size() == members.size(); }
 };
 
-class Rendezvous::Link : public Collectives {
+class Rendezvous::DeviceCollectives : public Collectives {
  public:
-  Link(Rendezvous& rendezvous, Device& device) : rendezvous_(rendezvous), device_(device) {}
+  DeviceCollectives(Rendezvous& rendezvous, Device& device) : rendezvous_(rendezvous), device_(device) {}
 
   int64_t device() const override { return device_.id; }
   const ExchangeTable& table() const override { return rendezvous_.table_; }
@@ -98,7 +95,11 @@ class Rendezvous::Link : public Collectives {
 
 Rendezvous::Rendezvous(const ExchangeTable& table, const RendezvousOptions& options,
                        const DistributedRun& run)
-    : table_(table), options_(options), run_(run), range_{0, table.grid().count()} {
+    : table_(table),
+      options_(options),
+      run_(run),
+      range_{0, table.grid().count()},
+      scheduler_(options.max_running) {
   const int64_t count = table.grid().count();
   if (run.processes != nullptr) range_ = DevicesOf(run.processes->rank(), run.processes->size(), count);
   if (run.processes == nullptr || run.processes->rank() == 0) {
@@ -108,10 +109,9 @@ Rendezvous::Rendezvous(const ExchangeTable& table, const RendezvousOptions& opti
   for (int64_t id = range_.first; id < range_.last; ++id) {
     devices_.push_back(std::make_unique<Device>());
     devices_.back()->id = id;
-    devices_.back()->link = std::make_unique<Link>(*this, *devices_.back());
-    ready_.push_back(devices_.back().get());
+    devices_.back()->collectives = std::make_unique<DeviceCollectives>(*this, *devices_.back());
+    scheduler_.Add(devices_.back()->thread);
   }
-  Dispatch();
   if (run.processes != nullptr)
     run.processes->Attach(run.number, [this](std::string_view message) { Handle(message); });
 }
@@ -120,30 +120,26 @@ Rendezvous::~Rendezvous() {
   if (run_.processes != nullptr) run_.processes->Detach();
 }
 
-Collectives& Rendezvous::LinkOf(int64_t device) { return *At(device).link; }
+Collectives& Rendezvous::CollectivesOf(int64_t device) { return *At(device).collectives; }
 
 void Rendezvous::Enter(int64_t id) {
-  Device& device = At(id);
   Lock lock(mutex_);
-  device.wake.wait(lock, [&] { return device.state == Device::State::kRunning; });
+  DeviceScheduler::Start(At(id).thread, lock);
 }
 
 void Rendezvous::Leave(int64_t id, absl::StatusOr<Literal> result) {
-  Device& device = At(id);
   const Lock lock(mutex_);
-  device.state = Device::State::kLeft;
-  --running_;
   if (matching_ != nullptr) {
     matching_->Leave(id, result.status());
     if (result.ok()) results_[id] = *std::move(result);
-    CarryOut();
+    ExecuteDecisions();
   } else {
     MessageWriter message = Start(RunMessage::kLeave);
     message.Add(id).Add(result.status());
     if (result.ok()) message.Add(*result);
     SendTo(0, message);
   }
-  Dispatch();
+  scheduler_.End(At(id).thread);
 }
 
 void Rendezvous::ReportFailure(ProcessGroup& processes, int64_t run, int64_t device_count,
@@ -183,7 +179,7 @@ absl::StatusOr<Values> Rendezvous::Meet(Device& device, const Instruction& colle
   device.StartCall(std::move(values));
   if (matching_ != nullptr) {
     matching_->Arrive(device.id, collective, {.values = &device.values});
-    CarryOut();
+    ExecuteDecisions();
   } else {
     SendTo(0, Start(RunMessage::kArrive)
                   .Add(device.id)
@@ -191,7 +187,7 @@ absl::StatusOr<Values> Rendezvous::Meet(Device& device, const Instruction& colle
                   .Add(SignatureOf(collective, device.values)));
   }
   if (!device.is_answered && !device.CanCombine()) Wait(device, lock);
-  if (device.CanCombine()) Complete(device, combine, lock);
+  if (device.CanCombine()) CombineParts(device, combine, lock);
   if (!device.status.ok()) return device.status;
   return std::move(device.values);
 }
@@ -208,7 +204,7 @@ absl::Status Rendezvous::Send(Device& device, const Route& route, Values values)
   }
   if (matching_ != nullptr) {
     matching_->Post(route, number);
-    CarryOut();
+    ExecuteDecisions();
   } else {
     MessageWriter message = Start(RunMessage::kPost);
     AddRoute(route, message);
@@ -222,7 +218,7 @@ absl::StatusOr<Values> Rendezvous::Receive(Device& device, const Route& route) {
   device.StartCall({});
   if (matching_ != nullptr) {
     matching_->Expect(device.id, route);
-    CarryOut();
+    ExecuteDecisions();
   } else {
     MessageWriter message = Start(RunMessage::kExpect);
     AddRoute(route, message);
@@ -241,61 +237,44 @@ void Rendezvous::Warn(const std::string& warning) {
     SendTo(0, Start(RunMessage::kWarn).Add(warning));
 }
 
-// --- Threads; the lock is held.
-
-void Rendezvous::Dispatch() {
-  while (running_ < std::max(options_.max_running, 1) && !ready_.empty()) {
-    Device& device = *ready_.front();
-    ready_.pop_front();
-    device.state = Device::State::kRunning;
-    ++running_;
-    device.wake.notify_one();
-  }
-}
-
-void Rendezvous::Release(Device& device) {
-  device.state = Device::State::kReady;
-  ready_.push_back(&device);
-  Dispatch();
-}
+// --- Waiting calls; the lock is held.
 
 void Rendezvous::Answer(Device& device, absl::StatusOr<Values> values) {
   device.status = values.status();
   if (values.ok()) device.values = *std::move(values);
   device.is_answered = true;
-  if (device.state == Device::State::kWaiting) Release(device);
+  if (device.thread.IsWaiting()) scheduler_.Wake(device.thread);
 }
 
 // Waits until the call is answered, or the device can combine, and may run again.
 void Rendezvous::Wait(Device& device, Lock& lock) {
+  if (options_.timeout_seconds <= 0 && !Deadline::IsSet()) return scheduler_.Wait(device.thread, lock);
   device.since = Clock::now();
-  device.state = Device::State::kWaiting;
-  --running_;
-  Dispatch();
-  const auto runs = [&] { return device.state == Device::State::kRunning; };
-  if (options_.timeout_seconds <= 0 && !Deadline::IsSet()) return device.wake.wait(lock, runs);
-  const auto pause = std::chrono::milliseconds(20 + static_cast<int64_t>(devices_.size()));
-  while (!device.wake.wait_for(lock, pause, runs)) {
-    if (device.state != Device::State::kWaiting || device.has_given_up) continue;
-    const absl::Status deadline = Deadline::Check();
-    const std::chrono::duration<double> waited = Clock::now() - device.since;
-    const bool is_over = options_.timeout_seconds > 0 && waited.count() >= options_.timeout_seconds;
-    if (deadline.ok() && !is_over) continue;
-    // The call fails unless its answer is on the way.
-    device.has_given_up = true;
-    if (matching_ == nullptr) {
-      SendTo(0, deadline.ok() ? Start(RunMessage::kTimeOut).Add(device.id)
-                              : Start(RunMessage::kGiveUp).Add(device.id).Add(deadline));
-      continue;
-    }
-    if (deadline.ok()) {
-      matching_->GiveUp(device.id, options_.timeout_seconds);
-      StopAll();
-    } else {
-      matching_->GiveUp(device.id, deadline);
-    }
-    CarryOut();
+  const auto period = std::chrono::milliseconds(20 + static_cast<int64_t>(devices_.size()));
+  scheduler_.Wait(device.thread, lock, period, [&] { GiveUpIfOverdue(device); });
+}
+
+// Ends the call of a waiting device if the deadline of the run or the timeout of collectives has passed. The
+// call fails unless its answer is on the way.
+void Rendezvous::GiveUpIfOverdue(Device& device) {
+  if (device.has_given_up) return;
+  const absl::Status deadline = Deadline::Check();
+  const std::chrono::duration<double> waited = Clock::now() - device.since;
+  const bool has_timed_out = options_.timeout_seconds > 0 && waited.count() >= options_.timeout_seconds;
+  if (deadline.ok() && !has_timed_out) return;
+  device.has_given_up = true;
+  if (matching_ == nullptr) {
+    SendTo(0, deadline.ok() ? Start(RunMessage::kTimeOut).Add(device.id)
+                            : Start(RunMessage::kGiveUp).Add(device.id).Add(deadline));
+    return;
   }
+  if (deadline.ok()) {
+    matching_->GiveUp(device.id, options_.timeout_seconds);
+    StopAll();
+  } else {
+    matching_->GiveUp(device.id, deadline);
+  }
+  ExecuteDecisions();
 }
 
 // In process 0: tells devices that still run that the run is over.
@@ -306,7 +285,7 @@ void Rendezvous::StopAll() {
 }
 
 // Computes and distributes the results of all members. The lock is released meanwhile.
-void Rendezvous::Complete(Device& leader, Collectives::Combine combine, Lock& lock) {
+void Rendezvous::CombineParts(Device& leader, Collectives::Combine combine, Lock& lock) {
   const std::vector<int64_t> members = std::exchange(leader.members, {});
   std::map<size_t, absl::StatusOr<Values>> parts = std::exchange(leader.parts, {});
   lock.unlock();
@@ -346,7 +325,7 @@ int Rendezvous::RankOfDevice(int64_t device) const {
   return run_.processes == nullptr ? 0 : RankOf(device, run_.processes->size(), table_.grid().count());
 }
 
-void Rendezvous::CarryOut() {
+void Rendezvous::ExecuteDecisions() {
   for (Matching::Decision& decision : matching_->TakeDecisions()) {
     const int64_t device = decision.device;
     const int rank = RankOfDevice(device);
@@ -357,9 +336,9 @@ void Rendezvous::CarryOut() {
           if (const int owner = RankOfDevice(member); owner == rank)
             continue;
           else if (owner == 0)
-            Ship(member, device, k);
+            SendPart(member, device, k);
           else
-            SendTo(owner, Start(RunMessage::kShip).Add(member).Add(device).Add(k));
+            SendTo(owner, Start(RunMessage::kSendPart).Add(member).Add(device).Add(k));
         }
         if (rank == 0)
           StartToCombine(device, std::move(decision.members));
@@ -392,16 +371,16 @@ void Rendezvous::StartToCombine(int64_t id, std::vector<int64_t> members) {
   for (size_t k = 0; k < leader.members.size(); ++k) {
     if (IsLocal(leader.members[k])) leader.parts.emplace(k, std::move(At(leader.members[k]).values));
   }
-  if (leader.CanCombine() && leader.state == Device::State::kWaiting) Release(leader);
+  if (leader.CanCombine() && leader.thread.IsWaiting()) scheduler_.Wake(leader.thread);
 }
 
 void Rendezvous::AddPart(int64_t id, size_t position, absl::StatusOr<Values> part) {
   Device& leader = At(id);
   leader.parts.emplace(position, std::move(part));
-  if (leader.CanCombine() && leader.state == Device::State::kWaiting) Release(leader);
+  if (leader.CanCombine() && leader.thread.IsWaiting()) scheduler_.Wake(leader.thread);
 }
 
-void Rendezvous::Ship(int64_t member, int64_t leader, size_t position) {
+void Rendezvous::SendPart(int64_t member, int64_t leader, size_t position) {
   MessageWriter message = Start(RunMessage::kPart);
   AddValues(std::exchange(At(member).values, {}), message.Add(leader).Add(position));
   SendTo(RankOfDevice(leader), message);
@@ -455,10 +434,10 @@ void Rendezvous::Handle(std::string_view bytes) {
       const Lock lock(mutex_);
       return StartToCombine(device, std::move(members));
     }
-    case RunMessage::kShip: {
+    case RunMessage::kSendPart: {
       const auto leader = reader.Read<int64_t>();
       const Lock lock(mutex_);
-      return Ship(device, leader, reader.Read<size_t>());
+      return SendPart(device, leader, reader.Read<size_t>());
     }
     case RunMessage::kDeliver: {
       const auto source = reader.Read<int64_t>();
@@ -546,7 +525,7 @@ void Rendezvous::HandleReport(RunMessage kind, MessageReader& reader) {
     default:
       break;
   }
-  CarryOut();
+  ExecuteDecisions();
 }
 
 }  // namespace hlo::spmd

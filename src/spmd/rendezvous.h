@@ -1,12 +1,10 @@
 #pragma once
-// Exchanges values between devices that are threads of this process, or of several processes (spmd 4). It
-// also schedules the threads, of which only some run at a time. If no device of the run can run, that is a
-// deadlock, which is detected without a time limit.
+// Exchanges values between devices that are threads of this process, or of several processes (spmd 4). If no
+// device of the run can run, that is a deadlock, which is detected without a time limit.
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "spmd/collectives.h"
+#include "spmd/device_scheduler.h"
 #include "spmd/instruction_numbers.h"
 #include "spmd/matching.h"
 #include "spmd/process_group.h"
@@ -49,10 +48,10 @@ class Rendezvous {
   // The devices of this process.
   const DeviceRange& devices() const { return range_; }
 
-  // The device's thread calls Enter first, which waits for its turn, then uses its link, and calls Leave with
-  // the result of its run.
+  // The device's thread calls Enter first, which waits for its turn (device_scheduler.h), then uses its
+  // collectives, and calls Leave with the result of its run.
   void Enter(int64_t device);
-  Collectives& LinkOf(int64_t device);
+  Collectives& CollectivesOf(int64_t device);
   void Leave(int64_t device, absl::StatusOr<Literal> result);
 
   // A flag that is set when a device of the run has waited too long. Devices that still run should then end
@@ -73,9 +72,9 @@ class Rendezvous {
 
  private:
   struct Device;
-  class Link;
+  class DeviceCollectives;
   enum class RunMessage : uint8_t;
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = DeviceScheduler::Lock;
 
   absl::StatusOr<Values> Meet(Device& device, const Instruction& collective, Values values,
                               Collectives::Combine combine);
@@ -83,19 +82,18 @@ class Rendezvous {
   absl::StatusOr<Values> Receive(Device& device, const Route& route);
   void Warn(const std::string& warning);
 
-  // Threads.
-  void Dispatch();
-  void Release(Device& device);
+  // Waiting calls.
   void Answer(Device& device, absl::StatusOr<Values> values);
   void Wait(Device& device, Lock& lock);
+  void GiveUpIfOverdue(Device& device);
   void StopAll();
-  void Complete(Device& leader, Collectives::Combine combine, Lock& lock);
+  void CombineParts(Device& leader, Collectives::Combine combine, Lock& lock);
 
-  // Decisions, of which each process carries out those about its devices.
-  void CarryOut();
+  // Decisions, of which each process executes those about its devices.
+  void ExecuteDecisions();
   void StartToCombine(int64_t leader, std::vector<int64_t> members);
   void AddPart(int64_t leader, size_t position, absl::StatusOr<Values> part);
-  void Ship(int64_t member, int64_t leader, size_t position);
+  void SendPart(int64_t member, int64_t leader, size_t position);
   void DeliverSend(int64_t device, SendId send);
 
   // Messages between processes.
@@ -114,9 +112,8 @@ class Rendezvous {
   const DistributedRun run_;
   DeviceRange range_;
   mutable std::mutex mutex_;
+  DeviceScheduler scheduler_;
   std::vector<std::unique_ptr<Device>> devices_;  // Those of this process.
-  std::deque<Device*> ready_;
-  int running_ = 0;
   std::atomic<bool> stopped_ = false;
   std::map<SendId, absl::StatusOr<Values>> sent_values_;  // Values for devices of this process.
   // In process 0.
