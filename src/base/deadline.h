@@ -30,7 +30,7 @@ class Deadline {
 };
 
 // Checks the deadline from inner loops, reading the clock only once in many steps.
-class Pace {
+class DeadlineChecker {
  public:
   // Accounts for this many nanoseconds of work. Returns the status of Deadline::Check when it is due.
   absl::Status Spend(int64_t nanoseconds) {

@@ -241,23 +241,25 @@ bool Differ(const Sharding& a, const Sharding& b) {
   return kind == Kind::kTiled && TilesDiffer(a, b);
 }
 
-struct Party {
+// An instruction whose sharding must be that of others, and its role in messages.
+struct Participant {
   std::string_view role;
   const Instruction* instruction;
 };
 
-// Requires all present shardings to be equal.
-void CheckPartyAgreement(ModuleContext& context, const Instruction& at, absl::Span<const Party> parties) {
-  const Party* first = nullptr;
-  for (const Party& party : parties) {
-    if (party.instruction == nullptr || !party.instruction->Has<attr::sharding>()) continue;
+// Reports the first two participants whose shardings differ; those without a sharding are skipped.
+void CheckSameShardings(ModuleContext& context, const Instruction& at,
+                        absl::Span<const Participant> participants) {
+  const Participant* first = nullptr;
+  for (const Participant& participant : participants) {
+    if (participant.instruction == nullptr || !participant.instruction->Has<attr::sharding>()) continue;
     if (first == nullptr) {
-      first = &party;
+      first = &participant;
     } else if (Differ(*first->instruction->Get<attr::sharding>(),
-                      *party.instruction->Get<attr::sharding>())) {
+                      *participant.instruction->Get<attr::sharding>())) {
       context.At(at)
-          .ErrorIfStrict(party.instruction->range_of<attr::sharding>(), kShardingRule,
-                         "the shardings of the {} and the {} differ", first->role, party.role)
+          .ErrorIfStrict(participant.instruction->range_of<attr::sharding>(), kShardingRule,
+                         "the shardings of the {} and the {} differ", first->role, participant.role)
           .Note(first->instruction->range_of<attr::sharding>(), "the other sharding");
       return;
     }
@@ -315,16 +317,16 @@ void CheckCalls(ModuleContext& context, const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kWhile) {
     const Computation* body = instruction.Get<attr::body>();
     const Computation* condition = instruction.Get<attr::condition>();
-    CheckPartyAgreement(context, instruction,
-                        {{"while", &instruction},
-                         {"body root", body ? body->root() : nullptr},
-                         {"body parameter", FirstParameter(body)},
-                         {"condition parameter", FirstParameter(condition)}});
+    CheckSameShardings(context, instruction,
+                       {{"while", &instruction},
+                        {"body root", body ? body->root() : nullptr},
+                        {"body parameter", FirstParameter(body)},
+                        {"condition parameter", FirstParameter(condition)}});
   } else if (instruction.opcode() == Opcode::kConditional) {
-    std::vector<Party> parties = {{"conditional", &instruction}};
+    std::vector<Participant> participants = {{"conditional", &instruction}};
     for (const Computation* branch : instruction.called_computations())
-      parties.push_back({"branch root", branch->root()});
-    CheckPartyAgreement(context, instruction, parties);
+      participants.push_back({"branch root", branch->root()});
+    CheckSameShardings(context, instruction, participants);
   }
 }
 

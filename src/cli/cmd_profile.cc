@@ -203,9 +203,9 @@ class Measurement {
 
  private:
   // A profile that also shows progress, of the first device.
-  class Both : public Observer {
+  class ProfileAndProgress : public Observer {
    public:
-    Both(Profile& profile, Progress& progress) : profile_(profile), progress_(progress) {}
+    ProfileAndProgress(Profile& profile, Progress& progress) : profile_(profile), progress_(progress) {}
     absl::Status BeforeStep(const StepView& step) override {
       HLO_RETURN_IF_ERROR(progress_.BeforeStep(step));
       return profile_.BeforeStep(step);
@@ -236,7 +236,7 @@ class Measurement {
     const int64_t count = devices_.grid.count();
     std::vector<Profile> profiles(static_cast<size_t>(count),
                                   Profile(options_.trace.empty() ? 0 : kMaxEvents / count));
-    std::optional<Both> both;
+    std::optional<ProfileAndProgress> both;
     if (progress != nullptr) both.emplace(profiles[0], *progress);
     DevicesOptions observed = run_options_;
     observed.observer = [&](int64_t device) -> Observer* {

@@ -162,9 +162,9 @@ std::vector<RunningLoop> Executor::LoopsOf(const plan::PlanBytecode& code,
   return ShownLoops(std::move(loops));
 }
 
-const StepFacts& Executor::FactsOf(const plan::Step& step) {
-  const auto [found, is_new] = facts_.try_emplace(&step);
-  if (is_new) found->second = exec::FactsOf(plan_, step);
+const StepProperties& Executor::PropertiesOf(const plan::Step& step) {
+  const auto [found, is_new] = properties_.try_emplace(&step);
+  if (is_new) found->second = exec::PropertiesOf(plan_, step);
   return found->second;
 }
 
@@ -185,14 +185,14 @@ absl::Status Executor::RunBytecode(const plan::PlanBytecode& code) {
     if (!is_observed) return absl::OkStatus();
     const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
     return options_->observer->BeforeStep(
-        PlanStepView(plan_, *last, FactsOf(*last), pointers_.data(), depth, loops, nullptr, DeviceId()));
+        PlanStepView(plan_, *last, PropertiesOf(*last), pointers_.data(), depth, loops, nullptr, DeviceId()));
   };
   const auto view_of_slot = [this](Slot slot, const Shape& shape) { return ViewOf(slot, shape); };
   const ReadSlot read(view_of_slot);
   const auto report = [&](const plan::Step& step) {
     const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
     return options_->observer->AfterStep(
-        PlanStepView(plan_, step, FactsOf(step), pointers_.data(), depth, loops, &read, DeviceId()));
+        PlanStepView(plan_, step, PropertiesOf(step), pointers_.data(), depth, loops, &read, DeviceId()));
   };
   const auto run_escape = [&](int32_t number) {
     if (number == cpu::Bytecode::kPolled) {

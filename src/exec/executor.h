@@ -83,7 +83,7 @@ class Executor : StepRunner<Executor> {
   std::optional<int64_t> TripCount(const plan::LoopStep& loop, bool is_at_start) const;
   std::vector<RunningLoop> LoopsOf(const plan::PlanBytecode& code,
                                    absl::Span<const int64_t> iterations) const;
-  const StepFacts& FactsOf(const plan::Step& step);
+  const StepProperties& PropertiesOf(const plan::Step& step);
 
   std::shared_ptr<CompiledSteps> steps_;
   const CompiledSteps::ByStep* compiled_ = nullptr;  // The steps of the current run.
@@ -93,9 +93,10 @@ class Executor : StepRunner<Executor> {
   std::shared_ptr<Buffer> arena_;
   std::vector<std::shared_ptr<Buffer>> owners_;  // Indexed by slot; null in the arena.
   std::vector<std::byte> staged_;
-  // For observers; created on first use. The plan's bytecode with iteration counters, and facts of its steps.
+  // For observers; created on first use. The plan's bytecode with iteration counters, and properties of its
+  // steps.
   std::optional<cpu::Bytecode> counting_;
-  absl::node_hash_map<const plan::Step*, StepFacts> facts_;
+  absl::node_hash_map<const plan::Step*, StepProperties> properties_;
 };
 
 }  // namespace hlo::exec

@@ -80,18 +80,18 @@ std::vector<StepValue> PlanStepView::Values(bool written) const {
 }
 
 bool PlanStepView::VisitWrittenFloats(VisitElements visit) const {
-  if (facts_ == nullptr || !facts_->written_floats.has_value()) return false;
-  for (const StepFacts::FloatArray& array : *facts_->written_floats)
+  if (properties_ == nullptr || !properties_->written_floats.has_value()) return false;
+  for (const StepProperties::FloatArray& array : *properties_->written_floats)
     visit(array.type, static_cast<const std::byte*>(pointers_[array.slot]), array.element_count);
   return true;
 }
 
-StepFacts FactsOf(const plan::Plan& plan, const plan::Step& step) {
-  StepFacts facts;
-  facts.kernel = plan::KernelName(step);
+StepProperties PropertiesOf(const plan::Plan& plan, const plan::Step& step) {
+  StepProperties properties;
+  properties.kernel = plan::KernelName(step);
   const auto no_loops = [] { return std::vector<RunningLoop>(); };
-  facts.only_moves = PlanStepView(plan, step, facts.kernel, 0, no_loops).only_moves();
-  std::vector<StepFacts::FloatArray> arrays;
+  properties.only_moves = PlanStepView(plan, step, properties.kernel, 0, no_loops).only_moves();
+  std::vector<StepProperties::FloatArray> arrays;
   bool are_in_buffers = true;
   size_t number = 0;
   plan::VisitSlots(step, [&](plan::Slot slot, bool is_write) {
@@ -102,8 +102,8 @@ StepFacts FactsOf(const plan::Plan& plan, const plan::Step& step) {
     are_in_buffers = are_in_buffers && plan.buffers[slot].kind != plan::Buffer::Kind::kLiteral;
     arrays.push_back({slot, shape.type(), shape.ElementCount().value_or(0)});
   });
-  if (are_in_buffers) facts.written_floats = std::move(arrays);
-  return facts;
+  if (are_in_buffers) properties.written_floats = std::move(arrays);
+  return properties;
 }
 
 std::vector<RunningLoop> ShownLoops(std::vector<RunningLoop> loops) {
@@ -115,7 +115,7 @@ std::vector<RunningLoop> ShownLoops(std::vector<RunningLoop> loops) {
 }
 
 bool PlanStepView::only_moves() const {
-  if (facts_ != nullptr) return facts_->only_moves;
+  if (properties_ != nullptr) return properties_->only_moves;
   const bool is_single = std::holds_alternative<plan::KernelStep>(step_.what) ||
                          std::holds_alternative<plan::ReferenceStep>(step_.what);
   if (is_single) return Info(step_.instruction->opcode()).has(kMovesElements);

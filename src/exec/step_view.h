@@ -16,7 +16,7 @@ namespace hlo::exec {
 using ReadSlot = absl::FunctionRef<Literal(plan::Slot slot, const Shape& shape)>;
 
 // The properties of a step that are the same in all of its executions.
-struct StepFacts {
+struct StepProperties {
   struct FloatArray {
     plan::Slot slot;
     ElementType type;
@@ -26,7 +26,7 @@ struct StepFacts {
   bool only_moves = false;
   std::optional<std::vector<FloatArray>> written_floats;  // Nullopt if some are not in buffers.
 };
-StepFacts FactsOf(const plan::Plan& plan, const plan::Step& step);
+StepProperties PropertiesOf(const plan::Plan& plan, const plan::Step& step);
 
 // Returns the loops without the inner ones of those that compute one instruction, such as a custom call.
 std::vector<RunningLoop> ShownLoops(std::vector<RunningLoop> loops);
@@ -45,11 +45,11 @@ class PlanStepView : public StepView {
         read_(read),
         device_(device) {}
   // `pointers` are those of the slots.
-  PlanStepView(const plan::Plan& plan, const plan::Step& step, const StepFacts& facts, void* const* pointers,
-               int64_t depth, absl::FunctionRef<std::vector<RunningLoop>()> loops, const ReadSlot* read,
-               int64_t device)
-      : PlanStepView(plan, step, facts.kernel, depth, loops, read, device) {
-    facts_ = &facts;
+  PlanStepView(const plan::Plan& plan, const plan::Step& step, const StepProperties& properties,
+               void* const* pointers, int64_t depth, absl::FunctionRef<std::vector<RunningLoop>()> loops,
+               const ReadSlot* read, int64_t device)
+      : PlanStepView(plan, step, properties.kernel, depth, loops, read, device) {
+    properties_ = &properties;
     pointers_ = pointers;
   }
   const Instruction& instruction() const override { return step_.shown(); }
@@ -80,7 +80,7 @@ class PlanStepView : public StepView {
   absl::FunctionRef<std::vector<RunningLoop>()> loops_;
   const ReadSlot* read_;
   int64_t device_;
-  const StepFacts* facts_ = nullptr;
+  const StepProperties* properties_ = nullptr;
   void* const* pointers_ = nullptr;
 };
 

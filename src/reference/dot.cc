@@ -70,12 +70,12 @@ absl::StatusOr<Literal> RaggedDot(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(lhs, Transposed(lhs, rows.lhs_order()));
   HLO_ASSIGN_OR_RETURN(rhs, Transposed(rhs, rows.rhs_order()));
   HLO_ASSIGN_OR_RETURN(Literal sum, Literal::CreateZeros(Shape::Array(type, context.shape().dims())));
-  Pace pace;
+  DeadlineChecker deadline;
   HLO_RETURN_IF_ERROR(DispatchWide(type, [&]<class W>() {
     return rows.Each([&](const RaggedRows::Row& row) {
       AddScaled(lhs.span<W>()[row.lhs], rhs.span<W>().data() + row.rhs, rows.length(),
                 sum.mutable_span<W>().data() + row.result);
-      return pace.Spend(rows.length() + 16);
+      return deadline.Spend(rows.length() + 16);
     });
   }));
   return RoundedSum(sum, product, context.shape());

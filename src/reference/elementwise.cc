@@ -172,9 +172,9 @@ absl::StatusOr<Literal> EachElement(OpContext& context) {
   const ScalarStore store = ScalarStorer(result.type());
   std::array<WideScalar, 3> x;
   constexpr int64_t kNanosecondsAnElement = 8;
-  Pace pace;
+  DeadlineChecker deadline;
   for (int64_t i = 0; i < result.element_count(); ++i) {
-    HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsAnElement));
+    HLO_RETURN_IF_ERROR(deadline.Spend(kNanosecondsAnElement));
     for (size_t k = 0; k < count; ++k) x[k] = inputs[k].load(inputs[k].data, i * inputs[k].stride);
     store(result.mutable_data(), i, (*step)(x[0], x[1], x[2]));
   }

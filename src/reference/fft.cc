@@ -34,7 +34,7 @@ int64_t SmallestPrimeFactor(int64_t n) {
 // X[k] = sum over j of x[j] root^(j k). For n = p m, it consists of p transforms of every p-th element: X[k]
 // = sum over r < p of root^(r k) X_r[k mod m].
 absl::Status Transform(const Number* x, int64_t stride, int64_t n, const std::vector<Number>& roots,
-                       Number* out, Pace& pace) {
+                       Number* out, DeadlineChecker& deadline) {
   if (n == 1) {
     out[0] = x[0];
     return absl::OkStatus();
@@ -43,9 +43,9 @@ absl::Status Transform(const Number* x, int64_t stride, int64_t n, const std::ve
   const auto root_step = static_cast<int64_t>(roots.size()) / n;
   std::vector<Number> parts(n);
   for (int64_t r = 0; r < p; ++r)
-    HLO_RETURN_IF_ERROR(Transform(x + r * stride, stride * p, m, roots, parts.data() + r * m, pace));
+    HLO_RETURN_IF_ERROR(Transform(x + r * stride, stride * p, m, roots, parts.data() + r * m, deadline));
   for (int64_t k = 0; k < n; ++k) {
-    HLO_RETURN_IF_ERROR(pace.Spend(4 * p));
+    HLO_RETURN_IF_ERROR(deadline.Spend(4 * p));
     Number sum = 0;
     for (int64_t r = 0; r < p; ++r) sum += roots[r * k % n * root_step] * parts[r * m + k % m];
     out[k] = sum;
@@ -64,10 +64,10 @@ absl::Status TransformDimension(Literal& array, int64_t dimension, bool inverse)
   const int64_t stride = dense.strides[dimension];
   Number* data = array.mutable_span<Number>().data();
   std::vector<Number> line(n);
-  Pace pace;
+  DeadlineChecker deadline;
   for (const Index& i : EachIndex(starts)) {
     Number* start = data + Offset(i, strides);
-    HLO_RETURN_IF_ERROR(Transform(start, stride, n, roots, line.data(), pace));
+    HLO_RETURN_IF_ERROR(Transform(start, stride, n, roots, line.data(), deadline));
     for (int64_t k = 0; k < n; ++k) start[k * stride] = inverse ? line[k] / static_cast<double>(n) : line[k];
   }
   return absl::OkStatus();

@@ -189,9 +189,9 @@ absl::StatusOr<Literal> Gather(OpContext& context) {
   from.dims = Pick(slice_sizes, window_dims);
   const View batches = to_all.Permuted(batch_dims);
   const int64_t window_size = Product(from.dims);
-  Pace pace;
+  DeadlineChecker deadline;
   for (const Index& s : EachIndex(batches.dims)) {
-    HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsAnElement * (window_size + 16)));
+    HLO_RETURN_IF_ERROR(deadline.Spend(kNanosecondsAnElement * (window_size + 16)));
     from.offset = Offset(Clamp(Zeros(operand.rank()), starts.At(s), last_start), all.strides);
     to.offset = Offset(s, batches.strides);
     CopyElements(ByteCount(operand.type()), operand.data(), from, result.mutable_data(), to);
@@ -236,14 +236,14 @@ absl::StatusOr<Literal> Scatter(OpContext& context) {
     starts_inside[d] -= (k == window_dims.end() ? 1 : from.dims[k - window_dims.begin()]) - 1;
   }
   const View positions = from_all.Permuted(OtherDims(from_all.dims.rank(), update_window_dims));
-  Pace pace;
+  DeadlineChecker deadline;
   for (const Index& s : EachIndex(positions.dims)) {
-    HLO_RETURN_IF_ERROR(pace.Spend(16 * kNanosecondsAnElement));
+    HLO_RETURN_IF_ERROR(deadline.Spend(16 * kNanosecondsAnElement));
     const Index start = starts.At(s);
     if (!InBounds(start, starts_inside)) continue;
     const int64_t to_start = Offset(start, all.strides), from_start = Offset(s, positions.strides);
     for (const Index& w : EachIndex(from.dims)) {
-      HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsAnElement));
+      HLO_RETURN_IF_ERROR(deadline.Spend(kNanosecondsAnElement));
       HLO_RETURN_IF_ERROR(combiner.Apply(absl::MakeSpan(results), to_start + Offset(w, to_strides), updates,
                                          from_start + Offset(w, from.strides)));
     }

@@ -45,7 +45,7 @@ absl::Status EachOffset(const Index& dims, const Index& strides, int64_t offset,
 // Float sums accumulate in f64, in runs of 512 elements that start from -0 (0 would lose the sign of a sum of
 // -0s). The total is rounded once.
 absl::StatusOr<WideScalar> Sum(const Literal& array, const Reduced& reduced, int64_t offset, WideScalar init,
-                               Pace& pace) {
+                               DeadlineChecker& deadline) {
   constexpr int64_t kRunLength = 512;
   const ScalarLoad load = ScalarLoader(array.type());
   constexpr double kEmpty = -0.0;
@@ -57,12 +57,12 @@ absl::StatusOr<WideScalar> Sum(const Literal& array, const Reduced& reduced, int
       init.f += run;
       run = kEmpty;
       length = 0;
-      return pace.Spend(4 * kRunLength);
+      return deadline.Spend(4 * kRunLength);
     }
     return absl::OkStatus();
   }));
   if (length > 0) init.f += run;
-  HLO_RETURN_IF_ERROR(pace.Spend(4 * (length + 1)));
+  HLO_RETURN_IF_ERROR(deadline.Spend(4 * (length + 1)));
   return init;
 }
 
@@ -90,11 +90,11 @@ absl::StatusOr<Literal> ReduceSum(OpContext& context, const Reduced& reduced) {
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, CreateResults(context.shape()));
   const ScalarRound round = ConversionRound(init.type());
   const ScalarStep convert = ConvertStep(init.type(), results[0].type());
-  Pace pace;
+  DeadlineChecker deadline;
   int64_t o = 0;
   for (const Index& i : EachIndex(reduced.kept_dims)) {
-    HLO_ASSIGN_OR_RETURN(WideScalar sum,
-                         Sum(array, reduced, Offset(i, reduced.kept_strides), LoadScalar(first, 0), pace));
+    HLO_ASSIGN_OR_RETURN(
+        WideScalar sum, Sum(array, reduced, Offset(i, reduced.kept_strides), LoadScalar(first, 0), deadline));
     sum.f = round(sum.f);
     StoreScalar(results[0], o++, convert(sum));
   }

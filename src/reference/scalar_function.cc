@@ -33,7 +33,7 @@ class RegisterFunction : public ScalarFunction {
 
   absl::Status Run(absl::Span<const WideScalar> arguments, absl::Span<WideScalar> results) override {
     for (size_t i = 0; i < arguments.size(); ++i) r_.values[i] = arguments[i];
-    HLO_RETURN_IF_ERROR(pace_.Spend(cost_));
+    HLO_RETURN_IF_ERROR(deadline_.Spend(cost_));
     for (const Registers::Node& node : r_.nodes) {
       const auto [a, b, c] = node.operands;
       r_.values[node.result] = node.step(r_.values[a], r_.values[b], r_.values[c]);
@@ -46,7 +46,7 @@ class RegisterFunction : public ScalarFunction {
   static constexpr int64_t kNanosecondsAStep = 4;
   Registers r_;
   int64_t cost_;
-  Pace pace_;
+  DeadlineChecker deadline_;
 };
 
 // Flattens a computation and its callees. Fails if it contains anything but scalars and elementwise steps.

@@ -28,7 +28,7 @@ struct Rows {
 
 // A bottom-up merge sort. It is stable, and its result is a permutation for any `before`.
 template <class Before>
-absl::Status StableSort(Rows& rows, Pace& pace, Before&& before) {
+absl::Status StableSort(Rows& rows, DeadlineChecker& deadline, Before&& before) {
   constexpr int64_t kNanosecondsACell = 4;
   const int64_t count = rows.count();
   std::vector<WideScalar> merged(rows.cells.size());
@@ -36,7 +36,7 @@ absl::Status StableSort(Rows& rows, Pace& pace, Before&& before) {
     WideScalar* out = merged.data();
     for (int64_t begin = 0; begin < count; begin += 2 * length) {
       const int64_t middle = std::min(begin + length, count), end = std::min(begin + 2 * length, count);
-      HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsACell * rows.width * (end - begin)));
+      HLO_RETURN_IF_ERROR(deadline.Spend(kNanosecondsACell * rows.width * (end - begin)));
       int64_t left = begin, right = middle;
       while (left < middle && right < end) {
         HLO_ASSIGN_OR_RETURN(const bool right_first, before(rows[right], rows[left]));
@@ -97,11 +97,11 @@ absl::StatusOr<Literal> Sort(OpContext& context) {
     HLO_RETURN_IF_ERROR(comparator->Run(arguments, absl::MakeSpan(&answer, 1)));
     return answer.u != 0;
   };
-  Pace pace;
+  DeadlineChecker deadline;
   for (const Index& i : EachIndex(lines.starts)) {
     const int64_t start = Offset(i, lines.strides);
     Rows rows = LoadLine(operands, start, lines);
-    HLO_RETURN_IF_ERROR(StableSort(rows, pace, before));
+    HLO_RETURN_IF_ERROR(StableSort(rows, deadline, before));
     for (size_t k = 0; k < operands.size(); ++k) {
       const int64_t width = ByteCount(operands[k].type());
       for (int64_t t = 0; t < lines.length; ++t) {
@@ -133,13 +133,13 @@ absl::StatusOr<Literal> FirstOfLines(const Literal& operand, const Shape& shape,
   HLO_ASSIGN_OR_RETURN(Literal values, Literal::CreateZeros(Shape::Array(operand.type(), dims)));
   HLO_ASSIGN_OR_RETURN(Literal positions, Literal::CreateZeros(shape.element(1)));
   const int64_t k = dims.back();
-  Pace pace;
+  DeadlineChecker deadline;
   int64_t out = 0;
   for (const Index& i : EachIndex(lines.starts)) {
     const int64_t start = Offset(i, lines.strides);
     Rows rows = LoadLine(absl::MakeConstSpan(&operand, 1), start, lines);
     HLO_RETURN_IF_ERROR(
-        StableSort(rows, pace, [&](const WideScalar* a, const WideScalar* b) { return before(*a, *b); }));
+        StableSort(rows, deadline, [&](const WideScalar* a, const WideScalar* b) { return before(*a, *b); }));
     for (int64_t t = 0; t < std::min(k, lines.length); ++t) {
       std::memcpy(values.mutable_data() + (out + t) * width,
                   operand.data() + (start + rows.position(t)) * width, width);

@@ -47,12 +47,12 @@ absl::StatusOr<Literal> ReduceWindow(OpContext& context) {
 
   HLO_ASSIGN_OR_RETURN(WindowTaps taps,
                        TapsOver(context.instruction.Get<attr::window>(), inputs[0], results[0].dims()));
-  Pace pace;
+  DeadlineChecker deadline;
   int64_t place = 0;
   for (const Index& o : EachIndex(results[0].dims())) {
     accumulated = initial;
     const absl::Span<const Tap> window = taps.At(o);
-    HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsATap * static_cast<int64_t>(window.size() + 1)));
+    HLO_RETURN_IF_ERROR(deadline.Spend(kNanosecondsATap * static_cast<int64_t>(window.size() + 1)));
     for (const Tap& tap : window) {
       std::copy(accumulated.begin(), accumulated.end(), arguments.begin());
       for (int64_t k = 0; k < count; ++k) arguments[count + k] = LoadScalar(inputs[k], tap.base);
@@ -82,12 +82,12 @@ absl::StatusOr<Literal> SelectAndScatter(OpContext& context) {
 
   HLO_ASSIGN_OR_RETURN(WindowTaps taps,
                        TapsOver(context.instruction.Get<attr::window>(), operand, source.dims()));
-  Pace pace;
+  DeadlineChecker deadline;
   int64_t place = 0;
   for (const Index& o : EachIndex(source.dims())) {
     const int64_t from = place++;
     const absl::Span<const Tap> window = taps.At(o);
-    HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsATap * static_cast<int64_t>(window.size() + 1)));
+    HLO_RETURN_IF_ERROR(deadline.Spend(kNanosecondsATap * static_cast<int64_t>(window.size() + 1)));
     if (window.empty()) continue;
     int64_t chosen = window[0].base;
     for (const Tap& tap : window) {

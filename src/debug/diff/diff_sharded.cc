@@ -70,9 +70,9 @@ std::vector<Pair> AlignNames(const Module& a, const Module& b) {
 }
 
 // The arrays of some instructions in a run. Instructions that run several times have nullopt.
-class Kept {
+class RecordedArrays {
  public:
-  Kept(absl::flat_hash_set<const Instruction*> wanted, int64_t max_bytes)
+  RecordedArrays(absl::flat_hash_set<const Instruction*> wanted, int64_t max_bytes)
       : wanted_(std::move(wanted)), left_(max_bytes) {}
 
   absl::Status Keep(const Instruction* instruction, int64_t leaf, const Literal& value) {
@@ -167,21 +167,21 @@ class Comparison {
 };
 
 // Returns the values of all devices; none if a device has none.
-std::vector<const Literal*> FindAll(const std::vector<Kept>& kept, const LeafId& leaf) {
+std::vector<const Literal*> FindAll(const std::vector<RecordedArrays>& kept, const LeafId& leaf) {
   std::vector<const Literal*> values;
-  for (const Kept& device_values : kept) values.push_back(device_values.Find(leaf));
+  for (const RecordedArrays& device_values : kept) values.push_back(device_values.Find(leaf));
   const bool is_complete = std::find(values.begin(), values.end(), nullptr) == values.end();
   return is_complete ? values : std::vector<const Literal*>();
 }
 
-absl::StatusOr<std::vector<Literal>> RunKept(const CheckedModule& module,
-                                             const std::vector<std::vector<Literal>>& arguments,
-                                             const DevicesOptions& devices, const DiffOptions& options,
-                                             std::vector<Kept>& kept) {
+absl::StatusOr<std::vector<Literal>> RunAndRecord(const CheckedModule& module,
+                                                  const std::vector<std::vector<Literal>>& arguments,
+                                                  const DevicesOptions& devices, const DiffOptions& options,
+                                                  std::vector<RecordedArrays>& kept) {
   HLO_ASSIGN_OR_RETURN(Executable executable,
                        Executable::Make(module, options.engine, options.evaluate, {}, ExposingPlanOptions()));
   std::vector<ArrayWatcher> watchers;
-  for (Kept& device_values : kept)
+  for (RecordedArrays& device_values : kept)
     watchers.emplace_back(
         [&device_values](const Instruction* instruction, int64_t leaf, const Literal& value) {
           return device_values.Keep(instruction, leaf, value);
@@ -214,10 +214,12 @@ absl::StatusOr<ShardedDiff> DiffSharded(const CheckedModule& a, const CheckedMod
     of_b.insert(pair.b);
   }
   const auto share = [&](size_t count) { return options.max_bytes / static_cast<int64_t>(count); };
-  std::vector<Kept> kept_a(arguments_a.size(), Kept(of_a, share(arguments_a.size())));
-  std::vector<Kept> kept_b(arguments_b.size(), Kept(of_b, share(arguments_b.size())));
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> results, RunKept(a, arguments_a, devices, options, kept_a));
-  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> parts, RunKept(b, arguments_b, devices, options, kept_b));
+  std::vector<RecordedArrays> recorded_a(arguments_a.size(), RecordedArrays(of_a, share(arguments_a.size())));
+  std::vector<RecordedArrays> recorded_b(arguments_b.size(), RecordedArrays(of_b, share(arguments_b.size())));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> results,
+                       RunAndRecord(a, arguments_a, devices, options, recorded_a));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> parts,
+                       RunAndRecord(b, arguments_b, devices, options, recorded_b));
   HLO_ASSIGN_OR_RETURN(spmd::JoinedResult joined, shards.Join(parts));
   ShardedDiff diff;
   diff.disagreements = std::move(joined.disagreements);
@@ -225,8 +227,8 @@ absl::StatusOr<ShardedDiff> DiffSharded(const CheckedModule& a, const CheckedMod
   Comparison comparison(options, diff);
   for (const Pair& pair : pairs) {
     for (int64_t leaf = 0; leaf < pair.a->shape().LeafCount(); ++leaf) {
-      const std::vector<const Literal*> values = FindAll(kept_a, {pair.a, leaf}),
-                                        tiles = FindAll(kept_b, {pair.b, leaf});
+      const std::vector<const Literal*> values = FindAll(recorded_a, {pair.a, leaf}),
+                                        tiles = FindAll(recorded_b, {pair.b, leaf});
       if (values.empty() || tiles.empty()) continue;
       HLO_RETURN_IF_ERROR(comparison.Compare(pair, leaf, values, tiles));
     }

@@ -252,7 +252,7 @@ class RowTiler {
         std::max(rows_of(kBlockBytes), std::min(rows_of(kMaxBlockBytes), group.rows / kManyBlocks));
     rows.program.block = std::clamp<int64_t>(block, 1, group.rows);
     NumberArguments(group, reads_inside, &rows);
-    OptimizeRowParts(rows, cse_, changes_);
+    OptimizeRowProgram(rows, cse_, changes_);
     step.what = std::move(rows);
     return step;
   }

@@ -197,7 +197,7 @@ void ReuseReductionValue(RowsStep& rows, size_t p, ChangeCounter& changes) {
 
 }  // namespace
 
-void OptimizeRowParts(RowsStep& rows, bool cse, ChangeCounter& changes) {
+void OptimizeRowProgram(RowsStep& rows, bool cse, ChangeCounter& changes) {
   MakeRowsOuter(rows);
   FuseReductions(rows);
   for (size_t p = 0; cse && p < rows.program.parts.size(); ++p) ReuseReductionValue(rows, p, changes);

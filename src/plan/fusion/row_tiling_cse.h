@@ -7,8 +7,8 @@
 
 namespace hlo::plan {
 
-// Optimises the parts of a step whose arguments are numbered. Sums may be reassociated. With `cse`, a loop
+// Optimises the program of a step whose arguments are numbered. Sums may be reassociated. With `cse`, a loop
 // reuses values that an earlier reduction computes.
-void OptimizeRowParts(RowsStep& rows, bool cse, ChangeCounter& changes);
+void OptimizeRowProgram(RowsStep& rows, bool cse, ChangeCounter& changes);
 
 }  // namespace hlo::plan

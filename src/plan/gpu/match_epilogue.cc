@@ -17,7 +17,7 @@ using cuda::FastDiv;
 using loops::LoopProgram;
 using Kind = EpilogueOp::Kind;
 
-bool IsTaken(ElementType type) {
+bool SupportsType(ElementType type) {
   return type == ElementType::kF32 || type == ElementType::kBF16 || type == ElementType::kF16;
 }
 
@@ -38,19 +38,20 @@ std::optional<Kind> KindOf(Opcode opcode, bool product_is_first) {
   }
 }
 
-class Finder {
+// Matches a loop over the elements of a product with the operations of an epilogue.
+class EpilogueMatcher {
  public:
-  Finder(const LoopProgram& loop, int32_t product, ElementType declared)
+  EpilogueMatcher(const LoopProgram& loop, int32_t product, ElementType declared)
       : loop_(loop), product_(product), declared_(declared), dims_(DimsOf(loop)) {}
 
   std::optional<MatchedEpilogue> Find() {
     const loops::Access* to = StoreInOrder(loop_);
-    if (to == nullptr || !IsTaken(to->type)) return std::nullopt;
+    if (to == nullptr || !SupportsType(to->type)) return std::nullopt;
     if (declared_ != ElementType::kF32 && !Add({.rounded_to = declared_})) return std::nullopt;
     for (loops::Value value = 0; value < std::ssize(loop_.steps()); ++value) {
       const LoopProgram::Step& step = loop_.steps()[value];
-      const bool is_taken = step.IsLoad() ? TakeLoad(value, step) : TakeOperation(value, step);
-      if (!is_taken) return std::nullopt;
+      const bool matches = step.IsLoad() ? MatchLoad(value, step) : MatchOperation(value, step);
+      if (!matches) return std::nullopt;
     }
     if (loop_.stores()[0].value != at_) return std::nullopt;
     found_.stored = to->argument;
@@ -73,7 +74,7 @@ class Finder {
   }
   // Returns nullopt if the dimensions along which the array varies are not adjacent.
   std::optional<EpilogueArray> ArrayOf(const loops::Access& access) const {
-    if (!IsPlain(access) || !IsTaken(access.type)) return std::nullopt;
+    if (!IsPlain(access) || !SupportsType(access.type)) return std::nullopt;
     const loops::Strides strides = StridesOf(access);
     int64_t inner = 1, size = 1;
     bool is_behind = false;
@@ -102,7 +103,7 @@ class Finder {
     return true;
   }
 
-  bool TakeLoad(loops::Value value, const LoopProgram::Step& step) {
+  bool MatchLoad(loops::Value value, const LoopProgram::Step& step) {
     const loops::Access& access = loop_.access(step.access);
     if (access.argument == product_) {
       at_ = value;
@@ -118,14 +119,14 @@ class Finder {
     return true;
   }
 
-  bool TakeOperation(loops::Value value, const LoopProgram::Step& step) {
+  bool MatchOperation(loops::Value value, const LoopProgram::Step& step) {
     const loops::Operation& operation = step.operation;
     if (at_ < 0 || step.compute_type != loops::ComputeType::kF32) return false;
     if (step.operand_count == 1 && step.in[0] == at_) {
       at_ = value;
       const bool rounds = operation.kind == loops::Operation::Kind::kRound ||
                           operation.kind == loops::Operation::Kind::kConvert;
-      return rounds && IsTaken(operation.to) && Add({.rounded_to = operation.to});
+      return rounds && SupportsType(operation.to) && Add({.rounded_to = operation.to});
     }
     if (step.operand_count != 2 || (step.in[0] == at_) == (step.in[1] == at_)) return false;
     const bool is_first = step.in[0] == at_;
@@ -134,7 +135,7 @@ class Finder {
     if (other == loaded_.end() || (!rounded && operation.kind != loops::Operation::Kind::kScalar))
       return false;
     const std::optional<Kind> kind = KindOf(operation.opcode, is_first);
-    if (!kind.has_value() || !IsTaken(operation.from)) return false;
+    if (!kind.has_value() || !SupportsType(operation.from)) return false;
     at_ = value;
     return Add({.kind = *kind,
                 .array = static_cast<uint8_t>(other - loaded_.begin()),
@@ -155,10 +156,10 @@ class Finder {
 std::optional<MatchedEpilogue> MatchEpilogue(const LoopProgram& loop, int32_t product, ElementType declared,
                                              int64_t count) {
   const auto is_product = [&](int32_t argument) { return argument == product; };
-  if (!IsTaken(declared) || count == 0 || count >= int64_t{1} << 31 ||
+  if (!SupportsType(declared) || count == 0 || count >= int64_t{1} << 31 ||
       ReadsInOrder(loop, count, is_product) != 1)
     return std::nullopt;
-  return Finder(loop, product, declared).Find();
+  return EpilogueMatcher(loop, product, declared).Find();
 }
 
 }  // namespace hlo::plan

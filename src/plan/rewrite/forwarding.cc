@@ -10,26 +10,27 @@ namespace {
 
 using Sources = std::vector<LeafSource>;
 
-class Collector {
+// Collects the sources of the leaves of an instruction's result, in order.
+class SourceCollector {
  public:
-  explicit Collector(const Instruction& instruction) : instruction_(instruction) {}
+  explicit SourceCollector(const Instruction& instruction) : instruction_(instruction) {}
 
-  Collector& Operand(int64_t operand) {
+  SourceCollector& Operand(int64_t operand) {
     return Range(operand, 0, instruction_.operand(operand)->shape().LeafCount());
   }
-  Collector& AllOperands() {
+  SourceCollector& AllOperands() {
     for (int64_t i = 0; i < instruction_.operand_count(); ++i) Operand(i);
     return *this;
   }
   // Adds an element of the first operand, a tuple.
-  Collector& Element(int64_t index) {
+  SourceCollector& Element(int64_t index) {
     const Shape& tuple = instruction_.operand(0)->shape();
     int64_t first = 0;
     for (int64_t i = 0; i < index; ++i) first += tuple.element(i).LeafCount();
     return Range(0, first, tuple.element(index).LeafCount());
   }
   // Adds zeros up to the last leaf of the result.
-  Collector& Zeros() {
+  SourceCollector& Zeros() {
     sources_.resize(std::max<size_t>(sources_.size(), instruction_.shape().LeafCount()));
     return *this;
   }
@@ -40,7 +41,7 @@ class Collector {
   }
 
  private:
-  Collector& Range(int64_t operand, int64_t first, int64_t count) {
+  SourceCollector& Range(int64_t operand, int64_t first, int64_t count) {
     for (int64_t leaf = first; leaf < first + count; ++leaf) sources_.push_back({operand, leaf});
     return *this;
   }
@@ -92,7 +93,7 @@ std::optional<Sources> ForwardedByCollective(const Instruction& instruction) {
     return std::nullopt;
   if (!reference::CollectiveUnsupportedReason(instruction).empty()) return std::nullopt;
   if (instruction.Has<attr::permute_slice_sizes>()) return std::nullopt;
-  Collector result(instruction);
+  SourceCollector result(instruction);
   switch (instruction.opcode()) {
     case Opcode::kAllGather:
     case Opcode::kAllReduce:
@@ -127,7 +128,7 @@ std::optional<Sources> ForwardedByCollective(const Instruction& instruction) {
 }  // namespace
 
 std::optional<Sources> ForwardedLeaves(const Instruction& instruction, const CustomCalls* custom_calls) {
-  Collector result(instruction);
+  SourceCollector result(instruction);
   switch (instruction.opcode()) {
     case Opcode::kTuple:
       return result.AllOperands().Done();

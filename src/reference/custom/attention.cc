@@ -122,13 +122,13 @@ struct AttentionRow {
 // Calls visit(row) for every query.
 template <class Visit>
 absl::Status EachQuery(const Attention& a, Visit&& visit) {
-  Pace pace;
+  DeadlineChecker deadline;
   const int64_t queries_a_key = a.heads() / a.k[1];
   int64_t at = 0;
   for (int64_t b = 0; b < a.batches(); ++b) {
     for (int64_t n = 0; n < a.heads(); ++n) {
       for (int64_t t = 0; t < a.queries(); ++t, ++at) {
-        HLO_RETURN_IF_ERROR(pace.Spend(a.keys() * (a.q[3] + a.v[3] + 16)));
+        HLO_RETURN_IF_ERROR(deadline.Spend(a.keys() * (a.q[3] + a.v[3] + 16)));
         visit(AttentionRow{b, n, t, at, (b * a.k[1] + n / queries_a_key) * a.keys()});
       }
     }

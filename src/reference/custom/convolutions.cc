@@ -71,10 +71,10 @@ absl::Status Accumulate(const Terms& t, const Literal& x, const Literal& w, cons
   const int64_t inputs = w.dim(l.kernel_input_feature);
   const int64_t per_group = w.dim(l.kernel_output_feature) / t.groups;
   const int64_t products = x.dim(l.input_batch) * w.dim(l.kernel_output_feature) * inputs;
-  Pace pace;
+  DeadlineChecker deadline;
   for (const Index& p : EachIndex(Pick(y.dims(), l.output_spatial))) {
     for (const Index& k : EachIndex(Pick(w.dims(), l.kernel_spatial))) {
-      HLO_RETURN_IF_ERROR(pace.Spend(products + 16));
+      HLO_RETURN_IF_ERROR(deadline.Spend(products + 16));
       Index q = p;
       Index place = k;
       for (int64_t d = 0; d < p.rank(); ++d) {

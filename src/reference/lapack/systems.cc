@@ -40,7 +40,7 @@ void SwapRows(const Matrix<T>& a, int64_t i, int64_t j) {
 
 template <class T>
 absl::StatusOr<int64_t> Potrf(Matrix<T> a, bool lower) {
-  Pace pace;
+  DeadlineChecker deadline;
   // The upper factor is the adjoint of the lower one; transposed access computes both.
   const auto at = [&](int64_t i, int64_t j) -> T& { return lower ? a(i, j) : a(j, i); };
   for (int64_t j = 0; j < a.rows; ++j) {
@@ -50,7 +50,7 @@ absl::StatusOr<int64_t> Potrf(Matrix<T> a, bool lower) {
     if (!(d > 0)) return j + 1;
     at(j, j) = std::sqrt(d);
     for (int64_t i = j + 1; i < a.rows; ++i) {
-      HLO_RETURN_IF_ERROR(pace.Spend(j));
+      HLO_RETURN_IF_ERROR(deadline.Spend(j));
       T sum = at(i, j);
       for (int64_t k = 0; k < j; ++k) sum -= at(i, k) * Conj(at(j, k));
       at(i, j) = sum / std::real(at(j, j));
@@ -79,7 +79,7 @@ int64_t Getrf(Matrix<T> a, absl::Span<int64_t> pivots) {
 
 template <class T>
 absl::Status Trsm(Matrix<const T> a, Matrix<T> b, const TriangleOptions& options) {
-  Pace pace;
+  DeadlineChecker deadline;
   // x op(a) = b is op(a)^T x^T = b^T.
   const Matrix<T> x = options.left ? b : b.Transposed();
   const bool transposed = (options.op != MatrixOp::kNone) == options.left;
@@ -92,7 +92,7 @@ absl::Status Trsm(Matrix<const T> a, Matrix<T> b, const TriangleOptions& options
     const int64_t i = lower ? step : x.rows - 1 - step;
     const int64_t begin = lower ? 0 : i + 1, end = lower ? i : x.rows;
     for (int64_t column = 0; column < x.columns; ++column) {
-      HLO_RETURN_IF_ERROR(pace.Spend(step));
+      HLO_RETURN_IF_ERROR(deadline.Spend(step));
       T sum = x(i, column);
       for (int64_t k = begin; k < end; ++k) sum -= at(i, k) * x(k, column);
       x(i, column) = options.unit_diagonal ? sum : sum / at(i, i);

@@ -75,10 +75,10 @@ CachedVector<T> PackKernel(const T* kernel, int64_t columns, ConvolutionLayout* 
 
 // Computes a convolution tile by tile.
 template <class T>
-class Tiles {
+class TiledConvolution {
  public:
-  Tiles(const ConvolutionLayout& original, const Mapping& mapping, const T* input, const T* kernel,
-        int64_t panel_stride, const RoundedResult<T>& result)
+  TiledConvolution(const ConvolutionLayout& original, const Mapping& mapping, const T* input, const T* kernel,
+                   int64_t panel_stride, const RoundedResult<T>& result)
       : original_(original),
         m_(mapping),
         c_(mapping.stored),
@@ -390,10 +390,10 @@ void RunPhase(const T* input, const T* kernel, const Phase& phase, const Rounded
     panel_stride *= c.taps() * c.group_inputs;
   }
   if (!m.has_batch || result.width == sizeof(T))
-    return Tiles<T>(c, m, input, kernel, panel_stride, result).Run();
+    return TiledConvolution<T>(c, m, input, kernel, panel_stride, result).Run();
   // Long sums are stored between their parts.
   sums.resize(static_cast<size_t>(c.output_count()));
-  Tiles<T>(c, m, input, kernel, panel_stride, {.data = sums.data(), .width = sizeof(T)}).Run();
+  TiledConvolution<T>(c, m, input, kernel, panel_stride, {.data = sums.data(), .width = sizeof(T)}).Run();
   result.narrow(sums.data(), c.output_count(), result.data);
 }
 

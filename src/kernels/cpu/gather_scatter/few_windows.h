@@ -12,6 +12,7 @@
 
 namespace hlo::cpu {
 
+// A gather or scatter of few windows, with the offsets of their rows. It can run many times.
 class FewWindows {
  public:
   static constexpr int64_t kMaxRows = 64;
@@ -30,11 +31,14 @@ class FewWindows {
   void Scatter(const ScatterLoops& loops, void* result, const void* indices, const void* updates) const;
 
   struct Window {
-    int64_t batch, index;  // The operand's offset of its batch, and the offset of its index vector.
+    int64_t batch;  // The operand's offset of its batch.
+    int64_t index;  // The offset of its index vector in the indices.
   };
+  // A component of index vectors.
   struct Component {
-    int64_t index, last,
-        stride;  // The offset in the index vector, the last valid index, the operand's stride.
+    int64_t index;   // Its offset in an index vector.
+    int64_t last;    // The last index at which the window is within the operand.
+    int64_t stride;  // The operand's stride in its dimension.
   };
   ElementType index_type() const { return index_type_; }
   absl::Span<const Window> windows() const { return windows_; }

@@ -24,7 +24,7 @@ class Accumulators {
   size_t count() const { return at_.size(); }
 
   // Copies the body's tile to the elements from `i` on.
-  void Take(const TileRunner& runner, int64_t i, int64_t n) {
+  void CopyTile(const TileRunner& runner, int64_t i, int64_t n) {
     for (size_t k = 0; k < count(); ++k)
       std::memcpy(at(k, i), runner.yielded(static_cast<int64_t>(k)), n * width_[k]);
   }
@@ -64,16 +64,17 @@ class Accumulators {
   void Fold(int64_t i, int64_t other, int64_t n) {
     CombineWith(i, n, [&](size_t k) { return at(k, other); });
   }
-  // Reduces the first n elements to the first one by halving.
-  void Halve(int64_t n) {
+  // Reduces the first n elements to the first one by a balanced tree, which combines element i with i + n
+  // / 2.
+  void ReduceByTree(int64_t n) {
     while (n > 1) {
       const int64_t half = (n + 1) / 2;
       Fold(0, half, n - half);
       n = half;
     }
   }
-  // Reduces by halving, but combines adjacent elements, which preserves their order.
-  void HalveInOrder(int64_t n) {
+  // The same by a tree that combines adjacent elements, which preserves their order.
+  void ReduceByTreeInOrder(int64_t n) {
     CachedVector<std::byte> sides(2 * count() * n * kMaxElementBytes);
     absl::InlinedVector<const void*, 8> in(2 * count());
     for (; n > 1; n = (n + 1) / 2) {

@@ -117,12 +117,12 @@ class RowReducer {
       if (fold_.function != nullptr)
         to.FoldTile(runner_, fold_, i, n, t == begin);
       else if (t == begin)
-        tile_->Take(runner_, 0, n);
+        tile_->CopyTile(runner_, 0, n);
       else
         tile_->Combine(runner_, 0, n);
     }
     if (fold_.function != nullptr) return only_numbers;
-    tile_->Halve(std::min(tile, end - begin));
+    tile_->ReduceByTree(std::min(tile, end - begin));
     for (size_t k = 0; k < to.count(); ++k)
       std::memcpy(to.at(k, i), tile_->at(k, 0), ComputeTypeBytes(to.compute_type(k)));
     return true;
@@ -226,11 +226,11 @@ void ReduceParts(const ReduceProgram& program, void* const* arguments) {
       runner.SetOuter(o * length + i);
       runner.RunTile(0, parts);
       if (i == 0)
-        acc.Take(runner, 0, parts);
+        acc.CopyTile(runner, 0, parts);
       else
         acc.Combine(runner, 0, parts);
     }
-    acc.HalveInOrder(parts);
+    acc.ReduceByTreeInOrder(parts);
     acc.CombineWithInit(arguments, 0, 1);
     acc.Store(arguments, 0, 1, o);
   });
@@ -351,7 +351,7 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
         const int64_t n = std::min(tile, size - t);
         runner.RunTile(begin + t, n);
         if (empty)
-          acc.Take(runner, t, n);
+          acc.CopyTile(runner, t, n);
         else
           acc.Combine(runner, t, n);
       }
