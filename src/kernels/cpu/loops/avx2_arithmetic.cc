@@ -2,6 +2,7 @@
 // as those of tile_ops.h.
 
 #include <bit>
+#include <utility>
 
 #include "kernels/cpu/loops/avx2_emitter.h"
 #include "kernels/cpu/loops/native_instructions.h"
@@ -50,33 +51,29 @@ Simple Avx2Emitter::InstructionOf(Opcode opcode, ComputeType compute_type) const
 
 // Emits operations on predicates.
 void Avx2Emitter::EmitMask(const Op& op) {
-  const Xmm a = Use(op.in[0]), b = op.operand_count > 1 ? Use(op.in[1]) : a;
+  using enum native::MaskOperation::Kind;
+  const native::MaskOperation operation = native::MaskOperationOf(*op.operation);
+  Xmm a = Use(op.in[0]), b = op.operand_count > 1 ? Use(op.in[1]) : a;
   const Xmm out = Define(op.out);
-  if (op.operation->kind == loops::Operation::Kind::kCompare) {
-    const ComparisonDirection direction = op.operation->direction;
-    if (direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe)
-      vxorps(out, a, b);
-    else if (direction == ComparisonDirection::kGt || direction == ComparisonDirection::kLe)
-      vandnps(out, b, a);
-    else
+  if (operation.swaps) std::swap(a, b);
+  switch (operation.kind) {
+    case kAnd:
+      vandps(out, a, b);
+      break;
+    case kAndNot:
       vandnps(out, a, b);
-    if (direction == ComparisonDirection::kEq || direction == ComparisonDirection::kLe ||
-        direction == ComparisonDirection::kGe)
-      Not(out);
-    return;
+      break;
+    case kOr:
+      vorps(out, a, b);
+      break;
+    case kXor:
+      vxorps(out, a, b);
+      break;
+    case kNot:
+      vxorps(out, a, Constant(4, ~0u));
+      break;
   }
-  switch (op.operation->opcode) {
-    case Opcode::kAdd:
-    case Opcode::kOr:
-    case Opcode::kMaximum:
-      return vorps(out, a, b);
-    case Opcode::kXor:
-      return vxorps(out, a, b);
-    case Opcode::kNot:
-      return vxorps(out, a, Constant(4, ~0u));
-    default:
-      return vandps(out, a, b);
-  }
+  if (operation.inverts) Not(out);
 }
 
 void Avx2Emitter::Compare(const Xmm& mask, Xmm a, Xmm b, int width, bool is_signed,
@@ -193,7 +190,7 @@ void Avx2Emitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_ma
   // The instructions return their second operand for equal numbers, which may be zeros of different signs,
   // and for NaNs.
   const bool wide = compute_type == ComputeType::kF64;
-  const int compare = is_maximum ? 0x04 : 0x00;
+  const int compare = is_maximum ? native::kNotEqualOrUnordered : native::kEqual;
   wide ? vcmppd(mask, a, b, compare) : vcmpps(mask, a, b, compare);
   if (is_maximum) {
     wide ? vmaxpd(out, a, b) : vmaxps(out, a, b);
@@ -269,7 +266,7 @@ void Avx2Emitter::DivideWords(const Xmm& out, const Xmm& a, const Xmm& b, bool i
     widen(y, b, upper);
     vdivpd(x, x, y);
     if (is_signed) return vcvttpd2dq(to, x);
-    vroundpd(x, x, 11);
+    vroundpd(x, x, native::kTowardZero);
     vsubpd(x, x, Constant(0x1p31));
     vcvttpd2dq(to, x);
     vxorps(to, to, Constant(4, kHighest));
@@ -292,9 +289,8 @@ void Avx2Emitter::EmitSigns(const Op& op) {
   const uint64_t sign = wide ? uint64_t{1} << 63 : uint64_t{1} << 31;
   if (opcode == Opcode::kNegate) return vxorps(out, a, Constant(width, sign));
   if (opcode == Opcode::kAbs) return vandps(out, a, Constant(width, sign - 1));
-  constexpr int kNotEqualOrdered = 0x0c;
   vpxor(mask, mask, mask);
-  wide ? vcmppd(mask, a, mask, kNotEqualOrdered) : vcmpps(mask, a, mask, kNotEqualOrdered);
+  wide ? vcmppd(mask, a, mask, native::kNotEqual) : vcmpps(mask, a, mask, native::kNotEqual);
   vandps(out, a, Constant(width, sign));
   vorps(out, out, wide ? Constant(1.0) : Constant(1.0f));
   wide ? vblendvpd(out, a, out, mask) : vblendvps(out, a, out, mask);
@@ -335,7 +331,7 @@ void Avx2Emitter::EmitIntegral(const Op& op) {
   const Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
   if (opcode != Opcode::kRoundNearestAfz) {
-    const uint8_t mode = opcode == Opcode::kFloor ? 9 : opcode == Opcode::kCeil ? 10 : 8;
+    const uint8_t mode = native::RoundingModeOf(opcode);
     return wide ? vroundpd(out, a, mode) : vroundps(out, a, mode);
   }
   // Truncates the sum with the largest number below one half, of the same sign.
@@ -343,24 +339,23 @@ void Avx2Emitter::EmitIntegral(const Op& op) {
     vandps(out, a, Constant(8, uint64_t{1} << 63));
     vorps(out, out, Constant(0x1.fffffffffffffp-2));
     vaddpd(out, a, out);
-    vroundpd(out, out, 11);
+    vroundpd(out, out, native::kTowardZero);
   } else {
     vandps(out, a, Constant(4, 0x80000000u));
     vorps(out, out, Constant(0x1.fffffep-2f));
     vaddps(out, a, out);
-    vroundps(out, out, 11);
+    vroundps(out, out, native::kTowardZero);
   }
 }
 
 void Avx2Emitter::EmitIsFinite(const Op& op) {
-  constexpr int kLess = 0x11;
   const bool wide = compute_type(op.in[0]) == ComputeType::kF64;
   const int width = wide ? 8 : 4;
   const Xmm a = Use(op.in[0]);
   const Xmm mask = Register(Define(op.out).getIdx(), width);
   vandps(mask, a, Constant(width, wide ? ~uint64_t{0} >> 1 : 0x7fffffff));
-  wide ? vcmppd(mask, mask, Constant(8, 0x7ff0000000000000u), kLess)
-       : vcmpps(mask, mask, Constant(4, 0x7f800000), kLess);
+  wide ? vcmppd(mask, mask, Constant(8, 0x7ff0000000000000u), native::kLess)
+       : vcmpps(mask, mask, Constant(4, 0x7f800000), native::kLess);
   WidenPredicate(mask, width);
 }
 

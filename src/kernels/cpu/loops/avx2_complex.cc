@@ -70,11 +70,10 @@ void Avx2Emitter::EmitQuotient(const Op& op) {
     each = Ymm(reg);
   }
   const auto& [signs, first, second, third] = own;
-  constexpr uint8_t kLess = 1;
   const Xmm size_of_c = Temporary(0, 4), size_of_d = Temporary(1, 4), is_less = size_of_c;
   vandps(size_of_c, c, Constant(4, 0x7fffffff));
   vandps(size_of_d, d, Constant(4, 0x7fffffff));
-  vcmpps(is_less, size_of_c, size_of_d, kLess);
+  vcmpps(is_less, size_of_c, size_of_d, native::kLess);
   vblendvps(signs, c, d, is_less);
   vandps(signs, signs, Constant(4, 0x80000000u));
   const Xmm scratch[] = {first, second, third};
@@ -111,15 +110,7 @@ void Avx2Emitter::DivideHalf(const Op& op, const Xmm& signs, const Xmm (&scratch
   widen(b, b);
   widen(c, Use(op.in[2]));
   widen(d, Use(op.in[3]));
-  // The products are exact, also without fusing.
-  vmulpd(norm, c, c);
-  vfmadd231pd(norm, d, d);
-  vmulpd(quotient, a, c);
-  vfmadd231pd(quotient, b, d);
-  vmulpd(b, b, c);
-  vfnmadd231pd(b, a, d);
-  vdivpd(quotient, quotient, norm);
-  vdivpd(b, b, norm);
+  DividePairs({a, b, c, d}, quotient, norm);
   put(Register(node(op.out).reg, 4), quotient);
   put(Register(node(op.imaginary).reg, 4), b);
 }

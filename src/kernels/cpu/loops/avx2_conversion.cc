@@ -169,7 +169,7 @@ void Avx2Emitter::FloatToUnsignedWord(const Op& op) {
   if (node(op.in[0]).width == 8) {
     vmaxpd(x, a, zero);  // The instruction returns its second operand for NaN.
     vminpd(x, x, Constant(4294967295.0));
-    vroundpd(x, x, 11);
+    vroundpd(x, x, native::kTowardZero);
     vsubpd(x, x, Constant(0x1p31));
     vcvttpd2dq(out, x);
     return vxorps(out, out, Constant(4, 0x80000000u));
@@ -200,9 +200,9 @@ void Avx2Emitter::FloatToWideInteger(const Op& op) {
   vcmppd(low, x, x, native::kOrdered);
   vandpd(x, x, low);
   vmaxpd(x, x, is_signed ? Constant(-0x1p63) : Constant(0.0));
-  vroundpd(x, x, 11);
+  vroundpd(x, x, native::kTowardZero);
   vmulpd(high, x, Constant(0x1p-32));
-  vroundpd(high, high, 9);
+  vroundpd(high, high, native::kDown);
   vmulpd(low, high, Constant(0x1p32));
   vsubpd(low, x, low);
   vaddpd(high, high, Constant(0x1.8p52));

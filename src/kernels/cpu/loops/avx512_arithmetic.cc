@@ -2,6 +2,7 @@
 // bits as those of tile_ops.h.
 
 #include <bit>
+#include <utility>
 
 #include "kernels/cpu/loops/avx512_emitter.h"
 #include "kernels/cpu/loops/native_instructions.h"
@@ -51,38 +52,27 @@ Simple Avx512Emitter::InstructionOf(Opcode opcode, ComputeType compute_type) con
 
 // Emits operations on predicates.
 void Avx512Emitter::EmitMask(const Op& op) {
-  const Opmask a = UseMask(op.in[0]), b = op.operand_count > 1 ? UseMask(op.in[1]) : a;
+  using enum native::MaskOperation::Kind;
+  const native::MaskOperation operation = native::MaskOperationOf(*op.operation);
+  Opmask a = UseMask(op.in[0]), b = op.operand_count > 1 ? UseMask(op.in[1]) : a;
   const Opmask out = DefineMask(op.out);
-  if (op.operation->kind == loops::Operation::Kind::kCompare) {
-    switch (op.operation->direction) {
-      case ComparisonDirection::kEq:
-        return kxnorq(out, a, b);
-      case ComparisonDirection::kNe:
-        return kxorq(out, a, b);
-      case ComparisonDirection::kGt:
-        return kandnq(out, b, a);
-      case ComparisonDirection::kLt:
-        return kandnq(out, a, b);
-      case ComparisonDirection::kGe:
-        kandnq(out, a, b);
-        return knotq(out, out);
-      case ComparisonDirection::kLe:
-        kandnq(out, b, a);
-        return knotq(out, out);
-    }
-  }
-  switch (op.operation->opcode) {
-    case Opcode::kAdd:
-    case Opcode::kOr:
-    case Opcode::kMaximum:
-      return korq(out, a, b);
-    case Opcode::kXor:
-      return kxorq(out, a, b);
-    case Opcode::kNot:
+  if (operation.swaps) std::swap(a, b);
+  switch (operation.kind) {
+    case kAnd:
+      kandq(out, a, b);
+      break;
+    case kAndNot:
+      kandnq(out, a, b);
+      break;
+    case kOr:
+      korq(out, a, b);
+      break;
+    case kXor:
+      return operation.inverts ? kxnorq(out, a, b) : kxorq(out, a, b);
+    case kNot:
       return knotq(out, a);
-    default:
-      return kandq(out, a, b);
   }
+  if (operation.inverts) knotq(out, out);
 }
 
 // Compares floats as integers, in a total order: flips the bits of negative numbers except the sign.
@@ -242,13 +232,13 @@ void Avx512Emitter::Extreme(const Xmm& out, const Xmm& a, const Xmm& b, bool is_
         *this, out, a, b);
   // The instructions return their second operand for equal numbers and for NaNs.
   if (compute_type == ComputeType::kF32) {
-    vcmpps(k1, a, b, 0);
+    vcmpps(k1, a, b, native::kEqual);
     vcmpps(k2, a, a, native::kUnordered);
     is_maximum ? vmaxps(out, a, b) : vminps(out, a, b);
     is_maximum ? vandps(out | k1, a, b) : vorps(out | k1, a, b);
     vmovdqa32(out | k2, a);
   } else {
-    vcmppd(k1, a, b, 0);
+    vcmppd(k1, a, b, native::kEqual);
     vcmppd(k2, a, a, native::kUnordered);
     is_maximum ? vmaxpd(out, a, b) : vminpd(out, a, b);
     is_maximum ? vandpd(out | k1, a, b) : vorpd(out | k1, a, b);
@@ -275,13 +265,12 @@ void Avx512Emitter::EmitSigns(const Op& op) {
   }
   vpxord(zero, zero, zero);
   vmovdqa32(out, a);
-  constexpr int kNotEqualOrdered = 0x0c;
   if (wide) {
-    vcmppd(k1, a, zero, kNotEqualOrdered);
+    vcmppd(k1, a, zero, native::kNotEqual);
     vpandq(out | k1, a, sign_bit);
     vporq(out | k1, out, Constant(1.0));
   } else {
-    vcmpps(k1, a, zero, kNotEqualOrdered);
+    vcmpps(k1, a, zero, native::kNotEqual);
     vpandd(out | k1, a, sign_bit);
     vpord(out | k1, out, Constant(1.0f));
   }
@@ -316,7 +305,7 @@ void Avx512Emitter::EmitIntegral(const Op& op) {
   const Xmm a = Use(op.in[0]);
   const Xmm out = Define(op.out);
   if (opcode != Opcode::kRoundNearestAfz) {
-    const uint8_t mode = opcode == Opcode::kFloor ? 9 : opcode == Opcode::kCeil ? 10 : 8;
+    const uint8_t mode = native::RoundingModeOf(opcode);
     return wide ? vrndscalepd(out, a, mode) : vrndscaleps(out, a, mode);
   }
   // Truncates the sum with the largest number below one half, of the same sign.
@@ -324,12 +313,12 @@ void Avx512Emitter::EmitIntegral(const Op& op) {
     vpandq(out, a, Constant(8, uint64_t{1} << 63));
     vporq(out, out, Constant(8, std::bit_cast<uint64_t>(0x1.fffffffffffffp-2)));
     vaddpd(out, a, out);
-    vrndscalepd(out, out, 11);
+    vrndscalepd(out, out, native::kTowardZero);
   } else {
     vpandd(out, a, Constant(4, 0x80000000u));
     vpord(out, out, Constant(0x1.fffffep-2f));
     vaddps(out, a, out);
-    vrndscaleps(out, out, 11);
+    vrndscaleps(out, out, native::kTowardZero);
   }
 }
 

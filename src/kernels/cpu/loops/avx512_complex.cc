@@ -87,10 +87,9 @@ void Avx512Emitter::EmitQuotient(const Op& op) {
     each = Zmm(reg);
   }
   const Xmm size_of_c = Temporary(0, 4), size_of_d = Temporary(1, 4), larger = size_of_c;
-  constexpr uint8_t kLess = 1;
   vpandd(size_of_c, c, Constant(4, 0x7fffffff));
   vpandd(size_of_d, d, Constant(4, 0x7fffffff));
-  vcmpps(k1, size_of_c, size_of_d, kLess);
+  vcmpps(k1, size_of_c, size_of_d, native::kLess);
   vblendmps(larger | k1, c, d);
   vpmovd2m(k1, larger);
   DivideHalf(op, scratch, false);
@@ -122,15 +121,7 @@ void Avx512Emitter::DivideHalf(const Op& op, const Xmm (&scratch)[3], bool upper
   widen(d, op.in[3]);
   kshiftrw(k2, k1, upper ? kFloats / 2 : 0);
   for (const Xmm& part : {a, b}) vpxorq(part | k2, part, Constant(8, uint64_t{1} << 63));
-  // The products are exact, also without fusing.
-  vmulpd(norm, c, c);
-  vfmadd231pd(norm, d, d);
-  vmulpd(quotient, a, c);
-  vfmadd231pd(quotient, b, d);
-  vmulpd(b, b, c);
-  vfnmadd231pd(b, a, d);
-  vdivpd(quotient, quotient, norm);
-  vdivpd(b, b, norm);
+  DividePairs({a, b, c, d}, quotient, norm);
   put(Register(node(op.out).reg, 4), quotient);
   put(Register(node(op.imaginary).reg, 4), b);
 }

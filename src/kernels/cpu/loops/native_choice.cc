@@ -29,6 +29,38 @@ bool IsOnMasks(Opcode opcode) {
 
 }  // namespace
 
+native::MaskOperation native::MaskOperationOf(const loops::Operation& operation) {
+  using enum MaskOperation::Kind;
+  if (operation.kind == loops::Operation::Kind::kCompare) {
+    switch (operation.direction) {
+      case ComparisonDirection::kEq:
+        return {kXor, /*swaps=*/false, /*inverts=*/true};
+      case ComparisonDirection::kNe:
+        return {kXor};
+      case ComparisonDirection::kGe:
+        return {kAndNot, /*swaps=*/false, /*inverts=*/true};
+      case ComparisonDirection::kGt:
+        return {kAndNot, /*swaps=*/true};
+      case ComparisonDirection::kLe:
+        return {kAndNot, /*swaps=*/true, /*inverts=*/true};
+      case ComparisonDirection::kLt:
+        return {kAndNot};
+    }
+  }
+  switch (operation.opcode) {
+    case Opcode::kAdd:
+    case Opcode::kOr:
+    case Opcode::kMaximum:
+      return {kOr};
+    case Opcode::kXor:
+      return {kXor};
+    case Opcode::kNot:
+      return {kNot};
+    default:
+      return {kAnd};
+  }
+}
+
 // Finds the code of an operation. Returns false if it has none.
 bool NativeEmitter::Choose(Op& op) {
   using Kind = loops::Operation::Kind;

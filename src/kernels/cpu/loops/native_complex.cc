@@ -115,6 +115,19 @@ void NativeEmitter::EmitProduct(const Op& op) {
   instruction(Opcode::kAdd)(*this, imaginary, imaginary, product);
 }
 
+// The products of numbers that are exact in f32 are exact, also without fusing.
+void NativeEmitter::DividePairs(const PairRegisters& in, const Xmm& real, const Xmm& norm) {
+  const auto& [a, b, c, d] = in;
+  vmulpd(norm, c, c);
+  vfmadd231pd(norm, d, d);
+  vmulpd(real, a, c);
+  vfmadd231pd(real, b, d);
+  vmulpd(b, b, c);
+  vfnmadd231pd(b, a, d);
+  vdivpd(real, real, norm);
+  vdivpd(b, b, norm);
+}
+
 NativeEmitter::Recovery& NativeEmitter::NewRecovery(const Op& op) {
   Recovery& recovery = recoveries_.emplace_back();
   recovery.registers = 0;

@@ -169,6 +169,12 @@ class NativeEmitter : protected Assembler {
   bool AddComplexOperation(Value value, const Step& step);
   void AddToBoth(Value value, const Step& step, const Op& op);
   void EmitProduct(const Op& op);
+  // Divides (a + b i) by (c + d i) in f64; the components are exact in f32. Sets `real` to the real part and
+  // b to the imaginary one, and changes `norm`.
+  struct PairRegisters {
+    Xmm a, b, c, d;
+  };
+  void DividePairs(const PairRegisters& in, const Xmm& real, const Xmm& norm);
   // Code that computes special values of quotients, and the registers of the operands and results.
   struct Recovery {
     Xbyak::Label begin, end;

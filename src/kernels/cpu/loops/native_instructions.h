@@ -10,7 +10,11 @@
 
 namespace hlo::cpu::native {
 
-inline constexpr int kUnordered = 3, kOrdered = 7;            // Comparison predicates.
+// Comparison predicates of floats; they are false for NaNs unless the name says otherwise.
+inline constexpr int kEqual = 0x00, kUnordered = 0x03, kNotEqualOrUnordered = 0x04, kOrdered = 0x07,
+                     kNotEqual = 0x0c, kLess = 0x11;
+// Rounding modes of vroundps and vrndscaleps, without exceptions for inexact results.
+inline constexpr uint8_t kToNearestEven = 8, kDown = 9, kUp = 10, kTowardZero = 11;
 inline constexpr int kRegisterBytes = 64, kRegisterBits = 5;  // Bytes of a vector, bits of its number.
 
 inline bool IsFloatComputeType(ComputeType compute_type) {
@@ -52,12 +56,25 @@ inline int FloatPredicate(ComparisonDirection direction) {
   constexpr int kPredicates[] = {0x00, 0x04, 0x1d, 0x1e, 0x12, 0x11};
   return kPredicates[static_cast<int>(direction)];
 }
+// Returns the rounding mode of an opcode that instructions implement.
+inline uint8_t RoundingModeOf(Opcode opcode) {
+  return opcode == Opcode::kFloor ? kDown : opcode == Opcode::kCeil ? kUp : kToNearestEven;
+}
 static_assert(static_cast<int>(ComparisonDirection::kEq) == 0 &&
               static_cast<int>(ComparisonDirection::kNe) == 1 &&
               static_cast<int>(ComparisonDirection::kGe) == 2 &&
               static_cast<int>(ComparisonDirection::kGt) == 3 &&
               static_cast<int>(ComparisonDirection::kLe) == 4 &&
               static_cast<int>(ComparisonDirection::kLt) == 5);
+
+// An operation on predicates a and b, as bitwise instructions on masks.
+struct MaskOperation {
+  enum class Kind : uint8_t { kAnd, kAndNot, kOr, kXor, kNot };  // kAndNot: ~a & b.
+  Kind kind;
+  bool swaps = false;    // The operands are exchanged first.
+  bool inverts = false;  // The result is inverted.
+};
+MaskOperation MaskOperationOf(const loops::Operation& operation);
 
 // Returns the column of a compute type in tables of instructions: integers of 8, 16, 32 and 64 bits, f32 and
 // f64.
