@@ -4,7 +4,6 @@
 
 #include "absl/strings/match.h"
 #include "base/append.h"
-#include "base/check.h"
 #include "ir/printer.h"
 
 namespace hlo {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/append.h"
-#include "base/check.h"
 #include "fmt/format.h"
 #include "ir/printer.h"
 #include "ir/word_kinds.h"

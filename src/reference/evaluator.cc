@@ -3,7 +3,6 @@
 #include <functional>
 #include <utility>
 
-#include "base/check.h"
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "base/check.h"
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"

@@ -6,6 +6,7 @@
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
+#include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/lapack/lanes.h"
 #include "kernels/lapack/merge.h"
 #include "kernels/lapack/scratch.h"

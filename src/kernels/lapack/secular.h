@@ -5,8 +5,6 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/memory/buffer_cache.h"
-
 namespace hlo::lapack {
 
 struct SecularEquation {

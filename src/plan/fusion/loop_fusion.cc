@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
-#include "base/check.h"
 #include "hlo_run/cost.h"
 #include "plan/analysis/node_traits.h"
 #include "plan/analysis/uses.h"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "base/check.h"
 #include "plan/analysis/counted_loops.h"
 #include "plan/analysis/node_traits.h"
 #include "plan/codegen/operations.h"

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/arithmetic.h"
-#include "base/check.h"
 
 namespace hlo::plan {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "base/check.h"
 #include "kernels/cpu/bytecode/decode.h"
 #include "kernels/cpu/bytecode/opcodes.h"
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/arithmetic.h"
-#include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/chains/chain_fold.h"
 #include "kernels/cpu/elementwise/stored_folds.h"
