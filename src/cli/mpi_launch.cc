@@ -30,8 +30,8 @@ int RunLaunched(int argc, char** argv, int (*run)(int argc, char** argv)) {
   launched_processes = std::make_unique<spmd::ProcessGroup>(*std::move(transport));
   const BuildInfo& build = GetBuildInfo();
   const absl::Status introduced =
-      launched_processes->Introduce(fmt::format("{} ({}, {})", build.version, build.commit, build.isa),
-                                    std::vector<std::string>(argv + 1, argv + argc));
+      launched_processes->CheckSameProgram(fmt::format("{} ({}, {})", build.version, build.commit, build.isa),
+                                           std::vector<std::string>(argv + 1, argv + argc));
   int exit_status = 0;
   if (!introduced.ok()) {
     fmt::print(stderr, "hlo-run: error: {}\n", Message(introduced));

@@ -25,7 +25,7 @@ int RankOf(int64_t device, int size, int64_t count) {
 }
 
 ProcessGroup::ProcessGroup(std::unique_ptr<Transport> transport)
-    : introductions_(transport->size()), transport_(std::move(transport)) {
+    : programs_(transport->size()), transport_(std::move(transport)) {
   transport_->Start([this](int rank, std::string message) { Deliver(rank, std::move(message)); });
 }
 
@@ -35,7 +35,8 @@ ProcessGroup::~ProcessGroup() {
     transport_->Send(other, MessageWriter().Add(Envelope::kEnd).Take());
 }
 
-absl::Status ProcessGroup::Introduce(const std::string& version, const std::vector<std::string>& arguments) {
+absl::Status ProcessGroup::CheckSameProgram(const std::string& version,
+                                            const std::vector<std::string>& arguments) {
   const std::string words = absl::StrJoin(arguments, " ");
   if (rank() != 0) {
     transport_->Send(0, MessageWriter().Add(Envelope::kIntroduction).Add(version).Add(words).Take());
@@ -43,12 +44,12 @@ absl::Status ProcessGroup::Introduce(const std::string& version, const std::vect
   }
   std::unique_lock<std::mutex> lock(mutex_);
   const auto all_are_introduced = [&] {
-    return std::all_of(introductions_.begin() + 1, introductions_.end(),
+    return std::all_of(programs_.begin() + 1, programs_.end(),
                        [](const auto& text) { return text.has_value(); });
   };
   changed_.wait(lock, all_are_introduced);
   for (int other = 1; other < size(); ++other) {
-    MessageReader reader(*introductions_[other]);
+    MessageReader reader(*programs_[other]);
     const std::string_view their_version = reader.ReadText(), their_words = reader.ReadText();
     if (their_version != version) {
       return absl::FailedPreconditionError(fmt::format(
@@ -109,7 +110,7 @@ void ProcessGroup::Deliver(int rank, std::string message) {
   const std::lock_guard<std::mutex> lock(mutex_);
   switch (envelope) {
     case Envelope::kIntroduction:
-      introductions_[rank] = message.substr(sizeof(Envelope));
+      programs_[rank] = message.substr(sizeof(Envelope));
       break;
     case Envelope::kJob:
       jobs_.push_back(std::move(message.erase(0, sizeof(Envelope))));

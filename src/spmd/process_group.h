@@ -1,6 +1,6 @@
 #pragma once
-// The processes that share the devices of runs. Process 0 runs the program; the others run their part of the
-// devices when it asks them to.
+// The processes that share the devices of runs. Process 0 runs the program and sends the others jobs: to load
+// a module, or to run their part of the devices.
 
 #include <condition_variable>
 #include <cstdint>
@@ -20,6 +20,8 @@
 
 namespace hlo::spmd {
 
+// The view of one process. Process numbers are ranks in [0, size()), as in MPI. Functions may be called from
+// several threads.
 class ProcessGroup {
  public:
   explicit ProcessGroup(std::unique_ptr<Transport> transport);
@@ -30,14 +32,15 @@ class ProcessGroup {
   int rank() const { return transport_->rank(); }
   int size() const { return transport_->size(); }
 
-  // Compares the processes. All of them call it first, with the version and the arguments of the program. In
-  // process 0 it returns FailedPrecondition if those of another process differ.
-  absl::Status Introduce(const std::string& version, const std::vector<std::string>& arguments);
+  // All processes call it first, with the version and the arguments of the program. In process 0 it returns
+  // FailedPrecondition if those of another process differ.
+  absl::Status CheckSameProgram(const std::string& version, const std::vector<std::string>& arguments);
 
-  // Process 0 gives a process a job, which starts with the result of StartJob. The process waits for its next
-  // job; nullopt is the end.
+  // Returns a message to which the caller adds a job.
   static MessageWriter StartJob();
+  // In process 0: sends a job to another process.
   void SendJob(int rank, std::string job);
+  // In other processes: waits for the next job. Returns nullopt when there are no more.
   std::optional<std::string> NextJob();
 
   // Messages of a run go to `receive` between Attach and Detach, one at a time, also those that came earlier.
@@ -45,6 +48,7 @@ class ProcessGroup {
   using Receive = std::function<void(std::string_view message)>;
   void Attach(int64_t run, Receive receive);
   void Detach();
+  // Returns a message of a run, to which the caller adds its contents; SendToRun sends it to a process.
   static MessageWriter StartRunMessage(int64_t run);
   void SendToRun(int rank, std::string message);
 
@@ -57,7 +61,7 @@ class ProcessGroup {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> jobs_;
-  std::vector<std::optional<std::string>> introductions_;
+  std::vector<std::optional<std::string>> programs_;
   int64_t run_ = 0;
   Receive receive_;  // Empty between runs.
   std::deque<std::pair<int64_t, std::string>> early_;
@@ -69,6 +73,7 @@ class ProcessGroup {
 struct DeviceRange {
   int64_t first = 0, last = 0;
 };
+// Return the devices of a process, and the process of a device, for `count` devices in `size` processes.
 DeviceRange DevicesOf(int rank, int size, int64_t count);
 int RankOf(int64_t device, int size, int64_t count);
 
