@@ -69,17 +69,22 @@ def rule_of(value):
     return {'kind': 'ulp', 'ulp': 0, 'why': 'every bit but the sign of zero'}
 
 
-def write_case(folder, text, arrays, outputs, values, seed, form):
-    rules = [rule_of(v) for v in values]
+def write_folder(folder, text, arrays, outputs, name, description, program, rules):
+    """Writes a golden folder: a module, its arguments, XLA:CPU's results, and the rule of each result whose rule is not
+    'exact'. `program` is the command that prints the module."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / 'module.hlo').write_text(text)
     if arrays:
         (folder / 'inputs.npz').write_bytes(npz(arrays))
     (folder / 'outputs.npz').write_bytes(npz(outputs))
-    case = {'name': f'fuzz_{seed}_{form}', 'description': f'Module {seed} of the differential fuzzer.',
-            'source': {'program': f'tools/differential_fuzz.py --show {seed}', 'producer': 'XLA:CPU'}, 'devices': 1,
-            'rule': {'kind': 'exact'}, 'rules': {str(k): r for k, r in enumerate(rules)}}
+    case = {'name': name, 'description': description, 'source': {'program': program, 'producer': 'XLA:CPU'}, 'devices': 1,
+            'rule': {'kind': 'exact'}, 'rules': rules}
     (folder / 'case.json').write_text(json.dumps(case, indent=1))
+
+
+def write_case(folder, text, arrays, outputs, values, seed, form):
+    write_folder(folder, text, arrays, outputs, f'fuzz_{seed}_{form}', f'Module {seed} of the differential fuzzer.',
+                 f'tools/differential_fuzz.py --show {seed}', {str(k): rule_of(v) for k, v in enumerate(values)})
 
 
 def evaluate(builder, results, seed, folder, suffix=''):

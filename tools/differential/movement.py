@@ -164,18 +164,24 @@ def gather_numbers(b, operand_dims):
     return batch, at, mapped, collapsed, batch_sizes, index_dims, vector
 
 
+def windows_in_batches(b, sizes, collapsed, batch, batch_sizes):
+    """Returns (window dimensions, sizes) of the result of a gather, or of the updates of a scatter, whose windows have these sizes."""
+    windows = [n for d, n in enumerate(sizes) if d not in collapsed and d not in batch]
+    rank = len(windows) + len(batch_sizes)
+    window_dims = sorted(b.rng.sample(range(rank), len(windows)))
+    dims, batches = [], list(batch_sizes)
+    for d in range(rank):
+        dims.append(windows.pop(0) if d in window_dims else batches.pop(0))
+    return window_dims, dims
+
+
 def gather(b):
     a = b.movable(lambda v: v.dims and size(v.dims))
     if not a:
         return None
     batch, at, mapped, collapsed, batch_sizes, index_dims, vector = gather_numbers(b, a.dims)
     sizes = [1 if d in collapsed or d in batch else b.rng.randint(1, n) for d, n in enumerate(a.dims)]
-    offsets = [sizes[d] for d in range(len(a.dims)) if d not in collapsed and d not in batch]
-    rank = len(offsets) + len(batch_sizes)
-    offset_dims = sorted(b.rng.sample(range(rank), len(offsets)))
-    dims, sizes_left, batches_left = [], list(offsets), list(batch_sizes)
-    for d in range(rank):
-        dims.append(sizes_left.pop(0) if d in offset_dims else batches_left.pop(0))
+    offset_dims, dims = windows_in_batches(b, sizes, collapsed, batch, batch_sizes)
     if size(dims) > 400:
         return None
     indices = b.index(index_dims, max(a.dims), b.rng.choice(('s32', 's32', 's64', 'u32', 'u8')))

@@ -2,7 +2,7 @@
 import numpy as np
 
 from .builder import braces, literal, numpy_type
-from .movement import gather_numbers, same
+from .movement import gather_numbers, same, windows_in_batches
 from .values import Value, bits, fits, is_float, is_int, own_zeros, size
 
 LOGIC = ('and', 'or', 'xor')
@@ -188,12 +188,7 @@ def scatter(b):
         return None
     inserted = collapsed
     sizes = [1 if d in inserted or d in batch else b.rng.randint(1, n) for d, n in enumerate(a.dims)]
-    windows = [sizes[d] for d in range(len(a.dims)) if d not in inserted and d not in batch]
-    rank = len(windows) + len(batch_sizes)
-    window_dims = sorted(b.rng.sample(range(rank), len(windows)))
-    dims, w, s = [], list(windows), list(batch_sizes)
-    for d in range(rank):
-        dims.append(w.pop(0) if d in window_dims else s.pop(0))
+    window_dims, dims = windows_in_batches(b, sizes, inserted, batch, batch_sizes)
     if size(dims) > 300:
         return None
     updates = b.array(t=a.type, dims=dims)

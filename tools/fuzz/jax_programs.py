@@ -37,7 +37,7 @@ def available():
 
 
 def write_case(folder, text, arrays, outputs, is_exact, seed, form):
-    from differential_fuzz import npz
+    from differential_fuzz import write_folder
     import numpy as np
     rules = {}
     for k, output in enumerate(outputs):
@@ -47,15 +47,8 @@ def write_case(folder, text, arrays, outputs, is_exact, seed, form):
         bound = ROUNDINGS * 2.0**-24
         rules[str(k)] = ({'kind': 'ulp', 'ulp': 0, 'why': 'every bit but the sign of zero'} if is_exact else
                          {'kind': 'close', 'abs': bound * max(largest, 1.0), 'rel': bound, 'why': 'roundings times epsilon times magnitude'})
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / 'module.hlo').write_text(text)
-    if arrays:
-        (folder / 'inputs.npz').write_bytes(npz(arrays))
-    (folder / 'outputs.npz').write_bytes(npz(outputs))
-    case = {'name': f'jax_{seed}_{form}', 'description': f'Program {seed} of tools/fuzz/jax_programs.py.',
-            'source': {'program': f'tools/fuzz/jax_programs.py --show {seed}', 'producer': 'XLA:CPU'}, 'devices': 1,
-            'rule': {'kind': 'exact'}, 'rules': rules}
-    (folder / 'case.json').write_text(json.dumps(case, indent=1))
+    write_folder(folder, text, arrays, outputs, f'jax_{seed}_{form}', f'Program {seed} of tools/fuzz/jax_programs.py.',
+                 f'tools/fuzz/jax_programs.py --show {seed}', rules)
 
 
 def lowered(seed):
