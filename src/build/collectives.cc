@@ -71,7 +71,7 @@ std::vector<std::vector<int64_t>> AllOf(int64_t count) {
 
 Op AllGather(Operand operand, int64_t dimension, int64_t shard_count, const Participants& participants) {
   std::vector<AttrEntry> attributes;
-  AddParticipants(operand, participants, true, &attributes);
+  AddParticipants(operand, participants, /*has_global_ids=*/true, &attributes);
   attributes.push_back(Attr<attr::dimensions>(KeepDims(operand, {dimension})));
   return Variadic(operand, Opcode::kAllGather, attributes, [&](const Shape& x) -> std::optional<Shape> {
     int64_t size = 0;
@@ -86,7 +86,7 @@ Op AllReduce(Operand operand, Function computation, const Participants& particip
   if (computation.computation == nullptr || !EqualTypes(operand, "all-reduce"))
     return Op(operand.builder(), nullptr);
   std::vector<AttrEntry> attributes;
-  AddParticipants(operand, participants, true, &attributes);
+  AddParticipants(operand, participants, /*has_global_ids=*/true, &attributes);
   attributes.push_back(Attr<attr::to_apply>(computation.computation));
   return Variadic(operand, Opcode::kAllReduce, attributes,
                   [](const Shape& x) { return std::optional<Shape>(x); });
@@ -108,7 +108,7 @@ Op ReduceScatter(Operand operand, Function computation, int64_t dimension, int64
   if (computation.computation == nullptr || !EqualTypes(operand, "reduce-scatter"))
     return Op(operand.builder(), nullptr);
   std::vector<AttrEntry> attributes;
-  AddParticipants(operand, participants, true, &attributes);
+  AddParticipants(operand, participants, /*has_global_ids=*/true, &attributes);
   attributes.push_back(Attr<attr::dimensions>(KeepDims(operand, {dimension})));
   attributes.push_back(Attr<attr::to_apply>(computation.computation));
   return Variadic(operand, Opcode::kReduceScatter, attributes, [&](const Shape& x) -> std::optional<Shape> {
@@ -136,7 +136,7 @@ Op AllToAll(Operand operand, int64_t split_dimension, int64_t concat_dimension, 
   Participants groups = participants;
   if (groups.replica_groups.empty()) groups.replica_groups = AllOf(split_count);
   std::vector<AttrEntry> attributes;
-  AddParticipants(operand, groups, false, &attributes);
+  AddParticipants(operand, groups, /*has_global_ids=*/false, &attributes);
   attributes.push_back(Attr<attr::dimensions>(KeepDims(operand, {split_dimension})));
   const Op exchanged = Emit(place, Opcode::kAllToAll, {operand}, attributes, operand.shape());
   if (split_dimension == concat_dimension) return exchanged;
@@ -157,7 +157,7 @@ Op AllToAll(Operand operand, int64_t split_dimension, int64_t concat_dimension, 
 Op AllToAllTuple(Operands operands, const Participants& participants) {
   if (operands.ops.empty() || !Ready(operands.place, operands.ops)) return Op();
   std::vector<AttrEntry> attributes;
-  AddParticipants(operands.ops[0], participants, false, &attributes);
+  AddParticipants(operands.ops[0], participants, /*has_global_ids=*/false, &attributes);
   std::vector<Shape> shapes;
   for (const Op& op : operands.ops) shapes.push_back(op.shape());
   return Emit(operands.place, Opcode::kAllToAll, operands.ops, attributes, Shape::Tuple(shapes));
@@ -165,7 +165,8 @@ Op AllToAllTuple(Operands operands, const Participants& participants) {
 
 Op CollectiveBroadcast(Operand operand, const Groups& replica_groups, std::optional<int64_t> channel_id) {
   std::vector<AttrEntry> attributes;
-  AddParticipants(operand, {.replica_groups = replica_groups, .channel_id = channel_id}, false, &attributes);
+  AddParticipants(operand, {.replica_groups = replica_groups, .channel_id = channel_id},
+                  /*has_global_ids=*/false, &attributes);
   return Emit(operand.place, Opcode::kCollectiveBroadcast, {operand}, attributes, operand.shape());
 }
 
@@ -186,7 +187,7 @@ Op CollectivePermute(Operands operands, Pairs source_target_pairs, std::optional
 Op RaggedAllToAll(Operand input, Op input_offsets, Op send_sizes, Op output, Op output_offsets, Op recv_sizes,
                   const Participants& participants) {
   std::vector<AttrEntry> attributes;
-  AddParticipants(input, participants, false, &attributes);
+  AddParticipants(input, participants, /*has_global_ids=*/false, &attributes);
   return Emit(input.place, Opcode::kRaggedAllToAll,
               {input, output, input_offsets, send_sizes, output_offsets, recv_sizes}, attributes,
               output.shape());

@@ -129,19 +129,19 @@ void Send(Operand operand, int64_t channel_id) {
   }
 }
 Op SendWithToken(Operand operand, Op token, int64_t channel_id) {
-  return SendAndWait(operand, token, operand.shape(), channel_id, false);
+  return SendAndWait(operand, token, operand.shape(), channel_id, /*to_host=*/false);
 }
 Op SendToHost(Operand operand, Op token, const Shape& shape_with_layout, int64_t channel_id) {
-  return SendAndWait(operand, token, shape_with_layout, channel_id, true);
+  return SendAndWait(operand, token, shape_with_layout, channel_id, /*to_host=*/true);
 }
 Op Builder::Recv(const Shape& shape, int64_t channel_id, Place place) {
   return GetTupleElement({RecvWithToken({CreateToken(place), place}, shape, channel_id), place}, 0);
 }
 Op RecvWithToken(Operand token, const Shape& shape, int64_t channel_id) {
-  return RecvAndWait(token, shape, channel_id, false);
+  return RecvAndWait(token, shape, channel_id, /*from_host=*/false);
 }
 Op RecvFromHost(Operand token, const Shape& shape, int64_t channel_id) {
-  return RecvAndWait(token, shape, channel_id, true);
+  return RecvAndWait(token, shape, channel_id, /*from_host=*/true);
 }
 
 }  // namespace hlo::build

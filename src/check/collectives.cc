@@ -352,7 +352,7 @@ bool CheckPermute(RuleContext& c) {
 
 }  // namespace
 
-Inferred AllGather(RuleContext& c) { return ShardedResult(c, c.declared(), true); }
+Inferred AllGather(RuleContext& c) { return ShardedResult(c, c.declared(), /*gather=*/true); }
 
 Inferred AllGatherStart(RuleContext& c) {
   const Shape& declared = c.declared();
@@ -365,7 +365,7 @@ Inferred AllGatherStart(RuleContext& c) {
             "all-gather-start gives a pair, but the instruction declares {}", Text(declared));
     return Failed();
   }
-  const Inferred gathered = ShardedResult(c, declared.element(1), true);
+  const Inferred gathered = ShardedResult(c, declared.element(1), /*gather=*/true);
   if (gathered.form() == Inferred::Form::kFailed) return Failed();
   return Shape::Tuple({JoinedShape(c.instruction().operands()), gathered.shape()});
 }
@@ -374,7 +374,7 @@ Inferred AllGatherDone(RuleContext& c) { return ElementOne(c) ? Like(c.operand(0
 
 Inferred ReduceScatter(RuleContext& c) {
   WarnAboutReducer(c);
-  return ShardedResult(c, c.declared(), false);
+  return ShardedResult(c, c.declared(), /*gather=*/false);
 }
 
 Inferred AllReduce(RuleContext& c) {

@@ -74,14 +74,14 @@ void CompareSlowly(RuleContext& c, const Shape& declared, const Shape& inferred)
                      comparison == Comparison::kInPlace;
   if (!Compatible(declared, inferred)) {
     if (exact || !CompatibleIgnoringFpPrecision(declared, inferred)) {
-      ReportMismatch(c, declared, inferred, false);
+      ReportMismatch(c, declared, inferred, /*layouts=*/false);
       return;
     }
     c.MixedPrecision(c.instruction().shape_range(), "3.1", "{} gives {}, but the instruction declares {}",
                      Name(c.instruction().opcode()), Text(inferred), Text(declared));
   }
   if (c.options().layout_sensitive && !LayoutsAgree(c, comparison, declared, inferred)) {
-    ReportMismatch(c, declared, inferred, true);
+    ReportMismatch(c, declared, inferred, /*layouts=*/true);
   }
 }
 

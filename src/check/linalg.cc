@@ -155,8 +155,8 @@ Shape WithFeatureVectors(const Shape& x, int64_t feature) {
 Inferred BatchNormTraining(RuleContext& c) {
   int64_t feature = 0;
   if (!BatchNormInput(c, &feature)) return Failed();
-  bool ok = PerFeature(c, 1, feature, true);
-  ok &= PerFeature(c, 2, feature, true);
+  bool ok = PerFeature(c, 1, feature, /*vector=*/true);
+  ok &= PerFeature(c, 2, feature, /*vector=*/true);
   return ok ? Inferred(WithFeatureVectors(c.operand(0), feature)) : Failed();
 }
 
@@ -172,7 +172,7 @@ Inferred BatchNormGrad(RuleContext& c) {
   int64_t feature = 0;
   if (!BatchNormInput(c, &feature)) return Failed();
   bool ok = true;
-  for (int64_t i = 1; i < 4; ++i) ok &= PerFeature(c, i, feature, true);
+  for (int64_t i = 1; i < 4; ++i) ok &= PerFeature(c, i, feature, /*vector=*/true);
   if (!SameFp(c.operand(4).type(), c.operand(0).type()) || !SameDimensions(c.operand(4), c.operand(0))) {
     c.NoteOperand(c.OperandError(4, kLinalgRule, "the gradient has the shape of {}, but it is {}",
                                  Text(c.operand(0)), Text(c.operand(4))),

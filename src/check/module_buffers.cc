@@ -88,8 +88,8 @@ bool IsCreateBuffer(const Instruction& i) {
 void CheckCustomCall(RuleContext& c) {
   const Instruction& call = c.instruction();
   const std::string_view target = call.Get<attr::custom_call_target>();
-  if (target == "Pin") return CheckPin(c, true);
-  if (target == "Unpin") return CheckPin(c, false);
+  if (target == "Pin") return CheckPin(c, /*pin=*/true);
+  if (target == "Unpin") return CheckPin(c, /*pin=*/false);
   if (!IsCreateBuffer(call)) return CheckInputOutputAliases(c);
   if (call.operand_count() == 0 && call.shape().IsBuffer()) return;
   c.Error(call.shape_range(), kBufferRule,

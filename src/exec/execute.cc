@@ -236,7 +236,7 @@ absl::Status Executable::State::PrepareRuns(int64_t device_count) {
     const size_t turn = made % gpu_count;
     HLO_ASSIGN_OR_RETURN(
         std::shared_ptr<device::Gpu> gpu,
-        exec::OpenDevice(device.kind, turn == 0 ? device.number : device.more[turn - 1], true));
+        exec::OpenDevice(device.kind, turn == 0 ? device.number : device.more[turn - 1], /*is_own=*/true));
     const exec::GpuEngine& same = made < gpu_count ? *gpu_engine : *device_gpu_engines[turn];
     device_gpu_engines.push_back(same.ForDevice(std::move(gpu), programs));
   }

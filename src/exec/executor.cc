@@ -157,7 +157,8 @@ std::vector<RunningLoop> Executor::LoopsOf(const plan::PlanBytecode& code,
   for (size_t k = iterations.size(); k-- > 0;) {
     const plan::Step& step = *code.loops[k];
     if (iterations[k] > 0)
-      loops.push_back({&step.shown(), iterations[k], TripCount(std::get<plan::LoopStep>(step.what), false)});
+      loops.push_back({&step.shown(), iterations[k],
+                       TripCount(std::get<plan::LoopStep>(step.what), /*is_at_start=*/false)});
   }
   return ShownLoops(std::move(loops));
 }

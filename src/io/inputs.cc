@@ -46,7 +46,7 @@ Slot MakeSlot(const Shape& shape, const Shape& in_memory, const std::string& pat
   if (shape.IsTuple()) {
     for (size_t i = 0; i < shape.elements().size(); ++i) {
       slot.elements.push_back(MakeSlot(shape.elements()[i], in_memory.elements()[i],
-                                       fmt::format("{}.{}", path, i), parameter, false));
+                                       fmt::format("{}.{}", path, i), parameter, /*is_parameter=*/false));
     }
   } else if (!shape.IsArray() && !shape.IsBuffer()) {  // Tokens and opaques need no value.
     slot.value = *Literal::Create(shape);
@@ -76,7 +76,7 @@ class Assembler {
       const Shape in_memory =
           is_whole ? options.shapes[i] : ParameterShapeInMemory(module, static_cast<int64_t>(i));
       parameters_.push_back(MakeSlot(is_whole ? options.shapes[i] : parameter->shape(), in_memory,
-                                     fmt::format("{}", i), parameter->name(), true));
+                                     fmt::format("{}", i), parameter->name(), /*is_parameter=*/true));
     }
   }
 
@@ -270,7 +270,7 @@ class Assembler {
   bool IsTupleText(std::string_view text) {
     const size_t begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string_view::npos || text[begin] != '(') return false;
-    const Slot* array = NextFree(false);
+    const Slot* array = NextFree(/*for_tuple=*/false);
     return array == nullptr || !IsComplex(array->shape.type()) || io::StartsWithShape(text);
   }
 

@@ -110,15 +110,15 @@ std::string AliasText(const proto::HloInstructionProto& p) {
 std::string StatisticsText(const proto::StatisticsViz& statistics) {
   std::string out = fmt::format("{{visualizing_index={}", statistics.stat_index_to_visualize());
   for (const proto::Statistic& entry : statistics.statistics())
-    out += fmt::format(",{}={}", NameText(entry.stat_name()), RealText(entry.stat_val(), false));
+    out += fmt::format(",{}={}", NameText(entry.stat_name()), RealText(entry.stat_val(), /*as_xla=*/false));
   return out + "}";
 }
 
 std::string AccuracyText(const proto::ResultAccuracy& accuracy) {
   if (accuracy.has_tolerance()) {
     const auto& t = accuracy.tolerance();
-    return fmt::format("{{tolerance={{atol={},rtol={},ulps={}}}}}", RealText(t.atol(), false),
-                       RealText(t.rtol(), false), t.ulps());
+    return fmt::format("{{tolerance={{atol={},rtol={},ulps={}}}}}", RealText(t.atol(), /*as_xla=*/false),
+                       RealText(t.rtol(), /*as_xla=*/false), t.ulps());
   }
   return accuracy.mode() == proto::ResultAccuracy::HIGHEST ? "{mode=highest}" : "";
 }

@@ -248,9 +248,9 @@ class Line {
   case AttrId::name:                     \
     PutInts(id, message().field());      \
     break;
-#define PROTO_SOME_INTS(name, message, field) \
-  case AttrId::name:                          \
-    PutInts(id, message().field(), false);    \
+#define PROTO_SOME_INTS(name, message, field)           \
+  case AttrId::name:                                    \
+    PutInts(id, message().field(), /*required=*/false); \
     break;
 #include "io/proto_fields.def"
       default:
@@ -269,14 +269,14 @@ class Line {
       case AttrId::branch_computations:
         return TakesPred() ? absl::OkStatus() : PutCalledList(id);
       case AttrId::true_computation:
-        return TakesPred() ? PutCalled(id, 0, true) : absl::OkStatus();
+        return TakesPred() ? PutCalled(id, 0, /*required=*/true) : absl::OkStatus();
       case AttrId::false_computation:
-        return TakesPred() ? PutCalled(id, 1, true) : absl::OkStatus();
+        return TakesPred() ? PutCalled(id, 1, /*required=*/true) : absl::OkStatus();
       case AttrId::called_computations:
         return PutCalledList(id);
       case AttrId::calls:
         // An asynchronous chain names its computation once.
-        return required ? PutCalled(id, 0, true) : absl::OkStatus();
+        return required ? PutCalled(id, 0, /*required=*/true) : absl::OkStatus();
       case AttrId::to_apply:
         if (opcode_ == Opcode::kCustomCall) break;
         return PutCalled(id, 0, required);
@@ -367,7 +367,7 @@ class Line {
         if (p_.dimensions_size() > 0 && p_.dimensions(0) >= 0) PutInt(id, p_.dimensions(0));
         break;
       case AttrId::epsilon:
-        Put(id, RealText(p_.epsilon(), false));
+        Put(id, RealText(p_.epsilon(), /*as_xla=*/false));
         break;
       case AttrId::index_vector_dim:
         PutInt(id, opcode_ == Opcode::kGather ? gather().index_vector_dim() : scatter().index_vector_dim());

@@ -65,7 +65,8 @@ class Walk {
   void Push(const Computation* c) {
     Frame frame{c, Callers(c->instructions())};
     // The stored order suffices if at most one instruction calls computations.
-    if (!as_xla_ && frame.instructions.size() > 1) frame.instructions = Callers(instructions_.Of(*c, false));
+    if (!as_xla_ && frame.instructions.size() > 1)
+      frame.instructions = Callers(instructions_.Of(*c, /*nested=*/false));
     stack_.push_back(std::move(frame));
   }
 

@@ -138,9 +138,9 @@ void LoopProgram::Finish() {
   outer_count_ = Product(outer_dims_);
   inner_count_ = Product(inner_dims_);
   MoveBits();
-  Collapse(outer_dims_, true);
-  Collapse(inner_dims_, false);
-  while (ScaleEdges()) Collapse(inner_dims_, false);
+  Collapse(outer_dims_, /*outer=*/true);
+  Collapse(inner_dims_, /*outer=*/false);
+  while (ScaleEdges()) Collapse(inner_dims_, /*outer=*/false);
   if (inner_dims_.empty() || inner_count_ == 0) return;
   for (Access& access : accesses_) {
     for (Edge& edge : access.edges) RoundToRows(inner_dims_.back(), edge);

@@ -151,7 +151,9 @@ std::string PermuteUnsupportedReason(const Instruction& instruction) {
 // Returns why a collective of several devices cannot run; "" if it can. Executable::Make checks its groups.
 std::string PeersUnsupportedReason(const Instruction& instruction) {
   if (spmd::IsPermute(instruction.opcode())) return PermuteUnsupportedReason(instruction);
-  return instruction.opcode() == Opcode::kRaggedAllToAll ? RaggedUnsupportedReason(instruction, true) : "";
+  return instruction.opcode() == Opcode::kRaggedAllToAll
+             ? RaggedUnsupportedReason(instruction, /*has_peers=*/true)
+             : "";
 }
 
 }  // namespace
@@ -166,7 +168,8 @@ std::string CollectiveUnsupportedReason(const Instruction& instruction) {
   const ReplicaGroups* groups = instruction.Get<attr::replica_groups>();
   if (groups != nullptr && !HasSingleGroups(*groups))
     return "its groups have several devices; the run has one";
-  if (instruction.opcode() == Opcode::kRaggedAllToAll) return RaggedUnsupportedReason(instruction, false);
+  if (instruction.opcode() == Opcode::kRaggedAllToAll)
+    return RaggedUnsupportedReason(instruction, /*has_peers=*/false);
   for (IntList pair : instruction.Get<attr::source_target_pairs>()) {
     if (pair[0] != 0 || pair[1] != 0) return "its pairs name several devices; the run has one";
   }

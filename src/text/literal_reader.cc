@@ -126,21 +126,21 @@ bool LiteralReader::Read(uint32_t begin) {
   at_ = begin;
   read_row_ = DispatchType(shape_.type(), []<ElementType kType>() { return &LiteralReader::ReadRow<kType>; });
   if (shape_.rank() > 0) return ReadLevel(0);
-  Skip(false);
+  Skip(/*commas=*/false);
   if (base_[at_] == '{') return FailHere(fmt::format("one value of {} without braces", ToString(shape_)));
   return (this->*read_row_)(1);
 }
 
 // Reads the braces of dimension `dim` and their contents.
 bool LiteralReader::ReadLevel(int64_t dim) {
-  Skip(false);
+  Skip(/*commas=*/false);
   const uint32_t open = at_;
   if (!Expect('{', fmt::format("'{{' for dimension {} of {}", dim, ToString(shape_)))) return false;
   const int64_t count = shape_.dim(dim);
   const bool innermost = dim + 1 == shape_.rank();
   const int64_t first = next_;
   for (int64_t i = 0; i < count; ++i) {
-    Skip(true);
+    Skip(/*commas=*/true);
     if (base_[at_] == '}') {
       return Fail({open, at_ + 1}, fmt::format("{}, but dimension {} of {} has {}", Counted(i, "item"), dim,
                                                ToString(shape_), count));
@@ -155,7 +155,7 @@ bool LiteralReader::ReadLevel(int64_t dim) {
     }
     if (!ReadLevel(dim + 1)) return false;
   }
-  Skip(true);
+  Skip(/*commas=*/true);
   if (dim == 0 && base_[at_] == '.') return ReadElided();
   if (base_[at_] == '}') {
     ++at_;
@@ -170,7 +170,7 @@ bool LiteralReader::ReadElided() {
   do {
     if (base_[at_ + 1] != '.' || base_[at_ + 2] != '.') return FailHere("a value");
     at_ += 3;
-    Skip(true);
+    Skip(/*commas=*/true);
   } while (base_[at_] == '.');
   elided_ = true;
   return Expect('}', "'}' after '...'");
@@ -218,9 +218,9 @@ bool LiteralReader::ReadElement() {
     if (!Expect('(', "a complex value such as (1, 2)")) return false;
     for (int k = 0; k < 2; ++k) {
       Number number;
-      Skip(false);
+      Skip(/*commas=*/false);
       if (!ReadNumber(&number) || !ToFloat(number, kPart, &parts[k])) return false;
-      Skip(false);
+      Skip(/*commas=*/false);
       if (!Expect(k == 0 ? ',' : ')',
                   k == 0 ? "',' between the parts of a complex value" : "')' after a complex value")) {
         return false;

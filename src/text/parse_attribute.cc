@@ -334,7 +334,7 @@ bool Parser::ParseNumber(double* value, bool infinities) {
 // float: a number in the range of float.
 bool Parser::ParseFloat(double* value) {
   const SourceRange range = token().range();
-  if (!ParseNumber(value, false)) return false;
+  if (!ParseNumber(value, /*infinities=*/false)) return false;
   if (std::abs(*value) > std::numeric_limits<float>::max())
     return Error(range, "this number is too large for a float");
   return true;

@@ -52,7 +52,7 @@ bool Parser::ParseStatistics(const Statistics** statistics) {
         if (!ParseInt(&result->visualizing_index)) return false;
       } else {
         entries.push_back({name, 0});
-        if (!ParseNumber(&entries.back().value, false)) return false;
+        if (!ParseNumber(&entries.back().value, /*infinities=*/false)) return false;
       }
       first = false;
     } while (Accept(Tok::kComma));

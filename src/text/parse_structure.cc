@@ -258,7 +258,7 @@ bool Parser::ParseTolerance(ResultAccuracy* accuracy) {
     Next();
     const SourceRange range = token().range();
     double value;
-    if (!ParseNumber(&value, true)) return false;
+    if (!ParseNumber(&value, /*infinities=*/true)) return false;
     if (!(value >= 0)) return Error(range, "a tolerance cannot be negative or NaN");
     if (name == "atol")
       accuracy->atol = value;

@@ -184,7 +184,7 @@ void AppendLiteral(const Literal& literal, const LiteralPrintOptions& options, s
     out->push_back(' ');
   }
   if (shape.rank() == 0) {
-    AppendElement(literal, 0, false, options, out);
+    AppendElement(literal, 0, /*in_array=*/false, options, out);
   } else if (options.max_elements >= 0 && literal.element_count() > options.max_elements) {
     out->append("{...}");
   } else {

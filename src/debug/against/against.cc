@@ -127,7 +127,7 @@ AgainstResult RunOneCase(const Case& test, const AgainstOptions& options) {
   if (run.Explain(result)) return result;
   result.verdict = run.has_run() ? VerdictOf(checked.verdict) : AgainstVerdict::kSkipped;
   result.report = checked.report;
-  AddRounding(run, true, result);
+  AddRounding(run, /*is_case=*/true, result);
   if (!run.has_run() && result.report.empty()) result.report = "the case does not run";
   return result;
 }
@@ -151,7 +151,7 @@ absl::Status RunModule(const std::string& path, const AgainstOptions& options, C
   const std::optional<CompareReport> worst = CompareValues(want, got, {.rule = options.rule});
   result.verdict = worst ? AgainstVerdict::kFailed : AgainstVerdict::kPassed;
   if (worst) result.report = ToString(*worst, 2);
-  AddRounding(run, false, result);
+  AddRounding(run, /*is_case=*/false, result);
   return absl::OkStatus();
 }
 

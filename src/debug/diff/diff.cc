@@ -219,8 +219,10 @@ void DiffRun::Align() {
 // instructions without them.
 absl::Status DiffRun::ExpandControlFlow(const std::vector<Literal>& a_arguments,
                                         const std::vector<Literal>& b_arguments) {
-  HLO_ASSIGN_OR_RETURN(const Expansions a, FindExpansions(*alignment_, true, arguments_a_, options_));
-  HLO_ASSIGN_OR_RETURN(const Expansions b, FindExpansions(*alignment_, false, arguments_b_, options_));
+  HLO_ASSIGN_OR_RETURN(const Expansions a,
+                       FindExpansions(*alignment_, /*is_a=*/true, arguments_a_, options_));
+  HLO_ASSIGN_OR_RETURN(const Expansions b,
+                       FindExpansions(*alignment_, /*is_a=*/false, arguments_b_, options_));
   if (a.empty() && b.empty()) return absl::OkStatus();
   alignment_.reset();
   if (!a.empty()) flat_a_ = flat_a_.Expanded(a);

@@ -100,7 +100,7 @@ class RecordedDiff {
         if (!CompareValues(values[i - begin], recorded_.at(nodes_[i]), options_)) continue;
         local_.insert(nodes_[i]);
         const auto value_of = [&](size_t k) { return k == i ? values[i - begin] : recorded_.at(nodes_[k]); };
-        if (!result.first) result.first = DivergenceOf(i, true, value_of);
+        if (!result.first) result.first = DivergenceOf(i, /*is_local=*/true, value_of);
       }
       result.compared = static_cast<int64_t>(end);
       result.differing = static_cast<int64_t>(local_.size());

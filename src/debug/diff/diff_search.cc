@@ -79,8 +79,8 @@ std::vector<const Instruction*> DiffRun::EdgesAbove(const Instruction* root, boo
 // other, because compilers fold constants and remove dead code.
 DiffRun::Cut DiffRun::CutAbove(const AlignedPair& pair) const {
   Cut cut;
-  const std::vector<const Instruction*> above_a = EdgesAbove(pair.a, true),
-                                        above_b = EdgesAbove(pair.b, false);
+  const std::vector<const Instruction*> above_a = EdgesAbove(pair.a, /*is_a=*/true),
+                                        above_b = EdgesAbove(pair.b, /*is_a=*/false);
   absl::flat_hash_set<const Instruction*> a(above_a.begin(), above_a.end()), b;
   for (const Instruction* edge : above_b) b.insert(alignment_->PartnerOfB(edge));
   const auto has_only = [](const auto& part, const auto& whole) {
@@ -152,7 +152,7 @@ absl::Status DiffRun::CompareLocally(absl::Span<const AlignedPair> pairs) {
   }
   std::vector<const Instruction*> edges_b;
   for (const AlignedPair& pair : pairs) {
-    for (const Instruction* edge : EdgesAbove(pair.b, false)) {
+    for (const Instruction* edge : EdgesAbove(pair.b, /*is_a=*/false)) {
       if (!known.try_emplace(edge).second) continue;
       a.push_back(alignment_->PartnerOfB(edge));
       edges_b.push_back(edge);

@@ -45,7 +45,7 @@ DoubleDouble SineOrCosine(const DoubleDouble& x, int turn) {
   int quadrant = 0;
   const DoubleDouble angle = ReducedAngle(x, quadrant);
   quadrant = (quadrant + turn) % 4;
-  const DoubleDouble value = Series(angle, quadrant % 2 == 0 ? 1 : 0, true);
+  const DoubleDouble value = Series(angle, quadrant % 2 == 0 ? 1 : 0, /*alternates=*/true);
   return quadrant >= 2 ? -value : value;
 }
 
@@ -117,7 +117,7 @@ DoubleDouble Cos(const DoubleDouble& x) { return SineOrCosine(x, 1); }
 DoubleDouble Sinh(const DoubleDouble& x) {
   const double plain = std::sinh(x.high);
   if (x.high == 0 || !std::isfinite(plain)) return plain;
-  if (std::fabs(x.high) < 0.5) return Series(x, 1, false);
+  if (std::fabs(x.high) < 0.5) return Series(x, 1, /*alternates=*/false);
   const DoubleDouble e = Exp(x);
   return (e - DoubleDouble(1) / e) / 2.0;
 }

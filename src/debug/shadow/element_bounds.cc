@@ -99,8 +99,8 @@ double ClampBound(const Bounded* x) {
   if (value.value - value.bound > low.value + low.bound &&
       value.value + value.bound < high.value - high.bound)
     return value.bound;
-  const Bounded lower{std::max(low.value, value.value), ExtremumBound(low, value, true)};
-  return ExtremumBound(lower, high, false);
+  const Bounded lower{std::max(low.value, value.value), ExtremumBound(low, value, /*is_maximum=*/true)};
+  return ExtremumBound(lower, high, /*is_maximum=*/false);
 }
 
 // The functions that error_rules.def names: bounds of the errors that results inherit from operands.
@@ -111,8 +111,8 @@ double First(const Bounded* x, double) { return x[0].bound; }
 double Sum(const Bounded* x, double) { return x[0].bound + x[1].bound; }
 double Product(const Bounded* x, double) { return ProductBound(x[0], x[1]); }
 double Quotient(const Bounded* x, double result) { return QuotientBound(x[0], x[1], result); }
-double Maximum(const Bounded* x, double) { return ExtremumBound(x[0], x[1], true); }
-double Minimum(const Bounded* x, double) { return ExtremumBound(x[0], x[1], false); }
+double Maximum(const Bounded* x, double) { return ExtremumBound(x[0], x[1], /*is_maximum=*/true); }
+double Minimum(const Bounded* x, double) { return ExtremumBound(x[0], x[1], /*is_maximum=*/false); }
 double Clamp(const Bounded* x, double) { return ClampBound(x); }
 double Power(const Bounded* x, double result) { return PowerBound(x[0], x[1], result); }
 double Atan2(const Bounded* x, double) { return Atan2Bound(x[0], x[1]); }

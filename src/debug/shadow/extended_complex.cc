@@ -151,7 +151,7 @@ absl::StatusOr<std::optional<ExtendedValue>> Fft(const RuleContext& context, con
   }
   if (type == FftType::kIrfft) {
     transforms.Extend(length);
-    transforms.Along(last, true, length);
+    transforms.Along(last, /*is_inverse=*/true, length);
   }
   return ArrayOf(context, transforms.elements());
 }

@@ -299,8 +299,8 @@ class Exchanger {
     errors.local = layers[kLocal];
     if (first_pairs_ > 0) {
       const ElementType type = leaf.declared.type();
-      HLO_ASSIGN_OR_RETURN(ExtendedValue value, ExtendedResult(layers, type, false));
-      HLO_ASSIGN_OR_RETURN(ExtendedValue local, ExtendedResult(layers, type, true));
+      HLO_ASSIGN_OR_RETURN(ExtendedValue value, ExtendedResult(layers, type, /*is_declared=*/false));
+      HLO_ASSIGN_OR_RETURN(ExtendedValue local, ExtendedResult(layers, type, /*is_declared=*/true));
       leaf.wide = std::move(value.high);
       if (!IsZero(value.low)) leaf.low = std::move(value.low);
       errors.local = std::move(local.high);

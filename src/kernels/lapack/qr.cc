@@ -125,7 +125,7 @@ void Geqrf(Matrix<T> a, absl::Span<T> taus) {
     if (right == 0) continue;
     CompleteReflectors(lines);
     block.Set(lines, panel_taus.data());
-    block.ApplyLeft(a.Block(j, j + panel.columns, panel.rows, right), true);
+    block.ApplyLeft(a.Block(j, j + panel.columns, panel.rows, right), /*adjoint=*/true);
   }
 }
 

@@ -51,7 +51,8 @@ void FactorSome(const Matrix<T>& lines, absl::Span<T> taus, int64_t begin, int64
     const Reflectors<T> panel{
         &lines(begin, 0),   lines.row_stride, std::min(reflectors, middle) - begin, lines.columns, begin,
         taus.data() + begin};
-    ApplyReflectors(panel, lines.Block(middle, 0, end - middle, lines.columns).Transposed(), true);
+    ApplyReflectors(panel, lines.Block(middle, 0, end - middle, lines.columns).Transposed(),
+                    /*adjoint=*/true);
     return FactorSome(lines, taus, middle, end);
   }
   for (int64_t j = begin; j < reflectors; ++j) {
@@ -143,7 +144,7 @@ void ReflectorBlock<T>::Extend(const Matrix<T>& c) const {
     const Source<T> v_below = Plain(lines_.Block(0, n, n, below)).Conjugate();
     Product(v_below, Plain(c.Block(n, n, below, right)), w.Block(0, n, n, right));
   }
-  Subtract(w, c, false);
+  Subtract(w, c, /*adjoint=*/false);
 }
 
 template <class T>

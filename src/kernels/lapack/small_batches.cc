@@ -260,8 +260,8 @@ void SmallSolve(const SmallBatch& a, const SmallBatch& b, const TriangleOptions&
     LaneMatrix l{triangle.elements, transposed ? 1 : n, transposed ? n : 1};
     LaneMatrix x{sides.elements, options.left ? b.columns : 1, options.left ? 1 : b.columns};
     if (options.lower == transposed) {
-      l = Reversed(l, n, true);
-      x = Reversed(x, n, false);
+      l = Reversed(l, n, /*both=*/true);
+      x = Reversed(x, n, /*both=*/false);
     }
     constexpr int kWide = 4;
     int64_t c = 0;

@@ -87,7 +87,7 @@ class ConvolutionExpander : public CallBuilder {
       const int64_t outputs = (Size(call().operand(1)->shape(), output.spatial, d) - 1) * dim.stride;
       windows.Add(dim.window_dilation, dim.padding_low,
                   reach + outputs + 1 - Size(call().operand(0)->shape(), input.spatial, d), 1, dim.stride,
-                  false);
+                  /*reversed=*/false);
     }
     const Op gradient =
         Convolve(Raw(0), Raw(1), windows, {input.Swapped(), output.Swapped(), filter.Swapped()},

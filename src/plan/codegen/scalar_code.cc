@@ -177,8 +177,9 @@ class ScalarCode {
     if (IsPred(conditional.operand(0)->shape().type())) return choice;
     const auto value = static_cast<int32_t>(number);
     const loops::Value wanted = code_.Constant(loops::ComputeType::kS32, &value);
-    return code_.Apply(*loops::FindCompare(ComparisonDirection::kEq, false, ElementType::kS32),
-                       loops::ComputeType::kPred, {choice, wanted});
+    return code_.Apply(
+        *loops::FindCompare(ComparisonDirection::kEq, /*total_order=*/false, ElementType::kS32),
+        loops::ComputeType::kPred, {choice, wanted});
   }
   loops::Value Predicate(Opcode opcode, absl::Span<const loops::Value> operands) {
     return code_.Apply(*loops::FindScalarOperation(opcode, ElementType::kPred), loops::ComputeType::kPred,

@@ -137,7 +137,7 @@ class Eliminator {
     }
     if (!changes_.Allow("common_subexpressions", node.instruction->name())) return false;
     Detach(node);
-    ReplaceResults(node, **same, true);
+    ReplaceResults(node, **same, /*replaces=*/true);
     node.results.clear();
     return true;
   }

@@ -29,9 +29,9 @@ std::optional<double> NeutralOf(Opcode opcode, ElementType type) {
     case Opcode::kMultiply:
       return 1;
     case Opcode::kMaximum:
-      return EndOfRange(type, false);
+      return EndOfRange(type, /*largest=*/false);
     case Opcode::kMinimum:
-      return EndOfRange(type, true);
+      return EndOfRange(type, /*largest=*/true);
     case Opcode::kAnd:
       return IsPred(type) ? std::optional<double>(1) : std::nullopt;
     case Opcode::kOr:

@@ -24,7 +24,7 @@ absl::Status RunCholesky(const Instruction& cholesky, absl::Span<const void* con
   const Shape& shape = cholesky.shape();
   if (!IsSmallBatch(shape)) return ForEachMatrix(cholesky, operands, results, 0, one);
   const BatchEntries entries(cholesky, operands, results, BatchOf(shape));
-  lapack::SmallCholesky(SmallBatchOf(shape, operands[0]), lower, true, results[0], nullptr,
+  lapack::SmallCholesky(SmallBatchOf(shape, operands[0]), lower, /*clears=*/true, results[0], nullptr,
                         [&](int64_t number) { one.operator()<double>(entries[number]); });
   return absl::OkStatus();
 }

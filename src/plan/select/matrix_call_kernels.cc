@@ -172,7 +172,7 @@ struct SmallArguments {
 void SmallPotrf(const MatrixCall& call, const SmallArguments& arguments) {
   const lapack::SmallBatch batch = arguments.Operand(call.array);
   const BatchEntries entries(arguments.instruction, arguments.operands, arguments.results, batch.count);
-  lapack::SmallCholesky(batch, call.lower, false, arguments.Result(0),
+  lapack::SmallCholesky(batch, call.lower, /*clears=*/false, arguments.Result(0),
                         arguments.Integers(static_cast<size_t>(call.info)),
                         [&](int64_t number) { Potrf<double>(call, entries[number]); });
 }

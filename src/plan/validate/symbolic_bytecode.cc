@@ -118,7 +118,7 @@ void SymbolicCode::RunOp(const DecodedOp& op) {
       break;
     case Kind::kCopy:
       if (Check(op.in[0]) && Check(op.out)) {
-        CheckOverlap(op, op.in[0], true);
+        CheckOverlap(op, op.in[0], /*may_be_same=*/true);
         state_.WriteFrame(op.out.offset, state_.ReadFrame(op.in[0].offset, op.in[0].bytes));
       }
       break;
@@ -191,7 +191,7 @@ Term SymbolicCode::AddressBefore(const DecodedOp& op) {
 
 void SymbolicCode::Address(const DecodedOp& op) {
   const Term index = Value(op.in[0]), before = AddressBefore(op);
-  if (ok()) Put(op, AddressTerm(terms_, index, op.type, op.max, op.stride, false, before));
+  if (ok()) Put(op, AddressTerm(terms_, index, op.type, op.max, op.stride, /*is_checked=*/false, before));
 }
 
 void SymbolicCode::CheckedAddress(const DecodedOp& op) {
@@ -200,7 +200,7 @@ void SymbolicCode::CheckedAddress(const DecodedOp& op) {
   if (end <= pc_) FailAt(pc_, "a jump backwards");
   if (!ok()) return;
   const size_t mark = state_.memory().Begin();
-  Put(op, AddressTerm(terms_, index, op.type, op.max, op.stride, true, before));
+  Put(op, AddressTerm(terms_, index, op.type, op.max, op.stride, /*is_checked=*/true, before));
   ++pc_;
   if (!RunStraight(end)) return;
   if (pc_ != end) return FailAt(pc_, "control flow within what is skipped");

@@ -299,7 +299,8 @@ SymbolicState::Addresses SymbolicState::AddressesOf(const SmallProgram& program)
       offset += std::clamp<int64_t>(index, 0, start.max) * start.byte_stride;
     } else {
       const Term index = Load(start.argument, kUndefined, start.byte_offset, ByteCount(start.type));
-      address = AddressTerm(terms_, index, start.type, start.max, start.byte_stride, false, address);
+      address =
+          AddressTerm(terms_, index, start.type, start.max, start.byte_stride, /*is_checked=*/false, address);
     }
   }
   return addresses;
@@ -354,8 +355,8 @@ bool SymbolicState::RunScatter(const Step& step, const KernelStep& kernel) {
     const Term index =
         Load(kernel.operands[1], kUndefined, static_cast<int64_t>(k) * index_bytes, index_bytes);
     conditions.emplace_back(memory_.Begin(), InRangeTerm(terms_, index, update->index_type, max));
-    address =
-        AddressTerm(terms_, index, update->index_type, max, stride * ByteCount(update->type), true, address);
+    address = AddressTerm(terms_, index, update->index_type, max, stride * ByteCount(update->type),
+                          /*is_checked=*/true, address);
   }
   Pieces value = ReadSlot(kernel.operands[2], 0, bytes);
   if (update->combine.has_value()) {

@@ -61,13 +61,16 @@ std::string ReadCudnnMask(const Options& options, Attention* a) {
 // The configuration of a backward call describes the products of the gradients: ds^T q, ds k and do v^T.
 std::string ReadCudnnOrders(const Options& options, Attention* a) {
   if (options.Has("bmm1_grad_gemm1_dot_dimension_numbers")) {
-    a->q_order = OrderOf(options.Group("bmm1_grad_gemm1_dot_dimension_numbers"), "rhs", false);
-    a->k_order = OrderOf(options.Group("bmm1_grad_gemm2_dot_dimension_numbers"), "rhs", false);
-    a->v_order = OrderOf(options.Group("bmm2_grad_gemm2_dot_dimension_numbers"), "rhs", true);
+    a->q_order =
+        OrderOf(options.Group("bmm1_grad_gemm1_dot_dimension_numbers"), "rhs", /*contracting_last=*/false);
+    a->k_order =
+        OrderOf(options.Group("bmm1_grad_gemm2_dot_dimension_numbers"), "rhs", /*contracting_last=*/false);
+    a->v_order =
+        OrderOf(options.Group("bmm2_grad_gemm2_dot_dimension_numbers"), "rhs", /*contracting_last=*/true);
   } else {
-    a->q_order = OrderOf(options.Group("bmm1_dot_dimension_numbers"), "lhs", true);
-    a->k_order = OrderOf(options.Group("bmm1_dot_dimension_numbers"), "rhs", true);
-    a->v_order = OrderOf(options.Group("bmm2_dot_dimension_numbers"), "rhs", false);
+    a->q_order = OrderOf(options.Group("bmm1_dot_dimension_numbers"), "lhs", /*contracting_last=*/true);
+    a->k_order = OrderOf(options.Group("bmm1_dot_dimension_numbers"), "rhs", /*contracting_last=*/true);
+    a->v_order = OrderOf(options.Group("bmm2_dot_dimension_numbers"), "rhs", /*contracting_last=*/false);
   }
   if (ArePositions(a->q_order) && ArePositions(a->k_order) && ArePositions(a->v_order)) return "";
   return "attention takes arrays of rank 4, and dimension numbers for its products, bmm1... and bmm2...";

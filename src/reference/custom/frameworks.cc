@@ -142,7 +142,8 @@ absl::StatusOr<Literal> DynamicTopk(OpContext& context) {
   Index dims = x.dims();
   dims.back() = count[0];
   const Shape shape = Shape::Tuple({WithDims(x.shape(), dims), Shape::Array(ElementType::kS32, dims)});
-  HLO_ASSIGN_OR_RETURN(const Literal best, RunForm(context, TopkForm(count[0], true, shape), {x}));
+  HLO_ASSIGN_OR_RETURN(const Literal best,
+                       RunForm(context, TopkForm(count[0], /*largest=*/true, shape), {x}));
   return Fitted(best, context.shape());
 }
 

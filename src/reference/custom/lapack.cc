@@ -337,43 +337,44 @@ std::string GesddMismatch(const Instruction& call) {
   return SingularMismatch(call, call.operand(0)->shape(), asked->adjoint);
 }
 std::string OldGesddMismatch(const Instruction& call) {
-  return SingularMismatch(call, call.operand(6)->shape(), true);
+  return SingularMismatch(call, call.operand(6)->shape(), /*adjoint=*/true);
 }
 absl::StatusOr<Literal> Gesdd(OpContext& context) {
-  return GesddOf(context, 0, IsVectorMode(Options(context.instruction).Letter("mode", 'S')), true);
+  return GesddOf(context, 0, IsVectorMode(Options(context.instruction).Letter("mode", 'S')),
+                 /*adjoint=*/true);
 }
 absl::StatusOr<Literal> Gesvd(OpContext& context) {
-  return GesddOf(context, 0, Options(context.instruction).Bool("compute_uv", true), true);
+  return GesddOf(context, 0, Options(context.instruction).Bool("compute_uv", true), /*adjoint=*/true);
 }
 absl::StatusOr<Literal> Gesvdj(OpContext& context) {
-  return GesddOf(context, 0, Options(context.instruction).Bool("compute_uv", true), false);
+  return GesddOf(context, 0, Options(context.instruction).Bool("compute_uv", true), /*adjoint=*/false);
 }
 // The operands are (full matrices?, vectors?, batch, m, n, work size, a).
 absl::StatusOr<Literal> GesddByOperands(OpContext& context) {
-  return GesddOf(context, 6, ScalarOperand(context, 1) != 0, true);
+  return GesddOf(context, 6, ScalarOperand(context, 1) != 0, /*adjoint=*/true);
 }
 
 absl::StatusOr<Literal> RealGeev(OpContext& context) {
   const Options options(context.instruction);
-  return GeevOf(context, 0, 0, true, IsVectorMode(options.Letter("compute_left", 'V')),
+  return GeevOf(context, 0, 0, /*in_parts=*/true, IsVectorMode(options.Letter("compute_left", 'V')),
                 IsVectorMode(options.Letter("compute_right", 'V')));
 }
 absl::StatusOr<Literal> ComplexGeev(OpContext& context) {
   const Options options(context.instruction);
-  return GeevOf(context, 0, 0, false, IsVectorMode(options.Letter("compute_left", 'V')),
+  return GeevOf(context, 0, 0, /*in_parts=*/false, IsVectorMode(options.Letter("compute_left", 'V')),
                 IsVectorMode(options.Letter("compute_right", 'V')));
 }
 absl::StatusOr<Literal> CusolverGeev(OpContext& context) {
   const Options options(context.instruction);
-  return GeevOf(context, 0, 1, false, options.Bool("left", true), options.Bool("right", true));
+  return GeevOf(context, 0, 1, /*in_parts=*/false, options.Bool("left", true), options.Bool("right", true));
 }
 // The operands are (batch, n, left?, right?, a); the results start with a workspace.
 absl::StatusOr<Literal> RealGeevByOperands(OpContext& context) {
-  return GeevOf(context, 4, 3, true, IsVectorMode(static_cast<char>(ScalarOperand(context, 2))),
+  return GeevOf(context, 4, 3, /*in_parts=*/true, IsVectorMode(static_cast<char>(ScalarOperand(context, 2))),
                 IsVectorMode(static_cast<char>(ScalarOperand(context, 3))));
 }
 absl::StatusOr<Literal> ComplexGeevByOperands(OpContext& context) {
-  return GeevOf(context, 4, 2, false, IsVectorMode(static_cast<char>(ScalarOperand(context, 2))),
+  return GeevOf(context, 4, 2, /*in_parts=*/false, IsVectorMode(static_cast<char>(ScalarOperand(context, 2))),
                 IsVectorMode(static_cast<char>(ScalarOperand(context, 3))));
 }
 

@@ -125,7 +125,7 @@ absl::StatusOr<Literal> FinishedProduct(const OpContext& context, const Options&
   if (d.type() == ElementType::kC128) {
     HLO_RETURN_IF_ERROR(AddTerms<std::complex<double>>(context, operands, options, d));
     HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(d, shape));
-    return Results(context, std::move(rounded), d, Literal(), false);
+    return Results(context, std::move(rounded), d, Literal(), /*aux=*/false);
   }
   HLO_RETURN_IF_ERROR(AddTerms<double>(context, operands, options, d));
   const std::string epilogue = options.Text("epilogue", "DEFAULT");

@@ -174,7 +174,7 @@ std::string ApproximateMismatch(const Instruction& call, bool has_count) {
 }  // namespace
 
 std::string ApproxTopKMismatch(const Instruction& call) {
-  std::string misfit = ApproximateMismatch(call, false);
+  std::string misfit = ApproximateMismatch(call, /*has_count=*/false);
   if (!misfit.empty()) return misfit;
   const Options options(call);
   const int64_t dimension = options.Int("reduction_dim", -1);
@@ -187,12 +187,14 @@ std::string ApproxTopKMismatch(const Instruction& call) {
 }
 
 // Windows may contain any elements, so each of the best may be the result of a separate window.
-std::string PartialReduceMismatch(const Instruction& call) { return ApproximateMismatch(call, false); }
+std::string PartialReduceMismatch(const Instruction& call) {
+  return ApproximateMismatch(call, /*has_count=*/false);
+}
 std::string DynamicApproxTopKMismatch(const Instruction& call) {
   const Shape& count = call.operand(call.operand_count() - 1)->shape();
   if (!count.IsArray() || !IsIntegral(count.type()) || count.ElementCount() != 1)
     return fmt::format("its last operand is the number of elements to keep, not {}", ToString(count));
-  return ApproximateMismatch(call, true);
+  return ApproximateMismatch(call, /*has_count=*/true);
 }
 
 // Returns the arrays sorted together by the comparator, truncated to the result sizes.

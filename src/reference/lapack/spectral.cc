@@ -293,9 +293,9 @@ int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Mat
     EachElement(t, [&](int64_t i, int64_t j) { rows.view(i, j) = std::conj(t(i, j)); });
     EigenvectorsOf(Reversed(rows.view.Transposed()), ReversedColumns(z.view), ReversedColumns(left));
   }
-  Finish(kIsReal ? &form : nullptr, scales, w, right, false);
+  Finish(kIsReal ? &form : nullptr, scales, w, right, /*is_left=*/false);
   for (double& d : scales) d = 1 / d;
-  Finish(kIsReal ? &form : nullptr, scales, w, left, true);
+  Finish(kIsReal ? &form : nullptr, scales, w, left, /*is_left=*/true);
   for (Complex& eigenvalue : w) eigenvalue /= scale;
   return 0;
 }

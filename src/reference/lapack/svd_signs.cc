@@ -75,21 +75,21 @@ class BidiagonalForm {
 
   void EliminateColumn(const Matrix<T>& a, int64_t i, int64_t j) {
     left_.push_back(Reflect(a.Block(i, j, a.rows - i, 1), i));
-    for (int64_t k = j + 1; k < a.columns; ++k) left_.back().Apply(a.Column(k), true);
+    for (int64_t k = j + 1; k < a.columns; ++k) left_.back().Apply(a.Column(k), /*adjoint=*/true);
   }
   // The rows of a are columns of a^H.
   void EliminateRow(const Matrix<T>& a, int64_t i, int64_t j) {
     const Matrix<T> adjoint = a.Transposed();
     EachElement(a, [&](int64_t k, int64_t l) { a(k, l) = Conj(a(k, l)); });
     right_.push_back(Reflect(adjoint.Block(j, i, a.columns - j, 1), j));
-    for (int64_t k = i + 1; k < a.rows; ++k) right_.back().Apply(adjoint.Column(k), true);
+    for (int64_t k = i + 1; k < a.rows; ++k) right_.back().Apply(adjoint.Column(k), /*adjoint=*/true);
     EachElement(a, [&](int64_t k, int64_t l) { a(k, l) = Conj(a(k, l)); });
   }
 
   static void ApplyAll(const std::vector<Reflector<T>>& reflectors, const Matrix<T>& x) {
     for (int64_t j = 0; j < x.columns; ++j) {
       for (auto reflector = reflectors.rbegin(); reflector != reflectors.rend(); ++reflector)
-        reflector->Apply(x.Column(j), false);
+        reflector->Apply(x.Column(j), /*adjoint=*/false);
     }
   }
 

@@ -217,7 +217,7 @@ void TransformSplit(const LinePlan<R>& plan, std::complex<R>* line, std::complex
 template <class R>
 void TransformLine(const LinePlan<R>& plan, std::complex<R>* line, std::complex<R>* space) {
   if (plan.first > 1) return TransformSplit(plan, line, space);
-  if (plan.whole) return TransformLanes(*plan.whole, Lines<R>{line, line, 1, plan.n, 1}, false);
+  if (plan.whole) return TransformLanes(*plan.whole, Lines<R>{line, line, 1, plan.n, 1}, /*inverse=*/false);
   const int64_t size = plan.wide->n;
   CachedVector<std::complex<R>> wide(static_cast<size_t>(size), std::complex<R>()), wide_space(wide);
   for (int64_t k = 0; k < plan.n; ++k) wide[k] = line[k] * plan.chirp[k];

@@ -106,7 +106,7 @@ std::array<int64_t, FewWindows::kMaxRows> FewWindows::Offsets(const void* indice
 }
 
 void FewWindows::Gather(int64_t width, const void* operand, const void* indices, void* result) const {
-  const std::array<int64_t, kMaxRows> at = Offsets(indices, true);
+  const std::array<int64_t, kMaxRows> at = Offsets(indices, /*clamps=*/true);
   if (length_ > 1) {
     for (size_t k = 0; k < other_.size(); ++k) {
       std::memcpy(static_cast<std::byte*>(result) + other_[k] * width,
@@ -122,7 +122,7 @@ void FewWindows::Gather(int64_t width, const void* operand, const void* indices,
 
 void FewWindows::Scatter(const ScatterLoops& loops, void* result, const void* indices,
                          const void* updates) const {
-  const std::array<int64_t, kMaxRows> at = Offsets(indices, false);
+  const std::array<int64_t, kMaxRows> at = Offsets(indices, /*clamps=*/false);
   const auto count = static_cast<int64_t>(other_.size());
   if (length_ == 1)
     loops.by_offset(count, result, at.data(), updates, other_.data());

@@ -261,7 +261,8 @@ CachedVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int6
   CachedVector<uint32_t> first;
   if (count == 0) return first;
   if (count * 8 >= n) {
-    const absl::Span<const uint32_t> all = StableOrder(n, key_bits, read, LineChunks(n, false), scratch);
+    const absl::Span<const uint32_t> all =
+        StableOrder(n, key_bits, read, LineChunks(n, /*is_split=*/false), scratch);
     first.assign(all.begin(), all.begin() + count);
     return first;
   }

@@ -107,8 +107,8 @@ std::optional<CudaKernel> FindCustomTopkKernel(const Instruction& topk, const De
   const auto direction = topk.Get<attr::largest>(true) ? ComparisonDirection::kGt : ComparisonDirection::kLt;
   const loops::ComputeType compute_type = loops::ComputeTypeOf(type);
   loops::ScalarFunction comparator({compute_type, compute_type});
-  comparator.Yield(
-      comparator.Apply(*loops::FindCompare(direction, true, type), loops::ComputeType::kPred, {0, 1}));
+  comparator.Yield(comparator.Apply(*loops::FindCompare(direction, /*total_order=*/true, type),
+                                    loops::ComputeType::kPred, {0, 1}));
   const std::optional<LineOrder> lines = LineOrder::Make(topk, shape.rank() - 1, comparator, device);
   const int64_t kept = topk.shape().element(0).dim(shape.rank() - 1);
   if (!lines.has_value() || kept > shape.dim(shape.rank() - 1)) return std::nullopt;

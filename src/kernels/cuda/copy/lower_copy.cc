@@ -136,7 +136,9 @@ std::optional<CopyPlan> PlanCopy(const loops::LoopProgram& program) {
   plan.args.from_offset = from.offset;
   plan.args.to_offset = to.offset;
   const std::optional<std::vector<PlainDim>> dims = DimsOf(program, from, to);
-  if (!dims.has_value() || !SetStarts(from, false, plan) || !SetStarts(to, true, plan)) return std::nullopt;
+  if (!dims.has_value() || !SetStarts(from, /*moves_target=*/false, plan) ||
+      !SetStarts(to, /*moves_target=*/true, plan))
+    return std::nullopt;
   const int64_t byte_count = ByteCount(from.type);
   if (!SetTiles(*dims, byte_count, plan) && !SetWords(*dims, byte_count, plan)) return std::nullopt;
   return plan;

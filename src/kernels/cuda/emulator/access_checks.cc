@@ -125,14 +125,15 @@ void NoteAccess(const void* address, size_t byte_count, Access access) {
     const uintptr_t at = reinterpret_cast<uintptr_t>(begin) + i;
     ByteAccesses& byte = state.At(at);
     const bool both_atomic = is_atomic && byte.write.is_atomic;
-    if (!both_atomic && !IsBefore(byte.write, *clock)) return Report(at, writes, byte.write, true);
+    if (!both_atomic && !IsBefore(byte.write, *clock))
+      return Report(at, writes, byte.write, /*other_writes=*/true);
     if (!writes) {
-      Join(&byte.read, *clock, false);
+      Join(&byte.read, *clock, /*is_atomic=*/false);
       continue;
     }
-    if (!IsBefore(byte.read, *clock)) return Report(at, writes, byte.read, false);
+    if (!IsBefore(byte.read, *clock)) return Report(at, writes, byte.read, /*other_writes=*/false);
     if (both_atomic) {
-      Join(&byte.write, *clock, true);
+      Join(&byte.write, *clock, /*is_atomic=*/true);
     } else {
       byte = {{}, LatestAccessOf(*clock, is_atomic)};
     }

@@ -92,7 +92,8 @@ std::optional<Split> SplitOf(int64_t n, bool is_double, bool may_split_rows) {
     if (n % columns != 0 || !FactorsOf(columns, is_double).has_value()) continue;
     if (FactorsOf(n / columns, is_double).has_value()) return Split{n / columns, columns};
     if (!may_split_rows) continue;
-    if (SplitOf(n / columns, is_double, false).has_value()) return Split{n / columns, columns};
+    if (SplitOf(n / columns, is_double, /*may_split_rows=*/false).has_value())
+      return Split{n / columns, columns};
   }
   return std::nullopt;
 }

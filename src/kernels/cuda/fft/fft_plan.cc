@@ -62,7 +62,7 @@ bool AddRealToBins(FftPlanner& planner, int64_t n, int64_t count) {
   planner.Grow(FftBuffer::kHalfWork, count * half);
   if (!planner.AddTransform(half, lines, {0, 0, half, half}, FftBuffer::kInput, FftBuffer::kHalfWork))
     return false;
-  planner.AddHalf(half, count, true, FftBuffer::kHalfWork, FftBuffer::kOutput);
+  planner.AddHalf(half, count, /*to_bins=*/true, FftBuffer::kHalfWork, FftBuffer::kOutput);
   return true;
 }
 
@@ -88,7 +88,7 @@ bool AddBinsToReal(FftPlanner& planner, int64_t n, int64_t count, double scale, 
   }
   lines.in_outer = half;
   planner.Grow(FftBuffer::kHalfWork, count * half);
-  planner.AddHalf(half, count, false, from, FftBuffer::kHalfWork);
+  planner.AddHalf(half, count, /*to_bins=*/false, from, FftBuffer::kHalfWork);
   return planner.AddTransform(half, lines, {kFftSwapLoad, kFftSwapStore, half, half, scale},
                               FftBuffer::kHalfWork, FftBuffer::kOutput);
 }
@@ -107,12 +107,13 @@ bool AddAll(FftPlanner& planner, FftType type, absl::Span<const int64_t> in_dims
   if (type == FftType::kRfft) {
     Index bins(in_dims);
     bins[last] = n / 2 + 1;
-    return AddRealToBins(planner, n, count) &&
-           AddAxes(planner, bins, first, last - 1, false, 1, FftBuffer::kOutput, FftBuffer::kOutput);
+    return AddRealToBins(planner, n, count) && AddAxes(planner, bins, first, last - 1, /*inverse=*/false, 1,
+                                                       FftBuffer::kOutput, FftBuffer::kOutput);
   }
   if (length.size() == 1) return AddBinsToReal(planner, n, count, scale, FftBuffer::kInput);
   planner.Grow(FftBuffer::kAxisWork, hlo::Product(in_dims));
-  return AddAxes(planner, in_dims, first, last - 1, true, 1, FftBuffer::kInput, FftBuffer::kAxisWork) &&
+  return AddAxes(planner, in_dims, first, last - 1, /*inverse=*/true, 1, FftBuffer::kInput,
+                 FftBuffer::kAxisWork) &&
          AddBinsToReal(planner, n, count, scale, FftBuffer::kAxisWork);
 }
 

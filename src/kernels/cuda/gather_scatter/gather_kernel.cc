@@ -39,7 +39,8 @@ std::optional<CudaKernel> FindGatherKernel(const Instruction& gather, const Devi
       gather.Get<attr::collapsed_slice_dims>(),  gather.Get<attr::offset_dims>()};
   Index extents(gather.Get<attr::slice_sizes>());
   for (int64_t& extent : extents) extent = std::max<int64_t>(1, extent);
-  const std::optional<IndexedArrays> arrays = IndexArrays(operand, indices, result, indexing, extents, true);
+  const std::optional<IndexedArrays> arrays =
+      IndexArrays(operand, indices, result, indexing, extents, /*clamps=*/true);
   if (!arrays.has_value()) return std::nullopt;
   const int64_t byte_count = ByteCount(operand.type()), bytes = *DenseByteCount(result);
   if (hlo::Product(operand.dims()) == 0 || bytes == 0) {

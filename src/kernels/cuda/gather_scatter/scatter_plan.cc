@@ -71,7 +71,7 @@ std::optional<ScatterPositions> PlanPositions(const Instruction& scatter) {
   Index extents(static_cast<size_t>(operand.rank()), 1);
   for (size_t k = 0; k < windows.size(); ++k) extents[windows[k]] = updates.dim(indexing.window_dims[k]);
   const std::optional<IndexedArrays> arrays =
-      IndexArrays(operand, indices, updates, indexing, extents, false);
+      IndexArrays(operand, indices, updates, indexing, extents, /*clamps=*/false);
   if (!arrays.has_value()) return std::nullopt;
   ScatterPositions positions;
   positions.args.starts = arrays->starts;

@@ -47,10 +47,11 @@ int64_t LastStride(const Operand& operand, const IndexMap& map) {
 
 void ChooseReading(Operand* operand) {
   const int64_t elements = std::max<int64_t>(1, 16 / ByteCount(operand->type));
-  operand->k_vectors = operand->axis_count == 0 && operand->k.rank <= 1 &&
-                       HasRuns(operand->k, {&operand->mn, &operand->batch}, operand->origin, elements, true);
-  const bool vectors = operand->axis_count == 0 &&
-                       HasRuns(operand->mn, {&operand->k, &operand->batch}, operand->origin, elements, true);
+  operand->k_vectors =
+      operand->axis_count == 0 && operand->k.rank <= 1 &&
+      HasRuns(operand->k, {&operand->mn, &operand->batch}, operand->origin, elements, /*may_end_early=*/true);
+  const bool vectors = operand->axis_count == 0 && HasRuns(operand->mn, {&operand->k, &operand->batch},
+                                                           operand->origin, elements, /*may_end_early=*/true);
   const int64_t mn = std::abs(LastStride(*operand, operand->mn)),
                 k = std::abs(LastStride(*operand, operand->k));
   if (vectors)
@@ -179,16 +180,18 @@ void ChooseAccess(Gemm* gemm) {
   }
   ChooseReading(&p.a);
   ChooseReading(&p.b);
-  p.result.pairs = HasRuns(p.result.columns, {&p.result.rows, &p.result.batch}, p.result.origin, 2, true);
-  p.result.vectors = p.result.type == ElementType::kF32 &&
-                     HasRuns(p.result.columns, {&p.result.rows, &p.result.batch}, p.result.origin, 4, true);
+  p.result.pairs = HasRuns(p.result.columns, {&p.result.rows, &p.result.batch}, p.result.origin, 2,
+                           /*may_end_early=*/true);
+  p.result.vectors =
+      p.result.type == ElementType::kF32 && HasRuns(p.result.columns, {&p.result.rows, &p.result.batch},
+                                                    p.result.origin, 4, /*may_end_early=*/true);
 }
 
 bool HasTermRuns(const Operand& operand, int64_t count) {
   for (int x = 0; x < operand.axis_count; ++x) {
     if (!IsMultiple(operand.axes[x].stride, count) || operand.axes[x].spread.divisor != 1) return false;
   }
-  return HasRuns(operand.k, {&operand.mn, &operand.batch}, operand.origin, count, true);
+  return HasRuns(operand.k, {&operand.mn, &operand.batch}, operand.origin, count, /*may_end_early=*/true);
 }
 
 bool IsLinear(const IndexMap& map, int64_t stride) {

@@ -167,7 +167,8 @@ std::optional<LoweredProgram> LowerPlainReduce(const ReduceProgram& program) {
   const std::vector<std::byte> identity = IdentityOf(*fold, sum_type == ElementType::kU32 ? type : sum_type);
   std::memcpy(args.identity, identity.data(), identity.size());
   const bool rows = HasNeighbours(args.reduced) || !HasNeighbours(args.kept);
-  const ReduceKernel kernel = KernelFor(type, in_f64, rows), joining = KernelFor(sum_type, false, true);
+  const ReduceKernel kernel = KernelFor(type, in_f64, rows),
+                     joining = KernelFor(sum_type, /*in_f64=*/false, /*rows=*/true);
   rows ? CutRows(&args, kernel.vector) : CutColumns(&args, kernel.vector);
   args.vectors =
       rows ? HasVectors(args, args.reduced, args.kept, kernel.vector)
@@ -188,7 +189,7 @@ std::optional<LoweredProgram> LowerPlainReduce(const ReduceProgram& program) {
                           HLO_RETURN_IF_ERROR(LaunchAt(kernel, rows, run, stream));
                           ReduceArgs join = JoinOf(run, joining.vector);
                           join.in = partials;
-                          return LaunchAt(joining, true, join, stream);
+                          return LaunchAt(joining, /*rows=*/true, join, stream);
                         },
                         workspace};
 }

@@ -162,8 +162,10 @@ bool StepsBuilder::End() {
          scratch_bytes_ + StepsArgs::kBytes <= static_cast<int64_t>(device_.shared_bytes_per_block);
 }
 
-bool StepsBuilder::AddLoop(const loops::LoopProgram& program) { return AddLoop(program, false); }
-bool StepsBuilder::AddLargeLoop(const loops::LoopProgram& program) { return AddLoop(program, true); }
+bool StepsBuilder::AddLoop(const loops::LoopProgram& program) { return AddLoop(program, /*is_large=*/false); }
+bool StepsBuilder::AddLargeLoop(const loops::LoopProgram& program) {
+  return AddLoop(program, /*is_large=*/true);
+}
 
 bool StepsBuilder::AddLoop(const loops::LoopProgram& program, bool is_large) {
   const int64_t positions = program.outer_count() * program.inner_count(),
@@ -180,7 +182,7 @@ bool StepsBuilder::AddLoop(const loops::LoopProgram& program, bool is_large) {
   if (!is_large && cycles > kLaunchCycles) return false;
   Begin(StepTask::Kind::kLoop).count = vm32->program.position_count;
   loops_.push_back(last_);
-  AppendLoop(*vm, *vm32, true);
+  AppendLoop(*vm, *vm32, /*may_align=*/true);
   return EndLoop(SlotBytes(*vm32), positions, !is_large && jumps_.empty());
 }
 
