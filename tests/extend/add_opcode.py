@@ -145,7 +145,7 @@ def check_tests(copy, out, work):
         run(cases, *engine, "--gtest_brief=1", case, cwd=copy)
     run(find(out, "diff_tests"), "--gtest_filter=All/Functions.*:EdgesTest.ElementwiseOperations", "--gtest_brief=1",
         cwd=copy)
-    run(find(out, "hlo-fuzz"), "--machine=idioms", "--seed=1", "--count=60", cwd=copy)
+    run(find(out, "hlo-fuzz"), "--generator=idioms", "--seed=1", "--count=60", cwd=copy)
 
 
 def main():

@@ -11,6 +11,7 @@
 
 namespace hlo::fuzz {
 
+// An instruction.
 struct DraftLine {
   std::string name, shape, opcode;
   std::vector<std::string> operands;

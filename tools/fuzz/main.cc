@@ -7,22 +7,22 @@
 
 #include "absl/strings/numbers.h"
 #include "fmt/format.h"
-#include "machines.h"
+#include "generators.h"
 
 namespace {
 
 constexpr const char* kUsage = R"(usage:
-  hlo-fuzz [--seconds=S] [--seed=N] [--count=N] [--machine=NAME]... [--folder=DIR]... [--config=NAME]...
+  hlo-fuzz [--seconds=S] [--seed=N] [--count=N] [--generator=NAME]... [--folder=DIR]... [--config=NAME]...
            [--finds=DIR] [--first]
       tries random modules; shrunk modules that fail go to DIR (fuzz-finds)
-  hlo-fuzz --show MACHINE SEED   prints a module
-  hlo-fuzz --show FILE           prints the file with the errors that its instructions may have
-  hlo-fuzz --shrink FILE...      shrinks files that fail, into the folder of finds
-  hlo-fuzz --replay FILE...      runs files in all configurations, or in those of --config=NAME
-machines: idioms, taps (of the modules in the folders), types (changed at random), or the name of one idiom
+  hlo-fuzz --show GENERATOR SEED  prints a module
+  hlo-fuzz --show FILE            prints the file with the errors that its instructions may have
+  hlo-fuzz --shrink FILE...       shrinks files that fail, into the folder of finds
+  hlo-fuzz --replay FILE...       runs files in all configurations, or in those of --config=NAME
+generators: idioms, mutations (of the modules in the folders), types (changed at random), or the name of one idiom
 )";
 
-int Replay(const std::vector<std::string>& files, const hlo::fuzz::MachineOptions& options) {
+int Replay(const std::vector<std::string>& files, const hlo::fuzz::GeneratorOptions& options) {
   int failed = 0;
   for (const std::string& file : files) {
     const hlo::fuzz::Verdict verdict = hlo::fuzz::Replay(file, options);
@@ -45,16 +45,19 @@ int ShowPerturbed(const std::string& path) {
   return 0;
 }
 
-int Run(std::vector<std::string> machines, hlo::fuzz::MachineOptions options) {
-  if (machines.empty()) machines = hlo::fuzz::MachineNames();
-  const double seconds = options.seconds / static_cast<double>(machines.size());
+int Run(std::vector<std::string> generators, hlo::fuzz::GeneratorOptions options) {
+  if (generators.empty()) generators = hlo::fuzz::GeneratorNames();
+  const double seconds = options.seconds / static_cast<double>(generators.size());
   bool failed = false;
-  for (const std::string& machine : machines) {
+  for (const std::string& generator : generators) {
     // Idioms find the most bugs; the checker rejects most type changes.
-    const double share = machines.size() == 1 ? 1 : machine == "idioms" ? 1.5 : machine == "types" ? 0.5 : 1;
+    const double share = generators.size() == 1  ? 1
+                         : generator == "idioms" ? 1.5
+                         : generator == "types"  ? 0.5
+                                                 : 1;
     options.seconds = share * seconds;
-    const hlo::fuzz::RunCounts counts = hlo::fuzz::RunMachine(machine, options);
-    fmt::print("{}: {} modules, {} finds, {} not comparable, {} invalid\n", machine, counts.modules,
+    const hlo::fuzz::RunCounts counts = hlo::fuzz::RunGenerator(generator, options);
+    fmt::print("{}: {} modules, {} finds, {} not comparable, {} invalid\n", generator, counts.modules,
                counts.finds, counts.skipped, counts.invalid);
     for (const auto& [reason, count] : counts.reasons) {
       if (count * 20 >= counts.skipped) fmt::print("  not comparable: {} {}\n", count, reason);
@@ -68,8 +71,8 @@ int Run(std::vector<std::string> machines, hlo::fuzz::MachineOptions options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  hlo::fuzz::MachineOptions options;
-  std::vector<std::string> machines, files;
+  hlo::fuzz::GeneratorOptions options;
+  std::vector<std::string> generators, files;
   bool replays = false, shows = false, shrinks = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -84,8 +87,8 @@ int main(int argc, char** argv) {
       shows = true;
     else if (key == "--first")
       options.stops_at_first = true;
-    else if (key == "--machine")
-      machines.push_back(value);
+    else if (key == "--generator")
+      generators.push_back(value);
     else if (key == "--folder")
       options.folders.push_back(value);
     else if (key == "--config")
@@ -109,9 +112,9 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  for (const std::string& name : machines) {
-    if (!hlo::fuzz::IsMachine(name)) {
-      fmt::print(stderr, "hlo-fuzz: there is no machine and no idiom '{}'\n", name);
+  for (const std::string& name : generators) {
+    if (!hlo::fuzz::IsGenerator(name)) {
+      fmt::print(stderr, "hlo-fuzz: there is no generator and no idiom '{}'\n", name);
       return 2;
     }
   }
@@ -126,7 +129,7 @@ int main(int argc, char** argv) {
     return all_fail ? 0 : 1;
   }
   if (shows && files.size() == 1) return ShowPerturbed(files[0]);
-  if (!shows) return Run(machines, options);
+  if (!shows) return Run(generators, options);
   if (files.size() != 2) return std::fputs(kUsage, stderr), 2;
   uint64_t seed = 0;
   if (!absl::SimpleAtoi(files[1], &seed)) return std::fputs(kUsage, stderr), 2;

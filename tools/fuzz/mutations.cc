@@ -1,4 +1,4 @@
-#include "taps.h"
+#include "mutations.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -33,9 +33,9 @@ std::string OneText(std::string_view type) {
   return type == "c64" || type == "c128" ? "(1, 0)" : "1";
 }
 
-class Tapper {
+class Mutator {
  public:
-  Tapper(Draft& draft, Random& random) : draft_(draft), random_(random) {}
+  Mutator(Draft& draft, Random& random) : draft_(draft), random_(random) {}
 
   bool Run() {
     DraftComputation& entry = draft_.entry();
@@ -389,7 +389,7 @@ const std::vector<std::string>& ModulesIn(const std::vector<std::string>& folder
   return found->second;
 }
 
-std::string RandomTap(uint64_t seed, const std::vector<std::string>& modules) {
+std::string RandomMutation(uint64_t seed, const std::vector<std::string>& modules) {
   if (modules.empty()) return "";
   Random random(seed);
   const absl::StatusOr<CheckedModule> module = ReadModule(random.Pick(modules));
@@ -412,7 +412,7 @@ std::string RandomTap(uint64_t seed, const std::vector<std::string>& modules) {
       if (ReadModule(integers.Text()).ok()) draft = integers;
     }
   }
-  if (!Tapper(draft, random).Run()) return "";
+  if (!Mutator(draft, random).Run()) return "";
   return draft.Text();
 }
 

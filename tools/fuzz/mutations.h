@@ -11,7 +11,7 @@ namespace hlo::fuzz {
 // Returns the modules in the .hlo files of folders, in the order of their paths. Files are read once for each
 // list of folders.
 const std::vector<std::string>& ModulesIn(const std::vector<std::string>& folders);
-// Returns a variant of one of the modules; empty if the module that was drawn does not lend itself to that.
-std::string RandomTap(uint64_t seed, const std::vector<std::string>& modules);
+// Returns a variant of one of the modules; empty if the module that was drawn cannot be changed.
+std::string RandomMutation(uint64_t seed, const std::vector<std::string>& modules);
 
 }  // namespace hlo::fuzz

@@ -1,4 +1,4 @@
-#include "machines.h"
+#include "generators.h"
 
 #include <chrono>
 #include <cstdio>
@@ -10,8 +10,8 @@
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "idioms.h"
+#include "mutations.h"
 #include "sandbox.h"
-#include "taps.h"
 
 namespace hlo::fuzz {
 namespace {
@@ -26,7 +26,7 @@ double Seconds() {
 }
 
 // Returns the configurations that the options name.
-std::vector<Config> NamedConfigs(const MachineOptions& options) {
+std::vector<Config> NamedConfigs(const GeneratorOptions& options) {
   std::vector<Config> configs;
   for (const std::string& name : options.configs) {
     if (const std::optional<Config> config = FindConfig(name)) configs.push_back(*config);
@@ -34,7 +34,7 @@ std::vector<Config> NamedConfigs(const MachineOptions& options) {
   return configs;
 }
 
-std::vector<Config> ConfigsFor(uint64_t seed, const MachineOptions& options) {
+std::vector<Config> ConfigsFor(uint64_t seed, const GeneratorOptions& options) {
   Random random(seed ^ 0x5eed);
   return options.configs.empty() ? SomeConfigs(random, 2) : NamedConfigs(options);
 }
@@ -73,41 +73,41 @@ std::string ReasonOf(const std::string& message) {
 
 // Returns true if the module does not finish in much more time either; on a busy machine all modules are
 // slow.
-bool IsHanging(std::string_view machine, uint64_t seed, const Verdict& verdict,
-               const MachineOptions& options) {
-  const Verdict again = JudgeInSandbox(MakeModule(machine, seed, options), seed, ConfigOf(verdict), 90);
+bool IsHanging(std::string_view generator, uint64_t seed, const Verdict& verdict,
+               const GeneratorOptions& options) {
+  const Verdict again = JudgeInSandbox(MakeModule(generator, seed, options), seed, ConfigOf(verdict), 90);
   return again.judgement == Judgement::kDiffers;
 }
 
-void Report(std::string_view machine, uint64_t seed, const Verdict& verdict, const MachineOptions& options,
-            bool shrinks) {
-  fmt::print("{} {}: {} differs: {}\n", machine, seed, verdict.config, verdict.message.substr(0, 400));
-  Find find{MakeModule(machine, seed, options), seed, verdict};
+void Report(std::string_view generator, uint64_t seed, const Verdict& verdict,
+            const GeneratorOptions& options, bool shrinks) {
+  fmt::print("{} {}: {} differs: {}\n", generator, seed, verdict.config, verdict.message.substr(0, 400));
+  Find find{MakeModule(generator, seed, options), seed, verdict};
   if (shrinks) {
     find = Shrink(find, kShrinkSeconds,
                   [&](const std::string& text) { return JudgeInSandbox(text, seed, ConfigOf(verdict), 10); });
   }
-  fmt::print("  written to {}\n", WriteFind(options.finds, machine, seed, find));
+  fmt::print("  written to {}\n", WriteFind(options.finds, generator, seed, find));
   std::fflush(stdout);
 }
 
 }  // namespace
 
-std::vector<std::string> MachineNames() { return {"idioms", "taps", "types"}; }
+std::vector<std::string> GeneratorNames() { return {"idioms", "mutations", "types"}; }
 
-bool IsMachine(std::string_view name) {
-  return absl::c_linear_search(MachineNames(), name) ||
+bool IsGenerator(std::string_view name) {
+  return absl::c_linear_search(GeneratorNames(), name) ||
          absl::c_any_of(AllIdioms(), [&](const Idiom& idiom) { return name == idiom.name; });
 }
 
-std::string MakeModule(std::string_view machine, uint64_t seed, const MachineOptions& options) {
-  if (machine == "idioms") return RandomIdioms(seed);
-  if (machine == "taps") return RandomTap(seed, ModulesIn(options.folders));
-  if (machine == "types") return RandomTypes(seed);
-  return OneIdiom(seed, machine);
+std::string MakeModule(std::string_view generator, uint64_t seed, const GeneratorOptions& options) {
+  if (generator == "idioms") return RandomIdioms(seed);
+  if (generator == "mutations") return RandomMutation(seed, ModulesIn(options.folders));
+  if (generator == "types") return RandomTypes(seed);
+  return OneIdiom(seed, generator);
 }
 
-RunCounts RunMachine(std::string_view machine, const MachineOptions& options) {
+RunCounts RunGenerator(std::string_view generator, const GeneratorOptions& options) {
   RunCounts counts;
   const double end = Seconds() + options.seconds;
   uint64_t next = Random(options.seed).Next() >> 24;
@@ -116,10 +116,10 @@ RunCounts RunMachine(std::string_view machine, const MachineOptions& options) {
     next += RunTrials(
         next, batch, {.seconds_for_all = end - Seconds()},
         [&](uint64_t seed) {
-          const std::string text = MakeModule(machine, seed, options);
+          const std::string text = MakeModule(generator, seed, options);
           if (text.empty()) return Verdict{Judgement::kSkipped, "", "no module"};
           Verdict verdict = Judge(text, seed, ConfigsFor(seed, options));
-          const bool is_refused = machine == "types" && verdict.judgement == Judgement::kInvalid;
+          const bool is_refused = generator == "types" && verdict.judgement == Judgement::kInvalid;
           return is_refused ? Verdict{Judgement::kSkipped, "", "refused"} : verdict;
         },
         [&](uint64_t seed, const Verdict& verdict) {
@@ -130,15 +130,15 @@ RunCounts RunMachine(std::string_view machine, const MachineOptions& options) {
           }
           if (verdict.judgement == Judgement::kInvalid) {
             ++counts.invalid;
-            fmt::print("{} {}: the module is invalid: {}\n", machine, seed, verdict.message);
+            fmt::print("{} {}: the module is invalid: {}\n", generator, seed, verdict.message);
           }
           if (verdict.judgement != Judgement::kDiffers || counts.finds >= kMaxFinds) return;
-          if (verdict.message.starts_with("no end") && !IsHanging(machine, seed, verdict, options)) {
+          if (verdict.message.starts_with("no end") && !IsHanging(generator, seed, verdict, options)) {
             ++counts.skipped;
             return;
           }
           ++counts.finds;
-          Report(machine, seed, verdict, options, counts.finds <= 6);
+          Report(generator, seed, verdict, options, counts.finds <= 6);
         });
     if (options.stops_at_first && counts.finds > 0) break;
   }
@@ -164,13 +164,13 @@ Find ReadFind(const std::string& path) {
 
 }  // namespace
 
-Verdict Replay(const std::string& path, const MachineOptions& options) {
+Verdict Replay(const std::string& path, const GeneratorOptions& options) {
   const Find find = ReadFind(path);
   return JudgeInSandbox(find.text, find.seed, options.configs.empty() ? AllConfigs() : NamedConfigs(options),
                         120);
 }
 
-std::string ShrinkFile(const std::string& path, const MachineOptions& options) {
+std::string ShrinkFile(const std::string& path, const GeneratorOptions& options) {
   Find find = ReadFind(path);
   find.verdict = JudgeInSandbox(find.text, find.seed, AllConfigs(), 120);
   if (find.verdict.judgement != Judgement::kDiffers) return "";
@@ -181,16 +181,16 @@ std::string ShrinkFile(const std::string& path, const MachineOptions& options) {
   return WriteFind(options.finds, std::filesystem::path(path).stem().string(), find.seed, shrunk);
 }
 
-std::string WriteFind(const std::string& folder, std::string_view machine, uint64_t module_seed,
+std::string WriteFind(const std::string& folder, std::string_view generator, uint64_t module_seed,
                       const Find& find) {
   std::filesystem::create_directories(folder);
-  const std::string path = fmt::format("{}/{}_{}.hlo", folder, machine, module_seed);
+  const std::string path = fmt::format("{}/{}_{}.hlo", folder, generator, module_seed);
   std::ofstream file(path);
   std::string what = find.verdict.message;
   for (size_t at = what.find('\n'); at != std::string::npos; at = what.find('\n', at + 4))
     what.replace(at, 1, "\n// ");
-  file << fmt::format("// {} {}: the fast engine differs from the reference in configuration {}.\n", machine,
-                      module_seed, find.verdict.config);
+  file << fmt::format("// {} {}: the fast engine differs from the reference in configuration {}.\n",
+                      generator, module_seed, find.verdict.config);
   file << fmt::format("// seed {}\n// {}\n", find.seed, what);
   file << "// The values below are the reference's: check them against another implementation.\n// run\n";
   // The reference itself may crash.
