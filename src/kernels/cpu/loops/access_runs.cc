@@ -53,10 +53,17 @@ AccessRun ElementAt(const LoopProgram& program, const Access& access, int64_t po
   return run;
 }
 
+// True if all run-time starts are the same at both positions.
+bool HasSameStarts(const Access& access, absl::Span<const int64_t> dims, int64_t a, int64_t b) {
+  return std::all_of(access.starts.begin(), access.starts.end(), [&](const loops::RuntimeStart& start) {
+    return !start.index.has_value() || ValueAt(*start.index, dims, a) == ValueAt(*start.index, dims, b);
+  });
+}
+
 // Appends an element to a run. Returns false if the run cannot contain it.
-bool Extend(AccessRun& run, const AccessRun& element, bool may_repeat) {
-  if (run.argument != element.argument || run.moved_by != element.moved_by || run.has_own_starts())
-    return false;
+bool Extend(AccessRun& run, const AccessRun& element, absl::Span<const int64_t> dims, bool may_repeat) {
+  if (run.argument != element.argument || run.moved_by != element.moved_by) return false;
+  if (run.moved_by != nullptr && !HasSameStarts(*run.moved_by, dims, run.first, element.first)) return false;
   const int64_t stride = element.element - (run.element + (run.count - 1) * run.stride);
   const bool is_simple = stride == 1 || (stride == 0 && may_repeat);
   if (run.count > 1 ? stride != run.stride : run.argument != AccessRun::kNumbers && !is_simple) return false;
@@ -83,7 +90,7 @@ std::optional<std::vector<AccessRun>> RunsOf(const LoopProgram& program, const A
   for (int64_t position = 0; position < program.inner_count(); ++position) {
     const AccessRun element = ElementAt(program, access, position);
     if (element.argument == AccessRun::kNumbers && element.moved_by != nullptr) return std::nullopt;
-    if (!runs.empty() && Extend(runs.back(), element, may_repeat)) continue;
+    if (!runs.empty() && Extend(runs.back(), element, program.inner_dims(), may_repeat)) continue;
     if (static_cast<int64_t>(runs.size()) == most) return std::nullopt;
     runs.push_back(element);
   }

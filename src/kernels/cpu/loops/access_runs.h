@@ -21,7 +21,7 @@ struct AccessRun {
   // The access whose run-time starts are added to the element; null: none.
   const loops::Access* moved_by = nullptr;
 
-  // Starts that vary with the position are those at `first`; the run then has one position.
+  // Starts that vary with the position are those at `first`, and the same in the whole run.
   bool has_own_starts() const;
 };
 

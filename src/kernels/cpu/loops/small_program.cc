@@ -19,8 +19,9 @@ using loops::LoopProgram;
 using loops::RuntimeStart;
 
 constexpr int64_t kMaxLoads = 3;
-// The copies of an access that is not contiguous, and the calls of a program with copies.
-constexpr int64_t kMaxRuns = 16, kMaxStoredRuns = 32;
+// The copies of an access that is not contiguous, of a store and of rows at indices, and the calls of a
+// program with copies.
+constexpr int64_t kMaxRuns = 16, kMaxStoredRuns = 32, kMaxRowsAtIndices = 32;
 constexpr size_t kMaxCalls = 256;
 // With more runs, one call that reads rows is faster than copies.
 constexpr int64_t kMaxCopiedRuns = 4;
@@ -307,7 +308,8 @@ class SmallCompiler {
     if (!runs.has_value() && widen.function == nullptr &&
         (AddRows(value, access) || AddGather(value, access)))
       return true;
-    if (!runs.has_value()) runs = RunsOf(program_, access, kMaxRuns, widen.function == nullptr);
+    const int64_t most = access.IsRegular() || !access.edges.empty() ? kMaxRuns : kMaxRowsAtIndices;
+    if (!runs.has_value()) runs = RunsOf(program_, access, most, widen.function == nullptr);
     if (!runs.has_value()) return false;
     small_.is_for_loops = copies_ = true;
     const ComputeType compute_type = program_.steps()[value].compute_type;

@@ -51,7 +51,7 @@ struct SmallProgram {
   bool is_in_memory = false;  // There is a single call, on arguments.
   std::vector<Call> calls;
   std::vector<Start> starts;
-  static constexpr int32_t kMaxStarts = 16;
+  static constexpr int32_t kMaxStarts = 32;
   // True for reductions, long copies and programs with copies of single elements, which a tile program
   // replaces at the same cost unless they run often.
   bool is_for_loops = false;
