@@ -133,9 +133,9 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
     {.id = PassId::kDegenerateContractions,
      .name = "degenerate_contractions",
      .stage = Stage::kGraph,
-     .summary = "Rewrites reductions and dots over a few elements to loops, and reductions of windows that "
-                "do not overlap to simple ones",
-     .preserves = "every bit, but sums of dots, of rows and of short columns up to rounding",
+     .summary = "Rewrites reductions and dots over a few elements to loops, and reductions of windows and "
+                "transposed convolutions whose windows do not overlap to simple reductions and dots",
+     .preserves = "every bit, but sums of dots, of convolutions, of rows and of short columns up to rounding",
      .part_of = "flatten"},
     {.id = PassId::kSequentialReduce,
      .name = "sequential_reduce",

@@ -8,6 +8,7 @@
 #include "plan/rewrite/batch_norm.h"
 #include "plan/rewrite/degenerate_contractions.h"
 #include "plan/rewrite/scaled_dot.h"
+#include "plan/rewrite/separate_taps.h"
 #include "plan/rewrite/sequential_reduce.h"
 #include "types/promotion.h"
 
@@ -24,6 +25,13 @@ absl::StatusOr<std::optional<Leaves>> ContractionRewriter::Rewrite(const Instruc
     case Opcode::kDot:
       return RewriteDot(instruction, operands, block);
     case Opcode::kConvolution:
+      if (options_.rewrite_degenerate_contractions) {
+        HLO_ASSIGN_OR_RETURN(std::optional<Leaves> result,
+                             Replace("degenerate_contractions", instruction, ReplaceSeparateTaps(instruction),
+                                     operands, block));
+        if (result.has_value()) return result;
+      }
+      return Product(instruction, Concatenated(operands), block);
     case Opcode::kRaggedDot:
       return Product(instruction, Concatenated(operands), block);
     case Opcode::kScaledDot:

@@ -153,13 +153,17 @@ Reach ReachOf(const ConvolutionLayout& c, int64_t d, int64_t output, int64_t cou
 }
 
 std::optional<CachedVector<Phase>> PhasesOf(const ConvolutionLayout& c) {
-  constexpr size_t kMaxPhases = 16;
+  // More than a few phases pay if each saves many products with the zeros between elements.
+  constexpr size_t kFewPhases = 16, kMaxPhases = 256;
+  constexpr int64_t kMinTerms = 32 << 10;
+  const auto most_phases = static_cast<size_t>(c.taps() * c.group_inputs * c.output_count() / kMinTerms);
+  const size_t max_phases = std::clamp(most_phases, kFewPhases, kMaxPhases);
   CachedVector<Phase> phases;
   phases.push_back({.layout = c});
   for (int64_t d = 0; d < c.rank(); ++d) {
     CachedVector<Phase> split;
     const int64_t period = loops::PhasePeriod(c.stride[d], c.base_dilation[d]);
-    if (phases.size() * static_cast<size_t>(period) > kMaxPhases) return std::nullopt;
+    if (phases.size() * static_cast<size_t>(period) > max_phases) return std::nullopt;
     for (const Phase& phase : phases) {
       for (int64_t first = 0; first < std::min(period, c.output[d]); ++first) {
         if (std::optional<Phase> one = PhaseAlong(phase, d, first)) split.push_back(*one);
