@@ -337,21 +337,14 @@ template <class T>
 void ColumnOfRows(const T* a, absl::Span<const int32_t> rows, const std::vector<int32_t>& row_terms,
                   const T* y, const std::vector<int32_t>& column_terms, T* c, int64_t stride) {
   constexpr size_t kWidth = kLanes<double>;
-  const size_t terms = row_terms.size();
+  const auto terms = static_cast<int64_t>(row_terms.size());
   for (size_t begin = 0; begin < rows.size(); begin += kWidth) {
     // The last vector may overlap its predecessor.
     const size_t first = std::min(begin, rows.size() - kWidth);
-    const auto product = [&](size_t k) __attribute__((always_inline)) {
+    const auto product = [&](int64_t k) __attribute__((always_inline)) {
       return LoadRows(a + row_terms[k], &rows[first]) * static_cast<double>(y[column_terms[k]]);
     };
-    Vector<double> even = {}, odd = {};
-    size_t k = 0;
-    for (; k + 1 < terms; k += 2) {
-      even += product(k);
-      odd += product(k + 1);
-    }
-    if (k < terms) even += product(k);
-    const Vector<double> all = even + odd;
+    const Vector<double> all = AddTerms<Vector<double>>(terms, product);
     T* to = c + static_cast<int64_t>(first) * stride;
     for (size_t i = 0; i < kWidth; ++i) to[static_cast<int64_t>(i) * stride] = static_cast<T>(all[i]);
   }
@@ -364,21 +357,14 @@ void DotsOfEach(const T* a, const int32_t* rows, const std::vector<int32_t>& row
                 const int32_t* columns, const std::vector<int32_t>& column_terms, int64_t count, T* c) {
   constexpr int64_t kWidth = kLanes<double>;
   using Narrow = typename VectorOf<T, kWidth* static_cast<int>(sizeof(T))>::type;
-  const size_t terms = row_terms.size();
+  const auto terms = static_cast<int64_t>(row_terms.size());
   for (int64_t begin = 0; begin < count; begin += kWidth) {
     // The last vector may overlap its predecessor.
     const int64_t first = std::min(begin, count - kWidth);
-    const auto product = [&](size_t k) __attribute__((always_inline)) {
+    const auto product = [&](int64_t k) __attribute__((always_inline)) {
       return LoadRows(a + row_terms[k], rows + first) * LoadRows(b + column_terms[k], columns + first);
     };
-    Vector<double> even = {}, odd = {};
-    size_t k = 0;
-    for (; k + 1 < terms; k += 2) {
-      even += product(k);
-      odd += product(k + 1);
-    }
-    if (k < terms) even += product(k);
-    const Narrow sums = __builtin_convertvector(even + odd, Narrow);
+    const Narrow sums = __builtin_convertvector(AddTerms<Vector<double>>(terms, product), Narrow);
     std::memcpy(c + first, &sums, sizeof sums);
   }
 }

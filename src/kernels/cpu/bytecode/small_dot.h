@@ -11,17 +11,22 @@
 
 namespace hlo::cpu {
 
-// Uses two accumulators to hide the latency of additions.
-template <class T, class Term>
-[[gnu::always_inline]] inline T SumOfTerms(int64_t terms, Term&& term) {
-  double even = 0, odd = 0;
+// Returns the sum of term(0), term(1), ..., numbers or vectors of type Sum. Uses two accumulators to hide the
+// latency of additions.
+template <class Sum, class Term>
+[[gnu::always_inline]] inline Sum AddTerms(int64_t terms, Term&& term) {
+  Sum even{}, odd{};
   int64_t k = 0;
   for (; k + 1 < terms; k += 2) {
     even += term(k);
     odd += term(k + 1);
   }
   if (k < terms) even += term(k);
-  return static_cast<T>(even + odd);
+  return even + odd;
+}
+template <class T, class Term>
+[[gnu::always_inline]] inline T SumOfTerms(int64_t terms, Term&& term) {
+  return static_cast<T>(AddTerms<double>(terms, term));
 }
 
 // Rows of several columns of f32 are accumulated in f32 from this number of terms on, and in f64 below it.

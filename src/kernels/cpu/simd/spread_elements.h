@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 
-#include "kernels/cpu/simd/padded_load.h"
 #include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
 
-// The longest patterns and the most copies of an element for which vectors are used, in bytes.
-inline constexpr int64_t kMaxSpreadBytes = 32;
+// The bytes of the longest patterns, and the most copies of an element, for which vectors are used.
+inline constexpr int64_t kMaxPatternBytes = 32, kMaxCopies = 8;
 
 #if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
 namespace internal {
@@ -85,7 +83,7 @@ void RepeatElements(const T* from, int64_t period, int64_t n, T* to) {
 #if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
     constexpr int64_t kWords = sizeof(T) / 4;
-    if (period * static_cast<int64_t>(sizeof(T)) <= kMaxSpreadBytes) {
+    if (period * static_cast<int64_t>(sizeof(T)) <= kMaxPatternBytes) {
       const int64_t words = period * kWords;
       const __m256i pattern = internal::LoadWords(from, words);
       auto* out = reinterpret_cast<int32_t*>(to);
@@ -107,7 +105,7 @@ void SpreadElements(const T* from, int64_t copies, int64_t n, T* to) {
 #if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
     constexpr int64_t kWords = sizeof(T) / 4;
-    if (copies <= 8) {
+    if (copies <= kMaxCopies) {
       const auto& table = kWords == 1 ? internal::kSpreadWords[copies] : internal::kSpreadPairs[copies];
       const auto* words = reinterpret_cast<const int32_t*>(from);
       auto* out = reinterpret_cast<int32_t*>(to);
