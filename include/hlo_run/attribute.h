@@ -22,15 +22,23 @@ class Instruction;
 // Enumerations. Words<E>() lists the spellings of an enumeration in the order of its enumerators
 // (attribute.cc).
 
+/// The predicate of `compare`.
 enum class ComparisonDirection : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
+/// The order of floats in `compare`. The total order puts -0 before +0, and NaNs at both ends by their signs.
 enum class ComparisonOrder : uint8_t { kPartial, kTotal };
 /// XLA removed this attribute in August 2026; older text has it.
 enum class ComparisonType : uint8_t { kFloat, kTotalOrder, kSigned, kUnsigned };
+/// The transforms of `fft`: complex, its inverse, from real input, and to real output.
 enum class FftType : uint8_t { kFft, kIfft, kRfft, kIrfft };
+/// The kind of a `fusion`, which does not affect evaluation.
 enum class FusionKind : uint8_t { kLoop, kInput, kOutput, kCustom };
+/// The distribution of `rng`.
 enum class RandomDistribution : uint8_t { kInvalid, kUniform, kNormal };
+/// The generator of `rng-bit-generator`; kDefault is Philox (semantics 7.2).
 enum class RngAlgorithm : uint8_t { kDefault, kThreeFry, kPhilox };
+/// The precision of an operand of a dot or convolution; it permits faster, less precise products.
 enum class Precision : uint8_t { kDefault, kHigh, kHighest };
+/// The types in which a dot rounds its operands and accumulates, `algorithm=` (semantics 6.1).
 enum class PrecisionAlgorithm : uint8_t {
   kUnset,
   kAnyF8AnyF8F32,
@@ -47,10 +55,15 @@ enum class PrecisionAlgorithm : uint8_t {
   kF32F32F32,
   kF64F64F64
 };
+/// The role of a convolution in training: forward, gradient of the kernel, gradient of the input.
 enum class ConvolutionKind : uint8_t { kUnset, kFprop, kWgrad, kDgrad };
+/// The operation on the matrix of `triangular-solve`.
 enum class TransposeA : uint8_t { kInvalid, kNoTranspose, kTranspose, kAdjoint };
+/// The attribute `padding_type` of custom calls.
 enum class PaddingType : uint8_t { kInvalid, kValid, kSame };
+/// A hint for schedulers, which does not affect evaluation.
 enum class CustomCallSchedule : uint8_t { kNone, kLatest, kEarliest };
+/// The calling convention of a custom call.
 enum class ApiVersion : uint8_t {
   kUnspecified,
   kOriginal,
@@ -58,6 +71,7 @@ enum class ApiVersion : uint8_t {
   kStatusReturningUnified,
   kTypedFfi
 };
+/// The meaning of the numbers in replica groups (spmd 2.1).
 enum class AllReduceMode : uint8_t {
   kCrossReplica,
   kCrossPartition,
@@ -65,18 +79,19 @@ enum class AllReduceMode : uint8_t {
   kFlattenedId
 };
 enum class ShuffleMode : uint8_t { kRotate };
+/// The mode of `result_accuracy`.
 enum class AccuracyMode : uint8_t { kDefault, kHighest };
 
-template <class E>
 /// The spellings of the enumerators of E, and whether matching ignores case.
+template <class E>
 struct EnumWords {
   absl::Span<const std::string_view> words;
   bool ignore_case = false;
 };
 template <class E>
 const EnumWords<E>& Words();
-template <class E>
 /// Returns the spelling of an enumerator.
+template <class E>
 std::string_view Word(E value) {
   return Words<E>().words[static_cast<size_t>(value)];
 }
@@ -123,18 +138,22 @@ struct SliceRange {
   int64_t start = 0, limit = 0, stride = 1;
 };
 
+/// An entry of `frontend_attributes`.
 struct KeyValue {
   std::string_view key;
   std::string_view value;
 };
+/// The attribute `frontend_attributes`, which carries annotations of frameworks.
 struct FrontendAttributes {
   absl::Span<const KeyValue> entries;  ///< Sorted by key; the keys are unique.
 };
 
+/// A number that a tool shows with an instruction.
 struct Statistic {
   std::string_view name;
   double value = 0;
 };
+/// The attribute `statistics`; it does not affect evaluation.
 struct Statistics {
   int64_t visualizing_index = 0;
   absl::Span<const Statistic> entries;
@@ -158,6 +177,7 @@ struct IotaTile {
   IntList transpose_perm;
 };
 
+/// An axis of a device mesh.
 struct MeshAxis {
   std::string_view name;
   int64_t size = 1;
@@ -176,6 +196,7 @@ struct Mesh {
   IntList device_ids;              ///< The explicit device order; empty for the identity or an iota.
   const IotaTile* iota = nullptr;  ///< The iota form, `device_ids=([r,..]T(p,..))`.
 };
+/// The axes along which a dimension is sharded, major ones first.
 struct DimSharding {
   absl::Span<const AxisRef> axes;
   bool open = false;  ///< True if `?` allows further sharding.
@@ -232,6 +253,7 @@ struct OriginNode {
   std::string_view name;
   IntList index;
 };
+/// The attribute `origin`: the instruction of the original program for each leaf of the result.
 struct Origin {
   const OriginNode* tree = nullptr;
   bool has_call_hierarchy = false;  ///< True for `{(),[""]}` and the older `[synthetic_call]`.
@@ -253,22 +275,27 @@ struct ResultAccuracy {
   int64_t ulps = 0;
 };
 
+/// The structured sparsity of one operand of a dot or convolution.
 struct SparsitySide {
   bool present = false;
   int64_t nonzeros = 0, block = 0;  ///< N and M of `sparsity=NxM`: at most N nonzeros in a block of M.
   int64_t dimension = 0, stride = 0, operand = 0;
 };
+/// The attribute `sparsity_config`.
 struct SparsityConfig {
   SparsitySide lhs, rhs;
 };
+/// The scales of one operand of a dot or convolution.
 struct BlockScalingSide {
   bool present = false;
   int64_t scale_operand = 0;
 };
+/// The attribute `block_scaling_config`.
 struct BlockScalingConfig {
   BlockScalingSide lhs, rhs;
 };
 
+/// The attribute `domain`: the shardings on both sides of a `domain` instruction.
 struct Domain {
   const Sharding* entry = nullptr;
   const Sharding* exit = nullptr;
@@ -329,6 +356,7 @@ using AllReduceMode = hlo::AllReduceMode;
 using ShuffleMode = hlo::ShuffleMode;
 }  // namespace attr_kind
 
+/// The value kinds of attributes.def; attr_kind has their C++ types.
 enum class AttrKind : uint8_t {
   kBool,
   kInt,
@@ -378,6 +406,7 @@ enum class AttrKind : uint8_t {
   kShuffleMode
 };
 
+/// The attributes of attributes.def.
 enum class AttrId : uint8_t {
 #define HLO_ATTR(id, spelling, kind) id,
 #include "hlo_run/attributes.def"

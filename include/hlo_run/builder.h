@@ -80,6 +80,7 @@ Op ConcatInDim(Operands operands, int64_t dimension);
 Op GetDimensionSize(Operand operand, int64_t dimension);
 Op SetDimensionSize(Operand operand, Op size, int64_t dimension);
 Op RemoveDynamicDimension(Operand operand, int64_t dimension);
+/// The dimension numbers of a gather (shape-rules 3.18).
 struct GatherDimensions {
   std::vector<int64_t> offset_dims, collapsed_slice_dims, start_index_map;
   int64_t index_vector_dim = 0;
@@ -87,6 +88,7 @@ struct GatherDimensions {
 };
 Op Gather(Operand operand, Op start_indices, const GatherDimensions& dimensions, Dims slice_sizes,
           bool indices_are_sorted = false);
+/// The dimension numbers of a scatter (shape-rules 3.18).
 struct ScatterDimensions {
   std::vector<int64_t> update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims;
   int64_t index_vector_dim = 0;
@@ -96,9 +98,11 @@ Op Scatter(Operands operands, Op scatter_indices, const Operands& updates, Funct
            const ScatterDimensions& dimensions, bool indices_are_sorted = false, bool unique_indices = false);
 
 // Contractions, convolutions and linear algebra.
+/// The dimension numbers of a dot.
 struct DotDimensions {
   std::vector<int64_t> lhs_contracting, rhs_contracting, lhs_batch = {}, rhs_batch = {};
 };
+/// Optional attributes of dots. Without a preferred type, the result has the type of the operands.
 struct DotOptions {
   std::vector<Precision> precision = {};
   PrecisionAlgorithm algorithm = PrecisionAlgorithm::kUnset;
@@ -110,11 +114,13 @@ Op ScaledDot(Operand lhs, Op lhs_scale, Op rhs, Op rhs_scale, const DotDimension
              const DotOptions& options = {});
 Op RaggedDot(Operand lhs, Op rhs, Op group_sizes, const DotDimensions& dimensions, Dims lhs_ragged_dims,
              Dims rhs_group_dims, const DotOptions& options = {});
+/// The padding of windows, as in TensorFlow.
 enum class Padding { kSame, kValid };
 /// Returns the low and high padding of each dimension. kSame pads for ceil(size / stride) results, the odd
 /// element at the high end; kValid pads nothing.
 absl::StatusOr<std::vector<std::pair<int64_t, int64_t>>> MakePadding(Dims sizes, Dims window, Dims strides,
                                                                      Padding padding);
+/// The dimension numbers of a convolution.
 struct ConvDimensions {
   int64_t input_batch = 0, input_feature = 1;
   std::vector<int64_t> input_spatial;
@@ -125,6 +131,7 @@ struct ConvDimensions {
   /// NCHW: the spatial dimensions are the most minor ones.
   static ConvDimensions Default(int64_t spatial_rank);
 };
+/// Optional attributes of convolutions.
 struct ConvOptions {
   int64_t feature_group_count = 1, batch_group_count = 1;
   std::vector<Precision> precision = {};

@@ -71,6 +71,7 @@ struct Operand : Op {
   Place place;
   Operand(Op op, Place place = Place::current()) : Op(op), place(place) {}
 };
+/// A list of operands; see Operand.
 struct Operands {
   std::vector<Op> ops;
   Place place;

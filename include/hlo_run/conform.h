@@ -50,6 +50,7 @@ struct CaseEvaluator {
   EvaluateDevicesFn devices = {};
 };
 
+/// The outcome of a case.
 enum class Verdict : uint8_t {
   kPassed,
   kFailed,       ///< A value, a diagnostic or a print differs from the expectation.
@@ -58,6 +59,7 @@ enum class Verdict : uint8_t {
 };
 std::string_view Name(Verdict verdict);
 
+/// The outcome of a case, with its location and the reason.
 struct CaseResult {
   std::string path;
   int64_t line = 0;
@@ -70,6 +72,7 @@ struct CaseResult {
 CaseResult RunCase(const Case& test, const CaseEvaluator& evaluator, const ElidedValues& elided = {});
 CaseResult RunCase(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided = {});
 
+/// Options of UpdateCaseFile.
 struct UpdateOptions {
   bool values = false;
   EvaluateFn evaluate;  ///< Used only if `values` is set.
@@ -79,6 +82,7 @@ struct UpdateOptions {
 /// that changed.
 absl::StatusOr<int64_t> UpdateCaseFile(const std::string& path, const UpdateOptions& options = {});
 
+/// The number of cases by verdict, and the time of all.
 struct ConformSummary {
   int64_t passed = 0, failed = 0, unsupported = 0, errors = 0;
   double seconds = 0;

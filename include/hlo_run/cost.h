@@ -25,6 +25,7 @@ struct Cost {
 /// operands and writes only its results.
 Cost InstructionCost(const Instruction& instruction);
 
+/// The size and the cost of a module, which `hlo-run stats` prints.
 struct ModuleStatistics {
   int64_t instructions = 0;
   std::map<std::string_view, int64_t> opcodes;        ///< Instructions in all computations by opcode name.

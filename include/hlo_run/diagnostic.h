@@ -20,8 +20,10 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
+/// Errors make a module invalid; warnings do not.
 enum class Severity { kError, kWarning };
 
+/// Another location of a diagnostic, such as that of an operand.
 struct Note {
   SourceRange range;  ///< Unknown if the note has no location.
   std::string message;
@@ -78,6 +80,7 @@ class Diagnostics {
   std::deque<Diagnostic> all_;
 };
 
+/// Options of Render.
 struct RenderOptions {
   bool color = false;
   int64_t width = 100;  ///< The columns of source that are shown; longer lines are clipped around the caret.

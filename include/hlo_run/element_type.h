@@ -10,6 +10,7 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
+/// The element types, in the order of element_types.def.
 enum class ElementType : uint8_t {
 #define HLO_ELEMENT_TYPE(name, text, bits, storage, type_class, number) k##name,
 #include "hlo_run/element_types.def"
@@ -22,8 +23,10 @@ inline constexpr int kElementTypeCount = 0
 #undef HLO_ELEMENT_TYPE
     ;
 
+/// The classes of element types.
 enum class TypeClass : uint8_t { kPred, kSigned, kUnsigned, kFloat, kComplex };
 
+/// The row of an element type in element_types.def.
 struct ElementTypeInfo {
   std::string_view name;
   int16_t bits;        ///< Nominal width.

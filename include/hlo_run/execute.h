@@ -27,6 +27,7 @@ class ProcessGroup;
 #pragma GCC visibility push(default)
 namespace hlo {
 
+/// The implementation that runs a module.
 enum class Engine : uint8_t {
   kReference,  ///< Runs one simple function per opcode, which defines the opcode's semantics.
   kFast,       ///< Runs a plan of fused kernels with the same semantics.
@@ -72,8 +73,9 @@ struct DevicesOptions {
   std::function<Observer*(int64_t device)> observer;
   /// Receives the warnings of a run, after the run.
   std::function<void(const std::string& message)> warn;
-  /// The processes that run the devices together with this one; null if it runs all of them. Runs with custom
-  /// calls of the caller, or with a host, stay in this process.
+  /// The processes that run the devices together with this one; null if it runs all of them. The program sets
+  /// it under MPI; the library has no way to make one. Runs with custom calls of the caller, or with a host,
+  /// stay in this process.
   spmd::ProcessGroup* processes = nullptr;
 };
 

@@ -20,10 +20,12 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
+/// The formats of values in files.
 enum class FileFormat : uint8_t { kNpy, kNpz, kSafetensors, kText, kRaw, kJson, kProto, kProtoText };
 /// Returns the format that the file name extension implies; nullopt for any other extension.
 std::optional<FileFormat> FileFormatOf(std::string_view path);
 
+/// Options of reading values.
 struct ReadOptions {
   /// Converts elements of another type: integers and pred must be representable, floats are rounded.
   /// FailedPrecondition names the first element that the expected type cannot represent.
@@ -88,6 +90,7 @@ enum class InputFill : uint8_t {
   kIota
 };
 std::optional<InputFill> ParseInputFill(std::string_view word);
+/// A range of generated numbers.
 struct InputRange {
   double low = 0, high = 0;  ///< The closed interval [low, high], with low <= high.
 };
@@ -162,6 +165,7 @@ absl::StatusOr<ModuleFile> ReadModuleFile(const std::string& path);
 absl::StatusOr<ModuleFile> ParseModuleFile(std::shared_ptr<const SourceText> bytes);
 
 /// Values for elided constants, whose elements a dump printed as `{...}`.
+/// The values of constants that the text elides as {...}.
 enum class ElidedFill : uint8_t {
   kNone,
   kZeros,
@@ -173,6 +177,7 @@ enum class ElidedFill : uint8_t {
   /// counter. Elements narrower than a byte keep its low bits, pred keeps one.
   kCounter,
 };
+/// The values of elided constants; files take precedence over the fill.
 struct ElidedValues {
   ElidedFill fill = ElidedFill::kNone;
   uint64_t seed = 0;  ///< The seed of kRandom.

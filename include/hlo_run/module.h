@@ -136,6 +136,7 @@ struct InputOutputAlias {
   IntList parameter_index;
   bool must_alias = false;
 };
+/// A leaf of a parameter whose memory the results may reuse.
 struct BufferDonor {
   int64_t parameter = 0;
   IntList parameter_index;
@@ -147,31 +148,37 @@ struct StackFrame {
   int32_t file_location_id = 0;
   int32_t parent_frame_id = 0;  ///< 0 means none; the text has this number plus one.
 };
+/// The tables of source locations, to which stack_frame_id of metadata refers.
 struct SourceTables {
   std::vector<std::string_view> file_names, function_names;
   std::vector<FileLocation> file_locations;
   std::vector<StackFrame> stack_frames;
 };
+/// An entry of the recovery table: the module that computes arrays of the original program from others.
 struct OriginRecovery {
   const OriginNode* from = nullptr;
   const OriginNode* to = nullptr;
   std::shared_ptr<Module> recovery;  ///< May be null.
 };
+/// A set of debug options of an array.
 struct DebugAttribute {
   bool has_log_mode = false, fusion_debugger = false;
   bool has_callback_id = false, has_partitioned = false, partitioned = false, has_op_id = false;
   int64_t callback_id = 0, op_id = 0;
 };
+/// An array of the original program with its debug options.
 struct DebugAttributes {
   const OriginNode* array = nullptr;
   std::vector<DebugAttribute> sets;
 };
+/// The attribute `entry_computation_layout`, with its location.
 struct EntryLayout {
   std::vector<Shape> parameters;
   Shape result;
   SourceRange range;
 };
 
+/// The attributes of a module.
 struct ModuleHeader {
   bool is_scheduled = false;
   int64_t replica_count = 1;

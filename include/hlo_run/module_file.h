@@ -15,6 +15,7 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
+/// Limits on files.
 struct ModuleFileOptions {
   /// The largest size of a file after decompression, in bytes.
   int64_t max_bytes = (int64_t{1} << 32) - 1;
@@ -56,6 +57,7 @@ DumpName ParseDumpName(std::string_view path);
 /// assignments"); "" for other files.
 std::string_view SideFileKind(std::string_view path);
 
+/// The modules below a folder, and the files that are none.
 struct FoundModules {
   std::vector<std::string> files;          ///< Sorted paths.
   std::map<std::string, int64_t> skipped;  ///< The number of side files by kind.

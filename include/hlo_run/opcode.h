@@ -12,6 +12,7 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
+/// The opcodes, in the order of opcodes.def.
 enum class Opcode : uint8_t {
 #define HLO_OP(name, ...) k##name,
 #include "hlo_run/opcodes.def"
@@ -61,6 +62,7 @@ enum class ScalarPrecision : uint8_t {
 
 inline constexpr int kAny = 1 << 30;  ///< A number of operands without an upper bound.
 
+/// An attribute that an opcode accepts or requires.
 struct AttrUse {
   AttrId id;
   bool required;

@@ -11,6 +11,7 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
+/// Options of the planner.
 struct PlanOptions {
   /// Names of passes to skip; `hlo-run plan --passes` lists them. A hyphen matches an underscore.
   std::vector<std::string> disabled_passes;

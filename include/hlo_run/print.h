@@ -15,6 +15,7 @@ namespace hlo {
 /// computations; the fingerprint forms are XLA's and cannot be parsed.
 enum class PrintForm { kLong, kShort, kCanonical, kFingerprint, kModuleFingerprint };
 
+/// Options of Print.
 struct PrintOptions {
   PrintForm form = PrintForm::kLong;
   /// Matches XLA's output byte for byte, even where it cannot be parsed back (-0, async sugar, order).

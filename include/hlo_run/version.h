@@ -8,6 +8,7 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
+/// The versions of the library and of what it was built with.
 struct BuildInfo {
   std::string_view version;  ///< For example "0.2.0".
   /// The abbreviated commit, with "+" if the tree had changes; "unknown" without git.
