@@ -9,11 +9,21 @@ namespace hlo::debug {
 
 PlanOptions ExposingPlanOptions() {
   PlanOptions options;
-  options.disabled_passes = {
-      "degenerate_contractions", "sequential_reduce", "sink_slices",       "range_analysis",
-      "loop_state_dce",          "loop_fusion",       "sibling_fusion",    "contraction_folding",
-      "layout_assignment",       "row_tiling",        "kernel_result_dce", "gemm_fusion",
-      "in_place_aliasing",       "bytecode"};
+  options.disabled_passes = {"degenerate_contractions",
+                             "sequential_reduce",
+                             "unroll_windows",
+                             "sink_slices",
+                             "range_analysis",
+                             "loop_state_dce",
+                             "loop_fusion",
+                             "sibling_fusion",
+                             "contraction_folding",
+                             "layout_assignment",
+                             "row_tiling",
+                             "kernel_result_dce",
+                             "gemm_fusion",
+                             "in_place_aliasing",
+                             "bytecode"};
   return options;
 }
 

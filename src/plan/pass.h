@@ -19,6 +19,7 @@ enum class PassId : uint8_t {
   kLibraryCalls,
   kDegenerateContractions,
   kSequentialReduce,
+  kUnrollWindows,
   kScaledDot,
   kBatchNorm,
   kSinkSlices,

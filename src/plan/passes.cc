@@ -42,6 +42,7 @@ absl::Status RunFlatten(PlanState& state) {
           state.passes.Contains(PassId::kDegenerateContractions) && state.target == Target::kCpu,
       .rewrite_sequential_reductions =
           state.passes.Contains(PassId::kSequentialReduce) && state.target == Target::kCpu,
+      .unroll_windows = state.passes.Contains(PassId::kUnrollWindows) && state.target == Target::kCpu,
       .expand_scaled_dots = state.passes.Contains(PassId::kScaledDot),
       .expand_batch_norms = state.passes.Contains(PassId::kBatchNorm)};
   HLO_ASSIGN_OR_RETURN(state.plan.graph, Flatten(state.module, state.custom_calls, options, state.changes));
@@ -143,6 +144,13 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .summary = "Rewrites reductions to a few elements, whose combiner is not associative, to counted loops",
      .preserves = "every bit",
      .part_of = "flatten"},
+    {.id = PassId::kUnrollWindows,
+     .name = "unroll_windows",
+     .stage = Stage::kGraph,
+     .summary = "Rewrites reductions of small windows and small convolutions to loops over shifted operands",
+     .preserves = "every bit, but sums of convolutions up to rounding",
+     .part_of = "flatten",
+     .only_cpu = true},
     {.id = PassId::kScaledDot,
      .name = "scaled_dot",
      .stage = Stage::kGraph,

@@ -1,7 +1,9 @@
 #include "plan/rewrite/contraction_rewriter.h"
 
+#include <cmath>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "base/status.h"
 #include "ir/element_types.h"
 #include "plan/analysis/node_traits.h"
@@ -10,9 +12,30 @@
 #include "plan/rewrite/scaled_dot.h"
 #include "plan/rewrite/separate_taps.h"
 #include "plan/rewrite/sequential_reduce.h"
+#include "plan/rewrite/unroll_convolution.h"
+#include "plan/rewrite/unroll_windows.h"
 #include "types/promotion.h"
 
 namespace hlo::plan {
+namespace {
+
+// True if no element of an array of floats is an infinity or NaN.
+bool HasOnlyFiniteNumbers(const Literal& literal) {
+  const auto all_finite = [](auto numbers) {
+    return absl::c_all_of(numbers, [](auto x) { return std::isfinite(static_cast<double>(x)); });
+  };
+  switch (literal.type()) {
+    case ElementType::kF32:
+      return all_finite(literal.span<float>());
+    case ElementType::kF64:
+      return all_finite(literal.span<double>());
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<std::optional<Leaves>> ContractionRewriter::Rewrite(const Instruction& instruction,
                                                                    const std::vector<Leaves>& operands,
                                                                    Block* block) {
@@ -29,6 +52,13 @@ absl::StatusOr<std::optional<Leaves>> ContractionRewriter::Rewrite(const Instruc
         HLO_ASSIGN_OR_RETURN(std::optional<Leaves> result,
                              Replace("degenerate_contractions", instruction, ReplaceSeparateTaps(instruction),
                                      operands, block));
+        if (result.has_value()) return result;
+      }
+      if (options_.unroll_windows) {
+        HLO_ASSIGN_OR_RETURN(
+            std::optional<Leaves> result,
+            Replace("unroll_windows", instruction, UnrollConvolution(instruction, IsFinite(operands[1][0])),
+                    operands, block));
         if (result.has_value()) return result;
       }
       return Product(instruction, Concatenated(operands), block);
@@ -54,6 +84,26 @@ bool ContractionRewriter::MayBeStored(ValueId v) const {
          *DenseByteCount(value.shape) <= kMaxBytes;
 }
 
+bool ContractionRewriter::IsFinite(ValueId v) const {
+  while (true) {
+    const Value& value = graph_.values[graph_.Resolve(v)];
+    if (value.constant != nullptr) return HasOnlyFiniteNumbers(*value.constant);
+    if (value.node == nullptr || value.node->kind != Node::Kind::kOp || value.node->operands.size() != 1)
+      return false;
+    switch (value.node->instruction->opcode()) {
+      case Opcode::kBroadcast:
+      case Opcode::kReshape:
+      case Opcode::kReverse:
+      case Opcode::kSlice:
+      case Opcode::kTranspose:
+        v = value.node->operands[0];
+        break;
+      default:
+        return false;
+    }
+  }
+}
+
 absl::StatusOr<std::optional<Leaves>> ContractionRewriter::Replace(std::string_view pass,
                                                                    const Instruction& instruction,
                                                                    std::optional<CheckedModule> replacement,
@@ -69,8 +119,12 @@ absl::StatusOr<std::optional<Leaves>> ContractionRewriter::RewriteReduceWindow(
   HLO_ASSIGN_OR_RETURN(
       std::optional<Leaves> result,
       Replace("degenerate_contractions", reduce_window, ReplaceTiledWindows(reduce_window), operands, block));
-  if (result.has_value()) tiled_windows_[(*result)[0]] = {&reduce_window, operands[0][0], operands[1][0]};
-  return result;
+  if (result.has_value()) {
+    tiled_windows_[(*result)[0]] = {&reduce_window, operands[0][0], operands[1][0]};
+    return result;
+  }
+  if (!options_.unroll_windows) return std::nullopt;
+  return Replace("unroll_windows", reduce_window, UnrollWindows(reduce_window), operands, block);
 }
 
 std::optional<ContractionRewriter::TiledWindows> ContractionRewriter::WindowsOf(ValueId v) const {

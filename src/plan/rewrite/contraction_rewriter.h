@@ -53,6 +53,8 @@ class ContractionRewriter {
                                                 const std::vector<Leaves>& operands, Block* block);
   // True if an operand of a reduction is in memory anyway, or is small.
   bool MayBeStored(ValueId v) const;
+  // True if a value is known to have no infinities and NaNs.
+  bool IsFinite(ValueId v) const;
   absl::StatusOr<std::optional<Leaves>> RewriteReduceWindow(const Instruction& reduce_window,
                                                             const std::vector<Leaves>& operands,
                                                             Block* block);

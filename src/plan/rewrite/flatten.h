@@ -16,6 +16,7 @@ struct FlattenOptions {
   bool rewrite_degenerate_contractions = true;
   bool rewrite_narrow_reductions = true;
   bool rewrite_sequential_reductions = true;
+  bool unroll_windows = true;
   bool expand_scaled_dots = true;
   bool expand_batch_norms = true;
 };

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "ir/combiners.h"
 #include "ir/comparators.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/window/reduce_window.h"
@@ -146,8 +147,11 @@ LibraryKernel FindSelectAndScatterKernel(const Instruction& instruction) {
   const std::optional<loops::ScalarFunction> scatter =
       FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1});
   if (!scatter.has_value()) return {};
-  return {"select-and-scatter", [direction, scatter = cpu::TileCode(*scatter)](const Instruction& node,
-                                                                               auto operands, auto results) {
+  const Instruction& root = *instruction.Get<attr::scatter>()->root();
+  const bool is_sum = root.opcode() == Opcode::kAdd && IsOnTwoParameters(root) &&
+                      (type == ElementType::kF32 || type == ElementType::kF64);
+  return {"select-and-scatter", [direction, scatter = cpu::ScatterCode{cpu::TileCode(*scatter), is_sum}](
+                                    const Instruction& node, auto operands, auto results) {
             cpu::SelectAndScatter({node.shape().type(), operands[0], operands[1], operands[2], results[0]},
                                   node.operand(0)->shape().dims(), node.Get<attr::window>(),
                                   node.operand(1)->shape().dims(), direction, scatter);

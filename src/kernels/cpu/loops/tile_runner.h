@@ -90,9 +90,9 @@ class TileRunner {
 
   const TileProgram& program_;
   void* const* arguments_;
-  absl::InlinedVector<const void*, 32> pointers_;  // The tile of each value.
-  absl::InlinedVector<int64_t, 16> start_;         // The offset of each access, including run-time starts.
-  absl::InlinedVector<int64_t, 16> base_;          // The same plus the outer index; the extras follow.
+  absl::InlinedVector<const void*, 64> pointers_;  // The tile of each value.
+  absl::InlinedVector<int64_t, 32> start_;         // The offset of each access, including run-time starts.
+  absl::InlinedVector<int64_t, 32> base_;          // The same plus the outer index; the extras follow.
   std::byte* scratch_;
   // The address of the next tile's row, for each irregular access that is read as rows.
   struct Ahead {
@@ -114,14 +114,14 @@ class TileRunner {
     const void** value;           // A second pointer to update, or null.
     const DirectPointer* scalar;  // The pointer of a scalar that is widened, or null.
   };
-  absl::InlinedVector<Moving, 8> moving_;
+  absl::InlinedVector<Moving, 32> moving_;
   int64_t row_ = -1;  // -1 before BeginRows.
   // The two steps for a yielded value, of which one is inactive: `fold_` accumulates it, `leave_` stores it
   // in its register.
   ChainFn fold_, leave_;
   const NativeTiles* native_ = nullptr;  // Null if there is no native code.
   const NativeLoop* code_ = nullptr;
-  absl::InlinedVector<void*, 16> native_pointers_;
+  absl::InlinedVector<void*, 32> native_pointers_;
   // The pointers of the code after BeginRows: the address at the first position of the row, its byte strides
   // between neighbouring rows and positions, and the access, or -1 for a constant address.
   struct NativeMoving {
@@ -129,7 +129,7 @@ class TileRunner {
     int64_t row, position;
     int32_t access;
   };
-  absl::InlinedVector<NativeMoving, 8> native_moving_;
+  absl::InlinedVector<NativeMoving, 32> native_moving_;
   int64_t native_phase_ = 0, native_periodic_count_ = 0;  // The periodic values that the tiles hold.
   bool reads_ahead_ = false;
   // The rows of a load that its buffer holds, and the offset of their first element.
