@@ -118,8 +118,8 @@ void AddShadow(CLI::App& program, int& exit_status) {
       ->add_option(
           "--against", flags->against,
           "Classify this result of another implementation: explained by rounding, ill-conditioned, "
-          "beyond an estimated bound, or a bug (exit status 1 for the last two). --convert rounds it to the "
-          "result's types")
+          "not judged because no element has a bound, beyond an estimated bound, or a bug (exit status 1 for "
+          "the last two). --convert rounds it to the result's types")
       ->type_name("FILE");
   AddMaxSecondsFlag(*command, flags->evaluate.max_seconds);
   command->footer(

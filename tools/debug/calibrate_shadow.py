@@ -39,7 +39,7 @@ def verdict(binary, module, arguments, result):
     answer = json.loads(run(binary, "shadow", module, "--input", arguments, "--against", result, "--format=json"))
     if "verdicts" not in answer:
         sys.exit(f"{module}: {answer}")
-    rank = ["explained by rounding", "ill-conditioned", *UNEXPLAINED]
+    rank = ["explained by rounding", "ill-conditioned", "not judged", *UNEXPLAINED]
     worst = max(answer["verdicts"], key=lambda v: rank.index(v["verdict"]))
     finite = [float("inf") if worst[key] is None else worst[key] for key in ("error_ulp", "bound_ulp")]
     return worst["verdict"], *finite

@@ -42,7 +42,7 @@ def flags_of(text):
 
 
 def judge(binary, module, flags, arguments, results, timeout):
-    """Returns the worst verdict of a case (explained, ill-conditioned, beyond the estimated bound, bug), or the reason if there is none."""
+    """Returns the worst verdict of a case, or the reason if there is none."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "m.hlo").write_text(module)
@@ -57,7 +57,7 @@ def judge(binary, module, flags, arguments, results, timeout):
         except (subprocess.TimeoutExpired, json.JSONDecodeError):
             return "no answer"
     said = [verdict["verdict"] for verdict in answer.get("verdicts", [])]
-    for word in ("bug", "beyond the estimated bound", "ill-conditioned", "explained"):
+    for word in ("bug", "beyond the estimated bound", "not judged", "ill-conditioned", "explained"):
         if any(word in verdict for verdict in said):
             return word
     return "not evaluated"

@@ -96,8 +96,7 @@ class CommandRun {
 void AddRounding(const CommandRun& run, bool is_case, AgainstResult& result) {
   if (result.verdict != AgainstVerdict::kFailed) return;
   const std::vector<OutputVerdict> verdicts = run.JudgeRounding();
-  const bool is_explained =
-      !verdicts.empty() && std::none_of(verdicts.begin(), verdicts.end(), IsUnexplained);
+  const bool is_explained = !verdicts.empty() && std::all_of(verdicts.begin(), verdicts.end(), IsExplained);
   for (const OutputVerdict& verdict : verdicts) result.report += ToString(verdict);
   if (is_explained && !is_case) result.verdict = AgainstVerdict::kPassed;
 }

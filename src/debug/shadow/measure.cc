@@ -24,9 +24,6 @@ class OptionalArray {
   const W* data_;
 };
 
-bool IsFinite(double x) { return std::isfinite(x); }
-bool IsFinite(const std::complex<double>& x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
-
 template <class W>
 double ScaleOf(const Literal& wide) {
   if constexpr (std::is_same_v<W, double>) {

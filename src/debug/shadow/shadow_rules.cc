@@ -364,8 +364,27 @@ absl::StatusOr<ShadowValue> MovementRule(RuleContext& context) {
   return result;
 }
 
+namespace {
+
+// Legal evaluations may give other infinite and NaN parts where a complex number overflows or is not finite,
+// so it has no bound.
+void BoundComplexSpecials(ShadowValue& leaf) {
+  const double largest = PrecisionOf(leaf.declared.type()).largest;
+  const absl::Span<const std::complex<double>> wide = leaf.wide.span<std::complex<double>>();
+  double* bound = MutableDoubles(leaf.bound).data();
+  for (size_t i = 0; i < wide.size(); ++i) {
+    if (!IsFinite(wide[i]) || !(std::abs(wide[i]) + bound[i] <= largest)) bound[i] = kInfinity;
+  }
+}
+
+}  // namespace
+
 void BoundSpecials(ShadowValue& leaf) {
-  if (!leaf.is_float() || leaf.wide.type() != ElementType::kF64 || leaf.is_exact()) return;
+  if (!leaf.is_float() || leaf.is_exact()) return;
+  if (leaf.wide.type() == ElementType::kC128) {
+    BoundComplexSpecials(leaf);
+    return;
+  }
   const FloatPrecision precision = PrecisionOf(leaf.declared.type());
   const LoadFn<double> declared = Loader<double>(leaf.declared.type());
   const double* wide = Doubles(leaf.wide).data();

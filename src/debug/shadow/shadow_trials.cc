@@ -47,7 +47,7 @@ double TrialDistance(const Literal& trial, const Literal& wide, int64_t i) {
   double distance = 0;
   if (wide.type() == ElementType::kC128) {
     const auto a = trial.span<std::complex<double>>()[i], b = wide.span<std::complex<double>>()[i];
-    if (!std::isfinite(std::abs(b)) && IsSameSpecial(std::abs(a), std::abs(b))) return 0;
+    if (!IsFinite(a) && !IsFinite(b)) return 0;
     distance = std::abs(a - b);
   } else {
     const double a = Doubles(trial)[i], b = Doubles(wide)[i];

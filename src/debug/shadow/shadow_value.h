@@ -1,6 +1,8 @@
 #pragma once
 // Values that carry a wider copy of themselves and a bound of their error.
 
+#include <cmath>
+#include <complex>
 #include <limits>
 #include <vector>
 
@@ -92,6 +94,10 @@ absl::StatusOr<Literal> ToWide(const Literal& array);
 absl::StatusOr<Literal> AbsoluteOf(const Literal& array);
 inline absl::Span<const double> Doubles(const Literal& array) { return array.span<double>(); }
 inline absl::Span<double> MutableDoubles(Literal& array) { return array.mutable_span<double>(); }
+inline bool IsFinite(double x) { return std::isfinite(x); }
+inline bool IsFinite(const std::complex<double>& x) {
+  return std::isfinite(x.real()) && std::isfinite(x.imag());
+}
 // Return the bound of a value, which is zero if the value is exact, and the low part of an f64.
 absl::StatusOr<Literal> BoundOf(const ShadowValue& value);
 absl::StatusOr<Literal> LowOf(const ShadowValue& value);

@@ -24,6 +24,8 @@ struct Distance {
   double proven_bound = 0;  // Infinity if the bound depends on an estimate.
   double unit = 1;          // In which reports give errors.
   bool is_outside = false, is_outside_proven = false;
+  bool is_unbounded = false;  // The element may have any value.
+  bool is_declared = false;   // It has the declared value, which is legal.
 
   int severity() const { return is_outside_proven ? 2 : is_outside ? 1 : 0; }
 };
@@ -80,13 +82,14 @@ bool IsOverflow(const FloatPrecision& precision, double got, double wide) {
 void JudgeSpecial(const ShadowValue& leaf, const WidePair& pair, int64_t i, Distance& distance) {
   constexpr double kBorderUlps = 16;
   distance.bound = Doubles(leaf.special_bound)[i];
+  const FloatPrecision precision = PrecisionOf(leaf.declared.type());
   if (leaf.wide.type() == ElementType::kC128) {
-    const bool got_is_finite = std::isfinite(std::abs(pair.got.span<std::complex<double>>()[i]));
-    const bool is_finite = std::isfinite(std::abs(leaf.wide.span<std::complex<double>>()[i]));
-    if (!got_is_finite && !is_finite) distance.error = 0;
+    const std::complex<double> got = pair.got.span<std::complex<double>>()[i],
+                               wide = leaf.wide.span<std::complex<double>>()[i];
+    if (IsFinite(wide) && std::abs(wide) + distance.bound > precision.largest && !IsFinite(got))
+      distance.error = 0;
     return;
   }
-  const FloatPrecision precision = PrecisionOf(leaf.declared.type());
   const double got = Doubles(pair.got)[i], wide = Doubles(leaf.wide)[i];
   if (std::isinf(wide) && std::isfinite(got) && std::signbit(got) == std::signbit(wide) &&
       precision.largest == DBL_MAX) {
@@ -99,6 +102,16 @@ void JudgeSpecial(const ShadowValue& leaf, const WidePair& pair, int64_t i, Dist
   }
 }
 
+// Returns the distance of a result from the wide value and its low part. Unless the value is exact, legal
+// evaluations may give a number that is not finite other infinite and NaN parts.
+double ComplexDistance(std::complex<double> got, std::complex<double> wide, std::complex<double> low,
+                       bool is_exact) {
+  if (IsFinite(got) != IsFinite(wide)) return kInfinity;
+  if (IsFinite(got)) return std::abs((got - wide) - low);
+  const bool are_same = SameSpecial(got.real(), wide.real()) && SameSpecial(got.imag(), wide.imag());
+  return are_same || !is_exact ? 0 : kInfinity;
+}
+
 Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const WidePair& wide, int64_t i) {
   Distance distance{.bound = leaf.is_exact() ? 0 : Doubles(leaf.bound)[i]};
   distance.proven_bound = ProvenBoundAt(leaf, distance.bound, i);
@@ -108,6 +121,9 @@ Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const WidePair&
     distance.error = std::equal(a, a + width, b) ? 0 : 1;
     distance.is_outside = distance.error != 0 && distance.bound == 0;
     distance.is_outside_proven = distance.error != 0 && distance.proven_bound == 0;
+    // Both predicates are known values.
+    distance.is_unbounded = distance.bound > 0 && got.type() != ElementType::kPred;
+    distance.is_declared = distance.error == 0;
     return distance;
   }
   const FloatPrecision precision = PrecisionOf(leaf.declared.type());
@@ -116,10 +132,8 @@ Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const WidePair&
                                b = leaf.wide.span<std::complex<double>>()[i];
     const std::complex<double> low =
         leaf.low.shape().IsValid() ? leaf.low.span<std::complex<double>>()[i] : 0;
-    distance.error = std::abs((a - b) - low);
-    if (std::isnan(distance.error))
-      distance.error = std::isnan(std::abs(a)) == std::isnan(std::abs(b)) ? 0 : kInfinity;
-    distance.ulp = UlpAt(precision, std::abs(b));
+    distance.error = ComplexDistance(a, b, low, leaf.is_exact());
+    distance.ulp = IsFinite(std::abs(b)) ? UlpAt(precision, std::abs(b)) : 1;
     distance.unit = UnitOf(precision, std::abs(a), std::abs(b));
   } else {
     const double a = Doubles(wide.got)[i], b = Doubles(leaf.wide)[i];
@@ -135,7 +149,10 @@ Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const WidePair&
   const double rounding = distance.ulp / 2 + precision.least_normal;
   distance.bound += rounding;
   distance.proven_bound += rounding;
-  const double least = std::min(distance.error, DistanceFromDeclared(wide, i));
+  const double from_declared = DistanceFromDeclared(wide, i);
+  const double least = std::min(distance.error, from_declared);
+  distance.is_unbounded = std::isinf(distance.bound);
+  distance.is_declared = from_declared == 0;
   distance.is_outside = least > distance.bound;
   distance.is_outside_proven = least > distance.proven_bound;
   return distance;
@@ -191,6 +208,8 @@ std::string_view Name(RoundingVerdict verdict) {
       return "explained by rounding";
     case RoundingVerdict::kIllConditioned:
       return "ill-conditioned";
+    case RoundingVerdict::kNotJudged:
+      return "not judged";
     case RoundingVerdict::kBeyondEstimate:
       return "beyond the estimated bound";
     case RoundingVerdict::kBug:
@@ -205,6 +224,11 @@ bool IsUnexplained(const OutputVerdict& verdict) {
   return verdict.verdict == RoundingVerdict::kBeyondEstimate || verdict.verdict == RoundingVerdict::kBug;
 }
 
+bool IsExplained(const OutputVerdict& verdict) {
+  return verdict.verdict == RoundingVerdict::kExplained ||
+         verdict.verdict == RoundingVerdict::kIllConditioned;
+}
+
 OutputVerdict JudgeArray(const ShadowValue& leaf, const Literal& got) {
   OutputVerdict verdict;
   const absl::StatusOr<WidePair> wide = WidePairOf(leaf, got);
@@ -213,12 +237,15 @@ OutputVerdict JudgeArray(const ShadowValue& leaf, const Literal& got) {
     verdict.problem = fmt::format("it is {}, not {}", ToString(got.shape()), ToString(leaf.declared.shape()));
     return verdict;
   }
+  bool has_bound = false, differs = false;
   double worst = -1;
   int shown_severity = 0;
   for (int64_t i = 0; i < got.element_count(); ++i) {
     if (!IsWithinSizes(leaf.declared, i)) continue;
     const Distance distance = DistanceAt(leaf, got, *wide, i);
     verdict.unbounded += std::isinf(distance.bound) || (!leaf.is_float() && distance.bound > 0) ? 1 : 0;
+    has_bound = has_bound || !distance.is_unbounded;
+    differs = differs || !distance.is_declared;
     verdict.outside += distance.is_outside ? 1 : 0;
     verdict.outside_proven += distance.is_outside_proven ? 1 : 0;
     const double ratio = distance.error == 0          ? 0
@@ -233,6 +260,8 @@ OutputVerdict JudgeArray(const ShadowValue& leaf, const Literal& got) {
   }
   if (verdict.outside > 0)
     verdict.verdict = verdict.outside_proven > 0 ? RoundingVerdict::kBug : RoundingVerdict::kBeyondEstimate;
+  else if (differs && !has_bound)
+    verdict.verdict = RoundingVerdict::kNotJudged;
   return verdict;
 }
 
@@ -245,10 +274,10 @@ std::vector<OutputVerdict> Judge(const ShadowReport& report, const Module& modul
   for (size_t k = 0; k < leaves.size() && k < others.size(); ++k) {
     OutputVerdict verdict = JudgeArray(*leaves[k], *others[k].value);
     verdict.key = others[k].key;
-    const bool is_notable =
-        verdict.verdict == RoundingVerdict::kExplained && HasNotableDifference(*leaves[k], *others[k].value);
+    const bool is_notable = !IsUnexplained(verdict) && HasNotableDifference(*leaves[k], *others[k].value);
     verdict.cause = is_notable ? WorstCause(report, module, numbers[k].leaf) : nullptr;
-    if (verdict.cause != nullptr) verdict.verdict = RoundingVerdict::kIllConditioned;
+    if (verdict.cause != nullptr && verdict.verdict == RoundingVerdict::kExplained)
+      verdict.verdict = RoundingVerdict::kIllConditioned;
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;
@@ -256,14 +285,17 @@ std::vector<OutputVerdict> Judge(const ShadowReport& report, const Module& modul
 
 std::string ToString(const OutputVerdict& verdict) {
   std::string text = fmt::format("output {}: ", verdict.key);
-  if (verdict.verdict == RoundingVerdict::kIllConditioned)
-    text += fmt::format("ill-conditioned at %{} (condition number {:.3g})",
+  if (verdict.verdict != RoundingVerdict::kIllConditioned) text += Name(verdict.verdict);
+  if (verdict.verdict == RoundingVerdict::kNotJudged)
+    text += verdict.is_discrete ? ": every element may differ" : ": no element has a bound";
+  if (verdict.cause != nullptr) {
+    text += fmt::format("{}ill-conditioned at %{} (condition number {:.3g})",
+                        verdict.verdict == RoundingVerdict::kNotJudged ? "; " : "",
                         verdict.cause->instruction->name(), verdict.cause->condition);
-  else
-    text += Name(verdict.verdict);
+  }
   if (!verdict.problem.empty()) return text + ": " + verdict.problem + "\n";
   if (verdict.outside > 0) text += fmt::format("; {} beyond the bound", Counted(verdict.outside, "element"));
-  if (verdict.unbounded > 0)
+  if (verdict.unbounded > 0 && verdict.verdict != RoundingVerdict::kNotJudged)
     text += fmt::format("; {} {}", Counted(verdict.unbounded, "element"),
                         verdict.is_discrete ? "may differ" : "without a bound");
   if (verdict.is_discrete)

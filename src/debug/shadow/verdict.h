@@ -14,6 +14,7 @@ enum class RoundingVerdict : uint8_t {
   kExplained,       // The difference is within the error bound.
   kIllConditioned,  // The difference is within the bound, which is large because of an ill-conditioned
                     // instruction.
+  kNotJudged,       // No element has a bound, and some differ from the declared values.
   kBeyondEstimate,  // The difference exceeds the bound, which is an estimate.
   kBug,             // Rounding cannot explain the difference.
 };
@@ -28,15 +29,18 @@ struct OutputVerdict {
   std::string got, declared;
   bool is_discrete = false;  // It is neither a float nor a complex number.
   double wide = 0;
-  double error_ulp = 0, bound_ulp = 0;      // The error and the bound of that element.
-  int64_t outside = 0;                      // The number of elements beyond their bounds.
-  int64_t outside_proven = 0;               // The number of those whose bound is not an estimate.
-  int64_t unbounded = 0;                    // The number of elements that may have any value.
-  const InstructionError* cause = nullptr;  // kIllConditioned: the worst instruction.
+  double error_ulp = 0, bound_ulp = 0;  // The error and the bound of that element.
+  int64_t outside = 0;                  // The number of elements beyond their bounds.
+  int64_t outside_proven = 0;           // The number of those whose bound is not an estimate.
+  int64_t unbounded = 0;                // The number of elements that may have any value.
+  // kIllConditioned, kNotJudged: the worst ill-conditioned instruction; nullptr if there is none.
+  const InstructionError* cause = nullptr;
 };
 
-// True if rounding does not explain the difference, as far as the bounds tell.
+// True if an element is beyond its bound.
 bool IsUnexplained(const OutputVerdict& verdict);
+// True if rounding explains the difference: the elements with a bound are within it.
+bool IsExplained(const OutputVerdict& verdict);
 
 // Compares an array with a value and its bound; the verdict is not kIllConditioned.
 OutputVerdict JudgeArray(const ShadowValue& value, const Literal& got);

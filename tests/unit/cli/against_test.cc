@@ -101,6 +101,25 @@ ENTRY e {
   EXPECT_EQ(Verdicts(Write("m.hlo", kAdd), driver), (std::vector<std::string>{"failed"}));
 }
 
+// The divisor may be 0, so that no bound explains the difference.
+TEST_F(Against, AResultWithoutABoundFailsIfItDiffers) {
+  const std::string file = Write("pole.hlo", R"(HloModule m
+ENTRY e {
+  x = f32[1] constant({1})
+  y = f32[1] constant({0.84147098})
+  s = f32[1] sine(x)
+  d = f32[1] subtract(s, y)
+  ROOT r = f32[1] divide(x, d)
+}
+)");
+  const std::string other = Write("five.hlo", "ENTRY e {\n  ROOT r = f32[1] constant({5})\n}\n");
+  EXPECT_EQ(
+      Verdicts(file, std::string(HLO_RUN_BINARY) + " run " + other + " --output {outputs} # {hlo} {inputs}"),
+      (std::vector<std::string>{"failed"}));
+  EXPECT_HAS(json_["cases"][0]["report"].get<std::string>(), "output 0: not judged: no element has a bound");
+  EXPECT_EQ(Verdicts(file, self_), (std::vector<std::string>{"passed"}));
+}
+
 TEST_F(Against, ReportsAreJUnitAndOnePage) {
   const Outcome outcome = Run("check " + Write("cases.hlo", kCases) + " --against '" + self_ + "' --junit " +
                               Path("r.xml") + " --html " + Path("r.html"));

@@ -57,6 +57,41 @@ TEST_F(Cli, ShadowReadsTheOtherResultBeforeItRuns) {
   EXPECT_HAS(converted.out, "output 0: explained by rounding\n");
 }
 
+TEST_F(Cli, ShadowDoesNotJudgeResultsWithoutABound) {
+  // The denominator may be 0.
+  const std::string run = "shadow " + Write("pole.hlo", R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  s = f32[2] sine(x)
+  d = f32[2] subtract(s, y)
+  ROOT r = f32[2] divide(x, d)
+}
+)") + " --input '{1,1}' --against " +
+                          Write("other.txt", "f32[2] {5, 5}") + " --input ";
+  const Outcome none = Run(run + "'{0.84147098,0.84147098}'");
+  EXPECT_EQ(none.status, 0) << none.err;
+  EXPECT_HAS(none.out, "output 0: not judged: no element has a bound");
+  const Outcome half = Run(run + "'{0.84147098,0.64147098}'");
+  EXPECT_EQ(half.status, 0) << half.err;
+  EXPECT_HAS(half.out, "; 1 element without a bound\n");
+  EXPECT_EQ(half.out.find("not judged"), std::string::npos) << half.out;
+}
+
+TEST_F(Cli, ShadowDoesNotJudgeIntegersThatMayAllDiffer) {
+  const std::string run = "shadow " + Write("bits.hlo", R"(HloModule m
+ENTRY e {
+  x = f32[1] parameter(0)
+  s = f32[1] sine(x)
+  ROOT r = u32[1] bitcast-convert(s)
+}
+)") + " --input '{1}' --against ";
+  EXPECT_HAS(Run(run + Write("other.txt", "u32[1] {5}")).out,
+             "output 0: not judged: every element may differ\n");
+  // The bits of sin(1).
+  EXPECT_HAS(Run(run + Write("same.txt", "u32[1] {1062693540}")).out, "output 0: explained by rounding");
+}
+
 TEST_F(Cli, ShadowNamesTheIllConditionedInstruction) {
   const Outcome run = Run("shadow " + Write("divide.hlo", R"(HloModule m
 ENTRY e {

@@ -1,6 +1,10 @@
 // Tests verdicts of shadow runs on infinities: those that overflows give and those of poles.
 
+#include <algorithm>
+#include <complex>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "debug/shadow/verdict.h"
 #include "shadow_helpers.h"
@@ -53,6 +57,46 @@ TEST(ShadowSpecials, ANumberIsNoResultOfAPole) {
   constexpr char kSum[] = "  s = f32[2] rsqrt(x)\n  e = f32[2] exponential(y)\n  ROOT r = f32[2] add(s, e)";
   EXPECT_TRUE(IsLegal(kSum, 0, 2, kInf));
   EXPECT_EQ(VerdictOf(kSum, 0, 2, 7.389056f), RoundingVerdict::kBeyondEstimate);
+}
+
+using Complex = std::complex<float>;
+
+Literal C64(const std::vector<Complex>& values) {
+  Literal literal = *Literal::Create(Shape::Array(ElementType::kC64, {static_cast<int64_t>(values.size())}));
+  std::copy(values.begin(), values.end(), literal.mutable_span<Complex>().begin());
+  return literal;
+}
+
+// Judges the first element of another result of an opcode on complex numbers.
+bool IsLegalComplex(const std::string& opcode, Complex x, Complex y, Complex other) {
+  const CheckedModule& module = Checked(
+      "HloModule m\nENTRY e {\n  x = c64[2] parameter(0)\n  y = c64[2] parameter(1)\n"
+      "  ROOT r = c64[2] " +
+      opcode + "(x, y)\n}\n");
+  const ShadowReport report = *RunShadow(module, {C64({x, 1}), C64({y, 1})}, {});
+  Literal got = Declared(report.result);
+  EXPECT_TRUE(got.MakeUnique().ok());
+  got.mutable_span<Complex>()[0] = other;
+  return !IsUnexplained(Judge(report, module.module(), got)[0]);
+}
+
+// Implementations give other infinite and NaN parts, but no numbers.
+TEST(ShadowSpecials, ANumberIsNoResultOfAComplexPole) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(IsLegalComplex("divide", {1, 2}, 0, {kInf, kInf}));
+  EXPECT_TRUE(IsLegalComplex("divide", {1, 2}, 0, {nan, nan}));
+  EXPECT_FALSE(IsLegalComplex("divide", {1, 2}, 0, {5, 0}));
+  EXPECT_FALSE(IsLegalComplex("divide", {1, 2}, 1, {kInf, 0}));
+  EXPECT_TRUE(IsLegalComplex("multiply", {kInf, 2}, 1, {kInf, 2}));
+  EXPECT_TRUE(IsLegalComplex("multiply", {kInf, 2}, 1, {kInf, nan}));
+  EXPECT_FALSE(IsLegalComplex("multiply", {kInf, 2}, 1, {3, 2}));
+}
+
+TEST(ShadowSpecials, AnOverflowExplainsComplexInfinities) {
+  EXPECT_TRUE(IsLegalComplex("multiply", {1e30f, 2}, 1e30f, {kInf, 2e30f}));
+  EXPECT_TRUE(IsLegalComplex("multiply", {1e30f, 2}, 1e30f, {kInf, 2.0000002e30f}));
+  EXPECT_FALSE(IsLegalComplex("multiply", {1e30f, 2}, 1e30f, {5, 2e30f}));
+  EXPECT_FALSE(IsLegalComplex("multiply", {1e10f, 2}, 1e10f, {kInf, 2e10f}));
 }
 
 // The denominator may be another number than 0, so any quotient is legal.
