@@ -16,8 +16,9 @@
 namespace hlo::cpu {
 namespace {
 
-// Shorter lines are sorted by comparison, which is faster than radix sort.
+// Shorter lines are sorted by merging, which is faster than radix sort.
 constexpr int64_t kShort = 256;
+static_assert(kShort <= kKeyBlock);
 constexpr int kDigitBits = 8;
 constexpr size_t kBuckets = size_t{1} << kDigitBits;
 
@@ -163,15 +164,76 @@ absl::Span<const uint32_t> OrderOf(int64_t n, int key_shift, ReadKeys read, cons
   return {order, static_cast<size_t>(n)};
 }
 
-// Sorts by comparison; unlike std::stable_sort, it needs no extra memory.
+// Merges the sorted halves of `from`, of n / 2 and the other elements, into `to`. It proceeds from both ends
+// at once, which halves the chain of dependent loads, and has no branches that depend on the elements.
+template <class T>
+void MergeHalves(const T* from, int64_t n, T* to) {
+  const int64_t half = n / 2;
+  const T *left = from, *right = from + half, *last_left = right - 1, *last_right = from + n - 1;
+  T* end = to + n - 1;
+  for (int64_t i = 0; i < half; ++i) {
+    const bool takes_right = *right < *left;
+    *to++ = takes_right ? *right : *left;
+    right += takes_right;
+    left += !takes_right;
+    const bool takes_left = *last_right < *last_left;
+    *end-- = takes_left ? *last_left : *last_right;
+    last_left -= takes_left;
+    last_right -= !takes_left;
+  }
+  if (n % 2 != 0) *to = left <= last_left ? *left : *right;
+}
+
+template <class T>
+[[gnu::always_inline]] inline void OrderPair(T& a, T& b) {
+  const T low = b < a ? b : a, high = b < a ? a : b;
+  a = low;
+  b = high;
+}
+
+// Sorts at most four elements.
+template <class T>
+void SortNetwork(T* x, int64_t n) {
+  if (n == 4) {
+    OrderPair(x[0], x[1]);
+    OrderPair(x[2], x[3]);
+    OrderPair(x[0], x[2]);
+    OrderPair(x[1], x[3]);
+    OrderPair(x[1], x[2]);
+  } else if (n == 3) {
+    OrderPair(x[0], x[1]);
+    OrderPair(x[1], x[2]);
+    OrderPair(x[0], x[1]);
+  } else if (n == 2) {
+    OrderPair(x[0], x[1]);
+  }
+}
+
+// Sorts elements that all differ, in place or into `other`, which has room for n elements in any case.
+template <class T>
+void MergeSort(T* elements, int64_t n, T* other, bool into_other) {
+  if (n <= 4) {
+    SortNetwork(elements, n);
+    if (into_other) std::copy(elements, elements + n, other);
+    return;
+  }
+  const int64_t half = n / 2;
+  MergeSort(elements, half, other, !into_other);
+  MergeSort(elements + half, n - half, other + half, !into_other);
+  MergeHalves(into_other ? elements : other, n, into_other ? other : elements);
+}
+
+// Sorts keys with their positions as the less significant bits of one word.
+template <class Word>
 absl::Span<const uint32_t> ShortOrder(int64_t n, ReadKeys read, SortScratch& scratch) {
   uint64_t keys[kShort];
+  Word words[kShort], others[kShort];
   read(0, n, keys);
+  for (int64_t i = 0; i < n; ++i) words[i] = static_cast<Word>(keys[i]) << 32 | static_cast<uint32_t>(i);
+  MergeSort(words, n, others, /*into_other=*/false);
   scratch.others.resize(static_cast<size_t>(n) * sizeof(uint32_t));
   const absl::Span<uint32_t> order(reinterpret_cast<uint32_t*>(scratch.others.data()), n);
-  std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(),
-            [&](uint32_t a, uint32_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
+  for (int64_t i = 0; i < n; ++i) order[i] = static_cast<uint32_t>(words[i]);
   return order;
 }
 
@@ -184,7 +246,10 @@ int64_t SortScratchBytes(int64_t n, int key_bits) {
 
 absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, const LineChunks& chunks,
                                        SortScratch& scratch) {
-  if (n < kShort) return ShortOrder(n, read, scratch);
+  if (n < kShort) {
+    __extension__ using Wide = unsigned __int128;
+    return key_bits <= 32 ? ShortOrder<uint64_t>(n, read, scratch) : ShortOrder<Wide>(n, read, scratch);
+  }
   if (key_bits <= 32 || DifferingBits(read, chunks) >> 32 == 0) {  // Key and position fit in one word.
     return OrderOf<uint64_t>(
         n, 32, read, chunks, scratch, [](uint64_t key, uint32_t index) { return key << 32 | index; },
