@@ -12,6 +12,7 @@ PlanOptions ExposingPlanOptions() {
   options.disabled_passes = {"degenerate_contractions",
                              "sequential_reduce",
                              "unroll_windows",
+                             "sink_broadcasts",
                              "sink_slices",
                              "range_analysis",
                              "loop_state_dce",

@@ -20,6 +20,7 @@ enum class PassId : uint8_t {
   kDegenerateContractions,
   kSequentialReduce,
   kUnrollWindows,
+  kSinkBroadcasts,
   kScaledDot,
   kBatchNorm,
   kSinkSlices,

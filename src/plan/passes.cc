@@ -43,6 +43,7 @@ absl::Status RunFlatten(PlanState& state) {
       .rewrite_sequential_reductions =
           state.passes.Contains(PassId::kSequentialReduce) && state.target == Target::kCpu,
       .unroll_windows = state.passes.Contains(PassId::kUnrollWindows) && state.target == Target::kCpu,
+      .sink_broadcasts = state.passes.Contains(PassId::kSinkBroadcasts) && state.target == Target::kCpu,
       .expand_scaled_dots = state.passes.Contains(PassId::kScaledDot),
       .expand_batch_norms = state.passes.Contains(PassId::kBatchNorm)};
   HLO_ASSIGN_OR_RETURN(state.plan.graph, Flatten(state.module, state.custom_calls, options, state.changes));
@@ -149,6 +150,13 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .stage = Stage::kGraph,
      .summary = "Rewrites reductions of small windows and small convolutions to loops over shifted operands",
      .preserves = "every bit, but sums of convolutions up to rounding",
+     .part_of = "flatten",
+     .only_cpu = true},
+    {.id = PassId::kSinkBroadcasts,
+     .name = "sink_broadcasts",
+     .stage = Stage::kGraph,
+     .summary = "Performs elementwise operations on broadcast scalars once",
+     .preserves = "every bit",
      .part_of = "flatten",
      .only_cpu = true},
     {.id = PassId::kScaledDot,

@@ -416,16 +416,17 @@ std::optional<CheckedModule> ReplaceVectorDot(const Instruction& dot) {
                 batch[] = {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::rhs_batch_dims>()};
   const auto dims = static_cast<int64_t>(contracted[0].size() + batch[0].size());
   const int64_t results = *dot.shape().ElementCount(), products = *lhs.ElementCount();
-  // Products of matrices have a faster kernel for two vectors of floats.
   if (lhs.rank() != dims || rhs.rank() != dims || products < kMinProducts || contracted[0].empty() ||
-      (results == 1 && IsFloat(type)) || !HaveExactProducts(lhs.type(), rhs.type(), sum_type))
+      !HaveExactProducts(lhs.type(), rhs.type(), sum_type))
     return std::nullopt;
-  build::Builder builder(dot.name());
   // The dimensions of the right side in the order of the left.
   std::vector<int64_t> order(dims);
   for (const IntList* numbers : {contracted, batch}) {
     for (size_t i = 0; i < numbers[0].size(); ++i) order[numbers[0][i]] = numbers[1][i];
   }
+  // Products of matrices have a faster kernel for two vectors of floats in the same order.
+  if (results == 1 && IsFloat(type) && std::is_sorted(order.begin(), order.end())) return std::nullopt;
+  build::Builder builder(dot.name());
   const auto as_sum = [&](Op x) { return x.type() == sum_type ? x : build::ConvertElementType(x, sum_type); };
   const Op left = as_sum(builder.Parameter(0, lhs.WithoutLayouts())),
            right = as_sum(builder.Parameter(1, rhs.WithoutLayouts()));

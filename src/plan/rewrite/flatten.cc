@@ -18,6 +18,7 @@
 #include "plan/rewrite/graph_builder.h"
 #include "plan/rewrite/mixed_types.h"
 #include "plan/rewrite/padded_values.h"
+#include "plan/rewrite/sink_broadcasts.h"
 #include "plan/rewrite/tiled_bitcast.h"
 #include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
@@ -181,6 +182,8 @@ class Flattener : private Inliner {
     if (!Info(instruction.opcode()).has(kStructural)) HLO_RETURN_IF_ERROR(SliceToDynamic(operands));
     HLO_ASSIGN_OR_RETURN(std::optional<Leaves> rewritten, Rewrite(instruction, operands, block));
     if (rewritten) return *std::move(rewritten);
+    HLO_ASSIGN_OR_RETURN(std::optional<Leaves> repeated, RewriteUniform(instruction, operands, block));
+    if (repeated.has_value()) return *std::move(repeated);
     Leaves all_operands = Concatenated(operands);
     if (!IsScalarOperation(instruction) || build_.HasDynamic(all_operands))
       return build_.AddOp(instruction, shape, std::move(all_operands), block)->results;
@@ -190,6 +193,34 @@ class Flattener : private Inliner {
     if (const auto found = scalars_.find(operation); found != scalars_.end()) return found->second;
     const Node* node = build_.AddOp(instruction, shape, std::move(all_operands), block);
     return scalars_.emplace(std::move(operation), node->results).first->second;
+  }
+
+  // Returns the scalar of which a value has copies only, or kNoValue.
+  ValueId ScalarOf(ValueId v) const {
+    v = graph_.Resolve(v);
+    if (graph_.values[v].shape.rank() == 0) return v;
+    const Node* node = graph_.values[v].node;
+    const bool is_broadcast =
+        node != nullptr && node->kind == Node::Kind::kOp && node->instruction->opcode() == Opcode::kBroadcast;
+    if (!is_broadcast || graph_.values[graph_.Resolve(node->operands[0])].shape.rank() > 0) return kNoValue;
+    return node->operands[0];
+  }
+  // Performs an elementwise operation on broadcast scalars once, and broadcasts its result.
+  absl::StatusOr<std::optional<Leaves>> RewriteUniform(const Instruction& instruction,
+                                                       const std::vector<Leaves>& operands, Block* block) {
+    const Shape& shape = instruction.shape();
+    if (!options_.sink_broadcasts || !reference::IsElementwise(instruction.opcode()) || !shape.IsArray() ||
+        shape.rank() == 0 || operands.empty() || build_.HasDynamic(operands) || effects_.Has(instruction))
+      return std::nullopt;
+    std::vector<Leaves> scalars;
+    for (const Leaves& operand : operands) {
+      const ValueId scalar = operand.size() == 1 ? ScalarOf(operand[0]) : kNoValue;
+      if (scalar == kNoValue) return std::nullopt;
+      scalars.push_back({scalar});
+    }
+    std::optional<CheckedModule> once = SinkBroadcasts(instruction);
+    if (!once.has_value() || !changes_.Allow("sink_broadcasts", instruction.name())) return std::nullopt;
+    return InlineReplacement(instruction, *std::move(once), scalars, block);
   }
 
   // For PaddedValues.

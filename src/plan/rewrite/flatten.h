@@ -17,6 +17,7 @@ struct FlattenOptions {
   bool rewrite_narrow_reductions = true;
   bool rewrite_sequential_reductions = true;
   bool unroll_windows = true;
+  bool sink_broadcasts = true;
   bool expand_scaled_dots = true;
   bool expand_batch_norms = true;
 };
