@@ -619,7 +619,8 @@ TEST_F(Cli, ARunBeyondTheMemoryLimitIsRejectedBeforeItStarts) {
   const std::string file = Write("wide.hlo", R"(ENTRY e {
   a = f32[] parameter(0)
   b = f32[1000,1000] broadcast(a), dimensions={}
-  c = f32[1000,1000] cosine(b)
+  i = f32[1000,1000] iota(), iota_dimension=0
+  c = f32[1000,1000] atan2(b, i)
   ROOT d = f32[1000,1000] dot(c, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 }
 )");
