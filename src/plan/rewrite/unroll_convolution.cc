@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "base/arithmetic.h"
 #include "hlo_run/builder.h"
 #include "ir/element_types.h"
 #include "plan/calls/replacement.h"
 #include "plan/codegen/operations.h"
+#include "plan/rewrite/window_mask.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -190,23 +190,10 @@ class ConvolutionUnroller {
   // padding: the kernel may hold an infinity.
   Op MaskOf(const Index& tap) const {
     Op mask;
-    const auto add = [&](Op condition) { mask = mask.ok() ? mask & condition : condition; };
-    build::Builder& builder = *input_.builder();
     for (size_t s = 0; s < window_.size(); ++s) {
-      const WindowDim& w = window_[s];
-      const int64_t size = sizes_[labels_.input_spatial[s]], results = result_.dim(labels_.output_spatial[s]),
-                    first = FirstOf(s, tap[s]) - w.padding_low, last = first + (results - 1) * w.stride,
-                    end = (size - 1) * w.base_dilation;
-      if (first >= 0 && last <= end && w.base_dilation == 1) continue;
-      const Op result =
-          builder.Iota(Shape::Array(ElementType::kS32, result_.dims()), labels_.output_spatial[s]);
-      const auto number = [&](int64_t value) { return build::FullLike(result, static_cast<double>(value)); };
-      if (first < 0) add(build::Ge(result, number(CeilDiv(-first, w.stride))));
-      if (last > end) add(build::Lt(result, number(end < first ? 0 : (end - first) / w.stride + 1)));
-      if (w.base_dilation > 1) {
-        const Op position = result * number(w.stride) + number(first);
-        add(build::Eq(position % number(w.base_dilation), number(0)));
-      }
+      const Op along = MaskOfElement(*input_.builder(), result_.dims(), labels_.output_spatial[s], window_[s],
+                                     sizes_[labels_.input_spatial[s]], FirstOf(s, tap[s]));
+      mask = BothMasks(mask, along);
     }
     return mask;
   }
