@@ -1,6 +1,6 @@
 """Single operations in JAX for many element types and shapes, which `programs_vs_xla.py --suite operations` measures:
 `PROGRAMS` maps a name such as `tanh.f64` or `sum.bf16.rows_of_10` to a function that returns the operation and its
-arguments (NumPy arrays), about 1,000 in all. They find kernels that are slow for one type or one shape."""
+arguments (NumPy arrays), about 1,100 in all. They find kernels that are slow for one type or one shape."""
 
 import functools
 import itertools
@@ -59,6 +59,8 @@ def add_elementwise():
         add(f"{opcode}.{name}", getattr(lax, opcode), array(ELEMENTS, dtype), array(ELEMENTS, dtype))
     for opcode, (name, dtype) in itertools.product(("rem", "max", "min", "lt", "eq"), {**FLOATS, **INTEGERS}.items()):
         add(f"{opcode}.{name}", getattr(lax, opcode), array(ELEMENTS, dtype), array(ELEMENTS, dtype))
+    for name in ("f32", "f64"):
+        add(f"betainc.{name}", jax.scipy.special.betainc, *3 * [array(20_000, FLOATS[name])])
     for opcode, (name, dtype) in itertools.product(("pow", "atan2", "nextafter"), FLOATS.items()):
         add(f"{opcode}.{name}", getattr(lax, opcode), array(ELEMENTS, dtype), array(ELEMENTS, dtype))
     shifts = ("shift_left", "shift_right_logical", "shift_right_arithmetic")
@@ -82,16 +84,27 @@ def add_reductions():
         for (opcode, function), (name, dtype) in itertools.product(ordered.items(), {**FLOATS, **INTEGERS}.items()):
             if name in FLOATS or opcode not in ("logsumexp", "var"):
                 add(f"{opcode}.{name}.{shape}", lambda x, f=function, a=axis: f(x, axis=a), array(dims, dtype))
-    for name in ("f32", "bf16", "f64", "s32"):
-        image = array((4, 64, 64, 8), TYPES[name])
-        for opcode, (window, strides) in itertools.product(("max", "sum"), ((3, 1), (2, 2))):
-            add(f"window_{opcode}.{name}.{window}x{window}", functools.partial(pool, opcode, window, strides), image)
 
 
 def pool(opcode, window, strides, x):
     least = -np.inf if jnp.issubdtype(x.dtype, jnp.floating) else jnp.iinfo(x.dtype).min
     init, combine = (least, lax.max) if opcode == "max" else (0, lax.add)
-    return lax.reduce_window(x, np.asarray(init, x.dtype), combine, (1, window, window, 1), (1, strides, strides, 1), "SAME")
+    return lax.reduce_window(x, np.asarray(init, x.dtype), combine, window, strides, "SAME")
+
+
+def add_windows():
+    nhwc, nchw, image = (4, 64, 64, 8), (4, 8, 64, 64), (256, 256)
+    windows = {"3x3": (nhwc, (1, 3, 3, 1), (1, 1, 1, 1)), "2x2": (nhwc, (1, 2, 2, 1), (1, 2, 2, 1)),
+               "nchw_2x2": (nchw, (1, 1, 2, 2), (1, 1, 2, 2)), "nchw_3x3": (nchw, (1, 1, 3, 3), (1, 1, 2, 2)),
+               "image_3x3": (image, (3, 3), (1, 1)), "image_5x5": (image, (5, 5), (1, 1)), "image_15x15": (image, (15, 15), (1, 1)),
+               "line": ((100_000,), (9,), (1,))}
+    for (shape, (dims, window, strides)), name, opcode in itertools.product(
+            windows.items(), ("f32", "bf16", "f64", "s32"), ("max", "sum")):
+        reduce = functools.partial(pool, opcode, window, strides)
+        add(f"window_{opcode}.{name}.{shape}", reduce, array(dims, TYPES[name]))
+        if name in FLOATS and len(dims) == 4:
+            gradient = jax.grad(lambda x, f=reduce: (f(x).astype("float32") ** 2).sum())
+            add(f"window_{opcode}_gradient.{name}.{shape}", gradient, array(dims, TYPES[name]))
 
 
 def add_movement():
@@ -122,6 +135,7 @@ def add_movement():
         add(f"sort.{name}", jnp.sort, array(25_000, dtype))
         add(f"argsort.{name}", jnp.argsort, array(25_000, dtype))
         add(f"sort_rows_of_16.{name}", lambda x: jnp.sort(x, 1), array((2000, 16), dtype))
+        add(f"sort_rows_of_100.{name}", lambda x: jnp.sort(x, 1), array((200, 100), dtype))
         add(f"top_k.{name}", lambda x: lax.top_k(x, 10), array((100, 1000), dtype))
 
 
@@ -135,8 +149,13 @@ def add_contractions():
     for name, dtype in TYPES.items():
         add(f"dot.{name}.batch_3x3_vector", lambda x, y: jnp.einsum("bij,bj->bi", x, y), array((3000, 3, 3), dtype),
             array((3000, 3), dtype))
+        add(f"dot.{name}.trace", lambda x, y: jnp.einsum("ij,ji->", x, y), array((200, 200), dtype), array((200, 200), dtype))
         add(f"dot.{name}.batch_of_vectors", lambda x, y: jnp.einsum("bi,bi->b", x, y), array((3000, 32), dtype),
             array((3000, 32), dtype))
+    for name in ("f32", "bf16", "f64"):
+        for size in (3, 5):
+            add(f"convolution.{name}.image_{size}x{size}", lambda x, k: jax.scipy.signal.convolve2d(x, k, mode="same"),
+                array((256, 256), TYPES[name]), array((size, size), TYPES[name]))
     kernels = {"3x3": ((2, 32, 32, 32), (3, 3, 32, 32), {}), "1x1": ((2, 32, 32, 64), (1, 1, 64, 64), {}),
                "first_layer": ((1, 112, 112, 3), (7, 7, 3, 32), {"window_strides": (2, 2)}),
                "depthwise": ((2, 32, 32, 64), (3, 3, 1, 64), {"feature_group_count": 64}),
@@ -166,6 +185,7 @@ def positive_definite(n, dtype):
 
 add_elementwise()
 add_reductions()
+add_windows()
 add_movement()
 add_contractions()
 add_linear_algebra()

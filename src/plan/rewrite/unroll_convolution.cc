@@ -77,7 +77,8 @@ bool HasFewTerms(const Instruction& convolution, Features features, const DimLab
                 results = *convolution.shape().ElementCount();
   if (features == Features::kSummed && outputs > 1)
     return terms <= kMaxTermsOfSeveral && results * terms <= kMaxProducts;
-  const bool may_be_large = features == Features::kSummed && terms <= kFew;
+  const bool may_be_large = features == Features::kSummed && terms <= kFew &&
+                            convolution.operand(0)->shape().dim(labels.input_feature) == 1;
   return terms <= kMaxTerms &&
          results <= (may_be_large ? int64_t{std::numeric_limits<int32_t>::max()} : kMaxResults);
 }

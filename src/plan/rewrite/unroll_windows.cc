@@ -130,7 +130,7 @@ bool IsPaddingSmall(Window window, const Shape& operand, const Shape& result) {
 
 class WindowUnroller {
  public:
-  // The padding of the operands is neutral if it has a `neutral` element; otherwise masks exclude it.
+  // Masks exclude the padding of the operands, unless it is neutral.
   WindowUnroller(const Instruction& reduce_window, std::optional<SingleOperation> single, bool is_masked,
                  std::vector<Op> operands)
       : window_(reduce_window.Get<attr::window>()),
@@ -224,9 +224,8 @@ bool HasFewElements(const Instruction& reduce_window, const std::vector<int64_t>
     if (window[d].size > kMaxElementsAlong) return false;
     elements *= window[d].size;
   }
-  const int64_t operations =
-      absl::c_count_if(reduce_window.Get<attr::to_apply>()->instructions(),
-                       [](const Instruction* i) { return i->operand_count() > 0; });
+  const int64_t operations = absl::c_count_if(reduce_window.Get<attr::to_apply>()->instructions(),
+                                              [](const Instruction* i) { return i->operand_count() > 0; });
   return elements <= kMaxElements && elements * operations <= kMaxOperations;
 }
 
@@ -250,6 +249,9 @@ std::optional<CheckedModule> UnrollWindows(const Instruction& reduce_window) {
   if (single.has_value()) neutral = NeutralOf(single->opcode, single->type);
   const std::vector<PaddingDim> padding = PaddingOf(window);
   const bool is_masked = !padding.empty() && !neutral.has_value();
+  // A mask of the holes between dilated elements takes longer than the kernel.
+  const auto is_dilated = [](const WindowDim& w) { return w.base_dilation > 1; };
+  if (is_masked && absl::c_any_of(window, is_dilated)) return std::nullopt;
   if (is_masked) single.reset();
 
   build::Builder builder(reduce_window.name());

@@ -93,7 +93,7 @@ constexpr Case kCases[] = {
      "x = f16[500000] parameter(0)\n ROOT r = (f16[400000], s32[400000]) topk(x), k=400000, largest=true\n"},
     {"window",
      "x = f16[1000,700] parameter(0)\n z = f16[] constant(0)\n ROOT r = f16[1000,700] reduce-window(x, z), "
-     "window={size=2x1 pad=1_0x0_0}, to_apply=difference_f16\n"},
+     "window={size=28x1 pad=27_0x0_0}, to_apply=difference_f16\n"},
     {"window_that_slides",
      "x = f32[600,700] parameter(0)\n ROOT r = f32[600,700] reduce-window(x, zero), window={size=9x9 "
      "pad=4_4x4_4}, to_apply=sum\n"},
