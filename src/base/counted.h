@@ -14,4 +14,9 @@ inline std::string Counted(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+// Returns "2 of 3 elements differ" or "1 of 1 element differs".
+inline std::string CountedDifferences(int64_t count, int64_t total) {
+  return fmt::format("{} of {} {}", count, Counted(total, "element"), total == 1 ? "differs" : "differ");
+}
+
 }  // namespace hlo

@@ -39,8 +39,8 @@ absl::Status Deadline::Check() {
   if (!limit) return absl::OkStatus();
   if (IsRaised(limit->cancel) || IsRaised(limit->stop)) return absl::CancelledError("the run was cancelled");
   if (limit->seconds <= 0 || std::chrono::steady_clock::now() <= limit->end) return absl::OkStatus();
-  return absl::DeadlineExceededError(
-      fmt::format("the limit of {} seconds is reached (see --max-seconds)", limit->seconds));
+  return absl::DeadlineExceededError(fmt::format("the limit of {} {} is reached (see --max-seconds)",
+                                                 limit->seconds, limit->seconds == 1 ? "second" : "seconds"));
 }
 
 }  // namespace hlo

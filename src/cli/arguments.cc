@@ -32,9 +32,10 @@ absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, cons
   }
   return loaded.snapshot_arguments->size() == loaded.module->entry()->parameters().size()
              ? absl::StatusOr<std::vector<Literal>>(*loaded.snapshot_arguments)
-             : absl::FailedPreconditionError(fmt::format(
-                   "the snapshot has {} arguments, but the module takes {}",
-                   loaded.snapshot_arguments->size(), loaded.module->entry()->parameters().size()));
+             : absl::FailedPreconditionError(
+                   fmt::format("the snapshot has {}, but the module takes {}",
+                               Counted(loaded.snapshot_arguments->size(), "argument"),
+                               loaded.module->entry()->parameters().size()));
 }
 
 absl::Status RequireElements(const LoadedModule& loaded) { return reference::CheckElements(*loaded.module); }

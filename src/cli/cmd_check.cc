@@ -158,7 +158,8 @@ int RunCheck(const CheckCommandOptions& options) {
   if (options.update || options.update_values) {
     const absl::StatusOr<int64_t> changed = Update(*cases, options);
     if (!changed.ok()) return Fail(changed.status());
-    fmt::print("{} of {} cases rewritten; read the difference before you keep it\n", *changed, cases->size());
+    fmt::print("{} of {} rewritten; read the difference before you keep it\n", *changed,
+               Counted(cases->size(), "case"));
     return 0;
   }
 

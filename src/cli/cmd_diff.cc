@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
@@ -58,10 +59,11 @@ void DiffOnDevices(const DiffFlags& flags, const LoadedModule& a, const LoadedMo
   const std::string &file_a = flags.common.files[0], &file_b = flags.common.files[1];
   const spmd::DeviceGrid grid_a = spmd::GridOf(*a.module), grid_b = spmd::GridOf(*b.module);
   if (grid_a != grid_b) {
-    const absl::Status differ = absl::FailedPreconditionError(fmt::format(
-        "its {} replicas of {} partitions cannot be compared with {} of {} in {} (see --replicas and "
-        "--partitions)",
-        grid_b.replicas, grid_b.partitions, grid_a.replicas, grid_a.partitions, file_a));
+    const absl::Status differ = absl::FailedPreconditionError(
+        fmt::format("its {} of {} cannot be compared with {} of {} in {} (see --replicas and "
+                    "--partitions)",
+                    Counted(grid_b.replicas, "replica"), Counted(grid_b.partitions, "partition"),
+                    grid_a.replicas, grid_a.partitions, file_a));
     result.Accept(differ, file_b);
     return;
   }

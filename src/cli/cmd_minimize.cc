@@ -1,5 +1,6 @@
 // Implements `minimize`: finds the smallest module and inputs that a judge accepts.
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
@@ -48,10 +49,11 @@ absl::StatusOr<std::unique_ptr<debug::CaseJudge>> JudgeOf(const MinimizeFlags& f
 
 void ReportMinimized(const debug::MinimizeResult& minimized, const std::string& folder, FileResult& result) {
   const debug::CaseSize after = SizeOf(*minimized.test);
-  result.text = fmt::format(
-      "{}{} instructions of {}, {} elements of inputs of {}; {} candidates judged, in {}\n",
-      minimized.is_finished ? "" : "stopped early: ", after.instructions, minimized.before.instructions,
-      after.elements, minimized.before.elements, minimized.judged, folder);
+  result.text =
+      fmt::format("{}{} of {}, {} of inputs of {}; {} judged, in {}\n",
+                  minimized.is_finished ? "" : "stopped early: ", Counted(after.instructions, "instruction"),
+                  minimized.before.instructions, Counted(after.elements, "element"),
+                  minimized.before.elements, Counted(minimized.judged, "candidate"), folder);
   result.extra["instructions"] = {minimized.before.instructions, after.instructions};
   result.extra["elements"] = {minimized.before.elements, after.elements};
   result.extra["judged"] = minimized.judged;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "absl/strings/match.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 
@@ -36,8 +37,9 @@ std::string FallbacksText(const Executable& executable) {
   const std::vector<Fallback> fallbacks = executable.fallbacks();
   std::string text = fmt::format("{} of the plan's steps ran on the CPU\n", fallbacks.size());
   for (const Fallback& fallback : fallbacks) {
-    text += fmt::format("  {} {}: {} ({} runs, {} bytes copied)\n", Name(fallback.instruction->opcode()),
-                        fallback.instruction->name(), fallback.reason, fallback.runs, fallback.bytes);
+    text += fmt::format("  {} {}: {} ({}, {} copied)\n", Name(fallback.instruction->opcode()),
+                        fallback.instruction->name(), fallback.reason, Counted(fallback.runs, "run"),
+                        Counted(fallback.bytes, "byte"));
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "spmd/entry_shards.h"
@@ -49,9 +50,9 @@ absl::StatusOr<DeviceResults> RunOnDevices(const CheckedModule& module, const De
                                            ArgumentsOfDevice arguments_of, const EvaluateDevicesFn& evaluate,
                                            Outcome* outcome) {
   if (!evaluate) {
-    return absl::UnimplementedError(
-        fmt::format("needs {} replicas and {} partitions; one device is evaluated", setting.replicas,
-                    setting.partitions));
+    return absl::UnimplementedError(fmt::format("needs {} and {}; one device is evaluated",
+                                                Counted(setting.replicas, "replica"),
+                                                Counted(setting.partitions, "partition")));
   }
   std::optional<spmd::EntryShards> shards;
   std::vector<Shape> shapes;

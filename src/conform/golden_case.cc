@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "conform/device_case.h"
 #include "conform/inline_case.h"
@@ -98,9 +99,10 @@ absl::StatusOr<DeviceSetting> ChooseDevices(const Rules& rules, Module& module) 
              : spmd::ChooseGrid(module, rules.replicas, rules.partitions, /*is_sharded=*/rules.shard));
   if (rules.devices.value_or(grid.count()) != grid.count()) {
     return absl::FailedPreconditionError(
-        fmt::format("the case has {} devices, but the module has {} replicas of {} partitions; case.json may "
+        fmt::format("the case has {}, but the module has {} of {}; case.json may "
                     "say \"replicas\" and \"partitions\"",
-                    *rules.devices, grid.replicas, grid.partitions));
+                    Counted(*rules.devices, "device"), Counted(grid.replicas, "replica"),
+                    Counted(grid.partitions, "partition")));
   }
   if (!is_one) {
     module.mutable_header().replica_count = grid.replicas;
@@ -137,8 +139,8 @@ absl::StatusOr<Outcome> CompareOne(const std::string& path, const Literal& resul
   Outcome outcome;
   if (leaves.size() != want->keys().size()) {
     return Outcome{Verdict::kFailed,
-                   fmt::format("the result {} has {} arrays, but outputs.npz has {}\n",
-                               ToString(result.shape()), leaves.size(), want->keys().size())};
+                   fmt::format("the result {} has {}, but outputs.npz has {}\n", ToString(result.shape()),
+                               Counted(leaves.size(), "array"), want->keys().size())};
   }
   for (const LiteralLeaf& leaf : leaves) {
     HLO_ASSIGN_OR_RETURN(Literal expected, want->Read(leaf.key, leaf.value->shape()));
@@ -175,8 +177,8 @@ void CompareWithSnapshot(const Literal& result, const Literal& expected, const s
   const std::vector<LiteralLeaf> got = ArrayLeaves(result), want = ArrayLeaves(expected);
   if (got.size() != want.size()) {
     *outcome = {Verdict::kFailed,
-                fmt::format("the result {} has {} arrays, but the snapshot's {} has {}\n",
-                            ToString(result.shape()), got.size(), ToString(expected.shape()), want.size())};
+                fmt::format("the result {} has {}, but the snapshot's {} has {}\n", ToString(result.shape()),
+                            Counted(got.size(), "array"), ToString(expected.shape()), want.size())};
     return;
   }
   for (size_t i = 0; i < got.size(); ++i) {

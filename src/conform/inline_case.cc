@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "conform/device_case.h"
 #include "fmt/format.h"
@@ -90,8 +91,8 @@ absl::Status CompareStored(const CaseText& text, const LoadedCase& loaded, const
                                     [&](const std::string& key) { return key.starts_with(prefix); });
   if (stored != static_cast<int64_t>(leaves.size())) {
     *outcome = {Verdict::kFailed,
-                fmt::format("the result {} has {} arrays, but the archive has {} under {}\n",
-                            ToString(result.shape()), leaves.size(), stored, prefix)};
+                fmt::format("the result {} has {}, but the archive has {} under {}\n",
+                            ToString(result.shape()), Counted(leaves.size(), "array"), stored, prefix)};
     return absl::OkStatus();
   }
   for (const LiteralLeaf& leaf : leaves) {
@@ -116,8 +117,8 @@ absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const L
                                                    const DevicePlace& place = {}) {
   if (!text.values.empty()) return ReadStoredArguments(text, loaded, shapes, place);
   if (shapes.size() != lines.size()) {
-    return WrongCase(fmt::format("the entry computation has {} parameters, but there are {} lines `// in`",
-                                 shapes.size(), lines.size()));
+    return WrongCase(fmt::format("the entry computation has {}, but the case has {} `// in`",
+                                 Counted(shapes.size(), "parameter"), Counted(lines.size(), "line")));
   }
   std::vector<Literal> arguments;
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -134,8 +135,8 @@ Outcome Failed(std::string report) { return {Verdict::kFailed, std::move(report)
 absl::Status CompareValues(const CaseText& text, std::string_view word, const std::vector<size_t>& lines,
                            const std::vector<LiteralLeaf>& leaves, Outcome* outcome) {
   if (leaves.size() != lines.size()) {
-    return WrongCase(
-        fmt::format("there are {} arrays, but {} lines `// {}`", leaves.size(), lines.size(), word));
+    return WrongCase(fmt::format("the values have {}, but the case has {} `// {}`",
+                                 Counted(leaves.size(), "array"), Counted(lines.size(), "line"), word));
   }
   for (size_t i = 0; i < leaves.size(); ++i) {
     const std::string_view value = ValueOf(text.lines[lines[i]]);
@@ -178,8 +179,8 @@ class CaseHost : public Host {
   // Checks after the run that all values were taken and that the received values are as expected.
   absl::Status Compare(Outcome* outcome) const {
     if (next_ != text_.infeed.size()) {
-      return WrongCase(fmt::format("{} of {} lines `// infeed` are left over", text_.infeed.size() - next_,
-                                   text_.infeed.size()));
+      return WrongCase(fmt::format("the run leaves {} of {} `// infeed`", text_.infeed.size() - next_,
+                                   Counted(text_.infeed.size(), "line")));
     }
     std::vector<LiteralLeaf> leaves;
     for (const Literal& value : given_) {
@@ -217,8 +218,8 @@ absl::Status CheckDeviceLines(const CaseText& text) {
   const int64_t count = text.replicas * text.partitions;
   for (const auto* lines : {&text.in_of, &text.out_of}) {
     if (!lines->empty() && lines->rbegin()->first >= count)
-      return WrongCase(fmt::format("there is a line for device {}, but there are {} devices",
-                                   lines->rbegin()->first, count));
+      return WrongCase(fmt::format("there is a line for device {}, but the case has {}",
+                                   lines->rbegin()->first, Counted(count, "device")));
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/deadline.h"
 #include "base/isa.h"
 #include "base/parallel.h"
@@ -198,7 +199,7 @@ std::string Executable::State::SingleProcessReason(const EvaluateOptions& run_op
   if (run_options.custom_calls != nullptr || custom_calls != nullptr)
     return "it has custom calls that the caller supplies";
   if (!exchanging.empty()) return "the module exchanges values with the host";
-  if (devices.observer) return "observers are called in one process";
+  if (devices.observer) return "their values are observed, which one process does";
   return "";
 }
 
@@ -305,8 +306,8 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
                                                             const DevicesOptions& devices) {
   const int64_t count = device_count();
   if (static_cast<int64_t>(arguments.size()) != count) {
-    return absl::FailedPreconditionError(
-        fmt::format("the run has {} devices, but there are arguments for {}", count, arguments.size()));
+    return absl::FailedPreconditionError(fmt::format("the run has {}, but there are arguments for {}",
+                                                     Counted(count, "device"), arguments.size()));
   }
   const auto options_of = [&](int64_t device) {
     EvaluateOptions own = options;

@@ -1,5 +1,6 @@
 #include "exec/plan_run.h"
 
+#include "base/counted.h"
 #include "base/deadline.h"
 #include "fmt/format.h"
 #include "plan/analysis/counted_loops.h"
@@ -26,7 +27,7 @@ std::vector<const Literal*> Leaves(absl::Span<const Literal> values) {
 absl::Status StepLimits::CountStep() {
   if (max_steps_ > 0 && ++taken_ > max_steps_) {
     return absl::ResourceExhaustedError(
-        fmt::format("the limit of {} steps is reached (see --max-steps)", max_steps_));
+        fmt::format("the limit of {} is reached (see --max-steps)", Counted(max_steps_, "step")));
   }
   return Deadline::Check();
 }

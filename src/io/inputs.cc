@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/diagnostic.h"
@@ -181,10 +182,10 @@ class Assembler {
     for (const auto& [name, index] : names_) names.push_back(name);
     const std::string_view near = ClosestName(key, names);
     return absl::FailedPreconditionError(
-        fmt::format("the entry computation has no parameter '{}'{}; its {} parameters go by name, by "
-                    "position (0, 1, ...) or by "
-                    "path (1.0)",
-                    key, near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), parameters_.size()));
+        fmt::format("the entry computation has no parameter '{}'{}; it has {}, which go by name, by position "
+                    "(0, 1, ...) or by path (1.0)",
+                    key, near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+                    Counted(parameters_.size(), "parameter")));
   }
 
   absl::Status Set(Slot& slot, const absl::StatusOr<Literal>& value) {
@@ -262,8 +263,8 @@ class Assembler {
 
   absl::Status TooMany(std::string_view text) const {
     return absl::FailedPreconditionError(
-        fmt::format("--input {}: all {} parameters of the entry computation have a value already", text,
-                    parameters_.size()));
+        fmt::format("--input {}: the entry computation has {}, and each has a value already", text,
+                    Counted(parameters_.size(), "parameter")));
   }
 
   // True if the text starts a tuple; a complex number starts in the same way.

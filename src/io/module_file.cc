@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/strings/ascii.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "google/protobuf/io/coded_stream.h"
@@ -79,8 +80,9 @@ absl::StatusOr<std::vector<Literal>> ReadArgumentsBehind(const proto::HloInputs&
   for (const proto::ArgumentDescriptor& descriptor : inputs.argument_descriptors()) {
     const auto size = static_cast<uint64_t>(descriptor.argument_size_bytes());
     if (size > bytes.size()) {
-      return absl::InvalidArgumentError(fmt::format("ends too early: argument {} has {} of its {} bytes",
-                                                    arguments.size(), bytes.size(), size));
+      return absl::InvalidArgumentError(fmt::format("ends too early: argument {} has {} of its {}",
+                                                    arguments.size(), bytes.size(),
+                                                    Counted(static_cast<int64_t>(size), "byte")));
     }
     HLO_ASSIGN_OR_RETURN(Literal value, io::LiteralOfBytes(bytes.substr(0, size)));
     arguments.push_back(std::move(value));

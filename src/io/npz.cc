@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/strip.h"
 #include "base/activity.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/file.h"
@@ -50,7 +51,8 @@ class EntryStream final : public ByteStream {
       const int64_t got = zip_fread(file_.get(), out, std::min(count, kReportEvery));
       if (got < 0) return absl::FailedPreconditionError(zip_file_strerror(file_.get()));
       if (got == 0)
-        return absl::FailedPreconditionError(fmt::format("{} bytes are missing at the end", count));
+        return absl::FailedPreconditionError(
+            fmt::format("it ends too early: {} missing", Counted(count, "byte")));
       out += got;
       count -= got;
     }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/append.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/proto_instruction.h"
@@ -209,9 +210,9 @@ class ModuleText {
       if (found != names.instructions.end()) order.push_back(found->second);
     }
     if (static_cast<int>(order.size()) != computation.instructions_size()) {
-      return absl::InvalidArgumentError(fmt::format("the schedule of '{}' has {} of its {} instructions",
+      return absl::InvalidArgumentError(fmt::format("the schedule of '{}' has {} of its {}",
                                                     NameText(computation.name()), order.size(),
-                                                    computation.instructions_size()));
+                                                    Counted(computation.instructions_size(), "instruction")));
     }
     return order;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/proto_text.h"
@@ -172,8 +173,8 @@ absl::StatusOr<Literal> ArrayLiteral(const proto::LiteralProto& proto, const Sha
   HLO_ASSIGN_OR_RETURN(Literal in_memory, Literal::Create(shape));
   if (!CopyElements(proto, &in_memory)) {
     return absl::InvalidArgumentError(
-        fmt::format("a literal of {} must have {} elements of its type, but has another number",
-                    ToString(shape), *count));
+        fmt::format("a literal of {} must have {} of its type, but has another number", ToString(shape),
+                    Counted(*count, "element")));
   }
   for (int64_t d = 0; d < std::min<int64_t>(shape.rank(), proto.dynamic_sizes_size()); ++d) {
     const int64_t size = proto.dynamic_sizes(static_cast<int>(d));
@@ -256,7 +257,7 @@ absl::StatusOr<Literal> LiteralOf(const proto::LiteralProto& proto) {
   }
   if (elements.size() != shape.elements().size()) {
     return absl::InvalidArgumentError(
-        fmt::format("a literal of {} has {} elements", ToString(shape), elements.size()));
+        fmt::format("a literal of {} has {}", ToString(shape), Counted(elements.size(), "element")));
   }
   return Literal::Tuple(std::move(elements));
 }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
@@ -46,14 +47,14 @@ void CollectArrays(const Shape& shape, std::vector<Shape>* out) {
 
 std::string Explained(const Shape& shape, const RawArray& raw) {
   const int64_t padding = raw.layout.slot_count() - *shape.ElementCount();
-  std::string text = fmt::format("{} takes {}: {} elements", ToString(shape, {.layouts = true}),
-                                 raw.byte_count, *shape.ElementCount());
+  std::string text = fmt::format("{} takes {}: {}", ToString(shape, {.layouts = true}), raw.byte_count,
+                                 Counted(*shape.ElementCount(), "element"));
   if (padding > 0) text += fmt::format(" and {} of padding", padding);
-  text += fmt::format(", {} bits each", raw.layout.slot_bits());
+  text += fmt::format(", {} each", Counted(raw.layout.slot_bits(), "bit"));
   const int64_t sizes = raw.byte_count - raw.layout.byte_count();
-  if (sizes > 0) text += fmt::format(", and {} bytes of run-time sizes", sizes);
+  if (sizes > 0) text += fmt::format(", and {} of run-time sizes", Counted(sizes, "byte"));
   if (raw.layout.prefix_byte_count() > 0)
-    text += fmt::format(", behind {} bytes of metadata", raw.layout.prefix_byte_count());
+    text += fmt::format(", behind {} of metadata", Counted(raw.layout.prefix_byte_count(), "byte"));
   return text;
 }
 
@@ -71,10 +72,11 @@ absl::Status CheckByteCount(const InputFile& file, const Shape& expected) {
     }
     if (i < kShown && arrays[i].ElementCount()) list += "\n  " + Explained(arrays[i], raw);
   }
-  if (arrays.size() > kShown) list += fmt::format("\n  and {} arrays more", arrays.size() - kShown);
+  if (arrays.size() > kShown)
+    list += fmt::format("\n  and {} more", Counted(arrays.size() - kShown, "array"));
   if (file.byte_count() == total) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      fmt::format("has {} bytes, expected {}{}", file.byte_count(), total, list));
+      fmt::format("has {}, expected {}{}", Counted(file.byte_count(), "byte"), total, list));
 }
 
 absl::Status ReadSizes(const std::byte* from, const Shape& shape, Literal* literal) {

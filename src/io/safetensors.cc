@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/convert.h"
@@ -78,8 +79,9 @@ absl::StatusOr<Literal> ReadPacked(const StoredArray& array, const Shape& expect
   HLO_ASSIGN_OR_RETURN(Literal value, Literal::Create(Shape::Array(type, array.dims)));
   const int64_t byte_count = PackedByteCount(type, value.element_count());
   if (byte_count != stream.remaining()) {
-    return absl::FailedPreconditionError(fmt::format("{} has {} bytes of elements, but the file holds {}",
-                                                     ToString(array), byte_count, stream.remaining()));
+    return absl::FailedPreconditionError(fmt::format("{} has {} of elements, but the file holds {}",
+                                                     ToString(array), Counted(byte_count, "byte"),
+                                                     stream.remaining()));
   }
   std::vector<std::byte> packed(static_cast<size_t>(byte_count));
   HLO_RETURN_IF_ERROR(stream.Read(packed.data(), byte_count));

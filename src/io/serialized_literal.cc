@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/arithmetic.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/proto_text.h"
@@ -18,8 +19,9 @@ class ByteReader {
   size_t left() const { return left_.size(); }
   absl::StatusOr<std::string_view> Take(uint64_t count) {
     if (count > left_.size()) {
-      return absl::InvalidArgumentError(
-          fmt::format("an argument ends too early: {} of {} bytes are there", left_.size(), count));
+      return absl::InvalidArgumentError(fmt::format("an argument ends too early, after {} of {}",
+                                                    left_.size(),
+                                                    Counted(static_cast<int64_t>(count), "byte")));
     }
     const std::string_view taken = left_.substr(0, count);
     left_.remove_prefix(count);
@@ -93,7 +95,7 @@ absl::StatusOr<Literal> LiteralOfBytes(std::string_view text) {
   HLO_ASSIGN_OR_RETURN(Literal value, TakeValue(shape, bytes));
   if (bytes.left() > 0) {
     return absl::InvalidArgumentError(
-        fmt::format("an argument of {} has {} bytes too many", ToString(shape), bytes.left()));
+        fmt::format("an argument of {} has {} too many", ToString(shape), Counted(bytes.left(), "byte")));
   }
   return value;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/convert.h"
@@ -129,9 +130,9 @@ absl::StatusOr<Literal> ReadElements(const StoredArray& array, const Shape& expe
   const Shape dense = Shape::Array(expected.type(), array.dims);
   const std::optional<int64_t> byte_count = DenseByteCount(dense);
   if (!byte_count || *byte_count != stream.remaining()) {
-    return absl::FailedPreconditionError(fmt::format("{} has {} bytes of elements, but the file holds {}",
-                                                     ToString(array), byte_count.value_or(-1),
-                                                     stream.remaining()));
+    return absl::FailedPreconditionError(
+        fmt::format("{} has {} of elements, but the file holds {}", ToString(array),
+                    Counted(byte_count.value_or(-1), "byte"), stream.remaining()));
   }
   HLO_ASSIGN_OR_RETURN(Literal literal, Literal::Create(dense));
   HLO_RETURN_IF_ERROR(stream.Read(literal.mutable_data(), *byte_count));

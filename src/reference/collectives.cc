@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/device_groups.h"
@@ -192,8 +193,8 @@ absl::StatusOr<Literal> RaggedAllToAll(OpContext& context) {
   for (size_t u = 0; u < own.send_sizes.size(); ++u) {
     const spmd::RowMove move{0, 0, own.input_offsets[u], own.send_sizes[u], own.output_offsets[u]};
     if (move.count != own.receive_sizes[u]) {
-      return absl::FailedPreconditionError(fmt::format("update {} sends {} rows, but its receiver expects {}",
-                                                       u, move.count, own.receive_sizes[u]));
+      return absl::FailedPreconditionError(fmt::format("update {} sends {}, but its receiver expects {}", u,
+                                                       Counted(move.count, "row"), own.receive_sizes[u]));
     }
     HLO_RETURN_IF_ERROR(spmd::CheckRows(move, own.input_rows, own.output_rows, u));
     CopyRows(input, move, output);

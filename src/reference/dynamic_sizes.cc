@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -287,7 +288,7 @@ absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& boun
     if (group.out <= inferred && inferred < group.out_end) changing = inferred;
     if (group.out == group.out_end) {
       return absl::FailedPreconditionError(
-          fmt::format("{} of {} elements do not fill {}", size, bound, ToString(declared)));
+          fmt::format("{} of {} cannot fill {}", size, Counted(bound, "element"), ToString(declared)));
     }
     result[changing] = result[changing] * size / bound;
   }
@@ -491,9 +492,9 @@ absl::StatusOr<Literal> DynamicReshape(OpContext& context) {
   for (const Literal& size : context.operands.subspan(1)) dims.push_back(size.span<int32_t>()[0]);
   const bool fits = InBounds(dims, Index(context.shape().dims()) + Index(dims.size(), 1));
   if (!fits || Product(dims) != elements.element_count()) {
-    return absl::FailedPreconditionError(
-        fmt::format("{} elements do not fill an array of the sizes {{{}}} within {}",
-                    elements.element_count(), fmt::join(dims, ","), ToString(context.shape())));
+    return absl::FailedPreconditionError(fmt::format("{} cannot fill an array of the sizes {{{}}} within {}",
+                                                     Counted(elements.element_count(), "element"),
+                                                     fmt::join(dims, ","), ToString(context.shape())));
   }
   return PaddedToBounds(elements.WithShape(Shape::Array(elements.type(), dims)), context.shape());
 }

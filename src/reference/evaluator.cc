@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
@@ -169,7 +170,7 @@ absl::Status Evaluator::CountStep() {
   ++step_count_;
   if (options_.max_steps > 0 && step_count_ > options_.max_steps) {
     return absl::ResourceExhaustedError(
-        fmt::format("the limit of {} steps is reached (see --max-steps)", options_.max_steps));
+        fmt::format("the limit of {} is reached (see --max-steps)", Counted(options_.max_steps, "step")));
   }
   constexpr int64_t kStepsBetweenLooksAtTheClock = 64;
   return step_count_ % kStepsBetweenLooksAtTheClock == 1 ? Deadline::Check() : absl::OkStatus();

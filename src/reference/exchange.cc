@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/arrays.h"
@@ -55,12 +56,12 @@ absl::StatusOr<std::vector<int64_t>> Roots(const OpContext& context, Members mem
     const auto given = read.span<int64_t>();
     if (given.size() != count) {
       return absl::FailedPreconditionError(
-          fmt::format("there are {} roots for {} operands", given.size(), count));
+          fmt::format("it has {} for {}", Counted(given.size(), "root"), Counted(count, "operand")));
     }
     for (size_t k = 0; k < count; ++k) {
       if (given[k] < 0 || given[k] >= static_cast<int64_t>(members.size())) {
-        return absl::FailedPreconditionError(fmt::format(
-            "the root is number {} of its group, which has {} members", given[k], members.size()));
+        return absl::FailedPreconditionError(fmt::format("the root is number {} of its group, which has {}",
+                                                         given[k], Counted(members.size(), "member")));
       }
       if (j > 0 && given[k] != roots[k]) {
         return absl::FailedPreconditionError(
@@ -196,8 +197,9 @@ absl::StatusOr<Values> ExchangeParts(OpContext& context) {
     std::vector<Values> results(members.size());
     if (dimensions.empty()) {
       if (static_cast<int64_t>(members[0].size()) != count) {
-        return absl::FailedPreconditionError(
-            fmt::format("there are {} operands, but the group has {} members", members[0].size(), count));
+        return absl::FailedPreconditionError(fmt::format("it has {}, but the group has {}",
+                                                         Counted(members[0].size(), "operand"),
+                                                         Counted(count, "member")));
       }
       for (int64_t j = 0; j < count; ++j) {
         for (int64_t i = 0; i < count; ++i) {

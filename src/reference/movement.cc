@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/arithmetic.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/arrays.h"
@@ -34,8 +35,8 @@ absl::StatusOr<Literal> Reinterpreted(const Literal& array, const Shape& shape) 
   const int64_t have = PackedByteCount(from, array.element_count());
   const int64_t need = PackedByteCount(to, result.element_count());
   if (need > have) {
-    return absl::InvalidArgumentError(fmt::format("{} has {} bytes, but {} needs {}", ToString(array.shape()),
-                                                  have, ToString(shape), need));
+    return absl::InvalidArgumentError(fmt::format("{} has {}, but {} needs {}", ToString(array.shape()),
+                                                  Counted(have, "byte"), ToString(shape), need));
   }
   HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> packed, Buffer::Allocate(have));
   Pack(from, array.data(), array.element_count(), packed->data());

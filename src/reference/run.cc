@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/counted.h"
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
@@ -14,9 +15,9 @@ namespace hlo {
 absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> arguments) {
   const auto parameters = entry.parameters();
   if (arguments.size() != parameters.size()) {
-    return absl::FailedPreconditionError(
-        fmt::format("computation '{}' has {} parameters, but there are {} arguments", entry.name(),
-                    parameters.size(), arguments.size()));
+    return absl::FailedPreconditionError(fmt::format("computation '{}' has {}, but the run has {}",
+                                                     entry.name(), Counted(parameters.size(), "parameter"),
+                                                     Counted(arguments.size(), "argument")));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!Compatible(arguments[i].shape(), parameters[i]->shape())) {

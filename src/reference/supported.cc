@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/elementwise.h"
@@ -102,10 +103,10 @@ absl::Status CheckPeers(const std::vector<const Computation*>& computations, con
     for (const Instruction* instruction : computation->instructions()) {
       if (!spmd::DependsOnDevices(*instruction)) continue;
       const spmd::DeviceGrid grid = spmd::GridOf(*computation->module());
-      return Located(
-          absl::UnimplementedError(fmt::format("needs {} replicas and {} partitions; the run has one device",
-                                               grid.replicas, grid.partitions)),
-          *instruction);
+      return Located(absl::UnimplementedError(fmt::format("needs {} and {}; the run has one device",
+                                                          Counted(grid.replicas, "replica"),
+                                                          Counted(grid.partitions, "partition"))),
+                     *instruction);
     }
   }
   return absl::OkStatus();

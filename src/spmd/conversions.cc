@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "spmd/shardy_text.h"
@@ -183,8 +184,8 @@ absl::StatusOr<std::vector<const Sharding*>> ResultShardings(const Instruction& 
   if (TargetOf(call) == kShardToFull) return LeafShardings(call.Get<attr::sharding>(), call.shape());
   HLO_ASSIGN_OR_RETURN(ShardyBoundary boundary, ReadBoundary(call, arena));
   if (boundary.layouts.size() != static_cast<size_t>(call.shape().LeafCount())) {
-    return absl::FailedPreconditionError(fmt::format("there are {} shardings for {} leaves",
-                                                     boundary.layouts.size(), call.shape().LeafCount()));
+    return absl::FailedPreconditionError(fmt::format(
+        "it has {} for {} leaves", Counted(boundary.layouts.size(), "sharding"), call.shape().LeafCount()));
   }
   return std::move(boundary.layouts);
 }
@@ -215,15 +216,15 @@ absl::StatusOr<std::vector<ShapeConversion>> ConversionsOf(const Instruction& ca
           ? call.shape().LeafCount() != count || static_cast<int64_t>(call.shape().elements().size()) != count
           : count != 1) {
     return absl::FailedPreconditionError(
-        fmt::format("'{}' of {} operands gives {}", target, count, ToString(call.shape())));
+        fmt::format("'{}' of {} gives {}", target, Counted(count, "operand"), ToString(call.shape())));
   }
   const bool is_shardy = target == kGlobalToLocal || target == kLocalToGlobal;
   ShardyBoundary boundary;
   if (is_shardy) {
     HLO_ASSIGN_OR_RETURN(boundary, ReadBoundary(call, arena));
     if (static_cast<int64_t>(boundary.layouts.size()) != count) {
-      return absl::FailedPreconditionError(
-          fmt::format("'{}' has {} operands, but {} shardings", target, count, boundary.layouts.size()));
+      return absl::FailedPreconditionError(fmt::format("'{}' has {}, but {} shardings", target,
+                                                       Counted(count, "operand"), boundary.layouts.size()));
     }
   }
   HLO_ASSIGN_OR_RETURN(const std::vector<const Sharding*> results,

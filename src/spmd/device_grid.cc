@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/device_groups.h"
@@ -143,9 +144,9 @@ absl::Status CheckSize(const DeviceGrid& grid) {
         "there are {} replicas and {} partitions, but each is at least 1", grid.replicas, grid.partitions));
   }
   if (grid.replicas > kMaxDevices || grid.partitions > kMaxDevices / grid.replicas) {
-    return absl::ResourceExhaustedError(
-        fmt::format("there are {} replicas and {} partitions; the limit is {} devices", grid.replicas,
-                    grid.partitions, kMaxDevices));
+    return absl::ResourceExhaustedError(fmt::format("the run has {} and {}; the limit is {} devices",
+                                                    Counted(grid.replicas, "replica"), grid.partitions,
+                                                    kMaxDevices));
   }
   return absl::OkStatus();
 }

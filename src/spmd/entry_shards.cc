@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/arena.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "spmd/conversions.h"
@@ -304,8 +305,9 @@ std::vector<std::vector<int64_t>> EntryShards::CopiesOf(int64_t leaf) const {
 absl::StatusOr<std::vector<Literal>> EntryShards::Split(absl::Span<const Literal> arguments,
                                                         int64_t partition) const {
   if (arguments.size() != parameters_.size()) {
-    return absl::FailedPreconditionError(
-        fmt::format("there are {} arguments for {} parameters", arguments.size(), parameters_.size()));
+    return absl::FailedPreconditionError(fmt::format("the run has {} for {}",
+                                                     Counted(arguments.size(), "argument"),
+                                                     Counted(parameters_.size(), "parameter")));
   }
   std::vector<Literal> parts;
   for (size_t i = 0; i < arguments.size(); ++i) {

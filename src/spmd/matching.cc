@@ -151,8 +151,8 @@ void Matching::GiveUp(int64_t id, double seconds) {
   if (!device.IsWaiting()) return;
   has_timed_out_ = true;
   Fail(device, absl::DeadlineExceededError(
-                   fmt::format("the limit of {} seconds is reached (see --collective-timeout)\n  {}", seconds,
-                               DescribeWait(device.call))));
+                   fmt::format("the limit of {} {} is reached (see --collective-timeout)\n  {}", seconds,
+                               seconds == 1 ? "second" : "seconds", DescribeWait(device.call))));
 }
 
 void Matching::Leave(int64_t id, const absl::Status& outcome) {

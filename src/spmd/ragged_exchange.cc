@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 
@@ -26,9 +27,9 @@ int64_t CountOverlaps(absl::Span<const RowMove> moves, size_t target) {
 absl::Status CheckRows(const RowMove& move, int64_t input_rows, int64_t output_rows, size_t update) {
   const auto check = [&](std::string_view array, int64_t begin, int64_t rows) -> absl::Status {
     if (move.count >= 0 && begin >= 0 && begin <= rows && move.count <= rows - begin) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        fmt::format("update {} takes {} rows from row {} on, but {} has {} rows", update, move.count, begin,
-                    array, rows));
+    return absl::FailedPreconditionError(fmt::format("update {} takes {} from row {} on, but {} has {}",
+                                                     update, Counted(move.count, "row"), begin, array,
+                                                     Counted(rows, "row")));
   };
   if (move.count == 0) return absl::OkStatus();
   HLO_RETURN_IF_ERROR(check("input", move.from, input_rows));

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "absl/algorithm/container.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/device_groups.h"
@@ -16,8 +17,9 @@ using Kind = Sharding::Kind;
 using Subgroup = Sharding::SubgroupType;
 
 absl::Status Mismatch(int64_t devices, int64_t partitions) {
-  return absl::FailedPreconditionError(
-      fmt::format("the sharding covers {} devices, but a replica has {} partitions", devices, partitions));
+  return absl::FailedPreconditionError(fmt::format("the sharding covers {}, but a replica has {}",
+                                                   Counted(devices, "device"),
+                                                   Counted(partitions, "partition")));
 }
 
 // Requires a permutation of 0 to partitions - 1.

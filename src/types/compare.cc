@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "base/append.h"
+#include "base/counted.h"
 #include "fmt/format.h"
 #include "types/dispatch.h"
 
@@ -297,16 +298,17 @@ std::string ToString(const CompareReport& report, int64_t indent) {
   const std::string name = report.key.empty() ? "the value" : fmt::format("output {}", report.key);
   if (!report.problem.empty()) return fmt::format("{}{} {}\n", margin, name, report.problem);
   if (report.ok()) {
-    std::string text = fmt::format("{}{}: {} elements agree ({})", margin, name, report.element_count,
-                                   ToString(report.rule));
+    std::string text = fmt::format("{}{}: {} {} ({})", margin, name, Counted(report.element_count, "element"),
+                                   report.element_count == 1 ? "agrees" : "agree", ToString(report.rule));
     if (report.worst) {
       text += "; farthest ";
       AppendError(*report.worst, &text);
     }
     return text + "\n";
   }
-  std::string text = fmt::format("{}{}: {} of {} elements differ ({})\n", margin, name, report.mismatch_count,
-                                 report.element_count, ToString(report.rule));
+  std::string text =
+      fmt::format("{}{}: {} ({})\n", margin, name,
+                  CountedDifferences(report.mismatch_count, report.element_count), ToString(report.rule));
   for (const ElementError& error : report.first) {
     text += margin + "  ";
     AppendError(error, &text);

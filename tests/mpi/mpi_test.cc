@@ -195,7 +195,8 @@ TEST_F(Mpi, ObserversNeedOneProcess) {
                 trace = RunOn(2, "trace -i 1 --for-device 3 " + file);
   for (const Outcome& run : {profile, trace}) {
     EXPECT_EQ(run.status, 0) << run.err;
-    EXPECT_HAS(run.err, "warning: all devices run in process 0: observers are called in one process\n");
+    EXPECT_HAS(run.err,
+               "warning: all devices run in process 0: their values are observed, which one process does\n");
   }
   EXPECT_HAS(trace.out, "%r = s32[] all-reduce");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/activity.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "debug/diff/diff_run.h"
 #include "debug/diff/value_types.h"
@@ -106,8 +107,8 @@ absl::Status DiffRun::CheckInterfaces() const {
   const auto a = flat_a_.computation().parameters(), b = flat_b_.computation().parameters();
   if (a.size() != b.size())
     return absl::FailedPreconditionError(
-        fmt::format("the modules cannot run on the same inputs: one has {} parameters, the other {}",
-                    a.size(), b.size()));
+        fmt::format("the modules cannot run on the same inputs: one has {}, the other {}",
+                    Counted(a.size(), "parameter"), b.size()));
   for (size_t i = 0; i < a.size(); ++i) {
     if (Compatible(a[i]->shape(), b[i]->shape())) continue;
     return absl::FailedPreconditionError(

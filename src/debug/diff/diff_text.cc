@@ -20,7 +20,7 @@ std::string Aligned(const DiffResult& result) {
 
 std::string Mismatch(const CompareReport& report) {
   if (!report.problem.empty()) return report.problem;
-  std::string text = fmt::format("{} of {} elements differ", report.mismatch_count, report.element_count);
+  std::string text = CountedDifferences(report.mismatch_count, report.element_count);
   if (!report.worst) return text;
   return text + fmt::format("; the worst at [{}]: {} and {}", absl::StrJoin(report.worst->index, ","),
                             report.worst->want, report.worst->got);
@@ -200,13 +200,14 @@ Json IterationsJson(const RecordedIterations& iterations) {
 std::string ToText(const RecordedDiffResult& result, const SideNames& names) {
   std::string text =
       result.is_complete
-          ? fmt::format("{} recorded values of {} compared with {}: {} differ\n", result.compared, names.b,
-                        names.a, result.differing)
+          ? fmt::format("{} of {} compared with {}: {} differ\n", Counted(result.compared, "recorded value"),
+                        names.b, names.a, result.differing)
           : fmt::format(
                 "{} of {} recorded values of {} were compared with what {} computes from those above "
                 "them: {} differ\n",
                 result.compared, result.recorded, names.b, names.a, result.differing);
-  if (result.unknown_keys > 0) text += fmt::format("{} keys name no instruction\n", result.unknown_keys);
+  if (result.unknown_keys > 0)
+    text += fmt::format("{} without an instruction of this name\n", Counted(result.unknown_keys, "key"));
   for (const std::string& problem : result.unreadable) text += fmt::format("skipped: {}\n", problem);
   return text + (result.first ? Text(*result.first, names) : "") + IterationsText(result.iterations, names);
 }

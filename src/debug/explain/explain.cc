@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "debug/program_place.h"
 #include "fmt/format.h"
@@ -87,10 +88,11 @@ std::vector<std::string> OriginLines(const Instruction& instruction) {
 
 std::vector<std::string> CostLines(const Instruction& instruction) {
   const Cost cost = InstructionCost(instruction);
-  std::vector<std::string> lines = {fmt::format("{} floating-point operations", cost.flops)};
+  std::vector<std::string> lines = {fmt::format("{}", Counted(cost.flops, "floating-point operation"))};
   if (cost.transcendentals > 0)
-    lines.push_back(fmt::format("{} elements of transcendental functions", cost.transcendentals));
-  lines.push_back(fmt::format("{} bytes read, {} bytes written", cost.bytes_read, cost.bytes_written));
+    lines.push_back(fmt::format("{} of transcendental functions", Counted(cost.transcendentals, "element")));
+  lines.push_back(fmt::format("{} read, {} written", Counted(cost.bytes_read, "byte"),
+                              Counted(cost.bytes_written, "byte")));
   return lines;
 }
 

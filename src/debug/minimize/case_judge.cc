@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "absl/strings/match.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "debug/device_values.h"
 #include "debug/process.h"
@@ -159,7 +160,7 @@ class RecordedJudge : public CaseJudge {
     }
     if (compared == 0) return unread;
     return absl::FailedPreconditionError(
-        fmt::format("its results agree with {} arrays of '{}'{}", compared, path_,
+        fmt::format("its results agree with {} of '{}'{}", Counted(compared, "array"), path_,
                     unread.ok() ? "" : fmt::format(", and others cannot be compared: {}", Message(unread))));
   }
   std::optional<Literal> Expected(const TestCase& test) const override {

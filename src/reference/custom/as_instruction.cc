@@ -1,5 +1,6 @@
 #include "reference/custom/as_instruction.h"
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/check.h"
@@ -24,7 +25,7 @@ std::string RewrittenMismatch(const Instruction& instruction) {
   const OpcodeInfo& info = Info(instruction.opcode());
   const int64_t count = instruction.operand_count();
   if (count < info.min_operands || (info.max_operands != kAny && count > info.max_operands))
-    return fmt::format("{} does not take {} operands", info.name, count);
+    return fmt::format("{} does not take {}", info.name, Counted(count, "operand"));
   Diagnostics diagnostics;
   const Shape inferred = InferShape(instruction, diagnostics);
   for (const Diagnostic& diagnostic : diagnostics.all()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_split.h"
+#include "base/counted.h"
 #include "fmt/format.h"
 #include "reference/custom/pointwise.h"
 
@@ -65,9 +66,9 @@ std::string Wire(const Instruction& call, const std::vector<GraphNode>& nodes, a
     wirings->push_back(wiring);
   }
   if (wirings->empty()) return "its graph has no convolution";
-  return next == call.operand_count()
-             ? ""
-             : fmt::format("its graph takes {} operands, but it has {}", next, call.operand_count());
+  return next == call.operand_count() ? ""
+                                      : fmt::format("its graph takes {}, but it has {}",
+                                                    Counted(next, "operand"), call.operand_count());
 }
 
 }  // namespace hlo::reference::custom

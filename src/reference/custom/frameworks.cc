@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/result_shapes.h"
@@ -138,7 +139,8 @@ absl::StatusOr<Literal> DynamicTopk(OpContext& context) {
   if (count.rank() != 1 && context.operands[1].rank() != 0)
     return absl::FailedPreconditionError("the number of elements to keep is a scalar");
   if (count[0] < 0 || count[0] > length)
-    return absl::FailedPreconditionError(fmt::format("{} of {} elements are requested", count[0], length));
+    return absl::FailedPreconditionError(
+        fmt::format("{} of {} are requested", count[0], Counted(length, "element")));
   Index dims = x.dims();
   dims.back() = count[0];
   const Shape shape = Shape::Tuple({WithDims(x.shape(), dims), Shape::Array(ElementType::kS32, dims)});
@@ -223,7 +225,7 @@ std::string DynamicReduceWindowMismatch(const Instruction& call) {
   for (int64_t i = arrays; i < call.operand_count(); ++i) {
     const int64_t wanted = i + 1 == call.operand_count() ? 2 * rank : rank;
     if (call.operand(i)->shape().IsArray() && call.operand(i)->shape().ElementCount() == wanted) continue;
-    return fmt::format("operand {} describes the window in {} numbers, but it is {}", i, wanted,
+    return fmt::format("operand {} describes the window in {}, but it is {}", i, Counted(wanted, "number"),
                        ToString(call.operand(i)->shape()));
   }
   return NumericOperandMismatch(call, arrays);

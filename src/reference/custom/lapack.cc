@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/arrays.h"
@@ -232,7 +233,9 @@ std::string OrmqrMismatch(const Instruction& call) {
   const Options options(call);
   const Shape &a = call.operand(0)->shape(), &c = call.operand(2)->shape();
   const int64_t rows = a.dim(a.rank() - 2), wanted = c.dim(c.rank() - (options.Bool("left", true) ? 2 : 1));
-  return rows == wanted ? "" : fmt::format("reflectors of {} rows are applied to {}", rows, ToString(c));
+  return rows == wanted
+             ? ""
+             : fmt::format("reflectors of {} are applied to {}", Counted(rows, "row"), ToString(c));
 }
 absl::StatusOr<Literal> Ormqr(OpContext& context) {
   const Options options(context.instruction);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/result_shapes.h"
@@ -114,7 +115,7 @@ std::string ConcatBitcastMismatch(const Instruction& call) {
     count += piece.ElementCount().value_or(0);
   }
   if (shape.IsArray() && shape.layout() == nullptr && shape.ElementCount() == count) return "";
-  return fmt::format("joins {} elements, but its result is {}", count, ToString(shape));
+  return fmt::format("joins {}, but its result is {}", Counted(count, "element"), ToString(shape));
 }
 absl::StatusOr<Literal> ConcatBitcast(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));

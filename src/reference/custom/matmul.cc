@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/result_shapes.h"
@@ -149,7 +150,7 @@ absl::StatusOr<Literal> FinishedProduct(const OpContext& context, const Options&
 std::string MatmulMismatch(const Instruction& call, const Options& options, const GemmOperands& operands) {
   const Shape& d = ResultShapes(call)[0];
   if (operands.count != call.operand_count())
-    return fmt::format("its configuration asks for {} operands, but it has {}", operands.count,
+    return fmt::format("its configuration asks for {}, but it has {}", Counted(operands.count, "operand"),
                        call.operand_count());
   if (operands.c >= 0 && call.operand(operands.c)->shape().dims() != d.dims())
     return fmt::format("operand {} is added to the product {}, but it is {}", operands.c, ToString(d),

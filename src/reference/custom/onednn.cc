@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/result_shapes.h"
@@ -74,8 +75,8 @@ std::string FusedMismatch(const Instruction& call, const Options& config, absl::
                          op);
   }
   return next == call.operand_count() ? ""
-                                      : fmt::format("its fused operations take {} operands, but it has {}",
-                                                    next, call.operand_count());
+                                      : fmt::format("its fused operations take {}, but it has {}",
+                                                    Counted(next, "operand"), call.operand_count());
 }
 
 absl::Status ApplyFused(const OpContext& context, const Options& config, int64_t feature, Literal& wide) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/result_shapes.h"
@@ -183,7 +184,9 @@ std::string ApproxTopKMismatch(const Instruction& call) {
                              ? options.Int("top_k", 0)
                              : ApproximateSize(options, x.dim(dimension), x.rank());
   const int64_t given = ResultShapes(call)[0].dim(dimension);
-  return wanted == given ? "" : fmt::format("it keeps {} elements, but its result has {}", wanted, given);
+  return wanted == given
+             ? ""
+             : fmt::format("it keeps {}, but its result has {}", Counted(wanted, "element"), given);
 }
 
 // Windows may contain any elements, so each of the best may be the result of a separate window.
@@ -204,8 +207,8 @@ absl::StatusOr<Literal> ApproxTopK(OpContext& context) {
   if (static_cast<int64_t>(context.operands.size()) > 2 * form.arrays) {
     HLO_ASSIGN_OR_RETURN(const Literal count, AsIndices(context.operands.back()));
     if (count.span<int64_t>()[0] != shapes[0].dim(form.dimension)) {
-      return absl::FailedPreconditionError(fmt::format("{} elements are requested, but the result has {}",
-                                                       count.span<int64_t>()[0],
+      return absl::FailedPreconditionError(fmt::format("the last operand asks for {}, but the result has {}",
+                                                       Counted(count.span<int64_t>()[0], "element"),
                                                        shapes[0].dim(form.dimension)));
     }
   }

@@ -1,6 +1,7 @@
 // Calls with sparse matrices in CSR form (semantics 9.5): row i has values[p] in column columns[p] for
 // offsets[i] <= p < offsets[i + 1].
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/arrays.h"
@@ -21,8 +22,8 @@ struct Csr {
 absl::Status CheckPositions(const Csr& a, int64_t value_count, int64_t column_count) {
   for (int64_t i = 0; i < a.row_count; ++i) {
     if (a.offsets[i] < 0 || a.offsets[i] > a.offsets[i + 1] || a.offsets[i + 1] > value_count)
-      return absl::FailedPreconditionError(fmt::format("row {} extends from {} to {} of {} values", i,
-                                                       a.offsets[i], a.offsets[i + 1], value_count));
+      return absl::FailedPreconditionError(fmt::format("row {} extends from {} to {} of {}", i, a.offsets[i],
+                                                       a.offsets[i + 1], Counted(value_count, "value")));
     for (int64_t p = a.offsets[i]; p < a.offsets[i + 1]; ++p) {
       if (a.columns[p] < 0 || a.columns[p] >= column_count)
         return absl::FailedPreconditionError(
@@ -68,9 +69,10 @@ std::string CsrTimesDenseMismatch(const Instruction& call) {
   if (result.rank() != dense.rank()) return "the result has as many dimensions as the dense operand";
   const int64_t rows = call.operand(1)->shape().dim(0) - 1;
   if (result.dim(0) != rows)
-    return fmt::format("the offsets are of {} rows, the result has {}", rows, result.dim(0));
+    return fmt::format("the offsets are of {}, the result has {}", Counted(rows, "row"), result.dim(0));
   if (dense.rank() == 1 || result.dim(1) == dense.dim(1)) return "";
-  return fmt::format("the dense operand has {} columns, the result {}", dense.dim(1), result.dim(1));
+  return fmt::format("the dense operand has {}, the result {}", Counted(dense.dim(1), "column"),
+                     result.dim(1));
 }
 
 // The product of a sparse matrix and a dense vector or matrix.

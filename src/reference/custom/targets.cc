@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/check.h"
+#include "base/counted.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/custom_calls.h"
@@ -315,8 +316,9 @@ absl::StatusOr<Literal> Callback(OpContext& context) {
 // Returns why the module supplied for a call does not fit; "" if it does.
 std::string ModuleMismatch(const Instruction& call, const Computation& entry) {
   if (static_cast<size_t>(call.operand_count()) != entry.parameters().size()) {
-    return fmt::format("has {} operands, but the module that computes '{}' has {} parameters",
-                       call.operand_count(), call.Get<attr::custom_call_target>(), entry.parameters().size());
+    return fmt::format("has {}, but the module that computes '{}' has {}",
+                       Counted(call.operand_count(), "operand"), call.Get<attr::custom_call_target>(),
+                       Counted(entry.parameters().size(), "parameter"));
   }
   for (int64_t i = 0; i < call.operand_count(); ++i) {
     const Shape &given = call.operand(i)->shape(), &taken = entry.parameter(i)->shape();

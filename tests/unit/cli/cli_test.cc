@@ -734,7 +734,7 @@ TEST_F(Cli, TheEmulatedGpuReportsCpuFallbacks) {
   EXPECT_EQ(run.out, "s32[] 0\n");
   EXPECT_EQ(run.err,
             "1 of the plan's steps ran on the CPU\n"
-            "  custom-call c: no kernel takes this custom-call (1 runs, 100 bytes copied)\n");
+            "  custom-call c: no kernel takes this custom-call (1 run, 100 bytes copied)\n");
   // Custom calls of the caller run on the CPU.
   const Outcome supplied = Run(
       Write(

@@ -115,7 +115,7 @@ TEST_F(GoldenDevices, MismatchedCountsAreReported) {
   WriteArchive("golden/outputs.npz", "--replicas 1", "-i '{1,2}'");
   const Outcome outcome = Check(folder, "");
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_HAS(outcome.out, "the case has 3 devices, but the module has 4 replicas of 1 partitions");
+  EXPECT_HAS(outcome.out, "the case has 3 devices, but the module has 4 replicas of 1 partition;");
 }
 
 TEST_F(GoldenDevices, ASnapshotHasTheValuesOfEachDevice) {

@@ -191,7 +191,7 @@ TEST_F(Cli, MinimizeRejectsACaseThatTheJudgeDoesNotAccept) {
     return Run("minimize " + Path("m.hlo") + " --random 1 -o " + Path("small") + " " + judge).err;
   };
   ASSERT_EQ(Run(Path("m.hlo") + " --random 1 -o " + Path("same.npz")).status, 0);
-  EXPECT_HAS(reason("--judge-diff " + Path("same.npz")), ": its results agree with 1 arrays of '");
+  EXPECT_HAS(reason("--judge-diff " + Path("same.npz")), ": its results agree with 1 array of '");
   EXPECT_HAS(reason("--judge-diff " + Write("other.json", R"({"other": [1]})")), "has no array for '");
   EXPECT_HAS(reason("--judge 'echo why; false {}'"), ": the command ended with exit status 1\nwhy");
   EXPECT_HAS(reason("--judge 'kill -SEGV $$ {}'"), ": the command ended by signal 11");

@@ -615,7 +615,7 @@ TEST_F(SeveralDevices, DiffComparesTwoModulesOnEachDevice) {
   EXPECT_EQ(Json::parse(constant.out)["diff"]["first"]["a"], "b");  // Constants are not computed.
   const Outcome counts = Run("diff " + file + " " + Write("one.hlo", kAdd) + " -i '{1,2}'");
   EXPECT_EQ(counts.status, 2);
-  EXPECT_HAS(counts.err, "its 1 replicas of 1 partitions cannot be compared with 4 of 1");
+  EXPECT_HAS(counts.err, "its 1 replica of 1 partition cannot be compared with 4 of 1");
 }
 
 // On replica 3, s is {4, 5} and a is {7, 9}.

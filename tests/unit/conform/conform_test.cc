@@ -95,7 +95,7 @@ TEST_F(Conform, MalformedCasesAreErrors) {
   text.erase(text.find("// in "), 15);
   const CaseResult result = RunOne(text, First);
   EXPECT_EQ(result.verdict, Verdict::kError);
-  EXPECT_EQ(result.report, "the entry computation has 1 parameters, but there are 0 lines `// in`\n");
+  EXPECT_EQ(result.report, "the entry computation has 1 parameter, but the case has 0 lines `// in`\n");
 }
 
 // An engine that sends what it receives from the host back to it.
@@ -127,9 +127,9 @@ TEST_F(Conform, TheHostSendsAndReceivesTheValuesOfTheCase) {
   EXPECT_EQ(missing.report, "there are too few lines `// infeed`\n");
   const CaseResult more =
       RunOne(module + "// infeed {1, 2}\n// infeed {3, 4}\n// outfeed {1, 2}\n", ForwardInfeed);
-  EXPECT_EQ(more.report, "1 of 2 lines `// infeed` are left over\n");
+  EXPECT_EQ(more.report, "the run leaves 1 of 2 lines `// infeed`\n");
   const CaseResult silent = RunOne(module + "// infeed {1, 2}\n", ForwardInfeed);
-  EXPECT_EQ(silent.report, "there are 1 arrays, but 0 lines `// outfeed`\n");
+  EXPECT_EQ(silent.report, "the values have 1 array, but the case has 0 lines `// outfeed`\n");
 }
 
 TEST_F(Conform, ForeachMakesACaseOfEachWord) {

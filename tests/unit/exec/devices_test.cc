@@ -408,7 +408,7 @@ TEST_P(Devices, ARunOnOneDeviceRejectsAModuleForSeveral) {
   const CheckedModule checked = *Check(module, diagnostics);
   const absl::Status status = Execute(checked, {}, target().engine, {}, target().device).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  ExpectIn(std::string(Message(status)), "needs 2 replicas and 1 partitions; the run has one device");
+  ExpectIn(std::string(Message(status)), "needs 2 replicas and 1 partition; the run has one device");
 }
 
 // A member of a device's group never comes, because it computes.

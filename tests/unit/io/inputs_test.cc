@@ -55,15 +55,16 @@ TEST(Inputs, MessagesNameTheParameter) {
             "parameter 0 'x': --input: found f64[2], expected f32[2] (--convert allows other types)");
   EXPECT_EQ(Read({"x=f32[2]{1,2}", "0=f32[2]{1,2}"}), "parameter 0 'x' is given twice");
   EXPECT_EQ(Read({"y=f32[2]{1,2}"}),
-            "the entry computation has no parameter 'y' (did you mean 'x'?); its 2 parameters go by name, by "
+            "the entry computation has no parameter 'y' (did you mean 'x'?); it has 2 parameters, which go "
+            "by name, by "
             "position "
             "(0, 1, ...) or by path (1.0)");
   EXPECT_EQ(Read({Data("args.npz"), "f32[] 5"}),
-            "--input f32[] 5: all 2 parameters of the entry computation have a value already");
+            "--input f32[] 5: the entry computation has 2 parameters, and each has a value already");
   EXPECT_EQ(
       Read({Data("named.npz")}),
-      "tests/unit/io/data/named.npz: key 'extra': the entry computation has no parameter 'extra'; its 2 "
-      "parameters go by name, by position (0, 1, ...) or by path (1.0)");
+      "tests/unit/io/data/named.npz: key 'extra': the entry computation has no parameter 'extra'; it has 2 "
+      "parameters, which go by name, by position (0, 1, ...) or by path (1.0)");
 }
 
 TEST(Inputs, TokensNeedNone) {

@@ -93,7 +93,7 @@ TEST(RunTest, ArgumentsMustFitTheParameters) {
   const CheckedModule module = Load(kLoop);
   EXPECT_EQ(Text(Evaluate(module, {Value("f32[2] {1,2}")})),
             "parameter 0 ('x') is f32[4,2], but its argument is f32[2]");
-  EXPECT_THAT(Text(Evaluate(module, {})), HasSubstr("has 1 parameters, but there are 0 arguments"));
+  EXPECT_THAT(Text(Evaluate(module, {})), HasSubstr("has 1 parameter, but the run has 0 arguments"));
 }
 
 constexpr char kEndless[] = R"(HloModule m
@@ -290,7 +290,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "(f32[]) custom-call(v), custom_call_target=\"chlo.erf_inv\""},
         TextCase{"names no elementwise operation",
                  "f32[] custom-call(v), custom_call_target=\"mhlo.dot_product\""},
-        TextCase{"add does not take 1 operands", "f32[] custom-call(v), custom_call_target=\"mhlo.add\""},
+        TextCase{"add does not take 1 operand", "f32[] custom-call(v), custom_call_target=\"mhlo.add\""},
         TextCase{"its dropout draws random numbers by a generator of cuDNN's own",
                  "f32[1,2,2,2] custom-call(a, a, a), custom_call_target=\"__cudnn$fmhaSoftmaxDropout\", "
                  "backend_config={\"cudnn_fmha_backend_config\":{\"dropout_rate\":0.1,"
