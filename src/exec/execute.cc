@@ -215,6 +215,7 @@ spmd::DistributedRun Executable::State::StartOnProcesses(spmd::ProcessGroup& pro
         exec::ModuleJob(module, engine, options, device, plan_options, instruction_numbers->fingerprint());
     for (int rank = 1; rank < processes.size(); ++rank) processes.SendJob(rank, job);
   }
+  if (run_options.max_seconds > 0 || devices.collective_timeout > 0) processes.LimitSilence();
   const int64_t run = ++processes.last_run;
   const auto count = static_cast<int64_t>(arguments.size());
   for (int rank = 1; rank < processes.size(); ++rank) {

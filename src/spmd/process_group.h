@@ -32,6 +32,9 @@ class ProcessGroup {
   int rank() const { return transport_->rank(); }
   int size() const { return transport_->size(); }
 
+  // See Transport.
+  void LimitSilence() { transport_->LimitSilence(); }
+
   // All processes call it first, with the version and the arguments of the program. In process 0 it returns
   // FailedPrecondition if those of another process differ.
   absl::Status CheckSameProgram(const std::string& version, const std::vector<std::string>& arguments);

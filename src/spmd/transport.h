@@ -22,6 +22,11 @@ class Transport {
   // Calls `receive` on a thread of the transport for every message, one at a time, from now on.
   using Receive = std::function<void(int rank, std::string message)>;
   virtual void Start(Receive receive) = 0;
+
+  // From now on, if another process does not answer for half a minute, because it is stopped or its host is
+  // lost, all processes end with exit status 4 and a message that names it. Process 0 calls
+  // this.
+  virtual void LimitSilence() = 0;
 };
 
 }  // namespace hlo::spmd

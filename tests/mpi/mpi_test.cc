@@ -165,6 +165,23 @@ TEST_F(Mpi, ALimitOfTimeHoldsInAllProcesses) {
   EXPECT_HAS(run.out, "--max-seconds");
 }
 
+// One process is stopped while its devices run, and does not end at the limit.
+TEST_F(Mpi, AProcessThatIsStoppedEndsTheOthersAtTheLimit) {
+  const std::string file = Write("m.hlo", CaseOf(kLoop, kSums));
+  const std::string script = Write("stopped.sh",
+                                   "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n"
+                                   "[ \"$rank\" != \"$1\" ] || (sleep 3; kill -STOP $$) &\n"
+                                   "shift\n"
+                                   "HLO_RUN_MPI_SILENCE=3 exec \"$@\"\n");
+  for (const int victim : {0, 2}) {
+    const Outcome run = Launch(
+        fmt::format("-n 3 sh {} {} {} check --max-seconds 4 {}", script, victim, HLO_RUN_BINARY, file));
+    EXPECT_NE(run.status, 0);
+    EXPECT_NE(run.status, 124) << "it did not end";
+    EXPECT_HAS(run.err, fmt::format("process {} has not answered", victim));
+  }
+}
+
 // Only replica 1, in process 1, computes an array.
 TEST_F(Mpi, ALimitOfMemoryHoldsInAllProcesses) {
   const std::string file = Write("m.hlo", R"(HloModule m, replica_count=2

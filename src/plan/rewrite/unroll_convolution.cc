@@ -1,6 +1,5 @@
 #include "plan/rewrite/unroll_convolution.h"
 
-#include <algorithm>
 #include <initializer_list>
 #include <limits>
 #include <vector>
@@ -10,7 +9,7 @@
 #include "ir/element_types.h"
 #include "plan/calls/replacement.h"
 #include "plan/codegen/operations.h"
-#include "plan/rewrite/window_mask.h"
+#include "plan/rewrite/window_padding.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -48,26 +47,6 @@ std::optional<Features> FeaturesOf(const Instruction& convolution, const DimLabe
   return std::nullopt;
 }
 
-// True if the padded input is not much larger than the input and the result.
-bool IsPaddingSmall(const Instruction& convolution, const DimLabels& labels) {
-  const Shape& input = convolution.operand(0)->shape();
-  const Window window = convolution.Get<attr::window>();
-  const auto features = static_cast<double>(input.dim(labels.input_feature));
-  constexpr double kMaxPadded = 4;
-  const double most =
-      kMaxPadded *
-      std::max(static_cast<double>(*input.ElementCount()),
-               static_cast<double>(*convolution.shape().ElementCount()) /
-                   static_cast<double>(convolution.shape().dim(labels.output_feature)) * features);
-  double padded = static_cast<double>(input.dim(labels.input_batch)) * features;
-  for (size_t d = 0; d < window.size(); ++d) {
-    const WindowDim& w = window[d];
-    padded *= static_cast<double>(input.dim(labels.input_spatial[d])) * static_cast<double>(w.base_dilation) +
-              static_cast<double>(w.padding_low) + static_cast<double>(w.padding_high);
-  }
-  return padded <= most;
-}
-
 // True if the kernels for convolutions take longer than a loop over the terms.
 bool HasFewTerms(const Instruction& convolution, Features features, const DimLabels& labels) {
   constexpr int64_t kFew = 16, kMaxTerms = 27, kMaxTermsOfSeveral = 18, kMaxProducts = 2304,
@@ -98,16 +77,10 @@ class ConvolutionUnroller {
   // these take longer than a kernel.
   bool Pad(bool kernel_is_finite) {
     constexpr int64_t kMaxMasked = 4096;
-    std::vector<PaddingDim> padding(static_cast<size_t>(input_.rank()));
-    bool is_padded = false;
-    for (size_t s = 0; s < window_.size(); ++s) {
-      const WindowDim& w = window_[s];
-      padding[labels_.input_spatial[s]] = {w.padding_low, w.padding_high, w.base_dilation - 1};
-      is_padded |= w.padding_low != 0 || w.padding_high != 0 || w.base_dilation > 1;
-    }
+    const std::vector<PaddingDim> padding = PaddingOf(window_, labels_.input_spatial, input_.rank());
     sizes_.assign(input_.dims().begin(), input_.dims().end());
-    masks_ = is_padded && !kernel_is_finite && IsFloat(input_.type());
-    if (is_padded) input_ = build::Pad(input_, build::ScalarLike(input_, 0), padding);
+    masks_ = !padding.empty() && !kernel_is_finite && IsFloat(input_.type());
+    if (!padding.empty()) input_ = build::Pad(input_, build::ScalarLike(input_, 0), padding);
     return !masks_ || *result_.ElementCount() <= kMaxMasked;
   }
 
@@ -218,7 +191,11 @@ std::optional<CheckedModule> UnrollConvolution(const Instruction& convolution, b
   if (!features.has_value() || *convolution.shape().ElementCount() == 0 || *input.ElementCount() == 0 ||
       *kernel.ElementCount() == 0)
     return std::nullopt;
-  if (!HasFewTerms(convolution, *features, labels) || !IsPaddingSmall(convolution, labels))
+  const int64_t positions =
+      *convolution.shape().ElementCount() / convolution.shape().dim(labels.output_feature);
+  if (!HasFewTerms(convolution, *features, labels) ||
+      !IsPaddingSmall(convolution.Get<attr::window>(), labels.input_spatial, input,
+                      positions * input.dim(labels.input_feature)))
     return std::nullopt;
 
   build::Builder builder(convolution.name());

@@ -1,6 +1,6 @@
 #include "plan/rewrite/unroll_windows.h"
 
-#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -12,7 +12,7 @@
 #include "plan/calls/replacement.h"
 #include "plan/codegen/operations.h"
 #include "plan/rewrite/neutral_element.h"
-#include "plan/rewrite/window_mask.h"
+#include "plan/rewrite/window_padding.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -100,32 +100,6 @@ bool HasPrefixes(Window window, IntList sizes) {
     if (window[d].size > 2 && window[d].size >= sizes[d]) return true;
   }
   return false;
-}
-
-// The padding after which all windows are within the base; empty if they already are.
-std::vector<PaddingDim> PaddingOf(Window window) {
-  std::vector<PaddingDim> padding;
-  bool is_padded = false;
-  for (const WindowDim& w : window) {
-    padding.push_back({w.padding_low, w.padding_high, w.base_dilation - 1});
-    is_padded |= w.padding_low != 0 || w.padding_high != 0 || w.base_dilation > 1;
-  }
-  if (!is_padded) padding.clear();
-  return padding;
-}
-
-// True if the padded operand is not much larger than the operand and the result.
-bool IsPaddingSmall(Window window, const Shape& operand, const Shape& result) {
-  constexpr double kMaxPadded = 4;
-  const double most =
-      kMaxPadded * static_cast<double>(std::max(*operand.ElementCount(), *result.ElementCount()));
-  double padded = 1;
-  for (int64_t d = 0; d < operand.rank(); ++d) {
-    const WindowDim& w = window[d];
-    padded *= static_cast<double>(operand.dim(d)) * static_cast<double>(w.base_dilation) +
-              static_cast<double>(w.padding_low) + static_cast<double>(w.padding_high);
-  }
-  return padded <= most;
 }
 
 class WindowUnroller {
@@ -236,18 +210,20 @@ std::optional<CheckedModule> UnrollWindows(const Instruction& reduce_window) {
   const Window window = reduce_window.Get<attr::window>();
   const Shape &operand = reduce_window.operand(0)->shape(), &result = ResultShapes(reduce_window)[0];
   const int64_t count = reduce_window.operand_count() / 2;
-  std::vector<int64_t> dims = DimsOf(window);
+  std::vector<int64_t> dims = DimsOf(window), all_dims(window.size());
+  std::iota(all_dims.begin(), all_dims.end(), 0);
   for (int64_t k = 0; k < count; ++k) {
     if (!HasLanes(reduce_window.operand(k)->shape().type())) return std::nullopt;
   }
   if (!CombinesInOperandTypes(reduce_window) || !IsElementwiseWithTuple(to_apply) ||
       *result.ElementCount() == 0 || *operand.ElementCount() == 0 || !HasFewElements(reduce_window, dims) ||
-      HasPrefixes(window, operand.dims()) || !IsPaddingSmall(window, operand, result))
+      HasPrefixes(window, operand.dims()) ||
+      !IsPaddingSmall(window, all_dims, operand, *result.ElementCount()))
     return std::nullopt;
   std::optional<SingleOperation> single = SingleOperationOf(reduce_window);
   std::optional<double> neutral;
   if (single.has_value()) neutral = NeutralOf(single->opcode, single->type);
-  const std::vector<PaddingDim> padding = PaddingOf(window);
+  const std::vector<PaddingDim> padding = PaddingOf(window, all_dims, operand.rank());
   const bool is_masked = !padding.empty() && !neutral.has_value();
   // A mask of the holes between dilated elements takes longer than the kernel.
   const auto is_dilated = [](const WindowDim& w) { return w.base_dilation > 1; };
