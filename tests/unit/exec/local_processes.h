@@ -65,6 +65,7 @@ class LocalTransport : public spmd::Transport {
       while (network_->Take(rank_, &message)) receive(message.first, std::move(message.second));
     });
   }
+  void LimitSilence() override {}  // The threads of one process cannot be stopped alone.
 
  private:
   std::shared_ptr<LocalNetwork> network_;
