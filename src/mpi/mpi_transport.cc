@@ -135,10 +135,11 @@ class MpiTransport : public spmd::Transport {
         last_event = Clock::now();
       else if (Clock::now() - last_event < 200us)
         std::this_thread::yield();
-      if (limits_silence) CheckSilence(/*is_closing=*/barrier != MPI_REQUEST_NULL);
+      const bool is_in_barrier = barrier != MPI_REQUEST_NULL;
+      if (limits_silence || is_in_barrier) CheckSilence(is_in_barrier);
       // A process receives until the sends of all processes are complete; otherwise another process could
       // wait forever.
-      if (barrier != MPI_REQUEST_NULL) {
+      if (is_in_barrier) {
         int is_done = 0;
         MPI_Test(&barrier, &is_done, MPI_STATUS_IGNORE);
         is_closed = is_done != 0;
@@ -169,19 +170,19 @@ class MpiTransport : public spmd::Transport {
     return is_open_;
   }
 
-  // Process 0 exchanges heartbeats with each of the others, until they close.
-  void CheckSilence(bool is_closing) {
+  // Process 0 exchanges heartbeats with each of the others, until all are in the barrier.
+  void CheckSilence(bool is_in_barrier) {
     const Clock::time_point now = Clock::now();
     // This process was stopped itself: it has not heard of the others for that time.
     const bool was_stopped = now - last_check_ > max_silence_ / 2;
     last_check_ = now;
-    const bool is_due = !is_closing && now - last_heartbeat_ > max_silence_ / 10;
+    const bool is_due = !is_in_barrier && now - last_heartbeat_ > max_silence_ / 10;
     if (is_due) last_heartbeat_ = now;
     for (int other = rank_ == 0 ? 1 : 0; other < (rank_ == 0 ? size_ : 1); ++other) {
       Clock::time_point& last_part = incoming_[other].last_part;
       if (was_stopped) last_part = now;
       if (now - last_part > max_silence_)
-        End(is_closing ? "another process" : "process " + std::to_string(other));
+        End(is_in_barrier ? "another process" : "process " + std::to_string(other));
       if (is_due) Post({other, ""}, kHeartbeat);
     }
   }

@@ -9,7 +9,7 @@ namespace hlo::spmd {
 // Connects the processes that a launcher has started; they are numbered from 0. All members are thread-safe.
 class Transport {
  public:
-  // Closes the connection after all messages are sent; waits until all processes do.
+  // Closes the connection after all messages are sent; waits until all processes do, at most half a minute.
   virtual ~Transport() = default;
 
   virtual int rank() const = 0;
