@@ -250,7 +250,7 @@ bool IsNumber(const Literal& literal, double number) {
   if (type == ElementType::kF64) return literal.span<double>()[0] == number;
   if (type == ElementType::kC64) return literal.span<std::complex<float>>()[0] == static_cast<float>(number);
   if (type == ElementType::kC128) return literal.span<std::complex<double>>()[0] == number;
-  return !IsFloat(type) && static_cast<double>(loops::ReadInteger(type, literal.data())) == number;
+  return !IsFloat(type) && loops::ReadInteger(type, literal.data()) == static_cast<int64_t>(number);
 }
 
 // Returns the dimensions of an array, except those of size 1, that a reduction of a reshape of it combines.
@@ -292,8 +292,7 @@ std::optional<CheckedModule> ReplaceReduceOfWindows(const Instruction& reduce, c
   const Opcode opcode = root.opcode();
   const std::optional<double> expected = NeutralOf(opcode, type);
   // Sums of floats are faster in steps: windows are fused with the producers of their elements.
-  const bool is_worthwhile = IsPred(type) || IsIntegral(type) || IsComplex(type) ||
-                             opcode == Opcode::kMaximum || opcode == Opcode::kMinimum;
+  const bool is_worthwhile = !IsFloat(type) || opcode != Opcode::kAdd;
   if (results.type() != type || *elements.ElementCount() == 0 || !is_worthwhile || !IsReassociable(root) ||
       windows.Get<attr::to_apply>()->root()->opcode() != opcode || !expected.has_value() ||
       !IsNumber(neutral, *expected))

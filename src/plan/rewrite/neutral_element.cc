@@ -14,7 +14,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // wider than a double's significand or stored in parts of a byte.
 std::optional<double> EndOfRange(ElementType type, bool largest) {
   if (IsFloat(type) && BitWidth(type) >= 16) return largest ? kInfinity : -kInfinity;
-  if (!IsIntegral(type) || BitWidth(type) < 8 || BitWidth(type) > 32) return std::nullopt;
+  if (!IsIntegral(type) || BitWidth(type) < 8) return std::nullopt;
+  // A double does not hold the largest numbers of 64 bits.
+  if (largest && BitWidth(type) > 32) return std::nullopt;
   const double top = std::ldexp(1, BitWidth(type) - (IsSigned(type) ? 1 : 0));
   if (largest) return top - 1;
   return IsSigned(type) ? -top : 0;

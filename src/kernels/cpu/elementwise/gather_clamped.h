@@ -8,12 +8,14 @@
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/gather_elements.h"
 #include "kernels/cpu/simd/simd.h"
+#include "kernels/cpu/simd/small_table.h"
 
 namespace hlo::cpu {
 
 // Sets to[i] = from[clamp(positions[i], 0, most)] for positions of any integer type.
 template <class T, class Position>
 void GatherClamped(const T* from, const Position* positions, int64_t n, int64_t most, T* to) {
+  if (LookUpClamped(from, positions, n, most, to)) return;
   const auto last = static_cast<Position>(std::min<uint64_t>(most, std::numeric_limits<Position>::max()));
   int64_t i = 0;
 #if defined(HLO_AVX512_VECTORS)
