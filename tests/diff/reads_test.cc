@@ -273,6 +273,40 @@ TEST(ReadsTest, RandomReads) {
     test::ExpectEnginesAgree(Program(seed), {.specials = true, .index_range = 150});
 }
 
+// Some or most columns of an array with short rows, of the whole array and of rows of its planes.
+TEST(ReadsTest, InterleavedColumns) {
+  std::mt19937 random(3);
+  for (const char* type : {"f32", "f64", "s16", "u8", "bf16", "s64"}) {
+    for (const int columns : {2, 3, 5, 6, 8, 11, 16, 32, 33}) {
+      for (const int count : {1, 15, 100, 700}) {
+        std::string lines, sum, flat;
+        for (int c = 0; c < columns; ++c) {
+          if (c > 1 && random() % 4 == 0) continue;
+          lines += fmt::format(
+              "  a{2} = {0}[3,{3},1] slice(x), slice={{[0:3], [0:{3}], [{2}:{4}]}}\n"
+              "  b{2} = {0}[3,{3}] reshape(a{2})\n  c{2} = {0}[{1}] reshape(a{2})\n",
+              type, 3 * count, c, count, c + 1);
+          const std::string b = fmt::format("b{}", c), d = fmt::format("c{}", c);
+          lines += sum.empty()
+                       ? ""
+                       : fmt::format("  rest{0} = {1}[3,{2}] subtract({3}, {4})\n", c, type, count, b, sum);
+          lines += flat.empty() ? ""
+                                : fmt::format("  flat{0} = {1}[{2}] subtract({3}, {4})\n", c, type, 3 * count,
+                                              d, flat);
+          sum = sum.empty() ? b : fmt::format("rest{}", c);
+          flat = flat.empty() ? d : fmt::format("flat{}", c);
+        }
+        test::ExpectEnginesAgree(
+            fmt::format("ENTRY main {{\n  x = {0}[3,{1},{2}] parameter(0)\n  y = {0}[3,{1}] parameter(1)\n{3}"
+                        "  m = {0}[3,{1}] multiply({4}, y)\n"
+                        "  ROOT r = ({0}[3,{1}], {0}[{5}]) tuple(m, {6})\n}}\n",
+                        type, count, columns, lines, sum, 3 * count, flat),
+            {.specials = true});
+      }
+    }
+  }
+}
+
 // Rows of a tile's length, and longer or shorter ones, gathered on either operand of an operation, and on
 // both.
 TEST(ReadsTest, GatheredRows) {

@@ -191,8 +191,8 @@ constexpr std::array<int64_t (*)(int64_t, const T*, T*), kMostApart + 1> CopiesA
             &CopyToApart<T, 7>,
             &CopyToApart<T, 8>};
   else
-    return {nullptr,          nullptr,          &CopyApart<T, 2>, &CopyApart<T, 3>, &CopyApart<T, 4>,
-            &CopyApart<T, 5>, &CopyApart<T, 6>, &CopyApart<T, 7>, &CopyApart<T, 8>};
+    return {nullptr,          nullptr,          &CopyApart<T, 2>, &CopyApart<T, 3>,
+            &CopyApart<T, 4>, &CopyApart<T, 5>, &CopyApart<T, 6>};
 }
 #endif
 
@@ -204,7 +204,9 @@ int64_t CopyByVectors([[maybe_unused]] int64_t n, [[maybe_unused]] const T* from
 #if defined(HLO_AVX512_VECTORS)
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
     static constexpr auto kCopies = CopiesApart<T, kTo>();
-    const bool is_known = apart >= 2 && apart <= kMostApart && n > static_cast<int64_t>(64 / sizeof(T));
+    // Loads of vectors that are farther apart cross more lines of the cache than loads of elements.
+    constexpr int64_t kFarthest = kTo ? kMostApart : 24 / static_cast<int64_t>(sizeof(T));
+    const bool is_known = apart >= 2 && apart <= kFarthest && n > static_cast<int64_t>(64 / sizeof(T));
     return is_known ? kCopies[apart](n, from, to) : 0;
   }
 #endif

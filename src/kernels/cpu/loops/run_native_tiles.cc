@@ -30,6 +30,11 @@ const std::byte* TileRunner::NativePointer(size_t number, int64_t begin, int64_t
   if (read.kind == Kind::kTile) {
     if (read.is_periodic && n <= native_periodic_count_ && begin % program_.period_ == native_phase_)
       return static_cast<const std::byte*>(native_pointers_[number]);
+    if (read.interleaved >= 0 && IsInOneRow(begin, n)) {
+      const NativeTiles::Interleaved& all = native_->interleaved[read.interleaved];
+      if (all.first_read == number) ReadInterleaved(all, begin, n);
+      at = NativeSlot(read.slot);
+    }
     if (read.transposed >= 0) at = TransposedRow(number, begin, n);
     if (at == nullptr && read.offsets >= 0) at = Gather(number, begin, n, NativeSlot(read.slot));
     if (at == nullptr && read.edges >= 0) {

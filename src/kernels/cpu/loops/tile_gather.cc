@@ -108,6 +108,31 @@ int64_t TileRunner::TransposeRows(size_t number, int64_t begin, int64_t n, std::
   return rows * row;
 }
 
+bool TileRunner::IsInOneRow(int64_t begin, int64_t n) const {
+  const int64_t row = program_.inner_dims().back();
+  return begin % row + n <= row;
+}
+
+// Reads positions [begin, begin + n) of a row for all of these accesses.
+void TileRunner::ReadInterleaved(const NativeTiles::Interleaved& all, int64_t begin, int64_t n) const {
+  // Fewer columns and narrow elements are faster one by one, a part of the rows at a time, which stays in the
+  // first cache.
+  constexpr int64_t kFewestTransposed = 6, kNarrowestTransposed = 4, kPart = 256;
+  const Access& access = AccessOf(all.access);
+  const int64_t width = ByteCount(access.type), stride = access.inner.back();
+  const std::byte* from = static_cast<const std::byte*>(arguments_[access.argument]) +
+                          program_.accesses_.OffsetAt(all.access, base_.data(), begin) * width;
+  std::byte* to = NativeSlot(all.slot);
+  if (all.columns >= kFewestTransposed && width >= kNarrowestTransposed) {
+    return CopyArray({{all.columns, 1, native_->slot_bytes / width}, {n, stride, 1}}, width, from, to);
+  }
+  for (int64_t i = 0; i < n; i += kPart) {
+    for (int64_t c = 0; c < all.columns; ++c)
+      CopyStrided(std::min(kPart, n - i), width, to + c * native_->slot_bytes + i * width, 1,
+                  from + (i * stride + c) * width, stride);
+  }
+}
+
 // Reads inner positions [begin, begin + n), as transposed rows and by the table.
 const std::byte* TileRunner::Gather(size_t number, int64_t begin, int64_t n, std::byte* to) const {
   const NativeTiles::Read& read = native_->reads[number];

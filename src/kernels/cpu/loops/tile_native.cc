@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kLongestTile = 16 << 10;
 // In longer rows the tail takes little time; in rows shorter than a half strip, the call does.
 constexpr int64_t kLongestWithTail = 1024;
-constexpr int64_t kSlotAlignment = 64;
+constexpr int64_t kSlotAlignment = 64, kSetsBytes = 1024;
 
 using Pattern = TileAccesses::Pattern;
 
@@ -74,6 +74,40 @@ const TileProgram::Native* TileProgram::ReadyNative() const {
   return is_ready ? native_.get() : nullptr;
 }
 
+// Returns the number of interleaved accesses to which this one belongs, which it adds with the first of them;
+// -1 if it is none of several.
+int32_t TileProgram::InterleavedOf(int32_t number, NativeTiles& tiles) const {
+  constexpr int64_t kMostColumns = 32;
+  const Access& access = accesses()[number];
+  const auto is_alike = [&](const Access& other) {
+    return other.argument == access.argument && other.type == access.type && other.inner == access.inner &&
+           other.outer == access.outer && other.starts.empty() && other.edges.empty() && other.next < 0;
+  };
+  const int64_t stride = access.inner.empty() ? 0 : access.inner.back();
+  if (!is_alike(access) || stride < 2 || stride > kMostColumns) return -1;
+  // Elements from the first row of the array on, in rows of the stride.
+  std::vector<std::pair<int64_t, int32_t>> offsets;
+  for (const TileInstruction& step : steps_) {
+    if (step.access >= 0 && is_alike(accesses()[step.access]))
+      offsets.push_back({accesses()[step.access].offset, step.access});
+  }
+  std::sort(offsets.begin(), offsets.end());
+  for (size_t first = 0, last = 0; first < offsets.size(); first = last) {
+    while (last < offsets.size() && offsets[last].first < offsets[first].first + stride) ++last;
+    if (access.offset < offsets[first].first || access.offset > offsets[last - 1].first) continue;
+    const int32_t leader = offsets[first].second;
+    const int64_t columns = offsets[last - 1].first - offsets[first].first + 1;
+    if (last - first < 2 || columns > 2 * static_cast<int64_t>(last - first)) return -1;
+    for (size_t k = 0; k < tiles.interleaved.size(); ++k) {
+      if (tiles.interleaved[k].access == leader) return static_cast<int32_t>(k);
+    }
+    tiles.interleaved.push_back({leader, columns, tiles.slot_count, tiles.reads.size()});
+    tiles.slot_count += static_cast<int32_t>(columns);
+    return static_cast<int32_t>(tiles.interleaved.size()) - 1;
+  }
+  return -1;
+}
+
 // Chooses how a load reaches the code.
 NativeTiles::Read TileProgram::NativeReadOf(const TileInstruction& step, NativeTiles& tiles) const {
   using Kind = NativeTiles::Read::Kind;
@@ -121,7 +155,14 @@ NativeTiles::Read TileProgram::NativeReadOf(const TileInstruction& step, NativeT
       tiles.edges.push_back(*std::move(edges));
     }
   }
-  if (read.kind == Kind::kTile || read.kind == Kind::kIota) read.slot = tiles.slot_count++;
+  const bool has_table = read.transposed >= 0 || read.offsets >= 0 || read.edges >= 0 || read.is_periodic;
+  if (read.kind == Kind::kTile && !has_table) read.interleaved = InterleavedOf(step.access, tiles);
+  if (read.interleaved >= 0) {
+    const NativeTiles::Interleaved& all = tiles.interleaved[read.interleaved];
+    read.slot = all.slot + static_cast<int32_t>(access.offset - accesses()[all.access].offset);
+  } else if (read.kind == Kind::kTile || read.kind == Kind::kIota) {
+    read.slot = tiles.slot_count++;
+  }
   if (widens) read.wide_slot = tiles.slot_count++;
   return read;
 }
@@ -170,6 +211,8 @@ std::unique_ptr<const NativeLoop> TileProgram::CompileNative(Native& native) con
     if (tiles.tile > period_) tiles.tile -= tiles.tile % period_;
   }
   tiles.slot_bytes = RoundUp(tiles.tile * widest, kSlotAlignment);
+  // Slots a power of two apart would share the sets of the cache.
+  if (tiles.slot_bytes % kSetsBytes == 0) tiles.slot_bytes += kSlotAlignment;
   return NativeLoop::Compile(source(), inputs, outputs);
 }
 

@@ -96,6 +96,15 @@ struct NativeTiles {
     DirectPointer row = {};
     int32_t transposed = -1, offsets = -1;  // The buffer of transposed rows, the table of offsets.
     int32_t edges = -1;                     // The table of elements between edges.
+    int32_t interleaved = -1;
+  };
+  // Accesses to one array at a stride, whose offsets lie within the stride: together they read each row of an
+  // array [positions, stride], or most of it. Their tiles are the columns, in slots from `slot` on.
+  struct Interleaved {
+    int32_t access;  // The one with the smallest offset.
+    int64_t columns;
+    int32_t slot;
+    size_t first_read;  // The first of the reads, which fills all slots.
   };
   struct Write {
     TileValue value;
@@ -109,6 +118,7 @@ struct NativeTiles {
   std::vector<Write> writes;
   std::vector<GatherOffsets> offsets;
   std::vector<EdgeTable> edges;
+  std::vector<Interleaved> interleaved;
   int32_t slot_count = 0, transposed_count = 0;
   int64_t slot_bytes = 0, tile = 0;
 

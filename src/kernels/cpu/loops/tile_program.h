@@ -119,6 +119,7 @@ class TileProgram {
   DirectPointer InMemory(int32_t access) const;
   // Native code.
   bool IsBestAsChains() const;
+  int32_t InterleavedOf(int32_t number, NativeTiles& tiles) const;
   NativeTiles::Read NativeReadOf(const TileInstruction& step, NativeTiles& tiles) const;
   std::unique_ptr<const NativeLoop> CompileNative(Native& native) const;
   // Returns null unless there is native code of tiles already.

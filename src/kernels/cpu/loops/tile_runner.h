@@ -87,6 +87,8 @@ class TileRunner {
   const std::byte* TransposedRow(size_t number, int64_t begin, int64_t n);
   int64_t TransposeRows(size_t number, int64_t begin, int64_t n, std::byte* to) const;
   const std::byte* Gather(size_t number, int64_t begin, int64_t n, std::byte* to) const;
+  bool IsInOneRow(int64_t begin, int64_t n) const;
+  void ReadInterleaved(const NativeTiles::Interleaved& all, int64_t begin, int64_t n) const;
 
   const TileProgram& program_;
   void* const* arguments_;
