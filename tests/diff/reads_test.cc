@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "engines.h"
 #include "fmt/format.h"
+#include "kernels/cpu/loops/native_loop.h"
 #include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::reads_test {
@@ -273,38 +274,41 @@ TEST(ReadsTest, RandomReads) {
     test::ExpectEnginesAgree(Program(seed), {.specials = true, .index_range = 150});
 }
 
-// Some or most columns of an array with short rows, of the whole array and of rows of its planes.
+// Some or most columns of arrays with short rows: of one, and of each plane of another.
 TEST(ReadsTest, InterleavedColumns) {
+  const int64_t delay = cpu::SetNativeCodeDelay(0);
   std::mt19937 random(3);
   for (const char* type : {"f32", "f64", "s16", "u8", "bf16", "s64"}) {
     for (const int columns : {2, 3, 5, 6, 8, 11, 16, 32, 33}) {
       for (const int count : {1, 15, 100, 700}) {
-        std::string lines, sum, flat;
+        std::string lines, line, plane;
         for (int c = 0; c < columns; ++c) {
           if (c > 1 && random() % 4 == 0) continue;
           lines += fmt::format(
-              "  a{2} = {0}[3,{3},1] slice(x), slice={{[0:3], [0:{3}], [{2}:{4}]}}\n"
-              "  b{2} = {0}[3,{3}] reshape(a{2})\n  c{2} = {0}[{1}] reshape(a{2})\n",
-              type, 3 * count, c, count, c + 1);
-          const std::string b = fmt::format("b{}", c), d = fmt::format("c{}", c);
-          lines += sum.empty()
-                       ? ""
-                       : fmt::format("  rest{0} = {1}[3,{2}] subtract({3}, {4})\n", c, type, count, b, sum);
-          lines += flat.empty() ? ""
-                                : fmt::format("  flat{0} = {1}[{2}] subtract({3}, {4})\n", c, type, 3 * count,
-                                              d, flat);
-          sum = sum.empty() ? b : fmt::format("rest{}", c);
-          flat = flat.empty() ? d : fmt::format("flat{}", c);
+              "  a{2} = {0}[{1},1] slice(x), slice={{[0:{1}], [{2}:{3}]}}\n"
+              "  b{2} = {0}[{1}] reshape(a{2})\n"
+              "  c{2} = {0}[3,{1},1] slice(y), slice={{[0:3], [0:{1}], [{2}:{3}]}}\n"
+              "  d{2} = {0}[3,{1}] reshape(c{2})\n",
+              type, count, c, c + 1);
+          if (c > 0) {
+            lines += fmt::format(
+                "  line{2} = {0}[{1}] subtract(b{2}, {3})\n  plane{2} = {0}[3,{1}] subtract(d{2}, {4})\n",
+                type, count, c, line, plane);
+          }
+          line = fmt::format("{}{}", c > 0 ? "line" : "b", c);
+          plane = fmt::format("{}{}", c > 0 ? "plane" : "d", c);
         }
         test::ExpectEnginesAgree(
-            fmt::format("ENTRY main {{\n  x = {0}[3,{1},{2}] parameter(0)\n  y = {0}[3,{1}] parameter(1)\n{3}"
-                        "  m = {0}[3,{1}] multiply({4}, y)\n"
-                        "  ROOT r = ({0}[3,{1}], {0}[{5}]) tuple(m, {6})\n}}\n",
-                        type, count, columns, lines, sum, 3 * count, flat),
+            fmt::format("ENTRY main {{\n  x = {0}[{1},{2}] parameter(0)\n  y = {0}[3,{1},{2}] parameter(1)\n"
+                        "  z = {0}[{1}] parameter(2)\n{3}  w = {0}[3,{1}] broadcast(z), dimensions={{1}}\n"
+                        "  l = {0}[{1}] multiply({4}, z)\n  p = {0}[3,{1}] multiply({5}, w)\n"
+                        "  ROOT r = ({0}[{1}], {0}[3,{1}]) tuple(l, p)\n}}\n",
+                        type, count, columns, lines, line, plane),
             {.specials = true});
       }
     }
   }
+  cpu::SetNativeCodeDelay(delay);
 }
 
 // Rows of a tile's length, and longer or shorter ones, gathered on either operand of an operation, and on
