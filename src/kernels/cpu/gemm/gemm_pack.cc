@@ -244,15 +244,16 @@ void PairSource<kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int
     const int64_t found = std::min(2 * depth, k_count_ - begin);
     const std::byte* from = data_ + (first * stride_ + begin * k_stride_) * width_;
     uint32_t* to = panel + k * kWidth;
-    if (count < kWidth || found < 2 * depth) std::fill_n(terms, std::size(terms), 0);
     if (k_stride_ == 1 && stride_ != 1) {
-      widen_(from, stride_, 1, count, found, terms, 2 * kDepth);
-      std::memcpy(pairs, terms, sizeof pairs);
+      if (found < 2 * depth) std::fill_n(terms, 2 * depth * count, 0);
+      widen_(from, stride_, 1, count, found, terms, 2 * depth);
+      std::memcpy(pairs, terms, static_cast<size_t>(depth * count) * sizeof(uint32_t));
       const uint32_t* rows[kWidth];
-      for (int64_t i = 0; i < count; ++i) rows[i] = pairs + i * kDepth;
+      for (int64_t i = 0; i < count; ++i) rows[i] = pairs + i * depth;
       PackRows<uint32_t, kWidth>(rows, count, depth, to);
       continue;
     }
+    if (count < kWidth || found < 2 * depth) std::fill_n(terms, 2 * depth * kWidth, 0);
     widen_(from, k_stride_, stride_, found, count, terms, kWidth);
     for (int64_t j = 0; j < depth; ++j, to += kWidth) {
       const int16_t *lower = terms + 2 * j * kWidth, *upper = lower + kWidth;
