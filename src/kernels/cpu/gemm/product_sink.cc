@@ -31,12 +31,15 @@ void ProductSink<T>::Finish(int64_t row, int64_t rows, int64_t column, int64_t c
     block = Scratch(ScratchSlot::kBlock, rows * columns * byte_count);
     stride = columns;
   }
-  for (int64_t r = 0; r < rows && block != sums; ++r) {
+  // Whole rows are one line.
+  const bool is_line = ld == columns && stride == columns;
+  const int64_t lines = is_line ? 1 : rows, length = is_line ? rows * columns : columns;
+  for (int64_t r = 0; r < lines && block != sums; ++r) {
     std::byte* to = static_cast<std::byte*>(block) + r * stride * byte_count;
     if (narrow != nullptr)
-      narrow(sums + r * ld, columns, to);
+      narrow(sums + r * ld, length, to);
     else
-      std::memcpy(to, sums + r * ld, columns * byte_count);
+      std::memcpy(to, sums + r * ld, length * byte_count);
   }
   if (HasEpilogue()) {
     epilogue->run(epilogue->context,

@@ -139,7 +139,8 @@ void Narrow(const T* from, int64_t count, void* to) {
     }
   }
 #endif
-  if constexpr (sizeof(Native<kType>) == 1 || kType == ElementType::kPred) {
+  constexpr bool fills_bytes = kType == ElementType::kS8 || kType == ElementType::kU8;
+  if constexpr (sizeof(Native<kType>) == 1 && !fills_bytes) {
     const int bits = static_cast<int>(BitWidth(kType));
     for (; i < count; ++i) out[i] = Narrowed<kType>(from[i], bits);
   } else {
