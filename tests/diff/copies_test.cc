@@ -90,5 +90,54 @@ TEST(CopiesTest, StridedArraysAreCopied) {
   }
 }
 
+TEST(CopiesTest, ReversedElements) {
+  for (const int64_t width : {1, 2, 4, 8, 16}) {
+    for (const int64_t n : {1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 130, 257}) {
+      SCOPED_TRACE(testing::Message() << width << " " << n);
+      const Bytes source = RandomBytes(n * width, 1);
+      const int64_t last = (n - 1) * width;
+      Bytes expected(source.size());
+      CopyNaively({{n, -1, 1}}, 0, width, source.data() + last, expected.data());
+      for (const Place place : {Place::kBegin, Place::kEnd}) {
+        GuardedMemory from(source, place), to(RandomBytes(n * width, 2), place);
+        cpu::CopyStrided(n, width, to.data(), 1, from.data() + last, -1);
+        EXPECT_TRUE(to.Bytes() == expected);
+      }
+    }
+  }
+}
+
+// Panels with whole and partial squares, in arrays with longer rows.
+TEST(CopiesTest, TransposedPanels) {
+  constexpr int64_t kSizes[] = {1, 3, 5, 6, 8, 9, 15, 16, 17, 31, 33, 63, 65, 100};
+  for (const int64_t width : {1, 2, 4, 8, 16}) {
+    for (const int64_t rows : kSizes) {
+      for (const int64_t columns : kSizes) {
+        const int64_t gap = (rows + columns) % 3;
+        SCOPED_TRACE(testing::Message() << width << " " << rows << " " << columns);
+        const std::vector<cpu::CopyDim> dims = {{rows, 1, columns + gap}, {columns, rows + gap, 1}};
+        ExpectCopied(dims, width,
+                     [&](const std::byte* in, std::byte* out) { cpu::CopyArray(dims, width, in, out); });
+      }
+    }
+  }
+}
+
+// Few long rows, and many short ones.
+TEST(CopiesTest, TransposedLines) {
+  for (const int64_t width : {1, 2, 4, 8, 16}) {
+    for (int64_t few = 1; few <= 7; ++few) {
+      SCOPED_TRACE(testing::Message() << width << " " << few);
+      constexpr int64_t kMany = 5003;
+      const std::vector<cpu::CopyDim> rows = {{few, 1, kMany}, {kMany, few, 1}};
+      ExpectCopied(rows, width,
+                   [&](const std::byte* in, std::byte* out) { cpu::CopyArray(rows, width, in, out); });
+      const std::vector<cpu::CopyDim> columns = {{kMany, 1, few}, {few, kMany, 1}};
+      ExpectCopied(columns, width,
+                   [&](const std::byte* in, std::byte* out) { cpu::CopyArray(columns, width, in, out); });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hlo::copies_test

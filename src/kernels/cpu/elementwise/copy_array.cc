@@ -6,7 +6,9 @@
 #include "absl/container/inlined_vector.h"
 #include "base/arithmetic.h"
 #include "base/parallel.h"
+#include "kernels/cpu/elementwise/copy_apart.h"
 #include "kernels/cpu/elementwise/copy_rows.h"
+#include "kernels/cpu/elementwise/narrow_transpose.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/simd.h"
 
@@ -14,7 +16,7 @@ namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kChunk = 16 << 10;      // Elements per work item.
-constexpr int64_t kBlock = 32;            // Rows of a transposed block.
+constexpr int64_t kFewRows = 6;           // Fewer rows or columns are transposed one by one.
 constexpr double kNanosecondsEach = 0.4;  // Approximate.
 
 // Drops dimensions of size 1 and merges dimensions that are contiguous in both arrays.
@@ -79,31 +81,81 @@ void TransposeSquare(int64_t rows, int64_t columns, T* to, int64_t to_stride, co
   for (int64_t i = 0; i < rows; ++i) CopyRow(columns, to + i * to_stride, 1, from + i, from_stride);
 }
 
+// Calls run(i, count, k, length) for blocks of at most `most_rows` rows from i on and `most_columns` columns
+// from k on. If `overlaps`, the last blocks start earlier, so that they are whole.
+template <class Run>
+[[gnu::always_inline]] inline void EachBlock(int64_t rows, int64_t columns, int64_t most_rows,
+                                             int64_t most_columns, bool overlaps, const Run& run) {
+  const auto start = [&](int64_t at, int64_t size, int64_t most) {
+    return overlaps && size >= most ? std::min(at, size - most) : at;
+  };
+  for (int64_t c = 0; c < columns; c += most_columns) {
+    const int64_t k = start(c, columns, most_columns), length = std::min(most_columns, columns - k);
+    for (int64_t r = 0; r < rows; r += most_rows) {
+      const int64_t i = start(r, rows, most_rows);
+      run(i, std::min(most_rows, rows - i), k, length);
+    }
+  }
+}
+
+// Performs TransposePanel for elements of one or two bytes.
+template <class T>
+void TransposeNarrowPanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
+                          int64_t from_stride) {
+  constexpr int64_t kRows = kNarrowRows<T>;
+  const int64_t last = rows - 1 + std::max<int64_t>(0, columns - 1) * from_stride;
+  EachBlock(rows, columns, kRows, kNarrowColumns<T>, true,
+            [&](int64_t i, int64_t count, int64_t k, int64_t length) {
+              const int64_t beyond = last - (i + kRows - 1);
+              const int64_t whole = count == kRows ? columns
+                                    : from_stride < 0 || beyond < 0
+                                        ? 0
+                                        : std::min(beyond / from_stride + 1, columns);
+              TransposeNarrow(count, length, whole - k, to + i * to_stride + k, to_stride,
+                              from + i + k * from_stride, from_stride);
+            });
+}
+
+// True if few rows or columns are transposed by copies at small distances.
+bool TransposesLines(int64_t few, int64_t stride, int64_t width) {
+  return few < kFewRows && stride >= 2 && stride <= kMostApart && width <= 8;
+}
+
 // Sets to[i * to_stride + k] = from[i + k * from_stride].
 template <class T>
 void TransposePanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
                     int64_t from_stride) {
+  constexpr int64_t kSide = kLanes<T>, kPart = 4096 / sizeof(T);
   // Integer vectors preserve all bits.
   constexpr bool kHasVectors = sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8;
-  constexpr int64_t kSide = kHasVectors ? kLanes<T> : 16;
-  // The last squares start earlier, so that they are whole.
-  const bool overlaps =
-      kHasVectors && rows >= kSide && columns >= kSide && 2 * kSide * kSide <= rows * columns;
-  const auto start = [&](int64_t at, int64_t size) { return overlaps ? std::min(at, size - kSide) : at; };
-  for (int64_t c = 0; c < columns; c += kSide) {
-    const int64_t k = start(c, columns), length = std::min(kSide, columns - k);
-    for (int64_t r = 0; r < rows; r += kSide) {
-      const int64_t i = start(r, rows), count = std::min(kSide, rows - i);
-      T* corner = to + i * to_stride + k;
-      const T* source = from + i + k * from_stride;
-      if constexpr (kHasVectors) {
-        TransposeSquare(count, length, corner, to_stride, source, from_stride);
-      } else {
-        for (int64_t row = 0; row < count; ++row)
-          CopyRow(length, corner + row * to_stride, 1, source + row, from_stride);
-      }
-    }
+  if (TransposesLines(rows, from_stride, sizeof(T))) {
+    EachBlock(rows, columns, 1, kPart, false, [&](int64_t i, int64_t, int64_t k, int64_t length) {
+      CopyRow(length, to + i * to_stride + k, 1, from + i + k * from_stride, from_stride);
+    });
+  } else if (TransposesLines(columns, to_stride, sizeof(T))) {
+    for (int64_t k = 0; k < columns; ++k)
+      CopyStrided(rows, sizeof(T), to + k, to_stride, from + k * from_stride, 1);
+  } else if (sizeof(T) == 1 || (sizeof(T) == 2 && (rows < kSide || columns < kSide))) {
+    if constexpr (sizeof(T) <= 2) TransposeNarrowPanel(rows, columns, to, to_stride, from, from_stride);
+  } else if constexpr (kHasVectors) {
+    const bool overlaps = rows >= kSide && columns >= kSide && 2 * kSide * kSide <= rows * columns;
+    EachBlock(rows, columns, kSide, kSide, overlaps,
+              [&](int64_t i, int64_t count, int64_t k, int64_t length) {
+                TransposeSquare(count, length, to + i * to_stride + k, to_stride, from + i + k * from_stride,
+                                from_stride);
+              });
+  } else {
+    EachBlock(rows, columns, 16, 16, false, [&](int64_t i, int64_t count, int64_t k, int64_t length) {
+      for (int64_t r = i; r < i + count; ++r)
+        CopyRow(length, to + r * to_stride + k, 1, from + r + k * from_stride, from_stride);
+    });
   }
+}
+
+// Returns the number of rows of a panel.
+int64_t PanelRows(int64_t columns, int64_t to_stride, int64_t width) {
+  constexpr int64_t kShortest = 32, kLongest = 2048, kLineBytes = 64;
+  return TransposesLines(columns, to_stride, width) ? kLongest : std::max(kShortest, kLineBytes / width);
 }
 
 // Copies the elements of two dimensions.
@@ -153,12 +205,13 @@ ArrayCopy::ArrayCopy(absl::Span<const CopyDim> dims, int64_t width) : outer_(Col
 
 template <class T>
 void ArrayCopy::TransposeAs(const T* from, T* to) const {
-  const int64_t blocks = CeilDiv(across_.size, kBlock);
+  const int64_t panel = PanelRows(inner_.size, across_.to_stride, width_);
+  const int64_t blocks = CeilDiv(across_.size, panel);
   const double nanoseconds = kNanosecondsEach * static_cast<double>(rows_ * inner_.size * across_.size);
   ParallelFor(rows_ * blocks, nanoseconds, [&](int64_t i) {
     const Offsets offsets = OffsetsOf(i / blocks, outer_);
-    const int64_t begin = i % blocks * kBlock;
-    TransposePanel(std::min(kBlock, across_.size - begin), inner_.size,
+    const int64_t begin = i % blocks * panel;
+    TransposePanel(std::min(panel, across_.size - begin), inner_.size,
                    to + offsets.to + begin * across_.to_stride, across_.to_stride,
                    from + offsets.from + begin, inner_.from_stride);
   });

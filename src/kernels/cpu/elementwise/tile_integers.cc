@@ -1,6 +1,9 @@
 // This file implements tile operations on integers and pred.
 
+#include <algorithm>
+
 #include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
 namespace {
@@ -79,6 +82,46 @@ struct NarrowShiftRightArithmetic : NarrowShift {
   }
 };
 
+#if defined(HLO_AVX512_VECTORS)
+// Vectors of 32 elements in lanes of 16 bits, whose shifts by 16 and more shift out all bits.
+[[gnu::always_inline]] inline __m512i LoadHalfLanes(const int16_t* from) { return _mm512_loadu_si512(from); }
+[[gnu::always_inline]] inline __m512i LoadHalfLanes(const int8_t* from) {
+  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+[[gnu::always_inline]] inline void StoreHalfLanes(int16_t* to, __m512i v) { _mm512_storeu_si512(to, v); }
+[[gnu::always_inline]] inline void StoreHalfLanes(int8_t* to, __m512i v) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi16_epi8(v));
+}
+#endif
+
+// A loop of a narrow shift.
+template <class F, class T>
+void NarrowShiftLoop(int64_t n, void* out, const void* const* in, int64_t bits) {
+  int64_t i = 0;
+#if defined(HLO_AVX512_VECTORS)
+  constexpr int64_t kCount = 32;
+  using Signed = std::make_signed_t<T>;
+  const auto* a = static_cast<const Signed*>(in[0]);
+  const auto* counts = static_cast<const Signed*>(in[1]);
+  const __m512i field = _mm512_set1_epi16(static_cast<int16_t>((1 << bits) - 1));
+  const __m512i unused = _mm512_set1_epi16(static_cast<int16_t>(16 - bits));
+  for (; i + kCount <= n; i += kCount) {
+    const __m512i value = _mm512_and_si512(LoadHalfLanes(a + i), field);
+    const __m512i count = _mm512_and_si512(LoadHalfLanes(counts + i), field);
+    __m512i shifted;
+    if constexpr (std::is_same_v<F, NarrowShiftLeft>)
+      shifted = _mm512_sllv_epi16(value, count);
+    else if constexpr (std::is_same_v<F, NarrowShiftRightLogical>)
+      shifted = _mm512_srlv_epi16(value, count);
+    else
+      shifted = _mm512_srav_epi16(_mm512_srav_epi16(_mm512_sllv_epi16(value, unused), unused), count);
+    StoreHalfLanes(static_cast<Signed*>(out) + i, shifted);
+  }
+#endif
+  const void* const rest[] = {static_cast<const T*>(in[0]) + i, static_cast<const T*>(in[1]) + i};
+  BinaryLoop<F, T>(n - i, static_cast<T*>(out) + i, rest, bits);
+}
+
 // Popcnt and CountLeadingZeros of scalar_ops.h for at most 16 bits, by sums of fields of 2, 4, 8 and 16 bits.
 template <class U>
 U SumOfBits(U x) {
@@ -152,11 +195,11 @@ template <class T>
 TileFn FindNarrowOp(Opcode opcode) {
   switch (opcode) {
     case Opcode::kShiftLeft:
-      return LoopOf<NarrowShiftLeft, T>();
+      return &NarrowShiftLoop<NarrowShiftLeft, T>;
     case Opcode::kShiftRightArithmetic:
-      return LoopOf<NarrowShiftRightArithmetic, T>();
+      return &NarrowShiftLoop<NarrowShiftRightArithmetic, T>;
     case Opcode::kShiftRightLogical:
-      return LoopOf<NarrowShiftRightLogical, T>();
+      return &NarrowShiftLoop<NarrowShiftRightLogical, T>;
     case Opcode::kPopcnt:
       return LoopOf<NarrowPopcnt, T>();
     case Opcode::kCountLeadingZeros:

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/vectorize.h"
+#include "kernels/cpu/elementwise/copy_apart.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/simd.h"
 #include "kernels/cpu/simd/small_float_codes.h"
@@ -109,110 +110,6 @@ void ReducePrecisionLoop(int64_t n, void* out, const void* const* in, int64_t pa
   for (int64_t i = 0; i < n; ++i) o[i] = scalar::ReducePrecision(a[i], exponent_bits, mantissa_bits);
 }
 
-#if defined(HLO_AVX512_VECTORS)
-// The largest distance of elements that are collected from vectors rather than loaded individually.
-constexpr int64_t kMostApart = 8;
-
-// The lanes of kApart consecutive vectors in which the elements of one vector are if they are kApart apart.
-template <class T, int64_t kApart>
-struct ApartLanes {
-  static constexpr int64_t kCount = 64 / sizeof(T);
-  alignas(64) T lanes[kCount] = {};            // The lane of each element, in one of the vectors.
-  alignas(64) T sources[kApart][kCount] = {};  // The element in each lane of a vector, if there is one.
-  uint32_t elements[kApart] = {};              // The elements that are in a vector, as bits.
-  uint32_t masks[kApart] = {};                 // The lanes of a vector that have elements, as bits.
-  constexpr ApartLanes() {
-    for (int64_t k = 0; k < kCount; ++k) {
-      const int64_t vector = k * kApart / kCount, lane = k * kApart % kCount;
-      lanes[k] = static_cast<T>(lane);
-      sources[vector][lane] = static_cast<T>(k);
-      elements[vector] |= 1u << k;
-      masks[vector] |= 1u << lane;
-    }
-  }
-};
-
-// Copies elements that are kApart apart by vectors. Returns their number. The elements up to the next one
-// exist, so that whole vectors may be loaded.
-template <class T, int64_t kApart>
-int64_t CopyApart(int64_t n, const T* from, T* to) {
-  static constexpr ApartLanes<T, kApart> kLanesOfVectors;
-  constexpr int64_t kCount = ApartLanes<T, kApart>::kCount;
-  const __m512i sources = _mm512_load_si512(kLanesOfVectors.lanes);
-  int64_t i = 0;
-  for (; i + kCount < n; i += kCount, from += kCount * kApart) {
-    __m512i collected = _mm512_setzero_si512();
-#pragma GCC unroll 8
-    for (int64_t v = 0; v < kApart; ++v) {
-      const __m512i part = _mm512_loadu_si512(from + v * kCount);
-      const uint32_t mask = kLanesOfVectors.elements[v];
-      if constexpr (sizeof(T) == 4)
-        collected = _mm512_mask_permutexvar_epi32(collected, mask, sources, part);
-      else
-        collected = _mm512_mask_permutexvar_epi64(collected, mask, sources, part);
-    }
-    _mm512_storeu_si512(to + i, collected);
-  }
-  return i;
-}
-
-// Copies elements to positions that are kApart apart by masked stores of vectors. Returns their number.
-template <class T, int64_t kApart>
-int64_t CopyToApart(int64_t n, const T* from, T* to) {
-  static constexpr ApartLanes<T, kApart> kLanesOfVectors;
-  constexpr int64_t kCount = ApartLanes<T, kApart>::kCount;
-  int64_t i = 0;
-  for (; i + kCount <= n; i += kCount, to += kCount * kApart) {
-    const __m512i elements = _mm512_loadu_si512(from + i);
-#pragma GCC unroll 8
-    for (int64_t v = 0; v < kApart; ++v) {
-      const uint32_t mask = kLanesOfVectors.masks[v];
-      const __m512i sources = _mm512_load_si512(kLanesOfVectors.sources[v]);
-      if constexpr (sizeof(T) == 4)
-        _mm512_mask_storeu_epi32(to + v * kCount, mask, _mm512_permutexvar_epi32(sources, elements));
-      else
-        _mm512_mask_storeu_epi64(to + v * kCount, mask, _mm512_permutexvar_epi64(sources, elements));
-    }
-  }
-  return i;
-}
-
-// The functions above, by distance.
-template <class T, bool kTo>
-constexpr std::array<int64_t (*)(int64_t, const T*, T*), kMostApart + 1> CopiesApart() {
-  if constexpr (kTo)
-    return {nullptr,
-            nullptr,
-            &CopyToApart<T, 2>,
-            &CopyToApart<T, 3>,
-            &CopyToApart<T, 4>,
-            &CopyToApart<T, 5>,
-            &CopyToApart<T, 6>,
-            &CopyToApart<T, 7>,
-            &CopyToApart<T, 8>};
-  else
-    return {nullptr,          nullptr,          &CopyApart<T, 2>, &CopyApart<T, 3>,
-            &CopyApart<T, 4>, &CopyApart<T, 5>, &CopyApart<T, 6>};
-}
-#endif
-
-// Copies elements from, or to, positions that are `apart` apart by vectors if that is fast. Returns their
-// number.
-template <class T, bool kTo>
-int64_t CopyByVectors([[maybe_unused]] int64_t n, [[maybe_unused]] const T* from,
-                      [[maybe_unused]] int64_t apart, [[maybe_unused]] T* to) {
-#if defined(HLO_AVX512_VECTORS)
-  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-    static constexpr auto kCopies = CopiesApart<T, kTo>();
-    // Loads of vectors that are farther apart cross more lines of the cache than loads of elements.
-    constexpr int64_t kFarthest = kTo ? kMostApart : 24 / static_cast<int64_t>(sizeof(T));
-    const bool is_known = apart >= 2 && apart <= kFarthest && n > static_cast<int64_t>(64 / sizeof(T));
-    return is_known ? kCopies[apart](n, from, to) : 0;
-  }
-#endif
-  return 0;
-}
-
 // Repeats an element. A separate function saves few registers, which would take longer than a few elements.
 template <class T>
 [[gnu::noinline]] void Fill(int64_t n, const void* in, void* out) {
@@ -235,6 +132,8 @@ void CopyStridedAs(int64_t n, void* out, int64_t out_stride, const void* in, int
   if (in_stride == 0) {
     const T value = *a;
     for (int64_t i = 0; i < n; ++i) o[i * out_stride] = value;
+  } else if (in_stride == -1 && out_stride == 1) {
+    CopyReversed(n, a, o);
   } else if (out_stride == 1) {
     int64_t i = CopyByVectors<T, false>(n, a, in_stride, o);
     a += in_stride * i;

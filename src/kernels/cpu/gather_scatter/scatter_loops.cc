@@ -1,5 +1,6 @@
 #include "kernels/cpu/gather_scatter/scatter_loops.h"
 
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/cpu/elementwise/fold_ops.h"
@@ -16,10 +17,84 @@ struct Replacement {
   }
 };
 
+constexpr int64_t kBlock = 8;  // The elements of a block.
+
+// Calls f(k) for the elements of a block. A loop that is unrolled completely would not be vectorised.
+template <class F>
+[[gnu::always_inline]] inline void EachOfBlock(const F& f) {
+#pragma GCC unroll 1
+  HLO_INDEPENDENT_ITERATIONS
+  for (int64_t k = 0; k < kBlock; ++k) f(k);
+}
+
+template <class T>
+using Block = typename VectorOf<T, kBlock* static_cast<int>(sizeof(T))>::type;
+
+template <class T>
+Block<T> LoadBlock(const void* from) {
+  Block<T> block;
+  std::memcpy(&block, from, sizeof block);
+  return block;
+}
+
+// Stores the lower halves.
+void StoreBlock(Block<uint32_t> block, void* to) {
+  const auto halves = __builtin_convertvector(block, Block<uint16_t>);
+  std::memcpy(to, &halves, sizeof halves);
+}
+
+Block<float> WidenBlock(const bfloat16* from) {
+  return BitsOf<Block<float>>(__builtin_convertvector(LoadBlock<uint16_t>(from), Block<uint32_t>) << 16);
+}
+Block<float> WidenBlock(const float16* from) {
+#if defined(__F16C__)
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+#else
+  Block<float> block;
+  for (int64_t k = 0; k < kBlock; ++k) block[k] = from[k].ToFloat();
+  return block;
+#endif
+}
+
+// Returns the codes of NaNs with the signs of the floats.
+Block<uint32_t> SignedNan(Block<float> block, uint32_t nan) {
+  return (BitsOf<Block<uint32_t>>(block) >> 16 & 0x8000u) | nan;
+}
+void NarrowBlock(Block<float> block, bfloat16* to) {
+  const auto bits = BitsOf<Block<uint32_t>>(block);
+  const Block<uint32_t> rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+  const Block<uint32_t> codes = block == block ? rounded : SignedNan(block, 0x7fc0);
+  StoreBlock(codes, to);
+}
+void NarrowBlock(Block<float> block, float16* to) {
+#if defined(__F16C__)
+  const Block<uint32_t> rounded = __builtin_convertvector(
+      BitsOf<Block<uint16_t>>(_mm256_cvtps_ph(block, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)),
+      Block<uint32_t>);
+  const Block<uint32_t> codes = block == block ? rounded : SignedNan(block, 0x7e00);
+  StoreBlock(codes, to);
+#else
+  for (int64_t k = 0; k < kBlock; ++k) to[k] = float16::FromFloat(block[k]);
+#endif
+}
+
 // An operation on bf16 or f16, which rounds the result in f32.
 template <class F, class T>
 struct RoundedFromF32 {
   T operator()(T a, T b) const { return T::FromFloat(F()(a.ToFloat(), b.ToFloat())); }
+  // Combines kBlock elements.
+  void Combine(T* to, const T* from) const {
+    const Block<float> a = WidenBlock(to), b = WidenBlock(from);
+    if constexpr (std::is_same_v<F, scalar::Add>) {
+      NarrowBlock(a + b, to);
+    } else {
+      alignas(32) float left[kBlock], right[kBlock], results[kBlock];
+      std::memcpy(left, &a, sizeof left);
+      std::memcpy(right, &b, sizeof right);
+      EachOfBlock([&](int64_t k) { results[k] = F()(left[k], right[k]); });
+      NarrowBlock(LoadBlock<float>(results), to);
+    }
+  }
 };
 
 template <class F, class T>
@@ -61,6 +136,27 @@ void ByRowOfLength(int64_t n, int64_t length, void* result, const int64_t* at, c
   }
 }
 
+// Combines rows in blocks of a constant size, because the compiler's loops over vectors need longer rows.
+template <class F, class T>
+void ByRowInBlocks(int64_t n, int64_t length, T* result, const int64_t* at, const T* update,
+                   const int64_t* from) {
+  const F f;
+  for (int64_t i = 0; i < n; ++i) {
+    if (at[i] < 0) continue;
+    T* r = result + at[i];
+    const T* u = update + from[i];
+    int64_t k = 0;
+    for (; k + kBlock <= length; k += kBlock) {
+      if constexpr (requires { f.Combine(r, u); }) {
+        f.Combine(r + k, u + k);
+      } else {
+        EachOfBlock([&](int64_t j) { r[k + j] = f(r[k + j], u[k + j]); });
+      }
+    }
+    for (; k < length; ++k) r[k] = f(r[k], u[k]);
+  }
+}
+
 // Combines vectors whose first kLength elements are rows. Extremes of numbers that are not in order would be
 // branches that are often mispredicted.
 template <class F, class T, int kLength>
@@ -88,6 +184,12 @@ void ByRow(int64_t n, int64_t length, void* result, const int64_t* at, const voi
     if (length == 2) return ByVector<F, T, 2>(n, r, at, u, from);
     if (length == 3) return ByVector<F, T, 3>(n, r, at, u, from);
     if (length == 4) return ByVector<F, T, 4>(n, r, at, u, from);
+  }
+  constexpr int64_t kLongestInBlocks = 64;
+  constexpr bool kIsRounded = requires(T * to) { F().Combine(to, to); };
+  if constexpr (sizeof(T) <= 2) {
+    if (length >= kBlock && (length < kLongestInBlocks || kIsRounded))
+      return ByRowInBlocks<F, T>(n, length, static_cast<T*>(result), at, static_cast<const T*>(update), from);
   }
   switch (length) {
     case 2:

@@ -256,7 +256,7 @@ void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
 // Strips of columns that are processed row by row: long enough for sequential memory access, short enough for
 // their accumulators to stay in the L1 cache. A strip is within one row of the body's innermost dimension.
 struct Strips {
-  explicit Strips(const ReduceProgram& program, int64_t longest = kLongest) {
+  explicit Strips(const ReduceProgram& program, int64_t longest) {
     const TileProgram& body = program.body;
     row = body.row();
     const bool wide = program.reassociation != Reassociation::kNone || body.inner_count() >= 8 * kLongest;
@@ -267,8 +267,14 @@ struct Strips {
   int64_t begin(int64_t i) const { return i / per_row * row + i % per_row * length; }
   int64_t size(int64_t i) const { return std::min(length, row - i % per_row * length); }
 
-  // The cache lines of as many strided elements stay in the L1 cache from row to row.
-  static constexpr int64_t kLongest = 4096, kLongestStrided = 512;
+  // Returns the length of strips whose cache lines stay in the L1 cache from row to row.
+  static int64_t LongestIn(const TileProgram& body) {
+    constexpr int64_t kLine = 64, kLines = 512, kLongestStrided = 2048;
+    const int64_t distance = std::min(body.LongestDistance(), kLine);
+    return distance == 0 ? kLongest : std::min(kLongestStrided, kLines * kLine / distance);
+  }
+
+  static constexpr int64_t kLongest = 4096;
   int64_t row, length, per_row, count;
 };
 
@@ -314,7 +320,7 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   if (ReduceColumnsAtOnce(program, arguments)) return;
   if (program.short_rows != nullptr) return ReduceShortRowsOfColumns(program, arguments);
   const int64_t kept = program.kept_count(), reduced = program.reduced_count(), tile = program.body.tile();
-  const Strips longest(program);
+  const Strips longest(program, Strips::kLongest);
   // Long columns are split as well if the combiner is associative.
   constexpr int64_t kMaxPieces = 16;
   const int64_t rows_per_piece =
@@ -322,7 +328,7 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   const int64_t pieces = program.reassociation != Reassociation::kNone && longest.count < 8
                              ? std::max<int64_t>(1, CeilDiv(reduced, rows_per_piece))
                              : 1;
-  const Strips strips(program, program.body.ReadsStrided() ? Strips::kLongestStrided : Strips::kLongest);
+  const Strips strips(program, Strips::LongestIn(program.body));
   const int64_t piece_rows = CeilDiv(reduced, pieces);
   Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
   const StoredFolds folds = ColumnFolds(program);

@@ -127,13 +127,16 @@ TileProgram::TileProgram(loops::LoopProgram program, MayAlias may_alias) : acces
   if (source().IsCopy()) PrepareCopy();
 }
 
-bool TileProgram::ReadsStrided() const {
-  return std::any_of(steps_.begin(), steps_.end(), [&](const TileInstruction& step) {
-    if (step.access < 0) return false;
+int64_t TileProgram::LongestDistance() const {
+  int64_t longest = 0;
+  for (const TileInstruction& step : steps_) {
+    if (step.access < 0) continue;
     const Access& access = accesses()[step.access];
-    return access.IsArray() && accesses_.pattern(step.access) == Pattern::kStrided && !access.inner.empty() &&
-           access.inner.back() > 1;
-  });
+    if (access.IsArray() && accesses_.pattern(step.access) == Pattern::kStrided && !access.inner.empty() &&
+        access.inner.back() > 1)
+      longest = std::max(longest, access.inner.back() * ByteCount(access.type));
+  }
+  return longest;
 }
 
 std::optional<int64_t> TileProgram::StoredStep() const {

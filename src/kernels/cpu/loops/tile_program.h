@@ -64,8 +64,9 @@ class TileProgram {
   // (YieldedAsStored), if it is constant.
   std::optional<int64_t> StoredStep() const;
 
-  // Returns true if the elements of a load are neither contiguous nor the same.
-  bool ReadsStrided() const;
+  // Returns the longest distance, in bytes, of the elements of a load that are neither contiguous nor the
+  // same; 0 if there is none.
+  int64_t LongestDistance() const;
 
   // The same program as a list of calls, if there is one.
   const std::optional<SmallProgram>& small() const { return small_; }
