@@ -7,6 +7,10 @@
 #include <cstdint>
 #include <utility>
 
+#if defined(__SSSE3__)
+#include <tmmintrin.h>
+#endif
+
 #include "kernels/cpu/simd/simd.h"
 
 namespace hlo::cpu {
@@ -217,7 +221,7 @@ void CopyReversed(int64_t n, const T* from, T* to) {
       StoreVector(to + i, internal::Reversed(LoadVector(from - i - (kCount - 1)),
                                              std::make_index_sequence<kCount>()));
   }
-  for (; i < n; ++i) to[i] = from[-i];
+  for (from -= i; i < n; ++i, --from) to[i] = *from;
 }
 
 }  // namespace hlo::cpu

@@ -267,11 +267,13 @@ struct Strips {
   int64_t begin(int64_t i) const { return i / per_row * row + i % per_row * length; }
   int64_t size(int64_t i) const { return std::min(length, row - i % per_row * length); }
 
-  // Returns the length of strips whose cache lines stay in the L1 cache from row to row.
-  static int64_t LongestIn(const TileProgram& body) {
-    constexpr int64_t kLine = 64, kLines = 512, kLongestStrided = 2048;
-    const int64_t distance = std::min(body.LongestDistance(), kLine);
-    return distance == 0 ? kLongest : std::min(kLongestStrided, kLines * kLine / distance);
+  // Returns the length of strips whose cache lines and accumulators stay in the L1 cache from row to row.
+  static int64_t LongestIn(const ReduceProgram& program) {
+    constexpr int64_t kLine = 64, kLines = 512, kBytes = 8192;
+    const std::optional<int64_t> distance = program.body.LongestDistance();
+    if (!distance.has_value()) return kLongest;
+    const int64_t width = ComputeTypeBytes(ComputeTypeOf(program.results[0].init_type));
+    return std::min({kLongest, kBytes / width, kLines * kLine / std::min(*distance, kLine)});
   }
 
   static constexpr int64_t kLongest = 4096;
@@ -328,7 +330,7 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   const int64_t pieces = program.reassociation != Reassociation::kNone && longest.count < 8
                              ? std::max<int64_t>(1, CeilDiv(reduced, rows_per_piece))
                              : 1;
-  const Strips strips(program, Strips::LongestIn(program.body));
+  const Strips strips(program, Strips::LongestIn(program));
   const int64_t piece_rows = CeilDiv(reduced, pieces);
   Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
   const StoredFolds folds = ColumnFolds(program);

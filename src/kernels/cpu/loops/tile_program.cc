@@ -127,14 +127,14 @@ TileProgram::TileProgram(loops::LoopProgram program, MayAlias may_alias) : acces
   if (source().IsCopy()) PrepareCopy();
 }
 
-int64_t TileProgram::LongestDistance() const {
-  int64_t longest = 0;
+std::optional<int64_t> TileProgram::LongestDistance() const {
+  std::optional<int64_t> longest;
   for (const TileInstruction& step : steps_) {
     if (step.access < 0) continue;
     const Access& access = accesses()[step.access];
     if (access.IsArray() && accesses_.pattern(step.access) == Pattern::kStrided && !access.inner.empty() &&
         access.inner.back() > 1)
-      longest = std::max(longest, access.inner.back() * ByteCount(access.type));
+      longest = std::max(longest.value_or(0), access.inner.back() * ByteCount(access.type));
   }
   return longest;
 }

@@ -65,8 +65,8 @@ class TileProgram {
   std::optional<int64_t> StoredStep() const;
 
   // Returns the longest distance, in bytes, of the elements of a load that are neither contiguous nor the
-  // same; 0 if there is none.
-  int64_t LongestDistance() const;
+  // same. Returns nothing if there is no such load.
+  std::optional<int64_t> LongestDistance() const;
 
   // The same program as a list of calls, if there is one.
   const std::optional<SmallProgram>& small() const { return small_; }
