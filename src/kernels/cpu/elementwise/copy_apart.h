@@ -18,8 +18,8 @@ namespace hlo::cpu {
 // The largest distance of elements that are stored by masked vectors.
 inline constexpr int64_t kMostApart = 8;
 
-// True if elements are collected from vectors. Loads of vectors for elements that are farther apart cross more
-// lines of the cache than loads of elements.
+// True if elements are collected from vectors. Loads of vectors for elements that are farther apart cross
+// more lines of the cache than loads of elements.
 constexpr bool CollectsApart(int64_t apart, int64_t width) {
   return apart >= 2 && apart <= kMostApart && apart * width <= 24;
 }

@@ -116,9 +116,13 @@ void TransposeNarrowPanel(int64_t rows, int64_t columns, T* to, int64_t to_strid
             });
 }
 
-// True if few rows or columns are transposed by copies at small distances.
-bool TransposesLines(int64_t few, int64_t stride, int64_t width) {
-  return few < kFewRows && stride >= 2 && stride <= kMostApart && width <= 8;
+// True if few rows are transposed one by one, as elements at a small distance.
+bool TransposesRows(int64_t rows, int64_t from_stride, int64_t width) {
+  return rows < kFewRows && CollectsApart(from_stride, width);
+}
+// The same for columns.
+bool TransposesColumns(int64_t columns, int64_t to_stride, int64_t width) {
+  return columns < kFewRows && to_stride >= 2 && to_stride <= kMostApart && width <= 8;
 }
 
 // Sets to[i * to_stride + k] = from[i + k * from_stride].
@@ -128,11 +132,11 @@ void TransposePanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, con
   constexpr int64_t kSide = kLanes<T>, kPart = 4096 / sizeof(T);
   // Integer vectors preserve all bits.
   constexpr bool kHasVectors = sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8;
-  if (TransposesLines(rows, from_stride, sizeof(T))) {
+  if (TransposesRows(rows, from_stride, sizeof(T))) {
     EachBlock(rows, columns, 1, kPart, false, [&](int64_t i, int64_t, int64_t k, int64_t length) {
       CopyRow(length, to + i * to_stride + k, 1, from + i + k * from_stride, from_stride);
     });
-  } else if (TransposesLines(columns, to_stride, sizeof(T))) {
+  } else if (TransposesColumns(columns, to_stride, sizeof(T))) {
     for (int64_t k = 0; k < columns; ++k)
       CopyStrided(rows, sizeof(T), to + k, to_stride, from + k * from_stride, 1);
   } else if (sizeof(T) == 1 || (sizeof(T) == 2 && (rows < kSide || columns < kSide))) {
@@ -155,7 +159,7 @@ void TransposePanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, con
 // Returns the number of rows of a panel.
 int64_t PanelRows(int64_t columns, int64_t to_stride, int64_t width) {
   constexpr int64_t kShortest = 32, kLongest = 2048, kLineBytes = 64;
-  return TransposesLines(columns, to_stride, width) ? kLongest : std::max(kShortest, kLineBytes / width);
+  return TransposesColumns(columns, to_stride, width) ? kLongest : std::max(kShortest, kLineBytes / width);
 }
 
 // Copies the elements of two dimensions.
