@@ -84,7 +84,7 @@ int32_t TileProgram::InterleavedOf(int32_t number, NativeTiles& tiles) const {
            other.outer == access.outer && other.starts.empty() && other.edges.empty() && other.next < 0;
   };
   const int64_t stride = access.inner.empty() ? 0 : access.inner.back();
-  if (!is_alike(access) || stride < 2 || stride > kMostColumns) return -1;
+  if (!access.IsArray() || !is_alike(access) || stride < 2 || stride > kMostColumns) return -1;
   // Elements from the first row of the array on, in rows of the stride.
   std::vector<std::pair<int64_t, int32_t>> offsets;
   for (const TileInstruction& step : steps_) {
