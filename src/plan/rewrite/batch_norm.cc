@@ -61,14 +61,16 @@ class BatchNormExpander {
   }
 
   // Computes dx = s / n * (n * dy - doffset - (x - mean) * S / spread), s = scale / sqrt(spread), as a linear
-  // function of x and dy.
+  // function of x and dy. An infinite s multiplies the sum of the terms, which can have different signs.
   std::optional<CheckedModule> Grad() {
     const Op mean = FeatureVector(2), spread = FeatureVector(3) + epsilon_;
     const Op sum = Sum(Term(4)), product = Sum(Term(4, type_) * (Term(0, type_) - BroadcastToTerms(mean)));
-    const Op factor = FeatureVector(1) / build::Sqrt(spread), part = -(factor / count_);
+    const Op scale = FeatureVector(1) / build::Sqrt(spread), one = build::FullLike(scale, 1);
+    const Op is_finite = build::IsFinite(ConvertTo(scale, type_));
+    const Op factor = build::Select(is_finite, scale, one), part = -(factor / count_);
     const Op from_x = (Element(0) - Broadcast(mean)) * Broadcast(part * product / spread);
     const Op dx = from_x + (Element(4) * Broadcast(factor) + Broadcast(part * sum));
-    return Finish({dx, product / build::Sqrt(spread), sum});
+    return Finish({dx * Broadcast(build::Select(is_finite, one, scale)), product / build::Sqrt(spread), sum});
   }
 
  private:

@@ -117,14 +117,14 @@ LibraryKernel FindCsrProductKernel(const Instruction& call) {
       !cpu::CsrProductSupports(dense.type()))
     return {};
   const cpu::CsrShape shape = {.type = dense.type(),
+                               .index_type = call.operand(1)->shape().type(),
                                .rows = call.shape().dim(0),
                                .values = call.operand(0)->shape().dim(0),
                                .dense_rows = dense.dim(0),
                                .dense_columns = dense.rank() == 1 ? 1 : dense.dim(1)};
   return {"csr product", [shape](const Instruction&, auto operands, auto results) {
             const bool valid =
-                cpu::MultiplyCsr(shape, operands[0], static_cast<const int32_t*>(operands[1]),
-                                 static_cast<const int32_t*>(operands[2]), operands[3], results[0]);
+                cpu::MultiplyCsr(shape, operands[0], operands[1], operands[2], operands[3], results[0]);
             return valid ? absl::OkStatus() : absl::UnimplementedError("a position is out of range");
           }};
 }

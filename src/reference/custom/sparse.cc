@@ -14,12 +14,14 @@ namespace hlo::reference::custom {
 namespace {
 
 // The positions of the values of a matrix.
+template <class Index>
 struct Csr {
-  absl::Span<const int32_t> columns, offsets;
+  absl::Span<const Index> columns, offsets;
   int64_t row_count = 0;
 };
 
-absl::Status CheckPositions(const Csr& a, int64_t value_count, int64_t column_count) {
+template <class Index>
+absl::Status CheckPositions(const Csr<Index>& a, int64_t value_count, int64_t column_count) {
   for (int64_t i = 0; i < a.row_count; ++i) {
     if (a.offsets[i] < 0 || a.offsets[i] > a.offsets[i + 1] || a.offsets[i + 1] > value_count)
       return absl::FailedPreconditionError(fmt::format("row {} extends from {} to {} of {}", i, a.offsets[i],
@@ -47,7 +49,7 @@ std::string CsrMismatch(const Instruction& call) {
 // Solves a x = b.
 absl::StatusOr<Literal> Csrlsvqr(OpContext& context) {
   const int64_t n = context.operands[3].dim(0);
-  const Csr a = {context.operands[1].span<int32_t>(), context.operands[2].span<int32_t>(), n};
+  const Csr<int32_t> a = {context.operands[1].span<int32_t>(), context.operands[2].span<int32_t>(), n};
   HLO_RETURN_IF_ERROR(CheckPositions(a, context.operands[0].dim(0), n));
   return EachSlice(context, 3, 0, [&]<class T>(Slice<T> slice) {
     if (n == 0) return absl::OkStatus();
@@ -64,6 +66,9 @@ absl::StatusOr<Literal> Csrlsvqr(OpContext& context) {
 
 std::string CsrTimesDenseMismatch(const Instruction& call) {
   const Shape &dense = call.operand(3)->shape(), &result = call.shape();
+  const ElementType index = call.operand(1)->shape().type();
+  if (index != ElementType::kS32 && index != ElementType::kS64)
+    return fmt::format("the offsets and columns are s32 or s64, not {}", Name(index));
   if (dense.rank() != 1 && dense.rank() != 2)
     return fmt::format("the dense operand has 1 or 2 dimensions, not {}", dense.rank());
   if (result.rank() != dense.rank()) return "the result has as many dimensions as the dense operand";
@@ -75,12 +80,14 @@ std::string CsrTimesDenseMismatch(const Instruction& call) {
                      result.dim(1));
 }
 
-// The product of a sparse matrix and a dense vector or matrix.
-absl::StatusOr<Literal> CsrTimesDense(OpContext& context) {
+namespace {
+
+template <class Index>
+absl::StatusOr<Literal> TimesDense(OpContext& context) {
   const Literal& dense = context.operands[3];
   const int64_t width = dense.rank() == 1 ? 1 : dense.dim(1);
-  const Csr a = {context.operands[2].span<int32_t>(), context.operands[1].span<int32_t>(),
-                 context.operands[1].dim(0) - 1};
+  const Csr<Index> a = {context.operands[2].span<Index>(), context.operands[1].span<Index>(),
+                        context.operands[1].dim(0) - 1};
   HLO_RETURN_IF_ERROR(CheckPositions(a, context.operands[0].dim(0), dense.dim(0)));
   return DispatchWide(dense.type(), [&]<Wide W>() -> absl::StatusOr<Literal> {
     constexpr ElementType kWide = WideType<W>();
@@ -96,6 +103,14 @@ absl::StatusOr<Literal> CsrTimesDense(OpContext& context) {
     }
     return Rounded(product, context.shape());
   });
+}
+
+}  // namespace
+
+// The product of a sparse matrix and a dense vector or matrix.
+absl::StatusOr<Literal> CsrTimesDense(OpContext& context) {
+  return context.operands[1].type() == ElementType::kS64 ? TimesDense<int64_t>(context)
+                                                         : TimesDense<int32_t>(context);
 }
 
 }  // namespace hlo::reference::custom

@@ -153,7 +153,7 @@ constexpr Target kTargets[] = {
     {"lapack_?gtsv_ffi",                      "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n], T[*,n], T[*,n], T[*,n,r], s32[*]", Gtsv},
     {"{cu,hip}solver_syrk_ffi",               "T[*,m,n], T[*,r,r], T[], T[] -> T[*,r,r]", Syrk, SyrkMismatch, "transpose"},
     {"{cu,hip}solver_csrlsvqr_ffi",           "T[z], s32[z], s32[p], T[n] -> T[n]", Csrlsvqr, CsrMismatch},
-    {"cpu_csr_sparse_dense_ffi",              "X[z], s32[p], s32[z], X[...] -> X[...]", CsrTimesDense, CsrTimesDenseMismatch},
+    {"cpu_csr_sparse_dense_ffi",              "X[z], I[p], I[z], X[...] -> X[...]", CsrTimesDense, CsrTimesDenseMismatch},
     {"tridiagonal_solve_perturbed_ffi",       "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n,r]", TridiagonalSolvePerturbed},
     {"{cu,hip}sparse_gtsv2_ffi",              "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n,r]", Gtsv2},
     {"cu_cholesky_update_ffi",                "F[n,n], F[n] -> F[n,n], F[n]", CholeskyUpdate},

@@ -16,14 +16,15 @@ namespace {
 // The rows of the result per iteration of the parallel loop.
 constexpr int64_t kRowsAtOnce = 64;
 
-template <class T>
+template <class T, class Index>
 struct Operands {
   const T* values;
-  const int32_t *offsets, *columns;
+  const Index *offsets, *columns;
   const T* dense;
 };
 
-bool RowIsValid(const CsrShape& shape, const int32_t* offsets, const int32_t* columns, int64_t row) {
+template <class Index>
+bool RowIsValid(const CsrShape& shape, const Index* offsets, const Index* columns, int64_t row) {
   if (offsets[row] < 0 || offsets[row] > offsets[row + 1] || offsets[row + 1] > shape.values) return false;
   bool valid = true;
   for (int64_t p = offsets[row]; p < offsets[row + 1]; ++p)
@@ -32,8 +33,9 @@ bool RowIsValid(const CsrShape& shape, const int32_t* offsets, const int32_t* co
 }
 
 // Computes an element of the result, with its sum in W.
-template <class W, class T>
-void MultiplyElement(const CsrShape& shape, const Operands<T>& x, int64_t row, int64_t column, T* out) {
+template <class W, class T, class Index>
+void MultiplyElement(const CsrShape& shape, const Operands<T, Index>& x, int64_t row, int64_t column,
+                     T* out) {
   W sum = 0;
   for (int64_t p = x.offsets[row]; p < x.offsets[row + 1]; ++p)
     sum += static_cast<W>(x.values[p]) * static_cast<W>(x.dense[x.columns[p] * shape.dense_columns + column]);
@@ -41,8 +43,9 @@ void MultiplyElement(const CsrShape& shape, const Operands<T>& x, int64_t row, i
 }
 
 // Computes kVectors vectors of a row of the result, from column j, the last one with only `last` elements.
-template <int kVectors, class T>
-void MultiplyVectors(const CsrShape& shape, const Operands<T>& x, int64_t row, int64_t j, int last, T* out) {
+template <int kVectors, class T, class Index>
+void MultiplyVectors(const CsrShape& shape, const Operands<T, Index>& x, int64_t row, int64_t j, int last,
+                     T* out) {
   const auto load = [&](const T* from, int k) {
     from += k * kLanes<T>;
     return k < kVectors - 1 || last == kLanes<T> ? LoadVector(from) : LoadFirst(from, last);
@@ -59,8 +62,8 @@ void MultiplyVectors(const CsrShape& shape, const Operands<T>& x, int64_t row, i
     StoreFirst(to + k * kLanes<T>, sums[k], k < kVectors - 1 ? kLanes<T> : last);
 }
 
-template <class T>
-void MultiplyRow(const CsrShape& shape, const Operands<T>& x, int64_t row, T* out) {
+template <class T, class Index>
+void MultiplyRow(const CsrShape& shape, const Operands<T, Index>& x, int64_t row, T* out) {
   constexpr int kMaxVectors = 4;
   int64_t j = 0;
   for (; j + kMaxVectors * kLanes<T> <= shape.dense_columns; j += kMaxVectors * kLanes<T>)
@@ -73,8 +76,8 @@ void MultiplyRow(const CsrShape& shape, const Operands<T>& x, int64_t row, T* ou
   if (vectors == 1) MultiplyVectors<1>(shape, x, row, j, last, out);
 }
 
-template <class W, class T>
-bool Multiply(const CsrShape& shape, const Operands<T>& x, T* out) {
+template <class W, class T, class Index>
+bool Multiply(const CsrShape& shape, const Operands<T, Index>& x, T* out) {
   std::atomic<bool> valid = true;
   const int64_t chunks = CeilDiv(shape.rows, kRowsAtOnce);
   const double nanoseconds =
@@ -106,16 +109,21 @@ bool CsrProductSupports(ElementType type) {
          type == ElementType::kC128;
 }
 
-bool MultiplyCsr(const CsrShape& shape, const void* values, const int32_t* offsets, const int32_t* columns,
+bool MultiplyCsr(const CsrShape& shape, const void* values, const void* offsets, const void* columns,
                  const void* dense, void* out) {
   return DispatchType(shape.type, [&]<ElementType kType>() {
     if constexpr (kType == ElementType::kF32 || kType == ElementType::kF64 || kType == ElementType::kC64 ||
                   kType == ElementType::kC128) {
       using T = Native<kType>;
       using W = std::conditional_t<std::is_floating_point_v<T>, double, std::complex<double>>;
-      return Multiply<W, T>(shape,
-                            {static_cast<const T*>(values), offsets, columns, static_cast<const T*>(dense)},
-                            static_cast<T*>(out));
+      const auto multiply = [&]<class Index>(const Index* first_offset) {
+        return Multiply<W, T, Index>(shape,
+                                     {static_cast<const T*>(values), first_offset,
+                                      static_cast<const Index*>(columns), static_cast<const T*>(dense)},
+                                     static_cast<T*>(out));
+      };
+      return shape.index_type == ElementType::kS64 ? multiply(static_cast<const int64_t*>(offsets))
+                                                   : multiply(static_cast<const int32_t*>(offsets));
     } else {
       return false;
     }

@@ -9,6 +9,7 @@ namespace hlo::cpu {
 
 struct CsrShape {
   ElementType type;
+  ElementType index_type;  // s32 or s64.
   int64_t rows, values;
   int64_t dense_rows, dense_columns;
 };
@@ -19,7 +20,7 @@ bool CsrProductSupports(ElementType type);
 // Row i of the sparse matrix has values[p] in column columns[p] for offsets[i] <= p < offsets[i + 1]. `out`
 // is dense and overlaps no operand. Returns false if an offset or a column is out of range; the elements of
 // out are then unspecified.
-bool MultiplyCsr(const CsrShape& shape, const void* values, const int32_t* offsets, const int32_t* columns,
+bool MultiplyCsr(const CsrShape& shape, const void* values, const void* offsets, const void* columns,
                  const void* dense, void* out);
 
 }  // namespace hlo::cpu
