@@ -55,10 +55,10 @@ class Accumulators {
   void CombineWith(int64_t i, const TileRunner& runner, int64_t j) {
     CombineWith(i, 1, [&](size_t k) { return Yielded(runner, k, j); });
   }
-  // Computes acc[j] = combiner(acc[j], row[j]) for j < n, for a single result.
-  void CombineWithRow(int64_t n, const std::byte* row) {
-    const void* const in[] = {at(0, 0), row};
-    CombineInto(0, n, in);
+  // Computes acc[i + j] = combiner(acc[i + j], row[j]) for j < n, for a single result.
+  void CombineWithRow(int64_t i, int64_t n, const std::byte* row) {
+    const void* const in[] = {at(0, i), row};
+    CombineInto(i, n, in);
   }
   // Computes acc[i + j] = combiner(acc[i + j], acc[other + j]) for j < n.
   void Fold(int64_t i, int64_t other, int64_t n) {

@@ -8,8 +8,11 @@
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/chains/chain_fold.h"
+#include "kernels/cpu/elementwise/copy_apart.h"
+#include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/cpu/elementwise/stored_folds.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/loops/access_runs.h"
 #include "kernels/cpu/loops/accumulators.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 
@@ -297,6 +300,68 @@ StoredFolds ColumnFolds(const ReduceProgram& program) {
   return type.has_value() && is_one ? FindStoredFolds(program.fold_call, *type) : StoredFolds{};
 }
 
+// Columns that are the contiguous rows of an array, too far apart for loads of the same element of many
+// columns. Blocks of them are transposed.
+class TransposedColumns {
+ public:
+  static bool Fits(const ReduceProgram& program) {
+    constexpr int64_t kFewest = 6;
+    const TileProgram& body = program.body;
+    const bool is_load = body.steps().size() == 1 && body.yields().size() == 1 && body.stores().empty() &&
+                         body.steps()[0].access == 0 && body.access(0).IsArray() &&
+                         body.access(0).IsRegular();
+    if (!is_load || program.results.size() != 1 || body.inner_dims().size() != 1 ||
+        body.outer_dims().size() != 1)
+      return false;
+    const Access& access = body.access(0);
+    const int64_t width = ByteCount(access.type), stride = access.inner[0];
+    return access.outer[0] == 1 && stride > 1 && !CollectsApart(stride, width) &&
+           (width == 4 || width == 8) && LoadTile(access.type).function == nullptr &&
+           program.reduced_count() >= kFewest;
+  }
+
+  TransposedColumns(const ReduceProgram& program, void* const* arguments)
+      : access_(program.body.access(0)),
+        width_(ByteCount(access_.type)),
+        from_(static_cast<const std::byte*>(arguments[access_.argument]) +
+              StartOf(access_, arguments) * width_) {
+    if (program.fold_call.function != nullptr && program.combiner_code.step_count() == 1)
+      columns_ = FindStoredFolds(program.fold_call, access_.type).columns;
+  }
+
+  // Combines columns [begin, begin + size) with the accumulators from 0 on.
+  void Reduce(int64_t begin, int64_t size, int64_t reduced, Accumulators& to) const {
+    for (int64_t c = 0; c < size; c += kColumns) {
+      const int64_t n = std::min(kColumns, size - c);
+      for (int64_t r = 0; r < reduced; r += kRows)
+        ReduceBlock(begin + c, n, r, std::min(kRows, reduced - r), to, c);
+    }
+  }
+
+ private:
+  static constexpr int64_t kRows = 16, kColumns = 128, kWidest = 8;
+
+  void ReduceBlock(int64_t begin, int64_t n, int64_t first, int64_t rows, Accumulators& to,
+                   int64_t at) const {
+    alignas(64) std::byte block[kRows * kColumns * kWidest];
+    const int64_t stride = access_.inner[0], bytes = n * width_;
+    CopyArray({{rows, 1, n}, {n, stride, 1}}, width_, from_ + (begin * stride + first) * width_, block);
+    constexpr int kAtOnce = StoredFolds::kAtOnce;
+    int64_t r = 0;
+    for (; columns_ != nullptr && r + kAtOnce <= rows; r += kAtOnce) {
+      const void* each[kAtOnce];
+      for (int k = 0; k < kAtOnce; ++k) each[k] = block + (r + k) * bytes;
+      columns_(n, each, to.at(0, at));
+    }
+    for (; r < rows; ++r) to.CombineWithRow(at, n, block + r * bytes);
+  }
+
+  const Access& access_;
+  int64_t width_;
+  const std::byte* from_;
+  void (*columns_)(int64_t, const void* const*, void*) = nullptr;
+};
+
 // Returns false if there is no native code for all columns.
 bool ReduceColumnsAtOnce(const ReduceProgram& program, void* const* arguments) {
   if (program.column_loop == nullptr) return false;
@@ -334,8 +399,15 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   const int64_t piece_rows = CeilDiv(reduced, pieces);
   Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
   const StoredFolds folds = ColumnFolds(program);
+  const bool transposes = pieces == 1 && TransposedColumns::Fits(program);
   ParallelFor(strips.count * pieces, program.nanoseconds(), [&](int64_t i) {
     const int64_t begin = strips.begin(i / pieces), size = strips.size(i / pieces), piece = i % pieces;
+    if (transposes) {
+      Accumulators acc(program, size);
+      acc.FillWithInit(arguments, 0, size);
+      TransposedColumns(program, arguments).Reduce(begin, size, reduced, acc);
+      return acc.Store(arguments, 0, size, begin);
+    }
     TileRunner runner(program.body, arguments);
     runner.ReadAhead();
     Accumulators acc(program, size);

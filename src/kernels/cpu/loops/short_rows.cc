@@ -62,7 +62,7 @@ void ShortRows::ReduceRows(void* const* arguments, int64_t begin, int64_t end, A
 
 void ShortRows::ReduceColumns(void* const* arguments, Accumulators& to) const {
   VisitRows(arguments, 0, count_, [&](const std::byte* values, int64_t /*row*/, int64_t rows) {
-    for (int64_t r = 0; r < rows; ++r) to.CombineWithRow(length_, values + r * length_ * width_);
+    for (int64_t r = 0; r < rows; ++r) to.CombineWithRow(0, length_, values + r * length_ * width_);
   });
 }
 
