@@ -75,6 +75,30 @@ TEST(ReduceTest, IntegersOfAllLengths) {
   }
 }
 
+// Many short rows are reduced by columns, whose elements are apart, also from a row on that is known at run
+// time.
+TEST(ReduceTest, ManyShortRows) {
+  for (const char* type : kTypes) {
+    for (const int length : {2, 3, 5, 6, 7, 10, 17, 23}) {
+      const std::string all = fmt::format("1501,{}", length);
+      test::ExpectEnginesAgree(Reduce(type, "maximum", all.c_str(), "1501", "1"), {.specials = true});
+      if (std::string_view(type) == "u32" || std::string_view(type) == "s64") {
+        for (const char* opcode : {"add", "multiply", "xor"})
+          test::ExpectEnginesAgree(Reduce(type, opcode, all.c_str(), "1501", "1"));
+      }
+      test::ExpectEnginesAgree(
+          fmt::format(
+              "c {{ x = {0}[] parameter(0)\n y = {0}[] parameter(1)\n ROOT r = {0}[] minimum(x, y) }}\n"
+              "ENTRY e {{ a = {0}[1504,{1}] parameter(0)\n i = {0}[] parameter(1)\n"
+              " k = s32[] parameter(2)\n z = s32[] constant(0)\n"
+              " b = {0}[1501,{1}] dynamic-slice(a, k, z), dynamic_slice_sizes={{1501,{1}}}\n"
+              " ROOT r = {0}[1501] reduce(b, i), dimensions={{1}}, to_apply=c }}",
+              type, length),
+          {.specials = true, .index_range = 3});
+    }
+  }
+}
+
 // Tiles hold several short rows of computed, transposed, padded and gathered operands. Large results are
 // computed in several tiles.
 TEST(ReduceTest, ShortRowsOfComputedOperands) {
