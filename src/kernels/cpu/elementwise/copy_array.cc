@@ -102,8 +102,13 @@ template <class Run>
 template <class T>
 void TransposeNarrowPanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
                           int64_t from_stride) {
-  constexpr int64_t kRows = kNarrowRows<T>;
-  const int64_t last = rows - 1 + std::max<int64_t>(0, columns - 1) * from_stride;
+  // Fewer are faster element by element.
+  constexpr int64_t kRows = kNarrowRows<T>, kFewestColumns = 16;
+  if (columns < kFewestColumns) {
+    for (int64_t r = 0; r < rows; ++r) CopyRow(columns, to + r * to_stride, 1, from + r, from_stride);
+    return;
+  }
+  const int64_t last = rows - 1 + (columns - 1) * from_stride;
   EachBlock(rows, columns, kRows, kNarrowColumns<T>, true,
             [&](int64_t i, int64_t count, int64_t k, int64_t length) {
               const int64_t beyond = last - (i + kRows - 1);
@@ -122,7 +127,8 @@ bool TransposesRows(int64_t rows, int64_t from_stride, int64_t width) {
 }
 // The same for columns.
 bool TransposesColumns(int64_t columns, int64_t to_stride, int64_t width) {
-  return columns < kFewRows && to_stride >= 2 && to_stride <= kMostApart && width <= 8;
+  const int64_t most = width <= 2 ? kMostApart : kFewRows - 1;
+  return columns <= most && to_stride >= 2 && to_stride <= kMostApart && width <= 8;
 }
 
 // Sets to[i * to_stride + k] = from[i + k * from_stride].
