@@ -131,6 +131,24 @@ bool TransposesColumns(int64_t columns, int64_t to_stride, int64_t width) {
   return columns <= most && to_stride >= 2 && to_stride <= kMostApart && width <= 8;
 }
 
+// Performs TransposePanel by squares of vectors. The compiler allocates registers better for a function of
+// its own.
+template <class T>
+[[gnu::noinline]] void TransposeSquares(int64_t rows, int64_t columns, T* to, int64_t to_stride,
+                                        const T* from, int64_t from_stride) {
+  constexpr int64_t kSide = kLanes<T>;
+  const bool overlaps = rows >= kSide && columns >= kSide && 2 * kSide * kSide <= rows * columns;
+  const auto start = [&](int64_t at, int64_t size) { return overlaps ? std::min(at, size - kSide) : at; };
+  for (int64_t c = 0; c < columns; c += kSide) {
+    const int64_t k = start(c, columns), length = std::min(kSide, columns - k);
+    for (int64_t r = 0; r < rows; r += kSide) {
+      const int64_t i = start(r, rows), count = std::min(kSide, rows - i);
+      TransposeSquare(count, length, to + i * to_stride + k, to_stride, from + i + k * from_stride,
+                      from_stride);
+    }
+  }
+}
+
 // Sets to[i * to_stride + k] = from[i + k * from_stride].
 template <class T>
 void TransposePanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
@@ -148,12 +166,7 @@ void TransposePanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, con
   } else if (sizeof(T) == 1 || (sizeof(T) == 2 && (rows < kSide || columns < kSide))) {
     if constexpr (sizeof(T) <= 2) TransposeNarrowPanel(rows, columns, to, to_stride, from, from_stride);
   } else if constexpr (kHasVectors) {
-    const bool overlaps = rows >= kSide && columns >= kSide && 2 * kSide * kSide <= rows * columns;
-    EachBlock(rows, columns, kSide, kSide, overlaps,
-              [&](int64_t i, int64_t count, int64_t k, int64_t length) {
-                TransposeSquare(count, length, to + i * to_stride + k, to_stride, from + i + k * from_stride,
-                                from_stride);
-              });
+    TransposeSquares(rows, columns, to, to_stride, from, from_stride);
   } else {
     EachBlock(rows, columns, 16, 16, false, [&](int64_t i, int64_t count, int64_t k, int64_t length) {
       for (int64_t r = i; r < i + count; ++r)
