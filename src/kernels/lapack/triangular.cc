@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
+#include "base/raw_array.h"
 #include "kernels/cpu/simd/widen.h"
 #include "kernels/lapack/divisor.h"
 #include "kernels/lapack/lanes.h"
@@ -20,13 +21,9 @@ int64_t LeadingRows(int64_t rows) { return RoundUp(rows / 2, kBlock); }
 
 // --- Positive definite matrices
 
-// Columns of a factor; column j starts at its diagonal element.
-template <class T>
-using Columns = T[kBlock][kBlock];
-
 // Subtracts the previous columns, times their elements in row j, from `column`, from row j on.
 template <class T>
-void SubtractColumns(const Columns<T>& l, int64_t j, int64_t n, T* column) {
+void SubtractColumns(const T (*l)[kBlock], int64_t j, int64_t n, T* column) {
   int64_t k = 0;
   for (; k + 4 <= j; k += 4) {
     const T s0 = Conj(l[k][j]), s1 = Conj(l[k + 1][j]), s2 = Conj(l[k + 2][j]), s3 = Conj(l[k + 3][j]);
@@ -42,7 +39,8 @@ void SubtractColumns(const Columns<T>& l, int64_t j, int64_t n, T* column) {
 // Computes the Cholesky factor of a single block.
 template <class T>
 int64_t FactorBlock(const Matrix<T>& a) {
-  alignas(64) Columns<T> l;
+  RawArray<T[kBlock], kBlock> columns;
+  T(*l)[kBlock] = columns.data();  // Column j starts at its diagonal element.
   const int64_t n = a.rows;
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) l[j][i] = a(i, j);
@@ -78,11 +76,11 @@ void SubtractSquare(const Matrix<T>& a, const Matrix<T>& c) {
 
 // A diagonal block of a triangle, as a lower triangle; upper ones are reversed in both dimensions.
 template <class T>
-struct Triangle {
-  alignas(64) T rows[kBlock][kBlock];
-
+class Triangle {
+ public:
   Triangle(const Source<T>& a, bool lower) {
     const int64_t n = a.rows;
+    T(*rows)[kBlock] = rows_.data();
     if (lower) {
       cpu::WidenBlockOf<T>(a.type)(a.data, a.row_stride, a.column_stride, n, n, rows[0], kBlock);
     } else {
@@ -94,6 +92,10 @@ struct Triangle {
       for (int64_t j = 0; j <= i; ++j) rows[i][j] = Conj(rows[i][j]);
     }
   }
+  const T* operator[](int64_t row) const { return rows_.data()[row]; }
+
+ private:
+  RawArray<T[kBlock], kBlock> rows_;
 };
 
 // Solves for kWidth columns at once, which are contiguous in each row of `x`.
@@ -103,10 +105,10 @@ void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)
     T sums[kWidth];
     for (int c = 0; c < kWidth; ++c) sums[c] = x[i][c];
     for (int64_t k = 0; k < i; ++k) {
-      const T factor = a.rows[i][k];
+      const T factor = a[i][k];
       for (int c = 0; c < kWidth; ++c) sums[c] -= factor * x[k][c];
     }
-    for (int c = 0; c < kWidth; ++c) x[i][c] = unit_diagonal ? sums[c] : sums[c] / a.rows[i][i];
+    for (int c = 0; c < kWidth; ++c) x[i][c] = unit_diagonal ? sums[c] : sums[c] / a[i][i];
   }
 }
 
@@ -127,13 +129,13 @@ void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)
     std::copy_n(re[i], kVectors, re_sums);
     std::copy_n(im[i], kVectors, im_sums);
     for (int64_t k = 0; k < i; ++k) {
-      const double re_factor = a.rows[i][k].real(), im_factor = a.rows[i][k].imag();
+      const double re_factor = a[i][k].real(), im_factor = a[i][k].imag();
       for (int v = 0; v < kVectors; ++v) {
         re_sums[v] -= re_factor * re[k][v] - im_factor * im[k][v];
         im_sums[v] -= re_factor * im[k][v] + im_factor * re[k][v];
       }
     }
-    const Divisor<T> diagonal(a.rows[i][i]);
+    const Divisor<T> diagonal(a[i][i]);
     for (int v = 0; v < kVectors; ++v) {
       re[i][v] = unit_diagonal ? re_sums[v] : diagonal.Real(re_sums[v], im_sums[v]);
       im[i][v] = unit_diagonal ? im_sums[v] : diagonal.Imag(re_sums[v], im_sums[v]);
@@ -146,7 +148,8 @@ void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)
 
 template <class T, int kWidth>
 void SubstituteColumns(const Triangle<T>& a, bool lower, bool unit_diagonal, const Matrix<T>& x) {
-  alignas(64) T lanes[kBlock][kWidth];
+  RawArray<T[kWidth], kBlock> rows;
+  T(*lanes)[kWidth] = rows.data();
   const int64_t n = x.rows, columns = x.columns;
   // Returns the row of x for row i of the lower triangular system.
   const auto row = [&](int64_t i) { return lower ? i : n - 1 - i; };

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/arithmetic.h"
+#include "base/raw_array.h"
 #include "hlo_run/attribute.h"
 #include "kernels/cpu/gemm/gemm_core.h"
 
@@ -199,7 +200,7 @@ class Patches {
   // The input must have runs of contiguous elements along k.
   template <class F>
   void EachRun(int64_t first, int64_t count, int64_t k_first, int64_t k_count, F&& f) const {
-    alignas(64) T edges[kWidth * kPanelDepth];
+    RawArray<T, kWidth * kPanelDepth> edges;
     Group groups[kWidth];
     const int64_t group_count = GroupsOf(first, count, groups);
     for (int64_t k = 0; k < k_count;) {
@@ -210,7 +211,7 @@ class Patches {
       const T* rows[kWidth];
       for (int64_t g = 0; g < group_count; ++g) {
         const int64_t at = groups[g].first;
-        FindRows(groups[g], window, feature, run, rows + at, edges + at * kPanelDepth);
+        FindRows(groups[g], window, feature, run, rows + at, edges.data() + at * kPanelDepth);
       }
       f(k, run.count, rows);
       k += run.count;
