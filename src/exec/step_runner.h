@@ -158,7 +158,10 @@ class StepRunner {
         of_bytes.push_back(move);
         continue;
       }
-      HLO_ASSIGN_OR_RETURN(Literal value, engine().OperandLeaf(move.from, plan_.buffers[move.from].shape));
+      // The elements of an array may be those of its reshape.
+      const Shape& reshaped = plan_.buffers[move.to].shape;
+      const Shape& shape = reshaped.HasDynamicDim() ? plan_.buffers[move.from].shape : reshaped;
+      HLO_ASSIGN_OR_RETURN(Literal value, engine().OperandLeaf(move.from, shape));
       // A literal must not alias a buffer that changes.
       if (!plan_.IsLiteral(move.from)) HLO_RETURN_IF_ERROR(value.MakeUnique());
       of_literals.emplace_back(move.to, std::move(value));

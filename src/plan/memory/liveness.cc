@@ -57,7 +57,10 @@ void Liveness::NumberSteps(std::vector<Step>& steps, int32_t loop) {
       for (BranchStep::Branch& branch : b->branches) {
         NumberSteps(branch.steps, loop);
         ++position_;
-        for (const Move& move : branch.results) Use(move.from, loop);
+        for (const Move& move : branch.results) {
+          Use(move.from, loop);
+          if (move.to != kNoValue) values_[Resolve(move.to)].last_write = position_;
+        }
       }
     } else {
       VisitSlots(step, [&](int32_t& v, bool is_write) { is_write ? Define(v, loop) : Use(v, loop); });
@@ -81,8 +84,9 @@ void Liveness::MakeStorages() {
     const bool given = value.parameter >= 0 || value.constant != nullptr;
     if (info.defined < 0 && (!given || info.last_use < 0)) continue;
     info.storage = static_cast<int32_t>(storages_.size());
-    storages_.push_back({static_cast<ValueId>(v), info.defined, std::max(info.defined, info.last_use),
-                         info.last_use, *DenseByteCount(value.shape), !given && !value.is_dynamic});
+    storages_.push_back({static_cast<ValueId>(v), info.defined,
+                         std::max({info.defined, info.last_use, info.last_write}), info.last_use,
+                         *DenseByteCount(value.shape), !given && !value.is_dynamic});
   }
 }
 

@@ -28,9 +28,10 @@ class Liveness {
  public:
   struct ValueInfo {
     Position defined = -1, last_use = -1;
-    Position last_inside =
-        -1;             // For loop-carried values: the last use in an iteration before the next value.
-    int32_t loop = -1;  // The loop that defines it.
+    // For loop-carried values: the last use in an iteration before the next value.
+    Position last_inside = -1;
+    Position last_write = -1;  // For results of conditionals: the end of the last branch.
+    int32_t loop = -1;         // The loop that defines it.
     int32_t storage = -1;
   };
   // Loops are numbered in program order.

@@ -80,6 +80,7 @@ class LayoutAssigner {
       if (node->kind == Node::Kind::kOp && node->instruction->opcode() == Opcode::kGather)
         KeepOrderOfIndices(node->operands[1], &indices);
     }
+    KeepOrderTogether();
   }
 
   void Run() {
@@ -154,20 +155,39 @@ class LayoutAssigner {
     return node != nullptr && (node->kind != Node::Kind::kOp || IsLoop(*node));
   }
 
-  // Calls visit(operand) for the operands whose layout must be that of a result.
+  // Calls visit(result, operand) for the operands whose layout must be that of a result.
   template <class Visit>
   void VisitFixed(Node& node, const Visit& visit) const {
     for (size_t i = 0; node.kind != Node::Kind::kOp && i < node.results.size(); ++i) {
-      if (!MayRotate(node.results[i])) continue;
       if (node.kind == Node::Kind::kWhile) {
-        visit(node.operands[i]);
-        visit(node.next[i]);
+        visit(node.results[i], node.operands[i]);
+        visit(node.results[i], node.next[i]);
       }
-      for (std::vector<ValueId>& branch : node.branch_results) visit(branch[i]);
+      for (std::vector<ValueId>& branch : node.branch_results) visit(node.results[i], branch[i]);
     }
     // An update may be in place.
     const bool updates = IsLoop(node) && node.instruction->opcode() == Opcode::kDynamicUpdateSlice;
-    if (updates && MayRotate(node.results[0])) visit(node.operands[0]);
+    if (updates) visit(node.results[0], node.operands[0]);
+  }
+
+  // Of values that must have the same layout, all keep their order if one does.
+  void KeepOrderTogether() {
+    bool has_changed = true;
+    const auto keep = [&](ValueId v) {
+      if (MayRotate(v)) rotations_[v] = 0, has_changed = true;
+    };
+    const auto have_one_order = [&](ValueId a, ValueId b) {
+      return MayRotate(a) && MayRotate(b) && SameDimensions(graph_.values[a].shape, graph_.values[b].shape);
+    };
+    while (std::exchange(has_changed, false)) {
+      for (Node* node : nodes_) {
+        VisitFixed(*node, [&](ValueId result, ValueId operand) {
+          if (have_one_order(result, operand)) return;
+          keep(result);
+          keep(operand);
+        });
+      }
+    }
   }
 
   // --- Sets of values that are rotated together, as a union-find structure.
@@ -323,7 +343,7 @@ class LayoutAssigner {
       Lose(v, std::min(copy, cost));
       if (copy < cost) copied_.insert(v);
     }
-    for (Node* node : nodes_) VisitFixed(*node, [&](const ValueId& v) { Convert(v); });
+    for (Node* node : nodes_) VisitFixed(*node, [&](ValueId /*result*/, ValueId v) { Convert(v); });
   }
   double GivenCopyCost(ValueId v) const {
     const Node* node = graph_.values[v].node;
@@ -365,7 +385,7 @@ class LayoutAssigner {
     };
     for (Node* node : nodes_) {
       if (IsLoop(*node)) absl::c_for_each(node->operands, replace);
-      VisitFixed(*node, replace);
+      VisitFixed(*node, [&](ValueId /*result*/, ValueId& v) { replace(v); });
     }
   }
 
