@@ -74,8 +74,8 @@ const TileProgram::Native* TileProgram::ReadyNative() const {
   return is_ready ? native_.get() : nullptr;
 }
 
-// Returns the index of the group of interleaved accesses to which this one belongs, and adds the group if it is
-// new. Returns -1 if the access belongs to none.
+// Returns the index of the group of interleaved accesses to which this one belongs, and adds the group if it
+// is new. Returns -1 if the access belongs to none.
 int32_t TileProgram::InterleavedOf(int32_t number, NativeTiles& tiles) const {
   constexpr int64_t kMostColumns = 32;
   const Access& access = accesses()[number];
