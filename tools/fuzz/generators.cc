@@ -191,7 +191,7 @@ std::string WriteFind(const std::string& folder, std::string_view generator, uin
     what.replace(at, 1, "\n// ");
   file << fmt::format("// {} {}: the fast engine differs from the reference in configuration {}.\n",
                       generator, module_seed, find.verdict.config);
-  file << fmt::format("// seed {}\n// {}\n", find.seed, what);
+  file << fmt::format("// seed {}\n// difference: {}\n", find.seed, what);
   file << "// The values below are the reference's: check them against another implementation.\n// run\n";
   // The reference itself may crash.
   std::string values;
