@@ -144,7 +144,11 @@ Value Body::Shaped(std::string_view opcode, const Values& operands, const Value&
 }
 
 Value Body::Constant(ElementType type, double number) {
-  if (type == ElementType::kS1 && number == 1) number = -1;  // One bit holds 0 and -1.
+  // One or two bits hold few numbers.
+  if (IsIntegral(type) && BitWidth(type) <= 2 && std::isfinite(number)) {
+    const double largest = std::ldexp(1, static_cast<int>(BitWidth(type)) - (IsSigned(type) ? 1 : 0)) - 1;
+    if (number > largest) number = IsSigned(type) ? -1 : largest;
+  }
   Value value{.name = program.NewName("c"), .type = type, .top = std::abs(number)};
   if (number != std::floor(number)) value.step = -4;
   if (!std::isfinite(number)) value.top = 0;
