@@ -18,6 +18,12 @@ class Mpi : public Cli {
   Outcome Launch(const std::string& words) {
     return RunShell(fmt::format("timeout 60 {} {} >{}", HLO_RUN_LAUNCHER, words, Path("stdout")));
   }
+  // Writes a script that performs an action in the process whose rank is the first argument, and executes the
+  // other arguments in all.
+  std::string ScriptWith(const std::string& action) {
+    return Write("script.sh", "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n[ \"$rank\" != \"$1\" ] || " +
+                                  action + "\nshift\nexec \"$@\"\n");
+  }
   Outcome RunOn(int count, const std::string& arguments) {
     return Launch(fmt::format("-n {} {} {}", count, HLO_RUN_BINARY, arguments));
   }
@@ -141,11 +147,7 @@ TEST_F(Mpi, OtherArgumentsAreAnError) {
 // The processor time of one process is limited, and its devices never end.
 TEST_F(Mpi, AProcessThatIsKilledEndsTheOthers) {
   const std::string file = Write("m.hlo", CaseOf(kLoop, kSums));
-  const std::string script = Write("limited.sh",
-                                   "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n"
-                                   "[ \"$rank\" != \"$1\" ] || ulimit -t 1\n"
-                                   "shift\n"
-                                   "exec \"$@\"\n");
+  const std::string script = ScriptWith("ulimit -t 1");
   for (const int victim : {0, 1}) {
     const auto start = std::chrono::steady_clock::now();
     const Outcome run = Launch(
@@ -168,14 +170,11 @@ TEST_F(Mpi, ALimitOfTimeHoldsInAllProcesses) {
 // One process is stopped while its devices run, and does not end at the limit.
 TEST_F(Mpi, AProcessThatIsStoppedEndsTheOthersAtTheLimit) {
   const std::string file = Write("m.hlo", CaseOf(kLoop, kSums));
-  const std::string script = Write("stopped.sh",
-                                   "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n"
-                                   "[ \"$rank\" != \"$1\" ] || (sleep 3; kill -STOP $$) &\n"
-                                   "shift\n"
-                                   "HLO_RUN_MPI_SILENCE=3 exec \"$@\"\n");
+  const std::string script = ScriptWith("(sleep 3; kill -STOP $$) &");
   for (const int victim : {0, 2}) {
-    const Outcome run = Launch(
-        fmt::format("-n 3 sh {} {} {} check --max-seconds 4 {}", script, victim, HLO_RUN_BINARY, file));
+    const Outcome run =
+        Launch(fmt::format("-n 3 env HLO_RUN_MPI_SILENCE=3 sh {} {} {} check --max-seconds 4 {}", script,
+                           victim, HLO_RUN_BINARY, file));
     EXPECT_NE(run.status, 0);
     EXPECT_NE(run.status, 124) << "it did not end";
     EXPECT_HAS(run.err, fmt::format("process {} has not answered", victim));

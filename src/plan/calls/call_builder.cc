@@ -6,7 +6,6 @@
 #include <numbers>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "ir/result_shapes.h"
 #include "plan/calls/replacement.h"
 #include "reference/custom/pointwise.h"
@@ -110,8 +109,8 @@ Op BroadcastTo(Op array, build::Dims dims, int64_t feature) {
   return build::BroadcastInDim(build::Reshape(array, sizes), dims, broadcast_dims);
 }
 
-Op Inlined(build::Builder& builder, const Computation& computation, const std::vector<Op>& arguments) {
-  absl::flat_hash_map<const Instruction*, Op> copies;
+Copies InlinedBy(const Computation& computation, const std::vector<Op>& arguments, EmitCopy emit) {
+  Copies copies;
   for (const Instruction* instruction : computation.instructions()) {
     Op& copy = copies[instruction];
     if (instruction->opcode() == Opcode::kParameter) {
@@ -120,11 +119,18 @@ Op Inlined(build::Builder& builder, const Computation& computation, const std::v
     }
     std::vector<Op> operands;
     for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
-    copy = builder.Emit(instruction->opcode(), operands,
-                        {instruction->attributes().begin(), instruction->attributes().end()},
-                        instruction->shape());
+    copy = emit(*instruction, operands);
   }
-  return copies.at(computation.root());
+  return copies;
+}
+
+Op Inlined(build::Builder& builder, const Computation& computation, const std::vector<Op>& arguments) {
+  const auto emit = [&](const Instruction& instruction, const std::vector<Op>& operands) {
+    return builder.Emit(instruction.opcode(), operands,
+                        {instruction.attributes().begin(), instruction.attributes().end()},
+                        instruction.shape());
+  };
+  return InlinedBy(computation, arguments, emit).at(computation.root());
 }
 
 bool CallsComputations(const Computation& computation) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "hlo_run/builder.h"
 #include "hlo_run/check.h"
 #include "reference/custom/activations.h"
@@ -71,6 +73,11 @@ Op Saturated(Op x, ElementType type);
 // dimension.
 Op BroadcastTo(Op array, build::Dims dims, int64_t feature);
 
+// Copies the instructions of a computation that calls no others: parameters are these arguments, and `emit`
+// makes the other copies from those of the operands.
+using Copies = absl::flat_hash_map<const Instruction*, Op>;
+using EmitCopy = absl::FunctionRef<Op(const Instruction& instruction, const std::vector<Op>& operands)>;
+Copies InlinedBy(const Computation& computation, const std::vector<Op>& arguments, EmitCopy emit);
 // Returns the root of a copy of a computation that calls no others, on these arguments.
 Op Inlined(build::Builder& builder, const Computation& computation, const std::vector<Op>& arguments);
 bool CallsComputations(const Computation& computation);

@@ -170,7 +170,7 @@ class LayoutAssigner {
     if (updates) visit(node.results[0], node.operands[0]);
   }
 
-  // Of values that must have the same layout, all keep their order if one does.
+  // All values that must have the same layout keep their order if one of them does.
   void KeepOrderTogether() {
     bool has_changed = true;
     const auto keep = [&](ValueId v) {

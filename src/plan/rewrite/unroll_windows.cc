@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "hlo_run/builder.h"
 #include "ir/element_types.h"
 #include "ir/result_shapes.h"
 #include "ir/window_order.h"
+#include "plan/calls/call_builder.h"
 #include "plan/calls/replacement.h"
 #include "plan/codegen/operations.h"
 #include "plan/rewrite/neutral_element.h"
@@ -63,21 +63,14 @@ bool HasLanes(ElementType type) {
 std::vector<Op> OnArrays(const Computation& to_apply, const std::vector<Op>& arguments) {
   build::Builder& builder = *arguments[0].builder();
   const build::Dims sizes = arguments[0].dims();
-  absl::flat_hash_map<const Instruction*, Op> copies;
-  for (const Instruction* i : to_apply.instructions()) {
-    if (i->opcode() == Opcode::kTuple) continue;
-    Op& copy = copies[i];
-    if (i->opcode() == Opcode::kParameter) {
-      copy = arguments[static_cast<size_t>(i->Get<attr::number>())];
-      continue;
-    }
-    std::vector<Op> operands;
-    for (const Instruction* operand : i->operands()) operands.push_back(copies.at(operand));
-    const bool is_constant = i->opcode() == Opcode::kConstant;
-    copy = builder.Emit(i->opcode(), operands, {i->attributes().begin(), i->attributes().end()},
-                        Shape::Array(i->shape().type(), is_constant ? build::Dims() : sizes));
-    if (is_constant) copy = build::Broadcast(copy, sizes);
-  }
+  const auto emit = [&](const Instruction& i, const std::vector<Op>& operands) -> Op {
+    if (i.opcode() == Opcode::kTuple) return {};
+    const bool is_constant = i.opcode() == Opcode::kConstant;
+    const Op copy = builder.Emit(i.opcode(), operands, {i.attributes().begin(), i.attributes().end()},
+                                 Shape::Array(i.shape().type(), is_constant ? build::Dims() : sizes));
+    return is_constant ? build::Broadcast(copy, sizes) : copy;
+  };
+  const Copies copies = InlinedBy(to_apply, arguments, emit);
   const Instruction& root = *to_apply.root();
   if (root.opcode() != Opcode::kTuple) return {copies.at(&root)};
   std::vector<Op> results;

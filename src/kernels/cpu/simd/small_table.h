@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cpu/simd/clamped_positions.h"
 #include "kernels/cpu/simd/gather_elements.h"
 #include "kernels/cpu/simd/simd.h"
 
@@ -13,43 +14,6 @@ namespace hlo::cpu {
 
 #if defined(HLO_AVX512_VECTORS)
 namespace internal {
-
-// Returns integers of 1 or 2 bytes as integers of 4.
-template <class T>
-[[gnu::always_inline]] inline __m512i LoadWidened(const T* from, __mmask16 lanes) {
-  if constexpr (sizeof(T) == 1) {
-    const __m128i bytes = _mm_maskz_loadu_epi8(lanes, from);
-    return std::is_signed_v<T> ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
-  } else {
-    const __m256i words = _mm256_maskz_loadu_epi16(lanes, from);
-    return std::is_signed_v<T> ? _mm512_cvtepi16_epi32(words) : _mm512_cvtepu16_epi32(words);
-  }
-}
-
-// Returns 16 positions, clamped to [0, most].
-template <class Position>
-[[gnu::always_inline]] inline __m512i LoadPositions(const Position* from, __mmask16 lanes, int64_t most) {
-  const __m512i zero = _mm512_setzero_si512();
-  if constexpr (sizeof(Position) == 8) {
-    const auto half = [&](const Position* first, __mmask8 of) {
-      __m512i at = _mm512_maskz_loadu_epi64(of, first);
-      if constexpr (std::is_signed_v<Position>) at = _mm512_max_epi64(at, zero);
-      return _mm512_cvtepi64_epi32(_mm512_min_epu64(at, _mm512_set1_epi64(most)));
-    };
-    const __m256i low = half(from, static_cast<__mmask8>(lanes)),
-                  high = half(from + 8, static_cast<__mmask8>(lanes >> 8));
-    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-  } else {
-    __m512i at;
-    if constexpr (sizeof(Position) == 4) {
-      at = _mm512_maskz_loadu_epi32(lanes, from);
-    } else {
-      at = LoadWidened(from, lanes);
-    }
-    if constexpr (std::is_signed_v<Position>) at = _mm512_max_epi32(at, zero);
-    return _mm512_min_epu32(at, _mm512_set1_epi32(static_cast<int32_t>(most)));
-  }
-}
 
 // An array of up to kRegisters * 16 elements of at most 4 bytes, or half as many of 8 bytes.
 template <class T, int kRegisters>
@@ -183,7 +147,7 @@ bool LookUpClamped(const T* from, const Position* positions, int64_t n, int64_t 
       const internal::SmallTable<T, kRegisters> table(from, most + 1);
       for (int64_t i = 0; i < n; i += 16) {
         const __mmask16 lanes = internal::FirstOf(n - i);
-        table.LookUp(internal::LoadPositions(positions + i, lanes, most), lanes, to + i);
+        table.LookUp(internal::LoadClamped<Position>({positions, 1, most, 1}, i, lanes), lanes, to + i);
       }
     });
   }
