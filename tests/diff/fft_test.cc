@@ -103,6 +103,18 @@ TEST(FftTest, EveryLengthUpTo130) {
   }
 }
 
+TEST(FftTest, AnyNumberOfLines) {
+  for (FftType type : kAll) {
+    for (int64_t count = 2; count <= 18; ++count) {
+      SCOPED_TRACE(std::to_string(count) + " lines, " + std::string(Word(type)));
+      for (ElementType complex : {kC64, kC128}) {
+        ExpectRight({type, {count, 12}}, complex);
+        ExpectRight({type, {count, 320}}, complex);
+      }
+    }
+  }
+}
+
 TEST(FftTest, LongLinesAreSplit) {
   for (FftType type : kAll) {
     for (int64_t n : {256, 480, 1000, 1024, 2310}) {
@@ -135,6 +147,8 @@ TEST(FftTest, SeveralDimensions) {
       ExpectRight({type, {4, 6, 5}, 3}, complex);
       ExpectRight({type, {2, 5, 16, 33}, 3}, complex);
       ExpectRight({type, {300, 16}, 2}, complex);
+      ExpectRight({type, {300, 3}, 2}, complex);
+      ExpectRight({type, {514, 2}, 2}, complex);
     }
   }
 }
@@ -163,7 +177,7 @@ TEST(FftTest, NaNAndInfinityStayInTheirLine) {
 }
 
 TEST(FftTest, TheSameBitsWithAnyNumberOfThreads) {
-  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{1, 65536}, {301, 360}}) {
+  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{1, 65536}, {7, 4096}, {301, 360}}) {
     const Literal input = test::RandomArray(kC64, dims, 1);
     Literal one = *Literal::CreateZeros(input.shape()), two = *Literal::CreateZeros(input.shape());
     const std::vector<int64_t> length = {dims.back()};

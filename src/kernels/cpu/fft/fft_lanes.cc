@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/root_of_unity.h"
+#include "kernels/cpu/fft/pair.h"
 
 namespace hlo::cpu {
 namespace {
@@ -18,28 +19,6 @@ std::vector<int64_t> Radices(int64_t n) {
     for (; n % p == 0; n /= p) radices.push_back(p);
   }
   return radices;
-}
-
-template <class V>
-struct Pair {
-  V re, im;
-};
-template <class V, class R>
-[[gnu::always_inline]] inline Pair<V> Times(const Pair<V>& x, std::complex<R> w) {
-  return {x.re * w.real() - x.im * w.imag(), x.re * w.imag() + x.im * w.real()};
-}
-template <class V>
-[[gnu::always_inline]] inline Pair<V> Add(const Pair<V>& a, const Pair<V>& b) {
-  return {a.re + b.re, a.im + b.im};
-}
-template <class V>
-[[gnu::always_inline]] inline Pair<V> Subtract(const Pair<V>& a, const Pair<V>& b) {
-  return {a.re - b.re, a.im - b.im};
-}
-// Returns -i x.
-template <class V>
-[[gnu::always_inline]] inline Pair<V> TimesMinusI(const Pair<V>& x) {
-  return {x.im, -x.re};
 }
 
 // Computes b[k] = sum over j of a[j] exp(-2 pi i j k / kRadix).
@@ -190,13 +169,13 @@ LanePlan<R>::LanePlan(int64_t n) : n_(n) {
 
 template <class R>
 int64_t LanePlan<R>::work_size() const {
-  return bluestein_ ? 2 * bluestein_->plan->size() + bluestein_->plan->work_size() : 2 * n_;
+  return bluestein_ ? 2 * bluestein_->plan->size() + bluestein_->plan->work_size() : 2 * n_ + kLanePadding;
 }
 
 template <class R>
 void LanePlan<R>::Run(V* re, V* im, V* work) const {
   if (bluestein_) return RunBluestein(re, im, work);
-  V *x_re = re, *x_im = im, *y_re = work, *y_im = work + n_;
+  V *x_re = re, *x_im = im, *y_re = work, *y_im = work + n_ + kLanePadding;
   for (const Stage& s : stages_) {
     switch (s.radix) {
       case 2:

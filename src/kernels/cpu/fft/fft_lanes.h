@@ -15,6 +15,10 @@ namespace hlo::cpu {
 template <class R>
 std::vector<std::complex<R>> UnitRoots(int64_t n, int64_t count);
 
+// Arrays of real and imaginary parts begin this many vectors after the end of the other one. Arrays whose
+// distance is a multiple of 4 KiB would compete for the same lines of the L1 cache.
+inline constexpr int64_t kLanePadding = 16;
+
 template <class R>
 class LanePlan {
  public:

@@ -1,14 +1,14 @@
 #include "kernels/cpu/fft/line_lanes.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hlo::cpu {
 namespace {
 
-// Returns true if all lanes are used and their lines begin at consecutive elements.
-template <class R>
+// Returns true if the lines begin at consecutive elements.
 bool AreNeighbours(const int64_t* start, int64_t count) {
-  bool are = count == kLanes<R>;
+  bool are = true;
   for (int64_t l = 1; l < count && are; ++l) are = start[l] == start[0] + l;
   return are;
 }
@@ -83,6 +83,53 @@ template <class R>
   return k;
 }
 
+// Gather and scatter lines that begin at consecutive elements, all lanes or `count` of them.
+template <class R>
+void GatherNeighbours(const std::complex<R>* from, int64_t n, int64_t step, Vector<R>* re, Vector<R>* im) {
+  for (int64_t k = 0; k < n; ++k) {
+    const R* x = Parts(from + k * step);
+    __builtin_prefetch(x + 2 * kRowsAhead * step);
+    __builtin_prefetch(x + 2 * kRowsAhead * step + kLanes<R>);
+    Separate<R>(LoadVector(x), LoadVector(x + kLanes<R>), re + k, im + k,
+                std::make_index_sequence<kLanes<R>>());
+  }
+}
+template <class R>
+void GatherFewNeighbours(const std::complex<R>* from, int count, int64_t n, int64_t step, Vector<R>* re,
+                         Vector<R>* im) {
+  const int low = std::min(2 * count, kLanes<R>), high = 2 * count - low;
+  for (int64_t k = 0; k < n; ++k) {
+    const R* x = Parts(from + k * step);
+    Separate<R>(LoadFirst(x, low), LoadFirst(x + low, high), re + k, im + k,
+                std::make_index_sequence<kLanes<R>>());
+  }
+}
+template <class R>
+void ScatterNeighbours(const Vector<R>* re, const Vector<R>* im, int64_t n, int64_t step, R scale,
+                       std::complex<R>* to) {
+  for (int64_t k = 0; k < n; ++k) {
+    R* x = Parts(to + k * step);
+    __builtin_prefetch(x + 2 * kRowsAhead * step, 1);
+    __builtin_prefetch(x + 2 * kRowsAhead * step + kLanes<R>, 1);
+    Vector<R> a, b;
+    Join<R>(re[k] * scale, im[k] * scale, &a, &b, std::make_index_sequence<kLanes<R>>());
+    StoreVector(x, a);
+    StoreVector(x + kLanes<R>, b);
+  }
+}
+template <class R>
+void ScatterFewNeighbours(const Vector<R>* re, const Vector<R>* im, int count, int64_t n, int64_t step,
+                          R scale, std::complex<R>* to) {
+  const int low = std::min(2 * count, kLanes<R>), high = 2 * count - low;
+  for (int64_t k = 0; k < n; ++k) {
+    R* x = Parts(to + k * step);
+    Vector<R> a, b;
+    Join<R>(re[k] * scale, im[k] * scale, &a, &b, std::make_index_sequence<kLanes<R>>());
+    StoreFirst(x, a, low);
+    StoreFirst(x + low, b, high);
+  }
+}
+
 }  // namespace
 
 template <class R>
@@ -91,14 +138,9 @@ void Gather(const std::complex<R>* from, const int64_t* start, int64_t count, in
   constexpr int kLane = kLanes<R>;
   R* to_re = reinterpret_cast<R*>(re);
   R* to_im = reinterpret_cast<R*>(im);
-  if (AreNeighbours<R>(start, count)) {
-    for (int64_t k = 0; k < n; ++k) {
-      const R* x = Parts(from + start[0] + k * step);
-      __builtin_prefetch(x + 2 * kRowsAhead * step);
-      __builtin_prefetch(x + 2 * kRowsAhead * step + kLane);
-      Separate<R>(LoadVector(x), LoadVector(x + kLane), re + k, im + k, std::make_index_sequence<kLane>());
-    }
-    return;
+  if (count > 1 && AreNeighbours(start, count)) {
+    if (count == kLane) return GatherNeighbours(from + start[0], n, step, re, im);
+    return GatherFewNeighbours(from + start[0], static_cast<int>(count), n, step, re, im);
   }
   const int64_t done = step == 1 ? GatherSquares(from, start, count, n, re, im) : 0;
   for (int64_t k = done; k < n; ++k) {
@@ -117,17 +159,9 @@ void Scatter(const Vector<R>* re, const Vector<R>* im, const int64_t* start, int
   constexpr int kLane = kLanes<R>;
   const R* from_re = reinterpret_cast<const R*>(re);
   const R* from_im = reinterpret_cast<const R*>(im);
-  if (AreNeighbours<R>(start, count)) {
-    for (int64_t k = 0; k < n; ++k) {
-      R* x = Parts(to + start[0] + k * step);
-      __builtin_prefetch(x + 2 * kRowsAhead * step, 1);
-      __builtin_prefetch(x + 2 * kRowsAhead * step + kLane, 1);
-      Vector<R> a, b;
-      Join<R>(re[k] * scale, im[k] * scale, &a, &b, std::make_index_sequence<kLane>());
-      StoreVector(x, a);
-      StoreVector(x + kLane, b);
-    }
-    return;
+  if (count > 1 && AreNeighbours(start, count)) {
+    if (count == kLane) return ScatterNeighbours(re, im, n, step, scale, to + start[0]);
+    return ScatterFewNeighbours(re, im, static_cast<int>(count), n, step, scale, to + start[0]);
   }
   const int64_t done = step == 1 ? ScatterSquares(re, im, start, count, n, scale, to) : 0;
   for (int64_t k = done; k < n; ++k) {
