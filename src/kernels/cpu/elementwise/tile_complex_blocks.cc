@@ -47,16 +47,17 @@ struct ExponentialMinusOne {
     return std::fabs(z.re) < complex_functions::kLargestExponent && std::fabs(z.im) < kLargestAngle;
   }
   static void Compute(int n, const Block& z, Block& out) {
-    Reals half, power, less_one, cosine, sine, sine_of_half;
+    // With s and c of half the angle, the sine is 2 s c, and the cosine is 1 - 2 s^2.
+    Reals half, power, less_one, cosine_of_half, sine_of_half;
     for (int i = 0; i < n; ++i) half[i] = z.im[i] / 2;
     Apply<Opcode::kExponential, scalar::Exponential>(n, z.re, power);
     Apply<Opcode::kExponentialMinusOne, scalar::ExponentialMinusOne>(n, z.re, less_one);
-    Apply<Opcode::kCosine, scalar::Cosine>(n, z.im, cosine);
-    Apply<Opcode::kSine, scalar::Sine>(n, z.im, sine);
+    Apply<Opcode::kCosine, scalar::Cosine>(n, half, cosine_of_half);
     Apply<Opcode::kSine, scalar::Sine>(n, half, sine_of_half);
     for (int i = 0; i < n; ++i) {
-      out.re[i] = less_one[i] * cosine[i] + (0.0 - 2 * sine_of_half[i] * sine_of_half[i]);
-      out.im[i] = z.im[i] == 0 ? 0.0 : power[i] * sine[i];
+      const double one_less_cosine = 2 * sine_of_half[i] * sine_of_half[i];
+      out.re[i] = less_one[i] * (1 - one_less_cosine) + (0.0 - one_less_cosine);
+      out.im[i] = z.im[i] == 0 ? 0.0 : power[i] * (2 * sine_of_half[i] * cosine_of_half[i]);
     }
   }
 };
@@ -174,12 +175,11 @@ void Blocks(int64_t n, void* out, const void* const* in, int64_t /*parameter*/) 
     Block result;
     (Read(count, static_cast<const T*>(in[kOperands]) + begin, operands[kOperands]), ...);
     F::Compute(count, operands[kOperands]..., result);
-    bool is_usual = true;
-    for (int i = 0; i < count; ++i) {
-      o[i] = NumberAt<T>(result, i);
-      is_usual &= F::IsUsual(PartsAt(operands[kOperands], i)...);
-    }
-    for (int i = 0; !is_usual && i < count; ++i) {
+    for (int i = 0; i < count; ++i) o[i] = NumberAt<T>(result, i);
+    // A sum as wide as the numbers can be vectorised.
+    int64_t unusual = 0;
+    for (int i = 0; i < count; ++i) unusual += F::IsUsual(PartsAt(operands[kOperands], i)...) ? 0 : 1;
+    for (int i = 0; unusual > 0 && i < count; ++i) {
       if (!F::IsUsual(PartsAt(operands[kOperands], i)...))
         o[i] = ScalarResult<F>(NumberAt<T>(operands[kOperands], i)...);
     }
