@@ -20,16 +20,12 @@ void GatherClamped(const T* from, const Position* positions, int64_t n, int64_t 
   const auto last = static_cast<Position>(std::min<uint64_t>(most, std::numeric_limits<Position>::max()));
   int64_t i = 0;
 #if defined(HLO_AVX512_VECTORS)
-  if constexpr (sizeof(T) == 4 && sizeof(Position) == 4) {
-    if (most <= std::numeric_limits<int32_t>::max()) {
-      const __m512i zero = _mm512_setzero_si512(), limit = _mm512_set1_epi32(static_cast<int32_t>(last));
-      for (; i + 16 <= n; i += 16) {
-        __m512i at = _mm512_loadu_si512(positions + i);
-        if constexpr (std::is_signed_v<Position>)
-          at = _mm512_min_epi32(_mm512_max_epi32(at, zero), limit);
-        else
-          at = _mm512_min_epu32(at, limit);
-        _mm512_storeu_si512(to + i, _mm512_i32gather_epi32(at, from, sizeof(T)));
+  if constexpr (sizeof(T) <= 8) {
+    if (most <= kLargestIndex32 && internal::IsAligned(from)) {
+      const ClampedPositions<Position> start{positions, 1, most, 1};
+      for (; i < n; i += 16) {
+        const __mmask16 lanes = internal::FirstOf(n - i);
+        internal::GatherVector(from, internal::LoadClamped(start, i, lanes), lanes, to + i);
       }
     }
   }

@@ -70,7 +70,7 @@ template <class T>
 [[gnu::always_inline]] inline void StoreVector(T* to, Vector<T> v) {
   std::memcpy(to, &v, sizeof v);
 }
-#if defined(HLO_AVX2_VECTORS)
+#if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
 namespace internal {
 // Returns a mask of the first n words.
 [[gnu::always_inline]] inline __m256i FirstLanes(int n) {

@@ -37,23 +37,20 @@ alignas(32) inline constexpr SpreadTable kSpreadPairs = MakeSpreadTable([](int32
   return word / 2 / copies * 2 + word % 2;
 });
 
-[[gnu::always_inline]] inline __m256i FirstWords(int64_t n) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(std::min<int64_t>(n, 8))),
-                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
 [[gnu::always_inline]] inline __m256i PermuteWords(__m256i words, const std::array<int32_t, 8>& index) {
   return _mm256_permutevar8x32_epi32(words,
                                      _mm256_load_si256(reinterpret_cast<const __m256i*>(index.data())));
 }
 // Loads and stores the first n words, n > 0, or a vector if there are more.
 [[gnu::always_inline]] inline __m256i LoadWords(const void* from, int64_t n) {
-  return _mm256_maskload_epi32(static_cast<const int*>(from), FirstWords(n));
+  return _mm256_maskload_epi32(static_cast<const int*>(from),
+                               FirstLanes(static_cast<int>(std::min<int64_t>(n, 8))));
 }
 [[gnu::always_inline]] inline void StoreWords(int32_t* to, int64_t n, __m256i words) {
   if (n >= 8)
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), words);
   else
-    _mm256_maskstore_epi32(to, FirstWords(n), words);
+    _mm256_maskstore_epi32(to, FirstLanes(static_cast<int>(std::min<int64_t>(n, 8))), words);
 }
 
 }  // namespace internal
