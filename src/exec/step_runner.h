@@ -308,7 +308,8 @@ class StepRunner {
   }
 
   absl::Status CopyBytes(void* to, const void* from, const plan::Move& move) {
-    return to == from ? absl::OkStatus() : engine().Copy(to, from, plan_.buffers[move.to].byte_count);
+    const int64_t byte_count = plan_.buffers[move.to].byte_count;
+    return to == from || byte_count == 0 ? absl::OkStatus() : engine().Copy(to, from, byte_count);
   }
 
   // Takes the slots of the leaves from the front of the list.

@@ -385,8 +385,9 @@ void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, 
 }
 
 bool PermutesGroups(const ConvolutionLayout& c, int64_t lanes) {
-  return c.group_inputs == c.group_outputs && c.group_outputs <= std::min<int64_t>(kMaxGroup, lanes) &&
-         lanes % c.group_outputs == 0 && c.outputs >= lanes;
+  return c.group_inputs == c.group_outputs && c.group_outputs > 0 &&
+         c.group_outputs <= std::min<int64_t>(kMaxGroup, lanes) && lanes % c.group_outputs == 0 &&
+         c.outputs >= lanes;
 }
 
 template <class T>
