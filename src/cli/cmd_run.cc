@@ -78,6 +78,25 @@ absl::Status FinishHosts(const HostOptions& options, const DeviceResults& names,
   return WriteUnderPrefixes(options.outfeed, prefixes, given);
 }
 
+// Returns warnings of the targets of --custom-call that the module does not call.
+std::string UnusedTargets(const CustomCallOptions& options, const Module& module) {
+  absl::flat_hash_set<std::string_view> called;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kCustomCall)
+        called.insert(instruction->Get<attr::custom_call_target>());
+    }
+  }
+  std::string warnings;
+  for (const std::string_view text : options.modules) {
+    const std::string_view target = text.substr(0, text.find('='));
+    if (!called.contains(target))
+      warnings +=
+          fmt::format("warning: --custom-call {} is not used: the module has no call of it\n", target);
+  }
+  return warnings;
+}
+
 // Runs the module on all devices. Warnings of the last run go to `result`.
 absl::StatusOr<std::vector<Literal>> Evaluate(const RunOptions& options, Executable& executable,
                                               std::vector<std::vector<Literal>> arguments,
@@ -268,6 +287,7 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   if (!AddCustomCalls(options.custom_calls, options.common, custom_calls, result)) return;
   EvaluateOptions evaluate = EvaluateOptionsFor(file, options);
   if (!options.custom_calls.empty()) evaluate.custom_calls = &custom_calls;
+  if (names == nullptr) result.diagnostics += UnusedTargets(options.custom_calls, *loaded.module);
   Report({.what = "planning " + file});
   Timing timing;
   const auto start = Clock::now();

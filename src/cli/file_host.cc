@@ -99,7 +99,10 @@ absl::Status FileHost::Write(const Instruction&, Literal value) {
 
 std::string FileHost::UnusedText() const {
   const size_t unused = source_ + (archive_ != nullptr ? 1 : 0);
-  if (unused >= options_.infeed.size()) return "";
+  if (unused >= options_.infeed.size()) {
+    if (options_.outfeed.empty() || !given_.empty()) return "";
+    return fmt::format("--outfeed {} has no values: the module sends none to the host", options_.outfeed);
+  }
   return fmt::format("--infeed {} is not used: the module takes {} from the host", options_.infeed[unused],
                      Counted(taken_, "value"));
 }

@@ -31,7 +31,8 @@ class FileHost : public Host {
   // Writes the received values to the file of the options, if any.
   absl::Status Finish() const;
   const std::vector<Literal>& given() const { return given_; }
-  // Returns a warning if a value or file of --infeed was not read; otherwise "".
+  // Returns a warning if a value or file of --infeed was not read, or nothing was written for --outfeed;
+  // otherwise "".
   std::string UnusedText() const;
 
  private:

@@ -258,7 +258,8 @@ bool Parser::FinishDynamicReshape(InstructionParts& parts) {
   if (!parts.shape.IsValid()) return true;
   const auto sizes = static_cast<int64_t>(Operands(parts).size()) - 1;
   if (!parts.shape.IsArray() || sizes != parts.shape.rank()) {
-    return Error(parts.op.range, "'dynamic-reshape' to {} with {} sizes", ToString(parts.shape), sizes);
+    return Error(parts.op.range, "'dynamic-reshape' to {} with {}", ToString(parts.shape),
+                 Counted(sizes, "size"));
   }
   return FinishReshape(parts);
 }
@@ -270,8 +271,8 @@ bool Parser::FinishSliceIndices(InstructionParts& parts) {
   const Shape& from = operands[0]->shape();
   if (indices.size() == 1 && indices[0]->shape().IsArray() && indices[0]->shape().rank() == 1) return true;
   if (!from.IsArray() || static_cast<int64_t>(indices.size()) == from.rank()) return true;
-  return Error(parts.op.range, "'{}' of {} with {} start indices: it takes one a dimension",
-               Name(parts.op.opcode), ToString(from), indices.size());
+  return Error(parts.op.range, "'{}' of {} with {} start {}: it takes one a dimension", Name(parts.op.opcode),
+               ToString(from), indices.size(), indices.size() == 1 ? "index" : "indices");
 }
 
 bool Parser::FinishDeviceId(InstructionParts& parts) {
@@ -302,8 +303,9 @@ bool Parser::FinishConditional(InstructionParts& parts) {
   const size_t branches = two_way ? 2 : list->value.As<attr_kind::ComputationList>().size();
   if (branches == 0) return Error(list->range, "a 'conditional' needs at least one branch");
   if (Operands(parts).size() == branches + 1) return true;
-  return Error(parts.op.range, "{} for {} branches: each branch takes one, after the selector",
-               Counted(Operands(parts).size() - 1, "operand"), branches);
+  return Error(parts.op.range, "{} for {}: each branch takes one, after the selector",
+               Counted(Operands(parts).size() - 1, "operand"),
+               branches == 1 ? "1 branch" : fmt::format("{} branches", branches));
 }
 
 bool Parser::FinishCustomCall(InstructionParts& parts) {

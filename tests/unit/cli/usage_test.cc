@@ -99,6 +99,10 @@ TEST_F(Cli, FlagsThatWouldHaveNoEffectAreErrors) {
   EXPECT_HAS(Run(file + " --random 1 --infeed x.npz").err, "error: --infeed: there is no file 'x.npz'\n");
   EXPECT_HAS(Run(file + " --random 1 --infeed 'f32[] 1'").err,
              "warning: --infeed f32[] 1 is not used: the module takes 0 values from the host\n");
+  EXPECT_HAS(Run(file + " --random 1 --outfeed " + Path("o.npz")).err,
+             "o.npz has no values: the module sends none to the host\n");
+  EXPECT_HAS(Run(file + " --random 1 --custom-call f=zeros").err,
+             "warning: --custom-call f is not used: the module has no call of it\n");
   EXPECT_HAS(Run(file + " --random 1 --per-device q").err, "--per-device: the entry computation has no");
   EXPECT_HAS(Run(file + " --random 1 --shard-by no.hlo").err, "--shard-by: cannot read 'no.hlo'");
 }
