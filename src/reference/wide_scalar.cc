@@ -129,11 +129,11 @@ double Keep(double value) { return value; }
 
 template <ElementType kType>
 double RoundSmall(double value) {
-  return Native<kType>::FromFloat(static_cast<float>(value)).ToFloat();
+  return WidenFloat<kType>(Native<kType>::FromFloat(static_cast<float>(value)));
 }
 template <ElementType kType>
 double ConvertSmall(double value) {
-  return Native<kType>::FromDouble(value).ToFloat();
+  return WidenFloat<kType>(Native<kType>::FromDouble(value));
 }
 
 // Returns the rounding of a type; `small` provides it for types that C++ lacks.
