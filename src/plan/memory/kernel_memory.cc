@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
+#include "kernels/cpu/fft/fft.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/memory/line_chunks.h"
 #include "plan/select/library_kernels.h"
@@ -120,22 +121,8 @@ int64_t ReduceWindowBytes(const Instruction& reduce_window, bool slides) {
 
 int64_t FftBytes(const Instruction& fft) {
   const Shape &from = fft.operand(0)->shape(), &to = fft.shape();
-  if (*from.ElementCount() == 0 || *to.ElementCount() == 0) return 0;
-  const int64_t rank = static_cast<int64_t>(fft.Get<attr::fft_length>().size());
-  const int64_t complex = std::max(ByteCount(from.type()), ByteCount(to.type()));
-  const FftType type = fft.Get<attr::fft_type>();
-  const bool is_real = type == FftType::kRfft || type == FftType::kIrfft;
-  const Shape& real = type == FftType::kIrfft ? to : from;
-  const int64_t width = is_real ? 2 * ByteCount(real.type()) : complex;
-  int64_t bytes = 0, longest = 0;
-  for (int64_t d = real.rank() - rank; d < real.rank(); ++d) longest = std::max(longest, real.dim(d));
-  if (is_real && rank > 0) {
-    const int64_t last = real.dim(real.rank() - 1), half = last % 2 == 0 ? last / 2 : last;
-    bytes = *real.ElementCount() / last * half * width;
-    if (type == FftType::kIrfft && rank > 1) bytes += *from.ElementCount() * width;
-  }
-  // A line and its scratch; twice that, at up to four times the length, if computed by convolution.
-  return bytes + 10 * longest * width;
+  const auto rank = static_cast<int64_t>(fft.Get<attr::fft_length>().size());
+  return cpu::FftMemory(from.dims(), fft.Get<attr::fft_type>(), rank, to.type(), to.dims());
 }
 
 int64_t ConvolutionBytes(const Instruction& convolution, bool keeps_result) {

@@ -105,7 +105,9 @@ constexpr Case kCases[] = {
      "f16[800,600] select-and-scatter(x, s, z), window={size=2x2 stride=2x2}, select=above_f16, "
      "scatter=sum_f16\n"},
     {"fft_of_reals",
-     "x = f32[512,1024] parameter(0)\n ROOT r = c64[512,513] fft(x), fft_type=RFFT, fft_length={1024}\n"},
+     "x = f32[70,10000] parameter(0)\n ROOT r = c64[70,5001] fft(x), fft_type=RFFT, fft_length={10000}\n"},
+    {"fft_of_long_prime_lines",
+     "x = c64[3,100003] parameter(0)\n ROOT r = c64[3,100003] fft(x), fft_type=FFT, fft_length={100003}\n"},
     {"fft_to_reals",
      "x = c64[512,513] parameter(0)\n ROOT r = f32[512,1024] fft(x), fft_type=IRFFT, "
      "fft_length={512,1024}\n"},

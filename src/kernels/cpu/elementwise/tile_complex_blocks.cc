@@ -43,8 +43,11 @@ void Apply(int n, const Reals& x, Reals& out) {
 
 struct ExponentialMinusOne {
   using Scalar = scalar::ExponentialMinusOne;
+  // Half of a usual angle is exact.
   static bool IsUsual(Z z) {
-    return std::fabs(z.re) < complex_functions::kLargestExponent && std::fabs(z.im) < kLargestAngle;
+    const double angle = std::fabs(z.im);
+    return (std::fabs(z.re) < complex_functions::kLargestExponent) & (angle < kLargestAngle) &
+           ((angle == 0) | (angle > 1e-300));
   }
   static void Compute(int n, const Block& z, Block& out) {
     // With s and c of half the angle, the sine is 2 s c, and the cosine is 1 - 2 s^2.

@@ -51,6 +51,27 @@ void Transform(const DenseArray& input, FftType type, int64_t rank, void* out,
   return BinsToReal<R>(bins, lines, out_dims[last], static_cast<R*>(out));
 }
 
+// Returns the memory of TransformDims.
+template <class R>
+int64_t DimsMemory(absl::Span<const int64_t> dims, int64_t first, int64_t last) {
+  int64_t most = 0;
+  for (int64_t d = first; d <= last; ++d)
+    most = std::max(most, LinesMemory<R>(dims[d], Product(dims) / dims[d]));
+  return most;
+}
+
+template <class R>
+int64_t TransformMemory(absl::Span<const int64_t> in_dims, FftType type, int64_t rank,
+                        absl::Span<const int64_t> out_dims) {
+  const auto last = static_cast<int64_t>(in_dims.size()) - 1, first = last - rank + 1;
+  if (type == FftType::kFft || type == FftType::kIfft) return DimsMemory<R>(in_dims, first, last);
+  const int64_t lines = Product(in_dims.first(static_cast<size_t>(last)));
+  if (type == FftType::kRfft)
+    return std::max(RealToBinsMemory<R>(lines, in_dims[last]), DimsMemory<R>(out_dims, first, last - 1));
+  const int64_t copy = rank > 1 ? Product(in_dims) * static_cast<int64_t>(sizeof(std::complex<R>)) : 0;
+  return copy + std::max(DimsMemory<R>(in_dims, first, last - 1), BinsToRealMemory<R>(lines, out_dims[last]));
+}
+
 }  // namespace
 
 void Fft(const DenseArray& input, FftType type, absl::Span<const int64_t> length, void* out,
@@ -68,6 +89,14 @@ void Fft(const DenseArray& input, FftType type, absl::Span<const int64_t> length
   if (ComponentType(out_type) == ElementType::kF64)
     return Transform<double>(input, type, rank, out, out_dims);
   return Transform<float>(input, type, rank, out, out_dims);
+}
+
+int64_t FftMemory(absl::Span<const int64_t> in_dims, FftType type, int64_t rank, ElementType out_type,
+                  absl::Span<const int64_t> out_dims) {
+  if (rank == 0 || Product(in_dims) == 0 || Product(out_dims) == 0) return 0;
+  if (ComponentType(out_type) == ElementType::kF64)
+    return TransformMemory<double>(in_dims, type, rank, out_dims);
+  return TransformMemory<float>(in_dims, type, rank, out_dims);
 }
 
 }  // namespace hlo::cpu

@@ -12,4 +12,8 @@ namespace hlo::cpu {
 void Fft(const DenseArray& input, FftType type, absl::Span<const int64_t> length, void* out,
          ElementType out_type, absl::Span<const int64_t> out_dims);
 
+// Returns the bytes that Fft allocates during a call, besides tables and scratch vectors that are cached.
+int64_t FftMemory(absl::Span<const int64_t> in_dims, FftType type, int64_t rank, ElementType out_type,
+                  absl::Span<const int64_t> out_dims);
+
 }  // namespace hlo::cpu

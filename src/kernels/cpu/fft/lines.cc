@@ -57,25 +57,48 @@ std::vector<Vector<R>> SplitTwiddles(int64_t f, int64_t s) {
   return twiddles;
 }
 
+// How a line of n elements is transformed.
+struct LineForm {
+  int64_t first;   // The factor of a split; 1 if the line is not split.
+  bool has_lanes;  // Several lines can be transformed in lanes.
+  int64_t wide;    // The length of the convolution of Bluestein's algorithm; 0 for other lines.
+};
+LineForm FormOf(int64_t n) {
+  const bool is_smooth = IsSmooth(n);
+  const int64_t first = is_smooth && n >= kShortestCut ? MiddleFactor(n) : 1;
+  if (is_smooth || n <= kLongestLanes) return {first, first == 1 || n <= kLongestPart, 0};
+  int64_t wide = 1;
+  while (wide < 2 * n - 1) wide *= 2;
+  return {first, false, wide};
+}
+
+// Returns the bytes that the transform of one line allocates.
+template <class R>
+int64_t LineMemory(int64_t n) {
+  const LineForm form = FormOf(n);
+  constexpr int64_t kWidth = sizeof(std::complex<R>);
+  if (form.wide > 0) return form.wide * kWidth + LineMemory<R>(form.wide);
+  return form.first > 1 ? n * kWidth : 0;
+}
+
+// Returns true if lines that are transformed one by one have a thread each.
+bool HasThreadPerLine(int64_t count) { return count >= ThreadCount(); }
+
 template <class R>
 std::shared_ptr<LinePlan<R>> MakePlan(int64_t n) {
   auto plan = std::make_shared<LinePlan<R>>();
   plan->n = n;
-  const bool is_smooth = IsSmooth(n);
-  const int64_t middle = is_smooth && n >= kShortestCut ? MiddleFactor(n) : 1;
-  if (middle > 1) {
-    plan->first = middle;
-    plan->second = n / middle;
+  const LineForm form = FormOf(n);
+  if (form.first > 1) {
+    plan->first = form.first;
+    plan->second = n / form.first;
     plan->first_plan = PlanFor<R>(plan->first);
     plan->second_plan = PlanFor<R>(plan->second);
     plan->twiddles = SplitTwiddles<R>(plan->first, plan->second);
   }
-  if (is_smooth || n <= kLongestLanes) {
-    if (plan->first == 1 || n <= kLongestPart) plan->whole = std::make_unique<LanePlan<R>>(n);
-    return plan;
-  }
-  int64_t size = 1;
-  while (size < 2 * n - 1) size *= 2;
+  if (form.has_lanes) plan->whole = std::make_unique<LanePlan<R>>(n);
+  if (form.wide == 0) return plan;
+  const int64_t size = form.wide;
   plan->wide = PlanFor<R>(size);
   const std::vector<std::complex<R>> roots = UnitRoots<R>(2 * n, 2 * n);
   plan->filter.resize(static_cast<size_t>(size));
@@ -194,26 +217,33 @@ std::shared_ptr<const LinePlan<R>> PlanFor(int64_t n) {
 }
 
 template <class R>
-bool RunsInLanes(const LinePlan<R>& plan, int64_t count) {
-  if (!plan.whole || plan.first == 1) return plan.whole != nullptr;
-  if (plan.n > kLongestLanes) return false;
+bool RunsInLanes(int64_t n, int64_t count) {
+  const LineForm form = FormOf(n);
+  if (!form.has_lanes || form.first == 1) return form.has_lanes;
+  if (n > kLongestLanes) return false;
   // The better use of the lanes is faster.
-  const auto padding = [](int64_t n) {
-    return static_cast<double>(RoundUp(n, kLanes<R>)) / static_cast<double>(n);
+  const auto padding = [](int64_t size) {
+    return static_cast<double>(RoundUp(size, kLanes<R>)) / static_cast<double>(size);
   };
-  return padding(count) <= 1.05 * (padding(plan.first) + padding(plan.second)) / 2;
+  return padding(count) <= 1.05 * (padding(form.first) + padding(n / form.first)) / 2;
+}
+
+template <class R>
+int64_t LinesMemory(int64_t n, int64_t count) {
+  if (RunsInLanes<R>(n, count)) return 0;
+  return LineMemory<R>(n) * (HasThreadPerLine(count) ? ThreadCount() : 1);
 }
 
 template <class R>
 void TransformLines(const Lines<R>& lines, bool inverse) {
   if (lines.count == 0 || lines.n == 0) return;
   const std::shared_ptr<const LinePlan<R>> plan = PlanFor<R>(lines.n);
-  if (RunsInLanes(*plan, lines.count)) return TransformLanes(*plan->whole, lines, inverse);
+  if (RunsInLanes<R>(lines.n, lines.count)) return TransformLanes(*plan->whole, lines, inverse);
   const auto transform = [&](int64_t i) {
     const int64_t start = lines.Start(i);
     TransformLine(*plan, lines.from + start, lines.to + start, lines.inner, inverse);
   };
-  if (lines.count >= ThreadCount()) {
+  if (HasThreadPerLine(lines.count)) {
     ParallelFor(lines.count, LineNanoseconds<R>(lines.n, lines.count), transform);
   } else {
     for (int64_t i = 0; i < lines.count; ++i) transform(i);
@@ -222,7 +252,8 @@ void TransformLines(const Lines<R>& lines, bool inverse) {
 
 #define HLO_REAL(R)                                                \
   template std::shared_ptr<const LinePlan<R>> PlanFor<R>(int64_t); \
-  template bool RunsInLanes<R>(const LinePlan<R>&, int64_t);       \
+  template bool RunsInLanes<R>(int64_t, int64_t);                  \
+  template int64_t LinesMemory<R>(int64_t, int64_t);               \
   template void TransformLines<R>(const Lines<R>&, bool);          \
   template double LineNanoseconds<R>(int64_t, int64_t);
 HLO_REAL(float)

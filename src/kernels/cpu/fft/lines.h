@@ -28,9 +28,9 @@ struct LinePlan {
 template <class R>
 std::shared_ptr<const LinePlan<R>> PlanFor(int64_t n);
 
-// Returns true if `count` lines are transformed in lanes, otherwise one by one.
+// Returns true if `count` lines of n elements are transformed in lanes, otherwise one by one.
 template <class R>
-bool RunsInLanes(const LinePlan<R>& plan, int64_t count);
+bool RunsInLanes(int64_t n, int64_t count);
 
 // The thread's scratch vectors for a transform in lanes. The arrays of parts have room for one more element.
 template <class R>
@@ -59,6 +59,10 @@ struct Lines {
 // Transforms every line from one array to another, or in place. The inverse is divided by the length.
 template <class R>
 void TransformLines(const Lines<R>& lines, bool inverse);
+
+// Returns the bytes that TransformLines allocates besides plans and the scratch vectors of threads.
+template <class R>
+int64_t LinesMemory(int64_t n, int64_t count);
 
 // Estimates the time of `count` transforms of n elements.
 template <class R>

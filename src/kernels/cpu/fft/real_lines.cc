@@ -117,8 +117,8 @@ void EvenToBins(const R* from, int64_t count, int64_t h, std::complex<R>* to) {
   using C = std::complex<R>;
   const C* halves = reinterpret_cast<const C*>(from);
   const auto roots = QuarterRoots<R>(2 * h);
-  const std::shared_ptr<const LinePlan<R>> plan = PlanFor<R>(h);
-  if (RunsInLanes(*plan, count)) {
+  if (RunsInLanes<R>(h, count)) {
+    const std::shared_ptr<const LinePlan<R>> plan = PlanFor<R>(h);
     return ConvertLanes<R>(*plan->whole, count, halves, h, to, h + 1, R(1), [&](const LaneSpace<R>& space) {
       plan->whole->Run(space.re, space.im, space.work);
       TransformToBins<R>(h, roots->data(), LoadsOf(space), StoresTo(space));
@@ -137,8 +137,8 @@ void BinsToEven(const std::complex<R>* from, int64_t count, int64_t h, R* to) {
   using C = std::complex<R>;
   C* halves = reinterpret_cast<C*>(to);
   const auto roots = QuarterRoots<R>(2 * h);
-  const std::shared_ptr<const LinePlan<R>> plan = PlanFor<R>(h);
-  if (RunsInLanes(*plan, count)) {
+  if (RunsInLanes<R>(h, count)) {
+    const std::shared_ptr<const LinePlan<R>> plan = PlanFor<R>(h);
     const R scale = R(1) / static_cast<R>(h);
     return ConvertLanes<R>(*plan->whole, count, from, h + 1, halves, h, scale,
                            [&](const LaneSpace<R>& space) {
@@ -182,9 +182,23 @@ void BinsToReal(const std::complex<R>* from, int64_t count, int64_t n, R* to) {
   for (int64_t i = 0; i < count * n; ++i) to[i] = z[i].real();
 }
 
+template <class R>
+int64_t RealToBinsMemory(int64_t count, int64_t n) {
+  const int64_t size = n % 2 == 0 ? n / 2 : n;
+  if (n % 2 == 0 && RunsInLanes<R>(size, count)) return 0;
+  return count * size * static_cast<int64_t>(sizeof(std::complex<R>)) + LinesMemory<R>(size, count);
+}
+
+template <class R>
+int64_t BinsToRealMemory(int64_t count, int64_t n) {
+  return n % 2 == 0 ? LinesMemory<R>(n / 2, count) : RealToBinsMemory<R>(count, n);
+}
+
 #define HLO_REAL(R)                                                          \
   template void RealToBins<R>(const R*, int64_t, int64_t, std::complex<R>*); \
-  template void BinsToReal<R>(const std::complex<R>*, int64_t, int64_t, R*);
+  template void BinsToReal<R>(const std::complex<R>*, int64_t, int64_t, R*); \
+  template int64_t RealToBinsMemory<R>(int64_t, int64_t);                    \
+  template int64_t BinsToRealMemory<R>(int64_t, int64_t);
 HLO_REAL(float)
 HLO_REAL(double)
 #undef HLO_REAL

@@ -14,4 +14,10 @@ void RealToBins(const R* from, int64_t count, int64_t n, std::complex<R>* to);
 template <class R>
 void BinsToReal(const std::complex<R>* from, int64_t count, int64_t n, R* to);
 
+// Return the bytes that they allocate besides plans and the scratch vectors of threads.
+template <class R>
+int64_t RealToBinsMemory(int64_t count, int64_t n);
+template <class R>
+int64_t BinsToRealMemory(int64_t count, int64_t n);
+
 }  // namespace hlo::cpu
