@@ -114,7 +114,9 @@ void RunAnyStage(int64_t radix, int64_t m, int64_t s, const std::complex<R>* twi
 }  // namespace
 
 bool IsSmooth(int64_t n) {
-  for (int64_t p : Radices(n)) n /= p;
+  for (int64_t p = 2; p <= kLargestRadix; ++p) {
+    while (n % p == 0) n /= p;
+  }
   return n == 1;
 }
 

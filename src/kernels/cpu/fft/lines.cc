@@ -64,8 +64,9 @@ struct LineForm {
   int64_t wide;    // The length of the convolution of Bluestein's algorithm; 0 for other lines.
 };
 LineForm FormOf(int64_t n) {
+  if (n < kShortestCut) return {.first = 1, .has_lanes = true, .wide = 0};
   const bool is_smooth = IsSmooth(n);
-  const int64_t first = is_smooth && n >= kShortestCut ? MiddleFactor(n) : 1;
+  const int64_t first = is_smooth ? MiddleFactor(n) : 1;
   if (is_smooth || n <= kLongestLanes) return {first, first == 1 || n <= kLongestPart, 0};
   int64_t wide = 1;
   while (wide < 2 * n - 1) wide *= 2;
