@@ -271,8 +271,8 @@ bool Parser::FinishSliceIndices(InstructionParts& parts) {
   const Shape& from = operands[0]->shape();
   if (indices.size() == 1 && indices[0]->shape().IsArray() && indices[0]->shape().rank() == 1) return true;
   if (!from.IsArray() || static_cast<int64_t>(indices.size()) == from.rank()) return true;
-  return Error(parts.op.range, "'{}' of {} with {} start {}: it takes one a dimension", Name(parts.op.opcode),
-               ToString(from), indices.size(), indices.size() == 1 ? "index" : "indices");
+  return Error(parts.op.range, "'{}' of {} with {}: it takes one a dimension", Name(parts.op.opcode),
+               ToString(from), Counted(indices.size(), "start index", "start indices"));
 }
 
 bool Parser::FinishDeviceId(InstructionParts& parts) {
@@ -304,8 +304,7 @@ bool Parser::FinishConditional(InstructionParts& parts) {
   if (branches == 0) return Error(list->range, "a 'conditional' needs at least one branch");
   if (Operands(parts).size() == branches + 1) return true;
   return Error(parts.op.range, "{} for {}: each branch takes one, after the selector",
-               Counted(Operands(parts).size() - 1, "operand"),
-               branches == 1 ? "1 branch" : fmt::format("{} branches", branches));
+               Counted(Operands(parts).size() - 1, "operand"), Counted(branches, "branch", "branches"));
 }
 
 bool Parser::FinishCustomCall(InstructionParts& parts) {

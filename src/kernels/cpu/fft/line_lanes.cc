@@ -83,50 +83,32 @@ template <class R>
   return k;
 }
 
-// Gather and scatter lines that begin at consecutive elements, all lanes or `count` of them.
-template <class R>
-void GatherNeighbours(const std::complex<R>* from, int64_t n, int64_t step, Vector<R>* re, Vector<R>* im) {
+// Gather and scatter `count` lines that begin at consecutive elements; with kAll, as many as there are lanes.
+template <bool kAll, class R>
+void GatherNeighbours(const std::complex<R>* from, int count, int64_t n, int64_t step, Vector<R>* re,
+                      Vector<R>* im) {
+  const int low = std::min(2 * count, kLanes<R>), high = 2 * count - low;
+  const auto load = [](const R* x, int size) { return kAll ? LoadVector(x) : LoadFirst(x, size); };
   for (int64_t k = 0; k < n; ++k) {
     const R* x = Parts(from + k * step);
     __builtin_prefetch(x + 2 * kRowsAhead * step);
-    __builtin_prefetch(x + 2 * kRowsAhead * step + kLanes<R>);
-    Separate<R>(LoadVector(x), LoadVector(x + kLanes<R>), re + k, im + k,
-                std::make_index_sequence<kLanes<R>>());
+    __builtin_prefetch(x + 2 * kRowsAhead * step + low);
+    Separate<R>(load(x, low), load(x + low, high), re + k, im + k, std::make_index_sequence<kLanes<R>>());
   }
 }
-template <class R>
-void GatherFewNeighbours(const std::complex<R>* from, int count, int64_t n, int64_t step, Vector<R>* re,
-                         Vector<R>* im) {
-  const int low = std::min(2 * count, kLanes<R>), high = 2 * count - low;
-  for (int64_t k = 0; k < n; ++k) {
-    const R* x = Parts(from + k * step);
-    Separate<R>(LoadFirst(x, low), LoadFirst(x + low, high), re + k, im + k,
-                std::make_index_sequence<kLanes<R>>());
-  }
-}
-template <class R>
-void ScatterNeighbours(const Vector<R>* re, const Vector<R>* im, int64_t n, int64_t step, R scale,
+template <bool kAll, class R>
+void ScatterNeighbours(const Vector<R>* re, const Vector<R>* im, int count, int64_t n, int64_t step, R scale,
                        std::complex<R>* to) {
+  const int low = std::min(2 * count, kLanes<R>), high = 2 * count - low;
+  const auto store = [](R* x, Vector<R> v, int size) { kAll ? StoreVector(x, v) : StoreFirst(x, v, size); };
   for (int64_t k = 0; k < n; ++k) {
     R* x = Parts(to + k * step);
     __builtin_prefetch(x + 2 * kRowsAhead * step, 1);
-    __builtin_prefetch(x + 2 * kRowsAhead * step + kLanes<R>, 1);
+    __builtin_prefetch(x + 2 * kRowsAhead * step + low, 1);
     Vector<R> a, b;
     Join<R>(re[k] * scale, im[k] * scale, &a, &b, std::make_index_sequence<kLanes<R>>());
-    StoreVector(x, a);
-    StoreVector(x + kLanes<R>, b);
-  }
-}
-template <class R>
-void ScatterFewNeighbours(const Vector<R>* re, const Vector<R>* im, int count, int64_t n, int64_t step,
-                          R scale, std::complex<R>* to) {
-  const int low = std::min(2 * count, kLanes<R>), high = 2 * count - low;
-  for (int64_t k = 0; k < n; ++k) {
-    R* x = Parts(to + k * step);
-    Vector<R> a, b;
-    Join<R>(re[k] * scale, im[k] * scale, &a, &b, std::make_index_sequence<kLanes<R>>());
-    StoreFirst(x, a, low);
-    StoreFirst(x + low, b, high);
+    store(x, a, low);
+    store(x + low, b, high);
   }
 }
 
@@ -139,8 +121,8 @@ void Gather(const std::complex<R>* from, const int64_t* start, int64_t count, in
   R* to_re = reinterpret_cast<R*>(re);
   R* to_im = reinterpret_cast<R*>(im);
   if (count > 1 && AreNeighbours(start, count)) {
-    if (count == kLane) return GatherNeighbours(from + start[0], n, step, re, im);
-    return GatherFewNeighbours(from + start[0], static_cast<int>(count), n, step, re, im);
+    const auto gather = count == kLane ? &GatherNeighbours<true, R> : &GatherNeighbours<false, R>;
+    return gather(from + start[0], static_cast<int>(count), n, step, re, im);
   }
   const int64_t done = step == 1 ? GatherSquares(from, start, count, n, re, im) : 0;
   for (int64_t k = done; k < n; ++k) {
@@ -160,8 +142,8 @@ void Scatter(const Vector<R>* re, const Vector<R>* im, const int64_t* start, int
   const R* from_re = reinterpret_cast<const R*>(re);
   const R* from_im = reinterpret_cast<const R*>(im);
   if (count > 1 && AreNeighbours(start, count)) {
-    if (count == kLane) return ScatterNeighbours(re, im, n, step, scale, to + start[0]);
-    return ScatterFewNeighbours(re, im, static_cast<int>(count), n, step, scale, to + start[0]);
+    const auto scatter = count == kLane ? &ScatterNeighbours<true, R> : &ScatterNeighbours<false, R>;
+    return scatter(re, im, static_cast<int>(count), n, step, scale, to + start[0]);
   }
   const int64_t done = step == 1 ? ScatterSquares(re, im, start, count, n, scale, to) : 0;
   for (int64_t k = done; k < n; ++k) {

@@ -113,19 +113,11 @@ std::shared_ptr<LinePlan<R>> MakePlan(int64_t n) {
   return plan;
 }
 
-// Transforms lines in lanes, kLanes<R> lines at a time.
 template <class R>
 void TransformLanes(const LanePlan<R>& plan, const Lines<R>& lines, bool inverse) {
-  constexpr int64_t kLane = kLanes<R>;
   const R scale = inverse ? R(1) / static_cast<R>(lines.n) : R(1);
-  ParallelFor(CeilDiv(lines.count, kLane), LineNanoseconds<R>(lines.n, lines.count), [&](int64_t bunch) {
-    const int64_t first = bunch * kLane, count = std::min(kLane, lines.count - first);
-    int64_t start[kLane];
-    for (int64_t l = 0; l < count; ++l) start[l] = lines.Start(first + l);
-    const auto [re, im, work] = LaneSpace<R>(plan);
-    Gather(lines.from, start, count, lines.n, lines.inner, re, im);
-    plan.Run(inverse ? im : re, inverse ? re : im, work);
-    Scatter(re, im, start, count, lines.n, lines.inner, scale, lines.to);
+  RunBunches<R>(plan, lines.count, lines.source(), lines.target(), scale, [&](const LaneSpace<R>& space) {
+    plan.Run(inverse ? space.im : space.re, inverse ? space.re : space.im, space.work);
   });
 }
 
@@ -241,7 +233,7 @@ void TransformLines(const Lines<R>& lines, bool inverse) {
   const std::shared_ptr<const LinePlan<R>> plan = PlanFor<R>(lines.n);
   if (RunsInLanes<R>(lines.n, lines.count)) return TransformLanes(*plan->whole, lines, inverse);
   const auto transform = [&](int64_t i) {
-    const int64_t start = lines.Start(i);
+    const int64_t start = lines.source().Start(i);
     TransformLine(*plan, lines.from + start, lines.to + start, lines.inner, inverse);
   };
   if (HasThreadPerLine(lines.count)) {

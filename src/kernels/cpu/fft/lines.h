@@ -1,12 +1,16 @@
 #pragma once
 // Transforms of complex lines in memory: plans by length, and lines in lanes or one by one.
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "base/arithmetic.h"
+#include "base/parallel.h"
 #include "kernels/cpu/fft/fft_lanes.h"
+#include "kernels/cpu/fft/line_lanes.h"
 #include "kernels/cpu/gemm/gemm_core.h"
 
 namespace hlo::cpu {
@@ -45,15 +49,27 @@ struct LaneSpace {
   Vector<R>*re, *im, *work;
 };
 
-// Complex lines in memory: line i begins at (i % inner) + (i / inner) * n * inner, and its elements have
-// stride `inner`.
+// Lines of n complex elements in memory: line i begins at (i % inner) + (i / inner) * n * inner, and its
+// elements have stride `inner`.
+template <class C>
+struct LineArray {
+  C* data;
+  int64_t n, inner;
+
+  int64_t Start(int64_t i) const {
+    return inner == 1 ? i * n : i % inner + i / inner * n * inner;  // Divisions are slow.
+  }
+};
+
+// Lines to transform.
 template <class R>
 struct Lines {
   const std::complex<R>* from;
   std::complex<R>* to;  // May alias `from`.
   int64_t count, n, inner;
 
-  int64_t Start(int64_t i) const { return i % inner + i / inner * n * inner; }
+  LineArray<const std::complex<R>> source() const { return {from, n, inner}; }
+  LineArray<std::complex<R>> target() const { return {to, n, inner}; }
 };
 
 // Transforms every line from one array to another, or in place. The inverse is divided by the length.
@@ -67,5 +83,25 @@ int64_t LinesMemory(int64_t n, int64_t count);
 // Estimates the time of `count` transforms of n elements.
 template <class R>
 double LineNanoseconds(int64_t n, int64_t count);
+
+// Loads lines into lanes, kLanes<R> lines at a time, calls run(LaneSpace), and stores the lanes, multiplied
+// by `scale`.
+template <class R, class Run>
+void RunBunches(const LanePlan<R>& plan, int64_t count, const LineArray<const std::complex<R>>& from,
+                const LineArray<std::complex<R>>& to, R scale, Run&& run) {
+  constexpr int64_t kLane = kLanes<R>;
+  ParallelFor(CeilDiv(count, kLane), LineNanoseconds<R>(plan.size(), count), [&](int64_t bunch) {
+    const int64_t first = bunch * kLane, lanes = std::min(kLane, count - first);
+    int64_t source[kLane], target[kLane];
+    for (int64_t l = 0; l < lanes; ++l) {
+      source[l] = from.Start(first + l);
+      target[l] = to.Start(first + l);
+    }
+    const LaneSpace<R> space(plan);
+    Gather(from.data, source, lanes, from.n, from.inner, space.re, space.im);
+    run(space);
+    Scatter(space.re, space.im, target, lanes, to.n, to.inner, scale, to.data);
+  });
+}
 
 }  // namespace hlo::cpu

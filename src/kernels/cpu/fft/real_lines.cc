@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "kernels/cpu/fft/cache_by_length.h"
-#include "kernels/cpu/fft/line_lanes.h"
 #include "kernels/cpu/fft/lines.h"
 #include "kernels/cpu/fft/pair.h"
 #include "kernels/cpu/memory/buffer_cache.h"
@@ -70,26 +68,6 @@ std::shared_ptr<const std::vector<std::complex<R>>> QuarterRoots(int64_t n) {
       n, [](int64_t size) { return std::make_shared<const Roots>(UnitRoots<R>(size, size / 4 + 1)); });
 }
 
-// Loads lines into lanes, calls run(LaneSpace), and stores the lanes, multiplied by `scale`. Lines have
-// from_size elements before, to_size after it.
-template <class R, class Run>
-void ConvertLanes(const LanePlan<R>& plan, int64_t count, const std::complex<R>* from, int64_t from_size,
-                  std::complex<R>* to, int64_t to_size, R scale, Run&& run) {
-  constexpr int64_t kLane = kLanes<R>;
-  ParallelFor(CeilDiv(count, kLane), LineNanoseconds<R>(plan.size(), count), [&](int64_t bunch) {
-    const int64_t first = bunch * kLane, lanes = std::min(kLane, count - first);
-    int64_t source[kLane], target[kLane];
-    for (int64_t l = 0; l < lanes; ++l) {
-      source[l] = (first + l) * from_size;
-      target[l] = (first + l) * to_size;
-    }
-    const LaneSpace<R> space(plan);
-    Gather(from, source, lanes, from_size, 1, space.re, space.im);
-    run(space);
-    Scatter(space.re, space.im, target, lanes, to_size, 1, scale, to);
-  });
-}
-
 // Loads and stores of TransformToBins and BinsToTransform.
 template <class R>
 auto LoadsOf(const std::complex<R>* line) {
@@ -119,10 +97,11 @@ void EvenToBins(const R* from, int64_t count, int64_t h, std::complex<R>* to) {
   const auto roots = QuarterRoots<R>(2 * h);
   if (RunsInLanes<R>(h, count)) {
     const std::shared_ptr<const LinePlan<R>> plan = PlanFor<R>(h);
-    return ConvertLanes<R>(*plan->whole, count, halves, h, to, h + 1, R(1), [&](const LaneSpace<R>& space) {
-      plan->whole->Run(space.re, space.im, space.work);
-      TransformToBins<R>(h, roots->data(), LoadsOf(space), StoresTo(space));
-    });
+    return RunBunches<R>(*plan->whole, count, {halves, h, 1}, {to, h + 1, 1}, R(1),
+                         [&](const LaneSpace<R>& space) {
+                           plan->whole->Run(space.re, space.im, space.work);
+                           TransformToBins<R>(h, roots->data(), LoadsOf(space), StoresTo(space));
+                         });
   }
   CachedVector<C> z(static_cast<size_t>(count * h));
   TransformLines<R>({halves, z.data(), count, h, 1}, false);
@@ -140,11 +119,11 @@ void BinsToEven(const std::complex<R>* from, int64_t count, int64_t h, R* to) {
   if (RunsInLanes<R>(h, count)) {
     const std::shared_ptr<const LinePlan<R>> plan = PlanFor<R>(h);
     const R scale = R(1) / static_cast<R>(h);
-    return ConvertLanes<R>(*plan->whole, count, from, h + 1, halves, h, scale,
-                           [&](const LaneSpace<R>& space) {
-                             BinsToTransform<R>(h, roots->data(), LoadsOf(space), StoresTo(space));
-                             plan->whole->Run(space.im, space.re, space.work);
-                           });
+    return RunBunches<R>(*plan->whole, count, {from, h + 1, 1}, {halves, h, 1}, scale,
+                         [&](const LaneSpace<R>& space) {
+                           BinsToTransform<R>(h, roots->data(), LoadsOf(space), StoresTo(space));
+                           plan->whole->Run(space.im, space.re, space.work);
+                         });
   }
   ParallelFor(count, static_cast<double>(count * h) * 2, [&](int64_t i) {
     BinsToTransform<R>(h, roots->data(), LoadsOf(from + i * (h + 1)), StoresTo(halves + i * h));

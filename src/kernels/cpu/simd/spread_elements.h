@@ -50,7 +50,7 @@ alignas(32) inline constexpr SpreadTable kSpreadPairs = MakeSpreadTable([](int32
   if (n >= 8)
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), words);
   else
-    _mm256_maskstore_epi32(to, FirstLanes(static_cast<int>(std::min<int64_t>(n, 8))), words);
+    _mm256_maskstore_epi32(to, FirstLanes(static_cast<int>(n)), words);
 }
 
 }  // namespace internal
