@@ -1,5 +1,6 @@
 // The main function of programs that hold the tests of several sources.
 //   diff_tests --source=dots_test.cc [flags of GoogleTest]     runs the tests of one source alone
+//   HLO_TEST_ON_GPU=1 gpu_tests                                runs them on the first GPU
 
 #include <cstdio>
 #include <filesystem>
@@ -7,7 +8,9 @@
 #include <string_view>
 
 #include "base/isa.h"
+#include "device/gpu.h"
 #include "gtest/gtest.h"
+#include "on_gpu.h"
 
 namespace {
 
@@ -34,6 +37,12 @@ int main(int argc, char** argv) {
   if (const absl::Status isa = hlo::IsaStatus(); !isa.ok()) {
     std::fprintf(stderr, "skipped: %s\n", std::string(isa.message()).c_str());
     return 77;  // CTest reports the test as skipped.
+  }
+  if (hlo::test::OnGpu()) {
+    if (const auto gpus = hlo::device::ListGpus(); !gpus.ok()) {
+      std::fprintf(stderr, "skipped: %s\n", std::string(gpus.status().message()).c_str());
+      return 77;
+    }
   }
   if (argc < 2) return RUN_ALL_TESTS();
   const std::string_view argument = argv[1];

@@ -11,6 +11,9 @@
 
 namespace hlo::fuzz {
 
+// Returns the element type of an array's shape, as text.
+inline std::string TypeOf(const std::string& shape) { return shape.substr(0, shape.find('[')); }
+
 // An instruction.
 struct DraftLine {
   std::string name, shape, opcode;

@@ -1,12 +1,12 @@
 #include "generators.h"
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
+#include "clock.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "idioms.h"
@@ -20,10 +20,6 @@ namespace {
 constexpr int64_t kMaxFinds = 20;
 constexpr double kShrinkSeconds = 25;
 constexpr int64_t kMaxElements = 3000;  // Maximum number of elements that a case contains as text.
-
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Returns the configurations that the options name.
 std::vector<Config> NamedConfigs(const GeneratorOptions& options) {

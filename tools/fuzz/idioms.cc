@@ -127,6 +127,13 @@ Value Scene::Fresh(ElementType type, const Dims& dims) {
   return body.Splat(type, dims, static_cast<double>(random().Below(2)));
 }
 
+BodyFn Below(int64_t trips) {
+  return [trips](Body& b, const Values& state) -> Values {
+    return {b.Compare(state[0], b.Constant(kS32, static_cast<double>(trips)), "LT")};
+  };
+}
+Value Next(Body& b, const Value& counter) { return b.Binary("add", counter, b.Constant(kS32, 1)); }
+
 Value Scene::Any() {
   if (!pool.empty() && (random().Chance(0.75) || !takes_parameters)) {
     // Recent values are preferred, so that chains become long.

@@ -42,6 +42,9 @@ struct Idiom {
   double weight;
 };
 const std::vector<Idiom>& AllIdioms();
+// Conditions and steps of loops that count in state[0] of type s32.
+BodyFn Below(int64_t trips);
+Value Next(Body& b, const Value& counter);
 // Adds an idiom that is cheap enough for the body of a loop.
 void SmallIdiom(Scene& scene);
 

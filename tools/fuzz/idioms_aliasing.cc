@@ -12,14 +12,6 @@ namespace {
 
 using enum ElementType;
 
-// Returns the predicate counter < limit.
-BodyFn Below(int64_t trips) {
-  return [trips](Body& b, const Values& state) -> Values {
-    return {b.Compare(state[0], b.Constant(kS32, static_cast<double>(trips)), "LT")};
-  };
-}
-Value Next(Body& b, const Value& counter) { return b.Binary("add", counter, b.Constant(kS32, 1)); }
-
 // Returns starts near the counter, whose windows overlap those of other iterations, or are clamped.
 Values Starts(Body& b, const Value& counter, const Dims& dims) {
   Values starts;

@@ -10,14 +10,6 @@ namespace {
 
 using enum ElementType;
 
-// Returns the predicate counter < limit, possibly with a further condition.
-BodyFn Below(int64_t trips) {
-  return [trips](Body& b, const Values& state) -> Values {
-    return {b.Compare(state[0], b.Constant(kS32, static_cast<double>(trips)), "LT")};
-  };
-}
-Value Next(Body& b, const Value& counter) { return b.Binary("add", counter, b.Constant(kS32, 1)); }
-
 Values Scalars(Body& b, const Value& first, int64_t rank) {
   Values starts = {first};
   while (static_cast<int64_t>(starts.size()) < rank) starts.push_back(b.Constant(first.type, 0));

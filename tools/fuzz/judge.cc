@@ -1,12 +1,12 @@
 #include "judge.h"
 
-#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "base/isa.h"
 #include "base/parallel.h"
 #include "base/status.h"
+#include "clock.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/parse.h"
@@ -34,10 +34,6 @@ void Apply(const Config& config) {
 absl::StatusOr<std::vector<Literal>> Copies(std::vector<Literal> values) {
   for (Literal& value : values) HLO_RETURN_IF_ERROR(value.MakeUnique());
   return values;
-}
-
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // Compares element by element; there must be as many tolerances as elements.

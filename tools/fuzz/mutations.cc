@@ -24,7 +24,6 @@ bool IsArray(const std::string& shape) {
   return !shape.starts_with("(") && shape.find('[') != std::string::npos &&
          shape.find("<=") == std::string::npos;
 }
-std::string TypeOf(const std::string& shape) { return shape.substr(0, shape.find('[')); }
 
 // Returns the text of 1 in the type, or of -1 in s1.
 std::string OneText(std::string_view type) {

@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 
+#include "clock.h"
 #include "fmt/format.h"
 
 namespace hlo::fuzz {
@@ -20,10 +20,6 @@ namespace {
 constexpr int64_t kTrialsOfAChild = 400;
 constexpr size_t kNoteSize = 256;
 char* note = nullptr;
-
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // A message of the child, followed by the texts.
 struct Frame {

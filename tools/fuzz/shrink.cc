@@ -1,18 +1,14 @@
 #include "shrink.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "clock.h"
 #include "draft.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
 namespace hlo::fuzz {
 namespace {
-
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 enum class Failure : uint8_t { kNone, kRounding, kValues, kStatus, kCrash, kHang };
 Failure FailureOf(const Verdict& verdict) {
@@ -31,7 +27,6 @@ std::string ArrayOf(const std::string& shape) {
   const size_t close = shape.find(']');
   return close == std::string::npos ? "" : shape.substr(0, close + 1);
 }
-std::string TypeOf(const std::string& shape) { return shape.substr(0, shape.find('[')); }
 
 void ReplaceUses(DraftComputation& computation, const std::string& old, const std::string& made) {
   for (DraftLine& line : computation.lines)

@@ -166,9 +166,9 @@ struct Case {
   bool lhs_transposed, rhs_transposed;
 };
 
-#ifndef HLO_TEST_ON_GPU
 // Every f32 kernel without split-K gives the bits of one scalar chain per element.
 TEST(F32Gemm, IsAScalarChain) {
+  if (test::OnGpu()) GTEST_SKIP() << "runs on the emulator alone";
   const Case cases[] = {{130, 129, 33, false, false}, {128, 132, 48, true, false}, {65, 68, 17, false, true},
                         {1, 131, 40, true, true},     {64, 64, 1, false, false},   {100, 36, 0, false, false},
                         {37, 260, 15, true, false}};
@@ -205,8 +205,6 @@ TEST(F32Gemm, IsAScalarChain) {
     }
   }
 }
-
-#endif
 
 // The same through the registry, so that it runs on a GPU too.
 TEST(Dot, F32IsAScalarChain) {
@@ -863,12 +861,11 @@ TEST(Convolution, EveryElementType) {
   }
 }
 
-#ifndef HLO_TEST_ON_GPU
-
 // Arrays hold one code that may be special, at the start, within and at the end, aligned or not. All codes of
 // types of up to 16 bits are tested, and some of wider types. It is found if the reference's value is not
 // finite.
 TEST(Search, FindsNonFiniteElements) {
+  if (test::OnGpu()) GTEST_SKIP() << "runs on the emulator alone";
   struct Case {
     ElementType type;
     std::vector<uint64_t> codes;
@@ -919,8 +916,6 @@ TEST(Search, FindsNonFiniteElements) {
   }
 }
 
-#endif
-
 TEST(Convolution, PaddingIsNotMultipliedByInfinities) {
   const OneInstruction convolution{"f32[2,6,6,20]",
                                    "convolution",
@@ -941,7 +936,3 @@ TEST(Convolution, PaddingIsNotMultipliedByInfinities) {
 
 }  // namespace
 }  // namespace hlo::cuda::contraction_test
-
-#ifdef HLO_TEST_ON_GPU
-int main(int argc, char** argv) { return hlo::cuda::RunTestsOnGpu(argc, argv); }
-#endif

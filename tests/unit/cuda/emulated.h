@@ -1,7 +1,7 @@
 #pragma once
 // Runs instructions on the emulator, with the kernels of the registry, and compares them with the reference.
 
-#include <cstdio>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,6 +15,7 @@
 #include "hlo_run/run.h"
 #include "kernels/cuda/emulator/emulator.h"
 #include "kernels/cuda/registry.h"
+#include "on_gpu.h"
 #include "types/dispatch.h"
 
 namespace hlo::cuda {
@@ -81,19 +82,12 @@ inline std::vector<float> RandomFloats(int64_t count, uint32_t seed) {
   return values;
 }
 
-// Returns the device of the tests: the emulator or, if HLO_TEST_ON_GPU is defined, the first GPU.
-#ifdef HLO_TEST_ON_GPU
+// Returns the first GPU, or null if the tests run on the emulator.
 inline device::Gpu* TestGpu() {
+  if (!test::OnGpu()) return nullptr;
   static const absl::StatusOr<std::unique_ptr<device::Gpu>> gpu = device::OpenGpu(0);
-  return gpu.ok() ? gpu->get() : nullptr;
+  return gpu->get();
 }
-inline std::unique_ptr<device::Gpu> EmulatedGpu(int32_t) { return nullptr; }
-#else
-inline device::Gpu* TestGpu() { return nullptr; }
-inline std::unique_ptr<device::Gpu> EmulatedGpu(int32_t schedule) {
-  return device::MakeEmulatedGpu(schedule);
-}
-#endif
 
 // Returns the instruction's value and, in `name`, the name of its kernel.
 inline absl::StatusOr<Literal> RunEmulated(const CheckedModule& module, const std::vector<Literal>& arguments,
@@ -104,8 +98,8 @@ inline absl::StatusOr<Literal> RunEmulated(const CheckedModule& module, const st
       root, {.compute_capability = capability, .multiprocessors = 2, .shared_bytes_per_block = 227 << 10});
   if (!kernel.has_value()) return absl::UnimplementedError("no kernel");
   if (name != nullptr) *name = kernel->name;
-  const std::unique_ptr<device::Gpu> emulated = EmulatedGpu(schedule);
-  device::Gpu& gpu = emulated != nullptr ? *emulated : *TestGpu();
+  const std::unique_ptr<device::Gpu> emulated = device::MakeEmulatedGpu(schedule);
+  device::Gpu& gpu = test::OnGpu() ? *TestGpu() : *emulated;
   std::vector<device::GpuMemory> memory;
   const auto allocate = [&](int64_t bytes) -> absl::StatusOr<void*> {
     absl::StatusOr<void*> data = gpu.Allocate(std::max<int64_t>(bytes, 16), "a test");
@@ -160,16 +154,6 @@ inline std::string ExpectExactBy(const std::string& part, const OneInstruction& 
   const std::string name = ExpectExact(instruction, schedules);
   EXPECT_NE(name.find(part), std::string::npos) << name << instruction.Text();
   return name;
-}
-
-// Runs the tests of a program that runs them on a GPU; without a GPU CTest counts them as skipped.
-inline int RunTestsOnGpu(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (TestGpu() == nullptr) {
-    std::puts("skipped: no GPU");
-    return 77;
-  }
-  return RUN_ALL_TESTS();
 }
 
 }  // namespace hlo::cuda

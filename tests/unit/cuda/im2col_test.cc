@@ -288,8 +288,6 @@ TEST(Im2col, PaddingIsNotMultipliedByInfinities) {
     }
 }
 
-#ifndef HLO_TEST_ON_GPU
-
 // A source of one image of 4 rows and 5 columns of 8 channels, with its indices as values, and a window of 3
 // x 3 with padding 1 and stride 2 along the columns.
 struct Image {
@@ -311,6 +309,7 @@ struct Image {
 };
 
 TEST(TmaEmulation, PixelsFollowEachOtherAcrossRowsAndImages) {
+  if (test::OnGpu()) GTEST_SKIP() << "runs on the emulator alone";
   const Image image;
   alignas(1024) static std::byte shared[16 * 128];
   // The second of three positions in the second of four rows; the tap in the last row and column.
@@ -339,6 +338,7 @@ std::string EmulatorErrorOf(absl::FunctionRef<void(HostEnv&, uint64_t*)> body) {
 }
 
 TEST(TmaEmulation, ReportsViolationsOfHardwareLimits) {
+  if (test::OnGpu()) GTEST_SKIP() << "runs on the emulator alone";
   const Image image;
   const auto copy = [](HostEnv& env, const TensorMap& map, PixelIndex pixel, uint32_t offset, uint32_t bytes,
                        uint64_t* barrier) {
@@ -374,11 +374,5 @@ TEST(TmaEmulation, ReportsViolationsOfHardwareLimits) {
             std::string::npos);
 }
 
-#endif
-
 }  // namespace
 }  // namespace hlo::cuda::im2col_test
-
-#ifdef HLO_TEST_ON_GPU
-int main(int argc, char** argv) { return hlo::cuda::RunTestsOnGpu(argc, argv); }
-#endif

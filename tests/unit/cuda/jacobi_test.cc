@@ -8,7 +8,7 @@
 #include "kernels/cuda/launch/launch.h"
 #include "spectral_matrices.h"
 
-namespace hlo::cuda {
+namespace hlo::cuda::jacobi_test {
 namespace {
 
 struct Layout {
@@ -127,4 +127,4 @@ TYPED_TEST(Jacobi, GroupsOfColumns) {
 }
 
 }  // namespace
-}  // namespace hlo::cuda
+}  // namespace hlo::cuda::jacobi_test

@@ -12,7 +12,7 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/parse.h"
-#include "on_gpu.h"
+#include "test_devices.h"
 
 namespace hlo {
 

@@ -9,7 +9,7 @@
 #include "hlo_run/execute.h"
 #include "hlo_run/parse.h"
 
-namespace hlo {
+namespace hlo::cancel_test {
 namespace {
 
 // Counts up to its argument, with one dot per iteration.
@@ -63,4 +63,4 @@ TEST_P(Cancel, AnotherThreadEndsTheRun) {
 INSTANTIATE_TEST_SUITE_P(Engines, Cancel, testing::Values(Engine::kReference, Engine::kFast));
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::cancel_test

@@ -16,7 +16,7 @@
 #include "hlo_run/parse.h"
 #include "local_processes.h"
 
-namespace hlo {
+namespace hlo::devices_test {
 namespace {
 
 struct Outcome {
@@ -530,4 +530,4 @@ INSTANTIATE_TEST_SUITE_P(Engines, Devices,
                          });
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::devices_test

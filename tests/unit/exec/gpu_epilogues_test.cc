@@ -8,7 +8,7 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/parse.h"
-#include "on_gpu.h"
+#include "test_devices.h"
 
 namespace hlo::gpu_epilogues_test {
 namespace {
@@ -167,5 +167,3 @@ ENTRY e {
 
 }  // namespace
 }  // namespace hlo::gpu_epilogues_test
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

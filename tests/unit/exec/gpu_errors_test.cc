@@ -117,5 +117,3 @@ TEST(GpuErrors, HaveTheStatusCodesOfTheirKinds) {
 
 }  // namespace
 }  // namespace hlo::exec::gpu_errors_test
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

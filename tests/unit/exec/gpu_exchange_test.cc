@@ -8,8 +8,9 @@
 #include "as_reference.h"
 #include "fmt/format.h"
 #include "on_gpu.h"
+#include "test_devices.h"
 
-namespace hlo {
+namespace hlo::gpu_exchange_test {
 namespace {
 
 Literal Draw(const Shape& shape, std::mt19937& random) {
@@ -33,7 +34,7 @@ Literal Draw(const Shape& shape, std::mt19937& random) {
 
 // Uses one GPU for all devices, or up to three GPUs round-robin.
 std::vector<Device> Targets() {
-  if (kOnGpu) {
+  if (test::OnGpu()) {
     const int count = static_cast<int>(device::ListGpus()->size());
     Device all{Device::Kind::kGpu, 0, {}};
     for (int number = 1; number < count; ++number) all.more.push_back(number);
@@ -324,6 +325,4 @@ ENTRY e {
 }
 
 }  // namespace
-}  // namespace hlo
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }
+}  // namespace hlo::gpu_exchange_test

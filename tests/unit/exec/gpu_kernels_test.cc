@@ -220,5 +220,3 @@ TEST(GpuKernels, RaggedDots) {
 
 }  // namespace
 }  // namespace hlo::gpu_kernels_test
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

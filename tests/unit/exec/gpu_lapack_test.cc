@@ -183,5 +183,3 @@ TEST(GpuLapack, TriangularSystemsWithWorkspace) {
 
 }  // namespace
 }  // namespace hlo::gpu_lapack_test
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

@@ -11,6 +11,7 @@
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 #include "on_gpu.h"
+#include "test_devices.h"
 #include "plan/make_plan.h"
 
 namespace hlo::exec::gpu_loop_test {
@@ -224,7 +225,7 @@ TEST_P(GpuLoop, UnknownTripCountsAreCaptured) {
     EXPECT_EQ(Run({S32({27, 4}, {2})}), (std::vector<int32_t>{1, 4, 2, 1, 111}));
     EXPECT_EQ(counts_.to_host, 3);  // Two predicates and the result.
     EXPECT_EQ(counts_.recorded, run == 0 ? 1 : 0);
-    EXPECT_EQ(counts_.started, kOnGpu ? (run == 0 ? 1 : 0) : 110);
+    EXPECT_EQ(counts_.started, test::OnGpu() ? (run == 0 ? 1 : 0) : 110);
     EXPECT_EQ(counts_.copies, 0);  // Moves of small states are kernels.
   }
   EXPECT_EQ(Run({S32({2, 1}, {2})}), (std::vector<int32_t>{1, 4, 2, 1, 1}));
@@ -286,7 +287,7 @@ TEST_P(GpuLoop, BranchesSynchronizeUntilAllWereTaken) {
   // Predicate and branch index for 3, 6 and 12; the predicate of 13; the result.
   EXPECT_EQ(counts_.to_host, 8);
   EXPECT_EQ(counts_.recorded, 1);
-  EXPECT_EQ(counts_.branches, kOnGpu ? 1 : 37);
+  EXPECT_EQ(counts_.branches, test::OnGpu() ? 1 : 37);
   EXPECT_EQ(Run({S32({3})}), (std::vector<int32_t>{50}));
   EXPECT_EQ(counts_.to_host, 4);
   EXPECT_EQ(counts_.recorded, 0);
@@ -336,7 +337,7 @@ ENTRY e { t = s32[] parameter(0)
   // two of which hold another one. The emulator repeats the calls in every iteration.
   EXPECT_EQ(Run({S32({30})}), want(30));
   EXPECT_EQ(counts_.recorded, 1);
-  EXPECT_EQ(counts_.branches, kOnGpu ? 3 : 22);
+  EXPECT_EQ(counts_.branches, test::OnGpu() ? 3 : 22);
   EXPECT_EQ(Run({S32({32})}), want(32));
   EXPECT_EQ(counts_.recorded, 0);
   EXPECT_EQ(counts_.to_host, 3);  // Two choices of the first iteration and the result.
@@ -346,5 +347,3 @@ INSTANTIATE_TEST_SUITE_P(Devices, GpuLoop, testing::ValuesIn(TestDevices()));
 
 }  // namespace
 }  // namespace hlo::exec::gpu_loop_test
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

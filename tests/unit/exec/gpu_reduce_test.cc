@@ -162,5 +162,3 @@ TEST(GpuReduce, SelectsTheKernelByShape) {
 
 }  // namespace
 }  // namespace hlo::gpu_reduce_test
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

@@ -313,5 +313,3 @@ ENTRY e {
 
 }  // namespace
 }  // namespace hlo::gpu_rows_test
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

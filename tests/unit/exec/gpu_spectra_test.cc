@@ -331,7 +331,7 @@ TYPED_TEST(Spectra, MatricesThatAreNotFinite) {
 
 // The emulator would need minutes; jacobi_test.cc tests groups of columns there.
 TEST(LargeSpectra, ColumnsThatDoNotFitSharedMemory) {
-  if (!kOnGpu) GTEST_SKIP() << "needs a GPU";
+  if (!test::OnGpu()) GTEST_SKIP() << "needs a GPU";
   using Double = Kind<double, double>;
   CheckEigen<Double>({test::Hermitian<double>(300, 3), test::Hermitian<double>(300, 4)}, true);
   CheckSvd<Double>({test::RandomMatrix<double>(200, 180, 3), test::RandomMatrix<double>(200, 180, 5)}, true);
@@ -339,5 +339,3 @@ TEST(LargeSpectra, ColumnsThatDoNotFitSharedMemory) {
 
 }  // namespace
 }  // namespace hlo::gpu_spectra_test
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

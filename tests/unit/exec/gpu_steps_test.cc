@@ -590,5 +590,3 @@ TEST(GpuSteps, WatchedConcatenationWithoutElements) {
 
 }  // namespace
 }  // namespace hlo::gpu_steps_test
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

@@ -173,5 +173,3 @@ ENTRY e {
 
 }  // namespace
 }  // namespace hlo::gpu_to_apply_test
-
-int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

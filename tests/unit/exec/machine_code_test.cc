@@ -8,7 +8,7 @@
 #include "kernels/cpu/native/assembler.h"
 #endif
 
-namespace hlo::cpu {
+namespace hlo::cpu::machine_code_test {
 namespace {
 
 TEST(MachineCode, EmptyCodeIsNotLoaded) { EXPECT_EQ(MachineCode::Load({}), nullptr); }
@@ -61,4 +61,4 @@ TEST(MachineCode, UsesOnlyInstructionsThatTheKernelsMayUse) {
 #endif
 
 }  // namespace
-}  // namespace hlo::cpu
+}  // namespace hlo::cpu::machine_code_test

@@ -18,7 +18,7 @@
 #include "observe/remaining_time.h"
 #include "observe/work_estimate.h"
 
-namespace hlo {
+namespace hlo::progress_test {
 namespace {
 
 CheckedModule Load(const std::string& text) {
@@ -384,4 +384,4 @@ TEST(Activities, RandomArgumentsAndFilesAreReported) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::progress_test

@@ -1,7 +1,6 @@
 #pragma once
-// Runs tests on the emulated GPU or, if HLO_TEST_ON_GPU is defined, on the first GPU.
+// The devices of tests of modules on GPUs.
 
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -11,26 +10,18 @@
 #include "device/gpu.h"
 #include "gtest/gtest.h"
 #include "hlo_run/execute.h"
+#include "on_gpu.h"
 
 namespace hlo {
 
-#ifdef HLO_TEST_ON_GPU
-
-inline constexpr bool kOnGpu = true;
-inline std::vector<Device> TestDevices() { return {{Device::Kind::kGpu, 0}}; }
-
-#else
-
-inline constexpr bool kOnGpu = false;
-// Several thread schedules.
+// Returns the first GPU, or the emulated GPU with several thread schedules.
 inline std::vector<Device> TestDevices() {
+  if (test::OnGpu()) return {{Device::Kind::kGpu, 0}};
   return {{Device::Kind::kEmulatedGpu, 0}, {Device::Kind::kEmulatedGpu, 1}, {Device::Kind::kEmulatedGpu, 2}};
 }
 
-#endif
-
 inline std::unique_ptr<device::Gpu> OpenTestGpu(Device device) {
-  if (!kOnGpu) return device::MakeEmulatedGpu(device.number);
+  if (!test::OnGpu()) return device::MakeEmulatedGpu(device.number);
   absl::StatusOr<std::unique_ptr<device::Gpu>> gpu = device::OpenGpu(device.number);
   EXPECT_TRUE(gpu.ok()) << gpu.status();
   return gpu.ok() ? *std::move(gpu) : nullptr;
@@ -76,17 +67,5 @@ class ForwardingGpu : public device::Gpu {
  private:
   std::unique_ptr<device::Gpu> gpu_;
 };
-
-// The body of main.
-inline int RunGpuTests(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (kOnGpu) {
-    if (const auto gpus = device::ListGpus(); !gpus.ok()) {
-      std::fprintf(stderr, "skipped: %s\n", gpus.status().ToString().c_str());
-      return 77;  // CTest treats 77 as skipped.
-    }
-  }
-  return RUN_ALL_TESTS();
-}
 
 }  // namespace hlo
