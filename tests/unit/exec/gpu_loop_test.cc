@@ -11,8 +11,8 @@
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 #include "on_gpu.h"
-#include "test_devices.h"
 #include "plan/make_plan.h"
+#include "test_devices.h"
 
 namespace hlo::exec::gpu_loop_test {
 namespace {
