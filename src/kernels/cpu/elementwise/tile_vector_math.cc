@@ -148,6 +148,7 @@ TileFn OwnTileOp(Opcode opcode, ComputeType compute_type) {
   if constexpr (kFusesMulAdd) {
     if (opcode == Opcode::kCosine) return loop([](Vector<float> x) { return CosF32(x); });
     if (opcode == Opcode::kSine) return loop([](Vector<float> x) { return SinF32(x); });
+    if (opcode == Opcode::kErf) return loop([](Vector<float> x) { return ErfF32(x); });
     if (opcode == Opcode::kLog) return loop([](Vector<float> x) { return LogF32(x); });
     if (opcode == Opcode::kLogPlusOne) return loop([](Vector<float> x) { return LogPlusOneF32(x); });
     if (opcode == Opcode::kPower) return &OwnPower;
@@ -176,6 +177,8 @@ const void* OwnVectorFunction(Opcode opcode) {
       return address(&CallOf<CosF32>);
     case Opcode::kSine:
       return address(&CallOf<SinF32>);
+    case Opcode::kErf:
+      return address(&CallOf<ErfF32>);
     case Opcode::kPower:
       return reinterpret_cast<const void*>(&CallOfPower);
     default:

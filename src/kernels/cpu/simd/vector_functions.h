@@ -52,6 +52,14 @@ inline constexpr float kSineTerms[] = {2.6057207378471503e-6f, -1.98095774976536
 inline constexpr float kLogTerms[] = {-0.0449096560138f, 0.104483359371f,  -0.131622326016f,
                                       0.144820609625f,   -0.166477670237f, 0.199906067766f,
                                       -0.250000545861f,  0.333334544429f,  -0.500000008226f};
+// erf(x) = x + x * p(x * x) below kErfcFrom, and 1 - q(x)^8 from there to kErfOneFrom, where it rounds to 1.
+inline constexpr float kErfTerms[] = {7.23606935935095e-5f,   -7.824739441275597e-4f, 5.167731083929539e-3f,
+                                      -2.684351801872253e-2f, 0.1128336414694786f,    -0.3761261105537415f,
+                                      0.1283791661262512f};
+inline constexpr float kErfcTerms[] = {1.603207347216085e-4f,  -2.582329092547297e-3f, 1.341923605650663e-2f,
+                                       -1.250177901238203e-2f, -6.000532209873199e-2f, -0.1459960192441940f,
+                                       1.001086354255676f};
+inline constexpr float kErfcFrom = 1.1f, kErfOneFrom = 3.93f;
 inline constexpr float kLn2[] = {5.76999034e-8f, 0.693147123f};  // The sum of these parts.
 // Logarithms are computed of numbers from this one to its double.
 inline constexpr float kLeastOfLog = 0.75f;
@@ -141,6 +149,19 @@ inline constexpr float kLeastExponent = -104.0f, kMostExponent = 89.0f;
   const F power = internal::PowerOfTwo(k), d = internal::MulAdd(power, t, power - 1.0f);
   const Words result = BitsOf<Words>(d / (d + 2.0f));
   return BitsOf<F>((result & 0x7fffffffu) | (bits & 0x80000000u));
+}
+
+[[gnu::always_inline]] inline Vector<float> ErfF32(Vector<float> x) {
+  using F = Vector<float>;
+  using Words = Vector<uint32_t>;
+  const Words sign = BitsOf<Words>(x) & 0x80000000u;
+  const F magnitude = BitsOf<F>(BitsOf<Words>(x) ^ sign), most = Broadcast(internal::kErfOneFrom);
+  const F near = internal::MulAdd(x, internal::Polynomial(internal::kErfTerms, x * x), x);
+  F power = internal::Polynomial(internal::kErfcTerms, magnitude > most ? most : magnitude);
+  power *= power;
+  power *= power;
+  const F far = internal::MulAdd(-power, power, Broadcast(1.0f));
+  return magnitude < internal::kErfcFrom ? near : BitsOf<F>(BitsOf<Words>(far) | sign);
 }
 
 [[gnu::always_inline]] inline Vector<float> LogisticF32(Vector<float> x) {
