@@ -202,15 +202,31 @@ absl::StatusOr<Literal> RaggedAllToAll(OpContext& context) {
   return output;
 }
 
+// Shapes are not checked against groups of one device, so the sizes of the result may be wrong.
+absl::StatusOr<Literal> WithDeclaredSizes(const OpContext& context, absl::StatusOr<Literal> result) {
+  if (!result.ok()) return result;
+  std::vector<const Shape*> declared, made;
+  AppendArrays(ResultOf(context.instruction), &declared);
+  AppendArrays(result->shape(), &made);
+  for (size_t i = 0; i < std::min(declared.size(), made.size()); ++i) {
+    if (declared[i]->ElementCount() != made[i]->ElementCount())
+      return absl::FailedPreconditionError(
+          fmt::format("the value is {}, which is not the declared shape", ToString(*made[i])));
+  }
+  return result;
+}
+
 // On a single device the only member of the group receives its own operand.
 absl::StatusOr<Literal> AllReduce(OpContext& context) {
   return HasPeers(context) ? AsTuple(ReduceGroup(context)) : AsTuple(context.operands);
 }
 absl::StatusOr<Literal> AllGather(OpContext& context) {
-  return HasPeers(context) ? AsTuple(GatherGroup(context)) : AsTuple(context.operands);
+  return HasPeers(context) ? WithDeclaredSizes(context, AsTuple(GatherGroup(context)))
+                           : AsTuple(context.operands);
 }
 absl::StatusOr<Literal> ReduceScatter(OpContext& context) {
-  return HasPeers(context) ? AsTuple(ReduceAndScatter(context)) : AsTuple(context.operands);
+  return HasPeers(context) ? WithDeclaredSizes(context, AsTuple(ReduceAndScatter(context)))
+                           : AsTuple(context.operands);
 }
 // Without dimensions, the result is a tuple, even for a single operand.
 absl::StatusOr<Literal> AllToAll(OpContext& context) {
