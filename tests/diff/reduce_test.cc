@@ -305,6 +305,36 @@ TEST(ReduceTest, ColumnsInNativeCode) {
   cpu::SetNativeCodeDelay(delay);
 }
 
+// Short rows, whose elements are computed or in memory, are combined several at a time. The initial value is
+// not neutral.
+TEST(ReduceTest, GroupsOfShortRows) {
+  const int64_t delay = cpu::SetNativeCodeDelay(0);
+  struct Dims {
+    const char *from, *to, *reduced;
+  };
+  constexpr Dims kDims[] = {
+      {"64,2", "2", "0"},         {"60,3", "3", "0"},         {"49,5", "5", "0"},
+      {"2,32,2", "2,2", "1"},     {"5,24,3", "5,3", "1"},     {"4,6,10,3", "3", "0,1,2"},
+      {"3,30,2,4", "3,4", "1,2"}, {"3,30,2,4", "3,2,4", "1"}, {"71,16", "16", "0"}};
+  for (const char* type : {"f32", "f64", "bf16", "f16", "s32", "u8", "s64", "pred"}) {
+    const bool is_float = std::string_view(type).find('f') != std::string_view::npos;
+    const std::vector<const char*> exact = is_float
+                                               ? std::vector{"maximum", "minimum"}
+                                               : std::vector{"add", "multiply", "maximum", "minimum", "or"};
+    for (const char* opcode : exact) {
+      for (const Dims& dims : kDims) {
+        std::string text = Reduce(type, opcode, dims.from, dims.to, dims.reduced);
+        test::ExpectEnginesAgree(text, {.specials = is_float});
+        text.replace(text.find("reduce(a"), 8, "reduce(d");
+        text.insert(text.rfind(" ROOT"), fmt::format(" b = {0}[{1}] parameter(2)\n d = {0}[{1}] {2}(a, b)\n",
+                                                     type, dims.from, opcode));
+        test::ExpectEnginesAgree(text, {.specials = is_float});
+      }
+    }
+  }
+  cpu::SetNativeCodeDelay(delay);
+}
+
 // Differences of alternating order show if rows are combined in order.
 TEST(ReduceTest, FewColumnsAreOneLoop) {
   constexpr ElementType kF32 = ElementType::kF32;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hlo_run/builder.h"
+#include "ir/neutral_element.h"
 #include "ir/result_shapes.h"
 #include "ir/single_terms.h"
 #include "loops/loop_program.h"
@@ -14,7 +15,6 @@
 #include "plan/calls/replacement.h"
 #include "plan/codegen/operations.h"
 #include "plan/graph.h"
-#include "plan/rewrite/neutral_element.h"
 #include "types/index.h"
 #include "types/promotion.h"
 

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "ir/combiners.h"
+#include "ir/neutral_element.h"
 #include "plan/calls/call_builder.h"
-#include "plan/rewrite/neutral_element.h"
 
 namespace hlo::plan {
 

@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "ir/combiners.h"
+#include "ir/neutral_element.h"
 #include "ir/result_shapes.h"
 #include "ir/single_terms.h"
 #include "plan/calls/call_builder.h"
-#include "plan/rewrite/neutral_element.h"
 #include "plan/rewrite/padded_op.h"
 #include "types/index.h"
 

@@ -6,12 +6,12 @@
 #include "absl/algorithm/container.h"
 #include "hlo_run/builder.h"
 #include "ir/element_types.h"
+#include "ir/neutral_element.h"
 #include "ir/result_shapes.h"
 #include "ir/window_order.h"
 #include "plan/calls/call_builder.h"
 #include "plan/calls/replacement.h"
 #include "plan/codegen/operations.h"
-#include "plan/rewrite/neutral_element.h"
 #include "plan/rewrite/window_padding.h"
 #include "types/index.h"
 

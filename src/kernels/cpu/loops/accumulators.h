@@ -1,8 +1,10 @@
 #pragma once
 // This file defines the accumulators of a reduction: one array of elements per result, in the compute type.
 
+#include <algorithm>
 #include <cstring>
 
+#include "ir/neutral_element.h"
 #include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 
@@ -35,6 +37,14 @@ class Accumulators {
       CopyStrided(n, width_[k], at(k, i), 1, element, 0);
     }
   }
+  // Fills elements [i, i + n) of a single result with the neutral element of the reduction's fold.
+  void FillWithNeutral(int64_t i, int64_t n) {
+    const double neutral = *NeutralOf(*program_.fold, program_.results[0].init_type);
+    DispatchComputeType(compute_type(0), [&]<class T>() {
+      if constexpr (std::is_arithmetic_v<T>)
+        std::fill_n(reinterpret_cast<T*>(at(0, i)), n, static_cast<T>(neutral));
+    });
+  }
   void Combine(const TileRunner& runner, int64_t i, int64_t n) {
     CombineWith(i, n, [&](size_t k) { return Yielded(runner, k, 0); });
   }
@@ -64,12 +74,12 @@ class Accumulators {
   void Fold(int64_t i, int64_t other, int64_t n) {
     CombineWith(i, n, [&](size_t k) { return at(k, other); });
   }
-  // Reduces the first n elements to the first one by a balanced tree, which combines element i with i + n
-  // / 2.
-  void ReduceByTree(int64_t n) {
+  // Reduces n groups of `length` elements from `begin` on to the first one by a balanced tree, which combines
+  // group i with i + n / 2.
+  void ReduceByTree(int64_t n, int64_t length = 1, int64_t begin = 0) {
     while (n > 1) {
       const int64_t half = (n + 1) / 2;
-      Fold(0, half, n - half);
+      Fold(begin, begin + half * length, (n - half) * length);
       n = half;
     }
   }

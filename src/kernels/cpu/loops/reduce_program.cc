@@ -365,13 +365,20 @@ class TransposedColumns {
 // Returns false if there is no native code for all columns.
 bool ReduceColumnsAtOnce(const ReduceProgram& program, void* const* arguments) {
   if (program.column_loop == nullptr) return false;
-  const int64_t kept = program.kept_count();
-  Accumulators acc(program, kept);
-  acc.FillWithInit(arguments, 0, kept);
+  const int64_t kept = program.kept_count(), groups = program.column_loop->group_size(),
+                part = groups > 1 ? program.column_loop->part_length() : kept;
+  Accumulators acc(program, kept * groups);
+  for (int64_t i = 0; i < kept; i += part) {
+    acc.FillWithInit(arguments, i * groups, part);
+    if (groups > 1) acc.FillWithNeutral(i * groups + part, part * (groups - 1));
+  }
   absl::InlinedVector<void*, 4> accumulators;
   for (size_t k = 0; k < acc.count(); ++k) accumulators.push_back(acc.at(k, 0));
   if (!program.column_loop->Run(arguments, std::move(accumulators))) return false;
-  acc.Store(arguments, 0, kept, 0);
+  for (int64_t i = 0; i < kept; i += part) {
+    acc.ReduceByTree(groups, part, i * groups);
+    acc.Store(arguments, i * groups, part, i);
+  }
   return true;
 }
 

@@ -10,11 +10,23 @@ namespace {
 
 constexpr int64_t kMaxStoredElements = 4096, kMaxResults = 256, kMaxWidth = 8;
 
+// Returns the storage type if the body only yields elements of an array unchanged, which are contiguous along
+// the last inner dimension, and has at most `max_dims` inner dimensions.
+std::optional<ElementType> YieldedAsStored(const loops::LoopProgram& body, size_t max_dims) {
+  if (const std::optional<ElementType> type = body.YieldedAsStored()) return type;
+  const bool is_load = body.steps().size() == 1 && body.yields().size() == 1 && body.stores().empty() &&
+                       body.steps()[0].access == 0 && body.access(0).IsArray() && body.access(0).IsRegular();
+  const size_t rank = body.inner_dims().size();
+  return is_load && rank > 0 && rank <= max_dims && body.access(0).inner.back() == 1
+             ? std::optional(body.access(0).type)
+             : std::nullopt;
+}
+
 }  // namespace
 
 std::shared_ptr<const StoredReduction> StoredReduction::Make(const loops::Reduction& reduction,
                                                              const TileProgram& body, const TileCall& fold) {
-  const std::optional<ElementType> type = body.source().YieldedAsStored();
+  const std::optional<ElementType> type = YieldedAsStored(body.source(), reduction.rows ? 1 : 2);
   if (!type.has_value() || fold.function == nullptr || reduction.results.size() != 1 ||
       reduction.part_length != 1 || reduction.arg_min_max != loops::Reduction::ArgMinMax::kNone ||
       reduction.combiner.steps().size() != 1 || body.outer_dims().size() > 1)
@@ -35,6 +47,9 @@ std::shared_ptr<const StoredReduction> StoredReduction::Make(const loops::Reduct
   made->reduced_ = reduced;
   made->width_ = ByteCount(*type);
   made->step_ = body.outer_dims().empty() ? 0 : made->access_.outer[0] * made->width_;
+  const bool has_parts = !reduction.rows && body.inner_dims().size() == 2;
+  made->part_ = has_parts ? body.inner_dims()[1] : kept;
+  made->part_step_ = has_parts ? made->access_.inner[0] * made->width_ : 0;
   made->init_ = result.init;
   made->output_ = result.output;
   return made;
@@ -52,7 +67,8 @@ void StoredReduction::Run(const TileCode& combiner, void* const* arguments) cons
     const void* const in[] = {inits, results};
     combiner.Run(kept_, in, out);
   } else {
-    ReduceColumns(combiner, from, results);
+    for (int64_t i = 0; i < kept_; i += part_, from += part_step_)
+      ReduceColumns(combiner, from, part_, results + i * width_);
     std::copy_n(results, kept_ * width_, static_cast<std::byte*>(out[0]));
   }
 }
@@ -68,19 +84,19 @@ void StoredReduction::ReduceRows(const std::byte* from, std::byte* results) cons
   for (; row < kept_; ++row) folds_.row(reduced_, from + row * step_, results + row * width_);
 }
 
-void StoredReduction::ReduceColumns(const TileCode& combiner, const std::byte* from,
+void StoredReduction::ReduceColumns(const TileCode& combiner, const std::byte* from, int64_t count,
                                     std::byte* results) const {
   constexpr int kAtOnce = StoredFolds::kAtOnce;
   int64_t row = 0;
   for (; row + kAtOnce <= reduced_; row += kAtOnce) {
     const void* rows[kAtOnce];
     for (int k = 0; k < kAtOnce; ++k) rows[k] = from + (row + k) * step_;
-    folds_.columns(kept_, rows, results);
+    folds_.columns(count, rows, results);
   }
   for (; row < reduced_; ++row) {
     const void* const in[] = {results, from + row * step_};
     void* const out[] = {results};
-    combiner.Run(kept_, in, out);
+    combiner.Run(count, in, out);
   }
 }
 

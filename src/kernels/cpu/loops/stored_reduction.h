@@ -23,12 +23,14 @@ class StoredReduction {
  private:
   StoredReduction() = default;
   void ReduceRows(const std::byte* from, std::byte* results) const;
-  void ReduceColumns(const TileCode& combiner, const std::byte* from, std::byte* results) const;
+  void ReduceColumns(const TileCode& combiner, const std::byte* from, int64_t count,
+                     std::byte* results) const;
 
   bool rows_ = false;
   Access access_;
   StoredFolds folds_;
   int64_t kept_ = 0, reduced_ = 0, step_ = 0, width_ = 0;  // `step_` is between outer positions, in bytes.
+  int64_t part_ = 0, part_step_ = 0;  // Columns that are contiguous, and the bytes from these to the next.
   int32_t init_ = 0, output_ = 0;
 };
 

@@ -1,11 +1,11 @@
-#include "plan/rewrite/neutral_element.h"
+#include "ir/neutral_element.h"
 
 #include <cmath>
 #include <limits>
 
 #include "ir/element_types.h"
 
-namespace hlo::plan {
+namespace hlo {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -44,4 +44,4 @@ std::optional<double> NeutralOf(Opcode opcode, ElementType type) {
   }
 }
 
-}  // namespace hlo::plan
+}  // namespace hlo
