@@ -43,6 +43,12 @@ Literal OnDevice(const Shape& shape, const void* memory, std::function<void()> r
                              Buffer::Wrap(memory, *DenseByteCount(shape), std::move(release)));
 }
 
+Shape WithSize(const Shape& shape, int64_t dimension, int64_t size) {
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  dims[dimension] = size;
+  return Shape::Array(shape.type(), dims);
+}
+
 int64_t DimensionOf(const Instruction& instruction) { return instruction.Get<attr::dimensions>()[0]; }
 
 absl::Status CheckParts(const Shape& shape, int64_t dimension, int64_t count) {
@@ -180,6 +186,7 @@ absl::Status GpuExchange::Meet(const Call& call) {
   HLO_RETURN_IF_ERROR(gpu_->Synchronize());
   operands_ = call.operands;
   results_ = call.results;
+  result_bytes_ = call.result_bytes;
   is_waiting_ = true;
   const absl::Cleanup leave = [this] { is_waiting_ = false; };
   const auto combine = [&](absl::Span<const Values> values) -> absl::StatusOr<std::vector<Values>> {
@@ -238,6 +245,13 @@ absl::Status GpuExchange::CheckOperandCount(int64_t members) const {
       fmt::format("there are {} operands, but the group has {} members", operands_.size(), members));
 }
 
+// The checker does not compare the shapes of results with groups of one member.
+absl::Status GpuExchange::CheckResult(size_t k, const Shape& made) const {
+  if (*DenseByteCount(made) == result_bytes_[k]) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("the value is {}, which is not the declared shape", ToString(made)));
+}
+
 // Enqueues the copies or the fold for result k of this member.
 absl::Status GpuExchange::Receive(const Call& call, const Members& members, size_t position, size_t k) {
   const auto count = static_cast<int64_t>(members.size()), own = static_cast<int64_t>(position);
@@ -251,7 +265,9 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
   };
   switch (call.kind) {
     case Kind::kAllGather: {
-      const Rows rows = RowsAlong(shape, DimensionOf(call.instruction));
+      const int64_t dimension = DimensionOf(call.instruction);
+      HLO_RETURN_IF_ERROR(CheckResult(k, WithSize(shape, dimension, shape.dim(dimension) * count)));
+      const Rows rows = RowsAlong(shape, dimension);
       const int64_t bytes = rows.elements * element_bytes;
       for (int64_t i = 0; i < count; ++i) {
         HLO_RETURN_IF_ERROR(
@@ -260,19 +276,23 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
       return absl::OkStatus();
     }
     case Kind::kAllToAll:
+      HLO_RETURN_IF_ERROR(CheckResult(k, shape));
       return ReceiveParts(call, members, own, k);
     case Kind::kAllToAllOperands: {
       HLO_RETURN_IF_ERROR(CheckOperandCount(count));
+      HLO_RETURN_IF_ERROR(CheckResult(k, shape));
       const int64_t bytes = BytesOf(call.instruction, k);
       return copy(static_cast<int64_t>(k), 0, bytes, members[k]->operands_[position], bytes, bytes, 1);
     }
     case Kind::kBroadcast: {
+      HLO_RETURN_IF_ERROR(CheckResult(k, shape));
       const int64_t bytes = BytesOf(call.instruction, k);
       return copy(0, 0, bytes, members[0]->operands_[k], bytes, bytes, 1);
     }
     case Kind::kReduceScatter: {
       const int64_t dimension = DimensionOf(call.instruction);
       HLO_RETURN_IF_ERROR(CheckParts(shape, dimension, count));
+      HLO_RETURN_IF_ERROR(CheckResult(k, WithSize(shape, dimension, shape.dim(dimension) / count)));
       const Rows rows = RowsAlong(shape, dimension);
       const int64_t part = rows.elements / count;
       return Fold(call, members, k, {own * part, rows.elements, part, rows.count}, result);
@@ -305,6 +325,7 @@ absl::Status GpuExchange::AllReduce(const Call& call, const Members& members, si
   for (int64_t position = 0; position < count; ++position) {
     GpuExchange& member = *members[position];
     if (member.results_[k] == nullptr) continue;
+    HLO_RETURN_IF_ERROR(member.CheckResult(k, shape));
     HLO_RETURN_IF_ERROR(member.gpu_->MakeCurrent());
     HLO_RETURN_IF_ERROR(member.Fold(call, members, k, {first(position), elements, length(position), 1},
                                     At(member.results_[k], first(position) * element_bytes)));

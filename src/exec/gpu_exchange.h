@@ -32,6 +32,7 @@ class GpuExchange {
     // nullptr if nobody reads it.
     std::vector<const void*> operands;
     std::vector<void*> results;
+    std::vector<int64_t> result_bytes;  // Empty for a send or recv.
     absl::FunctionRef<GpuExchange&(int64_t device)> peer;
   };
 
@@ -70,6 +71,7 @@ class GpuExchange {
   absl::Status Receive(const Call& call, const Members& members, size_t position, size_t k);
   absl::Status ReceiveParts(const Call& call, const Members& members, int64_t own, size_t k);
   absl::Status CheckOperandCount(int64_t members) const;
+  absl::Status CheckResult(size_t k, const Shape& made) const;
   // A part of an operand, in elements: `count` rows of `length` each, whose first elements are `pitch` apart.
   struct RowBlock {
     int64_t begin, pitch, length, count;
@@ -86,6 +88,7 @@ class GpuExchange {
   bool is_waiting_ = false;
   std::vector<const void*> operands_;
   std::vector<void*> results_;
+  std::vector<int64_t> result_bytes_;
   // Operands that results overwrite; operands of other GPUs; tiles of operands.
   device::GpuMemory held_, gathered_, tiles_;
   int64_t held_bytes_ = 0, gathered_bytes_ = 0, tiles_bytes_ = 0;

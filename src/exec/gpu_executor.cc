@@ -233,7 +233,7 @@ absl::Status GpuExecutor::ExchangeWithPeers(const plan::Step& step, const plan::
   const auto peer = [&](int64_t device) -> GpuExchange& {
     return static_cast<GpuExecutor&>(*peers_[device]).exchange_;
   };
-  GpuExchange::Call call = {*step.instruction, peers.kind, *options_->collectives, {}, {}, peer};
+  GpuExchange::Call call = {*step.instruction, peers.kind, *options_->collectives, {}, {}, {}, peer};
   const auto memory_of = [&](Slot slot) { return slot < 0 ? nullptr : pointers_[slot]; };
   for (const Slot slot : collective.operands) call.operands.push_back(memory_of(slot));
   if (plan::IsTransfer(peers.kind)) {
@@ -244,6 +244,7 @@ absl::Status GpuExecutor::ExchangeWithPeers(const plan::Step& step, const plan::
     const Slot slot = collective.results[leaf];
     if (leaf >= first && leaf < first + count) {
       call.results.push_back(memory_of(slot));
+      call.result_bytes.push_back(slot < 0 ? 0 : plan_.buffers[slot].byte_count);
     } else if (slot >= 0) {
       const int64_t byte_count = plan_.buffers[slot].byte_count;
       HLO_RETURN_IF_ERROR(leaf < first
