@@ -1,10 +1,12 @@
-// Tests loops over few elements, which the fast engine compiles to bytecode, through both engines.
+// Tests loops through both engines: loops of the module over few elements, which the fast engine compiles to
+// bytecode, and loops over many elements.
 
 #include <array>
 
 #include "absl/strings/str_join.h"
 #include "engines.h"
 #include "fmt/format.h"
+#include "kernels/cpu/loops/native_loop.h"
 
 namespace hlo::loops_test {
 namespace {
@@ -236,6 +238,38 @@ TEST(LoopTest, RandomLoops) {
   for (uint32_t seed = 1; seed <= 600 && !testing::Test::HasFailure(); ++seed)
     test::ExpectEnginesAgree(LoopWriter(seed).Write(),
                              {.specials = true, .has_kernel = false, .index_range = 11});
+}
+
+// Loops of many operations run in pieces of a single row, or of several rows, on all threads. Iotas prevent
+// pieces of a row.
+TEST(LoopTest, LongLoopsRunInPieces) {
+  const int64_t delay = cpu::SetNativeCodeDelay(0);
+  constexpr int kOperations = 60;
+  const auto chain = [](std::string_view shape, std::string_view first, std::string_view second) {
+    std::string text = fmt::format(" v0 = {} multiply({}, {})\n", shape, first, second);
+    for (int k = 1; k < kOperations; ++k)
+      text += fmt::format(" v{} = {} {}(v{}, {})\n", k, shape, k % 2 == 0 ? "multiply" : "add", k - 1,
+                          k % 3 == 0 ? first : second);
+    return text + fmt::format(" ROOT r = {} xor(v{}, {})\n", shape, kOperations - 1, second);
+  };
+  for (const int n : {15'999, 16'384}) {
+    const std::string shape = fmt::format("s32[{}]", n);
+    test::ExpectEnginesAgree(
+        fmt::format("ENTRY e {{ a = {0} parameter(0)\n s = s32[] parameter(1)\n"
+                    " b = {0} broadcast(s), dimensions={{}}\n{1}}}",
+                    shape, chain(shape, "a", "b")));
+    test::ExpectEnginesAgree(
+        fmt::format("ENTRY e {{ a = {0} parameter(0)\n i = {0} iota(), iota_dimension=0\n{1}}}", shape,
+                    chain(shape, "a", "i")));
+  }
+  for (const auto& [rows, columns] : {std::pair(120, 130), std::pair(3, 5'000)}) {
+    const std::string shape = fmt::format("s32[{},{}]", rows, columns);
+    test::ExpectEnginesAgree(
+        fmt::format("ENTRY e {{ w = s32[{0},{1}] parameter(0)\n b = {2} parameter(1)\n"
+                    " a = {2} slice(w), slice={{[1:{3}],[2:{4}]}}\n{5}}}",
+                    rows + 1, columns + 3, shape, rows + 1, columns + 2, chain(shape, "a", "b")));
+  }
+  cpu::SetNativeCodeDelay(delay);
 }
 
 }  // namespace

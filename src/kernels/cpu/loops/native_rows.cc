@@ -22,6 +22,9 @@ using loops::LoopProgram;
 namespace {
 
 constexpr int64_t kMaxDirectElements = 16 << 10;  // In a row, and in those that a thread runs at once.
+// Several threads run fewer elements if the estimated time, about four times that of native code, is longer.
+constexpr double kShortestOfThreads = 80'000;
+constexpr int64_t kPieceElements = 256;  // Pieces of a single row have a multiple of these.
 // Tiles take less time if rows have less bytes, of a few elements, and of many.
 constexpr int64_t kShortestDirectRow = 32, kShortestOfMany = 64;
 // The mean length of the pieces of rows in which one operand has edges. Tiles take longer if several have:
@@ -216,14 +219,17 @@ void NativeRows::FindAddresses(const LoopProgram& program) {
   addresses_ = std::move(addresses);
 }
 
-void NativeRows::RunOneRow(const NativeLoop& code, void* const* arguments) const {
+void NativeRows::RunOneRow(const NativeLoop& code, void* const* arguments, int64_t begin, int64_t end) const {
   std::array<void*, kMaxDirectOperands> pointers;
   size_t k = 0;
-  for (const Address& address : addresses_)
+  for (const Address& address : addresses_) {
+    const Operand& operand = operands_[k];
+    const int64_t skipped = operand.form == NativeLoop::Form::kArray ? begin * operand.width : 0;
     pointers[k++] = address.argument >= 0
-                        ? static_cast<std::byte*>(arguments[address.argument]) + address.bytes
+                        ? static_cast<std::byte*>(arguments[address.argument]) + address.bytes + skipped
                         : const_cast<std::byte*>(numbers_[address.number].data());
-  code.Run(pointers.data(), row_);
+  }
+  code.Run(pointers.data(), end - begin);
 }
 
 // Finds the pieces of the rows. Returns false if they are too short.
@@ -278,9 +284,17 @@ std::unique_ptr<const NativeLoop> NativeRows::Compile(const LoopProgram& program
 
 void NativeRows::Run(const LoopProgram& program, const NativeLoop& code, void* const* arguments,
                      double nanoseconds) const {
-  if (!addresses_.empty()) return RunOneRow(code, arguments);
+  const auto pieces =
+      nanoseconds < kShortestOfThreads ? 1 : static_cast<int64_t>(2 * nanoseconds / kShortestOfThreads);
+  if (!addresses_.empty()) {
+    const int64_t piece = numbers_.empty() ? RoundUp(CeilDiv(row_, pieces), kPieceElements) : row_;
+    if (piece >= row_) return RunOneRow(code, arguments, 0, row_);
+    return ParallelFor(CeilDiv(row_, piece), nanoseconds, [&](int64_t i) {
+      RunOneRow(code, arguments, i * piece, std::min(row_, (i + 1) * piece));
+    });
+  }
   const int64_t count = Product(dims_);
-  const int64_t at_once = std::max<int64_t>(kMaxDirectElements / row_, 1);
+  const int64_t at_once = std::max<int64_t>(std::min(kMaxDirectElements / row_, CeilDiv(count, pieces)), 1);
   if (count <= at_once) return RunRange(program, code, arguments, 0, count);
   ParallelFor(CeilDiv(count, at_once), nanoseconds, [&](int64_t i) {
     RunRange(program, code, arguments, i * at_once, std::min(count, (i + 1) * at_once));

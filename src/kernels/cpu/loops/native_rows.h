@@ -67,7 +67,8 @@ class NativeRows {
   int64_t FilledCount(const Operand& operand) const;
   bool FindCuts();
   void FindAddresses(const loops::LoopProgram& program);
-  void RunOneRow(const NativeLoop& code, void* const* arguments) const;
+  // Runs elements [begin, end) of a single row whose addresses are known; all of them if there are iotas.
+  void RunOneRow(const NativeLoop& code, void* const* arguments, int64_t begin, int64_t end) const;
   void RunNeighbours(const loops::LoopProgram& program, const NativeLoop& code, void* const* first,
                      const int64_t* numbers, int64_t rows) const;
   void RunRange(const loops::LoopProgram& program, const NativeLoop& code, void* const* arguments,
