@@ -286,11 +286,10 @@ struct Strips {
 // Returns the storage type if the body only yields strips of an array unchanged.
 std::optional<ElementType> YieldedStrips(const TileProgram& body) {
   if (const std::optional<ElementType> type = body.source().YieldedAsStored()) return type;
-  const bool is_load = body.steps().size() == 1 && body.yields().size() == 1 && body.stores().empty() &&
-                       body.steps()[0].access == 0 && body.access(0).IsArray() && body.access(0).IsRegular();
-  const bool is_contiguous = is_load && !body.inner_dims().empty() && body.access(0).inner.back() == 1 &&
+  const Access* load = YieldedLoad(body.source());
+  const bool is_contiguous = load != nullptr && !body.inner_dims().empty() && load->inner.back() == 1 &&
                              body.row() == body.inner_dims().back();
-  return is_contiguous ? std::optional(body.access(0).type) : std::nullopt;
+  return is_contiguous ? std::optional(load->type) : std::nullopt;
 }
 
 // Returns the functions that add rows in memory to accumulators directly, if applicable.
@@ -307,17 +306,13 @@ class TransposedColumns {
   static bool Fits(const ReduceProgram& program) {
     constexpr int64_t kFewest = 6;
     const TileProgram& body = program.body;
-    const bool is_load = body.steps().size() == 1 && body.yields().size() == 1 && body.stores().empty() &&
-                         body.steps()[0].access == 0 && body.access(0).IsArray() &&
-                         body.access(0).IsRegular();
-    if (!is_load || program.results.size() != 1 || body.inner_dims().size() != 1 ||
+    const Access* load = YieldedLoad(body.source());
+    if (load == nullptr || program.results.size() != 1 || body.inner_dims().size() != 1 ||
         body.outer_dims().size() != 1)
       return false;
-    const Access& access = body.access(0);
-    const int64_t width = ByteCount(access.type), stride = access.inner[0];
-    return access.outer[0] == 1 && stride > 1 && !CollectsApart(stride, width) &&
-           (width == 4 || width == 8) && LoadTile(access.type).function == nullptr &&
-           program.reduced_count() >= kFewest;
+    const int64_t width = ByteCount(load->type), stride = load->inner[0];
+    return load->outer[0] == 1 && stride > 1 && !CollectsApart(stride, width) && (width == 4 || width == 8) &&
+           LoadTile(load->type).function == nullptr && program.reduced_count() >= kFewest;
   }
 
   TransposedColumns(const ReduceProgram& program, void* const* arguments)

@@ -10,23 +10,28 @@ namespace {
 
 constexpr int64_t kMaxStoredElements = 4096, kMaxResults = 256, kMaxWidth = 8;
 
-// Returns the storage type if the body only yields elements of an array unchanged, which are contiguous along
-// the last inner dimension, and has at most `max_dims` inner dimensions.
-std::optional<ElementType> YieldedAsStored(const loops::LoopProgram& body, size_t max_dims) {
+// Returns the storage type if the body only yields elements of an array unchanged, which are contiguous, or
+// contiguous along the second of two dimensions of columns.
+std::optional<ElementType> StoredType(const loops::LoopProgram& body, bool rows) {
   if (const std::optional<ElementType> type = body.YieldedAsStored()) return type;
-  const bool is_load = body.steps().size() == 1 && body.yields().size() == 1 && body.stores().empty() &&
-                       body.steps()[0].access == 0 && body.access(0).IsArray() && body.access(0).IsRegular();
-  const size_t rank = body.inner_dims().size();
-  return is_load && rank > 0 && rank <= max_dims && body.access(0).inner.back() == 1
-             ? std::optional(body.access(0).type)
+  const loops::Access* load = YieldedLoad(body);
+  return load != nullptr && !rows && body.inner_dims().size() == 2 && load->inner.back() == 1
+             ? std::optional(load->type)
              : std::nullopt;
 }
 
 }  // namespace
 
+const loops::Access* YieldedLoad(const loops::LoopProgram& program) {
+  const bool is_load = program.steps().size() == 1 && program.yields().size() == 1 &&
+                       program.stores().empty() && program.steps()[0].IsLoad();
+  const loops::Access* access = is_load ? &program.access(0) : nullptr;
+  return access != nullptr && access->IsArray() && access->IsRegular() ? access : nullptr;
+}
+
 std::shared_ptr<const StoredReduction> StoredReduction::Make(const loops::Reduction& reduction,
                                                              const TileProgram& body, const TileCall& fold) {
-  const std::optional<ElementType> type = YieldedAsStored(body.source(), reduction.rows ? 1 : 2);
+  const std::optional<ElementType> type = StoredType(body.source(), reduction.rows);
   if (!type.has_value() || fold.function == nullptr || reduction.results.size() != 1 ||
       reduction.part_length != 1 || reduction.arg_min_max != loops::Reduction::ArgMinMax::kNone ||
       reduction.combiner.steps().size() != 1 || body.outer_dims().size() > 1)
