@@ -209,6 +209,10 @@ absl::Status GpuExchange::RunForAll(const Call& call, const Members& members) {
   }
   if (call.kind == Kind::kRaggedAllToAll) return ExchangeRows(call, members);
   for (size_t k = 0; k < call.operands.size(); ++k) {
+    for (const GpuExchange* member : members) {
+      if (member->results_[k] != nullptr)
+        HLO_RETURN_IF_ERROR(member->CheckSizes(call, static_cast<int64_t>(members.size()), k));
+    }
     if (call.kind == Kind::kAllReduce) {
       HLO_RETURN_IF_ERROR(AllReduce(call, members, k));
       continue;
@@ -239,14 +243,32 @@ absl::Status GpuExchange::ReceiveParts(const Call& call, const Members& members,
   return absl::OkStatus();
 }
 
-absl::Status GpuExchange::CheckOperandCount(int64_t members) const {
-  if (static_cast<int64_t>(operands_.size()) == members) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      fmt::format("there are {} operands, but the group has {} members", operands_.size(), members));
-}
-
-// The checker does not compare the shapes of results with groups of one member.
-absl::Status GpuExchange::CheckResult(size_t k, const Shape& made) const {
+// Refuses operands that do not fit the members of the group, and results of other sizes than those that this
+// member receives: the checker does not compare shapes with groups of one member.
+absl::Status GpuExchange::CheckSizes(const Call& call, int64_t members, size_t k) const {
+  Shape made = ShapeOf(call.instruction, k);
+  switch (call.kind) {
+    case Kind::kAllGather: {
+      const int64_t dimension = DimensionOf(call.instruction);
+      made = WithSize(made, dimension, made.dim(dimension) * members);
+      break;
+    }
+    case Kind::kReduceScatter: {
+      const int64_t dimension = DimensionOf(call.instruction);
+      HLO_RETURN_IF_ERROR(CheckParts(made, dimension, members));
+      made = WithSize(made, dimension, made.dim(dimension) / members);
+      break;
+    }
+    case Kind::kAllToAllOperands:
+      if (static_cast<int64_t>(operands_.size()) != members)
+        return absl::FailedPreconditionError(
+            fmt::format("there are {} operands, but the group has {} members", operands_.size(), members));
+      break;
+    case Kind::kConvertShapes:
+      return absl::OkStatus();
+    default:
+      break;
+  }
   if (*DenseByteCount(made) == result_bytes_[k]) return absl::OkStatus();
   return absl::FailedPreconditionError(
       fmt::format("the value is {}, which is not the declared shape", ToString(made)));
@@ -265,9 +287,7 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
   };
   switch (call.kind) {
     case Kind::kAllGather: {
-      const int64_t dimension = DimensionOf(call.instruction);
-      HLO_RETURN_IF_ERROR(CheckResult(k, WithSize(shape, dimension, shape.dim(dimension) * count)));
-      const Rows rows = RowsAlong(shape, dimension);
+      const Rows rows = RowsAlong(shape, DimensionOf(call.instruction));
       const int64_t bytes = rows.elements * element_bytes;
       for (int64_t i = 0; i < count; ++i) {
         HLO_RETURN_IF_ERROR(
@@ -276,24 +296,17 @@ absl::Status GpuExchange::Receive(const Call& call, const Members& members, size
       return absl::OkStatus();
     }
     case Kind::kAllToAll:
-      HLO_RETURN_IF_ERROR(CheckResult(k, shape));
       return ReceiveParts(call, members, own, k);
     case Kind::kAllToAllOperands: {
-      HLO_RETURN_IF_ERROR(CheckOperandCount(count));
-      HLO_RETURN_IF_ERROR(CheckResult(k, shape));
       const int64_t bytes = BytesOf(call.instruction, k);
       return copy(static_cast<int64_t>(k), 0, bytes, members[k]->operands_[position], bytes, bytes, 1);
     }
     case Kind::kBroadcast: {
-      HLO_RETURN_IF_ERROR(CheckResult(k, shape));
       const int64_t bytes = BytesOf(call.instruction, k);
       return copy(0, 0, bytes, members[0]->operands_[k], bytes, bytes, 1);
     }
     case Kind::kReduceScatter: {
-      const int64_t dimension = DimensionOf(call.instruction);
-      HLO_RETURN_IF_ERROR(CheckParts(shape, dimension, count));
-      HLO_RETURN_IF_ERROR(CheckResult(k, WithSize(shape, dimension, shape.dim(dimension) / count)));
-      const Rows rows = RowsAlong(shape, dimension);
+      const Rows rows = RowsAlong(shape, DimensionOf(call.instruction));
       const int64_t part = rows.elements / count;
       return Fold(call, members, k, {own * part, rows.elements, part, rows.count}, result);
     }
@@ -325,7 +338,6 @@ absl::Status GpuExchange::AllReduce(const Call& call, const Members& members, si
   for (int64_t position = 0; position < count; ++position) {
     GpuExchange& member = *members[position];
     if (member.results_[k] == nullptr) continue;
-    HLO_RETURN_IF_ERROR(member.CheckResult(k, shape));
     HLO_RETURN_IF_ERROR(member.gpu_->MakeCurrent());
     HLO_RETURN_IF_ERROR(member.Fold(call, members, k, {first(position), elements, length(position), 1},
                                     At(member.results_[k], first(position) * element_bytes)));

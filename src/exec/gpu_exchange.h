@@ -70,8 +70,7 @@ class GpuExchange {
   absl::Status AllReduce(const Call& call, const Members& members, size_t k);
   absl::Status Receive(const Call& call, const Members& members, size_t position, size_t k);
   absl::Status ReceiveParts(const Call& call, const Members& members, int64_t own, size_t k);
-  absl::Status CheckOperandCount(int64_t members) const;
-  absl::Status CheckResult(size_t k, const Shape& made) const;
+  absl::Status CheckSizes(const Call& call, int64_t members, size_t k) const;
   // A part of an operand, in elements: `count` rows of `length` each, whose first elements are `pitch` apart.
   struct RowBlock {
     int64_t begin, pitch, length, count;

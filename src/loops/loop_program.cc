@@ -228,10 +228,15 @@ bool LoopProgram::IsCopy() const {
          accesses_[steps_[0].access].type == accesses_[stores_[0].access].type;
 }
 
-std::optional<ElementType> LoopProgram::YieldedAsStored() const {
+const Access* LoopProgram::YieldedLoad() const {
   const bool is_load = steps_.size() == 1 && yields_.size() == 1 && stores_.empty() && steps_[0].IsLoad() &&
-                       accesses_[0].IsArray() && IsContiguous(accesses_[0]);
-  return is_load ? std::optional(accesses_[0].type) : std::nullopt;
+                       accesses_[0].IsArray() && accesses_[0].IsRegular();
+  return is_load ? &accesses_[0] : nullptr;
+}
+
+std::optional<ElementType> LoopProgram::YieldedAsStored() const {
+  const Access* load = YieldedLoad();
+  return load != nullptr && IsContiguous(load->inner) ? std::optional(load->type) : std::nullopt;
 }
 
 int64_t LoopProgram::LastUse(absl::FunctionRef<bool(const Access&)> loads) const {

@@ -76,6 +76,9 @@ class LoopProgram {
   bool IsContiguous(const Strides& inner) const;
   // Returns true if the program consists of one load without run-time positions or edges, and one store.
   bool IsCopy() const;
+  // Returns the access if the program only yields elements of an array unchanged, whose addresses are affine
+  // in the position; otherwise null.
+  const Access* YieldedLoad() const;
   // Returns the storage type if the program only yields contiguous elements of an array unchanged.
   std::optional<ElementType> YieldedAsStored() const;
 

@@ -4,9 +4,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
+#include "base/clock.h"
 #include "observe/profile.h"
 #include "python/bindings.h"
 #include "python/executable.h"
@@ -25,9 +25,9 @@ struct Timed {
 
 double SecondsOf(PlannedModule& planned, const std::vector<Literal>& arguments, Observer* observer,
                  bool can_interrupt) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = SteadySeconds();
   RunOrRaise(planned, arguments, {.observer = observer}, can_interrupt);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return SteadySeconds() - start;
 }
 
 nb::dict ToDict(const ModulePtr& module, const Profile::Row& row) {

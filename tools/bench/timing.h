@@ -3,21 +3,17 @@
 // machine affects all of them equally, and the machine's peak is measured for comparison.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "kernels/cpu/simd/simd.h"
 
 namespace hlo::bench {
-
-inline double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // --seconds=S per measurement, --threads=N, and --only=NAME to select cases.
 struct Options {
@@ -40,13 +36,13 @@ inline Options ReadOptions(int argc, char** argv) {
 inline std::vector<double> FastestInterleaved(const std::vector<std::function<void()>>& contenders,
                                               double budget) {
   std::vector<double> fastest(contenders.size(), std::numeric_limits<double>::infinity());
-  const double end = Seconds() + budget;
-  for (int round = 0; round < 3 || Seconds() < end; ++round) {
+  const double end = SteadySeconds() + budget;
+  for (int round = 0; round < 3 || SteadySeconds() < end; ++round) {
     for (size_t i = 0; i < contenders.size(); ++i) {
       for (int run = 0; run < 3; ++run) {
-        const double start = Seconds();
+        const double start = SteadySeconds();
         contenders[i]();
-        fastest[i] = std::min(fastest[i], Seconds() - start);
+        fastest[i] = std::min(fastest[i], SteadySeconds() - start);
       }
     }
   }
@@ -61,7 +57,7 @@ double PeakFlops() {
   const int threads = ThreadCount();
   double best = 0;
   for (int round = 0; round < 3; ++round) {
-    const double start = Seconds();
+    const double start = SteadySeconds();
     ParallelFor(threads, 1e9, [](int64_t) {
       V a0 = {}, a1 = {}, a2 = {}, a3 = {}, a4 = {}, a5 = {}, a6 = {}, a7 = {}, a8 = {}, a9 = {};
       V x = cpu::Broadcast(T(0.5)), y = cpu::Broadcast(T(0.25));
@@ -72,7 +68,7 @@ double PeakFlops() {
       volatile T sink = ((a0 + a1 + a2 + a3 + a4) + (a5 + a6 + a7 + a8 + a9))[0];
       (void)sink;
     });
-    best = std::max(best, 20.0 * cpu::kLanes<T> * kSteps * threads / (Seconds() - start));
+    best = std::max(best, 20.0 * cpu::kLanes<T> * kSteps * threads / (SteadySeconds() - start));
   }
   return best;
 }

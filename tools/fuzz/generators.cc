@@ -6,7 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
-#include "clock.h"
+#include "base/clock.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "idioms.h"
@@ -105,12 +105,12 @@ std::string MakeModule(std::string_view generator, uint64_t seed, const Generato
 
 RunCounts RunGenerator(std::string_view generator, const GeneratorOptions& options) {
   RunCounts counts;
-  const double end = Seconds() + options.seconds;
+  const double end = SteadySeconds() + options.seconds;
   uint64_t next = Random(options.seed).Next() >> 24;
-  while (counts.modules < options.count && Seconds() < end && counts.finds < kMaxFinds) {
+  while (counts.modules < options.count && SteadySeconds() < end && counts.finds < kMaxFinds) {
     const int64_t batch = std::min<int64_t>(options.count - counts.modules, 100);
     next += RunTrials(
-        next, batch, {.seconds_for_all = end - Seconds()},
+        next, batch, {.seconds_for_all = end - SteadySeconds()},
         [&](uint64_t seed) {
           const std::string text = MakeModule(generator, seed, options);
           if (text.empty()) return Verdict{Judgement::kSkipped, "", "no module"};

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/isa.h"
 #include "base/parallel.h"
 #include "base/status.h"
-#include "clock.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/parse.h"
@@ -220,7 +220,7 @@ Verdict Judge(const std::string& text, uint64_t seed, const std::vector<Config>&
   };
   const absl::StatusOr<std::vector<Literal>> arguments = MakeArguments(module->module(), seed);
   if (!arguments.ok()) return skipped(arguments.status());
-  const double start = Seconds();
+  const double start = SteadySeconds();
   const absl::StatusOr<Literal> want =
       Evaluate(*module, *arguments, {.max_steps = 200'000, .max_seconds = 2});
   if (!want.ok() && absl::IsInternal(want.status()))
@@ -230,7 +230,7 @@ Verdict Judge(const std::string& text, uint64_t seed, const std::vector<Config>&
     if (verdict.judgement != Judgement::kAgrees) return verdict;
   }
   if (!want.ok()) return skipped(want.status());
-  const bool is_quick = Seconds() - start < 0.02;
+  const bool is_quick = SteadySeconds() - start < 0.02;
   Trial trial(*module, *arguments, *want);
   for (const Config& config : configs) {
     if (config.is_emulated && !is_quick) continue;

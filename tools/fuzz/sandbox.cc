@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "fmt/format.h"
 
 namespace hlo::fuzz {
@@ -67,7 +67,7 @@ class Child {
 
   // Returns false at the end of the stream, or after `seconds` without data, which also sets `is_late`.
   bool Read(Frame* frame, Verdict* verdict, double seconds, bool* is_late) {
-    const double end = Seconds() + seconds;
+    const double end = SteadySeconds() + seconds;
     if (!ReadAll(frame, sizeof(Frame), end, is_late)) return false;
     verdict->config.resize(frame->config_size);
     verdict->message.resize(frame->message_size);
@@ -113,7 +113,7 @@ class Child {
     char* next = static_cast<char*>(data);
     while (size > 0) {
       pollfd ready{.fd = fd_, .events = POLLIN};
-      const double left = end - Seconds();
+      const double left = end - SteadySeconds();
       if (left <= 0 || poll(&ready, 1, static_cast<int>(left * 1000) + 1) == 0) {
         *is_late = true;
         return false;
@@ -147,9 +147,9 @@ int64_t RunTrials(uint64_t first, int64_t count, const SandboxOptions& options,
     void* shared = mmap(nullptr, kNoteSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared != MAP_FAILED) note = static_cast<char*>(shared);
   }
-  const double end = Seconds() + options.seconds_for_all;
+  const double end = SteadySeconds() + options.seconds_for_all;
   int64_t done = 0;
-  while (done < count && Seconds() < end) {
+  while (done < count && SteadySeconds() < end) {
     const int64_t of_child = std::min(count - done, kTrialsOfAChild);
     RecordConfig("");
     Child child(first + static_cast<uint64_t>(done), of_child, trial);
@@ -163,7 +163,7 @@ int64_t RunTrials(uint64_t first, int64_t count, const SandboxOptions& options,
         report(index, verdict);
         ++k;
         ++done;
-        if (Seconds() > end) return done;
+        if (SteadySeconds() > end) return done;
         continue;
       }
       const std::string how =

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "draft.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -36,7 +36,7 @@ void ReplaceUses(DraftComputation& computation, const std::string& old, const st
 class Shrinker {
  public:
   Shrinker(const Find& find, double seconds, const std::function<Verdict(const std::string&)>& judge)
-      : find_(find), failure_(FailureOf(find.verdict)), end_(Seconds() + seconds), judge_(judge) {}
+      : find_(find), failure_(FailureOf(find.verdict)), end_(SteadySeconds() + seconds), judge_(judge) {}
 
   Find Run() {
     // Printing again must preserve the failure; otherwise the draft has lost information, or dead
@@ -45,7 +45,7 @@ class Shrinker {
       keeps_dead_ = true;
       if (!Try(Current().Text(true))) return find_;
     }
-    for (bool is_smaller = true; is_smaller && Seconds() < end_;) {
+    for (bool is_smaller = true; is_smaller && SteadySeconds() < end_;) {
       is_smaller = false;
       for (const auto step : {&Shrinker::DropResults, &Shrinker::DropInstructions, &Shrinker::Inline,
                               &Shrinker::DropState, &Shrinker::LowerConstants, &Shrinker::LowerSizes})
@@ -60,7 +60,7 @@ class Shrinker {
 
   // Keeps the text if it fails in the same way.
   bool Try(const std::string& text) {
-    if (Seconds() > end_) return false;
+    if (SteadySeconds() > end_) return false;
     const absl::StatusOr<CheckedModule> module = ReadModule(text);
     if (!module.ok()) return false;
     Verdict verdict = judge_(text);
@@ -120,7 +120,7 @@ class Shrinker {
     bool any = false;
     const Draft first = Current();
     for (auto c = first.computations.rbegin(); c != first.computations.rend(); ++c) {
-      for (auto line = c->lines.rbegin(); line != c->lines.rend() && Seconds() < end_; ++line) {
+      for (auto line = c->lines.rbegin(); line != c->lines.rend() && SteadySeconds() < end_; ++line) {
         Draft draft = Current();
         DraftComputation* computation = draft.Find(c->name);
         DraftLine* found = computation == nullptr ? nullptr : computation->Find(line->name);
@@ -257,7 +257,7 @@ class Shrinker {
           break;
         }
       }
-      if (Seconds() > end_) break;
+      if (SteadySeconds() > end_) break;
     }
     return any;
   }
@@ -357,7 +357,7 @@ bool DropStateOf(Draft& draft, DraftComputation& c, size_t at, int64_t k) {
 
 bool Shrinker::DropState() {
   bool any = false;
-  for (int64_t k = 0; k < 8 && Seconds() < end_; ++k) {
+  for (int64_t k = 0; k < 8 && SteadySeconds() < end_; ++k) {
     any |=
         ForLines([k](Draft& draft, DraftComputation& c, size_t at) { return DropStateOf(draft, c, at, k); });
   }

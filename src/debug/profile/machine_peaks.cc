@@ -1,9 +1,9 @@
 // Measures the machine's peak arithmetic throughput and memory bandwidth in large kernels of the fast engine.
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "debug/golden_folder.h"
 #include "debug/profile/profile_report.h"
@@ -38,9 +38,9 @@ absl::StatusOr<double> BestSeconds(std::string_view text) {
   HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, Engine::kFast));
   double best = std::numeric_limits<double>::infinity();
   for (int run = 0; run < kRuns; ++run) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = SteadySeconds();
     HLO_RETURN_IF_ERROR(executable.Run(arguments).status());
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(best, SteadySeconds() - start);
   }
   return best;
 }

@@ -1,11 +1,11 @@
 #include "debug/trace/origins.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "debug/exposed_run.h"
 #include "debug/loops.h"
@@ -85,10 +85,9 @@ absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments
                        Executable::Make(module, engine, options, {}, {.replan_if_refused = true}));
   seconds = std::numeric_limits<double>::infinity();
   for (int64_t run = 0; run < origins.repeat; ++run) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = SteadySeconds();
     const absl::StatusOr<Literal> result = RunWatched(executable, arguments, watched);
-    seconds =
-        std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    seconds = std::min(seconds, SteadySeconds() - start);
     if (both ? both->found() : alone.found()) return false;
     HLO_RETURN_IF_ERROR(result.status());
     for (const Leaf& leaf : LeavesOf(*result)) {

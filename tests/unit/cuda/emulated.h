@@ -82,11 +82,10 @@ inline std::vector<float> RandomFloats(int64_t count, uint32_t seed) {
   return values;
 }
 
-// Returns the first GPU, or null if the tests run on the emulator.
-inline device::Gpu* TestGpu() {
-  if (!test::OnGpu()) return nullptr;
+// Returns the first GPU.
+inline device::Gpu& TestGpu() {
   static const absl::StatusOr<std::unique_ptr<device::Gpu>> gpu = device::OpenGpu(0);
-  return gpu->get();
+  return **gpu;
 }
 
 // Returns the instruction's value and, in `name`, the name of its kernel.
@@ -98,8 +97,8 @@ inline absl::StatusOr<Literal> RunEmulated(const CheckedModule& module, const st
       root, {.compute_capability = capability, .multiprocessors = 2, .shared_bytes_per_block = 227 << 10});
   if (!kernel.has_value()) return absl::UnimplementedError("no kernel");
   if (name != nullptr) *name = kernel->name;
-  const std::unique_ptr<device::Gpu> emulated = device::MakeEmulatedGpu(schedule);
-  device::Gpu& gpu = test::OnGpu() ? *TestGpu() : *emulated;
+  const std::unique_ptr<device::Gpu> emulated = test::OnGpu() ? nullptr : device::MakeEmulatedGpu(schedule);
+  device::Gpu& gpu = emulated != nullptr ? *emulated : TestGpu();
   std::vector<device::GpuMemory> memory;
   const auto allocate = [&](int64_t bytes) -> absl::StatusOr<void*> {
     absl::StatusOr<void*> data = gpu.Allocate(std::max<int64_t>(bytes, 16), "a test");

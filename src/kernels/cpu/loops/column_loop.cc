@@ -89,7 +89,7 @@ std::vector<int32_t> RenumberArguments(LoopProgram& program) {
 }  // namespace
 
 ColumnLoop::ColumnLoop(const loops::Reduction& reduction, const LoopProgram& body, int64_t group_size)
-    : group_size_(group_size), part_length_(body.inner_dims().empty() ? 1 : body.inner_dims().back()) {
+    : group_size_(group_size), part_length_(group_size > 1 ? body.inner_dims().back() : body.inner_count()) {
   std::vector<int64_t> outer_dims(body.outer_dims().begin(), body.outer_dims().end()),
       inner_dims(body.inner_dims().begin(), body.inner_dims().end());
   if (group_size > 1) {

@@ -21,7 +21,8 @@ class ColumnLoop {
   static std::shared_ptr<const ColumnLoop> Make(const loops::Reduction& reduction,
                                                 const loops::LoopProgram& body);
 
-  // The number of rows that are combined at a time, and the length of their parts along the last dimension.
+  // The number of rows that are combined at a time, and the length of their parts: if there are several rows,
+  // along the last dimension, otherwise the whole row.
   // Part p of row r is combined with the accumulators from (p * group_size() + r % group_size()) *
   // part_length() on.
   int64_t group_size() const { return group_size_; }

@@ -286,7 +286,7 @@ struct Strips {
 // Returns the storage type if the body only yields strips of an array unchanged.
 std::optional<ElementType> YieldedStrips(const TileProgram& body) {
   if (const std::optional<ElementType> type = body.source().YieldedAsStored()) return type;
-  const Access* load = YieldedLoad(body.source());
+  const Access* load = body.source().YieldedLoad();
   const bool is_contiguous = load != nullptr && !body.inner_dims().empty() && load->inner.back() == 1 &&
                              body.row() == body.inner_dims().back();
   return is_contiguous ? std::optional(load->type) : std::nullopt;
@@ -306,7 +306,7 @@ class TransposedColumns {
   static bool Fits(const ReduceProgram& program) {
     constexpr int64_t kFewest = 6;
     const TileProgram& body = program.body;
-    const Access* load = YieldedLoad(body.source());
+    const Access* load = body.source().YieldedLoad();
     if (load == nullptr || program.results.size() != 1 || body.inner_dims().size() != 1 ||
         body.outer_dims().size() != 1)
       return false;
@@ -361,7 +361,7 @@ class TransposedColumns {
 bool ReduceColumnsAtOnce(const ReduceProgram& program, void* const* arguments) {
   if (program.column_loop == nullptr) return false;
   const int64_t kept = program.kept_count(), groups = program.column_loop->group_size(),
-                part = groups > 1 ? program.column_loop->part_length() : kept;
+                part = program.column_loop->part_length();
   Accumulators acc(program, kept * groups);
   for (int64_t i = 0; i < kept; i += part) {
     acc.FillWithInit(arguments, i * groups, part);

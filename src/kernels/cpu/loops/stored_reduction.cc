@@ -14,20 +14,13 @@ constexpr int64_t kMaxStoredElements = 4096, kMaxResults = 256, kMaxWidth = 8;
 // contiguous along the second of two dimensions of columns.
 std::optional<ElementType> StoredType(const loops::LoopProgram& body, bool rows) {
   if (const std::optional<ElementType> type = body.YieldedAsStored()) return type;
-  const loops::Access* load = YieldedLoad(body);
+  const loops::Access* load = body.YieldedLoad();
   return load != nullptr && !rows && body.inner_dims().size() == 2 && load->inner.back() == 1
              ? std::optional(load->type)
              : std::nullopt;
 }
 
 }  // namespace
-
-const loops::Access* YieldedLoad(const loops::LoopProgram& program) {
-  const bool is_load = program.steps().size() == 1 && program.yields().size() == 1 &&
-                       program.stores().empty() && program.steps()[0].IsLoad();
-  const loops::Access* access = is_load ? &program.access(0) : nullptr;
-  return access != nullptr && access->IsArray() && access->IsRegular() ? access : nullptr;
-}
 
 std::shared_ptr<const StoredReduction> StoredReduction::Make(const loops::Reduction& reduction,
                                                              const TileProgram& body, const TileCall& fold) {

@@ -11,10 +11,6 @@
 
 namespace hlo::cpu {
 
-// Returns the access if the program only yields elements of an array unchanged, whose addresses are affine in
-// the position; otherwise null.
-const loops::Access* YieldedLoad(const loops::LoopProgram& program);
-
 class StoredReduction {
  public:
   // Returns null unless the body only yields a small array, whose elements the combiner takes as they are
