@@ -457,6 +457,18 @@ struct Complex {
 
 // Elementary functions.
 
+// Improves the library's root, which is up to 4 ULP off, by a step of Newton's method to at most 1 ULP.
+struct Cbrt {
+  template <Float T>
+  HLO_HOST_DEVICE T operator()(T a) const {
+    const T root = std::cbrt(a), square = root * root;
+    if (root == 0 || !std::isfinite(square)) return root;
+    const T rest_of_square = std::fma(root, root, -square);
+    const T residual = std::fma(square, root, -a) + rest_of_square * root;
+    return root - residual / (3 * square);
+  }
+};
+
 #define HLO_STD_FUNCTION(name, concept_name, function) \
   struct name {                                        \
     template <concept_name T>                          \
@@ -464,7 +476,6 @@ struct Complex {
       return function(a);                              \
     }                                                  \
   };
-HLO_STD_FUNCTION(Cbrt, Float, std::cbrt)
 HLO_STD_FUNCTION(Sinh, FloatOrComplex, std::sinh)
 HLO_STD_FUNCTION(Cosh, FloatOrComplex, std::cosh)
 HLO_STD_FUNCTION(Asin, FloatOrComplex, std::asin)

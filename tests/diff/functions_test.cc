@@ -22,12 +22,30 @@ struct Bounds {
 // are rounded once more.
 Bounds BoundsOf(std::string_view opcode) {
   static const std::map<std::string_view, Bounds> kVectorised = {
-      {"acos", {2, 2}},  {"acosh", {2, 2}},        {"asin", {2, 2}},        {"asinh", {2, 3}},
-      {"atan2", {2, 2}}, {"atanh", {2, 2}},        {"cosine", {2, 3}},      {"cosh", {2, 2}},
-      {"erf", {2, 2}},   {"exp2", {2, 2}},         {"exponential", {2, 2}}, {"exponential-minus-one", {2, 2}},
-      {"log", {1, 2}},   {"log-plus-one", {2, 2}}, {"log2", {2, 2}},        {"logistic", {2, 4}},
-      {"power", {1, 2}}, {"sine", {2, 3}},         {"sinh", {2, 3}},        {"sqrt", {0, 0}},
-      {"tan", {3, 3}},   {"tanh", {2, 3}},
+      {"acos", {2, 2}},
+      {"acosh", {2, 2}},
+      {"asin", {2, 2}},
+      {"asinh", {2, 3}},
+      {"atan2", {2, 2}},
+      {"atanh", {2, 2}},
+      {"cbrt", {1, 2}},
+      {"cosine", {2, 3}},
+      {"cosh", {2, 2}},
+      {"erf", {2, 2}},
+      {"exp2", {2, 2}},
+      {"exponential", {2, 2}},
+      {"exponential-minus-one", {2, 2}},
+      {"log", {1, 2}},
+      {"log-plus-one", {2, 2}},
+      {"log2", {2, 2}},
+      {"logistic", {2, 4}},
+      {"power", {1, 2}},
+      {"rsqrt", {1, 2}},
+      {"sine", {2, 3}},
+      {"sinh", {2, 3}},
+      {"sqrt", {0, 0}},
+      {"tan", {3, 3}},
+      {"tanh", {2, 3}},
   };
   const auto found = kVectorised.find(opcode);
   return found == kVectorised.end() ? Bounds{} : found->second;

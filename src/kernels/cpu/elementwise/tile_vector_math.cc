@@ -10,6 +10,7 @@
 #include "kernels/cpu/simd/vector_functions.h"
 #include "kernels/cpu/simd/vector_power.h"
 #include "kernels/cpu/simd/vector_remainder.h"
+#include "kernels/cpu/simd/vector_roots.h"
 
 namespace hlo::cpu {
 namespace {
@@ -44,6 +45,19 @@ void StoreFirstOf(T* to, V v, int64_t n) {
 
 // Processes full vectors, then the rest.
 template <class V, class T, class F>
+void VectorLoop1(int64_t n, void* out, const void* const* in, F f) {
+  constexpr int64_t kWidth = sizeof(V) / sizeof(T);
+  const T* a = static_cast<const T*>(in[0]);
+  T* o = static_cast<T*>(out);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    const V v = f(Read<V>(a + i));
+    std::memcpy(o + i, &v, sizeof v);
+  }
+  if (i < n) StoreFirstOf(o + i, f(FirstAndOnes<V>(a + i, n - i)), n - i);
+}
+
+template <class V, class T, class F>
 void VectorLoop2(int64_t n, void* out, const void* const* in, F f) {
   constexpr int64_t kWidth = sizeof(V) / sizeof(T);
   const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
@@ -56,29 +70,14 @@ void VectorLoop2(int64_t n, void* out, const void* const* in, F f) {
   if (i < n) StoreFirstOf(o + i, f(FirstAndOnes<V>(a + i, n - i), FirstAndOnes<V>(b + i, n - i)), n - i);
 }
 
-// Processes full vectors; the tail is padded with ones.
-template <class F>
-void VectorLoop1(int64_t n, void* out, const void* const* in, int64_t) {
-  constexpr int64_t kWidth = kLanes<float>;
-  const auto* a = static_cast<const float*>(in[0]);
-  auto* o = static_cast<float*>(out);
-  int64_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) StoreVector(o + i, F()(LoadVector(a + i)));
-  if (i == n) return;
-  if (n - i == 1) {
-    o[i] = F()(PaddedWithOnes<Vector<float>>(a[i]))[0];
-    return;
-  }
-  float rest[kWidth];
-  for (float& each : rest) each = 1;
-  std::memcpy(rest, a + i, (n - i) * sizeof(float));
-  StoreVector(rest, F()(LoadVector(rest)));
-  std::memcpy(o + i, rest, (n - i) * sizeof(float));
+// Loops of our own functions.
+template <class T, class F>
+void OwnLoop1(int64_t n, void* out, const void* const* in, int64_t) {
+  VectorLoop1<Vector<T>, T>(n, out, in, F());
 }
-
-void OwnPower(int64_t n, void* out, const void* const* in, int64_t) {
-  VectorLoop2<Vector<float>, float>(n, out, in,
-                                    [](Vector<float> x, Vector<float> y) { return PowerF32(x, y); });
+template <class T, class F>
+void OwnLoop2(int64_t n, void* out, const void* const* in, int64_t) {
+  VectorLoop2<Vector<T>, T>(n, out, in, F());
 }
 
 // True for the types and functions of Division.
@@ -132,58 +131,59 @@ void ExtremeLoop(int64_t n, void* out, const void* const* in, int64_t) {
   VectorLoop2<Vector<double>, double>(n, out, in, &ExtremeOf<kLargest>);
 }
 
-TileFn OwnTileOp(Opcode opcode, ComputeType compute_type) {
-  if (compute_type != ComputeType::kF32) return nullptr;
-  const auto loop = []<class F>(F) -> TileFn { return &VectorLoop1<F>; };
-  switch (opcode) {
-    case Opcode::kExponential:
-      return loop([](Vector<float> x) { return ExpF32(x); });
-    case Opcode::kLogistic:
-      return loop([](Vector<float> x) { return LogisticF32(x); });
-    case Opcode::kTanh:
-      return loop([](Vector<float> x) { return TanhF32(x); });
-    default:
-      break;
+// Calls f with our own function of vectors of T, if the opcode has one that is accurate and fast on the
+// target.
+template <class T, class Result, class F>
+Result WithOwnFunction(Opcode opcode, F&& f) {
+  using V = Vector<T>;
+  if constexpr (std::is_same_v<T, float>) {
+    if (opcode == Opcode::kExponential) return f([](V x) { return ExpF32(x); });
+    if (opcode == Opcode::kLogistic) return f([](V x) { return LogisticF32(x); });
+    if (opcode == Opcode::kTanh) return f([](V x) { return TanhF32(x); });
   }
   if constexpr (kFusesMulAdd) {
-    if (opcode == Opcode::kCosine) return loop([](Vector<float> x) { return CosF32(x); });
-    if (opcode == Opcode::kSine) return loop([](Vector<float> x) { return SinF32(x); });
-    if (opcode == Opcode::kErf) return loop([](Vector<float> x) { return ErfF32(x); });
-    if (opcode == Opcode::kLog) return loop([](Vector<float> x) { return LogF32(x); });
-    if (opcode == Opcode::kLogPlusOne) return loop([](Vector<float> x) { return LogPlusOneF32(x); });
-    if (opcode == Opcode::kPower) return &OwnPower;
+    if (opcode == Opcode::kCbrt) return f([](V x) { return CubeRoot<T>(x); });
+    if constexpr (std::is_same_v<T, float>) {
+      if (opcode == Opcode::kCosine) return f([](V x) { return CosF32(x); });
+      if (opcode == Opcode::kSine) return f([](V x) { return SinF32(x); });
+      if (opcode == Opcode::kErf) return f([](V x) { return ErfF32(x); });
+      if (opcode == Opcode::kLog) return f([](V x) { return LogF32(x); });
+      if (opcode == Opcode::kLogPlusOne) return f([](V x) { return LogPlusOneF32(x); });
+      if (opcode == Opcode::kPower) return f([](V x, V y) { return PowerF32(x, y); });
+      if (opcode == Opcode::kAtan2) return f([](V y, V x) { return Atan2F32(y, x); });
+    } else {
+      if (opcode == Opcode::kTanh) return f([](V x) { return TanhF64(x); });
+      if (opcode == Opcode::kRsqrt) return f([](V x) { return ReciprocalRoot(x); });
+    }
   }
   return nullptr;
 }
 
-#if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
-template <Vector<float> (*kFunction)(Vector<float>)>
-Vector<float> CallOf(Vector<float> x) {
-  return kFunction(x);
+template <class T>
+TileFn OwnTileOp(Opcode opcode) {
+  return WithOwnFunction<T, TileFn>(opcode, []<class F>(F) -> TileFn {
+    if constexpr (std::is_invocable_v<F, Vector<T>>)
+      return &OwnLoop1<T, F>;
+    else
+      return &OwnLoop2<T, F>;
+  });
 }
-Vector<float> CallOfPower(Vector<float> x, Vector<float> y) { return PowerF32(x, y); }
+TileFn OwnTileOp(Opcode opcode, ComputeType compute_type) {
+  if (compute_type == ComputeType::kF32) return OwnTileOp<float>(opcode);
+  return compute_type == ComputeType::kF64 ? OwnTileOp<double>(opcode) : nullptr;
+}
+
+#if defined(HLO_AVX512_VECTORS) || defined(HLO_AVX2_VECTORS)
+// Returns the address of our own function of vectors, which takes and returns them in registers.
+template <class T>
 const void* OwnVectorFunction(Opcode opcode) {
-  const auto address = [](Vector<float> (*function)(Vector<float>)) {
-    return reinterpret_cast<const void*>(function);
-  };
-  switch (opcode) {
-    case Opcode::kExponential:
-      return address(&CallOf<ExpF32>);
-    case Opcode::kLogistic:
-      return address(&CallOf<LogisticF32>);
-    case Opcode::kTanh:
-      return address(&CallOf<TanhF32>);
-    case Opcode::kCosine:
-      return address(&CallOf<CosF32>);
-    case Opcode::kSine:
-      return address(&CallOf<SinF32>);
-    case Opcode::kErf:
-      return address(&CallOf<ErfF32>);
-    case Opcode::kPower:
-      return reinterpret_cast<const void*>(&CallOfPower);
-    default:
-      return nullptr;
-  }
+  return WithOwnFunction<T, const void*>(opcode, []<class F>(F) -> const void* {
+    using V = Vector<T>;
+    if constexpr (std::is_invocable_v<F, V>)
+      return reinterpret_cast<const void*>(static_cast<V (*)(V)>([](V x) { return F()(x); }));
+    else
+      return reinterpret_cast<const void*>(static_cast<V (*)(V, V)>([](V x, V y) { return F()(x, y); }));
+  });
 }
 #endif
 
@@ -250,63 +250,26 @@ HLO_LIBMVEC_BINARY(HLO_DECLARE)
 
 namespace {
 
-// Processes full vectors, then the rest.
-template <class V, class T, class F>
-void VectorLoop(int64_t n, void* out, const void* const* in, F f) {
-  constexpr int64_t kWidth = sizeof(V) / sizeof(T);
-  const T* a = static_cast<const T*>(in[0]);
-  T* o = static_cast<T*>(out);
-  int64_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) {
-    const V v = f(Read<V>(a + i));
-    std::memcpy(o + i, &v, sizeof v);
-  }
-  if (i < n) StoreFirstOf(o + i, f(FirstAndOnes<V>(a + i, n - i)), n - i);
-}
-
-#define HLO_FUNCTION(name, function)                                                            \
-  struct name {                                                                                 \
-    static void F32(int64_t n, void* out, const void* const* in, int64_t) {                     \
-      VectorLoop<Floats, float>(n, out, in, [](Floats x) { return HLO_ONE_F32(function)(x); }); \
-    }                                                                                           \
-    static void F64(int64_t n, void* out, const void* const* in, int64_t) {                     \
-      VectorLoop<Doubles, double>(n, out, in, [](Doubles x) { return HLO_ONE(function)(x); });  \
-    }                                                                                           \
+#define HLO_FUNCTION(name, function)                                                             \
+  struct name {                                                                                  \
+    static void F32(int64_t n, void* out, const void* const* in, int64_t) {                      \
+      VectorLoop1<Floats, float>(n, out, in, [](Floats x) { return HLO_ONE_F32(function)(x); }); \
+    }                                                                                            \
+    static void F64(int64_t n, void* out, const void* const* in, int64_t) {                      \
+      VectorLoop1<Doubles, double>(n, out, in, [](Doubles x) { return HLO_ONE(function)(x); });  \
+    }                                                                                            \
   };
 HLO_LIBMVEC_UNARY(HLO_FUNCTION)
 #undef HLO_FUNCTION
 
 struct Logistic {
   static void F32(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop<Floats, float>(n, out, in, [](Floats x) { return 1.0f / (1.0f + HLO_ONE_F32(exp)(-x)); });
+    VectorLoop1<Floats, float>(n, out, in, [](Floats x) { return 1.0f / (1.0f + HLO_ONE_F32(exp)(-x)); });
   }
   static void F64(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop<Doubles, double>(n, out, in, [](Doubles x) { return 1.0 / (1.0 + HLO_ONE(exp)(-x)); });
+    VectorLoop1<Doubles, double>(n, out, in, [](Doubles x) { return 1.0 / (1.0 + HLO_ONE(exp)(-x)); });
   }
 };
-// Returns the hyperbolic tangents, with errors of at most 3 ULP. Near 0 they are x times a rational function
-// of x^2, with the coefficients of the Cephes library; elsewhere they follow from the exponential.
-Doubles TanhOfDoubles(Doubles x) {
-  using Words = int64_t __attribute__((vector_size(sizeof(Doubles))));
-  constexpr double kLeastOfExponential = 0.625;
-  const Words sign = BitsOf<Words>(x) & std::numeric_limits<int64_t>::min();
-  const auto magnitude = BitsOf<Doubles>(BitsOf<Words>(x) ^ sign);
-  const Doubles z = magnitude * magnitude;
-  const Doubles numerator =
-      (-9.64399179425052238628e-1 * z - 9.92877231001918586564e1) * z - 1.61468768441708447952e3;
-  const Doubles denominator =
-      ((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z + 4.84406305325125486048e3;
-  const Doubles near = magnitude + magnitude * z * (numerator / denominator);
-  const Doubles far = 1.0 - 2.0 / (HLO_ONE(exp)(magnitude + magnitude) + 1.0);
-  const Doubles result = magnitude < kLeastOfExponential ? near : far;
-  return BitsOf<Doubles>(BitsOf<Words>(result) | sign);
-}
-struct Tanh {
-  static void F64(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop<Doubles, double>(n, out, in, &TanhOfDoubles);
-  }
-};
-
 #define HLO_FUNCTION(name, function)                                                              \
   struct name {                                                                                   \
     static void F32(int64_t n, void* out, const void* const* in, int64_t) {                       \
@@ -342,10 +305,8 @@ TileFn VectorTileOp(Opcode opcode, ComputeType compute_type) {
     HLO_LIBMVEC_BINARY(HLO_CASE)
     HLO_CASE(Logistic)
 #undef HLO_CASE
-    case Opcode::kTanh:  // Of f64; f32 has its own.
-      return &Tanh::F64;
-    case Opcode::kRsqrt:
-      return single ? LoopOf<Rsqrt, float>() : LoopOf<Rsqrt, double>();
+    case Opcode::kRsqrt:  // Of f32; f64 has its own.
+      return LoopOf<Rsqrt, float>();
     default:
       return nullptr;
   }
@@ -357,8 +318,8 @@ const void* VectorFunctionOf([[maybe_unused]] Opcode opcode, [[maybe_unused]] Co
       opcode, compute_type, [](auto d) { return reinterpret_cast<const void*>(&decltype(d)::Call); });
   const bool single = compute_type == ComputeType::kF32;
   if (division != nullptr || (!single && compute_type != ComputeType::kF64)) return division;
-  if (const void* own = single ? OwnVectorFunction(opcode) : nullptr) return own;
-  if (opcode == Opcode::kTanh) return reinterpret_cast<const void*>(&TanhOfDoubles);
+  if (const void* own = single ? OwnVectorFunction<float>(opcode) : OwnVectorFunction<double>(opcode))
+    return own;
   switch (opcode) {
 #define HLO_CASE(name, function)                                          \
   case Opcode::k##name:                                                   \

@@ -143,6 +143,10 @@ bool NativeEmitter::ChooseScalar(Op& op) {
       return use(&NativeEmitter::EmitIntegral);
     case Opcode::kIsFinite:
       return use(&NativeEmitter::EmitIsFinite);
+    case Opcode::kRsqrt:
+      // The function for vectors of AVX-512 is faster than the instructions.
+      if (compute_type == ComputeType::kF64 && has_masks_) break;
+      return is_float && use(&NativeEmitter::EmitRsqrt);
     case Opcode::kExponential:
     case Opcode::kLogistic:
     case Opcode::kTanh:
@@ -193,6 +197,21 @@ void NativeEmitter::EmitExtreme(const Op& op) {
   const Xmm out = Define(op.out), larger = Temporary(2, nodes_[op.out].width);
   Extreme(larger, a, b, true, compute_type);
   Extreme(out, larger, high, false, compute_type);
+}
+
+void NativeEmitter::EmitRsqrt(const Op& op) {
+  const ComputeType compute_type = nodes_[op.out].compute_type;
+  const Xmm a = Use(op.in[0]);
+  const Xmm out = Define(op.out), root = Temporary(0, nodes_[op.out].width);
+  if (compute_type == ComputeType::kF64) {
+    vsqrtpd(root, a);
+    Splat(out, 8, internal::kBitsOfOneF64);
+    vdivpd(out, out, root);
+  } else {
+    vsqrtps(root, a);
+    Splat(out, 1.0f);
+    vdivps(out, out, root);
+  }
 }
 
 void NativeEmitter::EmitSimple(const Op& op) {

@@ -195,6 +195,7 @@ class NativeEmitter : protected Assembler {
   bool ChooseConvert(Op& op);
   void EmitSimple(const Op& op);
   void EmitExtreme(const Op& op);
+  void EmitRsqrt(const Op& op);
 
   // --- Functions of an instruction set.
   // Returns the instruction of an operation; null if it has none.

@@ -1,6 +1,6 @@
 #pragma once
-// This file implements transcendental functions on vectors of f32 with errors up to 2.5 ULP, by argument
-// reduction and minimax polynomials for the relative error.
+// This file implements transcendental functions on vectors of f32, and tanh on vectors of f64, with errors up
+// to 2.6 ULP, by argument reduction and minimax polynomials for the relative error.
 
 #include <cmath>
 #include <cstddef>
@@ -37,6 +37,15 @@ namespace internal {
   return a * b + c;
 #endif
 }
+[[gnu::always_inline]] inline Vector<double> MulAdd(Vector<double> a, Vector<double> b, Vector<double> c) {
+#if defined(HLO_AVX2_VECTORS) && defined(__FMA__)
+  return _mm256_fmadd_pd(a, b, c);
+#elif defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES)
+  return _mm512_fmadd_pd(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
 // The numbers of the functions below, which machine code shares. The first coefficients of polynomials are
 // those of the highest power.
 inline constexpr float kToInteger = 12582912.0f;  // Floats of this magnitude are integers.
@@ -60,18 +69,32 @@ inline constexpr float kErfcTerms[] = {1.603207347216085e-4f,  -2.58232909254729
                                        -1.250177901238203e-2f, -6.000532209873199e-2f, -0.1459960192441940f,
                                        1.001086354255676f};
 inline constexpr float kErfcFrom = 1.1f, kErfOneFrom = 3.93f;
+// atan(t) = t + t * s * p(s) with s = t * t, for t in [0, 1].
+inline constexpr float kAtanTerms[] = {-0.0017936593f, 0.0109147811f,  -0.0311781894f,
+                                       0.0579579584f,  -0.0840347335f, 0.10952194f,
+                                       -0.142642438f,  0.199985489f,   -0.333332986f};
 inline constexpr float kLn2[] = {5.76999034e-8f, 0.693147123f};  // The sum of these parts.
 // Logarithms are computed of numbers from this one to its double.
 inline constexpr float kLeastOfLog = 0.75f;
 inline constexpr uint32_t kBitsOfLeastOfLog = 0x3f400000, kBitsOfOne = 0x3f800000, kMantissaBits = 0x7fffff;
 inline constexpr int kMantissaWidth = 23;
 inline constexpr uint32_t kBitsOfNaN = 0xffc00000, kBitsOfNegativeInfinity = 0xff800000;
+// exp(r) = 1 + r + r * r * p(r) for abs(r) up to log(2) / 2.
+inline constexpr double kExpTermsF64[] = {
+    2.5053773515869268e-08, 2.76260373222908e-07, 2.755740755406893e-06, 2.4801505275357025e-05,
+    0.00019841269718985012, 0.00138888889315634,  0.008333333333389568,  0.04166666666657676,
+    0.16666666666666588,    0.5000000000000006};
+inline constexpr double kLog2OfEF64 = 1.4426950408889634;
+inline constexpr double kNegatedLn2F64[] = {-0x1.62e42fefa39efp-1, -0x1.abc9e3b39803fp-56};  // Their sum.
+inline constexpr double kToIntegerF64 = 6755399441055744.0;  // Doubles of this magnitude are integers.
+inline constexpr uint64_t kBitsOfOneF64 = 0x3ff0000000000000;
+inline constexpr int kMantissaWidthF64 = 52;
 
 // Returns the value of the polynomial.
-template <size_t kCount>
-[[gnu::always_inline]] inline Vector<float> Polynomial(const float (&terms)[kCount], Vector<float> x) {
-  Vector<float> value = Broadcast(terms[0]);
-#pragma GCC unroll 8
+template <class T, size_t kCount>
+[[gnu::always_inline]] inline Vector<T> Polynomial(const T (&terms)[kCount], Vector<T> x) {
+  Vector<T> value = Broadcast(terms[0]);
+#pragma GCC unroll 16
   for (size_t k = 1; k < kCount; ++k) value = MulAdd(value, x, Broadcast(terms[k]));
   return value;
 }
@@ -149,6 +172,27 @@ inline constexpr float kLeastExponent = -104.0f, kMostExponent = 89.0f;
   const F power = internal::PowerOfTwo(k), d = internal::MulAdd(power, t, power - 1.0f);
   const Words result = BitsOf<Words>(d / (d + 2.0f));
   return BitsOf<F>((result & 0x7fffffffu) | (bits & 0x80000000u));
+}
+
+// It is accurate only if kFusesMulAdd.
+[[gnu::always_inline]] inline Vector<double> TanhF64(Vector<double> x) {
+  using D = Vector<double>;
+  using Words = Vector<uint64_t>;
+  const Words sign = BitsOf<Words>(x) & 0x8000000000000000u;
+  const D magnitude = BitsOf<D>(BitsOf<Words>(x) ^ sign), most = Broadcast(20.0);
+  // The result for abs(x) with d = exp(-2 abs(x)) - 1 is -d / (2 + d), which is 1 from 20 on.
+  const D argument = (magnitude > most ? most : magnitude) * -2.0;
+  const D shifted =
+      internal::MulAdd(argument, Broadcast(internal::kLog2OfEF64), Broadcast(internal::kToIntegerF64));
+  const D n = shifted - internal::kToIntegerF64;
+  D r = argument;
+#pragma GCC unroll 2
+  for (const double part : internal::kNegatedLn2F64) r = internal::MulAdd(n, Broadcast(part), r);
+  const D t = internal::MulAdd(r * r, internal::Polynomial(internal::kExpTermsF64, r), r);
+  const D power =
+      BitsOf<D>((BitsOf<Words>(shifted) << internal::kMantissaWidthF64) + internal::kBitsOfOneF64);
+  const D d = internal::MulAdd(power, t, power - 1.0);
+  return BitsOf<D>((BitsOf<Words>(d / (d + 2.0)) & 0x7fffffffffffffffu) | sign);
 }
 
 [[gnu::always_inline]] inline Vector<float> ErfF32(Vector<float> x) {
@@ -276,6 +320,27 @@ struct NegatedExponent {
 }
 [[gnu::always_inline]] inline Vector<float> CosF32(Vector<float> x) {
   return internal::SineOrCosine<true>(x);
+}
+
+// Returns the angles of the points (x, y), in [-pi, pi].
+[[gnu::always_inline]] inline Vector<float> Atan2F32(Vector<float> y, Vector<float> x) {
+  using F = Vector<float>;
+  using Words = Vector<uint32_t>;
+  constexpr uint32_t kSign = 0x80000000u;
+  const Words sign_of_x = BitsOf<Words>(x) & kSign, sign_of_y = BitsOf<Words>(y) & kSign;
+  const F a = BitsOf<F>(BitsOf<Words>(x) ^ sign_of_x), b = BitsOf<F>(BitsOf<Words>(y) ^ sign_of_y);
+  const Vector<int32_t> is_steep = a < b;
+  // The quotient of two zeros is 0, and that of two infinities is 1. NaNs stay NaNs.
+  const F least = Broadcast(std::numeric_limits<float>::denorm_min());
+  const F less = is_steep ? a : b, most = is_steep ? b : a, greater = most < least ? least : most;
+  const F t = less == greater ? Broadcast(1.0f) : less / greater, s = t * t;
+  F angle = internal::MulAdd(t * s, internal::Polynomial(internal::kAtanTerms, s), t);
+  // Reflections at the diagonal and at the axis of y negate the angle and add multiples of pi.
+  const F multiple = is_steep ? Broadcast(0.5f) : sign_of_x != 0 ? Broadcast(1.0f) : F{};
+  angle = BitsOf<F>(BitsOf<Words>(angle) ^ (BitsOf<Words>(is_steep) & kSign) ^ sign_of_x);
+  angle = internal::MulAdd(multiple, Broadcast(internal::kPi[1]), angle);
+  angle = internal::MulAdd(multiple, Broadcast(internal::kPi[0]), angle);
+  return BitsOf<F>(BitsOf<Words>(angle) | sign_of_y);
 }
 
 }  // namespace hlo::cpu

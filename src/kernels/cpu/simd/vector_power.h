@@ -10,23 +10,6 @@
 namespace hlo::cpu {
 
 namespace internal {
-[[gnu::always_inline]] inline Vector<double> MulAdd(Vector<double> a, Vector<double> b, Vector<double> c) {
-#if defined(HLO_AVX2_VECTORS) && defined(__FMA__)
-  return _mm256_fmadd_pd(a, b, c);
-#elif defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES)
-  return _mm512_fmadd_pd(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-template <size_t kCount>
-[[gnu::always_inline]] inline Vector<double> Polynomial(const double (&terms)[kCount], Vector<double> x) {
-  Vector<double> value = Broadcast(terms[0]);
-#pragma GCC unroll 8
-  for (size_t k = 1; k < kCount; ++k) value = MulAdd(value, x, Broadcast(terms[k]));
-  return value;
-}
-
 // The numbers of the functions below, which machine code shares. log2(m) is s times a polynomial of s^2 for
 // s = (m - 1) / (m + 1), and 2^r is 1 plus r times a polynomial of r. The first coefficients are those of the
 // highest power.
@@ -37,11 +20,10 @@ inline constexpr double kExp2Terms[] = {0.00015353358916416659, 0.00133988769639
 // Logarithms are computed of numbers from this one, which is near sqrt(1/2), to its double. The sum of its
 // bits and the offset are those of 1.
 inline constexpr uint64_t kLog2Offset = 0x3ff0000000000000 - 0x3fe6a09e00000000;
-inline constexpr uint64_t kBitsOfOneF64 = 0x3ff0000000000000, kExponentBitsF64 = 0xfff0000000000000;
-inline constexpr int kMantissaWidthF64 = 52;
-// Doubles of this magnitude are integers, which their low bits hold. The first one has the bits of an integer
-// that is positive.
-inline constexpr double kFromIntegerF64 = 4503599627370496.0, kToIntegerF64 = 6755399441055744.0;
+inline constexpr uint64_t kExponentBitsF64 = 0xfff0000000000000;
+// Doubles of this magnitude, as those of kToIntegerF64, are integers, which their low bits hold. These have
+// the bits of a positive integer.
+inline constexpr double kFromIntegerF64 = 4503599627370496.0;
 inline constexpr uint64_t kBitsOfFromIntegerF64 = 0x4330000000000000;
 inline constexpr double kExponentBiasF64 = 1023;
 // The power is 0 or infinite if its exponent is outside this range.
