@@ -20,6 +20,7 @@ namespace hlo::device {
 absl::Status CudaStatus(int cuda_error, std::string_view doing) {
   const auto error = static_cast<cudaError_t>(cuda_error);
   if (error == cudaSuccess) return absl::OkStatus();
+  cudaGetLastError();  // Clears the error, which the next launch would report otherwise.
   const std::string text =
       fmt::format("{}: {}: {}", doing, cudaGetErrorName(error), cudaGetErrorString(error));
   switch (error) {
@@ -113,7 +114,6 @@ class CudaGpu : public Gpu {
     void* memory = nullptr;
     const cudaError_t error = cudaMalloc(&memory, std::max<int64_t>(byte_count, 1));
     if (error == cudaSuccess) return memory;
-    cudaGetLastError();  // Clears the error, which the next launch would report otherwise.
     size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
     return CudaStatus(error, fmt::format("{}: {} bytes on '{}', which has {} of {} free", what, byte_count,

@@ -28,9 +28,7 @@ class CudaGraph : public GpuGraph {
     if (recorded.ok())
       recorded.Update(CudaStatus(cudaGraphInstantiateWithFlags(&runnable_, graph, 0), "making a graph"));
     if (graph != nullptr) cudaGraphDestroy(graph);
-    if (recorded.ok()) return absl::OkStatus();
-    cudaGetLastError();  // Clears the error, which the next launch would report otherwise.
-    return absl::UnimplementedError(recorded.message());
+    return recorded.ok() ? recorded : absl::UnimplementedError(recorded.message());
   }
 
   absl::Status Run() override { return CudaStatus(cudaGraphLaunch(runnable_, stream_), "starting a graph"); }

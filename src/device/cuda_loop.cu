@@ -43,13 +43,20 @@ class CudaLoop : public GpuGraph {
     if (graph_ != nullptr) cudaGraphDestroy(graph_);
   }
 
+  // A driver may refuse any part of the graph, until it is instantiated. Errors of the iteration itself recur
+  // when the host runs the loop.
   absl::Status Record(const bool* predicate, const std::function<absl::Status()>& iteration) {
+    const absl::Status made = MakeGraph(predicate, iteration);
+    return made.ok() ? made : absl::UnimplementedError(made.message());
+  }
+
+  absl::Status Run() override { return CudaStatus(cudaGraphLaunch(runnable_, stream_), "starting a loop"); }
+
+ private:
+  absl::Status MakeGraph(const bool* predicate, const std::function<absl::Status()>& iteration) {
     cudaGraphConditionalHandle again{};
     cudaGraph_t body = nullptr;
-    if (const absl::Status made = MakeLoop(&again, &body); !made.ok()) {
-      cudaGetLastError();  // Clears the error, which the next launch would report otherwise.
-      return absl::UnimplementedError(made.message());
-    }
+    HLO_RETURN_IF_ERROR(MakeLoop(&again, &body));
     HLO_RETURN_IF_ERROR(CudaStatus(BeginCapture(stream_, body, {}), "recording a loop"));
     absl::Status recorded = iteration();
     if (recorded.ok()) {
@@ -62,9 +69,6 @@ class CudaLoop : public GpuGraph {
     return CudaStatus(cudaGraphInstantiate(&runnable_, graph_, 0), "making a graph of a loop");
   }
 
-  absl::Status Run() override { return CudaStatus(cudaGraphLaunch(runnable_, stream_), "starting a loop"); }
-
- private:
   // Creates a graph that consists of one loop with an empty body.
   absl::Status MakeLoop(cudaGraphConditionalHandle* again, cudaGraph_t* body) {
     HLO_RETURN_IF_ERROR(CudaStatus(cudaGraphCreate(&graph_, 0), "making a graph"));
@@ -159,10 +163,8 @@ absl::Status RecordCudaBranch(Stream stream, const void* choice, bool is_pred,
   std::vector<cudaGraph_t> graphs;
   if (const absl::Status made = AddBranch(stream, choice, is_pred, static_cast<unsigned>(branches.size()),
                                           &added, &around, &graphs);
-      !made.ok()) {
-    cudaGetLastError();  // Clears the error, which the next launch would report otherwise.
+      !made.ok())
     return absl::UnimplementedError(made.message());
-  }
   cudaGraph_t ended = nullptr;
   HLO_RETURN_IF_ERROR(CudaStatus(cudaStreamEndCapture(stream, &ended), "recording a branch"));
   absl::Status recorded;

@@ -28,12 +28,23 @@ __global__ void __launch_bounds__(Kernel::kThreads, MinBlocksOf<Kernel>())
   Kernel::Run(env, args);
 }
 
+// Lets launches of a kernel on the current GPU take all shared memory. A lower limit would be that of one
+// launch, but threads that launch the kernel with other sizes, and nodes of a graph, share it.
+template <class Args>
+cudaError_t AllowAllSharedMemory(void (*kernel)(Args)) {
+  int device = 0, bytes = 0;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
+  if (const cudaError_t error =
+          cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+      error != cudaSuccess)
+    return error;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
 template <class Kernel>
 int LaunchOnDevice(const LaunchShape& shape, const typename Kernel::Args& args, CUstream_st* stream) {
   if (shape.shared_bytes > (48 << 10)) {
-    const cudaError_t allowed =
-        cudaFuncSetAttribute(KernelOnDevice<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shape.shared_bytes));
+    const cudaError_t allowed = AllowAllSharedMemory(KernelOnDevice<Kernel>);
     if (allowed != cudaSuccess) return allowed;
   }
   KernelOnDevice<Kernel>
