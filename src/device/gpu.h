@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -65,6 +66,13 @@ class Gpu {
   // Unimplemented if the device does not support it.
   virtual absl::Status CaptureBranch(const void* choice, bool is_pred,
                                      absl::Span<const std::function<absl::Status()>> branches) = 0;
+
+  // Held by a run. Executables that were made on one thread share a GPU, and may run on different threads; a
+  // custom call may run an executable within the run of another.
+  std::recursive_mutex& in_use() { return in_use_; }
+
+ private:
+  std::recursive_mutex in_use_;
 };
 
 // Owns memory of a GPU, which must outlive it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "base/deadline.h"
@@ -45,6 +46,7 @@ std::vector<Fallback> GpuExecutor::fallbacks() const {
 
 absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const EvaluateOptions& options,
                                          absl::Span<const std::unique_ptr<GpuEngine>> peers) {
+  const std::lock_guard in_use(gpu_->in_use());
   Start(options);
   peers_ = peers;
   HLO_RETURN_IF_ERROR(gpu_->MakeCurrent());

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/deadline.h"
@@ -67,9 +68,12 @@ class GpuLoop : public testing::TestWithParam<Device> {
     absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module_, nullptr, plan::Target::kGpu);
     ASSERT_TRUE(plan.ok()) << plan.status();
     plan_ = std::make_unique<plan::Plan>(*std::move(plan));
-    const auto gpu = std::make_shared<CountingGpu>(GetParam(), &counts_);
-    executor_ = std::make_unique<GpuExecutor>(
-        *module_, *plan_, gpu, plan::MakeGpuPlan(*plan_, gpu->properties(), {.fuses_small_steps = false}),
+    gpu_ = std::make_shared<CountingGpu>(GetParam(), &counts_);
+    executor_ = MakeExecutor();
+  }
+  std::unique_ptr<GpuExecutor> MakeExecutor() const {
+    return std::make_unique<GpuExecutor>(
+        *module_, *plan_, gpu_, plan::MakeGpuPlan(*plan_, gpu_->properties(), {.fuses_small_steps = false}),
         nullptr);
   }
   static Literal S32(std::vector<int32_t> values, std::vector<int64_t> dims = {}) {
@@ -89,6 +93,7 @@ class GpuLoop : public testing::TestWithParam<Device> {
   CountingGpu::Counts counts_;
   std::unique_ptr<CheckedModule> module_;
   std::unique_ptr<plan::Plan> plan_;
+  std::shared_ptr<CountingGpu> gpu_;
   std::unique_ptr<GpuExecutor> executor_;
 };
 
@@ -144,6 +149,25 @@ TEST_P(GpuLoop, PlansAreCapturedInTheSecondRun) {
   limited.max_steps = 100;
   EXPECT_EQ(Run({S32({1, 0, 0, 1}, {2, 2}), y}, limited), (std::vector<int32_t>{8, 0, 0, 1}));
   EXPECT_EQ(counts_.graphs, 0);
+}
+
+// Executables that were made on one thread share a GPU, also when they run on others: a graph must not
+// capture the copies of another run.
+TEST_P(GpuLoop, ExecutorsOfOneGpuRunOnSeveralThreads) {
+  Load(kDots);
+  const std::unique_ptr<GpuExecutor> other = MakeExecutor();
+  std::vector<std::thread> threads;
+  for (GpuExecutor* executor : {executor_.get(), other.get()}) {
+    threads.emplace_back([executor] {
+      const std::vector<Literal> arguments = {S32({1, 1, 0, 1}, {2, 2}), S32({2, 0, 0, 1}, {2, 2})};
+      for (int run = 0; run < 50; ++run) {
+        const absl::StatusOr<Literal> result = executor->Run(arguments, {}, {});
+        ASSERT_TRUE(result.ok()) << result.status();
+        EXPECT_EQ(result->span<int32_t>()[1], 13);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_P(GpuLoop, RunsThatCanBeCancelledUseCapturedPlans) {
