@@ -7,6 +7,7 @@
 
 #include "as_reference.h"
 #include "fmt/format.h"
+#include "plan/gpu/select_kernel.h"
 
 namespace hlo::gpu_lapack_test {
 namespace {
@@ -179,6 +180,53 @@ TEST(GpuLapack, TriangularSystemsWithWorkspace) {
              "\"{\\\"left_side\\\":true,\\\"lower\\\":true,\\\"unit_diagonal\\\":true,"
              "\\\"transpose_a\\\":\\\"TRANSPOSE\\\"}\"",
              {Random(kTypes[0], {2, 4, 4}, 1), Random(kTypes[0], {2, 4, 3}, 2)}, RuleOf(kTypes[0]));
+}
+
+// Returns true if the last instruction of the entry has a kernel.
+bool HasKernel(const std::string& entry, bool limits_kernel_time = false) {
+  const CheckedModule module = Load("ENTRY e { " + entry + " }");
+  device::DeviceProperties device = OpenTestGpu(TestDevices()[0])->properties();
+  device.multiprocessors = 4;
+  device.limits_kernel_time = limits_kernel_time;
+  return plan::FindGpuKernel(*module.module().entry()->root(), device).has_value();
+}
+
+TEST(GpuLapack, LongLaunchesNeedGpusWithoutALimitOfTime) {
+  const auto has_hessenberg = [](int64_t n, bool limits_kernel_time) {
+    return HasKernel(fmt::format("a = f64[{0},{0}] parameter(0) ROOT r = (f64[{0},{0}], f64[{1}], s32[]) "
+                                 "custom-call(a), custom_call_target=\"lapack_dgehrd_ffi\", "
+                                 "backend_config={{low = 1 : i32, high = {0} : i32}}",
+                                 n, n - 1),
+                     limits_kernel_time);
+  };
+  EXPECT_TRUE(has_hessenberg(200, true));
+  EXPECT_TRUE(has_hessenberg(2000, false));
+  EXPECT_FALSE(has_hessenberg(2000, true));
+}
+
+TEST(GpuLapack, NumbersOfElementsOfPanelsFit32Bits) {
+  const auto has_lu = [](int64_t rows) {
+    return HasKernel(
+        fmt::format("a = f64[{0},2] parameter(0) ROOT r = (f64[{0},2], s32[2], s32[]) "
+                    "custom-call(a), custom_call_target=\"lapack_dgetrf_ffi\", backend_config={{}}",
+                    rows));
+  };
+  constexpr int64_t kFirstTooLarge = int64_t{1} << 26;
+  EXPECT_TRUE(has_lu(kFirstTooLarge - 1));
+  EXPECT_FALSE(has_lu(kFirstTooLarge));
+}
+
+TEST(GpuLapack, SizesOfMatricesFit31Bits) {
+  const auto has_solve = [](int64_t columns) {
+    return HasKernel(
+        fmt::format("a = f32[1,1] parameter(0) b = f32[1,{0}] parameter(1) ROOT x = f32[1,{0}] "
+                    "triangular-solve(a, b), left_side=true, lower=true, unit_diagonal=false, "
+                    "transpose_a=NO_TRANSPOSE",
+                    columns));
+  };
+  constexpr int64_t kFirstTooLarge = int64_t{1} << 31;
+  EXPECT_TRUE(has_solve(kFirstTooLarge - 1));
+  EXPECT_FALSE(has_solve(kFirstTooLarge));
 }
 
 }  // namespace

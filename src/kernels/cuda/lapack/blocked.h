@@ -106,11 +106,11 @@ absl::Status InWideType(bool complex, Run&& run) {
   return complex ? run.template operator()<WideComplex>() : run.template operator()<double>();
 }
 
-// True if the launches for matrices of this size fit the grid and shared memory.
+// True if the launches for matrices of this size fit the grid and shared memory, and its sizes 31 bits.
 inline bool Fits(int64_t batch, int64_t rows, int64_t columns, const DeviceProperties& device) {
   const double blocks = static_cast<double>(batch) * static_cast<double>(Tiles(rows, 16)) *
                         static_cast<double>(Tiles(columns, 16));
-  return blocks < 0x1p31 &&
+  return blocks < 0x1p31 && std::max(rows, columns) < int64_t{1} << 31 &&
          device.shared_bytes_per_block >= static_cast<int64_t>(SolveBlock<double>::kSharedBytes);
 }
 

@@ -42,6 +42,17 @@ class FactorisationBuilder {
     is_valid &= Fits(batch, row_count, column_count, device_);
   }
 
+  // One launch has so many thread blocks, each of which applies `count` reflectors to a matrix. It must end
+  // in time if the driver limits the time of kernels.
+  void RequireReflections(int64_t blocks, int64_t row_count, int64_t column_count, int64_t count) {
+    constexpr double kMaxMultiplications = 0x1p31;
+    const double each = is_complex ? 8 : 2,
+                 rounds = static_cast<double>(CeilDiv(blocks, int64_t{device_.multiprocessors})),
+                 elements = static_cast<double>(row_count) * static_cast<double>(column_count);
+    is_valid &= !device_.limits_kernel_time ||
+                each * rounds * elements * static_cast<double>(count) < kMaxMultiplications;
+  }
+
   ElementType wide() const { return is_complex ? ElementType::kC128 : ElementType::kF64; }
   int64_t Take(int64_t byte_count) { return std::exchange(end_, end_ + device::Aligned(byte_count)); }
   WideArray Operand(int64_t number) {

@@ -78,7 +78,13 @@ absl::Status FactorLu(T* data, const MatrixSizes& sizes, int32_t* pivots, int32_
   return absl::OkStatus();
 }
 
+// The elements of a panel have 32-bit numbers.
+bool HasSmallPanels(const FactorisationBuilder& b) {
+  return b.rows * int64_t{kTriangleBlock<double>} < int64_t{1} << 32;
+}
+
 std::optional<CudaKernel> Getrf(FactorisationBuilder b, const FactorisationCall& form) {
+  b.is_valid &= HasSmallPanels(b);
   const WideArray operand = b.Operand(form.array), factor = b.Result(0, &operand);
   const size_t pivots = b.Integers(1), info = b.Integers(2);
   const MatrixSizes sizes{b.rows, b.columns, b.batch};
@@ -123,6 +129,7 @@ absl::Status Permute(const PermutationArgs& args, Stream stream) {
 
 // The results are the factors, the pivots counted from 0, and the permutation.
 std::optional<CudaKernel> LuDecomposition(FactorisationBuilder b, const FactorisationCall& form) {
+  b.is_valid &= HasSmallPanels(b);
   const WideArray operand = b.Operand(form.array), factor = b.Result(0, &operand);
   const size_t pivots = b.Integers(1), permutation = b.Integers(2);
   const MatrixSizes sizes{b.rows, b.columns, b.batch};
@@ -160,6 +167,7 @@ std::optional<CudaKernel> Orgqr(FactorisationBuilder b, const Instruction& call,
   const uint32_t count = ReflectorCount(b, call, form.array + 1),
                  stride = static_cast<uint32_t>(LastDimension(call, form.array + 1));
   const int64_t m = b.rows, n = b.columns, batch = b.batch, elements = m * n * batch;
+  b.RequireReflections(batch * Tiles(n, kReflectedColumns), m, kReflectedColumns, count);
   return b.Finish(
       "orgqr",
       [=]<class T>(Operands operands, Results results, std::byte* memory, Stream stream) -> absl::Status {
@@ -191,6 +199,8 @@ std::optional<CudaKernel> Ormqr(FactorisationBuilder b, const Instruction& call,
   const int64_t m = b.rows, n = b.columns, batch = b.batch, rows = c.dim(c.rank() - 2),
                 columns = c.dim(c.rank() - 1);
   b.Require(rows, columns);
+  b.RequireReflections(batch * Tiles(form.left ? columns : rows, kReflectedColumns), m, kReflectedColumns,
+                       count);
   return b.Finish(
       "ormqr",
       [=, left = form.left, adjoint = form.adjoint]<class T>(

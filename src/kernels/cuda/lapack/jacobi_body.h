@@ -49,7 +49,7 @@ struct OrthogonaliseColumns {
     const uint32_t batch = env.block().x / (args.groups / 2);
     const RoundRobinPair groups =
         RoundRobinPairOf(args.groups, args.round, env.block().x - batch * (args.groups / 2));
-    uint32_t* has_rotated = args.has_rotated + batch * kJacobiSweeps;
+    uint32_t* has_rotated = args.has_rotated + static_cast<int64_t>(batch) * kJacobiSweeps;
     if (args.first_sweep > 0 && has_rotated[args.first_sweep - 1] == 0) return;
     const Columns columns{args, batch, groups};
     T* shared = reinterpret_cast<T*>(env.shared());

@@ -172,8 +172,8 @@ struct RankValues {
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     const uint32_t batch = env.block().x;
-    const bool fails =
-        args.exponents[batch] == kNotFinite || args.has_rotated[(batch + 1) * kJacobiSweeps - 1] != 0;
+    const uint32_t* has_rotated = args.has_rotated + static_cast<int64_t>(batch) * kJacobiSweeps;
+    const bool fails = args.exponents[batch] == kNotFinite || has_rotated[kJacobiSweeps - 1] != 0;
     const int64_t first = static_cast<int64_t>(batch) * args.n;
     const double* values = args.values + first;
     for (uint32_t j = env.thread(); j < args.n; j += kThreads) {

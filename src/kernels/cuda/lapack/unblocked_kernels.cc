@@ -13,6 +13,7 @@ std::optional<CudaKernel> FindPivotedQrKernel(const Instruction& call, const Dev
   const WideArray operand = b.Operand(0), factor = b.Result(0, &operand), taus = b.Result(2);
   const size_t order = b.Integers(1);
   const int64_t m = b.rows, n = b.columns, batch = b.batch;
+  b.RequireReflections(batch, m, n, std::min(m, n));
   return b.Finish(
       "geqp3",
       [=]<class T>(Operands operands, Results results, std::byte* memory, Stream stream) -> absl::Status {
@@ -37,6 +38,7 @@ std::optional<CudaKernel> FindHessenbergKernel(const Instruction& call, int64_t 
   FactorisationBuilder b(call, array, device);
   const WideArray operand = b.Operand(array), form = b.Result(0, &operand), taus = b.Result(1);
   const int64_t n = b.columns, batch = b.batch;
+  b.RequireReflections(batch, 2 * n, n, n);  // From both sides.
   return b.Finish(
       "gehrd",
       [=]<class T>(Operands operands, Results results, std::byte* memory, Stream stream) -> absl::Status {
@@ -62,6 +64,7 @@ std::optional<CudaKernel> FindTridiagonalKernel(const Instruction& call, int64_t
   const WideArray operand = b.Operand(array), factor = b.Result(0, &operand), diagonal = b.RealResult(1),
                   off_diagonal = b.RealResult(2), taus = b.Result(3);
   const int64_t n = b.columns, batch = b.batch, element = ByteCount(b.wide());
+  b.RequireReflections(batch, 2 * n, n, n);  // From both sides.
   const int64_t form = b.Take(batch * n * n * element), form_taus = b.Take(batch * n * element);
   return b.Finish(
       "sytrd",
