@@ -1,7 +1,6 @@
 // Implements `profile`: measures the run time of instructions.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/activity.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
@@ -22,8 +22,6 @@
 
 namespace hlo::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kMaxEvents = 1'000'000;
 constexpr int64_t kMaxWatched = 10;  // The largest number of profiled runs.
@@ -225,10 +223,10 @@ class Measurement {
   };
 
   absl::Status RunUnobserved() {
-    const auto start = Clock::now();
+    const double start = SteadySeconds();
     HLO_RETURN_IF_ERROR(
         executable_.RunDevices(devices_.arguments, {.cancel = &interrupt_flag}, run_options_).status());
-    best_ = std::min(best_, std::chrono::duration<double>(Clock::now() - start).count());
+    best_ = std::min(best_, SteadySeconds() - start);
     return absl::OkStatus();
   }
 
@@ -243,10 +241,10 @@ class Measurement {
       if (device == 0 && both) return &*both;
       return &profiles[static_cast<size_t>(device)];
     };
-    const auto start = Clock::now();
+    const double start = SteadySeconds();
     absl::Status status =
         executable_.RunDevices(devices_.arguments, {.cancel = &interrupt_flag}, observed).status();
-    last_ = std::chrono::duration<double>(Clock::now() - start).count();
+    last_ = SteadySeconds() - start;
     if (profiles_.empty() || (status.ok() && last_ < seconds_)) {
       profiles_ = std::move(profiles);
       seconds_ = last_;

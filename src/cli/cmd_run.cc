@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -11,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "base/activity.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
@@ -31,8 +31,6 @@
 
 namespace hlo::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // A seed of --rng-seed FILE=SEED.
 struct FileSeed {
@@ -111,11 +109,11 @@ absl::StatusOr<std::vector<Literal>> Evaluate(const RunOptions& options, Executa
     DevicesOptions devices = OptionsOf(options.devices);
     devices.host = [&](int64_t device) { return hosts[static_cast<size_t>(device)].get(); };
     devices.warn = [&](const std::string& warning) { warnings += fmt::format("warning: {}\n", warning); };
-    const auto start = Clock::now();
+    const double start = SteadySeconds();
     // Only the arguments of a single run may be updated in place.
     values = executable.RunDevices(options.repeat > 1 ? arguments : std::exchange(arguments, {}), evaluate,
                                    devices);
-    const double seconds = SecondsSince(start);
+    const double seconds = SteadySeconds() - start;
     if (run + 1 == options.repeat || !values.ok()) result.diagnostics += warnings;
     if (!values.ok()) return values;
     HLO_RETURN_IF_ERROR(FinishHosts(options.host, names, hosts));
@@ -290,11 +288,11 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   if (names == nullptr) result.diagnostics += UnusedTargets(options.custom_calls, *loaded.module);
   Report({.what = "planning " + file});
   Timing timing;
-  const auto start = Clock::now();
+  const double start = SteadySeconds();
   absl::StatusOr<Executable> executable =
       Executable::Make(module, options.engine.engine, evaluate, options.engine.device, options.engine.plan);
   if (!result.Accept(executable.status(), file)) return;
-  timing.plan_s = SecondsSince(start);
+  timing.plan_s = SteadySeconds() - start;
   if (!result.Accept(RequireElements(loaded), file)) return;
   absl::StatusOr<DeviceRun> run = MakeDeviceRun(options.inputs, options.common, options.devices, loaded);
   if (!result.Accept(run.status(), file)) return;

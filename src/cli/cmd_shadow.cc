@@ -2,8 +2,8 @@
 // error bound.
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/devices.h"
@@ -91,7 +91,7 @@ void Shadow(const ShadowFlags& flags, const std::string& file, FileResult& resul
   if (!result.Accept(others.status(), file)) return;
   DevicesOptions devices = OptionsOf(flags.devices);
   devices.warn = [&result](const std::string& warning) { AddWarningOnce(warning, result); };
-  const auto start = std::chrono::steady_clock::now();
+  const double start = SteadySeconds();
   std::vector<debug::ShadowReport> partial;
   const absl::StatusOr<std::vector<debug::ShadowReport>> reports = debug::RunShadowOnDevices(
       loaded.checked.front(), run->arguments, flags.evaluate, devices, {}, &partial);
@@ -100,7 +100,7 @@ void Shadow(const ShadowFlags& flags, const std::string& file, FileResult& resul
   if (!reports.ok() && number < partial.size() && !partial[number].errors.empty())
     AddReport(partial[number], *run, number, result);
   if (!result.Accept(reports.status(), file)) return;
-  result.extra["shadow_s"] = SecondsSince(start);
+  result.extra["shadow_s"] = SteadySeconds() - start;
   if (!flags.against.empty()) JudgeResults(*others, *run, *reports, *loaded.module, result);
   AddReport((*reports)[number], *run, number, result);
 }

@@ -2,7 +2,6 @@
 // Code that the subcommands share besides their flags (flags.h): exit statuses, loading modules, and the loop
 // over files.
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -99,8 +98,6 @@ struct FileResult {
   // Records "FILE: error: message" and returns false unless the status is OK.
   bool Accept(const absl::Status& status, const std::string& file);
 };
-
-double SecondsSince(std::chrono::steady_clock::time_point start);
 
 struct Seconds {
   double parse = 0;

@@ -1,10 +1,10 @@
 // Reads, parses and checks modules, and stores errors in the result of a file.
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/activity.h"
+#include "base/clock.h"
 #include "base/limit_rule.h"
 #include "base/status.h"
 #include "cli/common.h"
@@ -38,10 +38,6 @@ absl::Status SetGrid(const CommonOptions& options, Module& module) {
 
 }  // namespace
 
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUntil until, Exit check_failure,
                   FileResult& result, const CheckOptions& check_options) {
   LoadedModule loaded;
@@ -57,14 +53,14 @@ LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUnt
 
   Report({.what = "parsing " + file});
   Diagnostics diagnostics(options.max_errors);
-  auto start = std::chrono::steady_clock::now();
+  double start = SteadySeconds();
   std::shared_ptr<Module> module =
       Parse(loaded.source, diagnostics,
             {.strict = options.strict,
              .infer_shape = InferMissingShape,
              .max_nesting = options.max_nesting,
              .max_literal_bytes = static_cast<int64_t>(options.max_literal_bytes)});
-  loaded.seconds.parse = SecondsSince(start);
+  loaded.seconds.parse = SteadySeconds() - start;
   if (module == nullptr) {
     const bool is_limit =
         std::any_of(diagnostics.all().begin(), diagnostics.all().end(),
@@ -79,9 +75,9 @@ LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUnt
     Report({.what = "checking " + file});
     CheckOptions all = check_options;
     all.strict |= options.strict;
-    start = std::chrono::steady_clock::now();
+    start = SteadySeconds();
     absl::StatusOr<CheckedModule> checked = Check(module, diagnostics, all);
-    loaded.seconds.check = SecondsSince(start);
+    loaded.seconds.check = SteadySeconds() - start;
     if (!checked.ok()) {
       result.exit = std::max(result.exit, check_failure);
       AddDiagnostics(diagnostics, *loaded.source, result);

@@ -1,10 +1,10 @@
 // Finds cases and runs them.
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "absl/strings/str_join.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "conform/inline_case.h"
 #include "fmt/format.h"
@@ -121,10 +121,10 @@ CaseResult RunCase(const Case& test, const EvaluateFn& evaluate, const ElidedVal
 }
 
 CaseResult RunCase(const Case& test, const CaseEvaluator& evaluator, const ElidedValues& elided) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = SteadySeconds();
   conform::Outcome outcome = OutcomeOfCase(test, evaluator, elided);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  return {test.path, test.line, test.name, outcome.verdict, std::move(outcome.report), elapsed.count()};
+  return {
+      test.path, test.line, test.name, outcome.verdict, std::move(outcome.report), SteadySeconds() - start};
 }
 
 }  // namespace hlo
