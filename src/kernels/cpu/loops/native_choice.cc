@@ -3,6 +3,7 @@
 #include "kernels/cpu/loops/native_emitter.h"
 #include "kernels/cpu/loops/native_instructions.h"
 #include "kernels/cpu/simd/vector_functions.h"
+#include "kernels/cpu/simd/vector_roots.h"
 
 namespace hlo::cpu {
 namespace {
@@ -144,8 +145,7 @@ bool NativeEmitter::ChooseScalar(Op& op) {
     case Opcode::kIsFinite:
       return use(&NativeEmitter::EmitIsFinite);
     case Opcode::kRsqrt:
-      // The function for vectors of AVX-512 is faster than the instructions.
-      if (compute_type == ComputeType::kF64 && has_masks_) break;
+      if (compute_type == ComputeType::kF64 && kApproximatesReciprocalRoots) break;
       return is_float && use(&NativeEmitter::EmitRsqrt);
     case Opcode::kExponential:
     case Opcode::kLogistic:

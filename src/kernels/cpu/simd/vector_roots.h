@@ -64,7 +64,13 @@ template <class T>
   return magnitude < std::numeric_limits<T>::infinity() ? BitsOf<V>(BitsOf<Words>(result) | sign) : x + x;
 }
 
-// The instructions for square roots and quotients of f64 take longer than steps of Newton's method.
+// True if ReciprocalRoot has other results than the instructions for roots and quotients, which take longer.
+#if defined(HLO_AVX512_VECTORS)
+inline constexpr bool kApproximatesReciprocalRoots = true;
+#else
+inline constexpr bool kApproximatesReciprocalRoots = false;
+#endif
+
 [[gnu::always_inline]] inline Vector<double> ReciprocalRoot(Vector<double> x) {
 #if defined(HLO_AVX512_VECTORS)
   const Vector<double> first = _mm512_rsqrt14_pd(x), one = Broadcast(1.0);
